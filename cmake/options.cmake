@@ -1,0 +1,38 @@
+# Everything that holds for the whole build: language, warnings, sanitizers, where the outputs go.
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_VISIBILITY_PRESET hidden)
+set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
+endif()
+find_program(LLD ld.lld-19)
+if(LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_link_options(--ld-path=${LLD})
+endif()
+
+set(TUTTI_SANITIZE "" CACHE STRING "address (with undefined) or thread")
+if(TUTTI_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(TUTTI_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+endif()
+
+add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra> $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>)
+# fmt is compiled in: the client library may not depend on any shared library but libc.
+add_compile_definitions(FMT_HEADER_ONLY=1 TUTTI_VERSION="${PROJECT_VERSION}")
+include_directories(${CMAKE_SOURCE_DIR}/src)
+
+find_package(Threads REQUIRED)
+find_package(GTest REQUIRED)

@@ -1,0 +1,18 @@
+// Time. All durations and instants inside the project are nanoseconds of CLOCK_MONOTONIC, in variables ending in _ns.
+#pragma once
+
+#include <cstdint>
+#include <ctime>
+
+namespace tutti {
+
+inline uint64_t NowNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// One spin-wait iteration: tells the core that this is one.
+inline void CpuRelax() { __builtin_ia32_pause(); }
+
+}  // namespace tutti

@@ -1,0 +1,166 @@
+// The device interface: what a server needs of a device, at the level that an embedded CPU device and a real GPU both do
+// well. Contexts, libraries, graphs, pools, occupancy and capture are built in the client on top of this.
+//
+//   Backend   all devices of one kind in this server, and the threads that drive them
+//   Space     one client's part of a backend: its device window, streams, modules, limits. The fault domain: whatever
+//             goes wrong in a Space stays there.
+//
+// Streams are named by the client's own numbers (wire: slots below kMaxStreams), records by their tickets, so that nothing
+// is translated on the way. All operations on one Space come from one thread at a time (the one that holds the session);
+// different Spaces are used from different threads at once. Sink methods are called from the backend's threads, many at
+// once, and must neither block nor call back into the Space.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "guest/module_index.h"
+#include "wire/channel_layout.h"
+#include "wire/ring_layout.h"
+
+namespace tutti::device {
+
+// Where a Space reports what has been reached.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  // All work of `stream` up to and including `ticket` is done.
+  virtual void Completed(uint32_t stream, uint64_t ticket) = 0;
+  virtual void EventReached(uint32_t event, uint64_t now_ns) = 0;
+  // The stream has reached a host call and waits for Space::HostCallDone. `status`: the device's error, 0 if none.
+  virtual void HostCallReached(uint32_t stream, uint64_t token, int32_t status) = 0;
+  // printf output of a kernel.
+  virtual void Printed(std::string_view text) = 0;
+  // The Space's work on `device` has failed for good: `status` is the sticky CUresult, `report` one line for the log (kernel,
+  // block, thread, address, line). Called once per device until Reset; queued work is dropped, its streams complete.
+  virtual void Faulted(uint32_t device, int32_t status, std::string_view report) = 0;
+};
+
+// A kernel made ready for one block shape.
+struct PreparedKernel {
+  uint32_t id = 0;  // names it in Grid
+  uint32_t local_bytes = 0;
+  uint32_t max_threads = 0;
+};
+
+struct Grid {
+  uint32_t kernel = 0;
+  uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t cluster[3] = {1, 1, 1};
+  uint32_t dynamic_shared_bytes = 0;
+  bool cooperative = false;
+  std::span<const uint8_t> arguments;  // copied during Launch
+};
+
+struct StreamOptions {
+  uint32_t device = 0;
+  uint32_t context = 0;
+  int32_t priority = 0;
+  bool legacy = false;
+  bool non_blocking = false;
+};
+
+struct Limits {
+  double active_thread_percentage = 100;  // 0 < p <= 100
+  std::vector<uint64_t> memory_bytes;     // per device; empty or ~0: none
+  int32_t priority = 0;                   // 0 normal, 1 below normal
+};
+
+// Counters of one Space, since its creation. Monotonic.
+struct Usage {
+  uint64_t device_ns = 0;  // time its blocks ran, summed over SMs
+  uint64_t launches = 0;
+  uint64_t blocks = 0;
+  uint64_t copied_bytes = 0;
+  uint64_t memory_bytes = 0;  // now, on all devices
+};
+
+class Space {
+ public:
+  virtual ~Space() = default;  // drops all work, waits for blocks that run, gives everything back
+
+  // Memory. Addresses lie in the window. OUT_OF_MEMORY over the limit or the device's size.
+  virtual Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) = 0;
+  // Frees when all work submitted so far is done. INVALID_VALUE if no allocation begins at `address`.
+  virtual Status Free(uint64_t address) = 0;
+
+  // Streams. Creating an existing number, or using one that does not exist, is a protocol error (Result fails).
+  virtual Status CreateStream(uint32_t stream, const StreamOptions& options) = 0;
+  virtual Status DestroyStream(uint32_t stream) = 0;  // after the work that is in it
+
+  // Stream-ordered work; each completes through Sink::Completed(stream, ticket). Arguments have been validated against the
+  // wire limits; that addresses lie in the window and kernels exist is checked here, and is a Fault of the Space, not of us.
+  virtual Status Launch(uint32_t stream, uint64_t ticket, const Grid& grid) = 0;
+  virtual Status Copy(uint32_t stream, uint64_t ticket, const wire::CopyBody& copy) = 0;
+  virtual Status Fill(uint32_t stream, uint64_t ticket, const wire::FillBody& fill) = 0;
+  virtual Status RecordEvent(uint32_t stream, uint64_t ticket, uint32_t event) = 0;
+  virtual Status Wait(uint32_t stream, uint64_t ticket, uint32_t other_stream, uint64_t other_ticket) = 0;
+  virtual Status HostCall(uint32_t stream, uint64_t ticket, uint64_t token) = 0;
+  virtual Status Mark(uint32_t stream, uint64_t ticket) = 0;
+  // The host call that `stream` waits at has returned.
+  virtual Status HostCallDone(uint32_t stream) = 0;
+
+  // Modules. May take seconds (compilation): called from a thread of their own, concurrently with the above; thread-safe.
+  // `image` is PTX text or a fatbin. On failure the error's text is the JIT log.
+  struct LoadedModule {
+    uint32_t id = 0;
+    uint64_t segment_address = 0;  // variables lie at segment_address + VariableInfo::offset
+    std::shared_ptr<const guest::ModuleIndex> index;
+  };
+  virtual Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) = 0;
+  virtual Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) = 0;
+  virtual Status UnloadModule(uint32_t module) = 0;
+
+  // Waits for the Space's blocks on `device`, drops its queued work and clears its error.
+  virtual void Reset(uint32_t device) = 0;
+  // Live changes; act from the next scheduling decision.
+  virtual void SetLimits(const Limits& limits) = 0;
+  virtual Usage usage() const = 0;
+};
+
+enum class Policy { kShare, kTimeSlice };
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::span<const wire::DeviceInfo> devices() const = 0;
+  // Bytes of address space that a client's window needs.
+  virtual uint64_t window_bytes() const = 0;
+
+  // `window_fd` is mapped by the caller at `window_base` (same address in the client) for the Space's lifetime.
+  virtual Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
+                                                     std::string_view label) = 0;
+
+  // Work the backend's idle threads do before they sleep: called by them with `spin` = true many times a second (return
+  // whether anything was found), and with `spin` = false once, right before they sleep. Set before the first Space.
+  struct IdleWork {
+    std::function<bool()> poll;         // look at the rings that are watched; true if it found records
+    std::function<bool()> arm;          // about to look away: arm the bells, look once more; true if it found records
+    int doorbell_epoll_fd = -1;         // sleepers wait on this, too
+    std::function<void()> rang;         // the epoll fd was readable: handle its events
+  };
+  virtual void SetIdleWork(IdleWork work) = 0;
+
+  virtual void SetPolicy(Policy policy) = 0;
+  virtual Policy policy() const = 0;
+
+  // Records what ran where, for timelines. Off by default.
+  struct TraceEvent {
+    std::string label;   // of the Space
+    std::string kernel;
+    uint32_t device, sm;
+    uint64_t begin_ns, end_ns;
+    uint32_t blocks;
+  };
+  virtual void SetTracing(bool on) = 0;
+  virtual std::vector<TraceEvent> TakeTrace() = 0;
+};
+
+}  // namespace tutti::device

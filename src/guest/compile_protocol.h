@@ -1,0 +1,46 @@
+// Between the device (device/cpu/compiler_pool) and the tutti-compiler worker: one SOCK_SEQPACKET pair, one request at a
+// time. Requests and replies are base/bytes.h strings in the order of the fields.
+//
+// The worker gets the image as a read-only memory file and returns its result as one. It runs with no file system, no
+// network, and limits on memory and CPU time; it may die at any moment, which fails the request and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+namespace tutti::guest {
+
+enum class CompileOp : uint32_t {
+  kIndex = 1,   // image -> ModuleIndex
+  kKernel = 2,  // image + kernel name + block shape -> shared object
+};
+
+// Fd 0 of the message: the image: PTX text, or a fatbin (any compression), or several images concatenated in a container
+// (compile_protocol.cc: "images").
+struct CompileRequest {
+  CompileOp op = CompileOp::kIndex;
+  std::string kernel;
+  uint32_t block[3] = {0, 0, 0};
+  uint32_t optimize = 2;  // 0 .. 3
+};
+
+// Fd 0 of the message, if status == 0: the serialized ModuleIndex, or the shared object.
+struct CompileReply {
+  int32_t status = 0;  // CUresult: INVALID_PTX, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, INVALID_IMAGE, ...
+  std::string log;     // diagnostics with line and caret
+};
+
+std::vector<uint8_t> Serialize(const CompileRequest& request);
+std::vector<uint8_t> Serialize(const CompileReply& reply);
+Result<CompileRequest> ParseCompileRequest(std::span<const uint8_t> bytes);
+Result<CompileReply> ParseCompileReply(std::span<const uint8_t> bytes);
+
+// Descriptor number on which the worker finds its socket.
+inline constexpr int kCompilerSocketFd = 3;
+
+}  // namespace tutti::guest

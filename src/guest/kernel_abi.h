@@ -1,0 +1,133 @@
+// The contract between a compiled kernel and the CPU device that runs it.
+//
+// A kernel is a shared object with one exported object, `tutti_kernel` (KernelDescriptor). It has no undefined symbols:
+// everything it needs from outside is reached through the BlockState it is given. One thread block runs on one worker
+// thread, on guest stacks (device/cpu/guest_stack.h), never on the worker's own stack. A warp is 32 lanes executed as
+// vectors of 32 with an active mask; lane l of warp w is the thread of linear index 32 w + l of its block.
+//
+// Guest code holds no locks, allocates nothing, and may be abandoned at any instruction: on a fault, a kill or the end of
+// its client the worker simply switches away and reuses the stack.
+//
+// Layouts here are baked into generated code: change kAbiVersion with any change (it is part of the code cache key).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tutti::guest {
+
+inline constexpr uint32_t kAbiVersion = 1;
+inline constexpr uint32_t kWarpSize = 32;
+inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
+
+struct BlockState;
+struct WarpState;
+
+// Why guest code stopped. Values are CUresults.
+enum class FaultKind : uint32_t {
+  kIllegalAddress = 700,
+  kAssert = 710,
+  kHardwareStackError = 714,
+  kIllegalInstruction = 715,
+  kMisalignedAddress = 716,
+  kInvalidAddressSpace = 717,
+  kInvalidPc = 718,
+  kLaunchFailed = 719,  // trap
+};
+
+// Services of the device to guest code. All take the calling warp; all may switch to another warp's stack.
+// `mask` is the set of lanes that call.
+struct GuestServices {
+  // bar.sync / barrier.sync / bar.arrive: barrier `id` (0..15) with `threads` participants (0: all of the block).
+  // `wait` = 0 only arrives. Lanes that have exited count as arrived for the full-block form.
+  void (*barrier)(WarpState*, uint32_t mask, uint32_t id, uint32_t threads, uint32_t wait);
+  // bar.red over the participants: op 0 popc, 1 and, 2 or, of the lanes' predicates `votes`. Returns the result.
+  uint32_t (*barrier_reduce)(WarpState*, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes);
+  // Lets other warps of the block run: called on back-edges of loops that wait for memory, and by nanosleep.
+  void (*yield)(WarpState*);
+  // Ends the client's kernel. `lane` is the first faulting lane, `address` the address if any, `location` an index into
+  // KernelDescriptor::locations (~0: unknown). Does not return.
+  void (*fault)(WarpState*, FaultKind kind, uint32_t lane, uint64_t address, uint32_t location);
+  // vprintf of one lane: format and packed arguments are guest addresses. Returns printf's result.
+  int32_t (*print)(WarpState*, uint32_t lane, uint64_t format, uint64_t arguments);
+  // Device-side malloc and free of one lane (device heap).
+  uint64_t (*allocate)(WarpState*, uint64_t bytes);
+  void (*release)(WarpState*, uint64_t address);
+  // __assertfail of one lane: texts are guest addresses. Does not return.
+  void (*assert_fail)(WarpState*, uint32_t lane, uint64_t message, uint64_t file, uint32_t line, uint64_t function);
+  // %globaltimer, in nanoseconds, and %clock64.
+  uint64_t (*global_timer)(WarpState*);
+  uint64_t (*clock)(WarpState*);
+  // Grid-wide barrier of a cooperative launch.
+  void (*grid_barrier)(WarpState*, uint32_t mask);
+};
+
+// One running block. Prepared by the device, read-only to guest code, except where noted.
+struct BlockState {
+  const GuestServices* services;
+  const uint8_t* params;      // the kernel's parameter buffer (a private copy)
+  uint64_t module_base;       // where this client's copy of the module's globals and constants lies
+  uint8_t* shared;            // the block's shared window; offset 0 of the .shared space
+  uint32_t shared_bytes;      // static + dynamic
+  uint32_t dynamic_shared_bytes;
+  uint64_t window_base;       // the client's device window: the only global memory this code may touch
+  uint64_t window_bytes;
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t ctaid[3];
+  uint32_t smid;
+  uint32_t nsmid;
+  uint32_t cluster[3];        // cluster dimensions, 1,1,1 without clusters
+  uint32_t cluster_ctaid[3];
+  uint32_t dynamic_shared_offset;  // where dynamic shared memory starts in the shared window
+  uint64_t gridid;
+  uint64_t cooperative_workspace;  // %envreg1/2: {u32 size, u32 barrier}; 0 if the launch was not cooperative
+  void* device;               // the device's own
+};
+
+// One warp of a running block.
+struct WarpState {
+  BlockState* block;
+  uint32_t warp;        // index in the block
+  uint32_t lanes;       // mask of lanes that exist (the last warp may be partial); written by guest code: lanes not exited
+  uint8_t* local;       // the warp's local memory: lane l owns [local + l * local_bytes, + local_bytes)
+  uint32_t local_bytes; // per lane, as the descriptor asked
+  uint32_t reserved;
+  void* device;         // the device's own
+};
+
+enum KernelFlags : uint32_t {
+  kYields = 1u << 0,         // calls barrier, barrier_reduce, yield or grid_barrier: each warp needs a stack of its own
+  kUsesPrint = 1u << 1,
+  kUsesHeap = 1u << 2,
+  kCooperative = 1u << 3,    // uses the grid barrier
+};
+
+struct SourceLocation {  // for fault reports: the PTX line, and with -lineinfo the source line
+  uint32_t ptx_line;
+  uint32_t source_line;
+  const char* source_file;  // or null
+};
+
+// Runs warps [0, count) of a block whose WarpStates lie in one array, each to its end, one after the other. For kernels
+// with kYields the device calls it once per warp, each on a stack of its own, with count = 1.
+using RunWarps = void (*)(WarpState* warps, uint32_t count);
+
+struct KernelDescriptor {
+  uint32_t magic;
+  uint32_t abi_version;
+  const char* name;
+  RunWarps run;
+  uint32_t flags;
+  uint32_t param_bytes;
+  uint32_t static_shared_bytes;
+  uint32_t local_bytes;        // per lane, in WarpState::local
+  uint32_t stack_bytes;        // of native stack that one warp may need
+  uint32_t block[3];           // the shape it was compiled for; 0,0,0: any
+  uint32_t location_count;
+  const SourceLocation* locations;
+};
+
+inline constexpr const char* kKernelSymbol = "tutti_kernel";
+
+}  // namespace tutti::guest

@@ -1,0 +1,73 @@
+// What is in a module: made by the compiler from the PTX, kept in the code cache, read by the device and handed on to the
+// client. Nothing here needs LLVM or a PTX parser to use.
+//
+// All of a module's .global and .const variables are laid out in one *segment*; a client's instance of the module is one
+// allocation of `segment_bytes` in its window, filled from `image` (zero beyond its end) and patched by `relocations`.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+namespace tutti::guest {
+
+struct ParameterInfo {
+  uint32_t offset = 0;
+  uint32_t bytes = 0;
+};
+
+struct KernelInfo {
+  std::string name;
+  uint32_t function_index = 0;      // in the module's function table (indirect calls)
+  std::vector<ParameterInfo> params;
+  uint32_t param_bytes = 0;
+  uint32_t static_shared_bytes = 0;
+  uint32_t local_bytes = 0;         // declared .local bytes; what cuFuncGetAttribute reports
+  uint32_t registers = 0;           // estimate for cuFuncGetAttribute
+  uint32_t max_threads = 1024;      // .maxntid / .reqntid product, or 1024
+  uint32_t required_block[3] = {0, 0, 0};  // .reqntid
+  uint32_t const_bytes = 0;
+  uint32_t ptx_version = 0;         // 10 * major + minor
+  bool uses_dynamic_shared = false;
+  std::string error;                // not empty: this kernel cannot be compiled, and why
+};
+
+struct VariableInfo {
+  std::string name;
+  uint64_t offset = 0;  // in the segment
+  uint64_t bytes = 0;
+  bool is_const = false;
+  bool is_managed = false;
+};
+
+// Adds to the 8 bytes at `offset`: the address of the segment (kSegment), or stores a function index (kFunction).
+struct Relocation {
+  enum class Kind : uint8_t { kSegment = 0, kFunction = 1 };
+  uint64_t offset = 0;
+  uint64_t addend = 0;  // kSegment: offset of the target in the segment; kFunction: the function's table index
+  Kind kind = Kind::kSegment;
+};
+
+struct ModuleIndex {
+  std::vector<KernelInfo> kernels;
+  std::vector<VariableInfo> variables;
+  std::vector<std::string> functions;  // names by table index (device functions and kernels)
+  std::vector<Relocation> relocations;
+  uint64_t segment_bytes = 0;
+  uint64_t segment_alignment = 16;
+  std::vector<uint8_t> image;          // initial bytes of the segment
+  std::string log;                     // JIT info log: warnings, directives skipped
+};
+
+// "Address" of the function with table index i, as device code sees it: never a host address, so a forged one is caught.
+inline constexpr uint64_t kFunctionAddressBase = 0x100;
+inline constexpr uint64_t FunctionAddress(uint32_t index) { return kFunctionAddressBase + 16ull * index; }
+
+std::vector<uint8_t> Serialize(const ModuleIndex& index);
+// For bytes from the compiler process or the cache, neither of which is trusted with our memory.
+Result<ModuleIndex> ParseModuleIndex(std::span<const uint8_t> bytes);
+
+}  // namespace tutti::guest

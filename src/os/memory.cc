@@ -1,0 +1,66 @@
+#include "os/memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <string>
+
+namespace tutti::os {
+namespace {
+
+constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+
+}  // namespace
+
+Result<Fd> CreateMemory(std::string_view name, uint64_t bytes) {
+  Fd fd(memfd_create(std::string(name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) return FailErrno("memfd_create");
+  if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return FailErrno("ftruncate of shared memory");
+  if (fcntl(fd.get(), F_ADD_SEALS, kSizeSeals) != 0) return FailErrno("sealing shared memory");
+  return fd;
+}
+
+Result<uint64_t> SealedMemorySize(int fd) {
+  const int seals = fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & kSizeSeals) != kSizeSeals) return Fail("descriptor is not size-sealed shared memory");
+  struct stat info;
+  if (fstat(fd, &info) != 0) return FailErrno("fstat of shared memory");
+  return static_cast<uint64_t>(info.st_size);
+}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  if (this != &other) {
+    Unmap();
+    data_ = std::exchange(other.data_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
+  }
+  return *this;
+}
+
+Result<Mapping> Mapping::Shared(int fd, uint64_t bytes, bool writable) {
+  void* data = mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (data == MAP_FAILED) return FailErrno("mmap of shared memory");
+  return Mapping(data, bytes);
+}
+
+Result<Mapping> Mapping::SharedAt(uint64_t address, int fd, uint64_t bytes) {
+  void* const wanted = reinterpret_cast<void*>(address);
+  void* data = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+  if (data == MAP_FAILED) return FailErrno("mmap of the device window");
+  return Mapping(data, bytes);
+}
+
+Result<Mapping> Mapping::Anonymous(uint64_t bytes) {
+  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) return FailErrno("mmap");
+  return Mapping(data, bytes);
+}
+
+void Mapping::Unmap() {
+  if (data_ != nullptr) munmap(data_, bytes_);
+  data_ = nullptr;
+  bytes_ = 0;
+}
+
+}  // namespace tutti::os

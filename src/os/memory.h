@@ -1,0 +1,49 @@
+// Shared memory that travels as file descriptors, and mappings of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+#include "base/error.h"
+#include "os/fd.h"
+
+namespace tutti::os {
+
+// An anonymous memory file of `bytes` bytes, close-on-exec, sealed against any later change of its size: a peer that
+// maps it can never be made to fault by the other side shrinking it. `name` is seen in /proc only.
+Result<Fd> CreateMemory(std::string_view name, uint64_t bytes);
+
+// Size of the memory file, and that it carries the size seals; for a descriptor that came from a peer.
+Result<uint64_t> SealedMemorySize(int fd);
+
+// One mapping; unmapped with its owner. Movable.
+class Mapping {
+ public:
+  Mapping() = default;
+  Mapping(Mapping&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Mapping& operator=(Mapping&& other) noexcept;
+  ~Mapping() { Unmap(); }
+
+  // Maps `bytes` of `fd` shared at any address.
+  static Result<Mapping> Shared(int fd, uint64_t bytes, bool writable = true);
+  // Maps `bytes` of `fd` shared at exactly `address`; an error if anything is mapped there already.
+  static Result<Mapping> SharedAt(uint64_t address, int fd, uint64_t bytes);
+  // Maps `bytes` of zeroed private memory, not reserved against swap.
+  static Result<Mapping> Anonymous(uint64_t bytes);
+
+  uint8_t* data() const { return static_cast<uint8_t*>(data_); }
+  uint64_t size() const { return bytes_; }
+  explicit operator bool() const { return data_ != nullptr; }
+  void Unmap();
+  // Gives up ownership without unmapping.
+  void Release() { data_ = nullptr; bytes_ = 0; }
+
+ private:
+  Mapping(void* data, uint64_t bytes) : data_(data), bytes_(bytes) {}
+  void* data_ = nullptr;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace tutti::os

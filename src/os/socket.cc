@@ -1,0 +1,124 @@
+#include "os/socket.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace tutti::os {
+namespace {
+
+Result<sockaddr_un> AddressOf(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return Fail(fmt::format("socket path \"{}\" has {} bytes, a Unix socket takes {}: use a shorter directory", path,
+                            path.size(), sizeof address.sun_path - 1));
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+}  // namespace
+
+Result<Fd> Listen(const std::string& path, mode_t mode) {
+  TUTTI_ASSIGN(const sockaddr_un address, AddressOf(path));
+  Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!fd) return FailErrno("socket");
+  unlink(path.c_str());
+  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return FailErrno("bind to " + path);
+  if (chmod(path.c_str(), mode) != 0) return FailErrno("chmod of " + path);
+  if (listen(fd.get(), SOMAXCONN) != 0) return FailErrno("listen on " + path);
+  return fd;
+}
+
+Result<Fd> Connect(const std::string& path) {
+  TUTTI_ASSIGN(const sockaddr_un address, AddressOf(path));
+  Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!fd) return FailErrno("socket");
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return FailErrno("connect to " + path);
+  }
+  return fd;
+}
+
+Result<Fd> Accept(int listener) {
+  Fd fd(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+  if (!fd) return FailErrno("accept");
+  return fd;
+}
+
+Result<std::pair<Fd, Fd>> SocketPair() {
+  int fds[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) return FailErrno("socketpair");
+  return std::pair(Fd(fds[0]), Fd(fds[1]));
+}
+
+Result<PeerCredentials> Peer(int socket) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return FailErrno("SO_PEERCRED");
+  return PeerCredentials{credentials.pid, credentials.uid, credentials.gid};
+}
+
+Status Send(int socket, std::span<const uint8_t> bytes, std::span<const int> fds) {
+  iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxMessageFds)] = {};
+  if (!fds.empty()) {
+    if (fds.size() > kMaxMessageFds) return Fail("too many descriptors for one message");
+    header.msg_control = control;
+    header.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
+    cmsghdr* part_header = CMSG_FIRSTHDR(&header);
+    part_header->cmsg_level = SOL_SOCKET;
+    part_header->cmsg_type = SCM_RIGHTS;
+    part_header->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+    std::memcpy(CMSG_DATA(part_header), fds.data(), sizeof(int) * fds.size());
+  }
+  for (;;) {
+    if (sendmsg(socket, &header, MSG_NOSIGNAL) >= 0) return {};
+    if (errno != EINTR) return FailErrno("sending a message");
+  }
+}
+
+Result<Message> Receive(int socket, int timeout_ms) {
+  if (timeout_ms >= 0) {
+    pollfd wait{socket, POLLIN, 0};
+    const int ready = poll(&wait, 1, timeout_ms);
+    if (ready == 0) return Fail("timed out waiting for a message");
+  }
+  Message message;
+  message.bytes.resize(kMaxMessageBytes);
+  iovec part{message.bytes.data(), message.bytes.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxMessageFds)] = {};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  ssize_t received;
+  do {
+    received = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
+  } while (received < 0 && errno == EINTR);
+  if (received < 0) return FailErrno("receiving a message");
+  for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd;
+      std::memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
+      message.fds.emplace_back(fd);
+    }
+  }
+  if ((header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) return Fail("message longer than the protocol allows");
+  message.bytes.resize(static_cast<size_t>(received));
+  return message;
+}
+
+}  // namespace tutti::os

@@ -1,0 +1,49 @@
+// Unix-domain sockets of type SOCK_SEQPACKET: one send is one message, descriptors travel with it, the kernel vouches
+// for the peer.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "os/fd.h"
+
+namespace tutti::os {
+
+inline constexpr size_t kMaxMessageBytes = 128 * 1024;
+inline constexpr size_t kMaxMessageFds = 8;
+
+struct PeerCredentials {
+  pid_t pid = 0;  // as seen in this process's PID namespace; 0 if the peer lives in one we cannot see
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+
+struct Message {
+  std::vector<uint8_t> bytes;
+  std::vector<Fd> fds;
+};
+
+// A listening socket at `path` with permission bits `mode`. An old socket file is replaced. Paths longer than a socket
+// address allows (107 bytes) are refused with a text that says so.
+Result<Fd> Listen(const std::string& path, mode_t mode);
+// Connects to a listener; the error's text names the path.
+Result<Fd> Connect(const std::string& path);
+Result<Fd> Accept(int listener);
+Result<std::pair<Fd, Fd>> SocketPair();
+
+// Credentials of the peer at the time it connected (SO_PEERCRED), also of a socket that was passed on since.
+Result<PeerCredentials> Peer(int socket);
+
+// Sends one message. Blocks unless the socket is non-blocking. Never raises SIGPIPE.
+Status Send(int socket, std::span<const uint8_t> bytes, std::span<const int> fds = {});
+// Receives one message with its descriptors (close-on-exec). An empty message with no descriptors means that the peer
+// has closed. `timeout_ms` < 0 waits for ever. A message longer than kMaxMessageBytes is an error.
+Result<Message> Receive(int socket, int timeout_ms = -1);
+
+}  // namespace tutti::os

@@ -1,0 +1,210 @@
+// The abstract syntax of a PTX module, with names already resolved: registers, labels and symbols are indices, so that
+// lowering never looks anything up by text. Made by ptx/parser.h; printed by ptx/printer.h; immutable afterwards.
+//
+// Positions are kept for every instruction (line and column of the PTX text) and, where the text has .loc directives, the
+// source line, for diagnostics and fault reports.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ptx/opcode.h"    // enum class Opcode, from opcode.def
+#include "ptx/modifier.h"  // enum class Modifier, from modifier.def
+
+namespace tutti::ptx {
+
+struct SourcePosition {
+  uint32_t line = 0;    // 1-based, in the PTX text
+  uint32_t column = 0;  // 1-based
+};
+
+enum class Type : uint8_t {
+  kNone,
+  kB8, kB16, kB32, kB64, kB128,
+  kU8, kU16, kU32, kU64,
+  kS8, kS16, kS32, kS64,
+  kF16, kF16x2, kBF16, kBF16x2, kTF32, kE4M3x2, kE5M2x2, kE4M3, kE5M2, kF32, kF64,
+  kU16x2, kS16x2,
+  kU4, kS4, kB1,  // matrix element types only
+  kPred,
+  kTexref, kSamplerref, kSurfref,
+};
+uint32_t BitsOf(Type type);  // 0 for kNone and references; 1 for kPred
+bool IsFloat(Type type);
+bool IsSigned(Type type);
+std::string_view NameOf(Type type);  // "u32"
+
+enum class Space : uint8_t { kGeneric, kReg, kGlobal, kShared, kConst, kLocal, kParam, kSharedCluster };
+
+using RegisterId = uint32_t;
+using SymbolId = uint32_t;  // index into Module::symbols
+using LabelId = uint32_t;   // index into Function::labels
+
+struct Register {
+  std::string name;  // "%r12"
+  Type type = Type::kNone;
+};
+
+// Where a named thing is. Locals of a function (.local, .shared, .param inside a body, and the function's own parameters) are
+// LocalVariables of that function; everything at module scope is a Symbol.
+struct Initializer {
+  std::vector<uint8_t> bytes;  // little-endian; shorter than the variable: the rest is zero
+  struct AddressOf {
+    uint64_t offset;   // where in the variable
+    SymbolId symbol;   // variable or function
+    int64_t addend;
+    bool generic;      // generic(sym)
+  };
+  std::vector<AddressOf> addresses;  // 8-byte slots (4-byte slots are refused)
+};
+
+enum class Linkage : uint8_t { kNone, kExtern, kVisible, kWeak, kCommon };
+
+struct Variable {
+  std::string name;
+  Space space = Space::kGlobal;
+  Linkage linkage = Linkage::kNone;
+  Type type = Type::kB8;
+  uint32_t vector = 1;       // .v2, .v4
+  uint64_t count = 1;        // elements (product of the dimensions); 0: unsized (.extern .shared x[])
+  uint32_t alignment = 1;    // bytes; natural if not given
+  bool managed = false;      // .attribute(.managed)
+  Initializer init;
+  SourcePosition position;
+  uint64_t bytes() const;    // of the whole variable; 0 if unsized
+};
+
+enum class OperandKind : uint8_t {
+  kRegister,
+  kImmediate,   // integer or float bits in `bits`
+  kAddress,     // [base + offset]: base is a register, a symbol, a local or nothing
+  kSymbol,      // address of a module variable or function (+ offset): mov, call target
+  kLocal,       // a LocalVariable (+ offset): mov of its address, call argument
+  kLabel,       // bra target
+  kVector,      // { a, b, ... }: range [first, first + count) of Function::vector_operands
+  kSpecial,     // %tid.x ...: SpecialRegister
+  kSink,        // _
+};
+
+enum class SpecialRegister : uint8_t {
+  kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY, kNctaidZ,
+  kLaneid, kWarpid, kNwarpid, kSmid, kNsmid, kGridid,
+  kLanemaskEq, kLanemaskLe, kLanemaskLt, kLanemaskGe, kLanemaskGt,
+  kClock, kClockHi, kClock64, kGlobaltimer, kGlobaltimerLo, kGlobaltimerHi,
+  kEnvreg0, kEnvreg1, kEnvreg2, kEnvreg3,  // further envregs read as zero: kEnvreg0
+  kTotalSmemSize, kDynamicSmemSize, kReservedSmemOffset,
+  kClusteridX, kClusteridY, kClusteridZ, kNclusteridX, kNclusteridY, kNclusteridZ,
+  kClusterCtaidX, kClusterCtaidY, kClusterCtaidZ, kClusterNctaidX, kClusterNctaidY, kClusterNctaidZ,
+  kClusterCtarank, kClusterNctarank, kIsExplicitCluster, kWarpSz,
+};
+
+enum class BaseKind : uint8_t { kNone, kRegister, kSymbol, kLocal };
+
+struct Operand {
+  OperandKind kind = OperandKind::kSink;
+  BaseKind base = BaseKind::kNone;  // kAddress only
+  bool negated = false;             // "!%p" as a source operand; "-%r" where the ISA allows it
+  bool is_float = false;            // kImmediate: `bits` are those of an f64 (0d) or f32 (0f) literal
+  bool is_f32 = false;              // kImmediate with is_float: written as 0f
+  uint32_t index = 0;               // register, symbol, local, label, special, or first vector element
+  uint32_t count = 0;               // kVector: elements
+  int64_t offset = 0;               // kAddress, kSymbol, kLocal
+  uint64_t bits = 0;                // kImmediate
+};
+
+struct Guard {  // @p or @!p
+  RegisterId predicate = 0;
+  bool negated = false;
+};
+
+// One instruction. Operands are in the order of the text, destinations first. A second predicate destination
+// ("p|q", "%r16|%p1") is the operand after the one it follows, and `has_second_destination` is set.
+// call: operands are [target], then returns, then arguments; see `call_returns` and `call_arguments`.
+struct Instruction {
+  Opcode opcode;
+  std::vector<Modifier> modifiers;  // everything between the dots that is neither type nor state space, in order
+  std::vector<Type> types;          // in order: cvt.rn.f32.s32 -> {F32, S32}
+  Space space = Space::kGeneric;
+  Space second_space = Space::kGeneric;  // cp.async.shared.global, cvta.to: destination first
+  uint8_t vector = 1;               // .v2 .v4 .v8
+  std::optional<Guard> guard;
+  std::vector<Operand> operands;
+  bool has_second_destination = false;
+  uint32_t call_returns = 0;
+  uint32_t call_arguments = 0;
+  uint32_t prototype = ~0u;         // indirect call: index into Function::prototypes
+  std::vector<std::vector<LabelId>> branch_targets;  // brx.idx: one list
+  SourcePosition position;
+  uint32_t source_line = 0;         // from .loc; 0 unknown
+  uint32_t source_file = 0;         // from .loc: index into Module::files
+
+  bool Has(Modifier modifier) const;
+  Type type() const { return types.empty() ? Type::kNone : types.front(); }
+};
+
+struct LocalVariable {
+  std::string name;
+  Space space = Space::kLocal;  // kLocal, kShared, kParam
+  Type type = Type::kB8;
+  uint32_t vector = 1;
+  uint64_t count = 1;           // 0: unsized
+  uint32_t alignment = 1;
+  uint64_t bytes() const;
+};
+
+struct Prototype {              // .callprototype, and the shape of every function
+  std::vector<LocalVariable> returns;
+  std::vector<LocalVariable> params;
+  bool noreturn = false;
+};
+
+struct Label {
+  std::string name;
+  uint32_t instruction = 0;     // index of the instruction it stands before (== instructions.size() at the end)
+};
+
+struct Function {
+  std::string name;
+  SymbolId symbol = 0;
+  bool is_entry = false;
+  Linkage linkage = Linkage::kNone;
+  bool noreturn = false;
+  bool has_body = false;
+  Prototype prototype;              // LocalVariable index i of a parameter: see first_param
+  std::vector<LocalVariable> locals;  // returns, then params, then what the body declares
+  uint32_t first_return = 0, first_param = 0;  // in locals
+  std::vector<Register> registers;
+  std::vector<Label> labels;
+  std::vector<Instruction> instructions;
+  std::vector<Operand> vector_operands;
+  std::vector<Prototype> prototypes;  // .callprototype declarations
+  std::array<uint32_t, 3> max_threads{};       // .maxntid; 0: not given
+  std::array<uint32_t, 3> required_threads{};  // .reqntid
+  std::array<uint32_t, 3> required_cluster{};  // .reqnctapercluster
+  uint32_t min_blocks = 0;                     // .minnctapersm
+  uint32_t max_registers = 0;                  // .maxnreg
+  SourcePosition position;
+  std::string error;                // not empty: the body could not be parsed; the text says why, with line and caret
+};
+
+struct Symbol {
+  std::string name;
+  enum class Kind : uint8_t { kVariable, kFunction } kind = Kind::kVariable;
+  uint32_t index = 0;  // in Module::variables or Module::functions
+};
+
+struct Module {
+  uint32_t version_major = 0, version_minor = 0;
+  std::string target;               // "sm_80", as written
+  uint32_t address_bits = 64;
+  std::vector<std::string> files;   // .file, by number
+  std::vector<Symbol> symbols;
+  std::vector<Variable> variables;
+  std::vector<Function> functions;
+};
+
+}  // namespace tutti::ptx

@@ -1,0 +1,111 @@
+// The channel: one memory file per client process, mapped by the client and its server. It holds the ring and everything
+// the client needs to know to answer a call without asking: completion, errors, memory in use, device properties.
+//
+// Written by the client: tail, the ring slots, the sleeper counts, the consumed cursors of print and host-call queues.
+// Written by the server: everything else. The server never reads back what it wrote; a client that scribbles here
+// misleads itself alone. The file is sparse: untouched pages cost nothing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "wire/limits.h"
+#include "wire/ring_layout.h"
+
+namespace tutti::wire {
+
+inline constexpr uint32_t kChannelMagic = 0x49545554;  // "TUTI"
+
+// What a client must do after publishing a record. The server raises the state before it looks away and then looks once
+// more (seq_cst fence between); the client publishes, fences, reads the state. So one of the two always sees the other.
+enum class Doorbell : uint32_t {
+  kWatched = 0,  // somebody polls this ring: no ring of the bell
+  kLingering = 1,  // looked at again within 200 us: ring only if the caller is going to wait for this record
+  kArmed = 2,    // nobody looks: ring. The client swaps kWatched in first, so that one sleeper costs one wake.
+};
+
+// One stream's completion. A client that wants to sleep adds itself to `sleepers`, re-checks, and waits on `wake`; the
+// server stores `completed`, fences, and if sleepers != 0 increments `wake` and wakes the futex.
+struct alignas(64) StreamCompletion {
+  std::atomic<uint64_t> completed;  // ticket + 1 of the last finished record of this stream
+  std::atomic<uint32_t> sleepers;
+  std::atomic<uint32_t> wake;       // futex
+};
+static_assert(sizeof(StreamCompletion) == 64);
+
+enum class ReplyState : uint32_t { kFree = 0, kPending = 1, kPendingAsleep = 2, kDone = 3 };
+
+struct alignas(64) ReplySlot {
+  std::atomic<uint32_t> state;  // futex; ReplyState
+  int32_t status;               // a CUresult
+  uint64_t value[4];
+};
+static_assert(sizeof(ReplySlot) == 64);
+
+// Functions the client must run for its streams (cuLaunchHostFunc, callbacks). The server appends, the client's host-call
+// thread takes.
+struct HostCall {
+  uint64_t token;
+  uint32_t stream;
+  int32_t status;  // CUDA_SUCCESS, or the context's error: then a callback is still called, a host function is not
+};
+struct HostCallQueue {
+  alignas(64) std::atomic<uint32_t> produced;  // futex
+  alignas(64) std::atomic<uint32_t> consumed;
+  HostCall calls[kHostCallSlots];
+};
+
+// Device-side printf output, already formatted, as a byte FIFO. Drained by the client at its synchronising calls.
+struct PrintFifo {
+  alignas(64) std::atomic<uint64_t> produced;  // bytes ever written
+  alignas(64) std::atomic<uint64_t> consumed;
+  std::atomic<uint64_t> dropped;  // lines lost because the FIFO was full
+  uint8_t bytes[kPrintBytes];
+};
+
+struct DeviceInfo {
+  char name[128];
+  uint8_t uuid[16];
+  uint64_t total_bytes;
+  int32_t attributes[kDeviceAttributes];  // by CUdevice_attribute
+};
+
+// Per device, live.
+struct alignas(64) DeviceState {
+  std::atomic<uint64_t> used_bytes;    // by all clients
+  std::atomic<uint64_t> client_bytes;  // by this client
+  std::atomic<uint64_t> limit_bytes;   // this client's limit; ~0: none
+  std::atomic<int32_t> error;          // sticky CUresult of this client's work on the device, 0: none
+  std::atomic<int32_t> sm_count;       // that this client is given
+};
+
+struct ChannelHeader {
+  uint32_t magic;
+  uint32_t protocol_version;
+  uint32_t device_count;
+  uint32_t client_id;            // the server's number for this client (ID column of `ps`)
+  uint64_t window_base;
+  uint64_t window_bytes;
+  uint32_t server_pid;
+  uint32_t shared_server;        // 1: reached through a daemon (CU_DEVICE_ATTRIBUTE_MPS_ENABLED); 0: a private server
+  std::atomic<uint32_t> ended;   // a CUresult once the server has ended this session (terminated, protocol error)
+  alignas(64) std::atomic<uint64_t> tail;      // producers: next free position
+  alignas(64) std::atomic<uint64_t> head;      // consumer: positions below are free again
+  std::atomic<uint32_t> space_sleepers;        // producers asleep because the ring is full
+  std::atomic<uint32_t> space_wake;            // futex
+  alignas(64) std::atomic<uint32_t> doorbell;  // Doorbell
+  DeviceState states[kMaxDevices];
+  DeviceInfo devices[kMaxDevices];
+};
+
+struct Channel {
+  ChannelHeader header;
+  alignas(4096) Slot ring[kRingSlots];
+  alignas(4096) ReplySlot replies[kReplySlots];
+  alignas(4096) HostCallQueue host_calls;
+  alignas(4096) StreamCompletion streams[kMaxStreams];
+  alignas(4096) std::atomic<uint64_t> event_ns[kMaxEvents];  // NowNs() at which the event was reached
+  alignas(4096) PrintFifo print;
+};
+
+}  // namespace tutti::wire

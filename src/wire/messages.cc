@@ -1,0 +1,72 @@
+#include "wire/messages.h"
+
+#include <fmt/format.h>
+
+namespace tutti::wire {
+namespace {
+
+constexpr size_t kMaxText = 4096;  // of one string a client sends
+
+}  // namespace
+
+void Put(ByteWriter& out, const Hello& hello) {
+  out.Put(hello.claimed_pid);
+  out.Put(hello.pid_namespace);
+  out.PutString(hello.command_line);
+  out.PutString(hello.active_thread_percentage);
+  out.PutString(hello.pinned_memory_limit);
+  out.PutString(hello.client_priority);
+  out.PutString(hello.sm_partition);
+  out.PutString(hello.visible_devices);
+}
+
+Result<Hello> GetHello(ByteReader& in) {
+  Hello hello;
+  hello.claimed_pid = in.Get<uint32_t>();
+  hello.pid_namespace = in.Get<uint64_t>();
+  hello.command_line = in.GetString();
+  hello.active_thread_percentage = in.GetString();
+  hello.pinned_memory_limit = in.GetString();
+  hello.client_priority = in.GetString();
+  hello.sm_partition = in.GetString();
+  hello.visible_devices = in.GetString();
+  if (!in.ok()) return Fail("Hello message is cut short");
+  for (const auto* text : {&hello.command_line, &hello.active_thread_percentage, &hello.pinned_memory_limit,
+                           &hello.client_priority, &hello.sm_partition, &hello.visible_devices}) {
+    if (text->size() > kMaxText) return Fail(fmt::format("Hello message has a text of {} bytes, {} are allowed", text->size(), kMaxText));
+  }
+  return hello;
+}
+
+void Put(ByteWriter& out, const Refuse& refuse) {
+  out.Put(refuse.status);
+  out.PutString(refuse.text);
+}
+
+Result<Refuse> GetRefuse(ByteReader& in) {
+  Refuse refuse;
+  refuse.status = in.Get<int32_t>();
+  refuse.text = in.GetString();
+  if (!in.ok()) return Fail("Refuse message is cut short");
+  return refuse;
+}
+
+std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body) {
+  ByteWriter out;
+  out.Put(MessageHead{.kind = kind, .serial = serial});
+  std::vector<uint8_t> bytes = out.Take();
+  const auto rest = body.bytes();
+  bytes.insert(bytes.end(), rest.begin(), rest.end());
+  return bytes;
+}
+
+Result<MessageHead> ReadHead(ByteReader& in) {
+  const auto head = in.Get<MessageHead>();
+  if (!in.ok() || head.magic != MessageHead{}.magic) return Fail("not a Tutti message");
+  if (head.version != kProtocolVersion) {
+    return Fail(fmt::format("peer speaks protocol {}, this program {}: install the same version on both sides", head.version, kProtocolVersion));
+  }
+  return head;
+}
+
+}  // namespace tutti::wire

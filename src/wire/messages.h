@@ -1,0 +1,79 @@
+// Messages on the sockets, each one SOCK_SEQPACKET packet: a MessageHead, then the body as written by base/bytes.h in the
+// order of the fields below (strings and blobs are length-prefixed).
+//
+//   client ── Hello ──> daemon            on <pipe directory>/control
+//   daemon ── Attach + client's socket ──> server     the daemon passes the connection itself and is out of the way
+//   client <── Welcome + fds ── server    on that same connection, which from now on is the session socket
+//   client ── LoadModule + image fd ──> server, and so on
+//
+// Closing the session socket ends the session; a killed client is noticed by that alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "wire/limits.h"
+
+namespace tutti::wire {
+
+enum class MessageKind : uint16_t {
+  // to the daemon
+  kHello = 1,    // a CUDA client wants a server
+  kCommand = 2,  // the control shell: one command line of text; answered by kCommandReply, then the next command
+  // daemon -> shell
+  kCommandReply = 3,
+  // client <- server (or daemon, when it refuses)
+  kWelcome = 10,  // fds: channel, window, doorbell (eventfd)
+  kRefuse = 11,
+  // session socket
+  kLoadModule = 20,        // fds: image (size-sealed memory file)
+  kLoadModuleReply = 21,
+  kQueryModule = 22,       // function attributes and JIT log of one kernel
+  kQueryModuleReply = 23,
+  // daemon <-> server
+  kAttach = 40,         // fds: the client's connection; body: the Hello as received + what the daemon adds
+  kServerReady = 41,
+  kServerQuery = 42,    // daemon asks for client list, status, ...
+  kServerReply = 43,
+  kServerShutdown = 44,
+  kServerSet = 45,      // live settings (percentage, memory limit, policy)
+  kTerminateClient = 46,
+};
+
+struct MessageHead {
+  uint32_t magic = 0x49545554;
+  uint16_t version = kProtocolVersion;
+  MessageKind kind;
+  uint32_t serial = 0;  // of a request; its reply carries the same
+};
+
+// What a client tells about itself. Everything here is a claim; identity comes from SO_PEERCRED.
+struct Hello {
+  uint32_t claimed_pid = 0;     // in the client's own PID namespace
+  uint64_t pid_namespace = 0;   // inode of /proc/self/ns/pid
+  std::string command_line;     // at most 4096 bytes
+  std::string active_thread_percentage;  // environment values as written; parsed and checked by the daemon
+  std::string pinned_memory_limit;
+  std::string client_priority;
+  std::string sm_partition;
+  std::string visible_devices;
+};
+void Put(ByteWriter& out, const Hello& hello);
+Result<Hello> GetHello(ByteReader& in);
+
+struct Refuse {
+  int32_t status = 0;  // CUresult: 805, 807, 808, 809, ...
+  std::string text;    // one line
+};
+void Put(ByteWriter& out, const Refuse& refuse);
+Result<Refuse> GetRefuse(ByteReader& in);
+
+// One message with its head.
+std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body);
+// Checks magic and version and splits off the head; the reader stands at the body.
+Result<MessageHead> ReadHead(ByteReader& in);
+
+}  // namespace tutti::wire

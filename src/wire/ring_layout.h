@@ -1,0 +1,171 @@
+// The ring: one per client process, many producing threads, one consumer (whichever server thread holds the session).
+//
+// A producer reserves n consecutive slots with one fetch_add on ChannelHeader::tail. The value it gets is the record's
+// *ticket*: the place of the record in the one order of everything this client ever asked for. It fills the slots and
+// publishes by storing ticket + 1 into the first slot's `published` (release; the consumer's acquire load pairs with it).
+// A position p lives in slot p % kRingSlots, so a record may wrap around the end of the ring.
+//
+// Tickets double as stream sequence numbers. A stream's completion word (channel_layout.h) holds the ticket + 1 of the
+// last record of that stream that is done; "work up to ticket t of stream s is done" is `completed[s] > t`. No second
+// counter, and two threads submitting to one stream can never disagree about the order.
+//
+// Every slot of a record begins with 8 bytes of its own: in the first slot `published`, in the following ones a zero that
+// the consumer ignores. Payload therefore never lies where a later lap looks for a publication.
+//
+// All of this is memory a hostile client writes. The consumer copies a record out first, then validates the copy
+// (wire/validate.h), and keeps its own cursor.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "wire/limits.h"
+
+namespace tutti::wire {
+
+enum class RecordKind : uint8_t {
+  kNone = 0,
+  // Stream-ordered. `stream` names the stream; the record completes when the stream has reached and finished it.
+  kLaunch = 1,
+  kCopy = 2,
+  kFill = 3,
+  kEventRecord = 4,  // writes the time into an event slot
+  kWait = 5,         // holds the stream until another stream has passed a ticket
+  kHostCall = 6,     // runs a function in the client (host_call queue); the stream goes on at kHostCallDone
+  kMarker = 7,       // does nothing; something to wait for
+  // Taken when consumed, in ring order, no reply.
+  kStreamCreate = 16,
+  kStreamDestroy = 17,  // after the work that is in it
+  kModuleUnload = 18,
+  kFree = 19,
+  kHostCallDone = 20,
+  // Answered in a reply slot.
+  kAllocate = 32,
+  kPrepare = 33,  // makes a kernel ready for a block shape; replies with the id to launch
+  kReset = 34,    // waits for all work of a device and clears its error (primary context reset)
+};
+
+struct RecordHead {
+  std::atomic<uint64_t> published;
+  RecordKind kind;
+  uint8_t slots;  // of the whole record, 1 .. 255 (kLaunch may need more: see LaunchBody::more_slots)
+  uint16_t reply;  // index of the reply slot, for kinds that are answered
+  uint32_t stream;
+};
+static_assert(sizeof(RecordHead) == 16);
+
+inline constexpr uint32_t kHeadBytes = sizeof(RecordHead);
+inline constexpr uint32_t kBodyBytes = kSlotBytes - kHeadBytes;       // 112, in the first slot
+inline constexpr uint32_t kContinuationBytes = kSlotBytes - 8;        // 120, in each following slot
+
+// `slots` is one byte; kMaxArgumentBytes needs up to 274 slots. Large argument buffers therefore do not travel in the ring:
+// more than kInlineArgumentBytes are placed by the client in window memory and named by address.
+inline constexpr uint32_t kMaxRecordSlots = 36;
+inline constexpr uint32_t kLaunchFixedBytes = 48;
+inline constexpr uint32_t kInlineArgumentBytes = kBodyBytes - kLaunchFixedBytes + (kMaxRecordSlots - 1) * kContinuationBytes;
+
+enum LaunchFlags : uint32_t {
+  kLaunchCooperative = 1u << 0,
+  kLaunchArgumentsInWindow = 1u << 1,  // the first 8 argument bytes are the window address of argument_bytes bytes
+};
+
+// Followed by the kernel's parameter buffer, laid out as its PTX declares, as many bytes as kPrepare's reply said.
+struct LaunchBody {
+  uint32_t kernel;  // id from kPrepare
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t dynamic_shared_bytes;
+  uint32_t flags;
+  uint32_t argument_bytes;
+  uint32_t cluster_packed;  // x | y << 8 | z << 16; 0: no cluster
+  uint32_t reserved;
+};
+static_assert(sizeof(LaunchBody) == kLaunchFixedBytes);
+
+// Copies row_bytes x rows x planes. Both sides lie in the client's window (host memory outside it is staged by the client).
+struct CopyBody {
+  uint64_t destination;
+  uint64_t source;
+  uint64_t row_bytes;
+  uint64_t rows;
+  uint64_t planes;
+  uint64_t destination_pitch;  // bytes from row to row
+  uint64_t source_pitch;
+  uint64_t destination_plane;  // bytes from plane to plane
+  uint64_t source_plane;
+};
+
+struct FillBody {
+  uint64_t destination;
+  uint64_t width;  // in elements
+  uint64_t height;
+  uint64_t pitch;  // bytes from row to row
+  uint64_t value;  // low element_bytes are used
+  uint32_t element_bytes;  // 1, 2, 4 or 8
+  uint32_t reserved;
+};
+
+struct EventRecordBody {
+  uint32_t event;  // timing slot
+};
+
+struct WaitBody {
+  uint32_t stream;  // the other stream
+  uint32_t reserved;
+  uint64_t ticket;
+};
+
+struct HostCallBody {
+  uint64_t token;  // handed back in the host call queue; means something to the client only
+};
+
+struct StreamCreateBody {
+  uint32_t device;
+  int32_t priority;    // CUDA's: lower is more urgent, 0 .. -5
+  uint32_t context;    // client-minted; blocking and legacy streams of one context and device synchronise
+  uint32_t flags;      // StreamFlags
+};
+enum StreamFlags : uint32_t {
+  kStreamLegacy = 1u << 0,       // the context's NULL stream
+  kStreamNonBlocking = 1u << 1,  // does not synchronise with the legacy stream
+};
+
+struct ModuleUnloadBody {
+  uint32_t module;
+};
+
+struct FreeBody {
+  uint64_t address;  // as kAllocate returned it; freed when the work submitted before this record is done
+};
+
+enum class MemoryKind : uint32_t {
+  kDevice = 0,
+  kHost = 1,     // pinned host memory: in the window, not counted against the device
+  kManaged = 2,  // counted against the device
+  kScratch = 3,  // the client library's own staging; not counted
+};
+
+struct AllocateBody {
+  uint64_t bytes;
+  uint64_t alignment;  // power of two, at least 256 is given
+  MemoryKind kind;
+  uint32_t device;
+};
+// Reply: value[0] = address.
+
+struct PrepareBody {
+  uint32_t module;
+  uint32_t function;  // index in the module's kernel list
+  uint32_t block[3];  // 0,0,0: any shape
+  uint32_t reserved;
+};
+// Reply: value[0] = kernel id, value[1] = local bytes per thread, value[2] = max threads per block,
+// value[3] = number of bytes of text (the JIT log) that follow in the message "log" of the session socket.
+
+struct alignas(kSlotBytes) Slot {
+  RecordHead head;
+  uint8_t body[kBodyBytes];
+};
+static_assert(sizeof(Slot) == kSlotBytes);
+
+}  // namespace tutti::wire
