@@ -51,6 +51,54 @@ Result<Refuse> GetRefuse(ByteReader& in) {
   return refuse;
 }
 
+void Put(ByteWriter& out, const LoadModule& request) { out.Put(request.device); }
+
+Result<LoadModule> GetLoadModule(ByteReader& in) {
+  const LoadModule request{.device = in.Get<uint32_t>()};
+  if (!in.ok()) return Fail("LoadModule message is cut short");
+  return request;
+}
+
+void Put(ByteWriter& out, const LoadModuleReply& reply) {
+  out.Put(reply.status);
+  out.Put(reply.module);
+  out.Put(reply.segment_address);
+  out.PutString(std::string_view(reply.log).substr(0, kMaxLogBytes));
+}
+
+Result<LoadModuleReply> GetLoadModuleReply(ByteReader& in) {
+  LoadModuleReply reply;
+  reply.status = in.Get<int32_t>();
+  reply.module = in.Get<uint32_t>();
+  reply.segment_address = in.Get<uint64_t>();
+  reply.log = in.GetString();
+  if (!in.ok()) return Fail("LoadModuleReply message is cut short");
+  return reply;
+}
+
+void Put(ByteWriter& out, const QueryModule& request) {
+  out.Put(request.module);
+  out.Put(request.function);
+}
+
+Result<QueryModule> GetQueryModule(ByteReader& in) {
+  QueryModule request;
+  request.module = in.Get<uint32_t>();
+  request.function = in.Get<uint32_t>();
+  if (!in.ok()) return Fail("QueryModule message is cut short");
+  return request;
+}
+
+void Put(ByteWriter& out, const QueryModuleReply& reply) {
+  out.PutString(std::string_view(reply.log).substr(0, kMaxLogBytes));
+}
+
+Result<QueryModuleReply> GetQueryModuleReply(ByteReader& in) {
+  QueryModuleReply reply{.log = in.GetString()};
+  if (!in.ok()) return Fail("QueryModuleReply message is cut short");
+  return reply;
+}
+
 std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body) {
   ByteWriter out;
   out.Put(MessageHead{.kind = kind, .serial = serial});

@@ -71,6 +71,39 @@ struct Refuse {
 void Put(ByteWriter& out, const Refuse& refuse);
 Result<Refuse> GetRefuse(ByteReader& in);
 
+// Loads a module onto one device. fd 0: the image (guest/compile_protocol.h), a size-sealed memory file of exactly its bytes.
+struct LoadModule {
+  uint32_t device = 0;
+};
+void Put(ByteWriter& out, const LoadModule& request);
+Result<LoadModule> GetLoadModule(ByteReader& in);
+
+// fd 0, if status == 0: a size-sealed memory file with guest::Serialize(ModuleIndex), whose `image` and `relocations` are
+// left empty: the client needs names, sizes and offsets only. A file, since an index may be longer than a message.
+struct LoadModuleReply {
+  int32_t status = 0;  // CUresult
+  uint32_t module = 0;
+  uint64_t segment_address = 0;
+  std::string log;  // JIT log; at most kMaxLogBytes
+};
+inline constexpr size_t kMaxLogBytes = 32 * 1024;
+void Put(ByteWriter& out, const LoadModuleReply& reply);
+Result<LoadModuleReply> GetLoadModuleReply(ByteReader& in);
+
+// The text of the last failed kPrepare of one kernel; asked for only after one has failed.
+struct QueryModule {
+  uint32_t module = 0;
+  uint32_t function = 0;
+};
+void Put(ByteWriter& out, const QueryModule& request);
+Result<QueryModule> GetQueryModule(ByteReader& in);
+
+struct QueryModuleReply {
+  std::string log;  // at most kMaxLogBytes
+};
+void Put(ByteWriter& out, const QueryModuleReply& reply);
+Result<QueryModuleReply> GetQueryModuleReply(ByteReader& in);
+
 // One message with its head.
 std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body);
 // Checks magic and version and splits off the head; the reader stands at the body.

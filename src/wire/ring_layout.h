@@ -159,8 +159,8 @@ struct PrepareBody {
   uint32_t block[3];  // 0,0,0: any shape
   uint32_t reserved;
 };
-// Reply: value[0] = kernel id, value[1] = local bytes per thread, value[2] = max threads per block,
-// value[3] = number of bytes of text (the JIT log) that follow in the message "log" of the session socket.
+// Reply: value[0] = kernel id, value[1] = local bytes per thread, value[2] = max threads per block. If it fails, the reason
+// can be had with the message kQueryModule.
 
 struct alignas(kSlotBytes) Slot {
   RecordHead head;
