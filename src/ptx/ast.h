@@ -12,8 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "ptx/opcode.h"    // enum class Opcode, from opcode.def
 #include "ptx/modifier.h"  // enum class Modifier, from modifier.def
+#include "ptx/opcode.h"    // enum class Opcode, from opcode.def
+#include "ptx/short_list.h"
 
 namespace tutti::ptx {
 
@@ -28,8 +29,9 @@ enum class Type : uint8_t {
   kU8, kU16, kU32, kU64,
   kS8, kS16, kS32, kS64,
   kF16, kF16x2, kBF16, kBF16x2, kTF32, kE4M3x2, kE5M2x2, kE4M3, kE5M2, kF32, kF64,
-  kU16x2, kS16x2,
-  kU4, kS4, kB1,  // matrix element types only
+  kU16x2, kS16x2, kF32x2,
+  kU4, kS4, kB1, kE3M2, kE2M3, kE2M1, kUE8M0,  // matrix element types only
+  kE3M2x2, kE2M3x2, kE2M1x2, kUE8M0x2,
   kPred,
   kTexref, kSamplerref, kSurfref,
 };
@@ -37,13 +39,18 @@ uint32_t BitsOf(Type type);  // 0 for kNone and references; 1 for kPred
 bool IsFloat(Type type);
 bool IsSigned(Type type);
 std::string_view NameOf(Type type);  // "u32"
+std::optional<Type> TypeFromName(std::string_view name);
 
 enum class Space : uint8_t { kGeneric, kReg, kGlobal, kShared, kConst, kLocal, kParam, kSharedCluster };
+std::string_view NameOf(Space space);  // "shared"; empty for kGeneric
+std::optional<Space> SpaceFromName(std::string_view name);
 
 using RegisterId = uint32_t;
 using SymbolId = uint32_t;  // index into Module::symbols
 using LabelId = uint32_t;   // index into Function::labels
 
+// Names that a nested scope declares again get a suffix ("%p1$2"), so that within a function names are unique. Registers
+// that no instruction mentions are left out.
 struct Register {
   std::string name;  // "%r12"
   Type type = Type::kNone;
@@ -81,7 +88,8 @@ struct Variable {
 enum class OperandKind : uint8_t {
   kRegister,
   kImmediate,   // integer or float bits in `bits`
-  kAddress,     // [base + offset]: base is a register, a symbol, a local or nothing
+  kAddress,     // [base + offset]: base is a register, a symbol, a local or nothing. [tex, {x, y}] and the like: the
+                // `count` operands after this one stand in the same brackets
   kSymbol,      // address of a module variable or function (+ offset): mov, call target
   kLocal,       // a LocalVariable (+ offset): mov of its address, call argument
   kLabel,       // bra target
@@ -101,17 +109,19 @@ enum class SpecialRegister : uint8_t {
   kClusterCtaidX, kClusterCtaidY, kClusterCtaidZ, kClusterNctaidX, kClusterNctaidY, kClusterNctaidZ,
   kClusterCtarank, kClusterNctarank, kIsExplicitCluster, kWarpSz,
 };
+std::string_view NameOf(SpecialRegister special);  // "%tid.x"
+std::optional<SpecialRegister> SpecialRegisterFromName(std::string_view name);
 
 enum class BaseKind : uint8_t { kNone, kRegister, kSymbol, kLocal };
 
 struct Operand {
   OperandKind kind = OperandKind::kSink;
   BaseKind base = BaseKind::kNone;  // kAddress only
-  bool negated = false;             // "!%p" as a source operand; "-%r" where the ISA allows it
+  bool negated = false;             // "!%p" as a source operand
   bool is_float = false;            // kImmediate: `bits` are those of an f64 (0d) or f32 (0f) literal
   bool is_f32 = false;              // kImmediate with is_float: written as 0f
   uint32_t index = 0;               // register, symbol, local, label, special, or first vector element
-  uint32_t count = 0;               // kVector: elements
+  uint32_t count = 0;               // kVector: elements; kAddress: further operands in its brackets
   int64_t offset = 0;               // kAddress, kSymbol, kLocal
   uint64_t bits = 0;                // kImmediate
 };
@@ -123,26 +133,27 @@ struct Guard {  // @p or @!p
 
 // One instruction. Operands are in the order of the text, destinations first. A second predicate destination
 // ("p|q", "%r16|%p1") is the operand after the one it follows, and `has_second_destination` is set.
-// call: operands are [target], then returns, then arguments; see `call_returns` and `call_arguments`.
+// call: operands are the target (kSymbol or kRegister), then returns, then arguments; see `call_returns` and
+// `call_arguments`. Every other operand is a kLocal (a .param), a register, an immediate or kSink.
 struct Instruction {
-  Opcode opcode;
-  std::vector<Modifier> modifiers;  // everything between the dots that is neither type nor state space, in order
-  std::vector<Type> types;          // in order: cvt.rn.f32.s32 -> {F32, S32}
+  Opcode opcode = Opcode::kTrap;
+  ShortList<Modifier, 14> modifiers;  // everything between the dots that is neither type nor state space, in order
+  ShortList<Type, 5> types;           // in order: cvt.rn.f32.s32 -> {F32, S32}
   Space space = Space::kGeneric;
   Space second_space = Space::kGeneric;  // cp.async.shared.global, cvta.to: destination first
   uint8_t vector = 1;               // .v2 .v4 .v8
+  bool has_second_destination = false;
   std::optional<Guard> guard;
   std::vector<Operand> operands;
-  bool has_second_destination = false;
   uint32_t call_returns = 0;
   uint32_t call_arguments = 0;
   uint32_t prototype = ~0u;         // indirect call: index into Function::prototypes
-  std::vector<std::vector<LabelId>> branch_targets;  // brx.idx: one list
+  uint32_t branch_targets = ~0u;    // brx.idx: index into Function::branch_targets
   SourcePosition position;
   uint32_t source_line = 0;         // from .loc; 0 unknown
   uint32_t source_file = 0;         // from .loc: index into Module::files
 
-  bool Has(Modifier modifier) const;
+  bool Has(Modifier modifier) const { return modifiers.contains(modifier); }
   Type type() const { return types.empty() ? Type::kNone : types.front(); }
 };
 
@@ -182,6 +193,7 @@ struct Function {
   std::vector<Instruction> instructions;
   std::vector<Operand> vector_operands;
   std::vector<Prototype> prototypes;  // .callprototype declarations
+  std::vector<std::vector<LabelId>> branch_targets;  // .branchtargets declarations
   std::array<uint32_t, 3> max_threads{};       // .maxntid; 0: not given
   std::array<uint32_t, 3> required_threads{};  // .reqntid
   std::array<uint32_t, 3> required_cluster{};  // .reqnctapercluster
