@@ -1,0 +1,133 @@
+#include "compiler/link/host_target.h"
+
+#include <llvm/Config/llvm-config.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/X86TargetParser.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+namespace tutti::compiler {
+namespace {
+
+constexpr const char* kTriple = "x86_64-pc-linux-gnu";
+
+// Shadow stacks and the like are decided by the process that loads the code, and say nothing about vectors.
+bool Wanted(std::string_view feature) { return feature != "shstk" && feature != "ibt" && feature != "uintr"; }
+
+std::string Join(std::vector<std::string> features) {
+  std::sort(features.begin(), features.end());
+  std::string text;
+  for (const std::string& feature : features) {
+    if (!text.empty()) text += ',';
+    text += '+' + feature;
+  }
+  return text;
+}
+
+VectorLevel LevelOf(const std::vector<std::string>& features) {
+  const auto has = [&](std::string_view name) { return std::find(features.begin(), features.end(), name) != features.end(); };
+  // avx512f is implied by avx512vl, and LLVM's tables list only what is not implied.
+  if (has("avx512vl") && has("avx512bw") && has("avx512dq")) return VectorLevel::kAvx512;
+  if (has("avx2") && has("fma")) return VectorLevel::kAvx2;
+  return VectorLevel::kBaseline;
+}
+
+void InitializeOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86AsmParser();
+  });
+}
+
+llvm::CodeGenOptLevel CodeGenLevel(uint32_t optimize) {
+  switch (optimize) {
+    case 0: return llvm::CodeGenOptLevel::None;
+    case 1: return llvm::CodeGenOptLevel::Less;
+    case 2: return llvm::CodeGenOptLevel::Default;
+    default: return llvm::CodeGenOptLevel::Aggressive;
+  }
+}
+
+}  // namespace
+
+HostTarget HostTarget::Named(std::string cpu) {
+  llvm::SmallVector<llvm::StringRef, 64> names;
+  llvm::X86::getFeaturesForCPU(cpu, names);
+  std::vector<std::string> features(names.begin(), names.end());
+  HostTarget target;
+  target.cpu = std::move(cpu);
+  target.level = LevelOf(features);
+  target.features = Join(std::move(features));
+  return target;
+}
+
+HostTarget HostTarget::Detect() {
+  if (const char* cpu = std::getenv("TUTTI_CPU")) {
+    llvm::SmallVector<llvm::StringRef, 64> known;
+    llvm::X86::fillValidCPUArchList(known, /*Only64Bit=*/true);
+    if (std::find(known.begin(), known.end(), cpu) != known.end()) return Named(cpu);
+  }
+  std::vector<std::string> features;
+  for (const auto& entry : llvm::sys::getHostCPUFeatures()) {
+    if (entry.second && Wanted(entry.first())) features.push_back(entry.first().str());
+  }
+  HostTarget target;
+  target.cpu = llvm::sys::getHostCPUName().str();
+  target.level = LevelOf(features);
+  target.features = Join(std::move(features));
+  return target;
+}
+
+std::string HostTarget::CacheKey() const { return cpu + ' ' + features + " LLVM " LLVM_VERSION_STRING; }
+
+uint32_t HostTarget::vector_bits() const {
+  switch (level) {
+    case VectorLevel::kAvx512: return 512;
+    case VectorLevel::kAvx2: return 256;
+    case VectorLevel::kBaseline: break;
+  }
+  return 128;
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const HostTarget& target, uint32_t optimize) {
+  InitializeOnce();
+  std::string error;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  if (found == nullptr) return Fail("no code generator for x86-64 in this LLVM: " + error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  options.EnableFastISel = optimize == 0;
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
+      kTriple, target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, CodeGenLevel(optimize)));
+  if (!machine) return Fail("no code generator for processor " + target.cpu);
+  return machine;
+}
+
+void ApplyTarget(llvm::Module& module, const HostTarget& target, llvm::TargetMachine& machine) {
+  module.setTargetTriple(kTriple);
+  module.setDataLayout(machine.createDataLayout());
+  module.setPICLevel(llvm::PICLevel::BigPIC);
+  const std::string bits = std::to_string(target.vector_bits());
+  for (llvm::Function& function : module) {
+    if (function.isIntrinsic()) continue;
+    function.addFnAttr("target-cpu", target.cpu);
+    function.addFnAttr("target-features", target.features);
+    // Without these two LLVM stays with 256-bit registers on processors that slowed down for wider ones long ago.
+    function.addFnAttr("prefer-vector-width", bits);
+    function.addFnAttr("min-legal-vector-width", bits);
+  }
+}
+
+}  // namespace tutti::compiler

@@ -1,0 +1,132 @@
+#include "compiler/link/optimizer.h"
+
+#include <llvm/Analysis/AliasAnalysis.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/IPO/GlobalOpt.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/DCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/IndVarSimplify.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/Reassociate.h>
+#include <llvm/Transforms/Scalar/SCCP.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <string>
+
+namespace tutti::compiler {
+namespace {
+
+// The four analysis managers in the order their destructors need.
+struct Managers {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager call_graph;
+  llvm::ModuleAnalysisManager modules;
+
+  explicit Managers(llvm::TargetMachine& machine) {
+    llvm::PassBuilder builder(&machine);
+    // Generated code is freestanding: no call may be taken for, or turned into, one of the C library's.
+    llvm::TargetLibraryInfoImpl no_library(machine.getTargetTriple());
+    no_library.disableAllFunctions();
+    functions.registerPass([no_library] { return llvm::TargetLibraryAnalysis(no_library); });
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(call_graph);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, call_graph, modules);
+  }
+};
+
+// Branches on warp-uniform conditions are worth keeping as they are: no speculation that would turn them into selects of
+// thirty-two lanes, no sinking or merging of calls that look at the active lanes.
+llvm::SimplifyCFGPass SimplifyWithoutSpeculation() {
+  return llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions()
+                                   .speculateBlocks(false)
+                                   .speculateUnpredictables(false)
+                                   .setSimplifyCondBranch(true)
+                                   .hoistCommonInsts(false)
+                                   .sinkCommonInsts(false)
+                                   .convertSwitchToLookupTable(false)
+                                   .convertSwitchRangeToICmp(false)
+                                   .needCanonicalLoops(true));
+}
+
+llvm::FunctionPassManager HoistLoopInvariants() {
+  llvm::LoopPassManager loops;
+  loops.addPass(llvm::LoopRotatePass(/*EnableHeaderDuplication=*/true));
+  loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+  return passes;
+}
+
+}  // namespace
+
+void OptimizeScalar(llvm::Module& module, llvm::TargetMachine& machine, uint32_t optimize) {
+  Managers managers(machine);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  if (optimize > 0) {
+    passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+    passes.addPass(llvm::InstCombinePass());
+    passes.addPass(SimplifyWithoutSpeculation());
+    passes.addPass(llvm::SCCPPass());
+    passes.addPass(HoistLoopInvariants());
+    passes.addPass(llvm::GVNPass());
+    passes.addPass(llvm::InstCombinePass());
+    passes.addPass(SimplifyWithoutSpeculation());
+    passes.addPass(llvm::ADCEPass());
+  }
+  llvm::ModulePassManager all;
+  all.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
+  all.addPass(llvm::GlobalDCEPass());
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
+  all.run(module, managers.modules);
+}
+
+void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t optimize) {
+  Managers managers(machine);
+  llvm::ModulePassManager all;
+  all.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
+  all.addPass(llvm::GlobalDCEPass());
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  if (optimize > 0) {
+    passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+    passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+    passes.addPass(llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().hoistCommonInsts(false)));
+    passes.addPass(HoistLoopInvariants());
+  }
+  if (optimize > 1) {
+    passes.addPass(llvm::GVNPass());
+    passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+  }
+  if (optimize > 0) {
+    passes.addPass(llvm::ADCEPass());
+    passes.addPass(llvm::SimplifyCFGPass());
+  }
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
+  all.run(module, managers.modules);
+}
+
+Status VerifyModule(const llvm::Module& module, const char* stage) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  if (!llvm::verifyModule(module, &out)) return {};
+  return Fail(std::string(stage) + " made invalid LLVM IR: " + text);
+}
+
+}  // namespace tutti::compiler

@@ -1,0 +1,18 @@
+// Relocatable object to shared object, with lld as a library and no file system: both ends are memory files.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace tutti::compiler {
+
+// Links one object. The result has no undefined symbols and needs no library; `name` becomes its soname, which perf and
+// gdb show. Fails with lld's words if the object refers to anything outside itself.
+// One link at a time per process (lld's state is global): other threads wait. Standard output is redirected meanwhile.
+Result<std::vector<uint8_t>> LinkSharedObject(std::span<const uint8_t> object, const std::string& name);
+
+}  // namespace tutti::compiler
