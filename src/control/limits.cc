@@ -1,0 +1,116 @@
+#include "control/limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/checked.h"
+
+namespace tutti::control {
+namespace {
+
+constexpr uint64_t kMiB = 1ull << 20;
+constexpr uint64_t kGiB = 1ull << 30;
+
+std::optional<uint64_t> UnitBytes(std::string_view unit) {
+  if (unit == "G" || unit == "GB") return kGiB;
+  if (unit == "M" || unit == "MB") return kMiB;
+  return std::nullopt;
+}
+
+bool IsHexOrDash(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '-'; }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+bool Names(std::string_view identifier, uint32_t ordinal, std::string_view uuid) {
+  if (std::ranges::all_of(identifier, IsDigit)) return identifier == std::to_string(ordinal);
+  return uuid.starts_with(identifier);
+}
+
+}  // namespace
+
+Result<double> ParsePercentage(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return Fail(fmt::format("active thread percentage \"{}\" is not a number: give one above 0 and up to 100", text));
+  }
+  if (value <= 0 || value > 100) {
+    return Fail(fmt::format("active thread percentage {} is out of range: give a number above 0 and up to 100", text));
+  }
+  return value;
+}
+
+std::string FormatPercentage(double percentage) { return fmt::format("{:.1f}", percentage); }
+
+Result<uint64_t> ParseMemory(std::string_view text) {
+  const auto wrong = [&] {
+    return Fail(fmt::format("memory limit \"{}\" is not a size: give a whole number and G or M, as in 2G or 512M", text));
+  };
+  uint64_t number = 0;
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, number);
+  if (error != std::errc() || number == 0) return wrong();
+  const auto unit = UnitBytes(std::string_view(end, static_cast<size_t>(last - end)));
+  if (!unit) return wrong();
+  const auto bytes = CheckedMul(number, *unit);
+  if (!bytes) return wrong();
+  return *bytes;
+}
+
+std::string FormatMemory(uint64_t bytes) {
+  if (bytes % kGiB == 0) return fmt::format("{}G", bytes / kGiB);
+  return fmt::format("{}M", bytes / kMiB);
+}
+
+Result<int> ParsePriority(std::string_view text) {
+  if (text == "0") return 0;
+  if (text == "1") return 1;
+  return Fail("Invalid priority value - must be 0 or 1!");
+}
+
+void MemoryLimits::Set(std::string_view device, uint64_t bytes) {
+  std::erase_if(entries_, [&](const Entry& entry) { return entry.device == device; });
+  entries_.push_back({std::string(device), bytes});
+}
+
+std::optional<uint64_t> MemoryLimits::Get(std::string_view device) const {
+  for (const Entry& entry : entries_) {
+    if (entry.device == device) return entry.bytes;
+  }
+  return std::nullopt;
+}
+
+uint64_t MemoryLimits::Of(uint32_t ordinal, std::string_view uuid) const {
+  for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
+    if (Names(entry->device, ordinal, uuid)) return entry->bytes;
+  }
+  return kNoMemoryLimit;
+}
+
+Result<MemoryLimits> MemoryLimits::Parse(std::string_view text) {
+  MemoryLimits limits;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    const std::string_view part = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    const size_t equals = part.find('=');
+    if (equals == std::string_view::npos || !IsDeviceIdentifier(part.substr(0, equals))) {
+      return Fail(fmt::format("memory limit \"{}\" does not name a device: write 0=2G or GPU-1234=512M", part));
+    }
+    TUTTI_ASSIGN(const uint64_t bytes, ParseMemory(part.substr(equals + 1)));
+    limits.Set(part.substr(0, equals), bytes);
+  }
+  return limits;
+}
+
+bool IsDeviceIdentifier(std::string_view text) {
+  if (text.empty() || text.size() > 64) return false;
+  if (std::ranges::all_of(text, IsDigit)) return true;
+  if (!text.starts_with("GPU-") && !text.starts_with("MIG-")) return false;
+  return text.size() > 4 && std::ranges::all_of(text.substr(4), IsHexOrDash);
+}
+
+}  // namespace tutti::control

@@ -1,0 +1,17 @@
+// A command line in words, as the control language has them: separated by blanks, no quoting.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti::control {
+
+std::vector<std::string> SplitWords(std::string_view line);
+
+// A decimal number without sign that fits; nothing for anything else.
+std::optional<uint32_t> ParseNumber(std::string_view word);
+
+}  // namespace tutti::control
