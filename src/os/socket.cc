@@ -23,6 +23,29 @@ Result<sockaddr_un> AddressOf(const std::string& path) {
   return address;
 }
 
+Result<bool> SendWith(int flags, int socket, std::span<const uint8_t> bytes, std::span<const int> fds) {
+  iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxMessageFds)] = {};
+  if (!fds.empty()) {
+    if (fds.size() > kMaxMessageFds) return Fail("too many descriptors for one message");
+    header.msg_control = control;
+    header.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
+    cmsghdr* part_header = CMSG_FIRSTHDR(&header);
+    part_header->cmsg_level = SOL_SOCKET;
+    part_header->cmsg_type = SCM_RIGHTS;
+    part_header->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+    std::memcpy(CMSG_DATA(part_header), fds.data(), sizeof(int) * fds.size());
+  }
+  for (;;) {
+    if (sendmsg(socket, &header, MSG_NOSIGNAL | flags) >= 0) return true;
+    if (errno == EAGAIN && (flags & MSG_DONTWAIT) != 0) return false;
+    if (errno != EINTR) return FailErrno("sending a message");
+  }
+}
+
 }  // namespace
 
 Result<Fd> Listen(const std::string& path, mode_t mode) {
@@ -66,25 +89,12 @@ Result<PeerCredentials> Peer(int socket) {
 }
 
 Status Send(int socket, std::span<const uint8_t> bytes, std::span<const int> fds) {
-  iovec part{const_cast<uint8_t*>(bytes.data()), bytes.size()};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxMessageFds)] = {};
-  if (!fds.empty()) {
-    if (fds.size() > kMaxMessageFds) return Fail("too many descriptors for one message");
-    header.msg_control = control;
-    header.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
-    cmsghdr* part_header = CMSG_FIRSTHDR(&header);
-    part_header->cmsg_level = SOL_SOCKET;
-    part_header->cmsg_type = SCM_RIGHTS;
-    part_header->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
-    std::memcpy(CMSG_DATA(part_header), fds.data(), sizeof(int) * fds.size());
-  }
-  for (;;) {
-    if (sendmsg(socket, &header, MSG_NOSIGNAL) >= 0) return {};
-    if (errno != EINTR) return FailErrno("sending a message");
-  }
+  TUTTI_TRY(SendWith(0, socket, bytes, fds));
+  return {};
+}
+
+Result<bool> TrySend(int socket, std::span<const uint8_t> bytes, std::span<const int> fds) {
+  return SendWith(MSG_DONTWAIT, socket, bytes, fds);
 }
 
 Result<Message> Receive(int socket, int timeout_ms) {

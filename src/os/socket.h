@@ -42,6 +42,8 @@ Result<PeerCredentials> Peer(int socket);
 
 // Sends one message. Blocks unless the socket is non-blocking. Never raises SIGPIPE.
 Status Send(int socket, std::span<const uint8_t> bytes, std::span<const int> fds = {});
+// The same without ever blocking: false if there is no room for the message now (wait until the socket is writable).
+Result<bool> TrySend(int socket, std::span<const uint8_t> bytes, std::span<const int> fds = {});
 // Receives one message with its descriptors (close-on-exec). An empty message with no descriptors means that the peer
 // has closed. `timeout_ms` < 0 waits for ever. A message longer than kMaxMessageBytes is an error.
 Result<Message> Receive(int socket, int timeout_ms = -1);
