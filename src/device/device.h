@@ -39,6 +39,9 @@ class Sink {
   // The Space's work on `device` has failed for good: `status` is the sticky CUresult, `report` one line for the log (kernel,
   // block, thread, address, line). Called once per device until Reset; queued work is dropped, its streams complete.
   virtual void Faulted(uint32_t device, int32_t status, std::string_view report) = 0;
+  // The memory this Space holds on `device` (what counts against its limit) is now `bytes`. Called before Allocate returns,
+  // and whenever a free has taken effect.
+  virtual void MemoryUsed(uint32_t device, uint64_t bytes) = 0;
 };
 
 // A kernel made ready for one block shape.
@@ -138,13 +141,15 @@ class Backend {
   virtual Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
                                                      std::string_view label) = 0;
 
-  // Work the backend's idle threads do before they sleep: called by them with `spin` = true many times a second (return
-  // whether anything was found), and with `spin` = false once, right before they sleep. Set before the first Space.
+  // Looking after the clients' rings, which the backend's idle threads do: `poll` many times a second while they spin for
+  // work, then `arm` once, right before they sleep. All of it is thread-safe; several threads may do it at once. While no
+  // thread of the backend is idle (or it has none) a thread of the server's own looks. Set before the first Space.
   struct IdleWork {
     std::function<bool()> poll;         // look at the rings that are watched; true if it found records
     std::function<bool()> arm;          // about to look away: arm the bells, look once more; true if it found records
-    int doorbell_epoll_fd = -1;         // sleepers wait on this, too
-    std::function<void()> rang;         // the epoll fd was readable: handle its events
+    int doorbell_epoll_fd = -1;         // sleepers wait on this, too (poll(2) or nested epoll; never read from it)
+    std::function<void()> woke;         // the sleep is over, for whatever reason: pairs with each `arm` that found nothing
+    std::function<void()> rang;         // after `woke`, if the epoll fd was readable: handle its events
   };
   virtual void SetIdleWork(IdleWork work) = 0;
 

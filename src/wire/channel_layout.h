@@ -17,15 +17,20 @@ namespace tutti::wire {
 inline constexpr uint32_t kChannelMagic = 0x49545554;  // "TUTI"
 
 // What a client must do after publishing a record. The server raises the state before it looks away and then looks once
-// more (seq_cst fence between); the client publishes, fences, reads the state. So one of the two always sees the other.
+// more; the client publishes, then reads the state (all four accesses seq_cst). So one of the two always sees the other.
+//
+// The bell is an eventfd. Who rings it first swaps kWatched in, so that one sleeper costs one wake; only a producer whose
+// swap found kLingering or kArmed writes the eventfd. A caller about to sleep for a completion or a reply looks at the bell
+// again (RingProducer::Nudge), since its record may have been published without ringing. Nobody trusts this for ever: all
+// sleeps are bounded, and one that timed out rings unconditionally.
 enum class Doorbell : uint32_t {
-  kWatched = 0,  // somebody polls this ring: no ring of the bell
-  kLingering = 1,  // looked at again within 200 us: ring only if the caller is going to wait for this record
-  kArmed = 2,    // nobody looks: ring. The client swaps kWatched in first, so that one sleeper costs one wake.
+  kWatched = 0,    // somebody polls this ring: no ring of the bell
+  kLingering = 1,  // looked at again within a fraction of a millisecond: ring only if the caller is going to wait
+  kArmed = 2,      // nobody looks: ring
 };
 
-// One stream's completion. A client that wants to sleep adds itself to `sleepers`, re-checks, and waits on `wake`; the
-// server stores `completed`, fences, and if sleepers != 0 increments `wake` and wakes the futex.
+// One stream's completion. A client that wants to sleep adds itself to `sleepers`, reads `wake`, re-checks, and waits on
+// `wake`; the server stores `completed`, and if sleepers != 0 increments `wake` and wakes the futex (seq_cst on both sides).
 struct alignas(64) StreamCompletion {
   std::atomic<uint64_t> completed;  // ticket + 1 of the last finished record of this stream
   std::atomic<uint32_t> sleepers;
@@ -33,6 +38,8 @@ struct alignas(64) StreamCompletion {
 };
 static_assert(sizeof(StreamCompletion) == 64);
 
+// kFree -> kPending by the client before it publishes the record; -> kPendingAsleep by a client that sleeps on `state`;
+// -> kDone by the server, with an exchange that tells it whether to wake; -> kFree by the client when it has read the reply.
 enum class ReplyState : uint32_t { kFree = 0, kPending = 1, kPendingAsleep = 2, kDone = 3 };
 
 struct alignas(64) ReplySlot {

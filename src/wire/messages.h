@@ -1,5 +1,6 @@
 // Messages on the sockets, each one SOCK_SEQPACKET packet: a MessageHead, then the body as written by base/bytes.h in the
-// order of the fields below (strings and blobs are length-prefixed).
+// order of the fields below (strings and blobs are length-prefixed). A body too long for a packet travels as a size-sealed
+// memory file instead (kBodyInFile); ipc/message.h sends and receives both forms.
 //
 //   client ── Hello ──> daemon            on <pipe directory>/control
 //   daemon ── Attach + client's socket ──> server     the daemon passes the connection itself and is out of the way
@@ -33,7 +34,7 @@ enum class MessageKind : uint16_t {
   kLoadModuleReply = 21,
   kQueryModule = 22,       // function attributes and JIT log of one kernel
   kQueryModuleReply = 23,
-  // daemon <-> server
+  // daemon <-> server: wire/server_messages.h
   kAttach = 40,         // fds: the client's connection; body: the Hello as received + what the daemon adds
   kServerReady = 41,
   kServerQuery = 42,    // daemon asks for client list, status, ...
@@ -48,7 +49,19 @@ struct MessageHead {
   uint16_t version = kProtocolVersion;
   MessageKind kind;
   uint32_t serial = 0;  // of a request; its reply carries the same
+  uint32_t flags = 0;   // MessageFlags
 };
+static_assert(sizeof(MessageHead) == 16);
+
+enum MessageFlags : uint32_t {
+  kBodyInFile = 1u << 0,  // the packet has no body: fd 0 is the body, the message's own descriptors follow it
+};
+
+// The body of kWelcome is empty: everything is in the channel. Its descriptors, in this order:
+inline constexpr size_t kWelcomeChannelFd = 0;   // memory file of sizeof(Channel) bytes
+inline constexpr size_t kWelcomeWindowFd = 1;    // memory file of ChannelHeader::window_bytes, to be mapped at window_base
+inline constexpr size_t kWelcomeDoorbellFd = 2;  // eventfd
+inline constexpr size_t kWelcomeFds = 3;
 
 // What a client tells about itself. Everything here is a claim; identity comes from SO_PEERCRED.
 struct Hello {

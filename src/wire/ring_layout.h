@@ -9,8 +9,9 @@
 // last record of that stream that is done; "work up to ticket t of stream s is done" is `completed[s] > t`. No second
 // counter, and two threads submitting to one stream can never disagree about the order.
 //
-// Every slot of a record begins with 8 bytes of its own: in the first slot `published`, in the following ones a zero that
-// the consumer ignores. Payload therefore never lies where a later lap looks for a publication.
+// Every slot of a record begins with 8 bytes of its own: in the first slot `published`, in the following ones whatever an
+// earlier lap left there, which nobody reads. Payload therefore never lies where a later lap looks for a publication, and a
+// leftover is always smaller than what that lap waits for.
 //
 // All of this is memory a hostile client writes. The consumer copies a record out first, then validates the copy
 // (wire/validate.h), and keeps its own cursor.
@@ -48,7 +49,7 @@ enum class RecordKind : uint8_t {
 struct RecordHead {
   std::atomic<uint64_t> published;
   RecordKind kind;
-  uint8_t slots;  // of the whole record, 1 .. 255 (kLaunch may need more: see LaunchBody::more_slots)
+  uint8_t slots;  // of the whole record, 1 .. kMaxRecordSlots
   uint16_t reply;  // index of the reply slot, for kinds that are answered
   uint32_t stream;
 };
@@ -58,7 +59,7 @@ inline constexpr uint32_t kHeadBytes = sizeof(RecordHead);
 inline constexpr uint32_t kBodyBytes = kSlotBytes - kHeadBytes;       // 112, in the first slot
 inline constexpr uint32_t kContinuationBytes = kSlotBytes - 8;        // 120, in each following slot
 
-// `slots` is one byte; kMaxArgumentBytes needs up to 274 slots. Large argument buffers therefore do not travel in the ring:
+// kMaxArgumentBytes would need 274 slots. Large argument buffers therefore do not travel in the ring:
 // more than kInlineArgumentBytes are placed by the client in window memory and named by address.
 inline constexpr uint32_t kMaxRecordSlots = 36;
 inline constexpr uint32_t kLaunchFixedBytes = 48;
@@ -69,7 +70,7 @@ enum LaunchFlags : uint32_t {
   kLaunchArgumentsInWindow = 1u << 1,  // the first 8 argument bytes are the window address of argument_bytes bytes
 };
 
-// Followed by the kernel's parameter buffer, laid out as its PTX declares, as many bytes as kPrepare's reply said.
+// The body is followed by the kernel's parameter buffer, laid out as its PTX declares, as many bytes as kPrepare's reply said.
 struct LaunchBody {
   uint32_t kernel;  // id from kPrepare
   uint32_t grid[3];
@@ -106,7 +107,7 @@ struct FillBody {
 };
 
 struct EventRecordBody {
-  uint32_t event;  // timing slot
+  uint32_t event;  // timing slot; 0: no time is wanted (CU_EVENT_DISABLE_TIMING)
 };
 
 struct WaitBody {
@@ -161,6 +162,11 @@ struct PrepareBody {
 };
 // Reply: value[0] = kernel id, value[1] = local bytes per thread, value[2] = max threads per block. If it fails, the reason
 // can be had with the message kQueryModule.
+
+struct ResetBody {
+  uint32_t device;
+  uint32_t reserved;
+};
 
 struct alignas(kSlotBytes) Slot {
   RecordHead head;

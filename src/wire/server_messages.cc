@@ -1,0 +1,161 @@
+#include "wire/server_messages.h"
+
+#include <algorithm>
+
+namespace tutti::wire {
+namespace {
+
+template <typename T>
+Result<T> Finish(const ByteReader& in, T message, const char* name) {
+  if (!in.ok()) return Fail(std::string(name) + " message is cut short");
+  return message;
+}
+
+void PutStatus(ByteWriter& out, const ClientStatus& client) {
+  out.Put(client.id);
+  out.Put(client.pid);
+  out.Put(client.uid);
+  out.Put(client.pid_namespace);
+  out.PutString(client.command_line);
+  out.Put(client.device);
+  out.Put(client.state);
+  out.Put(client.percentage);
+  out.Put(client.share);
+  out.Put(client.used_bytes);
+  out.Put(client.limit_bytes);
+  out.Put(client.launches);
+  out.Put(client.busy_ns);
+}
+
+ClientStatus GetStatus(ByteReader& in) {
+  ClientStatus client;
+  client.id = in.Get<uint32_t>();
+  client.pid = in.Get<uint32_t>();
+  client.uid = in.Get<uint32_t>();
+  client.pid_namespace = in.Get<uint64_t>();
+  client.command_line = in.GetString();
+  client.device = in.Get<uint32_t>();
+  client.state = in.Get<ClientState>();
+  client.percentage = in.Get<double>();
+  client.share = in.Get<double>();
+  client.used_bytes = in.Get<uint64_t>();
+  client.limit_bytes = in.Get<uint64_t>();
+  client.launches = in.Get<uint64_t>();
+  client.busy_ns = in.Get<uint64_t>();
+  return client;
+}
+constexpr size_t kLeastStatusBytes = 80;
+constexpr size_t kLeastDeviceBytes = 32;
+
+}  // namespace
+
+void Put(ByteWriter& out, const ServerReady& ready) {
+  out.PutString(ready.error);
+  out.Put(static_cast<uint32_t>(ready.devices.size()));
+  for (const ServedDevice& device : ready.devices) {
+    for (const uint8_t byte : device.uuid) out.Put(byte);
+    out.PutString(device.name);
+    out.Put(device.total_bytes);
+    out.Put(device.sm_count);
+  }
+}
+
+Result<ServerReady> GetServerReady(ByteReader& in) {
+  ServerReady ready;
+  ready.error = in.GetString();
+  ready.devices.resize(in.GetCount(kLeastDeviceBytes));
+  for (ServedDevice& device : ready.devices) {
+    for (uint8_t& byte : device.uuid) byte = in.Get<uint8_t>();
+    device.name = in.GetString();
+    device.total_bytes = in.Get<uint64_t>();
+    device.sm_count = in.Get<uint32_t>();
+  }
+  return Finish(in, std::move(ready), "ServerReady");
+}
+
+void Put(ByteWriter& out, const Attach& attach) {
+  Put(out, attach.hello);
+  out.Put(attach.pid);
+  out.Put(attach.uid);
+  out.Put(attach.active_thread_percentage);
+  out.Put(attach.priority);
+  out.Put(static_cast<uint32_t>(attach.memory_limits.size()));
+  for (const MemoryLimit& limit : attach.memory_limits) {
+    out.Put(limit.device);
+    out.Put(limit.bytes);
+  }
+}
+
+Result<Attach> GetAttach(ByteReader& in) {
+  Attach attach;
+  TUTTI_ASSIGN(attach.hello, GetHello(in));
+  attach.pid = in.Get<uint32_t>();
+  attach.uid = in.Get<uint32_t>();
+  attach.active_thread_percentage = in.Get<double>();
+  attach.priority = in.Get<int32_t>();
+  attach.memory_limits.resize(in.GetCount(12));
+  for (MemoryLimit& limit : attach.memory_limits) {
+    limit.device = in.Get<uint32_t>();
+    limit.bytes = in.Get<uint64_t>();
+  }
+  return Finish(in, std::move(attach), "Attach");
+}
+
+void Put(ByteWriter& out, const ServerQuery& query) { out.Put(query.what); }
+
+Result<ServerQuery> GetServerQuery(ByteReader& in) {
+  const ServerQuery query{.what = in.Get<QueryKind>()};
+  return Finish(in, query, "ServerQuery");
+}
+
+void Put(ByteWriter& out, const ServerReply& reply) {
+  out.Put(reply.status);
+  out.PutString(reply.text);
+  out.Put(static_cast<uint32_t>(reply.clients.size()));
+  for (const ClientStatus& client : reply.clients) PutStatus(out, client);
+}
+
+Result<ServerReply> GetServerReply(ByteReader& in) {
+  ServerReply reply;
+  reply.status = in.Get<int32_t>();
+  reply.text = in.GetString();
+  const uint32_t count = in.GetCount(kLeastStatusBytes);
+  for (uint32_t i = 0; i < count && in.ok(); ++i) reply.clients.push_back(GetStatus(in));
+  return Finish(in, std::move(reply), "ServerReply");
+}
+
+void Put(ByteWriter& out, const ServerSet& set) {
+  out.Put(set.what);
+  out.Put(set.pid);
+  out.Put(set.device);
+  out.Put(set.number);
+  out.Put(set.percentage);
+  out.PutString(set.text);
+}
+
+Result<ServerSet> GetServerSet(ByteReader& in) {
+  ServerSet set;
+  set.what = in.Get<SettingKind>();
+  set.pid = in.Get<uint32_t>();
+  set.device = in.Get<uint32_t>();
+  set.number = in.Get<uint64_t>();
+  set.percentage = in.Get<double>();
+  set.text = in.GetString();
+  return Finish(in, std::move(set), "ServerSet");
+}
+
+void Put(ByteWriter& out, const TerminateClient& request) { out.Put(request.pid); }
+
+Result<TerminateClient> GetTerminateClient(ByteReader& in) {
+  const TerminateClient request{.pid = in.Get<uint32_t>()};
+  return Finish(in, request, "TerminateClient");
+}
+
+void Put(ByteWriter& out, const ServerShutdown& request) { out.Put(static_cast<uint8_t>(request.force)); }
+
+Result<ServerShutdown> GetServerShutdown(ByteReader& in) {
+  const ServerShutdown request{.force = in.Get<uint8_t>() != 0};
+  return Finish(in, request, "ServerShutdown");
+}
+
+}  // namespace tutti::wire

@@ -1,0 +1,120 @@
+// Messages between the control daemon and a server, on the socket pair the daemon gave the server at its start.
+//
+//   server ── ServerReady ──> daemon            once, when its devices are up or have failed
+//   daemon ── Attach + client's connection ──> server     the server answers the client itself (Welcome or Refuse)
+//   daemon ── Query, Set, TerminateClient, Shutdown ──> server ── ServerReply (same serial) ──> daemon
+//
+// A client is named by its process id as the daemon sees it. End of file on the socket: the daemon is gone, the server ends.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "wire/messages.h"
+
+namespace tutti::wire {
+
+struct ServedDevice {
+  uint8_t uuid[16] = {};
+  std::string name;
+  uint64_t total_bytes = 0;
+  uint32_t sm_count = 0;
+};
+
+struct ServerReady {
+  std::string error;  // empty: ready
+  std::vector<ServedDevice> devices;
+};
+void Put(ByteWriter& out, const ServerReady& ready);
+Result<ServerReady> GetServerReady(ByteReader& in);
+
+struct MemoryLimit {
+  uint32_t device = 0;
+  uint64_t bytes = 0;
+};
+
+// fd 0: the client's connection.
+struct Attach {
+  Hello hello;       // as received
+  uint32_t pid = 0;  // SO_PEERCRED in the daemon's PID namespace; 0: not visible from there
+  uint32_t uid = 0;
+  double active_thread_percentage = 100;  // the effective one: minimum of daemon, server and client
+  int32_t priority = 0;
+  std::vector<MemoryLimit> memory_limits;
+};
+void Put(ByteWriter& out, const Attach& attach);
+Result<Attach> GetAttach(ByteReader& in);
+
+enum class QueryKind : uint32_t { kClients = 1, kTrace = 2 };
+
+struct ServerQuery {
+  QueryKind what = QueryKind::kClients;
+};
+void Put(ByteWriter& out, const ServerQuery& query);
+Result<ServerQuery> GetServerQuery(ByteReader& in);
+
+enum class ClientState : uint32_t { kActive = 0, kInactive = 1, kFault = 2 };
+
+// One client on one device. A client that uses several devices has an entry for each.
+struct ClientStatus {
+  uint32_t id = 0;  // the server's number for it
+  uint32_t pid = 0;
+  uint32_t uid = 0;
+  uint64_t pid_namespace = 0;
+  std::string command_line;
+  uint32_t device = 0;
+  ClientState state = ClientState::kActive;
+  double percentage = 100;
+  double share = 0;  // of the device's time, lately, 0 .. 1
+  uint64_t used_bytes = 0;
+  uint64_t limit_bytes = ~0ull;
+  uint64_t launches = 0;
+  uint64_t busy_ns = 0;
+};
+
+// For kClients: `clients`. For kTrace fd 0 is a sealed memory file with one Chrome trace event per line (ph X, pid = client's
+// pid, tid = SM, ts and dur in microseconds, name = kernel); taking it empties the trace.
+struct ServerReply {
+  int32_t status = 0;  // CUresult
+  std::string text;
+  std::vector<ClientStatus> clients;
+};
+void Put(ByteWriter& out, const ServerReply& reply);
+Result<ServerReply> GetServerReply(ByteReader& in);
+
+enum class SettingKind : uint32_t {
+  kPolicy = 1,       // text: "share" or "time_slice"
+  kPercentage = 2,   // of the running client `pid`
+  kMemoryLimit = 3,  // of the running client `pid` on `device`
+  kTrace = 4,        // number: 0 or 1
+};
+
+struct ServerSet {
+  SettingKind what = SettingKind::kPolicy;
+  uint32_t pid = 0;
+  uint32_t device = 0;
+  uint64_t number = 0;  // bytes, or a switch
+  double percentage = 0;
+  std::string text;
+};
+void Put(ByteWriter& out, const ServerSet& set);
+Result<ServerSet> GetServerSet(ByteReader& in);
+
+// Answered when the client is gone: its calls fail with CUDA_ERROR_MPS_CLIENT_TERMINATED from then on.
+struct TerminateClient {
+  uint32_t pid = 0;
+};
+void Put(ByteWriter& out, const TerminateClient& request);
+Result<TerminateClient> GetTerminateClient(ByteReader& in);
+
+// Without force: no new clients, exit with the last one. With force: all clients are terminated at once.
+struct ServerShutdown {
+  bool force = false;
+};
+void Put(ByteWriter& out, const ServerShutdown& request);
+Result<ServerShutdown> GetServerShutdown(ByteReader& in);
+
+}  // namespace tutti::wire

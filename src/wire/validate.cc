@@ -1,0 +1,200 @@
+#include "wire/validate.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <optional>
+
+#include "base/checked.h"
+
+namespace tutti::wire {
+namespace {
+
+constexpr uint32_t kMaxGridX = 0x7fff'ffff;
+constexpr uint32_t kMaxGridYz = 65535;
+constexpr uint32_t kMaxBlock[3] = {1024, 1024, 64};
+constexpr uint32_t kMaxBlockThreads = 1024;
+constexpr uint32_t kMaxClusterBlocks = 16;
+constexpr uint32_t kMaxSharedBytes = 1u << 20;  // no device has more; what a block may really use is the device's to say
+
+bool IsKnown(RecordKind kind) {
+  switch (kind) {
+    case RecordKind::kLaunch:
+    case RecordKind::kCopy:
+    case RecordKind::kFill:
+    case RecordKind::kEventRecord:
+    case RecordKind::kWait:
+    case RecordKind::kHostCall:
+    case RecordKind::kMarker:
+    case RecordKind::kStreamCreate:
+    case RecordKind::kStreamDestroy:
+    case RecordKind::kModuleUnload:
+    case RecordKind::kFree:
+    case RecordKind::kHostCallDone:
+    case RecordKind::kAllocate:
+    case RecordKind::kPrepare:
+    case RecordKind::kReset:
+      return true;
+    case RecordKind::kNone:
+      return false;
+  }
+  return false;
+}
+
+bool NamesStream(RecordKind kind) {
+  return static_cast<uint8_t>(kind) <= static_cast<uint8_t>(RecordKind::kStreamDestroy) || kind == RecordKind::kHostCallDone;
+}
+
+std::unexpected<Error> BadStream(uint32_t stream) { return Fail(fmt::format("stream number {}", stream)); }
+
+bool InLimits(const uint32_t (&extent)[3], const uint32_t (&limit)[3]) {
+  for (int i = 0; i < 3; ++i) {
+    if (extent[i] == 0 || extent[i] > limit[i]) return false;
+  }
+  return true;
+}
+
+// address + (planes - 1) * plane + (rows - 1) * pitch + row_bytes, if that is a number. None of the counts is zero.
+std::optional<uint64_t> EndOf(uint64_t address, uint64_t planes, uint64_t plane, uint64_t rows, uint64_t pitch, uint64_t row_bytes) {
+  const auto plane_bytes = CheckedMul(planes - 1, plane);
+  const auto rows_bytes = CheckedMul(rows - 1, pitch);
+  if (!plane_bytes || !rows_bytes) return std::nullopt;
+  auto end = CheckedAdd(address, *plane_bytes);
+  if (end) end = CheckedAdd(*end, *rows_bytes);
+  if (end) end = CheckedAdd(*end, row_bytes);
+  return end;
+}
+
+Status ValidateCluster(const LaunchBody& body, uint32_t (&cluster)[3]) {
+  if (body.cluster_packed == 0) return {};
+  uint32_t blocks = 1;
+  for (int i = 0; i < 3; ++i) {
+    cluster[i] = (body.cluster_packed >> (8 * i)) & 0xff;
+    blocks *= cluster[i];
+    if (cluster[i] == 0 || body.grid[i] % cluster[i] != 0) return Fail("cluster does not divide the grid");
+  }
+  if (blocks > kMaxClusterBlocks || body.cluster_packed >> 24 != 0) return Fail("cluster is too large");
+  return {};
+}
+
+}  // namespace
+
+Status ValidateHead(const Untrusted<RawRecord>& untrusted) {
+  const RawRecord& record = untrusted.Unchecked();
+  if (!IsKnown(record.kind)) return Fail(fmt::format("record kind {}", static_cast<unsigned>(record.kind)));
+  if (NamesStream(record.kind) && (record.stream == 0 || record.stream >= kMaxStreams)) return BadStream(record.stream);
+  if (IsAnswered(record.kind) && record.reply >= kReplySlots) return Fail(fmt::format("reply slot {}", record.reply));
+  return {};
+}
+
+Result<Launch> ValidateLaunch(const Untrusted<RawRecord>& untrusted) {
+  const RawRecord& record = untrusted.Unchecked();
+  Launch launch{.body = record.body<LaunchBody>()};
+  const LaunchBody& body = launch.body;
+  const auto& b = body.block;
+  if (!InLimits(body.grid, {kMaxGridX, kMaxGridYz, kMaxGridYz})) {
+    return Fail(fmt::format("grid of {} x {} x {}", body.grid[0], body.grid[1], body.grid[2]));
+  }
+  if (!InLimits(b, kMaxBlock) || b[0] * b[1] * b[2] > kMaxBlockThreads) {
+    return Fail(fmt::format("block of {} x {} x {}", b[0], b[1], b[2]));
+  }
+  if (body.dynamic_shared_bytes > kMaxSharedBytes) return Fail(fmt::format("{} bytes of shared memory", body.dynamic_shared_bytes));
+  if ((body.flags & ~(kLaunchCooperative | kLaunchArgumentsInWindow)) != 0) return Fail(fmt::format("launch flags {:#x}", body.flags));
+  if (body.argument_bytes > kMaxArgumentBytes) return Fail(fmt::format("{} bytes of arguments", body.argument_bytes));
+  TUTTI_TRY(ValidateCluster(body, launch.cluster));
+
+  const auto inlined = record.bytes.subspan(kLaunchFixedBytes);
+  if ((body.flags & kLaunchArgumentsInWindow) != 0) {
+    std::memcpy(&launch.arguments_address, inlined.data(), sizeof launch.arguments_address);
+    if (launch.arguments_address == 0 || !CheckedAdd<uint64_t>(launch.arguments_address, body.argument_bytes)) {
+      return Fail(fmt::format("arguments at {:#x}", launch.arguments_address));
+    }
+    return launch;
+  }
+  if (body.argument_bytes > inlined.size()) {
+    return Fail(fmt::format("{} bytes of arguments in a record with room for {}", body.argument_bytes, inlined.size()));
+  }
+  launch.arguments = inlined.first(body.argument_bytes);
+  return launch;
+}
+
+Result<CopyBody> ValidateCopy(const Untrusted<RawRecord>& untrusted) {
+  const auto copy = untrusted.Unchecked().body<CopyBody>();
+  if (copy.row_bytes == 0 || copy.rows == 0 || copy.planes == 0) return Fail("copy of nothing");
+  if (!EndOf(copy.destination, copy.planes, copy.destination_plane, copy.rows, copy.destination_pitch, copy.row_bytes) ||
+      !EndOf(copy.source, copy.planes, copy.source_plane, copy.rows, copy.source_pitch, copy.row_bytes)) {
+    return Fail("copy beyond the end of memory");
+  }
+  // Its volume bounds the time it takes: rows that overlap may not make it longer than memory.
+  const auto plane_bytes = CheckedMul(copy.row_bytes, copy.rows);
+  if (!plane_bytes || !CheckedMul(*plane_bytes, copy.planes)) return Fail("copy of more bytes than there are");
+  return copy;
+}
+
+Result<FillBody> ValidateFill(const Untrusted<RawRecord>& untrusted) {
+  const auto fill = untrusted.Unchecked().body<FillBody>();
+  if (!std::has_single_bit(fill.element_bytes) || fill.element_bytes > 8) return Fail(fmt::format("fill with elements of {} bytes", fill.element_bytes));
+  if (fill.width == 0 || fill.height == 0) return Fail("fill of nothing");
+  const auto row_bytes = CheckedMul<uint64_t>(fill.width, fill.element_bytes);
+  if (!row_bytes || !EndOf(fill.destination, 1, 0, fill.height, fill.pitch, *row_bytes) || !CheckedMul(*row_bytes, fill.height)) {
+    return Fail("fill beyond the end of memory");
+  }
+  return fill;
+}
+
+Result<EventRecordBody> ValidateEventRecord(const Untrusted<RawRecord>& untrusted) {
+  const auto body = untrusted.Unchecked().body<EventRecordBody>();
+  if (body.event >= kMaxEvents) return Fail(fmt::format("event slot {}", body.event));
+  return body;
+}
+
+Result<WaitBody> ValidateWait(const Untrusted<RawRecord>& untrusted) {
+  const RawRecord& record = untrusted.Unchecked();
+  const auto body = record.body<WaitBody>();
+  if (body.stream == 0 || body.stream >= kMaxStreams) return BadStream(body.stream);
+  // Only the past can be waited for: so no set of records can make streams wait in a circle.
+  if (body.ticket >= record.ticket) return Fail(fmt::format("record {} waits for record {}", record.ticket, body.ticket));
+  return body;
+}
+
+HostCallBody ValidateHostCall(const Untrusted<RawRecord>& untrusted) { return untrusted.Unchecked().body<HostCallBody>(); }
+
+Result<StreamCreateBody> ValidateStreamCreate(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
+  const auto body = untrusted.Unchecked().body<StreamCreateBody>();
+  if (body.device >= device_count) return Fail(fmt::format("device {}", body.device));
+  if (body.priority < -5 || body.priority > 0) return Fail(fmt::format("stream priority {}", body.priority));
+  if ((body.flags & ~(kStreamLegacy | kStreamNonBlocking)) != 0) return Fail(fmt::format("stream flags {:#x}", body.flags));
+  return body;
+}
+
+ModuleUnloadBody ValidateModuleUnload(const Untrusted<RawRecord>& untrusted) { return untrusted.Unchecked().body<ModuleUnloadBody>(); }
+
+FreeBody ValidateFree(const Untrusted<RawRecord>& untrusted) { return untrusted.Unchecked().body<FreeBody>(); }
+
+Result<AllocateBody> ValidateAllocate(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
+  const auto body = untrusted.Unchecked().body<AllocateBody>();
+  if (body.device >= device_count) return Fail(fmt::format("device {}", body.device));
+  if (static_cast<uint32_t>(body.kind) > static_cast<uint32_t>(MemoryKind::kScratch)) {
+    return Fail(fmt::format("memory kind {}", static_cast<uint32_t>(body.kind)));
+  }
+  if (!std::has_single_bit(body.alignment)) return Fail(fmt::format("alignment {}", body.alignment));
+  return body;
+}
+
+Result<PrepareBody> ValidatePrepare(const Untrusted<RawRecord>& untrusted) {
+  const auto body = untrusted.Unchecked().body<PrepareBody>();
+  const auto& b = body.block;
+  const bool any_shape = b[0] == 0 && b[1] == 0 && b[2] == 0;
+  if (!any_shape && (!InLimits(b, kMaxBlock) || b[0] * b[1] * b[2] > kMaxBlockThreads)) {
+    return Fail(fmt::format("block of {} x {} x {}", b[0], b[1], b[2]));
+  }
+  return body;
+}
+
+Result<ResetBody> ValidateReset(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
+  const auto body = untrusted.Unchecked().body<ResetBody>();
+  if (body.device >= device_count) return Fail(fmt::format("device {}", body.device));
+  return body;
+}
+
+}  // namespace tutti::wire

@@ -1,0 +1,47 @@
+// From what a client wrote to what may be acted on. Each function takes one record the consumer has copied out and either
+// yields its checked content or says what is wrong with it, which ends that client's session.
+//
+// Checked here: everything that can be known from the record alone (kinds, indices, sizes and their sums, limits of CUDA).
+// Not checked here: whether a stream, module or kernel exists and whether an address lies in the client's window. That is
+// the device's business (device/device.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/error.h"
+#include "wire/record.h"
+
+namespace tutti::wire {
+
+// What all records have in common: a kind that exists, and stream and reply indices in range where the kind uses them.
+Status ValidateHead(const Untrusted<RawRecord>& record);
+
+struct Launch {
+  LaunchBody body;
+  uint32_t cluster[3] = {1, 1, 1};
+  // The parameter buffer, in the record; empty if arguments_address is set: then body.argument_bytes bytes lie there.
+  std::span<const uint8_t> arguments;
+  uint64_t arguments_address = 0;
+};
+
+// One function for each kind with a body. The record's kind has been looked at by the caller.
+Result<Launch> ValidateLaunch(const Untrusted<RawRecord>& record);
+Result<CopyBody> ValidateCopy(const Untrusted<RawRecord>& record);
+Result<FillBody> ValidateFill(const Untrusted<RawRecord>& record);
+Result<EventRecordBody> ValidateEventRecord(const Untrusted<RawRecord>& record);
+Result<WaitBody> ValidateWait(const Untrusted<RawRecord>& record);
+HostCallBody ValidateHostCall(const Untrusted<RawRecord>& record);  // any token is good
+Result<StreamCreateBody> ValidateStreamCreate(const Untrusted<RawRecord>& record, uint32_t device_count);
+ModuleUnloadBody ValidateModuleUnload(const Untrusted<RawRecord>& record);
+FreeBody ValidateFree(const Untrusted<RawRecord>& record);
+Result<AllocateBody> ValidateAllocate(const Untrusted<RawRecord>& record, uint32_t device_count);
+Result<PrepareBody> ValidatePrepare(const Untrusted<RawRecord>& record);
+Result<ResetBody> ValidateReset(const Untrusted<RawRecord>& record, uint32_t device_count);
+
+// Kinds that are answered in a reply slot.
+constexpr bool IsAnswered(RecordKind kind) {
+  return kind == RecordKind::kAllocate || kind == RecordKind::kPrepare || kind == RecordKind::kReset;
+}
+
+}  // namespace tutti::wire
