@@ -36,6 +36,8 @@ class Sink {
   virtual void HostCallReached(uint32_t stream, uint64_t token, int32_t status) = 0;
   // printf output of a kernel.
   virtual void Printed(std::string_view text) = 0;
+  // A device-side assert has failed: one line with its newline, for the client's stderr. Followed by Faulted.
+  virtual void AssertFailed(std::string_view line) = 0;
   // The Space's work on `device` has failed for good: `status` is the sticky CUresult, `report` one line for the log (kernel,
   // block, thread, address, line). Called once per device until Reset; queued work is dropped, its streams complete.
   virtual void Faulted(uint32_t device, int32_t status, std::string_view report) = 0;
@@ -69,6 +71,13 @@ struct StreamOptions {
   bool non_blocking = false;
 };
 
+// SMs that a client with this percentage may use at once, and is told it has: rounded down, at least one. Below one SM's
+// worth it has one SM for a part of the time.
+inline uint32_t EffectiveSms(uint32_t sms, double active_thread_percentage) {
+  const auto rounded_down = static_cast<uint32_t>(sms * active_thread_percentage / 100 + 1e-6);
+  return rounded_down < 1 ? 1 : rounded_down > sms ? sms : rounded_down;
+}
+
 struct Limits {
   double active_thread_percentage = 100;  // 0 < p <= 100
   std::vector<uint64_t> memory_bytes;     // per device; empty or ~0: none
@@ -88,7 +97,8 @@ class Space {
  public:
   virtual ~Space() = default;  // drops all work, waits for blocks that run, gives everything back
 
-  // Memory. Addresses lie in the window. OUT_OF_MEMORY over the limit or the device's size.
+  // Memory. Addresses lie in the window, the memory is zero. OUT_OF_MEMORY over the limit or the device's size; since frees
+  // wait for earlier work, a client may try once more after synchronising.
   virtual Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) = 0;
   // Frees when all work submitted so far is done. INVALID_VALUE if no allocation begins at `address`.
   virtual Status Free(uint64_t address) = 0;
@@ -136,6 +146,8 @@ class Backend {
   virtual std::span<const wire::DeviceInfo> devices() const = 0;
   // Bytes of address space that a client's window needs.
   virtual uint64_t window_bytes() const = 0;
+  // Memory in use on a device now, by all Spaces. Thread-safe.
+  virtual uint64_t used_bytes(uint32_t device) const = 0;
 
   // `window_fd` is mapped by the caller at `window_base` (same address in the client) for the Space's lifetime.
   virtual Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
