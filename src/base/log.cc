@@ -16,6 +16,7 @@ struct State {
   std::mutex mutex;
   std::string role = "Other";
   int fd = STDERR_FILENO;
+  int echo_fd = -1;
   bool opened = false;
   std::atomic<Level> level{Level::kWarning};
 };
@@ -63,6 +64,12 @@ bool Open(const std::string& path, std::string_view role) {
   return true;
 }
 
+void Echo(int fd) {
+  State& s = state();
+  std::lock_guard lock(s.mutex);
+  s.echo_fd = fd;
+}
+
 void SetLevel(Level level) { state().level = level; }
 bool Enabled(Level level) { return level >= state().level.load(std::memory_order_relaxed); }
 
@@ -73,7 +80,8 @@ void Write(Level, std::string_view text) {
   for (const char c : text) line += (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) ? '?' : c;
   line += '\n';
   // A log that cannot be written must not take its program down; there is nowhere left to report it.
-  [[maybe_unused]] const ssize_t written = write(s.fd, line.data(), line.size());
+  [[maybe_unused]] ssize_t written = write(s.fd, line.data(), line.size());
+  if (s.echo_fd >= 0) written = write(s.echo_fd, line.data(), line.size());
 }
 
 }  // namespace tutti::log

@@ -20,6 +20,9 @@ enum class Level { kDebug, kInfo, kWarning, kError };
 // False if the file cannot be opened (errno says why); the log then stays where it was.
 bool Open(const std::string& path, std::string_view role);
 
+// Every line goes to `fd` as well (-1: to the log alone). For a daemon in the foreground.
+void Echo(int fd);
+
 // Lines below `level` are dropped. Default kInfo; TUTTI_LOG_LEVEL=debug|info|warning|error sets it in Open.
 void SetLevel(Level level);
 bool Enabled(Level level);
