@@ -1,0 +1,12 @@
+// A process that attaches, runs one kernel and says so by writing a byte to descriptor 1. For the attach benchmark.
+#include <unistd.h>
+
+#include "driver.h"
+
+int main() {
+  bench::OpenDevice();
+  const CUfunction empty = bench::GetFunction(bench::LoadModule(bench::kEmptyKernel), "empty");
+  bench::Launch(empty, 1, 1, 1, 1, nullptr);
+  CHECK_CU(cuCtxSynchronize());
+  return write(1, "k", 1) == 1 ? 0 : 1;
+}

@@ -1,0 +1,30 @@
+// The six kernels through OpenCL (PoCL on the CPU), if there is an OpenCL implementation when the benchmarks are built
+// and one with a CPU device when they run.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+class OpenCl {
+ public:
+  // Null, and `why` set, if there is none.
+  static std::unique_ptr<OpenCl> Open(const char* source, std::string* why);
+  virtual ~OpenCl() = default;
+
+  struct Argument {  // a buffer by index, or `bytes` of plain data
+    int buffer = -1;
+    const void* data = nullptr;
+    size_t bytes = 0;
+  };
+  virtual int CreateBuffer(const void* data, size_t bytes) = 0;
+  virtual void Read(int buffer, void* data, size_t bytes) = 0;
+  // Runs to the end.
+  virtual void Run(const std::string& kernel, std::span<const Argument> arguments, size_t global_x, size_t global_y, size_t local_x, size_t local_y) = 0;
+};
+
+}  // namespace bench

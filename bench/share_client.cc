@@ -1,0 +1,33 @@
+// A process that keeps one SM busy: gravity kernels of one block each for the given seconds, then the number of kernels
+// done on stdout. For the share benchmark. Waits for a byte on stdin before it begins, so that all begin together.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/clock.h"
+#include "driver.h"
+#include "../examples/6_n_body/problem.h"
+
+EMBED_TEXT(ptx, "6_n_body/n_body.ptx");
+
+int main(int argc, char** argv) {
+  const double seconds = argc > 1 ? std::atof(argv[1]) : 1;
+  driver::Program program(ptx, "n_body_kernel");
+  const std::vector<n_body::Vec4> all = n_body::Input();
+  const uint32_t count = 512;
+  driver::Buffer<n_body::Vec4> bodies(std::vector<n_body::Vec4>(all.begin(), all.begin() + count)), accelerations(count);
+  program.Run(1, 256, 1, bodies.address(), accelerations.address(), count);
+  std::printf("ready\n");
+  std::fflush(stdout);
+  char byte;
+  if (read(0, &byte, 1) != 1) return 1;
+  const uint64_t end_ns = tutti::NowNs() + static_cast<uint64_t>(seconds * 1e9);
+  unsigned long kernels = 0;
+  while (tutti::NowNs() < end_ns) {
+    program.Run(1, 256, 1, bodies.address(), accelerations.address(), count);
+    ++kernels;
+  }
+  std::printf("%lu\n", kernels);
+  return 0;
+}
