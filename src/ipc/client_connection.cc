@@ -1,0 +1,115 @@
+#include "ipc/client_connection.h"
+
+#include <fmt/format.h>
+#include <fcntl.h>
+
+#include <vector>
+
+#include "os/socket.h"
+
+namespace tutti::ipc {
+namespace {
+
+constexpr int kConnectionFailed = 805;  // CUDA_ERROR_MPS_CONNECTION_FAILED
+constexpr int kRpcFailure = 806;        // CUDA_ERROR_MPS_RPC_FAILURE
+constexpr int kWindowTaken = -1;        // internal: the address range the server chose is in use in this process
+constexpr int kAttempts = 8;
+
+std::unexpected<Error> ConnectionFailed(std::string_view text) { return Fail(kConnectionFailed, std::string(text)); }
+
+// The descriptors of a Welcome, or why there are none.
+Result<std::vector<os::Fd>> AwaitWelcome(int socket, int timeout_ms) {
+  auto envelope = ReceiveMessage(socket, timeout_ms);
+  if (!envelope) return ConnectionFailed(envelope.error().text);
+  if (envelope->closed) return ConnectionFailed("the server closed the connection before it was ready");
+  if (envelope->head.kind == wire::MessageKind::kRefuse) {
+    ByteReader in(envelope->body);
+    auto refuse = wire::GetRefuse(in);
+    if (!refuse) return ConnectionFailed(refuse.error().text);
+    return Fail(refuse->status, refuse->text);
+  }
+  if (envelope->head.kind != wire::MessageKind::kWelcome || envelope->fds.size() != wire::kWelcomeFds) {
+    return ConnectionFailed("the server answered with something else than a welcome");
+  }
+  return std::move(envelope->fds);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ClientConnection>> ClientConnection::Connect(const std::string& pipe_directory,
+                                                                    const wire::Hello& hello, int timeout_ms) {
+  // A server picks the window's addresses without knowing ours. Where they are taken we ask again, and hold on to the
+  // connections made so far: so it offers other addresses each time.
+  std::vector<os::Fd> held;
+  for (;;) {
+    auto socket = os::Connect(pipe_directory + "/control");
+    if (!socket) return ConnectionFailed(socket.error().text);
+    os::Fd copy(fcntl(socket->get(), F_DUPFD_CLOEXEC, 0));
+    auto connection = Adopt(std::move(*socket), hello, timeout_ms);
+    if (connection || connection.error().code != kWindowTaken) return connection;
+    held.push_back(std::move(copy));
+    if (held.size() == kAttempts) return ConnectionFailed(connection.error().text);
+  }
+}
+
+Result<std::unique_ptr<ClientConnection>> ClientConnection::Adopt(os::Fd socket, const wire::Hello& hello, int timeout_ms) {
+  ByteWriter body;
+  wire::Put(body, hello);
+  if (auto sent = SendMessage(socket.get(), wire::MessageKind::kHello, 0, std::move(body)); !sent) {
+    return ConnectionFailed(sent.error().text);
+  }
+  TUTTI_ASSIGN(std::vector<os::Fd> fds, AwaitWelcome(socket.get(), timeout_ms));
+  auto channel = os::Mapping::Shared(fds[wire::kWelcomeChannelFd].get(), sizeof(wire::Channel));
+  if (!channel) return ConnectionFailed(channel.error().text);
+  const auto& header = *reinterpret_cast<const wire::ChannelHeader*>(channel->data());
+  if (header.magic != wire::kChannelMagic || header.protocol_version != wire::kProtocolVersion) {
+    return ConnectionFailed("the server's channel is of another version: install the same version on both sides");
+  }
+  auto window = os::Mapping::SharedAt(header.window_base, fds[wire::kWelcomeWindowFd].get(), header.window_bytes);
+  if (!window) {
+    return Fail(kWindowTaken, fmt::format("no room for the device window at {:#x}: {}", header.window_base, window.error().text));
+  }
+  return std::unique_ptr<ClientConnection>(new ClientConnection(std::move(socket), std::move(fds[wire::kWelcomeDoorbellFd]),
+                                                                std::move(*channel), std::move(*window)));
+}
+
+ClientConnection::ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, os::Mapping window)
+    : socket_(std::move(socket)),
+      doorbell_(std::move(doorbell)),
+      channel_mapping_(std::move(channel)),
+      window_(std::move(window)),
+      channel_(reinterpret_cast<wire::Channel*>(channel_mapping_.data())),
+      watch_(&channel_->header, socket_.get()),
+      producer_(channel_, doorbell_.get(), &watch_),
+      waiter_(channel_, &producer_, &watch_),
+      replies_(channel_, &producer_, &watch_) {}
+
+ClientConnection::~ClientConnection() = default;
+
+Result<Envelope> ClientConnection::Call(wire::MessageKind request, ByteWriter body, std::span<const int> fds,
+                                        wire::MessageKind answer) {
+  std::lock_guard lock(call_mutex_);
+  const auto lost = [&](const std::string& text) {
+    const int32_t ended = watch_.Check();
+    return Fail(ended != 0 ? ended : kRpcFailure, text);
+  };
+  const uint32_t serial = next_serial_++;
+  if (auto sent = SendMessage(socket_.get(), request, serial, std::move(body), fds); !sent) return lost(sent.error().text);
+  for (;;) {
+    auto reply = ReceiveMessage(socket_.get());
+    if (!reply) return lost(reply.error().text);
+    if (reply->closed) return lost("the server has closed the session");
+    if (reply->head.serial != serial) continue;  // the answer to a call that was given up
+    if (reply->head.kind == wire::MessageKind::kRefuse) {
+      ByteReader in(reply->body);
+      TUTTI_ASSIGN(const wire::Refuse refuse, wire::GetRefuse(in));
+      return Fail(refuse.status, refuse.text);
+    }
+    if (reply->head.kind != answer) return lost("the server answered with a message of another kind");
+    return reply;
+  }
+}
+
+void ClientConnection::AbandonInChild() { socket_.Reset(); }
+
+}  // namespace tutti::ipc

@@ -1,0 +1,71 @@
+// The client's end of a session: handshake, mappings, and the calls that go over the session socket.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "ipc/completion_waiter.h"
+#include "ipc/message.h"
+#include "ipc/peer_watch.h"
+#include "ipc/reply_slots.h"
+#include "ipc/ring_producer.h"
+#include "os/fd.h"
+#include "os/memory.h"
+#include "wire/channel_layout.h"
+#include "wire/messages.h"
+
+namespace tutti::ipc {
+
+// Thread-safe once made. Destroying it ends the session and unmaps channel and window; no thread may use it by then.
+// After a fork the child must not touch it: the server knows the parent only.
+class ClientConnection {
+ public:
+  // Through the daemon that listens in `pipe_directory`. Waits up to `timeout_ms` for a server to be ready. The error's code
+  // is the CUresult for the caller (the refusal's, or MPS_CONNECTION_FAILED).
+  static Result<std::unique_ptr<ClientConnection>> Connect(const std::string& pipe_directory, const wire::Hello& hello,
+                                                           int timeout_ms);
+  // Over a socket whose other end a private server holds.
+  static Result<std::unique_ptr<ClientConnection>> Adopt(os::Fd socket, const wire::Hello& hello, int timeout_ms);
+
+  ~ClientConnection();
+  ClientConnection(const ClientConnection&) = delete;
+  ClientConnection& operator=(const ClientConnection&) = delete;
+
+  wire::Channel& channel() { return *channel_; }
+  const wire::ChannelHeader& header() const { return channel_->header; }
+  uint64_t window_base() const { return header().window_base; }
+  uint64_t window_bytes() const { return header().window_bytes; }
+  RingProducer& producer() { return producer_; }
+  CompletionWaiter& waiter() { return waiter_; }
+  ReplySlots& replies() { return replies_; }
+  PeerWatch& watch() { return watch_; }
+
+  // One request over the socket and its reply, which must be of kind `answer`. A kRefuse, or a lost server, is an error
+  // with a CUresult as its code. One call at a time; others wait. Waits as long as the session lives.
+  Result<Envelope> Call(wire::MessageKind request, ByteWriter body, std::span<const int> fds, wire::MessageKind answer);
+
+  // In the child of a fork: closes the inherited socket, so that the parent's death is seen. Async-signal-safe.
+  void AbandonInChild();
+
+ private:
+  ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, os::Mapping window);
+
+  os::Fd socket_;
+  os::Fd doorbell_;
+  os::Mapping channel_mapping_;
+  os::Mapping window_;
+  wire::Channel* channel_;
+  PeerWatch watch_;
+  RingProducer producer_;
+  CompletionWaiter waiter_;
+  ReplySlots replies_;
+  std::mutex call_mutex_;
+  uint32_t next_serial_ = 1;
+};
+
+}  // namespace tutti::ipc

@@ -1,0 +1,39 @@
+#include "ipc/completion_waiter.h"
+
+#include "os/futex.h"
+
+namespace tutti::ipc {
+namespace {
+
+constexpr uint64_t kFirstSleepNs = 20'000'000;
+constexpr uint64_t kLongestSleepNs = 200'000'000;
+
+}  // namespace
+
+int32_t CompletionWaiter::Wait(uint32_t stream, uint64_t ticket) {
+  const auto done = [&] { return Done(stream, ticket); };
+  if (done()) return 0;
+  producer_->Nudge();
+  if (spin_.Spin(done)) return 0;
+
+  wire::StreamCompletion& word = streams_[stream];
+  uint64_t sleep_ns = kFirstSleepNs;
+  int32_t status = 0;
+  // seq_cst: pairs with the server's store of `completed` and its look at `sleepers`.
+  word.sleepers.fetch_add(1, std::memory_order_seq_cst);
+  for (;;) {
+    const uint32_t wake = word.wake.load(std::memory_order_seq_cst);
+    if (word.completed.load(std::memory_order_seq_cst) > ticket) break;
+    status = watch_->ended();
+    if (status != 0) break;
+    if (os::FutexWait(&word.wake, wake, sleep_ns)) continue;
+    // Overslept: a kernel that runs long, or a bell nobody heard, or a server that has died.
+    producer_->ForceBell();
+    watch_->Check();
+    if (sleep_ns < kLongestSleepNs) sleep_ns *= 2;
+  }
+  word.sleepers.fetch_sub(1, std::memory_order_relaxed);
+  return status;
+}
+
+}  // namespace tutti::ipc

@@ -1,0 +1,34 @@
+// Waits in the client for work of a stream, by the completion page alone: no message is sent.
+#pragma once
+
+#include <cstdint>
+
+#include "ipc/peer_watch.h"
+#include "ipc/ring_producer.h"
+#include "ipc/spin.h"
+#include "wire/channel_layout.h"
+
+namespace tutti::ipc {
+
+// Thread-safe. Owns nothing.
+class CompletionWaiter {
+ public:
+  CompletionWaiter(wire::Channel* channel, RingProducer* producer, PeerWatch* watch)
+      : streams_(channel->streams), producer_(producer), watch_(watch) {}
+
+  // Whether the record `ticket` of `stream`, and all before it in that stream, are done. One load.
+  bool Done(uint32_t stream, uint64_t ticket) const {
+    // Acquire: pairs with the server's store, so that what the work wrote into the window is seen.
+    return streams_[stream].completed.load(std::memory_order_acquire) > ticket;
+  }
+  // Returns when it is done, or the session has ended. Returns 0, or the CUresult the session ended with.
+  int32_t Wait(uint32_t stream, uint64_t ticket);
+
+ private:
+  wire::StreamCompletion* streams_;
+  RingProducer* producer_;
+  PeerWatch* watch_;
+  SpinBudget spin_;
+};
+
+}  // namespace tutti::ipc

@@ -1,0 +1,37 @@
+// Messages (wire/messages.h) over a SOCK_SEQPACKET socket, short or long.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "os/fd.h"
+#include "wire/messages.h"
+
+namespace tutti::ipc {
+
+// A received message: its head has been checked, its body is a private copy.
+struct Envelope {
+  wire::MessageHead head{};
+  std::vector<uint8_t> body;
+  std::vector<os::Fd> fds;
+  bool closed = false;  // the peer has closed; nothing else is set
+};
+
+// Sends one message; a body longer than a packet goes into a memory file. Thread-safe (one message is one send).
+Status SendMessage(int socket, wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds = {});
+
+// Receives one message; fails on timeout (`timeout_ms` < 0: none), on a socket error and on bytes that are no message of
+// this protocol version.
+Result<Envelope> ReceiveMessage(int socket, int timeout_ms = -1);
+
+// Sends kRefuse. Failure to send is ignored: the peer may be gone.
+void SendRefusal(int socket, uint32_t serial, int32_t status, std::string_view text);
+
+// The bytes as a sealed memory file, and back (a private copy; refuses files that can change size or exceed `limit_bytes`).
+Result<os::Fd> ToMemoryFile(std::string_view name, std::span<const uint8_t> bytes);
+Result<std::vector<uint8_t>> FromMemoryFile(int fd, uint64_t limit_bytes);
+
+}  // namespace tutti::ipc

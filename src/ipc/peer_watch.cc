@@ -1,0 +1,21 @@
+#include "ipc/peer_watch.h"
+
+#include <poll.h>
+
+namespace tutti::ipc {
+namespace {
+
+constexpr int32_t kRpcFailure = 806;  // CUDA_ERROR_MPS_RPC_FAILURE
+
+}  // namespace
+
+int32_t PeerWatch::Check() {
+  if (const int32_t status = ended(); status != 0) return status;
+  pollfd look{socket_, 0, 0};
+  if (poll(&look, 1, 0) > 0 && (look.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
+    lost_.store(kRpcFailure, std::memory_order_relaxed);
+  }
+  return ended();
+}
+
+}  // namespace tutti::ipc

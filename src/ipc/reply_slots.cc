@@ -1,0 +1,61 @@
+#include "ipc/reply_slots.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "os/futex.h"
+
+namespace tutti::ipc {
+namespace {
+
+constexpr uint64_t kFirstSleepNs = 20'000'000;
+constexpr uint64_t kLongestSleepNs = 200'000'000;
+
+constexpr uint32_t State(wire::ReplyState state) { return static_cast<uint32_t>(state); }
+
+}  // namespace
+
+int32_t ReplySlots::Take(uint16_t* slot) {
+  for (;;) {
+    const uint32_t start = next_.fetch_add(1, std::memory_order_relaxed);
+    for (uint32_t i = 0; i < wire::kReplySlots; ++i) {
+      const uint32_t index = (start + i) % wire::kReplySlots;
+      uint32_t expected = State(wire::ReplyState::kFree);
+      // Acquire: what the last owner read from the slot comes before what is written to it from here on.
+      if (slots_[index].state.compare_exchange_strong(expected, State(wire::ReplyState::kPending), std::memory_order_acquire,
+                                                      std::memory_order_relaxed)) {
+        *slot = static_cast<uint16_t>(index);
+        return 0;
+      }
+    }
+    // As many threads wait for answers as there are slots.
+    if (const int32_t ended = watch_->Check(); ended != 0) return ended;
+    sched_yield();
+  }
+}
+
+Reply ReplySlots::Await(uint16_t index) {
+  wire::ReplySlot& slot = slots_[index];
+  // Acquire: pairs with the server's exchange, after which status and values are set.
+  const auto done = [&] { return slot.state.load(std::memory_order_acquire) == State(wire::ReplyState::kDone); };
+  uint64_t sleep_ns = kFirstSleepNs;
+  if (!spin_.Spin(done)) {
+    uint32_t expected = State(wire::ReplyState::kPending);
+    slot.state.compare_exchange_strong(expected, State(wire::ReplyState::kPendingAsleep), std::memory_order_acq_rel);
+    while (!done()) {
+      // A slot whose answer may still come is never given out again: the session is over anyway.
+      if (const int32_t ended = watch_->ended(); ended != 0) return Reply{.status = ended};
+      if (os::FutexWait(&slot.state, State(wire::ReplyState::kPendingAsleep), sleep_ns)) continue;
+      producer_->ForceBell();
+      watch_->Check();
+      sleep_ns = std::min(sleep_ns * 2, kLongestSleepNs);
+    }
+  }
+  Reply reply{.status = slot.status};
+  std::copy(std::begin(slot.value), std::end(slot.value), std::begin(reply.value));
+  slot.state.store(State(wire::ReplyState::kFree), std::memory_order_release);
+  return reply;
+}
+
+}  // namespace tutti::ipc

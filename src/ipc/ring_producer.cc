@@ -1,0 +1,66 @@
+#include "ipc/ring_producer.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "os/futex.h"
+
+namespace tutti::ipc {
+namespace {
+
+constexpr uint64_t kSpinForRoomNs = 20'000;
+constexpr uint64_t kSleepForRoomNs = 20'000'000;
+
+}  // namespace
+
+// A full ring: the device is behind by thousands of records, so a sleep costs nothing that matters. The consumer frees
+// many slots at a time and wakes once.
+bool RingProducer::AwaitRoom(uint64_t end) {
+  Nudge();
+  const uint64_t give_up_spinning_ns = NowNs() + kSpinForRoomNs;
+  while (NowNs() < give_up_spinning_ns) {
+    if (HasRoom(end)) return true;
+    CpuRelax();
+  }
+  bool room = false;
+  // seq_cst: pairs with the consumer's store of `head` and its look at `space_sleepers`.
+  header_->space_sleepers.fetch_add(1, std::memory_order_seq_cst);
+  while (watch_->ended() == 0) {
+    const uint32_t wake = header_->space_wake.load(std::memory_order_seq_cst);
+    const uint64_t head = header_->head.load(std::memory_order_seq_cst);
+    if (end <= head + wire::kRingSlots) {
+      room = true;
+      break;
+    }
+    if (!os::FutexWait(&header_->space_wake, wake, kSleepForRoomNs)) {
+      ForceBell();
+      watch_->Check();
+    }
+  }
+  header_->space_sleepers.fetch_sub(1, std::memory_order_relaxed);
+  return room;
+}
+
+void RingProducer::FillContinuation(uint64_t position, std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const size_t part = std::min<size_t>(bytes.size(), wire::kContinuationBytes);
+    std::memcpy(reinterpret_cast<uint8_t*>(&SlotAt(position)) + sizeof(uint64_t), bytes.data(), part);
+    bytes = bytes.subspan(part);
+    ++position;
+  }
+}
+
+void RingProducer::RingBell() {
+  const auto watched = static_cast<uint32_t>(wire::Doorbell::kWatched);
+  if (header_->doorbell.exchange(watched, std::memory_order_seq_cst) != watched) ForceBell();
+}
+
+void RingProducer::ForceBell() {
+  const uint64_t one = 1;
+  // Non-blocking: a counter that is full has been rung often enough.
+  [[maybe_unused]] const ssize_t written = write(doorbell_fd_, &one, sizeof one);
+}
+
+}  // namespace tutti::ipc

@@ -1,0 +1,99 @@
+// The client's end of the ring: any thread of the process submits records (wire/ring_layout.h).
+//
+// Submit is the hot path of every asynchronous driver call and stays inline and short: one fetch_add that fixes the
+// record's place in the order, a copy, one publishing exchange, one load of the bell. Everything rare (no room, somebody
+// to wake) is out of line in ring_producer.cc. No locks: a fork at any moment leaves nothing held.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <type_traits>
+
+#include "ipc/peer_watch.h"
+#include "wire/channel_layout.h"
+
+namespace tutti::ipc {
+
+// Whether the caller is going to wait for the record right away: then a server that only glances at the ring now and then
+// is woken at once.
+enum class WaitHint { kLater, kNow };
+
+// Thread-safe. Owns nothing; channel, doorbell and watch outlive it.
+class RingProducer {
+ public:
+  RingProducer(wire::Channel* channel, int doorbell_fd, PeerWatch* watch)
+      : header_(&channel->header), ring_(channel->ring), doorbell_fd_(doorbell_fd), watch_(watch) {}
+
+  // Puts a record into the ring and returns its ticket. Waits while the ring is full. Never fails: when the session has
+  // ended the record goes nowhere, and whoever waits for it is told so. `body` and `trailing` together take at most
+  // kBodyBytes + (kMaxRecordSlots - 1) * kContinuationBytes. `reply`: for the kinds that are answered.
+  template <typename Body>
+    requires(std::is_trivially_copyable_v<Body> && sizeof(Body) <= wire::kBodyBytes)
+  uint64_t Submit(wire::RecordKind kind, uint32_t stream, const Body& body, std::span<const uint8_t> trailing = {},
+                  WaitHint hint = WaitHint::kLater, uint16_t reply = 0) {
+    constexpr size_t kRoom = wire::kBodyBytes - sizeof(Body);
+    const uint32_t slots = trailing.size() <= kRoom ? 1 : SlotsFor(sizeof(Body) + trailing.size());
+    const uint64_t ticket = header_->tail.fetch_add(slots, std::memory_order_relaxed);
+    if (!HasRoom(ticket + slots) && !AwaitRoom(ticket + slots)) return ticket;
+
+    wire::Slot& slot = SlotAt(ticket);
+    slot.head.kind = kind;
+    slot.head.slots = static_cast<uint8_t>(slots);
+    slot.head.reply = reply;
+    slot.head.stream = stream;
+    std::memcpy(slot.body, &body, sizeof body);
+    if (slots == 1) {
+      if (!trailing.empty()) std::memcpy(slot.body + sizeof body, trailing.data(), trailing.size());
+    } else {
+      std::memcpy(slot.body + sizeof body, trailing.data(), kRoom);
+      FillContinuation(ticket + 1, trailing.subspan(kRoom));
+    }
+    // seq_cst with the load below: pairs with the server's store of `doorbell` and its second look at `published`.
+    slot.head.published.store(ticket + 1, std::memory_order_seq_cst);
+    const auto bell = static_cast<wire::Doorbell>(header_->doorbell.load(std::memory_order_seq_cst));
+    if (bell != wire::Doorbell::kWatched && (bell != wire::Doorbell::kLingering || hint == WaitHint::kNow)) RingBell();
+    return ticket;
+  }
+
+  // A record without a body.
+  uint64_t Submit(wire::RecordKind kind, uint32_t stream, WaitHint hint = WaitHint::kLater) {
+    struct Nothing {};
+    return Submit(kind, stream, Nothing{}, {}, hint);
+  }
+
+  // Called by whoever is about to sleep until the server has done something that is in the ring.
+  void Nudge() {
+    if (header_->doorbell.load(std::memory_order_seq_cst) != static_cast<uint32_t>(wire::Doorbell::kWatched)) RingBell();
+  }
+  // The same whatever the bell says: after a sleep that was longer than anything should take.
+  void ForceBell();
+
+ private:
+  static constexpr uint32_t SlotsFor(size_t bytes) {
+    return static_cast<uint32_t>(1 + (bytes - wire::kBodyBytes + wire::kContinuationBytes - 1) / wire::kContinuationBytes);
+  }
+  wire::Slot& SlotAt(uint64_t position) { return ring_[position % wire::kRingSlots]; }
+
+  // Positions below `end` may be written: the lap before has been consumed.
+  bool HasRoom(uint64_t end) {
+    if (end <= seen_head_.load(std::memory_order_acquire) + wire::kRingSlots) return true;
+    const uint64_t head = header_->head.load(std::memory_order_acquire);
+    // Release: who relies on a head seen by another thread must come after what that thread's acquire came after.
+    seen_head_.store(head, std::memory_order_release);
+    return end <= head + wire::kRingSlots;
+  }
+  bool AwaitRoom(uint64_t end);
+  void FillContinuation(uint64_t position, std::span<const uint8_t> bytes);
+  void RingBell();
+
+  wire::ChannelHeader* header_;
+  wire::Slot* ring_;
+  int doorbell_fd_;
+  PeerWatch* watch_;
+  // The last head a producer has seen: spares the consumer's cache line in nearly every Submit.
+  alignas(64) std::atomic<uint64_t> seen_head_{0};
+};
+
+}  // namespace tutti::ipc
