@@ -9,18 +9,13 @@
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
-#include <llvm/Transforms/IPO/GlobalOpt.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/ADCE.h>
-#include <llvm/Transforms/Scalar/DCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
-#include <llvm/Transforms/Scalar/IndVarSimplify.h>
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
-#include <llvm/Transforms/Scalar/Reassociate.h>
-#include <llvm/Transforms/Scalar/SCCP.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
@@ -50,20 +45,6 @@ struct Managers {
   }
 };
 
-// Branches on warp-uniform conditions are worth keeping as they are: no speculation that would turn them into selects of
-// thirty-two lanes, no sinking or merging of calls that look at the active lanes.
-llvm::SimplifyCFGPass SimplifyWithoutSpeculation() {
-  return llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions()
-                                   .speculateBlocks(false)
-                                   .speculateUnpredictables(false)
-                                   .setSimplifyCondBranch(true)
-                                   .hoistCommonInsts(false)
-                                   .sinkCommonInsts(false)
-                                   .convertSwitchToLookupTable(false)
-                                   .convertSwitchRangeToICmp(false)
-                                   .needCanonicalLoops(true));
-}
-
 llvm::FunctionPassManager HoistLoopInvariants() {
   llvm::LoopPassManager loops;
   loops.addPass(llvm::LoopRotatePass(/*EnableHeaderDuplication=*/true));
@@ -74,28 +55,6 @@ llvm::FunctionPassManager HoistLoopInvariants() {
 }
 
 }  // namespace
-
-void OptimizeScalar(llvm::Module& module, llvm::TargetMachine& machine, uint32_t optimize) {
-  Managers managers(machine);
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  if (optimize > 0) {
-    passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
-    passes.addPass(llvm::InstCombinePass());
-    passes.addPass(SimplifyWithoutSpeculation());
-    passes.addPass(llvm::SCCPPass());
-    passes.addPass(HoistLoopInvariants());
-    passes.addPass(llvm::GVNPass());
-    passes.addPass(llvm::InstCombinePass());
-    passes.addPass(SimplifyWithoutSpeculation());
-    passes.addPass(llvm::ADCEPass());
-  }
-  llvm::ModulePassManager all;
-  all.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
-  all.addPass(llvm::GlobalDCEPass());
-  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
-  all.run(module, managers.modules);
-}
 
 void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t optimize) {
   Managers managers(machine);

@@ -1,5 +1,5 @@
-// The pass pipelines. Kept short: a module is optimised while a launch waits, and one operation of a widened module is
-// thirty-two.
+// The pass pipeline of widened modules. Kept short: a module is optimised while a launch waits, and one operation of a
+// widened module is thirty-two. (Scalar code was optimised before widening, by lower/optimize.h.)
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,6 @@ class TargetMachine;
 }  // namespace llvm
 
 namespace tutti::compiler {
-
-// Before widening: one thread's scalar code, where an optimisation costs a thirty-second of what it does afterwards.
-// Safe for the convergent intrinsics of ir_contract.md. `optimize` 0 only inlines and builds SSA form.
-void OptimizeScalar(llvm::Module& module, llvm::TargetMachine& machine, uint32_t optimize);
 
 // After widening and linking the guest runtime. Inlines the runtime's small functions and drops the unused ones; `optimize` as in -O.
 void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t optimize);

@@ -74,19 +74,24 @@ Result<std::vector<uint8_t>> ReadAll(int fd) {
 
 }  // namespace
 
-Result<std::vector<uint8_t>> LinkSharedObject(std::span<const uint8_t> object, const std::string& name) {
+Result<std::vector<uint8_t>> LinkSharedObject(std::span<const uint8_t> kernel, std::span<const uint8_t> support,
+                                              const std::string& name) {
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
 
-  TUTTI_ASSIGN(const os::Fd input, MemoryFile("tutti-object"));
+  std::vector<os::Fd> inputs;
+  std::vector<std::string> paths;
+  for (const auto object : {kernel, support}) {
+    if (object.empty()) continue;
+    TUTTI_ASSIGN(os::Fd input, MemoryFile("tutti-object"));
+    TUTTI_TRY(WriteAll(input.get(), object));
+    paths.push_back(PathOf(input));
+    inputs.push_back(std::move(input));
+  }
   TUTTI_ASSIGN(const os::Fd output, MemoryFile("tutti-kernel"));
-  TUTTI_TRY(WriteAll(input.get(), object));
-  const std::string input_path = PathOf(input);
-  const char* arguments[] = {"ld.lld",       "-shared",           "-z",          "defs",
-                             "-z",           "noexecstack",       "-z",          "relro",
-                             "--hash-style=gnu", "--build-id=none", "--threads=1",
-                             "-soname",      name.c_str(),        "-o",               "-",
-                             input_path.c_str()};
+  std::vector<const char*> arguments = {"ld.lld", "-shared", "-z", "defs", "-z", "noexecstack", "-z", "relro", "--gc-sections",
+                                        "--hash-style=gnu", "--build-id=none", "--threads=1", "-soname", name.c_str(), "-o", "-"};
+  for (const std::string& path : paths) arguments.push_back(path.c_str());
   std::string said;
   llvm::raw_string_ostream out(said);
   std::fflush(stdout);

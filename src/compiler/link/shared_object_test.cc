@@ -30,7 +30,7 @@ Result<std::vector<uint8_t>> Build(const char* ir, const HostTarget& target = Ho
   OptimizeWide(*module, **machine, 2);
   TUTTI_TRY(VerifyModule(*module, "test"));
   TUTTI_ASSIGN(const auto object, EmitObject(*module, **machine));
-  return LinkSharedObject(object, "test.so");
+  return LinkSharedObject(object, {}, "test.so");
 }
 
 constexpr const char* kAdd = R"(

@@ -1,0 +1,47 @@
+// Vectors of one warp, for the guest runtime. This folder's *.cc but guest_runtime.cc and bake_runtime.cc are no part of
+// tutti's programs: clang compiles them to LLVM bitcode, which the compiler links into kernels (guest_runtime.h). They
+// stand alone: no library, no state, no processor assumed.
+#pragma once
+
+#include <stdint.h>
+
+#define TUTTI_LANES 32
+
+typedef float F32 __attribute__((ext_vector_type(TUTTI_LANES)));
+typedef double F64 __attribute__((ext_vector_type(TUTTI_LANES)));
+typedef int8_t I8 __attribute__((ext_vector_type(TUTTI_LANES)));
+typedef int16_t I16 __attribute__((ext_vector_type(TUTTI_LANES)));
+typedef int32_t I32 __attribute__((ext_vector_type(TUTTI_LANES)));
+typedef int64_t I64 __attribute__((ext_vector_type(TUTTI_LANES)));
+typedef uint32_t U32 __attribute__((ext_vector_type(TUTTI_LANES)));
+typedef uint64_t U64 __attribute__((ext_vector_type(TUTTI_LANES)));
+
+// A function that kernels may call. Vectors by value; a set of lanes is a uint32_t, bit l for lane l.
+#define TUTTI_EXPORT extern "C" __attribute__((visibility("default"), nothrow))
+// One that is worth a copy at every call.
+#define TUTTI_EXPORT_INLINE TUTTI_EXPORT __attribute__((always_inline))
+#define TUTTI_INLINE static inline __attribute__((always_inline))
+
+namespace tutti::guest_runtime {
+
+TUTTI_INLINE I32 Bits(F32 x) { return __builtin_bit_cast(I32, x); }
+TUTTI_INLINE I64 Bits(F64 x) { return __builtin_bit_cast(I64, x); }
+TUTTI_INLINE F32 Float(I32 x) { return __builtin_bit_cast(F32, x); }
+TUTTI_INLINE F32 Splat(float x) { return F32(x); }
+TUTTI_INLINE F32 MulAdd(F32 a, F32 b, F32 c) { return __builtin_elementwise_fma(a, b, c); }
+
+// Polynomial with coefficients from the highest power down.
+template <typename... Rest>
+TUTTI_INLINE F32 Horner(F32 x, float highest, Rest... rest) {
+  F32 sum = Splat(highest);
+  ((sum = MulAdd(sum, x, Splat(rest))), ...);
+  return sum;
+}
+
+// Calls body(lane) for each lane of `mask`, in ascending order: the order of a warp's atomics.
+template <typename Body>
+TUTTI_INLINE void ForEachLane(uint32_t mask, Body body) {
+  for (; mask != 0; mask &= mask - 1) body(static_cast<uint32_t>(__builtin_ctz(mask)));
+}
+
+}  // namespace tutti::guest_runtime

@@ -1,0 +1,51 @@
+// Operations across the lanes of a warp that have no vector instruction. `mask` is always the set of lanes taking part;
+// what the others get is unspecified but defined.
+#include "compiler/runtime/vector.h"
+
+using namespace tutti::guest_runtime;
+
+namespace {
+
+// Equal lanes as a mask, of two vectors.
+template <typename V>
+TUTTI_INLINE uint32_t EqualLanes(V a, V b) {
+  typedef bool Mask __attribute__((ext_vector_type(TUTTI_LANES)));
+  return __builtin_bit_cast(uint32_t, __builtin_convertvector(a == b, Mask));
+}
+
+// One round per distinct value: at most 32, usually few.
+template <typename V>
+TUTTI_INLINE I32 MatchAny(uint32_t mask, V value) {
+  uint32_t result[TUTTI_LANES] = {};
+  for (uint32_t rest = mask; rest != 0;) {
+    const uint32_t lane = static_cast<uint32_t>(__builtin_ctz(rest));
+    const uint32_t equal = EqualLanes(value, V(value[lane])) & rest;
+    ForEachLane(equal, [&](uint32_t member) { result[member] = equal; });
+    rest &= ~equal;
+  }
+  return __builtin_bit_cast(I32, result);
+}
+
+template <typename V>
+TUTTI_INLINE uint32_t MatchAll(uint32_t mask, V value) {
+  if (mask == 0) return 0;
+  const uint32_t lane = static_cast<uint32_t>(__builtin_ctz(mask));
+  return (EqualLanes(value, V(value[lane])) & mask) == mask ? mask : 0;
+}
+
+}  // namespace
+
+TUTTI_EXPORT I32 tutti_match_any_i32(uint32_t mask, I32 value) { return MatchAny(mask, value); }
+TUTTI_EXPORT I32 tutti_match_any_i64(uint32_t mask, I64 value) { return MatchAny(mask, value); }
+// All lanes of `mask` if their values are equal, else 0.
+TUTTI_EXPORT uint32_t tutti_match_all_i32(uint32_t mask, I32 value) { return MatchAll(mask, value); }
+TUTTI_EXPORT uint32_t tutti_match_all_i64(uint32_t mask, I64 value) { return MatchAll(mask, value); }
+
+// value[index & 31] of each lane.
+TUTTI_EXPORT I32 tutti_permute_i32(I32 value, I32 index) {
+  uint32_t from[TUTTI_LANES], at[TUTTI_LANES], to[TUTTI_LANES];
+  __builtin_memcpy(from, &value, sizeof from);
+  __builtin_memcpy(at, &index, sizeof at);
+  for (uint32_t lane = 0; lane < TUTTI_LANES; ++lane) to[lane] = from[at[lane] & 31];
+  return __builtin_bit_cast(I32, to);
+}
