@@ -153,15 +153,17 @@ class Backend {
   virtual Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
                                                      std::string_view label) = 0;
 
-  // Looking after the clients' rings, which the backend's idle threads do: `poll` many times a second while they spin for
-  // work, then `arm` once, right before they sleep. All of it is thread-safe; several threads may do it at once. While no
-  // thread of the backend is idle (or it has none) a thread of the server's own looks. Set before the first Space.
+  // Looking after the clients' rings, which the backend's idle threads do. A thread that has run out of blocks *looks*: it
+  // calls `poll` in the loop in which it spins for work, and stops looking with exactly one of `leave` (it has found blocks
+  // to run) or `arm` (it is about to sleep). The last thread that looks away arms the bells; while none looks or sleeps on
+  // the bells, a thread of the server's own does. All of it is thread-safe. Set before the first Space.
   struct IdleWork {
-    std::function<bool()> poll;         // look at the rings that are watched; true if it found records
-    std::function<bool()> arm;          // about to look away: arm the bells, look once more; true if it found records
-    int doorbell_epoll_fd = -1;         // sleepers wait on this, too (poll(2) or nested epoll; never read from it)
-    std::function<void()> woke;         // the sleep is over, for whatever reason: pairs with each `arm` that found nothing
-    std::function<void()> rang;         // after `woke`, if the epoll fd was readable: handle its events
+    std::function<bool()> poll;   // take what is in the rings; true if it found records
+    std::function<void()> leave;  // going to run blocks: no longer looking
+    std::function<bool()> arm;    // going to sleep: no longer looking; but if it returns true it found records: still looking
+    int doorbell_epoll_fd = -1;   // sleepers wait on this, too (poll(2) or nested epoll; never read from it)
+    std::function<void()> woke;   // the sleep after an `arm` is over, for whatever reason. Not looking yet.
+    std::function<void()> rang;   // after `woke`, if the epoll fd was readable: handle its events. Not looking yet.
   };
   virtual void SetIdleWork(IdleWork work) = 0;
 

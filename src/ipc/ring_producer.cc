@@ -18,6 +18,7 @@ constexpr uint64_t kSleepForRoomNs = 20'000'000;
 // A full ring: the device is behind by thousands of records, so a sleep costs nothing that matters. The consumer frees
 // many slots at a time and wakes once.
 bool RingProducer::AwaitRoom(uint64_t end) {
+  if (watch_->ended() != 0) return false;
   Nudge();
   const uint64_t give_up_spinning_ns = NowNs() + kSpinForRoomNs;
   while (NowNs() < give_up_spinning_ns) {

@@ -62,13 +62,16 @@ struct HostCallQueue {
   HostCall calls[kHostCallSlots];
 };
 
-// Device-side printf output, already formatted, as a byte FIFO. Drained by the client at its synchronising calls.
-struct PrintFifo {
+// Text of kernels, already formatted, as a byte FIFO. Drained by the client at its synchronising calls.
+template <uint32_t kBytes>
+struct TextFifo {
   alignas(64) std::atomic<uint64_t> produced;  // bytes ever written
   alignas(64) std::atomic<uint64_t> consumed;
-  std::atomic<uint64_t> dropped;  // lines lost because the FIFO was full
-  uint8_t bytes[kPrintBytes];
+  std::atomic<uint64_t> dropped;  // texts lost because the FIFO was full
+  uint8_t bytes[kBytes];
 };
+using PrintFifo = TextFifo<kPrintBytes>;        // printf: for the client's stdout
+using AssertFifo = TextFifo<kAssertTextBytes>;  // failed assertions: for its stderr
 
 struct DeviceInfo {
   char name[128];
@@ -113,6 +116,7 @@ struct Channel {
   alignas(4096) StreamCompletion streams[kMaxStreams];
   alignas(4096) std::atomic<uint64_t> event_ns[kMaxEvents];  // NowNs() at which the event was reached
   alignas(4096) PrintFifo print;
+  alignas(4096) AssertFifo asserts;
 };
 
 }  // namespace tutti::wire

@@ -17,6 +17,7 @@ inline constexpr uint32_t kHostCallSlots = 256;     // power of two
 inline constexpr uint32_t kMaxDevices = 16;
 inline constexpr uint32_t kDeviceAttributes = 160;  // CUdevice_attribute values below this
 inline constexpr uint32_t kPrintBytes = 1 << 20;    // power of two; CUDA's default printf FIFO
+inline constexpr uint32_t kAssertTextBytes = 1 << 16;  // power of two
 inline constexpr uint32_t kMaxArgumentBytes = 32764;  // of one launch, as CUDA since 12.1
 
 // The part of the address space that device windows are cut from: 2 MiB aligned, free of the ranges that loaders and the
