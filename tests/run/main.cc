@@ -1,0 +1,147 @@
+// Runs one run test (test_case.h) through the driver API: `run_test [--bless] FILE`. With --bless the expected values are
+// replaced by what was computed; read the difference before committing it.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "../../bench/driver.h"
+#include "test_case.h"
+
+namespace {
+
+using run_test::TestCase;
+
+struct Outcome {
+  int error = 0;
+  std::vector<std::vector<uint8_t>> buffers;
+  std::string output;
+};
+
+// What the driver prints to stdout between construction and Take().
+class CapturedOutput {
+ public:
+  CapturedOutput() : file_(std::tmpfile()), saved_(dup(1)) {
+    std::fflush(stdout);
+    dup2(fileno(file_), 1);
+  }
+  std::string Take() {
+    std::fflush(stdout);
+    dup2(saved_, 1);
+    close(saved_);
+    std::rewind(file_);
+    std::string text(1 << 16, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), file_));
+    std::fclose(file_);
+    return text;
+  }
+
+ private:
+  std::FILE* file_;
+  int saved_;
+};
+
+Outcome Run(const TestCase& test) {
+  Outcome outcome;
+  bench::OpenDevice();
+  CUmodule module;
+  CUfunction function;
+  if ((outcome.error = cuModuleLoadData(&module, test.ptx.c_str())) != 0) return outcome;
+  if ((outcome.error = cuModuleGetFunction(&function, module, test.kernel.c_str())) != 0) return outcome;
+  std::vector<CUdeviceptr> addresses;
+  for (const run_test::Buffer& buffer : test.buffers) {
+    CUdeviceptr address;
+    CHECK_CU(cuMemAlloc_v2(&address, buffer.bytes.size()));
+    CHECK_CU(cuMemcpyHtoD_v2(address, buffer.bytes.data(), buffer.bytes.size()));
+    addresses.push_back(address);
+  }
+  std::vector<void*> pointers;
+  for (const run_test::Argument& argument : test.arguments) {
+    pointers.push_back(argument.buffer >= 0 ? static_cast<void*>(&addresses[static_cast<size_t>(argument.buffer)])
+                                            : const_cast<uint8_t*>(argument.bytes.data()));
+  }
+  CapturedOutput captured;
+  outcome.error = cuLaunchKernel(function, test.grid[0], test.grid[1], test.grid[2], test.block[0], test.block[1], test.block[2],
+                                 test.shared_bytes, nullptr, pointers.data(), nullptr);
+  if (outcome.error == 0) outcome.error = cuCtxSynchronize();
+  outcome.output = captured.Take();
+  if (outcome.error != 0) return outcome;
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    std::vector<uint8_t> bytes(test.buffers[i].bytes.size());
+    CHECK_CU(cuMemcpyDtoH_v2(bytes.data(), addresses[i], bytes.size()));
+    outcome.buffers.push_back(std::move(bytes));
+  }
+  return outcome;
+}
+
+// Number of values that differ; each is reported.
+size_t Compare(const std::string& path, const TestCase& test, const Outcome& outcome) {
+  size_t wrong = 0;
+  for (const run_test::Expectation& expectation : test.expectations) {
+    const std::vector<uint8_t>& bytes = outcome.buffers[static_cast<size_t>(expectation.buffer)];
+    const size_t size = run_test::BytesOf(expectation.type), count = bytes.size() / size;
+    const auto& values = expectation.values;
+    const bool repeats = !values.empty() && values.back() == "...";
+    const size_t given = values.size() - repeats;
+    if (given == 0 || (given != count && !repeats)) {
+      fmt::print("{}:{}: expects {} values, the buffer has {}\n", path, expectation.line, given, count);
+      return wrong + 1;
+    }
+    for (size_t i = 0; i < count; ++i) {
+      const std::string& value = values[std::min(i, given - 1)];
+      const std::vector<uint8_t> expected = run_test::ParseValue(expectation.type, value);
+      const bool both_nan = expectation.type[0] == 'f' && value.find("nan") != std::string::npos &&
+                            run_test::Format(expectation.type, &bytes[i * size]).find("nan") != std::string::npos;
+      if (both_nan || std::memcmp(expected.data(), &bytes[i * size], size) == 0) continue;
+      if (++wrong <= 10) fmt::print("{}:{}: value {} is {}, expected {}\n", path, expectation.line, i, run_test::Format(expectation.type, &bytes[i * size]), value);
+    }
+  }
+  return wrong;
+}
+
+void Bless(const std::string& path, const TestCase& test, const Outcome& outcome) {
+  std::istringstream in(test.ptx);
+  std::string out, text;
+  for (size_t line = 1; std::getline(in, text); ++line) {
+    for (const run_test::Expectation& expectation : test.expectations) {
+      if (expectation.line != line) continue;
+      const size_t index = static_cast<size_t>(expectation.buffer), size = run_test::BytesOf(expectation.type);
+      text = fmt::format("// expect {}: {} =", test.buffers[index].name, expectation.type);
+      for (size_t i = 0; i < outcome.buffers[index].size(); i += size) text += " " + run_test::Format(expectation.type, &outcome.buffers[index][i]);
+    }
+    out += text + "\n";
+  }
+  std::ofstream(path) << out;
+  fmt::print("{}: blessed\n", path);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool bless = argc == 3 && std::strcmp(argv[1], "--bless") == 0;
+  if (argc != 2 + bless) {
+    fmt::print(stderr, "usage: {} [--bless] FILE.ptx\n", argv[0]);
+    return 3;
+  }
+  const std::string path = argv[argc - 1];
+  const TestCase test = run_test::ReadTestCase(path);
+  const Outcome outcome = Run(test);
+  const char* name = "unknown error";
+  cuGetErrorName(outcome.error, &name);
+  if (test.error != name) {
+    fmt::print("{}: ended with {}, expected {}\n", path, name, test.error);
+    return 1;
+  }
+  if (outcome.output != test.output) {
+    fmt::print("{}: printed \"{}\", expected \"{}\"\n", path, outcome.output, test.output);
+    return 1;
+  }
+  if (outcome.error != 0) return 0;
+  if (bless) {
+    Bless(path, test, outcome);
+    return 0;
+  }
+  return Compare(path, test, outcome) == 0 ? 0 : 1;
+}
