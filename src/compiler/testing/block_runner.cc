@@ -1,0 +1,351 @@
+#include "compiler/testing/block_runner.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "compiler/testing/guest_print.h"
+
+// Warps of kernels that yield run each on a stack of its own. A context is entered the first time by swapcontext and from
+// then on by _longjmp, which makes no system call. Whoever yields goes back to the scheduler, which takes the next warp
+// that is not waiting, round robin.
+namespace tutti::compiler {
+namespace {
+
+using guest::BlockState;
+using guest::FaultKind;
+using guest::WarpState;
+
+struct Block;
+
+constexpr uint32_t kBarriers = 16;
+constexpr size_t kStackBytes = 512 * 1024;
+
+struct Fiber {
+  WarpState* warp = nullptr;
+  Block* block = nullptr;
+  void* stack = nullptr;
+  ucontext_t start;
+  jmp_buf resume;
+  bool started = false, finished = false;
+  const uint64_t* waiting_for = nullptr;  // a generation counter ...
+  uint64_t waiting_generation = 0;        // ... that must leave this value
+};
+
+struct Barrier {
+  uint64_t generation = 0;
+  uint32_t arrived = 0, threads = 0;  // threads 0: all
+  uint32_t votes = 0, voters = 0, result_votes = 0, result_voters = 0;
+};
+
+struct Block {
+  BlockState state{};
+  std::vector<WarpState> warps;
+  std::vector<uint8_t> shared, local;
+  std::vector<Fiber> fibers;
+  Barrier barriers[kBarriers];
+};
+
+struct Grid {
+  const guest::KernelDescriptor* kernel = nullptr;
+  std::vector<Block*> resident;
+  GridResult result;
+  Barrier grid_barrier;
+  Fiber* current = nullptr;
+  jmp_buf scheduler;
+  sigjmp_buf faulted;
+  std::vector<std::unique_ptr<uint8_t[]>> heap;
+  std::vector<void*> free_stacks;
+};
+Grid* g_grid = nullptr;
+
+Block* BlockOf(WarpState* warp) { return static_cast<Block*>(warp->block->device); }
+uint32_t LinearThread(const WarpState* warp, uint32_t lane) { return warp->warp * guest::kWarpSize + lane; }
+
+[[noreturn]] void Stop(WarpState* warp, GuestFault fault) {
+  for (int i = 0; i < 3; ++i) fault.ctaid[i] = warp->block->ctaid[i];
+  g_grid->result.fault = std::move(fault);
+  siglongjmp(g_grid->faulted, 1);
+}
+
+// ---- waiting
+
+void SwitchToScheduler() {
+  Fiber* fiber = g_grid->current;
+  TUTTI_CHECK(fiber != nullptr);  // a kernel that waits must carry kYields
+  if (_setjmp(fiber->resume) == 0) _longjmp(g_grid->scheduler, 1);
+}
+
+void WaitFor(const uint64_t& generation) {
+  Fiber* fiber = g_grid->current;
+  TUTTI_CHECK(fiber != nullptr);
+  fiber->waiting_for = &generation;
+  fiber->waiting_generation = generation;
+  SwitchToScheduler();
+  fiber->waiting_for = nullptr;
+}
+
+uint32_t LiveThreads(const Block& block) {
+  uint32_t live = 0;
+  for (size_t i = 0; i < block.warps.size(); ++i) {
+    if (!block.fibers[i].finished) live += static_cast<uint32_t>(__builtin_popcount(block.warps[i].lanes));
+  }
+  return live;
+}
+
+void CompleteIfFull(Barrier& barrier, uint32_t threads) {
+  if (barrier.arrived == 0 || barrier.arrived < threads) return;
+  barrier.arrived = 0;
+  barrier.result_votes = std::exchange(barrier.votes, 0);
+  barrier.result_voters = std::exchange(barrier.voters, 0);
+  ++barrier.generation;
+}
+
+void CompleteFullBarriers(Block& block) {
+  for (Barrier& barrier : block.barriers) CompleteIfFull(barrier, barrier.threads == 0 ? LiveThreads(block) : barrier.threads);
+}
+
+void Arrive(WarpState* warp, uint32_t mask, Barrier& barrier, uint32_t threads) {
+  // With an explicit count a warp counts as 32 threads, also one that is not full.
+  const bool whole = threads != 0 && mask == warp->lanes;
+  barrier.arrived += whole ? guest::kWarpSize : static_cast<uint32_t>(__builtin_popcount(mask));
+  barrier.threads = threads;
+}
+
+void ServeBarrier(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t wait) {
+  Block* block = BlockOf(warp);
+  Barrier& barrier = block->barriers[id % kBarriers];
+  Arrive(warp, mask, barrier, threads);
+  const uint64_t before = barrier.generation;
+  CompleteFullBarriers(*block);
+  if (wait != 0 && barrier.generation == before) WaitFor(barrier.generation);
+}
+
+uint32_t ServeBarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes) {
+  Barrier& barrier = BlockOf(warp)->barriers[id % kBarriers];
+  barrier.votes += static_cast<uint32_t>(__builtin_popcount(votes & mask));
+  barrier.voters += static_cast<uint32_t>(__builtin_popcount(mask));
+  ServeBarrier(warp, mask, id, threads, 1);
+  if (op == 0) return barrier.result_votes;
+  return op == 1 ? barrier.result_votes == barrier.result_voters : barrier.result_votes != 0;
+}
+
+void ServeYield(WarpState*) { SwitchToScheduler(); }
+
+void ServeGridBarrier(WarpState*, uint32_t mask) {
+  Barrier& barrier = g_grid->grid_barrier;
+  barrier.arrived += static_cast<uint32_t>(__builtin_popcount(mask));
+  uint32_t live = 0;
+  for (const Block* block : g_grid->resident) live += LiveThreads(*block);
+  const uint64_t before = barrier.generation;
+  CompleteIfFull(barrier, live);
+  if (barrier.generation == before) WaitFor(barrier.generation);
+}
+
+// ---- the other services
+
+void ServeFault(WarpState* warp, FaultKind kind, uint32_t lane, uint64_t address, uint32_t location) {
+  const auto& kernel = *g_grid->kernel;
+  Stop(warp, {.kind = kind,
+              .thread = LinearThread(warp, lane),
+              .address = address,
+              .ptx_line = location < kernel.location_count ? kernel.locations[location].ptx_line : 0});
+}
+
+int32_t ServePrint(WarpState*, uint32_t, uint64_t format, uint64_t arguments) {
+  const std::string text = FormatGuestPrint(format, arguments);
+  g_grid->result.output += text;
+  return static_cast<int32_t>(text.size());
+}
+
+uint64_t ServeAllocate(WarpState*, uint64_t bytes) {
+  g_grid->heap.push_back(std::make_unique<uint8_t[]>(bytes + 16));
+  return (reinterpret_cast<uint64_t>(g_grid->heap.back().get()) + 15) / 16 * 16;
+}
+
+void ServeRelease(WarpState*, uint64_t) {}  // freed with the run
+
+void ServeAssertFail(WarpState* warp, uint32_t lane, uint64_t message, uint64_t file, uint32_t line, uint64_t function) {
+  const auto text = [](uint64_t address) { return std::string(address != 0 ? reinterpret_cast<const char*>(address) : ""); };
+  Stop(warp, {.kind = FaultKind::kAssert,
+              .thread = LinearThread(warp, lane),
+              .text = text(file) + ":" + std::to_string(line) + ": " + text(function) + ": Assertion `" + text(message) + "` failed."});
+}
+
+uint64_t ServeGlobalTimer(WarpState*) {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
+}
+uint64_t ServeClock(WarpState*) { return __builtin_ia32_rdtsc(); }
+
+constexpr guest::GuestServices kServices = {
+    .barrier = ServeBarrier,
+    .barrier_reduce = ServeBarrierReduce,
+    .yield = ServeYield,
+    .fault = ServeFault,
+    .print = ServePrint,
+    .allocate = ServeAllocate,
+    .release = ServeRelease,
+    .assert_fail = ServeAssertFail,
+    .global_timer = ServeGlobalTimer,
+    .clock = ServeClock,
+    .grid_barrier = ServeGridBarrier,
+};
+
+// ---- running
+
+void FiberMain() {
+  Fiber* fiber = g_grid->current;
+  g_grid->kernel->run(fiber->warp, 1);
+  fiber->finished = true;
+  CompleteFullBarriers(*fiber->block);
+  _longjmp(g_grid->scheduler, 1);
+}
+
+void* TakeStack() {
+  if (!g_grid->free_stacks.empty()) {
+    void* stack = g_grid->free_stacks.back();
+    g_grid->free_stacks.pop_back();
+    return stack;
+  }
+  const size_t bytes = kStackBytes + g_grid->kernel->stack_bytes;
+  void* stack = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  TUTTI_CHECK(stack != MAP_FAILED);
+  return stack;
+}
+
+void Resume(Fiber& fiber) {
+  g_grid->current = &fiber;
+  if (_setjmp(g_grid->scheduler) != 0) return;
+  if (fiber.started) _longjmp(fiber.resume, 1);
+  fiber.started = true;
+  fiber.stack = TakeStack();
+  getcontext(&fiber.start);
+  fiber.start.uc_stack.ss_sp = fiber.stack;
+  fiber.start.uc_stack.ss_size = kStackBytes + g_grid->kernel->stack_bytes;
+  fiber.start.uc_link = nullptr;
+  makecontext(&fiber.start, FiberMain, 0);
+  setcontext(&fiber.start);
+}
+
+// Runs every warp of the resident blocks to its end.
+void RunFibers() {
+  for (bool unfinished = true; unfinished;) {
+    unfinished = false;
+    bool progress = false;
+    for (Block* block : g_grid->resident) {
+      for (Fiber& fiber : block->fibers) {
+        if (fiber.finished) continue;
+        unfinished = true;
+        if (fiber.waiting_for != nullptr && *fiber.waiting_for == fiber.waiting_generation) continue;
+        progress = true;
+        Resume(fiber);
+        if (fiber.finished) g_grid->free_stacks.push_back(fiber.stack);
+      }
+    }
+    if (unfinished && !progress) {
+      g_grid->result.deadlock = true;
+      return;
+    }
+  }
+}
+
+void PrepareBlock(Block& block, const GridLaunch& launch, uint32_t index) {
+  const auto& kernel = *g_grid->kernel;
+  const uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
+  const uint32_t warps = (threads + guest::kWarpSize - 1) / guest::kWarpSize;
+  const uint32_t dynamic_offset = (kernel.static_shared_bytes + 15) / 16 * 16;
+  block.shared.assign(dynamic_offset + launch.dynamic_shared_bytes + 64, 0);
+  block.local.resize(static_cast<size_t>(warps) * guest::kWarpSize * kernel.local_bytes + 64);
+  const auto aligned = [](std::vector<uint8_t>& bytes) { return reinterpret_cast<uint8_t*>((reinterpret_cast<uint64_t>(bytes.data()) + 63) / 64 * 64); };
+
+  BlockState& state = block.state;
+  state = {};
+  state.services = &kServices;
+  state.params = launch.params.data();
+  state.module_base = launch.module_base;
+  state.shared = aligned(block.shared);
+  state.shared_bytes = dynamic_offset + launch.dynamic_shared_bytes;
+  state.dynamic_shared_bytes = launch.dynamic_shared_bytes;
+  state.dynamic_shared_offset = dynamic_offset;
+  state.window_base = launch.window_base;
+  state.window_bytes = launch.window_bytes != 0 ? launch.window_bytes : 1ull << 47;
+  const uint32_t* grid = launch.grid.data();
+  const uint32_t ctaid[3] = {index % grid[0], index / grid[0] % grid[1], index / grid[0] / grid[1]};
+  for (int i = 0; i < 3; ++i) {
+    state.grid[i] = launch.grid[i];
+    state.block[i] = launch.block[i];
+    state.ctaid[i] = ctaid[i];
+    state.cluster[i] = 1;
+  }
+  state.nsmid = 1;
+  state.gridid = 1;
+  state.device = &block;
+
+  block.warps.assign(warps, {});
+  block.fibers.assign(warps, {});
+  for (Barrier& barrier : block.barriers) barrier = {};
+  for (uint32_t w = 0; w < warps; ++w) {
+    const uint32_t left = threads - w * guest::kWarpSize;
+    WarpState& warp = block.warps[w];
+    warp.block = &state;
+    warp.warp = w;
+    warp.lanes = left >= guest::kWarpSize ? ~0u : (1u << left) - 1;
+    warp.local = aligned(block.local) + static_cast<size_t>(w) * guest::kWarpSize * kernel.local_bytes;
+    warp.local_bytes = kernel.local_bytes;
+    block.fibers[w].warp = &warp;
+    block.fibers[w].block = &block;
+  }
+}
+
+void RunBlocks(const GridLaunch& launch) {
+  const uint32_t count = launch.grid[0] * launch.grid[1] * launch.grid[2];
+  const uint32_t at_once = launch.cooperative ? count : 1;
+  std::vector<Block> blocks(at_once);
+  for (Block& block : blocks) g_grid->resident.push_back(&block);
+  for (uint32_t first = 0; first < count; first += at_once) {
+    for (uint32_t i = 0; i < at_once; ++i) PrepareBlock(blocks[i], launch, first + i);
+    if ((g_grid->kernel->flags & guest::kYields) != 0) {
+      RunFibers();
+      if (g_grid->result.deadlock) return;
+    } else {
+      for (Block& block : blocks) g_grid->kernel->run(block.warps.data(), static_cast<uint32_t>(block.warps.size()));
+    }
+  }
+}
+
+void OnSignal(int, siginfo_t* info, void*) {
+  GuestFault fault{.kind = FaultKind::kIllegalAddress, .address = reinterpret_cast<uint64_t>(info->si_addr), .text = "caught as a signal"};
+  g_grid->result.fault = std::move(fault);
+  siglongjmp(g_grid->faulted, 1);
+}
+
+}  // namespace
+
+GridResult RunGrid(const guest::KernelDescriptor& kernel, const GridLaunch& launch) {
+  Grid grid;
+  grid.kernel = &kernel;
+  g_grid = &grid;
+  static uint8_t signal_stack[64 * 1024];
+  const stack_t alternate = {.ss_sp = signal_stack, .ss_flags = 0, .ss_size = sizeof signal_stack};
+  sigaltstack(&alternate, nullptr);
+  struct sigaction action {}, old_segv, old_bus;
+  action.sa_sigaction = OnSignal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigaction(SIGSEGV, &action, &old_segv);
+  sigaction(SIGBUS, &action, &old_bus);
+  if (sigsetjmp(grid.faulted, 1) == 0) RunBlocks(launch);  // a fault leaks the blocks: acceptable in a test
+  sigaction(SIGSEGV, &old_segv, nullptr);
+  sigaction(SIGBUS, &old_bus, nullptr);
+  for (void* stack : grid.free_stacks) munmap(stack, kStackBytes + grid.kernel->stack_bytes);
+  g_grid = nullptr;
+  return std::move(grid.result);
+}
+
+}  // namespace tutti::compiler

@@ -1,0 +1,56 @@
+// Runs compiled kernels over host memory, on the calling thread, without a device: the means by which lowering, widening
+// and the guest runtime are tested end to end, and their code measured.
+//
+// Everything that device/cpu does for fairness, isolation and speed is left out: blocks run one after another, a fault
+// ends the run, global memory is this process's memory.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "guest/kernel_abi.h"
+
+namespace tutti::compiler {
+
+struct GridLaunch {
+  std::array<uint32_t, 3> grid = {1, 1, 1};
+  std::array<uint32_t, 3> block = {1, 1, 1};
+  std::vector<uint8_t> params;        // the parameter buffer, as laid out by the kernel
+  uint32_t dynamic_shared_bytes = 0;
+  uint64_t module_base = 0;           // the module's variables
+  uint64_t window_base = 0;           // the memory the kernel may touch; bytes 0: all that a process can have
+  uint64_t window_bytes = 0;
+  bool cooperative = false;           // all blocks are resident at once
+
+  // Appends a parameter at its natural alignment.
+  template <typename T>
+  GridLaunch& Param(const T& value) {
+    params.resize((params.size() + alignof(T) - 1) / alignof(T) * alignof(T));
+    const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
+    params.insert(params.end(), bytes, bytes + sizeof(T));
+    return *this;
+  }
+};
+
+struct GuestFault {
+  guest::FaultKind kind = guest::FaultKind::kLaunchFailed;
+  std::array<uint32_t, 3> ctaid = {};
+  uint32_t thread = 0;      // linear index in its block
+  uint64_t address = 0;
+  uint32_t ptx_line = 0;    // 0: unknown
+  std::string text;         // of an assertion
+};
+
+struct GridResult {
+  std::string output;              // what the kernel printed
+  std::optional<GuestFault> fault;
+  bool deadlock = false;           // every warp left waits at a barrier
+};
+
+// One run at a time per process.
+GridResult RunGrid(const guest::KernelDescriptor& kernel, const GridLaunch& launch);
+
+}  // namespace tutti::compiler

@@ -1,0 +1,31 @@
+// A compiled kernel loaded into this process. For tests and measurements of the compiler: the device's own loader checks
+// where the code comes from, this one trusts it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/error.h"
+#include "guest/kernel_abi.h"
+
+namespace tutti::compiler {
+
+// Movable; unloads with its owner.
+class LoadedKernel {
+ public:
+  // Of a shared object's bytes, through a memory file (gdb and perf see it under its soname).
+  static Result<LoadedKernel> Load(std::span<const uint8_t> shared_object);
+
+  LoadedKernel(LoadedKernel&& other) noexcept;
+  LoadedKernel& operator=(LoadedKernel&&) = delete;
+  ~LoadedKernel();
+
+  const guest::KernelDescriptor& descriptor() const { return *descriptor_; }
+
+ private:
+  LoadedKernel(void* library, const guest::KernelDescriptor* descriptor) : library_(library), descriptor_(descriptor) {}
+  void* library_;
+  const guest::KernelDescriptor* descriptor_;
+};
+
+}  // namespace tutti::compiler
