@@ -132,7 +132,7 @@ class Space {
 
   // Waits for the Space's blocks on `device`, drops its queued work and clears its error.
   virtual void Reset(uint32_t device) = 0;
-  // Live changes; act from the next scheduling decision.
+  // Live changes; act from the next scheduling decision. These two are thread-safe.
   virtual void SetLimits(const Limits& limits) = 0;
   virtual Usage usage() const = 0;
 };

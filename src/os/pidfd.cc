@@ -1,0 +1,33 @@
+#include "os/pidfd.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "os/socket.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+namespace tutti::os {
+
+Result<Fd> OpenPidfd(pid_t pid) {
+  Fd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!fd) return FailErrno("pidfd_open");
+  return fd;
+}
+
+Result<Fd> OpenPeerPidfd(int socket) {
+  int fd = -1;
+  socklen_t size = sizeof fd;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size) == 0) {
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    return Fd(fd);
+  }
+  TUTTI_ASSIGN(const PeerCredentials peer, Peer(socket));
+  if (peer.pid == 0) return Fail("the peer's process is not visible from here");
+  return OpenPidfd(peer.pid);
+}
+
+}  // namespace tutti::os

@@ -1,0 +1,25 @@
+// Starting a program from inside somebody else's process, which may have many threads and may wait for children of its own.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace tutti::os {
+
+struct SpawnOptions {
+  std::string path;                        // of the program; no search
+  std::vector<std::string> arguments;      // including argv[0]
+  std::vector<std::pair<int, int>> files;  // {ours, the child's number}; everything else is closed. Give 0, 1 and 2.
+  // Not a child of ours: no SIGCHLD at its end, wait() never sees it. For a library in a stranger's process.
+  bool unnoticed = false;
+};
+
+// Starts the program, with our environment. Returns its process id once exec has happened; fails if exec failed.
+Result<pid_t> Spawn(const SpawnOptions& options);
+
+}  // namespace tutti::os
