@@ -55,5 +55,5 @@ TUTTI_EXPORT F32 tutti_v_tanh_f32(F32 x) {
   const F32 power = Exp2(Clamp(magnitude * Splat(2.885390082f), 0.0f, 60.0f));
   const F32 far = __builtin_elementwise_copysign(Splat(1.0f) - Splat(2.0f) / (power + Splat(1.0f)), x);
   const F32 result = magnitude < Splat(0.6f) ? near : far;
-  return x != x ? x : result;
+  return ((x == Splat(0.0f)) | (x != x)) ? x : result;
 }

@@ -1,5 +1,5 @@
 // What LLVM may call by name in any code it generates. Kernels have no C library, so these are ours: block copies, and
-// on processors without the instructions the conversions of half precision and fused multiply-add. Compiled to an object
+// on processors without the instruction the conversions of half precision (soft_fma.cc: fused multiply-add). Compiled to an object
 // that every kernel is linked with; the linker drops what a kernel does not call.
 #include <stddef.h>
 
@@ -9,24 +9,6 @@ namespace {
 
 TUTTI_INLINE uint32_t BitsOf(float x) { return __builtin_bit_cast(uint32_t, x); }
 TUTTI_INLINE float FloatOf(uint32_t x) { return __builtin_bit_cast(float, x); }
-
-// `sum` rounded to odd: where `error` (what `sum` lacks) is not zero, the neighbour with an odd last bit in its
-// direction. A later rounding to fewer bits is then right as if there had been one.
-TUTTI_INLINE double RoundToOdd(double sum, double error) {
-  uint64_t bits = __builtin_bit_cast(uint64_t, sum);
-  if (error == 0 || (bits & 1) != 0) return sum;
-  const bool away = (error > 0) == (sum > 0);
-  bits += away ? 1 : -1;
-  return __builtin_bit_cast(double, bits);
-}
-
-// a + b exactly: the sum and what it lacks.
-TUTTI_INLINE double TwoSum(double a, double b, double& error) {
-  const double sum = a + b;
-  const double part = sum - a;
-  error = (a - (sum - part)) + (b - part);
-  return sum;
-}
 
 // To nearest, ties to even.
 TUTTI_INLINE uint16_t HalfOfDouble(double value) {
@@ -67,14 +49,6 @@ TUTTI_EXPORT void* memset(void* to, int value, size_t bytes) {
   void* result = to;
   asm volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(value) : "memory");
   return result;
-}
-
-// The product of two floats is exact in a double.
-TUTTI_EXPORT float fmaf(float a, float b, float c) {
-  double error;
-  const double sum = TwoSum(static_cast<double>(a) * b, c, error);
-  if (sum - sum != 0) return static_cast<float>(sum);  // infinite or NaN
-  return static_cast<float>(RoundToOdd(sum, error));
 }
 
 TUTTI_EXPORT float __extendhfsf2(_Float16 value) {

@@ -13,20 +13,20 @@ using namespace tutti::guest_runtime;
 namespace {
 
 struct Reduced {
-  F32 r;       // in [-pi/4, pi/4]
+  F32 r;        // in [-pi/4, pi/4], a little beyond where n came out one too low or high
   I32 quarter;  // how many quarter turns were taken off, modulo 4
 };
 
 TUTTI_INLINE Reduced Reduce(F32 x) {
   constexpr float kTwoOverPi = 0.636619772f;
-  constexpr float kHigh = 1.57079625f, kMiddle = 7.54978942e-08f, kLow = 5.39030253e-15f;  // sum: pi / 2
+  constexpr float kHigh = 0x1.921fb6p0f, kMiddle = -0x1.777a5cp-25f, kLow = -0x1.ee59dap-50f;  // sum: pi / 2
   const F32 n = __builtin_elementwise_roundeven(x * Splat(kTwoOverPi));
   F32 r = MulAdd(n, Splat(-kHigh), x);
   r = MulAdd(n, Splat(-kMiddle), r);
   r = MulAdd(n, Splat(-kLow), r);
   // Past the reduction's reach r is meaningless: keep it in range. NaN and infinity stay NaN.
-  r = r > Splat(0.7853983f) ? Splat(0.7853983f) : r;
-  r = r < Splat(-0.7853983f) ? Splat(-0.7853983f) : r;
+  r = r > Splat(1.0f) ? Splat(1.0f) : r;
+  r = r < Splat(-1.0f) ? Splat(-1.0f) : r;
   // n modulo 4 without converting what does not fit an int.
   const F32 turns = n - Splat(4.0f) * __builtin_elementwise_floor(n * Splat(0.25f));
   const F32 finite = turns == turns ? turns : Splat(0.0f);
@@ -54,7 +54,8 @@ TUTTI_INLINE F32 SinOfQuarter(F32 r, I32 quarter) {
 
 TUTTI_EXPORT F32 tutti_v_sin_f32(F32 x) {
   const Reduced reduced = Reduce(x);
-  return SinOfQuarter(reduced.r, reduced.quarter);
+  const F32 result = SinOfQuarter(reduced.r, reduced.quarter);
+  return x == Splat(0.0f) ? x : result;  // keeps -0
 }
 
 TUTTI_EXPORT F32 tutti_v_cos_f32(F32 x) {

@@ -5,14 +5,11 @@
 #include <unistd.h>
 
 #include <string>
-#include <utility>
-
-#include "os/fd.h"
 
 namespace tutti::compiler {
 
 Result<LoadedKernel> LoadedKernel::Load(std::span<const uint8_t> shared_object) {
-  const os::Fd file(memfd_create("tutti-kernel", MFD_CLOEXEC));
+  os::Fd file(memfd_create("tutti-kernel", MFD_CLOEXEC));
   if (!file) return FailErrno("memfd_create");
   if (write(file.get(), shared_object.data(), shared_object.size()) != static_cast<ssize_t>(shared_object.size())) {
     return FailErrno("writing a kernel's shared object");
@@ -24,11 +21,11 @@ Result<LoadedKernel> LoadedKernel::Load(std::span<const uint8_t> shared_object) 
     dlclose(library);
     return Fail("loading a kernel: no kernel descriptor of this version");
   }
-  return LoadedKernel(library, descriptor);
+  return LoadedKernel(std::move(file), library, descriptor);
 }
 
 LoadedKernel::LoadedKernel(LoadedKernel&& other) noexcept
-    : library_(std::exchange(other.library_, nullptr)), descriptor_(other.descriptor_) {}
+    : file_(std::move(other.file_)), library_(std::exchange(other.library_, nullptr)), descriptor_(other.descriptor_) {}
 
 LoadedKernel::~LoadedKernel() {
   if (library_ != nullptr) dlclose(library_);

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 
 #include "base/error.h"
 #include "guest/kernel_abi.h"
+#include "os/fd.h"
 
 namespace tutti::compiler {
 
@@ -23,7 +25,11 @@ class LoadedKernel {
   const guest::KernelDescriptor& descriptor() const { return *descriptor_; }
 
  private:
-  LoadedKernel(void* library, const guest::KernelDescriptor* descriptor) : library_(library), descriptor_(descriptor) {}
+  LoadedKernel(os::Fd file, void* library, const guest::KernelDescriptor* descriptor)
+      : file_(std::move(file)), library_(library), descriptor_(descriptor) {}
+
+  // Kept open: its number is the library's path, and dlopen takes equal paths for the same library.
+  os::Fd file_;
   void* library_;
   const guest::KernelDescriptor* descriptor_;
 };
