@@ -122,9 +122,18 @@ struct Operand {
   bool is_f32 = false;              // kImmediate with is_float: written as 0f
   uint32_t index = 0;               // register, symbol, local, label, special, or first vector element
   uint32_t count = 0;               // kVector: elements; kAddress: further operands in its brackets
+  uint32_t selector = 0;            // video instructions only: ".b3", ".h1", ".b7610": see PackSelector
   int64_t offset = 0;               // kAddress, kSymbol, kLocal
   uint64_t bits = 0;                // kImmediate
 };
+
+// A video operand's selector: its digits as nibbles, the first in bits 0..3, their number in bits 16..19, and bit 20 set
+// for halves (.h). 0: none.
+constexpr uint32_t PackSelector(std::string_view digits, bool halves) {
+  uint32_t packed = static_cast<uint32_t>(digits.size()) << 16 | (halves ? 1u << 20 : 0);
+  for (size_t i = 0; i < digits.size(); ++i) packed |= static_cast<uint32_t>(digits[i] - '0') << (4 * i);
+  return packed;
+}
 
 struct Guard {  // @p or @!p
   RegisterId predicate = 0;
@@ -159,7 +168,8 @@ struct Instruction {
 
 struct LocalVariable {
   std::string name;
-  Space space = Space::kLocal;  // kLocal, kShared, kParam
+  Space space = Space::kLocal;  // kLocal, kShared, kParam; kReg: a parameter that is the register `register_id`
+  RegisterId register_id = 0;
   Type type = Type::kB8;
   uint32_t vector = 1;
   uint64_t count = 1;           // 0: unsized
@@ -185,6 +195,7 @@ struct Function {
   Linkage linkage = Linkage::kNone;
   bool noreturn = false;
   bool has_body = false;
+  bool body_parsed = false;         // false with has_body: left out by ParseOptions::kernels, or `error` says why
   Prototype prototype;              // LocalVariable index i of a parameter: see first_param
   std::vector<LocalVariable> locals;  // returns, then params, then what the body declares
   uint32_t first_return = 0, first_param = 0;  // in locals
@@ -199,6 +210,7 @@ struct Function {
   std::array<uint32_t, 3> required_cluster{};  // .reqnctapercluster
   uint32_t min_blocks = 0;                     // .minnctapersm
   uint32_t max_registers = 0;                  // .maxnreg
+  bool explicit_cluster = false;               // .explicitcluster
   SourcePosition position;
   std::string error;                // not empty: the body could not be parsed; the text says why, with line and caret
 };

@@ -1,0 +1,20 @@
+// What the parts of the body parser share.
+#pragma once
+
+#include "ptx/ast.h"
+#include "ptx/name_scope.h"
+#include "ptx/parse_context.h"
+#include "ptx/token_stream.h"
+
+namespace tutti::ptx {
+
+struct BodyState {
+  ParseContext& context;
+  TokenStream& tokens;
+  Function& function;
+  NameScopes& scopes;
+  uint32_t source_line = 0;  // of the last .loc
+  uint32_t source_file = 0;
+};
+
+}  // namespace tutti::ptx

@@ -1,0 +1,183 @@
+#include "ptx/parse_instruction.h"
+
+#include <fmt/format.h>
+
+#include "ptx/parse_declaration.h"
+#include "ptx/parse_operand.h"
+
+namespace tutti::ptx {
+namespace {
+
+constexpr size_t kMaxOperands = 1024;
+
+class InstructionParser {
+ public:
+  explicit InstructionParser(BodyState& state) : state_(state), tokens_(state.tokens) {}
+
+  bool Parse() {
+    if (!ParseGuard()) return false;
+    const Token mnemonic = tokens_.current();
+    if (mnemonic.kind != TokenKind::kWord) return state_.context.Expected(mnemonic, "an instruction");
+    const auto opcode = OpcodeFromName(mnemonic.text);
+    if (!opcode) return Fail(mnemonic, fmt::format("unknown instruction '{}'", mnemonic.text));
+    tokens_.Advance();
+    out_.opcode = *opcode;
+    out_.position = mnemonic.position;
+    out_.source_line = state_.source_line;
+    out_.source_file = state_.source_file;
+    if (!ParseModifiers() || !ParseOperands()) return false;
+    if (!Expect(state_.context, tokens_, ';', "after an instruction")) return false;
+    state_.function.instructions.push_back(std::move(out_));
+    return true;
+  }
+
+ private:
+  bool Fail(const Token& at, std::string message) { return state_.context.Fail(at.position, std::move(message)); }
+
+  bool ParseGuard() {
+    if (!tokens_.Accept('@')) return true;
+    Guard guard;
+    guard.negated = tokens_.Accept('!');
+    const auto name = ParseName(state_.context, tokens_, "a predicate register");
+    if (!name) return false;
+    const NamedThing* thing = state_.scopes.Find(name->text);
+    if (thing == nullptr) return Fail(*name, fmt::format("'{}' is not declared", name->text));
+    if (thing->kind != NamedThing::Kind::kRegister || thing->type != Type::kPred) {
+      return Fail(*name, fmt::format("'{}' is not a predicate register", name->text));
+    }
+    guard.predicate = thing->index;
+    out_.guard = guard;
+    return true;
+  }
+
+  bool ParseModifiers() {
+    while (tokens_.current().kind == TokenKind::kDotWord) {
+      const Token word = tokens_.Take();
+      if (const auto type = TypeFromName(word.text)) {
+        if (!out_.types.push_back(*type)) return Fail(word, "too many types");
+      } else if (const auto modifier = ModifierFromName(word.text)) {
+        if (!out_.modifiers.push_back(*modifier)) return Fail(word, "too many modifiers");
+      } else if (const auto space = SpaceFromName(word.text)) {
+        if (!AddSpace(*space)) return Fail(word, "too many state spaces");
+      } else if (word.text == "v2" || word.text == "v4" || word.text == "v8") {
+        out_.vector = static_cast<uint8_t>(word.text[1] - '0');
+      } else {
+        return Fail(word, fmt::format("unknown modifier '.{}' of '{}'", word.text, NameOf(out_.opcode)));
+      }
+    }
+    return true;
+  }
+
+  bool AddSpace(Space space) {
+    if (out_.space == Space::kGeneric) {
+      out_.space = space;
+    } else if (out_.second_space == Space::kGeneric) {
+      out_.second_space = space;
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool ParseOperands() {
+    switch (out_.opcode) {
+      case Opcode::kBra:
+        return ParseLabelOperand(state_, &out_.operands);
+      case Opcode::kBrx:
+        return ParseIndexedBranch();
+      case Opcode::kCall:
+        return ParseCall();
+      default:
+        return ParseOperandList();
+    }
+  }
+
+  bool ParseOperandList() {
+    if (tokens_.At(';')) return true;
+    do {
+      if (out_.operands.size() >= kMaxOperands) return Fail(tokens_.current(), "too many operands");
+      if (!ParseOperand(state_, &out_.operands)) return false;
+      if (!tokens_.At('|')) continue;
+      if (out_.operands.size() != 1) return Fail(tokens_.current(), "only the first operand can have a second destination");
+      tokens_.Advance();
+      if (!ParseOperand(state_, &out_.operands)) return false;
+      out_.has_second_destination = true;
+    } while (tokens_.Accept(','));
+    return true;
+  }
+
+  // The name of a table that was declared before: "brx.idx %r1, targets", "call (r), %rd1, (a), prototype".
+  std::optional<uint32_t> ParseTable(NamedThing::Kind kind, std::string_view what) {
+    const auto name = ParseName(state_.context, tokens_, what);
+    if (!name) return std::nullopt;
+    const NamedThing* thing = state_.scopes.Find(name->text);
+    if (thing == nullptr || thing->kind != kind) {
+      Fail(*name, fmt::format("'{}' is not {} declared before", name->text, what));
+      return std::nullopt;
+    }
+    return thing->index;
+  }
+
+  bool ParseIndexedBranch() {
+    if (!ParseOperand(state_, &out_.operands) || !Expect(state_.context, tokens_, ',', "before the branch targets")) return false;
+    const auto table = ParseTable(NamedThing::Kind::kBranchTargets, "a list of branch targets");
+    if (!table) return false;
+    out_.branch_targets = *table;
+    return true;
+  }
+
+  bool ParseCallList(std::vector<Operand>* list) {
+    if (!Expect(state_.context, tokens_, '(', "before the operands of a call")) return false;
+    if (tokens_.Accept(')')) return true;
+    do {
+      if (list->size() >= kMaxOperands) return Fail(tokens_.current(), "too many operands");
+      if (tokens_.At('[') || tokens_.At('{')) return state_.context.Expected(tokens_.current(), "an operand of a call");
+      if (!ParseOperand(state_, list)) return false;
+    } while (tokens_.Accept(','));
+    return Expect(state_.context, tokens_, ')', "after the operands of a call");
+  }
+
+  bool ParseCall() {
+    std::vector<Operand> returns;
+    std::vector<Operand> target;
+    std::vector<Operand> arguments;
+    if (tokens_.At('(')) {
+      if (!ParseCallList(&returns) || !Expect(state_.context, tokens_, ',', "before the function to call")) return false;
+    }
+    const Token at = tokens_.current();
+    if (!ParseOperand(state_, &target)) return false;
+    if (!CheckTarget(at, target.front())) return false;
+    if (tokens_.At(',') && tokens_.next().Is('(')) {
+      tokens_.Advance();
+      if (!ParseCallList(&arguments)) return false;
+    }
+    if (tokens_.Accept(',')) {
+      const auto prototype = ParseTable(NamedThing::Kind::kPrototype, "a call prototype");
+      if (!prototype) return false;
+      out_.prototype = *prototype;
+    }
+    out_.call_returns = static_cast<uint32_t>(returns.size());
+    out_.call_arguments = static_cast<uint32_t>(arguments.size());
+    out_.operands = std::move(target);
+    out_.operands.insert(out_.operands.end(), returns.begin(), returns.end());
+    out_.operands.insert(out_.operands.end(), arguments.begin(), arguments.end());
+    return true;
+  }
+
+  bool CheckTarget(const Token& at, const Operand& target) {
+    if (target.kind == OperandKind::kRegister) return true;
+    const auto& symbols = state_.context.module().symbols;
+    const bool is_function = target.kind == OperandKind::kSymbol && symbols[target.index].kind == Symbol::Kind::kFunction;
+    return is_function || Fail(at, fmt::format("'{}' is not a function", at.text));
+  }
+
+  BodyState& state_;
+  TokenStream& tokens_;
+  Instruction out_;
+};
+
+}  // namespace
+
+bool ParseInstruction(BodyState& state) { return InstructionParser(state).Parse(); }
+
+}  // namespace tutti::ptx
