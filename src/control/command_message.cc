@@ -22,16 +22,14 @@ std::vector<uint8_t> PackCommandReply(uint32_t serial, const CommandReply& reply
   return wire::Pack(wire::MessageKind::kCommandReply, serial, std::move(body));
 }
 
-Result<IncomingCommand> ReadCommand(std::span<const uint8_t> packet) {
-  ByteReader in(packet);
-  TUTTI_ASSIGN(const wire::MessageHead head, wire::ReadHead(in));
-  if (head.kind != wire::MessageKind::kCommand) return Fail("expected a command");
-  IncomingCommand command{head.serial, in.GetString()};
+Result<std::string> ReadCommand(std::span<const uint8_t> body) {
+  ByteReader in(body);
+  std::string line = in.GetString();
   if (!in.ok()) return Fail("command message is cut short");
-  if (command.line.size() > kMaxCommandBytes) {
-    return Fail(fmt::format("command line of {} bytes, {} are allowed", command.line.size(), kMaxCommandBytes));
+  if (line.size() > kMaxCommandBytes) {
+    return Fail(fmt::format("command line of {} bytes, {} are allowed", line.size(), kMaxCommandBytes));
   }
-  return command;
+  return line;
 }
 
 Result<CommandReply> ReadCommandReply(std::span<const uint8_t> packet) {

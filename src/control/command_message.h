@@ -25,12 +25,9 @@ struct CommandReply {
 std::vector<uint8_t> PackCommand(uint32_t serial, std::string_view line);
 std::vector<uint8_t> PackCommandReply(uint32_t serial, const CommandReply& reply);
 
-struct IncomingCommand {
-  uint32_t serial = 0;
-  std::string line;
-};
-// Fails on anything that is not a whole kCommand of at most kMaxCommandBytes.
-Result<IncomingCommand> ReadCommand(std::span<const uint8_t> packet);
+// The command line in the body of a kCommand. Fails if it is cut short or longer than kMaxCommandBytes.
+Result<std::string> ReadCommand(std::span<const uint8_t> body);
+// Takes the whole packet, head included.
 Result<CommandReply> ReadCommandReply(std::span<const uint8_t> packet);
 
 // `text` in pieces of at most kMaxReplyTextBytes; at least one piece.

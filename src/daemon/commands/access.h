@@ -1,0 +1,21 @@
+// What several commands need: finding the server they name, and refusing who may not ask.
+#pragma once
+
+#include "daemon/command.h"
+#include "daemon/control_daemon.h"
+
+namespace tutti::daemon::commands {
+
+// The server whose process id is word `index`, if the caller may control it. Otherwise answers the call and returns null.
+ServerHandle* NamedServer(const CommandCall& call, size_t index);
+
+// True if word `index` is the process id of a server, whoever it belongs to.
+bool NamesServer(const CommandCall& call, size_t index);
+
+// "Server 12 not found", with 0 for a word that is no number.
+std::string ServerNotFound(std::string_view word);
+
+// False, and the call is answered, unless the caller is root or the daemon's own user.
+bool RequirePrivilege(const CommandCall& call);
+
+}  // namespace tutti::daemon::commands

@@ -1,0 +1,62 @@
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "daemon/commands/access.h"
+#include "daemon/commands/client_query.h"
+#include "daemon/commands/commands.h"
+
+namespace tutti::daemon::commands {
+namespace {
+
+// Sets `percentage` if the word is one, and answers the value then in force: NVIDIA's way of telling a rejected value.
+void SetAndAnswer(const CommandCall& call, size_t index, double& percentage) {
+  const auto value = control::ParsePercentage(call.word(index));
+  if (value) percentage = *value;
+  if (!value) log::Warning("Nothing changed: {}", value.error().text);
+  call.reply.Line(control::FormatPercentage(percentage));
+}
+
+// The live form: the process id is a running client's.
+void SetOfClient(const CommandCall& call, ServerHandle& server, uint32_t pid) {
+  const auto value = control::ParsePercentage(call.word(2));
+  if (!value) return call.reply.Line(value.error().text);
+  server.Ask(wire::MessageKind::kServerSet,
+             wire::ServerSet{.what = wire::SettingKind::kPercentage, .pid = pid, .percentage = *value},
+             [reply = call.reply, percentage = *value](const Result<ServerHandle::Reply>& answer) {
+               if (!answer) return reply.Line(answer.error().text);
+               reply.Line(answer->body.status == 0 ? control::FormatPercentage(percentage) : answer->body.text);
+             });
+}
+
+}  // namespace
+
+void SetDefaultActiveThreadPercentage(const CommandCall& call) {
+  if (!RequirePrivilege(call)) return;
+  SetAndAnswer(call, 1, call.daemon.defaults().server.active_thread_percentage);
+}
+
+void GetDefaultActiveThreadPercentage(const CommandCall& call) {
+  call.reply.Line(control::FormatPercentage(call.daemon.defaults().server.active_thread_percentage));
+}
+
+void SetActiveThreadPercentage(const CommandCall& call) {
+  if (!NamesServer(call, 1)) {
+    return WithClient(call, [call](ServerHandle& server, const ServerClients&, const wire::ClientStatus& client) {
+      SetOfClient(call, server, client.pid);
+    });
+  }
+  if (ServerHandle* server = NamedServer(call, 1)) SetAndAnswer(call, 2, server->settings().active_thread_percentage);
+}
+
+void GetActiveThreadPercentage(const CommandCall& call) {
+  if (!NamesServer(call, 1)) {
+    return WithClient(call, [call](ServerHandle&, const ServerClients&, const wire::ClientStatus& client) {
+      call.reply.Line(control::FormatPercentage(client.percentage));
+    });
+  }
+  if (ServerHandle* server = NamedServer(call, 1)) {
+    call.reply.Line(control::FormatPercentage(server->settings().active_thread_percentage));
+  }
+}
+
+}  // namespace tutti::daemon::commands

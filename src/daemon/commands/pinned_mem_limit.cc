@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+
+#include "daemon/commands/access.h"
+#include "daemon/commands/client_query.h"
+#include "daemon/commands/commands.h"
+
+namespace tutti::daemon::commands {
+namespace {
+
+struct DeviceAndBytes {
+  std::string device;
+  uint64_t bytes;
+};
+
+// Words `index` and `index + 1`.
+Result<DeviceAndBytes> ReadLimit(const CommandCall& call, size_t index) {
+  const std::string_view device = call.word(index);
+  if (!control::IsDeviceIdentifier(device)) {
+    return Fail(fmt::format("device \"{}\" is neither an ordinal nor a UUID: give 0, 1, ... or GPU-1234abcd", device));
+  }
+  TUTTI_ASSIGN(const uint64_t bytes, control::ParseMemory(call.word(index + 1)));
+  return DeviceAndBytes{std::string(device), bytes};
+}
+
+void SetIn(control::MemoryLimits& limits, const CommandCall& call, size_t index) {
+  const auto limit = ReadLimit(call, index);
+  if (!limit) return call.reply.Line(limit.error().text);
+  limits.Set(limit->device, limit->bytes);
+  call.reply.Nothing();
+}
+
+void AnswerFrom(const control::MemoryLimits& limits, const CommandCall& call, size_t index) {
+  const auto bytes = limits.Get(call.word(index));
+  if (!bytes) return call.reply.Nothing();
+  call.reply.Line(control::FormatMemory(*bytes));
+}
+
+// The ordinal of the device of that server that the identifier names.
+Result<uint32_t> Ordinal(const ServerClients& server, const std::string& device) {
+  control::MemoryLimits one;
+  one.Set(device, 1);
+  for (uint32_t ordinal = 0; ordinal < server.devices.size(); ++ordinal) {
+    if (one.Of(ordinal, DeviceUuid(server, ordinal)) == 1) return ordinal;
+  }
+  return Fail(fmt::format("server {} has no device {}: it has {}", server.server_pid, device, server.devices.size()));
+}
+
+// The live form: the process id is a running client's.
+void SetOfClient(const CommandCall& call, ServerHandle& server, const ServerClients& entry, uint32_t pid) {
+  const auto limit = ReadLimit(call, 2);
+  if (!limit) return call.reply.Line(limit.error().text);
+  const auto ordinal = Ordinal(entry, limit->device);
+  if (!ordinal) return call.reply.Line(ordinal.error().text);
+  server.Ask(wire::MessageKind::kServerSet,
+             wire::ServerSet{.what = wire::SettingKind::kMemoryLimit, .pid = pid, .device = *ordinal, .number = limit->bytes},
+             [reply = call.reply](const Result<ServerHandle::Reply>& answer) {
+               if (!answer) return reply.Line(answer.error().text);
+               if (answer->body.status != 0) return reply.Line(answer->body.text);
+               reply.Nothing();
+             });
+}
+
+void AnswerOfClient(const CommandCall& call, const ServerClients& entry, uint32_t pid) {
+  const auto ordinal = Ordinal(entry, std::string(call.word(2)));
+  if (!ordinal) return call.reply.Line(ordinal.error().text);
+  for (const auto& client : entry.clients) {
+    if (client.pid != pid || client.device != *ordinal || client.limit_bytes == control::kNoMemoryLimit) continue;
+    return call.reply.Line(control::FormatMemory(client.limit_bytes));
+  }
+  call.reply.Nothing();
+}
+
+}  // namespace
+
+void SetDefaultDevicePinnedMemLimit(const CommandCall& call) {
+  if (RequirePrivilege(call)) SetIn(call.daemon.defaults().server.memory_limits, call, 1);
+}
+
+void GetDefaultDevicePinnedMemLimit(const CommandCall& call) {
+  AnswerFrom(call.daemon.defaults().server.memory_limits, call, 1);
+}
+
+void SetDevicePinnedMemLimit(const CommandCall& call) {
+  if (!NamesServer(call, 1)) {
+    return WithClient(call, [call](ServerHandle& server, const ServerClients& entry, const wire::ClientStatus& client) {
+      SetOfClient(call, server, entry, client.pid);
+    });
+  }
+  if (ServerHandle* server = NamedServer(call, 1)) SetIn(server->settings().memory_limits, call, 2);
+}
+
+void GetDevicePinnedMemLimit(const CommandCall& call) {
+  if (!NamesServer(call, 1)) {
+    return WithClient(call, [call](ServerHandle&, const ServerClients& entry, const wire::ClientStatus& client) {
+      AnswerOfClient(call, entry, client.pid);
+    });
+  }
+  if (ServerHandle* server = NamedServer(call, 1)) AnswerFrom(server->settings().memory_limits, call, 2);
+}
+
+}  // namespace tutti::daemon::commands

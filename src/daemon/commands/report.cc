@@ -1,0 +1,85 @@
+// Everything at once for programs: `tutti ps`, `tutti top` and `tutti status` read this.
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "control/version.h"
+#include "daemon/commands/access.h"
+#include "daemon/commands/client_query.h"
+#include "daemon/commands/commands.h"
+
+namespace tutti::daemon::commands {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* ClientStateName(wire::ClientState state) {
+  switch (state) {
+    case wire::ClientState::kActive: return "ACTIVE";
+    case wire::ClientState::kInactive: return "INACTIVE";
+    case wire::ClientState::kFault: return "FAULT";
+  }
+  return "UNKNOWN";
+}
+
+Json LimitOrNull(uint64_t bytes) { return bytes == control::kNoMemoryLimit ? Json() : Json(bytes); }
+
+Json OfClient(const ServerClients& server, const wire::ClientStatus& client) {
+  return {{"pid", client.pid},
+          {"id", client.id},
+          {"uid", client.uid},
+          {"pid_namespace", client.pid_namespace},
+          {"command", client.command_line},
+          {"device", client.device},
+          {"device_uuid", DeviceUuid(server, client.device)},
+          {"state", ClientStateName(client.state)},
+          {"active_thread_percentage", client.percentage},
+          {"share", client.share},
+          {"used_bytes", client.used_bytes},
+          {"limit_bytes", LimitOrNull(client.limit_bytes)},
+          {"launches", client.launches},
+          {"busy_ns", client.busy_ns}};
+}
+
+Json OfServer(const ServerClients& server) {
+  Json devices = Json::array();
+  for (uint32_t i = 0; i < server.devices.size(); ++i) {
+    const wire::ServedDevice& device = server.devices[i];
+    devices.push_back({{"ordinal", i}, {"uuid", DeviceUuid(server, i)}, {"name", device.name},
+                       {"total_bytes", device.total_bytes}, {"sm_count", device.sm_count}});
+  }
+  Json clients = Json::array();
+  for (const auto& client : server.clients) clients.push_back(OfClient(server, client));
+  return {{"pid", server.server_pid},
+          {"uid", server.uid},
+          {"state", StateName(server.state)},
+          {"active_thread_percentage", server.settings.active_thread_percentage},
+          {"error", server.error},
+          {"devices", devices},
+          {"clients", clients}};
+}
+
+Json OfDaemon(ControlDaemon& daemon) {
+  return {{"pid", getpid()},
+          {"uid", geteuid()},
+          {"version", control::kBinaryVersion},
+          {"pipe_directory", daemon.options().places.pipe_directory},
+          {"log_directory", daemon.options().places.log_directory},
+          {"policy", daemon.defaults().policy},
+          {"default_active_thread_percentage", daemon.defaults().server.active_thread_percentage},
+          {"default_client_priority", daemon.defaults().client_priority}};
+}
+
+}  // namespace
+
+void Report(const CommandCall& call) {
+  QueryClients(call, call.daemon.ServersOf(call.caller.uid), [call](const std::vector<ServerClients>& servers) {
+    Json list = Json::array();
+    for (const ServerClients& server : servers) list.push_back(OfServer(server));
+    const Json report = {{"daemon", OfDaemon(call.daemon)}, {"servers", list}};
+    // A command line is bytes that a client chose; what is no UTF-8 in it is replaced.
+    call.reply.Line(report.dump(-1, ' ', false, Json::error_handler_t::replace));
+  });
+}
+
+}  // namespace tutti::daemon::commands

@@ -1,0 +1,22 @@
+#include <fmt/format.h>
+
+#include "control/words.h"
+#include "daemon/commands/access.h"
+#include "daemon/commands/commands.h"
+
+namespace tutti::daemon::commands {
+
+// Harmless where the user's server already runs: job prologs start it each time.
+void StartServer(const CommandCall& call) {
+  const auto uid = call.word(1) == "-uid" ? control::ParseNumber(call.word(2)) : std::nullopt;
+  if (!uid) return call.reply.Line("A user id (UID) is required to start a new server");
+  if (!call.daemon.Privileged(call.caller.uid) && *uid != call.caller.uid) {
+    return call.reply.Line(fmt::format("Permission denied: user {} cannot start a server for user {}", call.caller.uid, *uid));
+  }
+  if (call.daemon.quitting()) return call.reply.Line("The control daemon is shutting down and starts no server");
+  const auto started = call.daemon.servers().Ensure(call.daemon.ServingUser(*uid));
+  if (!started) return call.reply.Line(started.error().text);
+  call.reply.Nothing();
+}
+
+}  // namespace tutti::daemon::commands

@@ -1,0 +1,49 @@
+// Tracing is switched in the servers and read from them. A dump travels as memory files through the daemon to the shell,
+// which alone writes a file: so it is written with the rights and in the directory of the person who asked.
+#include <fmt/format.h>
+
+#include "daemon/commands/access.h"
+#include "daemon/commands/commands.h"
+#include "daemon/commands/server_set.h"
+
+namespace tutti::daemon::commands {
+namespace {
+
+struct Dumps {
+  CommandAnswer answer;
+  Reply reply;
+  explicit Dumps(Reply to) : reply(std::move(to)) {}
+  ~Dumps() { reply.Finish(std::move(answer)); }
+};
+
+void Dump(const CommandCall& call) {
+  const auto dumps = std::make_shared<Dumps>(call.reply);
+  for (ServerHandle* server : call.daemon.ServersOf(call.caller.uid)) {
+    if (server->state() == ServerState::kInitializing) continue;
+    server->Ask(wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kTrace},
+                [dumps, pid = server->pid()](Result<ServerHandle::Reply> reply) {
+                  if (reply && reply->body.status == 0 && !reply->files.empty()) {
+                    dumps->answer.files.push_back(std::move(reply->files.front()));
+                  } else {
+                    dumps->answer.exit_status = 1;
+                    dumps->answer.text += fmt::format("Server {}: {}\n", pid, reply ? reply->body.text : reply.error().text);
+                  }
+                });
+  }
+}
+
+void Switch(const CommandCall& call, bool on) {
+  if (call.daemon.Privileged(call.caller.uid)) call.daemon.defaults().trace = on;  // servers started later, too
+  SetOnServers(call, call.daemon.ServersOf(call.caller.uid), {.what = wire::SettingKind::kTrace, .number = on});
+}
+
+}  // namespace
+
+void Trace(const CommandCall& call) {
+  const std::string_view what = call.word(1);
+  if (what == "on" || what == "off") return Switch(call, what == "on");
+  if (what == "dump") return Dump(call);
+  call.reply.Line(fmt::format("trace \"{}\" is unknown: give on, off, or dump FILE", what));
+}
+
+}  // namespace tutti::daemon::commands

@@ -1,0 +1,123 @@
+#include "daemon/control_daemon.h"
+
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "control/version.h"
+#include "daemon/session.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr uint64_t kAcceptPauseNs = 50'000'000;
+constexpr size_t kMaxSessionsPerUser = 4096;
+
+os::Fd SignalDescriptor() {
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&wanted, number);
+  sigprocmask(SIG_BLOCK, &wanted, nullptr);
+  return os::Fd(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+}  // namespace
+
+ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance, DaemonOptions options)
+    : loop_(std::move(loop)), instance_(std::move(instance)), options_(std::move(options)),
+      defaults_(Defaults::FromEnvironment()), servers_(*loop_, options_.places, defaults_),
+      broker_(servers_, defaults_, options_.multi_user), shutdown_(*loop_, servers_, broker_),
+      log_fifo_(*loop_, instance_.log_fifo()), signals_(SignalDescriptor()) {
+  servers_.SetObserver({
+      .ready = [this](ServerHandle& server) {
+        if (defaults_.policy != "share") {
+          server.Ask(wire::MessageKind::kServerSet, wire::ServerSet{.what = wire::SettingKind::kPolicy, .text = defaults_.policy},
+                     [](const auto&) {});
+        }
+        if (defaults_.trace) {
+          server.Ask(wire::MessageKind::kServerSet, wire::ServerSet{.what = wire::SettingKind::kTrace, .number = 1},
+                     [](const auto&) {});
+        }
+        broker_.ServerReady(server);
+      },
+      .failed = [this](uid_t uid, const std::string& why) { broker_.ServerFailed(uid, why); },
+      .exited = [this](pid_t, int status) { shutdown_.ServerExited(status); },
+  });
+  loop_->Watch(signals_.get(), EPOLLIN, [this](uint32_t) { Signal(); });
+  Listen(instance_.listener());
+  Listen(instance_.privileged_listener());
+}
+
+ControlDaemon::~ControlDaemon() { sessions_.clear(); }
+
+int ControlDaemon::Run() {
+  log::Info("Starting control daemon using socket {}", options_.places.control_socket());
+  log::Info("To connect CUDA applications to this daemon, set env CUDA_MPS_PIPE_DIRECTORY={}", options_.places.pipe_directory);
+  log::Info("CUDA MPS Control binary version: {}", control::kBinaryVersion);
+  loop_->Run();
+  log::Info("Exit with status {}", exit_status_);
+  return exit_status_;
+}
+
+void ControlDaemon::Listen(int listener) {
+  listening_[listener] = loop_->Watch(listener, EPOLLIN, [this, listener](uint32_t) { Accept(listener); });
+}
+
+void ControlDaemon::Accept(int listener) {
+  auto socket = os::Accept(listener);
+  if (!socket) {
+    // Out of descriptors, most likely: who waits in the kernel's queue is taken up a little later.
+    log::Error("{}", socket.error().text);
+    loop_->Unwatch(listening_[listener]);
+    loop_->After(kAcceptPauseNs, [this, listener] { Listen(listener); });
+    return;
+  }
+  const auto peer = os::Peer(socket->get());
+  log::Info("Accepting connection...");
+  if (!peer) return log::Info("User did not send valid credentials");
+  const auto same_user = std::ranges::count_if(sessions_, [&](const auto& entry) { return entry.second->uid() == peer->uid; });
+  if (static_cast<size_t>(same_user) >= kMaxSessionsPerUser) return log::Warning("User {} has too many connections", peer->uid);
+  const uint64_t id = next_session_++;
+  const auto session = std::make_shared<Session>(*this, id, *peer, std::move(*socket));
+  sessions_.emplace(id, session);
+  session->Start();
+}
+
+void ControlDaemon::Remove(uint64_t session) { sessions_.erase(session); }
+
+void ControlDaemon::Signal() {
+  signalfd_siginfo info{};
+  if (read(signals_.get(), &info, sizeof info) != sizeof info) return;
+  if (info.ssi_signo == SIGHUP) {
+    log::Open(options_.places.control_log(), "Control");
+    return log::Info("Log opened anew");
+  }
+  log::Info("Signal {}: shutting down", info.ssi_signo);
+  Quit(0, [](int) {});
+}
+
+void ControlDaemon::Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done) {
+  shutdown_.Begin(timeout_s, [this, done = std::move(done)](int exit_status) {
+    exit_status_ = exit_status;
+    done(exit_status);
+    // One more turn of the loop, so that the answers just given leave.
+    loop_->After(0, [this] { loop_->Stop(); });
+  });
+}
+
+bool ControlDaemon::Privileged(uid_t uid) const { return uid == 0 || uid == geteuid(); }
+
+uid_t ControlDaemon::ServingUser(uid_t uid) const { return options_.multi_user ? geteuid() : uid; }
+
+std::vector<ServerHandle*> ControlDaemon::ServersOf(uid_t uid) {
+  auto servers = servers_.All();
+  std::erase_if(servers, [&](const ServerHandle* server) { return !MayControl(uid, *server); });
+  return servers;
+}
+
+}  // namespace tutti::daemon

@@ -1,0 +1,84 @@
+#include "daemon/event_loop.h"
+
+#include <sys/epoll.h>
+
+#include <cerrno>
+
+#include "base/clock.h"
+
+namespace tutti::daemon {
+
+Result<std::unique_ptr<EventLoop>> EventLoop::Create() {
+  os::Fd epoll(epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll) return FailErrno("epoll_create1");
+  return std::unique_ptr<EventLoop>(new EventLoop(std::move(epoll)));
+}
+
+WatchId EventLoop::Watch(int fd, uint32_t events, std::function<void(uint32_t)> ready) {
+  const WatchId id = next_id_++;
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = id;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return 0;
+  watched_.emplace(id, Watched{fd, std::make_shared<std::function<void(uint32_t)>>(std::move(ready))});
+  return id;
+}
+
+void EventLoop::Change(WatchId id, uint32_t events) {
+  const auto found = watched_.find(id);
+  if (found == watched_.end()) return;
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = id;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, found->second.fd, &event);
+}
+
+void EventLoop::Unwatch(WatchId id) {
+  const auto found = watched_.find(id);
+  if (found == watched_.end()) return;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second.fd, nullptr);
+  watched_.erase(found);
+}
+
+TimerId EventLoop::After(uint64_t delay_ns, std::function<void()> due) {
+  const TimerId id = next_id_++;
+  timers_.emplace(NowNs() + delay_ns, Timer{id, std::move(due)});
+  return id;
+}
+
+void EventLoop::Cancel(TimerId id) {
+  std::erase_if(timers_, [id](const auto& entry) { return entry.second.id == id; });
+}
+
+int EventLoop::MillisecondsToNextTimer() const {
+  if (timers_.empty()) return -1;
+  const uint64_t now = NowNs();
+  const uint64_t due = timers_.begin()->first;
+  return due <= now ? 0 : static_cast<int>((due - now) / 1'000'000u + 1);
+}
+
+void EventLoop::RunTimers() {
+  const uint64_t now = NowNs();
+  while (!timers_.empty() && timers_.begin()->first <= now) {
+    const auto due = std::move(timers_.begin()->second.due);
+    timers_.erase(timers_.begin());
+    due();
+  }
+}
+
+void EventLoop::Run() {
+  running_ = true;
+  while (running_) {
+    epoll_event events[64];
+    const int count = epoll_wait(epoll_.get(), events, std::size(events), MillisecondsToNextTimer());
+    for (int i = 0; i < count && running_; ++i) {
+      const auto found = watched_.find(events[i].data.u64);
+      if (found == watched_.end()) continue;  // removed by a function called before it
+      const auto ready = found->second.ready;  // keeps the function alive if it removes itself
+      (*ready)(events[i].events);
+    }
+    RunTimers();
+  }
+}
+
+}  // namespace tutti::daemon

@@ -1,0 +1,64 @@
+#include "daemon/message_socket.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "os/socket.h"
+
+namespace tutti::daemon {
+
+MessageSocket::MessageSocket(EventLoop& loop, os::Fd socket) : loop_(loop), socket_(std::move(socket)) {}
+
+MessageSocket::~MessageSocket() {
+  if (watch_ != 0) loop_.Unwatch(watch_);
+}
+
+void MessageSocket::Start(std::function<void(ipc::Envelope)> message, std::function<void()> closed) {
+  message_ = std::move(message);
+  closed_ = std::move(closed);
+  watch_ = loop_.Watch(socket_.get(), wanted_events(), [this](uint32_t events) { Ready(events); });
+}
+
+void MessageSocket::Send(std::vector<uint8_t> bytes, std::vector<os::Fd> fds) {
+  queue_.push_back({std::move(bytes), std::move(fds)});
+  if (queue_.size() == 1) Flush();
+  // The owner learns of a lost peer from the loop, never from inside its own Send.
+  if (queue_.size() > kMaxQueued) shutdown(socket_.get(), SHUT_RDWR);
+}
+
+os::Fd MessageSocket::Release() {
+  if (watch_ != 0) loop_.Unwatch(watch_);
+  watch_ = 0;
+  return std::move(socket_);
+}
+
+uint32_t MessageSocket::wanted_events() const { return EPOLLIN | (queue_.empty() ? 0u : EPOLLOUT); }
+
+void MessageSocket::Ready(uint32_t events) {
+  if ((events & EPOLLOUT) != 0) Flush();
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return;
+  auto received = ipc::ReceiveMessage(socket_.get(), 0);
+  if (!received || received->closed) return Close();
+  const auto message = message_;  // the callback may destroy this object
+  message(std::move(*received));
+}
+
+void MessageSocket::Flush() {
+  while (!queue_.empty()) {
+    std::vector<int> fds;
+    for (const os::Fd& fd : queue_.front().fds) fds.push_back(fd.get());
+    const auto sent = os::TrySend(socket_.get(), queue_.front().bytes, fds);
+    if (sent && !*sent) break;
+    queue_.pop_front();  // sent, or the peer is gone: then the loop reports the hang-up
+  }
+  if (watch_ != 0) loop_.Change(watch_, wanted_events());
+}
+
+void MessageSocket::Close() {
+  const auto closed = closed_;
+  if (watch_ != 0) loop_.Unwatch(watch_);
+  watch_ = 0;
+  closed();
+}
+
+}  // namespace tutti::daemon

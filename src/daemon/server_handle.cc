@@ -1,0 +1,147 @@
+#include "daemon/server_handle.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr uint64_t kSecondNs = 1'000'000'000;
+constexpr uint64_t kStartPatienceNs = 30 * kSecondNs;
+constexpr uint64_t kEndPatienceNs = 2 * kSecondNs;
+
+int ExitStatus(pid_t pid) {
+  int status = 0;
+  if (waitpid(pid, &status, 0) != pid) return 1;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+const char* StateName(ServerState state) {
+  switch (state) {
+    case ServerState::kInitializing: return "INITIALIZING";
+    case ServerState::kActive: return "ACTIVE";
+    case ServerState::kFault: return "FAULT";
+  }
+  return "FAULT";
+}
+
+ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, uid_t uid, ServerSettings settings)
+    : loop_(loop), launched_(std::move(launched)), uid_(uid), settings_(std::move(settings)),
+      channel_(loop, std::move(launched_.channel)), started_ns_(NowNs()) {}
+
+ServerHandle::~ServerHandle() {
+  loop_.Unwatch(process_watch_);
+  loop_.Cancel(kill_timer_);
+  for (const auto& [serial, asked] : asked_) loop_.Cancel(asked.patience);
+}
+
+void ServerHandle::Start(std::function<void()> reported, std::function<void(int)> exited) {
+  reported_ = std::move(reported);
+  exited_ = std::move(exited);
+  process_watch_ = loop_.Watch(launched_.process.get(), EPOLLIN, [this](uint32_t) { Exited(); });
+  // A server that has closed its connection is on its way out; its exit tells the rest.
+  channel_.Start([this](ipc::Envelope message) { Received(std::move(message)); }, [this] { KillAfter(kEndPatienceNs); });
+  kill_timer_ = loop_.After(kStartPatienceNs, [this] {
+    Break(fmt::format("server {} was not ready after {} s", pid(), kStartPatienceNs / kSecondNs));
+  });
+}
+
+void ServerHandle::Attach(const wire::Attach& attach, os::Fd client) {
+  ByteWriter body;
+  wire::Put(body, attach);
+  std::vector<os::Fd> fds;
+  fds.push_back(std::move(client));
+  channel_.Send(wire::Pack(wire::MessageKind::kAttach, next_serial_++, std::move(body)), std::move(fds));
+}
+
+void ServerHandle::Shutdown(bool force) {
+  stopping_ = true;
+  ByteWriter body;
+  wire::Put(body, wire::ServerShutdown{.force = force});
+  channel_.Send(wire::Pack(wire::MessageKind::kServerShutdown, next_serial_++, std::move(body)));
+  if (force) KillAfter(kEndPatienceNs);
+}
+
+void ServerHandle::Kill() { kill(pid(), SIGKILL); }
+
+void ServerHandle::KillAfter(uint64_t delay_ns) {
+  loop_.Cancel(kill_timer_);
+  kill_timer_ = loop_.After(delay_ns, [this] {
+    log::Warning("Server {} did not end when told, killing it", pid());
+    Kill();
+  });
+}
+
+void ServerHandle::SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFunction reply, uint64_t patience_ns) {
+  const uint32_t serial = next_serial_++;
+  const TimerId patience = loop_.After(patience_ns, [this, serial] {
+    Answer(serial, Fail(fmt::format("Server {} does not answer", pid())));
+  });
+  asked_.emplace(serial, Asked{std::move(reply), patience});
+  channel_.Send(wire::Pack(kind, serial, std::move(body)));
+}
+
+void ServerHandle::Answer(uint32_t serial, Result<Reply> reply) {
+  auto asked = asked_.extract(serial);
+  if (asked.empty()) return;  // late: the asker has been told that there is no answer
+  loop_.Cancel(asked.mapped().patience);
+  asked.mapped().reply(std::move(reply));
+}
+
+void ServerHandle::Received(ipc::Envelope message) {
+  ByteReader in(message.body);
+  if (message.head.kind == wire::MessageKind::kServerReady && state_ == ServerState::kInitializing) {
+    const auto ready = wire::GetServerReady(in);
+    return ready ? ReceivedReady(*ready) : Break(ready.error().text);
+  }
+  if (message.head.kind == wire::MessageKind::kServerReply) {
+    auto body = wire::GetServerReply(in);
+    if (!body) return Break(body.error().text);
+    return Answer(message.head.serial, Reply{std::move(*body), std::move(message.fds)});
+  }
+  Break(fmt::format("message kind {} was not expected", static_cast<int>(message.head.kind)));
+}
+
+void ServerHandle::ReceivedReady(const wire::ServerReady& ready) {
+  loop_.Cancel(std::exchange(kill_timer_, 0));
+  devices_ = ready.devices;
+  if (ready.error.empty()) {
+    state_ = ServerState::kActive;
+  } else {
+    failure_ = ready.error;
+    stopping_ = true;
+    KillAfter(kEndPatienceNs);
+  }
+  reported_();
+}
+
+// The server does not keep to the protocol. It runs as its user, so this may be that user's doing: it ends, others go on.
+void ServerHandle::Break(const std::string& why) {
+  log::Error("Server {} is ended: {}", pid(), why);
+  failure_ = why;
+  stopping_ = true;
+  Kill();
+}
+
+void ServerHandle::Exited() {
+  loop_.Unwatch(process_watch_);
+  const int status = ExitStatus(pid());
+  auto asked = std::exchange(asked_, {});
+  for (auto& [serial, entry] : asked) {
+    loop_.Cancel(entry.patience);
+    entry.reply(Fail(fmt::format("Server {} ended before it had answered", pid())));
+  }
+  const auto exited = exited_;
+  exited(status);
+}
+
+}  // namespace tutti::daemon

@@ -1,0 +1,94 @@
+// The daemon's view of one server process: its state, its message connection, its end. Daemon thread only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/event_loop.h"
+#include "daemon/message_socket.h"
+#include "daemon/server_launch.h"
+#include "daemon/server_settings.h"
+#include "wire/server_messages.h"
+
+namespace tutti::daemon {
+
+enum class ServerState { kInitializing, kActive, kFault };
+const char* StateName(ServerState state);  // "INITIALIZING", ...
+
+class ServerHandle {
+ public:
+  struct Reply {
+    wire::ServerReply body;
+    std::vector<os::Fd> files;
+  };
+  using ReplyFunction = std::function<void(Result<Reply>)>;
+
+  ServerHandle(EventLoop& loop, LaunchedServer launched, uid_t uid, ServerSettings settings);
+  ~ServerHandle();
+  ServerHandle(const ServerHandle&) = delete;
+  ServerHandle& operator=(const ServerHandle&) = delete;
+
+  // `reported` is called when the server has said that it is ready or why it is not (failure()); `exited` when its process
+  // is gone, with its exit status (128 + signal if one ended it). `exited` may destroy this object.
+  void Start(std::function<void()> reported, std::function<void(int)> exited);
+
+  // Hands a client's connection over; the server answers the client.
+  void Attach(const wire::Attach& attach, os::Fd client);
+
+  // Sends a request; `reply` is called exactly once: with the answer, or with an error when the server ends or stays
+  // silent for `patience_ns`.
+  template <typename Body>
+  void Ask(wire::MessageKind kind, const Body& body, ReplyFunction reply, uint64_t patience_ns = 5'000'000'000) {
+    ByteWriter out;
+    wire::Put(out, body);
+    SendRequest(kind, std::move(out), std::move(reply), patience_ns);
+  }
+
+  // Asks the server to end: with its last client, or at once; at once also kills it if it does not obey in two seconds.
+  void Shutdown(bool force);
+  void Kill();
+
+  pid_t pid() const { return launched_.pid; }
+  uid_t uid() const { return uid_; }
+  ServerState state() const { return state_; }
+  bool stopping() const { return stopping_; }
+  const std::string& failure() const { return failure_; }
+  const std::vector<wire::ServedDevice>& devices() const { return devices_; }
+  uint64_t started_ns() const { return started_ns_; }
+  ServerSettings& settings() { return settings_; }
+
+ private:
+  struct Asked {
+    ReplyFunction reply;
+    TimerId patience;
+  };
+  void SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFunction reply, uint64_t patience_ns);
+  void Answer(uint32_t serial, Result<Reply> reply);
+  void Received(ipc::Envelope message);
+  void ReceivedReady(const wire::ServerReady& ready);
+  void Exited();
+  void Break(const std::string& why);
+  void KillAfter(uint64_t delay_ns);
+
+  EventLoop& loop_;
+  LaunchedServer launched_;
+  uid_t uid_;
+  ServerSettings settings_;
+  MessageSocket channel_;
+  WatchId process_watch_ = 0;
+  TimerId kill_timer_ = 0;
+  ServerState state_ = ServerState::kInitializing;
+  bool stopping_ = false;
+  std::string failure_;
+  std::vector<wire::ServedDevice> devices_;
+  uint64_t started_ns_;
+  uint32_t next_serial_ = 1;
+  std::unordered_map<uint32_t, Asked> asked_;
+  std::function<void()> reported_;
+  std::function<void(int)> exited_;
+};
+
+}  // namespace tutti::daemon

@@ -1,0 +1,28 @@
+// Starting a server process as a user.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "base/error.h"
+#include "control/places.h"
+#include "os/fd.h"
+
+namespace tutti::daemon {
+
+struct LaunchedServer {
+  pid_t pid = 0;
+  os::Fd process;  // pidfd
+  os::Fd channel;  // our end of the message connection
+};
+
+// Starts the server that stands beside this program's own file (never one found through PATH) as `uid`, with that user's
+// groups, its output in server.log, and its end of a socket pair. It dies with this process. Only root may name another
+// user than its own; whether the server program can be executed is learnt from its exit.
+Result<LaunchedServer> LaunchServer(const control::Places& places, uid_t uid);
+
+// Directory of the program file this process runs.
+std::string ProgramDirectory();
+
+}  // namespace tutti::daemon

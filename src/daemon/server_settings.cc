@@ -1,0 +1,60 @@
+#include "daemon/server_settings.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/log.h"
+#include "control/client_table.h"
+
+namespace tutti::daemon {
+namespace {
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// The value if `text` is given and can be read.
+template <typename T>
+T ReadOr(std::string_view text, Result<T> (*parse)(std::string_view), T otherwise, std::string_view whose) {
+  if (text.empty()) return otherwise;
+  auto value = parse(text);
+  if (value) return *std::move(value);
+  log::Warning("{} ignored: {}", whose, value.error().text);
+  return otherwise;
+}
+
+}  // namespace
+
+Defaults Defaults::FromEnvironment() {
+  Defaults defaults;
+  defaults.server.active_thread_percentage =
+      ReadOr(Environment("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), control::ParsePercentage, 100.0,
+             "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of this daemon");
+  defaults.server.memory_limits =
+      ReadOr(Environment("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), control::MemoryLimits::Parse, control::MemoryLimits(),
+             "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT of this daemon");
+  defaults.client_priority = ReadOr(Environment("CUDA_MPS_CLIENT_PRIORITY"), control::ParsePriority, 0,
+                                    "CUDA_MPS_CLIENT_PRIORITY of this daemon");
+  return defaults;
+}
+
+wire::Attach EffectiveAttach(const wire::Hello& hello, const ServerSettings& settings, int default_priority,
+                             const std::vector<wire::ServedDevice>& devices) {
+  wire::Attach attach{.hello = hello};
+  attach.active_thread_percentage =
+      std::min(settings.active_thread_percentage, ReadOr(hello.active_thread_percentage, control::ParsePercentage, 100.0,
+                                                         "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of a client"));
+  attach.priority = ReadOr(hello.client_priority, control::ParsePriority, default_priority,
+                           "CUDA_MPS_CLIENT_PRIORITY of a client");
+  const auto asked = ReadOr(hello.pinned_memory_limit, control::MemoryLimits::Parse, control::MemoryLimits(),
+                            "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT of a client");
+  for (uint32_t ordinal = 0; ordinal < devices.size(); ++ordinal) {
+    const std::string uuid = control::FormatUuid(devices[ordinal].uuid);
+    const uint64_t bytes = std::min(settings.memory_limits.Of(ordinal, uuid), asked.Of(ordinal, uuid));
+    if (bytes != control::kNoMemoryLimit) attach.memory_limits.push_back({ordinal, bytes});
+  }
+  return attach;
+}
+
+}  // namespace tutti::daemon

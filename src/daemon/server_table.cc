@@ -1,0 +1,109 @@
+#include "daemon/server_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr uint64_t kFirstDelayNs = 100'000'000;
+constexpr uint64_t kLongestDelayNs = 10'000'000'000;
+constexpr uint64_t kLivedLongNs = 10'000'000'000;  // a server that ran this long was not a failed start
+
+}  // namespace
+
+uint64_t BackOffNs(uint32_t failures) {
+  if (failures == 0) return 0;
+  if (failures > 7) return kLongestDelayNs;
+  return std::min(kFirstDelayNs << (failures - 1), kLongestDelayNs);
+}
+
+ServerHandle* ServerTable::Current(uid_t uid) {
+  for (const auto& [pid, server] : servers_) {
+    if (server->uid() == uid && !server->stopping()) return server.get();
+  }
+  return nullptr;
+}
+
+bool ServerTable::Failing(uid_t uid) const {
+  return std::ranges::any_of(servers_, [uid](const auto& entry) {
+    return entry.second->uid() == uid && !entry.second->failure().empty();
+  });
+}
+
+ServerHandle* ServerTable::Find(pid_t pid) {
+  const auto found = servers_.find(pid);
+  return found == servers_.end() ? nullptr : found->second.get();
+}
+
+std::vector<ServerHandle*> ServerTable::All() {
+  std::vector<ServerHandle*> all;
+  for (const auto& [pid, server] : servers_) all.push_back(server.get());
+  return all;
+}
+
+Status ServerTable::Ensure(uid_t uid) {
+  if (Current(uid) != nullptr || Failing(uid)) return {};
+  BackOff& back_off = back_off_[uid];
+  if (back_off.start_pending) return {};
+  const uint64_t now = NowNs();
+  if (now >= back_off.not_before_ns) return Launch(uid);
+  back_off.start_pending = true;
+  log::Info("Starting of the next server for user {} waits {} ms after {} failures", uid,
+            (back_off.not_before_ns - now) / 1'000'000, back_off.failures);
+  loop_.After(back_off.not_before_ns - now, [this, uid] {
+    back_off_[uid].start_pending = false;
+    if (Current(uid) != nullptr) return;
+    if (const auto launched = Launch(uid); !launched) observer_.failed(uid, launched.error().text);
+  });
+  return {};
+}
+
+Status ServerTable::Launch(uid_t uid) {
+  TUTTI_ASSIGN(LaunchedServer launched, LaunchServer(places_, uid));
+  const pid_t pid = launched.pid;
+  log::Info("Starting new server {} for user {}", pid, uid);
+  auto& server = servers_[pid];
+  server = std::make_unique<ServerHandle>(loop_, std::move(launched), uid, defaults_.server);
+  server->Start([this, handle = server.get()] { Reported(*handle); },
+                [this, handle = server.get()](int status) { Exited(*handle, status); });
+  return {};
+}
+
+void ServerTable::Reported(ServerHandle& server) {
+  if (!server.failure().empty()) {
+    log::Error("Server {} cannot serve: {}", server.pid(), server.failure());
+    return;  // its clients are told when it has ended, which it does now
+  }
+  log::Info("NEW SERVER {}: Ready", server.pid());
+  if (server.stopping()) return observer_.failed(server.uid(), "the server was shut down before it was ready");
+  observer_.ready(server);
+}
+
+void ServerTable::Exited(ServerHandle& server, int status) {
+  const pid_t pid = server.pid();
+  const uid_t uid = server.uid();
+  const bool failed = server.state() == ServerState::kInitializing || !server.failure().empty();
+  std::string why = server.failure();
+  if (why.empty()) {
+    why = fmt::format("server {} exited with status {} before it was ready: see {}", pid, status, places_.server_log());
+  }
+  log::Info("Server {} exited with status {}", pid, status);
+  if (status != 0) CountFailure(uid, NowNs() - server.started_ns() < kLivedLongNs);
+  if (status == 0) back_off_.erase(uid);
+  servers_.erase(pid);
+  if (failed && Current(uid) == nullptr) observer_.failed(uid, why);
+  observer_.exited(pid, status);
+}
+
+void ServerTable::CountFailure(uid_t uid, bool quick) {
+  BackOff& back_off = back_off_[uid];
+  back_off.failures = quick ? back_off.failures + 1 : 1;
+  back_off.not_before_ns = NowNs() + BackOffNs(back_off.failures);
+}
+
+}  // namespace tutti::daemon

@@ -1,0 +1,65 @@
+// All servers of this daemon: at most one that takes new clients for each user, and older ones that are still ending.
+// Daemon thread only.
+//
+// A server that dies is started again when its user's next client comes. If that keeps happening, each start waits longer
+// than the one before (back-off), so that a machine with a broken server is not kept busy by starting it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "daemon/server_handle.h"
+
+namespace tutti::daemon {
+
+class ServerTable {
+ public:
+  struct Observer {
+    // The user's server takes clients from now on.
+    std::function<void(ServerHandle&)> ready;
+    // The user's clients that wait for a server will not get one; `why` is for them.
+    std::function<void(uid_t, const std::string& why)> failed;
+    // Any server has ended and has left the table.
+    std::function<void(pid_t, int status)> exited;
+  };
+
+  ServerTable(EventLoop& loop, control::Places places, const Defaults& defaults)
+      : loop_(loop), places_(std::move(places)), defaults_(defaults) {}
+
+  // Before anything else.
+  void SetObserver(Observer observer) { observer_ = std::move(observer); }
+
+  // The server that takes new clients of the user, ready or not; null if there is none.
+  ServerHandle* Current(uid_t uid);
+  ServerHandle* Find(pid_t pid);
+  std::vector<ServerHandle*> All();  // by process id
+
+  // Makes sure that a server of the user is there or on its way. Fails if it cannot be started at all.
+  Status Ensure(uid_t uid);
+
+ private:
+  struct BackOff {
+    uint32_t failures = 0;
+    uint64_t not_before_ns = 0;
+    bool start_pending = false;
+  };
+  bool Failing(uid_t uid) const;  // a server of the user has failed and is about to exit
+  Status Launch(uid_t uid);
+  void Reported(ServerHandle& server);
+  void Exited(ServerHandle& server, int status);
+  void CountFailure(uid_t uid, bool quick);
+
+  EventLoop& loop_;
+  control::Places places_;
+  const Defaults& defaults_;
+  Observer observer_;
+  std::map<pid_t, std::unique_ptr<ServerHandle>> servers_;
+  std::map<uid_t, BackOff> back_off_;
+};
+
+// Delay before the next start after `failures` failed ones in a row: 0, 0.1 s, 0.2 s, ... 10 s.
+uint64_t BackOffNs(uint32_t failures);
+
+}  // namespace tutti::daemon

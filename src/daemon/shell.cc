@@ -1,0 +1,115 @@
+#include "daemon/shell.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+
+#include "control/daemon_connection.h"
+#include "control/trace_file.h"
+#include "control/words.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr const char* kNoDaemon = "Cannot find MPS control daemon process";
+
+// Lines of stdin by read(2): an answer must come out before the next line is asked for, also on a pipe.
+class LineReader {
+ public:
+  std::optional<std::string> Next() {
+    for (;;) {
+      if (const size_t end = buffer_.find('\n'); end != std::string::npos) {
+        std::string line = buffer_.substr(0, end);
+        buffer_.erase(0, end + 1);
+        return line;
+      }
+      if (!Fill()) break;
+    }
+    if (buffer_.empty()) return std::nullopt;
+    return std::exchange(buffer_, {});
+  }
+
+ private:
+  bool Fill() {
+    char bytes[4096];
+    ssize_t count;
+    do {
+      count = read(STDIN_FILENO, bytes, sizeof bytes);
+    } while (count < 0 && errno == EINTR);
+    if (count <= 0) return false;
+    buffer_.append(bytes, static_cast<size_t>(count));
+    return true;
+  }
+
+  std::string buffer_;
+};
+
+// Answers that carry trace files: into the file the command named, else to stdout.
+int WriteFiles(const std::string& line, const control::Answer& answer) {
+  const auto words = control::SplitWords(line);
+  const Status written = control::WriteChromeTrace(answer.files, words.size() > 2 ? words[2] : "/dev/stdout");
+  if (written) return answer.exit_status;
+  std::fprintf(stderr, "%s\n", written.error().text.c_str());
+  return 1;
+}
+
+// The exit status, or nothing if the connection broke.
+std::optional<int> RunLine(control::DaemonConnection& daemon, const std::string& line, bool* ending) {
+  auto answer = daemon.Run(line);
+  if (!answer) {
+    std::fprintf(stderr, "%s\n", answer.error().text.c_str());
+    return std::nullopt;
+  }
+  std::fputs(answer->text.c_str(), stdout);
+  std::fflush(stdout);
+  *ending = answer->ending;
+  if (answer->ending) daemon.WaitForEnd();
+  return answer->files.empty() ? answer->exit_status : WriteFiles(line, *answer);
+}
+
+std::optional<control::DaemonConnection> Connect(const control::Places& places) {
+  auto daemon = control::DaemonConnection::Open(places);
+  if (daemon) return std::move(*daemon);
+  // The first line is the one that scripts look for; the reason is for people.
+  std::puts(kNoDaemon);
+  std::fflush(stdout);
+  if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "%s\n", daemon.error().text.c_str());
+  return std::nullopt;
+}
+
+}  // namespace
+
+int RunOneCommand(const control::Places& places, const std::string& line) {
+  auto daemon = Connect(places);
+  if (!daemon) return 1;
+  bool ending = false;
+  return RunLine(*daemon, line, &ending).value_or(1);
+}
+
+int RunShell(const control::Places& places) {
+  auto daemon = Connect(places);
+  if (!daemon) return 1;
+  const bool prompt = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+  LineReader lines;
+  for (;;) {
+    if (prompt) {
+      std::fputs("tutti> ", stdout);
+      std::fflush(stdout);
+    }
+    const auto line = lines.Next();
+    if (!line) {
+      if (prompt) std::puts("");
+      return 0;
+    }
+    if (prompt && control::SplitWords(*line).empty()) continue;
+    bool ending = false;
+    const auto status = RunLine(*daemon, *line, &ending);
+    if (!status) return 1;
+    if (ending || *status != 0) return *status;
+  }
+}
+
+}  // namespace tutti::daemon

@@ -1,0 +1,19 @@
+// The control shell: commands to a running daemon, answers to stdout.
+//
+// Its exit status is what health checks read: 0 if the daemon answered, even with a refusal; 1 if there is none or the
+// connection broke; after `quit` 0 only if every server ended by itself.
+#pragma once
+
+#include <string>
+
+#include "control/places.h"
+
+namespace tutti::daemon {
+
+// Runs one command line.
+int RunOneCommand(const control::Places& places, const std::string& line);
+
+// Runs the lines on stdin; the last one needs no newline. Prompts only if stdin is a terminal.
+int RunShell(const control::Places& places);
+
+}  // namespace tutti::daemon

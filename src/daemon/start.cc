@@ -1,0 +1,106 @@
+// Background start: the parent forks and waits on a pipe. The child does everything that can fail, the listening socket
+// last, then lets go of the terminal and of the parent's descriptors (a caller that reads our output to its end must not
+// wait for the daemon) and writes its verdict into the pipe: nothing for success, else the line for the user. So a shell
+// that returns 0 has seen the socket accept.
+#include "daemon/start.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/log.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr char kReady = '\1';
+
+// Each waiting client and each server costs descriptors, and servers inherit the limit.
+void RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// A log directory that cannot be used is no reason not to serve: the pipe directory takes the log, and the user is told.
+Status OpenLog(control::Places& places) {
+  const auto made = MakeDirectory(places.log_directory);
+  if (made && log::Open(places.control_log(), "Control")) return {};
+  const std::string why = made ? FailErrno("cannot write " + places.control_log()).error().text : made.error().text;
+  std::fprintf(stderr, "%s; the logs go to %s\n", why.c_str(), places.pipe_directory.c_str());
+  places.log_directory = places.pipe_directory;
+  if (!log::Open(places.control_log(), "Control")) return FailErrno("cannot write " + places.control_log());
+  return {};
+}
+
+Result<std::unique_ptr<ControlDaemon>> CreateDaemon(DaemonOptions options) {
+  RaiseDescriptorLimit();
+  TUTTI_ASSIGN(auto loop, EventLoop::Create());
+  TUTTI_ASSIGN(Instance instance, Instance::Claim(options.places));
+  TUTTI_TRY(OpenLog(options.places));
+  WarnOfForeignDirectory(options.places.pipe_directory);
+  return std::make_unique<ControlDaemon>(std::move(loop), std::move(instance), std::move(options));
+}
+
+// One line for the user. "Already running" goes to stdout, where scripts read it; what is wrong goes to stderr.
+int Complain(const std::string& text) {
+  std::fprintf(text == kAlreadyRunning ? stdout : stderr, "%s\n", text.c_str());
+  return 1;
+}
+
+void LeaveTerminal() {
+  [[maybe_unused]] const int moved = chdir("/");
+  const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
+  if (null > STDERR_FILENO) close(null);
+}
+
+[[noreturn]] void ServeInChild(const DaemonOptions& options, int verdict) {
+  setsid();
+  auto daemon = CreateDaemon(options);
+  const std::string text = daemon ? std::string(1, kReady) : daemon.error().text;
+  if (daemon) LeaveTerminal();
+  [[maybe_unused]] const ssize_t written = write(verdict, text.data(), text.size());
+  close(verdict);
+  if (!daemon) _exit(1);
+  const int status = (*daemon)->Run();
+  daemon->reset();  // removes the files
+  _exit(status);
+}
+
+std::string ReadAll(int fd) {
+  std::string text;
+  char bytes[1024];
+  for (ssize_t count; (count = read(fd, bytes, sizeof bytes)) > 0;) text.append(bytes, static_cast<size_t>(count));
+  return text;
+}
+
+}  // namespace
+
+int StartInBackground(const DaemonOptions& options) {
+  int pipe_fds[2];
+  if (pipe2(pipe_fds, O_CLOEXEC) != 0) return Complain(FailErrno("pipe").error().text);
+  const pid_t child = fork();
+  if (child < 0) return Complain(FailErrno("fork").error().text);
+  if (child == 0) {
+    close(pipe_fds[0]);
+    ServeInChild(options, pipe_fds[1]);
+  }
+  close(pipe_fds[1]);
+  const std::string verdict = ReadAll(pipe_fds[0]);
+  if (verdict == std::string(1, kReady)) return 0;
+  return Complain(verdict.empty() ? fmt::format("the daemon ended while it started: see {}", options.places.control_log()) : verdict);
+}
+
+int RunInForeground(const DaemonOptions& options) {
+  auto daemon = CreateDaemon(options);
+  if (!daemon) return Complain(daemon.error().text);
+  log::Echo(STDOUT_FILENO);
+  return (*daemon)->Run();
+}
+
+}  // namespace tutti::daemon

@@ -1,0 +1,14 @@
+// Bringing the daemon up, in the background or in the foreground.
+#pragma once
+
+#include "daemon/control_daemon.h"
+
+namespace tutti::daemon {
+
+// Starts a background process that serves, and returns once it answers: 0, or 1 after one line that says what is wrong.
+int StartInBackground(const DaemonOptions& options);
+
+// Serves in this process until the daemon ends; its log goes to stdout as well.
+int RunInForeground(const DaemonOptions& options);
+
+}  // namespace tutti::daemon
