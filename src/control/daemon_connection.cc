@@ -55,10 +55,9 @@ void DaemonConnection::WaitForEnd() {
   // The kernel closes the daemon's end of the connection a little before the process is gone.
   WaitReadable(socket_.get(), -1);
   if (process_) WaitReadable(process_.get(), kWaitForEndMs);
-  // A dead process stays in the process list until its parent has collected it.
-  for (int waited_ms = 0; daemon_pid_ > 0 && kill(daemon_pid_, 0) == 0 && waited_ms < 1000; waited_ms += 5) {
-    usleep(5000);
-  }
+  // A dead process stays in the process list until its parent has collected it. Where nobody collects (a container whose
+  // first process is no init) that never happens.
+  for (int waited_ms = 0; daemon_pid_ > 0 && kill(daemon_pid_, 0) == 0 && waited_ms < 100; waited_ms += 2) usleep(2000);
 }
 
 }  // namespace tutti::control

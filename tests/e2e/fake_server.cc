@@ -1,0 +1,111 @@
+// Stands in for tutti-server where a test is about the daemon alone: speaks the daemon's side of the protocol, keeps
+// clients without serving them, and misbehaves on request.
+//
+// FAKE_SERVER in the environment: "" behaves; "exit" ends before it is ready; "fail" reports that it cannot serve; "slow"
+// takes half a second to be ready; "deaf" never answers and never obeys.
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "ipc/message.h"
+#include "wire/server_messages.h"
+
+using namespace tutti;
+
+namespace {
+
+struct Client {
+  wire::ClientStatus status;
+  os::Fd connection;
+};
+
+class FakeServer {
+ public:
+  explicit FakeServer(int daemon) : daemon_(daemon) {}
+
+  void Ready(std::string error) {
+    wire::ServerReady ready{.error = std::move(error)};
+    ready.devices.push_back({.uuid = {0xcb, 0x12, 0x13, 0xa3, 0xd6, 0xa4, 0xbe, 0x7f}, .name = "Fake", .total_bytes = 1 << 30, .sm_count = 2});
+    ByteWriter body;
+    wire::Put(body, ready);
+    (void)ipc::SendMessage(daemon_, wire::MessageKind::kServerReady, 0, std::move(body));
+  }
+
+  int Serve() {
+    for (;;) {
+      if (draining_ && clients_.empty()) return 0;
+      std::vector<pollfd> waits{{daemon_, POLLIN, 0}};
+      for (const Client& client : clients_) waits.push_back({client.connection.get(), POLLIN, 0});
+      poll(waits.data(), waits.size(), -1);
+      for (size_t i = waits.size(); i-- > 1;) {
+        if (waits[i].revents != 0) clients_.erase(clients_.begin() + static_cast<ptrdiff_t>(i) - 1);
+      }
+      if (waits[0].revents == 0) continue;
+      auto message = ipc::ReceiveMessage(daemon_);
+      if (!message || message->closed) return 3;
+      Handle(*message);
+    }
+  }
+
+ private:
+  void Handle(ipc::Envelope& message) {
+    ByteReader in(message.body);
+    wire::ServerReply reply;
+    switch (message.head.kind) {
+      case wire::MessageKind::kAttach: return Attach(wire::GetAttach(in).value(), std::move(message.fds.at(0)));
+      case wire::MessageKind::kServerShutdown:
+        draining_ = true;
+        if (wire::GetServerShutdown(in).value().force) clients_.clear();
+        return;
+      case wire::MessageKind::kServerQuery:
+        for (const Client& client : clients_) reply.clients.push_back(client.status);
+        break;
+      case wire::MessageKind::kServerSet: {
+        const auto set = wire::GetServerSet(in).value();
+        for (Client& client : clients_) {
+          if (client.status.pid == set.pid && set.what == wire::SettingKind::kPercentage) client.status.percentage = set.percentage;
+        }
+        break;
+      }
+      case wire::MessageKind::kTerminateClient:
+        std::erase_if(clients_, [pid = wire::GetTerminateClient(in).value().pid](const Client& client) { return client.status.pid == pid; });
+        break;
+      default: return;
+    }
+    ByteWriter body;
+    wire::Put(body, reply);
+    (void)ipc::SendMessage(daemon_, wire::MessageKind::kServerReply, message.head.serial, std::move(body));
+  }
+
+  void Attach(const wire::Attach& attach, os::Fd connection) {
+    (void)ipc::SendMessage(connection.get(), wire::MessageKind::kWelcome, 0, {});
+    wire::ClientStatus status{.id = next_id_++, .pid = attach.pid, .uid = attach.uid, .pid_namespace = attach.hello.pid_namespace,
+                              .command_line = attach.hello.command_line, .percentage = attach.active_thread_percentage};
+    if (!attach.memory_limits.empty()) status.limit_bytes = attach.memory_limits[0].bytes;
+    clients_.push_back({std::move(status), std::move(connection)});
+  }
+
+  int daemon_;
+  uint32_t next_id_ = 0;
+  bool draining_ = false;
+  std::vector<Client> clients_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 || std::string_view(argv[1]) != "--daemon-socket-fd") return 2;
+  const char* const wish = std::getenv("FAKE_SERVER");
+  const std::string_view behaviour = wish != nullptr ? wish : "";
+  if (behaviour == "exit") return 5;
+  if (behaviour == "slow") usleep(500'000);
+  FakeServer server(std::atoi(argv[2]));
+  server.Ready(behaviour == "fail" ? "no device is usable" : "");
+  if (behaviour == "fail") return 1;
+  while (behaviour == "deaf") pause();
+  return server.Serve();
+}
