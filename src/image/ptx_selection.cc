@@ -1,0 +1,106 @@
+#include "image/ptx_selection.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "cuda/result.h"
+#include "image/elf.h"
+#include "image/fatbin.h"
+#include "image/image_kind.h"
+#include "image/image_list.h"
+
+namespace tutti::image {
+namespace {
+
+constexpr uint64_t kMaxPtxBytes = 512ull << 20;  // of one image, all units together
+
+std::unexpected<Error> NoPtx(const std::set<uint32_t>& archs, bool has_lto) {
+  std::string found = has_lto ? "LTO intermediate code only" : "nothing";
+  if (!archs.empty()) found = fmt::format("machine code for sm_{} only", fmt::join(archs, ", sm_"));
+  return Fail(cuda::CUDA_ERROR_NO_BINARY_FOR_GPU,
+              fmt::format("the image holds {}, and this device runs PTX; rebuild the program with PTX in it, e.g. nvcc "
+                          "-gencode arch=compute_75,code=compute_75",
+                          found));
+}
+
+// Newest first. Of one architecture the generic code rather than the architecture-specific (sm_90a), which may use
+// instructions that only this chip has.
+bool IsBetter(const FatbinEntry& a, const FatbinEntry& b) {
+  if (a.arch != b.arch) return a.arch > b.arch;
+  const uint64_t specific = kFlagArchSpecific | kFlagFamilySpecific;
+  return (a.flags & specific) == 0 && (b.flags & specific) != 0;
+}
+
+class Selection {
+ public:
+  Status Add(std::span<const uint8_t> bytes, bool in_list) {
+    switch (KindOf(bytes)) {
+      case ImageKind::kPtx:
+        return AddText({bytes.begin(), bytes.end()}, 0);
+      case ImageKind::kFatbin:
+        return AddFatbins(bytes);
+      case ImageKind::kElf:
+        if (const uint32_t arch = CubinArch(bytes)) return NoPtx({arch}, false);
+        return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "an ELF file, but not of device code");
+      case ImageKind::kImageList:
+        return in_list ? Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "a list of images within a list") : AddList(bytes);
+      default:
+        return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "neither a fatbin, nor a cubin, nor PTX text");
+    }
+  }
+
+  std::vector<PtxText> Take() { return std::move(texts_); }
+
+ private:
+  Status AddList(std::span<const uint8_t> bytes) {
+    TUTTI_ASSIGN(const auto images, ReadImageList(bytes));
+    if (images.empty()) return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "the list of images is empty");
+    for (const auto& image : images) TUTTI_TRY(Add(image, true));
+    return {};
+  }
+
+  Status AddFatbins(std::span<const uint8_t> bytes) {
+    TUTTI_ASSIGN(const Fatbins fatbins, ReadFatbins(bytes));
+    std::vector<const FatbinEntry*> best(fatbins.units);
+    std::set<uint32_t> archs;
+    bool has_lto = false;
+    for (const FatbinEntry& entry : fatbins.entries) {
+      if (entry.kind == EntryKind::kElf) archs.insert(entry.arch);
+      if (entry.kind == EntryKind::kLtoIr) has_lto = true;
+      if (entry.kind != EntryKind::kPtx) continue;
+      const FatbinEntry*& chosen = best[entry.unit];
+      if (chosen == nullptr || IsBetter(entry, *chosen)) chosen = &entry;
+    }
+    bool any = false;
+    for (const FatbinEntry* entry : best) {
+      if (entry == nullptr) continue;  // an empty fat binary is what the device linker leaves behind
+      any = true;
+      TUTTI_ASSIGN(const auto text, PayloadOf(*entry, left_));
+      TUTTI_TRY(AddText({text.begin(), text.end()}, entry->arch));
+    }
+    return any ? Status() : NoPtx(archs, has_lto);
+  }
+
+  Status AddText(std::string text, uint32_t arch) {
+    while (text.ends_with('\0')) text.pop_back();
+    if (text.size() > left_) return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "more than 512 MiB of PTX");
+    left_ -= text.size();
+    texts_.push_back({std::move(text), arch});
+    return {};
+  }
+
+  std::vector<PtxText> texts_;
+  uint64_t left_ = kMaxPtxBytes;
+};
+
+}  // namespace
+
+Result<std::vector<PtxText>> SelectPtx(std::span<const uint8_t> bytes) {
+  Selection selection;
+  TUTTI_TRY(selection.Add(bytes, false));
+  return selection.Take();
+}
+
+}  // namespace tutti::image
