@@ -1,0 +1,117 @@
+#include "compiler/pipeline.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "compiler/link/object_emitter.h"
+#include "compiler/link/optimizer.h"
+#include "compiler/link/shared_object.h"
+#include "compiler/lower/lower.h"
+#include "compiler/runtime/guest_runtime.h"
+#include "compiler/widen/widen.h"
+#include "cuda/result.h"
+#include "image/ptx_selection.h"
+#include "ptx/parser.h"
+
+namespace tutti::compiler {
+namespace {
+
+std::vector<uint8_t> Bytes(std::string_view text) { return {text.begin(), text.end()}; }
+
+std::vector<uint8_t> Text(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  module.print(out, nullptr);
+  return Bytes(text);
+}
+
+std::optional<uint32_t> FindKernel(const ptx::Module& module, const std::string& name) {
+  for (uint32_t i = 0; i < module.functions.size(); ++i) {
+    if (module.functions[i].is_entry && module.functions[i].name == name) return i;
+  }
+  return std::nullopt;
+}
+
+// Everything about one kernel after lowering; `times` is never null here.
+Result<std::vector<uint8_t>> Finish(llvm::Module& module, const std::string& kernel, const CompileOptions& options, PhaseTimes& times) {
+  times.Start("widen");
+  WidenOptions widen;
+  widen.name = kernel;
+  for (int i = 0; i < 3; ++i) widen.block[i] = options.block[i];
+  widen.avx512 = options.target.level == VectorLevel::kAvx512;
+  widen.fence = options.fence;
+  TUTTI_TRY(Widen(module, widen));
+  TUTTI_TRY(VerifyModule(module, "widening"));
+  if (options.until == Stage::kWideIr) return Text(module);
+
+  times.Start("runtime");
+  TUTTI_ASSIGN(const auto machine, CreateTargetMachine(options.target, options.optimize));
+  TUTTI_TRY(LinkGuestRuntime(module));
+  ApplyTarget(module, options.target, *machine);
+  times.Start("optimise");
+  OptimizeWide(module, *machine, options.optimize);
+  if (options.until == Stage::kOptimizedIr) return Text(module);
+
+  times.Start("generate");
+  if (options.until == Stage::kAssembly) {
+    TUTTI_ASSIGN(const std::string assembly, EmitAssembly(module, *machine));
+    return Bytes(assembly);
+  }
+  TUTTI_ASSIGN(std::vector<uint8_t> object, EmitObject(module, *machine));
+  if (options.until == Stage::kObject) return object;
+  times.Start("link");
+  return LinkSharedObject(object, SupportObject(), kernel);
+}
+
+}  // namespace
+
+ImageCompiler::ImageCompiler(std::unique_ptr<ptx::Module> module, std::unique_ptr<ModuleLayout> layout)
+    : module_(std::move(module)), layout_(std::move(layout)) {}
+
+Result<std::unique_ptr<ImageCompiler>> ImageCompiler::Open(std::span<const uint8_t> image, PhaseTimes* times) {
+  PhaseTimes unwatched;
+  PhaseTimes& phases = times != nullptr ? *times : unwatched;
+  phases.Start("parse");
+  TUTTI_ASSIGN(const std::vector<image::PtxText> units, image::SelectPtx(image));
+  if (units.size() != 1) {
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "the image has " + std::to_string(units.size()) +
+                                                    " separately compiled translation units (-rdc=true), which are not linked yet");
+  }
+  TUTTI_ASSIGN(ptx::Module parsed, ptx::Parse(units[0].text));
+  auto module = std::make_unique<ptx::Module>(std::move(parsed));
+  phases.Start("layout");
+  TUTTI_ASSIGN(ModuleLayout layout, ModuleLayout::Make(*module));
+  phases.Stop();
+  return std::unique_ptr<ImageCompiler>(new ImageCompiler(std::move(module), std::make_unique<ModuleLayout>(std::move(layout))));
+}
+
+Result<std::vector<uint8_t>> ImageCompiler::Compile(const std::string& kernel, const CompileOptions& options, PhaseTimes* times) const {
+  PhaseTimes unwatched;
+  PhaseTimes& phases = times != nullptr ? *times : unwatched;
+  const auto function = FindKernel(*module_, kernel);
+  if (!function) return Fail(cuda::CUDA_ERROR_NOT_FOUND, "there is no kernel " + kernel + " in this module");
+
+  phases.Start("lower");
+  llvm::LLVMContext context;
+  LowerDiagnostics diagnostics;
+  const LowerOptions lower{.block = options.block, .optimize = options.optimize > 0};
+  auto module = LowerKernel(context, *module_, *function, *layout_, lower, diagnostics);
+  if (!module) {
+    return Fail(module.error().code, "kernel " + kernel + " cannot be compiled: " + module.error().text +
+                                         (diagnostics.empty() ? "" : "\n" + diagnostics.Text()));
+  }
+  TUTTI_TRY(VerifyModule(**module, "lowering"));
+  if (options.until == Stage::kScalarIr) return Text(**module);
+  auto result = Finish(**module, kernel, options, phases);
+  phases.Stop();
+  if (!result && result.error().code == 0) return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "kernel " + kernel + " cannot be compiled: " + result.error().text);
+  return result;
+}
+
+}  // namespace tutti::compiler

@@ -1,0 +1,122 @@
+// tutti-compiler: the compiler in a process of its own. The server starts it as a sandboxed worker; people use it to see
+// what becomes of a kernel at each stage.
+//
+// Exit status: 0 done; 1 the input cannot be compiled; 2 wrong usage or an unreadable file.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "base/log.h"
+#include "compiler/link/host_target.h"
+#include "compiler/pipeline.h"
+#include "compiler/worker/command_line.h"
+#include "compiler/worker/sandbox.h"
+#include "compiler/worker/service.h"
+#include "guest/compile_protocol.h"
+#include "guest/kernel_abi.h"
+
+namespace tutti::compiler {
+namespace {
+
+constexpr int kCannotCompile = 1, kUsage = 2;
+
+int Complain(int status, const std::string& text) {
+  fmt::print(stderr, "tutti-compiler: {}\n", text);
+  return status;
+}
+
+int RunWorker() {
+  Service service(HostTarget::Detect());
+  if (const auto warm = service.WarmUp(); !warm) return Complain(kCannotCompile, warm.error().text);
+  if (const auto shut = EnterSandbox(guest::kCompilerSocketFd, {}); !shut) return Complain(kCannotCompile, shut.error().text);
+  return service.Serve(guest::kCompilerSocketFd) ? 0 : kCannotCompile;
+}
+
+Result<std::vector<uint8_t>> ReadInput(const std::string& path) {
+  if (path == "-") return std::vector<uint8_t>(std::istreambuf_iterator<char>(std::cin), {});
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return FailErrno(path);
+  return std::vector<uint8_t>(std::istreambuf_iterator<char>(file), {});
+}
+
+void ListModule(const ImageCompiler& compiler) {
+  const guest::ModuleIndex& index = compiler.index();
+  for (const guest::KernelInfo& kernel : index.kernels) {
+    fmt::print("kernel {}: {} parameters in {} bytes, {} bytes shared{}, {} bytes local, at most {} threads\n", kernel.name,
+               kernel.params.size(), kernel.param_bytes, kernel.static_shared_bytes, kernel.uses_dynamic_shared ? " and dynamic" : "",
+               kernel.local_bytes, kernel.max_threads);
+    if (!kernel.error.empty()) fmt::print("  cannot run: {}\n", kernel.error);
+  }
+  for (const guest::VariableInfo& variable : index.variables) {
+    fmt::print("{} {}: {} bytes\n", variable.is_const ? "constant" : "variable", variable.name, variable.bytes);
+  }
+  if (!index.log.empty()) fmt::print(stderr, "{}\n", index.log);
+}
+
+void PrintTimes(const PhaseTimes& times) {
+  double total = 0;
+  for (const auto& [name, milliseconds] : times.phases()) {
+    fmt::print(stderr, "{:>10} {:9.3f} ms\n", name, milliseconds);
+    total += milliseconds;
+  }
+  fmt::print(stderr, "{:>10} {:9.3f} ms\n", "all", total);
+}
+
+int Write(const CommandLine& line, bool is_text, const std::vector<uint8_t>& bytes) {
+  if (line.output.empty() && !is_text) return Complain(kUsage, "the result is binary: say where to write it with -o FILE");
+  if (line.output.empty() || line.output == "-") {
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+    return 0;
+  }
+  std::ofstream file(line.output, std::ios::binary);
+  file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  return file ? 0 : Complain(kUsage, FailErrno(line.output).error().text);
+}
+
+int Run(const CommandLine& line) {
+  const auto input = ReadInput(line.input);
+  if (!input) return Complain(kUsage, input.error().text);
+  PhaseTimes times;
+  const auto compiler = ImageCompiler::Open(*input, &times);
+  if (!compiler) return Complain(kCannotCompile, line.input + ": " + compiler.error().text);
+  if (line.index) return Write(line, false, guest::Serialize((*compiler)->index()));
+  if (!line.stage) {
+    ListModule(**compiler);
+    if (line.verbose) PrintTimes(times);
+    return 0;
+  }
+  std::string kernel = line.kernel;
+  const auto& kernels = (*compiler)->index().kernels;
+  if (kernel.empty()) {
+    if (kernels.size() != 1) return Complain(kUsage, fmt::format("{} has {} kernels: say which with --kernel NAME", line.input, kernels.size()));
+    kernel = kernels[0].name;
+  }
+  const CompileOptions options{.block = line.block,
+                               .optimize = line.optimize,
+                               .fence = line.fence,
+                               .target = line.cpu.empty() ? HostTarget::Detect() : HostTarget::Named(line.cpu),
+                               .until = *line.stage};
+  const auto result = (*compiler)->Compile(kernel, options, &times);
+  if (line.verbose) PrintTimes(times);
+  if (!result) return Complain(kCannotCompile, result.error().text);
+  return Write(line, *line.stage < Stage::kObject, *result);
+}
+
+}  // namespace
+}  // namespace tutti::compiler
+
+int main(int count, char** arguments) {
+  using namespace tutti::compiler;
+  const CommandLineResult parsed = ParseCommandLine(count, arguments);
+  if (parsed.exit_status) return *parsed.exit_status;
+  if (parsed.line.worker) return RunWorker();
+  if (parsed.line.cache_key) {
+    fmt::print("tutti " TUTTI_VERSION " abi {} {}\n", tutti::guest::kAbiVersion, HostTarget::Detect().CacheKey());
+    return 0;
+  }
+  return Run(parsed.line);
+}

@@ -1,0 +1,42 @@
+// Shuts a worker in before it reads its first request: whatever a hostile PTX makes the compiler do, it can reach its own
+// memory, its socket, and nothing else.
+#pragma once
+
+#include <cstdint>
+
+#include "base/error.h"
+
+namespace tutti::compiler {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+struct SandboxLimits {
+  uint64_t address_space_bytes = 4ull << 30;
+  uint64_t file_bytes = 512ull << 20;  // of one memory file
+  uint32_t cpu_seconds = 24 * 3600;    // of the worker's whole life; see LimitRequestTime
+};
+
+// Closes every descriptor but 0, 1, 2 (turned to /dev/null) and `socket`, sets the limits, and installs the system call
+// filter. There is no way back. Everything that needs a file must have happened before: libraries loaded, the code
+// generator set up.
+//
+// Afterwards opening a path fails with ENOENT, but for /proc/self/fd/N, which yields a duplicate of descriptor N: lld knows
+// its inputs by such paths only (link/shared_object.cc). Any call outside the filter's list ends the process with SIGSYS.
+//
+// Does nothing in a build with a sanitizer, whose own run-time needs what the sandbox forbids.
+Status EnterSandbox(int socket, const SandboxLimits& limits);
+
+// From now on the process may use `seconds` of processor time until SIGXCPU ends it. Call before each request.
+void LimitRequestTime(uint32_t seconds);
+
+}  // namespace tutti::compiler

@@ -1,0 +1,126 @@
+#include "compiler/worker/service.h"
+
+#include <fcntl.h>
+#include <llvm/Support/ErrorHandling.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "compiler/worker/sandbox.h"
+#include "cuda/result.h"
+#include "os/memory.h"
+#include "os/socket.h"
+
+namespace tutti::compiler {
+namespace {
+
+constexpr uint64_t kMaxImageBytes = 1ull << 30;
+constexpr uint32_t kRequestSeconds = 120;
+constexpr size_t kMaxLogBytes = 60 * 1024;  // a reply is one packet
+
+constexpr std::string_view kWarmUpKernel = R"(.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry warm_up(.param .u64 out) {
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [out];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r1;
+  ret;
+}
+)";
+
+Result<std::vector<uint8_t>> ReadImage(int fd) {
+  struct stat info {};
+  if (fstat(fd, &info) != 0) return FailErrno("fstat of the image");
+  if (info.st_size < 0 || static_cast<uint64_t>(info.st_size) > kMaxImageBytes) {
+    return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "the image is larger than 1 GiB");
+  }
+  std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size));
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t count = pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (count <= 0) return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "the image cannot be read");
+    done += static_cast<size_t>(count);
+  }
+  return bytes;
+}
+
+Result<os::Fd> SealedResult(std::span<const uint8_t> bytes) {
+  TUTTI_ASSIGN(os::Fd file, os::CreateMemory("tutti-compiled", bytes.size()));
+  if (pwrite(file.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return FailErrno("writing the result");
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SEAL) != 0) return FailErrno("sealing the result");
+  return file;
+}
+
+Status SendFailure(int socket, const Error& error) {
+  guest::CompileReply reply{.status = error.code != 0 ? error.code : cuda::CUDA_ERROR_UNKNOWN, .log = error.text};
+  if (reply.log.size() > kMaxLogBytes) reply.log = reply.log.substr(0, kMaxLogBytes) + "\n...";
+  return os::Send(socket, guest::Serialize(reply));
+}
+
+// LLVM gives up by calling this, also when memory is at its limit. The request fails with LLVM's reason, then the worker
+// ends: its state is anybody's guess.
+void GiveUp(void* socket, const char* reason, bool) {
+  const auto told = SendFailure(static_cast<int>(reinterpret_cast<intptr_t>(socket)),
+                                {cuda::CUDA_ERROR_INVALID_PTX, std::string("the code generator gave up: ") + reason});
+  _exit(told ? 3 : 4);
+}
+
+Status Reply(int socket, const Result<std::vector<uint8_t>>& result) {
+  if (!result) return SendFailure(socket, result.error());
+  TUTTI_ASSIGN(const os::Fd file, SealedResult(*result));
+  const int fds[] = {file.get()};
+  return os::Send(socket, guest::Serialize(guest::CompileReply{}), fds);
+}
+
+}  // namespace
+
+Status Service::WarmUp() {
+  guest::CompileRequest request{.op = guest::CompileOp::kKernel, .kernel = "warm_up", .block = {32, 1, 1}};
+  TUTTI_TRY(Answer(request, {kWarmUpKernel.begin(), kWarmUpKernel.end()}));
+  compiler_.reset();
+  image_.clear();
+  return {};
+}
+
+Result<const ImageCompiler*> Service::Open(std::vector<uint8_t> image) {
+  if (compiler_ == nullptr || image != image_) {
+    compiler_.reset();
+    TUTTI_ASSIGN(compiler_, ImageCompiler::Open(image));
+    image_ = std::move(image);
+  }
+  return compiler_.get();
+}
+
+Result<std::vector<uint8_t>> Service::Answer(const guest::CompileRequest& request, std::vector<uint8_t> image) {
+  TUTTI_ASSIGN(const ImageCompiler* compiler, Open(std::move(image)));
+  switch (request.op) {
+    case guest::CompileOp::kIndex: return guest::Serialize(compiler->index());
+    case guest::CompileOp::kKernel: {
+      CompileOptions options{.optimize = std::min(request.optimize, 3u), .target = target_};
+      for (int i = 0; i < 3; ++i) options.block[i] = request.block[i];
+      return compiler->Compile(request.kernel, options);
+    }
+  }
+  return Fail("unknown compile request");
+}
+
+Status Service::Serve(int socket) {
+  llvm::install_fatal_error_handler(GiveUp, reinterpret_cast<void*>(static_cast<intptr_t>(socket)));
+  for (;;) {
+    TUTTI_ASSIGN(const os::Message message, os::Receive(socket));
+    if (message.bytes.empty() && message.fds.empty()) return {};
+    LimitRequestTime(kRequestSeconds);
+    TUTTI_ASSIGN(const guest::CompileRequest request, guest::ParseCompileRequest(message.bytes));
+    if (message.fds.size() != 1) return Fail("a compile request carries one descriptor");
+    auto image = ReadImage(message.fds[0].get());
+    TUTTI_TRY(Reply(socket, image ? Answer(request, std::move(*image)) : Result<std::vector<uint8_t>>(std::unexpected(image.error()))));
+  }
+}
+
+}  // namespace tutti::compiler

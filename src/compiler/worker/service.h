@@ -1,0 +1,37 @@
+// The worker's side of guest/compile_protocol.h: answers requests one after the other until the peer closes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "compiler/link/host_target.h"
+#include "compiler/pipeline.h"
+#include "guest/compile_protocol.h"
+
+namespace tutti::compiler {
+
+// Of one thread. Keeps the image of the last request parsed: a module's kernels are asked for one by one.
+class Service {
+ public:
+  explicit Service(HostTarget target) : target_(std::move(target)) {}
+
+  // Compiles and links a small kernel, so that all of LLVM and lld that needs setting up is, before the sandbox closes.
+  Status WarmUp();
+  // Answers until the peer closes (no error) or breaks the protocol.
+  Status Serve(int socket);
+  // One request on `image`. The error is the reply's status and log.
+  Result<std::vector<uint8_t>> Answer(const guest::CompileRequest& request, std::vector<uint8_t> image);
+
+ private:
+  Result<const ImageCompiler*> Open(std::vector<uint8_t> image);
+
+  HostTarget target_;
+  std::vector<uint8_t> image_;
+  std::unique_ptr<ImageCompiler> compiler_;
+};
+
+}  // namespace tutti::compiler
