@@ -140,6 +140,8 @@ struct Guard {  // @p or @!p
   bool negated = false;
 };
 
+enum class WordGroup : uint8_t { kModifier = 0, kSpace = 1, kVector = 2, kType = 3 };
+
 // One instruction. Operands are in the order of the text, destinations first. A second predicate destination
 // ("p|q", "%r16|%p1") is the operand after the one it follows, and `has_second_destination` is set.
 // call: operands are the target (kSymbol or kRegister), then returns, then arguments; see `call_returns` and
@@ -151,6 +153,7 @@ struct Instruction {
   Space space = Space::kGeneric;
   Space second_space = Space::kGeneric;  // cp.async.shared.global, cvta.to: destination first
   uint8_t vector = 1;               // .v2 .v4 .v8
+  uint64_t word_order = 0;          // for printing: 2 bits per word of the mnemonic, the first lowest: a WordGroup
   bool has_second_destination = false;
   std::optional<Guard> guard;
   std::vector<Operand> operands;

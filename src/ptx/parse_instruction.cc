@@ -9,6 +9,7 @@ namespace tutti::ptx {
 namespace {
 
 constexpr size_t kMaxOperands = 1024;
+constexpr uint32_t kMaxWords = 32;  // of a mnemonic; Instruction::word_order has room for as many
 
 class InstructionParser {
  public:
@@ -51,19 +52,27 @@ class InstructionParser {
   }
 
   bool ParseModifiers() {
-    while (tokens_.current().kind == TokenKind::kDotWord) {
+    uint32_t words = 0;
+    for (; tokens_.current().kind == TokenKind::kDotWord; ++words) {
       const Token word = tokens_.Take();
+      if (words == kMaxWords) return Fail(word, "too many modifiers");
+      WordGroup group = WordGroup::kModifier;
       if (const auto type = TypeFromName(word.text)) {
+        group = WordGroup::kType;
         if (!out_.types.push_back(*type)) return Fail(word, "too many types");
       } else if (const auto modifier = ModifierFromName(word.text)) {
         if (!out_.modifiers.push_back(*modifier)) return Fail(word, "too many modifiers");
       } else if (const auto space = SpaceFromName(word.text)) {
+        group = WordGroup::kSpace;
         if (!AddSpace(*space)) return Fail(word, "too many state spaces");
       } else if (word.text == "v2" || word.text == "v4" || word.text == "v8") {
+        group = WordGroup::kVector;
+        if (out_.vector != 1) return Fail(word, "a second vector width");
         out_.vector = static_cast<uint8_t>(word.text[1] - '0');
       } else {
         return Fail(word, fmt::format("unknown modifier '.{}' of '{}'", word.text, NameOf(out_.opcode)));
       }
+      out_.word_order |= static_cast<uint64_t>(group) << (2 * words);
     }
     return true;
   }

@@ -1,4 +1,8 @@
 // A Module back to PTX text that parses to the same Module, and that the vendor's assembler takes.
+//
+// What the Module does not keep is not printed: pragmas, debug sections, the names of pointers' spaces. Nested scopes are
+// flattened (their names are unique already). A function whose body is missing (error, or not parsed) is printed as a
+// declaration.
 #pragma once
 
 #include <string>
@@ -8,7 +12,5 @@
 namespace tutti::ptx {
 
 std::string Print(const Module& module);
-// One instruction without guard, label or semicolon: "add.s32 %r1, %r2, 5".
-std::string Print(const Module& module, const Function& function, const Instruction& instruction);
 
 }  // namespace tutti::ptx
