@@ -45,6 +45,8 @@ void PassByValue(llvm::Function& body) {
   for (const llvm::Argument& argument : body.args()) {
     if (argument.hasStructRetAttr()) {
       result = argument.getParamStructRetType();
+      // By its elements: a name would have to be the same in the kernel.
+      if (auto* type = llvm::dyn_cast<llvm::StructType>(result)) result = llvm::StructType::get(body.getContext(), type->elements());
     } else {
       parameters.push_back(argument.hasByValAttr() ? argument.getParamByValType() : argument.getType());
     }

@@ -29,13 +29,13 @@ std::vector<std::string> Processors() {
 class GuestRuntime : public testing::TestWithParam<std::string> {
  protected:
   VectorFunction Function(const std::string& name, const std::string& type, uint32_t arguments) {
-    auto function = VectorFunction::Compile(name, type, arguments, HostTarget::Named(GetParam()));
+    auto function = VectorFunction::Compile("tutti_v_" + name, {type}, std::vector<std::string>(arguments, type), HostTarget::Named(GetParam()));
     EXPECT_TRUE(function) << function.error().text;
     return std::move(*function);
   }
   float One(const VectorFunction& function, float x) {
     std::vector<float> in(32, x), out(32);
-    function.Apply(32, out.data(), in.data());
+    function.Apply<float>(32, out.data(), {in.data()});
     for (const float y : out) EXPECT_EQ(std::bit_cast<uint32_t>(y), std::bit_cast<uint32_t>(out[0]));
     return out[0];
   }
@@ -45,7 +45,7 @@ class GuestRuntime : public testing::TestWithParam<std::string> {
     constexpr size_t kSamples = 1 << 20;
     std::vector<float> in(kSamples), out(kSamples);
     for (size_t i = 0; i < kSamples; ++i) in[i] = static_cast<float>(low + (high - low) * static_cast<double>(i) / (kSamples - 1));
-    function.Apply(kSamples, out.data(), in.data());
+    function.Apply<float>(kSamples, out.data(), {in.data()});
     double worst = 0;
     for (size_t i = 0; i < kSamples; ++i) worst = std::max(worst, error(static_cast<double>(in[i]), static_cast<double>(out[i])));
     return worst;
@@ -182,9 +182,12 @@ void CheckDirected(const std::string& type_name, const Compile& compile) {
   } modes[] = {{"rz", FE_TOWARDZERO}, {"rm", FE_DOWNWARD}, {"rp", FE_UPWARD}};
   for (const auto& mode : modes) {
     for (const std::string operation : {"fma", "div", "sqrt"}) {
-      const VectorFunction function = compile(operation + "_" + mode.name + "_" + type_name, operation == "fma" ? 3 : operation == "div" ? 2 : 1);
+      const uint32_t arguments = operation == "fma" ? 3 : operation == "div" ? 2 : 1;
+      const VectorFunction function = compile(operation + "_" + mode.name + "_" + type_name, arguments);
       std::vector<T> out(kCount);
-      function.Apply(kCount, out.data(), a.data(), b.data(), c.data());
+      if (arguments == 3) function.Apply<T>(kCount, out.data(), {a.data(), b.data(), c.data()});
+      if (arguments == 2) function.Apply<T>(kCount, out.data(), {a.data(), b.data()});
+      if (arguments == 1) function.Apply<T>(kCount, out.data(), {a.data()});
       size_t wrong = 0;
       for (size_t i = 0; i < kCount; ++i) {
         const T expected = Reference(operation, mode.mode, a[i], b[i], c[i]);

@@ -17,28 +17,39 @@
 namespace tutti::compiler {
 namespace {
 
-std::string CallingCode(const std::string& name, const std::string& type, uint32_t arguments) {
-  const std::string vector = "<32 x " + type + ">";
-  std::string types, loads, values;
-  for (uint32_t i = 0; i < arguments; ++i) {
-    const std::string separator = i == 0 ? "" : ", ";
-    const std::string index = std::to_string(i);
+std::string Vector(const std::string& type) { return "<32 x " + type + ">"; }
+
+// void apply(ptr results, ptr arguments): both are arrays of pointers.
+std::string CallingCode(const std::string& name, const std::vector<std::string>& results, const std::vector<std::string>& arguments) {
+  std::string types, values, loads, stores, result_types;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string separator = i == 0 ? "" : ", ", vector = Vector(arguments[i]), n = std::to_string(i);
     types += separator + vector;
-    values += separator + vector + " %v" + index;
-    loads += "  %v" + index + " = load " + vector + ", ptr %p" + index + ", align 4\n";
+    values += separator + vector + " %v" + n;
+    loads += "  %s" + n + " = getelementptr ptr, ptr %arguments, i64 " + n + "\n  %p" + n + " = load ptr, ptr %s" + n + "\n  %v" + n +
+             " = load " + vector + ", ptr %p" + n + ", align 4\n";
   }
-  return "declare " + vector + " @tutti_v_" + name + "(" + types + ")\n" +
-         "define void @apply(ptr %result, ptr %p0, ptr %p1, ptr %p2) {\n" + loads + "  %r = call " + vector + " @tutti_v_" + name +
-         "(" + values + ")\n  store " + vector + " %r, ptr %result, align 4\n  ret void\n}\n";
+  for (size_t i = 0; i < results.size(); ++i) {
+    const std::string vector = Vector(results[i]), n = std::to_string(i);
+    const std::string value = results.size() == 1 ? "%r" : "%r" + n;
+    result_types += (i == 0 ? "" : ", ") + vector;
+    stores += "  %t" + n + " = getelementptr ptr, ptr %results, i64 " + n + "\n  %q" + n + " = load ptr, ptr %t" + n + "\n";
+    if (results.size() > 1) stores += "  " + value + " = extractvalue { RESULTS } %r, " + n + "\n";
+    stores += "  store " + vector + " " + value + ", ptr %q" + n + ", align 4\n";
+  }
+  const std::string result = results.size() == 1 ? result_types : "{ " + result_types + " }";
+  for (size_t at; (at = stores.find("RESULTS")) != stores.npos;) stores.replace(at, 7, result_types);
+  return "declare " + result + " @" + name + "(" + types + ")\ndefine void @apply(ptr %results, ptr %arguments) {\n" + loads + "  %r = call " +
+         result + " @" + name + "(" + values + ")\n" + stores + "  ret void\n}\n";
 }
 
 }  // namespace
 
-Result<VectorFunction> VectorFunction::Compile(const std::string& name, const std::string& type, uint32_t arguments,
-                                               const HostTarget& target) {
+Result<VectorFunction> VectorFunction::Compile(const std::string& name, const std::vector<std::string>& results,
+                                               const std::vector<std::string>& arguments, const HostTarget& target) {
   llvm::LLVMContext context;
   llvm::SMDiagnostic diagnostic;
-  const auto module = llvm::parseAssemblyString(CallingCode(name, type, arguments), diagnostic, context);
+  const auto module = llvm::parseAssemblyString(CallingCode(name, results, arguments), diagnostic, context);
   if (!module) return Fail(diagnostic.getMessage().str());
   TUTTI_ASSIGN(const auto machine, CreateTargetMachine(target, 2));
   TUTTI_TRY(LinkGuestRuntime(*module));

@@ -1,6 +1,7 @@
 // For tests: calls functions of the guest runtime as a kernel would, compiled for a chosen processor.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,20 +12,28 @@
 
 namespace tutti::compiler {
 
-// One runtime function over vectors. T is float or double.
 class VectorFunction {
  public:
-  // `name` as in functions.def, `type` "float" or "double".
-  static Result<VectorFunction> Compile(const std::string& name, const std::string& type, uint32_t arguments, const HostTarget& target);
+  // `name` as the runtime exports it. Types are LLVM's names of one lane's type; several results are a struct.
+  static Result<VectorFunction> Compile(const std::string& name, const std::vector<std::string>& results,
+                                        const std::vector<std::string>& arguments, const HostTarget& target);
 
-  // result[i] = f(a[i], b[i], c[i]) for `count` elements (a multiple of 32); unused arguments may be null.
+  // One call; each pointer is to 32 values.
+  void Call(const std::vector<void*>& results, const std::vector<const void*>& arguments) const {
+    apply_(results.data(), arguments.data());
+  }
+  // result[i] = f(a[i], ...) for `count` elements (a multiple of 32) of a function with one result.
   template <typename T>
-  void Apply(size_t count, T* result, const T* a, const T* b = nullptr, const T* c = nullptr) const {
-    for (size_t i = 0; i < count; i += 32) apply_(result + i, a + i, b == nullptr ? a : b + i, c == nullptr ? a : c + i);
+  void Apply(size_t count, T* result, std::initializer_list<const T*> arguments) const {
+    for (size_t i = 0; i < count; i += 32) {
+      std::vector<const void*> pointers;
+      for (const T* argument : arguments) pointers.push_back(argument + i);
+      Call({result + i}, pointers);
+    }
   }
 
  private:
-  using Applied = void (*)(void*, const void*, const void*, const void*);
+  using Applied = void (*)(void* const*, const void* const*);
   std::shared_ptr<os::Fd> file_;  // kept open: its number is the library's path, by which dlopen tells libraries apart
   std::shared_ptr<void> library_;
   Applied apply_ = nullptr;

@@ -1,0 +1,43 @@
+// What widened code calls when an address is not where it most likely is: checks it against all memories that it may
+// legally lie in, and ends the kernel if it is in none. Out of line and rare.
+#include "compiler/runtime/fence_abi.h"
+#include "compiler/runtime/vector.h"
+#include "guest/kernel_abi.h"
+
+using namespace tutti::guest_runtime;
+using tutti::guest::BlockState;
+using tutti::guest::WarpState;
+
+namespace {
+
+TUTTI_INLINE bool Within(uint64_t address, uint64_t bytes, uint64_t start, uint64_t size) {
+  return address - start < size && bytes <= size - (address - start);
+}
+
+TUTTI_INLINE bool IsLegal(const WarpState* warp, uint64_t address, uint64_t bytes, uint32_t spaces, uint64_t param_bytes) {
+  const BlockState* block = warp->block;
+  if ((spaces & kWindow) != 0 && Within(address, bytes, block->window_base, block->window_bytes)) return true;
+  if ((spaces & kShared) != 0 && Within(address, bytes, reinterpret_cast<uint64_t>(block->shared), block->shared_bytes)) return true;
+  if ((spaces & kLocal) != 0 && Within(address, bytes, reinterpret_cast<uint64_t>(warp->local), uint64_t{warp->local_bytes} * TUTTI_LANES)) return true;
+  return (spaces & kParams) != 0 && Within(address, bytes, reinterpret_cast<uint64_t>(block->params), param_bytes);
+}
+
+TUTTI_INLINE void Fault(WarpState* warp, uint32_t lane, uint64_t address, uint32_t location) {
+  warp->block->services->fault(warp, tutti::guest::FaultKind::kIllegalAddress, lane, address, location);
+}
+
+}  // namespace
+
+// [address, address + bytes), which `lane` accesses first.
+TUTTI_EXPORT void tutti_check(WarpState* warp, uint64_t address, uint32_t bytes, uint32_t lane, uint32_t location, uint32_t spaces, uint32_t param_bytes) {
+  if (!IsLegal(warp, address, bytes, spaces, param_bytes)) Fault(warp, lane, address, location);
+}
+
+// `bytes` at each address of the lanes in `mask`.
+TUTTI_EXPORT void tutti_check_lanes(WarpState* warp, U64 addresses, uint32_t mask, uint32_t bytes, uint32_t location, uint32_t spaces, uint32_t param_bytes) {
+  uint64_t at[TUTTI_LANES];
+  __builtin_memcpy(at, &addresses, sizeof at);
+  ForEachLane(mask, [&](uint32_t lane) {
+    if (!IsLegal(warp, at[lane], bytes, spaces, param_bytes)) Fault(warp, lane, at[lane], location);
+  });
+}

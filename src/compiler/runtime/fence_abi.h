@@ -1,0 +1,15 @@
+// The memories that a guest address may lie in, as bits: between widening and the guest runtime's checks.
+#pragma once
+
+#include <stdint.h>
+
+namespace tutti::guest_runtime {
+
+enum Space : uint32_t {
+  kWindow = 1u << 0,   // the client's device window
+  kShared = 1u << 1,   // the block's shared memory
+  kLocal = 1u << 2,    // the warp's local memory
+  kParams = 1u << 3,   // the kernel's parameters
+};
+
+}  // namespace tutti::guest_runtime

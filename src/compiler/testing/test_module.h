@@ -1,0 +1,42 @@
+// A module as a client would have it, in this process: its variables in memory of its own, its kernels compiled when they
+// are first run.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "compiler/pipeline.h"
+#include "compiler/testing/block_runner.h"
+#include "compiler/testing/loaded_kernel.h"
+
+namespace tutti::compiler {
+
+class TestModule {
+ public:
+  // Of PTX text or any other image.
+  static Result<TestModule> Open(const std::string& image, CompileOptions options = {.target = HostTarget::Detect()});
+  static Result<TestModule> OpenFile(const std::string& path, CompileOptions options = {.target = HostTarget::Detect()});
+
+  // Runs the kernel, compiled for the block shape of `launch`. `launch.module_base` is set here.
+  Result<GridResult> Run(const std::string& kernel, GridLaunch launch);
+  // The kernel, compiled for a block shape; for measurements.
+  Result<const LoadedKernel*> Kernel(const std::string& kernel, const std::array<uint32_t, 3>& block);
+
+  // Host address of a variable; null if there is none.
+  void* Variable(const std::string& name) const;
+  const guest::ModuleIndex& index() const { return compiler_->index(); }
+
+ private:
+  TestModule(std::unique_ptr<ImageCompiler> compiler, CompileOptions options);
+
+  std::unique_ptr<ImageCompiler> compiler_;
+  CompileOptions options_;
+  std::vector<uint8_t> segment_;
+  uint8_t* segment_base_ = nullptr;  // in segment_, aligned
+  std::map<std::pair<std::string, std::array<uint32_t, 3>>, LoadedKernel> kernels_;
+};
+
+}  // namespace tutti::compiler
