@@ -1,0 +1,76 @@
+// One client's part of the null device (null_backend.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "device/device.h"
+
+namespace tutti::device {
+
+inline constexpr uint64_t kNullWindowBytes = 4ull << 30;
+
+class NullSpace final : public Space {
+ public:
+  NullSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink, std::atomic<uint64_t>* used_by_all);
+  ~NullSpace() override;
+
+  Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
+  Status Free(uint64_t address) override;
+  Status CreateStream(uint32_t stream, const StreamOptions& options) override;
+  Status DestroyStream(uint32_t stream) override;
+  Status Launch(uint32_t stream, uint64_t ticket, const Grid& grid) override;
+  Status Copy(uint32_t stream, uint64_t ticket, const wire::CopyBody& copy) override;
+  Status Fill(uint32_t stream, uint64_t ticket, const wire::FillBody& fill) override;
+  Status RecordEvent(uint32_t stream, uint64_t ticket, uint32_t event) override;
+  Status Wait(uint32_t stream, uint64_t ticket, uint32_t other_stream, uint64_t other_ticket) override;
+  Status HostCall(uint32_t stream, uint64_t ticket, uint64_t token) override;
+  Status Mark(uint32_t stream, uint64_t ticket) override;
+  Status HostCallDone(uint32_t stream) override;
+  Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) override;
+  Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) override;
+  Status UnloadModule(uint32_t module) override;
+  void Reset(uint32_t device) override;
+  void SetLimits(const Limits& limits) override;
+  Usage usage() const override;
+
+ private:
+  enum class Kind { kNothing, kEvent, kWait, kHostCall };
+  struct Piece {
+    Kind kind = Kind::kNothing;
+    uint64_t ticket = 0;
+    uint64_t number = 0;  // event, token, or the other stream
+    uint64_t other_ticket = 0;
+    bool reached = false;  // a host call that waits for its answer
+  };
+  struct Stream {
+    std::deque<Piece> queue;
+    uint64_t done = 0;  // ticket + 1
+    bool destroyed = false;
+  };
+
+  Status Add(uint32_t stream, const Piece& piece);
+  // Does what can be done; true if a stream moved.
+  bool Advance(uint32_t number, Stream& stream);
+  void AdvanceAll();
+  void CountMemory();
+
+  uint64_t base_;
+  int fd_;
+  Sink* sink_;
+  std::atomic<uint64_t>* used_by_all_;
+  std::atomic<uint64_t> limit_bytes_;
+  std::map<uint64_t, uint64_t> taken_;  // begin, end
+  std::atomic<uint64_t> used_bytes_{0};
+  std::atomic<uint64_t> launches_{0};
+  std::map<uint32_t, Stream> streams_;
+
+  std::mutex modules_mutex_;
+  std::map<uint32_t, std::shared_ptr<const guest::ModuleIndex>> modules_;
+  uint32_t next_module_ = 1;
+};
+
+}  // namespace tutti::device

@@ -1,0 +1,169 @@
+#include "server/channel_sink.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "os/futex.h"
+
+namespace tutti::server {
+namespace {
+
+// Appends `text`, or counts it as dropped if the client has not made room.
+template <uint32_t kBytes>
+void Append(wire::TextFifo<kBytes>& fifo, uint64_t& produced, std::string_view text) {
+  const uint64_t used = produced - fifo.consumed.load(std::memory_order_acquire);
+  if (used > kBytes || text.size() > kBytes - used) {
+    fifo.dropped.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  const size_t at = produced % kBytes;
+  const size_t first = std::min<size_t>(text.size(), kBytes - at);
+  std::memcpy(fifo.bytes + at, text.data(), first);
+  std::memcpy(fifo.bytes, text.data() + first, text.size() - first);
+  produced += text.size();
+  // Pairs with the client's acquire.
+  fifo.produced.store(produced, std::memory_order_release);
+}
+
+}  // namespace
+
+ChannelSink::ChannelSink(wire::Channel* channel, Hooks hooks)
+    : channel_(channel), hooks_(std::move(hooks)), completed_(new std::atomic<uint64_t>[wire::kMaxStreams]()) {}
+
+void ChannelSink::Completed(uint32_t stream, uint64_t ticket) {
+  completed_[stream].store(ticket + 1, std::memory_order_seq_cst);
+  wire::StreamCompletion& word = channel_->streams[stream];
+  // seq_cst: pairs with the client that counts itself asleep and then looks at `completed` once more. The release in it
+  // also publishes what the work wrote.
+  word.completed.store(ticket + 1, std::memory_order_seq_cst);
+  if (word.sleepers.load(std::memory_order_seq_cst) != 0) {
+    word.wake.fetch_add(1, std::memory_order_seq_cst);
+    os::FutexWake(&word.wake);
+  }
+  // Pairs with IsDoneOrTellMe.
+  if (tell_.load(std::memory_order_seq_cst) && tell_.exchange(false, std::memory_order_seq_cst)) hooks_.done();
+}
+
+bool ChannelSink::IsDone(uint32_t stream, uint64_t ticket) const {
+  return completed_[stream].load(std::memory_order_seq_cst) > ticket;
+}
+
+bool ChannelSink::IsDoneOrTellMe(uint32_t stream, uint64_t ticket) {
+  if (IsDone(stream, ticket)) return true;
+  tell_.store(true, std::memory_order_seq_cst);
+  return IsDone(stream, ticket);
+}
+
+void ChannelSink::StreamBegins(uint32_t stream, uint64_t ticket) {
+  completed_[stream].store(ticket, std::memory_order_relaxed);
+  channel_->streams[stream].completed.store(ticket, std::memory_order_seq_cst);
+  std::lock_guard lock(streams_mutex_);
+  streams_.set(stream);
+}
+
+void ChannelSink::EventReached(uint32_t event, uint64_t now_ns) {
+  // Release: read by the client after it has seen the completion of the record.
+  channel_->event_ns[event].store(now_ns, std::memory_order_release);
+}
+
+// --- host calls
+
+bool ChannelSink::HostCallRoom() const {
+  return host_calls_produced_ - channel_->host_calls.consumed.load(std::memory_order_acquire) < wire::kHostCallSlots;
+}
+
+void ChannelSink::AppendHostCall(const wire::HostCall& call) {
+  wire::HostCallQueue& queue = channel_->host_calls;
+  queue.calls[host_calls_produced_ % wire::kHostCallSlots] = call;
+  // Pairs with the client's acquire.
+  queue.produced.store(++host_calls_produced_, std::memory_order_release);
+  os::FutexWake(&queue.produced);
+}
+
+void ChannelSink::HostCallReached(uint32_t stream, uint64_t token, int32_t status) {
+  const wire::HostCall call{.token = token, .stream = stream, .status = status};
+  std::lock_guard lock(host_call_mutex_);
+  host_calls_out_.fetch_add(1, std::memory_order_relaxed);
+  if (host_calls_waiting_.empty() && HostCallRoom()) {
+    AppendHostCall(call);
+  } else {
+    host_calls_waiting_.push_back(call);
+  }
+}
+
+void ChannelSink::HostCallAnswered() {
+  std::lock_guard lock(host_call_mutex_);
+  if (const uint32_t out = host_calls_out_.load(std::memory_order_relaxed); out != 0) {
+    host_calls_out_.store(out - 1, std::memory_order_relaxed);
+  }
+  while (!host_calls_waiting_.empty() && HostCallRoom()) {
+    AppendHostCall(host_calls_waiting_.front());
+    host_calls_waiting_.pop_front();
+  }
+}
+
+// --- texts, errors, memory
+
+void ChannelSink::Printed(std::string_view text) {
+  std::lock_guard lock(text_mutex_);
+  Append(channel_->print, print_produced_, text);
+}
+
+void ChannelSink::AssertFailed(std::string_view line) {
+  std::lock_guard lock(text_mutex_);
+  Append(channel_->asserts, assert_produced_, line);
+}
+
+void ChannelSink::Faulted(uint32_t device, int32_t status, std::string_view report) {
+  errors_[device].store(status, std::memory_order_relaxed);
+  // Release: who sees the completion of the dropped work sees the error.
+  channel_->header.states[device].error.store(status, std::memory_order_release);
+  hooks_.faulted(device, status, report);
+}
+
+void ChannelSink::ClearError(uint32_t device) {
+  errors_[device].store(0, std::memory_order_relaxed);
+  channel_->header.states[device].error.store(0, std::memory_order_release);
+}
+
+void ChannelSink::MemoryUsed(uint32_t device, uint64_t bytes) {
+  memory_[device].store(bytes, std::memory_order_relaxed);
+  channel_->header.states[device].client_bytes.store(bytes, std::memory_order_relaxed);
+  SetUsed(device, hooks_.memory_changed(device));
+}
+
+void ChannelSink::SetUsed(uint32_t device, uint64_t bytes) {
+  channel_->header.states[device].used_bytes.store(bytes, std::memory_order_relaxed);
+}
+
+void ChannelSink::SetLimit(uint32_t device, uint64_t bytes, int32_t sm_count) {
+  channel_->header.states[device].limit_bytes.store(bytes, std::memory_order_relaxed);
+  channel_->header.states[device].sm_count.store(sm_count, std::memory_order_relaxed);
+}
+
+void ChannelSink::Reply(uint16_t index, int32_t status, const uint64_t (&value)[4]) {
+  wire::ReplySlot& slot = channel_->replies[index];
+  slot.status = status;
+  std::copy(std::begin(value), std::end(value), std::begin(slot.value));
+  // Release: pairs with the client's acquire. The exchange tells whether it sleeps.
+  const auto done = static_cast<uint32_t>(wire::ReplyState::kDone);
+  if (slot.state.exchange(done, std::memory_order_acq_rel) == static_cast<uint32_t>(wire::ReplyState::kPendingAsleep)) {
+    os::FutexWake(&slot.state);
+  }
+}
+
+void ChannelSink::End(int32_t status) {
+  channel_->header.ended.store(static_cast<uint32_t>(status), std::memory_order_seq_cst);
+  channel_->header.space_wake.fetch_add(1, std::memory_order_seq_cst);
+  os::FutexWake(&channel_->header.space_wake);
+  os::FutexWake(&channel_->host_calls.produced);
+  for (wire::ReplySlot& slot : channel_->replies) os::FutexWake(&slot.state);
+  std::lock_guard lock(streams_mutex_);
+  for (size_t stream = 0; stream < wire::kMaxStreams; ++stream) {
+    if (!streams_.test(stream)) continue;
+    channel_->streams[stream].wake.fetch_add(1, std::memory_order_seq_cst);
+    os::FutexWake(&channel_->streams[stream].wake);
+  }
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,91 @@
+// The server's pen on a client's channel: completions, events, host calls, texts, errors. Called by the device's threads,
+// many at once, and by the thread that holds the session.
+//
+// The client maps the channel writable, so nothing here is ever read back as truth: what must be known again is kept in
+// private memory. Counters the client owns (`consumed`, `sleepers`) are read as claims that can only hurt the client.
+#pragma once
+
+#include <atomic>
+#include <bitset>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "device/device.h"
+#include "wire/channel_layout.h"
+
+namespace tutti::server {
+
+// Thread-safe. The channel outlives it.
+class ChannelSink final : public device::Sink {
+ public:
+  struct Hooks {
+    // A device's work has failed. For the log.
+    std::function<void(uint32_t device, int32_t status, std::string_view report)> faulted;
+    // Memory use of this client has changed; returns what all clients use on `device`.
+    std::function<uint64_t(uint32_t device)> memory_changed;
+    // Work that WhenDone asked for has been done.
+    std::function<void()> done;
+  };
+
+  ChannelSink(wire::Channel* channel, Hooks hooks);
+
+  void Completed(uint32_t stream, uint64_t ticket) override;
+  void EventReached(uint32_t event, uint64_t now_ns) override;
+  void HostCallReached(uint32_t stream, uint64_t token, int32_t status) override;
+  void Printed(std::string_view text) override;
+  void AssertFailed(std::string_view line) override;
+  void Faulted(uint32_t device, int32_t status, std::string_view report) override;
+  void MemoryUsed(uint32_t device, uint64_t bytes) override;
+
+  // Whether `ticket` of `stream` is done, by our own books.
+  bool IsDone(uint32_t stream, uint64_t ticket) const;
+  // Like IsDone; if not, Hooks::done is called once when it may be.
+  bool IsDoneOrTellMe(uint32_t stream, uint64_t ticket);
+
+  // The client has answered a host call: it may have made room for one that waited.
+  void HostCallAnswered();
+  // Host calls reached and not answered yet.
+  uint32_t host_calls() const { return host_calls_out_.load(std::memory_order_relaxed); }
+
+  // A new stream has taken this number: tickets below `ticket` count as done.
+  void StreamBegins(uint32_t stream, uint64_t ticket);
+
+  void Reply(uint16_t slot, int32_t status, const uint64_t (&value)[4]);
+  void ClearError(uint32_t device);
+  void SetLimit(uint32_t device, uint64_t bytes, int32_t sm_count);
+  void SetUsed(uint32_t device, uint64_t bytes);  // by all clients
+  // The sticky error of a device, 0 if none.
+  int32_t error(uint32_t device) const { return errors_[device].load(std::memory_order_relaxed); }
+  uint64_t memory_bytes(uint32_t device) const { return memory_[device].load(std::memory_order_relaxed); }
+
+  // The session is over: every sleeper of the client wakes and finds `status`.
+  void End(int32_t status);
+
+ private:
+  void AppendHostCall(const wire::HostCall& call);
+  bool HostCallRoom() const;
+
+  wire::Channel* channel_;
+  Hooks hooks_;
+  std::unique_ptr<std::atomic<uint64_t>[]> completed_;  // by stream; our copy
+  std::atomic<bool> tell_{false};
+
+  std::mutex host_call_mutex_;
+  uint32_t host_calls_produced_ = 0;
+  std::deque<wire::HostCall> host_calls_waiting_;
+  std::atomic<uint32_t> host_calls_out_{0};
+
+  std::mutex text_mutex_;
+  uint64_t print_produced_ = 0;
+  uint64_t assert_produced_ = 0;
+
+  std::atomic<int32_t> errors_[wire::kMaxDevices] = {};
+  std::atomic<uint64_t> memory_[wire::kMaxDevices] = {};
+  std::mutex streams_mutex_;
+  std::bitset<wire::kMaxStreams> streams_;  // that have ever been created
+};
+
+}  // namespace tutti::server

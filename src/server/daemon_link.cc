@@ -1,0 +1,160 @@
+#include "server/daemon_link.h"
+
+#include <fmt/format.h>
+
+#include "base/log.h"
+#include "server/trace_file.h"
+
+namespace tutti::server {
+namespace {
+
+constexpr int kInvalidValue = 1;         // CUDA_ERROR_INVALID_VALUE
+constexpr int kNotSupported = 801;       // CUDA_ERROR_NOT_SUPPORTED
+constexpr int kClientTerminated = 810;   // CUDA_ERROR_MPS_CLIENT_TERMINATED
+constexpr int kMultiprocessorCount = 16; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+
+}  // namespace
+
+Result<std::unique_ptr<DaemonLink>> DaemonLink::Create(os::Fd socket, Server* server) {
+  std::unique_ptr<DaemonLink> link(new DaemonLink(std::move(socket), server));
+  wire::ServerReady ready;
+  for (const wire::DeviceInfo& device : server->backend().devices()) {
+    wire::ServedDevice& served = ready.devices.emplace_back();
+    std::copy(std::begin(device.uuid), std::end(device.uuid), served.uuid);
+    served.name = std::string(device.name, strnlen(device.name, sizeof device.name));
+    served.total_bytes = device.total_bytes;
+    served.sm_count = static_cast<uint32_t>(device.attributes[kMultiprocessorCount]);
+  }
+  ByteWriter body;
+  wire::Put(body, ready);
+  TUTTI_TRY(ipc::SendMessage(link->socket_.get(), wire::MessageKind::kServerReady, 0, std::move(body)));
+  TUTTI_TRY(server->Watch(link->socket_.get(), [self = link.get()] { self->OnReadable(); }));
+  return link;
+}
+
+void DaemonLink::ReportFailure(int socket, std::string_view text) {
+  ByteWriter body;
+  wire::Put(body, wire::ServerReady{.error = std::string(text)});
+  (void)ipc::SendMessage(socket, wire::MessageKind::kServerReady, 0, std::move(body));
+}
+
+DaemonLink::~DaemonLink() { server_->Unwatch(socket_.get()); }
+
+void DaemonLink::OnReadable() {
+  auto message = ipc::ReceiveMessage(socket_.get(), 0);
+  if (!message || message->closed) {
+    log::Info("The control daemon is gone{}{}", message ? "" : ": ", message ? "" : message.error().text);
+    gone_ = true;
+    return;
+  }
+  if (auto handled = Handle(*message); !handled) log::Error("Request of the control daemon: {}", handled.error().text);
+}
+
+Status DaemonLink::Handle(ipc::Envelope& message) {
+  switch (message.head.kind) {
+    case wire::MessageKind::kAttach:
+      return HandleAttach(message);
+    case wire::MessageKind::kServerQuery:
+      return HandleQuery(message);
+    case wire::MessageKind::kServerSet:
+      return HandleSet(message);
+    case wire::MessageKind::kTerminateClient:
+      return HandleTerminate(message);
+    case wire::MessageKind::kServerShutdown:
+      return HandleShutdown(message);
+    default:
+      ReplyStatus(message.head.serial, Fail(kNotSupported, "unknown request"));
+      return Fail(fmt::format("message of kind {}", static_cast<unsigned>(message.head.kind)));
+  }
+}
+
+Status DaemonLink::HandleAttach(ipc::Envelope& message) {
+  ByteReader in(message.body);
+  if (message.fds.size() != 1) return Fail("Attach without a connection");
+  auto attach = wire::GetAttach(in);
+  if (!attach) {
+    ipc::SendRefusal(message.fds.front().get(), 0, kInvalidValue, attach.error().text);
+    return std::unexpected(attach.error());
+  }
+  server_->Attach(*attach, std::move(message.fds.front()));
+  return {};
+}
+
+Status DaemonLink::HandleQuery(const ipc::Envelope& message) {
+  ByteReader in(message.body);
+  TUTTI_ASSIGN(const wire::ServerQuery query, wire::GetServerQuery(in));
+  if (query.what == wire::QueryKind::kClients) {
+    Reply(message.head.serial, {.clients = server_->Clients()});
+    return {};
+  }
+  const auto file = TakeTraceFile(server_->backend());
+  if (!file) {
+    ReplyStatus(message.head.serial, std::unexpected(file.error()));
+    return {};
+  }
+  const int fds[] = {file->get()};
+  Reply(message.head.serial, {}, fds);
+  return {};
+}
+
+Status DaemonLink::HandleSet(const ipc::Envelope& message) {
+  ByteReader in(message.body);
+  TUTTI_ASSIGN(const wire::ServerSet set, wire::GetServerSet(in));
+  ReplyStatus(message.head.serial, ApplySetting(set));
+  return {};
+}
+
+Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
+  switch (set.what) {
+    case wire::SettingKind::kPolicy:
+      if (set.text != "share" && set.text != "time_slice") return Fail(kInvalidValue, fmt::format("there is no policy \"{}\"", set.text));
+      server_->backend().SetPolicy(set.text == "share" ? device::Policy::kShare : device::Policy::kTimeSlice);
+      log::Info("Policy set to {}", set.text);
+      return {};
+    case wire::SettingKind::kPercentage:
+      TUTTI_TRY(server_->SetPercentage(set.pid, set.percentage));
+      log::Info("Active Threads Percentage of client {} set to {:.1f}", set.pid, set.percentage);
+      return {};
+    case wire::SettingKind::kMemoryLimit:
+      TUTTI_TRY(server_->SetMemoryLimit(set.pid, set.device, set.number));
+      log::Info("Device pinned memory limit of client {} for device {} set to {:#x} bytes", set.pid, set.device, set.number);
+      return {};
+    case wire::SettingKind::kTrace:
+      server_->backend().SetTracing(set.number != 0);
+      return {};
+  }
+  return Fail(kNotSupported, "unknown setting");
+}
+
+Status DaemonLink::HandleTerminate(const ipc::Envelope& message) {
+  ByteReader in(message.body);
+  TUTTI_ASSIGN(const wire::TerminateClient request, wire::GetTerminateClient(in));
+  ReplyStatus(message.head.serial, server_->Terminate(request.pid, kClientTerminated));
+  return {};
+}
+
+Status DaemonLink::HandleShutdown(const ipc::Envelope& message) {
+  ByteReader in(message.body);
+  TUTTI_ASSIGN(const wire::ServerShutdown request, wire::GetServerShutdown(in));
+  server_->Close();
+  if (request.force) server_->TerminateAll(kClientTerminated);
+  draining_ = true;
+  ReplyStatus(message.head.serial, {});
+  return {};
+}
+
+void DaemonLink::ReplyStatus(uint32_t serial, const Status& status) {
+  wire::ServerReply reply;
+  if (!status) reply = {.status = status.error().code != 0 ? status.error().code : kInvalidValue, .text = status.error().text};
+  Reply(serial, reply);
+}
+
+void DaemonLink::Reply(uint32_t serial, const wire::ServerReply& reply, std::span<const int> fds) {
+  ByteWriter body;
+  wire::Put(body, reply);
+  if (auto sent = ipc::SendMessage(socket_.get(), wire::MessageKind::kServerReply, serial, std::move(body), fds); !sent) {
+    log::Warning("The control daemon does not take its answer: {}", sent.error().text);
+  }
+}
+
+}  // namespace tutti::server

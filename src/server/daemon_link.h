@@ -1,0 +1,48 @@
+// The socket to the control daemon that started this server (wire/server_messages.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/error.h"
+#include "ipc/message.h"
+#include "os/fd.h"
+#include "server/server.h"
+
+namespace tutti::server {
+
+// Main thread only.
+class DaemonLink {
+ public:
+  // Says that the server is ready and serves the daemon's requests from now on. The server outlives it.
+  static Result<std::unique_ptr<DaemonLink>> Create(os::Fd socket, Server* server);
+  // For a server that could not start.
+  static void ReportFailure(int socket, std::string_view text);
+  ~DaemonLink();
+
+  // The server has served its time: the daemon is gone or has ordered it.
+  bool done() const { return gone_ || (draining_ && server_->client_count() == 0); }
+
+ private:
+  DaemonLink(os::Fd socket, Server* server) : socket_(std::move(socket)), server_(server) {}
+
+  void OnReadable();
+  Status Handle(ipc::Envelope& message);
+  Status HandleAttach(ipc::Envelope& message);
+  Status HandleQuery(const ipc::Envelope& message);
+  Status HandleSet(const ipc::Envelope& message);
+  Status HandleTerminate(const ipc::Envelope& message);
+  Status HandleShutdown(const ipc::Envelope& message);
+  Status ApplySetting(const wire::ServerSet& set);
+  void Reply(uint32_t serial, const wire::ServerReply& reply, std::span<const int> fds = {});
+  void ReplyStatus(uint32_t serial, const Status& status);
+
+  os::Fd socket_;
+  Server* server_;
+  bool gone_ = false;
+  bool draining_ = false;
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,48 @@
+// A set of small numbers that many threads put into and scan: scanning an empty one costs a single load.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdint>
+
+namespace tutti::server {
+
+// Thread-safe. A number inserted after the last Erase of it is found by every scan from then on.
+class HotSet {
+ public:
+  static constexpr uint32_t kCapacity = 64 * 64;
+
+  void Insert(uint32_t number) {
+    words_[number / 64].fetch_or(Bit(number % 64), std::memory_order_seq_cst);
+    summary_.fetch_or(Bit(number / 64), std::memory_order_seq_cst);
+  }
+
+  void Erase(uint32_t number) {
+    const uint32_t word = number / 64;
+    if ((words_[word].fetch_and(~Bit(number % 64), std::memory_order_seq_cst) & ~Bit(number % 64)) != 0) return;
+    summary_.fetch_and(~Bit(word), std::memory_order_seq_cst);
+    // An Insert may have come between the two.
+    if (words_[word].load(std::memory_order_seq_cst) != 0) summary_.fetch_or(Bit(word), std::memory_order_seq_cst);
+  }
+
+  bool empty() const { return summary_.load(std::memory_order_seq_cst) == 0; }
+
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (uint64_t summary = summary_.load(std::memory_order_seq_cst); summary != 0; summary &= summary - 1) {
+      const auto word = static_cast<uint32_t>(std::countr_zero(summary));
+      for (uint64_t bits = words_[word].load(std::memory_order_seq_cst); bits != 0; bits &= bits - 1) {
+        visit(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+      }
+    }
+  }
+
+ private:
+  static constexpr uint64_t Bit(uint32_t number) { return 1ull << number; }
+
+  std::atomic<uint64_t> summary_{0};
+  std::array<std::atomic<uint64_t>, 64> words_{};
+};
+
+}  // namespace tutti::server

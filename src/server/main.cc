@@ -1,0 +1,109 @@
+// tutti-server. Started by tutti-control with a socket to it, or by a program that runs without a daemon with its own
+// connection; in both cases the server ends with the process at the other end.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "os/fd.h"
+#include "server/backend_factory.h"
+#include "server/daemon_link.h"
+#include "server/options.h"
+#include "server/private_client.h"
+#include "server/server.h"
+
+namespace tutti::server {
+namespace {
+
+constexpr int kClientTerminated = 810;  // CUDA_ERROR_MPS_CLIENT_TERMINATED
+constexpr int kMultiprocessorCount = 16;
+
+// SIGTERM and SIGINT as a descriptor. Blocked before any thread starts, so that all inherit it.
+Result<os::Fd> TerminationSignals() {
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  if (pthread_sigmask(SIG_SETMASK, &signals, nullptr) != 0) return FailErrno("pthread_sigmask");
+  os::Fd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!fd) return FailErrno("signalfd");
+  return fd;
+}
+
+Result<std::unique_ptr<Server>> Start(const Options& options) {
+  log::Info("Startup");
+  log::Info("Initializing server process");
+  TUTTI_ASSIGN(std::unique_ptr<device::Backend> backend, CreateBackend(options.device));
+  backend->SetPolicy(options.policy);
+  uint32_t ordinal = 0;
+  for (const wire::DeviceInfo& device : backend->devices()) {
+    log::Info("Creating server context on device {} ({}), {} SMs", ordinal++, device.name, device.attributes[kMultiprocessorCount]);
+  }
+  return Server::Create(std::move(backend), options.daemon_socket_fd >= 0);
+}
+
+Status Serve(const Options& options) {
+  const bool shared = options.daemon_socket_fd >= 0;
+  os::Fd peer(shared ? options.daemon_socket_fd : options.private_fd);
+  fcntl(peer.get(), F_SETFD, FD_CLOEXEC);
+  // Ctrl-C in a program's terminal is the program's: its private server sees it end, and not before.
+  if (!shared) setsid();
+  TUTTI_ASSIGN(const os::Fd signals, TerminationSignals());
+  auto server = Start(options);
+  if (!server) {
+    if (shared) DaemonLink::ReportFailure(peer.get(), server.error().text);
+    else ipc::SendRefusal(peer.get(), 0, server.error().code != 0 ? server.error().code : 805, server.error().text);
+    return std::unexpected(server.error());
+  }
+  bool terminated = false;
+  TUTTI_TRY((*server)->Watch(signals.get(), [&] {
+    signalfd_siginfo info;
+    if (read(signals.get(), &info, sizeof info) != sizeof info) return;
+    log::Info("Signal {}: shutting down", info.ssi_signo);
+    (*server)->TerminateAll(kClientTerminated);
+    terminated = true;
+  }));
+
+  if (!shared) {
+    TUTTI_TRY(AttachPrivateClient(**server, std::move(peer), options.active_thread_percentage));
+    log::Info("Server has started");
+    (*server)->Run([&] { return terminated || (*server)->client_count() == 0; });
+  } else {
+    TUTTI_ASSIGN(const std::unique_ptr<DaemonLink> link, DaemonLink::Create(std::move(peer), server->get()));
+    log::Info("Server has started");
+    (*server)->Run([&] { return terminated || link->done(); });
+  }
+  (*server)->Unwatch(signals.get());
+  return {};
+}
+
+}  // namespace
+}  // namespace tutti::server
+
+int main(int argc, char** argv) {
+  const auto options = tutti::server::ParseOptions(std::vector<std::string>(argv + 1, argv + argc));
+  if (!options) {
+    std::fprintf(stderr, "tutti-server: %s\n", options.error().text.c_str());
+    return 2;
+  }
+  if (!options->answer.empty()) {
+    std::fputs(options->answer.c_str(), stdout);
+    return 0;
+  }
+  if (!tutti::log::Open(options->log, "Server")) {
+    std::fprintf(stderr, "tutti-server: cannot open the log file %s\n", options->log.c_str());
+    return 1;
+  }
+  if (const auto served = tutti::server::Serve(*options); !served) {
+    tutti::log::Error("{}", served.error().text);
+    return 1;
+  }
+  tutti::log::Info("Server exits");
+  return 0;
+}

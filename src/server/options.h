@@ -1,0 +1,25 @@
+// The command line of tutti-server.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "device/device.h"
+
+namespace tutti::server {
+
+struct Options {
+  int daemon_socket_fd = -1;  // one of the two is given
+  int private_fd = -1;
+  std::string log;  // empty: stderr
+  std::string device = "cpu";
+  device::Policy policy = device::Policy::kShare;
+  double active_thread_percentage = 100;
+
+  std::string answer;  // not empty: --help or --version was asked; print this and do nothing else
+};
+
+Result<Options> ParseOptions(const std::vector<std::string>& arguments);
+
+}  // namespace tutti::server

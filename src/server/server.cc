@@ -1,0 +1,255 @@
+#include "server/server.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/log.h"
+
+namespace tutti::server {
+namespace {
+
+// Keys of the epoll set: what it is in the low two bits, its number above.
+enum class KeyKind : uint64_t { kFd = 0, kSocket = 1, kPidfd = 2 };
+uint64_t Key(KeyKind kind, uint64_t number) { return number << 2 | static_cast<uint64_t>(kind); }
+
+constexpr int kInvalidValue = 1;            // CUDA_ERROR_INVALID_VALUE
+constexpr int kRpcFailure = 806;            // CUDA_ERROR_MPS_RPC_FAILURE
+constexpr int kServerNotReady = 807;        // CUDA_ERROR_MPS_SERVER_NOT_READY
+constexpr int kMaxConnectionsReached = 809; // CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED
+
+constexpr rlim_t kFdsPerClient = 4;  // socket, pidfd, doorbell, window
+constexpr rlim_t kSpareFds = 96;     // logs, epolls, compilers, clients that are just being attached or taken down
+constexpr uint32_t kLoaders = 4;
+constexpr uint32_t kReapers = 2;
+
+// As many clients as the limit on open files allows, which is raised as far as it goes.
+size_t MaxClients() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 64;
+  if (limit.rlim_cur < limit.rlim_max) {
+    const rlimit raised{limit.rlim_max, limit.rlim_max};
+    if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
+  }
+  const rlim_t usable = limit.rlim_cur > kSpareFds ? limit.rlim_cur - kSpareFds : 0;
+  return std::min<size_t>(usable / kFdsPerClient, RingWatch::kCapacity);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Server>> Server::Create(std::unique_ptr<device::Backend> backend, bool shared) {
+  TUTTI_ASSIGN(os::Epoll epoll, os::Epoll::Create());
+  TUTTI_ASSIGN(std::unique_ptr<Mailbox> mailbox, Mailbox::Create());
+  TUTTI_ASSIGN(std::unique_ptr<RingWatch> watch, RingWatch::Create());
+  std::unique_ptr<Server> server(
+      new Server(std::move(backend), shared, std::move(epoll), std::move(mailbox), std::move(watch)));
+  TUTTI_TRY(server->Watch(server->mailbox_->fd(), [self = server.get()] { self->mailbox_->RunAll(); }));
+  server->backend_->SetIdleWork(server->watch_->idle_work());
+  return server;
+}
+
+Server::Server(std::unique_ptr<device::Backend> backend, bool shared, os::Epoll epoll, std::unique_ptr<Mailbox> mailbox,
+               std::unique_ptr<RingWatch> watch)
+    : shared_(shared),
+      max_clients_(MaxClients()),
+      epoll_(std::move(epoll)),
+      mailbox_(std::move(mailbox)),
+      watch_(std::move(watch)),
+      windows_(backend->window_bytes()),
+      backend_(std::move(backend)),
+      loaders_("loader", kLoaders),
+      reaper_("reaper", kReapers) {}
+
+Server::~Server() { TerminateAll(kRpcFailure); }
+
+// --- clients
+
+void Server::Attach(const wire::Attach& attach, os::Fd connection) {
+  log::Info("Received new client request");
+  auto session = Admit(attach, connection);
+  if (!session) {
+    log::Warning("Client {} is refused: {}", attach.pid, session.error().text);
+    ipc::SendRefusal(connection.get(), 0, session.error().code != 0 ? session.error().code : kMaxConnectionsReached, session.error().text);
+    return;
+  }
+  const uint32_t id = (*session)->info().id;
+  log::Info("New client {} connected", attach.pid);
+  sessions_[id] = std::move(*session);
+}
+
+Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::Fd& connection) {
+  if (closed_) return Fail(kServerNotReady, "the server is shutting down");
+  if (sessions_.size() >= max_clients_) {
+    return Fail(kMaxConnectionsReached, fmt::format("{} clients are connected, as many as the limit on open files allows", sessions_.size()));
+  }
+  device::Limits limits{.active_thread_percentage = std::clamp(attach.active_thread_percentage, 0.01, 100.0), .priority = attach.priority};
+  limits.memory_bytes.assign(backend_->devices().size(), ~0ull);
+  for (const wire::MemoryLimit& limit : attach.memory_limits) {
+    if (limit.device < limits.memory_bytes.size()) limits.memory_bytes[limit.device] = limit.bytes;
+  }
+  const SessionServices services{
+      .backend = backend_.get(),
+      .windows = &windows_,
+      .watch = watch_.get(),
+      .loaders = &loaders_,
+      .shared_server = shared_,
+      .broken =
+          [this](uint32_t id, std::string reason) {
+            Post([this, id, reason = std::move(reason)] {
+              const auto it = sessions_.find(id);
+              if (it == sessions_.end()) return;
+              log::Warning("Client {} is disconnected: it has broken the protocol: {}", it->second->info().pid, reason);
+              Drop(id, kRpcFailure);
+            });
+          },
+      .memory_changed = [this](uint32_t) { MemoryChanged(); },
+  };
+  const uint32_t id = next_id_++;
+  const ClientInfo info{.id = id,
+                        .pid = attach.pid != 0 ? attach.pid : attach.hello.claimed_pid,
+                        .uid = attach.uid,
+                        .pid_namespace = attach.hello.pid_namespace,
+                        .command_line = attach.hello.command_line};
+  // The session has a descriptor of its own: the caller answers on `connection` if this fails.
+  os::Fd socket(fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
+  if (!socket) return FailErrno("a descriptor for the client", kMaxConnectionsReached);
+  TUTTI_ASSIGN(std::shared_ptr<Session> session, Session::Create(services, info, std::move(limits), std::move(socket)));
+  TUTTI_TRY(epoll_.Add(session->socket(), EPOLLIN | EPOLLRDHUP, Key(KeyKind::kSocket, id)));
+  if (session->pidfd() >= 0) TUTTI_TRY(epoll_.Add(session->pidfd(), EPOLLIN, Key(KeyKind::kPidfd, id)));
+  TUTTI_TRY(session->Begin());
+  return session;
+}
+
+void Server::Drop(uint32_t id, int32_t status) {
+  const auto it = sessions_.find(id);
+  if (it == sessions_.end()) return;
+  std::shared_ptr<Session> session = std::move(it->second);
+  sessions_.erase(it);
+  epoll_.Remove(session->socket());
+  if (session->pidfd() >= 0) epoll_.Remove(session->pidfd());
+  session->End(status);
+  log::Info("Client {} disconnected", session->info().pid);
+  // As a task of the reaper's only: the last reference may be the one it drops. Each session is a client of its own there.
+  auto task = [last = std::move(session)]() mutable { last.reset(); };
+  (void)reaper_.Add(id, std::move(task));
+}
+
+Status Server::Terminate(uint32_t pid, int32_t status) {
+  const auto sessions = ByPid(pid);
+  if (sessions.empty()) return Fail(kInvalidValue, fmt::format("there is no client {}", pid));
+  for (const Session* session : sessions) Drop(session->info().id, status);
+  return {};
+}
+
+void Server::TerminateAll(int32_t status) {
+  while (!sessions_.empty()) Drop(sessions_.begin()->first, status);
+}
+
+std::vector<Session*> Server::ByPid(uint32_t pid) {
+  std::vector<Session*> found;
+  for (const auto& [id, session] : sessions_) {
+    if (session->info().pid == pid) found.push_back(session.get());
+  }
+  return found;
+}
+
+Status Server::SetPercentage(uint32_t pid, double percentage) {
+  if (!(percentage > 0 && percentage <= 100)) return Fail(kInvalidValue, fmt::format("{} is no percentage", percentage));
+  const auto sessions = ByPid(pid);
+  if (sessions.empty()) return Fail(kInvalidValue, fmt::format("there is no client {}", pid));
+  for (Session* session : sessions) {
+    device::Limits limits = session->limits();
+    limits.active_thread_percentage = percentage;
+    session->SetLimits(limits);
+  }
+  return {};
+}
+
+Status Server::SetMemoryLimit(uint32_t pid, uint32_t device, uint64_t bytes) {
+  if (device >= backend_->devices().size()) return Fail(kInvalidValue, fmt::format("there is no device {}", device));
+  const auto sessions = ByPid(pid);
+  if (sessions.empty()) return Fail(kInvalidValue, fmt::format("there is no client {}", pid));
+  for (Session* session : sessions) {
+    device::Limits limits = session->limits();
+    limits.memory_bytes.resize(backend_->devices().size(), ~0ull);
+    limits.memory_bytes[device] = bytes;
+    session->SetLimits(limits);
+  }
+  return {};
+}
+
+std::vector<wire::ClientStatus> Server::Clients() {
+  std::vector<wire::ClientStatus> all;
+  for (const auto& [id, session] : sessions_) std::ranges::copy(session->Describe(), std::back_inserter(all));
+  return all;
+}
+
+// --- what all clients are told of each other's memory: soon, but not once per allocation
+
+void Server::MemoryChanged() {
+  if (memory_dirty_.exchange(true, std::memory_order_acq_rel)) return;
+  Post([this] { SpreadMemoryUse(); });
+}
+
+void Server::SpreadMemoryUse() {
+  memory_dirty_.store(false, std::memory_order_release);
+  for (uint32_t device = 0; device < backend_->devices().size(); ++device) {
+    const uint64_t used_bytes = backend_->used_bytes(device);
+    for (const auto& [id, session] : sessions_) session->SetUsed(device, used_bytes);
+  }
+}
+
+// --- the loop
+
+Status Server::Watch(int fd, std::function<void()> ready) {
+  TUTTI_TRY(epoll_.Add(fd, EPOLLIN, Key(KeyKind::kFd, static_cast<uint64_t>(fd))));
+  watched_fds_[fd] = std::move(ready);
+  return {};
+}
+
+void Server::Unwatch(int fd) {
+  epoll_.Remove(fd);
+  watched_fds_.erase(fd);
+}
+
+void Server::OnEvent(uint64_t key) {
+  const uint64_t number = key >> 2;
+  switch (static_cast<KeyKind>(key & 3)) {
+    case KeyKind::kFd: {
+      const auto it = watched_fds_.find(static_cast<int>(number));
+      if (it == watched_fds_.end()) return;
+      const auto ready = it->second;  // a copy: it may unwatch itself
+      ready();
+      return;
+    }
+    case KeyKind::kPidfd:
+      Drop(static_cast<uint32_t>(number), 0);
+      return;
+    case KeyKind::kSocket: {
+      const auto it = sessions_.find(static_cast<uint32_t>(number));
+      if (it == sessions_.end()) return;
+      const auto taken = it->second->OnReadable();
+      if (taken) return;
+      const bool closed = taken.error().text.empty();
+      if (closed) {
+        log::Info("Receive command failed, assuming client exit");
+      } else {
+        log::Warning("Client {} is disconnected: it has broken the protocol: {}", it->second->info().pid, taken.error().text);
+      }
+      Drop(static_cast<uint32_t>(number), closed ? 0 : kRpcFailure);
+      return;
+    }
+  }
+}
+
+void Server::Run(const std::function<bool()>& done) {
+  std::array<os::Epoll::Event, 64> room;
+  while (!done()) {
+    for (const auto& event : epoll_.Wait(room, -1)) OnEvent(event.key);
+  }
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,90 @@
+// The server: a device backend, the clients' sessions on it, and the main thread's loop over their sockets.
+//
+// The main thread attaches and detaches clients and answers the daemon. It never waits for a client, never runs device work
+// and never destroys a session itself (that may wait for blocks that run): the reaper does.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "os/epoll.h"
+#include "server/mailbox.h"
+#include "server/ring_watch.h"
+#include "server/session.h"
+#include "server/window_arena.h"
+#include "server/worker_pool.h"
+#include "wire/server_messages.h"
+
+namespace tutti::server {
+
+// Main thread only, but for Post.
+class Server {
+ public:
+  // `shared`: clients come through a daemon.
+  static Result<std::unique_ptr<Server>> Create(std::unique_ptr<device::Backend> backend, bool shared);
+  ~Server();
+
+  // Takes a client's connection. The client is answered in any case: with a Welcome, or with a Refuse that says why not.
+  void Attach(const wire::Attach& attach, os::Fd connection);
+  // Ends the session of every client with this process id, which then sees `status`. INVALID_VALUE if there is none.
+  Status Terminate(uint32_t pid, int32_t status);
+  void TerminateAll(int32_t status);
+
+  // Live settings of running clients, by process id.
+  Status SetPercentage(uint32_t pid, double percentage);
+  Status SetMemoryLimit(uint32_t pid, uint32_t device, uint64_t bytes);
+
+  std::vector<wire::ClientStatus> Clients();
+  size_t client_count() const { return sessions_.size(); }
+  device::Backend& backend() { return *backend_; }
+
+  // No new clients from now on: they get MPS_SERVER_NOT_READY.
+  void Close() { closed_ = true; }
+
+  // Further descriptors of the program's: `ready` runs in the loop when `fd` is readable or hung up.
+  Status Watch(int fd, std::function<void()> ready);
+  void Unwatch(int fd);
+
+  // Serves until `done()`, which is looked at after every event.
+  void Run(const std::function<bool()>& done);
+
+  // Has `work` run by the main thread. Thread-safe.
+  void Post(std::function<void()> work) { mailbox_->Post(std::move(work)); }
+
+ private:
+  Server(std::unique_ptr<device::Backend> backend, bool shared, os::Epoll epoll, std::unique_ptr<Mailbox> mailbox,
+         std::unique_ptr<RingWatch> watch);
+
+  Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach, os::Fd& connection);
+  void OnEvent(uint64_t key);
+  // Forgets the session and hands it to the reaper. `status`: what its client is told, 0: it is gone.
+  void Drop(uint32_t id, int32_t status);
+  void MemoryChanged();
+  void SpreadMemoryUse();
+  std::vector<Session*> ByPid(uint32_t pid);
+
+  // In the order in which they need each other: the last is destroyed first.
+  bool shared_;
+  bool closed_ = false;
+  size_t max_clients_;
+  uint32_t next_id_ = 0;
+  std::atomic<bool> memory_dirty_{false};
+  std::map<int, std::function<void()>> watched_fds_;
+  os::Epoll epoll_;
+  std::unique_ptr<Mailbox> mailbox_;
+  std::unique_ptr<RingWatch> watch_;
+  WindowArena windows_;
+  std::unique_ptr<device::Backend> backend_;
+  std::map<uint32_t, std::shared_ptr<Session>> sessions_;
+  WorkerPool loaders_;
+  WorkerPool reaper_;
+};
+
+}  // namespace tutti::server

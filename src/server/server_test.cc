@@ -1,0 +1,298 @@
+// A real server process, this test in the daemon's place, and clients that come, work, die and lie.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "base/clock.h"
+#include "server/testing/server_process.h"
+
+namespace tutti::server::testing {
+namespace {
+
+using wire::RecordKind;
+
+// Launches on stream 1 and waits: the session works.
+int32_t Ping(ipc::ClientConnection& client) {
+  const uint64_t ticket = client.producer().Submit(RecordKind::kMarker, 1);
+  return client.waiter().Wait(1, ticket);
+}
+
+std::unique_ptr<ipc::ClientConnection> ClientWithStream(ServerProcess& server, uint32_t pid) {
+  auto client = server.ConnectHere(pid);
+  EXPECT_TRUE(client.has_value()) << client.error().text;
+  (*client)->producer().Submit(RecordKind::kStreamCreate, 1, wire::StreamCreateBody{.device = 0});
+  return std::move(*client);
+}
+
+template <typename Condition>
+bool Eventually(Condition condition) {
+  for (int i = 0; i < 1000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  return condition();
+}
+
+TEST(Server, SaysWhatItServes) {
+  const ServerProcess server;
+  EXPECT_EQ(server.ready().error, "");
+  ASSERT_EQ(server.ready().devices.size(), 1u);
+  EXPECT_EQ(server.ready().devices[0].name, "Tutti null device");
+  EXPECT_EQ(server.ready().devices[0].sm_count, 2u);
+}
+
+TEST(Server, ServesAClient) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  EXPECT_EQ(client->header().device_count, 1u);
+  EXPECT_EQ(client->header().shared_server, 1u);
+  for (int i = 0; i < 1000; ++i) ASSERT_EQ(Ping(*client), 0);
+}
+
+TEST(Server, AnIdleClientIsHeardWhenItComesBack) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(Ping(*client), 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(i));
+  }
+}
+
+TEST(Server, ReportsItsClients) {
+  ServerProcess server;
+  const auto one = ClientWithStream(server, 1001);
+  const auto two = ClientWithStream(server, 1002);
+  ASSERT_EQ(one->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1 << 20, .alignment = 256}).status, 0);
+  const auto clients = server.Clients();
+  ASSERT_EQ(clients.size(), 2u);
+  EXPECT_EQ(clients[0].pid, 1001u);
+  EXPECT_EQ(clients[0].used_bytes, 1u << 20);
+  EXPECT_EQ(clients[0].command_line, "in the test");
+  EXPECT_EQ(clients[1].pid, 1002u);
+  EXPECT_EQ(clients[1].used_bytes, 0u);
+}
+
+TEST(Server, EachClientSeesWhatAllUse) {
+  ServerProcess server;
+  const auto one = ClientWithStream(server, 1001);
+  const auto two = ClientWithStream(server, 1002);
+  ASSERT_EQ(one->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1 << 20, .alignment = 256}).status, 0);
+  EXPECT_EQ(one->header().states[0].client_bytes.load(), 1u << 20);
+  EXPECT_TRUE(Eventually([&] { return two->header().states[0].used_bytes.load() == 1u << 20; }));
+  EXPECT_EQ(two->header().states[0].client_bytes.load(), 0u);
+}
+
+TEST(Server, LimitsCanBeChangedWhileAClientRuns) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  EXPECT_EQ(client->header().states[0].sm_count.load(), 2);
+  ByteWriter percentage;
+  wire::Put(percentage, wire::ServerSet{.what = wire::SettingKind::kPercentage, .pid = 1000, .percentage = 50});
+  EXPECT_EQ(server.Ask(wire::MessageKind::kServerSet, std::move(percentage)).status, 0);
+  EXPECT_EQ(client->header().states[0].sm_count.load(), 1);
+  ByteWriter memory;
+  wire::Put(memory, wire::ServerSet{.what = wire::SettingKind::kMemoryLimit, .pid = 1000, .number = 8192});
+  EXPECT_EQ(server.Ask(wire::MessageKind::kServerSet, std::move(memory)).status, 0);
+  EXPECT_EQ(client->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 16384, .alignment = 256}).status, 2);
+  EXPECT_EQ(client->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 8192, .alignment = 256}).status, 0);
+}
+
+TEST(Server, HostCallsHoldTheirStreamAndNoOther) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  client->producer().Submit(RecordKind::kStreamCreate, 2, wire::StreamCreateBody{.device = 0});
+  client->producer().Submit(RecordKind::kHostCall, 1, wire::HostCallBody{.token = 77});
+  const uint64_t behind = client->producer().Submit(RecordKind::kMarker, 1);
+  const uint64_t beside = client->producer().Submit(RecordKind::kMarker, 2);
+  EXPECT_EQ(client->waiter().Wait(2, beside), 0);
+  auto& calls = client->channel().host_calls;
+  ASSERT_TRUE(Eventually([&] { return calls.produced.load() == 1; }));
+  EXPECT_EQ(calls.calls[0].token, 77u);
+  EXPECT_FALSE(client->waiter().Done(1, behind));
+  calls.consumed = 1;
+  client->producer().Submit(RecordKind::kHostCallDone, 1);
+  EXPECT_EQ(client->waiter().Wait(1, behind), 0);
+}
+
+TEST(Server, HostCallsBeyondTheQueueWaitForRoom) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  constexpr uint32_t kStreams = wire::kHostCallSlots + 50;
+  for (uint32_t stream = 2; stream < 2 + kStreams; ++stream) {
+    client->producer().Submit(RecordKind::kStreamCreate, stream, wire::StreamCreateBody{.device = 0});
+    client->producer().Submit(RecordKind::kHostCall, stream, wire::HostCallBody{.token = stream});
+  }
+  auto& calls = client->channel().host_calls;
+  for (uint32_t taken = 0; taken < kStreams; ++taken) {
+    ASSERT_TRUE(Eventually([&] { return calls.produced.load() > taken; })) << taken;
+    const auto call = calls.calls[taken % wire::kHostCallSlots];
+    ASSERT_EQ(call.token, taken + 2);
+    calls.consumed = taken + 1;
+    client->producer().Submit(RecordKind::kHostCallDone, call.stream);
+  }
+}
+
+TEST(Server, ResetAnswersAndTheRingGoesOn) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(client->replies().Call(RecordKind::kReset, wire::ResetBody{.device = 0}).status, 0);
+    EXPECT_EQ(Ping(*client), 0);
+  }
+}
+
+TEST(Server, KernelThatCannotBePreparedHasAReason) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  EXPECT_EQ(client->replies().Call(RecordKind::kPrepare, wire::PrepareBody{.module = 99, .function = 3}).status, 400);
+  ByteWriter body;
+  wire::Put(body, wire::QueryModule{.module = 99, .function = 3});
+  const auto reply = client->Call(wire::MessageKind::kQueryModule, std::move(body), {}, wire::MessageKind::kQueryModuleReply);
+  ASSERT_TRUE(reply.has_value());
+  ByteReader in(reply->body);
+  EXPECT_EQ(wire::GetQueryModuleReply(in)->log, "module 99 has no kernel 3");
+}
+
+TEST(Server, QueueOfAStuckStreamIsBounded) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  const auto other = ClientWithStream(server, 1001);
+  client->producer().Submit(RecordKind::kHostCall, 1, wire::HostCallBody{.token = 1});
+  for (int i = 0; i < 400'000 && client->watch().ended() == 0; ++i) client->producer().Submit(RecordKind::kMarker, 1);
+  EXPECT_TRUE(Eventually([&] { return client->watch().ended() == 806; }));
+  EXPECT_EQ(Ping(*other), 0);
+}
+
+// --- ends
+
+TEST(Server, TerminatedClientSeesItAtOnceWhileItWaits) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  client->producer().Submit(RecordKind::kHostCall, 1, wire::HostCallBody{.token = 1});
+  std::thread killer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ByteWriter body;
+    wire::Put(body, wire::TerminateClient{.pid = 1000});
+    EXPECT_EQ(server.Ask(wire::MessageKind::kTerminateClient, std::move(body)).status, 0);
+  });
+  EXPECT_EQ(Ping(*client), 810);
+  killer.join();
+  EXPECT_EQ(client->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1, .alignment = 1}).status, 810);
+  EXPECT_TRUE(server.Clients().empty());
+}
+
+TEST(Server, WaitingClientOutlivesItsServer) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  client->producer().Submit(RecordKind::kHostCall, 1, wire::HostCallBody{.token = 1});
+  std::thread killer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    kill(server.pid(), SIGKILL);
+  });
+  EXPECT_EQ(Ping(*client), 806);
+  killer.join();
+}
+
+TEST(Server, ShutdownWaitsForTheLastClientAndRefusesNewOnes) {
+  ServerProcess server;
+  auto client = ClientWithStream(server, 1000);
+  ByteWriter body;
+  wire::Put(body, wire::ServerShutdown{.force = false});
+  EXPECT_EQ(server.Ask(wire::MessageKind::kServerShutdown, std::move(body)).status, 0);
+  const auto late = server.ConnectHere(1001);
+  ASSERT_FALSE(late.has_value());
+  EXPECT_EQ(late.error().code, 807);
+  EXPECT_EQ(Ping(*client), 0);
+  client.reset();
+  EXPECT_EQ(server.AwaitExit(), 0);
+}
+
+TEST(Server, ForcedShutdownEndsItsClients) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  ByteWriter body;
+  wire::Put(body, wire::ServerShutdown{.force = true});
+  EXPECT_EQ(server.Ask(wire::MessageKind::kServerShutdown, std::move(body)).status, 0);
+  EXPECT_EQ(Ping(*client), 810);
+  EXPECT_EQ(server.AwaitExit(), 0);
+}
+
+TEST(Server, EndsWithItsDaemon) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  shutdown(server.socket(), SHUT_RDWR);
+  EXPECT_EQ(server.AwaitExit(), 0);
+  EXPECT_NE(Ping(*client), 0);
+}
+
+// --- many
+
+TEST(Server, SixtyFourProcessesAtOnce) {
+  ServerProcess server;
+  const size_t files = server.OpenFiles();
+  std::vector<pid_t> clients;
+  for (uint32_t i = 0; i < 64; ++i) {
+    auto [mine, theirs] = ServerProcess::ConnectionPair();
+    clients.push_back(StartClient(mine, "work", 20));
+    mine.Reset();
+    server.PassOn(std::move(theirs), static_cast<uint32_t>(clients.back()));
+  }
+  for (const pid_t client : clients) EXPECT_EQ(AwaitClient(client), 0);
+  EXPECT_TRUE(server.AwaitClientCount(0));
+  EXPECT_TRUE(Eventually([&] { return server.OpenFiles() == files && server.Mappings() == 0; }))
+      << server.OpenFiles() << " files, " << server.Mappings() << " mappings";
+}
+
+TEST(Server, TwoHundredKillsLeaveNothingBehindAndHurtNobody) {
+  ServerProcess server;
+  auto bystander = ClientWithStream(server, 1);
+  ASSERT_EQ(Ping(*bystander), 0);
+  // Threads that start when they are first needed have started by then.
+  std::mt19937 random(7);
+  size_t files = 0;
+  struct Running {
+    pid_t pid;
+    bool doomed;
+  };
+  std::vector<Running> running;
+  int kills = 0;
+  for (int started = 0; kills < 200;) {
+    while (running.size() < 8) {
+      auto [mine, theirs] = ServerProcess::ConnectionPair();
+      const bool doomed = started++ % 8 != 0;
+      running.push_back({StartClient(mine, "work", doomed ? 1'000'000 : 30), doomed});
+      mine.Reset();
+      server.PassOn(std::move(theirs), static_cast<uint32_t>(running.back().pid));
+    }
+    ASSERT_EQ(Ping(*bystander), 0);
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 20'000));
+    const size_t victim = random() % running.size();
+    if (running[victim].doomed) {
+      kill(running[victim].pid, SIGKILL);
+      AwaitClient(running[victim].pid);
+      ++kills;
+    } else {
+      EXPECT_EQ(AwaitClient(running[victim].pid), 0) << "a client that nobody killed has failed";
+    }
+    running.erase(running.begin() + static_cast<ptrdiff_t>(victim));
+  }
+  for (const Running& client : running) {
+    if (client.doomed) kill(client.pid, SIGKILL);
+    EXPECT_EQ(AwaitClient(client.pid) == 0, !client.doomed);
+  }
+  ASSERT_TRUE(server.AwaitClientCount(1));
+  ASSERT_TRUE(Eventually([&] { return server.Mappings() == 2; })) << server.Mappings() << " mappings";
+  ASSERT_EQ(Ping(*bystander), 0);
+  EXPECT_LE(server.Threads(), 12u);
+  bystander.reset();
+  EXPECT_TRUE(server.AwaitClientCount(0));
+  files = server.OpenFiles();
+  EXPECT_LE(files, 16u) << "files left behind";
+}
+
+}  // namespace
+}  // namespace tutti::server::testing

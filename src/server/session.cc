@@ -1,0 +1,206 @@
+#include "server/session.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "os/pidfd.h"
+
+namespace tutti::server {
+namespace {
+
+constexpr int kBatch = 256;  // records taken before another session has its turn
+constexpr uint64_t kSampleNs = 250'000'000;
+constexpr int kMaxConnectionsReached = 809;  // CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED
+
+std::unexpected<Error> OutOfResources(const Error& error) { return Fail(kMaxConnectionsReached, error.text); }
+
+std::string Label(const ClientInfo& info) {
+  const auto name = info.command_line.substr(0, info.command_line.find(' '));
+  return fmt::format("{} {}", info.pid, name.substr(name.rfind('/') + 1));
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services, ClientInfo info, device::Limits limits,
+                                                 os::Fd socket) {
+  auto window = services.windows->Create();
+  if (!window) return window.error().code != 0 ? std::unexpected(window.error()) : OutOfResources(window.error());
+  std::shared_ptr<Session> session(new Session(services, std::move(info), std::move(limits), std::move(socket), std::move(*window)));
+
+  auto channel = os::CreateMemory("tutti-channel", sizeof(wire::Channel));
+  if (!channel) return OutOfResources(channel.error());
+  auto mapping = os::Mapping::Shared(channel->get(), sizeof(wire::Channel));
+  if (!mapping) return OutOfResources(mapping.error());
+  session->doorbell_ = os::Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  if (!session->doorbell_) return OutOfResources(FailErrno("eventfd").error());
+  // Where the client lives in another PID namespace its socket alone has to do.
+  if (auto pidfd = os::OpenPeerPidfd(session->socket_.get())) session->pidfd_ = std::move(*pidfd);
+  session->channel_fd_ = std::move(*channel);
+  session->channel_mapping_ = std::move(*mapping);
+  session->channel_ = reinterpret_cast<wire::Channel*>(session->channel_mapping_.data());
+  session->FillChannel();
+
+  Session* const self = session.get();
+  session->sink_ = std::make_unique<ChannelSink>(
+      session->channel_, ChannelSink::Hooks{
+                             .faulted =
+                                 [self](uint32_t device, int32_t status, std::string_view report) {
+                                   log::Warning("Client {{{}, {}}} has a sticky error {} on device {}: {}", self->info_.pid,
+                                                self->info_.id, status, device, report);
+                                 },
+                             .memory_changed =
+                                 [self](uint32_t device) {
+                                   self->services_.memory_changed(device);
+                                   return self->services_.backend->used_bytes(device);
+                                 },
+                             .done = [self] { self->services_.watch->Wake(self->watch_number_); },
+                         });
+  session->consumer_ = std::make_unique<ipc::RingConsumer>(session->channel_);
+  session->PublishLimits();
+  TUTTI_ASSIGN(session->space_, services.backend->CreateSpace(session->window_.base(), session->window_.fd(), session->limits_,
+                                                              session->sink_.get(), Label(session->info_)));
+  return session;
+}
+
+Session::Session(const SessionServices& services, ClientInfo info, device::Limits limits, os::Fd socket, Window window)
+    : services_(services), info_(std::move(info)), limits_(std::move(limits)), socket_(std::move(socket)), window_(std::move(window)) {
+  // A client that does not read must not hold us up.
+  fcntl(socket_.get(), F_SETFL, fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
+}
+
+Session::~Session() {
+  if (watched_) services_.watch->Remove(watch_number_);
+}
+
+void Session::FillChannel() {
+  wire::ChannelHeader& header = channel_->header;
+  const auto devices = services_.backend->devices();
+  header.magic = wire::kChannelMagic;
+  header.protocol_version = wire::kProtocolVersion;
+  header.device_count = static_cast<uint32_t>(devices.size());
+  header.client_id = info_.id;
+  header.window_base = window_.base();
+  header.window_bytes = window_.bytes();
+  header.server_pid = static_cast<uint32_t>(getpid());
+  header.shared_server = services_.shared_server ? 1 : 0;
+  std::copy(devices.begin(), devices.end(), header.devices);
+  for (uint32_t device = 0; device < devices.size(); ++device) {
+    header.states[device].used_bytes.store(services_.backend->used_bytes(device), std::memory_order_relaxed);
+  }
+}
+
+void Session::PublishLimits() {
+  constexpr int kMultiprocessorCount = 16;  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+  const auto devices = services_.backend->devices();
+  for (uint32_t device = 0; device < devices.size(); ++device) {
+    const auto sms = static_cast<uint32_t>(devices[device].attributes[kMultiprocessorCount]);
+    const uint64_t bytes = device < limits_.memory_bytes.size() ? limits_.memory_bytes[device] : ~0ull;
+    sink_->SetLimit(device, bytes, static_cast<int32_t>(device::EffectiveSms(sms, limits_.active_thread_percentage)));
+  }
+}
+
+Status Session::Begin() {
+  TUTTI_ASSIGN(watch_number_, services_.watch->Add(this));
+  watched_ = true;
+  const int fds[wire::kWelcomeFds] = {channel_fd_.get(), window_.fd(), doorbell_.get()};
+  TUTTI_TRY(ipc::SendMessage(socket_.get(), wire::MessageKind::kWelcome, 0, ByteWriter(), fds));
+  channel_fd_.Reset();
+  return {};
+}
+
+void Session::End(int32_t status) {
+  over_.store(true, std::memory_order_release);
+  if (watched_) services_.watch->Remove(watch_number_);
+  watched_ = false;
+  if (status != 0) sink_->End(status);
+  shutdown(socket_.get(), SHUT_RDWR);
+}
+
+void Session::Break(std::string reason) {
+  if (over_.exchange(true, std::memory_order_acq_rel)) return;
+  services_.broken(info_.id, std::move(reason));
+}
+
+// --- the ring
+
+bool Session::Consume() {
+  if (over() || paused_.load(std::memory_order_acquire) || Throttled()) return false;
+  bool found = false;
+  for (int i = 0; i < kBatch; ++i) {
+    auto record = consumer_->Next();
+    if (!record) {
+      Break(record.error().text);
+      return true;
+    }
+    if (!*record) break;
+    found = true;
+    if (auto handled = Handle(**record); !handled) {
+      Break(handled.error().text);
+      return true;
+    }
+    if (paused_.load(std::memory_order_acquire) || Throttled()) break;
+  }
+  consumer_->ReleaseSlots();
+  return found;
+}
+
+bool Session::Peek() { return !over() && !paused_.load(std::memory_order_acquire) && !Throttled() && consumer_->Peek(); }
+
+void Session::SetBell(wire::Doorbell state) {
+  channel_->header.doorbell.store(static_cast<uint32_t>(state), std::memory_order_seq_cst);
+}
+
+// --- for the main thread
+
+void Session::SetLimits(const device::Limits& limits) {
+  limits_ = limits;
+  space_->SetLimits(limits_);
+  PublishLimits();
+}
+
+std::vector<wire::ClientStatus> Session::Describe() {
+  const device::Usage usage = space_->usage();
+  const uint64_t now_ns = NowNs();
+  if (sample_ns_ == 0) {
+    sample_ns_ = now_ns;
+    sample_busy_ns_ = usage.device_ns;
+  } else if (now_ns - sample_ns_ >= kSampleNs) {
+    constexpr int kMultiprocessorCount = 16;
+    const double sms = std::max(1, services_.backend->devices()[0].attributes[kMultiprocessorCount]);
+    const auto busy_ns = static_cast<double>(usage.device_ns - sample_busy_ns_);
+    share_ = std::min(1.0, busy_ns / (static_cast<double>(now_ns - sample_ns_) * sms));
+    sample_ns_ = now_ns;
+    sample_busy_ns_ = usage.device_ns;
+  }
+
+  std::vector<wire::ClientStatus> all;
+  const uint32_t used = std::max(1u, devices_used_.load(std::memory_order_relaxed));
+  for (uint32_t device = 0; device < services_.backend->devices().size(); ++device) {
+    if ((used >> device & 1) == 0) continue;
+    const uint64_t limit = device < limits_.memory_bytes.size() ? limits_.memory_bytes[device] : ~0ull;
+    all.push_back({.id = info_.id,
+                   .pid = info_.pid,
+                   .uid = info_.uid,
+                   .pid_namespace = info_.pid_namespace,
+                   .command_line = info_.command_line,
+                   .device = device,
+                   .state = sink_->error(device) != 0 ? wire::ClientState::kFault : wire::ClientState::kActive,
+                   .percentage = limits_.active_thread_percentage,
+                   .share = share_,
+                   .used_bytes = sink_->memory_bytes(device),
+                   .limit_bytes = limit,
+                   .launches = usage.launches,
+                   .busy_ns = usage.device_ns});
+  }
+  return all;
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,145 @@
+// One client: its channel, its window, its space on the device, its socket. Everything of it goes with it.
+//
+// Threads: the ring (WatchedRing) belongs to whichever thread holds its lock in RingWatch; OnReadable, SetLimits, Status and
+// End to the server's main thread; module loads, kernel preparation and resets run on the loaders, each holding a reference
+// to the session. So does the reaper that destroys it.
+//
+// A client that breaks the protocol ends its own session: the reason is logged, `ended` is set, the socket is closed.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "device/device.h"
+#include "ipc/message.h"
+#include "ipc/ring_consumer.h"
+#include "os/fd.h"
+#include "os/memory.h"
+#include "server/channel_sink.h"
+#include "server/ring_watch.h"
+#include "server/window_arena.h"
+#include "server/worker_pool.h"
+#include "wire/server_messages.h"
+
+namespace tutti::server {
+
+struct ClientInfo {
+  uint32_t id = 0;  // ours
+  uint32_t pid = 0;
+  uint32_t uid = 0;
+  uint64_t pid_namespace = 0;
+  std::string command_line;
+};
+
+// What a session uses of its server. All outlive it.
+struct SessionServices {
+  device::Backend* backend = nullptr;
+  WindowArena* windows = nullptr;
+  RingWatch* watch = nullptr;
+  WorkerPool* loaders = nullptr;
+  bool shared_server = false;
+  // The session cannot go on. Called once, from any thread, with its ring's lock held or not.
+  std::function<void(uint32_t id, std::string reason)> broken;
+  // Memory in use on `device` has changed.
+  std::function<void(uint32_t device)> memory_changed;
+};
+
+class Session final : public WatchedRing, public std::enable_shared_from_this<Session> {
+ public:
+  static Result<std::shared_ptr<Session>> Create(const SessionServices& services, ClientInfo info, device::Limits limits,
+                                                 os::Fd socket);
+  ~Session() override;
+
+  // Starts to watch the ring and sends the Welcome.
+  Status Begin();
+  // A message has come. Fails if the client has closed (without a text) or sent what it may not: then End it.
+  Status OnReadable();
+  // Stops all use of the ring and wakes the client's threads with `status`; 0 if there is no client left to tell.
+  void End(int32_t status);
+
+  void SetLimits(const device::Limits& limits);
+  const device::Limits& limits() const { return limits_; }
+  void SetUsed(uint32_t device, uint64_t bytes) { sink_->SetUsed(device, bytes); }
+  // An entry per device it uses (the first if it uses none).
+  std::vector<wire::ClientStatus> Describe();
+
+  const ClientInfo& info() const { return info_; }
+  int socket() const { return socket_.get(); }
+  int pidfd() const { return pidfd_.get(); }  // -1: not to be had
+
+  // WatchedRing
+  bool Consume() override;
+  bool Peek() override;
+  void SetBell(wire::Doorbell state) override;
+  int doorbell_fd() const override { return doorbell_.get(); }
+
+ private:
+  Session(const SessionServices& services, ClientInfo info, device::Limits limits, os::Fd socket, Window window);
+
+  void FillChannel();
+  void PublishLimits();
+
+  // session_records.cc: ring's lock held.
+  Status Handle(const wire::Untrusted<wire::RawRecord>& record);
+  Status HandleLaunch(const wire::Untrusted<wire::RawRecord>& record);
+  Status HandleStreamCreate(const wire::Untrusted<wire::RawRecord>& record);
+  Status HandleAllocate(const wire::Untrusted<wire::RawRecord>& record);
+  Status HandlePrepare(const wire::Untrusted<wire::RawRecord>& record);
+  Status HandleReset(const wire::Untrusted<wire::RawRecord>& record);
+  bool Throttled();
+  Status CountQueued(uint32_t stream, uint64_t ticket);
+  void Break(std::string reason);
+
+  // session_calls.cc
+  Status HandleLoadModule(const ipc::Envelope& envelope);
+  void LoadModule(uint32_t serial, uint32_t device, int image_fd);
+  Status HandleQueryModule(const ipc::Envelope& envelope);
+  void Answer(wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds = {});
+  void KeepPrepareLog(uint32_t module, uint32_t function, std::string text);
+
+  bool over() const { return over_.load(std::memory_order_acquire); }
+
+  SessionServices services_;
+  ClientInfo info_;
+  device::Limits limits_;
+  os::Fd socket_;
+  os::Fd pidfd_;
+  os::Fd doorbell_;
+  os::Fd channel_fd_;  // until the Welcome has been sent
+  os::Mapping channel_mapping_;
+  wire::Channel* channel_ = nullptr;
+  Window window_;
+  std::unique_ptr<ChannelSink> sink_;
+  std::unique_ptr<ipc::RingConsumer> consumer_;
+  uint32_t watch_number_ = 0;
+  bool watched_ = false;
+
+  std::atomic<bool> over_{false};
+  std::atomic<bool> paused_{false};  // a reset is under way: no record is taken until it is done
+  std::atomic<uint32_t> devices_used_{0};  // bit per device
+  std::atomic<uint32_t> calls_{0};         // socket calls that are being worked on
+  // Stream-ordered work handed to the device: every kMarkEvery-th record, oldest first. Bounds what a client can queue.
+  std::deque<std::pair<uint32_t, uint64_t>> marks_;
+  uint32_t since_mark_ = 0;
+  bool throttled_ = false;
+
+  std::mutex logs_mutex_;
+  std::map<std::pair<uint32_t, uint32_t>, std::string> prepare_logs_;
+
+  // For the share of `ps`: usage at the last report that is old enough.
+  uint64_t sample_ns_ = 0;
+  uint64_t sample_busy_ns_ = 0;
+  double share_ = 0;
+
+  std::unique_ptr<device::Space> space_;  // last: destroyed first, it still reports to the sink
+};
+
+}  // namespace tutti::server

@@ -1,0 +1,116 @@
+// What a client asks over its socket: module loads and the log of a kernel that could not be prepared.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "server/session.h"
+
+namespace tutti::server {
+namespace {
+
+constexpr uint64_t kMaxImageBytes = 512ull << 20;
+constexpr uint32_t kMaxCalls = 32;     // at a time; the client library makes one
+constexpr size_t kMaxKeptLogs = 256;   // of kernels
+constexpr int kInvalidDevice = 101;    // CUDA_ERROR_INVALID_DEVICE
+constexpr int kInvalidImage = 200;     // CUDA_ERROR_INVALID_IMAGE
+constexpr int kOutOfMemory = 2;        // CUDA_ERROR_OUT_OF_MEMORY
+
+// The index as the client needs it: without what is inside the segment.
+std::vector<uint8_t> ForClient(const guest::ModuleIndex& index) {
+  guest::ModuleIndex copy = index;
+  copy.image.clear();
+  copy.relocations.clear();
+  return guest::Serialize(copy);
+}
+
+bool HungUp(int socket) {
+  pollfd look{socket, 0, 0};
+  return poll(&look, 1, 0) > 0 && (look.revents & POLLHUP) != 0;
+}
+
+}  // namespace
+
+Status Session::OnReadable() {
+  auto received = ipc::ReceiveMessage(socket_.get(), 0);
+  // A client that died with an answer unread leaves an error in place of an end of file.
+  if (!received && HungUp(socket_.get())) return Fail("");
+  TUTTI_ASSIGN(const ipc::Envelope envelope, std::move(received));
+  if (envelope.closed) return Fail("");
+  switch (envelope.head.kind) {
+    case wire::MessageKind::kLoadModule:
+      return HandleLoadModule(envelope);
+    case wire::MessageKind::kQueryModule:
+      return HandleQueryModule(envelope);
+    default:
+      return Fail(fmt::format("message of kind {}", static_cast<unsigned>(envelope.head.kind)));
+  }
+}
+
+Status Session::HandleLoadModule(const ipc::Envelope& envelope) {
+  ByteReader in(envelope.body);
+  TUTTI_ASSIGN(const wire::LoadModule request, wire::GetLoadModule(in));
+  if (envelope.fds.size() != 1) return Fail("LoadModule without an image");
+  if (calls_.fetch_add(1, std::memory_order_relaxed) >= kMaxCalls) return Fail("too many calls at once");
+  const uint32_t serial = envelope.head.serial;
+  if (request.device >= services_.backend->devices().size()) {
+    calls_.fetch_sub(1, std::memory_order_relaxed);
+    ipc::SendRefusal(socket_.get(), serial, kInvalidDevice, fmt::format("there is no device {}", request.device));
+    return {};
+  }
+  // Shared, since a std::function must be copyable.
+  auto image = std::make_shared<os::Fd>(fcntl(envelope.fds.front().get(), F_DUPFD_CLOEXEC, 0));
+  const bool taken = services_.loaders->Add(info_.id, [self = shared_from_this(), serial, device = request.device, image] {
+    if (!self->over()) self->LoadModule(serial, device, image->get());
+    self->calls_.fetch_sub(1, std::memory_order_relaxed);
+  });
+  if (!taken) return Fail("more modules to load than a client can wait for");
+  return {};
+}
+
+void Session::LoadModule(uint32_t serial, uint32_t device, int image_fd) {
+  // A copy: the client can still write to the file.
+  const auto image = ipc::FromMemoryFile(image_fd, kMaxImageBytes);
+  if (!image) return ipc::SendRefusal(socket_.get(), serial, kInvalidImage, image.error().text);
+  const auto module = space_->LoadModule(device, *image);
+  ByteWriter body;
+  if (!module) {
+    wire::Put(body, wire::LoadModuleReply{.status = module.error().code != 0 ? module.error().code : kInvalidImage,
+                                          .log = module.error().text});
+    return Answer(wire::MessageKind::kLoadModuleReply, serial, std::move(body));
+  }
+  const auto index = ipc::ToMemoryFile("tutti-module-index", ForClient(*module->index));
+  if (!index) return ipc::SendRefusal(socket_.get(), serial, kOutOfMemory, index.error().text);
+  wire::Put(body, wire::LoadModuleReply{.module = module->id, .segment_address = module->segment_address, .log = module->index->log});
+  const int fds[] = {index->get()};
+  Answer(wire::MessageKind::kLoadModuleReply, serial, std::move(body), fds);
+}
+
+Status Session::HandleQueryModule(const ipc::Envelope& envelope) {
+  ByteReader in(envelope.body);
+  TUTTI_ASSIGN(const wire::QueryModule request, wire::GetQueryModule(in));
+  wire::QueryModuleReply reply;
+  {
+    std::lock_guard lock(logs_mutex_);
+    const auto it = prepare_logs_.find({request.module, request.function});
+    if (it != prepare_logs_.end()) reply.log = it->second;
+  }
+  ByteWriter body;
+  wire::Put(body, reply);
+  Answer(wire::MessageKind::kQueryModuleReply, envelope.head.serial, std::move(body));
+  return {};
+}
+
+void Session::KeepPrepareLog(uint32_t module, uint32_t function, std::string text) {
+  text.resize(std::min(text.size(), wire::kMaxLogBytes));
+  std::lock_guard lock(logs_mutex_);
+  if (prepare_logs_.size() >= kMaxKeptLogs) prepare_logs_.erase(prepare_logs_.begin());
+  prepare_logs_[{module, function}] = std::move(text);
+}
+
+void Session::Answer(wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds) {
+  if (auto sent = ipc::SendMessage(socket_.get(), kind, serial, std::move(body), fds); !sent && !over()) {
+    Break("does not take its answers: " + sent.error().text);
+  }
+}
+
+}  // namespace tutti::server

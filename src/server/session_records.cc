@@ -1,0 +1,187 @@
+// What each record of a client's ring does. Called with the ring's lock held; an error means that the client has broken the
+// protocol. What the device refuses without that (no memory, no such allocation) is answered or dropped instead.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "base/checked.h"
+#include "base/log.h"
+#include "server/session.h"
+#include "wire/validate.h"
+
+namespace tutti::server {
+namespace {
+
+using wire::RecordKind;
+
+// A client may have about kSoftMarks * kMarkEvery pieces of work queued; then its ring is left alone until the oldest are
+// done. Records of the ring may be what the oldest waits for if host calls are out: then it may queue up to kHardMarks.
+constexpr uint32_t kMarkEvery = 512;
+constexpr size_t kSoftMarks = 32;
+constexpr size_t kHardMarks = 512;
+
+constexpr int kInvalidValue = 1;  // CUDA_ERROR_INVALID_VALUE
+
+bool IsStreamWork(RecordKind kind) { return kind >= RecordKind::kLaunch && kind <= RecordKind::kMarker; }
+
+}  // namespace
+
+Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  TUTTI_TRY(wire::ValidateHead(untrusted));
+  // Looked at by ValidateHead.
+  const wire::RawRecord& head = untrusted.Unchecked();
+  const uint32_t stream = head.stream;
+  const uint64_t ticket = head.ticket;
+  if (IsStreamWork(head.kind)) TUTTI_TRY(CountQueued(stream, ticket));
+
+  switch (head.kind) {
+    case RecordKind::kLaunch:
+      return HandleLaunch(untrusted);
+    case RecordKind::kCopy: {
+      TUTTI_ASSIGN(const wire::CopyBody copy, wire::ValidateCopy(untrusted));
+      return space_->Copy(stream, ticket, copy);
+    }
+    case RecordKind::kFill: {
+      TUTTI_ASSIGN(const wire::FillBody fill, wire::ValidateFill(untrusted));
+      return space_->Fill(stream, ticket, fill);
+    }
+    case RecordKind::kEventRecord: {
+      TUTTI_ASSIGN(const wire::EventRecordBody event, wire::ValidateEventRecord(untrusted));
+      return space_->RecordEvent(stream, ticket, event.event);
+    }
+    case RecordKind::kWait: {
+      TUTTI_ASSIGN(const wire::WaitBody wait, wire::ValidateWait(untrusted));
+      return space_->Wait(stream, ticket, wait.stream, wait.ticket);
+    }
+    case RecordKind::kHostCall:
+      return space_->HostCall(stream, ticket, wire::ValidateHostCall(untrusted).token);
+    case RecordKind::kMarker:
+      return space_->Mark(stream, ticket);
+    case RecordKind::kStreamCreate:
+      return HandleStreamCreate(untrusted);
+    case RecordKind::kStreamDestroy:
+      return space_->DestroyStream(stream);
+    case RecordKind::kModuleUnload:
+      (void)space_->UnloadModule(wire::ValidateModuleUnload(untrusted).module);
+      return {};
+    case RecordKind::kFree: {
+      const uint64_t address = wire::ValidateFree(untrusted).address;
+      if (!space_->Free(address)) log::Debug("Client {} freed {:#x}, where no allocation begins", info_.pid, address);
+      return {};
+    }
+    case RecordKind::kHostCallDone:
+      sink_->HostCallAnswered();
+      return space_->HostCallDone(stream);
+    case RecordKind::kAllocate:
+      return HandleAllocate(untrusted);
+    case RecordKind::kPrepare:
+      return HandlePrepare(untrusted);
+    case RecordKind::kReset:
+      return HandleReset(untrusted);
+    case RecordKind::kNone:
+      break;
+  }
+  return Fail("record of no kind");
+}
+
+Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  TUTTI_ASSIGN(const wire::Launch launch, wire::ValidateLaunch(untrusted));
+  device::Grid grid{.kernel = launch.body.kernel,
+                    .dynamic_shared_bytes = launch.body.dynamic_shared_bytes,
+                    .cooperative = (launch.body.flags & wire::kLaunchCooperative) != 0,
+                    .arguments = launch.arguments};
+  std::copy(std::begin(launch.body.grid), std::end(launch.body.grid), grid.grid);
+  std::copy(std::begin(launch.body.block), std::end(launch.body.block), grid.block);
+  std::copy(std::begin(launch.cluster), std::end(launch.cluster), grid.cluster);
+
+  std::vector<uint8_t> arguments;
+  if (launch.arguments_address != 0) {
+    if (launch.arguments_address < window_.base() ||
+        !InRange<uint64_t>(launch.arguments_address - window_.base(), launch.body.argument_bytes, window_.bytes())) {
+      return Fail(fmt::format("launch arguments at {:#x}, outside of the window", launch.arguments_address));
+    }
+    arguments.resize(launch.body.argument_bytes);
+    std::memcpy(arguments.data(), reinterpret_cast<const void*>(launch.arguments_address), arguments.size());
+    grid.arguments = arguments;
+  }
+  const wire::RawRecord& head = untrusted.Unchecked();
+  return space_->Launch(head.stream, head.ticket, grid);
+}
+
+Status Session::HandleStreamCreate(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  TUTTI_ASSIGN(const wire::StreamCreateBody body,
+               wire::ValidateStreamCreate(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  const wire::RawRecord& head = untrusted.Unchecked();
+  devices_used_.fetch_or(1u << body.device, std::memory_order_relaxed);
+  TUTTI_TRY(space_->CreateStream(head.stream, {.device = body.device,
+                                               .context = body.context,
+                                               .priority = body.priority,
+                                               .legacy = (body.flags & wire::kStreamLegacy) != 0,
+                                               .non_blocking = (body.flags & wire::kStreamNonBlocking) != 0}));
+  sink_->StreamBegins(head.stream, head.ticket);
+  return {};
+}
+
+Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  TUTTI_ASSIGN(const wire::AllocateBody body,
+               wire::ValidateAllocate(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  devices_used_.fetch_or(1u << body.device, std::memory_order_relaxed);
+  const auto address = space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
+  sink_->Reply(untrusted.Unchecked().reply, address ? 0 : address.error().code, {address ? *address : 0, 0, 0, 0});
+  return {};
+}
+
+// May compile for seconds: on a loader, while the ring goes on.
+Status Session::HandlePrepare(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  TUTTI_ASSIGN(const wire::PrepareBody body, wire::ValidatePrepare(untrusted));
+  const bool taken = services_.loaders->Add(info_.id, [self = shared_from_this(), body, reply = untrusted.Unchecked().reply] {
+    if (self->over()) return;
+    const auto kernel = self->space_->Prepare(body.module, body.function, body.block);
+    if (!kernel) {
+      self->KeepPrepareLog(body.module, body.function, kernel.error().text);
+      self->sink_->Reply(reply, kernel.error().code != 0 ? kernel.error().code : kInvalidValue, {0, 0, 0, 0});
+      return;
+    }
+    self->sink_->Reply(reply, 0, {kernel->id, kernel->local_bytes, kernel->max_threads, 0});
+  });
+  if (!taken) return Fail("more kernels to prepare than a client can wait for");
+  return {};
+}
+
+// Waits for blocks that may run on the very thread that has taken this record: on a loader. No other operation of the space
+// may run meanwhile, so the ring stands still.
+Status Session::HandleReset(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  TUTTI_ASSIGN(const wire::ResetBody body,
+               wire::ValidateReset(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  paused_.store(true, std::memory_order_release);
+  const bool taken = services_.loaders->Add(info_.id, [self = shared_from_this(), body, reply = untrusted.Unchecked().reply] {
+    if (self->over()) return;
+    self->space_->Reset(body.device);
+    self->sink_->ClearError(body.device);
+    self->sink_->Reply(reply, 0, {0, 0, 0, 0});
+    self->paused_.store(false, std::memory_order_release);
+    self->services_.watch->Wake(self->watch_number_);
+  });
+  if (!taken) return Fail("more resets than a client can wait for");
+  return {};
+}
+
+Status Session::CountQueued(uint32_t stream, uint64_t ticket) {
+  if (++since_mark_ < kMarkEvery) return {};
+  since_mark_ = 0;
+  marks_.emplace_back(stream, ticket);
+  while (!marks_.empty() && sink_->IsDone(marks_.front().first, marks_.front().second)) marks_.pop_front();
+  if (marks_.size() > kHardMarks) return Fail(fmt::format("more than {} pieces of work queued", kHardMarks * kMarkEvery));
+  throttled_ = marks_.size() > kSoftMarks;
+  return {};
+}
+
+bool Session::Throttled() {
+  if (!throttled_) return false;
+  if (sink_->host_calls() != 0) return false;
+  if (!sink_->IsDoneOrTellMe(marks_.front().first, marks_.front().second)) return true;
+  throttled_ = false;
+  return false;
+}
+
+}  // namespace tutti::server

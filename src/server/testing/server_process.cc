@@ -1,0 +1,140 @@
+#include "server/testing/server_process.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/check.h"
+#include "os/socket.h"
+#include "os/spawn.h"
+
+namespace tutti::server::testing {
+namespace {
+
+constexpr int kTimeoutMs = 30'000;
+
+// Programs of the same build: test programs are in <build>/test, the server in <build>/bin.
+std::string InBuild(const std::string& name) {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / name;
+}
+
+template <typename Condition>
+bool Eventually(Condition condition) {
+  for (int i = 0; i < 1000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return condition();
+}
+
+size_t EntriesOf(const std::string& directory) {
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory)) ++count;
+  return count;
+}
+
+}  // namespace
+
+ServerProcess::ServerProcess(std::vector<std::string> more_arguments) {
+  auto sockets = os::SocketPair().value();
+  std::vector<std::string> arguments = {"tutti-server", "--daemon-socket-fd", "3", "--device", "null"};
+  arguments.insert(arguments.end(), more_arguments.begin(), more_arguments.end());
+  os::Fd log(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const bool loud = std::getenv("TUTTI_TEST_LOG") != nullptr;
+  pid_ = os::Spawn({.path = InBuild("bin/tutti-server"),
+                    .arguments = arguments,
+                    .files = {{STDIN_FILENO, 0}, {loud ? STDOUT_FILENO : log.get(), 1}, {loud ? STDERR_FILENO : log.get(), 2}, {sockets.second.get(), 3}}})
+             .value();
+  socket_ = std::move(sockets.first);
+  const auto message = ipc::ReceiveMessage(socket_.get(), kTimeoutMs).value();
+  ByteReader in(message.body);
+  ready_ = wire::GetServerReady(in).value();
+}
+
+ServerProcess::~ServerProcess() {
+  if (reaped_) return;
+  socket_.Reset();
+  if (AwaitExit() != -1) return;
+  kill(pid_, SIGKILL);
+  waitpid(pid_, nullptr, 0);
+}
+
+std::pair<os::Fd, os::Fd> ServerProcess::ConnectionPair() { return os::SocketPair().value(); }
+
+void ServerProcess::PassOn(os::Fd connection, uint32_t pid, double percentage) {
+  const auto message = ipc::ReceiveMessage(connection.get(), kTimeoutMs).value();
+  ByteReader in(message.body);
+  wire::Attach attach{.hello = wire::GetHello(in).value(), .pid = pid, .uid = getuid(), .active_thread_percentage = percentage};
+  ByteWriter body;
+  wire::Put(body, attach);
+  const int fds[] = {connection.get()};
+  TUTTI_CHECK(ipc::SendMessage(socket_.get(), wire::MessageKind::kAttach, 0, std::move(body), fds).has_value());
+}
+
+Result<std::unique_ptr<ipc::ClientConnection>> ServerProcess::ConnectHere(uint32_t pid, double percentage) {
+  auto [mine, theirs] = ConnectionPair();
+  std::thread daemon([&, theirs = std::move(theirs)]() mutable { PassOn(std::move(theirs), pid, percentage); });
+  auto connection = ipc::ClientConnection::Adopt(std::move(mine), {.claimed_pid = pid, .command_line = "in the test"}, kTimeoutMs);
+  daemon.join();
+  return connection;
+}
+
+wire::ServerReply ServerProcess::Ask(wire::MessageKind kind, ByteWriter body, std::vector<os::Fd>* fds) {
+  const uint32_t serial = next_serial_++;
+  TUTTI_CHECK(ipc::SendMessage(socket_.get(), kind, serial, std::move(body)).has_value());
+  auto message = ipc::ReceiveMessage(socket_.get(), kTimeoutMs).value();
+  TUTTI_CHECK(message.head.kind == wire::MessageKind::kServerReply && message.head.serial == serial);
+  ByteReader in(message.body);
+  if (fds != nullptr) *fds = std::move(message.fds);
+  return wire::GetServerReply(in).value();
+}
+
+std::vector<wire::ClientStatus> ServerProcess::Clients() {
+  ByteWriter body;
+  wire::Put(body, wire::ServerQuery{.what = wire::QueryKind::kClients});
+  return Ask(wire::MessageKind::kServerQuery, std::move(body)).clients;
+}
+
+bool ServerProcess::AwaitClientCount(size_t count) {
+  return Eventually([&] { return Clients().size() == count; });
+}
+
+size_t ServerProcess::OpenFiles() const { return EntriesOf("/proc/" + std::to_string(pid_) + "/fd"); }
+size_t ServerProcess::Threads() const { return EntriesOf("/proc/" + std::to_string(pid_) + "/task"); }
+
+size_t ServerProcess::Mappings() const {
+  std::ifstream maps("/proc/" + std::to_string(pid_) + "/maps");
+  size_t count = 0;
+  for (std::string line; std::getline(maps, line);) count += line.find("memfd:tutti-") != line.npos;
+  return count;
+}
+
+int ServerProcess::AwaitExit() {
+  int status = -1;
+  if (!Eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; })) return -1;
+  reaped_ = true;
+  return status;
+}
+
+pid_t StartClient(const os::Fd& connection, const std::string& mode, int rounds) {
+  return os::Spawn({.path = InBuild("test/server_test_client"),
+                    .arguments = {"server_test_client", mode, std::to_string(rounds)},
+                    .files = {{STDIN_FILENO, 0}, {STDOUT_FILENO, 1}, {STDERR_FILENO, 2}, {connection.get(), 3}}})
+      .value();
+}
+
+int AwaitClient(pid_t pid) {
+  int status = -1;
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+}  // namespace tutti::server::testing

@@ -1,0 +1,58 @@
+#include "server/window_arena.h"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <vector>
+
+#include "base/checked.h"
+#include "wire/limits.h"
+
+namespace tutti::server {
+namespace {
+
+constexpr int kMaxClientsReached = 808;  // CUDA_ERROR_MPS_MAX_CLIENTS_REACHED
+
+}  // namespace
+
+struct WindowArena::State {
+  std::mutex mutex;
+  std::vector<bool> taken;
+  size_t next = 0;
+};
+
+Window::~Window() {
+  mapping_.Unmap();
+  if (give_back_) give_back_();
+}
+
+WindowArena::WindowArena(uint64_t window_bytes) : window_bytes_(window_bytes), state_(new State) {
+  // Windows are aligned to their size: the generated code may then check an address with a mask.
+  const uint64_t first = AlignUp(wire::kWindowArenaBase, window_bytes);
+  state_->taken.resize((wire::kWindowArenaEnd - first) / window_bytes);
+}
+
+WindowArena::~WindowArena() { delete state_; }
+
+uint64_t WindowArena::slots() const { return state_->taken.size(); }
+
+Result<Window> WindowArena::Create() {
+  TUTTI_ASSIGN(os::Fd fd, os::CreateMemory("tutti-window", window_bytes_));
+  std::lock_guard lock(state_->mutex);
+  for (size_t i = 0; i < state_->taken.size(); ++i) {
+    const size_t slot = (state_->next + i) % state_->taken.size();
+    if (state_->taken[slot]) continue;
+    // Something else may be mapped there, put by a library: then the slot is of no use to anybody.
+    auto mapping = os::Mapping::SharedAt(AlignUp(wire::kWindowArenaBase, window_bytes_) + slot * window_bytes_, fd.get(), window_bytes_);
+    if (!mapping) continue;
+    state_->taken[slot] = true;
+    state_->next = slot + 1;
+    return Window(std::move(fd), std::move(*mapping), [state = state_, slot] {
+      std::lock_guard give_back(state->mutex);
+      state->taken[slot] = false;
+    });
+  }
+  return Fail(kMaxClientsReached, fmt::format("no address space left for another client: all {} windows are in use", state_->taken.size()));
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,50 @@
+// Threads for what may take seconds: loading modules, preparing kernels, resets, taking a dead client's space down. Fair
+// between clients: their tasks are taken in turn, and no client has more than kPerClient running.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tutti::server {
+
+// Thread-safe. Threads start when they are needed. The destructor drops what has not begun and waits for what has.
+class WorkerPool {
+ public:
+  static constexpr uint32_t kPerClient = 2;
+  static constexpr size_t kMaxWaiting = 1024;  // tasks per client
+
+  WorkerPool(std::string name, uint32_t max_threads) : name_(std::move(name)), max_threads_(max_threads) {}
+  ~WorkerPool();
+
+  // False if the client has kMaxWaiting tasks waiting already: no well-behaved one ever has.
+  [[nodiscard]] bool Add(uint32_t client, std::function<void()> task);
+
+ private:
+  struct Queue {
+    std::deque<std::function<void()>> tasks;
+    uint32_t running = 0;
+  };
+
+  void Run();
+  // The next task in turn, or null. Lock held.
+  std::function<void()> Take(uint32_t* client);
+
+  std::string name_;
+  uint32_t max_threads_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::map<uint32_t, Queue> queues_;
+  uint32_t last_ = 0;  // the client that was served last
+  uint32_t idle_ = 0;
+  bool stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tutti::server
