@@ -29,6 +29,11 @@ elseif(TUTTI_SANITIZE STREQUAL "thread")
   add_link_options(-fsanitize=thread)
 endif()
 
+option(TUTTI_FUZZ "build tests/fuzz, with coverage in everything they link" OFF)
+if(TUTTI_FUZZ)
+  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+endif()
+
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra> $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>)
 # fmt is compiled in: the client library may not depend on any shared library but libc.
 add_compile_definitions(FMT_HEADER_ONLY=1 TUTTI_VERSION="${PROJECT_VERSION}")
