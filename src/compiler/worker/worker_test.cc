@@ -1,0 +1,148 @@
+// The program tutti-compiler as the device starts it: a process with a socket as descriptor 3.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "cuda/result.h"
+#include "guest/compile_protocol.h"
+#include "guest/module_index.h"
+#include "os/memory.h"
+#include "os/socket.h"
+
+namespace tutti {
+namespace {
+
+constexpr const char* kModule = R"(.version 8.0
+.target sm_80
+.address_size 64
+.global .align 4 .u32 counter = 7;
+.visible .entry fill(.param .u64 out, .param .u32 value) {
+  .reg .b32 %r<4>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [out];
+  ld.param.u32 %r1, [value];
+  mov.u32 %r2, %tid.x;
+  mul.wide.u32 %rd2, %r2, 4;
+  add.s64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r1;
+  ret;
+}
+.visible .entry broken() {
+  frobnicate.u32 %r1, %r2;
+}
+)";
+
+class Worker : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto sockets = os::SocketPair();
+    ASSERT_TRUE(sockets);
+    process_ = fork();
+    if (process_ == 0) {
+      if (sockets->second.get() == guest::kCompilerSocketFd) {
+        fcntl(guest::kCompilerSocketFd, F_SETFD, 0);
+      } else {
+        dup2(sockets->second.get(), guest::kCompilerSocketFd);
+      }
+      execl(TUTTI_COMPILER, "tutti-compiler", "--worker", nullptr);
+      _exit(127);
+    }
+    socket_ = std::move(sockets->first);
+  }
+  void TearDown() override {
+    socket_.Reset();
+    if (process_ <= 0) return;
+    int status = 0;
+    waitpid(process_, &status, 0);
+    if (expect_clean_end_) {
+      EXPECT_EQ(status, 0);
+    }
+  }
+
+  void Send(const guest::CompileRequest& request, const std::string& image) {
+    auto file = os::CreateMemory("image", image.size());
+    ASSERT_EQ(pwrite(file->get(), image.data(), image.size(), 0), static_cast<ssize_t>(image.size()));
+    const int fds[] = {file->get()};
+    ASSERT_TRUE(os::Send(socket_.get(), guest::Serialize(request), fds));
+  }
+  struct Answer {
+    guest::CompileReply reply;
+    std::vector<uint8_t> bytes;
+    bool sealed = false;
+  };
+  Answer Receive() {
+    Answer answer;
+    auto message = os::Receive(socket_.get(), 60'000);
+    if (!message || message->bytes.empty()) {
+      answer.reply.status = -1;
+      return answer;
+    }
+    answer.reply = *guest::ParseCompileReply(message->bytes);
+    if (message->fds.empty()) return answer;
+    const int file = message->fds[0].get();
+    struct stat info {};
+    fstat(file, &info);
+    answer.bytes.resize(static_cast<size_t>(info.st_size));
+    EXPECT_EQ(pread(file, answer.bytes.data(), answer.bytes.size(), 0), info.st_size);
+    answer.sealed = (fcntl(file, F_GET_SEALS) & F_SEAL_WRITE) != 0;
+    return answer;
+  }
+  Answer Ask(const guest::CompileRequest& request, const std::string& image) {
+    Send(request, image);
+    return Receive();
+  }
+
+  os::Fd socket_;
+  pid_t process_ = -1;
+  bool expect_clean_end_ = true;
+};
+
+TEST_F(Worker, IndexesAModuleAndNamesTheKernelThatIsBroken) {
+  const Answer answer = Ask({.op = guest::CompileOp::kIndex}, kModule);
+  ASSERT_EQ(answer.reply.status, 0) << answer.reply.log;
+  EXPECT_TRUE(answer.sealed);
+  const auto index = guest::ParseModuleIndex(answer.bytes);
+  ASSERT_TRUE(index) << index.error().text;
+  ASSERT_EQ(index->kernels.size(), 2u);
+  EXPECT_EQ(index->kernels[0].name, "fill");
+  EXPECT_EQ(index->kernels[0].error, "");
+  EXPECT_THAT(index->kernels[1].error, testing::HasSubstr("frobnicate"));
+  ASSERT_EQ(index->variables.size(), 1u);
+}
+
+TEST_F(Worker, CompilesAKernelToASharedObject) {
+  const Answer answer = Ask({.op = guest::CompileOp::kKernel, .kernel = "fill", .block = {64, 1, 1}}, kModule);
+  ASSERT_EQ(answer.reply.status, 0) << answer.reply.log;
+  EXPECT_TRUE(answer.sealed);
+  ASSERT_GT(answer.bytes.size(), 4u);
+  EXPECT_EQ(std::string(answer.bytes.begin(), answer.bytes.begin() + 4), "\177ELF");
+}
+
+TEST_F(Worker, GoesOnAfterRequestsThatFail) {
+  EXPECT_EQ(Ask({.op = guest::CompileOp::kKernel, .kernel = "missing"}, kModule).reply.status, cuda::CUDA_ERROR_NOT_FOUND);
+  const Answer broken = Ask({.op = guest::CompileOp::kKernel, .kernel = "broken"}, kModule);
+  EXPECT_EQ(broken.reply.status, cuda::CUDA_ERROR_INVALID_PTX);
+  EXPECT_THAT(broken.reply.log, testing::HasSubstr("frobnicate"));
+  const Answer syntax = Ask({.op = guest::CompileOp::kIndex}, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k( {");
+  EXPECT_EQ(syntax.reply.status, cuda::CUDA_ERROR_INVALID_PTX);
+  EXPECT_THAT(syntax.reply.log, testing::HasSubstr("^"));
+  EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, std::string("\x7f" "ELFgarbage", 11)).reply.status, cuda::CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, "").reply.status, cuda::CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, kModule).reply.status, 0);
+}
+
+TEST_F(Worker, EndsWhenAPeerBreaksTheProtocol) {
+  expect_clean_end_ = false;
+  ASSERT_TRUE(os::Send(socket_.get(), std::vector<uint8_t>{1, 2, 3}));
+  EXPECT_EQ(Receive().reply.status, -1);
+}
+
+}  // namespace
+}  // namespace tutti
