@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 
 #include "ptx/print_instruction.h"
@@ -69,7 +70,8 @@ class ModulePrinter {
   }
 
   void PrintShape(Type type, uint32_t vector, uint32_t alignment) {
-    Format(".align {} ", alignment);
+    const uint64_t natural = std::bit_ceil<uint64_t>((BitsOf(type) + 7) / 8 * vector);
+    if (alignment != natural) Format(".align {} ", alignment);
     if (vector != 1) Format(".v{} ", vector);
     Format(".{} ", ptx::NameOf(type));
   }
@@ -158,8 +160,11 @@ class ModulePrinter {
   }
 
   void PrintHeader(const Function& function) {
-    Format("{}{} ", NameOf(function.linkage), function.is_entry ? ".entry" : ".func");
-    if (!function.prototype.returns.empty()) PrintParameters(function.prototype.returns, &function.locals, function.first_return);
+    Format("{}{}", NameOf(function.linkage), function.is_entry ? ".entry" : ".func");
+    if (!function.prototype.returns.empty()) {
+      out_ += " ";
+      PrintParameters(function.prototype.returns, &function.locals, function.first_return);
+    }
     Format(" {}", function.name);
     if (!function.prototype.params.empty() || function.is_entry) {
       PrintParameters(function.prototype.params, &function.locals, function.first_param);
