@@ -12,12 +12,15 @@ struct DeviceAndBytes {
   uint64_t bytes;
 };
 
+Status CheckDevice(std::string_view device) {
+  if (control::IsDeviceIdentifier(device)) return {};
+  return Fail(fmt::format("device \"{}\" is neither an ordinal nor a UUID: give 0, 1, ... or GPU-1234abcd", device));
+}
+
 // Words `index` and `index + 1`.
 Result<DeviceAndBytes> ReadLimit(const CommandCall& call, size_t index) {
   const std::string_view device = call.word(index);
-  if (!control::IsDeviceIdentifier(device)) {
-    return Fail(fmt::format("device \"{}\" is neither an ordinal nor a UUID: give 0, 1, ... or GPU-1234abcd", device));
-  }
+  TUTTI_TRY(CheckDevice(device));
   TUTTI_ASSIGN(const uint64_t bytes, control::ParseMemory(call.word(index + 1)));
   return DeviceAndBytes{std::string(device), bytes};
 }
@@ -30,6 +33,7 @@ void SetIn(control::MemoryLimits& limits, const CommandCall& call, size_t index)
 }
 
 void AnswerFrom(const control::MemoryLimits& limits, const CommandCall& call, size_t index) {
+  if (const auto device = CheckDevice(call.word(index)); !device) return call.reply.Line(device.error().text);
   const auto bytes = limits.Get(call.word(index));
   if (!bytes) return call.reply.Nothing();
   call.reply.Line(control::FormatMemory(*bytes));

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "cli/installation.h"
+#include "cli/subcommands.h"
+
+namespace tutti::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string BenchDirectory() { return fs::path(ProgramDirectory()).parent_path() / "bench"; }
+
+std::string Available() {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(BenchDirectory(), error)) {
+    if (entry.is_regular_file() && access(entry.path().c_str(), X_OK) == 0) names.push_back(entry.path().filename());
+  }
+  std::ranges::sort(names);
+  return names.empty() ? "none is built" : fmt::format("{}", fmt::join(names, ", "));
+}
+
+// Becomes the benchmark, which prints its table and writes NAME.json.
+int Bench(const std::string& name, const std::string& output) {
+  const std::string program = BenchDirectory() + "/" + name;
+  if (name.find('/') != std::string::npos || access(program.c_str(), X_OK) != 0) {
+    return Complain(fmt::format("no benchmark \"{}\" in {}; there is: {}", name, BenchDirectory(), Available()));
+  }
+  const auto libraries = LibraryDirectory();
+  if (!libraries) return Complain(libraries.error().text);
+  setenv("LD_LIBRARY_PATH", libraries->c_str(), 1);
+  execl(program.c_str(), program.c_str(), output.c_str(), nullptr);
+  return Complain(fmt::format("cannot run {}: {}", program, std::strerror(errno)));
+}
+
+}  // namespace
+
+void AddBench(CLI::App& app, int& status) {
+  struct BenchOptions {
+    std::string name;
+    std::string output = ".";
+  };
+  auto* const command = app.add_subcommand("bench", "Run a benchmark on the daemon of CUDA_MPS_PIPE_DIRECTORY");
+  const auto options = std::make_shared<BenchOptions>();
+  command->add_option("name", options->name, "launch, sync, copy, attach, share, kernels")->required();
+  command->add_option("-o,--output", options->output, "Directory for NAME.json")->capture_default_str();
+  command->callback([options, &status] { status = Bench(options->name, options->output); });
+}
+
+}  // namespace tutti::cli

@@ -1,0 +1,23 @@
+// Numbers and tables for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tutti::cli {
+
+std::string Bytes(uint64_t bytes);       // "1.5 GiB"
+std::string Count(double number);        // "12.3k"
+std::string Percent(double fraction);    // 0.125: "12.5%"
+std::string UserName(uint32_t uid);      // the number, where there is no name
+std::string Shortened(std::string text, size_t width);  // with an ellipsis; control characters become '?'
+
+// Columns as wide as their widest cell, two blanks apart; the columns whose number is in `right` are right-aligned. The
+// first row is the header.
+std::string Table(const std::vector<std::vector<std::string>>& rows, const std::vector<size_t>& right = {});
+
+// Columns of the terminal on stdout; 120 where it is none.
+size_t TerminalWidth();
+
+}  // namespace tutti::cli

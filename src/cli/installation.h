@@ -1,0 +1,16 @@
+// Where the parts of this installation are, seen from the running program's own file.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+
+namespace tutti::cli {
+
+// Directory of this program: tutti-control, tutti-server and tutti-compiler stand there too.
+std::string ProgramDirectory();
+
+// Directory of our libcuda.so.1: TUTTI_LIBRARY_DIR if set, else ../lib or ../lib/tutti beside the programs.
+Result<std::string> LibraryDirectory();
+
+}  // namespace tutti::cli

@@ -1,0 +1,88 @@
+#include "cli/report.h"
+
+#include <nlohmann/json.hpp>
+
+namespace tutti::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+const Json& Member(const Json& object, const char* name) {
+  static const Json none;
+  if (!object.is_object()) return none;
+  const auto found = object.find(name);
+  return found == object.end() ? none : *found;
+}
+
+std::string Text(const Json& object, const char* name) {
+  const Json& value = Member(object, name);
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+template <typename T>
+T Number(const Json& object, const char* name) {
+  const Json& value = Member(object, name);
+  return value.is_number() ? value.get<T>() : T{};
+}
+
+template <typename T, typename Function>
+std::vector<T> List(const Json& object, const char* name, Function read) {
+  std::vector<T> list;
+  const Json& array = Member(object, name);
+  if (!array.is_array()) return list;
+  for (const Json& entry : array) list.push_back(read(entry));
+  return list;
+}
+
+ClientReport ReadClient(const Json& json) {
+  ClientReport client{.pid = Number<uint32_t>(json, "pid"),
+                      .uid = Number<uint32_t>(json, "uid"),
+                      .command = Text(json, "command"),
+                      .device = Number<uint32_t>(json, "device"),
+                      .state = Text(json, "state"),
+                      .percentage = Number<double>(json, "active_thread_percentage"),
+                      .share = Number<double>(json, "share"),
+                      .used_bytes = Number<uint64_t>(json, "used_bytes"),
+                      .launches = Number<uint64_t>(json, "launches"),
+                      .busy_ns = Number<uint64_t>(json, "busy_ns")};
+  if (Member(json, "limit_bytes").is_number()) client.limit_bytes = Number<uint64_t>(json, "limit_bytes");
+  return client;
+}
+
+DeviceReport ReadDevice(const Json& json) {
+  return {Number<uint32_t>(json, "ordinal"), Text(json, "uuid"), Text(json, "name"), Number<uint64_t>(json, "total_bytes"),
+          Number<uint32_t>(json, "sm_count")};
+}
+
+ServerReport ReadServer(const Json& json) {
+  return {Number<uint32_t>(json, "pid"),
+          Number<uint32_t>(json, "uid"),
+          Text(json, "state"),
+          Text(json, "error"),
+          List<DeviceReport>(json, "devices", ReadDevice),
+          List<ClientReport>(json, "clients", ReadClient)};
+}
+
+}  // namespace
+
+Result<Report> ParseReport(const std::string& text) {
+  const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return Fail("the control daemon does not know `report`: is it of another version? It answered: " + text.substr(0, 80));
+  const Json& daemon = Member(json, "daemon");
+  return Report{.daemon_pid = Number<uint32_t>(daemon, "pid"),
+                .daemon_uid = Number<uint32_t>(daemon, "uid"),
+                .version = Number<uint32_t>(daemon, "version"),
+                .pipe_directory = Text(daemon, "pipe_directory"),
+                .log_directory = Text(daemon, "log_directory"),
+                .policy = Text(daemon, "policy"),
+                .default_percentage = Number<double>(daemon, "default_active_thread_percentage"),
+                .servers = List<ServerReport>(json, "servers", ReadServer),
+                .json = text};
+}
+
+Result<Report> FetchReport(control::DaemonConnection& daemon) {
+  TUTTI_ASSIGN(const control::Answer answer, daemon.Run("report"));
+  return ParseReport(answer.text);
+}
+
+}  // namespace tutti::cli

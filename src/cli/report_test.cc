@@ -1,0 +1,28 @@
+#include "cli/report.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti::cli {
+namespace {
+
+TEST(Report, ReadsServersAndTheirClients) {
+  const auto report = ParseReport(R"({"daemon": {"pid": 7, "policy": "share"}, "servers": [{"pid": 9, "state": "ACTIVE",
+    "devices": [{"name": "CPU", "sm_count": 2}], "clients": [{"pid": 11, "command": "./a", "limit_bytes": 5}, {"pid": 12, "limit_bytes": null}]}]})");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->policy, "share");
+  ASSERT_EQ(report->servers.size(), 1u);
+  EXPECT_EQ(report->servers[0].devices[0].sm_count, 2u);
+  EXPECT_EQ(report->servers[0].clients[0].limit_bytes, 5u);
+  EXPECT_FALSE(report->servers[0].clients[1].limit_bytes);
+}
+
+TEST(Report, WhatIsOfAnotherShapeIsAnErrorOrADefault) {
+  EXPECT_FALSE(ParseReport("Unknown command \"report\"\n"));
+  EXPECT_FALSE(ParseReport("[]"));
+  const auto odd = ParseReport(R"({"daemon": 3, "servers": [1, {"pid": "x", "clients": {}}]})");
+  ASSERT_TRUE(odd);
+  EXPECT_EQ(odd->servers[1].pid, 0u);
+}
+
+}  // namespace
+}  // namespace tutti::cli

@@ -1,0 +1,85 @@
+// `tutti run`: sets the environment and becomes the program. Nothing stays behind: signals, exit status and process id are
+// the program's own.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "cli/installation.h"
+#include "cli/subcommands.h"
+#include "control/limits.h"
+#include "wire/limits.h"
+
+namespace tutti::cli {
+namespace {
+
+struct RunOptions {
+  std::string percentage;
+  std::string memory;
+  std::string priority;
+  std::vector<std::string> command;
+};
+
+// The same limit on every device.
+std::string OnEveryDevice(const std::string& memory) {
+  std::string text;
+  for (uint32_t device = 0; device < wire::kMaxDevices; ++device) text += fmt::format("{}{}={}", device == 0 ? "" : ",", device, memory);
+  return text;
+}
+
+Status SetLimits(const RunOptions& options) {
+  if (!options.percentage.empty()) {
+    TUTTI_TRY(control::ParsePercentage(options.percentage));
+    setenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", options.percentage.c_str(), 1);
+  }
+  if (!options.memory.empty()) {
+    TUTTI_TRY(control::ParseMemory(options.memory));
+    setenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", OnEveryDevice(options.memory).c_str(), 1);
+  }
+  if (!options.priority.empty()) setenv("CUDA_MPS_CLIENT_PRIORITY", options.priority == "low" ? "1" : "0", 1);
+  return {};
+}
+
+Status SetLibraryPath() {
+  TUTTI_ASSIGN(const std::string directory, LibraryDirectory());
+  const char* const before = std::getenv("LD_LIBRARY_PATH");
+  const std::string path = before != nullptr && *before != '\0' ? directory + ":" + before : directory;
+  setenv("LD_LIBRARY_PATH", path.c_str(), 1);
+  return {};
+}
+
+// Returns only if the program cannot be executed, with the exit status that shells use for that.
+int Become(const std::vector<std::string>& command) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  execvp(arguments[0], arguments.data());
+  const int reason = errno;
+  Complain(fmt::format("cannot run {}: {}", command[0], std::strerror(reason)));
+  return reason == ENOENT ? 127 : 126;
+}
+
+int Run(const RunOptions& options) {
+  if (const auto set = SetLimits(options); !set) return Complain(set.error().text);
+  if (const auto set = SetLibraryPath(); !set) return Complain(set.error().text);
+  return Become(options.command);
+}
+
+}  // namespace
+
+void AddRun(CLI::App& app, int& status) {
+  auto* const command = app.add_subcommand("run", "Run a CUDA program on the shared device");
+  const auto options = std::make_shared<RunOptions>();
+  command->add_option("--percentage", options->percentage, "At most this part of the device's threads, above 0 to 100");
+  command->add_option("--memory", options->memory, "At most this much memory on each device, as 2G or 512M");
+  command->add_option("--priority", options->priority, "normal or low")->check(CLI::IsMember({"normal", "low"}));
+  command->add_option("program", options->command, "The program and its arguments, after --")->required();
+  command->prefix_command(false);
+  command->positionals_at_end();
+  command->callback([options, &status] { status = Run(*options); });
+}
+
+}  // namespace tutti::cli

@@ -1,0 +1,26 @@
+// The subcommands of `tutti`. Each adds itself to the command line; what it returns from its callback through `status` is
+// the exit status: 0 done, 1 could not be done (with a line on stderr), 2 wrong usage.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace tutti::cli {
+
+void AddRun(CLI::App& app, int& status);
+void AddPs(CLI::App& app, int& status);
+void AddTop(CLI::App& app, int& status);
+void AddStatus(CLI::App& app, int& status);
+void AddTrace(CLI::App& app, int& status);
+void AddTimeline(CLI::App& app, int& status);
+void AddDoctor(CLI::App& app, int& status);
+void AddBench(CLI::App& app, int& status);
+void AddCompletion(CLI::App& app, int& status);
+
+// Prints "tutti: <text>" to stderr; returns 1.
+int Complain(const std::string& text);
+
+}  // namespace tutti::cli

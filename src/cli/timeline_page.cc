@@ -1,0 +1,51 @@
+#include "cli/timeline_page.h"
+
+#include <fmt/format.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+namespace tutti::cli {
+
+extern const char* const kTimelineTemplate;  // timeline.html, made into a source file by the build
+
+namespace {
+
+// JSON that may stand inside <script>: no "</script" and no "<!--" can come out of a kernel's or a program's name.
+std::string Quoted(const std::string& text) {
+  std::string quoted = nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);
+  for (size_t at = 0; (at = quoted.find('<', at)) != std::string::npos;) quoted.replace(at, 1, "\\u003c");
+  return quoted;
+}
+
+std::string SpansOf(const TraceModel& model, uint32_t sm) {
+  std::string text;
+  for (const TraceSpan& span : model.spans) {
+    if (span.sm != sm) continue;
+    fmt::format_to(std::back_inserter(text), "{}[{:.2f},{:.2f},{},{},{}]", text.empty() ? "" : ",", span.start_us,
+                   span.end_us - span.start_us, span.process, span.kernel, span.blocks);
+  }
+  return text;
+}
+
+std::string TraceLiteral(const TraceModel& model) {
+  std::string text = fmt::format("{{duration:{:.2f},sms:[{}],processes:[", model.duration_us, fmt::join(model.sms, ","));
+  for (const TraceProcess& process : model.processes) {
+    fmt::format_to(std::back_inserter(text), "{{pid:{},name:{}}},", process.pid, Quoted(process.name));
+  }
+  text += "],kernels:[";
+  for (const std::string& kernel : model.kernels) text += Quoted(kernel) + ",";
+  text += "],spans:[";
+  for (uint32_t sm = 0; sm < model.sms.size(); ++sm) text += "[" + SpansOf(model, sm) + "],\n";
+  return text + "]}";
+}
+
+}  // namespace
+
+std::string TimelinePage(const TraceModel& model) {
+  constexpr std::string_view kPlace = "/*TRACE*/null";
+  std::string page = kTimelineTemplate;
+  return page.replace(page.find(kPlace), kPlace.size(), TraceLiteral(model));
+}
+
+}  // namespace tutti::cli

@@ -1,0 +1,42 @@
+// A trace as the timeline draws it: processes, SMs, and what ran when.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace tutti::cli {
+
+struct TraceSpan {
+  double start_us = 0;  // since the first span of the trace
+  double end_us = 0;
+  uint32_t sm = 0;       // index in TraceModel::sms
+  uint32_t process = 0;  // index in TraceModel::processes
+  uint32_t kernel = 0;   // index in TraceModel::kernels
+  uint32_t blocks = 1;   // that were merged into this span
+};
+
+struct TraceProcess {
+  uint32_t pid = 0;
+  std::string name;  // command line; empty if the trace does not say
+};
+
+struct TraceModel {
+  std::vector<TraceProcess> processes;  // in order of appearance
+  std::vector<std::string> kernels;
+  std::vector<uint32_t> sms;     // numbers, ascending
+  std::vector<TraceSpan> spans;  // by SM, then by start
+  double duration_us = 0;
+};
+
+// Reads a Chrome trace document as `tutti trace` writes it: complete events (ph X) with pid = client, tid = SM, and process
+// names. Other events are passed over.
+Result<TraceModel> ReadTrace(const std::string& json);
+
+// Merges neighbours on one SM that belong to one kernel and are less than a gap apart, with the smallest gap that leaves
+// at most `most_spans`: what is merged is too small to be seen.
+void MergeSpans(TraceModel& model, size_t most_spans);
+
+}  // namespace tutti::cli
