@@ -1,0 +1,111 @@
+// Asynchronous copies, done at once: a program may not touch the destination before it has waited, and then finds it
+// written. So committing and waiting for groups is nothing.
+#include "compiler/lower/families.h"
+#include "compiler/lower/mbarrier_word.h"
+
+namespace tutti::compiler::lowering {
+namespace {
+
+using M = ptx::Modifier;
+using T = ptx::Type;
+
+llvm::Type* BytesType(Emitter& e, uint64_t bytes) {
+  if (bytes == 16) return llvm::FixedVectorType::get(e.ir.getInt32Ty(), 4);
+  return e.ir.getIntNTy(static_cast<unsigned>(8 * bytes));
+}
+
+void Copy(Emitter& e, llvm::Value* to, llvm::Value* from, uint64_t bytes) {
+  llvm::Value* value = e.ir.CreateAlignedLoad(BytesType(e, bytes), from, llvm::Align(bytes));
+  e.ir.CreateAlignedStore(value, to, llvm::Align(bytes));
+}
+
+// body(i) for i = 0, step, 2 step, ... below `end` (i64).
+template <typename Body>
+void Loop(Emitter& e, llvm::Value* end, uint64_t step, Body body) {
+  auto& ir = e.ir;
+  llvm::BasicBlock* before = ir.GetInsertBlock();
+  llvm::BasicBlock* head = e.NewBlock("copy");
+  llvm::BasicBlock* work = e.NewBlock("copy.next");
+  llvm::BasicBlock* done = e.NewBlock("copied");
+  ir.CreateBr(head);
+  ir.SetInsertPoint(head);
+  llvm::PHINode* i = ir.CreatePHI(ir.getInt64Ty(), 2);
+  i->addIncoming(ir.getInt64(0), before);
+  ir.CreateCondBr(ir.CreateICmpULT(i, end), work, done);
+  ir.SetInsertPoint(work);
+  body(i);
+  i->addIncoming(ir.CreateAdd(i, ir.getInt64(step)), ir.GetInsertBlock());
+  ir.CreateBr(head);
+  ir.SetInsertPoint(done);
+}
+
+llvm::Value* At(Emitter& e, llvm::Value* pointer, llvm::Value* offset) {
+  return e.ir.CreateGEP(e.ir.getInt8Ty(), pointer, offset);
+}
+
+// cp.async [to], [from], bytes{, source bytes or predicate "ignore source"}: what the source is short of is zero. The usual
+// short source is all of it or nothing of it.
+void CopyShort(Emitter& e, llvm::Value* to, llvm::Value* from, uint64_t bytes, llvm::Value* source_bytes) {
+  auto& ir = e.ir;
+  llvm::BasicBlock* whole = e.NewBlock("whole");
+  llvm::BasicBlock* part = e.NewBlock("part");
+  llvm::BasicBlock* done = e.NewBlock("filled");
+  ir.CreateCondBr(ir.CreateICmpUGE(source_bytes, ir.getInt64(bytes)), whole, part);
+  ir.SetInsertPoint(whole);
+  Copy(e, to, from, bytes);
+  ir.CreateBr(done);
+  ir.SetInsertPoint(part);
+  ir.CreateAlignedStore(llvm::Constant::getNullValue(BytesType(e, bytes)), to, llvm::Align(bytes));
+  Loop(e, source_bytes, 1, [&](llvm::Value* i) {
+    ir.CreateStore(ir.CreateLoad(ir.getInt8Ty(), At(e, from, i)), At(e, to, i));
+  });
+  ir.CreateBr(done);
+  ir.SetInsertPoint(done);
+}
+
+void CopyAsync(Emitter& e) {
+  const ptx::Operand& size = e.operand(2);
+  const uint64_t bytes = size.kind == ptx::OperandKind::kImmediate ? size.bits : 0;
+  if (bytes != 4 && bytes != 8 && bytes != 16) return e.Invalid("cp.async copies 4, 8 or 16 bytes");
+  llvm::Value* to = e.Pointer(e.operand(0), ptx::Space::kShared);
+  llvm::Value* from = e.Pointer(e.operand(1), ptx::Space::kGlobal);
+  const size_t optional = e.operands() - 3 - (e.Has(M::kL2CacheHint) ? 1 : 0);
+  if (optional == 0 || e.operands() < 4) return Copy(e, to, from, bytes);
+  const ptx::Operand& last = e.operand(3);
+  const bool is_predicate = last.kind == ptx::OperandKind::kRegister && last.index < e.function().registers.size() &&
+                            e.function().registers[last.index].type == T::kPred;
+  llvm::Value* source_bytes = is_predicate
+                                  ? e.ir.CreateSelect(e.Read(last, T::kPred), e.ir.getInt64(0), e.ir.getInt64(bytes))
+                                  : e.ir.CreateZExt(e.Read(last, T::kU32), e.ir.getInt64Ty());
+  CopyShort(e, to, from, bytes, source_bytes);
+}
+
+// cp.async.bulk.to.from [to], [from], bytes{, [mbarrier]}: multiples of 16 bytes.
+void CopyBulk(Emitter& e) {
+  if (e.Has(M::kTensor) || e.Has(M::kMulticastCluster) || e.Has(M::kPrefetch) || e.Has(M::kReduce)) {
+    return e.Refuse("this bulk copy is not supported");
+  }
+  llvm::Value* to = e.Pointer(e.operand(0), e.instruction().space);
+  llvm::Value* from = e.Pointer(e.operand(1), e.instruction().second_space);
+  llvm::Value* bytes = e.ir.CreateAnd(e.ir.CreateZExt(e.In(2, T::kU32), e.ir.getInt64Ty()), ~uint64_t{15});
+  Loop(e, bytes, 16, [&](llvm::Value* i) { Copy(e, At(e, to, i), At(e, from, i), 16); });
+  if (!e.Has(M::kMbarrierCompleteTxBytes)) return;
+  ChangeMbarrier(e, e.Pointer(e.operand(3), ptx::Space::kShared), {.complete = bytes});
+}
+
+}  // namespace
+
+void EmitCp(Emitter& e) {
+  if (!e.Has(M::kAsync)) return e.Refuse("this copy is not supported");
+  if (e.Has(M::kCommitGroup) || e.Has(M::kWaitGroup) || e.Has(M::kWaitAll)) return;
+  if (e.Has(M::kMbarrier)) {  // cp.async.mbarrier.arrive: the copies before it have arrived
+    llvm::Value* pointer = e.Pointer(e.operand(0), e.instruction().space);
+    if (!e.Has(M::kNoinc)) return;  // it adds one pending arrival and takes it away again
+    ChangeMbarrier(e, pointer, {.arrivals = e.ir.getInt64(1)});
+    return;
+  }
+  if (e.Has(M::kBulk)) return CopyBulk(e);
+  CopyAsync(e);
+}
+
+}  // namespace tutti::compiler::lowering

@@ -1,0 +1,17 @@
+// Read-modify-write of memory for updates that LLVM has no operation for.
+#pragma once
+
+#include <functional>
+
+#include "compiler/lower/emitter.h"
+
+namespace tutti::compiler::lowering {
+
+// Replaces *pointer, an integer of `type`, by update(old) in one step; returns old. A loop around cmpxchg.
+llvm::Value* UpdateAtomically(Emitter& e, llvm::Value* pointer, llvm::Type* type, llvm::AtomicOrdering ordering,
+                              const std::function<llvm::Value*(llvm::Value* old)>& update);
+
+// The ordering that the instruction's .sem asks of an atomic operation; relaxed if it has none.
+llvm::AtomicOrdering AtomicOrderOf(const Emitter& e);
+
+}  // namespace tutti::compiler::lowering

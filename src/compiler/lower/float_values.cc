@@ -1,0 +1,146 @@
+#include "compiler/lower/float_values.h"
+
+namespace tutti::compiler::lowering {
+namespace {
+
+llvm::Type* BitsType(llvm::IRBuilder<>& ir, llvm::Value* x) {
+  return ir.getIntNTy(x->getType()->getScalarSizeInBits());
+}
+llvm::Value* Bits(llvm::IRBuilder<>& ir, llvm::Value* x) { return ir.CreateBitCast(x, BitsType(ir, x)); }
+
+llvm::Value* Zero(llvm::Value* x) { return llvm::ConstantFP::get(x->getType(), 0.0); }
+
+// Constants answer without code.
+bool IsConstantNonzero(llvm::Value* x) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(x);
+  return constant != nullptr && !constant->isZero() && !constant->isNaN();
+}
+
+// `rounded`, the nearest narrower number to `exact`, moved one step where the direction asks for it. `back` is `rounded`
+// widened again.
+llvm::Value* Redirect(llvm::IRBuilder<>& ir, llvm::Value* rounded, llvm::Value* back, llvm::Value* exact, Rounding rounding) {
+  if (rounding == Rounding::kNearest) return rounded;
+  llvm::Type* type = rounded->getType();
+  llvm::Value* one = llvm::ConstantInt::get(type, 1);
+  llvm::Value* negative = ir.CreateICmpSLT(rounded, llvm::ConstantInt::get(type, 0));
+  llvm::Value* shrink = ir.CreateSub(rounded, one);
+  llvm::Value* grow = ir.CreateAdd(rounded, one);
+  if (rounding == Rounding::kZero) {
+    llvm::Value* too_large = ir.CreateFCmpOGT(ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, back),
+                                              ir.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, exact));
+    return ir.CreateSelect(too_large, shrink, rounded);
+  }
+  const bool down = rounding == Rounding::kDown;
+  llvm::Value* wrong = down ? ir.CreateFCmpOGT(back, exact) : ir.CreateFCmpOLT(back, exact);
+  llvm::Value* moved = down ? ir.CreateSelect(negative, grow, shrink) : ir.CreateSelect(negative, shrink, grow);
+  return ir.CreateSelect(wrong, moved, rounded);
+}
+
+}  // namespace
+
+llvm::Value* IsNan(llvm::IRBuilder<>& ir, llvm::Value* x) { return ir.CreateFCmpUNO(x, Zero(x)); }
+
+llvm::Value* FlushToZero(llvm::IRBuilder<>& ir, llvm::Value* x) {
+  llvm::Value* bits = Bits(ir, x);
+  llvm::Value* small = ir.CreateICmpEQ(ir.CreateAnd(bits, 0x7f800000), ir.getInt32(0));
+  llvm::Value* sign = ir.CreateAnd(bits, 0x80000000);
+  return ir.CreateBitCast(ir.CreateSelect(small, sign, bits), x->getType());
+}
+
+llvm::Value* Saturate(llvm::IRBuilder<>& ir, llvm::Value* x) {
+  llvm::Value* one = llvm::ConstantFP::get(x->getType(), 1.0);
+  x = ir.CreateSelect(ir.CreateFCmpOGT(x, Zero(x)), x, Zero(x));
+  return ir.CreateSelect(ir.CreateFCmpOLT(x, one), x, one);
+}
+
+// Select on an ordered comparison is one machine instruction that gives b for NaN and for equal operands; two cases are
+// then put right: b is NaN, and zeros of different sign. Where an operand is a constant most of that is not needed.
+llvm::Value* FloatMinMax(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, MinMax mode) {
+  if (llvm::isa<llvm::Constant>(a)) std::swap(a, b);
+  llvm::Value* better = mode.maximum ? ir.CreateFCmpOGT(a, b) : ir.CreateFCmpOLT(a, b);
+  llvm::Value* result = ir.CreateSelect(better, a, b);
+  // Of two zeros b is right if it is a constant of the sign that wins.
+  const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(b);
+  const bool winning_zero = constant != nullptr && constant->isZero() && constant->isNegative() != mode.maximum;
+  if (!IsConstantNonzero(a) && !IsConstantNonzero(b) && !winning_zero) {
+    llvm::Value* a_bits = Bits(ir, a);
+    llvm::Value* b_bits = Bits(ir, b);
+    llvm::Value* merged = mode.maximum ? ir.CreateAnd(a_bits, b_bits) : ir.CreateOr(a_bits, b_bits);
+    result = ir.CreateSelect(ir.CreateFCmpOEQ(a, b), ir.CreateBitCast(merged, a->getType()), result);
+  }
+  if (mode.propagate_nan) {
+    return ir.CreateSelect(IsNan(ir, a), a, result);  // if b is NaN the result is b already
+  }
+  return ir.CreateSelect(IsNan(ir, b), a, result);
+}
+
+llvm::Value* F16ToF32(llvm::IRBuilder<>& ir, llvm::Value* half) {
+  return ir.CreateFPExt(ir.CreateBitCast(half, ir.getHalfTy()), ir.getFloatTy());
+}
+
+llvm::Value* Bf16ToF32(llvm::IRBuilder<>& ir, llvm::Value* half) {
+  return ir.CreateBitCast(ir.CreateShl(ir.CreateZExt(half, ir.getInt32Ty()), 16), ir.getFloatTy());
+}
+
+llvm::Value* F32ToF16(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding rounding) {
+  llvm::Value* half = ir.CreateFPTrunc(value, ir.getHalfTy());
+  llvm::Value* back = ir.CreateFPExt(half, ir.getFloatTy());
+  return Redirect(ir, ir.CreateBitCast(half, ir.getInt16Ty()), back, value, rounding);
+}
+
+llvm::Value* F32ToBf16(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding rounding) {
+  llvm::Value* bits = Bits(ir, value);
+  llvm::Value* nan = IsNan(ir, value);
+  llvm::Value* rounded;
+  if (rounding == Rounding::kNearest) {
+    llvm::Value* odd = ir.CreateAnd(ir.CreateLShr(bits, 16), 1);
+    rounded = ir.CreateLShr(ir.CreateAdd(bits, ir.CreateAdd(odd, ir.getInt32(0x7fff))), 16);
+  } else {
+    llvm::Value* truncated = ir.CreateLShr(bits, 16);
+    rounded = truncated;
+    if (rounding != Rounding::kZero) {
+      llvm::Value* inexact = ir.CreateIsNotNull(ir.CreateAnd(bits, 0xffff));
+      llvm::Value* negative = ir.CreateICmpSLT(bits, ir.getInt32(0));
+      llvm::Value* away = rounding == Rounding::kDown ? negative : ir.CreateNot(negative);
+      rounded = ir.CreateAdd(truncated, ir.CreateZExt(ir.CreateAnd(inexact, away), ir.getInt32Ty()));
+    }
+  }
+  return ir.CreateSelect(nan, ir.getInt16(0x7fff), ir.CreateTrunc(rounded, ir.getInt16Ty()));
+}
+
+llvm::Value* F64ToF32(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding rounding) {
+  llvm::Value* single = ir.CreateFPTrunc(value, ir.getFloatTy());
+  if (rounding == Rounding::kNearest) return single;
+  llvm::Value* back = ir.CreateFPExt(single, ir.getDoubleTy());
+  return ir.CreateBitCast(Redirect(ir, Bits(ir, single), back, value, rounding), ir.getFloatTy());
+}
+
+// Everything that does not fit leaves its mark in the last bit that does, which a rounding to two bits fewer or more
+// cannot mistake for a tie.
+llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value) {
+  llvm::Value* toward_zero = F64ToF32(ir, value, Rounding::kZero);
+  llvm::Value* inexact = ir.CreateFCmpONE(ir.CreateFPExt(toward_zero, ir.getDoubleTy()), value);
+  llvm::Value* bits = Bits(ir, toward_zero);
+  return ir.CreateBitCast(ir.CreateOr(bits, ir.CreateZExt(inexact, ir.getInt32Ty())), ir.getFloatTy());
+}
+
+// The product is exact in f64. The sum's rounding error is known exactly (Knuth's two-sum), so the sum can be rounded to
+// odd: it is moved toward zero if it was rounded away, and its last bit set.
+llvm::Value* FmaOfHalves(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+  llvm::Type* wide = ir.getDoubleTy();
+  llvm::Value* product = ir.CreateFMul(ir.CreateFPExt(a, wide), ir.CreateFPExt(b, wide));
+  llvm::Value* addend = ir.CreateFPExt(c, wide);
+  llvm::Value* sum = ir.CreateFAdd(product, addend);
+  llvm::Value* virtual_addend = ir.CreateFSub(sum, product);
+  llvm::Value* virtual_product = ir.CreateFSub(sum, virtual_addend);
+  llvm::Value* error =
+      ir.CreateFAdd(ir.CreateFSub(product, virtual_product), ir.CreateFSub(addend, virtual_addend));
+  llvm::Value* bits = Bits(ir, sum);
+  llvm::Value* inexact = ir.CreateFCmpONE(error, Zero(error));  // false for NaN: infinities stay as they are
+  llvm::Value* opposite = ir.CreateICmpSLT(ir.CreateXor(bits, Bits(ir, error)), ir.getInt64(0));
+  llvm::Value* toward_zero = ir.CreateSelect(opposite, ir.CreateSub(bits, ir.getInt64(1)), bits);
+  llvm::Value* odd = ir.CreateSelect(inexact, ir.CreateOr(toward_zero, 1), bits);
+  return F64ToF32Odd(ir, ir.CreateBitCast(odd, wide));
+}
+
+}  // namespace tutti::compiler::lowering

@@ -1,0 +1,36 @@
+// Floating-point operations on values, for the families that need them. f32 and f64 unless said otherwise.
+#pragma once
+
+#include "compiler/lower/llvm.h"
+
+namespace tutti::compiler::lowering {
+
+enum class Rounding { kNearest, kZero, kDown, kUp };
+
+// Subnormal f32 become zero of the same sign: what .ftz does to inputs and results.
+llvm::Value* FlushToZero(llvm::IRBuilder<>& ir, llvm::Value* x);
+// To [0, 1]; NaN becomes +0.
+llvm::Value* Saturate(llvm::IRBuilder<>& ir, llvm::Value* x);
+
+struct MinMax {
+  bool maximum = false;
+  bool propagate_nan = false;  // else a number wins over NaN
+};
+// With -0 below +0.
+llvm::Value* FloatMinMax(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, MinMax mode);
+
+llvm::Value* IsNan(llvm::IRBuilder<>& ir, llvm::Value* x);
+
+// f16 and bf16 as i16, and f32.
+llvm::Value* F16ToF32(llvm::IRBuilder<>& ir, llvm::Value* half);
+llvm::Value* Bf16ToF32(llvm::IRBuilder<>& ir, llvm::Value* half);
+llvm::Value* F32ToF16(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding rounding);
+llvm::Value* F32ToBf16(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding rounding);
+// f64 -> f32.
+llvm::Value* F64ToF32(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding rounding);
+// f64 -> f32 such that rounding once more, to fewer bits, gives what rounding the f64 would: to odd.
+llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value);
+// a * b + c of numbers that came from f16 or bf16, as f32, rounded to odd.
+llvm::Value* FmaOfHalves(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, llvm::Value* c);
+
+}  // namespace tutti::compiler::lowering

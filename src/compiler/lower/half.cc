@@ -1,0 +1,103 @@
+// f16, bf16 and pairs of them. Computed in f32, whose 24 bits are enough for sums, differences, products and quotients of
+// 11-bit numbers to be rounded twice without harm (24 >= 2 * 11 + 2); fma goes through a sum rounded to odd.
+#include "compiler/lower/families.h"
+#include "compiler/lower/float_values.h"
+
+namespace tutti::compiler::lowering {
+namespace {
+
+using M = ptx::Modifier;
+using O = ptx::Opcode;
+
+llvm::Value* Widen(Emitter& e, llvm::Value* half) {
+  return IsBfloat(e.type()) ? Bf16ToF32(e.ir, half) : F16ToF32(e.ir, half);
+}
+
+llvm::Value* Narrow(Emitter& e, llvm::Value* value) {
+  return IsBfloat(e.type()) ? F32ToBf16(e.ir, value, Rounding::kNearest) : F32ToF16(e.ir, value, Rounding::kNearest);
+}
+
+// f16 subnormals, for .ftz: bit patterns with an exponent of zero.
+llvm::Value* FlushF16(Emitter& e, llvm::Value* half) {
+  llvm::Value* small = e.ir.CreateIsNull(e.ir.CreateAnd(half, e.ir.getInt16(0x7c00)));
+  return e.ir.CreateSelect(small, e.ir.CreateAnd(half, e.ir.getInt16(0x8000)), half);
+}
+
+bool Flushes(const Emitter& e) { return e.Has(M::kFtz) && !IsBfloat(e.type()); }
+
+// One result from one operand each. `x` are halves.
+llvm::Value* Compute(Emitter& e, llvm::ArrayRef<llvm::Value*> x) {
+  auto& ir = e.ir;
+  const O opcode = e.instruction().opcode;
+  if (opcode == O::kNeg) return ir.CreateXor(x[0], ir.getInt16(0x8000));
+  if (opcode == O::kAbs) return ir.CreateAnd(x[0], ir.getInt16(0x7fff));
+  llvm::Value* a = Widen(e, x[0]);
+  llvm::Value* b = x.size() > 1 ? Widen(e, x[1]) : nullptr;
+  switch (opcode) {
+    case O::kAdd:
+      return Narrow(e, ir.CreateFAdd(a, b));
+    case O::kSub:
+      return Narrow(e, ir.CreateFSub(a, b));
+    case O::kMul:
+      return Narrow(e, ir.CreateFMul(a, b));
+    case O::kFma:
+    case O::kMad:
+      return Narrow(e, FmaOfHalves(ir, a, b, Widen(e, x[2])));
+    case O::kMin:
+    case O::kMax: {
+      llvm::Value* sign = ir.CreateXor(AsBits(ir, a), AsBits(ir, b));
+      if (e.Has(M::kXorsign)) {
+        a = e.Intrinsic(llvm::Intrinsic::fabs, {a});
+        b = e.Intrinsic(llvm::Intrinsic::fabs, {b});
+      }
+      llvm::Value* result = FloatMinMax(ir, a, b, {opcode == O::kMax, e.Has(M::kPropagateNan)});
+      if (e.Has(M::kXorsign)) {
+        result = e.Intrinsic(llvm::Intrinsic::copysign, {result, ir.CreateBitCast(sign, ir.getFloatTy())});
+      }
+      return Narrow(e, result);
+    }
+    default:
+      e.Refuse("this operation on half precision is not supported");
+      return x[0];
+  }
+}
+
+// .sat and .relu, on the f32 value.
+llvm::Value* Finish(Emitter& e, llvm::Value* half) {
+  if (Flushes(e)) half = FlushF16(e, half);
+  if (e.Has(M::kSat)) half = Narrow(e, Saturate(e.ir, Widen(e, half)));
+  if (e.Has(M::kRelu)) {  // negative becomes +0, NaN the canonical NaN
+    llvm::Value* value = Widen(e, half);
+    llvm::Value* negative = e.ir.CreateICmpSLT(half, e.ir.getInt16(0));
+    llvm::Value* clamped = e.ir.CreateSelect(negative, e.ir.getInt16(0), half);
+    half = e.ir.CreateSelect(IsNan(e.ir, value), e.ir.getInt16(0x7fff), clamped);
+  }
+  return half;
+}
+
+}  // namespace
+
+void EmitHalfArithmetic(Emitter& e) {
+  if (e.Has(M::kRz) || e.Has(M::kRm) || e.Has(M::kRp)) return e.Invalid("half precision rounds to nearest only");
+  const bool pair = IsHalfPair(e.type());
+  std::vector<llvm::Value*> inputs;
+  for (size_t n = 1; n < e.operands(); ++n) inputs.push_back(e.In(n));
+  const bool unary = e.instruction().opcode == O::kNeg || e.instruction().opcode == O::kAbs;
+  const bool fused = e.instruction().opcode == O::kFma || e.instruction().opcode == O::kMad;
+  if (inputs.size() < (unary ? 1u : fused ? 3u : 2u)) return e.Invalid("too few operands");
+  llvm::Value* word = nullptr;
+  for (unsigned part = 0; part < (pair ? 2u : 1u); ++part) {
+    llvm::SmallVector<llvm::Value*, 3> x;
+    for (llvm::Value* input : inputs) {
+      llvm::Value* half = pair ? e.ir.CreateTrunc(e.ir.CreateLShr(input, 16 * part), e.ir.getInt16Ty()) : input;
+      x.push_back(Flushes(e) ? FlushF16(e, half) : half);
+    }
+    llvm::Value* result = Finish(e, Compute(e, x));
+    if (!pair) return e.Out(result);
+    llvm::Value* placed = e.ir.CreateShl(e.ir.CreateZExt(result, e.ir.getInt32Ty()), 16 * part);
+    word = word == nullptr ? placed : e.ir.CreateOr(word, placed);
+  }
+  e.Out(word);
+}
+
+}  // namespace tutti::compiler::lowering

@@ -1,0 +1,97 @@
+#include "compiler/lower/atomic_update.h"
+#include "compiler/lower/families.h"
+#include "compiler/lower/mbarrier_word.h"
+
+namespace tutti::compiler::lowering {
+namespace {
+
+using M = ptx::Modifier;
+using T = ptx::Type;
+
+constexpr uint64_t kCountMask = (1u << 20) - 1;
+constexpr unsigned kExpectedShift = 20, kBytesShift = 40, kParityShift = 63;
+constexpr uint64_t kBytesMask = (1u << 23) - 1;
+
+llvm::Value* Field(Emitter& e, llvm::Value* word, unsigned shift, uint64_t mask) {
+  return e.ir.CreateAnd(e.ir.CreateLShr(word, shift), mask);
+}
+
+llvm::Value* Parity(Emitter& e, llvm::Value* word) { return e.ir.CreateLShr(word, kParityShift); }
+
+// The word's state of completion, with a chance for others to run where it is not complete.
+llvm::Value* TestPhase(Emitter& e, llvm::Value* pointer, llvm::Value* parity, bool yields) {
+  llvm::LoadInst* word = e.ir.CreateAlignedLoad(e.ir.getInt64Ty(), pointer, llvm::Align(8));
+  word->setAtomic(llvm::AtomicOrdering::Acquire);
+  llvm::Value* complete = e.ir.CreateICmpNE(Parity(e, word), parity);
+  if (!yields) return complete;
+  llvm::BasicBlock* wait = e.NewBlock("wait");
+  llvm::BasicBlock* done = e.NewBlock("tested");
+  e.ir.CreateCondBr(complete, done, wait);
+  e.ir.SetInsertPoint(wait);
+  e.Call("tutti.yield", e.ir.getVoidTy(), {}, Effect::kMemory);
+  e.ir.CreateBr(done);
+  e.ir.SetInsertPoint(done);
+  return complete;
+}
+
+llvm::Value* Wide(Emitter& e, size_t n) { return e.ir.CreateZExt(e.In(n, T::kU32), e.ir.getInt64Ty()); }
+
+// mbarrier.arrive{.expect_tx}, .arrive_drop: {state,} [address]{, count or bytes}
+void Arrive(Emitter& e, size_t address) {
+  MbarrierChange change;
+  llvm::Value* operand = e.operands() > address + 1 ? Wide(e, address + 1) : e.ir.getInt64(1);
+  change.arrivals = e.Has(M::kExpectTx) ? e.ir.getInt64(1) : operand;
+  if (e.Has(M::kExpectTx)) change.expect = operand;
+  if (e.Has(M::kArriveDrop)) change.drops = change.arrivals;
+  llvm::Value* pointer = e.Pointer(e.operand(address), e.instruction().space);
+  llvm::Value* state = ChangeMbarrier(e, pointer, change);
+  if (address == 1) e.Write(e.operand(0), state, T::kB64);
+}
+
+}  // namespace
+
+llvm::Value* ChangeMbarrier(Emitter& e, llvm::Value* pointer, const MbarrierChange& change) {
+  auto& ir = e.ir;
+  const auto or_zero = [&](llvm::Value* v) { return v != nullptr ? v : ir.getInt64(0); };
+  return UpdateAtomically(e, pointer, ir.getInt64Ty(), llvm::AtomicOrdering::AcquireRelease, [&](llvm::Value* old) {
+    llvm::Value* missing = ir.CreateAnd(ir.CreateSub(Field(e, old, 0, kCountMask), or_zero(change.arrivals)), kCountMask);
+    llvm::Value* expected =
+        ir.CreateAnd(ir.CreateSub(Field(e, old, kExpectedShift, kCountMask), or_zero(change.drops)), kCountMask);
+    llvm::Value* bytes = ir.CreateAdd(Field(e, old, kBytesShift, kBytesMask), or_zero(change.expect));
+    bytes = ir.CreateAnd(ir.CreateSub(bytes, or_zero(change.complete)), kBytesMask);
+    llvm::Value* complete = ir.CreateICmpEQ(ir.CreateOr(missing, bytes), ir.getInt64(0));
+    missing = ir.CreateSelect(complete, expected, missing);
+    llvm::Value* parity = ir.CreateXor(Parity(e, old), ir.CreateZExt(complete, ir.getInt64Ty()));
+    llvm::Value* word = ir.CreateOr(missing, ir.CreateShl(expected, kExpectedShift));
+    word = ir.CreateOr(word, ir.CreateShl(bytes, kBytesShift));
+    return ir.CreateOr(word, ir.CreateShl(parity, kParityShift));
+  });
+}
+
+void EmitMbarrier(Emitter& e) {
+  const auto pointer = [&](size_t n) { return e.Pointer(e.operand(n), e.instruction().space); };
+  if (e.Has(M::kInit)) {
+    llvm::Value* count = e.ir.CreateAnd(Wide(e, 1), kCountMask);
+    llvm::Value* word = e.ir.CreateOr(count, e.ir.CreateShl(count, kExpectedShift));
+    e.ir.CreateAlignedStore(word, pointer(0), llvm::Align(8))->setAtomic(llvm::AtomicOrdering::Release);
+  } else if (e.Has(M::kInval)) {
+    e.ir.CreateAlignedStore(e.ir.getInt64(0), pointer(0), llvm::Align(8));
+  } else if (e.Has(M::kArrive) || e.Has(M::kArriveDrop)) {
+    if (e.Has(M::kNoComplete)) return e.Refuse("mbarrier.arrive.noComplete is not supported");
+    Arrive(e, e.operand(0).kind == ptx::OperandKind::kAddress ? 0 : 1);
+  } else if (e.Has(M::kExpectTx)) {
+    ChangeMbarrier(e, pointer(0), {.expect = Wide(e, 1)});
+  } else if (e.Has(M::kCompleteTx)) {
+    ChangeMbarrier(e, pointer(0), {.complete = Wide(e, 1)});
+  } else if (e.Has(M::kTestWait) || e.Has(M::kTryWait)) {
+    llvm::Value* parity = e.Has(M::kParity) ? e.ir.CreateAnd(Wide(e, 2), 1) : Parity(e, e.In(2, T::kB64));
+    e.Write(e.operand(0), TestPhase(e, pointer(1), parity, e.Has(M::kTryWait)), T::kPred);
+  } else if (e.Has(M::kPendingCount)) {
+    llvm::Value* missing = Field(e, e.In(1, T::kB64), 0, kCountMask);
+    e.Write(e.operand(0), e.ir.CreateTrunc(missing, e.ir.getInt32Ty()), T::kU32);
+  } else {
+    e.Refuse("this mbarrier operation is not supported");
+  }
+}
+
+}  // namespace tutti::compiler::lowering

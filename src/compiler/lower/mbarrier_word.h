@@ -1,0 +1,25 @@
+// The 64 bits of an mbarrier object, which PTX leaves to the implementation.
+//
+//   bits  0..19  arrivals still missing in this phase
+//   bits 20..39  arrivals that a phase takes
+//   bits 40..62  bytes of asynchronous copies still missing (tx-count)
+//   bit  63      parity of the phase
+//
+// A phase is complete when nothing is missing; then the parity flips and the arrivals start again.
+#pragma once
+
+#include "compiler/lower/emitter.h"
+
+namespace tutti::compiler::lowering {
+
+// Changes the counts of the mbarrier at `pointer` in one step and completes the phase if that was what it waited for.
+// Returns the word as it was before. i64 each; null: zero.
+struct MbarrierChange {
+  llvm::Value* arrivals = nullptr;  // to subtract
+  llvm::Value* drops = nullptr;     // to subtract from what later phases take
+  llvm::Value* expect = nullptr;    // bytes to add
+  llvm::Value* complete = nullptr;  // bytes to subtract
+};
+llvm::Value* ChangeMbarrier(Emitter& e, llvm::Value* pointer, const MbarrierChange& change);
+
+}  // namespace tutti::compiler::lowering

@@ -1,0 +1,108 @@
+// One operation removed here is thirty-two that are never made, and all passes see small code: the cheap place to be
+// thorough. What is not done is as deliberate: nothing that duplicates or sinks code (a convergent call must keep its
+// branches), nothing that vectorises, no unrolling (it would be multiplied by thirty-two), no tail merging, and no turning
+// of branches into selects: whether a branch is uniform, and so better kept, only widening knows.
+#include "compiler/lower/optimize.h"
+
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/IPO/GlobalDCE.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/ADCE.h>
+#include <llvm/Transforms/Scalar/DCE.h>
+#include <llvm/Transforms/Scalar/DeadStoreElimination.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/GVN.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/LoopRotation.h>
+#include <llvm/Transforms/Scalar/SCCP.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include "compiler/lower/finish.h"
+#include "compiler/lower/local_pointers.h"
+
+namespace tutti::compiler::lowering {
+namespace {
+
+struct Managers {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager call_graph;
+  llvm::ModuleAnalysisManager modules;
+
+  explicit Managers(const llvm::Triple& triple) {
+    llvm::PassBuilder builder;
+    // Guest functions may be called malloc or printf: none of them is the C library's.
+    llvm::TargetLibraryInfoImpl no_library(triple);
+    no_library.disableAllFunctions();
+    functions.registerPass([no_library] { return llvm::TargetLibraryAnalysis(no_library); });
+    builder.registerModuleAnalyses(modules);
+    builder.registerCGSCCAnalyses(call_graph);
+    builder.registerFunctionAnalyses(functions);
+    builder.registerLoopAnalyses(loops);
+    builder.crossRegisterProxies(loops, functions, call_graph, modules);
+  }
+};
+
+llvm::SimplifyCFGPass CleanUpBranches() {
+  return llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions()
+                                   .speculateBlocks(false)
+                                   .hoistCommonInsts(false)
+                                   .sinkCommonInsts(false)
+                                   .convertSwitchToLookupTable(false)
+                                   .convertSwitchRangeToICmp(false)
+                                   .needCanonicalLoops(true));
+}
+
+llvm::FunctionPassManager LoopInvariants() {
+  llvm::LoopPassManager loops;
+  // Rotation makes the body of a loop that has run once certain to run, so that LICM may take loads out of it.
+  loops.addPass(llvm::LoopRotatePass(/*EnableHeaderDuplication=*/true));
+  loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
+  return passes;
+}
+
+}  // namespace
+
+void Optimize(llvm::Module& module) {
+  Managers managers{llvm::Triple(module.getTargetTriple())};
+  llvm::ModulePassManager all;
+
+  // Registers become SSA values before inlining, so that what is copied is small.
+  llvm::FunctionPassManager early;
+  early.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  early.addPass(CleanUpBranches());  // the chains of one-instruction blocks that labels and guards left
+  early.addPass(llvm::EarlyCSEPass());
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(early)));
+  all.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
+  all.addPass(llvm::GlobalDCEPass());
+
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));  // .param variables of inlined calls
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(LocalPointersPass());                             // stack addresses become GEPs of their alloca ...
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));  // ... so that most of .local memory goes away
+  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  passes.addPass(llvm::SCCPPass());
+  passes.addPass(CleanUpBranches());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(LoopInvariants());
+  passes.addPass(llvm::GVNPass());
+  passes.addPass(llvm::DSEPass());
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(LocalPointersPass());  // for what only folding made visible
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(llvm::ADCEPass());
+  passes.addPass(CleanUpBranches());
+  passes.addPass(SpinYieldPass());
+  passes.addPass(SettleUndefinedPass());
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
+  all.run(module, managers.modules);
+}
+
+}  // namespace tutti::compiler::lowering
