@@ -1,0 +1,137 @@
+// Waiting in the client for completions and replies, with a thread in the server's place.
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "ipc/completion_waiter.h"
+#include "ipc/reply_slots.h"
+#include "ipc/ring_consumer.h"
+#include "os/futex.h"
+#include "os/memory.h"
+#include "os/socket.h"
+#include "wire/record.h"
+
+namespace tutti::ipc {
+namespace {
+
+class CompletionTest : public testing::Test {
+ protected:
+  CompletionTest()
+      : memory_(os::CreateMemory("completion-test", sizeof(wire::Channel)).value()),
+        mapping_(os::Mapping::Shared(memory_.get(), sizeof(wire::Channel)).value()),
+        channel_(reinterpret_cast<wire::Channel*>(mapping_.data())),
+        bell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+        sockets_(os::SocketPair().value()),
+        watch_(&channel_->header, sockets_.first.get()),
+        producer_(channel_, bell_.get(), &watch_),
+        waiter_(channel_, &producer_, &watch_),
+        replies_(channel_, &producer_, &watch_) {}
+
+  // As the server does it.
+  void Complete(uint32_t stream, uint64_t ticket) {
+    auto& word = channel_->streams[stream];
+    word.completed.store(ticket + 1, std::memory_order_seq_cst);
+    if (word.sleepers.load(std::memory_order_seq_cst) == 0) return;
+    word.wake.fetch_add(1, std::memory_order_seq_cst);
+    os::FutexWake(&word.wake);
+  }
+
+  os::Fd memory_;
+  os::Mapping mapping_;
+  wire::Channel* channel_;
+  os::Fd bell_;
+  std::pair<os::Fd, os::Fd> sockets_;
+  PeerWatch watch_;
+  RingProducer producer_;
+  CompletionWaiter waiter_;
+  ReplySlots replies_;
+};
+
+TEST_F(CompletionTest, DoneMeansThisTicketAndAllBefore) {
+  Complete(3, 10);
+  EXPECT_TRUE(waiter_.Done(3, 10));
+  EXPECT_TRUE(waiter_.Done(3, 2));
+  EXPECT_FALSE(waiter_.Done(3, 11));
+  EXPECT_FALSE(waiter_.Done(4, 2));
+}
+
+TEST_F(CompletionTest, NoSleeperMissesItsWake) {
+  constexpr uint64_t kTickets = 3000;
+  std::vector<std::thread> sleepers;
+  for (int i = 0; i < 3; ++i) {
+    sleepers.emplace_back([&] {
+      for (uint64_t ticket = 0; ticket < kTickets; ++ticket) ASSERT_EQ(waiter_.Wait(1, ticket), 0);
+    });
+  }
+  for (uint64_t ticket = 0; ticket < kTickets; ++ticket) {
+    Complete(1, ticket);
+    // Long enough now and then for the waiters to have gone to sleep.
+    if (ticket % 64 == 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  for (auto& sleeper : sleepers) sleeper.join();
+  // Who has overslept rings the bell. A machine that stalls makes that happen now and then, a missed wake each time.
+  uint64_t overslept = 0;
+  [[maybe_unused]] const auto got = read(bell_.get(), &overslept, sizeof overslept);
+  EXPECT_LT(overslept, kTickets / 4);
+  EXPECT_EQ(channel_->streams[1].sleepers.load(), 0u);
+}
+
+TEST_F(CompletionTest, WaiterLearnsThatTheSessionHasEnded) {
+  channel_->header.ended = 810;
+  EXPECT_EQ(waiter_.Wait(1, 5), 810);
+}
+
+TEST_F(CompletionTest, WaiterLearnsThatTheServerHasDied) {
+  sockets_.second.Reset();
+  EXPECT_EQ(waiter_.Wait(1, 5), 806);
+}
+
+TEST_F(CompletionTest, RepliesReachTheirCallers) {
+  constexpr uint64_t kCalls = 4000;
+  constexpr uint64_t kThreads = 4;
+  std::thread server([&] {
+    RingConsumer consumer(channel_);
+    for (uint64_t answered = 0; answered < kCalls * kThreads;) {
+      const auto record = consumer.Next().value();
+      if (!record) {
+        std::this_thread::yield();
+        continue;
+      }
+      ++answered;
+      const wire::RawRecord& raw = record->Unchecked();
+      wire::ReplySlot& slot = channel_->replies[raw.reply];
+      slot.status = 7;
+      slot.value[0] = raw.body<wire::AllocateBody>().bytes * 2;
+      const auto done = static_cast<uint32_t>(wire::ReplyState::kDone);
+      if (slot.state.exchange(done) == static_cast<uint32_t>(wire::ReplyState::kPendingAsleep)) os::FutexWake(&slot.state);
+    }
+  });
+  std::vector<std::thread> callers;
+  for (uint64_t t = 0; t < kThreads; ++t) {
+    callers.emplace_back([&, t] {
+      for (uint64_t i = 0; i < kCalls; ++i) {
+        const uint64_t question = t << 32 | i;
+        const Reply reply = replies_.Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = question});
+        ASSERT_EQ(reply.status, 7);
+        ASSERT_EQ(reply.value[0], question * 2);
+      }
+    });
+  }
+  for (auto& caller : callers) caller.join();
+  server.join();
+}
+
+TEST_F(CompletionTest, CallerLearnsThatTheSessionHasEnded) {
+  std::thread ender([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    channel_->header.ended = 810;
+  });
+  EXPECT_EQ(replies_.Call(wire::RecordKind::kAllocate, wire::AllocateBody{}).status, 810);
+  ender.join();
+}
+
+}  // namespace
+}  // namespace tutti::ipc

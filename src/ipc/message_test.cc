@@ -1,0 +1,87 @@
+#include "ipc/message.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "os/memory.h"
+#include "os/socket.h"
+
+namespace tutti::ipc {
+namespace {
+
+class MessageTest : public testing::Test {
+ protected:
+  std::pair<os::Fd, os::Fd> sockets_ = os::SocketPair().value();
+  int left() const { return sockets_.first.get(); }
+  int right() const { return sockets_.second.get(); }
+
+  static ByteWriter Body(size_t bytes) {
+    ByteWriter body;
+    for (size_t i = 0; i < bytes; ++i) body.Put(static_cast<uint8_t>(i * 7));
+    return body;
+  }
+};
+
+TEST_F(MessageTest, BodiesOfEverySizeArrive) {
+  for (const size_t bytes : {0ul, 1ul, 4096ul, 65536ul, 65537ul, 200'000ul, 3'000'000ul}) {
+    ASSERT_TRUE(SendMessage(left(), wire::MessageKind::kServerReply, 5, Body(bytes)).has_value());
+    const auto got = ReceiveMessage(right(), 1000);
+    ASSERT_TRUE(got.has_value()) << got.error().text;
+    EXPECT_EQ(got->head.kind, wire::MessageKind::kServerReply);
+    EXPECT_EQ(got->head.serial, 5u);
+    EXPECT_EQ(got->body, Body(bytes).Take());
+    EXPECT_TRUE(got->fds.empty());
+  }
+}
+
+TEST_F(MessageTest, DescriptorsArriveInOrderAlsoWithALongBody) {
+  for (const size_t bytes : {10ul, 100'000ul}) {
+    const os::Fd one = ToMemoryFile("one", std::vector<uint8_t>{1}).value();
+    const os::Fd two = ToMemoryFile("two", std::vector<uint8_t>{2, 2}).value();
+    const int fds[] = {one.get(), two.get()};
+    ASSERT_TRUE(SendMessage(left(), wire::MessageKind::kWelcome, 0, Body(bytes), fds).has_value());
+    const auto got = ReceiveMessage(right(), 1000).value();
+    ASSERT_EQ(got.fds.size(), 2u);
+    EXPECT_EQ(FromMemoryFile(got.fds[0].get(), 10)->size(), 1u);
+    EXPECT_EQ(FromMemoryFile(got.fds[1].get(), 10)->size(), 2u);
+  }
+}
+
+TEST_F(MessageTest, ClosedPeerIsNotAnError) {
+  sockets_.first.Reset();
+  EXPECT_TRUE(ReceiveMessage(right(), 1000)->closed);
+}
+
+TEST_F(MessageTest, NoiseIsAnError) {
+  ASSERT_TRUE(os::Send(left(), std::vector<uint8_t>(100, 0x5a)).has_value());
+  EXPECT_FALSE(ReceiveMessage(right(), 1000).has_value());
+}
+
+TEST_F(MessageTest, MessageShorterThanItsHeadIsAnError) {
+  ASSERT_TRUE(os::Send(left(), std::vector<uint8_t>(7)).has_value());
+  EXPECT_FALSE(ReceiveMessage(right(), 1000).has_value());
+}
+
+TEST_F(MessageTest, BodyFileThatIsMissingIsAnError) {
+  ByteWriter head;
+  head.Put(wire::MessageHead{.kind = wire::MessageKind::kHello, .flags = wire::kBodyInFile});
+  ASSERT_TRUE(os::Send(left(), head.bytes()).has_value());
+  EXPECT_FALSE(ReceiveMessage(right(), 1000).has_value());
+}
+
+TEST_F(MessageTest, BodyFileThatCouldShrinkIsAnError) {
+  ByteWriter head;
+  head.Put(wire::MessageHead{.kind = wire::MessageKind::kHello, .flags = wire::kBodyInFile});
+  const int fds[] = {right()};
+  ASSERT_TRUE(os::Send(left(), head.bytes(), fds).has_value());
+  EXPECT_FALSE(ReceiveMessage(right(), 1000).has_value());
+}
+
+TEST_F(MessageTest, MemoryFileOverTheLimitIsNotRead) {
+  const os::Fd file = os::CreateMemory("big", 1ull << 40).value();
+  EXPECT_FALSE(FromMemoryFile(file.get(), 1 << 20).has_value());
+}
+
+}  // namespace
+}  // namespace tutti::ipc
