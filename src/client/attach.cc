@@ -1,0 +1,99 @@
+#include "client/attach.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/log.h"
+#include "client/private_server.h"
+#include "cuda/result.h"
+#include "os/socket.h"
+
+namespace tutti::client {
+namespace {
+
+constexpr const char* kDefaultPipeDirectory = "/tmp/nvidia-mps";
+// The daemon may have to start a server first.
+constexpr int kAttachTimeoutMs = 60'000;
+constexpr size_t kMostCommandLine = 1024;
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? std::string(value).substr(0, 4096) : std::string();
+}
+
+std::string CommandLine() {
+  const os::Fd file(open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC));
+  std::string text(kMostCommandLine, '\0');
+  const ssize_t length = file ? read(file.get(), text.data(), text.size()) : -1;
+  text.resize(length > 0 ? static_cast<size_t>(length) : 0);
+  while (!text.empty() && text.back() == '\0') text.pop_back();
+  for (char& c : text) {
+    if (c == '\0') c = ' ';
+  }
+  return text;
+}
+
+wire::Hello MakeHello() {
+  wire::Hello hello;
+  hello.claimed_pid = static_cast<uint32_t>(getpid());
+  struct stat space{};
+  if (stat("/proc/self/ns/pid", &space) == 0) hello.pid_namespace = space.st_ino;
+  hello.command_line = CommandLine();
+  hello.active_thread_percentage = Environment("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+  hello.pinned_memory_limit = Environment("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
+  hello.client_priority = Environment("CUDA_MPS_CLIENT_PRIORITY");
+  hello.sm_partition = Environment("CUDA_MPS_SM_PARTITION");
+  hello.visible_devices = Environment("CUDA_VISIBLE_DEVICES");
+  return hello;
+}
+
+std::unexpected<Error> BadDirectory(const std::string& directory, std::string_view why) {
+  return Fail(cuda::CUDA_ERROR_MPS_CONNECTION_FAILED,
+              fmt::format("CUDA_MPS_PIPE_DIRECTORY \"{}\" {}", directory, why));
+}
+
+// Whether there is a daemon's socket to talk to.
+Result<bool> HasDaemon(const std::string& directory) {
+  const std::string path = directory + "/control";
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return BadDirectory(directory, fmt::format("is too long for a socket: {} bytes with \"/control\", {} are allowed",
+                                               path.size(), sizeof(sockaddr_un::sun_path) - 1));
+  }
+  struct stat info{};
+  if (stat(directory.c_str(), &info) != 0) {
+    if (errno == ENOENT) return false;
+    return BadDirectory(directory, fmt::format("cannot be used: {}", std::strerror(errno)));
+  }
+  if (!S_ISDIR(info.st_mode)) return BadDirectory(directory, "is not a directory");
+  if (access(directory.c_str(), X_OK) != 0) return BadDirectory(directory, fmt::format("cannot be used: {}", std::strerror(errno)));
+  return stat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode);
+}
+
+// A socket file whose daemon is gone.
+bool IsStale(const std::string& directory) {
+  errno = 0;
+  return !os::Connect(directory + "/control") && (errno == ECONNREFUSED || errno == ENOENT);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ipc::ClientConnection>> Attach() {
+  const char* named = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  const std::string directory = named != nullptr && *named != '\0' ? named : kDefaultPipeDirectory;
+  const wire::Hello hello = MakeHello();
+  TUTTI_ASSIGN(const bool daemon, HasDaemon(directory));
+  if (daemon) {
+    auto connection = ipc::ClientConnection::Connect(directory, hello, kAttachTimeoutMs);
+    if (connection || connection.error().code != cuda::CUDA_ERROR_MPS_CONNECTION_FAILED || !IsStale(directory)) return connection;
+    log::Info("nobody listens on {}/control any more: using a private server", directory);
+  }
+  return StartPrivateServer(hello);
+}
+
+}  // namespace tutti::client

@@ -1,0 +1,99 @@
+// A context: what belongs together on one device and ends together.
+//
+// A primary context is one object per device for the life of the process; retain and release activate and end it, and its
+// handle stays the same throughout (the runtime learns it before the first retain). A created context ends with its handle.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "client/answer.h"
+#include "client/device.h"
+#include "client/local_storage.h"
+#include "client/pool.h"
+#include "cuda/types.h"
+
+namespace tutti::client {
+
+class Module;
+class Stream;
+
+// Thread-safe.
+class Context {
+ public:
+  Context(Device& device, bool primary, unsigned flags, unsigned api_version);
+
+  static Context* Find(const void* handle) { return pool_.Find(handle); }
+  cuda::CUcontext handle() { return reinterpret_cast<cuda::CUcontext>(this); }
+
+  static Context* MakePrimary(Device& device);
+  // A new created context, active. OUT_OF_MEMORY if there are too many.
+  static Answer<Context*> Create(Device& device, unsigned flags, unsigned api_version);
+  // Ends a created context and everything in it. INVALID_CONTEXT for a primary one or one that is ending already.
+  static int Destroy(Context* context);
+
+  // Primary contexts only.
+  int Retain();
+  int Release();  // INVALID_CONTEXT if nobody holds it
+  int Reset();    // ends what is in it; holders keep holding it
+  bool primary() const { return primary_; }
+  bool active() const { return active_.load(std::memory_order_acquire); }
+
+  Device& device() const { return device_; }
+  uint64_t id() const { return id_; }
+  unsigned flags() const { return flags_.load(std::memory_order_relaxed); }
+  void SetFlags(unsigned flags) { flags_.store(flags, std::memory_order_relaxed); }
+  unsigned api_version() const { return api_version_; }
+  LocalStorage& local_storage() { return local_storage_; }
+
+  // CUDA_SUCCESS if it can take work; else CONTEXT_IS_DESTROYED, the device's sticky error, or what the session ended with.
+  int Check() const;
+
+  // The NULL stream. Only while active.
+  Stream* legacy() const { return legacy_.load(std::memory_order_acquire); }
+  void Add(Stream* stream);
+  void Remove(Stream* stream);
+  // Of the streams that synchronise with the legacy stream, other than itself.
+  bool BlockingStreamsIdle();
+  int WaitForBlockingStreams();
+  // Waits for everything submitted to it so far, shows what kernels printed, and returns Check().
+  int Synchronize();
+
+  void Add(Module* module);
+  void Remove(Module* module);
+
+  // Both return false for a limit that does not exist.
+  bool GetLimit(cuda::CUlimit limit, size_t* value) const;
+  bool SetLimit(cuda::CUlimit limit, size_t value);
+  std::atomic<int> cache_config{0};
+  std::atomic<int> shared_config{0};
+  std::atomic<uint32_t> peers{0};  // bit per ordinal that peer access is enabled to
+
+ private:
+  int Activate();
+  void End();
+  std::vector<Stream*> Streams();
+
+  static constinit Pool<Context, 4096> pool_;
+
+  Device& device_;
+  const bool primary_;
+  const unsigned api_version_;
+  const uint64_t id_;
+  std::atomic<unsigned> flags_;
+  std::atomic<bool> active_{false};
+  std::atomic<Stream*> legacy_{nullptr};
+  std::atomic<uint32_t> blocking_streams_{0};
+  LocalStorage local_storage_;
+  std::recursive_mutex lifetime_mutex_;  // of activation and end, whose destructors may call back; taken before mutex_
+  unsigned holders_ = 0;
+  std::mutex mutex_;  // of the lists
+  std::vector<Stream*> streams_;
+  std::vector<Module*> modules_;
+  std::array<std::atomic<size_t>, cuda::CU_LIMIT_COUNT> limits_;
+};
+
+}  // namespace tutti::client

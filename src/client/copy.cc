@@ -1,0 +1,112 @@
+#include "client/copy.h"
+
+#include <cstring>
+#include <optional>
+
+#include "base/checked.h"
+#include "client/allocation_table.h"
+#include "client/context.h"
+#include "client/printing.h"
+#include "client/staging.h"
+
+namespace tutti::client {
+namespace {
+
+// Up to here an asynchronous copy that could be a record is made at once if nothing is in its way: shorter than the way there.
+constexpr uint64_t kInlineBytes = 64 * 1024;
+// Scratch memory that one copy may take; longer ones wait for the stream.
+constexpr uint64_t kStagedBytes = 16u << 20;
+// No pointer of a program lies below: catches null and small numbers taken for pointers.
+constexpr uint64_t kLowestAddress = 4096;
+
+// Bytes from the first to the end of the last row.
+std::optional<uint64_t> Extent(const CopySide& side, const CopyShape& shape) {
+  const auto planes = CheckedMul(side.plane, shape.planes - 1);
+  const auto rows = CheckedMul(side.pitch, shape.rows - 1);
+  if (!planes || !rows) return std::nullopt;
+  const auto before = CheckedAdd(*planes, *rows);
+  return before ? CheckedAdd(*before, shape.row_bytes) : std::nullopt;
+}
+
+void CopyHere(const CopyRequest& request) {
+  const CopyShape& shape = request.shape;
+  for (uint64_t z = 0; z < shape.planes; ++z) {
+    uint64_t to = request.destination.address + z * request.destination.plane;
+    uint64_t from = request.source.address + z * request.source.plane;
+    for (uint64_t y = 0; y < shape.rows; ++y) {
+      std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), shape.row_bytes);
+      to += request.destination.pitch;
+      from += request.source.pitch;
+    }
+  }
+}
+
+int CopyAfterWaiting(Stream& stream, const CopyRequest& request) {
+  CU_TRY(stream.Settle());
+  DrainPrints();
+  CU_TRY(stream.context().Check());
+  CopyHere(request);
+  return cuda::CUDA_SUCCESS;
+}
+
+void SubmitCopy(Stream& stream, const CopyRequest& request) {
+  stream.Submit(wire::RecordKind::kCopy, wire::CopyBody{.destination = request.destination.address,
+                                                        .source = request.source.address,
+                                                        .row_bytes = request.shape.row_bytes,
+                                                        .rows = request.shape.rows,
+                                                        .planes = request.shape.planes,
+                                                        .destination_pitch = request.destination.pitch,
+                                                        .source_pitch = request.source.pitch,
+                                                        .destination_plane = request.destination.plane,
+                                                        .source_plane = request.source.plane});
+}
+
+// The source's bytes are taken now, packed, so the program may change them as soon as we return.
+int CopyThroughScratch(Stream& stream, const CopyRequest& request) {
+  auto scratch = Staging::Get().Take(stream.context(), request.shape.bytes());
+  if (!scratch) return CopyAfterWaiting(stream, request);
+  CopyRequest packed = request;
+  packed.destination = {scratch->address, request.shape.row_bytes, request.shape.row_bytes * request.shape.rows};
+  CopyHere(packed);
+  packed.source = packed.destination;
+  packed.destination = request.destination;
+  SubmitCopy(stream, packed);
+  Staging::Get().GiveBack(*scratch, stream.LastMark());
+  return cuda::CUDA_SUCCESS;
+}
+
+int CopyAsynchronously(Stream& stream, const CopyRequest& request) {
+  const bool from_window = Session::Get().InWindow(request.source.address);
+  const bool to_window = Session::Get().InWindow(request.destination.address);
+  if (from_window && to_window) {
+    if (request.shape.bytes() > kInlineBytes || !stream.Settled()) {
+      SubmitCopy(stream, request);
+    } else {
+      CopyHere(request);
+    }
+    return cuda::CUDA_SUCCESS;
+  }
+  if (!to_window || stream.Settled() || request.shape.bytes() > kStagedBytes) return CopyAfterWaiting(stream, request);
+  return CopyThroughScratch(stream, request);
+}
+
+}  // namespace
+
+int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
+  if (shape.empty()) return cuda::CUDA_SUCCESS;
+  const auto extent = Extent(side, shape);
+  if (side.address < kLowestAddress || !extent || !CheckedAdd(side.address, *extent)) return cuda::CUDA_ERROR_INVALID_VALUE;
+  if (!Session::Get().InWindow(side.address)) {
+    return kind == SideKind::kDevice ? cuda::CUDA_ERROR_INVALID_VALUE : cuda::CUDA_SUCCESS;
+  }
+  return AllocationTable::Get().Covers(side.address, *extent) ? cuda::CUDA_SUCCESS : cuda::CUDA_ERROR_INVALID_VALUE;
+}
+
+int Copy(Stream& stream, const CopyRequest& request, CopyMode mode, SideKind destination, SideKind source) {
+  CU_TRY(CheckSide(request.destination, request.shape, destination));
+  CU_TRY(CheckSide(request.source, request.shape, source));
+  if (mode == CopyMode::kSynchronous || request.shape.empty()) return CopyAfterWaiting(stream, request);
+  return CopyAsynchronously(stream, request);
+}
+
+}  // namespace tutti::client

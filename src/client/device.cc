@@ -1,0 +1,64 @@
+#include "client/device.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "client/context.h"
+#include "client/session.h"
+#include "client/visible_devices.h"
+#include "cuda/device_attribute.h"
+
+namespace tutti::client {
+namespace {
+
+std::vector<uint32_t> Chosen(const wire::ChannelHeader& header) {
+  const std::span all(header.devices, std::min(header.device_count, wire::kMaxDevices));
+  if (const char* list = std::getenv("CUDA_VISIBLE_DEVICES"); list != nullptr) return VisibleDevices(list, all);
+  std::vector<uint32_t> every(all.size());
+  for (uint32_t i = 0; i < every.size(); ++i) every[i] = i;
+  return every;
+}
+
+}  // namespace
+
+void Device::Install() {
+  const wire::ChannelHeader& header = Session::Get().header();
+  const auto chosen = Chosen(header);
+  count_ = 0;
+  devices_ = new Device[std::max<size_t>(chosen.size(), 1)];
+  for (const uint32_t index : chosen) {
+    Device& device = devices_[count_];
+    device.ordinal_ = count_++;
+    device.index_ = index;
+    device.info_ = &header.devices[index];
+    device.state_ = &header.states[index];
+    device.primary_ = Context::MakePrimary(device);
+  }
+}
+
+Device* Device::Find(cuda::CUdevice ordinal) { return ordinal >= 0 && ordinal < count_ ? &devices_[ordinal] : nullptr; }
+
+int Device::Attribute(cuda::CUdevice_attribute attribute) const {
+  if (attribute == cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) {
+    // Live: what this client is given follows its active thread percentage.
+    if (const int given = state_->sm_count.load(std::memory_order_relaxed); given > 0) return given;
+  }
+  if (attribute == cuda::CU_DEVICE_ATTRIBUTE_MPS_ENABLED) return Session::Get().header().shared_server != 0;
+  if (attribute <= 0 || attribute >= static_cast<int>(wire::kDeviceAttributes)) return 0;
+  return info_->attributes[attribute];
+}
+
+uint64_t Device::total_bytes() const {
+  return std::min(info_->total_bytes, state_->limit_bytes.load(std::memory_order_relaxed));
+}
+
+uint64_t Device::free_bytes() const {
+  const uint64_t limit = state_->limit_bytes.load(std::memory_order_relaxed);
+  const uint64_t used = state_->used_bytes.load(std::memory_order_relaxed);
+  const uint64_t mine = state_->client_bytes.load(std::memory_order_relaxed);
+  const uint64_t of_device = info_->total_bytes - std::min(info_->total_bytes, used);
+  return std::min(of_device, limit - std::min(limit, mine));
+}
+
+}  // namespace tutti::client

@@ -1,0 +1,208 @@
+// Contexts.
+#include "client/context.h"
+
+#include "client/current.h"
+#include "client/device.h"
+#include "client/entry/entries.h"
+#include "client/event.h"
+#include "client/stream.h"
+
+namespace tutti::client::entry {
+namespace {
+
+constexpr unsigned kApiVersion = 3020;     // of contexts made by cuCtxCreate and cuCtxCreate_v2
+constexpr unsigned kApiVersionNew = 4000;  // by the later forms
+
+CUresult Create(CUcontext* out, unsigned flags, CUdevice ordinal, unsigned api_version) {
+  Device* device = Device::Find(ordinal);
+  if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  if (out == nullptr || (flags & ~CU_CTX_FLAGS_MASK) != 0) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, Context::Create(*device, flags, api_version));
+  PushCurrent(context);
+  *out = context->handle();
+  return CUDA_SUCCESS;
+}
+
+// The context a handle means, the current one for null.
+Answer<Context*> NamedOrCurrent(CUcontext handle) {
+  if (handle == nullptr) return CurrentContext();
+  Context* context = Context::Find(handle);
+  return context != nullptr ? Answer<Context*>(context) : Refuse(CUDA_ERROR_INVALID_CONTEXT);
+}
+
+}  // namespace
+
+CUresult cuCtxCreate_v2(CUcontext* out, unsigned int flags, CUdevice device) { return Create(out, flags, device, kApiVersion); }
+
+CUresult cuCtxCreate_v3(CUcontext* out, CUexecAffinityParam*, int affinities, unsigned int flags, CUdevice device) {
+  if (affinities != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+  return Create(out, flags, device, kApiVersionNew);
+}
+
+CUresult cuCtxCreate_v4(CUcontext* out, CUctxCreateParams* parameters, unsigned int flags, CUdevice device) {
+  if (parameters != nullptr && parameters->numExecAffinityParams != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+  return Create(out, flags, device, kApiVersionNew);
+}
+
+CUresult cuCtxDestroy_v2(CUcontext handle) {
+  Context* context = Context::Find(handle);
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  CU_TRY(Context::Destroy(context));
+  if (current_context == context) PopCurrent();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxAttach(CUcontext* out, unsigned int flags) {
+  if (out == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, CurrentContext());
+  *out = context->handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDetach(CUcontext handle) { return Context::Find(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT; }
+
+CUresult cuCtxPushCurrent_v2(CUcontext handle) {
+  Context* context = Context::Find(handle);
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  PushCurrent(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext* out) {
+  Context* context = PopCurrent();
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (out != nullptr) *out = context->handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext handle) {
+  if (handle == nullptr) {
+    PopCurrent();
+    return CUDA_SUCCESS;
+  }
+  Context* context = Context::Find(handle);
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  SetCurrent(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext* out) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  Context* context = Context::Find(current_context);
+  *out = context != nullptr ? context->handle() : nullptr;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) {
+  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, NamedOrCurrent(handle));
+  *device = context->device().ordinal();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice* device) { return cuCtxGetDevice_v2(device, nullptr); }
+
+CUresult cuCtxSynchronize_v2(CUcontext handle) {
+  CU_ASSIGN(Context* const context, NamedOrCurrent(handle));
+  return context->Synchronize();
+}
+
+CUresult cuCtxSynchronize() { return cuCtxSynchronize_v2(nullptr); }
+
+CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) {
+  if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, NamedOrCurrent(handle));
+  *id = context->id();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int* version) {
+  if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, NamedOrCurrent(handle));
+  *version = context->primary() ? kApiVersion : context->api_version();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetFlags(unsigned int* flags) {
+  if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, CurrentContext());
+  *flags = context->flags();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetFlags(unsigned int flags) {
+  if ((flags & ~CU_CTX_FLAGS_MASK) != 0) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, CurrentContext());
+  context->SetFlags(flags);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetLimit(size_t* value, CUlimit limit) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, UsableContext());
+  return context->GetLimit(limit, value) ? CUDA_SUCCESS : CUDA_ERROR_UNSUPPORTED_LIMIT;
+}
+
+CUresult cuCtxSetLimit(CUlimit limit, size_t value) {
+  CU_ASSIGN(Context* const context, UsableContext());
+  return context->SetLimit(limit, value) ? CUDA_SUCCESS : CUDA_ERROR_UNSUPPORTED_LIMIT;
+}
+
+CUresult cuCtxGetCacheConfig(CUfunc_cache* config) {
+  if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, UsableContext());
+  *config = context->cache_config;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCacheConfig(CUfunc_cache config) {
+  if (config < 0 || config > 3) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, UsableContext());
+  context->cache_config = config;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetSharedMemConfig(CUsharedconfig* config) {
+  if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, UsableContext());
+  *config = context->shared_config;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetSharedMemConfig(CUsharedconfig config) {
+  if (config < 0 || config > 2) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, UsableContext());
+  context->shared_config = config;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  CU_ASSIGN(Context* const context, UsableContext());
+  static_cast<void>(context);
+  if (least != nullptr) *least = kLeastPriority;
+  if (greatest != nullptr) *greatest = kGreatestPriority;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxResetPersistingL2Cache() { return CUDA_SUCCESS; }
+
+// The event is reached when everything submitted to the context so far is.
+CUresult cuCtxRecordEvent(CUcontext handle, CUevent event_handle) {
+  CU_ASSIGN(Context* const context, NamedOrCurrent(handle));
+  Event* event = Event::Find(event_handle);
+  if (event == nullptr || !event->BelongsTo(*context)) return CUDA_ERROR_INVALID_HANDLE;
+  CU_TRY(context->Check());
+  event->Record(*context->legacy());
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxWaitEvent(CUcontext handle, CUevent event_handle) {
+  CU_ASSIGN(Context* const context, NamedOrCurrent(handle));
+  Event* event = Event::Find(event_handle);
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CU_TRY(context->Check());
+  event->MakeWait(*context->legacy());
+  return CUDA_SUCCESS;
+}
+
+}  // namespace tutti::client::entry

@@ -1,0 +1,65 @@
+// Events.
+#include "client/event.h"
+
+#include "client/context.h"
+#include "client/current.h"
+#include "client/entry/entries.h"
+#include "client/printing.h"
+#include "client/stream.h"
+
+namespace tutti::client::entry {
+
+CUresult cuEventCreate(CUevent* out, unsigned int flags) {
+  constexpr unsigned kKnown = CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | CU_EVENT_INTERPROCESS;
+  if (out == nullptr || (flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & CU_EVENT_INTERPROCESS) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  CU_ASSIGN(Context* const context, UsableContext());
+  CU_ASSIGN(Event* const event, Event::Create(*context, flags));
+  *out = event->handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventDestroy_v2(CUevent handle) {
+  Event* event = Event::Find(handle);
+  return event != nullptr ? Event::Destroy(event) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned int flags) {
+  if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
+  Event* event = Event::Find(handle);
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(stream_handle));
+  if (!event->BelongsTo(stream->context())) return CUDA_ERROR_INVALID_HANDLE;
+  event->Record(*stream);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuEventRecord(CUevent event, CUstream stream) { return cuEventRecordWithFlags(event, stream, 0); }
+
+CUresult cuEventQuery(CUevent handle) {
+  Event* event = Event::Find(handle);
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  const CUresult reached = event->Query();
+  if (reached == CUDA_ERROR_NOT_READY) {
+    Session::Get().ring().Nudge();
+    return reached;
+  }
+  return event->CheckDevice();
+}
+
+CUresult cuEventSynchronize(CUevent handle) {
+  Event* event = Event::Find(handle);
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CU_TRY(event->Synchronize());
+  DrainPrints();
+  return event->CheckDevice();
+}
+
+CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) {
+  Event* from = Event::Find(start);
+  Event* to = Event::Find(end);
+  if (from == nullptr || to == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  return milliseconds != nullptr ? Event::Elapsed(*from, *to, milliseconds) : CUDA_ERROR_INVALID_VALUE;
+}
+
+}  // namespace tutti::client::entry

@@ -1,0 +1,94 @@
+// Memory pools and stream-ordered allocation.
+#include "client/memory_pool.h"
+
+#include "client/context.h"
+#include "client/entry/entries.h"
+#include "client/stream.h"
+
+namespace tutti::client::entry {
+namespace {
+
+CUresult AllocateFrom(CUdeviceptr* out, size_t bytes, MemoryPool* pool, Stream& stream) {
+  if (out == nullptr || pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(const uint64_t address, pool->Allocate(stream, bytes));
+  *out = address;
+  return CUDA_SUCCESS;
+}
+
+CUresult GivePool(CUmemoryPool* out, CUdevice ordinal, MemoryPool* (*of)(Device&)) {
+  Device* device = Device::Find(ordinal);
+  if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = of(*device)->handle();
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream handle) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  return AllocateFrom(out, bytes, MemoryPool::CurrentOf(stream->context().device()), *stream);
+}
+
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUmemoryPool pool, CUstream handle) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  return AllocateFrom(out, bytes, MemoryPool::Find(pool), *stream);
+}
+
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  return MemoryPool::Free(*stream, address);
+}
+
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* out, CUdevice device) { return GivePool(out, device, &MemoryPool::DefaultOf); }
+CUresult cuDeviceGetMemPool(CUmemoryPool* out, CUdevice device) { return GivePool(out, device, &MemoryPool::CurrentOf); }
+
+CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
+  Device* device = Device::Find(ordinal);
+  if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  MemoryPool* pool = MemoryPool::Find(handle);
+  if (pool == nullptr || &pool->device() != device) return CUDA_ERROR_INVALID_VALUE;
+  MemoryPool::SetCurrentOf(*device, pool);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* properties) {
+  if (out == nullptr || properties == nullptr || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+  if (properties->handleTypes != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  Device* device = Device::Find(properties->location.id);
+  if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  MemoryPool* pool = MemoryPool::Create(*device);
+  if (pool == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  *out = pool->handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemPoolDestroy(CUmemoryPool handle) {
+  MemoryPool* pool = MemoryPool::Find(handle);
+  return pool != nullptr ? MemoryPool::Destroy(pool) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) { return MemoryPool::Find(pool) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; }
+
+CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void* value) {
+  MemoryPool* pool = MemoryPool::Find(handle);
+  return pool != nullptr && value != nullptr ? pool->SetAttribute(attribute, value) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void* value) {
+  MemoryPool* pool = MemoryPool::Find(handle);
+  return pool != nullptr && value != nullptr ? pool->GetAttribute(attribute, value) : CUDA_ERROR_INVALID_VALUE;
+}
+
+// Every device reaches all memory.
+CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* access, size_t count) {
+  return MemoryPool::Find(handle) != nullptr && (access != nullptr || count == 0) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle, CUmemLocation* location) {
+  if (flags == nullptr || location == nullptr || MemoryPool::Find(handle) == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *flags = 3;  // read and write
+  return CUDA_SUCCESS;
+}
+
+}  // namespace tutti::client::entry

@@ -1,0 +1,191 @@
+// Streams.
+#include "client/stream.h"
+
+#include <algorithm>
+
+#include "client/context.h"
+#include "client/current.h"
+#include "client/entry/entries.h"
+#include "client/event.h"
+#include "client/fill.h"
+#include "client/host_calls.h"
+#include "client/printing.h"
+
+namespace tutti::client::entry {
+namespace {
+
+template <typename T>
+CUresult Give(T* out, const T& value) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = value;
+  return CUDA_SUCCESS;
+}
+
+CUresult NotCapturing(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  static_cast<void>(stream);
+  if (id != nullptr) *id = 0;
+  return Give(status, CUstreamCaptureStatus{CU_STREAM_CAPTURE_STATUS_NONE});
+}
+
+CUresult WriteValue(CUstream handle, CUdeviceptr address, uint64_t value, uint32_t bytes) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  const FillRequest request{.address = address, .width = 1, .pitch = bytes, .value = value, .element_bytes = bytes};
+  return Fill(*stream, request, CopyMode::kAsynchronous);
+}
+
+}  // namespace
+
+CUresult cuStreamCreateWithPriority(CUstream* out, unsigned int flags, int priority) {
+  if (out == nullptr || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, UsableContext());
+  const StreamOptions options{.non_blocking = flags == CU_STREAM_NON_BLOCKING,
+                              .priority = std::clamp(priority, kGreatestPriority, kLeastPriority)};
+  Stream* stream = Stream::Create(*context, options);
+  if (stream == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  *out = stream->handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream* out, unsigned int flags) { return cuStreamCreateWithPriority(out, flags, 0); }
+
+CUresult cuStreamDestroy_v2(CUstream handle) {
+  Stream* stream = Stream::Find(handle);
+  if (stream == nullptr || stream->legacy() || stream->per_thread()) return CUDA_ERROR_INVALID_HANDLE;
+  Stream::Destroy(stream);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamQuery(CUstream handle) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  const bool done = stream->legacy() ? stream->Settled() : stream->Idle();
+  if (done) return stream->context().Check();
+  Session::Get().ring().Nudge();
+  return CUDA_ERROR_NOT_READY;
+}
+
+CUresult cuStreamSynchronize(CUstream handle) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_TRY(stream->legacy() ? stream->Settle() : stream->LastMark().Wait());
+  DrainPrints();
+  return stream->context().Check();
+}
+
+CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned int flags) {
+  if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  Event* event = Event::Find(event_handle);
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  event->MakeWait(*stream);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* user, unsigned int flags) {
+  if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  return SubmitCallback(*stream, handle, callback, user);
+}
+
+CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* user) {
+  if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  return SubmitHostFunction(*stream, function, user);
+}
+
+CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  return Give(context, stream->context().handle());
+}
+
+CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* green) {
+  if (green != nullptr) *green = nullptr;
+  return cuStreamGetCtx(handle, context);
+}
+
+CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  return Give(device, stream->context().device().ordinal());
+}
+
+CUresult cuStreamGetFlags(CUstream handle, unsigned int* flags) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  return Give(flags, stream->flags());
+}
+
+CUresult cuStreamGetPriority(CUstream handle, int* priority) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  return Give(priority, stream->priority());
+}
+
+CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  return Give(id, static_cast<unsigned long long>(stream->id()));
+}
+
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) { return NotCapturing(handle, status, nullptr); }
+
+CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id) {
+  return NotCapturing(handle, status, id);
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
+                                   const CUgraphNode** dependencies, size_t* count) {
+  if (graph != nullptr) *graph = nullptr;
+  if (dependencies != nullptr) *dependencies = nullptr;
+  if (count != nullptr) *count = 0;
+  return NotCapturing(handle, status, id);
+}
+
+CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
+                                   const CUgraphNode** dependencies, const CUgraphEdgeData** edges, size_t* count) {
+  if (edges != nullptr) *edges = nullptr;
+  return cuStreamGetCaptureInfo_v2(handle, status, id, graph, dependencies, count);
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  static thread_local constinit CUstreamCaptureMode current = 0;
+  if (mode == nullptr || *mode < 0 || *mode > 2) return CUDA_ERROR_INVALID_VALUE;
+  std::swap(current, *mode);
+  return CUDA_SUCCESS;
+}
+
+// Priority is the one attribute that a stream here has; the others are hints about caches, accepted.
+CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue* value) {
+  if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  *value = {};
+  if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY) value->number = stream->priority();
+  if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) value->number = 1;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID attribute, const CUstreamAttrValue* value) {
+  if (value == nullptr || attribute <= 0 || attribute > CU_LAUNCH_ATTRIBUTE_LAST) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  static_cast<void>(stream);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCopyAttributes(CUstream destination, CUstream source) {
+  CU_ASSIGN(Stream* const to, Stream::Resolve(destination));
+  CU_ASSIGN(Stream* const from, Stream::Resolve(source));
+  return &to->context() == &from->context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+// Managed memory is the same memory for everybody: there is nothing to attach.
+CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t, unsigned int flags) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  static_cast<void>(stream);
+  const bool known = flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE;
+  return known && address != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value, unsigned int) {
+  return WriteValue(stream, address, value, sizeof value);
+}
+
+CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value, unsigned int) {
+  return WriteValue(stream, address, value, sizeof value);
+}
+
+}  // namespace tutti::client::entry

@@ -1,0 +1,16 @@
+// The driver's hidden tables (cuGetExportTable): arrays of functions, found by a UUID, that the CUDA runtime cannot start
+// without. Facts about them: docs/reference of the driver ABI.
+#pragma once
+
+#include "cuda/types.h"
+
+namespace tutti::client {
+
+// Null if there is no such table.
+const void* FindExportTable(const cuda::CUuuid& id);
+
+// The addresses that the integrity check covers.
+const void* RuntimeInterfaceTable();
+const void* IntegrityCheckTable();
+
+}  // namespace tutti::client

@@ -1,0 +1,43 @@
+// The gate that every call into the library passes: whether the process may use it at all, and whether calls are traced.
+//
+// One word decides. It is 0 while everything is normal, so that the way in costs one load and one branch. Otherwise:
+//
+//   before cuInit, or cuInit failed       CUDA_ERROR_NOT_INITIALIZED
+//   in a forked child                     CUDA_ERROR_NOT_INITIALIZED, also for cuInit: server and rings are the parent's
+//   after exit handlers ran               CUDA_ERROR_DEINITIALIZED
+//   after a bug of ours was noticed       CUDA_ERROR_UNKNOWN (poison.h)
+//   TUTTI_TRACE=1                         calls go the slow way and are printed
+//
+// Thread-safe.
+#pragma once
+
+#include <atomic>
+
+#include "cuda/result.h"
+
+namespace tutti::client {
+
+class Gate {
+ public:
+  // 0: go on, nothing special.
+  static int attention() { return word_.load(std::memory_order_acquire); }
+  // The CUresult that calls are answered with; CUDA_SUCCESS if they may go on.
+  static int status() { return word_.load(std::memory_order_acquire) & kStatusMask; }
+  static bool tracing() { return (word_.load(std::memory_order_relaxed) & kTraceBit) != 0; }
+
+  // cuInit has succeeded; from now on exit and fork are watched.
+  static void Open();
+  // Closes the gate for good with this answer.
+  static void Close(cuda::Result status);
+  // True once Close has been called: not even cuInit may open it.
+  static bool closed() { return closed_.load(std::memory_order_acquire); }
+  static void ReadEnvironment();
+
+ private:
+  static constexpr int kStatusMask = 0xffff;
+  static constexpr int kTraceBit = 0x10000;
+  inline static constinit std::atomic<int> word_{cuda::CUDA_ERROR_NOT_INITIALIZED};
+  inline static constinit std::atomic<bool> closed_{false};
+};
+
+}  // namespace tutti::client

@@ -1,0 +1,82 @@
+#include "client/host_calls.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include "client/session.h"
+#include "os/futex.h"
+
+namespace tutti::client {
+namespace {
+
+constexpr uint64_t kCheckServerNs = 500'000'000;
+
+// One call on its way through the server, which hands its address back as the token.
+struct Pending {
+  cuda::CUhostFn function = nullptr;
+  cuda::CUstreamCallback callback = nullptr;
+  cuda::CUstream stream = nullptr;
+  void* user = nullptr;
+};
+
+// A host function is not run after an error, a callback is told of it.
+void Run(const wire::HostCall& call) {
+  auto* const pending = reinterpret_cast<Pending*>(call.token);
+  if (pending->callback != nullptr) {
+    pending->callback(pending->stream, call.status, pending->user);
+  } else if (call.status == 0) {
+    pending->function(pending->user);
+  }
+  delete pending;
+}
+
+void* RunForEver(void*) {
+  Session& session = Session::Get();
+  wire::HostCallQueue& queue = session.channel().host_calls;
+  for (;;) {
+    const uint32_t produced = queue.produced.load(std::memory_order_acquire);
+    const uint32_t consumed = queue.consumed.load(std::memory_order_relaxed);
+    if (produced == consumed) {
+      if (session.ended() != 0) return nullptr;
+      if (!os::FutexWait(&queue.produced, produced, kCheckServerNs)) session.connection().watch().Check();
+      continue;
+    }
+    const wire::HostCall call = queue.calls[consumed % wire::kHostCallSlots];
+    queue.consumed.store(consumed + 1, std::memory_order_release);
+    Run(call);
+    session.ring().Submit(wire::RecordKind::kHostCallDone, call.stream);
+  }
+}
+
+bool StartThread() {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  const bool started = pthread_create(&thread, nullptr, RunForEver, nullptr) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (started) pthread_detach(thread);
+  return started;
+}
+
+int SubmitPending(Stream& stream, Pending* pending) {
+  static const bool running = StartThread();
+  if (!running) {
+    delete pending;
+    return cuda::CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  stream.Submit(wire::RecordKind::kHostCall, wire::HostCallBody{.token = reinterpret_cast<uint64_t>(pending)});
+  return cuda::CUDA_SUCCESS;
+}
+
+}  // namespace
+
+int SubmitHostFunction(Stream& stream, cuda::CUhostFn function, void* user) {
+  return SubmitPending(stream, new Pending{.function = function, .user = user});
+}
+
+int SubmitCallback(Stream& stream, cuda::CUstream handle, cuda::CUstreamCallback callback, void* user) {
+  return SubmitPending(stream, new Pending{.callback = callback, .stream = handle, .user = user});
+}
+
+}  // namespace tutti::client

@@ -1,0 +1,32 @@
+// The options a program passes with code to compile. Those that say where logs go are followed; what they say about machine
+// code has no meaning for PTX that is compiled for another kind of device, and is accepted.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "cuda/types.h"
+
+namespace tutti::client {
+
+// A view of the caller's two lists: valid as long as they are.
+class JitOptions {
+ public:
+  JitOptions() = default;
+  JitOptions(unsigned count, cuda::CUjit_option* options, void** values) : count_(count), options_(options), values_(values) {}
+
+  bool valid() const { return count_ == 0 || (options_ != nullptr && values_ != nullptr); }
+  // Writes the texts into the caller's buffers, cut to their sizes, and how much was written into the size options.
+  void WriteInfo(std::string_view text) const;
+  void WriteError(std::string_view text) const;
+
+ private:
+  void Write(cuda::CUjit_option buffer, cuda::CUjit_option size, std::string_view text) const;
+  void** ValueOf(cuda::CUjit_option option) const;
+
+  unsigned count_ = 0;
+  cuda::CUjit_option* options_ = nullptr;
+  void** values_ = nullptr;
+};
+
+}  // namespace tutti::client

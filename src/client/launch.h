@@ -1,0 +1,31 @@
+// Launches.
+//
+// This is the hot path: a launch is a few checks against numbers in this process and one record. It takes no lock and
+// allocates nothing; the first launch of a kernel with a new block shape asks the server once (Function::Prepared).
+#pragma once
+
+#include <cstdint>
+
+#include "client/answer.h"
+#include "client/function.h"
+#include "client/stream.h"
+#include "cuda/types.h"
+
+namespace tutti::client {
+
+struct LaunchShape {
+  uint32_t grid[3];
+  uint32_t block[3];
+  uint32_t dynamic_shared_bytes = 0;
+  uint32_t cluster[3] = {0, 0, 0};  // 0: no clusters
+  bool cooperative = false;
+};
+
+// The function a launch means: one of a module, or a kernel of a library, which the API takes as well. In the stream's context.
+Answer<Function*> ResolveFunction(cuda::CUfunction handle, Context& context);
+
+// `parameters`: one pointer per kernel parameter; `extra`: a list that names one packed buffer. One of the two, or neither for a
+// kernel without parameters. Errors are CUDA's for a launch. Thread-safe.
+int Launch(Stream& stream, Function& function, const LaunchShape& shape, void* const* parameters, void* const* extra);
+
+}  // namespace tutti::client

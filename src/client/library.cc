@@ -1,0 +1,106 @@
+#include "client/library.h"
+
+#include "client/context.h"
+#include "client/current.h"
+#include "client/device.h"
+
+namespace tutti::client {
+
+constinit Pool<Kernel, 1 << 20> Kernel::pool_;
+constinit Pool<Library, 1 << 17> Library::pool_;
+
+void Kernel::Delete(Kernel* kernel) {
+  if (pool_.Retire(kernel)) pool_.Delete(kernel);
+}
+
+Answer<Function*> Kernel::Resolve(Context& context) {
+  CU_ASSIGN_OR_REFUSE(Module* const module, library_.In(context));
+  Function* function = module->FindFunction(name_);
+  if (function == nullptr) return Refuse(cuda::CUDA_ERROR_NOT_FOUND);
+  last_.store(function, std::memory_order_release);
+  return function;
+}
+
+Library::~Library() {
+  for (auto& [name, kernel] : kernels_) Kernel::Delete(kernel);
+  for (const Instance& instance : instances_) {
+    Module* module = Module::Find(instance.module);
+    if (module != nullptr && module->context().id() == instance.context_id) Module::Unload(module);
+  }
+}
+
+Answer<Library*> Library::Load(const void* image, bool preserved) {
+  CU_ASSIGN_OR_REFUSE(ImageParts parts, FindImage(image));
+  std::vector<uint8_t> keep;
+  if (!preserved) {
+    keep = JoinParts(parts);
+    parts = {std::span<const uint8_t>(keep)};
+  }
+  Library* library = pool_.Create(std::move(parts), std::move(keep));
+  if (library == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  return library;
+}
+
+int Library::Unload(Library* library) {
+  if (!pool_.Retire(library)) return cuda::CUDA_ERROR_INVALID_HANDLE;
+  pool_.Delete(library);
+  return cuda::CUDA_SUCCESS;
+}
+
+Answer<Module*> Library::In(Context& context) {
+  std::lock_guard lock(mutex_);
+  for (const Instance& instance : instances_) {
+    if (instance.context_id == context.id() && Module::Find(instance.module) == instance.module &&
+        &instance.module->context() == &context) {
+      return instance.module;
+    }
+  }
+  std::erase_if(instances_, [](const Instance& i) { return Module::Find(i.module) == nullptr; });
+  if (const int status = context.Check(); status != 0) return Refuse(status);
+  const std::vector<uint8_t> image = JoinParts(parts_);
+  CU_ASSIGN_OR_REFUSE(Module* const module, Module::Load(context, image, {}));
+  instances_.push_back({context.id(), module});
+  return module;
+}
+
+// What kernels a library has is the same everywhere: any module of it tells.
+Answer<Module*> Library::AnyModule() {
+  if (auto current = UsableContext()) return In(**current);
+  {
+    std::lock_guard lock(mutex_);
+    for (const Instance& instance : instances_) {
+      if (Module* module = Module::Find(instance.module)) return module;
+    }
+  }
+  Context& primary = Device::Find(0)->primary();
+  CU_TRY_OR_REFUSE(primary.Retain());
+  auto module = In(primary);
+  if (!module) primary.Release();
+  return module;
+}
+
+Kernel* Library::KernelOf(const std::string& name) {
+  auto& kernel = kernels_[name];
+  if (kernel == nullptr) kernel = Kernel::Create(*this, name);
+  return kernel;
+}
+
+Answer<Kernel*> Library::FindKernel(std::string_view name) {
+  std::lock_guard lock(mutex_);
+  if (const auto it = kernels_.find(name); it != kernels_.end() && it->second != nullptr) return it->second;
+  CU_ASSIGN_OR_REFUSE(Module* const module, AnyModule());
+  if (module->FindFunction(name) == nullptr) return Refuse(cuda::CUDA_ERROR_NOT_FOUND);
+  Kernel* kernel = KernelOf(std::string(name));
+  if (kernel == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  return kernel;
+}
+
+Answer<std::vector<Kernel*>> Library::Kernels() {
+  std::lock_guard lock(mutex_);
+  CU_ASSIGN_OR_REFUSE(Module* const module, AnyModule());
+  std::vector<Kernel*> kernels;
+  for (const guest::KernelInfo& info : module->index().kernels) kernels.push_back(KernelOf(info.name));
+  return kernels;
+}
+
+}  // namespace tutti::client

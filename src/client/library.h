@@ -1,0 +1,94 @@
+// Libraries and kernels: code that belongs to no context. A library becomes a module in each context that uses it, when it is
+// first used there.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/answer.h"
+#include "client/function.h"
+#include "client/image.h"
+#include "client/jit_options.h"
+#include "client/module.h"
+#include "client/pool.h"
+#include "cuda/types.h"
+
+namespace tutti::client {
+
+class Context;
+class Kernel;
+class Library;
+
+// Thread-safe.
+class Kernel {
+ public:
+  Kernel(Library& library, std::string name) : library_(library), name_(std::move(name)) {}
+
+  static Kernel* Find(const void* handle) { return pool_.Find(handle); }
+  static Kernel* Create(Library& library, std::string name) { return pool_.Create(library, std::move(name)); }
+  static void Delete(Kernel* kernel);
+
+  cuda::CUkernel handle() { return reinterpret_cast<cuda::CUkernel>(this); }
+  Library& library() const { return library_; }
+  const std::string& name() const { return name_; }
+
+  // Its function in a context. The one last asked for is found without a lock.
+  Answer<Function*> In(Context& context) {
+    Function* last = Function::Find(last_.load(std::memory_order_acquire));
+    if (last != nullptr && &last->context() == &context) return last;
+    return Resolve(context);
+  }
+
+ private:
+  Answer<Function*> Resolve(Context& context);
+
+  static constinit Pool<Kernel, 1 << 20> pool_;
+
+  Library& library_;
+  const std::string name_;
+  std::atomic<Function*> last_{nullptr};
+};
+
+// Thread-safe.
+class Library {
+ public:
+  // `parts` must stay valid unless `keep` owns them.
+  Library(ImageParts parts, std::vector<uint8_t> keep) : keep_(std::move(keep)), parts_(std::move(parts)) {}
+  ~Library();
+
+  static Library* Find(const void* handle) { return pool_.Find(handle); }
+  // `preserved`: the program keeps the image as long as the library; else it is copied.
+  static Answer<Library*> Load(const void* image, bool preserved);
+  static int Unload(Library* library);
+
+  cuda::CUlibrary handle() { return reinterpret_cast<cuda::CUlibrary>(this); }
+  // Its module in a context.
+  Answer<Module*> In(Context& context);
+  // NOT_FOUND if there is none of that name. Loads it into the current context, or onto the first device, to know.
+  Answer<Kernel*> FindKernel(std::string_view name);
+  Answer<std::vector<Kernel*>> Kernels();
+
+ private:
+  struct Instance {
+    uint64_t context_id;
+    Module* module;
+  };
+  Answer<Module*> AnyModule();
+  // The kernel object of that name, made when first asked for. Called with the lock held.
+  Kernel* KernelOf(const std::string& name);
+
+  static constinit Pool<Library, 1 << 17> pool_;
+
+  const std::vector<uint8_t> keep_;
+  const ImageParts parts_;
+  std::recursive_mutex mutex_;
+  std::vector<Instance> instances_;
+  std::map<std::string, Kernel*, std::less<>> kernels_;
+};
+
+}  // namespace tutti::client

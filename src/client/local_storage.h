@@ -1,0 +1,48 @@
+// Context-local storage: one of the driver's hidden tables lets a runtime keep a pointer of its own with a context and asks
+// for it in nearly every call (export_tables.h).
+//
+// Lookup is therefore lock-free: a short array of entries that are published once and read by scanning. A process holds one
+// entry per copy of the runtime in it, so a handful.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <mutex>
+
+#include "cuda/types.h"
+
+namespace tutti::client {
+
+// Thread-safe.
+class LocalStorage {
+ public:
+  using Destructor = void (*)(cuda::CUcontext context, void* key, void* value);
+
+  // Replaces an entry of the same key. False if there are too many keys.
+  bool Put(void* key, void* value, Destructor destructor);
+  bool Erase(void* key);
+  // Null if there is none.
+  void* Get(void* key) const {
+    const uint32_t used = used_.load(std::memory_order_acquire);
+    for (uint32_t i = 0; i < used; ++i) {
+      if (entries_[i].key.load(std::memory_order_acquire) == key) return entries_[i].value.load(std::memory_order_relaxed);
+    }
+    return nullptr;
+  }
+  // Removes everything, calling the destructors.
+  void Clear(cuda::CUcontext context);
+
+ private:
+  struct Entry {
+    std::atomic<void*> key{nullptr};  // null: free
+    std::atomic<void*> value{nullptr};
+    Destructor destructor = nullptr;
+  };
+  Entry* Claim(void* key);
+
+  std::array<Entry, 64> entries_;
+  std::atomic<uint32_t> used_{0};
+  std::mutex mutex_;  // of writers
+};
+
+}  // namespace tutti::client

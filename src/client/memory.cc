@@ -1,0 +1,71 @@
+#include "client/memory.h"
+
+#include "client/context.h"
+#include "client/host_registration.h"
+#include "client/session.h"
+
+namespace tutti::client {
+namespace {
+
+constexpr uint64_t kHugePage = 2u << 20;
+
+wire::MemoryKind WireKind(AllocationKind kind) {
+  if (kind == AllocationKind::kHost) return wire::MemoryKind::kHost;
+  return kind == AllocationKind::kManaged ? wire::MemoryKind::kManaged : wire::MemoryKind::kDevice;
+}
+
+}  // namespace
+
+Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
+  const wire::AllocateBody body{
+      .bytes = bytes, .alignment = alignment, .kind = kind, .device = context.device().index()};
+  ipc::Reply reply = Session::Get().replies().Call(wire::RecordKind::kAllocate, body);
+  if (reply.status == cuda::CUDA_ERROR_OUT_OF_MEMORY && context.Synchronize() == 0) {
+    reply = Session::Get().replies().Call(wire::RecordKind::kAllocate, body);
+  }
+  if (reply.status != 0) return Refuse(reply.status);
+  if (!Session::Get().InWindow(reply.value[0], bytes)) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);
+  return reply.value[0];
+}
+
+void ReleaseMemory(uint64_t address) {
+  Session::Get().ring().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = address});
+}
+
+Answer<uint64_t> Allocate(Context& context, AllocationKind kind, uint64_t bytes, unsigned flags) {
+  if (bytes == 0) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
+  const uint64_t alignment = bytes >= kHugePage ? kHugePage : 512;
+  CU_ASSIGN_OR_REFUSE(const uint64_t address, AskForMemory(context, WireKind(kind), bytes, alignment));
+  Allocation allocation{.address = address, .bytes = bytes, .kind = kind, .context = &context, .device_address = address};
+  if (kind == AllocationKind::kHost || kind == AllocationKind::kManaged) allocation.host_address = address;
+  allocation.flags = flags;
+  if (!AllocationTable::Get().Insert(allocation)) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);
+  return address;
+}
+
+int FreeDeviceMemory(uint64_t address) {
+  const auto taken = AllocationTable::Get().Take(address, [](const Allocation& a) {
+    return a.kind == AllocationKind::kDevice || a.kind == AllocationKind::kPool || a.kind == AllocationKind::kManaged;
+  });
+  if (!taken) return cuda::CUDA_ERROR_INVALID_VALUE;
+  ReturnMemory(*taken);
+  return cuda::CUDA_SUCCESS;
+}
+
+int FreeHostMemory(uint64_t address) {
+  const auto taken =
+      AllocationTable::Get().Take(address, [](const Allocation& a) { return a.kind == AllocationKind::kHost; });
+  if (!taken) return cuda::CUDA_ERROR_INVALID_VALUE;
+  ReturnMemory(*taken);
+  return cuda::CUDA_SUCCESS;
+}
+
+void ReturnMemory(const Allocation& allocation) {
+  if (allocation.kind == AllocationKind::kRegistered) {
+    UnmapRegistered(allocation);
+  } else {
+    ReleaseMemory(allocation.address);
+  }
+}
+
+}  // namespace tutti::client

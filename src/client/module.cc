@@ -1,0 +1,115 @@
+#include "client/module.h"
+
+#include "base/log.h"
+#include "client/allocation_table.h"
+#include "client/context.h"
+#include "client/function.h"
+#include "client/session.h"
+#include "ipc/message.h"
+
+namespace tutti::client {
+namespace {
+
+constexpr uint64_t kMostIndexBytes = 1ull << 30;
+
+struct Loaded {
+  wire::LoadModuleReply reply;
+  guest::ModuleIndex index;
+};
+
+Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
+  TUTTI_ASSIGN(const os::Fd file, ipc::ToMemoryFile("tutti-image", image));
+  ByteWriter body;
+  wire::Put(body, wire::LoadModule{.device = device});
+  const int fds[] = {file.get()};
+  TUTTI_ASSIGN(const ipc::Envelope answer, Session::Get().connection().Call(wire::MessageKind::kLoadModule, std::move(body),
+                                                                            fds, wire::MessageKind::kLoadModuleReply));
+  ByteReader in(answer.body);
+  Loaded loaded;
+  TUTTI_ASSIGN(loaded.reply, wire::GetLoadModuleReply(in));
+  if (loaded.reply.status != 0) return loaded;
+  if (answer.fds.empty()) return Fail(cuda::CUDA_ERROR_MPS_RPC_FAILURE, "a loaded module came without its index");
+  TUTTI_ASSIGN(const auto bytes, ipc::FromMemoryFile(answer.fds[0].get(), kMostIndexBytes));
+  TUTTI_ASSIGN(loaded.index, guest::ParseModuleIndex(bytes));
+  return loaded;
+}
+
+// A program without options has no other way to learn what is wrong with its code.
+void LogFailure(const std::string& text) {
+  log::Error("a module could not be loaded: {}", text.substr(0, text.find('\n')));
+}
+
+}  // namespace
+
+constinit Pool<Module, 1 << 17> Module::pool_;
+
+Module::Module(Context& context, uint32_t id, uint64_t segment, guest::ModuleIndex index)
+    : context_(context), id_(id), segment_(segment), index_(std::move(index)) {
+  for (uint32_t i = 0; i < index_.kernels.size(); ++i) {
+    Function* function = Function::Create(*this, i);
+    functions_.push_back(function);
+    functions_by_name_.emplace(index_.kernels[i].name, function);
+  }
+  for (const guest::VariableInfo& info : index_.variables) {
+    variables_.emplace(info.name, Variable{segment + info.offset, info.bytes, info.is_managed});
+  }
+  if (index_.segment_bytes != 0) {
+    AllocationTable::Get().Insert({.address = segment,
+                                   .bytes = index_.segment_bytes,
+                                   .kind = AllocationKind::kModule,
+                                   .context = &context,
+                                   .device_address = segment});
+  }
+}
+
+Module::~Module() {
+  for (Function* function : functions_) {
+    if (function != nullptr) Function::Delete(function);
+  }
+  AllocationTable::Get().Take(segment_, [](const Allocation& a) { return a.kind == AllocationKind::kModule; });
+}
+
+Answer<Module*> Module::Load(Context& context, std::span<const uint8_t> image, const JitOptions& options) {
+  auto loaded = AskServer(context.device().index(), image);
+  if (!loaded) {
+    LogFailure(loaded.error().text);
+    return Refuse(loaded.error().code != 0 ? loaded.error().code : cuda::CUDA_ERROR_UNKNOWN);
+  }
+  if (loaded->reply.status != 0) {
+    options.WriteError(loaded->reply.log);
+    LogFailure(loaded->reply.log);
+    return Refuse(loaded->reply.status);
+  }
+  options.WriteInfo(loaded->reply.log);
+  options.WriteError("");
+  Module* module = pool_.Create(context, loaded->reply.module, loaded->reply.segment_address, std::move(loaded->index));
+  if (module == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  context.Add(module);
+  return module;
+}
+
+int Module::Unload(Module* module) {
+  Context& context = module->context_;
+  if (!Delete(module)) return cuda::CUDA_ERROR_INVALID_HANDLE;
+  context.Remove(module);
+  return cuda::CUDA_SUCCESS;
+}
+
+bool Module::Delete(Module* module) {
+  if (!pool_.Retire(module)) return false;
+  Session::Get().ring().Submit(wire::RecordKind::kModuleUnload, 0, wire::ModuleUnloadBody{.module = module->id_});
+  pool_.Delete(module);
+  return true;
+}
+
+Function* Module::FindFunction(std::string_view name) const {
+  const auto it = functions_by_name_.find(name);
+  return it == functions_by_name_.end() ? nullptr : it->second;
+}
+
+const Variable* Module::FindVariable(std::string_view name) const {
+  const auto it = variables_.find(name);
+  return it == variables_.end() ? nullptr : &it->second;
+}
+
+}  // namespace tutti::client

@@ -1,0 +1,20 @@
+#include "client/session.h"
+
+#include <utility>
+
+namespace tutti::client {
+
+Session::Session(std::unique_ptr<ipc::ClientConnection> connection)
+    : connection_(std::move(connection)),
+      window_base_(connection_->window_base()),
+      window_bytes_(connection_->window_bytes()) {}
+
+void Session::Install(std::unique_ptr<ipc::ClientConnection> connection) {
+  instance_ = new Session(std::move(connection));
+}
+
+void Session::AbandonInChild() {
+  if (instance_ != nullptr) instance_->connection_->AbandonInChild();
+}
+
+}  // namespace tutti::client

@@ -1,0 +1,45 @@
+// The process's one connection to its server (ipc/client_connection.h), and what the client asks it all the time.
+//
+// Made by the first successful cuInit and never destroyed: exit ends it. Thread-safe.
+#pragma once
+
+#include <memory>
+
+#include "ipc/client_connection.h"
+
+namespace tutti::client {
+
+class Session {
+ public:
+  // Only after cuInit has succeeded.
+  static Session& Get() { return *instance_; }
+  // Takes the connection for the rest of the process's life.
+  static void Install(std::unique_ptr<ipc::ClientConnection> connection);
+  // In the child of a fork.
+  static void AbandonInChild();
+
+  ipc::ClientConnection& connection() { return *connection_; }
+  wire::Channel& channel() { return connection_->channel(); }
+  const wire::ChannelHeader& header() const { return connection_->header(); }
+  ipc::RingProducer& ring() { return connection_->producer(); }
+  ipc::CompletionWaiter& waiter() { return connection_->waiter(); }
+  ipc::ReplySlots& replies() { return connection_->replies(); }
+  // The CUresult the session has ended with, 0 while it lives.
+  int ended() { return connection_->watch().ended(); }
+
+  // Whether [address, address + bytes) lies in the device window.
+  bool InWindow(uint64_t address, uint64_t bytes = 1) const {
+    return bytes <= window_bytes_ && address - window_base_ <= window_bytes_ - bytes;
+  }
+
+ private:
+  explicit Session(std::unique_ptr<ipc::ClientConnection> connection);
+  inline static Session* instance_ = nullptr;
+
+  std::unique_ptr<ipc::ClientConnection> connection_;
+  // The client's own copies: the header is memory that the server writes.
+  const uint64_t window_base_;
+  const uint64_t window_bytes_;
+};
+
+}  // namespace tutti::client

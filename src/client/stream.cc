@@ -1,0 +1,90 @@
+#include "client/stream.h"
+
+#include "client/context.h"
+#include "client/current.h"
+#include "client/stream_slots.h"
+
+namespace tutti::client {
+namespace {
+
+std::atomic<uint64_t> next_stream_id{1};
+
+}  // namespace
+
+constinit Pool<Stream, wire::kMaxStreams> Stream::pool_;
+
+bool StreamMark::Reached() const {
+  if (next == 0 || StreamSlots::Get().GenerationOf(slot) != generation) return true;
+  return Session::Get().waiter().Done(slot, next - 1);
+}
+
+int StreamMark::Wait() const { return Reached() ? 0 : Session::Get().waiter().Wait(slot, next - 1); }
+
+Stream::Stream(Context& context, const StreamOptions& options, uint32_t slot, uint32_t generation)
+    : context_(context),
+      options_(options),
+      slot_(slot),
+      generation_(generation),
+      id_(next_stream_id.fetch_add(1, std::memory_order_relaxed)) {}
+
+Answer<Stream*> Stream::Resolve(cuda::CUstream handle) {
+  const auto word = reinterpret_cast<uintptr_t>(handle);
+  if (word > cuda::kStreamPerThreadHandle) {
+    Stream* stream = Find(handle);
+    if (stream == nullptr) return Refuse(cuda::CUDA_ERROR_INVALID_HANDLE);
+    if (const int status = stream->context_.Check(); status != 0) return Refuse(status);
+    return stream;
+  }
+  CU_ASSIGN_OR_REFUSE(Context* const context, UsableContext());
+  const bool own = word == cuda::kStreamPerThreadHandle || (word == 0 && per_thread_default);
+  Stream* stream = own ? PerThreadStream(*context) : context->legacy();
+  if (stream == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  return stream;
+}
+
+Stream* Stream::Create(Context& context, const StreamOptions& options) {
+  const auto place = StreamSlots::Get().Take();
+  if (place.slot == 0) return nullptr;
+  Stream* stream = pool_.Create(context, options, place.slot, place.generation);
+  if (stream == nullptr) {
+    StreamSlots::Get().GiveBack({place.slot, place.generation, 0});
+    return nullptr;
+  }
+  const wire::StreamCreateBody body{
+      .device = context.device().index(),
+      .priority = options.priority,
+      .context = static_cast<uint32_t>(context.id()),
+      .flags = (options.legacy ? wire::kStreamLegacy : 0u) | (options.non_blocking ? wire::kStreamNonBlocking : 0u),
+  };
+  Session::Get().ring().Submit(wire::RecordKind::kStreamCreate, place.slot, body);
+  context.Add(stream);
+  return stream;
+}
+
+void Stream::Destroy(Stream* stream) {
+  if (!pool_.Retire(stream)) return;
+  stream->context_.Remove(stream);
+  Session::Get().ring().Submit(wire::RecordKind::kStreamDestroy, stream->slot_);
+  StreamSlots::Get().GiveBack(stream->LastMark());
+  pool_.Delete(stream);
+}
+
+StreamMark Stream::FullMark() {
+  const bool alone = options_.legacy ? context_.BlockingStreamsIdle() : options_.non_blocking || context_.legacy()->Idle();
+  if (!alone) SubmitMarker();
+  return LastMark();
+}
+
+bool Stream::Settled() {
+  if (!Idle()) return false;
+  if (options_.legacy) return context_.BlockingStreamsIdle();
+  return options_.non_blocking || context_.legacy()->Idle();
+}
+
+int Stream::Settle() {
+  CU_TRY(LastMark().Wait());
+  if (options_.legacy) return context_.WaitForBlockingStreams();
+  return options_.non_blocking ? 0 : context_.legacy()->LastMark().Wait();
+}
+
+}  // namespace tutti::client

@@ -1,0 +1,113 @@
+// A stream, seen from the client: a slot of the completion page and the ticket of the last record submitted to it.
+//
+// The device keeps the order between streams (a legacy stream's work waits for that of the blocking streams, and theirs for
+// its). The client asks the same questions where it does something itself instead of submitting it, such as a synchronous
+// copy: Settled() and Settle() are about everything that a new record of this stream would have to wait for.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <span>
+
+#include "client/answer.h"
+#include "client/pool.h"
+#include "client/session.h"
+#include "cuda/types.h"
+
+namespace tutti::client {
+
+class Context;
+
+// Lower is more urgent.
+inline constexpr int kLeastPriority = 0;
+inline constexpr int kGreatestPriority = -5;
+
+// A place in a stream: everything submitted to it before. Stays meaningful when the stream is gone.
+struct StreamMark {
+  uint32_t slot = 0;  // 0: nowhere, always reached
+  uint32_t generation = 0;
+  uint64_t next = 0;  // ticket + 1 of the last record before it; 0: none
+
+  bool Reached() const;
+  // 0, or what the session ended with.
+  int Wait() const;
+  uint64_t ticket() const { return next - 1; }
+};
+
+struct StreamOptions {
+  bool legacy = false;
+  bool per_thread = false;
+  bool non_blocking = false;
+  int priority = 0;
+};
+
+// Thread-safe, Destroy excepted: as with any handle, no other thread may be using it.
+class Stream {
+ public:
+  Stream(Context& context, const StreamOptions& options, uint32_t slot, uint32_t generation);
+
+  // The stream behind a handle of the API: null for those that are no stream. Not for the default streams' handles.
+  static Stream* Find(const void* handle) { return pool_.Find(handle); }
+  // The stream a call means: 0 by the kind of entry, 1 and 2 the default streams, or a created one. Its context is usable.
+  static Answer<Stream*> Resolve(cuda::CUstream handle);
+  // The stream that a synchronous call without a stream runs in.
+  static Answer<Stream*> Default() { return Resolve(nullptr); }
+
+  // Null if there are too many streams.
+  static Stream* Create(Context& context, const StreamOptions& options);
+  // The device destroys it once the work in it is done.
+  static void Destroy(Stream* stream);
+
+  cuda::CUstream handle() { return reinterpret_cast<cuda::CUstream>(this); }
+  Context& context() const { return context_; }
+  uint32_t slot() const { return slot_; }
+  uint64_t id() const { return id_; }
+  bool legacy() const { return options_.legacy; }
+  bool per_thread() const { return options_.per_thread; }
+  bool blocking() const { return !options_.non_blocking; }
+  int priority() const { return options_.priority; }
+  unsigned flags() const { return options_.non_blocking ? cuda::CU_STREAM_NON_BLOCKING : cuda::CU_STREAM_DEFAULT; }
+
+  template <typename Body>
+  uint64_t Submit(wire::RecordKind kind, const Body& body, std::span<const uint8_t> trailing = {}) {
+    const uint64_t ticket = Session::Get().ring().Submit(kind, slot_, body, trailing);
+    Note(ticket);
+    return ticket;
+  }
+  uint64_t SubmitMarker() {
+    const uint64_t ticket = Session::Get().ring().Submit(wire::RecordKind::kMarker, slot_);
+    Note(ticket);
+    return ticket;
+  }
+
+  // Whether everything submitted to it is done.
+  bool Idle() const {
+    const uint64_t next = next_.load(std::memory_order_acquire);
+    return next == 0 || Session::Get().waiter().Done(slot_, next - 1);
+  }
+  StreamMark LastMark() const { return {slot_, generation_, next_.load(std::memory_order_acquire)}; }
+  // Like LastMark, and what the work of other streams that a new record would wait for is included.
+  StreamMark FullMark();
+
+  bool Settled();
+  // 0, or what the session ended with.
+  int Settle();
+
+ private:
+  void Note(uint64_t ticket) {
+    uint64_t seen = next_.load(std::memory_order_relaxed);
+    while (seen < ticket + 1 && !next_.compare_exchange_weak(seen, ticket + 1, std::memory_order_acq_rel)) {
+    }
+  }
+
+  static constinit Pool<Stream, wire::kMaxStreams> pool_;
+
+  Context& context_;
+  const StreamOptions options_;
+  const uint32_t slot_;
+  const uint32_t generation_;
+  const uint64_t id_;
+  std::atomic<uint64_t> next_{0};
+};
+
+}  // namespace tutti::client

@@ -1,0 +1,28 @@
+#include "client/stream_slots.h"
+
+namespace tutti::client {
+
+StreamSlots& StreamSlots::Get() {
+  static auto* const instance = new StreamSlots;
+  return *instance;
+}
+
+StreamSlots::Place StreamSlots::Take() {
+  std::lock_guard lock(mutex_);
+  if (!resting_.empty() && resting_.front().Reached()) {
+    const StreamMark last = resting_.front();
+    resting_.pop_front();
+    const uint32_t generation = generations_[last.slot].fetch_add(1, std::memory_order_acq_rel) + 1;
+    return {last.slot, generation};
+  }
+  if (used_ == wire::kMaxStreams) return {};
+  const uint32_t slot = used_++;
+  return {slot, generations_[slot].load(std::memory_order_relaxed)};
+}
+
+void StreamSlots::GiveBack(const StreamMark& last) {
+  std::lock_guard lock(mutex_);
+  resting_.push_back(last);
+}
+
+}  // namespace tutti::client

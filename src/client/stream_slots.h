@@ -1,0 +1,36 @@
+// Which slots of the completion page are in use. A slot is given out again only after the work of the stream that had it is
+// done, with a new generation: a mark from an earlier generation is therefore known to be reached.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+
+#include "client/stream.h"
+#include "wire/limits.h"
+
+namespace tutti::client {
+
+// Thread-safe.
+class StreamSlots {
+ public:
+  struct Place {
+    uint32_t slot = 0;  // 0: none left
+    uint32_t generation = 0;
+  };
+
+  static StreamSlots& Get();
+  Place Take();
+  // `last`: the end of the work of the stream that had it.
+  void GiveBack(const StreamMark& last);
+  uint32_t GenerationOf(uint32_t slot) const { return generations_[slot].load(std::memory_order_acquire); }
+
+ private:
+  std::mutex mutex_;
+  std::deque<StreamMark> resting_;
+  uint32_t used_ = 1;  // slot 0 is never a stream
+  std::atomic<uint32_t> generations_[wire::kMaxStreams] = {};
+};
+
+}  // namespace tutti::client

@@ -1,0 +1,21 @@
+// CUDA_VISIBLE_DEVICES: which of the server's devices the program sees, and in what order.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "wire/channel_layout.h"
+
+namespace tutti::client {
+
+// Indices into `devices` of what `list` names. As CUDA does: entries are ordinals or (prefixes of) "GPU-<uuid>"; the first
+// entry that names nothing, and a repeated one, end the list.
+std::vector<uint32_t> VisibleDevices(std::string_view list, std::span<const wire::DeviceInfo> devices);
+
+// "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
+std::string UuidText(const uint8_t (&uuid)[16]);
+
+}  // namespace tutti::client
