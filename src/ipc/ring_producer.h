@@ -11,6 +11,7 @@
 #include <span>
 #include <type_traits>
 
+#include "base/tsan.h"
 #include "ipc/peer_watch.h"
 #include "wire/channel_layout.h"
 
@@ -37,6 +38,7 @@ class RingProducer {
     const uint32_t slots = trailing.size() <= kRoom ? 1 : SlotsFor(sizeof(Body) + trailing.size());
     const uint64_t ticket = header_->tail.fetch_add(slots, std::memory_order_relaxed);
     if (!HasRoom(ticket + slots) && !AwaitRoom(ticket + slots)) return ticket;
+    OrderedAfter(&header_->head);  // the consumer has taken what other threads wrote here a lap ago
 
     wire::Slot& slot = SlotAt(ticket);
     slot.head.kind = kind;
@@ -50,6 +52,7 @@ class RingProducer {
       std::memcpy(slot.body + sizeof body, trailing.data(), kRoom);
       FillContinuation(ticket + 1, trailing.subspan(kRoom));
     }
+    OrderedBefore(&header_->head);
     // seq_cst with the load below: pairs with the server's store of `doorbell` and its second look at `published`.
     slot.head.published.store(ticket + 1, std::memory_order_seq_cst);
     const auto bell = static_cast<wire::Doorbell>(header_->doorbell.load(std::memory_order_seq_cst));

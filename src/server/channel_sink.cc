@@ -143,6 +143,8 @@ void ChannelSink::SetLimit(uint32_t device, uint64_t bytes, int32_t sm_count) {
 
 void ChannelSink::Reply(uint16_t index, int32_t status, const uint64_t (&value)[4]) {
   wire::ReplySlot& slot = channel_->replies[index];
+  // Acquire: the thread that answered here last may have been another.
+  (void)slot.state.load(std::memory_order_acquire);
   slot.status = status;
   std::copy(std::begin(value), std::end(value), std::begin(slot.value));
   // Release: pairs with the client's acquire. The exchange tells whether it sleeps.

@@ -160,7 +160,7 @@ class LateRing final : public WatchedRing {
  public:
   bool Consume() override { return std::exchange(late_, false); }
   bool Peek() override { return late_; }
-  void SetBell(Doorbell state) override { late_ = state == Doorbell::kArmed && surprises_-- > 0; }
+  void SetBell(Doorbell state) override { late_ = late_ || (state == Doorbell::kArmed && surprises_-- > 0); }
   int doorbell_fd() const override { return bell_fd_.get(); }
   void SurpriseOnce() { surprises_ = 1; }
 
