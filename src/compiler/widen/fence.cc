@@ -1,0 +1,141 @@
+#include "compiler/widen/fence.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Operator.h>
+
+#include "compiler/widen/function_emitter.h"
+#include "guest/kernel_abi.h"
+
+namespace tutti::compiler {
+namespace {
+
+using guest::BlockState;
+using guest::WarpState;
+namespace runtime = guest_runtime;
+
+// The alloca that `pointer` is computed from, and whether [pointer, pointer + bytes) is known to be inside it.
+const llvm::AllocaInst* FindAlloca(const llvm::Value* pointer, const llvm::DataLayout& layout, uint64_t bytes, bool& inside) {
+  llvm::APInt offset(64, 0);
+  const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
+  if (const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(base)) {
+    const uint64_t size = alloca->getAllocationSize(layout)->getFixedValue();
+    inside = offset.ule(size) && bytes <= size - offset.getZExtValue();
+    return alloca;
+  }
+  inside = false;
+  for (unsigned depth = 0; depth < 8; ++depth) {
+    if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(base)) {
+      base = gep->getPointerOperand();
+    } else {
+      break;
+    }
+  }
+  return llvm::dyn_cast<llvm::AllocaInst>(base);
+}
+
+}  // namespace
+
+Region RegionOf(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_t bytes) {
+  Region region;
+  switch (pointer->getType()->getPointerAddressSpace()) {
+    case 0: {
+      bool inside = false;
+      const llvm::DataLayout& layout = emitter.module().module.getDataLayout();
+      if (FindAlloca(pointer, layout, bytes, inside) != nullptr) {
+        region.spaces = region.likely = runtime::kLocal;
+        region.is_safe = inside;
+      } else {
+        region.spaces = runtime::kWindow | runtime::kShared | runtime::kLocal | runtime::kParams;
+      }
+      break;
+    }
+    case 3:
+      region.spaces = region.likely = runtime::kShared;
+      region.base = emitter.abi().shared_base();
+      break;
+    case 5:
+      region.spaces = region.likely = runtime::kLocal;
+      break;
+    case 101: {
+      region.spaces = region.likely = runtime::kParams;
+      region.base = emitter.abi().params_base();
+      llvm::APInt offset(64, 0);
+      const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(emitter.module().module.getDataLayout(), offset, true);
+      uint64_t at = ~uint64_t{0};
+      if (llvm::isa<llvm::ConstantPointerNull>(base)) at = offset.getZExtValue();
+      if (const auto* constant = llvm::dyn_cast<llvm::ConstantExpr>(base); constant != nullptr && constant->getOpcode() == llvm::Instruction::IntToPtr) {
+        if (const auto* value = llvm::dyn_cast<llvm::ConstantInt>(constant->getOperand(0))) at = value->getZExtValue() + offset.getZExtValue();
+      }
+      region.is_safe = at <= emitter.module().param_bytes && bytes <= emitter.module().param_bytes - at;
+      break;
+    }
+    default:
+      break;
+  }
+  return region;
+}
+
+bool Fence::is_off() const { return region_.is_safe || !emitter_.module().options.fence; }
+
+Fence::Range Fence::Likely() {
+  Abi& abi = emitter_.abi();
+  llvm::Type* i64 = emitter_.builder().getInt64Ty();
+  llvm::Type* i32 = emitter_.builder().getInt32Ty();
+  switch (region_.likely) {
+    case runtime::kShared:
+      return {abi.shared_base(), abi.Once("shared_bytes", [&](llvm::IRBuilder<>& builder) {
+                return builder.CreateZExt(abi.BlockField(offsetof(BlockState, shared_bytes), i32), i64);
+              })};
+    case runtime::kLocal:
+      return {abi.local_base(), abi.Once("local_bytes", [&](llvm::IRBuilder<>& builder) {
+                return builder.CreateShl(builder.CreateZExt(abi.WarpField(offsetof(WarpState, local_bytes), i32), i64), 5);
+              })};
+    case runtime::kParams:
+      return {abi.params_base(), llvm::ConstantInt::get(i64, emitter_.module().param_bytes)};
+    default:
+      return {abi.BlockField(offsetof(BlockState, window_base), i64), abi.BlockField(offsetof(BlockState, window_bytes), i64)};
+  }
+}
+
+// An access at offset x from the start is inside if x < size - (bytes - 1), and nothing is if the memory is smaller.
+llvm::Value* Fence::Limit(uint64_t bytes) {
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  llvm::Value* size = Likely().size;
+  return builder.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, size, llvm::ConstantInt::get(size->getType(), bytes - 1));
+}
+
+llvm::Value* Fence::Covers(llvm::Value* address, uint64_t bytes) {
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  if (is_off()) return builder.getTrue();
+  return builder.CreateICmpULT(builder.CreateSub(address, Likely().start), Limit(bytes));
+}
+
+void Fence::RequireScalar(llvm::Value* address, uint64_t bytes) {
+  if (is_off()) return;
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  emitter_.Unless(Covers(address, bytes), [&] {
+    ModuleState& module = emitter_.module();
+    llvm::Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
+    builder.CreateCall(module.Runtime("tutti_check", builder.getVoidTy(), {builder.getPtrTy(), i64, i32, i32, i32, i32, i32}),
+                       {emitter_.abi().warp(), address, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.FirstLane(),
+                        emitter_.Location(instruction_), builder.getInt32(region_.spaces), builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
+  });
+}
+
+void Fence::RequireLanes(llvm::Value* addresses, uint64_t bytes) {
+  if (is_off()) return;
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  llvm::Value* start = builder.CreateVectorSplat(kLanes, Likely().start);
+  llvm::Value* limit = builder.CreateVectorSplat(kLanes, Limit(bytes));
+  llvm::Value* outside = emitter_.Masked(builder.CreateICmpUGE(builder.CreateSub(addresses, start), limit));
+  llvm::Value* bits = emitter_.Bits(outside);
+  emitter_.Unless(builder.CreateICmpEQ(bits, builder.getInt32(0)), [&] {
+    ModuleState& module = emitter_.module();
+    llvm::Type* i32 = builder.getInt32Ty();
+    builder.CreateCall(module.Runtime("tutti_check_lanes", builder.getVoidTy(), {builder.getPtrTy(), addresses->getType(), i32, i32, i32, i32, i32}),
+                       {emitter_.abi().warp(), addresses, bits, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.Location(instruction_),
+                        builder.getInt32(region_.spaces), builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
+  });
+}
+
+}  // namespace tutti::compiler

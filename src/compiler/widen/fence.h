@@ -1,0 +1,56 @@
+// The check of guest addresses: the one place through which all accesses go.
+//
+// Each access names the memory it may touch by its address space. Its check is one comparison: address - start of that
+// memory, unsigned, against its size less the size of the access. What fails it goes to the guest runtime
+// (runtime/fence.cc), which knows the other memories a generic address may lie in, and reports the first bad lane.
+#pragma once
+
+#include <llvm/IR/Instructions.h>
+
+#include <cstdint>
+
+#include "compiler/runtime/fence_abi.h"
+
+namespace tutti::compiler {
+
+class FunctionEmitter;
+
+// Where an access may go.
+struct Region {
+  uint32_t spaces = guest_runtime::kWindow;  // all legal ones: bits of fence_abi.h
+  uint32_t likely = guest_runtime::kWindow;  // the one that is asked first
+  llvm::Value* base = nullptr;               // i64 added to the address; null: none
+  bool is_safe = false;                      // within bounds whatever happens
+};
+
+// For an access through `pointer`.
+Region RegionOf(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_t bytes);
+
+class Fence {
+ public:
+  Fence(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction)
+      : emitter_(emitter), region_(region), instruction_(instruction) {}
+
+  // True if nothing needs to be checked.
+  bool is_off() const;
+  // i1: [address, address + bytes) is in the likely memory.
+  llvm::Value* Covers(llvm::Value* address, uint64_t bytes);
+  // Goes on only if the `bytes` at this scalar address are legal.
+  void RequireScalar(llvm::Value* address, uint64_t bytes);
+  // The same for the addresses of the active lanes.
+  void RequireLanes(llvm::Value* addresses, uint64_t bytes);
+
+ private:
+  struct Range {
+    llvm::Value* start;
+    llvm::Value* size;
+  };
+  Range Likely();
+  llvm::Value* Limit(uint64_t bytes);
+
+  FunctionEmitter& emitter_;
+  const Region& region_;
+  const llvm::Instruction& instruction_;
+};
+
+}  // namespace tutti::compiler

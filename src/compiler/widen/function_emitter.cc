@@ -1,0 +1,273 @@
+#include "compiler/widen/function_emitter.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+#include <llvm/IR/MDBuilder.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include "compiler/widen/atomics.h"
+#include "compiler/widen/calls.h"
+#include "compiler/widen/elementwise.h"
+#include "compiler/widen/intrinsics.h"
+#include "compiler/widen/memory.h"
+#include "compiler/widen/services.h"
+#include "compiler/widen/warp_ops.h"
+#include "guest/kernel_abi.h"
+
+namespace tutti::compiler {
+
+FunctionEmitter::FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, ModuleState& module, const ShapeAnalysis& shapes, const Schedule& schedule,
+                                 const llvm::DenseSet<const llvm::BasicBlock*>& spin_latches)
+    : scalar_(scalar),
+      wide_(wide),
+      module_(module),
+      shapes_(shapes),
+      schedule_(schedule),
+      spin_latches_(spin_latches),
+      slots_block_(llvm::BasicBlock::Create(wide.getContext(), "slots", &wide)),
+      prologue_(llvm::BasicBlock::Create(wide.getContext(), "prologue", &wide)),
+      builder_(wide.getContext()),
+      abi_(wide.getArg(0), prologue_),
+      values_(builder_, shapes, schedule, slots_block_),
+      frame_(scalar) {}
+
+Status FunctionEmitter::Emit() {
+  for (const llvm::BasicBlock& block : scalar_) {
+    for (const llvm::Instruction& instruction : block) {
+      if (!Values::IsSupported(instruction.getType())) Unsupported(instruction, "its type has no vector form");
+    }
+  }
+  if (failed()) return status_;
+  for (unsigned i = 0; i < schedule_.size(); ++i) {
+    entries_.push_back(llvm::BasicBlock::Create(wide_.getContext(), schedule_.block(i)->getName(), &wide_));
+  }
+  PrepareEntry();
+  for (unsigned i = 0; i < schedule_.size() && !failed(); ++i) EmitBlock(i);
+  llvm::IRBuilder<>(slots_block_).CreateBr(prologue_);
+  llvm::IRBuilder<>(prologue_).CreateBr(setup_first_);
+  llvm::IRBuilder<>(setup_last_).CreateBr(entries_[0]);
+  return status_;
+}
+
+void FunctionEmitter::PrepareEntry() {
+  auto* setup = llvm::BasicBlock::Create(wide_.getContext(), "setup", &wide_, entries_[0]);
+  builder_.SetInsertPoint(setup);
+  setup_first_ = setup;
+  values_.EnterBlock(0);
+  if (is_kernel()) {
+    if (module_.block.has_full_warps()) {
+      entry_mask_ = llvm::ConstantInt::getTrue(Values::Wide(builder_.getInt1Ty()));
+    } else {
+      entry_mask_ = Lanes(builder_.CreateLoad(builder_.getInt32Ty(), abi_.LanesAddress(builder_)));
+    }
+  } else {
+    entry_mask_ = Lanes(wide_.getArg(1));
+    mask_ = entry_mask_;
+    DefineArguments(*this, wide_);
+    if (frame_.bytes() != 0) CheckFrame();
+  }
+  pending_.resize(schedule_.size());
+  for (unsigned i = 0; i < schedule_.size(); ++i) {
+    if (schedule_.runs_all_lanes(i)) {
+      // It may still be asked for lanes by a block that others wait beside.
+      bool asked = false;
+      for (unsigned other = 0; other < schedule_.size() && !asked; ++other) asked = schedule_.waiting(other).test(i);
+      if (!asked) continue;
+    }
+    pending_[i] = values_.Slot(entry_mask_->getType(), "pending");
+    builder_.CreateStore(llvm::Constant::getNullValue(entry_mask_->getType()), pending_[i]);
+  }
+  setup_last_ = builder_.GetInsertBlock();
+}
+
+void FunctionEmitter::EmitBlock(unsigned block) {
+  builder_.SetInsertPoint(entries_[block]);
+  block_ = block;
+  values_.EnterBlock(block);
+  if (pending_[block] != nullptr) {
+    mask_ = schedule_.runs_all_lanes(block) ? entry_mask_ : builder_.CreateLoad(entry_mask_->getType(), pending_[block], "mask");
+    builder_.CreateStore(llvm::Constant::getNullValue(mask_->getType()), pending_[block]);
+  } else {
+    mask_ = entry_mask_;
+  }
+  mask_bits_ = nullptr;
+  const llvm::BasicBlock& scalar = *schedule_.block(block);
+  EmitPhis(scalar);
+  for (const llvm::Instruction& instruction : scalar) {
+    if (failed()) return;
+    if (llvm::isa<llvm::PHINode>(instruction)) continue;
+    if (instruction.isTerminator()) {
+      EmitTerminator(instruction);
+    } else {
+      EmitInstruction(instruction);
+    }
+  }
+}
+
+void FunctionEmitter::EmitInstruction(const llvm::Instruction& instruction) {
+  ++module_.wide_operations;
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return EmitLoad(*this, *load);
+  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) return EmitStore(*this, *store);
+  if (const auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) return EmitAtomicRmw(*this, *atomic);
+  if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) return EmitCompareExchange(*this, *exchange);
+  if (const auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
+    builder_.CreateFence(fence->getOrdering(), fence->getSyncScopeID());
+    return;
+  }
+  if (const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
+    llvm::Value* base = builder_.CreateAdd(abi_.local_base(), builder_.getInt64(frame_.OffsetOf(*alloca)));
+    if (!is_kernel()) base = builder_.CreateAdd(base, wide_.getArg(2));
+    return Define(*alloca, {base});
+  }
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return EmitCall(*call);
+  EmitElementwise(*this, instruction);
+}
+
+void FunctionEmitter::EmitCall(const llvm::CallInst& call) {
+  if (IsElementwiseIntrinsic(call)) return EmitElementwise(*this, call);
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr) return Unsupported(call, "its target is not a function");
+  if (callee->isIntrinsic()) {
+    if (llvm::isa<llvm::DbgInfoIntrinsic, llvm::AssumeInst, llvm::LifetimeIntrinsic>(call) || callee->getIntrinsicID() == llvm::Intrinsic::donothing ||
+        callee->getIntrinsicID() == llvm::Intrinsic::experimental_noalias_scope_decl) {
+      return;
+    }
+    return Unsupported(call, "LLVM's intrinsic is not known");
+  }
+  const IntrinsicCall intrinsic = ClassifyFunction(callee);
+  if (intrinsic.kind == Intrinsic::kNone || intrinsic.kind == Intrinsic::kIndirectCall) return EmitFunctionCall(*this, call, intrinsic.kind);
+  if (EmitWarpOperation(*this, call, intrinsic) || EmitService(*this, call, intrinsic)) return;
+  Unsupported(call, "the function is not in the contract");
+}
+
+llvm::Value* FunctionEmitter::NextFrame() {
+  llvm::Value* bytes = builder_.getInt64(frame_.bytes());
+  return is_kernel() ? bytes : builder_.CreateAdd(wide_.getArg(2), bytes);
+}
+
+void FunctionEmitter::CheckFrame() {
+  llvm::Value* fits = builder_.CreateICmpULE(NextFrame(), builder_.getInt64(module_.local_bytes));
+  auto* overflow = llvm::BasicBlock::Create(wide_.getContext(), "overflow", &wide_);
+  auto* body = llvm::BasicBlock::Create(wide_.getContext(), "body", &wide_);
+  builder_.CreateCondBr(fits, body, overflow);
+  builder_.SetInsertPoint(overflow);
+  abi_.CallService(builder_, offsetof(guest::GuestServices, fault), builder_.getVoidTy(),
+                   {abi_.warp(), builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kHardwareStackError)), FirstLane(), builder_.getInt64(0),
+                    builder_.getInt32(LocationTable::kUnknown)});
+  builder_.CreateUnreachable();
+  mask_bits_ = nullptr;
+  builder_.SetInsertPoint(body);
+}
+
+llvm::Value* FunctionEmitter::Bits(llvm::Value* lanes) { return builder_.CreateBitCast(lanes, builder_.getInt32Ty()); }
+llvm::Value* FunctionEmitter::Lanes(llvm::Value* bits) { return builder_.CreateBitCast(bits, Values::Wide(builder_.getInt1Ty())); }
+
+llvm::Value* FunctionEmitter::mask_bits() {
+  if (mask_bits_ == nullptr) mask_bits_ = Bits(mask_);
+  return mask_bits_;
+}
+
+bool FunctionEmitter::is_full() const {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(mask_);
+  return constant != nullptr && constant->isAllOnesValue();
+}
+
+llvm::Value* FunctionEmitter::Masked(llvm::Value* condition, bool otherwise) {
+  if (is_full()) return condition;
+  return builder_.CreateSelect(mask_, condition, llvm::ConstantInt::getBool(condition->getType(), otherwise));
+}
+
+llvm::Value* FunctionEmitter::FirstLane() {
+  return builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {builder_.getInt32Ty()}, {mask_bits(), builder_.getTrue()});
+}
+
+void FunctionEmitter::NarrowMask(llvm::Value* lanes) {
+  mask_ = builder_.CreateAnd(mask_, lanes);
+  mask_bits_ = nullptr;
+}
+
+void FunctionEmitter::Unless(llvm::Value* condition, llvm::function_ref<void()> body) {
+  auto* rare = llvm::BasicBlock::Create(wide_.getContext(), "rare", &wide_);
+  auto* join = llvm::BasicBlock::Create(wide_.getContext(), "", &wide_);
+  builder_.CreateCondBr(condition, join, rare, llvm::MDBuilder(wide_.getContext()).createLikelyBranchWeights());
+  builder_.SetInsertPoint(rare);
+  mask_bits_ = nullptr;
+  {
+    Values::ColdScope cold(values_);
+    body();
+  }
+  mask_bits_ = nullptr;
+  builder_.CreateBr(join);
+  builder_.SetInsertPoint(join);
+}
+
+llvm::Value* FunctionEmitter::Choose(llvm::Value* condition, llvm::function_ref<llvm::Value*()> likely, llvm::function_ref<llvm::Value*()> rare) {
+  auto* often = llvm::BasicBlock::Create(wide_.getContext(), "", &wide_);
+  auto* seldom = llvm::BasicBlock::Create(wide_.getContext(), "rare", &wide_);
+  auto* join = llvm::BasicBlock::Create(wide_.getContext(), "", &wide_);
+  builder_.CreateCondBr(condition, often, seldom, llvm::MDBuilder(wide_.getContext()).createLikelyBranchWeights());
+  const auto path = [&](llvm::BasicBlock* block, llvm::function_ref<llvm::Value*()> make) {
+    builder_.SetInsertPoint(block);
+    Values::ColdScope cold(values_);
+    mask_bits_ = nullptr;
+    llvm::Value* value = make();
+    mask_bits_ = nullptr;
+    llvm::BasicBlock* end = builder_.GetInsertBlock();
+    builder_.CreateBr(join);
+    return std::pair(value, end);
+  };
+  const auto [first, first_end] = path(often, likely);
+  const auto [second, second_end] = path(seldom, rare);
+  builder_.SetInsertPoint(join);
+  if (first == nullptr) return nullptr;
+  llvm::PHINode* phi = builder_.CreatePHI(first->getType(), 2);
+  phi->addIncoming(first, first_end);
+  phi->addIncoming(second, second_end);
+  return phi;
+}
+
+void FunctionEmitter::ForEachLane(llvm::Value* bits, llvm::function_ref<void(llvm::Value*)> body) {
+  auto* loop = llvm::BasicBlock::Create(wide_.getContext(), "lanes", &wide_);
+  auto* done = llvm::BasicBlock::Create(wide_.getContext(), "", &wide_);
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  builder_.CreateCondBr(builder_.CreateICmpEQ(bits, builder_.getInt32(0)), done, loop);
+  builder_.SetInsertPoint(loop);
+  llvm::PHINode* rest = builder_.CreatePHI(builder_.getInt32Ty(), 2);
+  rest->addIncoming(bits, before);
+  llvm::Value* lane = builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {builder_.getInt32Ty()}, {rest, builder_.getTrue()});
+  {
+    Values::ColdScope scope(values_);
+    mask_bits_ = nullptr;
+    body(lane);
+  }
+  llvm::Value* next = builder_.CreateAnd(rest, builder_.CreateSub(rest, builder_.getInt32(1)));
+  mask_bits_ = nullptr;
+  rest->addIncoming(next, builder_.GetInsertBlock());
+  builder_.CreateCondBr(builder_.CreateICmpEQ(next, builder_.getInt32(0)), done, loop);
+  builder_.SetInsertPoint(done);
+}
+
+llvm::AllocaInst* FunctionEmitter::LaneArray(llvm::Type* scalar) {
+  llvm::AllocaInst* array = values_.Slot(llvm::ArrayType::get(scalar, kLanes));
+  array->setAlignment(llvm::Align(64));
+  return array;
+}
+
+llvm::Value* FunctionEmitter::LaneElement(llvm::Value* array, llvm::Type* scalar, llvm::Value* lane) {
+  return builder_.CreateInBoundsGEP(scalar, array, builder_.CreateZExt(lane, builder_.getInt64Ty()));
+}
+
+llvm::Value* FunctionEmitter::Location(const llvm::Instruction& instruction) {
+  return builder_.getInt32(module_.locations.IndexOf(instruction));
+}
+
+void FunctionEmitter::Unsupported(const llvm::Instruction& instruction, const std::string& why) {
+  if (failed()) return;
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  out << "cannot widen" << instruction << " in " << scalar_.getName() << ": " << why;
+  status_ = Fail(text);
+}
+
+}  // namespace tutti::compiler

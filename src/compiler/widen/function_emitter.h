@@ -1,0 +1,114 @@
+// Makes the warp's version of one function: walks the schedule, gives each block its mask, each instruction to the
+// emitter of its family, and each edge its lanes.
+//
+// Masks are <32 x i1>. A condition may be poison in lanes that did not compute it, so masks are always narrowed by
+// select(mask, condition, false), never by `and`.
+#pragma once
+
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/IRBuilder.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "compiler/widen/abi.h"
+#include "compiler/widen/local_frame.h"
+#include "compiler/widen/module_state.h"
+#include "compiler/widen/schedule.h"
+#include "compiler/widen/shape_analysis.h"
+#include "compiler/widen/values.h"
+
+namespace tutti::compiler {
+
+class FunctionEmitter {
+ public:
+  // `wide` is an empty function: void(WarpState*) for the kernel, else as calls.h says. `spin_latches`: spin_loops.h.
+  FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, ModuleState& module, const ShapeAnalysis& shapes, const Schedule& schedule,
+                  const llvm::DenseSet<const llvm::BasicBlock*>& spin_latches);
+
+  Status Emit();
+
+  // For the emitters of instruction families (elementwise.h, memory.h, atomics.h, warp_ops.h, services.h, calls.h).
+  llvm::IRBuilder<>& builder() { return builder_; }
+  Values& values() { return values_; }
+  Abi& abi() { return abi_; }
+  ModuleState& module() { return module_; }
+  const Shape& shape(const llvm::Value* value) const { return shapes_.Of(value); }
+  const Schedule& schedule() const { return schedule_; }
+  llvm::Function& scalar() { return scalar_; }
+  bool is_kernel() const { return scalar_.getName() == "tutti.kernel"; }
+
+  llvm::Value* mask() const { return mask_; }          // <32 x i1>: the lanes of this block
+  llvm::Value* mask_bits();                            // i32
+  bool is_full() const;                                // all 32, known now
+  llvm::Value* Masked(llvm::Value* condition, bool otherwise = false);  // condition in the active lanes
+  llvm::Value* Bits(llvm::Value* lanes);               // <32 x i1> to i32
+  llvm::Value* Lanes(llvm::Value* bits);               // i32 to <32 x i1>
+  llvm::Value* FirstLane();                            // lowest active lane, i32
+
+  // Lanes that end within the block: exits in called functions.
+  void NarrowMask(llvm::Value* lanes);
+
+  // Emits `body` on a branch that is rarely taken if `condition` is false, and goes on behind it.
+  void Unless(llvm::Value* condition, llvm::function_ref<void()> body);
+  // One of two values made on two paths; the second is rare.
+  llvm::Value* Choose(llvm::Value* condition, llvm::function_ref<llvm::Value*()> likely, llvm::function_ref<llvm::Value*()> rare);
+  // Emits `body(lane)` in a loop over the lanes of `bits` in ascending order.
+  void ForEachLane(llvm::Value* bits, llvm::function_ref<void(llvm::Value*)> body);
+  // Memory for a vector that a lane loop indexes.
+  llvm::AllocaInst* LaneArray(llvm::Type* scalar);
+  llvm::Value* LaneElement(llvm::Value* array, llvm::Type* scalar, llvm::Value* lane);  // its address
+
+  void Define(const llvm::Instruction& instruction, llvm::ArrayRef<llvm::Value*> parts) { values_.Define(&instruction, parts); }
+  // Index of the location of `instruction`, as i32.
+  llvm::Value* Location(const llvm::Instruction& instruction);
+  // i64: where a called function's part of each lane's local memory starts.
+  llvm::Value* NextFrame();
+
+  void Unsupported(const llvm::Instruction& instruction, const std::string& why);
+  bool failed() const { return !status_.has_value(); }
+
+ private:
+  void EmitBlock(unsigned block);
+  void EmitInstruction(const llvm::Instruction& instruction);
+  void EmitCall(const llvm::CallInst& call);
+  void EmitPhis(const llvm::BasicBlock& block);
+  void EmitTerminator(const llvm::Instruction& terminator);
+  void EmitReturn(const llvm::ReturnInst& instruction);
+  void EmitEdge(unsigned from, unsigned to, llvm::Value* lanes);
+  void EmitNext(unsigned from, llvm::ArrayRef<unsigned> targets);
+  void JumpTo(llvm::ArrayRef<unsigned> candidates);
+  llvm::SmallVector<llvm::AllocaInst*, 2>& PhiSlots(const llvm::PHINode& phi);
+  void PrepareEntry();
+  void CheckFrame();
+
+  llvm::Function& scalar_;
+  llvm::Function& wide_;
+  ModuleState& module_;
+  const ShapeAnalysis& shapes_;
+  const Schedule& schedule_;
+  const llvm::DenseSet<const llvm::BasicBlock*>& spin_latches_;
+  llvm::BasicBlock* slots_block_;
+  llvm::BasicBlock* prologue_;                    // Abi's loads, nothing else
+  llvm::BasicBlock* setup_first_ = nullptr;       // then masks and arguments
+  llvm::BasicBlock* setup_last_ = nullptr;
+  llvm::IRBuilder<> builder_;
+  Abi abi_;
+  Values values_;
+  Status status_;
+
+  std::vector<llvm::BasicBlock*> entries_;        // by block index
+  std::vector<llvm::AllocaInst*> pending_;        // by block index; null where all lanes run
+  std::map<std::vector<unsigned>, llvm::BasicBlock*> chains_;
+  llvm::DenseMap<const llvm::PHINode*, llvm::SmallVector<llvm::AllocaInst*, 2>> phi_slots_;
+  LocalFrame frame_;
+  llvm::Value* entry_mask_ = nullptr;
+  llvm::Value* mask_ = nullptr;
+  llvm::Value* mask_bits_ = nullptr;
+  unsigned block_ = 0;
+};
+
+}  // namespace tutti::compiler

@@ -1,0 +1,92 @@
+#include "compiler/widen/intrinsics.h"
+
+namespace tutti::compiler {
+namespace {
+
+struct Row {
+  llvm::StringRef prefix;  // after "tutti."; the longest match comes first
+  Intrinsic kind;
+};
+
+const Row kRows[] = {
+    {"tid.", Intrinsic::kTid},
+    {"laneid", Intrinsic::kLaneid},
+    {"ntid.", Intrinsic::kBlockField},
+    {"ctaid.", Intrinsic::kBlockField},
+    {"nctaid.", Intrinsic::kBlockField},
+    {"warpid", Intrinsic::kWarpid},
+    {"nwarpid", Intrinsic::kNwarpid},
+    {"smid", Intrinsic::kBlockField},
+    {"nsmid", Intrinsic::kBlockField},
+    {"gridid", Intrinsic::kBlockField},
+    {"module_base", Intrinsic::kBlockField},
+    {"shared_base", Intrinsic::kBlockField},
+    {"param_base", Intrinsic::kBlockField},
+    {"window_base", Intrinsic::kBlockField},
+    {"window_bytes", Intrinsic::kBlockField},
+    {"shared_bytes", Intrinsic::kBlockField},
+    {"dynamic_shared_bytes", Intrinsic::kBlockField},
+    {"dynamic_shared_offset", Intrinsic::kBlockField},
+    {"cluster_ctaid.", Intrinsic::kBlockField},
+    {"cluster_nctaid.", Intrinsic::kBlockField},
+    {"cooperative_workspace", Intrinsic::kBlockField},
+    {"clock", Intrinsic::kClock},
+    {"globaltimer", Intrinsic::kGlobaltimer},
+    {"activemask", Intrinsic::kActivemask},
+    {"shfl.", Intrinsic::kShfl},
+    {"ballot", Intrinsic::kBallot},
+    {"match.any.", Intrinsic::kMatchAny},
+    {"match.all.", Intrinsic::kMatchAll},
+    {"redux.", Intrinsic::kRedux},
+    {"elect", Intrinsic::kElect},
+    {"warp_barrier", Intrinsic::kWarpBarrier},
+    {"barrier.red.", Intrinsic::kBarrierReduce},
+    {"barrier", Intrinsic::kBarrier},
+    {"grid_barrier", Intrinsic::kGridBarrier},
+    {"yield", Intrinsic::kYield},
+    {"exit", Intrinsic::kExit},
+    {"trap", Intrinsic::kTrap},
+    {"vprintf", Intrinsic::kPrint},
+    {"assertfail", Intrinsic::kAssertFail},
+    {"malloc", Intrinsic::kMalloc},
+    {"free", Intrinsic::kFree},
+    {"fence", Intrinsic::kFence},
+    {"call.", Intrinsic::kIndirectCall},
+    {"fn.", Intrinsic::kFunction},
+    {"mma.", Intrinsic::kMatrix},
+};
+
+}  // namespace
+
+IntrinsicCall ClassifyFunction(const llvm::Function* function) {
+  if (function == nullptr) return {};
+  llvm::StringRef name = function->getName();
+  if (!name.consume_front("tutti.") || name == "kernel") return {};
+  for (const Row& row : kRows) {
+    llvm::StringRef rest = name;
+    if (!rest.consume_front(row.prefix)) continue;
+    if (!row.prefix.ends_with(".") && !rest.empty()) continue;
+    // ".x" of "tid.x" is kept with its family's name where several families share a kind.
+    return {row.kind, row.kind == Intrinsic::kBlockField ? name : rest};
+  }
+  return {Intrinsic::kUnknown, name};
+}
+
+bool IsUniformResult(Intrinsic kind) {
+  switch (kind) {
+    case Intrinsic::kBlockField:
+    case Intrinsic::kWarpid:
+    case Intrinsic::kNwarpid:
+    case Intrinsic::kClock:
+    case Intrinsic::kGlobaltimer:
+    case Intrinsic::kActivemask:
+    case Intrinsic::kBarrierReduce:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsUniformAmongMembers(Intrinsic kind) { return kind == Intrinsic::kBallot || kind == Intrinsic::kRedux || kind == Intrinsic::kMatchAll; }
+
+}  // namespace tutti::compiler

@@ -1,0 +1,37 @@
+// The tutti.* functions of compiler/ir_contract.md, as a kind and what the kind implies.
+#pragma once
+
+#include <llvm/ADT/StringRef.h>
+#include <llvm/IR/Instructions.h>
+
+#include <cstdint>
+
+namespace tutti::compiler {
+
+enum class Intrinsic : uint8_t {
+  kNone,  // not a tutti.* function
+  kTid, kLaneid,
+  kBlockField,  // uniform, fixed for the block: ntid, ctaid, bases, sizes
+  kWarpid, kNwarpid,
+  kClock, kGlobaltimer, kActivemask,
+  kShfl, kBallot, kMatchAny, kMatchAll, kRedux, kElect, kWarpBarrier,
+  kBarrier, kBarrierReduce, kGridBarrier, kYield,
+  kExit, kTrap, kPrint, kAssertFail, kMalloc, kFree, kFence,
+  kIndirectCall, kFunction, kMatrix,
+  kUnknown,     // tutti.<something else>
+};
+
+struct IntrinsicCall {
+  Intrinsic kind = Intrinsic::kNone;
+  llvm::StringRef suffix;  // what follows the kind in the name: "x" of tutti.tid.x, "idx.i32" of tutti.shfl.idx.i32
+};
+
+IntrinsicCall ClassifyFunction(const llvm::Function* function);
+inline IntrinsicCall ClassifyCall(const llvm::CallInst& call) { return ClassifyFunction(call.getCalledFunction()); }
+
+// All active lanes get one value, whatever the arguments.
+bool IsUniformResult(Intrinsic kind);
+// All lanes that name one set of members get one value.
+bool IsUniformAmongMembers(Intrinsic kind);
+
+}  // namespace tutti::compiler

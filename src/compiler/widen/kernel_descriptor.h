@@ -1,0 +1,11 @@
+// The objects a kernel's shared object exports: KernelDescriptor and what it points to.
+#pragma once
+
+#include "compiler/widen/module_state.h"
+
+namespace tutti::compiler {
+
+// `warp`: the widened kernel, void(WarpState*).
+void EmitKernelDescriptor(ModuleState& state, llvm::Function& warp, uint32_t static_shared_bytes);
+
+}  // namespace tutti::compiler

@@ -1,0 +1,20 @@
+#include "compiler/widen/local_frame.h"
+
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Module.h>
+
+namespace tutti::compiler {
+
+LocalFrame::LocalFrame(const llvm::Function& function) {
+  const llvm::DataLayout& layout = function.getParent()->getDataLayout();
+  for (const llvm::Instruction& instruction : llvm::instructions(function)) {
+    const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (alloca == nullptr || !alloca->isStaticAlloca()) continue;
+    bytes_ = llvm::alignTo(bytes_, alloca->getAlign());
+    offsets_[alloca] = bytes_;
+    bytes_ += alloca->getAllocationSize(layout)->getFixedValue();
+  }
+  bytes_ = llvm::alignTo(bytes_, 16);
+}
+
+}  // namespace tutti::compiler

@@ -1,0 +1,264 @@
+#include "compiler/widen/memory.h"
+
+#include <llvm/IR/Constants.h>
+
+#include "compiler/widen/fence.h"
+#include "compiler/widen/function_emitter.h"
+#include "compiler/widen/gather.h"
+#include "compiler/widen/pieces.h"
+
+namespace tutti::compiler {
+namespace {
+
+using llvm::Value;
+
+// What loads and stores have in common.
+class Access {
+ public:
+  Access(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, llvm::Type* type, bool simple)
+      : emitter_(emitter),
+        builder_(emitter.builder()),
+        values_(emitter.values()),
+        instruction_(instruction),
+        pointer_(pointer),
+        type_(type),
+        shape_(emitter.shape(pointer)),
+        components_(Values::ComponentCount(type)),
+        element_(Values::Component(type, 0)),
+        element_bytes_(emitter.module().module.getDataLayout().getTypeStoreSize(element_)),
+        simple_(simple),
+        region_(RegionOf(emitter, pointer, bytes())),
+        fence_(emitter, region_, instruction) {
+    if (llvm::isa<llvm::StoreInst>(instruction)) region_.spaces &= ~guest_runtime::kParams;
+  }
+
+  bool IsSupported() const {
+    if (type_->isStructTy() || !Values::IsSupported(type_)) return false;
+    const uint64_t bits = element_->getPrimitiveSizeInBits().getFixedValue();
+    return bits == 8 || bits == 16 || bits == 32 || bits == 64 || (bits == 128 && shape_.is_uniform());
+  }
+
+  void Load() {
+    const auto& load = llvm::cast<llvm::LoadInst>(instruction_);
+    const Shape& result = emitter_.shape(&load);
+    if (result.is_runs()) return emitter_.Define(load, LoadRuns(load, result));
+    CompilerBarrier();
+    llvm::SmallVector<Value*, 4> components;
+    if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
+      const Pieces pieces = MakePieces(lanes);
+      const Value* holds = PiecesHold(pieces);
+      if (holds == nullptr) {
+        components = LoadPieces(emitter_, pieces);
+      } else {
+        components = LoadEither(pieces, const_cast<Value*>(holds));
+      }
+    } else {
+      components = Gather();
+    }
+    CompilerBarrier();
+    emitter_.Define(load, components);
+  }
+
+  void Store() {
+    const auto& store = llvm::cast<llvm::StoreInst>(instruction_);
+    if (shape_.is_uniform()) return StoreUniform(store);
+    CompilerBarrier();
+    llvm::SmallVector<Value*, 4> components;
+    for (unsigned c = 0; c < components_; ++c) components.push_back(values_.Vector(store.getValueOperand(), c));
+    if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
+      const Pieces pieces = MakePieces(lanes);
+      Value* holds = PiecesHold(pieces);
+      const auto in_pieces = [&]() -> Value* {
+        StorePieces(emitter_, pieces, components);
+        return nullptr;
+      };
+      if (holds == nullptr) {
+        in_pieces();
+      } else {
+        emitter_.Choose(holds, in_pieces, [&]() -> Value* {
+          Scatter(components);
+          return nullptr;
+        });
+      }
+    } else {
+      Scatter(components);
+    }
+    CompilerBarrier();
+    if (store.isAtomic() && store.getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent) builder_.CreateFence(store.getOrdering());
+  }
+
+ private:
+  uint64_t bytes() const { return components_ * element_bytes_; }
+
+  // Vector accesses cannot be volatile or atomic; what those ask of the compiler, this does.
+  void CompilerBarrier() {
+    if (!simple_) builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+  }
+
+  Value* Based(Value* address) { return region_.base != nullptr ? builder_.CreateAdd(address, region_.base) : address; }
+  Value* BasedVector() {
+    Value* address = values_.Vector(pointer_);
+    return region_.base != nullptr ? builder_.CreateAdd(address, builder_.CreateVectorSplat(kLanes, region_.base)) : address;
+  }
+
+  template <typename Memory>
+  void CopyOrder(Memory* made, const Memory& old) {
+    made->setVolatile(old.isVolatile());
+    if (!old.isAtomic()) return;
+    made->setAtomic(old.getOrdering(), llvm::SyncScope::System);
+    made->setAlignment(llvm::Align(bytes()));
+  }
+
+  llvm::SmallVector<Value*, 4> LoadRuns(const llvm::LoadInst& load, const Shape& result) {
+    llvm::SmallVector<Value*, 4> addresses, loaded;
+    for (unsigned r = 0; r < result.run_count(); ++r) addresses.push_back(Based(values_.InRun(pointer_, result.run(), r)));
+    if (addresses.size() > 1 && !emitter_.is_full()) ReplaceInactive(addresses, result.run());
+    for (Value* address : addresses) {
+      fence_.RequireScalar(address, bytes());
+      llvm::LoadInst* made = builder_.CreateAlignedLoad(Values::Scalar(type_), builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
+      CopyOrder(made, load);
+      if (region_.spaces == guest_runtime::kParams) made->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder_.getContext(), {}));
+      loaded.push_back(made);
+    }
+    return loaded;
+  }
+
+  // A run without active lanes has no address: it reads where another reads.
+  void ReplaceInactive(llvm::SmallVector<Value*, 4>& addresses, unsigned run) {
+    llvm::SmallVector<Value*, 4> active;
+    for (unsigned r = 0; r < addresses.size(); ++r) {
+      Value* lanes = builder_.CreateAnd(emitter_.mask_bits(), builder_.getInt32(((1u << run) - 1) << (r * run)));
+      active.push_back(builder_.CreateICmpNE(lanes, builder_.getInt32(0)));
+    }
+    Value* good = addresses.back();
+    for (unsigned r = static_cast<unsigned>(addresses.size()) - 1; r-- > 0;) good = builder_.CreateSelect(active[r], addresses[r], good);
+    for (unsigned r = 0; r < addresses.size(); ++r) addresses[r] = builder_.CreateSelect(active[r], addresses[r], good);
+  }
+
+  void StoreUniform(const llvm::StoreInst& store) {
+    Value* address = Based(values_.Uniform(pointer_));
+    const Value* old = store.getValueOperand();
+    Value* value;
+    if (emitter_.shape(old).is_uniform()) {
+      value = values_.Uniform(old);
+    } else {
+      Value* last = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, emitter_.mask_bits(), builder_.getTrue());
+      last = builder_.CreateSub(builder_.getInt32(31), last);
+      llvm::SmallVector<Value*, 4> elements;
+      for (unsigned c = 0; c < components_; ++c) elements.push_back(builder_.CreateExtractElement(values_.Vector(old, c), last));
+      value = elements[0];
+      if (type_->isVectorTy()) {
+        value = llvm::PoisonValue::get(type_);
+        for (unsigned c = 0; c < components_; ++c) value = builder_.CreateInsertElement(value, elements[c], c);
+      }
+    }
+    fence_.RequireScalar(address, bytes());
+    llvm::StoreInst* made = builder_.CreateAlignedStore(value, builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
+    CopyOrder(made, store);
+  }
+
+  Pieces MakePieces(unsigned lanes) {
+    Pieces pieces;
+    pieces.lanes = lanes;
+    pieces.components = components_;
+    pieces.element = element_;
+    pieces.element_bytes = element_bytes_;
+    llvm::DenseMap<std::pair<Value*, int64_t>, Value*> made;
+    for (unsigned p = 0; p < pieces.count(); ++p) {
+      Value* base = values_.Base(pointer_, lanes, p);
+      const int64_t offset = shape_.offset(p * lanes);
+      Value*& address = made[{base, offset}];
+      if (address == nullptr) address = Based(builder_.CreateAdd(base, builder_.getInt64(static_cast<uint64_t>(offset))));
+      pieces.addresses.push_back(address);
+    }
+    return pieces;
+  }
+
+  // i1: the access may be made in pieces; null: always.
+  Value* PiecesHold(const Pieces& pieces) {
+    Value* holds = values_.Assumption(pointer_);
+    const auto also = [&](Value* condition) { holds = holds == nullptr ? condition : builder_.CreateAnd(holds, condition); };
+    if (!fence_.is_off()) {
+      if (shape_.run() == kLanes) {
+        int64_t low = shape_.offset(0), high = low;
+        for (unsigned lane = 0; lane < kLanes; ++lane) {
+          low = std::min(low, shape_.offset(lane));
+          high = std::max(high, shape_.offset(lane));
+        }
+        Value* lowest = Based(builder_.CreateAdd(values_.Base(pointer_), builder_.getInt64(static_cast<uint64_t>(low))));
+        also(fence_.Covers(lowest, static_cast<uint64_t>(high - low) + bytes()));
+      } else {
+        for (Value* address : pieces.addresses) also(fence_.Covers(address, pieces.lanes * bytes()));
+      }
+    }
+    // There are no masked accesses of bytes and halves before AVX-512.
+    if (!emitter_.module().options.avx512 && element_bytes_ < 4 && !emitter_.is_full()) {
+      also(builder_.CreateICmpEQ(emitter_.mask_bits(), builder_.getInt32(~0u)));
+    }
+    return holds;
+  }
+
+  llvm::SmallVector<Value*, 4> LoadEither(const Pieces& pieces, Value* holds) {
+    // Choose() joins one value; several components are joined as a struct, which dissolves.
+    const auto packed = [&](llvm::ArrayRef<Value*> components) {
+      if (components.size() == 1) return components[0];
+      llvm::SmallVector<llvm::Type*, 4> types(components.size(), components[0]->getType());
+      Value* all = llvm::PoisonValue::get(llvm::StructType::get(builder_.getContext(), types));
+      for (unsigned c = 0; c < components.size(); ++c) all = builder_.CreateInsertValue(all, components[c], c);
+      return all;
+    };
+    Value* either = emitter_.Choose(holds, [&] { return packed(LoadPieces(emitter_, pieces)); }, [&] { return packed(Gather()); });
+    llvm::SmallVector<Value*, 4> components;
+    for (unsigned c = 0; c < components_; ++c) components.push_back(components_ == 1 ? either : builder_.CreateExtractValue(either, c));
+    return components;
+  }
+
+  Value* ComponentAddress(Value* addresses, unsigned component) {
+    if (component == 0) return addresses;
+    return builder_.CreateAdd(addresses, llvm::ConstantInt::get(addresses->getType(), component * element_bytes_));
+  }
+
+  llvm::SmallVector<Value*, 4> Gather() {
+    Value* addresses = BasedVector();
+    fence_.RequireLanes(addresses, bytes());
+    llvm::SmallVector<Value*, 4> components;
+    for (unsigned c = 0; c < components_; ++c) components.push_back(EmitGather(emitter_, element_, ComponentAddress(addresses, c)));
+    return components;
+  }
+
+  void Scatter(llvm::ArrayRef<Value*> components) {
+    Value* addresses = BasedVector();
+    fence_.RequireLanes(addresses, bytes());
+    for (unsigned c = 0; c < components_; ++c) EmitScatter(emitter_, components[c], ComponentAddress(addresses, c));
+  }
+
+  FunctionEmitter& emitter_;
+  llvm::IRBuilder<>& builder_;
+  Values& values_;
+  const llvm::Instruction& instruction_;
+  const Value* pointer_;
+  llvm::Type* type_;
+  const Shape& shape_;
+  unsigned components_;
+  llvm::Type* element_;
+  uint64_t element_bytes_;
+  bool simple_;
+  Region region_;
+  Fence fence_;
+};
+
+}  // namespace
+
+void EmitLoad(FunctionEmitter& emitter, const llvm::LoadInst& load) {
+  Access access(emitter, load, load.getPointerOperand(), load.getType(), load.isSimple());
+  if (!access.IsSupported()) return emitter.Unsupported(load, "no access of this type is known");
+  access.Load();
+}
+
+void EmitStore(FunctionEmitter& emitter, const llvm::StoreInst& store) {
+  Access access(emitter, store, store.getPointerOperand(), store.getValueOperand()->getType(), store.isSimple());
+  if (!access.IsSupported()) return emitter.Unsupported(store, "no access of this type is known");
+  access.Store();
+}
+
+}  // namespace tutti::compiler

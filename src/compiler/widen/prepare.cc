@@ -1,0 +1,124 @@
+#include "compiler/widen/prepare.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Transforms/IPO/AlwaysInliner.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
+#include <llvm/Transforms/Utils/FixIrreducible.h>
+#include <llvm/Transforms/Utils/LCSSA.h>
+#include <llvm/Transforms/Utils/Local.h>
+#include <llvm/Transforms/Utils/LoopSimplify.h>
+#include <llvm/Transforms/Utils/LowerSwitch.h>
+#include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
+
+#include "compiler/widen/intrinsics.h"
+
+namespace tutti::compiler {
+namespace {
+
+// Replaces tutti.ntid.* by the extents. True if there were any.
+bool FixBlockShape(llvm::Module& module, const WidenOptions& options) {
+  if (options.block[0] == 0) return false;
+  bool changed = false;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    llvm::Function* function = module.getFunction(std::string("tutti.ntid.") + "xyz"[axis]);
+    if (function == nullptr) continue;
+    for (llvm::User* user : llvm::make_early_inc_range(function->users())) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(user);
+      if (call == nullptr) continue;
+      call->replaceAllUsesWith(llvm::ConstantInt::get(call->getType(), options.block[axis]));
+      call->eraseFromParent();
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+// A lane that exits goes where lanes that return go.
+void ExitByReturn(llvm::Function& kernel) {
+  llvm::BasicBlock* leave = nullptr;
+  for (llvm::BasicBlock& block : kernel) {
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
+      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call == nullptr || ClassifyCall(*call).kind != Intrinsic::kExit) continue;
+      if (leave == nullptr) {
+        leave = llvm::BasicBlock::Create(kernel.getContext(), "exit");
+        llvm::ReturnInst::Create(kernel.getContext(), leave);
+      }
+      llvm::changeToUnreachable(call);
+      block.getTerminator()->eraseFromParent();
+      llvm::BranchInst::Create(leave, &block);
+      break;
+    }
+  }
+  if (leave != nullptr) leave->insertInto(&kernel);
+}
+
+Status FindUnsupported(llvm::Module& module) {
+  for (llvm::Function& function : module) {
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      if (llvm::isa<llvm::IndirectBrInst, llvm::CallBrInst, llvm::InvokeInst>(instruction)) return Fail("cannot widen an indirect branch in " + function.getName().str());
+      const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+      if (alloca != nullptr && !alloca->isStaticAlloca()) return Fail("cannot widen a dynamic alloca in " + function.getName().str());
+      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call != nullptr && ClassifyCall(*call).kind == Intrinsic::kExit) return Fail("cannot widen `exit` in the called function " + function.getName().str());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
+  llvm::Function* kernel = module.getFunction("tutti.kernel");
+  if (kernel == nullptr || kernel->isDeclaration()) return Fail("the module has no function tutti.kernel");
+
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager call_graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(call_graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, call_graph, modules);
+
+  const bool fixed = FixBlockShape(module, options);
+  llvm::ModulePassManager inliner;
+  inliner.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
+  inliner.run(module, modules);
+  ExitByReturn(*kernel);
+  TUTTI_TRY(FindUnsupported(module));
+
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  if (fixed) {
+    passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
+    passes.addPass(llvm::EarlyCSEPass());
+    passes.addPass(llvm::SimplifyCFGPass());
+  }
+  passes.addPass(llvm::UnifyFunctionExitNodesPass());
+  passes.addPass(llvm::LowerSwitchPass());
+  passes.addPass(llvm::FixIrreduciblePass());
+  passes.addPass(llvm::LoopSimplifyPass());
+  passes.addPass(llvm::LCSSAPass());
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    llvm::removeUnreachableBlocks(function);
+    llvm::EliminateUnreachableBlocks(function);
+    modules.invalidate(module, llvm::PreservedAnalyses::none());
+    passes.run(function, functions);
+    llvm::EliminateUnreachableBlocks(function);
+  }
+  return {};
+}
+
+}  // namespace tutti::compiler

@@ -1,0 +1,16 @@
+// Brings the scalar functions into the form that widening takes: one return, no switches, no irreducible loops, each loop
+// with one latch and a preheader, values leave loops through phis (LCSSA), the block's shape as constants.
+#pragma once
+
+#include "base/error.h"
+#include "compiler/widen/widen.h"
+
+namespace llvm {
+class Module;
+}  // namespace llvm
+
+namespace tutti::compiler {
+
+Status PrepareForWidening(llvm::Module& module, const WidenOptions& options);
+
+}  // namespace tutti::compiler

@@ -1,0 +1,204 @@
+#include "compiler/widen/schedule.h"
+
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Instructions.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace tutti::compiler {
+namespace {
+
+using llvm::BasicBlock;
+using llvm::Loop;
+
+// Topological order of one level of the loop forest, where a loop below it is one node, expanded in place.
+class Layout {
+ public:
+  Layout(const llvm::LoopInfo& loops, std::vector<BasicBlock*>& order) : loops_(loops), order_(order) {}
+
+  void Place(const Loop* level, BasicBlock* first) {
+    std::vector<BasicBlock*> reversed;
+    llvm::DenseSet<BasicBlock*> seen;
+    Visit(level, first, seen, reversed);
+    for (BasicBlock* block : llvm::reverse(reversed)) {
+      if (const Loop* inner = ChildLoop(level, block)) {
+        Place(inner, inner->getHeader());
+      } else {
+        order_.push_back(block);
+      }
+    }
+  }
+
+ private:
+  // The loop directly below `level` that holds `block`, or null.
+  const Loop* ChildLoop(const Loop* level, BasicBlock* block) const {
+    const Loop* loop = loops_.getLoopFor(block);
+    if (loop == level) return nullptr;
+    while (loop->getParentLoop() != level) loop = loop->getParentLoop();
+    return loop;
+  }
+
+  // A block, or the header of the loop that stands for it at this level.
+  BasicBlock* Node(const Loop* level, BasicBlock* block) const {
+    const Loop* inner = ChildLoop(level, block);
+    return inner != nullptr ? inner->getHeader() : block;
+  }
+
+  // Depth-first, without recursion: functions of thousands of blocks occur.
+  void Visit(const Loop* level, BasicBlock* first, llvm::DenseSet<BasicBlock*>& seen, std::vector<BasicBlock*>& reversed) const {
+    struct Frame {
+      BasicBlock* node;
+      std::vector<BasicBlock*> successors;
+    };
+    std::vector<Frame> stack;
+    const auto push = [&](BasicBlock* node) {
+      seen.insert(node);
+      stack.push_back({node, Successors(level, node)});
+    };
+    push(first);
+    while (!stack.empty()) {
+      Frame& frame = stack.back();
+      if (frame.successors.empty()) {
+        reversed.push_back(frame.node);
+        stack.pop_back();
+        continue;
+      }
+      BasicBlock* next = frame.successors.back();
+      frame.successors.pop_back();
+      if (!seen.contains(next)) push(next);
+    }
+  }
+
+  std::vector<BasicBlock*> Successors(const Loop* level, BasicBlock* node) const {
+    std::vector<BasicBlock*> result;
+    const auto add = [&](BasicBlock* to) {
+      if (level != nullptr && (!level->contains(to) || to == level->getHeader())) return;
+      result.push_back(Node(level, to));
+    };
+    if (const Loop* inner = ChildLoop(level, node)) {
+      llvm::SmallVector<BasicBlock*, 8> exits;
+      inner->getExitBlocks(exits);
+      for (BasicBlock* exit : exits) add(exit);
+    } else {
+      for (BasicBlock* to : llvm::successors(node)) add(to);
+    }
+    return result;
+  }
+
+  const llvm::LoopInfo& loops_;
+  std::vector<BasicBlock*>& order_;
+};
+
+}  // namespace
+
+Schedule::Schedule(llvm::Function& function, const llvm::LoopInfo& loops) {
+  Layout(loops, order_).Place(nullptr, &function.getEntryBlock());
+  // Beside an endless loop the order leaves the place of the return open.
+  std::stable_partition(order_.begin(), order_.end(), [](BasicBlock* block) { return !llvm::isa<llvm::ReturnInst>(block->getTerminator()); });
+  for (unsigned i = 0; i < size(); ++i) index_[order_[i]] = i;
+}
+
+llvm::SmallVector<unsigned, 2> Targets(const Schedule& schedule, const BasicBlock& block) {
+  llvm::SmallVector<unsigned, 2> targets;
+  for (const BasicBlock* to : llvm::successors(&block)) {
+    const unsigned i = schedule.index(to);
+    if (!llvm::is_contained(targets, i)) targets.push_back(i);
+  }
+  return targets;
+}
+
+llvm::SmallVector<unsigned, 8> Schedule::Candidates(unsigned from, llvm::ArrayRef<unsigned> targets) const {
+  llvm::SmallVector<unsigned, 8> candidates(targets);
+  for (unsigned i : waiting_[from].set_bits()) {
+    if (!llvm::is_contained(targets, i)) candidates.push_back(i);
+  }
+  // A target at or before `from` is the header of the loop that `from` closes: it goes first.
+  std::ranges::sort(candidates, {}, [&](unsigned i) { return std::pair(i > from, i); });
+  return candidates;
+}
+
+llvm::SmallVector<unsigned, 4> Schedule::Next(unsigned from, llvm::ArrayRef<unsigned> targets) const {
+  llvm::SmallVector<unsigned, 4> next;
+  size_t missing = targets.size();
+  for (unsigned i : Candidates(from, targets)) {
+    next.push_back(i);
+    if (llvm::is_contained(targets, i) && --missing == 0) break;
+  }
+  return next;
+}
+
+void Schedule::Simulate(const llvm::BitVector& divergent) {
+  const unsigned n = size();
+  waiting_.assign(n, llvm::BitVector(n));
+  joins_ = llvm::BitVector(n);
+  std::vector<llvm::BitVector> predecessors(n, llvm::BitVector(n));
+  std::vector<llvm::SmallVector<unsigned, 2>> targets(n);
+  for (unsigned i = 0; i < n; ++i) targets[i] = Targets(*this, *order_[i]);
+
+  llvm::BitVector work(n, true);
+  const auto transfer = [&](unsigned from, llvm::ArrayRef<unsigned> to) {
+    size_t missing = to.size();
+    const auto candidates = Candidates(from, to);
+    for (size_t k = 0; k < candidates.size(); ++k) {
+      const unsigned next = candidates[k];
+      predecessors[next].set(from);
+      for (size_t later = k + 1; later < candidates.size(); ++later) {
+        if (waiting_[next].test(candidates[later])) continue;
+        waiting_[next].set(candidates[later]);
+        work.set(next);
+      }
+      if (llvm::is_contained(to, next) && --missing == 0) break;
+    }
+  };
+  for (int i = work.find_first(); i >= 0; i = work.find_first()) {
+    const unsigned from = static_cast<unsigned>(i);
+    work.reset(from);
+    if (divergent.test(from)) {
+      transfer(from, targets[from]);
+    } else {
+      for (unsigned target : targets[from]) transfer(from, target);
+    }
+  }
+  for (unsigned from = 0; from < n; ++from) {
+    for (unsigned target : targets[from]) {
+      if (waiting_[from].test(target)) joins_.set(target);
+    }
+  }
+  ComputeDominators(predecessors);
+}
+
+// Cooper, Harvey and Kennedy's iteration; the layout is close to a reverse post-order of the new graph.
+void Schedule::ComputeDominators(const std::vector<llvm::BitVector>& predecessors) {
+  constexpr unsigned kNone = ~0u;
+  dominator_.assign(size(), kNone);
+  dominator_[0] = 0;
+  const auto meet = [&](unsigned a, unsigned b) {
+    while (a != b) {
+      while (a > b) a = dominator_[a];
+      while (b > a) b = dominator_[b];
+    }
+    return a;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (unsigned i = 1; i < size(); ++i) {
+      unsigned found = kNone;
+      for (unsigned from : predecessors[i].set_bits()) {
+        if (dominator_[from] == kNone) continue;
+        found = found == kNone ? from : meet(found, from);
+      }
+      if (found == dominator_[i]) continue;
+      dominator_[i] = found;
+      changed = true;
+    }
+  }
+}
+
+bool Schedule::Dominates(unsigned a, unsigned b) const {
+  while (b > a) b = dominator_[b];
+  return a == b;
+}
+
+}  // namespace tutti::compiler

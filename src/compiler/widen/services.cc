@@ -1,0 +1,186 @@
+#include "compiler/widen/services.h"
+
+#include <llvm/IR/Constants.h>
+
+#include "compiler/widen/function_emitter.h"
+#include "guest/kernel_abi.h"
+
+namespace tutti::compiler {
+namespace {
+
+using guest::GuestServices;
+using llvm::Value;
+
+class Service {
+ public:
+  Service(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic)
+      : emitter_(emitter), builder_(emitter.builder()), call_(call), intrinsic_(intrinsic) {}
+
+  bool Emit() {
+    llvm::Type *none = builder_.getVoidTy(), *i32 = builder_.getInt32Ty(), *i64 = builder_.getInt64Ty();
+    Abi& abi = emitter_.abi();
+    Value* warp = abi.warp();
+    switch (intrinsic_.kind) {
+      case Intrinsic::kBarrier:
+        Flag(guest::kYields);
+        abi.CallService(builder_, offsetof(GuestServices, barrier), none,
+                        {warp, emitter_.mask_bits(), Common(0), Common(1), builder_.CreateZExt(Common(2), i32)});
+        return true;
+      case Intrinsic::kBarrierReduce:
+        Flag(guest::kYields);
+        BarrierReduce();
+        return true;
+      case Intrinsic::kGridBarrier:
+        Flag(guest::kYields | guest::kCooperative);
+        abi.CallService(builder_, offsetof(GuestServices, grid_barrier), none, {warp, emitter_.mask_bits()});
+        return true;
+      case Intrinsic::kYield:
+        Flag(guest::kYields);
+        abi.CallService(builder_, offsetof(GuestServices, yield), none, {warp});
+        return true;
+      case Intrinsic::kClock:
+        emitter_.Define(call_, {abi.CallService(builder_, offsetof(GuestServices, clock), i64, {warp})});
+        return true;
+      case Intrinsic::kGlobaltimer:
+        emitter_.Define(call_, {abi.CallService(builder_, offsetof(GuestServices, global_timer), i64, {warp})});
+        return true;
+      case Intrinsic::kFence:
+        // A block runs on one thread: towards the other lanes of it order is the compiler's business alone.
+        builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, IsBlockScope() ? llvm::SyncScope::SingleThread : llvm::SyncScope::System);
+        return true;
+      case Intrinsic::kTrap:
+        EmitTrap(emitter_, call_, Common(0));
+        return true;
+      case Intrinsic::kPrint:
+        Flag(guest::kUsesPrint);
+        PerLane(2, [&](Value* lane, llvm::ArrayRef<Value*> arguments) {
+          return abi.CallService(builder_, offsetof(GuestServices, print), i32, {warp, lane, arguments[0], arguments[1]});
+        });
+        return true;
+      case Intrinsic::kMalloc:
+        Flag(guest::kUsesHeap);
+        PerLane(1, [&](Value*, llvm::ArrayRef<Value*> arguments) {
+          return abi.CallService(builder_, offsetof(GuestServices, allocate), i64, {warp, arguments[0]});
+        });
+        return true;
+      case Intrinsic::kFree:
+        Flag(guest::kUsesHeap);
+        PerLane(1, [&](Value*, llvm::ArrayRef<Value*> arguments) {
+          return abi.CallService(builder_, offsetof(GuestServices, release), none, {warp, arguments[0]});
+        });
+        return true;
+      case Intrinsic::kAssertFail: {
+        Value* lane = emitter_.FirstLane();
+        const auto own = [&](unsigned i) { return builder_.CreateExtractElement(emitter_.values().Vector(call_.getArgOperand(i)), lane); };
+        abi.CallService(builder_, offsetof(GuestServices, assert_fail), none, {warp, lane, own(0), own(1), own(2), own(3)});
+        return true;
+      }
+      default:
+        return Runtime();
+    }
+  }
+
+ private:
+  void Flag(uint32_t flags) { emitter_.module().flags |= flags; }
+
+  // An argument that is the same in all lanes, or else the lowest lane's.
+  Value* Common(unsigned i) {
+    const Value* argument = call_.getArgOperand(i);
+    if (emitter_.shape(argument).is_uniform()) return emitter_.values().Uniform(argument);
+    return builder_.CreateExtractElement(emitter_.values().Vector(argument), emitter_.FirstLane());
+  }
+
+  bool IsBlockScope() const {
+    const auto* scope = llvm::dyn_cast<llvm::ConstantInt>(call_.getArgOperand(0));
+    return scope != nullptr && scope->isZero();
+  }
+
+  void BarrierReduce() {
+    llvm::Type* i32 = builder_.getInt32Ty();
+    const uint32_t operation = intrinsic_.suffix == "popc" ? 0 : intrinsic_.suffix == "and" ? 1 : 2;
+    Value* votes = emitter_.Bits(emitter_.Masked(emitter_.values().Vector(call_.getArgOperand(2))));
+    emitter_.Define(call_, {emitter_.abi().CallService(builder_, offsetof(GuestServices, barrier_reduce), i32,
+                                                       {emitter_.abi().warp(), emitter_.mask_bits(), Common(0), Common(1), builder_.getInt32(operation), votes})});
+  }
+
+  // A call for each active lane, in ascending order.
+  void PerLane(unsigned count, llvm::function_ref<Value*(Value*, llvm::ArrayRef<Value*>)> body) {
+    llvm::SmallVector<llvm::AllocaInst*, 2> arrays;
+    for (unsigned i = 0; i < count; ++i) {
+      Value* argument = emitter_.values().Vector(call_.getArgOperand(i));
+      arrays.push_back(emitter_.LaneArray(argument->getType()->getScalarType()));
+      builder_.CreateStore(argument, arrays.back());
+    }
+    const bool has_result = !call_.getType()->isVoidTy();
+    llvm::AllocaInst* results = nullptr;
+    if (has_result) {
+      results = emitter_.LaneArray(call_.getType());
+      builder_.CreateStore(llvm::Constant::getNullValue(Values::Wide(call_.getType())), results);
+    }
+    emitter_.ForEachLane(emitter_.mask_bits(), [&](Value* lane) {
+      llvm::SmallVector<Value*, 2> arguments;
+      for (llvm::AllocaInst* array : arrays) {
+        llvm::Type* type = llvm::cast<llvm::ArrayType>(array->getAllocatedType())->getElementType();
+        arguments.push_back(builder_.CreateLoad(type, emitter_.LaneElement(array, type, lane)));
+      }
+      Value* result = body(lane, arguments);
+      if (has_result) builder_.CreateStore(result, emitter_.LaneElement(results, call_.getType(), lane));
+    });
+    if (has_result) emitter_.Define(call_, {builder_.CreateLoad(Values::Wide(call_.getType()), results)});
+  }
+
+  // Functions that the guest runtime implements on vectors.
+  bool Runtime() {
+    if (intrinsic_.kind != Intrinsic::kFunction && intrinsic_.kind != Intrinsic::kMatrix) return false;
+    const bool elementwise = intrinsic_.kind == Intrinsic::kFunction;
+    std::string name = (elementwise ? "tutti_v_" : "tutti_mma_") + intrinsic_.suffix.str();
+    std::ranges::replace(name, '.', '_');
+    llvm::SmallVector<Value*, 8> arguments;
+    llvm::SmallVector<llvm::Type*, 8> types;
+    for (const Value* argument : call_.args()) {
+      for (unsigned c = 0; c < Values::ComponentCount(argument->getType()); ++c) {
+        arguments.push_back(emitter_.values().Vector(argument, c));
+        types.push_back(arguments.back()->getType());
+      }
+    }
+    llvm::Type* result;
+    const unsigned count = Values::ComponentCount(call_.getType());
+    llvm::SmallVector<llvm::Type*, 8> members;
+    for (unsigned c = 0; c < count; ++c) members.push_back(Values::Wide(Values::Component(call_.getType(), c)));
+    result = call_.getType()->isVoidTy() ? builder_.getVoidTy() : count == 1 ? members[0] : llvm::StructType::get(builder_.getContext(), members);
+    llvm::FunctionCallee callee = emitter_.module().Runtime(name, result, types);
+    if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee()); function != nullptr && elementwise) {
+      function->setMemoryEffects(llvm::MemoryEffects::none());
+      function->setWillReturn();
+    }
+    Value* value = builder_.CreateCall(callee, arguments);
+    if (call_.getType()->isVoidTy()) return true;
+    if (emitter_.shape(&call_).is_uniform()) {
+      emitter_.Define(call_, {builder_.CreateExtractElement(value, uint64_t{0})});
+      return true;
+    }
+    llvm::SmallVector<Value*, 8> components;
+    for (unsigned c = 0; c < count; ++c) components.push_back(count == 1 ? value : builder_.CreateExtractValue(value, c));
+    emitter_.Define(call_, components);
+    return true;
+  }
+
+  FunctionEmitter& emitter_;
+  llvm::IRBuilder<>& builder_;
+  const llvm::CallInst& call_;
+  const IntrinsicCall& intrinsic_;
+};
+
+}  // namespace
+
+bool EmitService(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic) {
+  return Service(emitter, call, intrinsic).Emit();
+}
+
+void EmitTrap(FunctionEmitter& emitter, const llvm::Instruction& instruction, Value* kind) {
+  llvm::IRBuilder<>& builder = emitter.builder();
+  emitter.abi().CallService(builder, offsetof(GuestServices, fault), builder.getVoidTy(),
+                            {emitter.abi().warp(), kind, emitter.FirstLane(), builder.getInt64(0), emitter.Location(instruction)});
+}
+
+}  // namespace tutti::compiler

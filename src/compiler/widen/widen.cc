@@ -1,0 +1,104 @@
+#include "compiler/widen/widen.h"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
+
+#include "compiler/widen/calls.h"
+#include "compiler/widen/function_emitter.h"
+#include "compiler/widen/kernel_descriptor.h"
+#include "compiler/widen/local_frame.h"
+#include "compiler/widen/module_state.h"
+#include "compiler/widen/prepare.h"
+#include "compiler/widen/spin_loops.h"
+
+namespace tutti::compiler {
+namespace {
+
+// Local memory of each lane for functions that call themselves.
+constexpr uint64_t kRecursionBytes = 16 << 10;
+
+uint32_t KernelNumber(const llvm::Module& module, unsigned i) {
+  const llvm::NamedMDNode* numbers = module.getNamedMetadata("tutti.kernel");
+  if (numbers == nullptr || numbers->getNumOperands() == 0 || numbers->getOperand(0)->getNumOperands() <= i) return 0;
+  const auto* constant = llvm::mdconst::dyn_extract_or_null<llvm::ConstantInt>(numbers->getOperand(0)->getOperand(i));
+  return constant != nullptr ? static_cast<uint32_t>(constant->getZExtValue()) : 0;
+}
+
+// The emitter's slots become SSA values.
+void PromoteSlots(llvm::Function& function) {
+  std::vector<llvm::AllocaInst*> slots;
+  for (llvm::Instruction& instruction : function.getEntryBlock()) {
+    auto* slot = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (slot != nullptr && llvm::isAllocaPromotable(slot)) slots.push_back(slot);
+  }
+  llvm::DominatorTree dominators(function);
+  if (!slots.empty()) llvm::PromoteMemToReg(slots, dominators);
+}
+
+Status WidenFunction(llvm::Function& scalar, llvm::Function& wide, ModuleState& state) {
+  llvm::DominatorTree dominators(scalar);
+  llvm::LoopInfo loops(dominators);
+  Schedule schedule(scalar, loops);
+  const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
+  const auto spin_latches = FindSpinLatches(loops);
+  FunctionEmitter emitter(scalar, wide, state, shapes, schedule, spin_latches);
+  TUTTI_TRY(emitter.Emit());
+  PromoteSlots(wide);
+  return {};
+}
+
+llvm::Function* Declare(llvm::Module& module, llvm::FunctionType* type, const llvm::Twine& name) {
+  auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
+  function->setDoesNotThrow();
+  function->addFnAttr("min-legal-vector-width", "512");
+  return function;
+}
+
+}  // namespace
+
+Status Widen(llvm::Module& module, const WidenOptions& options) {
+  TUTTI_TRY(PrepareForWidening(module, options));
+  ModuleState state(module, options);
+  state.param_bytes = KernelNumber(module, 2);
+
+  std::vector<llvm::Function*> scalars;
+  bool recursion_uses_local = false;
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    scalars.push_back(&function);
+    const uint64_t bytes = LocalFrame(function).bytes();
+    const bool is_kernel = function.getName() == "tutti.kernel";
+    if (is_kernel) state.local_bytes += bytes;
+    recursion_uses_local |= !is_kernel && bytes != 0;
+  }
+  if (recursion_uses_local) state.local_bytes += kRecursionBytes;
+
+  llvm::Function* kernel = nullptr;
+  for (llvm::Function* scalar : scalars) {
+    if (scalar->getName() == "tutti.kernel") {
+      auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), {llvm::PointerType::get(module.getContext(), 0)}, false);
+      kernel = Declare(module, type, "tutti.warp");
+    } else {
+      state.wide[scalar] = Declare(module, WideFunctionType(*scalar), "warp." + scalar->getName());
+    }
+  }
+  for (llvm::Function* scalar : scalars) {
+    llvm::Function* wide = state.wide.lookup(scalar);
+    TUTTI_TRY(WidenFunction(*scalar, wide != nullptr ? *wide : *kernel, state));
+  }
+  EmitKernelDescriptor(state, *kernel, KernelNumber(module, 0));
+
+  if (llvm::NamedMDNode* table = module.getNamedMetadata("tutti.functions")) table->eraseFromParent();
+  for (llvm::Function* scalar : scalars) scalar->dropAllReferences();
+  for (llvm::Function* scalar : scalars) scalar->eraseFromParent();
+  for (llvm::Function& function : llvm::make_early_inc_range(module)) {
+    if (function.isDeclaration() && function.use_empty()) function.eraseFromParent();
+  }
+  return {};
+}
+
+}  // namespace tutti::compiler
