@@ -1,0 +1,23 @@
+// What can be set about the making and keeping of code.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tutti::device::cpu {
+
+struct CodeSettings {
+  // Where compiled code is kept. Empty: nowhere, everything is compiled again by each server.
+  std::string cache_folder;
+  uint64_t cache_bytes = 4ull << 30;
+  std::string compiler;  // path of tutti-compiler
+  uint32_t max_compilers = 1;
+  uint64_t request_limit_ns = 120'000'000'000;
+  uint64_t idle_limit_ns = 10'000'000'000;  // then a compiler without work ends, and LLVM's memory with it
+
+  // TUTTI_CACHE_DIR, else $XDG_CACHE_HOME/tutti, else ~/.cache/tutti; /var/cache/tutti for root. TUTTI_CACHE_BYTES.
+  // TUTTI_COMPILER, else tutti-compiler beside this program. As many compilers as there are processors.
+  static CodeSettings FromEnvironment();
+};
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,59 @@
+// The compiler workers of a server: as many as asked for at once, started when there is work, ended when there has been
+// none for a while, so that an idle server has no LLVM in memory.
+//
+// A worker that dies or takes too long costs the request it was working on and nothing else.
+// Thread-safe; calls block.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "device/cpu/code/cache_key.h"
+#include "device/cpu/code/code_settings.h"
+#include "device/cpu/code/compiler_process.h"
+
+namespace tutti::device::cpu {
+
+class CompilerPool {
+ public:
+  explicit CompilerPool(const CodeSettings& settings) : settings_(settings) {}
+  ~CompilerPool();
+  CompilerPool(const CompilerPool&) = delete;
+  CompilerPool& operator=(const CompilerPool&) = delete;
+
+  // What a worker makes of the request. `image_key` names the image: a worker that has parsed it already is preferred.
+  // The answer's status is the worker's own; an error is one of the machinery (no compiler, a dead worker, too slow).
+  Result<CompilerProcess::Answer> Compile(const guest::CompileRequest& request, std::span<const uint8_t> image,
+                                          const CacheKey& image_key);
+
+  size_t workers() const;  // alive now
+
+ private:
+  struct Idle {
+    std::unique_ptr<CompilerProcess> process;
+    CacheKey last_image;
+    uint64_t since_ns;
+  };
+
+  // Waits for a free place. Null process: start one.
+  std::unique_ptr<CompilerProcess> TakePlace(const CacheKey& image_key);
+  void GiveBack(std::unique_ptr<CompilerProcess> process, const CacheKey& image_key);
+  void EndIdle();
+
+  const CodeSettings settings_;
+  mutable std::mutex mutex_;
+  std::condition_variable place_free_;
+  std::condition_variable idle_changed_;
+  std::vector<Idle> idle_;  // the longest idle first
+  uint32_t busy_ = 0;
+  bool stopping_ = false;
+  std::thread reaper_;
+};
+
+}  // namespace tutti::device::cpu

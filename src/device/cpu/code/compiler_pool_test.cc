@@ -1,0 +1,127 @@
+#include "device/cpu/code/compiler_pool.h"
+
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <thread>
+
+#include "cuda/result.h"
+#include "device/cpu/code/testing/code_test_base.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+using testing::HasSubstr;
+
+class CompilerPoolTest : public CodeTestBase {
+ protected:
+  Result<CompilerProcess::Answer> Ask(CompilerPool& pool, const std::string& kernel, const std::string& image = "image") {
+    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(image.data()), image.size());
+    return pool.Compile({.op = guest::CompileOp::kKernel, .kernel = kernel}, bytes, HashOf(bytes));
+  }
+  // Returns once no worker is left; the test's own time limit is the only one.
+  static void WaitUntilIdleOnesEnd(const CompilerPool& pool) {
+    while (pool.workers() != 0) std::this_thread::yield();
+  }
+};
+
+TEST_F(CompilerPoolTest, AWorkerIsUsedAgain) {
+  CompilerPool pool(settings_);
+  for (int i = 0; i < 3; ++i) {
+    const auto answer = Ask(pool, "good");
+    ASSERT_TRUE(answer) << answer.error().text;
+    EXPECT_EQ(answer->status, 0);
+    EXPECT_GT(answer->bytes.size(), 1000u);
+  }
+  EXPECT_EQ(CountOf("good"), 3);
+  EXPECT_EQ(Processes(), 1u);
+}
+
+TEST_F(CompilerPoolTest, ARefusalIsAnAnswer) {
+  CompilerPool pool(settings_);
+  const auto answer = Ask(pool, "refuse");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 218);
+  EXPECT_THAT(answer->log, HasSubstr("refused"));
+}
+
+TEST_F(CompilerPoolTest, ACrashCostsItsRequestOnly) {
+  CompilerPool pool(settings_);
+  const auto crashed = Ask(pool, "crash");
+  ASSERT_FALSE(crashed);
+  EXPECT_THAT(crashed.error().text, HasSubstr("signal 6"));
+  EXPECT_TRUE(Ask(pool, "good"));
+  EXPECT_EQ(CountOf("crash"), 1);
+}
+
+TEST_F(CompilerPoolTest, ASlowRequestIsStopped) {
+  settings_.request_limit_ns = 100'000'000;
+  CompilerPool pool(settings_);
+  const auto stopped = Ask(pool, "hang");
+  ASSERT_FALSE(stopped);
+  EXPECT_THAT(stopped.error().text, HasSubstr("stopped after"));
+  EXPECT_EQ(kill(Requests().at(0).pid, 0), -1) << "the worker is still there";
+  settings_.request_limit_ns = 120'000'000'000;
+  EXPECT_EQ(pool.workers(), 0u);
+}
+
+TEST_F(CompilerPoolTest, AWorkerThatDiedWhileIdleIsReplacedUnnoticed) {
+  CompilerPool pool(settings_);
+  ASSERT_TRUE(Ask(pool, "good"));
+  kill(Requests().at(0).pid, SIGKILL);
+  // The kernel closes the worker's socket before the signal's sender can see it gone, but not before kill() returns.
+  while (kill(Requests().at(0).pid, 0) == 0 && std::ifstream("/proc/" + std::to_string(Requests()[0].pid) + "/stat").good()) {
+    std::string stat;
+    std::getline(std::ifstream("/proc/" + std::to_string(Requests()[0].pid) + "/stat"), stat);
+    if (stat.find(") Z") != std::string::npos) break;
+    std::this_thread::yield();
+  }
+  const auto answer = Ask(pool, "good");
+  ASSERT_TRUE(answer) << answer.error().text;
+  EXPECT_EQ(Processes(), 2u);
+}
+
+TEST_F(CompilerPoolTest, IdleWorkersEnd) {
+  settings_.idle_limit_ns = 1'000'000;
+  CompilerPool pool(settings_);
+  ASSERT_TRUE(Ask(pool, "good"));
+  WaitUntilIdleOnesEnd(pool);
+  EXPECT_EQ(kill(Requests().at(0).pid, 0), -1);
+  EXPECT_TRUE(Ask(pool, "good"));
+}
+
+TEST_F(CompilerPoolTest, NoMoreWorkersThanAllowed) {
+  CompilerPool pool(settings_);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&, i] {
+      for (int k = 0; k < 4; ++k) EXPECT_TRUE(Ask(pool, "good", "image " + std::to_string(i)));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(CountOf("good"), 32);
+  EXPECT_LE(pool.workers(), 2u);
+}
+
+TEST_F(CompilerPoolTest, AWorkerThatKnowsTheImageIsPreferred) {
+  CompilerPool pool(settings_);
+  ASSERT_TRUE(Ask(pool, "good", "a"));
+  ASSERT_TRUE(Ask(pool, "good", "b"));
+  ASSERT_TRUE(Ask(pool, "good", "a"));
+  const auto requests = Requests();
+  EXPECT_NE(requests.at(0).pid, requests.at(1).pid);
+  EXPECT_EQ(requests.at(0).pid, requests.at(2).pid);
+}
+
+TEST_F(CompilerPoolTest, AMissingCompilerIsSaidByItsName) {
+  settings_.compiler = "/nonexistent/tutti-compiler";
+  CompilerPool pool(settings_);
+  const auto answer = Ask(pool, "good");
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, cuda::CUDA_ERROR_JIT_COMPILER_NOT_FOUND);
+  EXPECT_THAT(answer.error().text, HasSubstr("/nonexistent/tutti-compiler"));
+  EXPECT_EQ(pool.workers(), 0u);
+}
+
+}  // namespace
+}  // namespace tutti::device::cpu

@@ -1,0 +1,102 @@
+#include "device/cpu/code/compiler_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.h"
+#include "cuda/result.h"
+#include "os/memory.h"
+#include "os/socket.h"
+#include "os/spawn.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+constexpr uint64_t kMaxResultBytes = 512ull << 20;
+constexpr uint64_t kNsPerMs = 1'000'000;
+
+Result<std::vector<uint8_t>> ReadResult(const os::Message& message) {
+  if (message.fds.size() != 1) return Fail("the compiler's reply carries no result");
+  TUTTI_ASSIGN(const uint64_t size, os::SealedMemorySize(message.fds[0].get()));
+  if (size > kMaxResultBytes) return Fail("the compiler's result is too large");
+  std::vector<uint8_t> bytes(size);
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t count = pread(message.fds[0].get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return Fail("the compiler's result cannot be read");
+    done += static_cast<size_t>(count);
+  }
+  return bytes;
+}
+
+std::string HowItEnded(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  return fmt::format("ended with status {}", WEXITSTATUS(status));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<CompilerProcess>> CompilerProcess::Start(const std::string& program) {
+  TUTTI_ASSIGN(auto pair, os::SocketPair());
+  const os::Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!nothing) return FailErrno("/dev/null");
+  const auto pid = os::Spawn({.path = program,
+                              .arguments = {"tutti-compiler", "--worker"},
+                              .files = {{nothing.get(), 0}, {nothing.get(), 1}, {2, 2}, {pair.second.get(), guest::kCompilerSocketFd}}});
+  if (!pid) return Fail(cuda::CUDA_ERROR_JIT_COMPILER_NOT_FOUND, pid.error().text);
+  return std::unique_ptr<CompilerProcess>(new CompilerProcess(*pid, std::move(pair.first)));
+}
+
+CompilerProcess::~CompilerProcess() {
+  if (pid_ == 0) return;
+  socket_.Reset();
+  End();
+}
+
+std::string CompilerProcess::End() {
+  // A worker holds nothing that needs an orderly end. Reaped by us alone, so the number is still its own.
+  kill(pid_, SIGKILL);
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = 0;
+  return HowItEnded(status);
+}
+
+Result<CompilerProcess::Answer> CompilerProcess::Ask(const guest::CompileRequest& request, int image, uint64_t limit_ns,
+                                                     bool* was_gone) {
+  *was_gone = false;
+  const int fds[] = {image};
+  if (const auto sent = os::Send(socket_.get(), guest::Serialize(request), fds); !sent) {
+    *was_gone = true;
+    return Fail(cuda::CUDA_ERROR_UNKNOWN, "the compiler is gone: " + sent.error().text);
+  }
+  const uint64_t start = NowNs();
+  const auto message = os::Receive(socket_.get(), static_cast<int>(limit_ns / kNsPerMs));
+  if (!message && NowNs() - start >= limit_ns) {
+    End();
+    return Fail(cuda::CUDA_ERROR_UNKNOWN, fmt::format("the compiler was stopped after {:g} s", static_cast<double>(limit_ns) / 1e9));
+  }
+  if (!message || (message->bytes.empty() && message->fds.empty())) {
+    socket_.Reset();
+    int status = 0;
+    const bool ended = waitpid(pid_, &status, WNOHANG) == pid_;
+    if (ended) pid_ = 0;
+    const std::string how = ended ? HowItEnded(status) : End();
+    return Fail(cuda::CUDA_ERROR_UNKNOWN, fmt::format("the compiler {} while it worked on this", how));
+  }
+  TUTTI_ASSIGN(const guest::CompileReply reply, guest::ParseCompileReply(message->bytes));
+  Answer answer{reply.status, reply.log, {}};
+  if (reply.status == 0) {
+    TUTTI_ASSIGN(answer.bytes, ReadResult(*message));
+  }
+  return answer;
+}
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,48 @@
+// One tutti-compiler worker: started, asked, and ended with this object.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "guest/compile_protocol.h"
+#include "os/fd.h"
+
+namespace tutti::device::cpu {
+
+// Of one thread at a time.
+class CompilerProcess {
+ public:
+  // Error: CUDA_ERROR_JIT_COMPILER_NOT_FOUND.
+  static Result<std::unique_ptr<CompilerProcess>> Start(const std::string& program);
+  // Closes the socket, upon which the worker ends; one that does not is killed.
+  ~CompilerProcess();
+  CompilerProcess(const CompilerProcess&) = delete;
+  CompilerProcess& operator=(const CompilerProcess&) = delete;
+
+  struct Answer {
+    int32_t status = 0;          // of the request, as the worker says
+    std::string log;
+    std::vector<uint8_t> bytes;  // if status == 0
+  };
+  // Asks and waits. An error means that the worker is of no more use: it died, took too long and was killed, or does not
+  // keep the protocol. `was_gone` is set if it had ended before it could have seen the request.
+  Result<Answer> Ask(const guest::CompileRequest& request, int image, uint64_t limit_ns, bool* was_gone);
+
+  pid_t pid() const { return pid_; }
+
+ private:
+  CompilerProcess(pid_t pid, os::Fd socket) : pid_(pid), socket_(std::move(socket)) {}
+  // Kills and reaps. How it ended, for people.
+  std::string End();
+
+  pid_t pid_;  // 0: reaped
+  os::Fd socket_;
+};
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,21 @@
+// A kernel's shared object in memory.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "base/error.h"
+#include "device/cpu/code_source.h"
+#include "os/fd.h"
+
+namespace tutti::device::cpu {
+
+// Loads the object from `file`, which it keeps open, and checks its descriptor: the magic and version, the name, and that
+// all it points to lies in the object. Error: CUDA_ERROR_INVALID_IMAGE. Thread-safe.
+Result<std::shared_ptr<const LoadedKernel>> LoadObject(os::Fd file, std::string_view kernel);
+
+// A memory file with these bytes, to load from where the cache cannot be.
+Result<os::Fd> ObjectInMemory(std::span<const uint8_t> bytes);
+
+}  // namespace tutti::device::cpu

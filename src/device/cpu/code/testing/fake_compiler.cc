@@ -1,0 +1,84 @@
+// Stands in for tutti-compiler in tests. What it does depends on the kernel's name, or for an index on the image's text:
+//   index: an image "index fails" is refused; else one kernel per word of the image
+//   kernel: "crash", "hang", "refuse", "garbage" do so; "NAME" answers with the file NAME.so of $TUTTI_TEST_KERNELS
+// Each request adds a line "<process id> <kernel or index>" to $TUTTI_TEST_LOG.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+
+#include "guest/compile_protocol.h"
+#include "guest/module_index.h"
+#include "os/memory.h"
+#include "os/socket.h"
+
+namespace {
+
+using namespace tutti;
+
+void Log(const std::string& what) {
+  const std::string line = std::to_string(getpid()) + " " + what + "\n";
+  const os::Fd log(open(std::getenv("TUTTI_TEST_LOG"), O_WRONLY | O_APPEND | O_CREAT, 0600));
+  if (write(log.get(), line.data(), line.size()) < 0) _exit(9);
+}
+
+std::string ReadAll(int fd) {
+  std::string out(static_cast<size_t>(lseek(fd, 0, SEEK_END)), '\0');
+  if (pread(fd, out.data(), out.size(), 0) != static_cast<ssize_t>(out.size())) _exit(9);
+  return out;
+}
+
+std::string IndexOf(const std::string& image) {
+  guest::ModuleIndex index;
+  std::istringstream words(image);
+  for (std::string word; words >> word;) {
+    index.kernels.emplace_back();
+    index.kernels.back().name = word;
+  }
+  const auto bytes = guest::Serialize(index);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string ObjectOf(const std::string& kernel) {
+  if (kernel == "crash") abort();
+  if (kernel == "hang") pause();
+  if (kernel == "garbage") return "this is not a shared object";
+  std::ifstream file(std::string(std::getenv("TUTTI_TEST_KERNELS")) + "/" + kernel + ".so", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void Answer(const std::string& bytes) {
+  const auto file = os::CreateMemory("result", bytes.size());
+  if (!file || pwrite(file->get(), bytes.data(), bytes.size(), 0) < 0) _exit(9);
+  const int fds[] = {file->get()};
+  if (!os::Send(guest::kCompilerSocketFd, guest::Serialize(guest::CompileReply{}), fds)) _exit(9);
+}
+
+void Refuse() {
+  const guest::CompileReply reply{.status = 218, .log = "line 1, column 1: refused"};
+  if (!os::Send(guest::kCompilerSocketFd, guest::Serialize(reply))) _exit(9);
+}
+
+}  // namespace
+
+int main() {
+  while (true) {
+    const auto message = os::Receive(guest::kCompilerSocketFd);
+    if (!message || message->bytes.empty()) return 0;
+    const auto request = guest::ParseCompileRequest(message->bytes);
+    if (!request || message->fds.size() != 1) return 9;
+    const bool is_index = request->op == guest::CompileOp::kIndex;
+    Log(is_index ? "index" : request->kernel);
+    const std::string image = ReadAll(message->fds[0].get());
+    if ((is_index && image == "index fails") || request->kernel == "refuse") {
+      Refuse();
+    } else {
+      Answer(is_index ? IndexOf(image) : ObjectOf(request->kernel));
+    }
+  }
+}
