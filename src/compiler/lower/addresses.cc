@@ -70,7 +70,8 @@ llvm::Value* Emitter::AddressOfSymbol(uint32_t symbol_index, int64_t offset) {
       return ir.CreateZExt(ir.CreateAdd(start, ir.getInt32(static_cast<uint32_t>(offset))), ir.getInt64Ty());
     }
     const auto found = module_.kernel().module_shared.find(symbol.index);
-    if (found != module_.kernel().module_shared.end()) return ir.getInt64(static_cast<uint32_t>(found->second + offset));
+    if (found != module_.kernel().module_shared.end())
+      return ir.getInt64(static_cast<uint32_t>(found->second + offset));
   } else if (const auto place = module_.layout().VariableOffset(symbol.index)) {
     return ir.CreateAdd(CallI64("tutti.module_base"), ir.getInt64(*place + static_cast<uint64_t>(offset)));
   }
@@ -88,7 +89,8 @@ llvm::Value* Emitter::AddressOfLocal(uint32_t local, int64_t offset) {
   }
   if (function_.locals[local].space == ptx::Space::kShared) {
     const auto found = module_.kernel().local_shared.find(uint64_t{function_index_} << 32 | local);
-    return ir.getInt64(found == module_.kernel().local_shared.end() ? 0 : static_cast<uint32_t>(found->second + offset));
+    return ir.getInt64(found == module_.kernel().local_shared.end() ? 0
+                                                                    : static_cast<uint32_t>(found->second + offset));
   }
   llvm::AllocaInst* storage = Storage(local);
   if (storage == nullptr) {
@@ -108,7 +110,8 @@ llvm::Value* Emitter::SpaceAddress(llvm::Value* base, int64_t offset, unsigned a
   const bool narrow = address_space == kSharedSpace || address_space == kParamSpace;
   llvm::Type* type = narrow ? ir.getInt32Ty() : ir.getInt64Ty();
   llvm::Value* address = ir.CreateZExtOrTrunc(AsBits(ir, base), type);
-  if (offset != 0) address = ir.CreateAdd(address, llvm::ConstantInt::getSigned(type, narrow ? static_cast<int32_t>(offset) : offset));
+  if (offset != 0)
+    address = ir.CreateAdd(address, llvm::ConstantInt::getSigned(type, narrow ? static_cast<int32_t>(offset) : offset));
   return PointerFrom(address, address_space);
 }
 
@@ -128,7 +131,8 @@ llvm::Value* Emitter::Pointer(const ptx::Operand& operand, ptx::Space space) {
         return SpaceAddress(Read(base, wide ? ptx::Type::kB64 : ptx::Type::kB32), operand.offset, address_space);
       }
       case ptx::BaseKind::kSymbol: {
-        if (operand.index < source().symbols.size() && source().symbols[operand.index].kind == ptx::Symbol::Kind::kVariable) {
+        if (operand.index < source().symbols.size() &&
+            source().symbols[operand.index].kind == ptx::Symbol::Kind::kVariable) {
           address_space = AddressSpaceOf(source().variables[source().symbols[operand.index].index].space);
         }
         return PointerFrom(AddressOfSymbol(operand.index, operand.offset), address_space);

@@ -10,11 +10,16 @@ using O = ptx::Opcode;
 
 const char* FunctionOf(O opcode) {
   switch (opcode) {
-    case O::kSin: return "sin.f32";
-    case O::kCos: return "cos.f32";
-    case O::kEx2: return "ex2.f32";
-    case O::kLg2: return "lg2.f32";
-    default: return "tanh.f32";
+    case O::kSin:
+      return "sin.f32";
+    case O::kCos:
+      return "cos.f32";
+    case O::kEx2:
+      return "ex2.f32";
+    case O::kLg2:
+      return "lg2.f32";
+    default:
+      return "tanh.f32";
   }
 }
 
@@ -39,7 +44,8 @@ void EmitApproximate(Emitter& e) {
   llvm::Value* pair = e.In(1);
   llvm::Value* low = OfHalf(e, e.ir.CreateTrunc(pair, e.ir.getInt16Ty()));
   llvm::Value* high = OfHalf(e, e.ir.CreateTrunc(e.ir.CreateLShr(pair, 16), e.ir.getInt16Ty()));
-  e.Out(e.ir.CreateOr(e.ir.CreateZExt(low, e.ir.getInt32Ty()), e.ir.CreateShl(e.ir.CreateZExt(high, e.ir.getInt32Ty()), 16)));
+  e.Out(e.ir.CreateOr(e.ir.CreateZExt(low, e.ir.getInt32Ty()),
+                      e.ir.CreateShl(e.ir.CreateZExt(high, e.ir.getInt32Ty()), 16)));
 }
 
 }  // namespace tutti::compiler::lowering

@@ -43,8 +43,8 @@ llvm::Value* At(Emitter& e, llvm::Value* pointer, llvm::Value* offset) {
   return e.ir.CreateGEP(e.ir.getInt8Ty(), pointer, offset);
 }
 
-// cp.async [to], [from], bytes{, source bytes or predicate "ignore source"}: what the source is short of is zero. The usual
-// short source is all of it or nothing of it.
+// cp.async [to], [from], bytes{, source bytes or predicate "ignore source"}: what the source is short of is zero. The
+// usual short source is all of it or nothing of it.
 void CopyShort(Emitter& e, llvm::Value* to, llvm::Value* from, uint64_t bytes, llvm::Value* source_bytes) {
   auto& ir = e.ir;
   llvm::BasicBlock* whole = e.NewBlock("whole");
@@ -56,9 +56,8 @@ void CopyShort(Emitter& e, llvm::Value* to, llvm::Value* from, uint64_t bytes, l
   ir.CreateBr(done);
   ir.SetInsertPoint(part);
   ir.CreateAlignedStore(llvm::Constant::getNullValue(BytesType(e, bytes)), to, llvm::Align(bytes));
-  Loop(e, source_bytes, 1, [&](llvm::Value* i) {
-    ir.CreateStore(ir.CreateLoad(ir.getInt8Ty(), At(e, from, i)), At(e, to, i));
-  });
+  Loop(e, source_bytes, 1,
+       [&](llvm::Value* i) { ir.CreateStore(ir.CreateLoad(ir.getInt8Ty(), At(e, from, i)), At(e, to, i)); });
   ir.CreateBr(done);
   ir.SetInsertPoint(done);
 }

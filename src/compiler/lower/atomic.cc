@@ -47,7 +47,8 @@ llvm::Value* UpdateHalves(Emitter& e, llvm::Value* pointer, llvm::Value* operand
     if (!IsHalfPair(type)) return on_half(old, operand);
     llvm::Type* half = ir.getInt16Ty();
     llvm::Value* low = on_half(ir.CreateTrunc(old, half), ir.CreateTrunc(operand, half));
-    llvm::Value* high = on_half(ir.CreateTrunc(ir.CreateLShr(old, 16), half), ir.CreateTrunc(ir.CreateLShr(operand, 16), half));
+    llvm::Value* high =
+        on_half(ir.CreateTrunc(ir.CreateLShr(old, 16), half), ir.CreateTrunc(ir.CreateLShr(operand, 16), half));
     return ir.CreateOr(ir.CreateZExt(low, ir.getInt32Ty()), ir.CreateShl(ir.CreateZExt(high, ir.getInt32Ty()), 16));
   });
 }
@@ -126,7 +127,8 @@ void EmitAtom(Emitter& e) {
   const auto destinations = returns ? e.Elements(e.operand(0)) : std::vector<const ptx::Operand*>();
   if (returns && destinations.size() != values.size()) return e.Invalid("operands of different lengths");
   for (size_t i = 0; i < values.size(); ++i) {
-    llvm::Value* at = i == 0 ? pointer : e.ir.CreateConstGEP1_64(e.ir.getInt8Ty(), pointer, i * ptx::BitsOf(e.type()) / 8);
+    llvm::Value* at =
+        i == 0 ? pointer : e.ir.CreateConstGEP1_64(e.ir.getInt8Ty(), pointer, i * ptx::BitsOf(e.type()) / 8);
     llvm::Value* old = UpdateOne(e, *row, at, e.Read(*values[i], e.type()), e.type());
     if (returns) e.Write(*destinations[i], old, e.type());
   }

@@ -41,7 +41,8 @@ void EmitBitCount(Emitter& e) {
     case O::kBrev:
       return e.Out(e.ir.CreateUnaryIntrinsic(llvm::Intrinsic::bitreverse, a));
     case O::kPopc:
-      return e.Out(e.ir.CreateZExtOrTrunc(e.ir.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a), e.ir.getInt32Ty()), ptx::Type::kU32);
+      return e.Out(e.ir.CreateZExtOrTrunc(e.ir.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a), e.ir.getInt32Ty()),
+                   ptx::Type::kU32);
     default: {
       llvm::Value* zeros = e.ir.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, a, e.ir.getFalse());
       return e.Out(e.ir.CreateZExtOrTrunc(zeros, e.ir.getInt32Ty()), ptx::Type::kU32);
@@ -82,7 +83,8 @@ void EmitBfe(Emitter& e) {
   llvm::Value* top_capped = e.ir.CreateZExtOrTrunc(UMin(e, top, bits - 1), type);
   llvm::Value* one = llvm::ConstantInt::get(type, 1);
   llvm::Value* sign = e.ir.CreateICmpNE(e.ir.CreateAnd(e.ir.CreateLShr(a, top_capped), one), zero);
-  llvm::Value* extended = e.ir.CreateSelect(sign, e.ir.CreateOr(field, e.ir.CreateNot(mask)), e.ir.CreateAnd(field, mask));
+  llvm::Value* extended =
+      e.ir.CreateSelect(sign, e.ir.CreateOr(field, e.ir.CreateNot(mask)), e.ir.CreateAnd(field, mask));
   e.Out(e.ir.CreateSelect(e.ir.CreateICmpEQ(length, e.ir.getInt32(0)), zero, extended));
 }
 
@@ -120,8 +122,8 @@ void EmitSzext(Emitter& e) {
   e.Out(e.ir.CreateSelect(negative, e.ir.CreateOr(low, e.ir.CreateNot(mask)), low));
 }
 
-// Byte i of the result is byte (selector nibble i & 7) of {b:a}, or its sign repeated if bit 3 of the nibble is set. The
-// modes are selectors made from the low two bits of c.
+// Byte i of the result is byte (selector nibble i & 7) of {b:a}, or its sign repeated if bit 3 of the nibble is set.
+// The modes are selectors made from the low two bits of c.
 void EmitPrmt(Emitter& e) {
   static constexpr struct {
     M mode;

@@ -57,7 +57,9 @@ std::vector<llvm::Value*> ReadArguments(Emitter& e, const ptx::Prototype& protot
 void WriteReturns(Emitter& e, const ptx::Prototype& prototype, llvm::Value* result) {
   std::vector<size_t> first_piece;
   const std::vector<Piece> pieces = e.module().PiecesOf(prototype.returns, &first_piece);
-  const auto piece = [&](size_t p) { return pieces.size() == 1 ? result : e.ir.CreateExtractValue(result, static_cast<unsigned>(p)); };
+  const auto piece = [&](size_t p) {
+    return pieces.size() == 1 ? result : e.ir.CreateExtractValue(result, static_cast<unsigned>(p));
+  };
   for (size_t r = 0; r < std::min<size_t>(prototype.returns.size(), e.instruction().call_returns); ++r) {
     const ptx::Operand& operand = ReturnOperand(e, r);
     if (operand.kind == ptx::OperandKind::kSink) continue;
@@ -107,7 +109,8 @@ llvm::Value* ReadScalarArgument(Emitter& e, size_t i, ptx::Type type) {
 void CallRuntime(Emitter& e, const RuntimeFunction& function) {
   if (e.instruction().call_arguments < function.arguments.size()) return e.Invalid("too few arguments");
   std::vector<llvm::Value*> arguments;
-  for (size_t i = 0; i < function.arguments.size(); ++i) arguments.push_back(ReadScalarArgument(e, i, function.arguments[i]));
+  for (size_t i = 0; i < function.arguments.size(); ++i)
+    arguments.push_back(ReadScalarArgument(e, i, function.arguments[i]));
   llvm::Type* type = function.result == ptx::Type::kNone ? e.ir.getVoidTy() : TypeOf(e.context(), function.result);
   llvm::Value* result = e.Call(function.intrinsic, type, arguments, function.returns ? Effect::kMemory : Effect::kEnd);
   if (!function.returns) {
@@ -138,7 +141,8 @@ void CallDirectly(Emitter& e, const ptx::Symbol& symbol) {
 }
 
 void CallIndirectly(Emitter& e) {
-  if (e.instruction().prototype >= e.function().prototypes.size()) return e.Invalid("an indirect call needs a prototype");
+  if (e.instruction().prototype >= e.function().prototypes.size())
+    return e.Invalid("an indirect call needs a prototype");
   const ptx::Prototype& prototype = e.function().prototypes[e.instruction().prototype];
   if (e.instruction().call_arguments != prototype.params.size()) return e.Invalid("wrong number of arguments");
   std::vector<llvm::Value*> arguments = {e.Read(e.operand(0), ptx::Type::kU64)};

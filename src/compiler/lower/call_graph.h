@@ -12,8 +12,8 @@ class CallGraph {
  public:
   explicit CallGraph(const ptx::Module& module);
 
-  // The function itself and all it can come to call, itself first, each once. Where any of them calls through a pointer,
-  // every address-taken function of the module is among them.
+  // The function itself and all it can come to call, itself first, each once. Where any of them calls through a
+  // pointer, every address-taken function of the module is among them.
   std::vector<uint32_t> Reach(uint32_t function) const;
 
   // Module variables that the function's instructions name.

@@ -1,5 +1,5 @@
-// Chains of additions wider than a register: add.cc sets the carry flag, addc takes it. After a subtraction the flag means
-// borrow.
+// Chains of additions wider than a register: add.cc sets the carry flag, addc takes it. After a subtraction the flag
+// means borrow.
 #include "compiler/lower/families.h"
 #include "compiler/lower/integer.h"
 

@@ -13,15 +13,15 @@ struct Comparison {
   P on_signed, on_unsigned, on_float;
 };
 constexpr Comparison kComparisons[] = {
-    {M::kEq, P::ICMP_EQ, P::ICMP_EQ, P::FCMP_OEQ},   {M::kNe, P::ICMP_NE, P::ICMP_NE, P::FCMP_ONE},
-    {M::kLt, P::ICMP_SLT, P::ICMP_ULT, P::FCMP_OLT}, {M::kLe, P::ICMP_SLE, P::ICMP_ULE, P::FCMP_OLE},
-    {M::kGt, P::ICMP_SGT, P::ICMP_UGT, P::FCMP_OGT}, {M::kGe, P::ICMP_SGE, P::ICMP_UGE, P::FCMP_OGE},
-    {M::kLo, P::ICMP_ULT, P::ICMP_ULT, P::FCMP_OLT}, {M::kLs, P::ICMP_ULE, P::ICMP_ULE, P::FCMP_OLE},
-    {M::kHi, P::ICMP_UGT, P::ICMP_UGT, P::FCMP_OGT}, {M::kHs, P::ICMP_UGE, P::ICMP_UGE, P::FCMP_OGE},
-    {M::kEqu, P::ICMP_EQ, P::ICMP_EQ, P::FCMP_UEQ},  {M::kNeu, P::ICMP_NE, P::ICMP_NE, P::FCMP_UNE},
+    {M::kEq, P::ICMP_EQ, P::ICMP_EQ, P::FCMP_OEQ},    {M::kNe, P::ICMP_NE, P::ICMP_NE, P::FCMP_ONE},
+    {M::kLt, P::ICMP_SLT, P::ICMP_ULT, P::FCMP_OLT},  {M::kLe, P::ICMP_SLE, P::ICMP_ULE, P::FCMP_OLE},
+    {M::kGt, P::ICMP_SGT, P::ICMP_UGT, P::FCMP_OGT},  {M::kGe, P::ICMP_SGE, P::ICMP_UGE, P::FCMP_OGE},
+    {M::kLo, P::ICMP_ULT, P::ICMP_ULT, P::FCMP_OLT},  {M::kLs, P::ICMP_ULE, P::ICMP_ULE, P::FCMP_OLE},
+    {M::kHi, P::ICMP_UGT, P::ICMP_UGT, P::FCMP_OGT},  {M::kHs, P::ICMP_UGE, P::ICMP_UGE, P::FCMP_OGE},
+    {M::kEqu, P::ICMP_EQ, P::ICMP_EQ, P::FCMP_UEQ},   {M::kNeu, P::ICMP_NE, P::ICMP_NE, P::FCMP_UNE},
     {M::kLtu, P::ICMP_ULT, P::ICMP_ULT, P::FCMP_ULT}, {M::kLeu, P::ICMP_ULE, P::ICMP_ULE, P::FCMP_ULE},
     {M::kGtu, P::ICMP_UGT, P::ICMP_UGT, P::FCMP_UGT}, {M::kGeu, P::ICMP_UGE, P::ICMP_UGE, P::FCMP_UGE},
-    {M::kNum, P::ICMP_EQ, P::ICMP_EQ, P::FCMP_ORD},  {M::kNan, P::ICMP_EQ, P::ICMP_EQ, P::FCMP_UNO},
+    {M::kNum, P::ICMP_EQ, P::ICMP_EQ, P::FCMP_ORD},   {M::kNan, P::ICMP_EQ, P::ICMP_EQ, P::FCMP_UNO},
 };
 
 // a ? b with the instruction's comparison. Halves are given as i16.
@@ -84,7 +84,8 @@ void EmitSetp(Emitter& e) {
   llvm::Value* with = HasBoolean(e) ? e.In(first + 2, ptx::Type::kPred) : nullptr;
   if (IsHalfPair(type)) {
     e.Write(e.operand(0), Combine(e, Compare(e, Half(e, a, 0), Half(e, b, 0), type), with), ptx::Type::kPred);
-    if (first == 2) e.Write(e.operand(1), Combine(e, Compare(e, Half(e, a, 1), Half(e, b, 1), type), with), ptx::Type::kPred);
+    if (first == 2)
+      e.Write(e.operand(1), Combine(e, Compare(e, Half(e, a, 1), Half(e, b, 1), type), with), ptx::Type::kPred);
     return;
   }
   llvm::Value* test = Compare(e, a, b, type);
@@ -100,7 +101,9 @@ void EmitSet(Emitter& e) {
   llvm::Value* b = e.In(2, source);
   llvm::Value* with = HasBoolean(e) ? e.In(3, ptx::Type::kPred) : nullptr;
   if (!IsHalfPair(source)) return e.Out(Truth(e, Combine(e, Compare(e, a, b, source), with), result), result);
-  const ptx::Type part = result == ptx::Type::kF16x2 ? ptx::Type::kF16 : result == ptx::Type::kBF16x2 ? ptx::Type::kBF16 : ptx::Type::kB16;
+  const ptx::Type part = result == ptx::Type::kF16x2    ? ptx::Type::kF16
+                         : result == ptx::Type::kBF16x2 ? ptx::Type::kBF16
+                                                        : ptx::Type::kB16;
   llvm::Value* low = Truth(e, Combine(e, Compare(e, Half(e, a, 0), Half(e, b, 0), source), with), part);
   llvm::Value* high = Truth(e, Combine(e, Compare(e, Half(e, a, 1), Half(e, b, 1), source), with), part);
   llvm::Type* word = e.ir.getInt32Ty();

@@ -12,7 +12,10 @@ using M = ptx::Modifier;
 using T = ptx::Type;
 
 Rounding RoundingOf(const Emitter& e) {
-  return e.Has(M::kRz) ? Rounding::kZero : e.Has(M::kRm) ? Rounding::kDown : e.Has(M::kRp) ? Rounding::kUp : Rounding::kNearest;
+  return e.Has(M::kRz)   ? Rounding::kZero
+         : e.Has(M::kRm) ? Rounding::kDown
+         : e.Has(M::kRp) ? Rounding::kUp
+                         : Rounding::kNearest;
 }
 
 bool RoundsToIntegral(const Emitter& e) { return e.Has(M::kRni) || e.Has(M::kRzi) || e.Has(M::kRmi) || e.Has(M::kRpi); }
@@ -121,10 +124,12 @@ llvm::Value* ClampInteger(Emitter& e, llvm::Value* x, T to, T from) {
   const auto constant = [&](llvm::APInt value) { return llvm::ConstantInt::get(e.context(), value); };
   const unsigned magnitude = target_signed ? target - 1 : target;  // bits of the largest value
   const unsigned room = source_signed ? width - 1 : width;
-  if (magnitude < room) x = IntegerMinMax(e.ir, x, constant(llvm::APInt::getLowBitsSet(width, magnitude)), source_signed, false);
+  if (magnitude < room)
+    x = IntegerMinMax(e.ir, x, constant(llvm::APInt::getLowBitsSet(width, magnitude)), source_signed, false);
   if (!source_signed) return x;
   if (!target_signed) return IntegerMinMax(e.ir, x, constant(llvm::APInt::getZero(width)), true, true);
-  if (target < width) x = IntegerMinMax(e.ir, x, constant(llvm::APInt::getSignedMinValue(target).sext(width)), true, true);
+  if (target < width)
+    x = IntegerMinMax(e.ir, x, constant(llvm::APInt::getSignedMinValue(target).sext(width)), true, true);
   return x;
 }
 

@@ -82,7 +82,8 @@ const ptx::Operand& Emitter::operand(size_t n) {
 std::vector<const ptx::Operand*> Emitter::Elements(const ptx::Operand& operand) {
   if (operand.kind != ptx::OperandKind::kVector) return {&operand};
   std::vector<const ptx::Operand*> elements;
-  for (size_t i = operand.index; i < size_t{operand.index} + operand.count && i < function_.vector_operands.size(); ++i) {
+  for (size_t i = operand.index; i < size_t{operand.index} + operand.count && i < function_.vector_operands.size();
+       ++i) {
     elements.push_back(&function_.vector_operands[i]);
   }
   return elements;
@@ -137,7 +138,9 @@ llvm::Value* Emitter::Read(const ptx::Operand& operand, ptx::Type as) {
       if (is_predicate != (as == ptx::Type::kPred)) break;
       value = Reinterpret(ir, value, type, false);
       if (!operand.negated) return value;
-      return type->isFloatingPointTy() ? ir.CreateFNeg(value) : is_predicate ? ir.CreateNot(value) : ir.CreateNeg(value);
+      return type->isFloatingPointTy() ? ir.CreateFNeg(value)
+             : is_predicate            ? ir.CreateNot(value)
+                                       : ir.CreateNeg(value);
     }
     case ptx::OperandKind::kImmediate:
       return Immediate(operand, as);
@@ -208,7 +211,8 @@ void Emitter::WriteCarry(llvm::Value* carry) {
 
 // --- Calls of tutti.*.
 
-llvm::Value* Emitter::Call(llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments, Effect effect) {
+llvm::Value* Emitter::Call(llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments,
+                           Effect effect) {
   llvm::SmallVector<llvm::Type*, 8> types;
   for (llvm::Value* argument : arguments) types.push_back(argument->getType());
   return ir.CreateCall(module_.Declare(name, llvm::FunctionType::get(result, types, false), effect), arguments);
@@ -224,7 +228,9 @@ llvm::Value* Emitter::Intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Val
 
 // --- Control.
 
-llvm::BasicBlock* Emitter::NewBlock(const char* name) { return llvm::BasicBlock::Create(context(), name, ir_function_); }
+llvm::BasicBlock* Emitter::NewBlock(const char* name) {
+  return llvm::BasicBlock::Create(context(), name, ir_function_);
+}
 
 llvm::BasicBlock* Emitter::BlockOf(ptx::LabelId label) {
   if (label >= labels_.size()) {

@@ -1,9 +1,9 @@
-// Lowers the body of one function, instruction by instruction, into unoptimised IR: registers are allocas that SROA turns
-// into SSA form later.
+// Lowers the body of one function, instruction by instruction, into unoptimised IR: registers are allocas that SROA
+// turns into SSA form later.
 //
-// The families (integer.cc, memory.cc, ...) are free functions of an Emitter, found by opcode in families.h. They say what
-// an instruction computes and nothing else: guards, debug locations and diagnostics are dealt with here. A family that
-// cannot lower something calls Refuse and may go on as if it could; the values it gets then are zeros.
+// The families (integer.cc, memory.cc, ...) are free functions of an Emitter, found by opcode in families.h. They say
+// what an instruction computes and nothing else: guards, debug locations and diagnostics are dealt with here. A family
+// that cannot lower something calls Refuse and may go on as if it could; the values it gets then are zeros.
 #pragma once
 
 #include <string>

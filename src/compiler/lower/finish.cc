@@ -1,83 +1,29 @@
 #include "compiler/lower/finish.h"
 
-#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/Analysis/Utils/Local.h>
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/DebugInfo.h>
 
-#include <set>
 #include <unordered_map>
 
 #include "compiler/lower/llvm.h"
 
 namespace tutti::compiler::lowering {
-namespace {
 
-constexpr size_t kMaxSlice = 256;  // instructions looked at behind a loop's exit condition
-
-bool IsWait(const llvm::Instruction& instruction, const llvm::Loop& loop) {
-  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return load->isVolatile() || load->isAtomic();
-  if (const auto* swap = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) {
-    // A lock compares with the value of a free lock, always the same. A lock-free update compares with what it found the
-    // last time, and some warp always succeeds: it waits for nobody.
-    return loop.isLoopInvariant(swap->getCompareOperand());
-  }
-  if (const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) {
-    if (update->getOperation() != llvm::AtomicRMWInst::Add) return true;
-    const auto* addend = llvm::dyn_cast<llvm::ConstantInt>(update->getValOperand());
-    return addend != nullptr && addend->isZero();  // else it draws numbers: work, not waiting
-  }
-  return false;
-}
-
-// True if the condition can depend on something that another warp does to memory.
-bool DependsOnWait(llvm::Value* condition, const llvm::Loop& loop) {
-  std::set<llvm::Instruction*> seen;
-  std::vector<llvm::Value*> work = {condition};
-  while (!work.empty() && seen.size() < kMaxSlice) {
-    auto* instruction = llvm::dyn_cast<llvm::Instruction>(work.back());
-    work.pop_back();
-    if (instruction == nullptr || !loop.contains(instruction) || !seen.insert(instruction).second) continue;
-    if (IsWait(*instruction, loop)) return true;
-    work.insert(work.end(), instruction->op_begin(), instruction->op_end());
-  }
-  return false;
-}
-
-bool Waits(const llvm::Loop& loop) {
-  llvm::SmallVector<llvm::BasicBlock*, 8> exiting;
-  loop.getExitingBlocks(exiting);
-  for (llvm::BasicBlock* block : exiting) {
-    llvm::Instruction* end = block->getTerminator();
-    for (llvm::Value* operand : end->operands()) {
-      if (DependsOnWait(operand, loop)) return true;
-    }
-  }
-  return false;
-}
-
-bool Yields(const llvm::BasicBlock& block) {
-  for (const llvm::Instruction& instruction : block) {
-    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    if (call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName() == "tutti.yield") return true;
-  }
-  return false;
-}
-
-}  // namespace
-
-llvm::PreservedAnalyses SpinYieldPass::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+llvm::PreservedAnalyses IntegerAddressesPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   bool changed = false;
-  llvm::Module& module = *function.getParent();
-  for (llvm::Loop* loop : analyses.getResult<llvm::LoopAnalysis>(function).getLoopsInPreorder()) {
-    if (!Waits(*loop)) continue;
-    llvm::SmallVector<llvm::BasicBlock*, 4> latches;
-    loop->getLoopLatches(latches);
-    for (llvm::BasicBlock* latch : latches) {
-      if (Yields(*latch)) continue;
-      llvm::FunctionCallee yield = module.getOrInsertFunction("tutti.yield", llvm::Type::getVoidTy(module.getContext()));
-      llvm::IRBuilder<> ir(latch->getTerminator());
-      ir.CreateCall(yield)->setDoesNotThrow();
-      changed = true;
-    }
+  const llvm::DataLayout& layout = function.getParent()->getDataLayout();
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    auto* gep = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction);
+    if (gep == nullptr || llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(gep))) continue;
+    llvm::IRBuilder<> ir(gep);
+    llvm::Value* base = gep->getPointerOperand();
+    auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(base);
+    llvm::Value* address = cast != nullptr ? cast->getOperand(0) : ir.CreatePtrToInt(base, ir.getInt64Ty());
+    llvm::Value* offset = llvm::emitGEPOffset(&ir, layout, gep, /*NoAssumptions=*/true);
+    gep->replaceAllUsesWith(ir.CreateIntToPtr(ir.CreateAdd(address, offset), gep->getType()));
+    gep->eraseFromParent();
+    changed = true;
   }
   return changed ? llvm::PreservedAnalyses::none() : llvm::PreservedAnalyses::all();
 }
@@ -105,7 +51,8 @@ void AttachLocations(llvm::Module& module) {
   };
   llvm::NamedMDNode* lines = module.getNamedMetadata("tutti.lines");
   if (lines != nullptr) {
-    for (const llvm::MDNode* row : lines->operands()) sources[number(row, 0)] = {row->getOperand(1), row->getOperand(2)};
+    for (const llvm::MDNode* row : lines->operands())
+      sources[number(row, 0)] = {row->getOperand(1), row->getOperand(2)};
   }
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* word = llvm::Type::getInt32Ty(context);
@@ -117,9 +64,10 @@ void AttachLocations(llvm::Module& module) {
       if (line == 0) continue;
       const auto source = sources.find(line);
       llvm::Metadata* none = constant(0);
-      instruction.setMetadata("tutti.loc",
-                              llvm::MDNode::get(context, {constant(line), source == sources.end() ? none : source->second.first,
-                                                          source == sources.end() ? none : source->second.second}));
+      instruction.setMetadata(
+          "tutti.loc",
+          llvm::MDNode::get(context, {constant(line), source == sources.end() ? none : source->second.first,
+                                      source == sources.end() ? none : source->second.second}));
     }
   }
   if (lines != nullptr) lines->eraseFromParent();

@@ -1,5 +1,5 @@
-// f32 and f64 arithmetic. IEEE operations are LLVM's; directed rounding is the guest runtime's; .ftz flushes the operands
-// and the result of one instruction (only of f32: f64 has no .ftz).
+// f32 and f64 arithmetic. IEEE operations are LLVM's; directed rounding is the guest runtime's; .ftz flushes the
+// operands and the result of one instruction (only of f32: f64 has no .ftz).
 #include "compiler/lower/families.h"
 #include "compiler/lower/float_values.h"
 
@@ -68,8 +68,8 @@ void EmitFloatAddSub(Emitter& e, bool subtract) {
   OutFloat(e, subtract ? e.ir.CreateFSub(a, b) : e.ir.CreateFAdd(a, b));
 }
 
-// A directed product is a directed fma with a zero that cannot change its sign: -0 + -0 and +0 + -0 are what the product is
-// for .rz and .rp, +0 + +0 and -0 + +0 for .rm.
+// A directed product is a directed fma with a zero that cannot change its sign: -0 + -0 and +0 + -0 are what the
+// product is for .rz and .rp, +0 + +0 and -0 + +0 for .rm.
 void EmitFloatMul(Emitter& e) {
   llvm::Value* a = InFloat(e, 1);
   llvm::Value* b = InFloat(e, 2);
@@ -144,13 +144,14 @@ void EmitTestp(Emitter& e) {
     M modifier;
     unsigned classes;
   } kTests[] = {
-      {M::kFinite, llvm::fcFinite},     {M::kInfinite, llvm::fcInf}, {M::kNumber, llvm::fcAllFlags & ~llvm::fcNan},
-      {M::kNotanumber, llvm::fcNan},    {M::kNormal, llvm::fcNormal}, {M::kSubnormal, llvm::fcSubnormal | llvm::fcZero},
+      {M::kFinite, llvm::fcFinite},  {M::kInfinite, llvm::fcInf},  {M::kNumber, llvm::fcAllFlags & ~llvm::fcNan},
+      {M::kNotanumber, llvm::fcNan}, {M::kNormal, llvm::fcNormal}, {M::kSubnormal, llvm::fcSubnormal | llvm::fcZero},
   };
   for (const auto& test : kTests) {
     if (!e.Has(test.modifier)) continue;
     llvm::Value* x = e.In(1);
-    llvm::Value* result = e.ir.CreateIntrinsic(llvm::Intrinsic::is_fpclass, {x->getType()}, {x, e.ir.getInt32(test.classes)});
+    llvm::Value* result =
+        e.ir.CreateIntrinsic(llvm::Intrinsic::is_fpclass, {x->getType()}, {x, e.ir.getInt32(test.classes)});
     return e.Out(result, ptx::Type::kPred);
   }
   e.Invalid("testp needs a property to test");

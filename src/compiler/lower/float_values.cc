@@ -16,9 +16,10 @@ bool IsConstantNonzero(llvm::Value* x) {
   return constant != nullptr && !constant->isZero() && !constant->isNaN();
 }
 
-// `rounded`, the nearest narrower number to `exact`, moved one step where the direction asks for it. `back` is `rounded`
-// widened again.
-llvm::Value* Redirect(llvm::IRBuilder<>& ir, llvm::Value* rounded, llvm::Value* back, llvm::Value* exact, Rounding rounding) {
+// `rounded`, the nearest narrower number to `exact`, moved one step where the direction asks for it. `back` is
+// `rounded` widened again.
+llvm::Value* Redirect(llvm::IRBuilder<>& ir, llvm::Value* rounded, llvm::Value* back, llvm::Value* exact,
+                      Rounding rounding) {
   if (rounding == Rounding::kNearest) return rounded;
   llvm::Type* type = rounded->getType();
   llvm::Value* one = llvm::ConstantInt::get(type, 1);
@@ -124,8 +125,8 @@ llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value) {
   return ir.CreateBitCast(ir.CreateOr(bits, ir.CreateZExt(inexact, ir.getInt32Ty())), ir.getFloatTy());
 }
 
-// The product is exact in f64. The sum's rounding error is known exactly (Knuth's two-sum), so the sum can be rounded to
-// odd: it is moved toward zero if it was rounded away, and its last bit set.
+// The product is exact in f64. The sum's rounding error is known exactly (Knuth's two-sum), so the sum can be rounded
+// to odd: it is moved toward zero if it was rounded away, and its last bit set.
 llvm::Value* FmaOfHalves(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
   llvm::Type* wide = ir.getDoubleTy();
   llvm::Value* product = ir.CreateFMul(ir.CreateFPExt(a, wide), ir.CreateFPExt(b, wide));
@@ -133,8 +134,7 @@ llvm::Value* FmaOfHalves(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, 
   llvm::Value* sum = ir.CreateFAdd(product, addend);
   llvm::Value* virtual_addend = ir.CreateFSub(sum, product);
   llvm::Value* virtual_product = ir.CreateFSub(sum, virtual_addend);
-  llvm::Value* error =
-      ir.CreateFAdd(ir.CreateFSub(product, virtual_product), ir.CreateFSub(addend, virtual_addend));
+  llvm::Value* error = ir.CreateFAdd(ir.CreateFSub(product, virtual_product), ir.CreateFSub(addend, virtual_addend));
   llvm::Value* bits = Bits(ir, sum);
   llvm::Value* inexact = ir.CreateFCmpONE(error, Zero(error));  // false for NaN: infinities stay as they are
   llvm::Value* opposite = ir.CreateICmpSLT(ir.CreateXor(bits, Bits(ir, error)), ir.getInt64(0));

@@ -1,5 +1,5 @@
-// f16, bf16 and pairs of them. Computed in f32, whose 24 bits are enough for sums, differences, products and quotients of
-// 11-bit numbers to be rounded twice without harm (24 >= 2 * 11 + 2); fma goes through a sum rounded to odd.
+// f16, bf16 and pairs of them. Computed in f32, whose 24 bits are enough for sums, differences, products and quotients
+// of 11-bit numbers to be rounded twice without harm (24 >= 2 * 11 + 2); fma goes through a sum rounded to odd.
 #include "compiler/lower/families.h"
 #include "compiler/lower/float_values.h"
 

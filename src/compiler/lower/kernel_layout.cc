@@ -9,7 +9,7 @@
 namespace tutti::compiler::lowering {
 namespace {
 
-constexpr uint64_t kMaxParamBytes = 32764;       // what CUDA allows from 12.1 on
+constexpr uint64_t kMaxParamBytes = 32764;        // what CUDA allows from 12.1 on
 constexpr uint64_t kMaxSharedBytes = 227 * 1024;  // the most that any GPU gives a block
 constexpr uint64_t kMaxLocalBytes = 512 * 1024;   // likewise, per thread
 constexpr uint32_t kRegisterFile = 65536;         // 32-bit registers of an SM
@@ -33,11 +33,12 @@ class Bump {
   uint64_t end_ = 0;
 };
 
-// What cuFuncGetAttribute reports. We use no register file; programs compute occupancy from it, so it must let a block of
-// the declared size run, and should grow with the kernel.
+// What cuFuncGetAttribute reports. We use no register file; programs compute occupancy from it, so it must let a block
+// of the declared size run, and should grow with the kernel.
 uint32_t EstimateRegisters(const ptx::Function& function, uint32_t max_threads) {
   uint64_t words = 0;
-  for (const ptx::Register& reg : function.registers) words += reg.type == ptx::Type::kPred ? 0 : (ptx::BitsOf(reg.type) + 31) / 32;
+  for (const ptx::Register& reg : function.registers)
+    words += reg.type == ptx::Type::kPred ? 0 : (ptx::BitsOf(reg.type) + 31) / 32;
   const uint64_t fits = std::min<uint64_t>(255, kRegisterFile / std::max(max_threads, 1u));
   uint64_t estimate = std::min<uint64_t>(16 + words / 4, fits);
   if (function.max_registers != 0) estimate = std::min<uint64_t>(estimate, function.max_registers);
@@ -119,9 +120,11 @@ Result<KernelLayout> LayOutKernel(const ptx::Module& module, const CallGraph& ca
       layout.local_shared[uint64_t{f} << 32 | l] = *offset;
     }
   }
-  // Dynamic shared memory begins at the next 16 bytes; if a declaration asks for more, so must the end of the static part.
+  // Dynamic shared memory begins at the next 16 bytes; if a declaration asks for more, so must the end of the static
+  // part.
   if (layout.uses_dynamic_shared && !shared.Take(0, dynamic_alignment)) {
-    return Fail(cuda::CUDA_ERROR_INVALID_PTX, fmt::format("dynamic shared memory aligned to {} bytes", dynamic_alignment));
+    return Fail(cuda::CUDA_ERROR_INVALID_PTX,
+                fmt::format("dynamic shared memory aligned to {} bytes", dynamic_alignment));
   }
   layout.shared_bytes = shared.end();
   layout.local_bytes = local.end();

@@ -1,6 +1,7 @@
 #include "compiler/lower/local_pointers.h"
 
 #include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/ValueHandle.h>
 #include <llvm/Transforms/Utils/Local.h>
 
 #include "compiler/lower/llvm.h"
@@ -19,7 +20,8 @@ constexpr int kMaxDepth = 8;
 Based Decompose(llvm::IRBuilder<>& ir, llvm::Value* value, int depth) {
   if (auto* cast = llvm::dyn_cast<llvm::PtrToIntOperator>(value)) {
     llvm::Value* pointer = cast->getPointerOperand();
-    if (pointer->getType()->getPointerAddressSpace() == 0 && llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer))) {
+    if (pointer->getType()->getPointerAddressSpace() == 0 &&
+        llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer))) {
       return {pointer, ir.getInt64(0)};
     }
     return {};
@@ -65,9 +67,14 @@ void ReplacePointer(llvm::IntToPtrInst* cast, llvm::Value* pointer) {
 
 llvm::PreservedAnalyses LocalPointersPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   bool changed = false;
-  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+  std::vector<llvm::WeakVH> casts;  // one may go away as dead while another is dealt with
+  for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(&instruction);
-    if (cast == nullptr || cast->getSrcTy()->getIntegerBitWidth() != 64) continue;
+    if (cast != nullptr && cast->getSrcTy()->isIntegerTy(64)) casts.emplace_back(cast);
+  }
+  for (const llvm::WeakVH& handle : casts) {
+    if (handle == nullptr) continue;
+    auto* cast = llvm::cast<llvm::IntToPtrInst>(handle);
     llvm::IRBuilder<> ir(cast);
     const Based base = Decompose(ir, cast->getOperand(0), 0);
     if (base.pointer == nullptr) continue;

@@ -11,22 +11,38 @@ using O = ptx::Opcode;
 llvm::Value* TwoInputs(llvm::IRBuilder<>& ir, unsigned table, llvm::Value* b, llvm::Value* c) {
   llvm::Type* type = b->getType();
   switch (table & 15) {
-    case 0x0: return llvm::ConstantInt::get(type, 0);
-    case 0x1: return ir.CreateNot(ir.CreateOr(b, c));
-    case 0x2: return ir.CreateAnd(ir.CreateNot(b), c);
-    case 0x3: return ir.CreateNot(b);
-    case 0x4: return ir.CreateAnd(b, ir.CreateNot(c));
-    case 0x5: return ir.CreateNot(c);
-    case 0x6: return ir.CreateXor(b, c);
-    case 0x7: return ir.CreateNot(ir.CreateAnd(b, c));
-    case 0x8: return ir.CreateAnd(b, c);
-    case 0x9: return ir.CreateNot(ir.CreateXor(b, c));
-    case 0xa: return c;
-    case 0xb: return ir.CreateOr(ir.CreateNot(b), c);
-    case 0xc: return b;
-    case 0xd: return ir.CreateOr(b, ir.CreateNot(c));
-    case 0xe: return ir.CreateOr(b, c);
-    default: return llvm::ConstantInt::getAllOnesValue(type);
+    case 0x0:
+      return llvm::ConstantInt::get(type, 0);
+    case 0x1:
+      return ir.CreateNot(ir.CreateOr(b, c));
+    case 0x2:
+      return ir.CreateAnd(ir.CreateNot(b), c);
+    case 0x3:
+      return ir.CreateNot(b);
+    case 0x4:
+      return ir.CreateAnd(b, ir.CreateNot(c));
+    case 0x5:
+      return ir.CreateNot(c);
+    case 0x6:
+      return ir.CreateXor(b, c);
+    case 0x7:
+      return ir.CreateNot(ir.CreateAnd(b, c));
+    case 0x8:
+      return ir.CreateAnd(b, c);
+    case 0x9:
+      return ir.CreateNot(ir.CreateXor(b, c));
+    case 0xa:
+      return c;
+    case 0xb:
+      return ir.CreateOr(ir.CreateNot(b), c);
+    case 0xc:
+      return b;
+    case 0xd:
+      return ir.CreateOr(b, ir.CreateNot(c));
+    case 0xe:
+      return ir.CreateOr(b, c);
+    default:
+      return llvm::ConstantInt::getAllOnesValue(type);
   }
 }
 
@@ -48,8 +64,8 @@ void EmitLogic(Emitter& e) {
   }
 }
 
-// Any function of three bits: bit 4 a + 2 b + c of the table. With f0 and f1 the functions of b and c for a = 0 and 1 it
-// is f0 ^ (a & (f0 ^ f1)), and f0 ^ f1 is again a function of two.
+// Any function of three bits: bit 4 a + 2 b + c of the table. With f0 and f1 the functions of b and c for a = 0 and 1
+// it is f0 ^ (a & (f0 ^ f1)), and f0 ^ f1 is again a function of two.
 void EmitLop3(Emitter& e) {
   if (e.instruction().modifiers.size() != 0) return e.Refuse("lop3 with a boolean operation");
   const ptx::Operand& table_operand = e.operand(4);

@@ -22,9 +22,9 @@ std::string LowerDiagnostics::Text() const {
   return text;
 }
 
-Result<std::unique_ptr<llvm::Module>> LowerKernel(llvm::LLVMContext& context, const ptx::Module& module, uint32_t function,
-                                                  const ModuleLayout& layout, const LowerOptions& options,
-                                                  LowerDiagnostics& diagnostics) {
+Result<std::unique_ptr<llvm::Module>> LowerKernel(llvm::LLVMContext& context, const ptx::Module& module,
+                                                  uint32_t function, const ModuleLayout& layout,
+                                                  const LowerOptions& options, LowerDiagnostics& diagnostics) {
   TUTTI_ASSIGN(const KernelLayout kernel, layout.Kernel(function));
   lowering::ModuleEmitter emitter(context, module, layout, kernel, options, diagnostics);
   emitter.Emit();
@@ -37,8 +37,8 @@ Result<std::unique_ptr<llvm::Module>> LowerKernel(llvm::LLVMContext& context, co
   std::string broken;
   llvm::raw_string_ostream out(broken);
   if (llvm::verifyModule(*result, &out)) {
-    return Fail(cuda::CUDA_ERROR_UNKNOWN, fmt::format("kernel {}: lowering made invalid code: {}",
-                                                      module.functions[function].name, broken));
+    return Fail(cuda::CUDA_ERROR_UNKNOWN,
+                fmt::format("kernel {}: lowering made invalid code: {}", module.functions[function].name, broken));
   }
   if (options.optimize) lowering::Optimize(*result);
   lowering::AttachLocations(*result);

@@ -1,5 +1,5 @@
-// Lowering: one PTX kernel, and every device function it can reach, to a module of scalar LLVM IR as ir_contract.md says,
-// already optimised. Thread-safe on different LLVMContexts.
+// Lowering: one PTX kernel, and every device function it can reach, to a module of scalar LLVM IR as ir_contract.md
+// says, already optimised. Thread-safe on different LLVMContexts.
 #pragma once
 
 #include <array>
@@ -45,11 +45,11 @@ class LowerDiagnostics {
   std::vector<LowerDiagnostic> entries_;
 };
 
-// `function` is an index into module.functions, of an entry. `layout` was made from the same module. All statements that
-// cannot be lowered are collected in `diagnostics`; if there are any the result is CUDA_ERROR_INVALID_PTX or, if all of
-// them are valid PTX that this compiler does not have, CUDA_ERROR_NOT_SUPPORTED.
-Result<std::unique_ptr<llvm::Module>> LowerKernel(llvm::LLVMContext& context, const ptx::Module& module, uint32_t function,
-                                                  const ModuleLayout& layout, const LowerOptions& options,
-                                                  LowerDiagnostics& diagnostics);
+// `function` is an index into module.functions, of an entry. `layout` was made from the same module. All statements
+// that cannot be lowered are collected in `diagnostics`; if there are any the result is CUDA_ERROR_INVALID_PTX or, if
+// all of them are valid PTX that this compiler does not have, CUDA_ERROR_NOT_SUPPORTED.
+Result<std::unique_ptr<llvm::Module>> LowerKernel(llvm::LLVMContext& context, const ptx::Module& module,
+                                                  uint32_t function, const ModuleLayout& layout,
+                                                  const LowerOptions& options, LowerDiagnostics& diagnostics);
 
 }  // namespace tutti::compiler

@@ -54,7 +54,8 @@ llvm::Value* ChangeMbarrier(Emitter& e, llvm::Value* pointer, const MbarrierChan
   auto& ir = e.ir;
   const auto or_zero = [&](llvm::Value* v) { return v != nullptr ? v : ir.getInt64(0); };
   return UpdateAtomically(e, pointer, ir.getInt64Ty(), llvm::AtomicOrdering::AcquireRelease, [&](llvm::Value* old) {
-    llvm::Value* missing = ir.CreateAnd(ir.CreateSub(Field(e, old, 0, kCountMask), or_zero(change.arrivals)), kCountMask);
+    llvm::Value* missing =
+        ir.CreateAnd(ir.CreateSub(Field(e, old, 0, kCountMask), or_zero(change.arrivals)), kCountMask);
     llvm::Value* expected =
         ir.CreateAnd(ir.CreateSub(Field(e, old, kExpectedShift, kCountMask), or_zero(change.drops)), kCountMask);
     llvm::Value* bytes = ir.CreateAdd(Field(e, old, kBytesShift, kBytesMask), or_zero(change.expect));

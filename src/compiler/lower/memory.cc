@@ -90,7 +90,8 @@ void EmitSt(Emitter& e) {
     value = e.Read(*sources[0], e.type());
   } else {
     value = llvm::PoisonValue::get(shape.whole());
-    for (uint32_t i = 0; i < shape.count; ++i) value = e.ir.CreateInsertElement(value, e.Read(*sources[i], e.type()), i);
+    for (uint32_t i = 0; i < shape.count; ++i)
+      value = e.ir.CreateInsertElement(value, e.Read(*sources[i], e.type()), i);
     value = e.ir.CreateBitCast(value, type);
   }
   llvm::StoreInst* store = e.ir.CreateAlignedStore(value, pointer, shape.alignment(), order.is_volatile);

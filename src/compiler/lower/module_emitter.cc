@@ -12,8 +12,7 @@ namespace tutti::compiler::lowering {
 namespace {
 
 // The host's, as LLVM 19 has it for x86-64 Linux. Code generation checks that it agrees with its own.
-constexpr const char* kDataLayout =
-    "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128";
+constexpr const char* kDataLayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128";
 constexpr const char* kTriple = "x86_64-pc-linux-gnu";
 
 void AddEffects(llvm::Function* function, Effect effect) {
@@ -51,10 +50,17 @@ void AddRange(llvm::Function* function) {
     uint32_t low, high;
   };
   static const Row kRows[] = {
-      {"tutti.tid.z", 0, 64},        {"tutti.tid.", 0, 1024},         {"tutti.ntid.z", 1, 65},
-      {"tutti.ntid.", 1, 1025},      {"tutti.ctaid.x", 0, 0x7fffffff}, {"tutti.ctaid.", 0, 65535},
-      {"tutti.nctaid.x", 1, 0x80000000}, {"tutti.nctaid.", 1, 65536}, {"tutti.laneid", 0, 32},
-      {"tutti.warpid", 0, 32},       {"tutti.nwarpid", 1, 33},
+      {"tutti.tid.z", 0, 64},
+      {"tutti.tid.", 0, 1024},
+      {"tutti.ntid.z", 1, 65},
+      {"tutti.ntid.", 1, 1025},
+      {"tutti.ctaid.x", 0, 0x7fffffff},
+      {"tutti.ctaid.", 0, 65535},
+      {"tutti.nctaid.x", 1, 0x80000000},
+      {"tutti.nctaid.", 1, 65536},
+      {"tutti.laneid", 0, 32},
+      {"tutti.warpid", 0, 32},
+      {"tutti.nwarpid", 1, 33},
   };
   for (const Row& row : kRows) {
     if (!function->getName().starts_with(row.prefix)) continue;
@@ -121,7 +127,8 @@ llvm::FunctionCallee ModuleEmitter::IndirectCall(llvm::FunctionType* callee) {
   return Declare(("tutti.call." + llvm::Twine(n)).str(), type, Effect::kBarrier);
 }
 
-std::vector<Piece> ModuleEmitter::PiecesOf(const std::vector<ptx::LocalVariable>& variables, std::vector<size_t>* first_piece) {
+std::vector<Piece> ModuleEmitter::PiecesOf(const std::vector<ptx::LocalVariable>& variables,
+                                           std::vector<size_t>* first_piece) {
   std::vector<Piece> pieces;
   for (const ptx::LocalVariable& variable : variables) {
     if (first_piece != nullptr) first_piece->push_back(pieces.size());
@@ -157,11 +164,11 @@ llvm::FunctionType* ModuleEmitter::TypeOfFunction(const ptx::Prototype& prototyp
 
 llvm::Function* ModuleEmitter::DeclareFunction(uint32_t index, bool is_kernel) {
   const ptx::Function& function = source_.functions[index];
-  llvm::FunctionType* type = is_kernel ? llvm::FunctionType::get(llvm::Type::getVoidTy(context()), false)
-                                       : TypeOfFunction(function.prototype);
-  llvm::Function* ir = llvm::Function::Create(
-      type, is_kernel ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage,
-      is_kernel ? std::string("tutti.kernel") : "fn." + function.name, *module_);
+  llvm::FunctionType* type =
+      is_kernel ? llvm::FunctionType::get(llvm::Type::getVoidTy(context()), false) : TypeOfFunction(function.prototype);
+  llvm::Function* ir =
+      llvm::Function::Create(type, is_kernel ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage,
+                             is_kernel ? std::string("tutti.kernel") : "fn." + function.name, *module_);
   ir->addFnAttr(llvm::Attribute::NoUnwind);
   // Address 0 is an address like any other: what lies there is decided by a check at run time, not by the optimiser.
   ir->addFnAttr(llvm::Attribute::NullPointerIsValid);
@@ -187,8 +194,8 @@ void ModuleEmitter::WriteMetadata() {
   llvm::NamedMDNode* files = module_->getOrInsertNamedMetadata("tutti.files");
   for (const std::string& file : source_.files) files->addOperand(llvm::MDNode::get(c, {llvm::MDString::get(c, file)}));
   module_->getOrInsertNamedMetadata("tutti.kernel")
-      ->addOperand(llvm::MDNode::get(c, {Number(c, kernel_.shared_bytes), Number(c, kernel_.local_bytes),
-                                         Number(c, kernel_.param_bytes)}));
+      ->addOperand(llvm::MDNode::get(
+          c, {Number(c, kernel_.shared_bytes), Number(c, kernel_.local_bytes), Number(c, kernel_.param_bytes)}));
   llvm::NamedMDNode* lines = module_->getOrInsertNamedMetadata("tutti.lines");
   for (const auto& [ptx_line, source] : source_lines_) {
     lines->addOperand(llvm::MDNode::get(c, {Number(c, ptx_line), Number(c, source.first), Number(c, source.second)}));

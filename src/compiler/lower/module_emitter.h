@@ -1,4 +1,5 @@
-// One LLVM module in the making: its functions, the declarations of tutti.* that it uses, and what could not be lowered.
+// One LLVM module in the making: its functions, the declarations of tutti.* that it uses, and what could not be
+// lowered.
 #pragma once
 
 #include <string>

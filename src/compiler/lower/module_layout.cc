@@ -26,8 +26,8 @@ bool HasInitializer(const ptx::Variable& variable) {
   return !variable.init.bytes.empty() || !variable.init.addresses.empty();
 }
 
-// Initialised before zero, constants in the middle so that they are one run: globals with values, constants with values,
-// constants without, globals without.
+// Initialised before zero, constants in the middle so that they are one run: globals with values, constants with
+// values, constants without, globals without.
 int Rank(const ptx::Variable& variable) {
   const bool is_const = variable.space == ptx::Space::kConst;
   if (HasInitializer(variable)) return is_const ? 1 : 0;
@@ -53,20 +53,20 @@ Status ModuleLayout::PlaceVariables() {
   for (uint32_t v = 0; v < module_->variables.size(); ++v) {
     if (IsPlaced(module_->variables[v])) order.push_back(v);
   }
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return Rank(module_->variables[a]) < Rank(module_->variables[b]);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return Rank(module_->variables[a]) < Rank(module_->variables[b]); });
   uint64_t end = 0;
   bool seen_const = false;
   for (const uint32_t v : order) {
     const ptx::Variable& variable = module_->variables[v];
     const uint64_t alignment = std::max<uint64_t>(variable.alignment, 1);
     if (alignment > kMaxAlignment || (alignment & (alignment - 1)) != 0) {
-      return InvalidPtx(fmt::format("variable {}: alignment {} is not a power of two up to {}", variable.name, alignment,
-                                    kMaxAlignment));
+      return InvalidPtx(fmt::format("variable {}: alignment {} is not a power of two up to {}", variable.name,
+                                    alignment, kMaxAlignment));
     }
     const uint64_t bytes = std::max<uint64_t>(variable.bytes(), 1);
-    if (bytes > kMaxSegmentBytes) return InvalidPtx(fmt::format("variable {}: {} bytes are too many", variable.name, bytes));
+    if (bytes > kMaxSegmentBytes)
+      return InvalidPtx(fmt::format("variable {}: {} bytes are too many", variable.name, bytes));
     const uint64_t offset = AlignUp(end, std::max<uint64_t>(alignment, 16));
     end = offset + bytes;
     if (end > kMaxSegmentBytes) return InvalidPtx("the module's variables need more than 256 GiB");
@@ -97,7 +97,8 @@ Status ModuleLayout::FillImage() {
       if (end > index_.image.size()) index_.image.resize(end);
       return true;
     };
-    if (!grow(offset + variable.init.bytes.size())) return InvalidPtx("the module's initialised variables need more than 1 GiB");
+    if (!grow(offset + variable.init.bytes.size()))
+      return InvalidPtx("the module's initialised variables need more than 1 GiB");
     if (!variable.init.bytes.empty()) {
       std::memcpy(index_.image.data() + offset, variable.init.bytes.data(), variable.init.bytes.size());
     }
@@ -105,7 +106,8 @@ Status ModuleLayout::FillImage() {
       if (!InRange<uint64_t>(address.offset, 8, variable.bytes()) || address.symbol >= module_->symbols.size()) {
         return InvalidPtx(fmt::format("variable {}: an address in its initialiser lies outside it", variable.name));
       }
-      if (!grow(offset + address.offset + 8)) return InvalidPtx("the module's initialised variables need more than 1 GiB");
+      if (!grow(offset + address.offset + 8))
+        return InvalidPtx("the module's initialised variables need more than 1 GiB");
       const ptx::Symbol& symbol = module_->symbols[address.symbol];
       guest::Relocation relocation{.offset = offset + address.offset};
       if (symbol.kind == ptx::Symbol::Kind::kFunction) {

@@ -1,6 +1,6 @@
-// Where everything of a module lies: global and constant variables in the module's segment, each kernel's parameters and
-// shared variables; and what the device needs to know about it (guest::ModuleIndex). Made once per module, immutable and
-// thread-safe afterwards. Keeps a reference to the ptx::Module.
+// Where everything of a module lies: global and constant variables in the module's segment, each kernel's parameters
+// and shared variables; and what the device needs to know about it (guest::ModuleIndex). Made once per module,
+// immutable and thread-safe afterwards. Keeps a reference to the ptx::Module.
 //
 // The segment holds initialised variables first, so that the image kept in the cache is no longer than it must be, and
 // constants in one run, so that isspacep.const is one range check.
@@ -20,7 +20,7 @@ namespace tutti::compiler {
 
 // What one kernel and the functions it reaches need of the block's shared window.
 struct KernelLayout {
-  std::vector<uint32_t> functions;                      // the kernel first, then all it reaches
+  std::vector<uint32_t> functions;                       // the kernel first, then all it reaches
   std::unordered_map<uint32_t, uint32_t> module_shared;  // Module::variables index -> offset
   std::unordered_map<uint64_t, uint32_t> local_shared;   // (function << 32 | local) -> offset
   std::vector<uint32_t> params;                          // offsets in the parameter buffer
@@ -32,8 +32,8 @@ struct KernelLayout {
 
 class ModuleLayout {
  public:
-  // Fails (CUDA_ERROR_INVALID_PTX, CUDA_ERROR_UNSUPPORTED_PTX_VERSION) only for what concerns the module as a whole; what
-  // concerns one kernel is in its KernelInfo::error.
+  // Fails (CUDA_ERROR_INVALID_PTX, CUDA_ERROR_UNSUPPORTED_PTX_VERSION) only for what concerns the module as a whole;
+  // what concerns one kernel is in its KernelInfo::error.
   static Result<ModuleLayout> Make(const ptx::Module& module);
 
   const guest::ModuleIndex& index() const { return index_; }

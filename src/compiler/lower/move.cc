@@ -9,11 +9,16 @@ using S = ptx::Space;
 
 ptx::Type BitsTypeOf(uint32_t bits) {
   switch (bits) {
-    case 8: return ptx::Type::kB8;
-    case 16: return ptx::Type::kB16;
-    case 32: return ptx::Type::kB32;
-    case 64: return ptx::Type::kB64;
-    default: return ptx::Type::kNone;
+    case 8:
+      return ptx::Type::kB8;
+    case 16:
+      return ptx::Type::kB16;
+    case 32:
+      return ptx::Type::kB32;
+    case 64:
+      return ptx::Type::kB64;
+    default:
+      return ptx::Type::kNone;
   }
 }
 
@@ -82,8 +87,10 @@ void EmitCvta(Emitter& e) {
 void EmitIsspacep(Emitter& e) {
   auto& ir = e.ir;
   llvm::Value* address = e.In(1, ptx::Type::kU64);
-  llvm::Value* shared = InWindow(e, address, e.CallI64("tutti.shared_base"), ir.CreateZExt(e.CallI32("tutti.shared_bytes"), ir.getInt64Ty()));
-  llvm::Value* param = InWindow(e, address, e.CallI64("tutti.param_base"), ir.getInt64(e.module().kernel().param_bytes));
+  llvm::Value* shared = InWindow(e, address, e.CallI64("tutti.shared_base"),
+                                 ir.CreateZExt(e.CallI32("tutti.shared_bytes"), ir.getInt64Ty()));
+  llvm::Value* param =
+      InWindow(e, address, e.CallI64("tutti.param_base"), ir.getInt64(e.module().kernel().param_bytes));
   const ModuleLayout& layout = e.module().layout();
   llvm::Value* const_base = ir.CreateAdd(e.CallI64("tutti.module_base"), ir.getInt64(layout.const_begin()));
   llvm::Value* constant = InWindow(e, address, const_base, ir.getInt64(layout.const_end() - layout.const_begin()));

@@ -1,7 +1,7 @@
 // One operation removed here is thirty-two that are never made, and all passes see small code: the cheap place to be
 // thorough. What is not done is as deliberate: nothing that duplicates or sinks code (a convergent call must keep its
-// branches), nothing that vectorises, no unrolling (it would be multiplied by thirty-two), no tail merging, and no turning
-// of branches into selects: whether a branch is uniform, and so better kept, only widening knows.
+// branches), nothing that vectorises, no unrolling (it would be multiplied by thirty-two), no tail merging, and no
+// turning of branches into selects: whether a branch is uniform, and so better kept, only widening knows.
 #include "compiler/lower/optimize.h"
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
@@ -99,7 +99,8 @@ void Optimize(llvm::Module& module) {
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   passes.addPass(llvm::ADCEPass());
   passes.addPass(CleanUpBranches());
-  passes.addPass(SpinYieldPass());
+  passes.addPass(IntegerAddressesPass());
+  passes.addPass(llvm::DCEPass());
   passes.addPass(SettleUndefinedPass());
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
   all.run(module, managers.modules);

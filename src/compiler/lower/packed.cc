@@ -26,9 +26,9 @@ struct VideoRow {
   enum { kAdd, kSub, kDistance, kMin, kMax } operation;
 };
 constexpr VideoRow kVideo[] = {
-    {O::kVadd4, 8, VideoRow::kAdd},          {O::kVadd2, 16, VideoRow::kAdd},          {O::kVsub4, 8, VideoRow::kSub},
-    {O::kVsub2, 16, VideoRow::kSub},         {O::kVabsdiff4, 8, VideoRow::kDistance},  {O::kVabsdiff2, 16, VideoRow::kDistance},
-    {O::kVmin4, 8, VideoRow::kMin},          {O::kVmin2, 16, VideoRow::kMin},          {O::kVmax4, 8, VideoRow::kMax},
+    {O::kVadd4, 8, VideoRow::kAdd},  {O::kVadd2, 16, VideoRow::kAdd},         {O::kVsub4, 8, VideoRow::kSub},
+    {O::kVsub2, 16, VideoRow::kSub}, {O::kVabsdiff4, 8, VideoRow::kDistance}, {O::kVabsdiff2, 16, VideoRow::kDistance},
+    {O::kVmin4, 8, VideoRow::kMin},  {O::kVmin2, 16, VideoRow::kMin},         {O::kVmax4, 8, VideoRow::kMax},
     {O::kVmax2, 16, VideoRow::kMax},
 };
 
@@ -93,8 +93,8 @@ void EmitDotProduct(Emitter& e) {
   e.Out(sum, ptx::Type::kB32);
 }
 
-// v<op>{2,4}.dtype.atype.btype{.sat}{.add} d, a, b, c: an operation on each of two or four parts; with .add the parts are
-// summed into c, without they are put together (c fills parts that a mask leaves out, and masks are not supported).
+// v<op>{2,4}.dtype.atype.btype{.sat}{.add} d, a, b, c: an operation on each of two or four parts; with .add the parts
+// are summed into c, without they are put together (c fills parts that a mask leaves out, and masks are not supported).
 void EmitVideo(Emitter& e) {
   const VideoRow* row = nullptr;
   for (const VideoRow& candidate : kVideo) {

@@ -60,7 +60,8 @@ void EmitMatch(Emitter& e) {
     return e.Out(e.Call(name, e.ir.getInt32Ty(), {members, value}, Effect::kWarp), T::kB32);
   }
   llvm::Type* pair = llvm::StructType::get(e.ir.getInt32Ty(), e.ir.getInt1Ty());
-  llvm::Value* result = e.Call(wide ? "tutti.match.all.i64" : "tutti.match.all.i32", pair, {members, value}, Effect::kWarp);
+  llvm::Value* result =
+      e.Call(wide ? "tutti.match.all.i64" : "tutti.match.all.i32", pair, {members, value}, Effect::kWarp);
   e.Write(e.operand(0), e.ir.CreateExtractValue(result, 0), T::kB32);
   if (first == 2) e.Write(e.operand(1), e.ir.CreateExtractValue(result, 1), T::kPred);
 }

@@ -1,0 +1,49 @@
+#include "compiler/lower/matrix_layout.h"
+
+namespace tutti::compiler::lowering {
+namespace {
+
+using M = ptx::Modifier;
+using T = ptx::Type;
+
+constexpr MmaKind kHalves = {"m16n8k16", 16, 2, 2, false};
+constexpr MmaKind kTf32 = {"m16n8k8", 8, 1, 4, false};
+constexpr MmaKind kBytes = {"m16n8k16", 16, 4, 1, false};
+constexpr MmaKind kDoubles = {"m8n8k4", 4, 1, 8, true};
+
+llvm::Value* Group(Emitter& e) { return e.ir.CreateLShr(e.CallI32("tutti.laneid"), 2); }
+llvm::Value* Thread(Emitter& e) { return e.ir.CreateAnd(e.CallI32("tutti.laneid"), 3); }
+
+}  // namespace
+
+std::optional<WmmaShape> WmmaShapeOf(const Emitter& e, T element) {
+  const bool halves = IsHalf(element);
+  const bool bytes = element == T::kS8 || element == T::kU8;
+  if (element == T::kF64 && e.Has(M::kM8n8k4)) return WmmaShape{kDoubles, 8, 8, 4, false, 1, 1};
+  if (element == T::kTF32 && e.Has(M::kM16n16k8)) return WmmaShape{kTf32, 16, 16, 8, false, 1, 2};
+  if (!halves && !bytes) return std::nullopt;
+  const MmaKind mma = halves ? kHalves : kBytes;
+  if (e.Has(M::kM16n16k16)) return WmmaShape{mma, 16, 16, 16, false, 1, 2};
+  if (e.Has(M::kM32n8k16)) return WmmaShape{mma, 32, 8, 16, false, 2, 1};
+  if (e.Has(M::kM8n32k16)) return WmmaShape{mma, 8, 32, 16, true, 2, 1};
+  return std::nullopt;
+}
+
+Place PlaceOfFactor(Emitter& e, const MmaKind& mma, MatrixRole role, uint32_t tile, uint32_t r) {
+  auto& ir = e.ir;
+  const bool left = role == MatrixRole::kLeft;
+  const uint32_t groups = left && !mma.eight_rows ? 2 : 1;  // of eight rows
+  const uint32_t outer_step = left ? 16 : 8;
+  const uint32_t outer = tile * outer_step + 8 * (r % groups);
+  const uint32_t inner = 4 * mma.pack * (r / groups);
+  return {ir.CreateAdd(Group(e), ir.getInt32(outer)),
+          ir.CreateAdd(ir.CreateMul(Thread(e), ir.getInt32(mma.pack)), ir.getInt32(inner))};
+}
+
+Place PlaceOfAccumulator(Emitter& e, uint32_t left_tile, uint32_t right_tile, uint32_t element) {
+  auto& ir = e.ir;
+  return {ir.CreateAdd(Group(e), ir.getInt32(16 * left_tile + 8 * (element / 2))),
+          ir.CreateAdd(ir.CreateShl(Thread(e), 1), ir.getInt32(8 * right_tile + element % 2))};
+}
+
+}  // namespace tutti::compiler::lowering
