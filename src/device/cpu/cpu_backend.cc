@@ -1,0 +1,120 @@
+#include "device/cpu/cpu_backend.h"
+
+#include <algorithm>
+#include <bit>
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/cpu_space.h"
+#include "device/cpu/guest_thread.h"
+#include "device/cpu/idle_work.h"
+#include "device/cpu/ticker.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+class CpuBackend final : public Backend {
+ public:
+  CpuBackend(const CpuSettings& settings, std::shared_ptr<CodeSource> source)
+      : source_(std::move(source)), window_bytes_(WindowBytes(settings)), ticker_([this](uint64_t now_ns) { return Tick(now_ns); }) {
+    InstallGuestFaultHandlers();
+    // One spinner keeps a launch from costing a wake; more would take cores from the clients.
+    constexpr uint32_t kCoresPerSpinner = 4;
+    idle_.most_spinners = std::max(1u, std::thread::hardware_concurrency() / kCoresPerSpinner);
+    if (std::thread::hardware_concurrency() < 2) idle_.most_spinners = 0;
+    for (uint32_t i = 0; i < settings.devices; ++i) {
+      infos_.push_back(DescribeDevice(settings, i));
+      devices_.push_back(std::make_unique<CpuDevice>(settings, &ticker_, &pool_));
+    }
+    started_.store(true, std::memory_order_release);
+    for (uint32_t i = 0; i < settings.devices; ++i) {
+      for (uint32_t sm = 0; sm < settings.sms; ++sm) {
+        devices_[i]->workers.push_back(std::make_unique<Worker>(i, sm, &devices_[i]->scheduler, &pool_, &idle_));
+      }
+    }
+  }
+
+  ~CpuBackend() override {
+    for (auto& device : devices_) {
+      for (auto& worker : device->workers) worker->RequestStop();
+      device->scheduler.gate().WakeAll();
+      device->workers.clear();
+    }
+  }
+
+  std::span<const wire::DeviceInfo> devices() const override { return infos_; }
+  uint64_t window_bytes() const override { return window_bytes_; }
+  uint64_t used_bytes(uint32_t device) const override { return devices_[device]->account.used_bytes(); }
+
+  Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
+                                             std::string_view label) override {
+    return std::make_unique<CpuSpace>(window_base, window_bytes_, window_fd, limits, sink, label, devices_, source_.get());
+  }
+
+  void SetIdleWork(IdleWork work) override {
+    TUTTI_CHECK(!idle_.has_work.load());
+    idle_.work = std::move(work);
+    if (idle_.work.doorbell_epoll_fd >= 0) devices_[0]->scheduler.gate().WatchDoorbells(idle_.work.doorbell_epoll_fd);
+    idle_.has_work.store(true, std::memory_order_release);
+    devices_[0]->scheduler.gate().Advance();
+    devices_[0]->scheduler.gate().WakeAll();  // so that sleepers arm the bells
+  }
+
+  void SetPolicy(Policy policy) override {
+    policy_.store(policy);
+    for (auto& device : devices_) device->scheduler.SetPolicy(policy);
+  }
+  Policy policy() const override { return policy_.load(); }
+
+  void SetTracing(bool on) override {
+    for (auto& device : devices_) {
+      for (auto& worker : device->workers) worker->trace().Enable(on);
+    }
+  }
+
+  std::vector<TraceEvent> TakeTrace() override {
+    std::vector<TraceEvent> events;
+    for (uint32_t i = 0; i < devices_.size(); ++i) {
+      for (uint32_t sm = 0; sm < devices_[i]->workers.size(); ++sm) devices_[i]->workers[sm]->trace().Take(i, sm, &events);
+    }
+    std::sort(events.begin(), events.end(), [](const TraceEvent& a, const TraceEvent& b) { return a.begin_ns < b.begin_ns; });
+    return events;
+  }
+
+ private:
+  bool Tick(uint64_t now_ns) {
+    if (!started_.load(std::memory_order_acquire)) return false;
+    bool still_needed = false;
+    for (auto& device : devices_) still_needed |= device->scheduler.Tick(now_ns);
+    return still_needed;
+  }
+
+  const std::shared_ptr<CodeSource> source_;
+  const uint64_t window_bytes_;
+  std::vector<wire::DeviceInfo> infos_;
+  std::atomic<Policy> policy_{Policy::kShare};
+  IdleShared idle_;
+  BlockPool pool_;
+  std::vector<std::unique_ptr<CpuDevice>> devices_;
+  std::atomic<bool> started_{false};  // devices_ is complete
+  Ticker ticker_;                     // last: its thread looks at the devices
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> CreateCpuBackend(const CpuSettings& settings, std::shared_ptr<CodeSource> source) {
+  return std::make_unique<CpuBackend>(settings, std::move(source));
+}
+
+// Twice the memory, so that fragments of a long life do not matter; but 1,024 windows must fit into the arena.
+uint64_t WindowBytes(const CpuSettings& settings) {
+  constexpr uint64_t kLeast = 16ull << 30;
+  constexpr uint64_t kWindows = 1024;
+  const uint64_t most = std::bit_floor((wire::kWindowArenaEnd - wire::kWindowArenaBase) / kWindows);
+  const uint64_t wanted = std::bit_ceil(2 * settings.devices * settings.memory_bytes);
+  return std::min(std::max(wanted, kLeast), most);
+}
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,18 @@
+// The embedded CPU device: SMs are threads, kernels are compiled to this machine's code.
+#pragma once
+
+#include <memory>
+
+#include "device/cpu/code_source.h"
+#include "device/cpu/settings.h"
+#include "device/device.h"
+
+namespace tutti::device::cpu {
+
+// Starts the workers. The Spaces must be gone before the backend goes.
+std::unique_ptr<Backend> CreateCpuBackend(const CpuSettings& settings, std::shared_ptr<CodeSource> source);
+
+// Address space for one client's window.
+uint64_t WindowBytes(const CpuSettings& settings);
+
+}  // namespace tutti::device::cpu

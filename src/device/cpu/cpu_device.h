@@ -1,0 +1,23 @@
+// One device of the backend: its memory, its scheduler, its SMs.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "device/cpu/device_info.h"
+#include "device/cpu/memory_account.h"
+#include "device/cpu/scheduler.h"
+#include "device/cpu/worker.h"
+
+namespace tutti::device::cpu {
+
+struct CpuDevice {
+  CpuDevice(const CpuSettings& settings, Ticker* ticker, BlockPool* pool)
+      : account(settings.memory_bytes), scheduler(settings.sms, ticker, pool) {}
+
+  MemoryAccount account;
+  Scheduler scheduler;
+  std::vector<std::unique_ptr<Worker>> workers;
+};
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,165 @@
+#include "device/cpu/cpu_space.h"
+
+#include <fmt/format.h>
+
+#include "cuda/result.h"
+#include "device/cpu/print_format.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+uint64_t NextOwnerNumber() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+std::vector<MemoryAccount*> AccountsOf(const std::vector<std::unique_ptr<CpuDevice>>& devices) {
+  std::vector<MemoryAccount*> accounts;
+  for (const auto& device : devices) accounts.push_back(&device->account);
+  return accounts;
+}
+
+}  // namespace
+
+CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t ordinal)
+    : space(owner), device(on), heap(&owner->memory_, ordinal) {
+  share.space = owner;
+  device->scheduler.AddShare(&share);
+}
+
+CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, const Limits& limits, Sink* sink,
+                   std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, CodeSource* source)
+    : owner_number_(NextOwnerNumber()),
+      label_(std::make_shared<const std::string>(label)),
+      sink_(sink),
+      memory_(window_base, window_bytes, window_fd, AccountsOf(devices), sink),
+      modules_(source, &memory_),
+      engine_(this, sink) {
+  for (uint32_t i = 0; i < devices.size(); ++i) parts_.push_back(std::make_unique<Part>(this, devices[i].get(), i));
+  SetLimits(limits);
+}
+
+// Runs while the client's blocks may be in the middle of anything, endless ones included: what runs is abandoned.
+CpuSpace::~CpuSpace() {
+  {
+    std::lock_guard lock(mutex_);
+    engine_.Mute();
+    for (auto& part : parts_) part->error = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  }
+  for (uint32_t device = 0; device < parts_.size(); ++device) {
+    DropWork(device);
+    parts_[device]->device->scheduler.WaitQuiet(&parts_[device]->share);
+    parts_[device]->device->scheduler.RemoveShare(&parts_[device]->share);
+  }
+}
+
+void CpuSpace::DropWork(uint32_t device) {
+  std::unique_lock lock(mutex_);
+  std::vector<Task*> dropped;
+  parts_[device]->device->scheduler.Drop(&parts_[device]->share, &dropped);
+  for (Task* task : dropped) EndTask(task->operation);
+  engine_.Drain(device);
+  Leave(&lock);
+}
+
+void CpuSpace::Leave(std::unique_lock<std::mutex>* lock) {
+  if (!engine_.has_released()) return;
+  const std::vector<Deferred> released = engine_.TakeReleased();
+  lock->unlock();
+  for (const Deferred& item : released) {
+    if (item.address != 0) memory_.Release(item.address);
+  }
+}
+
+Result<uint64_t> CpuSpace::Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
+  return memory_.Allocate(device, kind, bytes, alignment);
+}
+
+Status CpuSpace::Free(uint64_t address) {
+  TUTTI_TRY(memory_.Retire(address));
+  std::unique_lock lock(mutex_);
+  engine_.Defer({.address = address, .kept = nullptr});
+  Leave(&lock);
+  return {};
+}
+
+Result<Space::LoadedModule> CpuSpace::LoadModule(uint32_t device, std::span<const uint8_t> image) {
+  if (device >= parts_.size()) return tutti::Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
+  return modules_.Load(device, image);
+}
+
+Result<PreparedKernel> CpuSpace::Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) {
+  return modules_.Prepare(module, kernel, block);
+}
+
+Status CpuSpace::UnloadModule(uint32_t module) {
+  uint64_t segment_address = 0;
+  TUTTI_ASSIGN(auto kept, modules_.Unload(module, &segment_address));
+  std::unique_lock lock(mutex_);
+  engine_.Defer({.address = segment_address, .kept = std::move(kept)});
+  Leave(&lock);
+  return {};
+}
+
+void CpuSpace::Fail(uint32_t device, int32_t status, std::string_view report) {
+  std::unique_lock lock(mutex_);
+  FailLocked(device, status, report);
+  Leave(&lock);
+}
+
+void CpuSpace::FailLocked(uint32_t device, int32_t status, std::string_view report) {
+  Part& part = *parts_[device];
+  if (part.error != 0) return;
+  part.error = status;
+  sink_->Faulted(device, status, report);
+  std::vector<Task*> dropped;
+  part.device->scheduler.Drop(&part.share, &dropped);
+  for (Task* task : dropped) EndTask(task->operation);
+  engine_.Drain(device);
+}
+
+void CpuSpace::Reset(uint32_t device) {
+  if (device >= parts_.size()) return;
+  Part& part = *parts_[device];
+  {
+    std::lock_guard lock(mutex_);
+    if (part.error == 0) part.error = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED;  // nothing new begins
+  }
+  DropWork(device);
+  part.device->scheduler.WaitQuiet(&part.share);
+  std::lock_guard lock(mutex_);
+  part.device->scheduler.Revive(&part.share);
+  part.error = 0;
+}
+
+void CpuSpace::SetLimits(const Limits& limits) {
+  memory_.SetLimits(limits.memory_bytes);
+  for (auto& part : parts_) part->device->scheduler.SetLimits(&part->share, limits);
+}
+
+Usage CpuSpace::usage() const {
+  return Usage{
+      .device_ns = device_ns_.load(std::memory_order_relaxed),
+      .launches = launches_.load(std::memory_order_relaxed),
+      .blocks = blocks_.load(std::memory_order_relaxed),
+      .copied_bytes = copied_bytes_.load(std::memory_order_relaxed),
+      .memory_bytes = memory_.used_bytes(),
+  };
+}
+
+int32_t CpuSpace::Part::Print(const GuestMemory& memory, uint64_t format, uint64_t arguments) {
+  const PrintedText printed = FormatPrint(memory, format, arguments);
+  if (!printed.text.empty()) space->sink_->Printed(printed.text);
+  return printed.arguments;
+}
+
+void CpuSpace::Part::AssertFailed(const GuestMemory& memory, const Assertion& a) {
+  constexpr size_t kTextLimit = 1024;
+  space->sink_->AssertFailed(fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n",
+                                         ReadGuestString(memory, a.file, kTextLimit), a.line,
+                                         ReadGuestString(memory, a.function, kTextLimit), a.block[0], a.block[1], a.block[2],
+                                         a.thread[0], a.thread[1], a.thread[2],
+                                         ReadGuestString(memory, a.message, kTextLimit)));
+}
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,106 @@
+// A client's Space on the CPU device: puts together its memory, modules, streams and its shares of the devices' schedulers.
+//
+// One lock guards the streams; it is held for the submission or completion of a record, never while anything runs. Order of
+// locks: the Space's, then a scheduler's or the memory's. Reports go to the Sink under the Space's lock, so that a stream's
+// completions are told in order.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "device/cpu/cpu_device.h"
+#include "device/cpu/device_heap.h"
+#include "device/cpu/module_table.h"
+#include "device/cpu/stream_engine.h"
+#include "device/cpu/window_memory.h"
+#include "device/device.h"
+
+namespace tutti::device::cpu {
+
+class CpuSpace final : public Space, private StreamEngine::Owner {
+ public:
+  CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, const Limits& limits, Sink* sink, std::string_view label,
+           const std::vector<std::unique_ptr<CpuDevice>>& devices, CodeSource* source);
+  ~CpuSpace() override;
+
+  Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
+  Status Free(uint64_t address) override;
+  Status CreateStream(uint32_t stream, const StreamOptions& options) override;
+  Status DestroyStream(uint32_t stream) override;
+  Status Launch(uint32_t stream, uint64_t ticket, const Grid& grid) override;
+  Status Copy(uint32_t stream, uint64_t ticket, const wire::CopyBody& copy) override;
+  Status Fill(uint32_t stream, uint64_t ticket, const wire::FillBody& fill) override;
+  Status RecordEvent(uint32_t stream, uint64_t ticket, uint32_t event) override;
+  Status Wait(uint32_t stream, uint64_t ticket, uint32_t other_stream, uint64_t other_ticket) override;
+  Status HostCall(uint32_t stream, uint64_t ticket, uint64_t token) override;
+  Status Mark(uint32_t stream, uint64_t ticket) override;
+  Status HostCallDone(uint32_t stream) override;
+  Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) override;
+  Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) override;
+  Status UnloadModule(uint32_t module) override;
+  void Reset(uint32_t device) override;
+  void SetLimits(const Limits& limits) override;
+  Usage usage() const override;
+
+  // For workers. The Space stays while the scheduler counts the SM as its own.
+  void TaskDone(Operation* operation);
+  void Fail(uint32_t device, int32_t status, std::string_view report);
+  void CountRun(uint64_t device_ns, uint64_t blocks) {
+    device_ns_.fetch_add(device_ns, std::memory_order_relaxed);
+    blocks_.fetch_add(blocks, std::memory_order_relaxed);
+  }
+  const std::shared_ptr<const std::string>& label() const { return label_; }
+
+ private:
+  // Its part of one device.
+  class Part final : public KernelHost {
+   public:
+    Part(CpuSpace* space, CpuDevice* device, uint32_t ordinal);
+    int32_t Print(const GuestMemory& memory, uint64_t format, uint64_t arguments) override;
+    uint64_t HeapAllocate(uint64_t bytes) override { return heap.Allocate(bytes); }
+    void HeapRelease(uint64_t address) override { heap.Release(address); }
+    void AssertFailed(const GuestMemory& memory, const Assertion& assertion) override;
+
+    CpuSpace* const space;
+    CpuDevice* const device;
+    DeviceHeap heap;
+    SpaceShare share;
+    int32_t error = 0;  // sticky; the Space's lock
+  };
+
+  bool Start(Operation* operation) override;
+  int32_t DeviceError(uint32_t device) const override { return parts_[device]->error; }
+
+  Result<Stream*> FindStream(uint32_t number) const;
+  Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, void (*fill)(Operation*, uint64_t, uint64_t),
+                      uint64_t a, uint64_t b);
+  void EndTask(Operation* operation);
+  void PrepareTask(Operation* operation, const Stream& stream);
+  Status CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const;
+  void FailLocked(uint32_t device, int32_t status, std::string_view report);
+  void DropWork(uint32_t device);
+  // Unlocks, then releases what has been let go.
+  void Leave(std::unique_lock<std::mutex>* lock);
+
+  const uint64_t owner_number_;
+  const std::shared_ptr<const std::string> label_;
+  Sink* const sink_;
+  WindowMemory memory_;
+  ModuleTable modules_;
+  std::vector<std::unique_ptr<Part>> parts_;  // by device
+
+  std::mutex mutex_;
+  StreamEngine engine_;
+  uint64_t launched_ = 0;
+
+  std::atomic<uint64_t> device_ns_{0};  // relaxed: counters
+  std::atomic<uint64_t> blocks_{0};
+  std::atomic<uint64_t> launches_{0};
+  std::atomic<uint64_t> copied_bytes_{0};
+};
+
+}  // namespace tutti::device::cpu

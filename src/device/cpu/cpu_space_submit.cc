@@ -1,0 +1,235 @@
+// Records on their way into streams: checked, made into operations, begun when their turn comes, and done.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "cuda/result.h"
+#include "device/cpu/cpu_space.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+BlockTime& TransferTime() {
+  static BlockTime time;  // of a 256 KiB piece; the same for everybody
+  return time;
+}
+
+}  // namespace
+
+Result<Stream*> CpuSpace::FindStream(uint32_t number) const {
+  Stream* const stream = engine_.Find(number);
+  if (stream == nullptr) return tutti::Fail(fmt::format("there is no stream {}", number));
+  return stream;
+}
+
+Status CpuSpace::CreateStream(uint32_t stream, const StreamOptions& options) {
+  if (options.device >= parts_.size()) return tutti::Fail(fmt::format("a stream on device {}, which does not exist", options.device));
+  std::lock_guard lock(mutex_);
+  return engine_.Create(stream, options);
+}
+
+Status CpuSpace::DestroyStream(uint32_t stream) {
+  std::lock_guard lock(mutex_);
+  return engine_.Destroy(stream);
+}
+
+void CpuSpace::PrepareTask(Operation* operation, const Stream& stream) {
+  Task& task = operation->task;
+  task.operation = operation;
+  task.share = &parts_[stream.device]->share;
+  task.urgency = stream.urgency;
+  task.granule = 1;
+  task.is_kernel = false;
+  task.kernel.cooperative = false;
+  task.time = &TransferTime();
+  task.next_block = 0;
+  task.given_back.clear();
+  task.finished_blocks = 0;
+  task.yields = false;
+}
+
+Status CpuSpace::CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const {
+  const guest::KernelDescriptor& descriptor = *kernel.code->descriptor;
+  const auto invalid = [&kernel](std::string text) {
+    return tutti::Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("launch of {}: {}", *kernel.name, text));
+  };
+  uint64_t threads = 1;
+  for (int i = 0; i < 3; ++i) {
+    if (grid.grid[i] == 0 || grid.grid[i] > kMaxGrid[i] || grid.block[i] == 0 || grid.block[i] > kMaxBlock[i]) {
+      return invalid("grid or block size out of range");
+    }
+    if (grid.cluster[i] == 0 || grid.grid[i] % grid.cluster[i] != 0) return invalid("the grid is not made of whole clusters");
+    if (descriptor.block[i] != 0 && descriptor.block[i] != grid.block[i]) return invalid("made ready for another block shape");
+    threads *= grid.block[i];
+  }
+  if (threads > kMaxThreadsPerBlock) return invalid("more than 1024 threads per block");
+  constexpr uint64_t kMostClusterBlocks = 16;
+  if (uint64_t{grid.cluster[0]} * grid.cluster[1] * grid.cluster[2] > kMostClusterBlocks) return invalid("cluster too large");
+  if (uint64_t{grid.dynamic_shared_bytes} + descriptor.static_shared_bytes + 16 > kSharedBytesOptIn + 16) {
+    return invalid("too much shared memory");
+  }
+  if (grid.arguments.size() < kernel.param_bytes) return invalid("too few argument bytes");
+  if (kernel.module->device != device) return invalid("the kernel's module was loaded on another device");
+  if (grid.cooperative) {
+    const uint64_t per_sm = std::min<uint64_t>(kMaxBlocksPerSm, kMaxThreadsPerSm / threads);
+    const uint64_t blocks = uint64_t{grid.grid[0]} * grid.grid[1] * grid.grid[2];
+    if (blocks > per_sm * parts_[device]->device->scheduler.sms()) {
+      return tutti::Fail(cuda::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+                         fmt::format("launch of {}: {} blocks cannot all be resident", *kernel.name, blocks));
+    }
+  }
+  return {};
+}
+
+Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& grid) {
+  const KernelInstance* const kernel = modules_.Find(grid.kernel);
+  std::unique_lock lock(mutex_);
+  TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
+  Operation* const operation = engine_.NewOperation(Operation::Kind::kTask, ticket);
+  PrepareTask(operation, *stream);
+  Part& part = *parts_[stream->device];
+  const Status valid = kernel != nullptr
+                           ? CheckLaunch(grid, *kernel, stream->device)
+                           : tutti::Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("launch of unknown kernel {}", grid.kernel));
+  if (valid) {
+    operation->kernel = kernel;
+    operation->arguments.assign(grid.arguments.begin(), grid.arguments.end());
+    Task& task = operation->task;
+    task.is_kernel = true;
+    task.time = &kernel->time;
+    KernelLaunch& launch = task.kernel;
+    launch.descriptor = kernel->code->descriptor;
+    launch.host = &part;
+    launch.owner = owner_number_;
+    std::copy_n(grid.grid, 3, launch.grid);
+    std::copy_n(grid.block, 3, launch.block);
+    std::copy_n(grid.cluster, 3, launch.cluster);
+    launch.dynamic_shared_bytes = grid.dynamic_shared_bytes;
+    launch.params = operation->arguments.data();
+    launch.param_bytes = static_cast<uint32_t>(operation->arguments.size());
+    launch.module_base = kernel->module->segment_address;
+    launch.window_base = memory_.base();
+    launch.window_bytes = memory_.bytes();
+    launch.grid_id = ++launched_;
+    launch.cooperative = grid.cooperative;
+    launch.cooperative_workspace = 0;
+    launch.sm_count = part.device->scheduler.sms();
+    task.total_blocks = launch.blocks();
+    task.granule = launch.cluster_blocks();
+    launches_.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    operation->task.total_blocks = 0;
+    FailLocked(stream->device, valid.error().code, valid.error().text);
+  }
+  engine_.Enqueue(stream, operation);
+  Leave(&lock);
+  return {};
+}
+
+Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyBody& copy) {
+  std::unique_lock lock(mutex_);
+  TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
+  Operation* const operation = engine_.NewOperation(Operation::Kind::kTask, ticket);
+  PrepareTask(operation, *stream);
+  uint64_t bad = 0;
+  if (!operation->task.transfer.SetCopy(copy, memory_.base(), memory_.bytes(), &bad)) {
+    FailLocked(stream->device, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, fmt::format("copy with illegal address 0x{:x}", bad));
+  }
+  operation->task.total_blocks = operation->task.transfer.pieces();
+  copied_bytes_.fetch_add(operation->task.transfer.total_bytes(), std::memory_order_relaxed);
+  engine_.Enqueue(stream, operation);
+  Leave(&lock);
+  return {};
+}
+
+Status CpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillBody& fill) {
+  std::unique_lock lock(mutex_);
+  TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
+  Operation* const operation = engine_.NewOperation(Operation::Kind::kTask, ticket);
+  PrepareTask(operation, *stream);
+  uint64_t bad = 0;
+  if (!operation->task.transfer.SetFill(fill, memory_.base(), memory_.bytes(), &bad)) {
+    FailLocked(stream->device, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, fmt::format("fill with illegal address 0x{:x}", bad));
+  }
+  operation->task.total_blocks = operation->task.transfer.pieces();
+  engine_.Enqueue(stream, operation);
+  Leave(&lock);
+  return {};
+}
+
+Status CpuSpace::SubmitSimple(Operation::Kind kind, uint32_t stream_number, uint64_t ticket,
+                              void (*fill)(Operation*, uint64_t, uint64_t), uint64_t a, uint64_t b) {
+  std::unique_lock lock(mutex_);
+  TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
+  Operation* const operation = engine_.NewOperation(kind, ticket);
+  fill(operation, a, b);
+  engine_.Enqueue(stream, operation);
+  Leave(&lock);
+  return {};
+}
+
+Status CpuSpace::RecordEvent(uint32_t stream, uint64_t ticket, uint32_t event) {
+  return SubmitSimple(
+      Operation::Kind::kEvent, stream, ticket,
+      [](Operation* operation, uint64_t number, uint64_t) { operation->event = static_cast<uint32_t>(number); }, event, 0);
+}
+
+Status CpuSpace::Wait(uint32_t stream, uint64_t ticket, uint32_t other_stream, uint64_t other_ticket) {
+  return SubmitSimple(
+      Operation::Kind::kWait, stream, ticket,
+      [](Operation* operation, uint64_t other, uint64_t until) {
+        operation->other_stream = static_cast<uint32_t>(other);
+        operation->other_ticket = std::min(until, operation->ticket);  // only what came before can be waited for
+      },
+      other_stream, other_ticket);
+}
+
+Status CpuSpace::HostCall(uint32_t stream, uint64_t ticket, uint64_t token) {
+  return SubmitSimple(
+      Operation::Kind::kHostCall, stream, ticket,
+      [](Operation* operation, uint64_t value, uint64_t) { operation->token = value; }, token, 0);
+}
+
+Status CpuSpace::Mark(uint32_t stream, uint64_t ticket) {
+  return SubmitSimple(Operation::Kind::kMark, stream, ticket, [](Operation*, uint64_t, uint64_t) {}, 0, 0);
+}
+
+Status CpuSpace::HostCallDone(uint32_t stream) {
+  std::unique_lock lock(mutex_);
+  engine_.HostCallDone(stream);
+  Leave(&lock);
+  return {};
+}
+
+// The Space's lock is held.
+bool CpuSpace::Start(Operation* operation) {
+  Task& task = operation->task;
+  if (task.total_blocks == 0) return false;
+  if (task.is_kernel && task.kernel.cooperative) {
+    // What %envreg1/2 point to: {u32 size, u32 barrier}, zero at the start.
+    constexpr uint64_t kWorkspaceBytes = 256;
+    const uint32_t device = operation->stream->device;
+    const auto workspace = memory_.Allocate(device, wire::MemoryKind::kScratch, kWorkspaceBytes, 0);
+    if (!workspace) return false;  // only with a full window
+    *reinterpret_cast<uint32_t*>(*workspace) = 2 * sizeof(uint32_t);
+    task.kernel.cooperative_workspace = *workspace;
+  }
+  parts_[operation->stream->device]->device->scheduler.Submit(&task);
+  return true;
+}
+
+void CpuSpace::EndTask(Operation* operation) {
+  const Task& task = operation->task;
+  if (task.is_kernel && task.kernel.cooperative_workspace != 0) {
+    engine_.Defer({.address = task.kernel.cooperative_workspace, .kept = nullptr});
+  }
+  engine_.TaskDone(operation);
+}
+
+void CpuSpace::TaskDone(Operation* operation) {
+  std::unique_lock lock(mutex_);
+  EndTask(operation);
+  Leave(&lock);
+}
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,336 @@
+// Kernels on the CPU device: what they compute, how they end.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "cuda/result.h"
+#include "device/cpu/cpu_backend.h"
+#include "device/cpu/sanitizers.h"
+#include "device/cts/client.h"
+#include "device/cts/kernels.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+using cts::Client;
+
+class Execution : public testing::Test {
+ protected:
+  Execution() : backend_(CreateCpuBackend({.devices = 1, .sms = 2, .memory_bytes = 256 << 20}, cts::NewTestCode())) {}
+
+  std::unique_ptr<Backend> backend_;
+};
+
+TEST_F(Execution, EveryThreadRunsOnce) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  auto* const out = client.Array<uint64_t>(100 * 70);
+  client.Launch(1, client.Kernel("index"), 100, 70, {reinterpret_cast<uint64_t>(out), 1000});
+  ASSERT_TRUE(client.Synchronize(1));
+  for (uint64_t i = 0; i < 100 * 70; ++i) ASSERT_EQ(out[i], 1000 + i);
+  EXPECT_EQ(client.space().usage().blocks, 100u);
+}
+
+TEST_F(Execution, ManySmallLaunchesRunInOrder) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  auto* const out = client.Array<uint64_t>(64);
+  for (uint64_t i = 0; i < 2000; ++i) client.Launch(1, client.Kernel("index"), 1, 64, {reinterpret_cast<uint64_t>(out), i});
+  ASSERT_TRUE(client.Synchronize(1));
+  for (uint64_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], 1999 + i);
+  EXPECT_FALSE(client.sink().went_backwards());
+}
+
+TEST_F(Execution, BlocksComeInThreeDimensions) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  auto* const out = client.Array<uint64_t>(3 * 5 * 7);
+  Grid grid;
+  grid.kernel = client.Kernel("where");
+  std::copy_n(std::array{3u, 5u, 7u}.data(), 3, grid.grid);
+  client.LaunchGrid(1, grid, {reinterpret_cast<uint64_t>(out), 0, 0, 0});
+  ASSERT_TRUE(client.Synchronize(1));
+  for (uint64_t z = 0; z < 7; ++z) {
+    for (uint64_t y = 0; y < 5; ++y) {
+      for (uint64_t x = 0; x < 3; ++x) EXPECT_EQ(out[x + 3 * (y + 5 * z)], x | y << 16 | z << 32);
+    }
+  }
+}
+
+TEST_F(Execution, ClustersKnowTheirRanks) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  auto* const out = client.Array<uint64_t>(8 * 4);
+  Grid grid;
+  grid.kernel = client.Kernel("where");
+  std::copy_n(std::array{8u, 4u, 1u}.data(), 3, grid.grid);
+  std::copy_n(std::array{2u, 2u, 1u}.data(), 3, grid.cluster);
+  client.LaunchGrid(1, grid, {reinterpret_cast<uint64_t>(out), 0, 0, 0});
+  ASSERT_TRUE(client.Synchronize(1));
+  for (uint64_t y = 0; y < 4; ++y) {
+    for (uint64_t x = 0; x < 8; ++x) EXPECT_EQ(out[x + 8 * y], x | y << 16 | (x % 2 + 2 * (y % 2)) << 48);
+  }
+}
+
+TEST_F(Execution, BarriersMakeATreeReduction) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  constexpr uint64_t kBlocks = 20, kThreads = 512;
+  auto* const in = client.Array<uint64_t>(kBlocks * kThreads);
+  auto* const out = client.Array<uint64_t>(kBlocks);
+  for (uint64_t i = 0; i < kBlocks * kThreads; ++i) in[i] = i;
+  client.Launch(1, client.Kernel("sum"), kBlocks, kThreads, {reinterpret_cast<uint64_t>(in), reinterpret_cast<uint64_t>(out)});
+  ASSERT_TRUE(client.Synchronize(1));
+  for (uint64_t b = 0; b < kBlocks; ++b) EXPECT_EQ(out[b], kThreads * (2 * b * kThreads + kThreads - 1) / 2);
+}
+
+TEST_F(Execution, BarrierReductionsVote) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  auto* const out = client.Array<uint64_t>(3);
+  client.Launch(1, client.Kernel("vote"), 1, 96, {reinterpret_cast<uint64_t>(out)});
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(out[0], 3u * 32);  // three warps each got the population 32
+  EXPECT_EQ(out[1], 0u);
+  EXPECT_EQ(out[2], 3u);
+}
+
+TEST_F(Execution, WarpsThatExitCountAsArrived) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  auto* const counter = client.Array<uint64_t>(1);
+  client.Launch(1, client.Kernel("early"), 10, 256, {reinterpret_cast<uint64_t>(counter)});
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(*counter, 10u * 4);
+}
+
+TEST_F(Execution, ABarrierNobodyCompletesIsAFaultAndNotAHang) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  client.Launch(1, client.Kernel("half"), 1, 64, {});
+  ASSERT_TRUE(client.Synchronize(1));
+  ASSERT_EQ(client.sink().faults().size(), 1u);
+  EXPECT_EQ(client.sink().faults()[0].status, cuda::CUDA_ERROR_LAUNCH_FAILED);
+  EXPECT_NE(client.sink().faults()[0].report.find("barrier"), std::string::npos) << client.sink().faults()[0].report;
+}
+
+TEST_F(Execution, ABlockMayWaitForALaterOne) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  auto* const words = client.Array<uint64_t>(2);
+  const auto address = reinterpret_cast<uint64_t>(words);
+  client.Launch(1, client.Kernel("odd_even"), 8, 32, {address, address + 8});
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(words[1], 8u);
+}
+
+TEST_F(Execution, CooperativeGridsMeetAtTheirBarrier) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  constexpr uint64_t kBlocks = 16, kRounds = 10;
+  auto* const data = client.Array<uint64_t>(kBlocks * (kRounds + 1));
+  for (uint64_t i = 0; i < kBlocks; ++i) data[i] = 1;
+  client.Launch(1, client.Kernel("grid"), kBlocks, 64, {reinterpret_cast<uint64_t>(data), kRounds}, true);
+  ASSERT_TRUE(client.Synchronize(1));
+  for (uint64_t i = 0; i < kBlocks; ++i) EXPECT_EQ(data[kRounds * kBlocks + i], 1u << kRounds);
+}
+
+TEST_F(Execution, AGridTooLargeToBeResidentIsRefused) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  client.Launch(1, client.Kernel("grid"), 1000, 1024, {0, 0}, true);
+  ASSERT_TRUE(client.Synchronize(1));
+  ASSERT_EQ(client.sink().faults().size(), 1u);
+  EXPECT_EQ(client.sink().faults()[0].status, cuda::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+}
+
+TEST_F(Execution, PrintfReachesTheClient) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  auto* const memory = client.Array<uint64_t>(64);
+  std::strcpy(reinterpret_cast<char*>(memory), "value %d of %s\n");
+  std::strcpy(reinterpret_cast<char*>(memory + 8), "many");
+  memory[16] = 5;
+  memory[17] = reinterpret_cast<uint64_t>(memory + 8);
+  const auto address = reinterpret_cast<uint64_t>(memory);
+  client.Launch(1, client.Kernel("print"), 1, 1, {address, address + 16 * 8, address + 32 * 8});
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(client.sink().printed(), "value 5 of many\n");
+  EXPECT_EQ(memory[32], 2u);
+}
+
+TEST_F(Execution, PrintfOfForeignMemoryIsHarmless) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  auto* const out = client.Array<uint64_t>(1);
+  client.Launch(1, client.Kernel("print"), 1, 1, {8, 8, reinterpret_cast<uint64_t>(out)});
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(static_cast<int64_t>(*out), -1);
+}
+
+TEST_F(Execution, AFailedAssertSaysWhereAndEndsTheClientsWork) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  auto* const memory = client.Array<char>(300);
+  std::strcpy(memory, "x > 0");
+  std::strcpy(memory + 100, "a.cu");
+  std::strcpy(memory + 200, "void k()");
+  const auto address = reinterpret_cast<uint64_t>(memory);
+  client.Launch(1, client.Kernel("assert"), 1, 32, {address, address + 100, address + 200});
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(client.sink().asserted(), "a.cu:7: void k(): block: [0,0,0], thread: [3,0,0] Assertion `x > 0` failed.\n");
+  ASSERT_EQ(client.sink().faults().size(), 1u);
+  EXPECT_EQ(client.sink().faults()[0].status, cuda::CUDA_ERROR_ASSERT);
+}
+
+TEST_F(Execution, KernelsHaveAHeap) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  auto* const out = client.Array<uint64_t>(2);
+  client.Launch(1, client.Kernel("heap"), 1, 1, {reinterpret_cast<uint64_t>(out)});
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_NE(out[0], 0u);
+  EXPECT_EQ(out[1], 0u);
+  EXPECT_TRUE(client.sink().faults().empty());
+}
+
+TEST_F(Execution, SharedMemoryOfAnotherClientIsNeverSeen) {
+  Client first(backend_.get()), second(backend_.get());
+  for (Client* client : {&first, &second}) {
+    client->CreateStream(1);
+    auto* const out = client->Array<uint64_t>(8);
+    client->Launch(1, client->Kernel("shared"), 1, 32, {reinterpret_cast<uint64_t>(out)}, false, 1000);
+    ASSERT_TRUE(client->Synchronize(1));
+    EXPECT_EQ(out[0], 0u);
+  }
+}
+
+struct FaultCase {
+  const char* kernel;
+  std::vector<uint64_t> arguments;
+  int32_t status;
+  const char* report;
+};
+
+class Faults : public Execution, public testing::WithParamInterface<FaultCase> {};
+
+TEST_P(Faults, EndTheirClientsWorkWithAReportAndTouchNobodyElse) {
+  const FaultCase& fault = GetParam();
+  Client victim(backend_.get()), other(backend_.get());
+  victim.CreateStream(1);
+  victim.CreateStream(2);
+  other.CreateStream(1);
+  auto* const counter = other.Array<uint64_t>(1);
+  for (int i = 0; i < 10; ++i) other.Launch(1, other.Kernel("add"), 10, 32, {reinterpret_cast<uint64_t>(counter), 1});
+  victim.Launch(1, victim.Kernel(fault.kernel), 4, 64, fault.arguments);
+  victim.Launch(1, victim.Kernel("empty"), 1, 32, {});
+  ASSERT_TRUE(victim.Synchronize(1)) << "queued work is dropped, its tickets complete";
+  ASSERT_TRUE(victim.Synchronize(2));
+  ASSERT_EQ(victim.sink().faults().size(), 1u) << "reported once";
+  EXPECT_EQ(victim.sink().faults()[0].status, fault.status) << victim.sink().faults()[0].report;
+  EXPECT_NE(victim.sink().faults()[0].report.find(fault.report), std::string::npos) << victim.sink().faults()[0].report;
+  ASSERT_TRUE(other.Synchronize(1));
+  EXPECT_EQ(*counter, 10u * 10 * 32);
+  EXPECT_TRUE(other.sink().faults().empty());
+
+  victim.space().Reset(0);
+  auto* const again = victim.Array<uint64_t>(1);
+  victim.Launch(1, victim.Kernel("add"), 1, 32, {reinterpret_cast<uint64_t>(again), 1});
+  ASSERT_TRUE(victim.Synchronize(1));
+  EXPECT_EQ(*again, 32u) << "after a reset the client works again";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, Faults,
+    testing::Values(FaultCase{"store", {8, 1}, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, "0x8 in kernel store, block ("},
+                    FaultCase{"store", {0x8000'0000'0000'0000, 1}, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, "in kernel store"},
+                    FaultCase{"divide", {0}, cuda::CUDA_ERROR_LAUNCH_FAILED, "arithmetic fault in kernel divide"},
+                    FaultCase{"illegal", {}, cuda::CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction in kernel illegal"},
+                    FaultCase{"overflow", {}, cuda::CUDA_ERROR_HARDWARE_STACK_ERROR, "stack overflow"},
+                    FaultCase{"trap", {719, 5}, cuda::CUDA_ERROR_LAUNCH_FAILED, "thread (5,0,0), PTX line 42 (test.cu:17)"},
+                    FaultCase{"trap", {716, 5}, cuda::CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address 0x1234"},
+                    FaultCase{"trap", {12345, 5}, cuda::CUDA_ERROR_LAUNCH_FAILED, "in kernel trap"}),
+    [](const auto& info) { return std::string(info.param.kernel) + std::to_string(info.index); });
+
+TEST_F(Execution, WrongLaunchesAreFaultsOfTheClient) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  Grid grid;
+  grid.kernel = 12345;
+  client.LaunchGrid(1, grid, {});
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(client.sink().faults().at(0).status, cuda::CUDA_ERROR_INVALID_HANDLE);
+  client.space().Reset(0);
+  client.Launch(1, client.Kernel("empty"), 1, 2000, {});
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(client.sink().faults().at(1).status, cuda::CUDA_ERROR_INVALID_VALUE);
+  client.space().Reset(0);
+  client.Launch(1, client.Kernel("empty"), 1, 32, {}, false, 1 << 20);
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(client.sink().faults().at(2).status, cuda::CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Execution, AStormOfFaultsLeavesTheOthersAlone) {
+  Client steady(backend_.get());
+  steady.CreateStream(1);
+  auto* const counter = steady.Array<uint64_t>(1);
+  constexpr int kRounds = 100;
+  for (int i = 0; i < kRounds; ++i) {
+    Client client(backend_.get());
+    client.CreateStream(1);
+    client.CreateStream(2);
+    steady.Launch(1, steady.Kernel("add"), 8, 128, {reinterpret_cast<uint64_t>(counter), 1});
+    client.Launch(1, client.Kernel("sum"), 16, 256, {client.Allocate(1 << 16), client.Allocate(4096)});
+    client.Launch(2, client.Kernel(i % 2 == 0 ? "store" : "divide"), 16, 64, {uint64_t(i % 3)});
+    if (i % 3 == 0) {
+      EXPECT_TRUE(client.sink().WaitFaults(1));
+    }
+  }
+  ASSERT_TRUE(steady.Synchronize(1));
+  EXPECT_EQ(*counter, kRounds * 8u * 128);
+  EXPECT_TRUE(steady.sink().faults().empty());
+}
+
+TEST_F(Execution, AnEndlessKernelGoesAwayWithItsClient) {
+  auto client = std::make_unique<Client>(backend_.get());
+  client->CreateStream(1);
+  if (kAsyncLeave) {
+    client->Launch(1, client->Kernel("endless"), 10, 32, {});
+  } else {
+    client->Launch(1, client->Kernel("wait"), 10, 32, {client->Allocate(8), client->Allocate(8)});
+  }
+  client.reset();
+  Client next(backend_.get());
+  next.CreateStream(1);
+  next.Launch(1, next.Kernel("empty"), 10, 32, {});
+  EXPECT_TRUE(next.Synchronize(1));
+}
+
+TEST_F(Execution, ResetEndsAnEndlessKernel) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  const uint64_t flag = client.Allocate(16);
+  client.Launch(1, client.Kernel("wait"), 4, 64, {flag, flag + 8});
+  client.space().Reset(0);
+  EXPECT_TRUE(client.Synchronize(1));
+  EXPECT_TRUE(client.sink().faults().empty());
+}
+
+TEST_F(Execution, AnEndlessKernelDoesNotKeepOthersFromRunning) {
+  if (!kAsyncLeave) GTEST_SKIP() << "needs blocks to be preempted at any instruction";
+  Client hog(backend_.get()), other(backend_.get());
+  hog.CreateStream(1);
+  other.CreateStream(1);
+  hog.Launch(1, hog.Kernel("endless"), 100, 32, {});
+  auto* const in = other.Array<uint64_t>(1 << 15);
+  auto* const out = other.Array<uint64_t>(64);
+  for (int i = 0; i < (1 << 15); ++i) in[i] = 1;
+  for (int i = 0; i < 50; ++i) {
+    other.Launch(1, other.Kernel("sum"), 64, 512, {reinterpret_cast<uint64_t>(in), reinterpret_cast<uint64_t>(out)});
+  }
+  ASSERT_TRUE(other.Synchronize(1));
+  for (int i = 0; i < 64; ++i) EXPECT_EQ(out[i], 512u);
+}
+
+}  // namespace
+}  // namespace tutti::device::cpu

@@ -1,0 +1,163 @@
+// Each service is our code on a guest's stack, so it may neither lock nor allocate: the block can be abandoned at any switch,
+// and the stack is small. What needs more is handed to the worker as a request.
+#include "device/cpu/guest_services.h"
+
+#include <x86intrin.h>
+
+#include "base/clock.h"
+#include "device/cpu/block_run.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+using guest::WarpState;
+
+BlockRun& RunOf(WarpState* warp) { return *static_cast<BlockRun*>(warp->block->device); }
+
+// Marks the time in which the thread must not be taken away, and looks at its end whether somebody wanted to.
+class ServiceScope {
+ public:
+  explicit ServiceScope(BlockRun& run) : run_(run) { Set(Where::kService); }
+  ~ServiceScope() {
+    // First back to guest code, then look: a stop is either seen here, or its signal finds the thread in the guest.
+    Set(Where::kGuest);
+    while (run_.thread()->stop.load(std::memory_order_relaxed) != StopReason::kNone) {
+      Set(Where::kService);
+      LeaveGuest(run_.thread(), Leave::kStopped);
+      Set(Where::kGuest);
+    }
+  }
+
+ private:
+  void Set(Where where) {
+    run_.thread()->where.store(where, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  BlockRun& run_;
+};
+
+void RequireWarpContexts(BlockRun& run) {
+  if ((run.launch()->descriptor->flags & guest::kYields) != 0) return;
+  run.Fail({.kind = static_cast<uint32_t>(guest::FaultKind::kLaunchFailed),
+            .text = "barrier in a kernel that was compiled as one that has none"});
+}
+
+void Arrive(BlockRun& run, const WarpBarriers::Arrival& arrival) {
+  RequireWarpContexts(run);
+  if (arrival.id >= kBarriers || arrival.threads > kMaxWarps * guest::kWarpSize) {
+    run.Fail({.kind = static_cast<uint32_t>(guest::FaultKind::kIllegalInstruction),
+              .warp = arrival.warp,
+              .text = "barrier with an invalid number or thread count"});
+  }
+  uint32_t released = 0;
+  if (run.barriers().Arrive(arrival, &released)) {
+    run.Release(released);
+  } else if (arrival.wait) {
+    run.WaitForRelease();
+  }
+}
+
+void Barrier(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t wait) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  Arrive(run, {.id = id, .warp = warp->warp, .mask = mask, .live = warp->lanes, .threads = threads, .wait = wait != 0});
+}
+
+uint32_t BarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  Arrive(run, {.id = id, .warp = warp->warp, .mask = mask, .live = warp->lanes, .threads = threads, .wait = true,
+               .votes = votes});
+  return run.barriers().outcome(warp->warp).Reduce(static_cast<BarrierReduction>(op));
+}
+
+void Yield(WarpState* warp) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  run.YieldWarp();
+}
+
+void Fault(WarpState* warp, guest::FaultKind kind, uint32_t lane, uint64_t address, uint32_t location) {
+  BlockRun& run = RunOf(warp);
+  run.thread()->where.store(Where::kService, std::memory_order_relaxed);
+  run.Fail({.kind = static_cast<uint32_t>(kind),
+            .warp = warp->warp,
+            .lane = lane,
+            .location = location,
+            .address = address});
+}
+
+int32_t Print(WarpState* warp, uint32_t lane, uint64_t format, uint64_t arguments) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  return static_cast<int32_t>(run.Perform({.kind = ServiceRequest::Kind::kPrint,
+                                           .warp = warp->warp,
+                                           .lane = lane,
+                                           .arguments = {format, arguments, 0, 0},
+                                           .result = 0}));
+}
+
+uint64_t Allocate(WarpState* warp, uint64_t bytes) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  return run.Perform(
+      {.kind = ServiceRequest::Kind::kAllocate, .warp = warp->warp, .lane = 0, .arguments = {bytes, 0, 0, 0}, .result = 0});
+}
+
+void Release(WarpState* warp, uint64_t address) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  run.Perform(
+      {.kind = ServiceRequest::Kind::kRelease, .warp = warp->warp, .lane = 0, .arguments = {address, 0, 0, 0}, .result = 0});
+}
+
+void AssertFail(WarpState* warp, uint32_t lane, uint64_t message, uint64_t file, uint32_t line, uint64_t function) {
+  BlockRun& run = RunOf(warp);
+  {
+    const ServiceScope scope(run);
+    run.Perform({.kind = ServiceRequest::Kind::kAssert,
+                 .warp = warp->warp,
+                 .lane = lane,
+                 .arguments = {message, file, line, function},
+                 .result = 0});
+  }
+  Fault(warp, guest::FaultKind::kAssert, lane, 0, ~0u);
+}
+
+uint64_t GlobalTimer(WarpState*) {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
+}
+
+uint64_t Clock(WarpState*) { return __rdtsc(); }
+
+void GridBarrier(WarpState* warp, uint32_t) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  if (!run.launch()->cooperative) {
+    run.Fail({.kind = static_cast<uint32_t>(guest::FaultKind::kLaunchFailed),
+              .warp = warp->warp,
+              .text = "grid barrier in a kernel that was not launched cooperatively"});
+  }
+  RequireWarpContexts(run);
+  run.ArriveAtGrid(warp->warp);
+}
+
+}  // namespace
+
+const guest::GuestServices kGuestServices = {
+    .barrier = &Barrier,
+    .barrier_reduce = &BarrierReduce,
+    .yield = &Yield,
+    .fault = &Fault,
+    .print = &Print,
+    .allocate = &Allocate,
+    .release = &Release,
+    .assert_fail = &AssertFail,
+    .global_timer = &GlobalTimer,
+    .clock = &Clock,
+    .grid_barrier = &GridBarrier,
+};
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,51 @@
+// Where the workers of one device sleep, and how they are woken. Thread-safe.
+//
+// All sleepers wait in one epoll set that holds an eventfd ("there is work") and, if the server gave one, its doorbells. The
+// kernel hands an edge to one waiter, so a wake costs one wake however many sleep.
+//
+// A wake is meant for whoever sleeps, not for a certain worker: one that is about to sleep may take it, and looks for work again.
+//
+// No wake is lost between a worker that finds nothing and a submitter that finds no sleeper: the worker counts itself as a
+// sleeper, then compares the epoch; the submitter moves the epoch, then looks for sleepers (both seq_cst).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "os/fd.h"
+
+namespace tutti::device::cpu {
+
+class IdleGate {
+ public:
+  IdleGate();
+
+  // Sleepers also wake when `epoll_fd` becomes readable. Before the first sleeper.
+  void WatchDoorbells(int epoll_fd);
+
+  // Moves with every change that may give an idle worker something to do.
+  uint32_t epoch() const { return epoch_.load(std::memory_order_seq_cst); }
+  void Advance() { epoch_.fetch_add(1, std::memory_order_seq_cst); }
+  // Wakes one sleeper, if there is one that is not being woken already.
+  void WakeOne();
+  void WakeAll();
+
+  struct Woken {
+    bool by_doorbell = false;
+  };
+  // Returns when woken, at `until_ns` (0: no limit), or at once if the epoch is not `seen` any more.
+  Woken Sleep(uint32_t seen, uint64_t until_ns);
+
+  // Spinning workers look at the epoch by themselves and need no wake.
+  std::atomic<uint32_t> spinners{0};
+
+ private:
+  bool ClaimSleeper();
+
+  os::Fd epoll_;
+  os::Fd work_;
+  std::atomic<uint32_t> epoch_{0};
+  std::atomic<uint32_t> sleepers_{0};  // that nobody has claimed to wake
+};
+
+}  // namespace tutti::device::cpu

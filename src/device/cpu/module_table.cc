@@ -1,0 +1,123 @@
+#include "device/cpu/module_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/checked.h"
+#include "cuda/result.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+constexpr size_t kMostKernels = 1 << 17;  // of one client; ids are never used again
+
+// The segment's first bytes, as they must be at `base`. The index comes from the compiler process: checked like a stranger's.
+Result<std::vector<uint8_t>> RelocatedImage(const guest::ModuleIndex& index, uint64_t base) {
+  std::vector<uint8_t> bytes = index.image;
+  if (bytes.size() > index.segment_bytes) return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "module image larger than its segment");
+  for (const guest::Relocation& relocation : index.relocations) {
+    if (!InRange<uint64_t>(relocation.offset, sizeof(uint64_t), index.segment_bytes)) {
+      return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "relocation outside of the module's segment");
+    }
+    if (bytes.size() < relocation.offset + sizeof(uint64_t)) bytes.resize(relocation.offset + sizeof(uint64_t));
+    uint64_t value = 0;
+    if (relocation.kind == guest::Relocation::Kind::kSegment) {
+      value = base + relocation.addend;
+    } else {
+      value = guest::FunctionAddress(static_cast<uint32_t>(relocation.addend));
+    }
+    std::memcpy(bytes.data() + relocation.offset, &value, sizeof value);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Result<uint64_t> ModuleTable::PlaceSegment(uint32_t device, const guest::ModuleIndex& index) {
+  if (index.segment_bytes == 0) return 0;
+  TUTTI_ASSIGN(const uint64_t address, memory_->Allocate(device, wire::MemoryKind::kDevice, index.segment_bytes,
+                                                         std::max<uint64_t>(index.segment_alignment, 256)));
+  auto bytes = RelocatedImage(index, address);
+  if (!bytes) {
+    memory_->Release(address);
+    return std::unexpected(bytes.error());
+  }
+  std::memcpy(reinterpret_cast<void*>(address), bytes->data(), bytes->size());
+  return address;
+}
+
+Result<Space::LoadedModule> ModuleTable::Load(uint32_t device, std::span<const uint8_t> image) {
+  auto instance = std::make_shared<ModuleInstance>();
+  instance->device = device;
+  TUTTI_ASSIGN(instance->index, source_->Index(image));
+  TUTTI_ASSIGN(instance->segment_address, PlaceSegment(device, *instance->index));
+  instance->image.assign(image.begin(), image.end());
+  std::lock_guard lock(mutex_);
+  const uint32_t id = next_module_++;
+  modules_[id].instance = instance;
+  return Space::LoadedModule{.id = id, .segment_address = instance->segment_address, .index = instance->index};
+}
+
+Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) {
+  const Shape shape{module, kernel, block[0], block[1], block[2]};
+  std::shared_ptr<const ModuleInstance> instance;
+  {
+    std::lock_guard lock(mutex_);
+    if (const auto ready = prepared_.find(shape); ready != prepared_.end()) return Describe(ready->second);
+    const auto found = modules_.find(module);
+    if (found == modules_.end()) return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
+    instance = found->second.instance;
+  }
+  const guest::ModuleIndex& index = *instance->index;
+  if (kernel >= index.kernels.size()) {
+    return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} has no kernel {}", module, kernel));
+  }
+  const guest::KernelInfo& info = index.kernels[kernel];
+  if (!info.error.empty()) return Fail(cuda::CUDA_ERROR_INVALID_PTX, fmt::format("kernel {}: {}", info.name, info.error));
+
+  auto prepared = std::make_shared<KernelInstance>();
+  TUTTI_ASSIGN(prepared->code, source_->Kernel(instance->image, index, kernel, block));
+  prepared->module = instance;
+  prepared->name = std::make_shared<const std::string>(info.name);
+  prepared->param_bytes = std::max(info.param_bytes, prepared->code->descriptor->param_bytes);
+  prepared->max_threads = info.max_threads;
+
+  std::lock_guard lock(mutex_);
+  if (const auto ready = prepared_.find(shape); ready != prepared_.end()) return Describe(ready->second);
+  const auto found = modules_.find(module);
+  if (found == modules_.end()) return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} was unloaded", module));
+  if (kernels_.size() >= kMostKernels) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "too many kernels prepared by one client");
+  const auto id = static_cast<uint32_t>(kernels_.size());
+  kernels_.push_back(std::move(prepared));
+  found->second.kernel_ids.push_back(id);
+  prepared_[shape] = id;
+  return Describe(id);
+}
+
+Result<PreparedKernel> ModuleTable::Describe(uint32_t id) const {
+  const KernelInstance& kernel = *kernels_[id];
+  return PreparedKernel{
+      .id = id, .local_bytes = kernel.code->descriptor->local_bytes, .max_threads = kernel.max_threads};
+}
+
+Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, uint64_t* segment_address) {
+  std::lock_guard lock(mutex_);
+  const auto found = modules_.find(module);
+  if (found == modules_.end()) return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
+  auto kept = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  for (const uint32_t id : found->second.kernel_ids) kept->push_back(std::move(kernels_[id]));
+  *segment_address = found->second.instance->segment_address;
+  kept->push_back(std::move(found->second.instance));
+  std::erase_if(prepared_, [module](const auto& entry) { return std::get<0>(entry.first) == module; });
+  modules_.erase(found);
+  return kept;
+}
+
+const KernelInstance* ModuleTable::Find(uint32_t kernel_id) const {
+  std::lock_guard lock(mutex_);
+  return kernel_id < kernels_.size() ? kernels_[kernel_id].get() : nullptr;
+}
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,69 @@
+// The modules that a Space has loaded and the kernels made ready from them. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "device/cpu/code_source.h"
+#include "device/cpu/task.h"
+#include "device/cpu/window_memory.h"
+#include "device/device.h"
+
+namespace tutti::device::cpu {
+
+// One client's instance of a module: its index, its image, and where its variables lie.
+struct ModuleInstance {
+  uint32_t device = 0;
+  uint64_t segment_address = 0;  // 0: no variables
+  std::shared_ptr<const guest::ModuleIndex> index;
+  std::vector<uint8_t> image;
+};
+
+// A kernel of an instance, compiled for one block shape.
+struct KernelInstance {
+  std::shared_ptr<const ModuleInstance> module;
+  std::shared_ptr<const LoadedKernel> code;
+  std::shared_ptr<const std::string> name;
+  uint32_t param_bytes = 0;
+  uint32_t max_threads = 0;
+  mutable BlockTime time;
+};
+
+class ModuleTable {
+ public:
+  ModuleTable(CodeSource* source, WindowMemory* memory) : source_(source), memory_(memory) {}
+
+  Result<Space::LoadedModule> Load(uint32_t device, std::span<const uint8_t> image);
+  Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]);
+  // Takes module and kernels out of the table. They, and the segment, stay as long as the result is kept.
+  Result<std::shared_ptr<const void>> Unload(uint32_t module, uint64_t* segment_address);
+
+  // Null if there is none. Valid until what Unload returned is let go.
+  const KernelInstance* Find(uint32_t kernel_id) const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<const ModuleInstance> instance;
+    std::vector<uint32_t> kernel_ids;
+  };
+  using Shape = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;  // module, kernel, block
+
+  Result<uint64_t> PlaceSegment(uint32_t device, const guest::ModuleIndex& index);
+  Result<PreparedKernel> Describe(uint32_t id) const;
+
+  CodeSource* const source_;
+  WindowMemory* const memory_;
+  mutable std::mutex mutex_;
+  std::unordered_map<uint32_t, Entry> modules_;
+  std::vector<std::shared_ptr<KernelInstance>> kernels_;  // by id
+  std::map<Shape, uint32_t> prepared_;
+  uint32_t next_module_ = 1;
+};
+
+}  // namespace tutti::device::cpu

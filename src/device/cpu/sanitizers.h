@@ -1,0 +1,60 @@
+// What the sanitizers must be told about code that runs on stacks they did not see being made. Everything here is empty in
+// ordinary builds.
+#pragma once
+
+#include <cstddef>
+
+#if defined(__SANITIZE_THREAD__)
+#define TUTTI_TSAN_FIBERS 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define TUTTI_TSAN_FIBERS 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define TUTTI_ASAN_STACKS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TUTTI_ASAN_STACKS 1
+#endif
+#endif
+
+#ifdef TUTTI_TSAN_FIBERS
+#include <sanitizer/tsan_interface.h>
+#endif
+#ifdef TUTTI_ASAN_STACKS
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace tutti::device::cpu {
+
+#ifdef TUTTI_TSAN_FIBERS
+// The thread sanitizer's runtime takes locks of its own inside instrumented code, so a thread under it cannot be taken out
+// of guest code at any instruction; there, guest code is left at its calls of services only.
+inline constexpr bool kAsyncLeave = false;
+inline void* SanitizerCurrentFiber() { return __tsan_get_current_fiber(); }
+inline void* SanitizerCreateFiber() { return __tsan_create_fiber(0); }
+inline void SanitizerDestroyFiber(void* fiber) { __tsan_destroy_fiber(fiber); }
+#define TUTTI_SANITIZER_SWITCH(fiber) __tsan_switch_to_fiber((fiber), 0)
+#else
+inline constexpr bool kAsyncLeave = true;
+inline void* SanitizerCurrentFiber() { return nullptr; }
+inline void* SanitizerCreateFiber() { return nullptr; }
+inline void SanitizerDestroyFiber(void*) {}
+#define TUTTI_SANITIZER_SWITCH(fiber) ((void)(fiber))
+#endif
+
+// A stack that was left in the middle of its functions still carries their poison.
+inline void SanitizerForgetStack([[maybe_unused]] void* low, [[maybe_unused]] size_t bytes) {
+#ifdef TUTTI_ASAN_STACKS
+  __asan_unpoison_memory_region(low, bytes);
+#endif
+}
+
+}  // namespace tutti::device::cpu
+
+#if defined(__clang__)
+#define TUTTI_NO_SANITIZE __attribute__((no_sanitize("thread", "address", "undefined")))
+#else
+#define TUTTI_NO_SANITIZE __attribute__((no_sanitize("thread"), no_sanitize("address"), no_sanitize("undefined")))
+#endif

@@ -1,0 +1,115 @@
+// Gives out blocks of one device to its SMs: which Space's, which grid's, how many at once. Thread-safe; one short critical
+// section per call. Knows nothing of streams: tasks come in when they may run and are reported done.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "device/cpu/block_pool.h"
+#include "device/cpu/guest_thread.h"
+#include "device/cpu/idle_gate.h"
+#include "device/cpu/policy.h"
+#include "device/cpu/ticker.h"
+
+namespace tutti::device::cpu {
+
+// What one SM does now.
+struct SmState {
+  GuestThread* thread = nullptr;
+  SpaceShare* share = nullptr;  // that counts this SM as running
+  Task* task = nullptr;         // of which it runs a chunk
+  uint64_t begin_ns = 0;
+  uint64_t estimate_ns = 0;     // charged in advance
+};
+
+struct Chunk {
+  Task* task = nullptr;
+  uint64_t first = 0;           // blocks [first, first + count), none of them begun
+  uint64_t count = 0;
+  BlockRun* resumed = nullptr;  // or one that goes on
+  uint64_t begin_ns = 0;
+};
+
+// How a chunk ended.
+struct ChunkResult {
+  uint64_t finished = 0;          // blocks that ended
+  uint64_t rest_begin = 0;        // [rest_begin, rest_end) were not begun
+  uint64_t rest_end = 0;
+  BlockRun* suspended = nullptr;  // a block that goes on later
+  bool at_grid_barrier = false;   // ... when all others have come to where it is
+  bool yielded = false;           // ... it waits for memory that others write
+  uint64_t end_ns = 0;
+};
+
+class Scheduler {
+ public:
+  Scheduler(uint32_t sms, Ticker* ticker, BlockPool* pool);
+
+  IdleGate& gate() { return gate_; }
+  uint32_t sms() const { return static_cast<uint32_t>(sm_states_.size()); }
+  SmState& sm(uint32_t index) { return sm_states_[index]; }
+
+  void SetPolicy(Policy policy);
+
+  void AddShare(SpaceShare* share);
+  void RemoveShare(SpaceShare* share);  // it is quiet (WaitQuiet)
+  void SetLimits(SpaceShare* share, const Limits& limits);
+
+  // The task may run now. It is the scheduler's until Finish or Drop hand it back.
+  void Submit(Task* task);
+
+  // For the worker of `sm`: something to run, or false; then *seen is the epoch to sleep on, *retry_at_ns when to look again
+  // in any case (0: no need).
+  bool Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_at_ns);
+  // The chunk has ended. True: with it, its task is done, and the SM stays counted as the Space's until Release, so that the
+  // Space cannot go away while its streams are moved on.
+  bool Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result);
+  void Release(SmState& sm);
+
+  // Whether any Space has blocks ready that could run beside what runs now. A hint; needs no lock.
+  bool HasOffers() const { return offered_.load(std::memory_order_relaxed) != 0; }
+
+  // Nothing of the share is begun any more; what runs is abandoned. Tasks that no SM runs are returned, the others come back
+  // from Finish.
+  void Drop(SpaceShare* share, std::vector<Task*>* dropped);
+  // Waits until no SM works for a dropped share; bounded, since what runs is abandoned.
+  void WaitQuiet(SpaceShare* share);
+  // A dropped, quiet share may begin work again.
+  void Revive(SpaceShare* share);
+
+  // Makes blocks give way that others wait for. True while that may become necessary again.
+  bool Tick(uint64_t now_ns);
+
+ private:
+  static uint64_t ChunkBlocks(const Task& task, uint64_t available, uint32_t sms);
+  void UpdateOffer(SpaceShare* share);
+  void Enqueue(Task* task);
+  void Dequeue(Task* task);
+  void GiveOut(Task* task, Chunk* chunk);
+  void RefillBudget(SpaceShare* share, uint64_t now_ns);
+  void Throttle(SpaceShare* share, uint64_t now_ns);
+  uint64_t WakeThrottled(uint64_t now_ns);
+  void PassGridBarrierIfComplete(Task* task);
+  void DiscardRuns(RunList* runs);
+  void AbandonRunning(const SpaceShare* share);
+  bool OthersWaitFor(const SmState& sm) const;
+
+  std::mutex mutex_;
+  std::condition_variable quiet_;
+  std::unique_ptr<SchedulingPolicy> policy_;
+  std::vector<SpaceShare*> shares_;
+  std::vector<SpaceShare*> throttled_;
+  std::vector<SmState> sm_states_;
+  std::atomic<uint32_t> offered_{0};  // shares; written under the lock, read without it as a hint
+  uint32_t busy_ = 0;  // SMs with a task
+  IdleGate gate_;
+  Ticker* const ticker_;
+  BlockPool* const pool_;
+};
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,96 @@
+#include "device/cpu/settings.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdlib>
+
+#include "base/checked.h"
+#include "wire/limits.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+constexpr uint32_t kMaxSms = 256;
+constexpr uint64_t kLeastMemory = 64ull << 20;
+
+uint32_t CoresOfThisProcess() {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  const int count = CPU_COUNT(&cores);
+  return count < 1 ? 1 : static_cast<uint32_t>(count);
+}
+
+uint64_t HalfOfMemory() {
+  const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
+  const auto page_bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  constexpr uint64_t kGranularity = 1ull << 20;
+  return pages * page_bytes / 2 / kGranularity * kGranularity;
+}
+
+Result<uint32_t> CountFrom(const char* name, uint32_t otherwise, uint32_t limit) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  uint32_t value = 0;
+  const std::string_view view = text;
+  const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
+  if (error != std::errc() || end != view.data() + view.size() || value < 1 || value > limit) {
+    return Fail(fmt::format("{}={}: expected a number from 1 to {}", name, text, limit));
+  }
+  return value;
+}
+
+Status SetComputeCapability(CpuSettings& settings) {
+  const char* text = std::getenv("TUTTI_COMPUTE_CAPABILITY");
+  if (text == nullptr || *text == '\0') return {};
+  const std::string_view view = text;
+  int32_t major = 0, minor = 0;
+  const char* const end = view.data() + view.size();
+  const auto first = std::from_chars(view.data(), end, major);
+  const bool dot = first.ec == std::errc() && first.ptr != end && *first.ptr == '.';
+  const auto second = dot ? std::from_chars(first.ptr + 1, end, minor) : first;
+  if (!dot || second.ec != std::errc() || second.ptr != end || major < 5 || major > 99 || minor < 0 || minor > 9) {
+    return Fail(fmt::format("TUTTI_COMPUTE_CAPABILITY={}: expected a version like 8.0", text));
+  }
+  settings.compute_major = major;
+  settings.compute_minor = minor;
+  return {};
+}
+
+}  // namespace
+
+std::optional<uint64_t> ParseBytes(std::string_view text) {
+  uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || value == 0) return std::nullopt;
+  if (rest == end) return value;
+  if (rest + 1 != end) return std::nullopt;
+  switch (*rest) {
+    case 'k': case 'K': return CheckedMul<uint64_t>(value, 1ull << 10);
+    case 'm': case 'M': return CheckedMul<uint64_t>(value, 1ull << 20);
+    case 'g': case 'G': return CheckedMul<uint64_t>(value, 1ull << 30);
+    case 't': case 'T': return CheckedMul<uint64_t>(value, 1ull << 40);
+  }
+  return std::nullopt;
+}
+
+Result<CpuSettings> CpuSettings::FromEnvironment() {
+  CpuSettings settings;
+  TUTTI_ASSIGN(settings.devices, CountFrom("TUTTI_CPU_DEVICES", 1, wire::kMaxDevices));
+  TUTTI_ASSIGN(settings.sms, CountFrom("TUTTI_CPU_SMS", CoresOfThisProcess(), kMaxSms));
+  settings.memory_bytes = HalfOfMemory();
+  if (const char* text = std::getenv("TUTTI_CPU_MEMORY"); text != nullptr && *text != '\0') {
+    const auto bytes = ParseBytes(text);
+    if (!bytes || *bytes < kLeastMemory) {
+      return Fail(fmt::format("TUTTI_CPU_MEMORY={}: expected bytes like 8G or 512M, at least 64M", text));
+    }
+    settings.memory_bytes = *bytes;
+  }
+  TUTTI_TRY(SetComputeCapability(settings));
+  return settings;
+}
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,26 @@
+// What the CPU device looks like: taken once from the environment when the server starts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace tutti::device::cpu {
+
+struct CpuSettings {
+  uint32_t devices = 1;            // TUTTI_CPU_DEVICES
+  uint32_t sms = 1;                // TUTTI_CPU_SMS: per device; default: cores in the affinity mask
+  uint64_t memory_bytes = 0;       // TUTTI_CPU_MEMORY: per device; default: half of the RAM
+  int32_t compute_major = 8;       // TUTTI_COMPUTE_CAPABILITY
+  int32_t compute_minor = 0;
+
+  // An error names the variable, its value and what would be right.
+  static Result<CpuSettings> FromEnvironment();
+};
+
+// "8G", "512M", "1024K", "1048576" (case does not matter); nothing if it is none of these, zero or too large.
+std::optional<uint64_t> ParseBytes(std::string_view text);
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,80 @@
+// Work for SMs, as the scheduler sees it: so many blocks, of one operation of one Space on one device. Belongs to its
+// operation. Fields are guarded by the device's scheduler lock, unless noted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "device/cpu/kernel_launch.h"
+#include "device/cpu/transfer.h"
+
+namespace tutti::device::cpu {
+
+class BlockRun;
+struct SpaceShare;
+struct Operation;
+
+// Time per block of one kind of work, learned. Relaxed: an estimate that several threads improve.
+struct BlockTime {
+  std::atomic<uint32_t> ns{0};  // 0: unknown
+
+  void Learn(uint64_t total_ns, uint64_t blocks) {
+    const uint64_t measured = total_ns / blocks;
+    const uint64_t old = ns.load(std::memory_order_relaxed);
+    const uint64_t mixed = old == 0 ? measured : (3 * old + measured) / 4;
+    ns.store(static_cast<uint32_t>(mixed < 1 ? 1 : mixed > 0xffffffff ? 0xffffffff : mixed), std::memory_order_relaxed);
+  }
+};
+
+// Runs that wait to be entered again.
+struct RunList {
+  BlockRun* head = nullptr;
+  BlockRun* tail = nullptr;
+
+  bool empty() const { return head == nullptr; }
+  void Push(BlockRun* run);
+  BlockRun* Pop();
+  void Append(RunList& other);
+};
+
+struct Task {
+  // Constant while scheduled.
+  Operation* operation = nullptr;
+  SpaceShare* share = nullptr;
+  uint32_t urgency = 0;         // 0 is the most urgent: queue index
+  uint64_t total_blocks = 0;
+  uint32_t granule = 1;         // blocks that stay together (a cluster)
+  bool is_kernel = false;
+  BlockTime* time = nullptr;
+  KernelLaunch kernel;
+  Transfer transfer;
+
+  // Progress.
+  uint64_t next_block = 0;                                // blocks from here on have not been given out
+  std::vector<std::pair<uint64_t, uint64_t>> given_back;  // [begin, end) given out, not begun
+  uint64_t finished_blocks = 0;
+  uint32_t active_chunks = 0;                             // given out now
+  RunList suspended;                                      // begun, can go on
+  uint64_t suspended_count = 0;
+  RunList at_grid_barrier;                                // begun, wait for the others
+  uint64_t at_grid_count = 0;
+  bool yields = false;                                    // a block of it has waited for memory
+  bool queued = false;
+  Task* previous = nullptr;
+  Task* next = nullptr;
+
+  bool HasWork() const { return next_block < total_blocks || !given_back.empty() || !suspended.empty(); }
+};
+
+// Tasks of one urgency, in order. Intrusive.
+struct TaskQueue {
+  Task* head = nullptr;
+  Task* tail = nullptr;
+
+  void PushBack(Task* task);
+  void Remove(Task* task);
+};
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,62 @@
+// A Space's memory: what is allocated in its window, counted against devices and limits. Thread-safe.
+//
+// Freed memory is given back to the system at once (holes punched into the window's file) and is zero when it is allocated
+// again, so nothing of one use is ever seen by the next.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "device/cpu/memory_account.h"
+#include "device/cpu/window_allocator.h"
+#include "device/device.h"
+
+namespace tutti::device::cpu {
+
+class WindowMemory {
+ public:
+  // `accounts`: one per device, outliving this. `window_fd` is borrowed.
+  WindowMemory(uint64_t window_base, uint64_t window_bytes, int window_fd, std::span<MemoryAccount* const> accounts, Sink* sink);
+  ~WindowMemory();
+
+  uint64_t base() const { return base_; }
+  uint64_t bytes() const { return bytes_; }
+
+  // Zeroed memory. OUT_OF_MEMORY over the limit, the device's size or the window.
+  Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment);
+  // The client has freed the allocation that begins at `address`: INVALID_VALUE if there is none. It stays what it is until
+  // Release, when earlier work is done.
+  Status Retire(uint64_t address);
+  void Release(uint64_t address);
+
+  void SetLimits(const std::vector<uint64_t>& limits);  // per device; empty: none
+  uint64_t used_bytes() const;                           // on all devices
+
+ private:
+  struct Allocation {
+    uint64_t bytes = 0;
+    uint32_t device = 0;
+    bool counted = false;
+    bool retired = false;
+  };
+  void Punch(uint64_t begin, uint64_t end) const;
+  void Uncount(const Allocation& allocation);
+
+  const uint64_t base_;
+  const uint64_t bytes_;
+  const int fd_;
+  const std::vector<MemoryAccount*> accounts_;
+  Sink* const sink_;
+
+  mutable std::mutex mutex_;
+  WindowAllocator allocator_;
+  std::unordered_map<uint64_t, Allocation> allocations_;
+  std::vector<uint64_t> used_;    // per device
+  std::vector<uint64_t> limits_;  // per device
+};
+
+}  // namespace tutti::device::cpu

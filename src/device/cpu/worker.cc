@@ -1,0 +1,214 @@
+#include "device/cpu/worker.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <string>
+
+#include "base/clock.h"
+#include "cuda/result.h"
+#include "device/cpu/cpu_space.h"
+#include "device/cpu/operation.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+constexpr uint64_t kLeastSpinNs = 5'000;
+constexpr uint64_t kMostSpinNs = 200'000;
+constexpr uint64_t kPureSpinNs = 20'000;  // then others are let run in between
+
+void RunPiece(const void* transfer, uint64_t piece) { static_cast<const Transfer*>(transfer)->RunPiece(piece); }
+
+const std::shared_ptr<const std::string>& TransferName() {
+  static const auto* const name = new std::shared_ptr<const std::string>(new std::string("copy"));
+  return *name;
+}
+
+}  // namespace
+
+Worker::Worker(uint32_t device, uint32_t sm, Scheduler* scheduler, BlockPool* pool, IdleShared* idle)
+    : device_(device), sm_(sm), scheduler_(scheduler), pool_(pool), idle_(idle) {
+  guest_.scheduler = scheduler;
+  scheduler->sm(sm).thread = &guest_;
+  thread_ = std::thread([this] { Loop(); });
+  pthread_setname_np(thread_.native_handle(), fmt::format("tutti-sm{}.{}", device, sm).c_str());
+}
+
+void Worker::RequestStop() {
+  stopping_ = true;
+  scheduler_->gate().Advance();
+}
+
+Worker::~Worker() { thread_.join(); }
+
+void Worker::Loop() {
+  const GuestThreadScope scope(&guest_);
+  SmState& sm = scheduler_->sm(sm_);
+  run_ = pool_->Get();
+  while (!stopping_.load(std::memory_order_relaxed)) {
+    Chunk chunk;
+    uint32_t seen = 0;
+    uint64_t retry_at_ns = 0;
+    if (scheduler_->Take(sm, &chunk, &seen, &retry_at_ns)) {
+      RunChunk(chunk);
+      PollRings();
+    } else {
+      Idle(seen, retry_at_ns);
+    }
+  }
+  pool_->Put(run_);
+}
+
+void Worker::RunChunk(const Chunk& chunk) {
+  ChunkResult result = RunBlocks(chunk);
+  result.end_ns = NowNs();
+  Learn(chunk, result);
+  if (trace_.enabled()) Record(chunk, result);
+  CpuSpace* const space = chunk.task->share->space;
+  Operation* const operation = chunk.task->operation;
+  space->CountRun(result.end_ns - chunk.begin_ns, chunk.task->is_kernel ? result.finished : 0);
+  if (!scheduler_->Finish(scheduler_->sm(sm_), chunk, result)) return;  // the Space may be gone from here on
+  space->TaskDone(operation);
+  scheduler_->Release(scheduler_->sm(sm_));
+}
+
+ChunkResult Worker::RunBlocks(const Chunk& chunk) {
+  ChunkResult result;
+  if (chunk.resumed != nullptr) {
+    if (RunBlock(chunk, chunk.resumed, &result)) pool_->Put(chunk.resumed);
+    return result;
+  }
+  const uint64_t end = chunk.first + chunk.count;
+  for (uint64_t index = chunk.first; index < end; ++index) {
+    if (!PrepareBlock(chunk, index)) break;
+    const uint64_t finished_before = result.finished;
+    if (!RunBlock(chunk, run_, &result)) run_ = pool_->Get();
+    if (result.finished == finished_before || guest_.stop.load(std::memory_order_relaxed) != StopReason::kNone) {
+      result.rest_begin = index + 1;
+      result.rest_end = end;
+      break;
+    }
+  }
+  return result;
+}
+
+bool Worker::PrepareBlock(const Chunk& chunk, uint64_t index) {
+  const Status ready = chunk.task->is_kernel ? run_->Prepare(chunk.task->kernel, index, sm_)
+                                             : run_->PrepareCall(&RunPiece, &chunk.task->transfer, index);
+  if (!ready) ReportFault(chunk, ready.error().code, ready.error().text);
+  return ready.has_value();
+}
+
+// True if the run is free again; false if it goes on later.
+bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
+  const Leave leave = RunThroughYields(run);
+  switch (leave) {
+    case Leave::kFinished:
+      ++result->finished;
+      return true;
+    case Leave::kFault:
+    case Leave::kSignal:
+      ReportFault(chunk, run->FaultStatus(guest_.fault), run->DescribeFault(guest_.fault));
+      run->GiveUp();
+      return true;
+    case Leave::kStopped:
+      if (guest_.stop.load(std::memory_order_relaxed) == StopReason::kAbandon) {
+        run->GiveUp();
+        return true;
+      }
+      break;
+    case Leave::kYielded:
+      result->yielded = true;
+      break;
+    case Leave::kGridBarrier:
+      result->at_grid_barrier = true;
+      break;
+    case Leave::kRequest:  // BlockRun has performed it
+      break;
+  }
+  result->suspended = run;
+  return false;
+}
+
+// A block that waits for memory gives way only if there is somebody to give way to.
+Leave Worker::RunThroughYields(BlockRun* run) {
+  for (;;) {
+    const Leave leave = run->Run(&guest_);
+    if (leave != Leave::kYielded || scheduler_->HasOffers()) return leave;
+    CpuRelax();
+  }
+}
+
+void Worker::ReportFault(const Chunk& chunk, int32_t status, std::string_view text) {
+  chunk.task->share->space->Fail(device_, status, text);
+}
+
+void Worker::Learn(const Chunk& chunk, const ChunkResult& result) {
+  const uint64_t ran_ns = result.end_ns - chunk.begin_ns;
+  if (chunk.resumed == nullptr && result.suspended == nullptr && result.finished != 0) {
+    chunk.task->time->Learn(ran_ns, result.finished);
+  } else if (ran_ns > chunk.task->time->ns.load(std::memory_order_relaxed)) {
+    chunk.task->time->Learn(ran_ns, result.finished + 1);  // a block that takes longer than thought
+  }
+}
+
+void Worker::Record(const Chunk& chunk, const ChunkResult& result) {
+  const KernelInstance* const kernel = chunk.task->operation->kernel;
+  trace_.Add({.label = chunk.task->share->space->label(),
+              .kernel = kernel != nullptr ? kernel->name : TransferName(),
+              .begin_ns = chunk.begin_ns,
+              .end_ns = result.end_ns,
+              .blocks = static_cast<uint32_t>(result.finished)});
+}
+
+bool Worker::PollRings() { return idle_->has_work.load(std::memory_order_acquire) && idle_->work.poll && idle_->work.poll(); }
+
+void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
+  if (stopping_ || Spin(seen, retry_at_ns)) return;  // looked at after `seen`: else the last wake could be missed
+  // The doorbells are the first device's business: one ring should wake one worker, not one of every device.
+  const bool serves = device_ == 0 && idle_->has_work.load(std::memory_order_acquire);
+  if (serves && idle_->work.arm && idle_->work.arm()) return;
+  const IdleGate::Woken woken = scheduler_->gate().Sleep(seen, retry_at_ns);
+  if (!serves) return;
+  if (idle_->work.woke) idle_->work.woke();
+  if (woken.by_doorbell) ServeDoorbells();
+}
+
+// The gate tells of each edge once, so look again before trusting the next one.
+void Worker::ServeDoorbells() {
+  constexpr int kMostRounds = 8;
+  pollfd doorbells{idle_->work.doorbell_epoll_fd, POLLIN, 0};
+  for (int round = 0; round < kMostRounds; ++round) {
+    if (idle_->work.rang) idle_->work.rang();
+    if (poll(&doorbells, 1, 0) <= 0) return;
+  }
+}
+
+// True if there may be something to do. Spins as long as work has come soon lately, and only if few others do.
+bool Worker::Spin(uint32_t seen, uint64_t retry_at_ns) {
+  if (idle_->spinners.fetch_add(1) >= idle_->most_spinners) {
+    idle_->spinners.fetch_sub(1);
+    return false;
+  }
+  IdleGate& gate = scheduler_->gate();
+  gate.spinners.fetch_add(1);
+  const uint64_t begin_ns = NowNs();
+  bool found = false;
+  for (uint64_t now_ns = begin_ns; !found && now_ns - begin_ns < spin_ns_; now_ns = NowNs()) {
+    for (int i = 0; i < 8 && !found; ++i) {
+      found = gate.epoch() != seen || PollRings();
+      CpuRelax();
+    }
+    found = found || (retry_at_ns != 0 && now_ns >= retry_at_ns);
+    if (now_ns - begin_ns > kPureSpinNs) sched_yield();
+  }
+  spin_ns_ = found ? std::min(2 * spin_ns_, kMostSpinNs) : std::max(spin_ns_ / 2, kLeastSpinNs);
+  gate.spinners.fetch_sub(1);
+  idle_->spinners.fetch_sub(1);
+  return found;
+}
+
+}  // namespace tutti::device::cpu

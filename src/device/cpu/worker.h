@@ -1,0 +1,56 @@
+// One SM: a thread that takes chunks of blocks from its device's scheduler, runs them on guest stacks, and, when there is
+// nothing to run, looks after the clients' rings.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+#include "device/cpu/block_pool.h"
+#include "device/cpu/guest_thread.h"
+#include "device/cpu/idle_work.h"
+#include "device/cpu/scheduler.h"
+#include "device/cpu/trace.h"
+
+namespace tutti::device::cpu {
+
+class Worker {
+ public:
+  // `device` and `sm` for names, numbers and traces.
+  Worker(uint32_t device, uint32_t sm, Scheduler* scheduler, BlockPool* pool, IdleShared* idle);
+  // Stops when it is idle next: no Space may be left. All workers of a device are asked, then its gate is woken.
+  void RequestStop();
+  ~Worker();  // waits for it to have stopped
+
+  TraceRing& trace() { return trace_; }
+
+ private:
+  void Loop();
+  void RunChunk(const Chunk& chunk);
+  ChunkResult RunBlocks(const Chunk& chunk);
+  bool PrepareBlock(const Chunk& chunk, uint64_t index);
+  bool RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result);
+  Leave RunThroughYields(BlockRun* run);
+  void ReportFault(const Chunk& chunk, int32_t status, std::string_view text);
+  void Learn(const Chunk& chunk, const ChunkResult& result);
+  void Record(const Chunk& chunk, const ChunkResult& result);
+
+  bool PollRings();
+  void Idle(uint32_t seen, uint64_t retry_at_ns);
+  bool Spin(uint32_t seen, uint64_t retry_at_ns);
+  void ServeDoorbells();
+
+  const uint32_t device_;
+  const uint32_t sm_;
+  Scheduler* const scheduler_;
+  BlockPool* const pool_;
+  IdleShared* const idle_;
+  GuestThread guest_;
+  TraceRing trace_;
+  BlockRun* run_ = nullptr;  // for the next block that begins
+  uint64_t spin_ns_ = 20'000;  // adapted to how soon work comes
+  std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+}  // namespace tutti::device::cpu

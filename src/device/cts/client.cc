@@ -1,0 +1,213 @@
+#include "device/cts/client.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+
+#include "base/check.h"
+#include "wire/limits.h"
+
+namespace tutti::device::cts {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(10);
+
+// Windows of the tests are cut from the arena one after the other; a slot is used again when its client is gone.
+std::mutex slots_mutex;
+std::set<uint64_t> slots_taken;
+
+uint64_t TakeSlot() {
+  std::lock_guard lock(slots_mutex);
+  uint64_t slot = 0;
+  while (slots_taken.contains(slot)) ++slot;
+  slots_taken.insert(slot);
+  return slot;
+}
+
+void GiveSlot(uint64_t slot) {
+  std::lock_guard lock(slots_mutex);
+  slots_taken.erase(slot);
+}
+
+uint64_t SlotOf(const os::Mapping& window) {
+  return (reinterpret_cast<uint64_t>(window.data()) - wire::kWindowArenaBase) / window.size();
+}
+
+}  // namespace
+
+void RecordingSink::Completed(uint32_t stream, uint64_t ticket) {
+  std::lock_guard lock(mutex_);
+  uint64_t& done = done_[stream];
+  if (ticket + 1 < done) went_backwards_ = true;
+  done = ticket + 1;
+  changed_.notify_all();
+}
+
+void RecordingSink::EventReached(uint32_t event, uint64_t now_ns) {
+  std::lock_guard lock(mutex_);
+  events_[event] = now_ns;
+  changed_.notify_all();
+}
+
+void RecordingSink::HostCallReached(uint32_t stream, uint64_t token, int32_t status) {
+  std::lock_guard lock(mutex_);
+  host_calls_.push_back({stream, token, status});
+  changed_.notify_all();
+}
+
+void RecordingSink::Printed(std::string_view text) {
+  std::lock_guard lock(mutex_);
+  printed_ += text;
+}
+
+void RecordingSink::AssertFailed(std::string_view line) {
+  std::lock_guard lock(mutex_);
+  asserted_ += line;
+}
+
+void RecordingSink::Faulted(uint32_t device, int32_t status, std::string_view report) {
+  std::lock_guard lock(mutex_);
+  faults_.push_back({device, status, std::string(report)});
+  changed_.notify_all();
+}
+
+void RecordingSink::MemoryUsed(uint32_t device, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  memory_[device] = bytes;
+  changed_.notify_all();
+}
+
+template <typename Condition>
+bool RecordingSink::WaitFor(Condition condition) const {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, kPatience, condition);
+}
+
+bool RecordingSink::IsDone(uint32_t stream, uint64_t ticket) const {
+  std::lock_guard lock(mutex_);
+  const auto found = done_.find(stream);
+  return found != done_.end() && found->second > ticket;
+}
+
+bool RecordingSink::WaitDone(uint32_t stream, uint64_t ticket) const {
+  return WaitFor([&] {
+    const auto found = done_.find(stream);
+    return found != done_.end() && found->second > ticket;
+  });
+}
+
+bool RecordingSink::WaitHostCalls(size_t count) const {
+  return WaitFor([&] { return host_calls_.size() >= count; });
+}
+
+bool RecordingSink::WaitFaults(size_t count) const {
+  return WaitFor([&] { return faults_.size() >= count; });
+}
+
+uint64_t RecordingSink::event_ns(uint32_t event) const {
+  std::lock_guard lock(mutex_);
+  const auto found = events_.find(event);
+  return found == events_.end() ? 0 : found->second;
+}
+
+std::vector<RecordingSink::HostCall> RecordingSink::host_calls() const {
+  std::lock_guard lock(mutex_);
+  return host_calls_;
+}
+
+std::vector<RecordingSink::Fault> RecordingSink::faults() const {
+  std::lock_guard lock(mutex_);
+  return faults_;
+}
+
+std::string RecordingSink::printed() const {
+  std::lock_guard lock(mutex_);
+  return printed_;
+}
+
+std::string RecordingSink::asserted() const {
+  std::lock_guard lock(mutex_);
+  return asserted_;
+}
+
+uint64_t RecordingSink::memory_used(uint32_t device) const {
+  std::lock_guard lock(mutex_);
+  const auto found = memory_.find(device);
+  return found == memory_.end() ? 0 : found->second;
+}
+
+bool RecordingSink::went_backwards() const {
+  std::lock_guard lock(mutex_);
+  return went_backwards_;
+}
+
+Client::Client(Backend* backend, const Limits& limits, std::string_view label) : backend_(backend) {
+  const uint64_t bytes = backend->window_bytes();
+  auto fd = os::CreateMemory("test-window", bytes);
+  TUTTI_CHECK(fd.has_value());
+  window_fd_ = std::move(*fd);
+  auto window = os::Mapping::SharedAt(wire::kWindowArenaBase + TakeSlot() * bytes, window_fd_.get(), bytes);
+  TUTTI_CHECK(window.has_value());
+  window_ = std::move(*window);
+  auto space =
+      backend->CreateSpace(reinterpret_cast<uint64_t>(window_.data()), window_fd_.get(), limits, &sink_, label);
+  TUTTI_CHECK(space.has_value());
+  space_ = std::move(*space);
+}
+
+Client::~Client() {
+  space_.reset();
+  const uint64_t slot = SlotOf(window_);
+  window_.Unmap();
+  GiveSlot(slot);
+}
+
+void Client::CreateStream(uint32_t stream, StreamOptions options) {
+  TUTTI_CHECK(space_->CreateStream(stream, options).has_value());
+}
+
+uint64_t Client::Allocate(uint64_t bytes) {
+  const auto address = space_->Allocate(0, wire::MemoryKind::kDevice, bytes, 256);
+  TUTTI_CHECK(address.has_value());
+  return *address;
+}
+
+uint32_t Client::Kernel(std::string_view name, uint32_t device) {
+  const auto key = std::pair(device, std::string(name));
+  if (const auto found = kernels_.find(key); found != kernels_.end()) return found->second;
+  const auto module =
+      space_->LoadModule(device, {reinterpret_cast<const uint8_t*>(name.data()), name.size()});
+  TUTTI_CHECK(module.has_value());
+  const uint32_t any_shape[3] = {0, 0, 0};
+  const auto prepared = space_->Prepare(module->id, 0, any_shape);
+  TUTTI_CHECK(prepared.has_value());
+  return kernels_[key] = prepared->id;
+}
+
+uint64_t Client::LaunchGrid(uint32_t stream, Grid grid, const std::vector<uint64_t>& arguments) {
+  grid.arguments = {reinterpret_cast<const uint8_t*>(arguments.data()), arguments.size() * sizeof(uint64_t)};
+  const uint64_t ticket = next_ticket();
+  TUTTI_CHECK(space_->Launch(stream, ticket, grid).has_value());
+  return ticket;
+}
+
+uint64_t Client::Launch(uint32_t stream, uint32_t kernel, uint32_t blocks, uint32_t threads, std::vector<uint64_t> arguments,
+                        bool cooperative, uint32_t dynamic_shared_bytes) {
+  constexpr size_t kArguments = 4;  // of every kernel of the tests
+  arguments.resize(kArguments);
+  Grid grid;
+  grid.kernel = kernel;
+  grid.grid[0] = blocks;
+  grid.block[0] = threads;
+  grid.cooperative = cooperative;
+  grid.dynamic_shared_bytes = dynamic_shared_bytes;
+  return LaunchGrid(stream, grid, arguments);
+}
+
+uint64_t Client::Mark(uint32_t stream) {
+  const uint64_t ticket = next_ticket();
+  TUTTI_CHECK(space_->Mark(stream, ticket).has_value());
+  return ticket;
+}
+
+}  // namespace tutti::device::cts

@@ -1,0 +1,107 @@
+// A client as tests need one: a window, a Space, a sink that remembers, tickets in order.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "device/device.h"
+#include "os/memory.h"
+
+namespace tutti::device::cts {
+
+class RecordingSink final : public Sink {
+ public:
+  struct HostCall {
+    uint32_t stream;
+    uint64_t token;
+    int32_t status;
+  };
+  struct Fault {
+    uint32_t device;
+    int32_t status;
+    std::string report;
+  };
+
+  void Completed(uint32_t stream, uint64_t ticket) override;
+  void EventReached(uint32_t event, uint64_t now_ns) override;
+  void HostCallReached(uint32_t stream, uint64_t token, int32_t status) override;
+  void Printed(std::string_view text) override;
+  void AssertFailed(std::string_view line) override;
+  void Faulted(uint32_t device, int32_t status, std::string_view report) override;
+  void MemoryUsed(uint32_t device, uint64_t bytes) override;
+
+  bool IsDone(uint32_t stream, uint64_t ticket) const;
+  // Waits until a condition on the recorded state holds; false after ten seconds.
+  bool WaitDone(uint32_t stream, uint64_t ticket) const;
+  bool WaitHostCalls(size_t count) const;
+  bool WaitFaults(size_t count) const;
+
+  uint64_t event_ns(uint32_t event) const;
+  std::vector<HostCall> host_calls() const;
+  std::vector<Fault> faults() const;
+  std::string printed() const;
+  std::string asserted() const;
+  uint64_t memory_used(uint32_t device) const;
+  bool went_backwards() const;  // a completion was reported after a later one of its stream
+
+ private:
+  template <typename Condition>
+  bool WaitFor(Condition condition) const;
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  std::map<uint32_t, uint64_t> done_;
+  std::map<uint32_t, uint64_t> events_;
+  std::vector<HostCall> host_calls_;
+  std::vector<Fault> faults_;
+  std::string printed_;
+  std::string asserted_;
+  std::map<uint32_t, uint64_t> memory_;
+  bool went_backwards_ = false;
+};
+
+class Client {
+ public:
+  explicit Client(Backend* backend, const Limits& limits = {}, std::string_view label = "test");
+  ~Client();
+
+  Space& space() { return *space_; }
+  RecordingSink& sink() { return sink_; }
+  void Destroy() { space_.reset(); }
+
+  void CreateStream(uint32_t stream, StreamOptions options = {.non_blocking = true});
+  uint64_t Allocate(uint64_t bytes);
+  template <typename T>
+  T* Array(uint64_t count) {
+    return reinterpret_cast<T*>(Allocate(count * sizeof(T)));
+  }
+
+  // Loads a module with the image `name` and makes kernel number `kernel` of it ready for any block shape.
+  uint32_t Kernel(std::string_view name, uint32_t device = 0);
+
+  uint64_t next_ticket() { return ticket_++; }
+  // Each returns its ticket.
+  uint64_t Launch(uint32_t stream, uint32_t kernel, uint32_t blocks, uint32_t threads, std::vector<uint64_t> arguments,
+                  bool cooperative = false, uint32_t dynamic_shared_bytes = 0);
+  uint64_t LaunchGrid(uint32_t stream, Grid grid, const std::vector<uint64_t>& arguments);
+  uint64_t Mark(uint32_t stream);
+  // Waits for everything in the stream; false after ten seconds.
+  bool Synchronize(uint32_t stream) { return sink_.WaitDone(stream, Mark(stream)); }
+
+ private:
+  Backend* const backend_;
+  RecordingSink sink_;
+  os::Fd window_fd_;
+  os::Mapping window_;
+  std::unique_ptr<Space> space_;
+  uint64_t ticket_ = 0;
+  std::map<std::pair<uint32_t, std::string>, uint32_t> kernels_;
+};
+
+}  // namespace tutti::device::cts

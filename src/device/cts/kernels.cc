@@ -1,0 +1,280 @@
+#include "device/cts/kernels.h"
+
+#include <cstring>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "cuda/result.h"
+
+namespace tutti::device::cts {
+namespace {
+
+using guest::KernelDescriptor;
+using guest::WarpState;
+
+const uint64_t* Arguments(WarpState* warp) { return reinterpret_cast<const uint64_t*>(warp->block->params); }
+
+template <typename T = uint64_t>
+T* Pointer(WarpState* warp, int argument) {
+  return reinterpret_cast<T*>(Arguments(warp)[argument]);
+}
+
+uint32_t LaneCount(const WarpState* warp) { return static_cast<uint32_t>(__builtin_popcount(warp->lanes)); }
+
+uint64_t BlockIndex(const WarpState* warp) {
+  const guest::BlockState& block = *warp->block;
+  return block.ctaid[0] + uint64_t{block.grid[0]} * (block.ctaid[1] + uint64_t{block.grid[1]} * block.ctaid[2]);
+}
+
+uint32_t BlockThreads(const WarpState* warp) {
+  return warp->block->block[0] * warp->block->block[1] * warp->block->block[2];
+}
+
+void AtomicAdd(uint64_t* where, uint64_t value) { __atomic_fetch_add(where, value, __ATOMIC_RELAXED); }
+
+void Wait(WarpState* warp, uint32_t id = 0, uint32_t threads = 0) {
+  warp->block->services->barrier(warp, warp->lanes, id, threads, 1);
+}
+
+uint64_t Now(WarpState* warp) { return warp->block->services->global_timer(warp); }
+
+// Runs `one` for each warp.
+template <void (*one)(WarpState*)>
+void Each(WarpState* warps, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) one(&warps[i]);
+}
+
+void Empty(WarpState*) {}
+
+void Add(WarpState* w) { AtomicAdd(Pointer(w, 0), Arguments(w)[1] * LaneCount(w)); }
+
+void Index(WarpState* w) {
+  for (uint32_t lane = 0; lane < LaneCount(w); ++lane) {
+    const uint64_t index = BlockIndex(w) * BlockThreads(w) + w->warp * 32 + lane;
+    Pointer(w, 0)[index] = Arguments(w)[1] + index;
+  }
+}
+
+void Slow(WarpState* w) {
+  if (w->warp != 0) return;
+  const uint64_t end = Now(w) + Arguments(w)[1];
+  while (Now(w) < end) {
+  }
+  AtomicAdd(Pointer(w, 0), 1);
+}
+
+void Endless(WarpState*) {
+  volatile uint64_t never = 0;
+  while (never == 0) {
+  }
+}
+
+void WaitFor(WarpState* w) {
+  while (__atomic_load_n(Pointer(w, 0), __ATOMIC_ACQUIRE) == 0) w->block->services->yield(w);
+  AtomicAdd(Pointer(w, 1), LaneCount(w));
+}
+
+void Sum(WarpState* w) {
+  auto* const shared = reinterpret_cast<uint64_t*>(w->block->shared);
+  const uint32_t threads = BlockThreads(w);
+  const auto mine = [&](uint32_t lane) { return w->warp * 32 + lane; };
+  for (uint32_t lane = 0; lane < LaneCount(w); ++lane) {
+    shared[mine(lane)] = Pointer(w, 0)[BlockIndex(w) * threads + mine(lane)];
+  }
+  Wait(w);
+  for (uint32_t half = threads / 2; half > 0; half /= 2) {
+    for (uint32_t lane = 0; lane < LaneCount(w); ++lane) {
+      if (mine(lane) < half) shared[mine(lane)] += shared[mine(lane) + half];
+    }
+    Wait(w);
+  }
+  if (w->warp == 0) Pointer(w, 1)[BlockIndex(w)] = shared[0];
+}
+
+void Vote(WarpState* w) {
+  uint32_t votes = 0;
+  for (uint32_t lane = 0; lane < LaneCount(w); ++lane) votes |= ((w->warp * 32 + lane) % 3 == 0 ? 1u : 0u) << lane;
+  for (uint32_t op = 0; op < 3; ++op) {
+    const uint32_t result = w->block->services->barrier_reduce(w, w->lanes, op, 0, op, votes);
+    AtomicAdd(&Pointer(w, 0)[op], result);
+  }
+}
+
+void Half(WarpState* w) { Wait(w, w->warp, 64); }
+
+void Early(WarpState* w) {
+  if (w->warp % 2 == 1) return;
+  Wait(w);
+  AtomicAdd(Pointer(w, 0), 1);
+}
+
+void Store(WarpState* w) { *Pointer<volatile uint64_t>(w, 0) = Arguments(w)[1]; }
+
+void Divide(WarpState* w) {
+  int quotient, remainder;
+  __asm__ volatile("cltd; idivl %2" : "=a"(quotient), "=&d"(remainder) : "r"(static_cast<int>(Arguments(w)[0])), "a"(1));
+}
+
+void Illegal(WarpState*) { __asm__ volatile("ud2"); }
+
+__attribute__((noinline)) uint64_t Recurse(uint64_t depth) {
+  volatile uint64_t frame[64];
+  frame[0] = depth;
+  if (frame[0] == ~0ull) return 0;  // never
+  return Recurse(depth + 1) + frame[0];
+}
+void Overflow(WarpState* w) { AtomicAdd(Pointer(w, 0), Recurse(0)); }
+
+void Trap(WarpState* w) {
+  w->block->services->fault(w, static_cast<guest::FaultKind>(Arguments(w)[0]), static_cast<uint32_t>(Arguments(w)[1]), 0x1234,
+                            0);
+}
+
+void Print(WarpState* w) {
+  const uint64_t* a = Arguments(w);
+  Pointer(w, 2)[0] = static_cast<uint64_t>(w->block->services->print(w, 0, a[0], a[1]));
+}
+
+void Assert(WarpState* w) {
+  const uint64_t* a = Arguments(w);
+  w->block->services->assert_fail(w, 3, a[0], a[1], 7, a[2]);
+}
+
+void Heap(WarpState* w) {
+  const guest::GuestServices& services = *w->block->services;
+  const uint64_t p = services.allocate(w, 64);
+  Pointer(w, 0)[0] = p;
+  Pointer(w, 0)[1] = services.allocate(w, 1 << 30);
+  if (p != 0) *reinterpret_cast<uint64_t*>(p) = 1;
+  services.release(w, p);
+  services.release(w, p);
+}
+
+// data[round][block]: every round each block adds its left neighbour's last value to its own.
+void GridRounds(WarpState* w) {
+  uint64_t* const data = Pointer(w, 0);
+  const uint64_t blocks = w->block->grid[0];
+  const uint64_t self = BlockIndex(w);
+  for (uint64_t round = 0; round < Arguments(w)[1]; ++round) {
+    if (w->warp == 0) {
+      const uint64_t* const last = data + round * blocks;
+      __atomic_store_n(&data[(round + 1) * blocks + self], last[self] + last[(self + blocks - 1) % blocks], __ATOMIC_RELAXED);
+    }
+    w->block->services->grid_barrier(w, w->lanes);
+  }
+}
+
+void Shared(WarpState* w) {
+  if (w->warp != 0) return;
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < w->block->shared_bytes; ++i) sum += w->block->shared[i];
+  for (uint32_t i = 0; i < w->block->shared_bytes; ++i) w->block->shared[i] = 1;
+  Pointer(w, 0)[BlockIndex(w)] = sum;
+}
+
+void Where(WarpState* w) {
+  const guest::BlockState& b = *w->block;
+  const uint64_t rank = b.cluster_ctaid[0] + b.cluster[0] * (b.cluster_ctaid[1] + b.cluster[1] * b.cluster_ctaid[2]);
+  Pointer(w, 0)[BlockIndex(w)] = b.ctaid[0] | uint64_t{b.ctaid[1]} << 16 | uint64_t{b.ctaid[2]} << 32 | rank << 48;
+}
+
+void OddEven(WarpState* w) {
+  if (BlockIndex(w) == 1) {
+    __atomic_store_n(Pointer(w, 0), 1, __ATOMIC_RELEASE);
+  } else {
+    while (__atomic_load_n(Pointer(w, 0), __ATOMIC_ACQUIRE) == 0) w->block->services->yield(w);
+  }
+  AtomicAdd(Pointer(w, 1), 1);
+}
+
+struct TestKernel final : cpu::LoadedKernel {
+  TestKernel(const char* name, guest::RunWarps run, uint32_t flags, uint32_t static_shared_bytes = 0) {
+    own = KernelDescriptor{
+        .magic = guest::kKernelMagic,
+        .abi_version = guest::kAbiVersion,
+        .name = name,
+        .run = run,
+        .flags = flags,
+        .param_bytes = 32,
+        .static_shared_bytes = static_shared_bytes,
+        .local_bytes = 16,
+        .stack_bytes = 4096,
+        .block = {0, 0, 0},
+        .location_count = 1,
+        .locations = &location,
+    };
+    descriptor = &own;
+  }
+  static constexpr guest::SourceLocation location{.ptx_line = 42, .source_line = 17, .source_file = "test.cu"};
+  KernelDescriptor own{};
+};
+
+using Kernels = std::map<std::string, std::shared_ptr<const TestKernel>, std::less<>>;
+
+Kernels AllKernels() {
+  constexpr uint32_t kYields = guest::kYields;
+  constexpr uint32_t kSharedBytes = 8192;
+  Kernels kernels;
+  const auto add = [&kernels](const char* name, guest::RunWarps run, uint32_t flags, uint32_t shared = 0) {
+    kernels[name] = std::make_shared<TestKernel>(name, run, flags, shared);
+  };
+  add("empty", &Each<&Empty>, 0);
+  add("add", &Each<&Add>, 0);
+  add("index", &Each<&Index>, 0);
+  add("slow", &Each<&Slow>, 0);
+  add("endless", &Each<&Endless>, 0);
+  add("wait", &Each<&WaitFor>, kYields);
+  add("sum", &Each<&Sum>, kYields, kSharedBytes);
+  add("vote", &Each<&Vote>, kYields);
+  add("half", &Each<&Half>, kYields);
+  add("early", &Each<&Early>, kYields);
+  add("store", &Each<&Store>, 0);
+  add("divide", &Each<&Divide>, 0);
+  add("illegal", &Each<&Illegal>, 0);
+  add("overflow", &Each<&Overflow>, 0);
+  add("trap", &Each<&Trap>, 0);
+  add("print", &Each<&Print>, guest::kUsesPrint);
+  add("assert", &Each<&Assert>, 0);
+  add("heap", &Each<&Heap>, guest::kUsesHeap);
+  add("grid", &Each<&GridRounds>, kYields | guest::kCooperative);
+  add("shared", &Each<&Shared>, 0, kSharedBytes);
+  add("where", &Each<&Where>, 0);
+  add("odd_even", &Each<&OddEven>, kYields);
+  return kernels;
+}
+
+class TestCode final : public cpu::CodeSource {
+ public:
+  Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image) override {
+    const std::string name(image.begin(), image.end());
+    const auto found = kernels_.find(name);
+    if (found == kernels_.end()) return Fail(cuda::CUDA_ERROR_INVALID_PTX, "line 1: no such kernel: " + name);
+    auto index = std::make_shared<guest::ModuleIndex>();
+    index->kernels.push_back({.name = name,
+                              .params = {{0, 8}, {8, 8}, {16, 8}, {24, 8}},
+                              .param_bytes = 32,
+                              .static_shared_bytes = found->second->own.static_shared_bytes});
+    index->variables.push_back({.name = "v", .offset = kTestVariableOffset, .bytes = 8});
+    index->segment_bytes = 64;
+    index->image.resize(kTestVariableOffset + 4);
+    std::memcpy(index->image.data() + kTestVariableOffset, &kTestVariableValue, 4);
+    index->relocations.push_back({.offset = 32, .addend = kTestVariableOffset, .kind = guest::Relocation::Kind::kSegment});
+    index->relocations.push_back({.offset = 40, .addend = 2, .kind = guest::Relocation::Kind::kFunction});
+    return index;
+  }
+
+  Result<std::shared_ptr<const cpu::LoadedKernel>> Kernel(std::span<const uint8_t>, const guest::ModuleIndex& index,
+                                                          uint32_t kernel, const uint32_t*) override {
+    return kernels_.find(index.kernels[kernel].name)->second;
+  }
+
+ private:
+  const Kernels kernels_ = AllKernels();
+};
+
+}  // namespace
+
+std::shared_ptr<cpu::CodeSource> NewTestCode() { return std::make_shared<TestCode>(); }
+
+}  // namespace tutti::device::cts
