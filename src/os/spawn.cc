@@ -26,7 +26,6 @@ namespace tutti::os {
 namespace {
 
 constexpr size_t kStackBytes = 64 * 1024;
-constexpr int kParking = 512;  // descriptors are first moved above this, so that none overwrites another
 
 struct ChildPlan {
   const char* path;
@@ -43,9 +42,10 @@ struct ChildPlan {
 // Runs in the parent's memory: system calls only.
 int RunChild(void* argument) {
   auto& plan = *static_cast<ChildPlan*>(argument);
+  // First above all numbers that are wanted, so that none overwrites another.
   int parked[16];
   for (size_t i = 0; i < plan.file_count; ++i) {
-    parked[i] = fcntl(plan.files[i].first, F_DUPFD_CLOEXEC, kParking);
+    parked[i] = fcntl(plan.files[i].first, F_DUPFD_CLOEXEC, plan.highest + 1);
     if (parked[i] < 0) {
       plan.error = errno;
       _exit(127);

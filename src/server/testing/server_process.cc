@@ -21,11 +21,6 @@ namespace {
 
 constexpr int kTimeoutMs = 30'000;
 
-// Programs of the same build: test programs are in <build>/test, the server in <build>/bin.
-std::string InBuild(const std::string& name) {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / name;
-}
-
 template <typename Condition>
 bool Eventually(Condition condition) {
   for (int i = 0; i < 1000; ++i) {
@@ -43,15 +38,30 @@ size_t EntriesOf(const std::string& directory) {
 
 }  // namespace
 
-ServerProcess::ServerProcess(std::vector<std::string> more_arguments) {
+// Test programs are in <build>/test.
+std::string ProgramOfThisBuild(const std::string& name) {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / name;
+}
+
+ServerProcess::ServerProcess(std::vector<std::string> more_arguments, int open_files) {
   auto sockets = os::SocketPair().value();
-  std::vector<std::string> arguments = {"tutti-server", "--daemon-socket-fd", "3", "--device", "null"};
+  const std::string server = ProgramOfThisBuild("bin/tutti-server");
+  std::vector<std::string> arguments = {server, "--daemon-socket-fd", "3", "--device", "null"};
   arguments.insert(arguments.end(), more_arguments.begin(), more_arguments.end());
-  os::Fd log(open("/dev/null", O_WRONLY | O_CLOEXEC));
+  std::string program = server;
+  if (open_files != 0) {
+    program = "/bin/sh";
+    const std::string script = "ulimit -n " + std::to_string(open_files) + "; exec \"$0\" \"$@\"";
+    arguments.insert(arguments.begin(), {"sh", "-c", script});
+  }
+  const os::Fd null(open("/dev/null", O_WRONLY | O_CLOEXEC));
   const bool loud = std::getenv("TUTTI_TEST_LOG") != nullptr;
-  pid_ = os::Spawn({.path = InBuild("bin/tutti-server"),
+  pid_ = os::Spawn({.path = program,
                     .arguments = arguments,
-                    .files = {{STDIN_FILENO, 0}, {loud ? STDOUT_FILENO : log.get(), 1}, {loud ? STDERR_FILENO : log.get(), 2}, {sockets.second.get(), 3}}})
+                    .files = {{STDIN_FILENO, 0},
+                              {loud ? STDOUT_FILENO : null.get(), 1},
+                              {loud ? STDERR_FILENO : null.get(), 2},
+                              {sockets.second.get(), 3}}})
              .value();
   socket_ = std::move(sockets.first);
   const auto message = ipc::ReceiveMessage(socket_.get(), kTimeoutMs).value();
@@ -125,7 +135,7 @@ int ServerProcess::AwaitExit() {
 }
 
 pid_t StartClient(const os::Fd& connection, const std::string& mode, int rounds) {
-  return os::Spawn({.path = InBuild("test/server_test_client"),
+  return os::Spawn({.path = ProgramOfThisBuild("test/server_test_client"),
                     .arguments = {"server_test_client", mode, std::to_string(rounds)},
                     .files = {{STDIN_FILENO, 0}, {STDOUT_FILENO, 1}, {STDERR_FILENO, 2}, {connection.get(), 3}}})
       .value();

@@ -15,10 +15,14 @@
 
 namespace tutti::server::testing {
 
+// The path of a program of the same build: "bin/tutti-server".
+std::string ProgramOfThisBuild(const std::string& name);
+
 class ServerProcess {
  public:
   // Starts it and waits until it is ready. Ends the test program if it cannot.
-  explicit ServerProcess(std::vector<std::string> more_arguments = {});
+  // `open_files`: its limit on them, if not 0.
+  explicit ServerProcess(std::vector<std::string> more_arguments = {}, int open_files = 0);
   // Ends it (SIGKILL if it has not ended by itself) and reaps it.
   ~ServerProcess();
   ServerProcess(const ServerProcess&) = delete;
