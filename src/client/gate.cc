@@ -4,12 +4,20 @@
 
 #include <cstdlib>
 
+#include "client/printing.h"
 #include "client/session.h"
 
 namespace tutti::client {
 namespace {
 
-void CloseAtExit() { Gate::Close(cuda::CUDA_ERROR_DEINITIALIZED); }
+// Runs when the loader finalises the library, so after the exit handlers and static destructors of the program and of the
+// runtime that is linked into it: those may still free what they hold. The library itself destroys nothing.
+[[gnu::destructor]] void CloseAtExit() {
+  if (Gate::status() != 0) return;
+  DrainPrints();
+  Gate::Close(cuda::CUDA_ERROR_DEINITIALIZED);
+}
+
 void CloseInChild() {
   Gate::Close(cuda::CUDA_ERROR_NOT_INITIALIZED);
   Session::AbandonInChild();
@@ -17,15 +25,9 @@ void CloseInChild() {
 
 }  // namespace
 
-// The exit handler is registered by the first cuInit. Handlers run in reverse order, so those of the program and of the CUDA
-// runtime that were registered later still find a working library; what comes after ours is told DEINITIALIZED.
 void Gate::Open() {
-  static const bool once = [] {
-    std::atexit(CloseAtExit);
-    pthread_atfork(nullptr, nullptr, CloseInChild);
-    return true;
-  }();
-  static_cast<void>(once);
+  static const int watched = pthread_atfork(nullptr, nullptr, CloseInChild);
+  static_cast<void>(watched);
   int expected = word_.load(std::memory_order_relaxed);
   while (!closed() && !word_.compare_exchange_weak(expected, expected & ~kStatusMask, std::memory_order_acq_rel)) {
   }

@@ -25,7 +25,7 @@ class Gate {
   static int status() { return word_.load(std::memory_order_acquire) & kStatusMask; }
   static bool tracing() { return (word_.load(std::memory_order_relaxed) & kTraceBit) != 0; }
 
-  // cuInit has succeeded; from now on exit and fork are watched.
+  // cuInit has succeeded; from now on forks are watched.
   static void Open();
   // Closes the gate for good with this answer.
   static void Close(cuda::Result status);

@@ -1,0 +1,85 @@
+// The toolkit's header beside ours: every structure we read or write has the same size and the same members in the same places,
+// every number we act on is the toolkit's. (Functions are held to their ABI by the version, in the names of api/*.def.)
+#include "cuda/types.h"  // first: the toolkit's header makes macros of some of these names
+
+#include <cuda.h>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+#include "cuda/device_attribute.h"
+
+namespace {
+
+namespace ours = tutti::cuda;
+
+#define SAME_SIZE(type) static_assert(sizeof(type) == sizeof(ours::type))
+#define SAME_PLACE(type, member) static_assert(offsetof(type, member) == offsetof(ours::type, member))
+SAME_SIZE(CUdeviceptr);
+SAME_SIZE(CUdevice);
+SAME_SIZE(CUuuid);
+SAME_SIZE(CUdevprop);
+SAME_SIZE(CUDA_MEMCPY2D);
+SAME_PLACE(CUDA_MEMCPY2D, srcArray);
+SAME_PLACE(CUDA_MEMCPY2D, dstPitch);
+SAME_PLACE(CUDA_MEMCPY2D, Height);
+SAME_SIZE(CUDA_MEMCPY3D);
+SAME_PLACE(CUDA_MEMCPY3D, srcHeight);
+SAME_PLACE(CUDA_MEMCPY3D, dstHost);
+SAME_PLACE(CUDA_MEMCPY3D, Depth);
+SAME_SIZE(CUDA_MEMCPY3D_PEER);
+SAME_PLACE(CUDA_MEMCPY3D_PEER, dstContext);
+SAME_SIZE(CUDA_ARRAY_DESCRIPTOR);
+SAME_PLACE(CUDA_ARRAY_DESCRIPTOR, NumChannels);
+SAME_SIZE(CUDA_ARRAY3D_DESCRIPTOR);
+SAME_PLACE(CUDA_ARRAY3D_DESCRIPTOR, Flags);
+SAME_SIZE(CUmemLocation);
+SAME_SIZE(CUmemPoolProps);
+SAME_PLACE(CUmemPoolProps, maxSize);
+SAME_SIZE(CUmemAccessDesc);
+SAME_SIZE(CUexecAffinityParam);
+SAME_SIZE(CUctxCreateParams);
+SAME_SIZE(CUlaunchAttributeValue);
+SAME_SIZE(CUlaunchAttribute);
+SAME_PLACE(CUlaunchAttribute, value);
+SAME_SIZE(CUlaunchConfig);
+SAME_PLACE(CUlaunchConfig, hStream);
+SAME_PLACE(CUlaunchConfig, numAttrs);
+
+#define SAME_NUMBER(name) static_assert(static_cast<long long>(::name) == static_cast<long long>(ours::name))
+SAME_NUMBER(CU_MEMORYTYPE_UNIFIED);
+SAME_NUMBER(CU_AD_FORMAT_FLOAT);
+SAME_NUMBER(CU_AD_FORMAT_SIGNED_INT32);
+SAME_NUMBER(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+SAME_NUMBER(CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE);
+SAME_NUMBER(CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT);
+SAME_NUMBER(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+SAME_NUMBER(CU_FUNC_ATTRIBUTE_MAX);
+SAME_NUMBER(CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE);
+SAME_NUMBER(CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE);
+SAME_NUMBER(CU_LIMIT_PERSISTING_L2_CACHE_SIZE);
+SAME_NUMBER(CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+SAME_NUMBER(CU_JIT_INPUT_FATBINARY);
+SAME_NUMBER(CU_LIBRARY_BINARY_IS_PRESERVED);
+SAME_NUMBER(CU_MODULE_LAZY_LOADING);
+SAME_NUMBER(CU_CTX_FLAGS_MASK);
+SAME_NUMBER(CU_STREAM_NON_BLOCKING);
+SAME_NUMBER(CU_EVENT_INTERPROCESS);
+SAME_NUMBER(CU_MEM_ATTACH_SINGLE);
+SAME_NUMBER(CU_MEMPOOL_ATTR_USED_MEM_HIGH);
+SAME_NUMBER(CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+SAME_NUMBER(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+
+TEST(Abi, ResultsHaveTheToolkitsNumbers) {
+#define X(name, value) EXPECT_EQ(static_cast<int>(::name), value) << #name;
+#include "cuda/result.def"
+#undef X
+}
+
+TEST(Abi, DeviceAttributesHaveTheToolkitsNumbers) {
+#define X(name, value) EXPECT_EQ(static_cast<int>(::CU_DEVICE_ATTRIBUTE_##name), value) << #name;
+#include "cuda/device_attribute.def"
+#undef X
+}
+
+}  // namespace

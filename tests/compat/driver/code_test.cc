@@ -1,0 +1,223 @@
+#include <cstring>
+#include <string>
+
+#include "driver/fixture.h"
+
+namespace tutti::compat {
+namespace {
+
+using CodeTest = DriverTest;
+
+TEST_F(CodeTest, AKernelRunsOnceForEachThread) {
+  const CUdeviceptr data = Allocate(1000 * 4);
+  CU_ASSERT(cuMemsetD32_v2(data, 1, 1000));
+  CU_ASSERT(AddOne(data, 1000));
+  EXPECT_EQ(Read(data, 1000), std::vector<uint32_t>(1000, 2));
+  CU_EXPECT(cuMemFree_v2(data));
+}
+
+TEST_F(CodeTest, ParametersMayComeAsOneBuffer) {
+  CUdeviceptr data = Allocate(64 * 4);
+  struct {
+    CUdeviceptr data;
+    uint32_t n, value;
+  } packed{data, 64, 77};
+  size_t bytes = sizeof packed;
+  void* extra[] = {reinterpret_cast<void*>(CU_LAUNCH_PARAM_BUFFER_POINTER), &packed,
+                   reinterpret_cast<void*>(CU_LAUNCH_PARAM_BUFFER_SIZE), &bytes, reinterpret_cast<void*>(CU_LAUNCH_PARAM_END)};
+  CU_ASSERT(cuLaunchKernel(Function("fill"), 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra));
+  EXPECT_EQ(Read(data, 64), std::vector<uint32_t>(64, 77));
+  bytes = 8;
+  EXPECT_EQ(cuLaunchKernel(Function("fill"), 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra), CUDA_ERROR_INVALID_VALUE);
+  CU_EXPECT(cuMemFree_v2(data));
+}
+
+TEST_F(CodeTest, ImpossibleLaunchesAreRefused) {
+  const CUfunction function = Function("add_one");
+  CUdeviceptr data = 0;
+  uint32_t n = 0;
+  void* parameters[] = {&data, &n};
+  const auto launch = [&](unsigned gx, unsigned gy, unsigned bx, unsigned by, unsigned shared) {
+    return cuLaunchKernel(function, gx, gy, 1, bx, by, 1, shared, nullptr, parameters, nullptr);
+  };
+  EXPECT_EQ(launch(0, 1, 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(1, 1, 1025, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(1, 1, 64, 64, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(1, 65536, 1, 1, 0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(launch(1, 1, 1, 1, 1u << 20), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuLaunchKernel(reinterpret_cast<CUfunction>(module()), 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(CodeTest, MoreSharedMemoryMayBeAskedForUpToTheLimit) {
+  const CUfunction function = Function("add_one");
+  CUdeviceptr data = 0;
+  uint32_t n = 0;
+  void* parameters[] = {&data, &n};
+  int most = 0;
+  CU_ASSERT(cuDeviceGetAttribute(&most, 97, 0));
+  EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, most, nullptr, parameters, nullptr), CUDA_ERROR_INVALID_VALUE);
+  CU_ASSERT(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most));
+  CU_EXPECT(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, most, nullptr, parameters, nullptr));
+  EXPECT_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most + 1), CUDA_ERROR_INVALID_VALUE);
+  CU_EXPECT(cuCtxSynchronize());
+}
+
+TEST_F(CodeTest, GlobalsAreFoundReadAndWritten) {
+  CUdeviceptr table = 0, scale = 0;
+  size_t bytes = 0;
+  CU_ASSERT(cuModuleGetGlobal_v2(&table, &bytes, module(), "table"));
+  EXPECT_EQ(bytes, 64u);
+  EXPECT_EQ(Read(table, 16)[15], 115u);
+  CU_ASSERT(cuModuleGetGlobal_v2(&scale, nullptr, module(), "scale"));
+  CU_ASSERT(cuMemsetD32_v2(scale, 10, 1));
+  CUdeviceptr out = Allocate(64);
+  void* parameters[] = {&out};
+  CU_ASSERT(Launch(Function("scaled_table"), 1, 16, parameters));
+  EXPECT_EQ(Read(out, 16)[5], 1050u);
+  EXPECT_EQ(cuModuleGetGlobal_v2(&table, &bytes, module(), "no_such"), CUDA_ERROR_NOT_FOUND);
+  CUfunction none;
+  EXPECT_EQ(cuModuleGetFunction(&none, module(), "no_such"), CUDA_ERROR_NOT_FOUND);
+  CU_EXPECT(cuMemFree_v2(out));
+}
+
+TEST_F(CodeTest, FunctionsDescribeThemselves) {
+  const CUfunction function = Function("fill");
+  size_t offset = 0, bytes = 0;
+  CU_EXPECT(cuFuncGetParamInfo(function, 1, &offset, &bytes));
+  EXPECT_EQ(offset, 8u);
+  EXPECT_EQ(bytes, 4u);
+  EXPECT_EQ(cuFuncGetParamInfo(function, 3, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
+  const char* name = nullptr;
+  CU_EXPECT(cuFuncGetName(&name, function));
+  EXPECT_STREQ(name, "fill");
+  int threads = 0;
+  CU_EXPECT(cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function));
+  EXPECT_EQ(threads, 1024);
+  int blocks = 0;
+  CU_EXPECT(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, function, 256, 0));
+  EXPECT_GT(blocks, 0);
+  int min_grid = 0, block = 0;
+  CU_EXPECT(cuOccupancyMaxPotentialBlockSize(&min_grid, &block, function, nullptr, 0, 0));
+  EXPECT_GT(min_grid, 0);
+  EXPECT_EQ(block % 32, 0);
+}
+
+TEST_F(CodeTest, BrokenPtxIsExplained) {
+  char log[1024] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  CUmodule broken = nullptr;
+  EXPECT_EQ(cuModuleLoadDataEx(&broken, ".version 7.0\n.target sm_70\n.visible .entry broken( {\n ret;\n}\n", 2, options, values), CUDA_ERROR_INVALID_PTX);
+  EXPECT_NE(std::strlen(log), 0u);
+  EXPECT_EQ(cuModuleLoadData(&broken, "hello"), CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(cuModuleLoadData(&broken, nullptr), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuModuleLoad(&broken, "/no/such/file"), CUDA_ERROR_FILE_NOT_FOUND);
+}
+
+TEST_F(CodeTest, UnloadedModulesAreGone) {
+  CUmodule extra = nullptr;
+  CUfunction function = nullptr;
+  CU_ASSERT(cuModuleLoadData(&extra, kPtx));
+  CU_ASSERT(cuModuleGetFunction(&function, extra, "add_one"));
+  CU_ASSERT(cuModuleUnload(extra));
+  EXPECT_EQ(cuModuleUnload(extra), CUDA_ERROR_INVALID_HANDLE);
+  CUdeviceptr data = 0;
+  uint32_t n = 0;
+  void* parameters[] = {&data, &n};
+  EXPECT_EQ(Launch(function, 1, 1, parameters), CUDA_ERROR_INVALID_HANDLE);
+}
+
+TEST_F(CodeTest, AKernelOfALibraryIsLaunchedLikeAFunction) {
+  CUlibrary library = nullptr;
+  CUkernel kernel = nullptr;
+  CU_ASSERT(cuLibraryLoadData(&library, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  CU_ASSERT(cuLibraryGetKernel(&kernel, library, "fill"));
+  EXPECT_EQ(cuLibraryGetKernel(&kernel, library, "none"), CUDA_ERROR_NOT_FOUND);
+  unsigned count = 0;
+  CU_EXPECT(cuLibraryGetKernelCount(&count, library));
+  EXPECT_EQ(count, 5u);
+  CUdeviceptr data = Allocate(400);
+  uint32_t n = 100, value = 9;
+  void* parameters[] = {&data, &n, &value};
+  CU_ASSERT(Launch(reinterpret_cast<CUfunction>(kernel), 1, 128, parameters));
+  EXPECT_EQ(Read(data, 100), std::vector<uint32_t>(100, 9));
+  CUdeviceptr table = 0;
+  size_t bytes = 0;
+  CU_EXPECT(cuLibraryGetGlobal(&table, &bytes, library, "table"));
+  EXPECT_EQ(bytes, 64u);
+  CU_EXPECT(cuLibraryUnload(library));
+  EXPECT_EQ(cuLibraryUnload(library), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(Launch(reinterpret_cast<CUfunction>(kernel), 1, 128, parameters), CUDA_ERROR_INVALID_HANDLE);
+  CU_EXPECT(cuMemFree_v2(data));
+}
+
+TEST_F(CodeTest, LaunchAttributesAreTaken) {
+  CUdeviceptr data = Allocate(400);
+  CU_ASSERT(cuMemsetD32_v2(data, 0, 100));
+  uint32_t n = 100;
+  void* parameters[] = {&data, &n};
+  CUlaunchAttribute attribute{};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
+  CUlaunchConfig config{1, 1, 1, 128, 1, 1, 0, nullptr, &attribute, 1};
+  CU_ASSERT(cuLaunchKernelEx(&config, Function("add_one"), parameters, nullptr));
+  EXPECT_EQ(Read(data, 100), std::vector<uint32_t>(100, 1));
+  attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+  attribute.value.number = 1;
+  config.gridDimX = 1 << 20;
+  EXPECT_EQ(cuLaunchKernelEx(&config, Function("add_one"), parameters, nullptr), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  CU_EXPECT(cuMemFree_v2(data));
+}
+
+TEST_F(CodeTest, LinkedPtxIsLoadedAsOneModule) {
+  const std::string callee = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .func (.param .b32 result) forty_two() {
+  .reg .b32 %r0;
+  mov.u32 %r0, 42;
+  st.param.b32 [result], %r0;
+  ret;
+})";
+  const std::string caller = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b32 result) forty_two();
+.visible .entry store(.param .u64 out) {
+  .reg .b32 %r0;
+  .reg .b64 %d0;
+  ld.param.u64 %d0, [out];
+  {
+    .param .b32 value;
+    call.uni (value), forty_two;
+    ld.param.b32 %r0, [value];
+  }
+  st.global.u32 [%d0], %r0;
+  ret;
+})";
+  CUlinkState linker = nullptr;
+  void* image = nullptr;
+  size_t bytes = 0;
+  CU_ASSERT(cuLinkCreate_v2(0, nullptr, nullptr, &linker));
+  for (const std::string* text : {&caller, &callee}) {
+    CU_ASSERT(cuLinkAddData_v2(linker, CU_JIT_INPUT_PTX, const_cast<char*>(text->c_str()), text->size() + 1, "part", 0, nullptr, nullptr));
+  }
+  CU_ASSERT(cuLinkComplete(linker, &image, &bytes));
+  CUmodule linked = nullptr;
+  CUfunction store = nullptr;
+  CU_ASSERT(cuModuleLoadData(&linked, image));
+  CU_ASSERT(cuLinkDestroy(linker));
+  CU_ASSERT(cuModuleGetFunction(&store, linked, "store"));
+  CUdeviceptr out = Allocate(4);
+  void* parameters[] = {&out};
+  CU_ASSERT(Launch(store, 1, 1, parameters));
+  EXPECT_EQ(Read(out, 1)[0], 42u);
+  CU_EXPECT(cuModuleUnload(linked));
+  CU_EXPECT(cuMemFree_v2(out));
+}
+
+}  // namespace
+}  // namespace tutti::compat

@@ -1,0 +1,42 @@
+// A kernel that writes where it may not: every later call says so, until the context is reset. A program of its own, since the
+// error sticks to the process.
+#include <cstdio>
+
+#include "driver/fixture.h"
+
+namespace tutti::compat {
+namespace {
+
+class FaultTest : public DriverTest {};
+
+TEST_F(FaultTest, AStrayWriteFailsItsContextUntilReset) {
+  const CUdeviceptr data = Allocate(4);
+  CUdeviceptr nowhere = 0xdead0000;
+  void* parameters[] = {&nowhere};
+  CUmodule doomed = nullptr;
+  CUfunction stray = nullptr;
+  CU_ASSERT(cuModuleLoadData(&doomed, kPtx));
+  CU_ASSERT(cuModuleGetFunction(&stray, doomed, "stray"));
+  CU_ASSERT(Launch(stray, 1, 1, parameters));
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
+  uint32_t value = 0;
+  EXPECT_EQ(cuMemcpyDtoH_v2(&value, data, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
+  EXPECT_EQ(cuStreamSynchronize(nullptr), CUDA_ERROR_ILLEGAL_ADDRESS);
+  CUdeviceptr more = 0;
+  EXPECT_EQ(cuMemAlloc_v2(&more, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
+
+  CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
+  CUmodule fresh = nullptr;
+  CUfunction fill = nullptr;
+  CU_ASSERT(cuModuleLoadData(&fresh, kPtx));
+  CU_ASSERT(cuModuleGetFunction(&fill, fresh, "fill"));
+  CUdeviceptr again = Allocate(4);
+  uint32_t n = 1, seven = 7;
+  void* arguments[] = {&again, &n, &seven};
+  CU_ASSERT(Launch(fill, 1, 1, arguments));
+  EXPECT_EQ(Read(again, 1)[0], 7u);
+  CU_EXPECT(cuModuleUnload(fresh));
+}
+
+}  // namespace
+}  // namespace tutti::compat

@@ -1,0 +1,12 @@
+# Holds what libcuda.so.1 exports against the committed list: exactly the driver's 637 names. And its needs: libc alone.
+#   exports.sh LIBRARY LIST
+set -eu
+exported=$(mktemp)
+trap 'rm -f "$exported"' EXIT
+nm -D --defined-only "$1" | awk '{print $3}' | LC_ALL=C sort > "$exported"
+LC_ALL=C sort "$2" | diff - "$exported" || { echo "exports differ from $2 (< expected, > exported)"; exit 1; }
+needed=$(readelf -d "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -v -e '^libc\.so' -e '^ld-linux' -e '^libasan' -e '^libtsan' || true)
+if [ -n "$needed" ]; then
+  echo "libcuda.so.1 needs more than libc: $needed"
+  exit 1
+fi
