@@ -25,6 +25,8 @@ std::string Bytes(uint64_t bytes) { return Scaled(static_cast<double>(bytes), 10
 std::string Count(double number) { return Scaled(number, 1000, {"", "k", "M", "G"}); }
 std::string Percent(double fraction) { return fmt::format("{:.1f}%", fraction * 100); }
 
+std::string Plural(size_t number, const std::string& noun) { return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s"); }
+
 std::string UserName(uint32_t uid) {
   const passwd* const entry = getpwuid(uid);
   return entry != nullptr ? entry->pw_name : std::to_string(uid);

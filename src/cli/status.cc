@@ -24,8 +24,8 @@ std::string Overview(const Report& report) {
   line("default threads", control::FormatPercentage(report.default_percentage) + "%");
   if (report.servers.empty()) line("servers", "none yet; the first client starts one");
   for (const ServerReport& server : report.servers) {
-    line("server", fmt::format("process {}, user {}, {}, {} clients{}", server.pid, UserName(server.uid), server.state,
-                               server.clients.size(), server.error.empty() ? "" : ", " + server.error));
+    line("server", fmt::format("process {}, user {}, {}, {}{}", server.pid, UserName(server.uid), server.state,
+                               Plural(server.clients.size(), "client"), server.error.empty() ? "" : ", " + server.error));
     for (const DeviceReport& device : server.devices) {
       line("  device", fmt::format("{}: {}, {} SMs, {}, {}", device.ordinal, device.name, device.sm_count,
                                    Bytes(device.total_bytes), device.uuid));

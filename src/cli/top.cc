@@ -72,8 +72,8 @@ std::string Frame(const Sample& before, const Sample& now) {
   const std::vector<Row> rows = Rows(before, now);
   double busy = 0;
   for (const Row& row : rows) busy += row.share;
-  std::string text = fmt::format("tutti top - policy {}, {} servers, {} clients, device {} busy\n\n", now.report.policy,
-                                 now.report.servers.size(), rows.size(), Percent(busy));
+  std::string text = fmt::format("tutti top - policy {}, {}, {}, device {} busy\n\n", now.report.policy,
+                                 Plural(now.report.servers.size(), "server"), Plural(rows.size(), "client"), Percent(busy));
   std::vector<std::vector<std::string>> table{{"PID", "USER", "DEV", "SHARE", "", "THREADS", "MEMORY", "LIMIT", "LAUNCH/S", "COMMAND"}};
   const size_t room = std::max<size_t>(20, TerminalWidth() - std::min<size_t>(TerminalWidth(), 90));
   for (const Row& row : rows) {

@@ -116,7 +116,7 @@ uid_t ControlDaemon::ServingUser(uid_t uid) const { return options_.multi_user ?
 
 std::vector<ServerHandle*> ControlDaemon::ServersOf(uid_t uid) {
   auto servers = servers_.All();
-  std::erase_if(servers, [&](const ServerHandle* server) { return !MayControl(uid, *server); });
+  std::erase_if(servers, [&](const ServerHandle* server) { return !MaySee(uid, *server); });
   return servers;
 }
 

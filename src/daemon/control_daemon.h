@@ -39,12 +39,12 @@ class ControlDaemon {
   Defaults& defaults() { return defaults_; }
   const DaemonOptions& options() const { return options_; }
   void Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done);
-  bool quitting() const { return shutdown_.begun(); }
 
   // Root and the daemon's own user may do everything; others what concerns their own server and clients.
   bool Privileged(uid_t uid) const;
   bool MayControl(uid_t uid, const ServerHandle& server) const { return Privileged(uid) || server.uid() == uid; }
-  // In multi-user mode a server has clients of others than its own user.
+  // In multi-user mode everybody sees the one server, and of its clients their own.
+  bool MaySee(uid_t uid, const ServerHandle& server) const { return MayControl(uid, server) || options_.multi_user; }
   bool MaySeeClient(uid_t uid, uint32_t client_uid) const { return Privileged(uid) || client_uid == uid; }
   // The servers that the user may see.
   std::vector<ServerHandle*> ServersOf(uid_t uid);

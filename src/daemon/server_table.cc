@@ -47,6 +47,7 @@ std::vector<ServerHandle*> ServerTable::All() {
 }
 
 Status ServerTable::Ensure(uid_t uid) {
+  if (closed_) return Fail("The control daemon is shutting down and starts no server");
   if (Current(uid) != nullptr || Failing(uid)) return {};
   BackOff& back_off = back_off_[uid];
   if (back_off.start_pending) return {};
@@ -57,7 +58,7 @@ Status ServerTable::Ensure(uid_t uid) {
             (back_off.not_before_ns - now) / 1'000'000, back_off.failures);
   loop_.After(back_off.not_before_ns - now, [this, uid] {
     back_off_[uid].start_pending = false;
-    if (Current(uid) != nullptr) return;
+    if (closed_ || Current(uid) != nullptr) return;
     if (const auto launched = Launch(uid); !launched) observer_.failed(uid, launched.error().text);
   });
   return {};

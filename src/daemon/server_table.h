@@ -36,6 +36,9 @@ class ServerTable {
   ServerHandle* Find(pid_t pid);
   std::vector<ServerHandle*> All();  // by process id
 
+  // No server is started any more, waiting starts included.
+  void Close() { closed_ = true; }
+
   // Makes sure that a server of the user is there or on its way. Fails if it cannot be started at all.
   Status Ensure(uid_t uid);
 
@@ -55,6 +58,7 @@ class ServerTable {
   control::Places places_;
   const Defaults& defaults_;
   Observer observer_;
+  bool closed_ = false;
   std::map<pid_t, std::unique_ptr<ServerHandle>> servers_;
   std::map<uid_t, BackOff> back_off_;
 };

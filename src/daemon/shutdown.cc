@@ -9,6 +9,7 @@ void Shutdown::Begin(std::optional<uint32_t> timeout_s, Done done) {
   if (!begun_) {
     begun_ = true;
     broker_.Close();
+    servers_.Close();
     for (ServerHandle* server : servers_.All()) server->Shutdown(false);
   }
   if (timeout_s) loop_.After(*timeout_s * 1'000'000'000ull, [this] { Force(); });

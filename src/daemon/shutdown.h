@@ -22,7 +22,6 @@ class Shutdown {
 
   void Begin(std::optional<uint32_t> timeout_s, Done done);
   void ServerExited(int status);
-  bool begun() const { return begun_; }
 
  private:
   void Force();

@@ -1,11 +1,13 @@
 // A client that only shakes hands: prints "welcome" or "refused CODE TEXT", then with --hold stays until its connection is
-// closed and prints "closed". Its limits come from the CUDA_MPS_ environment variables, as a program's would.
+// closed and prints "closed". With --garbage it sends packets that are wrong in every way it can think of, each on a
+// connection of its own. Its limits come from the CUDA_MPS_ environment variables, as a program's would.
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "ipc/message.h"
 #include "os/socket.h"
@@ -36,10 +38,36 @@ int Complain(const std::string& text) {
   return 1;
 }
 
+// Heads of every kind with bodies cut short, random bytes, counts that promise more than there is.
+std::vector<uint8_t> Garbage(uint32_t round) {
+  std::vector<uint8_t> bytes;
+  if (round % 3 != 0) bytes = wire::Pack(static_cast<wire::MessageKind>(round % 50), round, {});
+  uint32_t state = round * 2654435761u + 1;
+  for (uint32_t i = 0; i < round % 97; ++i) {
+    state = state * 1664525u + 1013904223u;
+    bytes.push_back(round % 5 == 0 ? 0xff : static_cast<uint8_t>(state >> 24));
+  }
+  if (bytes.empty()) bytes.push_back(0);
+  return bytes;
+}
+
+int SendGarbage(const std::string& path) {
+  for (uint32_t round = 0; round < 500; ++round) {
+    const auto socket = os::Connect(path);
+    if (!socket) return Complain(socket.error().text);
+    (void)os::Send(socket->get(), Garbage(round));
+    (void)os::Send(socket->get(), Garbage(round + 1));
+  }
+  std::puts("sent");
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto socket = os::Connect(Environment("CUDA_MPS_PIPE_DIRECTORY") + "/control");
+  const std::string path = Environment("CUDA_MPS_PIPE_DIRECTORY") + "/control";
+  if (argc > 1 && std::string(argv[1]) == "--garbage") return SendGarbage(path);
+  const auto socket = os::Connect(path);
   if (!socket) return Complain(socket.error().text);
   ByteWriter body;
   wire::Put(body, MyHello(argv[0]));

@@ -16,14 +16,15 @@ bool NamesServer(const CommandCall& call, size_t index) {
   return pid && call.daemon.servers().Find(static_cast<pid_t>(*pid)) != nullptr;
 }
 
-ServerHandle* NamedServer(const CommandCall& call, size_t index) {
+ServerHandle* NamedServer(const CommandCall& call, size_t index, Access access) {
   const auto pid = control::ParseNumber(call.word(index));
   ServerHandle* const server = pid ? call.daemon.servers().Find(static_cast<pid_t>(*pid)) : nullptr;
   if (server == nullptr) {
     call.reply.Line(ServerNotFound(call.word(index)));
     return nullptr;
   }
-  if (!call.daemon.MayControl(call.caller.uid, *server)) {
+  const uid_t uid = call.caller.uid;
+  if (!(access == Access::kSee ? call.daemon.MaySee(uid, *server) : call.daemon.MayControl(uid, *server))) {
     call.reply.Line(fmt::format("Permission denied: server {} belongs to user {}", server->pid(), server->uid()));
     return nullptr;
   }

@@ -8,9 +8,19 @@
 namespace tutti::daemon::commands {
 namespace {
 
+// A user may lower what is theirs, but not go above what the daemon gives by default. Answers the call if it is refused.
+bool AllowedFor(const CommandCall& call, double percentage) {
+  const double standard = call.daemon.defaults().server.active_thread_percentage;
+  if (call.daemon.Privileged(call.caller.uid) || percentage <= standard) return true;
+  call.reply.Line(fmt::format("Permission denied: user {} cannot go above the default of {}", call.caller.uid,
+                              control::FormatPercentage(standard)));
+  return false;
+}
+
 // Sets `percentage` if the word is one, and answers the value then in force: NVIDIA's way of telling a rejected value.
 void SetAndAnswer(const CommandCall& call, size_t index, double& percentage) {
   const auto value = control::ParsePercentage(call.word(index));
+  if (value && !AllowedFor(call, *value)) return;
   if (value) percentage = *value;
   if (!value) log::Warning("Nothing changed: {}", value.error().text);
   call.reply.Line(control::FormatPercentage(percentage));
@@ -20,6 +30,7 @@ void SetAndAnswer(const CommandCall& call, size_t index, double& percentage) {
 void SetOfClient(const CommandCall& call, ServerHandle& server, uint32_t pid) {
   const auto value = control::ParsePercentage(call.word(2));
   if (!value) return call.reply.Line(value.error().text);
+  if (!AllowedFor(call, *value)) return;
   server.Ask(wire::MessageKind::kServerSet,
              wire::ServerSet{.what = wire::SettingKind::kPercentage, .pid = pid, .percentage = *value},
              [reply = call.reply, percentage = *value](const Result<ServerHandle::Reply>& answer) {
@@ -45,7 +56,7 @@ void SetActiveThreadPercentage(const CommandCall& call) {
       SetOfClient(call, server, client.pid);
     });
   }
-  if (ServerHandle* server = NamedServer(call, 1)) SetAndAnswer(call, 2, server->settings().active_thread_percentage);
+  if (ServerHandle* server = NamedServer(call, 1, Access::kChange)) SetAndAnswer(call, 2, server->settings().active_thread_percentage);
 }
 
 void GetActiveThreadPercentage(const CommandCall& call) {
@@ -54,7 +65,7 @@ void GetActiveThreadPercentage(const CommandCall& call) {
       call.reply.Line(control::FormatPercentage(client.percentage));
     });
   }
-  if (ServerHandle* server = NamedServer(call, 1)) {
+  if (ServerHandle* server = NamedServer(call, 1, Access::kSee)) {
     call.reply.Line(control::FormatPercentage(server->settings().active_thread_percentage));
   }
 }

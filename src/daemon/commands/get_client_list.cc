@@ -33,7 +33,7 @@ std::string DeviceLines(const std::vector<ServerClients>& servers) {
 }  // namespace
 
 void GetClientList(const CommandCall& call) {
-  ServerHandle* const server = NamedServer(call, 1);
+  ServerHandle* const server = NamedServer(call, 1, Access::kSee);
   if (server == nullptr) return;
   QueryClients(call, {server}, [reply = call.reply](const std::vector<ServerClients>& servers) {
     if (!servers[0].error.empty()) return reply.Line(servers[0].error);
@@ -47,7 +47,7 @@ void GetClientList(const CommandCall& call) {
 void GetDeviceClientList(const CommandCall& call) {
   std::vector<ServerHandle*> servers = call.daemon.ServersOf(call.caller.uid);
   if (!call.word(1).empty()) {
-    ServerHandle* const server = NamedServer(call, 1);
+    ServerHandle* const server = NamedServer(call, 1, Access::kSee);
     if (server == nullptr) return;
     servers = {server};
   }

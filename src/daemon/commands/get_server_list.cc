@@ -16,7 +16,7 @@ void GetServerList(const CommandCall& call) {
 }
 
 void GetServerStatus(const CommandCall& call) {
-  if (const ServerHandle* server = NamedServer(call, 1)) call.reply.Line(StateName(server->state()));
+  if (const ServerHandle* server = NamedServer(call, 1, Access::kSee)) call.reply.Line(StateName(server->state()));
 }
 
 }  // namespace tutti::daemon::commands

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "control/client_table.h"
 #include "daemon/commands/access.h"
 #include "daemon/commands/client_query.h"
 #include "daemon/commands/commands.h"
@@ -39,22 +40,39 @@ void AnswerFrom(const control::MemoryLimits& limits, const CommandCall& call, si
   call.reply.Line(control::FormatMemory(*bytes));
 }
 
-// The ordinal of the device of that server that the identifier names.
-Result<uint32_t> Ordinal(const ServerClients& server, const std::string& device) {
+// The ordinal of the device that the identifier names.
+Result<uint32_t> Ordinal(const std::vector<wire::ServedDevice>& devices, const std::string& device) {
   control::MemoryLimits one;
   one.Set(device, 1);
-  for (uint32_t ordinal = 0; ordinal < server.devices.size(); ++ordinal) {
-    if (one.Of(ordinal, DeviceUuid(server, ordinal)) == 1) return ordinal;
+  for (uint32_t ordinal = 0; ordinal < devices.size(); ++ordinal) {
+    if (one.Of(ordinal, control::FormatUuid(devices[ordinal].uuid)) == 1) return ordinal;
   }
-  return Fail(fmt::format("server {} has no device {}: it has {}", server.server_pid, device, server.devices.size()));
+  return Fail(fmt::format("the server has no device {}: it has {}", device, devices.size()));
+}
+
+// A user may lower what is theirs, but not go above what the daemon gives by default.
+Status AllowedFor(const CommandCall& call, const std::vector<wire::ServedDevice>& devices, const DeviceAndBytes& limit) {
+  if (call.daemon.Privileged(call.caller.uid)) return {};
+  TUTTI_ASSIGN(const uint32_t ordinal, Ordinal(devices, limit.device));
+  const uint64_t standard = call.daemon.defaults().server.memory_limits.Of(ordinal, control::FormatUuid(devices[ordinal].uuid));
+  if (limit.bytes <= standard) return {};
+  return Fail(fmt::format("Permission denied: user {} cannot go above the default of {}", call.caller.uid, control::FormatMemory(standard)));
+}
+
+void SetOfServer(const CommandCall& call, ServerHandle& server) {
+  if (const auto limit = ReadLimit(call, 2)) {
+    if (const auto allowed = AllowedFor(call, server.devices(), *limit); !allowed) return call.reply.Line(allowed.error().text);
+  }
+  SetIn(server.settings().memory_limits, call, 2);
 }
 
 // The live form: the process id is a running client's.
 void SetOfClient(const CommandCall& call, ServerHandle& server, const ServerClients& entry, uint32_t pid) {
   const auto limit = ReadLimit(call, 2);
   if (!limit) return call.reply.Line(limit.error().text);
-  const auto ordinal = Ordinal(entry, limit->device);
+  const auto ordinal = Ordinal(entry.devices, limit->device);
   if (!ordinal) return call.reply.Line(ordinal.error().text);
+  if (const auto allowed = AllowedFor(call, entry.devices, *limit); !allowed) return call.reply.Line(allowed.error().text);
   server.Ask(wire::MessageKind::kServerSet,
              wire::ServerSet{.what = wire::SettingKind::kMemoryLimit, .pid = pid, .device = *ordinal, .number = limit->bytes},
              [reply = call.reply](const Result<ServerHandle::Reply>& answer) {
@@ -65,7 +83,7 @@ void SetOfClient(const CommandCall& call, ServerHandle& server, const ServerClie
 }
 
 void AnswerOfClient(const CommandCall& call, const ServerClients& entry, uint32_t pid) {
-  const auto ordinal = Ordinal(entry, std::string(call.word(2)));
+  const auto ordinal = Ordinal(entry.devices, std::string(call.word(2)));
   if (!ordinal) return call.reply.Line(ordinal.error().text);
   for (const auto& client : entry.clients) {
     if (client.pid != pid || client.device != *ordinal || client.limit_bytes == control::kNoMemoryLimit) continue;
@@ -90,7 +108,7 @@ void SetDevicePinnedMemLimit(const CommandCall& call) {
       SetOfClient(call, server, entry, client.pid);
     });
   }
-  if (ServerHandle* server = NamedServer(call, 1)) SetIn(server->settings().memory_limits, call, 2);
+  if (ServerHandle* server = NamedServer(call, 1, Access::kChange)) SetOfServer(call, *server);
 }
 
 void GetDevicePinnedMemLimit(const CommandCall& call) {
@@ -99,7 +117,7 @@ void GetDevicePinnedMemLimit(const CommandCall& call) {
       AnswerOfClient(call, entry, client.pid);
     });
   }
-  if (ServerHandle* server = NamedServer(call, 1)) AnswerFrom(server->settings().memory_limits, call, 2);
+  if (ServerHandle* server = NamedServer(call, 1, Access::kSee)) AnswerFrom(server->settings().memory_limits, call, 2);
 }
 
 }  // namespace tutti::daemon::commands

@@ -14,7 +14,7 @@ void SetPolicy(const CommandCall& call) {
   }
   const wire::ServerSet set{.what = wire::SettingKind::kPolicy, .text = policy};
   if (!call.word(2).empty()) {
-    if (ServerHandle* server = NamedServer(call, 2)) SetOnServers(call, {server}, set);
+    if (ServerHandle* server = NamedServer(call, 2, Access::kChange)) SetOnServers(call, {server}, set);
     return;
   }
   if (!RequirePrivilege(call)) return;

@@ -24,7 +24,7 @@ std::string Table(const std::vector<ServerClients>& servers) {
 void Ps(const CommandCall& call) {
   std::vector<ServerHandle*> servers = call.daemon.ServersOf(call.caller.uid);
   if (call.word(1) == "-p") {
-    ServerHandle* const server = NamedServer(call, 2);
+    ServerHandle* const server = NamedServer(call, 2, Access::kSee);
     if (server == nullptr) return;
     servers = {server};
   }

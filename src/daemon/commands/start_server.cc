@@ -13,7 +13,6 @@ void StartServer(const CommandCall& call) {
   if (!call.daemon.Privileged(call.caller.uid) && *uid != call.caller.uid) {
     return call.reply.Line(fmt::format("Permission denied: user {} cannot start a server for user {}", call.caller.uid, *uid));
   }
-  if (call.daemon.quitting()) return call.reply.Line("The control daemon is shutting down and starts no server");
   const auto started = call.daemon.servers().Ensure(call.daemon.ServingUser(*uid));
   if (!started) return call.reply.Line(started.error().text);
   call.reply.Nothing();

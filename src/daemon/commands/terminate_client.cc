@@ -22,7 +22,7 @@ void Terminate(ServerHandle& server, uint32_t pid, const Reply& reply) {
 
 // Answers when the client's work has ended: 0, or the CUresult that says why not.
 void TerminateClient(const CommandCall& call) {
-  ServerHandle* const server = NamedServer(call, 1);
+  ServerHandle* const server = NamedServer(call, 1, Access::kSee);
   if (server == nullptr) return;
   const auto pid = control::ParseNumber(call.word(2));
   if (!pid) return call.reply.Line(fmt::format("\"{}\" is not the process id of a client: see get_client_list {}", call.word(2), server->pid()));

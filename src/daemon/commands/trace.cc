@@ -9,6 +9,13 @@
 namespace tutti::daemon::commands {
 namespace {
 
+// A trace shows what everybody's programs run, so seeing a server is not enough.
+std::vector<ServerHandle*> Traceable(const CommandCall& call) {
+  auto servers = call.daemon.servers().All();
+  std::erase_if(servers, [&](const ServerHandle* server) { return !call.daemon.MayControl(call.caller.uid, *server); });
+  return servers;
+}
+
 struct Dumps {
   CommandAnswer answer;
   Reply reply;
@@ -18,7 +25,7 @@ struct Dumps {
 
 void Dump(const CommandCall& call) {
   const auto dumps = std::make_shared<Dumps>(call.reply);
-  for (ServerHandle* server : call.daemon.ServersOf(call.caller.uid)) {
+  for (ServerHandle* server : Traceable(call)) {
     if (server->state() == ServerState::kInitializing) continue;
     server->Ask(wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kTrace},
                 [dumps, pid = server->pid()](Result<ServerHandle::Reply> reply) {
@@ -34,7 +41,7 @@ void Dump(const CommandCall& call) {
 
 void Switch(const CommandCall& call, bool on) {
   if (call.daemon.Privileged(call.caller.uid)) call.daemon.defaults().trace = on;  // servers started later, too
-  SetOnServers(call, call.daemon.ServersOf(call.caller.uid), {.what = wire::SettingKind::kTrace, .number = on});
+  SetOnServers(call, Traceable(call), {.what = wire::SettingKind::kTrace, .number = on});
 }
 
 }  // namespace
