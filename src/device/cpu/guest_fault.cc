@@ -108,7 +108,9 @@ __asm__(
 void Install(int signal, void (*handler)(int, siginfo_t*, void*)) {
   constexpr unsigned long kRestorer = 0x04000000;
   TUTTI_CHECK(sigaction(signal, nullptr, &old_actions[signal]) == 0);
-  const KernelSigaction action{handler, SA_SIGINFO | SA_ONSTACK | SA_RESTART | kRestorer, &tutti_signal_return, 0};
+  // While a fault is handled nobody may be sent away from the handler: its signal would stay blocked for ever.
+  constexpr unsigned long kMask = 1ul << (kLeaveSignal - 1);
+  const KernelSigaction action{handler, SA_SIGINFO | SA_ONSTACK | SA_RESTART | kRestorer, &tutti_signal_return, kMask};
   TUTTI_CHECK(syscall(SYS_rt_sigaction, signal, &action, nullptr, 8) == 0);
 }
 

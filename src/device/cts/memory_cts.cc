@@ -1,0 +1,139 @@
+// Memory: allocation, limits, copies, fills.
+#include <cstring>
+#include <numeric>
+
+#include "cuda/result.h"
+#include "device/cts/conformance.h"
+
+namespace tutti::device::cts {
+namespace {
+
+constexpr uint64_t kMiB = 1 << 20;
+
+TEST_F(Conformance, AllocationsLieInTheWindowAlignedAndApart) {
+  Client client(backend_.get());
+  uint64_t last_end = 0;
+  for (const uint64_t bytes : {1ull, 100ull, 4097ull, 1000000ull}) {
+    const auto address = client.space().Allocate(0, wire::MemoryKind::kDevice, bytes, 512);
+    ASSERT_TRUE(address);
+    EXPECT_EQ(*address % 512, 0u);
+    EXPECT_GE(*address, last_end);
+    last_end = *address + bytes;
+  }
+}
+
+TEST_F(Conformance, OnlyTheBeginningOfAnAllocationCanBeFreedAndOnlyOnce) {
+  Client client(backend_.get());
+  const uint64_t address = client.Allocate(4096);
+  EXPECT_EQ(client.space().Free(address + 256).error().code, cuda::CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(client.space().Free(0).error().code, cuda::CUDA_ERROR_INVALID_VALUE);
+  EXPECT_TRUE(client.space().Free(address));
+  EXPECT_EQ(client.space().Free(address).error().code, cuda::CUDA_ERROR_INVALID_VALUE);
+}
+
+TEST_F(Conformance, MemoryInUseIsReported) {
+  Client client(backend_.get());
+  const uint64_t before = backend_->used_bytes(0);
+  const uint64_t address = client.Allocate(4 * kMiB);
+  EXPECT_EQ(client.sink().memory_used(0), 4 * kMiB);
+  EXPECT_EQ(backend_->used_bytes(0), before + 4 * kMiB);
+  ASSERT_TRUE(client.space().Free(address));
+  EXPECT_EQ(client.sink().memory_used(0), 0u);
+  EXPECT_EQ(client.space().usage().memory_bytes, 0u);
+}
+
+TEST_F(Conformance, HostMemoryDoesNotCountAgainstTheDevice) {
+  Client client(backend_.get());
+  ASSERT_TRUE(client.space().Allocate(0, wire::MemoryKind::kHost, kMiB, 256));
+  EXPECT_EQ(client.space().usage().memory_bytes, 0u);
+}
+
+TEST_F(Conformance, AClientsLimitHolds) {
+  Client client(backend_.get(), {.memory_bytes = {2 * kMiB}});
+  const auto first = client.space().Allocate(0, wire::MemoryKind::kDevice, kMiB, 256);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(client.space().Allocate(0, wire::MemoryKind::kDevice, kMiB + 1, 256).error().code, cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_TRUE(client.space().Allocate(0, wire::MemoryKind::kManaged, kMiB, 256));
+  ASSERT_TRUE(client.space().Free(*first));
+  EXPECT_TRUE(client.space().Allocate(0, wire::MemoryKind::kDevice, kMiB, 256)) << "what was freed can be had again";
+  client.space().SetLimits({.memory_bytes = {8 * kMiB}});
+  EXPECT_TRUE(client.space().Allocate(0, wire::MemoryKind::kDevice, 4 * kMiB, 256)) << "limits change live";
+}
+
+TEST_F(Conformance, ADeviceIsNotOversubscribedByManyClients) {
+  const uint64_t total = backend_->devices()[0].total_bytes;
+  Client first(backend_.get()), second(backend_.get());
+  ASSERT_TRUE(first.space().Allocate(0, wire::MemoryKind::kDevice, total / 4 * 3, 256));
+  EXPECT_EQ(second.space().Allocate(0, wire::MemoryKind::kDevice, total / 2, 256).error().code, cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  first.Destroy();
+  EXPECT_TRUE(second.space().Allocate(0, wire::MemoryKind::kDevice, total / 2, 256)) << "a client that goes gives back all";
+}
+
+TEST_F(Conformance, MemoryIsZeroAlsoTheSecondTime) {
+  Client client(backend_.get());
+  for (int round = 0; round < 20; ++round) {
+    const uint64_t bytes = 100 + 5000 * (round % 3);
+    auto* const memory = reinterpret_cast<uint8_t*>(client.Allocate(bytes));
+    auto* const neighbour = reinterpret_cast<uint8_t*>(client.Allocate(100));
+    for (uint64_t i = 0; i < bytes; ++i) ASSERT_EQ(memory[i], 0) << i;
+    std::memset(memory, 0xff, bytes);
+    std::memset(neighbour, 0xee, 100);
+    ASSERT_TRUE(client.space().Free(reinterpret_cast<uint64_t>(memory)));
+    EXPECT_EQ(neighbour[99], 0xee) << "freeing touches nobody else's bytes";
+    ASSERT_TRUE(client.space().Free(reinterpret_cast<uint64_t>(neighbour)));
+  }
+}
+
+TEST_F(Conformance, AFreeWaitsForEarlierWork) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  const uint64_t gate = client.next_ticket();
+  ASSERT_TRUE(client.space().HostCall(1, gate, 1));
+  const uint64_t address = client.Allocate(kMiB);
+  ASSERT_TRUE(client.sink().WaitHostCalls(1));
+  ASSERT_TRUE(client.space().Free(address));
+  EXPECT_EQ(client.sink().memory_used(0), kMiB) << "the stream has not passed the host call yet";
+  ASSERT_TRUE(client.space().HostCallDone(1));
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(client.sink().memory_used(0), 0u);
+}
+
+TEST_F(Conformance, CopiesMoveBytes) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  constexpr uint64_t kBytes = 3 * kMiB + 5;
+  auto* const from = client.Array<uint8_t>(kBytes);
+  auto* const to = client.Array<uint8_t>(kBytes);
+  for (uint64_t i = 0; i < kBytes; ++i) from[i] = static_cast<uint8_t>(i * 31);
+  ASSERT_TRUE(client.space().Copy(1, client.next_ticket(),
+                                  {.destination = reinterpret_cast<uint64_t>(to), .source = reinterpret_cast<uint64_t>(from),
+                                   .row_bytes = kBytes, .rows = 1, .planes = 1}));
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(std::memcmp(to, from, kBytes), 0);
+  EXPECT_EQ(client.space().usage().copied_bytes, kBytes);
+}
+
+TEST_F(Conformance, FillsSetElements) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  auto* const memory = client.Array<uint32_t>(1 << 20);
+  ASSERT_TRUE(client.space().Fill(1, client.next_ticket(),
+                                  {.destination = reinterpret_cast<uint64_t>(memory), .width = 1 << 20, .height = 1, .pitch = 0,
+                                   .value = 0xdeadbeef, .element_bytes = 4, .reserved = 0}));
+  ASSERT_TRUE(client.Synchronize(1));
+  for (int i = 0; i < 1 << 20; ++i) ASSERT_EQ(memory[i], 0xdeadbeefu);
+}
+
+TEST_F(Conformance, ACopyOutsideOfTheWindowIsAFaultOfItsClient) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  const uint64_t inside = client.Allocate(4096);
+  ASSERT_TRUE(client.space().Copy(1, client.next_ticket(),
+                                  {.destination = inside, .source = 0x1000, .row_bytes = 64, .rows = 1, .planes = 1}));
+  ASSERT_TRUE(client.Synchronize(1));
+  ASSERT_EQ(client.sink().faults().size(), 1u);
+  EXPECT_EQ(client.sink().faults()[0].status, cuda::CUDA_ERROR_ILLEGAL_ADDRESS);
+}
+
+}  // namespace
+}  // namespace tutti::device::cts

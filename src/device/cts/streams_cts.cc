@@ -1,0 +1,189 @@
+// Streams: order, waits, the legacy stream, host calls, events, and how they end.
+#include "device/cts/conformance.h"
+
+namespace tutti::device::cts {
+namespace {
+
+// Holds a stream until Open, by a host call.
+class Gate {
+ public:
+  Gate(Client* client, uint32_t stream) : client_(client), stream_(stream), calls_(client->sink().host_calls().size()) {
+    ticket_ = client->next_ticket();
+    EXPECT_TRUE(client->space().HostCall(stream, ticket_, 77));
+  }
+  void Open() {
+    EXPECT_TRUE(client_->sink().WaitHostCalls(calls_ + 1));
+    EXPECT_TRUE(client_->space().HostCallDone(stream_));
+  }
+  uint64_t ticket() const { return ticket_; }
+
+ private:
+  Client* const client_;
+  const uint32_t stream_;
+  const size_t calls_;
+  uint64_t ticket_;
+};
+
+TEST_F(Conformance, StreamNumbersAreCheckedAndMakeProtocolErrors) {
+  Client client(backend_.get());
+  client.CreateStream(5);
+  EXPECT_FALSE(client.space().CreateStream(5, {}));
+  EXPECT_FALSE(client.space().CreateStream(0, {}));
+  EXPECT_FALSE(client.space().CreateStream(wire::kMaxStreams, {}));
+  EXPECT_FALSE(client.space().Mark(6, 0));
+  EXPECT_FALSE(client.space().DestroyStream(6));
+  EXPECT_TRUE(client.space().DestroyStream(5));
+  EXPECT_FALSE(client.space().Mark(5, 0));
+  client.CreateStream(5);
+}
+
+TEST_F(Conformance, AHostCallHoldsItsStreamAndNoOther) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  client.CreateStream(2);
+  Gate gate(&client, 1);
+  const uint64_t behind = client.Mark(1);
+  EXPECT_TRUE(client.Synchronize(2));
+  EXPECT_FALSE(client.sink().IsDone(1, behind));
+  gate.Open();
+  EXPECT_TRUE(client.sink().WaitDone(1, behind));
+  EXPECT_EQ(client.sink().host_calls()[0].token, 77u);
+  EXPECT_EQ(client.sink().host_calls()[0].status, 0);
+}
+
+TEST_F(Conformance, AnUnaskedForHostCallDoneIsIgnored) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  EXPECT_TRUE(client.space().HostCallDone(1));
+  EXPECT_TRUE(client.space().HostCallDone(4000));
+  EXPECT_TRUE(client.Synchronize(1));
+}
+
+TEST_F(Conformance, AWaitHoldsUntilTheOtherStreamHasPassedTheTicket) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  client.CreateStream(2);
+  Gate gate(&client, 1);
+  ASSERT_TRUE(client.space().Wait(2, client.next_ticket(), 1, gate.ticket()));
+  const uint64_t behind = client.Mark(2);
+  EXPECT_FALSE(client.sink().IsDone(2, behind));
+  gate.Open();
+  EXPECT_TRUE(client.sink().WaitDone(2, behind));
+}
+
+TEST_F(Conformance, AWaitForWhatIsNotThereIsNoWait) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  client.CreateStream(2);
+  ASSERT_TRUE(client.space().Wait(1, client.next_ticket(), 2, ~0ull));    // a ticket of the future
+  ASSERT_TRUE(client.space().Wait(1, client.next_ticket(), 1, ~0ull));    // itself
+  ASSERT_TRUE(client.space().Wait(1, client.next_ticket(), 4000, 0));     // no stream
+  ASSERT_TRUE(client.space().Wait(2, client.next_ticket(), 1, ~0ull));
+  EXPECT_TRUE(client.Synchronize(1));
+  EXPECT_TRUE(client.Synchronize(2));
+}
+
+TEST_F(Conformance, TheLegacyStreamWaitsForBlockingStreamsAndTheyForIt) {
+  Client client(backend_.get());
+  client.CreateStream(1, {.legacy = true});
+  client.CreateStream(2, {});
+  client.CreateStream(3, {});
+  client.CreateStream(4, {.non_blocking = true});
+  client.CreateStream(5, {.context = 9});
+  Gate gate(&client, 2);
+  const uint64_t beside = client.Mark(3);
+  const uint64_t legacy = client.Mark(1);
+  const uint64_t after = client.Mark(3);
+  EXPECT_TRUE(client.sink().WaitDone(3, beside)) << "blocking streams do not wait for each other";
+  EXPECT_TRUE(client.Synchronize(4)) << "non-blocking streams take no part";
+  EXPECT_TRUE(client.Synchronize(5)) << "nor do those of other contexts";
+  EXPECT_FALSE(client.sink().IsDone(1, legacy));
+  EXPECT_FALSE(client.sink().IsDone(3, after));
+  gate.Open();
+  EXPECT_TRUE(client.sink().WaitDone(1, legacy));
+  EXPECT_TRUE(client.sink().WaitDone(3, after));
+}
+
+TEST_F(Conformance, BlockingStreamsWaitForTheLegacyStream) {
+  Client client(backend_.get());
+  client.CreateStream(1, {.legacy = true});
+  client.CreateStream(2, {});
+  Gate gate(&client, 1);
+  const uint64_t behind = client.Mark(2);
+  EXPECT_FALSE(client.sink().IsDone(2, behind));
+  gate.Open();
+  EXPECT_TRUE(client.sink().WaitDone(2, behind));
+  for (int round = 0; round < 100; ++round) {
+    client.Mark(1);
+    client.Mark(2);
+  }
+  EXPECT_TRUE(client.Synchronize(2));
+}
+
+TEST_F(Conformance, EventsGetATimeAndEventZeroNone) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  ASSERT_TRUE(client.space().RecordEvent(1, client.next_ticket(), 3));
+  ASSERT_TRUE(client.space().RecordEvent(1, client.next_ticket(), 4));
+  ASSERT_TRUE(client.space().RecordEvent(1, client.next_ticket(), 0));
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_NE(client.sink().event_ns(3), 0u);
+  EXPECT_LE(client.sink().event_ns(3), client.sink().event_ns(4));
+  EXPECT_EQ(client.sink().event_ns(0), 0u);
+}
+
+TEST_F(Conformance, ADestroyedStreamFinishesItsWork) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  Gate gate(&client, 1);
+  const uint64_t behind = client.Mark(1);
+  ASSERT_TRUE(client.space().DestroyStream(1));
+  EXPECT_FALSE(client.space().Mark(1, client.next_ticket()));
+  gate.Open();
+  EXPECT_TRUE(client.sink().WaitDone(1, behind));
+}
+
+TEST_F(Conformance, AllStreamsCanBeUsedAtOnce) {
+  Client client(backend_.get());
+  constexpr uint32_t kDepth = 4;
+  for (uint32_t stream = 1; stream < wire::kMaxStreams; ++stream) client.CreateStream(stream);
+  Gate gate(&client, 1);
+  for (uint32_t i = 0; i < kDepth; ++i) {
+    for (uint32_t stream = 2; stream < wire::kMaxStreams; ++stream) {
+      ASSERT_TRUE(client.space().Wait(stream, client.next_ticket(), stream - 1, gate.ticket() + i * wire::kMaxStreams));
+      client.Mark(stream);
+    }
+  }
+  gate.Open();
+  EXPECT_TRUE(client.Synchronize(wire::kMaxStreams - 1));
+  for (uint32_t stream = 1; stream < wire::kMaxStreams; ++stream) ASSERT_TRUE(client.Synchronize(stream));
+  EXPECT_FALSE(client.sink().went_backwards());
+}
+
+TEST_F(Conformance, ASpaceMayGoWithWorkInItsStreams) {
+  Client client(backend_.get());
+  client.CreateStream(1, {.legacy = true});
+  client.CreateStream(2, {});
+  Gate gate(&client, 1);
+  for (int i = 0; i < 100; ++i) {
+    client.Mark(2);
+    client.Mark(1);
+  }
+  client.Destroy();
+}
+
+TEST_F(Conformance, ResetDropsWhatIsQueued) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  Gate gate(&client, 1);
+  const uint64_t behind = client.Mark(1);
+  ASSERT_TRUE(client.sink().WaitHostCalls(1));
+  client.space().Reset(0);
+  EXPECT_TRUE(client.sink().WaitDone(1, behind));
+  EXPECT_TRUE(client.space().HostCallDone(1)) << "a late answer is ignored";
+  EXPECT_TRUE(client.Synchronize(1));
+  EXPECT_TRUE(client.sink().faults().empty());
+}
+
+}  // namespace
+}  // namespace tutti::device::cts
