@@ -1,5 +1,6 @@
 // Between fork and exec the child gives up everything of the daemon's: groups and user ids before anything is executed,
-// signals, environment variables that belong to root's session. It asks for SIGKILL when the daemon dies only after it
+// signals, environment variables that belong to root's session. (The daemon has one thread, so its child may allocate and
+// look users up; a slow directory service holds up that server, not the daemon.) It asks for SIGKILL when the daemon dies only after it
 // has changed its user, because the kernel forgets that wish on a change of credentials.
 #include "daemon/server_launch.h"
 
@@ -34,8 +35,10 @@ std::string ServerProgram() {
   return access(alias.c_str(), F_OK) == 0 ? alias : directory + "/tutti-server";
 }
 
-// A server of another user gets the variables that concern CUDA and the language, not those of root's session.
+// A server of another user gets the variables that concern CUDA and the language, not those of root's session. Its code
+// cache is in its user's home, never in a folder that root named for root.
 bool ForOtherUsers(std::string_view entry) {
+  if (entry.starts_with("TUTTI_CACHE_DIR=")) return false;
   for (const std::string_view prefix : {"CUDA_", "TUTTI_", "TZ=", "LANG=", "LC_", "PATH=", "LD_LIBRARY_PATH=", "ASAN_", "TSAN_", "UBSAN_"}) {
     if (entry.starts_with(prefix)) return true;
   }
@@ -68,7 +71,8 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   _exit(kCannotExecute);
 }
 
-void BecomeUser(uid_t uid) {
+// Adds the user's own HOME to `environment`.
+void BecomeUser(uid_t uid, std::vector<std::string>& environment) {
   if (uid == geteuid()) return;
   passwd entry{};
   passwd* found = nullptr;
@@ -76,6 +80,7 @@ void BecomeUser(uid_t uid) {
   if (getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) {
     if (initgroups(found->pw_name, found->pw_gid) != 0) GiveUp("initgroups");
     if (setresgid(found->pw_gid, found->pw_gid, found->pw_gid) != 0) GiveUp("setresgid");
+    environment.push_back(std::string("HOME=") + found->pw_dir);
   } else {
     if (setgroups(0, nullptr) != 0) GiveUp("setgroups");
     if (setresgid(kNoGroup, kNoGroup, kNoGroup) != 0) GiveUp("setresgid");
@@ -119,11 +124,8 @@ Result<LaunchedServer> LaunchServer(const control::Places& places, uid_t uid) {
     return Fail(fmt::format("this daemon runs as user {} and cannot start a server for user {}: start the daemon as root",
                             geteuid(), uid));
   }
-  // What can be made before fork is, so that the child has little left that can fail.
   std::vector<std::string> arguments{ServerProgram(), "--daemon-socket-fd", std::to_string(kChannelFd)};
   std::vector<std::string> environment = ServerEnvironment(places, uid != geteuid());
-  const std::vector<char*> argument_pointers = Pointers(arguments);
-  const std::vector<char*> environment_pointers = Pointers(environment);
   const os::Fd log(open(places.server_log().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   TUTTI_ASSIGN(auto sockets, os::SocketPair());
 
@@ -134,9 +136,9 @@ Result<LaunchedServer> LaunchServer(const control::Places& places, uid_t uid) {
     ResetSignals();
     setsid();
     ArrangeDescriptors(sockets.second.get(), log.get());
-    BecomeUser(uid);
+    BecomeUser(uid, environment);
     DieWithDaemon(daemon);
-    execve(argument_pointers[0], argument_pointers.data(), environment_pointers.data());
+    execve(arguments[0].c_str(), Pointers(arguments).data(), Pointers(environment).data());
     GiveUp(fmt::format("cannot execute {} as user {} (its directories must be open to that user)", arguments[0], uid));
   }
   os::Fd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));

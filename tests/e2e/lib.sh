@@ -57,3 +57,19 @@ control_log() { cat "$CUDA_MPS_LOG_DIRECTORY/control.log"; }
 says() { grep -q "$1" "$2"; }
 # as_user UID COMMAND...
 as_user() { setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
+
+# For scripts about the whole chain: our library for programs, a cache of compiled code that these scripts share.
+use_programs() {
+  export LD_LIBRARY_PATH=$bin/../lib TUTTI_CACHE_DIR=$bin/../test/e2e-cache
+  [ -e "$LD_LIBRARY_PATH/libcuda.so.1" ] || skip "needs libcuda.so.1"
+  [ -x "$bin/tutti-compiler" ] || skip "needs tutti-compiler"
+}
+# program NAME: path of an example, as nvcc built it or else from PTX
+program() {
+  local name
+  for name in "$1" "$1_driver"; do
+    if [ -x "$bin/../examples/$name" ]; then echo "$bin/../examples/$name"; return; fi
+  done
+  echo "skipped: needs the example $1" >&2
+  exit 77
+}
