@@ -191,6 +191,11 @@ struct Label {
   uint32_t instruction = 0;     // index of the instruction it stands before (== instructions.size() at the end)
 };
 
+struct Pragma {                 // advice to an optimiser, and nothing else: "nounroll"
+  uint32_t instruction = 0;     // index of the instruction it stands before
+  std::string text;
+};
+
 struct Function {
   std::string name;
   SymbolId symbol = 0;
@@ -207,6 +212,7 @@ struct Function {
   std::vector<Instruction> instructions;
   std::vector<Operand> vector_operands;
   std::vector<Prototype> prototypes;  // .callprototype declarations
+  std::vector<Pragma> pragmas;        // by instruction
   std::vector<std::vector<LabelId>> branch_targets;  // .branchtargets declarations
   std::array<uint32_t, 3> max_threads{};       // .maxntid; 0: not given
   std::array<uint32_t, 3> required_threads{};  // .reqntid

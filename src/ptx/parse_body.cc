@@ -78,7 +78,7 @@ class BodyParser {
   bool Pragma() {
     do {
       if (tokens_.current().kind != TokenKind::kString) return context_.Expected(tokens_.current(), "a string");
-      tokens_.Advance();
+      function_.pragmas.push_back({static_cast<uint32_t>(function_.instructions.size()), std::string(tokens_.Take().text)});
     } while (tokens_.Accept(','));
     return Expect(context_, tokens_, ';', "after .pragma");
   }
@@ -264,6 +264,7 @@ void ClearBody(Function* function) {
   function->vector_operands.clear();
   function->prototypes.clear();
   function->branch_targets.clear();
+  function->pragmas.clear();
 }
 
 }  // namespace tutti::ptx

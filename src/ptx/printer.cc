@@ -237,12 +237,16 @@ class ModulePrinter {
   }
 
   void PrintInstructions(const Function& function) {
-    size_t next_label = 0;  // labels are in the order of the text
+    size_t next_label = 0;  // labels and pragmas are in the order of the text
+    size_t next_pragma = 0;
     uint32_t line = 0;
     uint32_t file = 0;
     for (size_t i = 0; i <= function.instructions.size(); ++i) {
       for (; next_label < function.labels.size() && function.labels[next_label].instruction == i; ++next_label) {
         Format("{}:\n", function.labels[next_label].name);
+      }
+      for (; next_pragma < function.pragmas.size() && function.pragmas[next_pragma].instruction == i; ++next_pragma) {
+        Format("\t.pragma \"{}\";\n", function.pragmas[next_pragma].text);
       }
       if (i == function.instructions.size()) break;
       const Instruction& instruction = function.instructions[i];
