@@ -65,6 +65,11 @@ void FunctionEmitter::EmitEdge(unsigned from, unsigned to, llvm::Value* lanes) {
       builder_.CreateStore(value, slots[i]);
     }
   }
+  if (tells_exits_ && llvm::isa<llvm::ReturnInst>(schedule_.block(to)->getTerminator()) && pending_[to] != nullptr) {
+    llvm::Value* address = abi_.LanesAddress(builder_);
+    llvm::Value* rest = builder_.CreateAnd(builder_.CreateLoad(builder_.getInt32Ty(), address), builder_.CreateNot(Bits(lanes)));
+    builder_.CreateStore(rest, address);
+  }
   if (pending_[to] == nullptr) return;
   if (waiting) lanes = builder_.CreateOr(lanes, builder_.CreateLoad(lanes->getType(), pending_[to]));
   builder_.CreateStore(lanes, pending_[to]);

@@ -32,6 +32,17 @@ FunctionEmitter::FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, M
       values_(builder_, shapes, schedule, slots_block_),
       frame_(scalar) {}
 
+namespace {
+
+bool UsesBarriers(const llvm::Module& module) {
+  return llvm::any_of(module, [](const llvm::Function& function) {
+    const Intrinsic kind = ClassifyFunction(&function).kind;
+    return !function.use_empty() && (kind == Intrinsic::kBarrier || kind == Intrinsic::kBarrierReduce || kind == Intrinsic::kGridBarrier);
+  });
+}
+
+}  // namespace
+
 Status FunctionEmitter::Emit() {
   for (const llvm::BasicBlock& block : scalar_) {
     for (const llvm::Instruction& instruction : block) {
@@ -39,6 +50,7 @@ Status FunctionEmitter::Emit() {
     }
   }
   if (failed()) return status_;
+  tells_exits_ = is_kernel() && UsesBarriers(module_.module);
   for (unsigned i = 0; i < schedule_.size(); ++i) {
     entries_.push_back(llvm::BasicBlock::Create(wide_.getContext(), schedule_.block(i)->getName(), &wide_));
   }

@@ -109,6 +109,7 @@ class FunctionEmitter {
   llvm::Value* mask_ = nullptr;
   llvm::Value* mask_bits_ = nullptr;
   unsigned block_ = 0;
+  bool tells_exits_ = false;                      // barriers must know of lanes that have left the kernel
 };
 
 }  // namespace tutti::compiler
