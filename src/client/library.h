@@ -72,13 +72,14 @@ class Library {
   // NOT_FOUND if there is none of that name. Loads it into the current context, or onto the first device, to know.
   Answer<Kernel*> FindKernel(std::string_view name);
   Answer<std::vector<Kernel*>> Kernels();
+  // Its module in the current context; without one, any module of it, loaded onto the first device if there is none.
+  Answer<Module*> AnyModule();
 
  private:
   struct Instance {
     uint64_t context_id;
     Module* module;
   };
-  Answer<Module*> AnyModule();
   // The kernel object of that name, made when first asked for. Called with the lock held.
   Kernel* KernelOf(const std::string& name);
 

@@ -24,6 +24,7 @@ class LocalStorage {
   // Null if there is none.
   void* Get(void* key) const {
     const uint32_t used = used_.load(std::memory_order_acquire);
+    if (key == nullptr) return nullptr;  // what free entries hold
     for (uint32_t i = 0; i < used; ++i) {
       if (entries_[i].key.load(std::memory_order_acquire) == key) return entries_[i].value.load(std::memory_order_relaxed);
     }

@@ -27,7 +27,7 @@ TEST(Exports, NoneIsNewerThanTheDriver) {
 
 TEST(FindFunction, EachRowIsFoundAtItsOwnVersion) {
   for (const Export& row : Exports()) {
-    const uint64_t flags = row.per_thread ? cuda::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM : 0;
+    const uint64_t flags = row.per_thread ? uint64_t{cuda::CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM} : 0;
     EXPECT_EQ(FindFunction(row.name, row.version, flags).function, row.function) << row.symbol;
   }
 }

@@ -31,13 +31,10 @@ Answer<Function*> FunctionOn(Kernel& kernel, CUdevice ordinal) {
   return kernel.In(current && &(*current)->device() == device ? **current : device->primary());
 }
 
-Answer<const Variable*> FindGlobal(CUlibrary handle, const char* name) {
-  Library* library = Library::Find(handle);
-  if (library == nullptr) return Refuse(CUDA_ERROR_INVALID_HANDLE);
+Answer<const Variable*> FindVariable(const Answer<Module*>& module, const char* name) {
+  if (!module) return Refuse(module.error());
   if (name == nullptr) return Refuse(CUDA_ERROR_INVALID_VALUE);
-  CU_ASSIGN_OR_REFUSE(Context* const context, UsableContext());
-  CU_ASSIGN_OR_REFUSE(Module* const module, library->In(*context));
-  const Variable* variable = module->FindVariable(name);
+  const Variable* variable = (*module)->FindVariable(name);
   if (variable == nullptr) return Refuse(CUDA_ERROR_NOT_FOUND);
   return variable;
 }
@@ -107,12 +104,18 @@ CUresult cuLibraryGetModule(CUmodule* out, CUlibrary handle) {
 }
 
 CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary handle, const char* name) {
-  CU_ASSIGN(const Variable* const variable, FindGlobal(handle, name));
+  Library* library = Library::Find(handle);
+  if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CU_ASSIGN(Context* const context, UsableContext());
+  CU_ASSIGN(const Variable* const variable, FindVariable(library->In(*context), name));
   return GiveVariable(*variable, address, bytes);
 }
 
+// Needs no context: the runtime asks before there is one.
 CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary handle, const char* name) {
-  CU_ASSIGN(const Variable* const variable, FindGlobal(handle, name));
+  Library* library = Library::Find(handle);
+  if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CU_ASSIGN(const Variable* const variable, FindVariable(library->AnyModule(), name));
   return variable->managed ? GiveVariable(*variable, address, bytes) : CUDA_ERROR_NOT_FOUND;
 }
 

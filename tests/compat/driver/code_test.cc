@@ -1,5 +1,4 @@
 #include <cstring>
-#include <string>
 
 #include "driver/fixture.h"
 
@@ -170,50 +169,24 @@ TEST_F(CodeTest, LaunchAttributesAreTaken) {
   CU_EXPECT(cuMemFree_v2(data));
 }
 
-TEST_F(CodeTest, LinkedPtxIsLoadedAsOneModule) {
-  const std::string callee = R"(
-.version 7.0
-.target sm_70
-.address_size 64
-.visible .func (.param .b32 result) forty_two() {
-  .reg .b32 %r0;
-  mov.u32 %r0, 42;
-  st.param.b32 [result], %r0;
-  ret;
-})";
-  const std::string caller = R"(
-.version 7.0
-.target sm_70
-.address_size 64
-.extern .func (.param .b32 result) forty_two();
-.visible .entry store(.param .u64 out) {
-  .reg .b32 %r0;
-  .reg .b64 %d0;
-  ld.param.u64 %d0, [out];
-  {
-    .param .b32 value;
-    call.uni (value), forty_two;
-    ld.param.b32 %r0, [value];
-  }
-  st.global.u32 [%d0], %r0;
-  ret;
-})";
+TEST_F(CodeTest, WhatTheLinkerMadeIsLoadedAsAModule) {
   CUlinkState linker = nullptr;
   void* image = nullptr;
   size_t bytes = 0;
   CU_ASSERT(cuLinkCreate_v2(0, nullptr, nullptr, &linker));
-  for (const std::string* text : {&caller, &callee}) {
-    CU_ASSERT(cuLinkAddData_v2(linker, CU_JIT_INPUT_PTX, const_cast<char*>(text->c_str()), text->size() + 1, "part", 0, nullptr, nullptr));
-  }
+  EXPECT_EQ(cuLinkComplete(linker, &image, &bytes), CUDA_ERROR_INVALID_IMAGE);
+  CU_ASSERT(cuLinkAddData_v2(linker, CU_JIT_INPUT_PTX, const_cast<char*>(kPtx), std::strlen(kPtx) + 1, "part", 0, nullptr, nullptr));
   CU_ASSERT(cuLinkComplete(linker, &image, &bytes));
+  EXPECT_GT(bytes, std::strlen(kPtx));
   CUmodule linked = nullptr;
-  CUfunction store = nullptr;
+  CUfunction fill = nullptr;
   CU_ASSERT(cuModuleLoadData(&linked, image));
   CU_ASSERT(cuLinkDestroy(linker));
-  CU_ASSERT(cuModuleGetFunction(&store, linked, "store"));
+  CU_ASSERT(cuModuleGetFunction(&fill, linked, "fill"));
   CUdeviceptr out = Allocate(4);
-  void* parameters[] = {&out};
-  CU_ASSERT(Launch(store, 1, 1, parameters));
+  uint32_t n = 1, value = 42;
+  void* parameters[] = {&out, &n, &value};
+  CU_ASSERT(Launch(fill, 1, 1, parameters));
   EXPECT_EQ(Read(out, 1)[0], 42u);
   CU_EXPECT(cuModuleUnload(linked));
   CU_EXPECT(cuMemFree_v2(out));

@@ -99,12 +99,16 @@ void DriverTest::SetUp() {
 }
 
 void DriverTest::TearDown() {
-  if (module_ != nullptr) CU_EXPECT(cuModuleUnload(module_));
+  if (module_ != nullptr) {
+    CU_EXPECT(cuModuleUnload(module_));
+  }
   CU_EXPECT(cuDevicePrimaryCtxRelease_v2(0));
 }
 
 CUmodule DriverTest::module() {
-  if (module_ == nullptr) CU_EXPECT(cuModuleLoadData(&module_, kPtx));
+  if (module_ == nullptr) {
+    CU_EXPECT(cuModuleLoadData(&module_, kPtx));
+  }
   return module_;
 }
 

@@ -6,7 +6,7 @@ __global__ void Stray(int* address) { *address = 1; }
 
 int main() {
   Nothing<<<1, 2048>>>();
-  CHECK_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  CHECK_EQ(cudaGetLastError() != cudaSuccess, true);
   CHECK_EQ(cudaGetLastError(), cudaSuccess);
   void* memory = nullptr;
   CHECK_EQ(cudaMalloc(&memory, size_t{1} << 60), cudaErrorMemoryAllocation);
