@@ -21,6 +21,8 @@
 
 #include <string>
 
+#include "compiler/link/sink_rare.h"
+
 namespace tutti::compiler {
 namespace {
 
@@ -76,6 +78,7 @@ void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t o
   if (optimize > 0) {
     passes.addPass(llvm::ADCEPass());
     passes.addPass(llvm::SimplifyCFGPass());
+    passes.addPass(SinkRarePass());
   }
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
   all.run(module, managers.modules);

@@ -13,9 +13,9 @@
 #include "base/check.h"
 #include "compiler/testing/guest_print.h"
 
-// Warps of kernels that yield run each on a stack of its own. A context is entered the first time by swapcontext and from
-// then on by _longjmp, which makes no system call. Whoever yields goes back to the scheduler, which takes the next warp
-// that is not waiting, round robin.
+// Warps of kernels that yield run each on a stack of its own. A stack is entered the first time by setcontext and from then
+// on by the compiler's own setjmp, which costs a few instructions. Whoever yields goes back to the scheduler, which takes
+// the next warp that is not waiting, round robin.
 namespace tutti::compiler {
 namespace {
 
@@ -28,12 +28,16 @@ struct Block;
 constexpr uint32_t kBarriers = 16;
 constexpr size_t kStackBytes = 512 * 1024;
 
+// What __builtin_setjmp fills. Jumping is a function of its own, as the compilers want it.
+using Context = void* [5];
+[[noreturn, gnu::noinline]] void Jump(Context& to) { __builtin_longjmp(to, 1); }
+
 struct Fiber {
   WarpState* warp = nullptr;
   Block* block = nullptr;
   void* stack = nullptr;
   ucontext_t start;
-  jmp_buf resume;
+  Context resume;
   bool started = false, finished = false;
   const uint64_t* waiting_for = nullptr;  // a generation counter ...
   uint64_t waiting_generation = 0;        // ... that must leave this value
@@ -59,7 +63,7 @@ struct Grid {
   GridResult result;
   Barrier grid_barrier;
   Fiber* current = nullptr;
-  jmp_buf scheduler;
+  Context scheduler;
   sigjmp_buf faulted;
   std::vector<std::unique_ptr<uint8_t[]>> heap;
   std::vector<void*> free_stacks;
@@ -80,7 +84,7 @@ uint32_t LinearThread(const WarpState* warp, uint32_t lane) { return warp->warp 
 void SwitchToScheduler() {
   Fiber* fiber = g_grid->current;
   TUTTI_CHECK(fiber != nullptr);  // a kernel that waits must carry kYields
-  if (_setjmp(fiber->resume) == 0) _longjmp(g_grid->scheduler, 1);
+  if (__builtin_setjmp(fiber->resume) == 0) Jump(g_grid->scheduler);
 }
 
 void WaitFor(const uint64_t& generation) {
@@ -92,10 +96,12 @@ void WaitFor(const uint64_t& generation) {
   fiber->waiting_for = nullptr;
 }
 
+uint32_t CountOf(uint32_t mask) { return mask == ~0u ? guest::kWarpSize : static_cast<uint32_t>(__builtin_popcount(mask)); }
+
 uint32_t LiveThreads(const Block& block) {
   uint32_t live = 0;
   for (size_t i = 0; i < block.warps.size(); ++i) {
-    if (!block.fibers[i].finished) live += static_cast<uint32_t>(__builtin_popcount(block.warps[i].lanes));
+    if (!block.fibers[i].finished) live += CountOf(block.warps[i].lanes);
   }
   return live;
 }
@@ -115,7 +121,7 @@ void CompleteFullBarriers(Block& block) {
 void Arrive(WarpState* warp, uint32_t mask, Barrier& barrier, uint32_t threads) {
   // With an explicit count a warp counts as 32 threads, also one that is not full.
   const bool whole = threads != 0 && mask == warp->lanes;
-  barrier.arrived += whole ? guest::kWarpSize : static_cast<uint32_t>(__builtin_popcount(mask));
+  barrier.arrived += whole ? guest::kWarpSize : CountOf(mask);
   barrier.threads = threads;
 }
 
@@ -124,7 +130,7 @@ void ServeBarrier(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads,
   Barrier& barrier = block->barriers[id % kBarriers];
   Arrive(warp, mask, barrier, threads);
   const uint64_t before = barrier.generation;
-  CompleteFullBarriers(*block);
+  CompleteIfFull(barrier, threads == 0 ? LiveThreads(*block) : threads);
   if (wait != 0 && barrier.generation == before) WaitFor(barrier.generation);
 }
 
@@ -205,7 +211,7 @@ void FiberMain() {
   g_grid->kernel->run(fiber->warp, 1);
   fiber->finished = true;
   CompleteFullBarriers(*fiber->block);
-  _longjmp(g_grid->scheduler, 1);
+  Jump(g_grid->scheduler);
 }
 
 void* TakeStack() {
@@ -222,8 +228,8 @@ void* TakeStack() {
 
 void Resume(Fiber& fiber) {
   g_grid->current = &fiber;
-  if (_setjmp(g_grid->scheduler) != 0) return;
-  if (fiber.started) _longjmp(fiber.resume, 1);
+  if (__builtin_setjmp(g_grid->scheduler) != 0) return;
+  if (fiber.started) Jump(fiber.resume);
   fiber.started = true;
   fiber.stack = TakeStack();
   getcontext(&fiber.start);
@@ -261,7 +267,7 @@ void PrepareBlock(Block& block, const GridLaunch& launch, uint32_t index) {
   const uint32_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   const uint32_t warps = (threads + guest::kWarpSize - 1) / guest::kWarpSize;
   const uint32_t dynamic_offset = (kernel.static_shared_bytes + 15) / 16 * 16;
-  block.shared.assign(dynamic_offset + launch.dynamic_shared_bytes + 64, 0);
+  block.shared.resize(dynamic_offset + launch.dynamic_shared_bytes + 64);
   block.local.resize(static_cast<size_t>(warps) * guest::kWarpSize * kernel.local_bytes + 64);
   const auto aligned = [](std::vector<uint8_t>& bytes) { return reinterpret_cast<uint8_t*>((reinterpret_cast<uint64_t>(bytes.data()) + 63) / 64 * 64); };
 
@@ -289,7 +295,7 @@ void PrepareBlock(Block& block, const GridLaunch& launch, uint32_t index) {
   state.device = &block;
 
   block.warps.assign(warps, {});
-  block.fibers.assign(warps, {});
+  block.fibers.resize((kernel.flags & guest::kYields) != 0 ? warps : 0);
   for (Barrier& barrier : block.barriers) barrier = {};
   for (uint32_t w = 0; w < warps; ++w) {
     const uint32_t left = threads - w * guest::kWarpSize;
@@ -299,8 +305,13 @@ void PrepareBlock(Block& block, const GridLaunch& launch, uint32_t index) {
     warp.lanes = left >= guest::kWarpSize ? ~0u : (1u << left) - 1;
     warp.local = aligned(block.local) + static_cast<size_t>(w) * guest::kWarpSize * kernel.local_bytes;
     warp.local_bytes = kernel.local_bytes;
-    block.fibers[w].warp = &warp;
-    block.fibers[w].block = &block;
+  }
+  for (uint32_t w = 0; w < block.fibers.size(); ++w) {
+    Fiber& fiber = block.fibers[w];
+    fiber.warp = &block.warps[w];
+    fiber.block = &block;
+    fiber.started = fiber.finished = false;
+    fiber.waiting_for = nullptr;
   }
 }
 

@@ -1,0 +1,105 @@
+#include "compiler/link/sink_rare.h"
+
+#include <llvm/ADT/PostOrderIterator.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/ProfDataUtils.h>
+
+#include <map>
+#include <vector>
+
+namespace tutti::compiler {
+namespace {
+
+constexpr uint64_t kRareRatio = 64;
+constexpr size_t kMaxCopies = 16;  // of one instruction: beyond that it stays where it is
+
+using RareBlocks = llvm::DenseMap<const llvm::BasicBlock*, llvm::BasicBlock*>;
+
+bool IsRareEdge(const llvm::BranchInst& branch, unsigned successor) {
+  uint64_t taken = 0, other = 0;
+  if (!branch.isConditional() || !llvm::extractBranchWeights(branch, taken, other)) return false;
+  if (successor == 1) std::swap(taken, other);
+  return taken * kRareRatio <= other;
+}
+
+// The rare blocks, each with the head of its rare region: where a copy serves the whole region.
+RareBlocks FindRareBlocks(llvm::Function& function, const llvm::DominatorTree& tree) {
+  RareBlocks rare;
+  for (const llvm::DomTreeNode* node : llvm::depth_first(tree.getRootNode())) {
+    llvm::BasicBlock* block = node->getBlock();
+    const llvm::DomTreeNode* parent = node->getIDom();
+    if (parent != nullptr && rare.count(parent->getBlock()) != 0) {
+      rare[block] = rare[parent->getBlock()];
+      continue;
+    }
+    const llvm::BasicBlock* before = block->getSinglePredecessor();
+    const auto* branch = before != nullptr ? llvm::dyn_cast<llvm::BranchInst>(before->getTerminator()) : nullptr;
+    if (branch == nullptr || !branch->isConditional()) continue;
+    if (IsRareEdge(*branch, branch->getSuccessor(0) == block ? 0 : 1)) rare[block] = block;
+  }
+  return rare;
+}
+
+bool IsMovable(const llvm::Instruction& instruction) {
+  return !instruction.isTerminator() && !llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction) && !instruction.mayReadOrWriteMemory() &&
+         !instruction.mayHaveSideEffects() && !instruction.use_empty();
+}
+
+// The heads of the rare regions that use `instruction`; empty if something else uses it too. A phi uses its operand at the
+// end of the block that it comes from.
+llvm::SmallVector<llvm::BasicBlock*, 4> RareUsers(const llvm::Instruction& instruction, const RareBlocks& rare) {
+  llvm::SmallVector<llvm::BasicBlock*, 4> heads;
+  for (const llvm::Use& use : instruction.uses()) {
+    const auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+    const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+    const auto found = rare.find(phi != nullptr ? phi->getIncomingBlock(use) : user->getParent());
+    if (found == rare.end()) return {};
+    if (!llvm::is_contained(heads, found->second)) heads.push_back(found->second);
+  }
+  return heads;
+}
+
+void MoveTo(llvm::Instruction& instruction, const llvm::SmallVectorImpl<llvm::BasicBlock*>& heads, const RareBlocks& rare) {
+  std::map<const llvm::BasicBlock*, llvm::Instruction*> copies;
+  for (llvm::BasicBlock* head : heads) {
+    llvm::Instruction* copy = instruction.clone();
+    copy->insertInto(head, head->getFirstInsertionPt());
+    copy->takeName(&instruction);
+    copies[head] = copy;
+  }
+  for (llvm::Use& use : llvm::make_early_inc_range(instruction.uses())) {
+    auto* user = llvm::cast<llvm::Instruction>(use.getUser());
+    const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
+    use.set(copies[rare.lookup(phi != nullptr ? phi->getIncomingBlock(use) : user->getParent())]);
+  }
+  instruction.eraseFromParent();
+}
+
+}  // namespace
+
+llvm::PreservedAnalyses SinkRarePass::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
+  const auto& tree = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
+  const RareBlocks rare = FindRareBlocks(function, tree);
+  if (rare.empty()) return llvm::PreservedAnalyses::all();
+  bool changed = false;
+  // Users before what they use, so that whole chains move in one go.
+  for (llvm::BasicBlock* block : llvm::post_order(&function)) {
+    if (rare.count(block) != 0) continue;
+    for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::reverse(*block))) {
+      if (!IsMovable(instruction)) continue;
+      const auto heads = RareUsers(instruction, rare);
+      if (heads.empty() || heads.size() > kMaxCopies) continue;
+      MoveTo(instruction, heads, rare);
+      changed = true;
+    }
+  }
+  if (!changed) return llvm::PreservedAnalyses::all();
+  llvm::PreservedAnalyses preserved;
+  preserved.preserveSet<llvm::CFGAnalyses>();
+  return preserved;
+}
+
+}  // namespace tutti::compiler
