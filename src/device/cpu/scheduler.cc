@@ -167,8 +167,8 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     const uint64_t ran_ns = result.end_ns - sm.begin_ns;
     policy_->Charge(share, static_cast<int64_t>(ran_ns) - static_cast<int64_t>(sm.estimate_ns));
     if (share->time_rate > 0) {
+      share->budget_ns -= static_cast<double>(ran_ns);  // first: what was earned meanwhile must not be cut off
       RefillBudget(share, result.end_ns);
-      share->budget_ns -= static_cast<double>(ran_ns);
       if (share->budget_ns <= 0) Throttle(share, result.end_ns);
     }
     --task->active_chunks;
@@ -228,6 +228,7 @@ void Scheduler::Drop(SpaceShare* share, std::vector<Task*>* dropped) {
   for (TaskQueue& queue : share->queues) {
     while (Task* const task = queue.head) {
       queue.Remove(task);
+      queued_tasks_.fetch_sub(1, std::memory_order_relaxed);
       DiscardRuns(&task->suspended);
       if (task->active_chunks == 0) {
         DiscardRuns(&task->at_grid_barrier);
@@ -298,6 +299,7 @@ void Scheduler::UpdateOffer(SpaceShare* share) {
 }
 
 void Scheduler::Enqueue(Task* task) {
+  queued_tasks_.fetch_add(1, std::memory_order_relaxed);
   task->share->queues[task->urgency].PushBack(task);
   task->share->queued_mask |= 1u << task->urgency;
 }
@@ -305,6 +307,7 @@ void Scheduler::Enqueue(Task* task) {
 void Scheduler::Dequeue(Task* task) {
   TaskQueue& queue = task->share->queues[task->urgency];
   queue.Remove(task);
+  queued_tasks_.fetch_sub(1, std::memory_order_relaxed);
   if (queue.head == nullptr) task->share->queued_mask &= ~(1u << task->urgency);
 }
 

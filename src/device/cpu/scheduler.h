@@ -71,8 +71,8 @@ class Scheduler {
   bool Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result);
   void Release(SmState& sm);
 
-  // Whether any Space has blocks ready that could run beside what runs now. A hint; needs no lock.
-  bool HasOffers() const { return offered_.load(std::memory_order_relaxed) != 0; }
+  // Whether anything is ready that a block could give way to. A hint; needs no lock.
+  bool HasQueued() const { return queued_tasks_.load(std::memory_order_relaxed) != 0; }
 
   // Nothing of the share is begun any more; what runs is abandoned. Tasks that no SM runs are returned, the others come back
   // from Finish.
@@ -105,7 +105,8 @@ class Scheduler {
   std::vector<SpaceShare*> shares_;
   std::vector<SpaceShare*> throttled_;
   std::vector<SmState> sm_states_;
-  std::atomic<uint32_t> offered_{0};  // shares; written under the lock, read without it as a hint
+  uint32_t offered_ = 0;                    // shares
+  std::atomic<uint64_t> queued_tasks_{0};   // written under the lock, read without it as a hint
   uint32_t busy_ = 0;  // SMs with a task
   IdleGate gate_;
   Ticker* const ticker_;

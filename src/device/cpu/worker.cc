@@ -137,7 +137,7 @@ bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
 Leave Worker::RunThroughYields(BlockRun* run) {
   for (;;) {
     const Leave leave = run->Run(&guest_);
-    if (leave != Leave::kYielded || scheduler_->HasOffers()) return leave;
+    if (leave != Leave::kYielded || scheduler_->HasQueued()) return leave;
     CpuRelax();
   }
 }
