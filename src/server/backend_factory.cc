@@ -10,7 +10,7 @@
 namespace tutti::server {
 
 Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name) {
-  if (name == "null") return device::CreateNullBackend();
+  if (name == "null") return device::null::CreateNullBackend();
   if (name == "cpu") {
     TUTTI_ASSIGN(const device::cpu::CpuSettings settings, device::cpu::CpuSettings::FromEnvironment());
     return device::cpu::CreateCpuBackend(settings, device::cpu::CreateCodeStore(device::cpu::CodeSettings::FromEnvironment()));
