@@ -20,6 +20,7 @@
 #include <llvm/Transforms/Scalar/SCCP.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include "compiler/lower/finish.h"
 #include "compiler/lower/local_pointers.h"
@@ -67,9 +68,18 @@ llvm::FunctionPassManager LoopInvariants() {
   return passes;
 }
 
-}  // namespace
+// Functions that only !tutti.functions names are called through pointers: they look dead and are not.
+llvm::SmallVector<llvm::GlobalValue*, 8> CalledThroughPointers(llvm::Module& module) {
+  llvm::SmallVector<llvm::GlobalValue*, 8> functions;
+  const llvm::NamedMDNode* rows = module.getNamedMetadata("tutti.functions");
+  if (rows == nullptr) return functions;
+  for (const llvm::MDNode* row : rows->operands()) {
+    functions.push_back(llvm::mdconst::extract<llvm::Function>(row->getOperand(1)));
+  }
+  return functions;
+}
 
-void Optimize(llvm::Module& module) {
+void RunPasses(llvm::Module& module) {
   Managers managers{llvm::Triple(module.getTargetTriple())};
   llvm::ModulePassManager all;
 
@@ -104,6 +114,14 @@ void Optimize(llvm::Module& module) {
   passes.addPass(SettleUndefinedPass());
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
   all.run(module, managers.modules);
+}
+
+}  // namespace
+
+void Optimize(llvm::Module& module) {
+  llvm::appendToCompilerUsed(module, CalledThroughPointers(module));
+  RunPasses(module);
+  llvm::removeFromUsedLists(module, [](llvm::Constant*) { return true; });
 }
 
 }  // namespace tutti::compiler::lowering
