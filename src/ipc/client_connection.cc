@@ -45,7 +45,7 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::Connect(const std::s
     auto socket = os::Connect(pipe_directory + "/control");
     if (!socket) return ConnectionFailed(socket.error().text);
     os::Fd copy(fcntl(socket->get(), F_DUPFD_CLOEXEC, 0));
-    auto connection = Adopt(std::move(*socket), hello, timeout_ms);
+    auto connection = TryAdopt(std::move(*socket), hello, timeout_ms);
     if (connection || connection.error().code != kWindowTaken) return connection;
     held.push_back(std::move(copy));
     if (held.size() == kAttempts) return ConnectionFailed(connection.error().text);
@@ -53,6 +53,12 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::Connect(const std::s
 }
 
 Result<std::unique_ptr<ClientConnection>> ClientConnection::Adopt(os::Fd socket, const wire::Hello& hello, int timeout_ms) {
+  auto connection = TryAdopt(std::move(socket), hello, timeout_ms);
+  if (!connection && connection.error().code == kWindowTaken) return ConnectionFailed(connection.error().text);
+  return connection;
+}
+
+Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd socket, const wire::Hello& hello, int timeout_ms) {
   ByteWriter body;
   wire::Put(body, hello);
   if (auto sent = SendMessage(socket.get(), wire::MessageKind::kHello, 0, std::move(body)); !sent) {

@@ -55,6 +55,9 @@ class ClientConnection {
   void AbandonInChild();
 
  private:
+  // Adopt; where the window's addresses are taken in this process the error's code is kWindowTaken (client_connection.cc).
+  static Result<std::unique_ptr<ClientConnection>> TryAdopt(os::Fd socket, const wire::Hello& hello, int timeout_ms);
+
   ClientConnection(os::Fd socket, os::Fd doorbell, os::Fd window_fd, os::Mapping channel, os::Mapping window);
 
   os::Fd socket_;

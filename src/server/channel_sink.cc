@@ -27,8 +27,16 @@ void Append(wire::TextFifo<kBytes>& fifo, uint64_t& produced, std::string_view t
 
 }  // namespace
 
-ChannelSink::ChannelSink(wire::Channel* channel, Hooks hooks)
-    : channel_(channel), hooks_(std::move(hooks)), completed_(new std::atomic<uint64_t>[wire::kMaxStreams]()) {}
+Result<std::unique_ptr<ChannelSink>> ChannelSink::Create(wire::Channel* channel, Hooks hooks) {
+  TUTTI_ASSIGN(os::Mapping completed, os::Mapping::Anonymous(wire::kMaxStreams * sizeof(std::atomic<uint64_t>)));
+  return std::unique_ptr<ChannelSink>(new ChannelSink(channel, std::move(hooks), std::move(completed)));
+}
+
+ChannelSink::ChannelSink(wire::Channel* channel, Hooks hooks, os::Mapping completed)
+    : channel_(channel),
+      hooks_(std::move(hooks)),
+      completed_memory_(std::move(completed)),
+      completed_(reinterpret_cast<std::atomic<uint64_t>*>(completed_memory_.data())) {}
 
 void ChannelSink::Completed(uint32_t stream, uint64_t ticket) {
   completed_[stream].store(ticket + 1, std::memory_order_seq_cst);

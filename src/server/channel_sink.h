@@ -14,6 +14,7 @@
 #include <string>
 
 #include "device/device.h"
+#include "os/memory.h"
 #include "wire/channel_layout.h"
 
 namespace tutti::server {
@@ -30,7 +31,7 @@ class ChannelSink final : public device::Sink {
     std::function<void()> done;
   };
 
-  ChannelSink(wire::Channel* channel, Hooks hooks);
+  static Result<std::unique_ptr<ChannelSink>> Create(wire::Channel* channel, Hooks hooks);
 
   void Completed(uint32_t stream, uint64_t ticket) override;
   void EventReached(uint32_t event, uint64_t now_ns) override;
@@ -65,12 +66,15 @@ class ChannelSink final : public device::Sink {
   void End(int32_t status);
 
  private:
+  ChannelSink(wire::Channel* channel, Hooks hooks, os::Mapping completed);
+
   void AppendHostCall(const wire::HostCall& call);
   bool HostCallRoom() const;
 
   wire::Channel* channel_;
   Hooks hooks_;
-  std::unique_ptr<std::atomic<uint64_t>[]> completed_;  // by stream; our copy
+  os::Mapping completed_memory_;       // pages of streams that are never used cost nothing
+  std::atomic<uint64_t>* completed_;  // by stream; our copy
   std::atomic<bool> tell_{false};
 
   std::mutex host_call_mutex_;

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -230,6 +231,43 @@ TEST(Server, EndsWithItsDaemon) {
 }
 
 // --- many
+
+TEST(Server, AThousandClientsTakeLessThanTwoMebibytesEach) {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  constexpr size_t kClients = 1024;
+  if (limit.rlim_cur < 6 * kClients) GTEST_SKIP() << "only " << limit.rlim_cur << " open files are allowed here";
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "the thread sanitizer leaves too few addresses for windows";
+#endif
+#endif
+  ServerProcess server;
+  const size_t before = server.ResidentBytes();
+  std::vector<std::unique_ptr<ipc::ClientConnection>> clients;
+  for (uint32_t i = 0; i < kClients; ++i) {
+    clients.push_back(ClientWithStream(server, i));
+    ASSERT_EQ(Ping(*clients.back()), 0);
+  }
+  for (auto& client : clients) ASSERT_EQ(Ping(*client), 0);
+  EXPECT_LT((server.ResidentBytes() - before) / kClients, size_t{2} << 20);
+}
+
+TEST(Server, IdleServerWithIdleClientsSleeps) {
+  ServerProcess server;
+  const auto one = ClientWithStream(server, 1);
+  const auto two = ClientWithStream(server, 2);
+  ASSERT_EQ(Ping(*one), 0);
+  ASSERT_EQ(Ping(*two), 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  const size_t before = server.Sleeps();
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  // A second of ticks would be a thousand and more.
+  EXPECT_LT(server.Sleeps() - before, 100u);
+  EXPECT_EQ(Ping(*two), 0);
+}
 
 TEST(Server, SixtyFourProcessesAtOnce) {
   ServerProcess server;

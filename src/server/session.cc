@@ -48,26 +48,29 @@ Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services
   session->channel_ = reinterpret_cast<wire::Channel*>(session->channel_mapping_.data());
   session->FillChannel();
 
-  Session* const self = session.get();
-  session->sink_ = std::make_unique<ChannelSink>(
-      session->channel_, ChannelSink::Hooks{
-                             .faulted =
-                                 [self](uint32_t device, int32_t status, std::string_view report) {
-                                   log::Warning("Client {{{}, {}}} has a sticky error {} on device {}: {}", self->info_.pid,
-                                                self->info_.id, status, device, report);
-                                 },
-                             .memory_changed =
-                                 [self](uint32_t device) {
-                                   self->services_.memory_changed(device);
-                                   return self->services_.backend->used_bytes(device);
-                                 },
-                             .done = [self] { self->services_.watch->Wake(self->watch_number_); },
-                         });
+  auto sink = ChannelSink::Create(session->channel_, session->SinkHooks());
+  if (!sink) return OutOfResources(sink.error());
+  session->sink_ = std::move(*sink);
   session->consumer_ = std::make_unique<ipc::RingConsumer>(session->channel_);
   session->PublishLimits();
   TUTTI_ASSIGN(session->space_, services.backend->CreateSpace(session->window_.base(), session->window_.fd(), session->limits_,
                                                               session->sink_.get(), Label(session->info_)));
   return session;
+}
+
+ChannelSink::Hooks Session::SinkHooks() {
+  return {
+      .faulted =
+          [this](uint32_t device, int32_t status, std::string_view report) {
+            log::Warning("Client {{{}, {}}} has a sticky error {} on device {}: {}", info_.pid, info_.id, status, device, report);
+          },
+      .memory_changed =
+          [this](uint32_t device) {
+            services_.memory_changed(device);
+            return services_.backend->used_bytes(device);
+          },
+      .done = [this] { services_.watch->Wake(watch_number_); },
+  };
 }
 
 Session::Session(const SessionServices& services, ClientInfo info, device::Limits limits, os::Fd socket, Window window)

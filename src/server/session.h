@@ -84,6 +84,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
  private:
   Session(const SessionServices& services, ClientInfo info, device::Limits limits, os::Fd socket, Window window);
 
+  ChannelSink::Hooks SinkHooks();
   void FillChannel();
   void PublishLimits();
 

@@ -127,6 +127,29 @@ size_t ServerProcess::Mappings() const {
   return count;
 }
 
+namespace {
+
+// The number in the line "`name`: <number> ..." of a status file of /proc.
+size_t FromStatus(const std::string& path, const std::string& name) {
+  std::ifstream status(path);
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(name + ":")) return std::stoul(line.substr(name.size() + 1));
+  }
+  return 0;
+}
+
+}  // namespace
+
+size_t ServerProcess::ResidentBytes() const { return FromStatus("/proc/" + std::to_string(pid_) + "/status", "VmRSS") * 1024; }
+
+size_t ServerProcess::Sleeps() const {
+  size_t sum = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(pid_) + "/task")) {
+    sum += FromStatus(task.path() / "status", "voluntary_ctxt_switches");
+  }
+  return sum;
+}
+
 int ServerProcess::AwaitExit() {
   int status = -1;
   if (!Eventually([&] { return waitpid(pid_, &status, WNOHANG) == pid_; })) return -1;

@@ -46,6 +46,8 @@ class ServerProcess {
   size_t OpenFiles() const;
   size_t Mappings() const;  // of clients' windows and channels
   size_t Threads() const;
+  size_t ResidentBytes() const;
+  size_t Sleeps() const;  // of all its threads, since they started
   // Waits for its end by itself; -1 if it has not ended in ten seconds.
   int AwaitExit();
 
