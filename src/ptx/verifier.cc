@@ -121,11 +121,44 @@ class InstructionVerifier {
         if (Has(Modifier::kLoad)) return CheckPattern("Va?n");
         if (Has(Modifier::kStore)) return CheckPattern("av?n");
         return CheckPattern("Vvvv");
+      case Opcode::kCall:
+        return CheckCall();
       case Opcode::kSetp:
         if (instruction_.types.empty()) Fail("a type is missing");
         return;
       default:
         return;
+    }
+  }
+
+  // As many operands as the function has, and the .param variables among them of the same sizes.
+  void CheckCall() {
+    const Operand& target = instruction_.operands[0];
+    const Prototype* prototype = nullptr;
+    if (target.kind == OperandKind::kSymbol) {
+      prototype = &module_.functions[module_.symbols[target.index].index].prototype;
+    } else if (instruction_.prototype == ~0u) {
+      return Fail("an indirect call needs a prototype");
+    } else {
+      prototype = &function_.prototypes[instruction_.prototype];
+      if (BitsOf(RegisterType(target)) != 64) Fail("the address of a function has 64 bits");
+    }
+    const std::span<const Operand> operands(instruction_.operands);
+    CheckCallList(operands.subspan(1, instruction_.call_returns), prototype->returns, "results");
+    CheckCallList(operands.subspan(1 + instruction_.call_returns), prototype->params, "parameters");
+  }
+
+  void CheckCallList(std::span<const Operand> given, const std::vector<LocalVariable>& wanted, std::string_view what) {
+    if (given.size() != wanted.size()) return Fail(fmt::format("the function has {} {}, not {}", wanted.size(), what, given.size()));
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i].kind == OperandKind::kLocal) {
+        const uint64_t bytes = function_.locals[given[i].index].bytes();
+        if (wanted[i].count != 0 && bytes != wanted[i].bytes()) {
+          Fail(fmt::format("'{}' has {} bytes where the function has {}", function_.locals[given[i].index].name, bytes, wanted[i].bytes()));
+        }
+      } else if (given[i].kind == OperandKind::kRegister && BitsOf(RegisterType(given[i])) != BitsOf(wanted[i].type)) {
+        Fail(fmt::format("'{}' is not of the size that the function has", RegisterName(given[i])));
+      }
     }
   }
 
