@@ -60,7 +60,7 @@ Answer<Event*> Event::Create(Context& context, unsigned flags) {
     slot = TimeSlots::Get().Take();
     if (slot == 0) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   }
-  Event* event = pool_.Create(context, flags, slot);
+  Event* event = pool_.Create(context, slot);
   if (event == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   return event;
 }

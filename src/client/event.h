@@ -20,8 +20,8 @@ class Device;
 // Thread-safe.
 class Event {
  public:
-  Event(Context& context, unsigned flags, uint32_t time_slot)
-      : context_(context), device_(DeviceOf(context)), context_id_(IdOf(context)), flags_(flags), time_slot_(time_slot) {}
+  Event(Context& context, uint32_t time_slot)
+      : context_(context), device_(DeviceOf(context)), context_id_(IdOf(context)), time_slot_(time_slot) {}
 
   static Event* Find(const void* handle) { return pool_.Find(handle); }
   static Answer<Event*> Create(Context& context, unsigned flags);
@@ -57,7 +57,6 @@ class Event {
   Context& context_;  // may be gone
   const Device& device_;
   const uint64_t context_id_;
-  const unsigned flags_;
   const uint32_t time_slot_;  // 0: no timing
   mutable std::mutex mutex_;
   StreamMark mark_;

@@ -13,6 +13,7 @@ class Session {
  public:
   // Only after cuInit has succeeded.
   static Session& Get() { return *instance_; }
+  static bool installed() { return instance_ != nullptr; }
   // Takes the connection for the rest of the process's life.
   static void Install(std::unique_ptr<ipc::ClientConnection> connection);
   // In the child of a fork.

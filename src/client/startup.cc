@@ -30,6 +30,7 @@ int Start() {
   std::lock_guard lock(StartMutex());
   if (Gate::closed()) return Gate::status();
   if (Gate::status() == 0) return cuda::CUDA_SUCCESS;
+  if (Session::installed()) return cuda::CUDA_ERROR_NO_DEVICE;  // as found the first time
   OpenLog();
   Gate::ReadEnvironment();
   auto connection = Attach();

@@ -1,0 +1,45 @@
+# How a program finds its server, and what it is told if it cannot: the CUresult, and one line on stderr that names the remedy.
+#   attach.sh PROBE
+set -u
+probe=$1
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failed=0
+
+# expect NAME RESULT TEXT VARIABLE=VALUE ...: the probe's result, and a text on stderr ("" for none at all)
+expect() {
+  local name=$1 result=$2 text=$3
+  shift 3
+  local got
+  got=$(env "$@" "$probe" 2> "$dir/stderr")
+  [ "$got" = "$result" ] || { echo "$name: CUresult $got, expected $result"; failed=1; }
+  if [ -z "$text" ]; then
+    [ ! -s "$dir/stderr" ] || { echo "$name: unexpected: $(cat "$dir/stderr")"; failed=1; }
+  else
+    grep -q -- "$text" "$dir/stderr" || { echo "$name: no \"$text\" in: $(cat "$dir/stderr")"; failed=1; }
+    [ "$(wc -l < "$dir/stderr")" = 1 ] || { echo "$name: more than one line: $(cat "$dir/stderr")"; failed=1; }
+  fi
+}
+
+touch "$dir/file"
+mkdir "$dir/stale"
+python3 - "$dir/stale/control" <<'END' || exit 77
+import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.bind(sys.argv[1])
+s.listen()
+END
+long=$dir/$(printf 'x%.0s' {1..120})
+
+expect 'no daemon: a private server' 0 '' CUDA_MPS_PIPE_DIRECTORY="$dir/none"
+expect 'a stale socket: a private server' 0 '' CUDA_MPS_PIPE_DIRECTORY="$dir/stale"
+expect 'the pipe directory is a file' 805 'is not a directory' CUDA_MPS_PIPE_DIRECTORY="$dir/file"
+expect 'the pipe directory is too long' 805 'too long for a socket' CUDA_MPS_PIPE_DIRECTORY="$long"
+expect 'there is no server program' 802 'set TUTTI_SERVER' TUTTI_SERVER="$dir/none"
+expect 'the server ends at once' 805 'gives no session' TUTTI_SERVER=/bin/false
+expect 'no device is visible' 100 '' CUDA_VISIBLE_DEVICES=
+if [ "$(id -u)" != 0 ]; then
+  mkdir -m 000 "$dir/unreadable"
+  expect 'the pipe directory is unreadable' 805 'cannot be used' CUDA_MPS_PIPE_DIRECTORY="$dir/unreadable"
+fi
+exit $failed
