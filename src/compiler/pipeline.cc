@@ -17,6 +17,7 @@
 #include "compiler/widen/widen.h"
 #include "cuda/result.h"
 #include "image/ptx_selection.h"
+#include "ptx/linker.h"
 #include "ptx/parser.h"
 
 namespace tutti::compiler {
@@ -79,12 +80,13 @@ Result<std::unique_ptr<ImageCompiler>> ImageCompiler::Open(std::span<const uint8
   PhaseTimes& phases = times != nullptr ? *times : unwatched;
   phases.Start("parse");
   TUTTI_ASSIGN(const std::vector<image::PtxText> units, image::SelectPtx(image));
-  if (units.size() != 1) {
-    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "the image has " + std::to_string(units.size()) +
-                                                    " separately compiled translation units (-rdc=true), which are not linked yet");
+  std::vector<ptx::Module> parsed;
+  for (const image::PtxText& unit : units) {
+    TUTTI_ASSIGN(ptx::Module module, ptx::Parse(unit.text));
+    parsed.push_back(std::move(module));
   }
-  TUTTI_ASSIGN(ptx::Module parsed, ptx::Parse(units[0].text));
-  auto module = std::make_unique<ptx::Module>(std::move(parsed));
+  TUTTI_ASSIGN(ptx::Module linked, ptx::Link(std::move(parsed)));
+  auto module = std::make_unique<ptx::Module>(std::move(linked));
   phases.Start("layout");
   TUTTI_ASSIGN(ModuleLayout layout, ModuleLayout::Make(*module));
   phases.Stop();
