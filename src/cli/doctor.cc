@@ -19,7 +19,7 @@ const char* Word(Finding::Kind kind) {
 // All checks are made even after a problem: the first remedy is not always the one that is needed.
 int Doctor() {
   int problems = 0;
-  for (const auto check : {CheckPrograms, CheckLibrary, CheckLoaderPath, CheckProcessor, CheckMemoryFiles, CheckDescriptorLimit,
+  for (const auto check : {CheckPrograms, CheckLoaderPath, CheckLibrary, CheckProcessor, CheckMemoryFiles, CheckDescriptorLimit,
                            CheckPipeDirectory, CheckDaemon, CheckServer, CheckKernel}) {
     const Finding finding = check();
     std::printf("%-8s %s\n", Word(finding.kind), finding.text.c_str());

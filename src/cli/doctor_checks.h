@@ -14,8 +14,8 @@ struct Finding {
 };
 
 Finding CheckPrograms();        // server and compiler stand beside this program
+Finding CheckLoaderPath();      // which libcuda.so.1 an ordinary program gets; asked before any is loaded
 Finding CheckLibrary();         // our libcuda.so.1 is there and can be loaded
-Finding CheckLoaderPath();      // which libcuda.so.1 an ordinary program gets
 Finding CheckProcessor();       // vector instructions
 Finding CheckMemoryFiles();     // memfd with seals
 Finding CheckDescriptorLimit();

@@ -27,6 +27,11 @@ std::string Percent(double fraction) { return fmt::format("{:.1f}%", fraction * 
 
 std::string Plural(size_t number, const std::string& noun) { return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s"); }
 
+std::string CommandName(const std::string& command) {
+  const size_t slash = command.substr(0, command.find(' ')).rfind('/');
+  return slash == std::string::npos ? command : command.substr(slash + 1);
+}
+
 std::string UserName(uint32_t uid) {
   const passwd* const entry = getpwuid(uid);
   return entry != nullptr ? entry->pw_name : std::to_string(uid);

@@ -11,6 +11,7 @@ std::string Bytes(uint64_t bytes);       // "1.5 GiB"
 std::string Count(double number);        // "12.3k"
 std::string Percent(double fraction);    // 0.125: "12.5%"
 std::string Plural(size_t number, const std::string& noun);  // "1 server", "2 servers"
+std::string CommandName(const std::string& command);  // without the directory of the program
 std::string UserName(uint32_t uid);      // the number, where there is no name
 std::string Shortened(std::string text, size_t width);  // with an ellipsis; control characters become '?'
 

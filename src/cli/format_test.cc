@@ -26,5 +26,10 @@ TEST(Format, ShortensAndDisarms) {
   EXPECT_EQ(Shortened("a\x1b[2J", 20), "a?[2J");
 }
 
+TEST(Format, ACommandLosesItsDirectoryAndKeepsItsArguments) {
+  EXPECT_EQ(CommandName("/a/b/nbody --in /tmp/x"), "nbody --in /tmp/x");
+  EXPECT_EQ(CommandName("nbody"), "nbody");
+}
+
 }  // namespace
 }  // namespace tutti::cli

@@ -19,7 +19,7 @@ std::string ClientTable(const Report& report) {
       rows.push_back({std::to_string(client.pid), UserName(client.uid), std::to_string(server.pid), std::to_string(client.device),
                       client.state, control::FormatPercentage(client.percentage) + "%", Percent(client.share),
                       Bytes(client.used_bytes), client.limit_bytes ? Bytes(*client.limit_bytes) : "-",
-                      Count(static_cast<double>(client.launches)), Shortened(client.command, 60)});
+                      Count(static_cast<double>(client.launches)), Shortened(CommandName(client.command), 60)});
     }
   }
   return Table(rows, {0, 2, 3, 5, 6, 7, 8, 9});

@@ -18,25 +18,32 @@ std::string Quoted(const std::string& text) {
   return quoted;
 }
 
-std::string SpansOf(const TraceModel& model, uint32_t sm) {
+std::string SpansOf(const TraceModel& model, uint32_t row) {
   std::string text;
   for (const TraceSpan& span : model.spans) {
-    if (span.sm != sm) continue;
+    if (span.row != row) continue;
     fmt::format_to(std::back_inserter(text), "{}[{:.2f},{:.2f},{},{},{}]", text.empty() ? "" : ",", span.start_us,
                    span.end_us - span.start_us, span.process, span.kernel, span.blocks);
   }
   return text;
 }
 
+std::string RowLabel(const TraceModel& model, const TraceRow& row) {
+  const bool several_devices = model.rows.front().device != model.rows.back().device;
+  return several_devices ? fmt::format("\"{}: SM {}\"", row.device, row.sm) : fmt::format("\"SM {}\"", row.sm);
+}
+
 std::string TraceLiteral(const TraceModel& model) {
-  std::string text = fmt::format("{{duration:{:.2f},sms:[{}],processes:[", model.duration_us, fmt::join(model.sms, ","));
+  std::string text = fmt::format("{{duration:{:.2f},rows:[", model.duration_us);
+  for (const TraceRow& row : model.rows) text += RowLabel(model, row) + ",";
+  text += "],processes:[";
   for (const TraceProcess& process : model.processes) {
     fmt::format_to(std::back_inserter(text), "{{pid:{},name:{}}},", process.pid, Quoted(process.name));
   }
   text += "],kernels:[";
   for (const std::string& kernel : model.kernels) text += Quoted(kernel) + ",";
   text += "],spans:[";
-  for (uint32_t sm = 0; sm < model.sms.size(); ++sm) text += "[" + SpansOf(model, sm) + "],\n";
+  for (uint32_t row = 0; row < model.rows.size(); ++row) text += "[" + SpansOf(model, row) + "],\n";
   return text + "]}";
 }
 

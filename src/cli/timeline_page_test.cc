@@ -6,7 +6,7 @@ namespace tutti::cli {
 namespace {
 
 TEST(TimelinePage, HoldsTheTraceAndNeedsNothingElse) {
-  const TraceModel model{.processes = {{7, "./a"}}, .kernels = {"saxpy"}, .sms = {0}, .spans = {{1, 3, 0, 0, 0, 4}}, .duration_us = 3};
+  const TraceModel model{.processes = {{7, "./a"}}, .kernels = {"saxpy"}, .rows = {{0, 0}}, .spans = {{1, 3, 0, 0, 0, 4}}, .duration_us = 3};
   const std::string page = TimelinePage(model);
   EXPECT_NE(page.find("spans:[[[1.00,2.00,0,0,4]]"), std::string::npos);
   EXPECT_NE(page.find("{pid:7,name:\"./a\"}"), std::string::npos);

@@ -81,7 +81,7 @@ std::string Frame(const Sample& before, const Sample& now) {
     table.push_back({std::to_string(client.pid), UserName(client.uid), std::to_string(client.device), Percent(row.share),
                      Bar(row.share, 10), control::FormatPercentage(client.percentage) + "%", Bytes(client.used_bytes),
                      client.limit_bytes ? Bytes(*client.limit_bytes) : "-", Count(row.launches_per_second),
-                     Shortened(client.command, room)});
+                     Shortened(CommandName(client.command), room)});
   }
   return text + Table(table, {0, 2, 3, 5, 6, 7, 8});
 }

@@ -16,8 +16,9 @@ struct RawEvent {
   double start_us;
   double duration_us;
   uint32_t pid;
-  uint32_t sm;
+  TraceRow row;
   std::string kernel;
+  uint32_t blocks;
 };
 
 double Number(const Json& event, const char* name) {
@@ -35,6 +36,12 @@ std::string Text(const Json& event, const char* name) {
   return found != event.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+const Json& Arguments(const Json& event) {
+  static const Json none = Json::object();
+  const auto found = event.find("args");
+  return found != event.end() && found->is_object() ? *found : none;
+}
+
 struct Collected {
   std::vector<RawEvent> events;
   std::map<uint32_t, std::string> names;
@@ -48,9 +55,13 @@ Collected Collect(const Json& list) {
     if (phase == "X") {
       const double start = Number(event, "ts"), duration = Number(event, "dur");
       if (!std::isfinite(start) || !std::isfinite(duration) || duration < 0) continue;
-      collected.events.push_back({start, duration, Index(event, "pid"), Index(event, "tid"), Text(event, "name")});
-    } else if (phase == "M" && Text(event, "name") == "process_name" && event.contains("args") && event["args"].is_object()) {
-      collected.names[Index(event, "pid")] = Text(event["args"], "name");
+      const Json& arguments = Arguments(event);
+      const uint32_t pid = Index(event, "pid");
+      collected.events.push_back({start, duration, pid, {Index(arguments, "device"), Index(event, "tid")}, Text(event, "name"),
+                                  std::max(1u, Index(arguments, "blocks"))});
+      if (std::string& name = collected.names[pid]; name.empty()) name = Text(arguments, "program");
+    } else if (phase == "M" && Text(event, "name") == "process_name") {
+      collected.names[Index(event, "pid")] = Text(Arguments(event), "name");
     }
   }
   return collected;
@@ -64,9 +75,9 @@ uint32_t IndexOf(std::map<Key, uint32_t>& known, const Key& key) {
 TraceModel Build(Collected collected) {
   TraceModel model;
   std::ranges::stable_sort(collected.events, {}, &RawEvent::start_us);
-  std::set<uint32_t> sms;
-  for (const RawEvent& event : collected.events) sms.insert(event.sm);
-  model.sms.assign(sms.begin(), sms.end());
+  std::set<TraceRow> rows;
+  for (const RawEvent& event : collected.events) rows.insert(event.row);
+  model.rows.assign(rows.begin(), rows.end());
   std::map<uint32_t, uint32_t> processes;
   std::map<std::string, uint32_t> kernels;
   const double origin = collected.events.empty() ? 0 : collected.events.front().start_us;
@@ -75,12 +86,12 @@ TraceModel Build(Collected collected) {
     if (process == model.processes.size()) model.processes.push_back({event.pid, collected.names[event.pid]});
     const uint32_t kernel = IndexOf(kernels, event.kernel);
     if (kernel == model.kernels.size()) model.kernels.push_back(event.kernel);
-    const auto sm = static_cast<uint32_t>(std::ranges::lower_bound(model.sms, event.sm) - model.sms.begin());
+    const auto row = static_cast<uint32_t>(std::ranges::lower_bound(model.rows, event.row) - model.rows.begin());
     const double start = event.start_us - origin;
-    model.spans.push_back({start, start + event.duration_us, sm, process, kernel, 1});
+    model.spans.push_back({start, start + event.duration_us, row, process, kernel, event.blocks});
     model.duration_us = std::max(model.duration_us, start + event.duration_us);
   }
-  std::ranges::stable_sort(model.spans, {}, [](const TraceSpan& span) { return std::tuple(span.sm, span.start_us); });
+  std::ranges::stable_sort(model.spans, {}, [](const TraceSpan& span) { return std::tuple(span.row, span.start_us); });
   return model;
 }
 
@@ -88,7 +99,7 @@ std::vector<TraceSpan> Merged(const std::vector<TraceSpan>& spans, double gap_us
   std::vector<TraceSpan> merged;
   for (const TraceSpan& span : spans) {
     TraceSpan* const last = merged.empty() ? nullptr : &merged.back();
-    if (last != nullptr && last->sm == span.sm && last->process == span.process && last->kernel == span.kernel &&
+    if (last != nullptr && last->row == span.row && last->process == span.process && last->kernel == span.kernel &&
         span.start_us - last->end_us <= gap_us) {
       last->end_us = std::max(last->end_us, span.end_us);
       last->blocks += span.blocks;

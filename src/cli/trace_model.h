@@ -1,6 +1,7 @@
 // A trace as the timeline draws it: processes, SMs, and what ran when.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@ namespace tutti::cli {
 struct TraceSpan {
   double start_us = 0;  // since the first span of the trace
   double end_us = 0;
-  uint32_t sm = 0;       // index in TraceModel::sms
+  uint32_t row = 0;      // index in TraceModel::rows
   uint32_t process = 0;  // index in TraceModel::processes
   uint32_t kernel = 0;   // index in TraceModel::kernels
   uint32_t blocks = 1;   // that were merged into this span
@@ -20,22 +21,29 @@ struct TraceSpan {
 
 struct TraceProcess {
   uint32_t pid = 0;
-  std::string name;  // command line; empty if the trace does not say
+  std::string name;  // empty if the trace does not say
+};
+
+// One SM of one device.
+struct TraceRow {
+  uint32_t device = 0;
+  uint32_t sm = 0;
+  auto operator<=>(const TraceRow&) const = default;
 };
 
 struct TraceModel {
   std::vector<TraceProcess> processes;  // in order of appearance
   std::vector<std::string> kernels;
-  std::vector<uint32_t> sms;     // numbers, ascending
-  std::vector<TraceSpan> spans;  // by SM, then by start
+  std::vector<TraceRow> rows;    // ascending
+  std::vector<TraceSpan> spans;  // by row, then by start
   double duration_us = 0;
 };
 
-// Reads a Chrome trace document as `tutti trace` writes it: complete events (ph X) with pid = client, tid = SM, and process
-// names. Other events are passed over.
+// Reads a Chrome trace document as `tutti trace` writes it: complete events (ph X) with pid = client, tid = SM, and in args
+// the program, the device and the number of blocks; process names (ph M) count too. Other events are passed over.
 Result<TraceModel> ReadTrace(const std::string& json);
 
-// Merges neighbours on one SM that belong to one kernel and are less than a gap apart, with the smallest gap that leaves
+// Merges neighbours in one row that belong to one kernel and are less than a gap apart, with the smallest gap that leaves
 // at most `most_spans`: what is merged is too small to be seen.
 void MergeSpans(TraceModel& model, size_t most_spans);
 

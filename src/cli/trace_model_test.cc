@@ -12,11 +12,20 @@ TEST(TraceModel, RowsAreSmsAndColoursAreProcesses) {
     {"name": "saxpy", "ph": "X", "pid": 8, "tid": 3, "ts": 1010, "dur": 5},
     {"name": "sgemm", "ph": "X", "pid": 7, "tid": 1, "ts": 1000, "dur": 20}]})");
   ASSERT_TRUE(model);
-  EXPECT_EQ(model->sms, (std::vector<uint32_t>{1, 3}));
+  EXPECT_EQ(model->rows, (std::vector<TraceRow>{{0, 1}, {0, 3}}));
   ASSERT_EQ(model->processes.size(), 2u);
   EXPECT_EQ(model->processes[0].name, "./a");
   EXPECT_EQ(model->spans[1].start_us, 10);
   EXPECT_EQ(model->duration_us, 20);
+}
+
+TEST(TraceModel, ArgumentsGiveProgramDeviceAndBlocks) {
+  const auto model = ReadTrace(R"([{"name": "k", "ph": "X", "pid": 8, "tid": 0, "ts": 1, "dur": 5,
+    "args": {"program": "nbody", "device": 1, "blocks": 12}}])");
+  ASSERT_TRUE(model);
+  EXPECT_EQ(model->rows, (std::vector<TraceRow>{{1, 0}}));
+  EXPECT_EQ(model->processes[0].name, "nbody");
+  EXPECT_EQ(model->spans[0].blocks, 12u);
 }
 
 TEST(TraceModel, WhatIsNoTraceIsRefusedAndOddEventsArePassedOver) {
