@@ -12,6 +12,8 @@ control=$bin/nvidia-cuda-mps-control
 
 finish() {
   local status=$?
+  set +e
+  trap '' PIPE  # whoever reads our output may have gone; the daemon ends all the same
   [ $status -eq 0 ] || [ ! -f "$CUDA_MPS_LOG_DIRECTORY/control.log" ] || sed 's/^/  control.log: /' "$CUDA_MPS_LOG_DIRECTORY/control.log" >&2
   for pid in $(jobs -p); do kill -KILL "$pid" 2> /dev/null || true; done
   if [ -f "$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid" ]; then
