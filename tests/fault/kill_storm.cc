@@ -78,10 +78,15 @@ int main(int argc, char** argv) {
   constexpr size_t kClients = 8;
   std::mt19937 random(20251);
 
-  // One client from beginning to end: the server is up, the code is compiled, and this is what it holds with nobody there.
+  // As many clients as later, from beginning to end: the server is up, the code is compiled, its thread pools have their
+  // size, and this is what it holds with nobody there.
   int status;
-  waitpid(StartClient(client), &status, 0);
-  if (Failed(status)) return fmt::print("the first client failed\n"), 1;
+  std::vector<pid_t> first;
+  for (size_t i = 0; i < kClients; ++i) first.push_back(StartClient(client));
+  for (const pid_t child : first) {
+    waitpid(child, &status, 0);
+    if (Failed(status)) return fmt::print("one of the first clients failed\n"), 1;
+  }
   const int server = std::atoi(FirstLine("echo get_server_list | '" + control + "'").c_str());
   if (server <= 0) return fmt::print("no server\n"), 1;
   std::this_thread::sleep_for(500ms);
