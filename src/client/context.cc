@@ -22,6 +22,7 @@ constexpr size_t kDefaultLimits[cuda::CU_LIMIT_COUNT] = {
     2048,             // pending launches from the device
     64,               // L2 fetch granularity
     0,                // persisting L2
+    0, 0, 0,          // shared memory of graphics interoperation, and whether there is any
 };
 
 }  // namespace

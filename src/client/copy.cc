@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "client/allocation_table.h"
+#include "client/complaint.h"
 #include "client/context.h"
 #include "client/printing.h"
 #include "client/staging.h"
@@ -95,11 +96,19 @@ int CopyAsynchronously(Stream& stream, const CopyRequest& request) {
 int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
   if (shape.empty()) return cuda::CUDA_SUCCESS;
   const auto extent = Extent(side, shape);
-  if (side.address < kLowestAddress || !extent || !CheckedAdd(side.address, *extent)) return cuda::CUDA_ERROR_INVALID_VALUE;
-  if (!Session::Get().InWindow(side.address)) {
-    return kind == SideKind::kDevice ? cuda::CUDA_ERROR_INVALID_VALUE : cuda::CUDA_SUCCESS;
+  if (side.address < kLowestAddress || !extent || !CheckedAdd(side.address, *extent)) {
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "copy or memset at {:#x}, {} bytes x {} x {}: no memory lies there", side.address,
+                    shape.row_bytes, shape.rows, shape.planes);
   }
-  return AllocationTable::Get().Covers(side.address, *extent) ? cuda::CUDA_SUCCESS : cuda::CUDA_ERROR_INVALID_VALUE;
+  if (!Session::Get().InWindow(side.address)) {
+    if (kind != SideKind::kDevice) return cuda::CUDA_SUCCESS;
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{:#x} is given as device memory and is none", side.address);
+  }
+  if (AllocationTable::Get().Covers(side.address, *extent)) return cuda::CUDA_SUCCESS;
+  const auto found = AllocationTable::Get().Find(side.address);
+  if (!found) return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{:#x} is in no allocation, or in one that was freed", side.address);
+  return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{} bytes at {:#x} leave the allocation of {} bytes at {:#x}", *extent, side.address,
+                  found->bytes, found->address);
 }
 
 int Copy(Stream& stream, const CopyRequest& request, CopyMode mode, SideKind destination, SideKind source) {

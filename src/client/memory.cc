@@ -1,5 +1,6 @@
 #include "client/memory.h"
 
+#include "client/complaint.h"
 #include "client/context.h"
 #include "client/host_registration.h"
 #include "client/session.h"
@@ -12,6 +13,10 @@ constexpr uint64_t kHugePage = 2u << 20;
 wire::MemoryKind WireKind(AllocationKind kind) {
   if (kind == AllocationKind::kHost) return wire::MemoryKind::kHost;
   return kind == AllocationKind::kManaged ? wire::MemoryKind::kManaged : wire::MemoryKind::kDevice;
+}
+
+int NotAllocated(uint64_t address) {
+  return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "free of {:#x}, where no allocation of this kind begins: freed before?", address);
 }
 
 }  // namespace
@@ -47,7 +52,7 @@ int FreeDeviceMemory(uint64_t address) {
   const auto taken = AllocationTable::Get().Take(address, [](const Allocation& a) {
     return a.kind == AllocationKind::kDevice || a.kind == AllocationKind::kPool || a.kind == AllocationKind::kManaged;
   });
-  if (!taken) return cuda::CUDA_ERROR_INVALID_VALUE;
+  if (!taken) return NotAllocated(address);
   ReturnMemory(*taken);
   return cuda::CUDA_SUCCESS;
 }
@@ -55,7 +60,7 @@ int FreeDeviceMemory(uint64_t address) {
 int FreeHostMemory(uint64_t address) {
   const auto taken =
       AllocationTable::Get().Take(address, [](const Allocation& a) { return a.kind == AllocationKind::kHost; });
-  if (!taken) return cuda::CUDA_ERROR_INVALID_VALUE;
+  if (!taken) return NotAllocated(address);
   ReturnMemory(*taken);
   return cuda::CUDA_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #include "client/attach.h"
 #include "client/device.h"
 #include "client/gate.h"
+#include "client/launch.h"
 #include "client/session.h"
 
 namespace tutti::client {
@@ -44,6 +45,7 @@ int Start() {
 int StartWith(std::unique_ptr<ipc::ClientConnection> connection) {
   Session::Install(std::move(connection));
   Device::Install();
+  if (const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING"); blocking != nullptr && *blocking == '1') launches_block = true;
   if (Device::count() == 0) return cuda::CUDA_ERROR_NO_DEVICE;
   Gate::Open();
   return cuda::CUDA_SUCCESS;

@@ -192,5 +192,52 @@ TEST_F(CodeTest, WhatTheLinkerMadeIsLoadedAsAModule) {
   CU_EXPECT(cuMemFree_v2(out));
 }
 
+TEST_F(CodeTest, SeveralInputsOfTheLinkerBecomeOneModule) {
+  char callee[] = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .func (.param .b32 result) forty_two() {
+  .reg .b32 %r0;
+  mov.u32 %r0, 42;
+  st.param.b32 [result], %r0;
+  ret;
+})";
+  char caller[] = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.extern .func (.param .b32 result) forty_two();
+.visible .entry store(.param .u64 out) {
+  .reg .b32 %r0;
+  .reg .b64 %d0;
+  ld.param.u64 %d0, [out];
+  {
+    .param .b32 value;
+    call.uni (value), forty_two;
+    ld.param.b32 %r0, [value];
+  }
+  st.global.u32 [%d0], %r0;
+  ret;
+})";
+  CUlinkState linker = nullptr;
+  void* image = nullptr;
+  CU_ASSERT(cuLinkCreate_v2(0, nullptr, nullptr, &linker));
+  CU_ASSERT(cuLinkAddData_v2(linker, CU_JIT_INPUT_PTX, caller, sizeof caller, "caller", 0, nullptr, nullptr));
+  CU_ASSERT(cuLinkAddData_v2(linker, CU_JIT_INPUT_PTX, callee, sizeof callee, "callee", 0, nullptr, nullptr));
+  CU_ASSERT(cuLinkComplete(linker, &image, nullptr));
+  CUmodule linked = nullptr;
+  CUfunction store = nullptr;
+  CU_ASSERT(cuModuleLoadData(&linked, image));
+  CU_ASSERT(cuLinkDestroy(linker));
+  CU_ASSERT(cuModuleGetFunction(&store, linked, "store"));
+  CUdeviceptr out = Allocate(4);
+  void* parameters[] = {&out};
+  CU_ASSERT(Launch(store, 1, 1, parameters));
+  EXPECT_EQ(Read(out, 1)[0], 42u);
+  CU_EXPECT(cuModuleUnload(linked));
+  CU_EXPECT(cuMemFree_v2(out));
+}
+
 }  // namespace
 }  // namespace tutti::compat
