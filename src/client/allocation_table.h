@@ -1,7 +1,8 @@
-// Everything a pointer can point to: device memory, pinned and registered host memory, managed memory, globals of modules.
+// Everything a pointer can point to: device memory, pinned and registered host memory, managed memory, globals of
+// modules.
 //
-// Answers what the driver API asks about a pointer, and whether a copy stays inside what it names. Addresses are the same in
-// host and device code, except for host memory that was registered and then mapped for the device.
+// Answers what the driver API asks about a pointer, and whether a copy stays inside what it names. Addresses are the
+// same in host and device code, except for host memory that was registered and then mapped for the device.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,9 @@ class Context;
 
 enum class AllocationKind : uint8_t {
   kDevice,
-  kPool,        // stream-ordered; freed by cuMemFreeAsync or cuMemFree
+  kPool,  // stream-ordered; freed by cuMemFreeAsync or cuMemFree
   kArray,
-  kHost,        // pinned, in the window
+  kHost,  // pinned, in the window
   kManaged,
   kModule,      // globals and constants of a module
   kRegistered,  // the program's own pages

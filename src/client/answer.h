@@ -1,5 +1,5 @@
-// Results inside the client: a value or the CUresult that the caller of the driver API is given. No texts: what a person must
-// know is logged where it is noticed.
+// Results inside the client: a value or the CUresult that the caller of the driver API is given. No texts: what a
+// person must know is logged where it is noticed.
 #pragma once
 
 #include <expected>
@@ -17,19 +17,19 @@ inline std::unexpected<int> Refuse(int status) { return std::unexpected(status);
 }  // namespace tutti::client
 
 // Returns from the enclosing function (which returns a CUresult) unless the expression is CUDA_SUCCESS.
-#define CU_TRY(expression)                                     \
-  do {                                                         \
+#define CU_TRY(expression)                                              \
+  do {                                                                  \
     if (const int status_ = (expression); status_ != 0) return status_; \
   } while (0)
 
 // The same in functions that return an Answer.
-#define CU_TRY_OR_REFUSE(expression)                           \
-  do {                                                         \
+#define CU_TRY_OR_REFUSE(expression)                                                     \
+  do {                                                                                   \
     if (const int status_ = (expression); status_ != 0) return std::unexpected(status_); \
   } while (0)
 
-// Declares a variable from an Answer, or returns its status: CU_ASSIGN in functions that return a CUresult, CU_ASSIGN_OR_REFUSE
-// in those that return an Answer.
+// Declares a variable from an Answer, or returns its status: CU_ASSIGN in functions that return a CUresult,
+// CU_ASSIGN_OR_REFUSE in those that return an Answer.
 #define CU_CONCAT_INNER(a, b) a##b
 #define CU_CONCAT(a, b) CU_CONCAT_INNER(a, b)
 #define CU_ASSIGN_IMPL(answer, declaration, expression) \

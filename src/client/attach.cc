@@ -54,8 +54,7 @@ wire::Hello MakeHello() {
 }
 
 std::unexpected<Error> BadDirectory(const std::string& directory, std::string_view why) {
-  return Fail(cuda::CUDA_ERROR_MPS_CONNECTION_FAILED,
-              fmt::format("CUDA_MPS_PIPE_DIRECTORY \"{}\" {}", directory, why));
+  return Fail(cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, fmt::format("CUDA_MPS_PIPE_DIRECTORY \"{}\" {}", directory, why));
 }
 
 // Whether there is a daemon's socket to talk to.
@@ -71,7 +70,8 @@ Result<bool> HasDaemon(const std::string& directory) {
     return BadDirectory(directory, fmt::format("cannot be used: {}", std::strerror(errno)));
   }
   if (!S_ISDIR(info.st_mode)) return BadDirectory(directory, "is not a directory");
-  if (access(directory.c_str(), X_OK) != 0) return BadDirectory(directory, fmt::format("cannot be used: {}", std::strerror(errno)));
+  if (access(directory.c_str(), X_OK) != 0)
+    return BadDirectory(directory, fmt::format("cannot be used: {}", std::strerror(errno)));
   return stat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
@@ -90,7 +90,8 @@ Result<std::unique_ptr<ipc::ClientConnection>> Attach() {
   TUTTI_ASSIGN(const bool daemon, HasDaemon(directory));
   if (daemon) {
     auto connection = ipc::ClientConnection::Connect(directory, hello, kAttachTimeoutMs);
-    if (connection || connection.error().code != cuda::CUDA_ERROR_MPS_CONNECTION_FAILED || !IsStale(directory)) return connection;
+    if (connection || connection.error().code != cuda::CUDA_ERROR_MPS_CONNECTION_FAILED || !IsStale(directory))
+      return connection;
     log::Info("nobody listens on {}/control any more: using a private server", directory);
   }
   return StartPrivateServer(hello);

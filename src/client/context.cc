@@ -15,14 +15,16 @@ std::atomic<uint64_t> next_context_id{1};
 
 // What a fresh context reports, as the driver documents or shows them.
 constexpr size_t kDefaultLimits[cuda::CU_LIMIT_COUNT] = {
-    1024,             // stack
+    1024,               // stack
     wire::kPrintBytes,  // printf FIFO
-    8 << 20,          // device heap
-    2,                // nested synchronisation depth
-    2048,             // pending launches from the device
-    64,               // L2 fetch granularity
-    0,                // persisting L2
-    0, 0, 0,          // shared memory of graphics interoperation, and whether there is any
+    8 << 20,            // device heap
+    2,                  // nested synchronisation depth
+    2048,               // pending launches from the device
+    64,                 // L2 fetch granularity
+    0,                  // persisting L2
+    0,
+    0,
+    0,  // shared memory of graphics interoperation, and whether there is any
 };
 
 }  // namespace
@@ -95,8 +97,8 @@ int Context::Activate() {
   return cuda::CUDA_SUCCESS;
 }
 
-// Work that is still running is waited for, so that what a kernel uses is not taken from under it. A context whose device
-// has faulted gets the device's error cleared: the next context starts clean.
+// Work that is still running is waited for, so that what a kernel uses is not taken from under it. A context whose
+// device has faulted gets the device's error cleared: the next context starts clean.
 void Context::End() {
   const int error = Synchronize();
   local_storage_.Clear(handle());

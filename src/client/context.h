@@ -1,7 +1,8 @@
 // A context: what belongs together on one device and ends together.
 //
-// A primary context is one object per device for the life of the process; retain and release activate and end it, and its
-// handle stays the same throughout (the runtime learns it before the first retain). A created context ends with its handle.
+// A primary context is one object per device for the life of the process; retain and release activate and end it, and
+// its handle stays the same throughout (the runtime learns it before the first retain). A created context ends with its
+// handle.
 #pragma once
 
 #include <array>
@@ -49,7 +50,8 @@ class Context {
   unsigned api_version() const { return api_version_; }
   LocalStorage& local_storage() { return local_storage_; }
 
-  // CUDA_SUCCESS if it can take work; else CONTEXT_IS_DESTROYED, the device's sticky error, or what the session ended with.
+  // CUDA_SUCCESS if it can take work; else CONTEXT_IS_DESTROYED, the device's sticky error, or what the session ended
+  // with.
   int Check() const;
 
   // The NULL stream. Only while active.

@@ -13,7 +13,8 @@
 namespace tutti::client {
 namespace {
 
-// Up to here an asynchronous copy that could be a record is made at once if nothing is in its way: shorter than the way there.
+// Up to here an asynchronous copy that could be a record is made at once if nothing is in its way: shorter than the way
+// there.
 constexpr uint64_t kInlineBytes = 64 * 1024;
 // Scratch memory that one copy may take; longer ones wait for the stream.
 constexpr uint64_t kStagedBytes = 16u << 20;
@@ -97,8 +98,8 @@ int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
   if (shape.empty()) return cuda::CUDA_SUCCESS;
   const auto extent = Extent(side, shape);
   if (side.address < kLowestAddress || !extent || !CheckedAdd(side.address, *extent)) {
-    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "copy or memset at {:#x}, {} bytes x {} x {}: no memory lies there", side.address,
-                    shape.row_bytes, shape.rows, shape.planes);
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "copy or memset at {:#x}, {} bytes x {} x {}: no memory lies there",
+                    side.address, shape.row_bytes, shape.rows, shape.planes);
   }
   if (!Session::Get().InWindow(side.address)) {
     if (kind != SideKind::kDevice) return cuda::CUDA_SUCCESS;
@@ -106,9 +107,11 @@ int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
   }
   if (AllocationTable::Get().Covers(side.address, *extent)) return cuda::CUDA_SUCCESS;
   const auto found = AllocationTable::Get().Find(side.address);
-  if (!found) return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{:#x} is in no allocation, or in one that was freed", side.address);
-  return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{} bytes at {:#x} leave the allocation of {} bytes at {:#x}", *extent, side.address,
-                  found->bytes, found->address);
+  if (!found)
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{:#x} is in no allocation, or in one that was freed",
+                    side.address);
+  return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{} bytes at {:#x} leave the allocation of {} bytes at {:#x}",
+                  *extent, side.address, found->bytes, found->address);
 }
 
 int Copy(Stream& stream, const CopyRequest& request, CopyMode mode, SideKind destination, SideKind source) {

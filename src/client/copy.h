@@ -1,7 +1,7 @@
 // Copies of every shape, synchronous and not.
 //
-// Both sides of a copy are addresses: device and pinned memory lie in the window, where client and server see the same bytes;
-// everything else is host memory that only this process can read. So:
+// Both sides of a copy are addresses: device and pinned memory lie in the window, where client and server see the same
+// bytes; everything else is host memory that only this process can read. So:
 //
 //   synchronous            wait for the work the copy must come after, then copy here, at memory speed
 //   nothing to wait for    the same, also for asynchronous ones unless they are large and the device can do them itself

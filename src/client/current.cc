@@ -20,8 +20,8 @@ struct OwnStream {
   Stream* stream;
 };
 
-// The parts that need a destructor lie on the heap and are ended by a pthread key: a thread_local object with a destructor
-// would keep the library from being unloaded and would run in an order we do not choose.
+// The parts that need a destructor lie on the heap and are ended by a pthread key: a thread_local object with a
+// destructor would keep the library from being unloaded and would run in an order we do not choose.
 struct ThreadState {
   std::vector<Context*> below;  // the stack under current_context
   std::vector<OwnStream> streams;

@@ -29,7 +29,8 @@ template <cuda::ApiClass kClass, typename Body>
 
 template <cuda::ApiClass kClass, typename Body>
 [[gnu::always_inline]] inline int Enter(const char* symbol, Body body) {
-  if (Gate::attention() != 0) [[unlikely]] return EnterSlowly<kClass>(symbol, body);
+  if (Gate::attention() != 0) [[unlikely]]
+    return EnterSlowly<kClass>(symbol, body);
   return Guarded(body);
 }
 

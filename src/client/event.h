@@ -1,7 +1,7 @@
 // An event: a place in a stream, and the time at which it was reached.
 //
-// Recording an event without timing sends nothing: the place is known already (the stream and its last ticket). One with
-// timing sends a record that makes the server write the time into the event's slot of the completion page.
+// Recording an event without timing sends nothing: the place is known already (the stream and its last ticket). One
+// with timing sends a record that makes the server write the time into the event's slot of the completion page.
 #pragma once
 
 #include <cstdint>

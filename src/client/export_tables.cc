@@ -19,14 +19,18 @@ using namespace tutti::cuda;
 
 using Slot = const void*;
 template <typename Function>
-Slot Entry(Function* function) { return reinterpret_cast<Slot>(function); }
+Slot Entry(Function* function) {
+  return reinterpret_cast<Slot>(function);
+}
 Slot Bytes(size_t slots) { return reinterpret_cast<Slot>(slots * sizeof(Slot)); }
 
 // Slots of which nothing is known but that they exist.
 CUresult NotKnown() { return CUDA_ERROR_NOT_SUPPORTED; }
 
 template <typename Body>
-CUresult Guard(const char* name, Body body) { return Enter<ApiClass::local>(name, body); }
+CUresult Guard(const char* name, Body body) {
+  return Enter<ApiClass::local>(name, body);
+}
 
 // --- The runtime's own interface.
 
@@ -50,14 +54,17 @@ CUresult LoadImage(CUmodule* module, const void* image) {
   });
 }
 CUresult LoadWrapper(CUmodule* module, const void* wrapper) { return LoadImage(module, wrapper); }
-CUresult LoadWrapperEx(CUmodule* module, const void* wrapper, void*, void*, unsigned) { return LoadImage(module, wrapper); }
+CUresult LoadWrapperEx(CUmodule* module, const void* wrapper, void*, void*, unsigned) {
+  return LoadImage(module, wrapper);
+}
 CUresult LoadFatbin(const void* fatbin, CUmodule* module, void*, void*, unsigned) { return LoadImage(module, fatbin); }
 void Ignore(size_t) {}
 CUresult LoadCompilers() { return CUDA_SUCCESS; }
 
-const Slot kRuntimeInterface[13] = {
-    Bytes(13),        Entry(LoadWrapper), Entry(PrimaryOf),  Entry(NotKnown), Entry(NotKnown), Entry(NotKnown), Entry(LoadWrapperEx),
-    Entry(Ignore),    Entry(LoadFatbin),  Entry(NotKnown),   Entry(NotKnown), Entry(NotKnown), Entry(LoadCompilers)};
+const Slot kRuntimeInterface[13] = {Bytes(13),           Entry(LoadWrapper), Entry(PrimaryOf),     Entry(NotKnown),
+                                    Entry(NotKnown),     Entry(NotKnown),    Entry(LoadWrapperEx), Entry(Ignore),
+                                    Entry(LoadFatbin),   Entry(NotKnown),    Entry(NotKnown),      Entry(NotKnown),
+                                    Entry(LoadCompilers)};
 
 // --- Where profilers hook in: words that stay zero, nobody wants to be called.
 
@@ -78,7 +85,9 @@ const Slot kToolsTls[4] = {Bytes(4), Entry(NotKnown), Entry(NotKnown), Entry(Not
 
 // --- Context-local storage. `get` is called by nearly every runtime call.
 
-Context* Named(CUcontext handle) { return Context::Find(handle != nullptr ? static_cast<void*>(handle) : current_context); }
+Context* Named(CUcontext handle) {
+  return Context::Find(handle != nullptr ? static_cast<void*>(handle) : current_context);
+}
 
 CUresult StoragePut(CUcontext handle, void* key, void* value, LocalStorage::Destructor destructor) {
   return Guard("table:StoragePut", [&]() -> CUresult {
@@ -97,7 +106,8 @@ CUresult StorageDelete(CUcontext handle, void* key) {
 }
 
 CUresult StorageGet(void** value, CUcontext handle, void* key) {
-  if (Gate::status() != 0) [[unlikely]] return Gate::status();
+  if (Gate::status() != 0) [[unlikely]]
+    return Gate::status();
   Context* context = Named(handle);
   if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   void* const found = context->local_storage().Get(key);
@@ -133,12 +143,16 @@ struct Table {
 };
 
 const Table kTables[] = {
-    {{{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9}}, kRuntimeInterface},
-    {{{0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a, 0x66}}, kCallbackHooks},
+    {{{0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a, 0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9}},
+     kRuntimeInterface},
+    {{{0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a, 0x66}},
+     kCallbackHooks},
     {{{0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47, 0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a, 0xec, 0xdc}}, kToolsTls},
     {{{0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95, 0x93}}, kLocalStorage},
-    {{{0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d, 0xfa, 0x7e}}, kContextChecks},
-    {{{0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1, 0xf2}}, kIntegrityCheck},
+    {{{0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d, 0xfa, 0x7e}},
+     kContextChecks},
+    {{{0xd4, 0x08, 0x20, 0x55, 0xbd, 0xe6, 0x70, 0x4b, 0x8d, 0x34, 0xba, 0x12, 0x3c, 0x66, 0xe1, 0xf2}},
+     kIntegrityCheck},
 };
 
 }  // namespace

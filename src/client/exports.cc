@@ -1,10 +1,11 @@
-// Every exported function of libcuda.so.1, made from the API table: each goes through the gate to its body in entry/, or, if
-// it is not supported, says so.
+// Every exported function of libcuda.so.1, made from the API table: each goes through the gate to its body in entry/,
+// or, if it is not supported, says so.
+#include "client/exports.h"
+
 #include "client/arguments.h"
 #include "client/current.h"
 #include "client/enter.h"
 #include "client/entry/entries.h"
-#include "client/exports.h"
 
 #define TUTTI_EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -12,27 +13,27 @@ namespace tutti::client {
 
 using namespace tutti::cuda;
 
-#define CU_ENTRY(symbol, name, version, class, body, types)                                                \
-  TUTTI_EXPORT CUresult symbol(TUTTI_PARAMETERS types) {                                                   \
+#define CU_ENTRY(symbol, name, version, class, body, types)                                                   \
+  TUTTI_EXPORT CUresult symbol(TUTTI_PARAMETERS types) {                                                      \
     return Enter<ApiClass::class>(#symbol, [&]() -> CUresult { return entry::body(TUTTI_ARGUMENTS types); }); \
   }
-#define CU_PER_THREAD(symbol, name, version, class, body, types)                                           \
-  TUTTI_EXPORT CUresult symbol(TUTTI_PARAMETERS types) {                                                   \
-    return Enter<ApiClass::class>(#symbol, [&]() -> CUresult {                                             \
-      const PerThreadDefaultStream scope;                                                                  \
-      return entry::body(TUTTI_ARGUMENTS types);                                                           \
-    });                                                                                                    \
+#define CU_PER_THREAD(symbol, name, version, class, body, types) \
+  TUTTI_EXPORT CUresult symbol(TUTTI_PARAMETERS types) {         \
+    return Enter<ApiClass::class>(#symbol, [&]() -> CUresult {   \
+      const PerThreadDefaultStream scope;                        \
+      return entry::body(TUTTI_ARGUMENTS types);                 \
+    });                                                          \
   }
-#define CU_NONE(symbol, name, version)            \
-  TUTTI_EXPORT CUresult symbol() {                \
-    static constinit bool said = false;           \
-    return Unsupported(#symbol, said);            \
+#define CU_NONE(symbol, name, version)  \
+  TUTTI_EXPORT CUresult symbol() {      \
+    static constinit bool said = false; \
+    return Unsupported(#symbol, said);  \
   }
 #define CU_NONE_PER_THREAD CU_NONE
-#define CU_HIDDEN(symbol, name, version)          \
-  static CUresult symbol() {                      \
-    static constinit bool said = false;           \
-    return Unsupported(#symbol, said);            \
+#define CU_HIDDEN(symbol, name, version) \
+  static CUresult symbol() {             \
+    static constinit bool said = false;  \
+    return Unsupported(#symbol, said);   \
   }
 #define CU_HIDDEN_PER_THREAD CU_HIDDEN
 #include "cuda/api.def"

@@ -11,7 +11,7 @@ struct Export {
   const char* name;    // what cuGetProcAddress is asked for
   const char* symbol;  // what is exported
   int version;
-  bool per_thread;     // its NULL stream is the calling thread's own
+  bool per_thread;  // its NULL stream is the calling thread's own
   cuda::ApiClass api_class;
   void (*function)();
 };

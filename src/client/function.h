@@ -36,8 +36,8 @@ class Function {
   Context& context() const { return context_; }
   const guest::KernelInfo& info() const { return info_; }
 
-  // The server's id of the kernel, made ready for the block shape; asks the server once per shape. The error is what the
-  // launch returns: the kernel cannot be compiled, or needs more than there is.
+  // The server's id of the kernel, made ready for the block shape; asks the server once per shape. The error is what
+  // the launch returns: the kernel cannot be compiled, or needs more than there is.
   Answer<uint32_t> Prepared(const BlockShape& shape) {
     const uint64_t wanted = shape.packed();
     for (const Prepared_& entry : prepared_) {

@@ -10,8 +10,8 @@
 namespace tutti::client {
 namespace {
 
-// Runs when the loader finalises the library, so after the exit handlers and static destructors of the program and of the
-// runtime that is linked into it: those may still free what they hold. The library itself destroys nothing.
+// Runs when the loader finalises the library, so after the exit handlers and static destructors of the program and of
+// the runtime that is linked into it: those may still free what they hold. The library itself destroys nothing.
 [[gnu::destructor]] void CloseAtExit() {
   if (Gate::status() != 0) return;
   DrainPrints();

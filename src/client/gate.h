@@ -1,12 +1,12 @@
-// The gate that every call into the library passes: whether the process may use it at all, and whether calls are traced.
+// The gate that every call into the library passes: whether the process may use it at all, and whether calls are
+// traced.
 //
 // One word decides. It is 0 while everything is normal, so that the way in costs one load and one branch. Otherwise:
 //
 //   before cuInit, or cuInit failed       CUDA_ERROR_NOT_INITIALIZED
-//   in a forked child                     CUDA_ERROR_NOT_INITIALIZED, also for cuInit: server and rings are the parent's
-//   after exit handlers ran               CUDA_ERROR_DEINITIALIZED
-//   after a bug of ours was noticed       CUDA_ERROR_UNKNOWN (poison.h)
-//   TUTTI_TRACE=1                         calls go the slow way and are printed
+//   in a forked child                     CUDA_ERROR_NOT_INITIALIZED, also for cuInit: server and rings are the
+//   parent's after exit handlers ran               CUDA_ERROR_DEINITIALIZED after a bug of ours was noticed
+//   CUDA_ERROR_UNKNOWN (poison.h) TUTTI_TRACE=1                         calls go the slow way and are printed
 //
 // Thread-safe.
 #pragma once

@@ -1,8 +1,8 @@
 // Functions of the program that run in stream order (cuLaunchHostFunc, cuStreamAddCallback).
 //
-// They run on one thread of the library's own, started with the first of them, one after the other in the order in which the
-// streams reach them. The stream goes on when its function has returned. The thread blocks all signals: the program's
-// handlers never run on it.
+// They run on one thread of the library's own, started with the first of them, one after the other in the order in
+// which the streams reach them. The stream goes on when its function has returned. The thread blocks all signals: the
+// program's handlers never run on it.
 #pragma once
 
 #include "client/stream.h"

@@ -29,7 +29,8 @@ void* At(uint64_t address) { return reinterpret_cast<void*>(address); }
 // Puts the finished mapping `pages` in the place of `range`.
 bool Replace(const PageRange& range, void* pages) {
   if (pages == MAP_FAILED) return false;
-  if (mremap(pages, range.bytes, range.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, At(range.begin)) != MAP_FAILED) return true;
+  if (mremap(pages, range.bytes, range.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, At(range.begin)) != MAP_FAILED)
+    return true;
   munmap(pages, range.bytes);
   return false;
 }
@@ -46,7 +47,8 @@ Answer<uint64_t> MapIntoWindow(Context& context, const Allocation& registered) {
   std::memcpy(At(window), At(range.begin), range.bytes);
   Session& session = Session::Get();
   const auto offset = static_cast<off_t>(window - session.connection().window_base());
-  void* pages = mmap(nullptr, range.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, session.connection().window_fd(), offset);
+  void* pages =
+      mmap(nullptr, range.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, session.connection().window_fd(), offset);
   if (!Replace(range, pages)) {
     ReleaseMemory(window);
     return Refuse(cuda::CUDA_ERROR_OPERATING_SYSTEM);

@@ -1,9 +1,10 @@
 // Host memory of the program's own that it registers (cuMemHostRegister).
 //
-// Registering alone only notes the range: a copy from or to it works as for any host memory. When the program asks to use it
-// in device code, the pages themselves move: memory is taken from the device window, the contents are copied, and the window's
-// pages are mapped over the program's (mremap of a finished mapping, so there is no moment without them). From then on both
-// addresses name the same memory. Threads that write to the range while it is being mapped lose those writes.
+// Registering alone only notes the range: a copy from or to it works as for any host memory. When the program asks to
+// use it in device code, the pages themselves move: memory is taken from the device window, the contents are copied,
+// and the window's pages are mapped over the program's (mremap of a finished mapping, so there is no moment without
+// them). From then on both addresses name the same memory. Threads that write to the range while it is being mapped
+// lose those writes.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The options a program passes with code to compile. Those that say where logs go are followed; what they say about machine
-// code has no meaning for PTX that is compiled for another kind of device, and is accepted.
+// The options a program passes with code to compile. Those that say where logs go are followed; what they say about
+// machine code has no meaning for PTX that is compiled for another kind of device, and is accepted.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,8 @@ namespace tutti::client {
 class JitOptions {
  public:
   JitOptions() = default;
-  JitOptions(unsigned count, cuda::CUjit_option* options, void** values) : count_(count), options_(options), values_(values) {}
+  JitOptions(unsigned count, cuda::CUjit_option* options, void** values)
+      : count_(count), options_(options), values_(values) {}
 
   bool valid() const { return count_ == 0 || (options_ != nullptr && values_ != nullptr); }
   // Writes the texts into the caller's buffers, cut to their sizes, and how much was written into the size options.

@@ -20,29 +20,35 @@ using namespace tutti::cuda;
 // The long way, for a shape that is wrong: which of its numbers.
 [[gnu::cold, gnu::noinline]] int ExplainShape(const Function& function, const LaunchShape& shape) {
   const Device& device = function.context().device();
-  const std::string what = fmt::format("launch of {} with grid {}x{}x{} and block {}x{}x{}", function.info().name, shape.grid[0],
-                                       shape.grid[1], shape.grid[2], shape.block[0], shape.block[1], shape.block[2]);
+  const std::string what =
+      fmt::format("launch of {} with grid {}x{}x{} and block {}x{}x{}", function.info().name, shape.grid[0],
+                  shape.grid[1], shape.grid[2], shape.block[0], shape.block[1], shape.block[2]);
   const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
   if (threads > function.info().max_threads) {
-    return Complain(CUDA_ERROR_INVALID_VALUE, "{}: the kernel takes {} threads per block at most", what, function.info().max_threads);
+    return Complain(CUDA_ERROR_INVALID_VALUE, "{}: the kernel takes {} threads per block at most", what,
+                    function.info().max_threads);
   }
   if (shape.dynamic_shared_bytes > function.max_dynamic_shared()) {
-    return Complain(CUDA_ERROR_INVALID_VALUE, "{}: {} bytes of dynamic shared memory, {} are allowed (up to {} with {})", what,
+    return Complain(CUDA_ERROR_INVALID_VALUE,
+                    "{}: {} bytes of dynamic shared memory, {} are allowed (up to {} with {})", what,
                     shape.dynamic_shared_bytes, function.max_dynamic_shared(),
                     device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
                     "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES");
   }
   const uint32_t(&required)[3] = function.info().required_block;
   if (required[0] != 0 && std::memcmp(required, shape.block, sizeof required) != 0) {
-    return Complain(CUDA_ERROR_INVALID_VALUE, "{}: the kernel requires blocks of {}x{}x{}", what, required[0], required[1], required[2]);
+    return Complain(CUDA_ERROR_INVALID_VALUE, "{}: the kernel requires blocks of {}x{}x{}", what, required[0],
+                    required[1], required[2]);
   }
   return Complain(CUDA_ERROR_INVALID_VALUE, "{}: a dimension is 0 or above the device's limit", what);
 }
 
 bool FitsLimits(const Device& device, const LaunchShape& shape) {
   for (int i = 0; i < 3; ++i) {
-    if (shape.grid[i] - 1 >= static_cast<uint32_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i))) return false;
-    if (shape.block[i] - 1 >= static_cast<uint32_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i))) return false;
+    if (shape.grid[i] - 1 >= static_cast<uint32_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i)))
+      return false;
+    if (shape.block[i] - 1 >= static_cast<uint32_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i)))
+      return false;
   }
   return true;
 }
@@ -50,9 +56,10 @@ bool FitsLimits(const Device& device, const LaunchShape& shape) {
 int CheckShape(const Function& function, const LaunchShape& shape) {
   const guest::KernelInfo& info = function.info();
   const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
-  const bool fits = FitsLimits(function.context().device(), shape) && threads <= info.max_threads &&
-                    shape.dynamic_shared_bytes <= function.max_dynamic_shared() &&
-                    (info.required_block[0] == 0 || std::memcmp(info.required_block, shape.block, sizeof shape.block) == 0);
+  const bool fits =
+      FitsLimits(function.context().device(), shape) && threads <= info.max_threads &&
+      shape.dynamic_shared_bytes <= function.max_dynamic_shared() &&
+      (info.required_block[0] == 0 || std::memcmp(info.required_block, shape.block, sizeof shape.block) == 0);
   return fits ? CUDA_SUCCESS : ExplainShape(function, shape);
 }
 
@@ -61,16 +68,18 @@ int CheckCooperative(const Function& function, const LaunchShape& shape) {
   const Device& device = function.context().device();
   const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
   const uint64_t blocks = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
-  const auto per_sm = static_cast<uint64_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)) / threads;
+  const auto per_sm =
+      static_cast<uint64_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)) / threads;
   const auto sms = static_cast<uint64_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
   if (blocks <= per_sm * sms) return CUDA_SUCCESS;
-  return Complain(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "cooperative launch of {}: {} blocks, {} fit at once", function.info().name,
-                  blocks, per_sm * sms);
+  return Complain(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "cooperative launch of {}: {} blocks, {} fit at once",
+                  function.info().name, blocks, per_sm * sms);
 }
 
 int CheckCluster(const LaunchShape& shape) {
   for (int i = 0; i < 3; ++i) {
-    if (shape.cluster[i] == 0 || shape.cluster[i] > 255 || shape.grid[i] % shape.cluster[i] != 0) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    if (shape.cluster[i] == 0 || shape.cluster[i] > 255 || shape.grid[i] % shape.cluster[i] != 0)
+      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   }
   return CUDA_SUCCESS;
 }
@@ -107,25 +116,30 @@ int FillArguments(const guest::KernelInfo& info, void* const* parameters, void* 
     Gather(info, parameters, out);
     return CUDA_SUCCESS;
   }
-  if (extra == nullptr) return Complain(CUDA_ERROR_INVALID_VALUE, "launch of {} without its {} bytes of parameters", info.name, info.param_bytes);
+  if (extra == nullptr)
+    return Complain(CUDA_ERROR_INVALID_VALUE, "launch of {} without its {} bytes of parameters", info.name,
+                    info.param_bytes);
   std::span<const uint8_t> buffer;
   CU_TRY(Unpack(extra, &buffer));
   if (buffer.size() < info.param_bytes) {
-    return Complain(CUDA_ERROR_INVALID_VALUE, "launch of {} with {} bytes of parameters, it has {}", info.name, buffer.size(), info.param_bytes);
+    return Complain(CUDA_ERROR_INVALID_VALUE, "launch of {} with {} bytes of parameters, it has {}", info.name,
+                    buffer.size(), info.param_bytes);
   }
   std::memcpy(out, buffer.data(), info.param_bytes);
   return CUDA_SUCCESS;
 }
 
 // Arguments too long for the ring are placed in scratch memory of the window.
-[[gnu::noinline, gnu::cold]] int LaunchWithLongArguments(Stream& stream, const Function& function, wire::LaunchBody& body,
-                                                         void* const* parameters, void* const* extra) {
+[[gnu::noinline, gnu::cold]] int LaunchWithLongArguments(Stream& stream, const Function& function,
+                                                         wire::LaunchBody& body, void* const* parameters,
+                                                         void* const* extra) {
   const auto scratch = Staging::Get().Take(stream.context(), body.argument_bytes);
   if (!scratch) return CUDA_ERROR_OUT_OF_MEMORY;
   const int status = FillArguments(function.info(), parameters, extra, reinterpret_cast<uint8_t*>(scratch->address));
   if (status == 0) {
     body.flags |= wire::kLaunchArgumentsInWindow;
-    stream.Submit(wire::RecordKind::kLaunch, body, std::span(reinterpret_cast<const uint8_t*>(&scratch->address), sizeof scratch->address));
+    stream.Submit(wire::RecordKind::kLaunch, body,
+                  std::span(reinterpret_cast<const uint8_t*>(&scratch->address), sizeof scratch->address));
   }
   Staging::Get().GiveBack(*scratch, stream.LastMark());
   return status;
@@ -142,12 +156,14 @@ int FillArguments(const guest::KernelInfo& info, void* const* parameters, void* 
 Answer<Function*> ResolveFunction(CUfunction handle, Context& context) {
   if (Function* function = Function::Find(handle)) {
     if (&function->context() != &context) {
-      return Refuse(Complain(CUDA_ERROR_INVALID_HANDLE, "kernel {} belongs to another context than the stream", function->info().name));
+      return Refuse(Complain(CUDA_ERROR_INVALID_HANDLE, "kernel {} belongs to another context than the stream",
+                             function->info().name));
     }
     return function;
   }
   Kernel* kernel = Kernel::Find(handle);
-  if (kernel == nullptr) return Refuse(Complain(CUDA_ERROR_INVALID_HANDLE, "launch of {}, which is no kernel", fmt::ptr(handle)));
+  if (kernel == nullptr)
+    return Refuse(Complain(CUDA_ERROR_INVALID_HANDLE, "launch of {}, which is no kernel", fmt::ptr(handle)));
   return kernel->In(context);
 }
 
@@ -166,7 +182,8 @@ int Launch(Stream& stream, Function& function, const LaunchShape& shape, void* c
                         .flags = shape.cooperative ? wire::kLaunchCooperative : 0u,
                         .argument_bytes = info.param_bytes,
                         .cluster_packed = shape.cluster[0] | shape.cluster[1] << 8 | shape.cluster[2] << 16};
-  if (info.param_bytes > wire::kInlineArgumentBytes) return LaunchWithLongArguments(stream, function, body, parameters, extra);
+  if (info.param_bytes > wire::kInlineArgumentBytes)
+    return LaunchWithLongArguments(stream, function, body, parameters, extra);
   uint8_t arguments[wire::kInlineArgumentBytes];
   CU_TRY(FillArguments(info, parameters, extra, arguments));
   stream.Submit(wire::RecordKind::kLaunch, body, std::span(arguments, info.param_bytes));

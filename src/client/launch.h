@@ -21,14 +21,15 @@ struct LaunchShape {
   bool cooperative = false;
 };
 
-// The function a launch means: one of a module, or a kernel of a library, which the API takes as well. In the stream's context.
+// The function a launch means: one of a module, or a kernel of a library, which the API takes as well. In the stream's
+// context.
 Answer<Function*> ResolveFunction(cuda::CUfunction handle, Context& context);
 
 // CUDA_LAUNCH_BLOCKING=1: every launch waits until its kernel is done. Set before the first launch.
 inline constinit bool launches_block = false;
 
-// `parameters`: one pointer per kernel parameter; `extra`: a list that names one packed buffer. One of the two, or neither for a
-// kernel without parameters. Errors are CUDA's for a launch. Thread-safe.
+// `parameters`: one pointer per kernel parameter; `extra`: a list that names one packed buffer. One of the two, or
+// neither for a kernel without parameters. Errors are CUDA's for a launch. Thread-safe.
 int Launch(Stream& stream, Function& function, const LaunchShape& shape, void* const* parameters, void* const* extra);
 
 }  // namespace tutti::client

@@ -1,5 +1,5 @@
-// Libraries and kernels: code that belongs to no context. A library becomes a module in each context that uses it, when it is
-// first used there.
+// Libraries and kernels: code that belongs to no context. A library becomes a module in each context that uses it, when
+// it is first used there.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The JIT linker's interface: collects PTX and fatbins and hands them back as one image, which a module load then compiles and
-// links. There is no machine code to produce before that.
+// The JIT linker's interface: collects PTX and fatbins and hands them back as one image, which a module load then
+// compiles and links. There is no machine code to produce before that.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// MD2 (RFC 1319) and HMAC over it (RFC 2104, block size 16): what the runtime's self-test asks for, and nothing to build on.
+// MD2 (RFC 1319) and HMAC over it (RFC 2104, block size 16): what the runtime's self-test asks for, and nothing to
+// build on.
 #pragma once
 
 #include <array>

@@ -9,7 +9,9 @@
 namespace tutti::client {
 namespace {
 
-std::span<const uint8_t> Bytes(std::string_view text) { return {reinterpret_cast<const uint8_t*>(text.data()), text.size()}; }
+std::span<const uint8_t> Bytes(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
 
 std::string Hex(const Md2Digest& digest) {
   std::string text;

@@ -16,7 +16,8 @@ wire::MemoryKind WireKind(AllocationKind kind) {
 }
 
 int NotAllocated(uint64_t address) {
-  return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "free of {:#x}, where no allocation of this kind begins: freed before?", address);
+  return Complain(cuda::CUDA_ERROR_INVALID_VALUE,
+                  "free of {:#x}, where no allocation of this kind begins: freed before?", address);
 }
 
 }  // namespace
@@ -41,7 +42,8 @@ Answer<uint64_t> Allocate(Context& context, AllocationKind kind, uint64_t bytes,
   if (bytes == 0) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
   const uint64_t alignment = bytes >= kHugePage ? kHugePage : 512;
   CU_ASSIGN_OR_REFUSE(const uint64_t address, AskForMemory(context, WireKind(kind), bytes, alignment));
-  Allocation allocation{.address = address, .bytes = bytes, .kind = kind, .context = &context, .device_address = address};
+  Allocation allocation{
+      .address = address, .bytes = bytes, .kind = kind, .context = &context, .device_address = address};
   if (kind == AllocationKind::kHost || kind == AllocationKind::kManaged) allocation.host_address = address;
   allocation.flags = flags;
   if (!AllocationTable::Get().Insert(allocation)) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);

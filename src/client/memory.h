@@ -11,15 +11,16 @@ namespace tutti::client {
 
 class Context;
 
-// Asks the server for memory. Waits for work to finish and asks once more where freed memory is not free yet. Thread-safe.
+// Asks the server for memory. Waits for work to finish and asks once more where freed memory is not free yet.
+// Thread-safe.
 Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment = 256);
 // Gives memory back that AskForMemory returned; it is free once the work submitted so far is done.
 void ReleaseMemory(uint64_t address);
 
 // Memory with an entry in the allocation table. INVALID_VALUE for 0 bytes.
 Answer<uint64_t> Allocate(Context& context, AllocationKind kind, uint64_t bytes, unsigned flags = 0);
-// Frees an allocation that begins at `address` and is of a kind that `cuMemFree` and its relatives take (not host memory,
-// globals or arrays). INVALID_VALUE otherwise, so also for the second of two frees.
+// Frees an allocation that begins at `address` and is of a kind that `cuMemFree` and its relatives take (not host
+// memory, globals or arrays). INVALID_VALUE otherwise, so also for the second of two frees.
 int FreeDeviceMemory(uint64_t address);
 int FreeHostMemory(uint64_t address);
 

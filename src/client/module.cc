@@ -22,8 +22,9 @@ Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
   ByteWriter body;
   wire::Put(body, wire::LoadModule{.device = device});
   const int fds[] = {file.get()};
-  TUTTI_ASSIGN(const ipc::Envelope answer, Session::Get().connection().Call(wire::MessageKind::kLoadModule, std::move(body),
-                                                                            fds, wire::MessageKind::kLoadModuleReply));
+  TUTTI_ASSIGN(const ipc::Envelope answer,
+               Session::Get().connection().Call(wire::MessageKind::kLoadModule, std::move(body), fds,
+                                                wire::MessageKind::kLoadModuleReply));
   ByteReader in(answer.body);
   Loaded loaded;
   TUTTI_ASSIGN(loaded.reply, wire::GetLoadModuleReply(in));

@@ -1,10 +1,11 @@
 // Homes of the objects that handles point to.
 //
-// A program may pass any word as a handle: null, freed, of another kind, made up. Each kind of object therefore lives in one
-// reserved range of addresses, and a handle is good if it is the address of a slot in that range which is in use. Checking
-// costs a subtraction, a multiplication and a load, takes no lock, and never reads memory that might not be there: slots
-// are never unmapped, so a handle used after its object was destroyed gives an error (or, once the slot is reused, names
-// the new object, as with any allocator; a slot rests until kRest others have been freed after it to make that rare).
+// A program may pass any word as a handle: null, freed, of another kind, made up. Each kind of object therefore lives
+// in one reserved range of addresses, and a handle is good if it is the address of a slot in that range which is in
+// use. Checking costs a subtraction, a multiplication and a load, takes no lock, and never reads memory that might not
+// be there: slots are never unmapped, so a handle used after its object was destroyed gives an error (or, once the slot
+// is reused, names the new object, as with any allocator; a slot rests until kRest others have been freed after it to
+// make that rare).
 //
 // A pool is a constant-initialised global without a destructor: the library never destroys global state.
 #pragma once
@@ -95,8 +96,8 @@ class Pool {
   }
 
   bool Map() {
-    void* memory = mmap(nullptr, kMax * sizeof(Slot), PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* memory =
+        mmap(nullptr, kMax * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
     base_.store(reinterpret_cast<uintptr_t>(memory), std::memory_order_release);
     return true;

@@ -24,22 +24,25 @@ constexpr int kServerSocketFd = 3;  // the number the server is told; any free o
 std::string OwnDirectory() {
   Dl_info info{};
   char path[PATH_MAX];
-  if (dladdr(reinterpret_cast<const void*>(&OwnDirectory), &info) == 0 || realpath(info.dli_fname, path) == nullptr) return ".";
+  if (dladdr(reinterpret_cast<const void*>(&OwnDirectory), &info) == 0 || realpath(info.dli_fname, path) == nullptr)
+    return ".";
   const std::string text = path;
   return text.substr(0, text.rfind('/'));
 }
 
 Result<std::string> FindServer() {
   const std::string own = OwnDirectory();
-  std::vector<std::string> candidates = {own + "/../bin/tutti-server", own + "/tutti-server", "/usr/lib/tutti/tutti-server",
-                                         "/usr/bin/tutti-server"};
+  std::vector<std::string> candidates = {own + "/../bin/tutti-server", own + "/tutti-server",
+                                         "/usr/lib/tutti/tutti-server", "/usr/bin/tutti-server"};
   if (const char* named = std::getenv("TUTTI_SERVER"); named != nullptr && *named != '\0') candidates = {named};
   for (const std::string& path : candidates) {
     if (access(path.c_str(), X_OK) == 0) return path;
   }
-  return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY,
-              fmt::format("no daemon is running and there is no tutti-server at {}: start tutti-control -d, or set TUTTI_SERVER",
-                          candidates.front()));
+  return Fail(
+      cuda::CUDA_ERROR_SYSTEM_NOT_READY,
+      fmt::format(
+          "no daemon is running and there is no tutti-server at {}: start tutti-control -d, or set TUTTI_SERVER",
+          candidates.front()));
 }
 
 // Where a private server's own log goes: nowhere, since it has no terminal of its own, unless a file is named.

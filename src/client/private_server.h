@@ -1,7 +1,7 @@
 // A server for this process alone.
 //
-// It is no child of the program: it inherits nothing but its end of a socket, raises no SIGCHLD, is seen by no wait(), and
-// ends when the socket closes, so with the program, however that ends.
+// It is no child of the program: it inherits nothing but its end of a socket, raises no SIGCHLD, is seen by no wait(),
+// and ends when the socket closes, so with the program, however that ends.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// Scratch memory in the window, for copies of host memory that the program may overwrite before the device gets to them.
+// Scratch memory in the window, for copies of host memory that the program may overwrite before the device gets to
+// them.
 #pragma once
 
 #include <cstdint>

@@ -45,7 +45,8 @@ int Start() {
 int StartWith(std::unique_ptr<ipc::ClientConnection> connection) {
   Session::Install(std::move(connection));
   Device::Install();
-  if (const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING"); blocking != nullptr && *blocking == '1') launches_block = true;
+  if (const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING"); blocking != nullptr && *blocking == '1')
+    launches_block = true;
   if (Device::count() == 0) return cuda::CUDA_ERROR_NO_DEVICE;
   Gate::Open();
   return cuda::CUDA_SUCCESS;

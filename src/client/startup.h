@@ -1,5 +1,5 @@
-// cuInit: the one moment at which the library turns from a set of entry points into a client with a server. A program that
-// never calls it starts nothing.
+// cuInit: the one moment at which the library turns from a set of entry points into a client with a server. A program
+// that never calls it starts nothing.
 #pragma once
 
 #include <memory>

@@ -70,7 +70,8 @@ void Stream::Destroy(Stream* stream) {
 }
 
 StreamMark Stream::FullMark() {
-  const bool alone = options_.legacy ? context_.BlockingStreamsIdle() : options_.non_blocking || context_.legacy()->Idle();
+  const bool alone =
+      options_.legacy ? context_.BlockingStreamsIdle() : options_.non_blocking || context_.legacy()->Idle();
   if (!alone) SubmitMarker();
   return LastMark();
 }

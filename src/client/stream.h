@@ -1,8 +1,9 @@
 // A stream, seen from the client: a slot of the completion page and the ticket of the last record submitted to it.
 //
-// The device keeps the order between streams (a legacy stream's work waits for that of the blocking streams, and theirs for
-// its). The client asks the same questions where it does something itself instead of submitting it, such as a synchronous
-// copy: Settled() and Settle() are about everything that a new record of this stream would have to wait for.
+// The device keeps the order between streams (a legacy stream's work waits for that of the blocking streams, and theirs
+// for its). The client asks the same questions where it does something itself instead of submitting it, such as a
+// synchronous copy: Settled() and Settle() are about everything that a new record of this stream would have to wait
+// for.
 #pragma once
 
 #include <atomic>
@@ -48,7 +49,8 @@ class Stream {
 
   // The stream behind a handle of the API: null for those that are no stream. Not for the default streams' handles.
   static Stream* Find(const void* handle) { return pool_.Find(handle); }
-  // The stream a call means: 0 by the kind of entry, 1 and 2 the default streams, or a created one. Its context is usable.
+  // The stream a call means: 0 by the kind of entry, 1 and 2 the default streams, or a created one. Its context is
+  // usable.
   static Answer<Stream*> Resolve(cuda::CUstream handle);
   // The stream that a synchronous call without a stream runs in.
   static Answer<Stream*> Default() { return Resolve(nullptr); }

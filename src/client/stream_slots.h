@@ -1,5 +1,5 @@
-// Which slots of the completion page are in use. A slot is given out again only after the work of the stream that had it is
-// done, with a new generation: a mark from an earlier generation is therefore known to be reached.
+// Which slots of the completion page are in use. A slot is given out again only after the work of the stream that had
+// it is done, with a new generation: a mark from an earlier generation is therefore known to be reached.
 #pragma once
 
 #include <atomic>

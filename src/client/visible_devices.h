@@ -11,8 +11,8 @@
 
 namespace tutti::client {
 
-// Indices into `devices` of what `list` names. As CUDA does: entries are ordinals or (prefixes of) "GPU-<uuid>"; the first
-// entry that names nothing, and a repeated one, end the list.
+// Indices into `devices` of what `list` names. As CUDA does: entries are ordinals or (prefixes of) "GPU-<uuid>"; the
+// first entry that names nothing, and a repeated one, end the list.
 std::vector<uint32_t> VisibleDevices(std::string_view list, std::span<const wire::DeviceInfo> devices);
 
 // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"

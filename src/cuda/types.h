@@ -1,5 +1,5 @@
-// The driver's ABI in our own words: handles, structures and the constants we act on. Layouts and values are what unmodified
-// programs pass; tests/compat/abi_test.cc holds them against the toolkit's header where there is one.
+// The driver's ABI in our own words: handles, structures and the constants we act on. Layouts and values are what
+// unmodified programs pass; tests/compat/abi_test.cc holds them against the toolkit's header where there is one.
 //
 // Everything is in namespace tutti::cuda, so that a test can include the toolkit's header beside this one. Enumerations
 // are plain ints here: a program may pass any number, and an out-of-range enum would be undefined behaviour.

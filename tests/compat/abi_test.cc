@@ -1,13 +1,14 @@
-// The toolkit's header beside ours: every structure we read or write has the same size and the same members in the same places,
-// every number we act on is the toolkit's. (Functions are held to their ABI by the version, in the names of api/*.def.)
-#include "cuda/types.h"  // first: the toolkit's header makes macros of some of these names
-
+// The toolkit's header beside ours: every structure we read or write has the same size and the same members in the same
+// places, every number we act on is the toolkit's. (Functions are held to their ABI by the version, in the names of
+// api/*.def.)
+// clang-format off: ours first, since the toolkit's header makes macros of some of its names
+#include "cuda/types.h"
+#include "cuda/device_attribute.h"
 #include <cuda.h>
+// clang-format on
 #include <gtest/gtest.h>
 
 #include <cstddef>
-
-#include "cuda/device_attribute.h"
 
 namespace {
 

@@ -32,7 +32,9 @@ Answer<Context*> NamedOrCurrent(CUcontext handle) {
 
 }  // namespace
 
-CUresult cuCtxCreate_v2(CUcontext* out, unsigned int flags, CUdevice device) { return Create(out, flags, device, kApiVersion); }
+CUresult cuCtxCreate_v2(CUcontext* out, unsigned int flags, CUdevice device) {
+  return Create(out, flags, device, kApiVersion);
+}
 
 CUresult cuCtxCreate_v3(CUcontext* out, CUexecAffinityParam*, int affinities, unsigned int flags, CUdevice device) {
   if (affinities != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
@@ -59,7 +61,9 @@ CUresult cuCtxAttach(CUcontext* out, unsigned int flags) {
   return CUDA_SUCCESS;
 }
 
-CUresult cuCtxDetach(CUcontext handle) { return Context::Find(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT; }
+CUresult cuCtxDetach(CUcontext handle) {
+  return Context::Find(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
 
 CUresult cuCtxPushCurrent_v2(CUcontext handle) {
   Context* context = Context::Find(handle);

@@ -14,7 +14,8 @@ constexpr auto kHost = SideKind::kHost;
 constexpr auto kDevice = SideKind::kDevice;
 constexpr auto kAny = SideKind::kAny;
 
-CUresult CopyLinear(CUstream handle, CopyMode mode, uint64_t to, SideKind to_kind, uint64_t from, SideKind from_kind, size_t bytes) {
+CUresult CopyLinear(CUstream handle, CopyMode mode, uint64_t to, SideKind to_kind, uint64_t from, SideKind from_kind,
+                    size_t bytes) {
   CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
   return Copy(*stream, Linear(to, from, bytes), mode, to_kind, from_kind);
 }
@@ -31,7 +32,9 @@ bool AreContexts(CUcontext a, CUcontext b) { return Context::Find(a) != nullptr 
 
 }  // namespace
 
-CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) { return CopyLinear(nullptr, kSync, to, kAny, from, kAny, bytes); }
+CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return CopyLinear(nullptr, kSync, to, kAny, from, kAny, bytes);
+}
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
   return CopyLinear(stream, kAsync, to, kAny, from, kAny, bytes);
 }
@@ -58,8 +61,10 @@ CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CU
 CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes) {
   return AreContexts(to_context, from_context) ? cuMemcpyDtoD_v2(to, from, bytes) : CUDA_ERROR_INVALID_CONTEXT;
 }
-CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes, CUstream stream) {
-  return AreContexts(to_context, from_context) ? cuMemcpyDtoDAsync_v2(to, from, bytes, stream) : CUDA_ERROR_INVALID_CONTEXT;
+CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t bytes,
+                           CUstream stream) {
+  return AreContexts(to_context, from_context) ? cuMemcpyDtoDAsync_v2(to, from, bytes, stream)
+                                               : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult cuMemcpyDtoA_v2(CUarray array, size_t offset, CUdeviceptr from, size_t bytes) {

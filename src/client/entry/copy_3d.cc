@@ -47,11 +47,16 @@ Answer<Located> LocateLinear(const Side& s, uint64_t base, const CopyShape& shap
 
 Answer<Located> Locate(const Side& s, const CopyShape& shape) {
   switch (s.type) {
-    case CU_MEMORYTYPE_HOST: return LocateLinear(s, s.host, shape, SideKind::kHost);
-    case CU_MEMORYTYPE_DEVICE: return LocateLinear(s, s.device, shape, SideKind::kDevice);
-    case CU_MEMORYTYPE_UNIFIED: return LocateLinear(s, s.device, shape, SideKind::kAny);
-    case CU_MEMORYTYPE_ARRAY: return LocateInArray(s, shape);
-    default: return Refuse(CUDA_ERROR_INVALID_VALUE);
+    case CU_MEMORYTYPE_HOST:
+      return LocateLinear(s, s.host, shape, SideKind::kHost);
+    case CU_MEMORYTYPE_DEVICE:
+      return LocateLinear(s, s.device, shape, SideKind::kDevice);
+    case CU_MEMORYTYPE_UNIFIED:
+      return LocateLinear(s, s.device, shape, SideKind::kAny);
+    case CU_MEMORYTYPE_ARRAY:
+      return LocateInArray(s, shape);
+    default:
+      return Refuse(CUDA_ERROR_INVALID_VALUE);
   }
 }
 
@@ -65,16 +70,18 @@ CUresult CopySides(const Side& to, const Side& from, const CopyShape& shape, CUs
 
 CUresult Copy2D(const CUDA_MEMCPY2D* c, CUstream stream, CopyMode mode) {
   if (c == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Side to{c->dstXInBytes, c->dstY, 0, c->dstMemoryType, AddressOf(c->dstHost), c->dstDevice, c->dstArray, c->dstPitch, 0};
-  const Side from{c->srcXInBytes, c->srcY, 0, c->srcMemoryType, AddressOf(c->srcHost), c->srcDevice, c->srcArray, c->srcPitch, 0};
+  const Side to{c->dstXInBytes, c->dstY,     0, c->dstMemoryType, AddressOf(c->dstHost), c->dstDevice,
+                c->dstArray,    c->dstPitch, 0};
+  const Side from{c->srcXInBytes, c->srcY,     0, c->srcMemoryType, AddressOf(c->srcHost), c->srcDevice,
+                  c->srcArray,    c->srcPitch, 0};
   return CopySides(to, from, {c->WidthInBytes, c->Height, 1}, stream, mode);
 }
 
 template <typename Description>
 CUresult Copy3D(const Description* c, CUstream stream, CopyMode mode) {
   if (c == nullptr || c->srcLOD != 0 || c->dstLOD != 0) return CUDA_ERROR_INVALID_VALUE;
-  const Side to{c->dstXInBytes,  c->dstY,       c->dstZ,     c->dstMemoryType, AddressOf(c->dstHost),
-                c->dstDevice,    c->dstArray,   c->dstPitch, c->dstHeight};
+  const Side to{c->dstXInBytes, c->dstY,     c->dstZ,     c->dstMemoryType, AddressOf(c->dstHost),
+                c->dstDevice,   c->dstArray, c->dstPitch, c->dstHeight};
   const Side from{c->srcXInBytes, c->srcY,     c->srcZ,     c->srcMemoryType, AddressOf(c->srcHost),
                   c->srcDevice,   c->srcArray, c->srcPitch, c->srcHeight};
   return CopySides(to, from, {c->WidthInBytes, c->Height, c->Depth}, stream, mode);
@@ -84,10 +91,16 @@ CUresult Copy3D(const Description* c, CUstream stream, CopyMode mode) {
 
 CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* copy) { return Copy2D(copy, nullptr, CopyMode::kSynchronous); }
 CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* copy) { return Copy2D(copy, nullptr, CopyMode::kSynchronous); }
-CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) { return Copy2D(copy, stream, CopyMode::kAsynchronous); }
+CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* copy, CUstream stream) {
+  return Copy2D(copy, stream, CopyMode::kAsynchronous);
+}
 CUresult cuMemcpy3D_v2(const CUDA_MEMCPY3D* copy) { return Copy3D(copy, nullptr, CopyMode::kSynchronous); }
-CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) { return Copy3D(copy, stream, CopyMode::kAsynchronous); }
+CUresult cuMemcpy3DAsync_v2(const CUDA_MEMCPY3D* copy, CUstream stream) {
+  return Copy3D(copy, stream, CopyMode::kAsynchronous);
+}
 CUresult cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER* copy) { return Copy3D(copy, nullptr, CopyMode::kSynchronous); }
-CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) { return Copy3D(copy, stream, CopyMode::kAsynchronous); }
+CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER* copy, CUstream stream) {
+  return Copy3D(copy, stream, CopyMode::kAsynchronous);
+}
 
 }  // namespace tutti::client::entry

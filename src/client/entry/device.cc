@@ -27,7 +27,8 @@ CUresult Give(std::string_view text, char* out, int room) {
 
 std::string PciBusId(const Device& device) {
   return fmt::format("{:04X}:{:02X}:{:02X}.0", device.Attribute(CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID),
-                     device.Attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID), device.Attribute(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID));
+                     device.Attribute(CU_DEVICE_ATTRIBUTE_PCI_BUS_ID),
+                     device.Attribute(CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID));
 }
 
 }  // namespace
@@ -48,7 +49,8 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice ordinal) {
   const Device* device = Device::Find(ordinal);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  if (value == nullptr || attribute <= 0 || attribute >= static_cast<int>(wire::kDeviceAttributes)) return CUDA_ERROR_INVALID_VALUE;
+  if (value == nullptr || attribute <= 0 || attribute >= static_cast<int>(wire::kDeviceAttributes))
+    return CUDA_ERROR_INVALID_VALUE;
   *value = device->Attribute(attribute);
   return CUDA_SUCCESS;
 }
@@ -98,7 +100,9 @@ CUresult cuDeviceGetByPCIBusId(CUdevice* found, const char* text) {
 
 CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice ordinal) {
   if (minor == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult status = cuDeviceGetAttribute(major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, ordinal); status != 0) return status;
+  if (const CUresult status = cuDeviceGetAttribute(major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, ordinal);
+      status != 0)
+    return status;
   return cuDeviceGetAttribute(minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, ordinal);
 }
 

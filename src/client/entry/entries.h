@@ -1,8 +1,8 @@
 // The bodies of the driver's functions, declared from the API table: one that is missing is a link error, one whose
 // parameters differ from its row is a compile error at its definition's use.
 //
-// A body runs only after the library is initialised (except class `early`), may throw nothing but std::bad_alloc, and checks
-// every argument itself.
+// A body runs only after the library is initialised (except class `early`), may throw nothing but std::bad_alloc, and
+// checks every argument itself.
 #pragma once
 
 #include "cuda/api.h"

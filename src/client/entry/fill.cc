@@ -17,9 +17,15 @@ constexpr auto kAsync = CopyMode::kAsynchronous;
 
 }  // namespace
 
-CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) { return Set(nullptr, kSync, to, 0, value, count, 1); }
-CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count) { return Set(nullptr, kSync, to, 0, value, count, 1); }
-CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned int value, size_t count) { return Set(nullptr, kSync, to, 0, value, count, 1); }
+CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {
+  return Set(nullptr, kSync, to, 0, value, count, 1);
+}
+CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count) {
+  return Set(nullptr, kSync, to, 0, value, count, 1);
+}
+CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned int value, size_t count) {
+  return Set(nullptr, kSync, to, 0, value, count, 1);
+}
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
   return Set(stream, kAsync, to, 0, value, count, 1);
 }
@@ -38,13 +44,16 @@ CUresult cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short value, si
 CUresult cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height) {
   return Set(nullptr, kSync, to, pitch, value, width, height);
 }
-CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height, CUstream stream) {
+CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
+                           CUstream stream) {
   return Set(stream, kAsync, to, pitch, value, width, height);
 }
-CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height, CUstream stream) {
+CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
+                            CUstream stream) {
   return Set(stream, kAsync, to, pitch, value, width, height);
 }
-CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height, CUstream stream) {
+CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned int value, size_t width, size_t height,
+                            CUstream stream) {
   return Set(stream, kAsync, to, pitch, value, width, height);
 }
 

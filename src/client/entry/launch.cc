@@ -10,7 +10,8 @@
 namespace tutti::client::entry {
 namespace {
 
-CUresult LaunchIn(CUstream stream_handle, CUfunction function_handle, const LaunchShape& shape, void** parameters, void** extra) {
+CUresult LaunchIn(CUstream stream_handle, CUfunction function_handle, const LaunchShape& shape, void** parameters,
+                  void** extra) {
   CU_ASSIGN(Stream* const stream, Stream::Resolve(stream_handle));
   CU_ASSIGN(Function* const function, ResolveFunction(function_handle, stream->context()));
   return Launch(*stream, *function, shape, parameters, extra);
@@ -19,21 +20,27 @@ CUresult LaunchIn(CUstream stream_handle, CUfunction function_handle, const Laun
 // Attributes that change what runs are followed; hints are taken. What would have to be obeyed and cannot is refused.
 CUresult Apply(const CUlaunchAttribute& attribute, LaunchShape& shape) {
   switch (attribute.id) {
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape.cooperative = attribute.value.number != 0; return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+      shape.cooperative = attribute.value.number != 0;
+      return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
       shape.cluster[0] = attribute.value.clusterDim.x;
       shape.cluster[1] = attribute.value.clusterDim.y;
       shape.cluster[2] = attribute.value.clusterDim.z;
       return shape.cluster[0] != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: return CUDA_ERROR_NOT_SUPPORTED;
-    default: return attribute.id >= 0 && attribute.id <= CU_LAUNCH_ATTRIBUTE_LAST ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
+      return CUDA_ERROR_NOT_SUPPORTED;
+    default:
+      return attribute.id >= 0 && attribute.id <= CU_LAUNCH_ATTRIBUTE_LAST ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   }
 }
 
 // Events that a launch attribute asks to be recorded: at its end, which is no earlier than asked for.
 CUresult RecordEvents(std::span<const CUlaunchAttribute> attributes, CUstream stream) {
   for (const CUlaunchAttribute& attribute : attributes) {
-    if (attribute.id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT && attribute.id != CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT) continue;
+    if (attribute.id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT &&
+        attribute.id != CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT)
+      continue;
     CU_TRY(cuEventRecord(attribute.value.eventAtLaunch.event, stream));
   }
   return CUDA_SUCCESS;
@@ -41,16 +48,17 @@ CUresult RecordEvents(std::span<const CUlaunchAttribute> attributes, CUstream st
 
 }  // namespace
 
-CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z, unsigned int block_x,
-                        unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, CUstream stream, void** parameters,
-                        void** extra) {
-  const LaunchShape shape{.grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .dynamic_shared_bytes = shared_bytes};
+CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
+                        unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
+                        CUstream stream, void** parameters, void** extra) {
+  const LaunchShape shape{
+      .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z}, .dynamic_shared_bytes = shared_bytes};
   return LaunchIn(stream, function, shape, parameters, extra);
 }
 
 CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
-                                   unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
-                                   CUstream stream, void** parameters) {
+                                   unsigned int block_x, unsigned int block_y, unsigned int block_z,
+                                   unsigned int shared_bytes, CUstream stream, void** parameters) {
   const LaunchShape shape{.grid = {grid_x, grid_y, grid_z},
                           .block = {block_x, block_y, block_z},
                           .dynamic_shared_bytes = shared_bytes,

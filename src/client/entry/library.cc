@@ -47,15 +47,15 @@ CUresult GiveVariable(const Variable& variable, CUdeviceptr* address, size_t* by
 
 }  // namespace
 
-CUresult cuLibraryLoadData(CUlibrary* out, const void* image, CUjit_option* jit, void** jit_values, unsigned int jit_count,
-                           CUlibraryOption* options, void** values, unsigned int count) {
+CUresult cuLibraryLoadData(CUlibrary* out, const void* image, CUjit_option* jit, void** jit_values,
+                           unsigned int jit_count, CUlibraryOption* options, void** values, unsigned int count) {
   const bool lists = JitOptions(jit_count, jit, jit_values).valid() && (count == 0 || options != nullptr);
   if (out == nullptr || !lists) return CUDA_ERROR_INVALID_VALUE;
   return LoadLibrary(out, image, Preserved(options, values, count));
 }
 
-CUresult cuLibraryLoadFromFile(CUlibrary* out, const char* path, CUjit_option*, void**, unsigned int, CUlibraryOption*, void**,
-                               unsigned int) {
+CUresult cuLibraryLoadFromFile(CUlibrary* out, const char* path, CUjit_option*, void**, unsigned int, CUlibraryOption*,
+                               void**, unsigned int) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(const std::vector<uint8_t> bytes, ReadFile(path));
   return bytes.size() > 4 ? LoadLibrary(out, bytes.data(), false) : CUDA_ERROR_INVALID_IMAGE;

@@ -127,7 +127,8 @@ CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice, CUstrea
   return AllocationTable::Get().Covers(address, bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned int flags, CUstream stream) {
+CUresult cuMemPrefetchAsync_v2(CUdeviceptr address, size_t bytes, CUmemLocation location, unsigned int flags,
+                               CUstream stream) {
   return flags == 0 ? cuMemPrefetchAsync(address, bytes, location.id, stream) : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -141,18 +142,20 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice, 
 }
 
 // No advice is remembered: not read-mostly, and (-2) no preferred or last location.
-CUresult cuMemRangeGetAttribute(void* data, size_t data_bytes, CUmem_range_attribute attribute, CUdeviceptr address, size_t bytes) {
+CUresult cuMemRangeGetAttribute(void* data, size_t data_bytes, CUmem_range_attribute attribute, CUdeviceptr address,
+                                size_t bytes) {
   constexpr int kNowhere = -2;
   const bool known = attribute >= CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY && attribute <= 8;
-  if (data == nullptr || data_bytes < sizeof(int) || data_bytes % sizeof(int) != 0 || !known) return CUDA_ERROR_INVALID_VALUE;
+  if (data == nullptr || data_bytes < sizeof(int) || data_bytes % sizeof(int) != 0 || !known)
+    return CUDA_ERROR_INVALID_VALUE;
   if (!AllocationTable::Get().Covers(address, bytes)) return CUDA_ERROR_INVALID_VALUE;
   const int value = attribute == CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY ? 0 : kNowhere;
   for (size_t i = 0; i < data_bytes / sizeof(int); ++i) static_cast<int*>(data)[i] = value;
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemRangeGetAttributes(void** data, size_t* sizes, CUmem_range_attribute* attributes, size_t count, CUdeviceptr address,
-                                 size_t bytes) {
+CUresult cuMemRangeGetAttributes(void** data, size_t* sizes, CUmem_range_attribute* attributes, size_t count,
+                                 CUdeviceptr address, size_t bytes) {
   if (data == nullptr || sizes == nullptr || attributes == nullptr || count == 0) return CUDA_ERROR_INVALID_VALUE;
   for (size_t i = 0; i < count; ++i) CU_TRY(cuMemRangeGetAttribute(data[i], sizes[i], attributes[i], address, bytes));
   return CUDA_SUCCESS;

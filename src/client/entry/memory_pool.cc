@@ -40,8 +40,12 @@ CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
   return MemoryPool::Free(*stream, address);
 }
 
-CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* out, CUdevice device) { return GivePool(out, device, &MemoryPool::DefaultOf); }
-CUresult cuDeviceGetMemPool(CUmemoryPool* out, CUdevice device) { return GivePool(out, device, &MemoryPool::CurrentOf); }
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* out, CUdevice device) {
+  return GivePool(out, device, &MemoryPool::DefaultOf);
+}
+CUresult cuDeviceGetMemPool(CUmemoryPool* out, CUdevice device) {
+  return GivePool(out, device, &MemoryPool::CurrentOf);
+}
 
 CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
   Device* device = Device::Find(ordinal);
@@ -53,7 +57,8 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
 }
 
 CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* properties) {
-  if (out == nullptr || properties == nullptr || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE) return CUDA_ERROR_INVALID_VALUE;
+  if (out == nullptr || properties == nullptr || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
+    return CUDA_ERROR_INVALID_VALUE;
   if (properties->handleTypes != 0) return CUDA_ERROR_NOT_SUPPORTED;
   Device* device = Device::Find(properties->location.id);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
@@ -68,7 +73,9 @@ CUresult cuMemPoolDestroy(CUmemoryPool handle) {
   return pool != nullptr ? MemoryPool::Destroy(pool) : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) { return MemoryPool::Find(pool) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE; }
+CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t) {
+  return MemoryPool::Find(pool) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
 
 CUresult cuMemPoolSetAttribute(CUmemoryPool handle, CUmemPool_attribute attribute, void* value) {
   MemoryPool* pool = MemoryPool::Find(handle);
@@ -82,7 +89,8 @@ CUresult cuMemPoolGetAttribute(CUmemoryPool handle, CUmemPool_attribute attribut
 
 // Every device reaches all memory.
 CUresult cuMemPoolSetAccess(CUmemoryPool handle, const CUmemAccessDesc* access, size_t count) {
-  return MemoryPool::Find(handle) != nullptr && (access != nullptr || count == 0) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return MemoryPool::Find(handle) != nullptr && (access != nullptr || count == 0) ? CUDA_SUCCESS
+                                                                                  : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemPoolGetAccess(CUmemAccess_flags* flags, CUmemoryPool handle, CUmemLocation* location) {

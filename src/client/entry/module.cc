@@ -22,7 +22,8 @@ CUresult LoadImage(CUmodule* out, const void* image, const JitOptions& options) 
 
 }  // namespace
 
-CUresult cuModuleLoadDataEx(CUmodule* out, const void* image, unsigned int count, CUjit_option* options, void** values) {
+CUresult cuModuleLoadDataEx(CUmodule* out, const void* image, unsigned int count, CUjit_option* options,
+                            void** values) {
   return LoadImage(out, image, JitOptions(count, options, values));
 }
 CUresult cuModuleLoadData(CUmodule* out, const void* image) { return LoadImage(out, image, {}); }
@@ -89,13 +90,14 @@ CUresult cuLinkCreate_v2(unsigned int count, CUjit_option* options, void** value
   return CUDA_SUCCESS;
 }
 
-CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void* data, size_t bytes, const char*, unsigned int, CUjit_option*,
-                          void**) {
+CUresult cuLinkAddData_v2(CUlinkState handle, CUjitInputType type, void* data, size_t bytes, const char*, unsigned int,
+                          CUjit_option*, void**) {
   Linker* linker = Linker::Find(handle);
   return linker != nullptr ? linker->Add(type, data, bytes) : CUDA_ERROR_INVALID_HANDLE;
 }
 
-CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type, const char* path, unsigned int, CUjit_option*, void**) {
+CUresult cuLinkAddFile_v2(CUlinkState handle, CUjitInputType type, const char* path, unsigned int, CUjit_option*,
+                          void**) {
   Linker* linker = Linker::Find(handle);
   return linker != nullptr ? linker->AddFile(type, path) : CUDA_ERROR_INVALID_HANDLE;
 }

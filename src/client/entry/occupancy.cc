@@ -19,20 +19,22 @@ Answer<Function*> Resolve(CUfunction handle) {
 
 }  // namespace
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction handle, int block_size, size_t shared_bytes,
-                                                              unsigned int flags) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction handle, int block_size,
+                                                              size_t shared_bytes, unsigned int flags) {
   if (blocks == nullptr || block_size <= 0 || flags > 1) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(const Function* const function, Resolve(handle));
   *blocks = BlocksPerSm(*function, block_size, shared_bytes);
   return CUDA_SUCCESS;
 }
 
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int block_size, size_t shared_bytes) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction function, int block_size,
+                                                     size_t shared_bytes) {
   return cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, block_size, shared_bytes, 0);
 }
 
-CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* min_grid, int* block, CUfunction handle, CUoccupancyB2DSize shared_of,
-                                                   size_t shared_bytes, int limit, unsigned int flags) {
+CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* min_grid, int* block, CUfunction handle,
+                                                   CUoccupancyB2DSize shared_of, size_t shared_bytes, int limit,
+                                                   unsigned int flags) {
   if (min_grid == nullptr || block == nullptr || limit < 0 || flags > 1) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(const Function* const function, Resolve(handle));
   const BlockSuggestion best = SuggestBlock(*function, shared_of, shared_bytes, limit);
@@ -67,7 +69,8 @@ CUresult cuOccupancyMaxActiveClusters(int* clusters, CUfunction handle, const CU
   uint32_t cluster = 1;
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const CUlaunchAttribute& a = config->attrs[i];
-    if (a.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) cluster = a.value.clusterDim.x * a.value.clusterDim.y * a.value.clusterDim.z;
+    if (a.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+      cluster = a.value.clusterDim.x * a.value.clusterDim.y * a.value.clusterDim.z;
   }
   if (cluster == 0) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   const uint64_t threads = uint64_t{config->blockDimX} * config->blockDimY * config->blockDimZ;

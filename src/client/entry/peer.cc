@@ -14,8 +14,10 @@ CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
 }
 
 CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice source, CUdevice destination) {
-  if (Device::Find(source) == nullptr || Device::Find(destination) == nullptr || source == destination) return CUDA_ERROR_INVALID_DEVICE;
-  if (value == nullptr || attribute < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK || attribute > CU_DEVICE_P2P_ATTRIBUTE_LAST) {
+  if (Device::Find(source) == nullptr || Device::Find(destination) == nullptr || source == destination)
+    return CUDA_ERROR_INVALID_DEVICE;
+  if (value == nullptr || attribute < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK ||
+      attribute > CU_DEVICE_P2P_ATTRIBUTE_LAST) {
     return CUDA_ERROR_INVALID_VALUE;
   }
   *value = attribute != CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK && attribute != CU_DEVICE_P2P_ATTRIBUTE_LAST;

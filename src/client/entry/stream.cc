@@ -122,7 +122,9 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
   return Give(id, static_cast<unsigned long long>(stream->id()));
 }
 
-CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) { return NotCapturing(handle, status, nullptr); }
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  return NotCapturing(handle, status, nullptr);
+}
 
 CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id) {
   return NotCapturing(handle, status, id);

@@ -23,7 +23,8 @@ TEST_F(CodeTest, ParametersMayComeAsOneBuffer) {
   } packed{data, 64, 77};
   size_t bytes = sizeof packed;
   void* extra[] = {reinterpret_cast<void*>(CU_LAUNCH_PARAM_BUFFER_POINTER), &packed,
-                   reinterpret_cast<void*>(CU_LAUNCH_PARAM_BUFFER_SIZE), &bytes, reinterpret_cast<void*>(CU_LAUNCH_PARAM_END)};
+                   reinterpret_cast<void*>(CU_LAUNCH_PARAM_BUFFER_SIZE), &bytes,
+                   reinterpret_cast<void*>(CU_LAUNCH_PARAM_END)};
   CU_ASSERT(cuLaunchKernel(Function("fill"), 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra));
   EXPECT_EQ(Read(data, 64), std::vector<uint32_t>(64, 77));
   bytes = 8;
@@ -46,7 +47,8 @@ TEST_F(CodeTest, ImpossibleLaunchesAreRefused) {
   EXPECT_EQ(launch(1, 1, 1, 1, 1u << 20), CUDA_ERROR_INVALID_VALUE);
   EXPECT_EQ(cuLaunchKernel(nullptr, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), CUDA_ERROR_INVALID_VALUE);
-  EXPECT_EQ(cuLaunchKernel(reinterpret_cast<CUfunction>(module()), 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(cuLaunchKernel(reinterpret_cast<CUfunction>(module()), 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr),
+            CUDA_ERROR_INVALID_HANDLE);
 }
 
 TEST_F(CodeTest, MoreSharedMemoryMayBeAskedForUpToTheLimit) {
@@ -59,7 +61,8 @@ TEST_F(CodeTest, MoreSharedMemoryMayBeAskedForUpToTheLimit) {
   EXPECT_EQ(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, most, nullptr, parameters, nullptr), CUDA_ERROR_INVALID_VALUE);
   CU_ASSERT(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most));
   CU_EXPECT(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, most, nullptr, parameters, nullptr));
-  EXPECT_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most + 1), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, most + 1),
+            CUDA_ERROR_INVALID_VALUE);
   CU_EXPECT(cuCtxSynchronize());
 }
 
@@ -108,7 +111,9 @@ TEST_F(CodeTest, BrokenPtxIsExplained) {
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
   CUmodule broken = nullptr;
-  EXPECT_EQ(cuModuleLoadDataEx(&broken, ".version 7.0\n.target sm_70\n.visible .entry broken( {\n ret;\n}\n", 2, options, values), CUDA_ERROR_INVALID_PTX);
+  EXPECT_EQ(cuModuleLoadDataEx(&broken, ".version 7.0\n.target sm_70\n.visible .entry broken( {\n ret;\n}\n", 2,
+                               options, values),
+            CUDA_ERROR_INVALID_PTX);
   EXPECT_NE(std::strlen(log), 0u);
   EXPECT_EQ(cuModuleLoadData(&broken, "hello"), CUDA_ERROR_INVALID_IMAGE);
   EXPECT_EQ(cuModuleLoadData(&broken, nullptr), CUDA_ERROR_INVALID_VALUE);
@@ -165,7 +170,8 @@ TEST_F(CodeTest, LaunchAttributesAreTaken) {
   attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
   attribute.value.number = 1;
   config.gridDimX = 1 << 20;
-  EXPECT_EQ(cuLaunchKernelEx(&config, Function("add_one"), parameters, nullptr), CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+  EXPECT_EQ(cuLaunchKernelEx(&config, Function("add_one"), parameters, nullptr),
+            CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
   CU_EXPECT(cuMemFree_v2(data));
 }
 
@@ -175,7 +181,8 @@ TEST_F(CodeTest, WhatTheLinkerMadeIsLoadedAsAModule) {
   size_t bytes = 0;
   CU_ASSERT(cuLinkCreate_v2(0, nullptr, nullptr, &linker));
   EXPECT_EQ(cuLinkComplete(linker, &image, &bytes), CUDA_ERROR_INVALID_IMAGE);
-  CU_ASSERT(cuLinkAddData_v2(linker, CU_JIT_INPUT_PTX, const_cast<char*>(kPtx), std::strlen(kPtx) + 1, "part", 0, nullptr, nullptr));
+  CU_ASSERT(cuLinkAddData_v2(linker, CU_JIT_INPUT_PTX, const_cast<char*>(kPtx), std::strlen(kPtx) + 1, "part", 0,
+                             nullptr, nullptr));
   CU_ASSERT(cuLinkComplete(linker, &image, &bytes));
   EXPECT_GT(bytes, std::strlen(kPtx));
   CUmodule linked = nullptr;

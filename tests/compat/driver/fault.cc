@@ -1,5 +1,5 @@
-// A kernel that writes where it may not: every later call says so, until the context is reset. A program of its own, since the
-// error sticks to the process.
+// A kernel that writes where it may not: every later call says so, until the context is reset. A program of its own,
+// since the error sticks to the process.
 #include <cstdio>
 
 #include "driver/fixture.h"

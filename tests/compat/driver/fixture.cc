@@ -130,7 +130,8 @@ std::vector<uint32_t> DriverTest::Read(CUdeviceptr address, size_t count) {
   return values;
 }
 
-CUresult DriverTest::Launch(CUfunction function, unsigned blocks, unsigned threads, void** parameters, CUstream stream) {
+CUresult DriverTest::Launch(CUfunction function, unsigned blocks, unsigned threads, void** parameters,
+                            CUstream stream) {
   return cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr);
 }
 

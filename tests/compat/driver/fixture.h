@@ -1,5 +1,5 @@
-// For tests of libcuda.so.1 as a program calls it: a primary context on the first device, PTX to launch, and short ways to
-// allocate and read back.
+// For tests of libcuda.so.1 as a program calls it: a primary context on the first device, PTX to launch, and short ways
+// to allocate and read back.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,8 +13,9 @@ namespace tutti::compat {
 
 using namespace tutti::cuda;
 
-// Kernels for every test: add_one(u32* data, u32 n); fill(u32* data, u32 n, u32 value); spin(u32* flag) runs until *flag != 0;
-// stray(u64) writes to a wild address. Globals: `table` (16 u32, initialised 100, 101, ...), `scale` (const u32 = 3).
+// Kernels for every test: add_one(u32* data, u32 n); fill(u32* data, u32 n, u32 value); spin(u32* flag) runs until
+// *flag != 0; stray(u64) writes to a wild address. Globals: `table` (16 u32, initialised 100, 101, ...), `scale` (const
+// u32 = 3).
 extern const char* const kPtx;
 
 #define CU_EXPECT(expression) EXPECT_EQ((expression), CUDA_SUCCESS)

@@ -1,5 +1,5 @@
-// A process that forks after cuInit: the child is told NOT_INITIALIZED by every call, the parent notices nothing. And a child
-// forked before cuInit has a server of its own.
+// A process that forks after cuInit: the child is told NOT_INITIALIZED by every call, the parent notices nothing. And a
+// child forked before cuInit has a server of its own.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,7 +22,8 @@ TEST_F(ForkTest, TheChildIsNotInitializedAndTheParentIsUndisturbed) {
   const CUdeviceptr data = Allocate(400);
   CU_ASSERT(cuMemsetD32_v2(data, 3, 100));
   EXPECT_EQ(InChild([](CUdeviceptr) -> int { return cuInit(0); }, data), CUDA_ERROR_NOT_INITIALIZED);
-  EXPECT_EQ(InChild([](CUdeviceptr address) -> int { return cuMemFree_v2(address); }, data), CUDA_ERROR_NOT_INITIALIZED);
+  EXPECT_EQ(InChild([](CUdeviceptr address) -> int { return cuMemFree_v2(address); }, data),
+            CUDA_ERROR_NOT_INITIALIZED);
   EXPECT_EQ(InChild([](CUdeviceptr) -> int { return cuCtxSynchronize(); }, data), CUDA_ERROR_NOT_INITIALIZED);
   CU_ASSERT(AddOne(data, 100));
   EXPECT_EQ(Read(data, 100), std::vector<uint32_t>(100, 4));

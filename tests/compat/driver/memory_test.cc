@@ -208,7 +208,8 @@ TEST_F(MemoryTest, PointersTellWhatTheyAre) {
   EXPECT_EQ(base, data);
   EXPECT_EQ(bytes, 1000u);
   int local = 0;
-  EXPECT_EQ(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(&local)), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, reinterpret_cast<CUdeviceptr>(&local)),
+            CUDA_ERROR_INVALID_VALUE);
   CU_EXPECT(cuMemFree_v2(data));
 }
 

@@ -196,7 +196,8 @@ TEST_F(StreamTest, ThreadsLaunchIntoOneStreamAtOnce) {
       CUdeviceptr mine = data + i * 4;
       uint32_t one = 1;
       void* parameters[] = {&mine, &one};
-      for (int j = 0; j < kLaunches; ++j) CU_EXPECT(cuLaunchKernel(add_one, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr));
+      for (int j = 0; j < kLaunches; ++j)
+        CU_EXPECT(cuLaunchKernel(add_one, 1, 1, 1, 32, 1, 1, 0, stream, parameters, nullptr));
     });
   }
   for (auto& thread : threads) thread.join();

@@ -1,4 +1,5 @@
-// Copies in every direction and shape through the runtime: pitched, three-dimensional, through arrays, between devices' memory.
+// Copies in every direction and shape through the runtime: pitched, three-dimensional, through arrays, between devices'
+// memory.
 #include <numeric>
 #include <vector>
 

@@ -1,4 +1,5 @@
-// Starts the runtime, asks what there is, and leaves without tidying up; a static object still frees its memory at exit.
+// Starts the runtime, asks what there is, and leaves without tidying up; a static object still frees its memory at
+// exit.
 #include "program.h"
 
 struct Holder {
