@@ -70,7 +70,7 @@ struct BlockState {
   uint8_t* shared;            // the block's shared window; offset 0 of the .shared space
   uint32_t shared_bytes;      // static + dynamic
   uint32_t dynamic_shared_bytes;
-  uint64_t window_base;       // the client's device window: the only global memory this code may touch
+  uint64_t window_base;       // the client's device window: the only global memory this code may touch; all of it can be read
   uint64_t window_bytes;
   uint32_t grid[3];
   uint32_t block[3];

@@ -51,6 +51,8 @@ llvm::CallInst* Abi::CallService(llvm::IRBuilder<>& builder, size_t offset, llvm
   service->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder.getContext(), {}));
   llvm::CallInst* call = builder.CreateCall(llvm::FunctionType::get(result, types, false), service, arguments);
   call->setDoesNotThrow();
+  // Which one, for link/lockstep.h.
+  call->setMetadata("tutti.service", llvm::MDNode::get(builder.getContext(), {llvm::ConstantAsMetadata::get(builder.getInt64(offset))}));
   return call;
 }
 

@@ -108,10 +108,6 @@ void FunctionEmitter::EmitTerminator(const llvm::Instruction& terminator) {
   const auto* branch = llvm::dyn_cast<llvm::BranchInst>(&terminator);
   if (branch == nullptr) return Unsupported(terminator, "the kind of branch is not known");
 
-  if (spin_latches_.contains(terminator.getParent())) {
-    module_.flags |= guest::kYields;
-    abi_.CallService(builder_, offsetof(guest::GuestServices, yield), builder_.getVoidTy(), {abi_.warp()});
-  }
   const auto targets = Targets(schedule_, *terminator.getParent());
   if (targets.size() == 1) {
     EmitEdge(block_, targets[0], mask_);

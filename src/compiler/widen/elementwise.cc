@@ -20,11 +20,13 @@ bool IsDivision(unsigned opcode) {
 }
 
 // The address in bytes: base plus the indices' multiples. `part` gives the new value of an old one.
-Value* AddressOf(llvm::IRBuilder<>& builder, const llvm::DataLayout& layout, const llvm::GEPOperator& gep, llvm::function_ref<Value*(const Value*)> part) {
+Value* AddressOf(llvm::IRBuilder<>& builder, const llvm::DataLayout& layout, const llvm::GEPOperator& gep, bool with_constant,
+                 llvm::function_ref<Value*(const Value*)> part) {
   llvm::MapVector<Value*, llvm::APInt> variable;
   llvm::APInt constant(64, 0);
   Value* sum = part(gep.getPointerOperand());
   if (!gep.collectOffset(layout, 64, variable, constant)) return nullptr;
+  if (!with_constant) constant = 0;
   for (const auto& [index, scale] : variable) {
     Value* term = part(index);
     term = builder.CreateSExtOrTrunc(term, sum->getType());
@@ -129,7 +131,7 @@ class Elementwise {
   // The operation on the value that the lanes of a run share.
   Value* EmitValue(unsigned r) {
     if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(&instruction_)) {
-      return AddressOf(builder_, layout(), *gep, [&](const Value* operand) { return values_.InRun(operand, shape_.run(), r); });
+      return AddressOf(builder_, layout(), *gep, true, [&](const Value* operand) { return values_.InRun(operand, shape_.run(), r); });
     }
     Operands parts;
     for (const Value* operand : operands()) parts.push_back(values_.InRun(operand, shape_.run(), r));
@@ -150,7 +152,7 @@ class Elementwise {
 
   Value* EmitLinear(unsigned r) {
     const auto base = [&](const Value* operand) { return values_.Base(operand, shape_.run(), r); };
-    if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(&instruction_)) return AddressOf(builder_, layout(), *gep, base);
+    if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(&instruction_)) return AddressOf(builder_, layout(), *gep, false, base);
     if (const auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction_)) {
       // The result's offsets are the first value's.
       const unsigned lane = r * shape_.run();
@@ -160,7 +162,9 @@ class Elementwise {
       return builder_.CreateSelect(values_.Uniform(select->getCondition()), base(select->getTrueValue()), otherwise);
     }
     Operands parts;
-    for (const Value* operand : operands()) parts.push_back(base(operand));
+    for (const Value* operand : operands()) {
+      parts.push_back(BelongsToOffsets(instruction_, operand) ? llvm::Constant::getNullValue(operand->getType()) : base(operand));
+    }
     return EmitOperation(builder_, instruction_, parts, /*keep_flags=*/false);
   }
 
@@ -193,7 +197,7 @@ class Elementwise {
         if (Values::ComponentCount(type) != Values::ComponentCount(instruction_.getOperand(0)->getType())) return EmitRegroup();
         break;
       case Instruction::GetElementPtr: {
-        Value* address = AddressOf(builder_, layout(), llvm::cast<llvm::GEPOperator>(instruction_), [&](const Value* operand) { return values_.Vector(operand); });
+        Value* address = AddressOf(builder_, layout(), llvm::cast<llvm::GEPOperator>(instruction_), true, [&](const Value* operand) { return values_.Vector(operand); });
         if (address == nullptr) return emitter_.Unsupported(instruction_, "the address is not known");
         return emitter_.Define(instruction_, {address});
       }

@@ -1,7 +1,11 @@
 #include "compiler/widen/fence.h"
 
+#include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Operator.h>
+#include <llvm/Support/KnownBits.h>
+
+#include <algorithm>
 
 #include "compiler/widen/function_emitter.h"
 #include "guest/kernel_abi.h"
@@ -33,6 +37,14 @@ const llvm::AllocaInst* FindAlloca(const llvm::Value* pointer, const llvm::DataL
   return llvm::dyn_cast<llvm::AllocaInst>(base);
 }
 
+// The most that a shared offset can be, from what is known of its bits: thread indices are below the block's extents.
+uint64_t GreatestOffset(FunctionEmitter& emitter, const llvm::Value* pointer) {
+  const auto* cast = llvm::dyn_cast<llvm::Operator>(pointer);
+  if (cast == nullptr || cast->getOpcode() != llvm::Instruction::IntToPtr) return uint64_t{1} << 62;
+  const llvm::KnownBits known = llvm::computeKnownBits(cast->getOperand(0), emitter.module().module.getDataLayout());
+  return std::min(known.getMaxValue().getLimitedValue(), uint64_t{1} << 62);
+}
+
 }  // namespace
 
 Region RegionOf(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_t bytes) {
@@ -52,6 +64,7 @@ Region RegionOf(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_t b
     case 3:
       region.spaces = region.likely = runtime::kShared;
       region.base = emitter.abi().shared_base();
+      region.is_safe = GreatestOffset(emitter, pointer) + bytes <= emitter.module().static_shared_bytes;
       break;
     case 5:
       region.spaces = region.likely = runtime::kLocal;

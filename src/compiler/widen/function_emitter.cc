@@ -17,14 +17,12 @@
 
 namespace tutti::compiler {
 
-FunctionEmitter::FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, ModuleState& module, const ShapeAnalysis& shapes, const Schedule& schedule,
-                                 const llvm::DenseSet<const llvm::BasicBlock*>& spin_latches)
+FunctionEmitter::FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, ModuleState& module, const ShapeAnalysis& shapes, const Schedule& schedule)
     : scalar_(scalar),
       wide_(wide),
       module_(module),
       shapes_(shapes),
       schedule_(schedule),
-      spin_latches_(spin_latches),
       slots_block_(llvm::BasicBlock::Create(wide.getContext(), "slots", &wide)),
       prologue_(llvm::BasicBlock::Create(wide.getContext(), "prologue", &wide)),
       builder_(wide.getContext()),

@@ -5,7 +5,6 @@
 // select(mask, condition, false), never by `and`.
 #pragma once
 
-#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 
@@ -25,9 +24,8 @@ namespace tutti::compiler {
 
 class FunctionEmitter {
  public:
-  // `wide` is an empty function: void(WarpState*) for the kernel, else as calls.h says. `spin_latches`: spin_loops.h.
-  FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, ModuleState& module, const ShapeAnalysis& shapes, const Schedule& schedule,
-                  const llvm::DenseSet<const llvm::BasicBlock*>& spin_latches);
+  // `wide` is an empty function: void(WarpState*) for the kernel, else as calls.h says.
+  FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, ModuleState& module, const ShapeAnalysis& shapes, const Schedule& schedule);
 
   Status Emit();
 
@@ -90,7 +88,6 @@ class FunctionEmitter {
   ModuleState& module_;
   const ShapeAnalysis& shapes_;
   const Schedule& schedule_;
-  const llvm::DenseSet<const llvm::BasicBlock*>& spin_latches_;
   llvm::BasicBlock* slots_block_;
   llvm::BasicBlock* prologue_;                    // Abi's loads, nothing else
   llvm::BasicBlock* setup_first_ = nullptr;       // then masks and arguments

@@ -108,7 +108,7 @@ uint32_t StackBytes(const ModuleState& state) {
 
 }  // namespace
 
-void EmitKernelDescriptor(ModuleState& state, llvm::Function& warp, uint32_t static_shared_bytes) {
+void EmitKernelDescriptor(ModuleState& state, llvm::Function& warp) {
   llvm::Module& module = state.module;
   Layout layout(module);
   layout.Add32(offsetof(KernelDescriptor, magic), guest::kKernelMagic);
@@ -117,7 +117,7 @@ void EmitKernelDescriptor(ModuleState& state, llvm::Function& warp, uint32_t sta
   layout.Add(offsetof(KernelDescriptor, run), EmitRun(module, warp));
   layout.Add32(offsetof(KernelDescriptor, flags), state.flags);
   layout.Add32(offsetof(KernelDescriptor, param_bytes), state.param_bytes);
-  layout.Add32(offsetof(KernelDescriptor, static_shared_bytes), static_shared_bytes);
+  layout.Add32(offsetof(KernelDescriptor, static_shared_bytes), state.static_shared_bytes);
   layout.Add32(offsetof(KernelDescriptor, local_bytes), state.local_bytes);
   layout.Add32(offsetof(KernelDescriptor, stack_bytes), StackBytes(state));
   for (unsigned axis = 0; axis < 3; ++axis) layout.Add32(offsetof(KernelDescriptor, block) + 4 * axis, state.options.block[axis]);

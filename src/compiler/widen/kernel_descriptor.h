@@ -6,6 +6,6 @@
 namespace tutti::compiler {
 
 // `warp`: the widened kernel, void(WarpState*).
-void EmitKernelDescriptor(ModuleState& state, llvm::Function& warp, uint32_t static_shared_bytes);
+void EmitKernelDescriptor(ModuleState& state, llvm::Function& warp);
 
 }  // namespace tutti::compiler

@@ -163,6 +163,9 @@ class Access {
     pieces.components = components_;
     pieces.element = element_;
     pieces.element_bytes = element_bytes_;
+    // Masked loads cost twice as much as plain ones. Only an access that is proved safe lane by lane proves nothing of
+    // the lanes that do not make it.
+    pieces.is_readable = emitter_.module().options.fence && !region_.is_safe;
     llvm::DenseMap<std::pair<Value*, int64_t>, Value*> made;
     for (unsigned p = 0; p < pieces.count(); ++p) {
       Value* base = values_.Base(pointer_, lanes, p);
@@ -192,7 +195,8 @@ class Access {
       }
     }
     // There are no masked accesses of bytes and halves before AVX-512.
-    if (!emitter_.module().options.avx512 && element_bytes_ < 4 && !emitter_.is_full()) {
+    const bool masked = !(llvm::isa<llvm::LoadInst>(instruction_) && pieces.is_readable);
+    if (masked && !emitter_.module().options.avx512 && element_bytes_ < 4 && !emitter_.is_full()) {
       also(builder_.CreateICmpEQ(emitter_.mask_bits(), builder_.getInt32(~0u)));
     }
     return holds;

@@ -100,7 +100,7 @@ class PieceAccess {
       if (pieces_.addresses[earlier] == pieces_.addresses[p]) return loaded_[earlier];
     }
     Value* mask = nullptr;
-    if (!emitter_.is_full()) {
+    if (!emitter_.is_full() && !pieces_.is_readable) {
       mask = MaskOf(p);
       for (unsigned later = p + 1; later < pieces_.count(); ++later) {
         if (pieces_.addresses[later] == pieces_.addresses[p]) mask = builder_.CreateOr(mask, MaskOf(later));

@@ -20,6 +20,7 @@ struct Pieces {
   llvm::Type* element = nullptr;
   uint64_t element_bytes = 0;
   llvm::SmallVector<llvm::Value*, 4> addresses;  // i64, one for each piece
+  bool is_readable = false;  // all that the pieces cover is the client's: loads need no mask
 
   unsigned count() const { return kLanes / lanes; }
 };

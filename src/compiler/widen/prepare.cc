@@ -1,5 +1,6 @@
 #include "compiler/widen/prepare.h"
 
+#include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
@@ -23,11 +24,16 @@
 namespace tutti::compiler {
 namespace {
 
-// Replaces tutti.ntid.* by the extents. True if there were any.
+// Replaces tutti.ntid.* by the extents, and bounds tutti.tid.* by them. True if there were any.
 bool FixBlockShape(llvm::Module& module, const WidenOptions& options) {
   if (options.block[0] == 0) return false;
   bool changed = false;
   for (unsigned axis = 0; axis < 3; ++axis) {
+    if (llvm::Function* index = module.getFunction(std::string("tutti.tid.") + "xyz"[axis])) {
+      index->removeRetAttr(llvm::Attribute::Range);
+      index->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, options.block[axis])));
+      changed = true;
+    }
     llvm::Function* function = module.getFunction(std::string("tutti.ntid.") + "xyz"[axis]);
     if (function == nullptr) continue;
     for (llvm::User* user : llvm::make_early_inc_range(function->users())) {

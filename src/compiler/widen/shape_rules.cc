@@ -125,9 +125,9 @@ class Rule {
     if (bits_ == 0 || bits_ > 64) return {};
     switch (instruction_.getOpcode()) {
       case Instruction::Add:
-        return Sum({{&Of(0), 1}, {&Of(1), 1}});
+        return SumOfOperands(1);
       case Instruction::Sub:
-        return Sum({{&Of(0), 1}, {&Of(1), -1}});
+        return SumOfOperands(-1);
       case Instruction::Mul:
         if (const auto* factor = SmallConstant(instruction_.getOperand(1))) return Sum({{&Of(0), factor->getSExtValue()}});
         return {};
@@ -152,7 +152,7 @@ class Rule {
       case Instruction::SExt:
         return Extended(Of(0));
       case Instruction::Or:
-        if (llvm::cast<llvm::PossiblyDisjointInst>(instruction_).isDisjoint()) return Sum({{&Of(0), 1}, {&Of(1), 1}});
+        if (llvm::cast<llvm::PossiblyDisjointInst>(instruction_).isDisjoint()) return SumOfOperands(1);
         if (Shape merged = DisjointOr(); merged.is_runs()) return merged;
         return WithConstant();
       case Instruction::And:
@@ -173,10 +173,26 @@ class Rule {
     const Shape* shape;
     int64_t factor;
   };
-  Shape Sum(std::initializer_list<Term> terms) { return Sum(llvm::ArrayRef<Term>(terms)); }
-  Shape Sum(llvm::ArrayRef<Term> terms) {
+
+  Shape SumOfOperands(int64_t second_factor) {
+    llvm::SmallVector<Term, 2> terms;
+    int64_t constant = 0;
+    for (unsigned i = 0; i < 2; ++i) {
+      const int64_t factor = i == 0 ? 1 : second_factor;
+      if (BelongsToOffsets(instruction_, instruction_.getOperand(i))) {
+        constant += factor * SmallConstant(instruction_.getOperand(i))->getSExtValue();
+      } else {
+        terms.push_back({&Of(i), factor});
+      }
+    }
+    return Sum(terms, constant);
+  }
+
+  Shape Sum(std::initializer_list<Term> terms) { return Sum(llvm::ArrayRef<Term>(terms), 0); }
+  Shape Sum(llvm::ArrayRef<Term> terms, int64_t constant) {
     unsigned run = kLanes, align = Shape::kZeroBase;
-    LaneOffsets offsets{};
+    LaneOffsets offsets;
+    offsets.fill(constant);
     Shape shape = Shape::Runs(kLanes, BaseRule::kLinear);
     for (const Term& term : terms) {
       if (!term.shape->is_runs() || !shape.AddWraps(*term.shape, term.factor)) return {};
@@ -207,7 +223,7 @@ class Rule {
       if (IntegerBits(index->getType()) != 64) return {};
       terms.push_back({&shape_of_(index), scale.getSExtValue()});
     }
-    return Sum(terms);
+    return Sum(terms, constant.getSExtValue());
   }
 
   static bool IsBelowAlign(const Shape& shape) {
@@ -375,6 +391,11 @@ Shape MeetShapes(const Shape& current, const Shape& incoming, const llvm::Type* 
     return shape;
   }
   return Shape::Varying();
+}
+
+bool BelongsToOffsets(const Instruction& instruction, const llvm::Value* operand) {
+  const unsigned opcode = instruction.getOpcode();
+  return (opcode == Instruction::Add || opcode == Instruction::Sub || opcode == Instruction::Or) && SmallConstant(operand) != nullptr;
 }
 
 Shape ConstantShape(const llvm::Constant& constant) {

@@ -21,6 +21,9 @@ Shape LoadShape(const llvm::LoadInst& load, const Shape& address);
 // offsets are those of the first incoming value known, so that repeated lowering ends.
 Shape MeetShapes(const Shape& current, const Shape& incoming, const llvm::Type* type);
 
+// This operand of a linear operation is added to the offsets, not to the base: constants leave the base's alignment alone.
+bool BelongsToOffsets(const llvm::Instruction& instruction, const llvm::Value* operand);
+
 // Of a constant.
 Shape ConstantShape(const llvm::Constant& constant);
 

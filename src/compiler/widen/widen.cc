@@ -13,7 +13,6 @@
 #include "compiler/widen/local_frame.h"
 #include "compiler/widen/module_state.h"
 #include "compiler/widen/prepare.h"
-#include "compiler/widen/spin_loops.h"
 
 namespace tutti::compiler {
 namespace {
@@ -44,8 +43,7 @@ Status WidenFunction(llvm::Function& scalar, llvm::Function& wide, ModuleState& 
   llvm::LoopInfo loops(dominators);
   Schedule schedule(scalar, loops);
   const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
-  const auto spin_latches = FindSpinLatches(loops);
-  FunctionEmitter emitter(scalar, wide, state, shapes, schedule, spin_latches);
+  FunctionEmitter emitter(scalar, wide, state, shapes, schedule);
   TUTTI_TRY(emitter.Emit());
   PromoteSlots(wide);
   return {};
@@ -55,6 +53,7 @@ llvm::Function* Declare(llvm::Module& module, llvm::FunctionType* type, const ll
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
   function->setDoesNotThrow();
   function->addFnAttr("min-legal-vector-width", "512");
+  function->addFnAttr(llvm::Attribute::NullPointerIsValid);  // what a client's address space holds at 0 is its own affair
   return function;
 }
 
@@ -63,6 +62,7 @@ llvm::Function* Declare(llvm::Module& module, llvm::FunctionType* type, const ll
 Status Widen(llvm::Module& module, const WidenOptions& options) {
   TUTTI_TRY(PrepareForWidening(module, options));
   ModuleState state(module, options);
+  state.static_shared_bytes = KernelNumber(module, 0);
   state.param_bytes = KernelNumber(module, 2);
 
   std::vector<llvm::Function*> scalars;
@@ -90,7 +90,7 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
     llvm::Function* wide = state.wide.lookup(scalar);
     TUTTI_TRY(WidenFunction(*scalar, wide != nullptr ? *wide : *kernel, state));
   }
-  EmitKernelDescriptor(state, *kernel, KernelNumber(module, 0));
+  EmitKernelDescriptor(state, *kernel);
 
   if (llvm::NamedMDNode* table = module.getNamedMetadata("tutti.functions")) table->eraseFromParent();
   for (llvm::Function* scalar : scalars) scalar->dropAllReferences();

@@ -1,0 +1,27 @@
+// Addresses of the form base + scale * index with one base for all lanes and a 32-bit index of each: table[i].
+//
+// A processor gathers by such an address with half the work that it has with 64-bit ones, and the check of the whole
+// warp is a comparison of the indices with two scalars.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <optional>
+
+namespace tutti::compiler {
+
+class FunctionEmitter;
+
+struct IndexedAddress {
+  llvm::Value* base = nullptr;   // i64
+  llvm::Value* index = nullptr;  // <32 x i32>, signed
+  unsigned scale_log2 = 0;
+};
+
+// `pointer` taken apart, if it is of this form.
+std::optional<IndexedAddress> FindIndexedAddress(FunctionEmitter& emitter, const llvm::Value* pointer);
+
+// <32 x i1>: the lane's address is outside of the `limit` addresses from `start` on.
+llvm::Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, llvm::Value* start, llvm::Value* limit);
+
+}  // namespace tutti::compiler
