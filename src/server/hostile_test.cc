@@ -62,7 +62,6 @@ TEST_F(Hostile, RecordsThatMakeNoSenseEndTheSession) {
   EXPECT_TRUE(Ends(RecordKind::kMarker, 2, Nothing{})) << "a stream nobody has created";
   EXPECT_TRUE(Ends(RecordKind::kStreamCreate, 1, wire::StreamCreateBody{})) << "a stream that exists";
   EXPECT_TRUE(Ends(RecordKind::kStreamCreate, 2, wire::StreamCreateBody{.device = 7}));
-  EXPECT_TRUE(Ends(RecordKind::kHostCallDone, 1, Nothing{})) << "a host call nobody was asked for";
   EXPECT_TRUE(Ends(RecordKind::kAllocate, 0, wire::AllocateBody{.bytes = 1, .alignment = 3}));
   EXPECT_TRUE(Ends(RecordKind::kAllocate, 0, wire::AllocateBody{.bytes = 1, .alignment = 256}, wire::kReplySlots));
   EXPECT_TRUE(Ends(RecordKind::kCopy, 1, wire::CopyBody{}));

@@ -10,7 +10,7 @@
 #include "base/checked.h"
 #include "base/clock.h"
 
-namespace tutti::device {
+namespace tutti::device::null {
 namespace {
 
 constexpr int kInvalidValue = 1;     // CUDA_ERROR_INVALID_VALUE
@@ -30,6 +30,8 @@ std::vector<std::string> EntryNames(std::string_view text) {
     while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_' || text[end] == '$')) ++end;
     names.emplace_back(text.substr(at, end - at));
   }
+  const bool one_word = std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+  if (names.empty() && one_word && !text.empty()) names.emplace_back(text);
   return names;
 }
 
@@ -42,43 +44,52 @@ NullSpace::~NullSpace() { used_by_all_->fetch_sub(used_bytes_.load(std::memory_o
 
 // --- memory: first fit, whole pages
 
-Result<uint64_t> NullSpace::Allocate(uint32_t, wire::MemoryKind, uint64_t bytes, uint64_t alignment) {
+Result<uint64_t> NullSpace::Allocate(uint32_t, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
+  if (bytes == 0) return Fail(kInvalidValue, "an allocation needs a size");
   if (bytes > kNullWindowBytes || alignment > kNullWindowBytes) return Fail(kOutOfMemory, "more than the device has");
-  const uint64_t size = AlignUp(std::max<uint64_t>(bytes, 1), kPage);
-  if (used_bytes_.load(std::memory_order_relaxed) + size > limit_bytes_.load(std::memory_order_relaxed)) {
-    return Fail(kOutOfMemory, "over the client's limit");
-  }
+  const uint64_t size = AlignUp(bytes, kPage);
   const uint64_t step = std::max(alignment, kPage);
   uint64_t begin = AlignUp(base_ + kPage, step);
-  for (const auto& [taken_begin, taken_end] : taken_) {
+  for (const auto& [taken_begin, taken] : taken_) {
     if (begin + size <= taken_begin) break;
-    begin = AlignUp(std::max(begin, taken_end), step);
+    begin = AlignUp(std::max(begin, taken.end), step);
   }
-  if (begin + size > base_ + kNullWindowBytes) return Fail(kOutOfMemory, "the device is full");
-  taken_[begin] = begin + size;
-  used_bytes_.fetch_add(size, std::memory_order_relaxed);
-  used_by_all_->fetch_add(size, std::memory_order_relaxed);
-  CountMemory();
+  if (begin + size > base_ + kNullWindowBytes) return Fail(kOutOfMemory, "the window is full");
+  const bool counted = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged;
+  if (counted && !Reserve(size)) return Fail(kOutOfMemory, "over the client's limit or the device's size");
+  taken_[begin] = {.end = begin + size, .counted = counted};
   return begin;
 }
 
 Status NullSpace::Free(uint64_t address) {
   const auto it = taken_.find(address);
   if (it == taken_.end()) return Fail(kInvalidValue, "no allocation begins there");
-  const uint64_t size = it->second - it->first;
+  const uint64_t size = it->second.end - address;
   fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(address - base_), static_cast<off_t>(size));
+  if (it->second.counted) Unreserve(size);
   taken_.erase(it);
-  used_bytes_.fetch_sub(size, std::memory_order_relaxed);
-  used_by_all_->fetch_sub(size, std::memory_order_relaxed);
-  CountMemory();
   return {};
 }
 
-void NullSpace::CountMemory() { sink_->MemoryUsed(0, used_bytes_.load(std::memory_order_relaxed)); }
+bool NullSpace::Reserve(uint64_t bytes) {
+  if (used_bytes_.load(std::memory_order_relaxed) + bytes > limit_bytes_.load(std::memory_order_relaxed)) return false;
+  if (used_by_all_->fetch_add(bytes, std::memory_order_relaxed) + bytes > kNullMemoryBytes) {
+    used_by_all_->fetch_sub(bytes, std::memory_order_relaxed);
+    return false;
+  }
+  sink_->MemoryUsed(0, used_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+  return true;
+}
+
+void NullSpace::Unreserve(uint64_t bytes) {
+  used_by_all_->fetch_sub(bytes, std::memory_order_relaxed);
+  sink_->MemoryUsed(0, used_bytes_.fetch_sub(bytes, std::memory_order_relaxed) - bytes);
+}
 
 // --- streams
 
 Status NullSpace::CreateStream(uint32_t stream, const StreamOptions&) {
+  if (stream == 0 || stream >= wire::kMaxStreams) return Fail(fmt::format("stream number {}", stream));
   if (!streams_.try_emplace(stream).second) return Fail(fmt::format("stream {} exists", stream));
   return {};
 }
@@ -86,7 +97,9 @@ Status NullSpace::CreateStream(uint32_t stream, const StreamOptions&) {
 Status NullSpace::DestroyStream(uint32_t number) {
   const auto it = streams_.find(number);
   if (it == streams_.end()) return Fail(fmt::format("stream {} does not exist", number));
+  if (it->second.destroyed) return Fail(fmt::format("stream {} is destroyed already", number));
   it->second.destroyed = true;
+  ending_.push_back(number);
   AdvanceAll();
   return {};
 }
@@ -95,13 +108,14 @@ Status NullSpace::Add(uint32_t number, const Piece& piece) {
   const auto it = streams_.find(number);
   if (it == streams_.end() || it->second.destroyed) return Fail(fmt::format("stream {} does not exist", number));
   it->second.queue.push_back(piece);
+  ++queued_;
   if (Advance(number, it->second)) AdvanceAll();
   return {};
 }
 
 bool NullSpace::Advance(uint32_t number, Stream& stream) {
   const uint64_t before = stream.done;
-  for (; !stream.queue.empty(); stream.queue.pop_front()) {
+  for (; !stream.queue.empty(); stream.queue.pop_front(), --queued_) {
     Piece& piece = stream.queue.front();
     if (piece.kind == Kind::kHostCall) {
       if (!piece.reached) sink_->HostCallReached(number, piece.number, 0);
@@ -110,10 +124,7 @@ bool NullSpace::Advance(uint32_t number, Stream& stream) {
     }
     if (piece.kind == Kind::kWait) {
       const auto other = streams_.find(static_cast<uint32_t>(piece.number));
-      if (other != streams_.end() && other->second.done <= piece.other_ticket && !other->second.queue.empty() &&
-          other->second.queue.front().ticket <= piece.other_ticket) {
-        break;
-      }
+      if (other != streams_.end() && !other->second.queue.empty() && other->second.queue.front().ticket <= piece.other_ticket) break;
     }
     if (piece.kind == Kind::kEvent && piece.number != 0) sink_->EventReached(static_cast<uint32_t>(piece.number), NowNs());
     stream.done = piece.ticket + 1;
@@ -123,15 +134,13 @@ bool NullSpace::Advance(uint32_t number, Stream& stream) {
 }
 
 void NullSpace::AdvanceAll() {
-  // More than one stream is rare here: nothing ever waits but for host calls.
-  if (streams_.size() == 1 && !streams_.begin()->second.destroyed) return;
-  for (bool moved = true; moved;) {
+  for (bool moved = queued_ != 0; moved;) {
     moved = false;
     for (auto& [number, stream] : streams_) {
       if (!stream.queue.empty()) moved |= Advance(number, stream);
     }
   }
-  std::erase_if(streams_, [](const auto& entry) { return entry.second.destroyed && entry.second.queue.empty(); });
+  std::erase_if(ending_, [this](uint32_t number) { return streams_.at(number).queue.empty() && streams_.erase(number) == 1; });
 }
 
 Status NullSpace::Launch(uint32_t stream, uint64_t ticket, const Grid&) {
@@ -145,6 +154,10 @@ Status NullSpace::RecordEvent(uint32_t stream, uint64_t ticket, uint32_t event) 
   return Add(stream, {.kind = Kind::kEvent, .ticket = ticket, .number = event});
 }
 Status NullSpace::Wait(uint32_t stream, uint64_t ticket, uint32_t other_stream, uint64_t other_ticket) {
+  // What the other stream has not been given yet is not waited for.
+  const auto other = streams_.find(other_stream);
+  if (other_stream == stream || other == streams_.end() || other->second.queue.empty()) return Mark(stream, ticket);
+  other_ticket = std::min(other_ticket, other->second.queue.back().ticket);
   return Add(stream, {.kind = Kind::kWait, .ticket = ticket, .number = other_stream, .other_ticket = other_ticket});
 }
 Status NullSpace::HostCall(uint32_t stream, uint64_t ticket, uint64_t token) {
@@ -153,9 +166,7 @@ Status NullSpace::HostCall(uint32_t stream, uint64_t ticket, uint64_t token) {
 
 Status NullSpace::HostCallDone(uint32_t number) {
   const auto it = streams_.find(number);
-  if (it == streams_.end() || it->second.queue.empty() || !it->second.queue.front().reached) {
-    return Fail(fmt::format("stream {} is at no host call", number));
-  }
+  if (it == streams_.end() || it->second.queue.empty() || !it->second.queue.front().reached) return {};
   Piece& piece = it->second.queue.front();
   piece = {.ticket = piece.ticket};
   if (Advance(number, it->second)) AdvanceAll();
@@ -194,6 +205,7 @@ void NullSpace::Reset(uint32_t) {
   for (auto& [number, stream] : streams_) {
     if (stream.queue.empty()) continue;
     stream.done = stream.queue.back().ticket + 1;
+    queued_ -= stream.queue.size();
     stream.queue.clear();
     sink_->Completed(number, stream.done - 1);
   }
@@ -205,4 +217,4 @@ Usage NullSpace::usage() const {
   return {.launches = launches_.load(std::memory_order_relaxed), .memory_bytes = used_bytes_.load(std::memory_order_relaxed)};
 }
 
-}  // namespace tutti::device
+}  // namespace tutti::device::null

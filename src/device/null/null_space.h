@@ -6,12 +6,14 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "device/device.h"
 
-namespace tutti::device {
+namespace tutti::device::null {
 
 inline constexpr uint64_t kNullWindowBytes = 4ull << 30;
+inline constexpr uint64_t kNullMemoryBytes = 3ull << 30;
 
 class NullSpace final : public Space {
  public:
@@ -56,21 +58,28 @@ class NullSpace final : public Space {
   // Does what can be done; true if a stream moved.
   bool Advance(uint32_t number, Stream& stream);
   void AdvanceAll();
-  void CountMemory();
+  bool Reserve(uint64_t bytes);
+  void Unreserve(uint64_t bytes);
 
   uint64_t base_;
   int fd_;
   Sink* sink_;
   std::atomic<uint64_t>* used_by_all_;
   std::atomic<uint64_t> limit_bytes_;
-  std::map<uint64_t, uint64_t> taken_;  // begin, end
+  struct Taken {
+    uint64_t end;
+    bool counted;  // against the device and the client's limit
+  };
+  std::map<uint64_t, Taken> taken_;  // by begin
   std::atomic<uint64_t> used_bytes_{0};
   std::atomic<uint64_t> launches_{0};
   std::map<uint32_t, Stream> streams_;
+  std::vector<uint32_t> ending_;  // destroyed, with work left
+  size_t queued_ = 0;             // pieces in all streams
 
   std::mutex modules_mutex_;
   std::map<uint32_t, std::shared_ptr<const guest::ModuleIndex>> modules_;
   uint32_t next_module_ = 1;
 };
 
-}  // namespace tutti::device
+}  // namespace tutti::device::null
