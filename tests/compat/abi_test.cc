@@ -1,16 +1,39 @@
 // The toolkit's header beside ours: every structure we read or write has the same size and the same members in the same
-// places, every number we act on is the toolkit's. (Functions are held to their ABI by the version, in the names of
-// api/*.def.)
+// places, every number we act on is the toolkit's, and every function of the API table takes what the toolkit's takes.
 // clang-format off: ours first, since the toolkit's header makes macros of some of its names
 #include "cuda/types.h"
 #include "cuda/device_attribute.h"
+#define __CUDA_API_VERSION_INTERNAL 1  // superseded versions, too
 #include <cuda.h>
+#include <cudaTypedefs.h>
+#include <cudaProfilerTypedefs.h>
 // clang-format on
 #include <gtest/gtest.h>
 
 #include <cstddef>
 
+// The types of our functions, by symbol, and the toolkit's of the same name and version.
+namespace tutti::cuda {
+#define CU_ENTRY(symbol, name, version, class, body, types) using Ours_##symbol = CUresult(*) types;
+#include "cuda/api.def"
+}  // namespace tutti::cuda
+#define CU_ENTRY(symbol, name, version, class, body, types) using Theirs_##symbol = PFN_##name##_v##version;
+#include "cuda/api.def"
+
 namespace {
+
+// Whether two functions take as many parameters of the same sizes in the same order.
+template <typename... A, typename... B>
+constexpr bool SameShape(int (*)(A...), CUresult (*)(B...)) {
+  if constexpr (sizeof...(A) == sizeof...(B)) {
+    return ((sizeof(A) == sizeof(B)) && ...);
+  } else {
+    return false;
+  }
+}
+#define CU_ENTRY(symbol, name, version, class, body, types) \
+  static_assert(SameShape(tutti::cuda::Ours_##symbol{}, Theirs_##symbol{}), #symbol);
+#include "cuda/api.def"
 
 namespace ours = tutti::cuda;
 
