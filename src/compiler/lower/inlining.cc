@@ -6,24 +6,33 @@
 namespace tutti::compiler::lowering {
 namespace {
 
-constexpr uint64_t kMaxInlinedInstructions = 20000;  // of one function with all that is inlined into it
+// Of one function with all that is inlined into it: where it is called once, and where it is called from several places
+// and would be there as often.
+constexpr uint64_t kMaxInlinedOnce = 20000;
+constexpr uint64_t kMaxInlinedInstructions = 2000;
 
 // Sizes after inlining, callees first.
 class SizeEstimate {
  public:
-  SizeEstimate(const ptx::Module& source, const CallGraph& calls) : source_(source), calls_(calls) {}
+  SizeEstimate(const ptx::Module& source, const CallGraph& calls, const std::vector<uint32_t>& functions)
+      : source_(source), calls_(calls) {
+    for (const uint32_t f : functions) {
+      for (const uint32_t callee : calls.callees(f)) ++call_sites_[callee];
+    }
+  }
 
   bool IsInlined(uint32_t f) {
-    return !calls_.recursive(f) && !calls_.address_taken(f) && SizeOf(f) <= kMaxInlinedInstructions;
+    if (calls_.recursive(f) || calls_.address_taken(f)) return false;
+    return SizeOf(f) <= (call_sites_[f] == 1 ? kMaxInlinedOnce : kMaxInlinedInstructions);
   }
 
  private:
   uint64_t SizeOf(uint32_t f) {
     if (const auto known = sizes_.find(f); known != sizes_.end()) return known->second;
-    sizes_[f] = kMaxInlinedInstructions + 1;  // what a recursive call finds
+    sizes_[f] = kMaxInlinedOnce + 1;  // what a recursive call finds
     uint64_t size = source_.functions[f].instructions.size();
     for (const uint32_t callee : calls_.callees(f)) {
-      if (size > kMaxInlinedInstructions) break;
+      if (size > kMaxInlinedOnce) break;
       if (IsInlined(callee)) size += SizeOf(callee);
     }
     return sizes_[f] = size;
@@ -32,13 +41,14 @@ class SizeEstimate {
   const ptx::Module& source_;
   const CallGraph& calls_;
   std::unordered_map<uint32_t, uint64_t> sizes_;
+  std::unordered_map<uint32_t, uint32_t> call_sites_;
 };
 
 }  // namespace
 
 void MarkInlining(const ptx::Module& source, const CallGraph& calls, const std::vector<uint32_t>& functions,
                   const std::function<llvm::Function*(uint32_t)>& ir_function) {
-  SizeEstimate sizes(source, calls);
+  SizeEstimate sizes(source, calls, functions);
   for (const uint32_t f : functions) {
     llvm::Function* ir = ir_function(f);
     if (ir == nullptr || source.functions[f].is_entry) continue;

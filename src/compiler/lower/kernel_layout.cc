@@ -97,6 +97,9 @@ Result<KernelLayout> LayOutKernel(const ptx::Module& module, const CallGraph& ca
     if (!function.error.empty()) {
       return Fail(cuda::CUDA_ERROR_INVALID_PTX, fmt::format("function {}: {}", function.name, function.error));
     }
+    if (function.has_body && !function.body_parsed) {
+      return Fail(cuda::CUDA_ERROR_INVALID_PTX, fmt::format("function {} was left out by the parser", function.name));
+    }
     for (const uint32_t v : calls.variables(f)) {
       const ptx::Variable& variable = module.variables[v];
       if (variable.space != ptx::Space::kShared || layout.module_shared.contains(v)) continue;

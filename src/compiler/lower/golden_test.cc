@@ -1,0 +1,99 @@
+// One file of golden/ is one test: PTX, a line "==== expected", and the scalar IR that becomes of its kernels, or what
+// the user is told. The file's name is the claim it makes. compiler_lower_test --bless writes the outcome into the
+// files.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+
+#include "compiler/lower/llvm.h"
+#include "compiler/lower/lower.h"
+#include "ptx/parser.h"
+
+namespace tutti::compiler {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSeparator = "==== expected\n";
+bool bless = false;
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// The functions and what calls through pointers may reach; without attributes and line numbers, which are tested
+// elsewhere.
+std::string Show(llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  for (const llvm::Function& function : module) {
+    if (!function.isDeclaration()) out << function << '\n';
+  }
+  if (const llvm::NamedMDNode* rows = module.getNamedMetadata("tutti.functions")) {
+    for (const llvm::MDNode* row : rows->operands()) {
+      out << "table: " << llvm::mdconst::extract<llvm::ConstantInt>(row->getOperand(0))->getZExtValue() << " "
+          << llvm::mdconst::extract<llvm::Function>(row->getOperand(1))->getName() << '\n';
+    }
+  }
+  text = std::regex_replace(text,
+                            std::regex(", !(tutti.loc|invariant.load) ![0-9]+|; Function Attrs:[^\n]*\n| #[0-9]+"), "");
+  return std::regex_replace(text, std::regex(" *; preds = [^\n]*"), "");
+}
+
+std::string OutcomeOf(const std::string& text) {
+  const auto module = ptx::Parse(text);
+  if (!module) return module.error().text + "\n";
+  const auto layout = ModuleLayout::Make(*module);
+  if (!layout) return layout.error().text + "\n";
+  std::string outcome;
+  for (uint32_t f = 0; f < module->functions.size(); ++f) {
+    if (!module->functions[f].is_entry) continue;
+    llvm::LLVMContext context;
+    LowerDiagnostics diagnostics;
+    auto result = LowerKernel(context, *module, f, *layout, {}, diagnostics);
+    outcome +=
+        result ? Show(**result) : "error " + std::to_string(result.error().code) + "\n" + result.error().text + "\n";
+  }
+  return outcome;
+}
+
+class Golden : public testing::TestWithParam<fs::path> {};
+
+TEST_P(Golden, HasTheExpectedOutcome) {
+  const std::string file = ReadFile(GetParam());
+  const size_t end = file.find(kSeparator);
+  const std::string input = file.substr(0, end);
+  const std::string outcome = OutcomeOf(input);
+  EXPECT_FALSE(outcome.empty());
+  if (bless) {
+    std::ofstream(GetParam(), std::ios::binary) << input << kSeparator << outcome;
+  } else {
+    ASSERT_NE(end, std::string::npos) << "nothing is expected yet: run with --bless";
+    EXPECT_EQ(outcome, file.substr(end + kSeparator.size()));
+  }
+}
+
+std::vector<fs::path> Files() {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(TUTTI_GOLDEN_DIR)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+INSTANTIATE_TEST_SUITE_P(Lower, Golden, testing::ValuesIn(Files()),
+                         [](const auto& info) { return info.param.stem().string(); });
+
+}  // namespace
+}  // namespace tutti::compiler
+
+int main(int count, char** arguments) {
+  testing::InitGoogleTest(&count, arguments);
+  for (int i = 1; i < count; ++i) tutti::compiler::bless |= std::strcmp(arguments[i], "--bless") == 0;
+  return RUN_ALL_TESTS();
+}
