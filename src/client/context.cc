@@ -35,7 +35,7 @@ Context::Context(Device& device, bool primary, unsigned flags, unsigned api_vers
     : device_(device),
       primary_(primary),
       api_version_(api_version),
-      id_(next_context_id.fetch_add(1, std::memory_order_relaxed)),
+      id_(0),
       flags_(flags) {
   for (size_t i = 0; i < limits_.size(); ++i) limits_[i] = kDefaultLimits[i];
 }
@@ -90,6 +90,7 @@ int Context::Check() const {
 }
 
 int Context::Activate() {
+  id_.store(next_context_id.fetch_add(1, std::memory_order_relaxed), std::memory_order_release);
   Stream* legacy = Stream::Create(*this, {.legacy = true});
   if (legacy == nullptr) return cuda::CUDA_ERROR_OUT_OF_MEMORY;
   legacy_.store(legacy, std::memory_order_release);

@@ -44,7 +44,8 @@ class Context {
   bool active() const { return active_.load(std::memory_order_acquire); }
 
   Device& device() const { return device_; }
-  uint64_t id() const { return id_; }
+  // Never used twice; a primary context has a new one after each reset.
+  uint64_t id() const { return id_.load(std::memory_order_acquire); }
   unsigned flags() const { return flags_.load(std::memory_order_relaxed); }
   void SetFlags(unsigned flags) { flags_.store(flags, std::memory_order_relaxed); }
   unsigned api_version() const { return api_version_; }
@@ -84,7 +85,7 @@ class Context {
   Device& device_;
   const bool primary_;
   const unsigned api_version_;
-  const uint64_t id_;
+  std::atomic<uint64_t> id_;
   std::atomic<unsigned> flags_;
   std::atomic<bool> active_{false};
   std::atomic<Stream*> legacy_{nullptr};

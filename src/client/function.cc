@@ -25,6 +25,7 @@ Function::Function(Module& module, uint32_t number)
     : module_(module),
       context_(module.context()),
       info_(module.index().kernels[number]),
+      serial_(module.serial()),
       number_(number),
       max_dynamic_shared_(DefaultDynamicShared(context_, info_)) {}
 

@@ -33,6 +33,8 @@ class Function {
 
   cuda::CUfunction handle() { return reinterpret_cast<cuda::CUfunction>(this); }
   Module& module() const { return module_; }
+  // Of its module.
+  uint64_t serial() const { return serial_; }
   Context& context() const { return context_; }
   const guest::KernelInfo& info() const { return info_; }
 
@@ -68,6 +70,7 @@ class Function {
   Module& module_;
   Context& context_;
   const guest::KernelInfo& info_;
+  const uint64_t serial_;
   const uint32_t number_;  // in the module's kernel list
   std::atomic<uint32_t> max_dynamic_shared_;
   std::atomic<int> carveout_{-1};

@@ -17,6 +17,7 @@ Answer<Function*> Kernel::Resolve(Context& context) {
   CU_ASSIGN_OR_REFUSE(Module* const module, library_.In(context));
   Function* function = module->FindFunction(name_);
   if (function == nullptr) return Refuse(cuda::CUDA_ERROR_NOT_FOUND);
+  last_serial_.store(function->serial(), std::memory_order_release);
   last_.store(function, std::memory_order_release);
   return function;
 }
@@ -24,8 +25,7 @@ Answer<Function*> Kernel::Resolve(Context& context) {
 Library::~Library() {
   for (auto& [name, kernel] : kernels_) Kernel::Delete(kernel);
   for (const Instance& instance : instances_) {
-    Module* module = Module::Find(instance.module);
-    if (module != nullptr && module->context().id() == instance.context_id) Module::Unload(module);
+    if (Module* module = instance.Find()) Module::Unload(module);
   }
 }
 
@@ -50,16 +50,13 @@ int Library::Unload(Library* library) {
 Answer<Module*> Library::In(Context& context) {
   std::lock_guard lock(mutex_);
   for (const Instance& instance : instances_) {
-    if (instance.context_id == context.id() && Module::Find(instance.module) == instance.module &&
-        &instance.module->context() == &context) {
-      return instance.module;
-    }
+    if (instance.context_id == context.id() && instance.Find() != nullptr) return instance.module;
   }
-  std::erase_if(instances_, [](const Instance& i) { return Module::Find(i.module) == nullptr; });
+  std::erase_if(instances_, [](const Instance& i) { return i.Find() == nullptr; });
   if (const int status = context.Check(); status != 0) return Refuse(status);
   const std::vector<uint8_t> image = JoinParts(parts_);
   CU_ASSIGN_OR_REFUSE(Module* const module, Module::Load(context, image, {}));
-  instances_.push_back({context.id(), module});
+  instances_.push_back({context.id(), module->serial(), module});
   return module;
 }
 
@@ -69,7 +66,7 @@ Answer<Module*> Library::AnyModule() {
   {
     std::lock_guard lock(mutex_);
     for (const Instance& instance : instances_) {
-      if (Module* module = Module::Find(instance.module)) return module;
+      if (Module* module = instance.Find()) return module;
     }
   }
   Context& primary = Device::Find(0)->primary();

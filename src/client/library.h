@@ -40,7 +40,8 @@ class Kernel {
   // Its function in a context. The one last asked for is found without a lock.
   Answer<Function*> In(Context& context) {
     Function* last = Function::Find(last_.load(std::memory_order_acquire));
-    if (last != nullptr && &last->context() == &context) return last;
+    const bool same = last != nullptr && last->serial() == last_serial_.load(std::memory_order_acquire);
+    if (same && &last->context() == &context) return last;
     return Resolve(context);
   }
 
@@ -51,7 +52,9 @@ class Kernel {
 
   Library& library_;
   const std::string name_;
+  // A place in the pool may hold another function by now: the serial tells.
   std::atomic<Function*> last_{nullptr};
+  std::atomic<uint64_t> last_serial_{0};
 };
 
 // Thread-safe.
@@ -78,7 +81,14 @@ class Library {
  private:
   struct Instance {
     uint64_t context_id;
+    uint64_t serial;
     Module* module;
+
+    // Null if it has ended with its context.
+    Module* Find() const {
+      Module* found = Module::Find(module);
+      return found != nullptr && found->serial() == serial ? found : nullptr;
+    }
   };
   // The kernel object of that name, made when first asked for. Called with the lock held.
   Kernel* KernelOf(const std::string& name);

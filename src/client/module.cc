@@ -10,6 +10,7 @@
 namespace tutti::client {
 namespace {
 
+std::atomic<uint64_t> next_serial{1};
 constexpr uint64_t kMostIndexBytes = 1ull << 30;
 
 struct Loaded {
@@ -45,7 +46,11 @@ void LogFailure(const std::string& text) {
 constinit Pool<Module, 1 << 17> Module::pool_;
 
 Module::Module(Context& context, uint32_t id, uint64_t segment, guest::ModuleIndex index)
-    : context_(context), id_(id), segment_(segment), index_(std::move(index)) {
+    : context_(context),
+      id_(id),
+      serial_(next_serial.fetch_add(1, std::memory_order_relaxed)),
+      segment_(segment),
+      index_(std::move(index)) {
   for (uint32_t i = 0; i < index_.kernels.size(); ++i) {
     Function* function = Function::Create(*this, i);
     functions_.push_back(function);

@@ -43,7 +43,10 @@ class Module {
 
   cuda::CUmodule handle() { return reinterpret_cast<cuda::CUmodule>(this); }
   Context& context() const { return context_; }
+  // The server's number for it.
   uint32_t id() const { return id_; }
+  // Never used twice: tells a module from an earlier one in the same place.
+  uint64_t serial() const { return serial_; }
   const guest::ModuleIndex& index() const { return index_; }
   std::span<Function* const> functions() const { return functions_; }
   // Null if there is none of that name.
@@ -55,6 +58,7 @@ class Module {
 
   Context& context_;
   const uint32_t id_;
+  const uint64_t serial_;
   const uint64_t segment_;
   const guest::ModuleIndex index_;
   std::vector<Function*> functions_;  // as index_.kernels

@@ -157,6 +157,35 @@ TEST_F(CodeTest, AKernelOfALibraryIsLaunchedLikeAFunction) {
   CU_EXPECT(cuMemFree_v2(data));
 }
 
+// Places of functions are used again after a reset, by other kernels: a library's kernel must not take one for its own.
+TEST_F(CodeTest, AKernelIsItselfAfterEachReset) {
+  CUlibrary library = nullptr;
+  CUkernel fill = nullptr, add_one = nullptr;
+  CU_ASSERT(cuLibraryLoadData(&library, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  CU_ASSERT(cuLibraryGetKernel(&fill, library, "fill"));
+  CU_ASSERT(cuLibraryGetKernel(&add_one, library, "add_one"));
+  const char* const other = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry other() { ret; }\n";
+  uint32_t next = 0, gap = 10;  // add_one is used again after more and more rounds
+  for (uint32_t round = 0; round < 120; ++round) {
+    CUmodule shift = nullptr;
+    if (round % 3 != 0) {
+      CU_ASSERT(cuModuleLoadData(&shift, other));
+    }
+    CUdeviceptr data = Allocate(4);
+    uint32_t n = 1;
+    void* parameters[] = {&data, &n, &round};
+    CU_ASSERT(Launch(reinterpret_cast<CUfunction>(fill), 1, 1, parameters));
+    const uint32_t once = round == next ? 1 : 0;
+    if (once == 1) {
+      CU_ASSERT(Launch(reinterpret_cast<CUfunction>(add_one), 1, 1, parameters));
+      next += ++gap;
+    }
+    ASSERT_EQ(Read(data, 1)[0], round + once);
+    CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
+  }
+  CU_EXPECT(cuLibraryUnload(library));
+}
+
 TEST_F(CodeTest, LaunchAttributesAreTaken) {
   CUdeviceptr data = Allocate(400);
   CU_ASSERT(cuMemsetD32_v2(data, 0, 100));
