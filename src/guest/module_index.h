@@ -30,7 +30,7 @@ struct KernelInfo {
   uint32_t max_threads = 1024;      // .maxntid / .reqntid product, or 1024
   uint32_t required_block[3] = {0, 0, 0};  // .reqntid
   uint32_t const_bytes = 0;
-  uint32_t ptx_version = 0;         // 10 * major + minor
+  uint32_t ptx_version = 0;         // the virtual architecture: 80 for compute_80 (CU_FUNC_ATTRIBUTE_PTX_VERSION)
   bool uses_dynamic_shared = false;
   std::string error;                // not empty: this kernel cannot be compiled, and why
 };

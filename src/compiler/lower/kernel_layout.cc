@@ -45,6 +45,19 @@ uint32_t EstimateRegisters(const ptx::Function& function, uint32_t max_threads) 
   return static_cast<uint32_t>(estimate);
 }
 
+// The virtual architecture that the PTX was made for: 80 for "sm_80", 90 for "sm_90a". That is what CUDA calls its "PTX
+// version", and by what libraries choose how to launch a kernel that was compiled for several; it is not the version of
+// the language.
+uint32_t Architecture(std::string_view target) {
+  uint32_t number = 0;
+  for (const char c : target.substr(std::min<size_t>(target.find('_'), target.size()))) {
+    if (c == '_') continue;
+    if (c < '0' || c > '9' || number > 999) break;
+    number = 10 * number + static_cast<uint32_t>(c - '0');
+  }
+  return number;
+}
+
 uint64_t Product(const std::array<uint32_t, 3>& shape) {
   return uint64_t{shape[0]} * std::max(shape[1], 1u) * std::max(shape[2], 1u);
 }
@@ -56,7 +69,7 @@ guest::KernelInfo DescribeKernel(const ptx::Module& module, uint32_t function_in
   guest::KernelInfo info;
   info.name = function.name;
   info.function_index = function_index;
-  info.ptx_version = 10 * module.version_major + module.version_minor;
+  info.ptx_version = Architecture(module.target);
   info.error = function.error;
   if (info.error.empty() && !function.has_body) info.error = "the kernel is declared but not defined";
   Bump params(kMaxParamBytes);

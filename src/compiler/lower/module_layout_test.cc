@@ -120,6 +120,15 @@ TEST(ModuleLayout, ImpossibleVariablesFailTheModule) {
   }
 }
 
+// cub asks for it and chooses by it among its tunings: with any other number it finds none.
+TEST(ModuleLayout, ThePtxVersionOfAKernelIsItsArchitecture) {
+  const auto module = ptx::Parse(".version 9.0\n.target sm_120a\n.address_size 64\n.visible .entry k() { ret; }\n");
+  ASSERT_TRUE(module);
+  const auto layout = ModuleLayout::Make(*module);
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->index().kernels[0].ptx_version, 120u);
+}
+
 TEST(ModuleLayout, LaunchBoundsAreProducts) {
   const auto module = Parse(
       ".visible .entry k() .maxntid 32, 4 { ret; }\n.visible .entry r() .reqntid 16, 2, 2 { ret; }\n.visible .entry "
