@@ -99,11 +99,11 @@ void BlockRun::PrepareFibers(uint32_t count) {
     fiber.context = NewContext(stacks_.top(i), &FiberMain, &fiber);
     if (fiber.sanitizer == nullptr) fiber.sanitizer = SanitizerCreateFiber();
   }
+  code.store(Code::kService, std::memory_order_relaxed);
   running_ = 0;
   runnable_ = unfinished_ = FirstBits(count);
   fruitless_yields_ = 0;
   at_grid_ = 0;
-  waits_for_grid = false;
 }
 
 void BlockRun::GiveUp() {
@@ -118,10 +118,10 @@ void BlockRun::GiveUp() {
 }
 
 TUTTI_NO_SANITIZE static Leave EnterGuest(GuestThread* thread, void* fiber, [[maybe_unused]] void* sanitizer) {
-  thread->where.store(Where::kService, std::memory_order_relaxed);
+  thread->entered.store(true, std::memory_order_relaxed);
   TUTTI_SANITIZER_SWITCH(sanitizer);
   tutti_guest_switch(&thread->own_context, fiber);
-  thread->where.store(Where::kOwn, std::memory_order_relaxed);
+  thread->entered.store(false, std::memory_order_relaxed);
   if (thread->leave == Leave::kSignal) TUTTI_SANITIZER_SWITCH(thread->own_fiber);  // a handler could not say so
   return thread->leave;
 }
@@ -141,7 +141,7 @@ TUTTI_NO_SANITIZE void BlockRun::FiberMain(void* raw_fiber) {
   auto* const fiber = static_cast<Fiber*>(raw_fiber);
   BlockRun* const run = fiber->run;
   fiber->started = true;
-  run->thread_->where.store(Where::kGuest, std::memory_order_relaxed);
+  run->code.store(Code::kGuest, std::memory_order_relaxed);
   if (run->function_ != nullptr) {
     run->function_(run->argument_, run->index_);
   } else {
@@ -152,7 +152,7 @@ TUTTI_NO_SANITIZE void BlockRun::FiberMain(void* raw_fiber) {
       kernel.run(run->warps_, run->launch_->warps());
     }
   }
-  run->thread_->where.store(Where::kService, std::memory_order_relaxed);
+  run->code.store(Code::kService, std::memory_order_relaxed);
   run->FinishFiber();
 }
 

@@ -7,6 +7,7 @@
 // Not thread-safe: one worker at a time. What is marked "on the guest's stack" is called by the services only.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -81,8 +82,15 @@ class BlockRun final : public GuestMemory {
   uint64_t Perform(const ServiceRequest& request);
   [[noreturn]] void Fail(const FaultRecord& fault);
 
+  // Whose code runs on the guest's stack. It is kept with the block and not with the thread, because a block that is
+  // preempted on the way into a service goes on on another thread. Written by that code and by the handlers that interrupt it.
+  enum class Code : uint32_t {
+    kService,  // ours: not to be interrupted
+    kGuest,    // the kernel's: may be left at any instruction
+  };
+  std::atomic<Code> code{Code::kService};
+
   BlockRun* next = nullptr;  // in a list of suspended or free runs
-  bool waits_for_grid = false;
 
  private:
   struct Fiber {

@@ -33,7 +33,7 @@ struct sigaction old_actions[64];
 
 void ContinueAsWorker(ucontext_t* context, GuestThread* thread, Leave reason) {
   thread->leave = reason;
-  thread->where.store(Where::kService, std::memory_order_relaxed);  // kOwn once it is on its own stack
+  thread->run->code.store(BlockRun::Code::kService, std::memory_order_relaxed);
   context->uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(thread->own_context));
   context->uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(&tutti_guest_resume));
   context->uc_mcontext.gregs[REG_EFL] &= ~(0x400 | 0x100);  // direction and trap flags
@@ -41,13 +41,9 @@ void ContinueAsWorker(ucontext_t* context, GuestThread* thread, Leave reason) {
 
 // A service that runs into the guard below its guest stack does so because the guest has used up the stack.
 TUTTI_NO_SANITIZE bool IsGuestFault(const GuestThread* thread, const siginfo_t* info) {
-  if (thread == nullptr) return false;
-  switch (thread->where.load(std::memory_order_relaxed)) {
-    case Where::kGuest: return true;
-    case Where::kService: return thread->run->IsStackGuard(reinterpret_cast<uint64_t>(info->si_addr));
-    case Where::kOwn: return false;
-  }
-  return false;
+  if (thread == nullptr || !thread->entered.load(std::memory_order_relaxed)) return false;
+  if (thread->run->code.load(std::memory_order_relaxed) == BlockRun::Code::kGuest) return true;
+  return thread->run->IsStackGuard(reinterpret_cast<uint64_t>(info->si_addr));
 }
 
 TUTTI_NO_SANITIZE void OnFault(int signal, siginfo_t* info, void* raw_context) {
@@ -70,7 +66,8 @@ TUTTI_NO_SANITIZE void OnFault(int signal, siginfo_t* info, void* raw_context) {
 
 TUTTI_NO_SANITIZE void OnLeave(int, siginfo_t*, void* raw_context) {
   GuestThread* const thread = CurrentGuestThread();
-  if (thread == nullptr || thread->where.load(std::memory_order_relaxed) != Where::kGuest) return;
+  if (thread == nullptr || !thread->entered.load(std::memory_order_relaxed)) return;
+  if (thread->run->code.load(std::memory_order_relaxed) != BlockRun::Code::kGuest) return;
   const StopReason stop = thread->stop.load(std::memory_order_relaxed);
   if (!kAsyncLeave || stop == StopReason::kNone) return;
   auto* const context = static_cast<ucontext_t*>(raw_context);
@@ -84,7 +81,7 @@ TUTTI_NO_SANITIZE void OnLeave(int, siginfo_t*, void* raw_context) {
   *pushed = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   context->uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(pushed));
   context->uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(&tutti_guest_preempted));
-  thread->where.store(Where::kService, std::memory_order_relaxed);
+  thread->run->code.store(BlockRun::Code::kService, std::memory_order_relaxed);
 }
 
 // struct sigaction as the kernel has it.

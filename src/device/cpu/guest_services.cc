@@ -17,20 +17,20 @@ BlockRun& RunOf(WarpState* warp) { return *static_cast<BlockRun*>(warp->block->d
 // Marks the time in which the thread must not be taken away, and looks at its end whether somebody wanted to.
 class ServiceScope {
  public:
-  explicit ServiceScope(BlockRun& run) : run_(run) { Set(Where::kService); }
+  explicit ServiceScope(BlockRun& run) : run_(run) { Set(BlockRun::Code::kService); }
   ~ServiceScope() {
     // First back to guest code, then look: a stop is either seen here, or its signal finds the thread in the guest.
-    Set(Where::kGuest);
+    Set(BlockRun::Code::kGuest);
     while (run_.thread()->stop.load(std::memory_order_relaxed) != StopReason::kNone) {
-      Set(Where::kService);
+      Set(BlockRun::Code::kService);
       LeaveGuest(run_.thread(), Leave::kStopped);
-      Set(Where::kGuest);
+      Set(BlockRun::Code::kGuest);
     }
   }
 
  private:
-  void Set(Where where) {
-    run_.thread()->where.store(where, std::memory_order_relaxed);
+  void Set(BlockRun::Code code) {
+    run_.code.store(code, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
   BlockRun& run_;
@@ -79,7 +79,7 @@ void Yield(WarpState* warp) {
 
 void Fault(WarpState* warp, guest::FaultKind kind, uint32_t lane, uint64_t address, uint32_t location) {
   BlockRun& run = RunOf(warp);
-  run.thread()->where.store(Where::kService, std::memory_order_relaxed);
+  run.code.store(BlockRun::Code::kService, std::memory_order_relaxed);
   run.Fail({.kind = static_cast<uint32_t>(kind),
             .warp = warp->warp,
             .lane = lane,

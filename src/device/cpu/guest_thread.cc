@@ -48,11 +48,11 @@ TUTTI_NO_SANITIZE void LeaveGuest(GuestThread* thread, Leave reason) {
 
 }  // namespace tutti::device::cpu
 
-// Reached with Where::kService, set by the handler.
+// Reached with Code::kService, set by the handler.
 extern "C" void tutti_guest_preempt() {
   using namespace tutti::device::cpu;
   GuestThread* const thread = CurrentGuestThread();
   BlockRun* const run = thread->run;
   LeaveGuest(thread, Leave::kStopped);
-  run->thread()->where.store(Where::kGuest, std::memory_order_relaxed);  // perhaps another thread than before
+  run->code.store(BlockRun::Code::kGuest, std::memory_order_relaxed);  // perhaps on another thread than before
 }

@@ -1,4 +1,4 @@
-// A thread that runs guest code: where it is (guest, service, or own code) and how it gets out of the guest again.
+// A thread that runs guest code, and how it gets out of the guest again.
 //
 // Three parties meet here. The worker thread enters guest code on a guest stack and gets back, on its own stack, the reason
 // why the guest was left. The services called by guest code (guest_services.cc) leave deliberately. Signal handlers
@@ -17,12 +17,6 @@ class BlockRun;
 
 // Ignored by default, so that a stray one does no harm.
 inline constexpr int kLeaveSignal = SIGURG;
-
-enum class Where : uint32_t {
-  kOwn,      // the worker's own code and stack
-  kService,  // our code on a guest stack: not to be interrupted
-  kGuest,    // compiled code
-};
 
 enum class StopReason : uint32_t {
   kNone = 0,
@@ -53,7 +47,7 @@ struct FaultRecord {
 
 struct GuestThread {
   // Written by this thread, read by its own signal handlers only.
-  std::atomic<Where> where{Where::kOwn};
+  std::atomic<bool> entered{false};  // it is on a guest stack, or about to be; BlockRun::code says whose code runs there
   BlockRun* run = nullptr;
   void* own_context = nullptr;  // of the worker, while guest code runs
   void* own_fiber = nullptr;    // the sanitizer's name of the worker's stack

@@ -223,6 +223,7 @@ void Scheduler::PassGridBarrierIfComplete(Task* task) {
 }
 
 void Scheduler::Drop(SpaceShare* share, std::vector<Task*>* dropped) {
+  ticker_->Arm();
   std::lock_guard lock(mutex_);
   share->dead = true;
   for (TaskQueue& queue : share->queues) {
@@ -244,7 +245,7 @@ void Scheduler::Drop(SpaceShare* share, std::vector<Task*>* dropped) {
 void Scheduler::WaitQuiet(SpaceShare* share) {
   std::unique_lock lock(mutex_);
   while (share->running != 0) {
-    AbandonRunning(share);  // again: the last signal may have met our own code
+    AbandonRunning(share);
     quiet_.wait_for(lock, std::chrono::milliseconds(1));
   }
 }
@@ -269,7 +270,13 @@ bool Scheduler::Tick(uint64_t now_ns) {
   WakeThrottled(now_ns);
   if (busy_ != 0 && !throttled_.empty()) still_needed = true;
   for (SmState& sm : sm_states_) {
-    if (sm.task == nullptr || sm.share->dead || !OthersWaitFor(sm)) continue;
+    if (sm.task == nullptr) continue;
+    if (sm.share->dead) {
+      AbandonRunning(sm.share);  // again: the last signal may have met our own code
+      still_needed = true;
+      continue;
+    }
+    if (!OthersWaitFor(sm)) continue;
     still_needed = true;
     const uint64_t ran_ns = now_ns - std::min(now_ns, sm.begin_ns);
     const SpaceShare& share = *sm.share;

@@ -10,7 +10,7 @@
 namespace tutti::device::cts {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(10);
+constexpr auto kPatience = std::chrono::seconds(60);
 
 // Windows of the tests are cut from the arena one after the other; a slot is used again when its client is gone.
 std::mutex slots_mutex;

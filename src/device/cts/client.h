@@ -37,7 +37,7 @@ class RecordingSink final : public Sink {
   void MemoryUsed(uint32_t device, uint64_t bytes) override;
 
   bool IsDone(uint32_t stream, uint64_t ticket) const;
-  // Waits until a condition on the recorded state holds; false after ten seconds.
+  // Waits until a condition on the recorded state holds; false after a minute.
   bool WaitDone(uint32_t stream, uint64_t ticket) const;
   bool WaitHostCalls(size_t count) const;
   bool WaitFaults(size_t count) const;
@@ -91,7 +91,7 @@ class Client {
                   bool cooperative = false, uint32_t dynamic_shared_bytes = 0);
   uint64_t LaunchGrid(uint32_t stream, Grid grid, const std::vector<uint64_t>& arguments);
   uint64_t Mark(uint32_t stream);
-  // Waits for everything in the stream; false after ten seconds.
+  // Waits for everything in the stream; false after a minute.
   bool Synchronize(uint32_t stream) { return sink_.WaitDone(stream, Mark(stream)); }
 
  private:
