@@ -21,6 +21,7 @@
 
 #include <string>
 
+#include "compiler/link/lockstep.h"
 #include "compiler/link/sink_rare.h"
 
 namespace tutti::compiler {
@@ -56,6 +57,21 @@ llvm::FunctionPassManager HoistLoopInvariants() {
   return passes;
 }
 
+// What changes the shape of the code that is already good: after it nothing may hoist or merge any more.
+void Finish(llvm::Module& module, llvm::TargetMachine& machine) {
+  const bool cut = RunInLockstep(module);
+  Managers managers(machine);
+  llvm::FunctionPassManager passes;
+  if (cut) {
+    passes.addPass(llvm::EarlyCSEPass());
+    passes.addPass(llvm::SimplifyCFGPass());
+  }
+  passes.addPass(SinkRarePass());
+  llvm::ModulePassManager all;
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
+  all.run(module, managers.modules);
+}
+
 }  // namespace
 
 void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t optimize) {
@@ -78,10 +94,10 @@ void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t o
   if (optimize > 0) {
     passes.addPass(llvm::ADCEPass());
     passes.addPass(llvm::SimplifyCFGPass());
-    passes.addPass(SinkRarePass());
   }
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
   all.run(module, managers.modules);
+  if (optimize > 0) Finish(module, machine);
 }
 
 Status VerifyModule(const llvm::Module& module, const char* stage) {

@@ -1,0 +1,173 @@
+#include "compiler/link/frame_cut.h"
+
+#include <llvm/ADT/SetVector.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DataLayout.h>
+#include <llvm/Support/MathExtras.h>
+#include <llvm/Transforms/Utils/SSAUpdater.h>
+
+#include "compiler/link/live_values.h"
+
+namespace tutti::compiler {
+namespace {
+
+constexpr unsigned kMaxDepth = 4;  // of an expression that is made again
+constexpr uint64_t kFrameAlignment = 64;
+
+bool IsCheap(const llvm::Instruction& instruction) {
+  if (const auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) return !binary->isIntDivRem() && binary->getType()->isIntOrIntVectorTy();
+  return llvm::isa<llvm::InsertElementInst, llvm::ShuffleVectorInst, llvm::CastInst, llvm::ICmpInst>(instruction);
+}
+
+// A vector made of nothing but scalars and constants in a few cheap instructions.
+bool CanBeMadeAgain(const llvm::Instruction& value, unsigned depth = kMaxDepth) {
+  if (!value.getType()->isVectorTy() || !IsCheap(value) || depth == 0) return false;
+  for (const llvm::Value* operand : value.operands()) {
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(operand);
+    if (instruction == nullptr || !instruction->getType()->isVectorTy()) continue;
+    if (!CanBeMadeAgain(*instruction, depth - 1)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+FrameCut::FrameCut(llvm::Function& function, llvm::ArrayRef<llvm::CallInst*> calls) {
+  llvm::SmallVector<llvm::BasicBlock*, 8> after;
+  for (llvm::CallInst* call : calls) {
+    after.push_back(call->getParent()->splitBasicBlock(std::next(call->getIterator()), "after"));
+    cuts_.push_back({.call = call, .after = after.back()});
+  }
+  const auto live = LiveInto(function, after);
+  for (Cut& cut : cuts_) Plan(cut, live.find(cut.after)->second);
+
+  const llvm::DataLayout& layout = function.getDataLayout();
+  for (auto& [value, offset] : slots_) {
+    const uint64_t bytes = layout.getTypeStoreSize(value->getType());
+    offset = llvm::alignTo(frame_bytes_, std::min(kFrameAlignment, llvm::PowerOf2Ceil(bytes)));
+    frame_bytes_ = offset + bytes;
+  }
+  frame_bytes_ = llvm::alignTo(std::max<uint64_t>(frame_bytes_, 1), kFrameAlignment);
+}
+
+void FrameCut::Keep(Cut& cut, llvm::Instruction* value) {
+  if (llvm::is_contained(cut.kept, value)) return;
+  cut.kept.push_back(value);
+  slots_.insert({value, 0});
+}
+
+void FrameCut::Plan(Cut& cut, llvm::ArrayRef<llvm::Instruction*> live) {
+  for (llvm::Instruction* value : live) {
+    if (llvm::isa<llvm::AllocaInst>(value)) continue;  // temporary memory of one operation: each step has its own
+    if (!CanBeMadeAgain(*value)) {
+      Keep(cut, value);
+      continue;
+    }
+    cut.made_again.push_back(value);
+    llvm::SmallVector<llvm::Instruction*, 8> pending = {value};
+    while (!pending.empty()) {
+      for (llvm::Value* operand : pending.pop_back_val()->operands()) {
+        auto* instruction = llvm::dyn_cast<llvm::Instruction>(operand);
+        if (instruction == nullptr) continue;
+        if (instruction->getType()->isVectorTy()) {
+          pending.push_back(instruction);
+        } else {
+          Keep(cut, instruction);
+        }
+      }
+    }
+  }
+}
+
+llvm::Value* FrameCut::Slot(llvm::IRBuilder<>& builder, llvm::Value* frame, llvm::Instruction* value) const {
+  return builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), frame, slots_.lookup(value));
+}
+
+llvm::Value* FrameCut::MakeAgain(Cut& cut, llvm::Instruction* value, llvm::IRBuilder<>& builder) {
+  if (llvm::Value* made = cut.values.lookup(value)) return made;
+  llvm::Instruction* copy = value->clone();
+  for (llvm::Use& operand : copy->operands()) {
+    if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(operand.get())) operand.set(MakeAgain(cut, instruction, builder));
+  }
+  builder.Insert(copy, value->getName());
+  return cut.values[value] = copy;
+}
+
+void FrameCut::Restore(Cut& cut, llvm::Value* frame) {
+  llvm::IRBuilder<> builder(cut.after, cut.after->getFirstInsertionPt());
+  for (llvm::Instruction* value : cut.kept) {
+    const llvm::Align alignment(std::min(kFrameAlignment, llvm::PowerOf2Ceil(value->getDataLayout().getTypeStoreSize(value->getType()))));
+    cut.values[value] = builder.CreateAlignedLoad(value->getType(), Slot(builder, frame, value), alignment, value->getName());
+  }
+  for (llvm::Instruction* value : cut.made_again) MakeAgain(cut, value, builder);
+}
+
+// `value` has a definition behind each cut that it lives across, besides its own: every use and every store into the frame
+// gets the one that reaches it.
+void FrameCut::Rewrite(llvm::Instruction* value, llvm::Value* frame) {
+  llvm::SmallVector<llvm::Use*, 16> uses;
+  for (llvm::Use& use : value->uses()) uses.push_back(&use);
+  llvm::SSAUpdater updater;
+  updater.Initialize(value->getType(), value->getName());
+  updater.AddAvailableValue(value->getParent(), value);
+  llvm::DenseMap<llvm::BasicBlock*, llvm::Value*> restored;
+  for (Cut& cut : cuts_) {
+    llvm::Value* again = cut.values.lookup(value);
+    if (again == nullptr) continue;
+    updater.AddAvailableValue(cut.after, again);
+    restored[cut.after] = again;
+  }
+  for (llvm::Use* use : uses) {
+    auto* user = llvm::cast<llvm::Instruction>(use->getUser());
+    if (llvm::isa<llvm::PHINode>(user)) {
+      updater.RewriteUse(*use);
+    } else if (user->getParent() == value->getParent()) {
+      continue;
+    } else if (llvm::Value* again = restored.lookup(user->getParent())) {
+      use->set(again);
+    } else {
+      updater.RewriteUse(*use);
+    }
+  }
+  for (Cut& cut : cuts_) {
+    if (!llvm::is_contained(cut.kept, value)) continue;
+    llvm::BasicBlock* before = cut.call->getParent();
+    llvm::IRBuilder<> builder(before->getTerminator());
+    const llvm::Align alignment(std::min(kFrameAlignment, llvm::PowerOf2Ceil(value->getDataLayout().getTypeStoreSize(value->getType()))));
+    builder.CreateAlignedStore(updater.GetValueAtEndOfBlock(before), Slot(builder, frame, value), alignment);
+  }
+}
+
+void FrameCut::Return(Cut& cut, llvm::Function& step, uint32_t state) {
+  llvm::Instruction* branch = cut.call->getParent()->getTerminator();
+  llvm::ReturnInst::Create(step.getContext(), llvm::ConstantInt::get(step.getReturnType(), state), branch->getIterator());
+  branch->eraseFromParent();
+}
+
+void FrameCut::Dispatch(llvm::Function& step) {
+  llvm::BasicBlock& begin = step.getEntryBlock();
+  auto* entry = llvm::BasicBlock::Create(step.getContext(), "enter", &step, &begin);
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(begin)) {
+    if (llvm::isa<llvm::AllocaInst>(instruction)) instruction.moveBefore(*entry, entry->end());
+  }
+  llvm::IRBuilder<> builder(entry);
+  llvm::SwitchInst* choice = builder.CreateSwitch(step.getArg(2), &begin, static_cast<unsigned>(cuts_.size()));
+  for (uint32_t i = 0; i < cuts_.size(); ++i) choice->addCase(builder.getInt32(i + 1), cuts_[i].after);
+}
+
+void FrameCut::Apply(llvm::Function& step) {
+  llvm::Value* frame = step.getArg(1);
+  llvm::SetVector<llvm::Instruction*> values;
+  for (const Cut& cut : cuts_) {
+    values.insert(cut.kept.begin(), cut.kept.end());
+    values.insert(cut.made_again.begin(), cut.made_again.end());
+  }
+  for (uint32_t i = 0; i < cuts_.size(); ++i) Return(cuts_[i], step, i + 1);
+  Dispatch(step);
+  // Copies refer to values behind the cut only, so they are made before anything is rewritten.
+  for (Cut& cut : cuts_) Restore(cut, frame);
+  for (llvm::Instruction* value : values) Rewrite(value, frame);
+  for (Cut& cut : cuts_) cut.call->eraseFromParent();
+}
+
+}  // namespace tutti::compiler

@@ -1,0 +1,16 @@
+// Which values are needed after certain points of a function: what a function that is cut there must keep.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallPtrSet.h>
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/Function.h>
+#include <llvm/IR/Instructions.h>
+
+namespace tutti::compiler {
+
+// For each of `blocks` the instructions whose values are used in it or after it, and defined before it: in a fixed order.
+llvm::DenseMap<llvm::BasicBlock*, llvm::SmallVector<llvm::Instruction*, 16>> LiveInto(llvm::Function& function,
+                                                                                     llvm::ArrayRef<llvm::BasicBlock*> blocks);
+
+}  // namespace tutti::compiler
