@@ -140,13 +140,23 @@ void Fence::RequireLanes(llvm::Value* addresses, uint64_t bytes) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   llvm::Value* start = builder.CreateVectorSplat(kLanes, Likely().start);
   llvm::Value* limit = builder.CreateVectorSplat(kLanes, Limit(bytes));
-  llvm::Value* outside = emitter_.Masked(builder.CreateICmpUGE(builder.CreateSub(addresses, start), limit));
-  llvm::Value* bits = emitter_.Bits(outside);
+  CheckLanes(builder.CreateICmpUGE(builder.CreateSub(addresses, start), limit), bytes, [&] { return addresses; });
+}
+
+void Fence::RequireIndexed(const IndexedAddress& indexed, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses) {
+  if (is_off()) return;
+  CheckLanes(IsOutside(emitter_.builder(), indexed, Likely().start, Limit(bytes)), bytes, addresses);
+}
+
+void Fence::CheckLanes(llvm::Value* outside, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses) {
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  llvm::Value* bits = emitter_.Bits(emitter_.Masked(outside));
   emitter_.Unless(builder.CreateICmpEQ(bits, builder.getInt32(0)), [&] {
     ModuleState& module = emitter_.module();
     llvm::Type* i32 = builder.getInt32Ty();
-    builder.CreateCall(module.Runtime("tutti_check_lanes", builder.getVoidTy(), {builder.getPtrTy(), addresses->getType(), i32, i32, i32, i32, i32}),
-                       {emitter_.abi().warp(), addresses, bits, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.Location(instruction_),
+    llvm::Value* all = addresses();
+    builder.CreateCall(module.Runtime("tutti_check_lanes", builder.getVoidTy(), {builder.getPtrTy(), all->getType(), i32, i32, i32, i32, i32}),
+                       {emitter_.abi().warp(), all, bits, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.Location(instruction_),
                         builder.getInt32(region_.spaces), builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
   });
 }

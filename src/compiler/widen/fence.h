@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "compiler/runtime/fence_abi.h"
+#include "compiler/widen/indexed.h"
 
 namespace tutti::compiler {
 
@@ -39,6 +40,8 @@ class Fence {
   void RequireScalar(llvm::Value* address, uint64_t bytes);
   // The same for the addresses of the active lanes.
   void RequireLanes(llvm::Value* addresses, uint64_t bytes);
+  // The same; `addresses` makes the vector of them, which is wanted only if one is not where it most likely is.
+  void RequireIndexed(const IndexedAddress& indexed, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses);
 
  private:
   struct Range {
@@ -47,6 +50,7 @@ class Fence {
   };
   Range Likely();
   llvm::Value* Limit(uint64_t bytes);
+  void CheckLanes(llvm::Value* outside, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses);
 
   FunctionEmitter& emitter_;
   const Region& region_;

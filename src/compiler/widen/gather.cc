@@ -18,12 +18,30 @@ llvm::Value* Pointers(llvm::IRBuilder<>& builder, llvm::Value* addresses) {
 
 }  // namespace
 
+bool CanIndex(FunctionEmitter& emitter, llvm::Type* element, const IndexedAddress& address) {
+  return HasInstruction(emitter, element) && address.scale_log2 <= 3;
+}
+
+llvm::Value* IndexedPointers(FunctionEmitter& emitter, const IndexedAddress& address, uint64_t offset) {
+  llvm::IRBuilder<>& builder = emitter.builder();
+  llvm::Value* base = builder.CreateIntToPtr(builder.CreateAdd(address.base, builder.getInt64(offset)), builder.getPtrTy());
+  llvm::Value* index = builder.CreateSExt(address.index, Values::Wide(builder.getInt64Ty()));
+  return builder.CreateGEP(builder.getIntNTy(8u << address.scale_log2), base, index);
+}
+
+llvm::Value* EmitGatherFrom(FunctionEmitter& emitter, llvm::Type* element, llvm::Value* pointers) {
+  llvm::Type* wide = Values::Wide(element);
+  return emitter.builder().CreateMaskedGather(wide, pointers, llvm::Align(1), emitter.mask(), llvm::Constant::getNullValue(wide));
+}
+
+void EmitScatterTo(FunctionEmitter& emitter, llvm::Value* values, llvm::Value* pointers) {
+  emitter.builder().CreateMaskedScatter(values, pointers, llvm::Align(1), emitter.mask());
+}
+
 llvm::Value* EmitGather(FunctionEmitter& emitter, llvm::Type* element, llvm::Value* addresses) {
   llvm::IRBuilder<>& builder = emitter.builder();
   llvm::Type* wide = Values::Wide(element);
-  if (HasInstruction(emitter, element)) {
-    return builder.CreateMaskedGather(wide, Pointers(builder, addresses), llvm::Align(1), emitter.mask(), llvm::Constant::getNullValue(wide));
-  }
+  if (HasInstruction(emitter, element)) return EmitGatherFrom(emitter, element, Pointers(builder, addresses));
   llvm::Type* integer = builder.getIntNTy(static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue()));
   llvm::Type* vector = Values::Wide(integer);
   const std::string name = "tutti_gather_i" + std::to_string(integer->getIntegerBitWidth());
@@ -35,10 +53,7 @@ llvm::Value* EmitGather(FunctionEmitter& emitter, llvm::Type* element, llvm::Val
 void EmitScatter(FunctionEmitter& emitter, llvm::Value* values, llvm::Value* addresses) {
   llvm::IRBuilder<>& builder = emitter.builder();
   llvm::Type* element = values->getType()->getScalarType();
-  if (HasInstruction(emitter, element)) {
-    builder.CreateMaskedScatter(values, Pointers(builder, addresses), llvm::Align(1), emitter.mask());
-    return;
-  }
+  if (HasInstruction(emitter, element)) return EmitScatterTo(emitter, values, Pointers(builder, addresses));
   llvm::Type* integer = builder.getIntNTy(static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue()));
   llvm::Type* vector = Values::Wide(integer);
   const std::string name = "tutti_scatter_i" + std::to_string(integer->getIntegerBitWidth());

@@ -222,15 +222,35 @@ class Access {
     return builder_.CreateAdd(addresses, llvm::ConstantInt::get(addresses->getType(), component * element_bytes_));
   }
 
+  // Checks the address of each lane. Gives base and index if the access can be made by them.
+  std::optional<IndexedAddress> RequireIndexed() {
+    if (!shape_.is_varying()) return std::nullopt;
+    auto indexed = FindIndexedAddress(emitter_, pointer_);
+    if (!indexed || !CanIndex(emitter_, element_, *indexed)) return std::nullopt;
+    indexed->base = Based(indexed->base);
+    fence_.RequireIndexed(*indexed, bytes(), [&] { return BasedVector(); });
+    return indexed;
+  }
+
   llvm::SmallVector<Value*, 4> Gather() {
+    llvm::SmallVector<Value*, 4> components;
+    if (const auto indexed = RequireIndexed()) {
+      for (unsigned c = 0; c < components_; ++c) {
+        components.push_back(EmitGatherFrom(emitter_, element_, IndexedPointers(emitter_, *indexed, c * element_bytes_)));
+      }
+      return components;
+    }
     Value* addresses = BasedVector();
     fence_.RequireLanes(addresses, bytes());
-    llvm::SmallVector<Value*, 4> components;
     for (unsigned c = 0; c < components_; ++c) components.push_back(EmitGather(emitter_, element_, ComponentAddress(addresses, c)));
     return components;
   }
 
   void Scatter(llvm::ArrayRef<Value*> components) {
+    if (const auto indexed = RequireIndexed()) {
+      for (unsigned c = 0; c < components_; ++c) EmitScatterTo(emitter_, components[c], IndexedPointers(emitter_, *indexed, c * element_bytes_));
+      return;
+    }
     Value* addresses = BasedVector();
     fence_.RequireLanes(addresses, bytes());
     for (unsigned c = 0; c < components_; ++c) EmitScatter(emitter_, components[c], ComponentAddress(addresses, c));

@@ -1,10 +1,12 @@
 #include "compiler/widen/prepare.h"
 
+#include <llvm/Analysis/CycleAnalysis.h>
 #include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -67,6 +69,25 @@ void ExitByReturn(llvm::Function& kernel) {
   if (leave != nullptr) leave->insertInto(&kernel);
 }
 
+bool HasIrreducibleLoop(llvm::Function& function) {
+  llvm::CycleInfo cycles;
+  cycles.compute(function);
+  const auto irreducible = [](const auto& self, const llvm::Cycle& cycle) -> bool {
+    return !cycle.isReducible() || llvm::any_of(cycle.children(), [&](const llvm::Cycle* child) { return self(self, *child); });
+  };
+  return llvm::any_of(cycles.toplevel_cycles(), [&](const llvm::Cycle* cycle) { return irreducible(irreducible, *cycle); });
+}
+
+// LLVM 19's FixIrreducible leaves wrong phis in a block that is an entry of the loop and its own successor. Without phis there
+// are none to go wrong; SROA brings them back.
+void DemotePhis(llvm::Function& function) {
+  std::vector<llvm::PHINode*> phis;
+  for (llvm::BasicBlock& block : function) {
+    for (llvm::PHINode& phi : block.phis()) phis.push_back(&phi);
+  }
+  for (llvm::PHINode* phi : phis) llvm::DemotePHIToStack(phi);
+}
+
 Status FindUnsupported(llvm::Module& module) {
   for (llvm::Function& function : module) {
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
@@ -113,16 +134,27 @@ Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
   }
   passes.addPass(llvm::UnifyFunctionExitNodesPass());
   passes.addPass(llvm::LowerSwitchPass());
-  passes.addPass(llvm::FixIrreduciblePass());
-  passes.addPass(llvm::LoopSimplifyPass());
-  passes.addPass(llvm::LCSSAPass());
+  llvm::FunctionPassManager irreducible;
+  irreducible.addPass(llvm::FixIrreduciblePass());
+  irreducible.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  llvm::FunctionPassManager canonical;
+  canonical.addPass(llvm::LoopSimplifyPass());
+  canonical.addPass(llvm::LCSSAPass());
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     llvm::removeUnreachableBlocks(function);
     llvm::EliminateUnreachableBlocks(function);
-    modules.invalidate(module, llvm::PreservedAnalyses::none());
+    functions.clear();
     passes.run(function, functions);
     llvm::EliminateUnreachableBlocks(function);
+    functions.clear();
+    if (HasIrreducibleLoop(function)) {
+      DemotePhis(function);
+      irreducible.run(function, functions);
+      functions.clear();
+    }
+    canonical.run(function, functions);
+    if (llvm::verifyFunction(function)) return Fail("LLVM made invalid code of " + function.getName().str() + " before widening");
   }
   return {};
 }

@@ -227,7 +227,7 @@ class Rule {
   }
 
   static bool IsBelowAlign(const Shape& shape) {
-    if (shape.is_constant_lanes() || !shape.wraps().empty()) return false;
+    if (!shape.is_runs() || shape.is_constant_lanes() || !shape.wraps().empty()) return false;
     const int64_t limit = int64_t{1} << std::min(shape.align(), kMostAlignment);
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       if (shape.offset(lane) < 0 || shape.offset(lane) >= limit) return false;
@@ -333,7 +333,21 @@ class Rule {
     return shape;
   }
 
+  // base + offset against a constant that is a multiple of what divides the bases: which side a lane is on, its base decides.
+  bool ComparesAlike() {
+    const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction_);
+    if (compare == nullptr || !compare->isRelational() || !IsBelowAlign(Of(0))) return false;
+    const auto* constant = SmallConstant(compare->getOperand(1));
+    if (constant == nullptr || Of(0).run() != kLanes) return false;
+    const llvm::CmpInst::Predicate predicate = compare->getPredicate();
+    const bool beyond = predicate == llvm::CmpInst::ICMP_UGT || predicate == llvm::CmpInst::ICMP_SGT || predicate == llvm::CmpInst::ICMP_ULE ||
+                        predicate == llvm::CmpInst::ICMP_SLE;  // of x > k and x <= k the border is at k + 1
+    const uint64_t border = constant->getZExtValue() + (beyond ? 1 : 0);
+    return border % (uint64_t{1} << Of(0).align()) == 0;
+  }
+
   Shape ByRun() {
+    if (ComparesAlike()) return Shape::Uniform(BaseRule::kValue);
     unsigned run = kLanes;
     for (const llvm::Value* operand : operands()) run = std::min(run, shape_of_(operand).constant_run());
     if (run == 0 || !IsWorthRuns(run, instruction_.getType())) return Shape::Varying();
