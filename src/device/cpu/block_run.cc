@@ -166,7 +166,8 @@ TUTTI_NO_SANITIZE void BlockRun::FinishFiber() {
     if (runnable_ == 0 && at_grid_ != 0 && at_grid_ == unfinished_) {
       LeaveGuest(thread_, Leave::kGridBarrier);
     } else if (runnable_ == 0) {
-      Fail({.kind = static_cast<uint32_t>(guest::FaultKind::kLaunchFailed), .text = "barrier that no warp can complete"});
+      Fail({.kind = static_cast<uint32_t>(guest::FaultKind::kLaunchFailed),
+            .text = "barrier that no warp can complete"});
     } else {
       SwitchTo(NextRunnable());
     }

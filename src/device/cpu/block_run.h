@@ -1,5 +1,5 @@
-// One running block: its state, its warps, their stacks and barriers. It is entered by a worker (Run) and can be left and
-// entered again any number of times, by different workers, until it has finished or is given up.
+// One running block: its state, its warps, their stacks and barriers. It is entered by a worker (Run) and can be left
+// and entered again any number of times, by different workers, until it has finished or is given up.
 //
 // A kernel without yield points runs as one context that does all warps one after the other. A kernel with them has one
 // context per warp; a warp that waits switches straight to the next one that can go on.
@@ -39,8 +39,8 @@ class BlockRun final : public GuestMemory {
   BlockRun(const BlockRun&) = delete;
   BlockRun& operator=(const BlockRun&) = delete;
 
-  // Makes it the `index`th block of a launch, or the `index`th call of a function, ready to Run. `launch` and `argument` must
-  // outlive the run.
+  // Makes it the `index`th block of a launch, or the `index`th call of a function, ready to Run. `launch` and
+  // `argument` must outlive the run.
   Status Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm);
   Status PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index);
 
@@ -52,7 +52,8 @@ class BlockRun final : public GuestMemory {
 
   const KernelLaunch* launch() const { return launch_; }
   uint64_t index() const { return index_; }
-  // The fault that the guest was left for, as one line: "illegal address 0x... in kernel k, block (0,0,0), thread (1,0,0)".
+  // The fault that the guest was left for, as one line: "illegal address 0x... in kernel k, block (0,0,0), thread
+  // (1,0,0)".
   std::string DescribeFault(const FaultRecord& fault) const;
   // Its CUresult.
   int32_t FaultStatus(const FaultRecord& fault) const;
@@ -76,14 +77,15 @@ class BlockRun final : public GuestMemory {
     runnable_ |= warps;
     fruitless_yields_ = 0;
   }
-  void WaitForRelease();     // takes the running warp off the runnable ones and switches away until it is released
-  void YieldWarp();          // lets other warps, then other blocks run
+  void WaitForRelease();  // takes the running warp off the runnable ones and switches away until it is released
+  void YieldWarp();       // lets other warps, then other blocks run
   void ArriveAtGrid(uint32_t warp);
   uint64_t Perform(const ServiceRequest& request);
   [[noreturn]] void Fail(const FaultRecord& fault);
 
   // Whose code runs on the guest's stack. It is kept with the block and not with the thread, because a block that is
-  // preempted on the way into a service goes on on another thread. Written by that code and by the handlers that interrupt it.
+  // preempted on the way into a service goes on on another thread. Written by that code and by the handlers that
+  // interrupt it.
   enum class Code : uint32_t {
     kService,  // ours: not to be interrupted
     kGuest,    // the kernel's: may be left at any instruction
@@ -118,7 +120,7 @@ class BlockRun final : public GuestMemory {
   uint32_t runnable_ = 0;    // fibers, running one included
   uint32_t unfinished_ = 0;  // fibers
   uint32_t fruitless_yields_ = 0;
-  uint32_t at_grid_ = 0;     // warps that wait at the grid's barrier
+  uint32_t at_grid_ = 0;  // warps that wait at the grid's barrier
   ServiceRequest request_{};
 
   guest::BlockState block_{};

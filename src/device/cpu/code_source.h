@@ -1,5 +1,5 @@
-// Where kernels come from. The CPU device asks for a module's index and for each kernel it is about to run; behind it are
-// the code cache and the compiler processes (or, in tests, functions compiled into the test).
+// Where kernels come from. The CPU device asks for a module's index and for each kernel it is about to run; behind it
+// are the code cache and the compiler processes (or, in tests, functions compiled into the test).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,9 @@ class CodeSource {
   // `image`: PTX text or a fatbin, as the client gave it.
   virtual Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image) = 0;
   // `kernel` is an index in index.kernels. `block`: the shape it will be launched with; 0,0,0: any shape.
-  virtual Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t> image, const guest::ModuleIndex& index,
-                                                             uint32_t kernel, const uint32_t block[3]) = 0;
+  virtual Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t> image,
+                                                             const guest::ModuleIndex& index, uint32_t kernel,
+                                                             const uint32_t block[3]) = 0;
 };
 
 }  // namespace tutti::device::cpu

@@ -18,7 +18,9 @@ namespace {
 class CpuBackend final : public Backend {
  public:
   CpuBackend(const CpuSettings& settings, std::shared_ptr<CodeSource> source)
-      : source_(std::move(source)), window_bytes_(WindowBytes(settings)), ticker_([this](uint64_t now_ns) { return Tick(now_ns); }) {
+      : source_(std::move(source)),
+        window_bytes_(WindowBytes(settings)),
+        ticker_([this](uint64_t now_ns) { return Tick(now_ns); }) {
     InstallGuestFaultHandlers();
     // One spinner keeps a launch from costing a wake; more would take cores from the clients.
     constexpr uint32_t kCoresPerSpinner = 4;
@@ -50,7 +52,8 @@ class CpuBackend final : public Backend {
 
   Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
                                              std::string_view label) override {
-    return std::make_unique<CpuSpace>(window_base, window_bytes_, window_fd, limits, sink, label, devices_, source_.get());
+    return std::make_unique<CpuSpace>(window_base, window_bytes_, window_fd, limits, sink, label, devices_,
+                                      source_.get());
   }
 
   void SetIdleWork(IdleWork work) override {
@@ -77,9 +80,11 @@ class CpuBackend final : public Backend {
   std::vector<TraceEvent> TakeTrace() override {
     std::vector<TraceEvent> events;
     for (uint32_t i = 0; i < devices_.size(); ++i) {
-      for (uint32_t sm = 0; sm < devices_[i]->workers.size(); ++sm) devices_[i]->workers[sm]->trace().Take(i, sm, &events);
+      for (uint32_t sm = 0; sm < devices_[i]->workers.size(); ++sm)
+        devices_[i]->workers[sm]->trace().Take(i, sm, &events);
     }
-    std::sort(events.begin(), events.end(), [](const TraceEvent& a, const TraceEvent& b) { return a.begin_ns < b.begin_ns; });
+    std::sort(events.begin(), events.end(),
+              [](const TraceEvent& a, const TraceEvent& b) { return a.begin_ns < b.begin_ns; });
     return events;
   }
 

@@ -84,7 +84,8 @@ Status CpuSpace::Free(uint64_t address) {
 }
 
 Result<Space::LoadedModule> CpuSpace::LoadModule(uint32_t device, std::span<const uint8_t> image) {
-  if (device >= parts_.size()) return tutti::Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
+  if (device >= parts_.size())
+    return tutti::Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
   return modules_.Load(device, image);
 }
 
@@ -155,11 +156,10 @@ int32_t CpuSpace::Part::Print(const GuestMemory& memory, uint64_t format, uint64
 
 void CpuSpace::Part::AssertFailed(const GuestMemory& memory, const Assertion& a) {
   constexpr size_t kTextLimit = 1024;
-  space->sink_->AssertFailed(fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n",
-                                         ReadGuestString(memory, a.file, kTextLimit), a.line,
-                                         ReadGuestString(memory, a.function, kTextLimit), a.block[0], a.block[1], a.block[2],
-                                         a.thread[0], a.thread[1], a.thread[2],
-                                         ReadGuestString(memory, a.message, kTextLimit)));
+  space->sink_->AssertFailed(fmt::format(
+      "{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n",
+      ReadGuestString(memory, a.file, kTextLimit), a.line, ReadGuestString(memory, a.function, kTextLimit), a.block[0],
+      a.block[1], a.block[2], a.thread[0], a.thread[1], a.thread[2], ReadGuestString(memory, a.message, kTextLimit)));
 }
 
 }  // namespace tutti::device::cpu

@@ -1,8 +1,9 @@
-// A client's Space on the CPU device: puts together its memory, modules, streams and its shares of the devices' schedulers.
+// A client's Space on the CPU device: puts together its memory, modules, streams and its shares of the devices'
+// schedulers.
 //
-// One lock guards the streams; it is held for the submission or completion of a record, never while anything runs. Order of
-// locks: the Space's, then a scheduler's or the memory's. Reports go to the Sink under the Space's lock, so that a stream's
-// completions are told in order.
+// One lock guards the streams; it is held for the submission or completion of a record, never while anything runs.
+// Order of locks: the Space's, then a scheduler's or the memory's. Reports go to the Sink under the Space's lock, so
+// that a stream's completions are told in order.
 #pragma once
 
 #include <atomic>
@@ -23,8 +24,8 @@ namespace tutti::device::cpu {
 
 class CpuSpace final : public Space, private StreamEngine::Owner {
  public:
-  CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, const Limits& limits, Sink* sink, std::string_view label,
-           const std::vector<std::unique_ptr<CpuDevice>>& devices, CodeSource* source);
+  CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, const Limits& limits, Sink* sink,
+           std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, CodeSource* source);
   ~CpuSpace() override;
 
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
@@ -76,8 +77,8 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   int32_t DeviceError(uint32_t device) const override { return parts_[device]->error; }
 
   Result<Stream*> FindStream(uint32_t number) const;
-  Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket, void (*fill)(Operation*, uint64_t, uint64_t),
-                      uint64_t a, uint64_t b);
+  Status SubmitSimple(Operation::Kind kind, uint32_t stream, uint64_t ticket,
+                      void (*fill)(Operation*, uint64_t, uint64_t), uint64_t a, uint64_t b);
   void EndTask(Operation* operation);
   void PrepareTask(Operation* operation, const Stream& stream);
   Status CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const;

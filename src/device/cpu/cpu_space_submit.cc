@@ -23,7 +23,8 @@ Result<Stream*> CpuSpace::FindStream(uint32_t number) const {
 }
 
 Status CpuSpace::CreateStream(uint32_t stream, const StreamOptions& options) {
-  if (options.device >= parts_.size()) return tutti::Fail(fmt::format("a stream on device {}, which does not exist", options.device));
+  if (options.device >= parts_.size())
+    return tutti::Fail(fmt::format("a stream on device {}, which does not exist", options.device));
   std::lock_guard lock(mutex_);
   return engine_.Create(stream, options);
 }
@@ -58,13 +59,16 @@ Status CpuSpace::CheckLaunch(const Grid& grid, const KernelInstance& kernel, uin
     if (grid.grid[i] == 0 || grid.grid[i] > kMaxGrid[i] || grid.block[i] == 0 || grid.block[i] > kMaxBlock[i]) {
       return invalid("grid or block size out of range");
     }
-    if (grid.cluster[i] == 0 || grid.grid[i] % grid.cluster[i] != 0) return invalid("the grid is not made of whole clusters");
-    if (descriptor.block[i] != 0 && descriptor.block[i] != grid.block[i]) return invalid("made ready for another block shape");
+    if (grid.cluster[i] == 0 || grid.grid[i] % grid.cluster[i] != 0)
+      return invalid("the grid is not made of whole clusters");
+    if (descriptor.block[i] != 0 && descriptor.block[i] != grid.block[i])
+      return invalid("made ready for another block shape");
     threads *= grid.block[i];
   }
   if (threads > kMaxThreadsPerBlock) return invalid("more than 1024 threads per block");
   constexpr uint64_t kMostClusterBlocks = 16;
-  if (uint64_t{grid.cluster[0]} * grid.cluster[1] * grid.cluster[2] > kMostClusterBlocks) return invalid("cluster too large");
+  if (uint64_t{grid.cluster[0]} * grid.cluster[1] * grid.cluster[2] > kMostClusterBlocks)
+    return invalid("cluster too large");
   if (uint64_t{grid.dynamic_shared_bytes} + descriptor.static_shared_bytes + 16 > kSharedBytesOptIn + 16) {
     return invalid("too much shared memory");
   }
@@ -88,9 +92,9 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
   Operation* const operation = engine_.NewOperation(Operation::Kind::kTask, ticket);
   PrepareTask(operation, *stream);
   Part& part = *parts_[stream->device];
-  const Status valid = kernel != nullptr
-                           ? CheckLaunch(grid, *kernel, stream->device)
-                           : tutti::Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("launch of unknown kernel {}", grid.kernel));
+  const Status valid = kernel != nullptr ? CheckLaunch(grid, *kernel, stream->device)
+                                         : tutti::Fail(cuda::CUDA_ERROR_INVALID_HANDLE,
+                                                       fmt::format("launch of unknown kernel {}", grid.kernel));
   if (valid) {
     operation->kernel = kernel;
     operation->arguments.assign(grid.arguments.begin(), grid.arguments.end());
@@ -171,7 +175,8 @@ Status CpuSpace::SubmitSimple(Operation::Kind kind, uint32_t stream_number, uint
 Status CpuSpace::RecordEvent(uint32_t stream, uint64_t ticket, uint32_t event) {
   return SubmitSimple(
       Operation::Kind::kEvent, stream, ticket,
-      [](Operation* operation, uint64_t number, uint64_t) { operation->event = static_cast<uint32_t>(number); }, event, 0);
+      [](Operation* operation, uint64_t number, uint64_t) { operation->event = static_cast<uint32_t>(number); }, event,
+      0);
 }
 
 Status CpuSpace::Wait(uint32_t stream, uint64_t ticket, uint32_t other_stream, uint64_t other_ticket) {

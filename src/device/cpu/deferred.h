@@ -1,7 +1,7 @@
 // Things that may go away when the work submitted so far is done: freed memory, unloaded modules.
 //
-// Every record belongs to the generation that was open when it came. Deferring something closes the generation; it is let go
-// when that generation and all before it have no record left. Guarded by the Space's lock.
+// Every record belongs to the generation that was open when it came. Deferring something closes the generation; it is
+// let go when that generation and all before it have no record left. Guarded by the Space's lock.
 #pragma once
 
 #include <cstdint>

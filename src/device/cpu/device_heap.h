@@ -1,5 +1,5 @@
-// malloc and free in kernels: a heap in the client's window, made at its first use. The bookkeeping is ours and lies outside
-// the window, so that nothing a kernel writes can lead it astray. Thread-safe.
+// malloc and free in kernels: a heap in the client's window, made at its first use. The bookkeeping is ours and lies
+// outside the window, so that nothing a kernel writes can lead it astray. Thread-safe.
 #pragma once
 
 #include <cstdint>

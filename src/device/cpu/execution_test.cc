@@ -35,7 +35,8 @@ TEST_F(Execution, ManySmallLaunchesRunInOrder) {
   Client client(backend_.get());
   client.CreateStream(1);
   auto* const out = client.Array<uint64_t>(64);
-  for (uint64_t i = 0; i < 2000; ++i) client.Launch(1, client.Kernel("index"), 1, 64, {reinterpret_cast<uint64_t>(out), i});
+  for (uint64_t i = 0; i < 2000; ++i)
+    client.Launch(1, client.Kernel("index"), 1, 64, {reinterpret_cast<uint64_t>(out), i});
   ASSERT_TRUE(client.Synchronize(1));
   for (uint64_t i = 0; i < 64; ++i) EXPECT_EQ(out[i], 1999 + i);
   EXPECT_FALSE(client.sink().went_backwards());
@@ -79,7 +80,8 @@ TEST_F(Execution, BarriersMakeATreeReduction) {
   auto* const in = client.Array<uint64_t>(kBlocks * kThreads);
   auto* const out = client.Array<uint64_t>(kBlocks);
   for (uint64_t i = 0; i < kBlocks * kThreads; ++i) in[i] = i;
-  client.Launch(1, client.Kernel("sum"), kBlocks, kThreads, {reinterpret_cast<uint64_t>(in), reinterpret_cast<uint64_t>(out)});
+  client.Launch(1, client.Kernel("sum"), kBlocks, kThreads,
+                {reinterpret_cast<uint64_t>(in), reinterpret_cast<uint64_t>(out)});
   ASSERT_TRUE(client.Synchronize(1));
   for (uint64_t b = 0; b < kBlocks; ++b) EXPECT_EQ(out[b], kThreads * (2 * b * kThreads + kThreads - 1) / 2);
 }
@@ -242,14 +244,15 @@ TEST_P(Faults, EndTheirClientsWorkWithAReportAndTouchNobodyElse) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, Faults,
-    testing::Values(FaultCase{"store", {8, 1}, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, "0x8 in kernel store, block ("},
-                    FaultCase{"store", {0x8000'0000'0000'0000, 1}, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, "in kernel store"},
-                    FaultCase{"divide", {0}, cuda::CUDA_ERROR_LAUNCH_FAILED, "arithmetic fault in kernel divide"},
-                    FaultCase{"illegal", {}, cuda::CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction in kernel illegal"},
-                    FaultCase{"overflow", {}, cuda::CUDA_ERROR_HARDWARE_STACK_ERROR, "stack overflow"},
-                    FaultCase{"trap", {719, 5}, cuda::CUDA_ERROR_LAUNCH_FAILED, "thread (5,0,0), PTX line 42 (test.cu:17)"},
-                    FaultCase{"trap", {716, 5}, cuda::CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address 0x1234"},
-                    FaultCase{"trap", {12345, 5}, cuda::CUDA_ERROR_LAUNCH_FAILED, "in kernel trap"}),
+    testing::Values(
+        FaultCase{"store", {8, 1}, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, "0x8 in kernel store, block ("},
+        FaultCase{"store", {0x8000'0000'0000'0000, 1}, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, "in kernel store"},
+        FaultCase{"divide", {0}, cuda::CUDA_ERROR_LAUNCH_FAILED, "arithmetic fault in kernel divide"},
+        FaultCase{"illegal", {}, cuda::CUDA_ERROR_ILLEGAL_INSTRUCTION, "illegal instruction in kernel illegal"},
+        FaultCase{"overflow", {}, cuda::CUDA_ERROR_HARDWARE_STACK_ERROR, "stack overflow"},
+        FaultCase{"trap", {719, 5}, cuda::CUDA_ERROR_LAUNCH_FAILED, "thread (5,0,0), PTX line 42 (test.cu:17)"},
+        FaultCase{"trap", {716, 5}, cuda::CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address 0x1234"},
+        FaultCase{"trap", {12345, 5}, cuda::CUDA_ERROR_LAUNCH_FAILED, "in kernel trap"}),
     [](const auto& info) { return std::string(info.param.kernel) + std::to_string(info.index); });
 
 TEST_F(Execution, WrongLaunchesAreFaultsOfTheClient) {
@@ -330,6 +333,19 @@ TEST_F(Execution, AnEndlessKernelDoesNotKeepOthersFromRunning) {
   }
   ASSERT_TRUE(other.Synchronize(1));
   for (int i = 0; i < 64; ++i) EXPECT_EQ(out[i], 512u);
+}
+
+TEST_F(Execution, APreemptedBlockLosesNothing) {
+  if (!kAsyncLeave) GTEST_SKIP() << "needs blocks to be preempted at any instruction";
+  Client hog(backend_.get()), client(backend_.get());
+  hog.CreateStream(1);
+  client.CreateStream(1);
+  hog.Launch(1, hog.Kernel("endless"), 4, 32, {});
+  constexpr uint64_t kBlocks = 8, kRounds = 3'000'000;  // several milliseconds each: preempted again and again
+  auto* const out = client.Array<uint64_t>(kBlocks);
+  client.Launch(1, client.Kernel("compute"), kBlocks, 32, {reinterpret_cast<uint64_t>(out), kRounds});
+  ASSERT_TRUE(client.Synchronize(1));
+  for (uint64_t i = 0; i < kBlocks; ++i) EXPECT_EQ(out[i], cts::Compute(i, kRounds)) << i;
 }
 
 }  // namespace

@@ -11,14 +11,22 @@ namespace {
 
 const char* NameOf(int32_t status) {
   switch (static_cast<guest::FaultKind>(status)) {
-    case guest::FaultKind::kIllegalAddress: return "illegal address";
-    case guest::FaultKind::kAssert: return "assertion failed";
-    case guest::FaultKind::kHardwareStackError: return "stack overflow";
-    case guest::FaultKind::kIllegalInstruction: return "illegal instruction";
-    case guest::FaultKind::kMisalignedAddress: return "misaligned address";
-    case guest::FaultKind::kInvalidAddressSpace: return "invalid address space";
-    case guest::FaultKind::kInvalidPc: return "invalid function address";
-    case guest::FaultKind::kLaunchFailed: return "trap";
+    case guest::FaultKind::kIllegalAddress:
+      return "illegal address";
+    case guest::FaultKind::kAssert:
+      return "assertion failed";
+    case guest::FaultKind::kHardwareStackError:
+      return "stack overflow";
+    case guest::FaultKind::kIllegalInstruction:
+      return "illegal instruction";
+    case guest::FaultKind::kMisalignedAddress:
+      return "misaligned address";
+    case guest::FaultKind::kInvalidAddressSpace:
+      return "invalid address space";
+    case guest::FaultKind::kInvalidPc:
+      return "invalid function address";
+    case guest::FaultKind::kLaunchFailed:
+      return "trap";
   }
   return "unknown fault";
 }

@@ -1,5 +1,5 @@
-// Memory of a block (its shared window, its warps' local memory) that is used again for the next block, and cleaned before a
-// block of another client gets it. Not thread-safe.
+// Memory of a block (its shared window, its warps' local memory) that is used again for the next block, and cleaned
+// before a block of another client gets it. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -1,15 +1,16 @@
 // Taking a thread out of guest code by signal.
 //
-// A handler never runs scheduler code and never longjmps. It rewrites the interrupted context and returns: the kernel then
-// continues the thread where the handler wants it, with the right signal mask and with the alternate stack free again.
+// A handler never runs scheduler code and never longjmps. It rewrites the interrupted context and returns: the kernel
+// then continues the thread where the handler wants it, with the right signal mask and with the alternate stack free
+// again.
 //
-// For a fault, or a block that must be abandoned, the place is the worker's own saved context: the guest stack is simply
-// forgotten. That is sound because guest code holds no locks and owns no memory (guest/kernel_abi.h).
+// For a fault, or a block that must be abandoned, the place is the worker's own saved context: the guest stack is
+// simply forgotten. That is sound because guest code holds no locks and owns no memory (guest/kernel_abi.h).
 //
-// For a block that only has to give way, the place is tutti_guest_preempted on the guest's own stack, which looks to the guest
-// like a call made by the interrupted instruction: it saves every register, switches to the worker like any service,
-// and restores everything when the block is resumed, on whatever worker. Below a leaf function's stack pointer lie 128 bytes
-// (the red zone) that must survive.
+// For a block that only has to give way, the place is tutti_guest_preempted on the guest's own stack, which looks to
+// the guest like a call made by the interrupted instruction: it saves every register, switches to the worker like any
+// service, and restores everything when the block is resumed, on whatever worker. Below a leaf function's stack pointer
+// lie 128 bytes (the red zone) that must survive.
 //
 // The handlers are installed by the system call itself, since the thread sanitizer would otherwise delay them.
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
-// Each service is our code on a guest's stack, so it may neither lock nor allocate: the block can be abandoned at any switch,
-// and the stack is small. What needs more is handed to the worker as a request.
+// Each service is our code on a guest's stack, so it may neither lock nor allocate: the block can be abandoned at any
+// switch, and the stack is small. What needs more is handed to the worker as a request.
 #include "device/cpu/guest_services.h"
 
 #include <x86intrin.h>
@@ -66,7 +66,12 @@ void Barrier(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint
 uint32_t BarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes) {
   BlockRun& run = RunOf(warp);
   const ServiceScope scope(run);
-  Arrive(run, {.id = id, .warp = warp->warp, .mask = mask, .live = warp->lanes, .threads = threads, .wait = true,
+  Arrive(run, {.id = id,
+               .warp = warp->warp,
+               .mask = mask,
+               .live = warp->lanes,
+               .threads = threads,
+               .wait = true,
                .votes = votes});
   return run.barriers().outcome(warp->warp).Reduce(static_cast<BarrierReduction>(op));
 }
@@ -100,15 +105,21 @@ int32_t Print(WarpState* warp, uint32_t lane, uint64_t format, uint64_t argument
 uint64_t Allocate(WarpState* warp, uint64_t bytes) {
   BlockRun& run = RunOf(warp);
   const ServiceScope scope(run);
-  return run.Perform(
-      {.kind = ServiceRequest::Kind::kAllocate, .warp = warp->warp, .lane = 0, .arguments = {bytes, 0, 0, 0}, .result = 0});
+  return run.Perform({.kind = ServiceRequest::Kind::kAllocate,
+                      .warp = warp->warp,
+                      .lane = 0,
+                      .arguments = {bytes, 0, 0, 0},
+                      .result = 0});
 }
 
 void Release(WarpState* warp, uint64_t address) {
   BlockRun& run = RunOf(warp);
   const ServiceScope scope(run);
-  run.Perform(
-      {.kind = ServiceRequest::Kind::kRelease, .warp = warp->warp, .lane = 0, .arguments = {address, 0, 0, 0}, .result = 0});
+  run.Perform({.kind = ServiceRequest::Kind::kRelease,
+               .warp = warp->warp,
+               .lane = 0,
+               .arguments = {address, 0, 0, 0},
+               .result = 0});
 }
 
 void AssertFail(WarpState* warp, uint32_t lane, uint64_t message, uint64_t file, uint32_t line, uint64_t function) {

@@ -1,5 +1,5 @@
-// Stacks for guest code: one mapping with a stack per warp, each with an inaccessible guard below it. Owned by one BlockRun,
-// kept for the next block. Not thread-safe.
+// Stacks for guest code: one mapping with a stack per warp, each with an inaccessible guard below it. Owned by one
+// BlockRun, kept for the next block. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ class GuestStacks {
   GuestStacks& operator=(const GuestStacks&) = delete;
   ~GuestStacks();
 
-  // Makes sure that there are `count` stacks of at least `bytes` each. Their content is lost if that takes a new mapping.
+  // Makes sure that there are `count` stacks of at least `bytes` each. Their content is lost if that takes a new
+  // mapping.
   Status Require(uint32_t count, size_t bytes);
 
   uint8_t* low(uint32_t index) const { return base_ + index * stride() + kGuardBytes; }

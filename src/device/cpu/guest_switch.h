@@ -1,8 +1,8 @@
 // Changing stacks, in assembly (guest_switch.S).
 //
 // A context that is not running is one pointer: its stack pointer, with the callee-saved registers on top of the stack.
-// MXCSR and the x87 control word are not part of it: compiled kernels never change them (rounding and flushing are done per
-// instruction), and our own code does not either.
+// MXCSR and the x87 control word are not part of it: compiled kernels never change them (rounding and flushing are done
+// per instruction), and our own code does not either.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ void tutti_guest_switch(void** save, void* load);
 // Not functions to call but places to continue at, for signal handlers that rewrite the interrupted context:
 // with the stack pointer of a saved context: goes on with it.
 void tutti_guest_resume();
-// With the interrupted instruction's address pushed below the red zone: saves every register, calls tutti_guest_preempt,
-// and goes on with the interrupted instruction when that returns.
+// With the interrupted instruction's address pushed below the red zone: saves every register, calls
+// tutti_guest_preempt, and goes on with the interrupted instruction when that returns.
 void tutti_guest_preempted();
 // Switches to the worker; returns when the guest is resumed. (guest_thread.cc)
 void tutti_guest_preempt();
@@ -33,14 +33,14 @@ inline constexpr size_t kPreemptBytes = 8 << 10;
 
 // A new context on the stack that ends at `top` (16-byte aligned): switching to it calls entry(argument).
 inline void* NewContext(uint8_t* top, void (*entry)(void*), void* argument) {
-  auto* frame = reinterpret_cast<uint64_t*>(top) - 9;  // leaves the stack aligned for the call
-  frame[0] = 0;                                                // r15
-  frame[1] = 0;                                                // r14
-  frame[2] = reinterpret_cast<uint64_t>(entry);                // r13
-  frame[3] = reinterpret_cast<uint64_t>(argument);             // r12
-  frame[4] = 0;                                                // rbx
-  frame[5] = 0;                                                // rbp
-  frame[6] = reinterpret_cast<uint64_t>(&tutti_guest_entry);   // return address
+  auto* frame = reinterpret_cast<uint64_t*>(top) - 9;         // leaves the stack aligned for the call
+  frame[0] = 0;                                               // r15
+  frame[1] = 0;                                               // r14
+  frame[2] = reinterpret_cast<uint64_t>(entry);               // r13
+  frame[3] = reinterpret_cast<uint64_t>(argument);            // r12
+  frame[4] = 0;                                               // rbx
+  frame[5] = 0;                                               // rbp
+  frame[6] = reinterpret_cast<uint64_t>(&tutti_guest_entry);  // return address
   return frame;
 }
 

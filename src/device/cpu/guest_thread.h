@@ -1,8 +1,8 @@
 // A thread that runs guest code, and how it gets out of the guest again.
 //
-// Three parties meet here. The worker thread enters guest code on a guest stack and gets back, on its own stack, the reason
-// why the guest was left. The services called by guest code (guest_services.cc) leave deliberately. Signal handlers
-// (guest_fault.cc) leave on faults, and, when another thread has set `stop` and sent kLeaveSignal, on demand.
+// Three parties meet here. The worker thread enters guest code on a guest stack and gets back, on its own stack, the
+// reason why the guest was left. The services called by guest code (guest_services.cc) leave deliberately. Signal
+// handlers (guest_fault.cc) leave on faults, and, when another thread has set `stop` and sent kLeaveSignal, on demand.
 #pragma once
 
 #include <signal.h>
@@ -47,7 +47,8 @@ struct FaultRecord {
 
 struct GuestThread {
   // Written by this thread, read by its own signal handlers only.
-  std::atomic<bool> entered{false};  // it is on a guest stack, or about to be; BlockRun::code says whose code runs there
+  std::atomic<bool> entered{
+      false};  // it is on a guest stack, or about to be; BlockRun::code says whose code runs there
   BlockRun* run = nullptr;
   void* own_context = nullptr;  // of the worker, while guest code runs
   void* own_fiber = nullptr;    // the sanitizer's name of the worker's stack
@@ -81,8 +82,8 @@ GuestThread* CurrentGuestThread();
 // Leaves the guest from our code on a guest stack; returns when the block is resumed.
 void LeaveGuest(GuestThread* thread, Leave reason);
 
-// Installs the handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and kLeaveSignal for the process, once. Faults outside guest code
-// go where they went before.
+// Installs the handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and kLeaveSignal for the process, once. Faults outside guest
+// code go where they went before.
 void InstallGuestFaultHandlers();
 
 }  // namespace tutti::device::cpu

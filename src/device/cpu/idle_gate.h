@@ -1,12 +1,13 @@
 // Where the workers of one device sleep, and how they are woken. Thread-safe.
 //
-// All sleepers wait in one epoll set that holds an eventfd ("there is work") and, if the server gave one, its doorbells. The
-// kernel hands an edge to one waiter, so a wake costs one wake however many sleep.
+// All sleepers wait in one epoll set that holds an eventfd ("there is work") and, if the server gave one, its
+// doorbells. The kernel hands an edge to one waiter, so a wake costs one wake however many sleep.
 //
-// A wake is meant for whoever sleeps, not for a certain worker: one that is about to sleep may take it, and looks for work again.
+// A wake is meant for whoever sleeps, not for a certain worker: one that is about to sleep may take it, and looks for
+// work again.
 //
-// No wake is lost between a worker that finds nothing and a submitter that finds no sleeper: the worker counts itself as a
-// sleeper, then compares the epoch; the submitter moves the epoch, then looks for sleepers (both seq_cst).
+// No wake is lost between a worker that finds nothing and a submitter that finds no sleeper: the worker counts itself
+// as a sleeper, then compares the epoch; the submitter moves the epoch, then looks for sleepers (both seq_cst).
 #pragma once
 
 #include <atomic>

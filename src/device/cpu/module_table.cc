@@ -13,10 +13,12 @@ namespace {
 
 constexpr size_t kMostKernels = 1 << 17;  // of one client; ids are never used again
 
-// The segment's first bytes, as they must be at `base`. The index comes from the compiler process: checked like a stranger's.
+// The segment's first bytes, as they must be at `base`. The index comes from the compiler process: checked like a
+// stranger's.
 Result<std::vector<uint8_t>> RelocatedImage(const guest::ModuleIndex& index, uint64_t base) {
   std::vector<uint8_t> bytes = index.image;
-  if (bytes.size() > index.segment_bytes) return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "module image larger than its segment");
+  if (bytes.size() > index.segment_bytes)
+    return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "module image larger than its segment");
   for (const guest::Relocation& relocation : index.relocations) {
     if (!InRange<uint64_t>(relocation.offset, sizeof(uint64_t), index.segment_bytes)) {
       return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "relocation outside of the module's segment");
@@ -67,7 +69,8 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
     std::lock_guard lock(mutex_);
     if (const auto ready = prepared_.find(shape); ready != prepared_.end()) return Describe(ready->second);
     const auto found = modules_.find(module);
-    if (found == modules_.end()) return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
+    if (found == modules_.end())
+      return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
     instance = found->second.instance;
   }
   const guest::ModuleIndex& index = *instance->index;
@@ -75,7 +78,8 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} has no kernel {}", module, kernel));
   }
   const guest::KernelInfo& info = index.kernels[kernel];
-  if (!info.error.empty()) return Fail(cuda::CUDA_ERROR_INVALID_PTX, fmt::format("kernel {}: {}", info.name, info.error));
+  if (!info.error.empty())
+    return Fail(cuda::CUDA_ERROR_INVALID_PTX, fmt::format("kernel {}: {}", info.name, info.error));
 
   auto prepared = std::make_shared<KernelInstance>();
   TUTTI_ASSIGN(prepared->code, source_->Kernel(instance->image, index, kernel, block));
@@ -87,8 +91,10 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
   std::lock_guard lock(mutex_);
   if (const auto ready = prepared_.find(shape); ready != prepared_.end()) return Describe(ready->second);
   const auto found = modules_.find(module);
-  if (found == modules_.end()) return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} was unloaded", module));
-  if (kernels_.size() >= kMostKernels) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "too many kernels prepared by one client");
+  if (found == modules_.end())
+    return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} was unloaded", module));
+  if (kernels_.size() >= kMostKernels)
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "too many kernels prepared by one client");
   const auto id = static_cast<uint32_t>(kernels_.size());
   kernels_.push_back(std::move(prepared));
   found->second.kernel_ids.push_back(id);
@@ -105,7 +111,8 @@ Result<PreparedKernel> ModuleTable::Describe(uint32_t id) const {
 Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, uint64_t* segment_address) {
   std::lock_guard lock(mutex_);
   const auto found = modules_.find(module);
-  if (found == modules_.end()) return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
+  if (found == modules_.end())
+    return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
   auto kept = std::make_shared<std::vector<std::shared_ptr<const void>>>();
   for (const uint32_t id : found->second.kernel_ids) kept->push_back(std::move(kernels_[id]));
   *segment_address = found->second.instance->segment_address;

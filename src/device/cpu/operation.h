@@ -1,5 +1,5 @@
-// One record of a stream: what it does, and where it stands in the orders it is part of. Pooled per Space. Guarded by the
-// Space's lock, except its task while the scheduler has it.
+// One record of a stream: what it does, and where it stands in the orders it is part of. Pooled per Space. Guarded by
+// the Space's lock, except its task while the scheduler has it.
 #pragma once
 
 #include <cstdint>
@@ -20,17 +20,17 @@ struct Operation {
 
   Kind kind = Kind::kMark;
   uint64_t ticket = 0;
-  Operation* next = nullptr;         // in the stream, or in the pool
+  Operation* next = nullptr;  // in the stream, or in the pool
   Stream* stream = nullptr;
-  Batch* batch = nullptr;            // null outside the legacy order
+  Batch* batch = nullptr;  // null outside the legacy order
   Generation* generation = nullptr;
 
-  uint32_t event = 0;                // kEvent: 0: no time wanted
-  uint32_t other_stream = 0;         // kWait
+  uint32_t event = 0;         // kEvent: 0: no time wanted
+  uint32_t other_stream = 0;  // kWait
   uint64_t other_ticket = 0;
-  uint64_t token = 0;                // kHostCall
+  uint64_t token = 0;  // kHostCall
 
-  Task task;                         // kTask
+  Task task;                               // kTask
   const KernelInstance* kernel = nullptr;  // of a launch; lives as long as work submitted before its unloading
   std::vector<uint8_t> arguments;          // capacity stays with the pooled operation
 };

@@ -1,12 +1,12 @@
-// Who is next: the choice among the Spaces that have blocks ready. One file per policy. All calls under the device's scheduler
-// lock; none allocates in the steady state.
+// Who is next: the choice among the Spaces that have blocks ready. One file per policy. All calls under the device's
+// scheduler lock; none allocates in the steady state.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 
-#include "device/device.h"
 #include "device/cpu/space_share.h"
+#include "device/device.h"
 
 namespace tutti::device::cpu {
 

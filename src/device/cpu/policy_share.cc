@@ -1,9 +1,9 @@
 // `share`: weighted fair sharing by device time.
 //
-// Every Space has a virtual clock that runs with the device time it takes, slower the larger its weight. The next SM goes to the
-// Space whose clock is furthest behind. A Space that was idle does not collect a claim for that time: its clock is set to
-// where the others are when it comes back. A chunk's estimated time is charged when it is given out and corrected when it
-// is done, so that SMs that become free together do not all go to the same Space.
+// Every Space has a virtual clock that runs with the device time it takes, slower the larger its weight. The next SM
+// goes to the Space whose clock is furthest behind. A Space that was idle does not collect a claim for that time: its
+// clock is set to where the others are when it comes back. A chunk's estimated time is charged when it is given out and
+// corrected when it is done, so that SMs that become free together do not all go to the same Space.
 //
 // Blocks that run long are made to give way after kSliceNs once a Space further behind waits, so the share holds for
 // any block length.

@@ -139,9 +139,13 @@ std::string Format(const GuestMemory& memory, const Conversion& conversion, Argu
   switch (conversion.type) {
     case '%':
       return "%";
-    case 'd': case 'i':
+    case 'd':
+    case 'i':
       return FormatSigned(conversion, arguments);
-    case 'u': case 'o': case 'x': case 'X':
+    case 'u':
+    case 'o':
+    case 'x':
+    case 'X':
       return FormatUnsigned(conversion, arguments);
     case 'c':
       return Print(conversion.Spec("", 'c'), arguments.Next<int>());
@@ -149,7 +153,14 @@ std::string Format(const GuestMemory& memory, const Conversion& conversion, Argu
       return FormatString(memory, conversion, arguments);
     case 'p':
       return Print(conversion.Spec("", 'p'), reinterpret_cast<void*>(arguments.Next<uint64_t>()));
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A':
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A':
       return Print(conversion.Spec("", conversion.type), arguments.Next<double>());
     case 'n':  // takes its argument, writes nothing
       arguments.Next<uint64_t>();

@@ -1,7 +1,8 @@
 // printf of kernels: a format and packed arguments in guest memory become text. Thread-safe.
 //
-// Arguments lie one after the other, each at its natural alignment after C's promotions: int 4 bytes, long, long long, double
-// and pointers 8. Everything read is hostile: strings may lack an end, numbers may be absurd; the output is bounded.
+// Arguments lie one after the other, each at its natural alignment after C's promotions: int 4 bytes, long, long long,
+// double and pointers 8. Everything read is hostile: strings may lack an end, numbers may be absurd; the output is
+// bounded.
 #pragma once
 
 #include <cstdint>

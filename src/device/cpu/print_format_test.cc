@@ -51,11 +51,11 @@ TEST(PrintFormat, ArgumentsLieAtTheirNaturalAlignment) {
 TEST(PrintFormat, KnowsFlagsWidthsAndConversions) {
   Memory memory;
   const int values[] = {6, 42, 255, -1, 'A', 300};
-  const auto printed =
-      FormatPrint(memory, memory.Text("[%*d|%#x|%-6d|%c|%hhd]%%"), memory.Put(values, sizeof values));
+  const auto printed = FormatPrint(memory, memory.Text("[%*d|%#x|%-6d|%c|%hhd]%%"), memory.Put(values, sizeof values));
   EXPECT_EQ(printed.text, "[    42|0xff|-1    |A|44]%");
   const double doubles[] = {1e10, 0.5, 1.0};
-  EXPECT_EQ(FormatPrint(memory, memory.Text("%e %g %a"), memory.Put(doubles, sizeof doubles)).text, "1.000000e+10 0.5 0x1p+0");
+  EXPECT_EQ(FormatPrint(memory, memory.Text("%e %g %a"), memory.Put(doubles, sizeof doubles)).text,
+            "1.000000e+10 0.5 0x1p+0");
 }
 
 TEST(PrintFormat, HostileFormatsAreBounded) {

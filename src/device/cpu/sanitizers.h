@@ -1,5 +1,5 @@
-// What the sanitizers must be told about code that runs on stacks they did not see being made. Everything here is empty in
-// ordinary builds.
+// What the sanitizers must be told about code that runs on stacks they did not see being made. Everything here is empty
+// in ordinary builds.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@
 namespace tutti::device::cpu {
 
 #ifdef TUTTI_TSAN_FIBERS
-// The thread sanitizer's runtime takes locks of its own inside instrumented code, so a thread under it cannot be taken out
-// of guest code at any instruction; there, guest code is left at its calls of services only.
+// The thread sanitizer's runtime takes locks of its own inside instrumented code, so a thread under it cannot be taken
+// out of guest code at any instruction; there, guest code is left at its calls of services only.
 inline constexpr bool kAsyncLeave = false;
 inline void* SanitizerCurrentFiber() { return __tsan_get_current_fiber(); }
 inline void* SanitizerCreateFiber() { return __tsan_create_fiber(0); }

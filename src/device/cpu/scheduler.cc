@@ -77,7 +77,8 @@ void Scheduler::Submit(Task* task) {
   }
   gate_.Advance();
   if (waits) ticker_->Arm();
-  if (CurrentGuestThread() != nullptr && CurrentGuestThread()->scheduler == this) return;  // it looks for work right after this
+  if (CurrentGuestThread() != nullptr && CurrentGuestThread()->scheduler == this)
+    return;  // it looks for work right after this
   if (gate_.spinners.load() == 0) gate_.WakeOne();
 }
 
@@ -118,7 +119,8 @@ bool Scheduler::OthersWaitFor(const SmState& sm) const {
   if (sm.task == nullptr) return false;
   if (sm.share->time_rate > 0) return true;  // its own budget waits
   if (offered_ > (sm.share->offered ? 1u : 0u)) return true;
-  return sm.share->queued_mask != 0 && static_cast<uint32_t>(std::countr_zero(sm.share->queued_mask)) < sm.task->urgency;
+  return sm.share->queued_mask != 0 &&
+         static_cast<uint32_t>(std::countr_zero(sm.share->queued_mask)) < sm.task->urgency;
 }
 
 uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available, uint32_t sms) {
@@ -130,8 +132,8 @@ uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available, uint32_t s
   return std::min(whole, available);
 }
 
-// Blocks that were begun go on first, so that few are resident. But a block that yields may wait for one that was not begun
-// yet: as long as hardware would have all of them resident, new blocks come first then.
+// Blocks that were begun go on first, so that few are resident. But a block that yields may wait for one that was not
+// begun yet: as long as hardware would have all of them resident, new blocks come first then.
 void Scheduler::GiveOut(Task* task, Chunk* chunk) {
   *chunk = Chunk{.task = task};
   const bool has_new = task->next_block < task->total_blocks || !task->given_back.empty();
@@ -291,8 +293,7 @@ bool Scheduler::Tick(uint64_t now_ns) {
 }
 
 void Scheduler::UpdateOffer(SpaceShare* share) {
-  const bool offer =
-      !share->dead && share->queued_mask != 0 && share->running < share->max_sms && !share->throttled;
+  const bool offer = !share->dead && share->queued_mask != 0 && share->running < share->max_sms && !share->throttled;
   if (offer == share->offered) return;
   if (offer) {
     policy_->Offer(share);

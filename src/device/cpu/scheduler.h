@@ -1,5 +1,5 @@
-// Gives out blocks of one device to its SMs: which Space's, which grid's, how many at once. Thread-safe; one short critical
-// section per call. Knows nothing of streams: tasks come in when they may run and are reported done.
+// Gives out blocks of one device to its SMs: which Space's, which grid's, how many at once. Thread-safe; one short
+// critical section per call. Knows nothing of streams: tasks come in when they may run and are reported done.
 #pragma once
 
 #include <atomic>
@@ -24,12 +24,12 @@ struct SmState {
   SpaceShare* share = nullptr;  // that counts this SM as running
   Task* task = nullptr;         // of which it runs a chunk
   uint64_t begin_ns = 0;
-  uint64_t estimate_ns = 0;     // charged in advance
+  uint64_t estimate_ns = 0;  // charged in advance
 };
 
 struct Chunk {
   Task* task = nullptr;
-  uint64_t first = 0;           // blocks [first, first + count), none of them begun
+  uint64_t first = 0;  // blocks [first, first + count), none of them begun
   uint64_t count = 0;
   BlockRun* resumed = nullptr;  // or one that goes on
   uint64_t begin_ns = 0;
@@ -37,8 +37,8 @@ struct Chunk {
 
 // How a chunk ended.
 struct ChunkResult {
-  uint64_t finished = 0;          // blocks that ended
-  uint64_t rest_begin = 0;        // [rest_begin, rest_end) were not begun
+  uint64_t finished = 0;    // blocks that ended
+  uint64_t rest_begin = 0;  // [rest_begin, rest_end) were not begun
   uint64_t rest_end = 0;
   BlockRun* suspended = nullptr;  // a block that goes on later
   bool at_grid_barrier = false;   // ... when all others have come to where it is
@@ -63,19 +63,19 @@ class Scheduler {
   // The task may run now. It is the scheduler's until Finish or Drop hand it back.
   void Submit(Task* task);
 
-  // For the worker of `sm`: something to run, or false; then *seen is the epoch to sleep on, *retry_at_ns when to look again
-  // in any case (0: no need).
+  // For the worker of `sm`: something to run, or false; then *seen is the epoch to sleep on, *retry_at_ns when to look
+  // again in any case (0: no need).
   bool Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_at_ns);
-  // The chunk has ended. True: with it, its task is done, and the SM stays counted as the Space's until Release, so that the
-  // Space cannot go away while its streams are moved on.
+  // The chunk has ended. True: with it, its task is done, and the SM stays counted as the Space's until Release, so
+  // that the Space cannot go away while its streams are moved on.
   bool Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result);
   void Release(SmState& sm);
 
   // Whether anything is ready that a block could give way to. A hint; needs no lock.
   bool HasQueued() const { return queued_tasks_.load(std::memory_order_relaxed) != 0; }
 
-  // Nothing of the share is begun any more; what runs is abandoned. Tasks that no SM runs are returned, the others come back
-  // from Finish.
+  // Nothing of the share is begun any more; what runs is abandoned. Tasks that no SM runs are returned, the others come
+  // back from Finish.
   void Drop(SpaceShare* share, std::vector<Task*>* dropped);
   // Waits until no SM works for a dropped share; bounded, since what runs is abandoned.
   void WaitQuiet(SpaceShare* share);
@@ -105,9 +105,9 @@ class Scheduler {
   std::vector<SpaceShare*> shares_;
   std::vector<SpaceShare*> throttled_;
   std::vector<SmState> sm_states_;
-  uint32_t offered_ = 0;                    // shares
-  std::atomic<uint64_t> queued_tasks_{0};   // written under the lock, read without it as a hint
-  uint32_t busy_ = 0;  // SMs with a task
+  uint32_t offered_ = 0;                   // shares
+  std::atomic<uint64_t> queued_tasks_{0};  // written under the lock, read without it as a hint
+  uint32_t busy_ = 0;                      // SMs with a task
   IdleGate gate_;
   Ticker* const ticker_;
   BlockPool* const pool_;

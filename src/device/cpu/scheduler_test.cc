@@ -40,8 +40,8 @@ class SchedulerTest : public testing::Test {
   }
   bool Finish(uint32_t sm, uint64_t ran_ns = 1000) {
     const Chunk& chunk = chunks_[sm];
-    const bool done =
-        scheduler_.Finish(scheduler_.sm(sm), chunk, {.finished = chunk.count, .end_ns = scheduler_.sm(sm).begin_ns + ran_ns});
+    const bool done = scheduler_.Finish(scheduler_.sm(sm), chunk,
+                                        {.finished = chunk.count, .end_ns = scheduler_.sm(sm).begin_ns + ran_ns});
     if (done) scheduler_.Release(scheduler_.sm(sm));
     return done;
   }
@@ -80,7 +80,8 @@ TEST_F(SchedulerTest, BlocksGivenBackAreGivenOutAgain) {
   time_.ns = 1;
   ASSERT_TRUE(Take(0));
   ASSERT_EQ(chunks_[0].count, 10u);
-  EXPECT_FALSE(scheduler_.Finish(scheduler_.sm(0), chunks_[0], {.finished = 4, .rest_begin = 4, .rest_end = 10, .end_ns = NowNs()}));
+  EXPECT_FALSE(scheduler_.Finish(scheduler_.sm(0), chunks_[0],
+                                 {.finished = 4, .rest_begin = 4, .rest_end = 10, .end_ns = NowNs()}));
   ASSERT_TRUE(Take(1));
   EXPECT_EQ(chunks_[1].first, 4u);
   EXPECT_EQ(chunks_[1].count, 6u);

@@ -69,10 +69,18 @@ std::optional<uint64_t> ParseBytes(std::string_view text) {
   if (rest == end) return value;
   if (rest + 1 != end) return std::nullopt;
   switch (*rest) {
-    case 'k': case 'K': return CheckedMul<uint64_t>(value, 1ull << 10);
-    case 'm': case 'M': return CheckedMul<uint64_t>(value, 1ull << 20);
-    case 'g': case 'G': return CheckedMul<uint64_t>(value, 1ull << 30);
-    case 't': case 'T': return CheckedMul<uint64_t>(value, 1ull << 40);
+    case 'k':
+    case 'K':
+      return CheckedMul<uint64_t>(value, 1ull << 10);
+    case 'm':
+    case 'M':
+      return CheckedMul<uint64_t>(value, 1ull << 20);
+    case 'g':
+    case 'G':
+      return CheckedMul<uint64_t>(value, 1ull << 30);
+    case 't':
+    case 'T':
+      return CheckedMul<uint64_t>(value, 1ull << 40);
   }
   return std::nullopt;
 }

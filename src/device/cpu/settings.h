@@ -10,10 +10,10 @@
 namespace tutti::device::cpu {
 
 struct CpuSettings {
-  uint32_t devices = 1;            // TUTTI_CPU_DEVICES
-  uint32_t sms = 1;                // TUTTI_CPU_SMS: per device; default: cores in the affinity mask
-  uint64_t memory_bytes = 0;       // TUTTI_CPU_MEMORY: per device; default: half of the RAM
-  int32_t compute_major = 8;       // TUTTI_COMPUTE_CAPABILITY
+  uint32_t devices = 1;       // TUTTI_CPU_DEVICES
+  uint32_t sms = 1;           // TUTTI_CPU_SMS: per device; default: cores in the affinity mask
+  uint64_t memory_bytes = 0;  // TUTTI_CPU_MEMORY: per device; default: half of the RAM
+  int32_t compute_major = 8;  // TUTTI_COMPUTE_CAPABILITY
   int32_t compute_minor = 0;
 
   // An error names the variable, its value and what would be right.

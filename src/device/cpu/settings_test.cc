@@ -29,7 +29,9 @@ class Environment {
 };
 
 TEST(CpuSettings, ReadsAllVariables) {
-  const Environment environment{{"TUTTI_CPU_DEVICES", "3"}, {"TUTTI_CPU_SMS", "5"}, {"TUTTI_CPU_MEMORY", "8G"},
+  const Environment environment{{"TUTTI_CPU_DEVICES", "3"},
+                                {"TUTTI_CPU_SMS", "5"},
+                                {"TUTTI_CPU_MEMORY", "8G"},
                                 {"TUTTI_COMPUTE_CAPABILITY", "9.0"}};
   const auto settings = CpuSettings::FromEnvironment();
   ASSERT_TRUE(settings);
@@ -40,7 +42,9 @@ TEST(CpuSettings, ReadsAllVariables) {
 }
 
 TEST(CpuSettings, NamesTheVariableThatIsWrong) {
-  for (const auto& [name, value] : {std::pair{"TUTTI_CPU_DEVICES", "0"}, {"TUTTI_CPU_SMS", "two"}, {"TUTTI_CPU_MEMORY", "1Q"},
+  for (const auto& [name, value] : {std::pair{"TUTTI_CPU_DEVICES", "0"},
+                                    {"TUTTI_CPU_SMS", "two"},
+                                    {"TUTTI_CPU_MEMORY", "1Q"},
                                     {"TUTTI_COMPUTE_CAPABILITY", "8"}}) {
     const Environment environment{{name, value}};
     const auto settings = CpuSettings::FromEnvironment();
@@ -64,7 +68,8 @@ TEST(DeviceInfo, DevicesDifferInUuidAndPciAddress) {
   const auto first = DescribeDevice(settings, 0), second = DescribeDevice(settings, 1);
   EXPECT_NE(std::memcmp(first.uuid, second.uuid, 16), 0);
   EXPECT_EQ(std::memcmp(first.uuid, DescribeDevice(settings, 0).uuid, 16), 0) << "stable";
-  EXPECT_NE(first.attributes[cuda::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID], second.attributes[cuda::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID]);
+  EXPECT_NE(first.attributes[cuda::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID],
+            second.attributes[cuda::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID]);
   EXPECT_EQ(first.attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT], 4);
 }
 

@@ -175,7 +175,8 @@ TEST(Stress, ManyClientsManyStreams) {
         Client client(backend.get(), {.active_thread_percentage = 25.0 + 25 * (number % 4)});
         constexpr uint32_t kStreams = 12;
         for (uint32_t s = 1; s <= kStreams; ++s) {
-          client.CreateStream(s, {.device = s % 2, .priority = -static_cast<int32_t>(s % 6), .legacy = s <= 2, .non_blocking = s > 8});
+          client.CreateStream(
+              s, {.device = s % 2, .priority = -static_cast<int32_t>(s % 6), .legacy = s <= 2, .non_blocking = s > 8});
         }
         auto* const counter = client.Array<uint64_t>(1);
         uint64_t expected = 0, last_ticket = 0;
@@ -183,20 +184,27 @@ TEST(Stress, ManyClientsManyStreams) {
           const uint32_t stream = 1 + random() % kStreams;
           const uint32_t device = stream % 2;
           switch (random() % 6) {
-            case 0: ASSERT_TRUE(client.space().Wait(stream, client.next_ticket(), 1 + random() % kStreams, last_ticket)); break;
-            case 1: ASSERT_TRUE(client.space().RecordEvent(stream, client.next_ticket(), 1 + random() % 100)); break;
-            case 2: ASSERT_TRUE(client.space().Free(client.Allocate(1 + random() % 20000))); break;
+            case 0:
+              ASSERT_TRUE(client.space().Wait(stream, client.next_ticket(), 1 + random() % kStreams, last_ticket));
+              break;
+            case 1:
+              ASSERT_TRUE(client.space().RecordEvent(stream, client.next_ticket(), 1 + random() % 100));
+              break;
+            case 2:
+              ASSERT_TRUE(client.space().Free(client.Allocate(1 + random() % 20000)));
+              break;
             case 3: {
               const uint64_t memory = client.Allocate(600'000);
-              ASSERT_TRUE(client.space().Copy(stream, client.next_ticket(),
-                                              {.destination = memory, .source = memory + 300'000, .row_bytes = 300'000, .rows = 1,
-                                               .planes = 1}));
+              ASSERT_TRUE(client.space().Copy(
+                  stream, client.next_ticket(),
+                  {.destination = memory, .source = memory + 300'000, .row_bytes = 300'000, .rows = 1, .planes = 1}));
               ASSERT_TRUE(client.space().Free(memory));
               break;
             }
             default: {
               const uint32_t blocks = 1 + random() % 20;
-              last_ticket = client.Launch(stream, client.Kernel("add", device), blocks, 64, {reinterpret_cast<uint64_t>(counter), 1});
+              last_ticket = client.Launch(stream, client.Kernel("add", device), blocks, 64,
+                                          {reinterpret_cast<uint64_t>(counter), 1});
               expected += blocks * 64;
             }
           }

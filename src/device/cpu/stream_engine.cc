@@ -153,7 +153,8 @@ bool StreamEngine::Begin(Stream* stream, Operation* operation) {
       if (operation->event != 0 && sink_ != nullptr) sink_->EventReached(operation->event, NowNs());
       return true;
     case Operation::Kind::kWait: {
-      Stream* const other = operation->other_stream < streams_.size() ? streams_[operation->other_stream].get() : nullptr;
+      Stream* const other =
+          operation->other_stream < streams_.size() ? streams_[operation->other_stream].get() : nullptr;
       if (error != 0 || other == nullptr || other == stream || !other->HasUpTo(operation->other_ticket)) return true;
       other->waiters.push_back({operation->other_ticket, stream->number, operation->ticket});
       std::push_heap(other->waiters.begin(), other->waiters.end());
@@ -201,7 +202,8 @@ void StreamEngine::WakeWaiters(Stream* stream) {
     heap.pop_back();
     Stream* const waiting = streams_[waiter.stream].get();
     // It may have been drained, destroyed and even created anew since.
-    if (waiting == nullptr || waiting->state != Stream::State::kWaiting || waiting->head->ticket != waiter.own_ticket) continue;
+    if (waiting == nullptr || waiting->state != Stream::State::kWaiting || waiting->head->ticket != waiter.own_ticket)
+      continue;
     waiting->state = Stream::State::kReady;
     List(waiting);
   }

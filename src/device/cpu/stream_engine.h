@@ -1,9 +1,9 @@
-// Moves the streams of one Space on: which record may begin, what a finished one sets free, what is reported when. Knows
-// nothing of SMs. Not thread-safe: the Space's lock is held around every call.
+// Moves the streams of one Space on: which record may begin, what a finished one sets free, what is reported when.
+// Knows nothing of SMs. Not thread-safe: the Space's lock is held around every call.
 //
-// A record's turn comes when it is first in its stream and, in the legacy order, its batch is first. Nothing ever walks all
-// streams except the failure of a device. A wait can only name earlier records (later tickets are cut down to its own), so no
-// client can tie its streams into a knot.
+// A record's turn comes when it is first in its stream and, in the legacy order, its batch is first. Nothing ever walks
+// all streams except the failure of a device. A wait can only name earlier records (later tickets are cut down to its
+// own), so no client can tie its streams into a knot.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +67,7 @@ class StreamEngine {
 
   Owner* const owner_;
   Sink* sink_;
-  std::vector<std::unique_ptr<Stream>> streams_;  // by number
+  std::vector<std::unique_ptr<Stream>> streams_;                                   // by number
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<ContextGroup>> groups_;  // by device, context
   OperationPool pool_;
   DeferredRelease deferred_;

@@ -43,9 +43,9 @@ struct Task {
   // Constant while scheduled.
   Operation* operation = nullptr;
   SpaceShare* share = nullptr;
-  uint32_t urgency = 0;         // 0 is the most urgent: queue index
+  uint32_t urgency = 0;  // 0 is the most urgent: queue index
   uint64_t total_blocks = 0;
-  uint32_t granule = 1;         // blocks that stay together (a cluster)
+  uint32_t granule = 1;  // blocks that stay together (a cluster)
   bool is_kernel = false;
   BlockTime* time = nullptr;
   KernelLaunch kernel;
@@ -55,12 +55,12 @@ struct Task {
   uint64_t next_block = 0;                                // blocks from here on have not been given out
   std::vector<std::pair<uint64_t, uint64_t>> given_back;  // [begin, end) given out, not begun
   uint64_t finished_blocks = 0;
-  uint32_t active_chunks = 0;                             // given out now
-  RunList suspended;                                      // begun, can go on
+  uint32_t active_chunks = 0;  // given out now
+  RunList suspended;           // begun, can go on
   uint64_t suspended_count = 0;
-  RunList at_grid_barrier;                                // begun, wait for the others
+  RunList at_grid_barrier;  // begun, wait for the others
   uint64_t at_grid_count = 0;
-  bool yields = false;                                    // a block of it has waited for memory
+  bool yields = false;  // a block of it has waited for memory
   bool queued = false;
   Task* previous = nullptr;
   Task* next = nullptr;

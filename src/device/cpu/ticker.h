@@ -1,5 +1,5 @@
-// The thread that looks after blocks that run long. It sleeps until somebody has to wait behind such a block (Arm), then
-// ticks every kTickNs for as long as `tick` says that it is still needed. Thread-safe.
+// The thread that looks after blocks that run long. It sleeps until somebody has to wait behind such a block (Arm),
+// then ticks every kTickNs for as long as `tick` says that it is still needed. Thread-safe.
 #pragma once
 
 #include <atomic>

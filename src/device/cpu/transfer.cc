@@ -98,13 +98,15 @@ void Transfer::CopyBytes(uint64_t row, uint64_t offset, uint64_t bytes) const {
   auto* to = reinterpret_cast<uint8_t*>(copy_.destination + plane * copy_.destination_plane +
                                         in_plane * copy_.destination_pitch + offset);
   if (!is_fill_) {
-    std::memmove(to, reinterpret_cast<const uint8_t*>(copy_.source + plane * copy_.source_plane +
-                                                      in_plane * copy_.source_pitch + offset), bytes);
+    std::memmove(to,
+                 reinterpret_cast<const uint8_t*>(copy_.source + plane * copy_.source_plane +
+                                                  in_plane * copy_.source_pitch + offset),
+                 bytes);
     return;
   }
   const uint64_t first_byte = value_ & 0xff;
-  const bool one_byte = element_bytes_ == 1 || value_ << (64 - 8 * element_bytes_) ==
-                                                   (0x0101010101010101u * first_byte) << (64 - 8 * element_bytes_);
+  const bool one_byte = element_bytes_ == 1 || value_ << (64 - 8 * element_bytes_) == (0x0101010101010101u * first_byte)
+                                                                                          << (64 - 8 * element_bytes_);
   if (one_byte) {
     std::memset(to, static_cast<int>(first_byte), bytes);
     return;

@@ -1,5 +1,5 @@
-// Copies and fills as work for SMs: cut into pieces ("blocks") of about 256 KiB, so that several SMs share a large one and
-// none is held up long. Pieces run on guest stacks, since the memory is the client's: touching it may fault.
+// Copies and fills as work for SMs: cut into pieces ("blocks") of about 256 KiB, so that several SMs share a large one
+// and none is held up long. Pieces run on guest stacks, since the memory is the client's: touching it may fault.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,8 @@ namespace tutti::device::cpu {
 
 class Transfer {
  public:
-  // False if a part of it does not lie in the window [base, base + bytes), or sizes overflow; *bad is an address outside.
+  // False if a part of it does not lie in the window [base, base + bytes), or sizes overflow; *bad is an address
+  // outside.
   bool SetCopy(const wire::CopyBody& copy, uint64_t window_base, uint64_t window_bytes, uint64_t* bad);
   bool SetFill(const wire::FillBody& fill, uint64_t window_base, uint64_t window_bytes, uint64_t* bad);
 
@@ -22,12 +23,12 @@ class Transfer {
   void Cut();
   void CopyBytes(uint64_t row, uint64_t offset, uint64_t bytes) const;
 
-  wire::CopyBody copy_{};   // a fill uses its destination side
+  wire::CopyBody copy_{};  // a fill uses its destination side
   bool is_fill_ = false;
   uint64_t value_ = 0;
   uint32_t element_bytes_ = 1;
   uint64_t row_bytes_ = 0;
-  uint64_t rows_ = 0;       // in all planes
+  uint64_t rows_ = 0;  // in all planes
   uint64_t pieces_ = 0;
   uint64_t rows_per_piece_ = 1;
   uint64_t pieces_per_row_ = 1;

@@ -17,8 +17,11 @@ void RunAll(const Transfer& transfer) {
 TEST(Transfer, LargeRowsAreCutIntoPieces) {
   std::vector<uint8_t> memory(4 << 20);
   for (size_t i = 0; i < memory.size() / 2; ++i) memory[i] = static_cast<uint8_t>(i * 7);
-  const wire::CopyBody copy{.destination = Address(&memory[2 << 20]), .source = Address(memory.data()), .row_bytes = 1'500'001,
-                            .rows = 1, .planes = 1};
+  const wire::CopyBody copy{.destination = Address(&memory[2 << 20]),
+                            .source = Address(memory.data()),
+                            .row_bytes = 1'500'001,
+                            .rows = 1,
+                            .planes = 1};
   Transfer transfer;
   uint64_t bad = 0;
   ASSERT_TRUE(transfer.SetCopy(copy, Address(memory.data()), memory.size(), &bad));
@@ -31,8 +34,14 @@ TEST(Transfer, LargeRowsAreCutIntoPieces) {
 TEST(Transfer, CopiesRowsAndPlanesWithTheirPitches) {
   std::vector<uint8_t> memory(100'000);
   for (size_t i = 0; i < 50'000; ++i) memory[i] = static_cast<uint8_t>(i);
-  const wire::CopyBody copy{.destination = Address(&memory[60'000]), .source = Address(memory.data()), .row_bytes = 3, .rows = 4,
-                            .planes = 2, .destination_pitch = 3, .source_pitch = 10, .destination_plane = 12,
+  const wire::CopyBody copy{.destination = Address(&memory[60'000]),
+                            .source = Address(memory.data()),
+                            .row_bytes = 3,
+                            .rows = 4,
+                            .planes = 2,
+                            .destination_pitch = 3,
+                            .source_pitch = 10,
+                            .destination_plane = 12,
                             .source_plane = 1000};
   Transfer transfer;
   uint64_t bad = 0;
@@ -40,7 +49,8 @@ TEST(Transfer, CopiesRowsAndPlanesWithTheirPitches) {
   RunAll(transfer);
   for (int plane = 0; plane < 2; ++plane) {
     for (int row = 0; row < 4; ++row) {
-      for (int i = 0; i < 3; ++i) EXPECT_EQ(memory[60'000 + plane * 12 + row * 3 + i], memory[plane * 1000 + row * 10 + i]);
+      for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(memory[60'000 + plane * 12 + row * 3 + i], memory[plane * 1000 + row * 10 + i]);
     }
   }
 }
@@ -55,7 +65,8 @@ TEST(Transfer, RefusesWhatIsNotInTheWindowOrOverflows) {
   EXPECT_EQ(bad, copy.source);
   copy = {.destination = base - 1, .source = base, .row_bytes = 1, .rows = 1, .planes = 1};
   EXPECT_FALSE(transfer.SetCopy(copy, base, memory.size(), &bad));
-  copy = {.destination = base, .source = base, .row_bytes = 1, .rows = ~0ull, .planes = 2, .destination_pitch = 1ull << 63};
+  copy = {
+      .destination = base, .source = base, .row_bytes = 1, .rows = ~0ull, .planes = 2, .destination_pitch = 1ull << 63};
   EXPECT_FALSE(transfer.SetCopy(copy, base, memory.size(), &bad));
   copy = {.destination = base, .source = base, .row_bytes = 0, .rows = 5, .planes = 5};
   EXPECT_TRUE(transfer.SetCopy(copy, base, memory.size(), &bad));
@@ -67,8 +78,13 @@ TEST(Transfer, FillsElementsOfEverySize) {
   const uint64_t base = Address(memory.data());
   for (const uint32_t bytes : {1u, 2u, 4u, 8u}) {
     std::fill(memory.begin(), memory.end(), 0);
-    const wire::FillBody fill{.destination = base + 8, .width = 200'001, .height = 1, .pitch = 0,
-                              .value = 0x1122334455667788, .element_bytes = bytes, .reserved = 0};
+    const wire::FillBody fill{.destination = base + 8,
+                              .width = 200'001,
+                              .height = 1,
+                              .pitch = 0,
+                              .value = 0x1122334455667788,
+                              .element_bytes = bytes,
+                              .reserved = 0};
     Transfer transfer;
     uint64_t bad = 0;
     ASSERT_TRUE(transfer.SetFill(fill, base, memory.size(), &bad));

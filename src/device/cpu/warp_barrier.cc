@@ -7,9 +7,12 @@ namespace tutti::device::cpu {
 
 uint32_t WarpBarriers::Outcome::Reduce(BarrierReduction op) const {
   switch (op) {
-    case BarrierReduction::kPopulation: return population;
-    case BarrierReduction::kAnd: return all ? 1 : 0;
-    case BarrierReduction::kOr: return population != 0 ? 1 : 0;
+    case BarrierReduction::kPopulation:
+      return population;
+    case BarrierReduction::kAnd:
+      return all ? 1 : 0;
+    case BarrierReduction::kOr:
+      return population != 0 ? 1 : 0;
   }
   return 0;
 }

@@ -1,8 +1,9 @@
-// The 16 named barriers of a block: who has arrived, who waits, when a phase is complete. Pure accounting; switching between
-// warps is BlockRun's. Not thread-safe: a block runs on one thread at a time.
+// The 16 named barriers of a block: who has arrived, who waits, when a phase is complete. Pure accounting; switching
+// between warps is BlockRun's. Not thread-safe: a block runs on one thread at a time.
 //
-// Two forms. `threads` = 0 (or all threads of the block): every lane of the block that has not exited must arrive. Otherwise
-// `threads` lanes must; a warp that arrives with all lanes it has left counts as 32, as hardware counts warps.
+// Two forms. `threads` = 0 (or all threads of the block): every lane of the block that has not exited must arrive.
+// Otherwise `threads` lanes must; a warp that arrives with all lanes it has left counts as 32, as hardware counts
+// warps.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ class WarpBarriers {
   // A new block of `warps` warps and `threads` threads.
   void Reset(uint32_t warps, uint32_t threads);
 
-  // True if the phase is complete with this arrival: then *released are the warps that waited, to be let go on (never the
-  // arriving one itself).
+  // True if the phase is complete with this arrival: then *released are the warps that waited, to be let go on (never
+  // the arriving one itself).
   bool Arrive(const Arrival& arrival, uint32_t* released);
   // The warp has ended. Returns the warps whose barrier is complete by that.
   uint32_t WarpFinished(uint32_t warp);
@@ -45,12 +46,12 @@ class WarpBarriers {
 
  private:
   struct Barrier {
-    uint32_t waiting = 0;      // warps
-    uint32_t arrived = 0;      // warps of which all live lanes have arrived (full form)
-    uint32_t count = 0;        // lanes arrived (counted form)
+    uint32_t waiting = 0;  // warps
+    uint32_t arrived = 0;  // warps of which all live lanes have arrived (full form)
+    uint32_t count = 0;    // lanes arrived (counted form)
     bool used = false;
     bool counted = false;
-    bool partial = false;      // lanes_ has entries
+    bool partial = false;  // lanes_ has entries
     Outcome outcome;
   };
   bool IsFull(const Barrier& barrier) const { return (barrier.arrived | finished_) == all_warps_; }

@@ -51,8 +51,10 @@ TEST(WarpBarriers, PartsOfAWarpAddUp) {
   WarpBarriers barriers;
   barriers.Reset(1, 32);
   uint32_t released = 0;
-  EXPECT_FALSE(barriers.Arrive({.id = 0, .warp = 0, .mask = 0xffff, .live = ~0u, .threads = 0, .wait = false}, &released));
-  EXPECT_TRUE(barriers.Arrive({.id = 0, .warp = 0, .mask = 0xffff0000, .live = ~0u, .threads = 0, .wait = true}, &released));
+  EXPECT_FALSE(
+      barriers.Arrive({.id = 0, .warp = 0, .mask = 0xffff, .live = ~0u, .threads = 0, .wait = false}, &released));
+  EXPECT_TRUE(
+      barriers.Arrive({.id = 0, .warp = 0, .mask = 0xffff0000, .live = ~0u, .threads = 0, .wait = true}, &released));
 }
 
 TEST(WarpBarriers, CountedFormCompletesWithThatManyThreads) {

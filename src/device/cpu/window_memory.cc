@@ -37,11 +37,13 @@ WindowMemory::~WindowMemory() {
 }
 
 Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
-  if (device >= accounts_.size()) return Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
+  if (device >= accounts_.size())
+    return Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
   if (bytes == 0 || (alignment != 0 && !std::has_single_bit(alignment))) {
     return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "an allocation needs a size and an alignment that is a power of two");
   }
-  if (bytes > bytes_) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes do not fit into the window", bytes));
+  if (bytes > bytes_)
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes do not fit into the window", bytes));
   const bool counted = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged;
   std::lock_guard lock(mutex_);
   bytes = allocator_.RoundUp(bytes);
@@ -51,7 +53,8 @@ Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, 
                   fmt::format("{} bytes are over the client's limit of {}", bytes, limits_[device]));
     }
     if (!accounts_[device]->Reserve(bytes)) {
-      return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes are more than device {} has left", bytes, device));
+      return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
+                  fmt::format("{} bytes are more than device {} has left", bytes, device));
     }
   }
   const auto address = allocator_.Take(bytes, alignment);
@@ -83,7 +86,8 @@ void WindowMemory::Release(uint64_t address) {
     std::lock_guard lock(mutex_);
     allocation = allocations_.at(address);
   }
-  // Nobody else can have it yet, so the expensive part needs no lock. Parts of pages are zeroed by this, whole ones freed.
+  // Nobody else can have it yet, so the expensive part needs no lock. Parts of pages are zeroed by this, whole ones
+  // freed.
   const uint64_t end = address + allocation.bytes;
   Punch(address, end);
 
@@ -106,7 +110,8 @@ void WindowMemory::Uncount(const Allocation& allocation) {
 
 void WindowMemory::Punch(uint64_t begin, uint64_t end) const {
   // Cannot fail on a memory file of ours; if it did, stale data of the same client would be all that is seen.
-  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin - base_), static_cast<off_t>(end - begin));
+  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin - base_),
+            static_cast<off_t>(end - begin));
 }
 
 void WindowMemory::SetLimits(const std::vector<uint64_t>& limits) {

@@ -1,7 +1,7 @@
 // A Space's memory: what is allocated in its window, counted against devices and limits. Thread-safe.
 //
-// Freed memory is given back to the system at once (holes punched into the window's file) and is zero when it is allocated
-// again, so nothing of one use is ever seen by the next.
+// Freed memory is given back to the system at once (holes punched into the window's file) and is zero when it is
+// allocated again, so nothing of one use is ever seen by the next.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ namespace tutti::device::cpu {
 class WindowMemory {
  public:
   // `accounts`: one per device, outliving this. `window_fd` is borrowed.
-  WindowMemory(uint64_t window_base, uint64_t window_bytes, int window_fd, std::span<MemoryAccount* const> accounts, Sink* sink);
+  WindowMemory(uint64_t window_base, uint64_t window_bytes, int window_fd, std::span<MemoryAccount* const> accounts,
+               Sink* sink);
   ~WindowMemory();
 
   uint64_t base() const { return base_; }
@@ -28,13 +29,13 @@ class WindowMemory {
 
   // Zeroed memory. OUT_OF_MEMORY over the limit, the device's size or the window.
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment);
-  // The client has freed the allocation that begins at `address`: INVALID_VALUE if there is none. It stays what it is until
-  // Release, when earlier work is done.
+  // The client has freed the allocation that begins at `address`: INVALID_VALUE if there is none. It stays what it is
+  // until Release, when earlier work is done.
   Status Retire(uint64_t address);
   void Release(uint64_t address);
 
   void SetLimits(const std::vector<uint64_t>& limits);  // per device; empty: none
-  uint64_t used_bytes() const;                           // on all devices
+  uint64_t used_bytes() const;                          // on all devices
 
  private:
   struct Allocation {

@@ -164,7 +164,9 @@ void Worker::Record(const Chunk& chunk, const ChunkResult& result) {
               .blocks = static_cast<uint32_t>(result.finished)});
 }
 
-bool Worker::PollRings() { return idle_->has_work.load(std::memory_order_acquire) && idle_->work.poll && idle_->work.poll(); }
+bool Worker::PollRings() {
+  return idle_->has_work.load(std::memory_order_acquire) && idle_->work.poll && idle_->work.poll();
+}
 
 void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
   if (stopping_ || Spin(seen, retry_at_ns)) return;  // looked at after `seen`: else the last wake could be missed

@@ -1,5 +1,5 @@
-// One SM: a thread that takes chunks of blocks from its device's scheduler, runs them on guest stacks, and, when there is
-// nothing to run, looks after the clients' rings.
+// One SM: a thread that takes chunks of blocks from its device's scheduler, runs them on guest stacks, and, when there
+// is nothing to run, looks after the clients' rings.
 #pragma once
 
 #include <atomic>
@@ -47,7 +47,7 @@ class Worker {
   IdleShared* const idle_;
   GuestThread guest_;
   TraceRing trace_;
-  BlockRun* run_ = nullptr;  // for the next block that begins
+  BlockRun* run_ = nullptr;    // for the next block that begins
   uint64_t spin_ns_ = 20'000;  // adapted to how soon work comes
   std::atomic<bool> stopping_{false};
   std::thread thread_;

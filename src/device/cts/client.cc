@@ -175,8 +175,7 @@ uint64_t Client::Allocate(uint64_t bytes) {
 uint32_t Client::Kernel(std::string_view name, uint32_t device) {
   const auto key = std::pair(device, std::string(name));
   if (const auto found = kernels_.find(key); found != kernels_.end()) return found->second;
-  const auto module =
-      space_->LoadModule(device, {reinterpret_cast<const uint8_t*>(name.data()), name.size()});
+  const auto module = space_->LoadModule(device, {reinterpret_cast<const uint8_t*>(name.data()), name.size()});
   TUTTI_CHECK(module.has_value());
   const uint32_t any_shape[3] = {0, 0, 0};
   const auto prepared = space_->Prepare(module->id, 0, any_shape);
@@ -191,8 +190,8 @@ uint64_t Client::LaunchGrid(uint32_t stream, Grid grid, const std::vector<uint64
   return ticket;
 }
 
-uint64_t Client::Launch(uint32_t stream, uint32_t kernel, uint32_t blocks, uint32_t threads, std::vector<uint64_t> arguments,
-                        bool cooperative, uint32_t dynamic_shared_bytes) {
+uint64_t Client::Launch(uint32_t stream, uint32_t kernel, uint32_t blocks, uint32_t threads,
+                        std::vector<uint64_t> arguments, bool cooperative, uint32_t dynamic_shared_bytes) {
   constexpr size_t kArguments = 4;  // of every kernel of the tests
   arguments.resize(kArguments);
   Grid grid;

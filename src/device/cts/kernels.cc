@@ -113,7 +113,9 @@ void Store(WarpState* w) { *Pointer<volatile uint64_t>(w, 0) = Arguments(w)[1]; 
 
 void Divide(WarpState* w) {
   int quotient, remainder;
-  __asm__ volatile("cltd; idivl %2" : "=a"(quotient), "=&d"(remainder) : "r"(static_cast<int>(Arguments(w)[0])), "a"(1));
+  __asm__ volatile("cltd; idivl %2"
+                   : "=a"(quotient), "=&d"(remainder)
+                   : "r"(static_cast<int>(Arguments(w)[0])), "a"(1));
 }
 
 void Illegal(WarpState*) { __asm__ volatile("ud2"); }
@@ -127,8 +129,8 @@ __attribute__((noinline)) uint64_t Recurse(uint64_t depth) {
 void Overflow(WarpState* w) { AtomicAdd(Pointer(w, 0), Recurse(0)); }
 
 void Trap(WarpState* w) {
-  w->block->services->fault(w, static_cast<guest::FaultKind>(Arguments(w)[0]), static_cast<uint32_t>(Arguments(w)[1]), 0x1234,
-                            0);
+  w->block->services->fault(w, static_cast<guest::FaultKind>(Arguments(w)[0]), static_cast<uint32_t>(Arguments(w)[1]),
+                            0x1234, 0);
 }
 
 void Print(WarpState* w) {
@@ -159,7 +161,8 @@ void GridRounds(WarpState* w) {
   for (uint64_t round = 0; round < Arguments(w)[1]; ++round) {
     if (w->warp == 0) {
       const uint64_t* const last = data + round * blocks;
-      __atomic_store_n(&data[(round + 1) * blocks + self], last[self] + last[(self + blocks - 1) % blocks], __ATOMIC_RELAXED);
+      __atomic_store_n(&data[(round + 1) * blocks + self], last[self] + last[(self + blocks - 1) % blocks],
+                       __ATOMIC_RELAXED);
     }
     w->block->services->grid_barrier(w, w->lanes);
   }
@@ -187,6 +190,8 @@ void OddEven(WarpState* w) {
   }
   AtomicAdd(Pointer(w, 1), 1);
 }
+
+void ComputeBlock(WarpState* w) { Pointer(w, 0)[BlockIndex(w)] = Compute(BlockIndex(w), Arguments(w)[1]); }
 
 struct TestKernel final : cpu::LoadedKernel {
   TestKernel(const char* name, guest::RunWarps run, uint32_t flags, uint32_t static_shared_bytes = 0) {
@@ -240,6 +245,7 @@ Kernels AllKernels() {
   add("grid", &Each<&GridRounds>, kYields | guest::kCooperative);
   add("shared", &Each<&Shared>, 0, kSharedBytes);
   add("where", &Each<&Where>, 0);
+  add("compute", &Each<&ComputeBlock>, 0);
   add("odd_even", &Each<&OddEven>, kYields);
   return kernels;
 }
@@ -259,7 +265,8 @@ class TestCode final : public cpu::CodeSource {
     index->segment_bytes = 64;
     index->image.resize(kTestVariableOffset + 4);
     std::memcpy(index->image.data() + kTestVariableOffset, &kTestVariableValue, 4);
-    index->relocations.push_back({.offset = 32, .addend = kTestVariableOffset, .kind = guest::Relocation::Kind::kSegment});
+    index->relocations.push_back(
+        {.offset = 32, .addend = kTestVariableOffset, .kind = guest::Relocation::Kind::kSegment});
     index->relocations.push_back({.offset = 40, .addend = 2, .kind = guest::Relocation::Kind::kFunction});
     return index;
   }
@@ -274,6 +281,21 @@ class TestCode final : public cpu::CodeSource {
 };
 
 }  // namespace
+
+uint64_t Compute(uint64_t seed, uint64_t rounds) {
+  double x[8];
+  uint64_t n[4];
+  for (int i = 0; i < 8; ++i) x[i] = static_cast<double>(seed + i) + 0.5;
+  for (int i = 0; i < 4; ++i) n[i] = seed * 77 + i;
+  for (uint64_t round = 0; round < rounds; ++round) {
+    for (double& value : x) value = value * 0.999 + 1.25;
+    for (uint64_t& value : n) value = value * 6364136223846793005u + 1442695040888963407u;
+  }
+  uint64_t result = 0;
+  for (const double value : x) result = result * 31 + static_cast<uint64_t>(value * 1e9);
+  for (const uint64_t value : n) result = result * 31 + value;
+  return result;
+}
 
 std::shared_ptr<cpu::CodeSource> NewTestCode() { return std::make_shared<TestCode>(); }
 

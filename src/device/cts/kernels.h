@@ -1,5 +1,5 @@
-// Kernels for tests, written by hand against guest/kernel_abi.h: what a compiler would make of small CUDA kernels. Each is a
-// module of its own, whose image is the kernel's name. Every kernel takes four 64-bit arguments.
+// Kernels for tests, written by hand against guest/kernel_abi.h: what a compiler would make of small CUDA kernels. Each
+// is a module of its own, whose image is the kernel's name. Every kernel takes four 64-bit arguments.
 //
 //   empty                                   nothing
 //   add       counter, value                every thread: atomicAdd(counter, value)
@@ -7,13 +7,11 @@
 //   slow      counter, ns                   every block runs for ns, then adds 1
 //   endless                                 every block runs for ever, without a yield
 //   wait      flag, counter                 yields until *flag != 0, then every thread adds 1
-//   sum       in, out                       barriers: out[block] = sum of in[block * threads ...], by a tree in shared memory
-//   vote      out                           bar.red: out[0..2] = popc, and, or of (thread index % 3 == 0)
-//   half      counter                       the first warp alone waits at barrier 0 while the second waits at barrier 1
-//   early     counter                       odd warps exit at once, even ones pass a barrier and add 1
-//   store     address, value                one store
-//   divide                                  integer division by zero
-//   illegal                                 an undefined instruction
+//   sum       in, out                       barriers: out[block] = sum of in[block * threads ...], by a tree in shared
+//   memory vote      out                           bar.red: out[0..2] = popc, and, or of (thread index % 3 == 0) half
+//   counter                       the first warp alone waits at barrier 0 while the second waits at barrier 1 early
+//   counter                       odd warps exit at once, even ones pass a barrier and add 1 store     address, value
+//   one store divide                                  integer division by zero illegal an undefined instruction
 //   overflow                                endless recursion
 //   trap      kind, lane                    services->fault
 //   print     format, arguments, out        out[0] = result of printf
@@ -22,6 +20,7 @@
 //   grid      data, rounds                  cooperative: rounds of neighbour exchange with grid barriers between
 //   shared    out                           out[block] = sum of the shared window as found; then fills it
 //   where     out                           out[block] = ctaid packed as x | y << 16 | z << 32, cluster ctaid << 48
+//   compute   out, rounds                   out[block] = Compute(block, rounds): long arithmetic in registers
 //   odd_even  flag, counter                 block 1 sets *flag, block 0 waits for it
 #pragma once
 
@@ -33,6 +32,9 @@ namespace tutti::device::cts {
 
 inline constexpr uint32_t kTestVariableOffset = 16;  // of the module variable "v" in each module's segment
 inline constexpr uint32_t kTestVariableValue = 0x600d;
+
+// What "compute" computes: wrong if a register is lost on the way.
+uint64_t Compute(uint64_t seed, uint64_t rounds);
 
 std::shared_ptr<cpu::CodeSource> NewTestCode();
 

@@ -52,7 +52,8 @@ TEST_F(Conformance, AClientsLimitHolds) {
   Client client(backend_.get(), {.memory_bytes = {2 * kMiB}});
   const auto first = client.space().Allocate(0, wire::MemoryKind::kDevice, kMiB, 256);
   ASSERT_TRUE(first);
-  EXPECT_EQ(client.space().Allocate(0, wire::MemoryKind::kDevice, kMiB + 1, 256).error().code, cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(client.space().Allocate(0, wire::MemoryKind::kDevice, kMiB + 1, 256).error().code,
+            cuda::CUDA_ERROR_OUT_OF_MEMORY);
   EXPECT_TRUE(client.space().Allocate(0, wire::MemoryKind::kManaged, kMiB, 256));
   ASSERT_TRUE(client.space().Free(*first));
   EXPECT_TRUE(client.space().Allocate(0, wire::MemoryKind::kDevice, kMiB, 256)) << "what was freed can be had again";
@@ -64,9 +65,11 @@ TEST_F(Conformance, ADeviceIsNotOversubscribedByManyClients) {
   const uint64_t total = backend_->devices()[0].total_bytes;
   Client first(backend_.get()), second(backend_.get());
   ASSERT_TRUE(first.space().Allocate(0, wire::MemoryKind::kDevice, total / 4 * 3, 256));
-  EXPECT_EQ(second.space().Allocate(0, wire::MemoryKind::kDevice, total / 2, 256).error().code, cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(second.space().Allocate(0, wire::MemoryKind::kDevice, total / 2, 256).error().code,
+            cuda::CUDA_ERROR_OUT_OF_MEMORY);
   first.Destroy();
-  EXPECT_TRUE(second.space().Allocate(0, wire::MemoryKind::kDevice, total / 2, 256)) << "a client that goes gives back all";
+  EXPECT_TRUE(second.space().Allocate(0, wire::MemoryKind::kDevice, total / 2, 256))
+      << "a client that goes gives back all";
 }
 
 TEST_F(Conformance, MemoryIsZeroAlsoTheSecondTime) {
@@ -106,8 +109,11 @@ TEST_F(Conformance, CopiesMoveBytes) {
   auto* const to = client.Array<uint8_t>(kBytes);
   for (uint64_t i = 0; i < kBytes; ++i) from[i] = static_cast<uint8_t>(i * 31);
   ASSERT_TRUE(client.space().Copy(1, client.next_ticket(),
-                                  {.destination = reinterpret_cast<uint64_t>(to), .source = reinterpret_cast<uint64_t>(from),
-                                   .row_bytes = kBytes, .rows = 1, .planes = 1}));
+                                  {.destination = reinterpret_cast<uint64_t>(to),
+                                   .source = reinterpret_cast<uint64_t>(from),
+                                   .row_bytes = kBytes,
+                                   .rows = 1,
+                                   .planes = 1}));
   ASSERT_TRUE(client.Synchronize(1));
   EXPECT_EQ(std::memcmp(to, from, kBytes), 0);
   EXPECT_EQ(client.space().usage().copied_bytes, kBytes);
@@ -118,8 +124,13 @@ TEST_F(Conformance, FillsSetElements) {
   client.CreateStream(1);
   auto* const memory = client.Array<uint32_t>(1 << 20);
   ASSERT_TRUE(client.space().Fill(1, client.next_ticket(),
-                                  {.destination = reinterpret_cast<uint64_t>(memory), .width = 1 << 20, .height = 1, .pitch = 0,
-                                   .value = 0xdeadbeef, .element_bytes = 4, .reserved = 0}));
+                                  {.destination = reinterpret_cast<uint64_t>(memory),
+                                   .width = 1 << 20,
+                                   .height = 1,
+                                   .pitch = 0,
+                                   .value = 0xdeadbeef,
+                                   .element_bytes = 4,
+                                   .reserved = 0}));
   ASSERT_TRUE(client.Synchronize(1));
   for (int i = 0; i < 1 << 20; ++i) ASSERT_EQ(memory[i], 0xdeadbeefu);
 }

@@ -8,7 +8,9 @@
 namespace tutti::device::cts {
 namespace {
 
-std::span<const uint8_t> Image(std::string_view name) { return {reinterpret_cast<const uint8_t*>(name.data()), name.size()}; }
+std::span<const uint8_t> Image(std::string_view name) {
+  return {reinterpret_cast<const uint8_t*>(name.data()), name.size()};
+}
 
 TEST_F(Conformance, AModulesVariablesAreInTheWindowInitialisedAndRelocated) {
   Client client(backend_.get());

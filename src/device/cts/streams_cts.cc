@@ -75,9 +75,9 @@ TEST_F(Conformance, AWaitForWhatIsNotThereIsNoWait) {
   Client client(backend_.get());
   client.CreateStream(1);
   client.CreateStream(2);
-  ASSERT_TRUE(client.space().Wait(1, client.next_ticket(), 2, ~0ull));    // a ticket of the future
-  ASSERT_TRUE(client.space().Wait(1, client.next_ticket(), 1, ~0ull));    // itself
-  ASSERT_TRUE(client.space().Wait(1, client.next_ticket(), 4000, 0));     // no stream
+  ASSERT_TRUE(client.space().Wait(1, client.next_ticket(), 2, ~0ull));  // a ticket of the future
+  ASSERT_TRUE(client.space().Wait(1, client.next_ticket(), 1, ~0ull));  // itself
+  ASSERT_TRUE(client.space().Wait(1, client.next_ticket(), 4000, 0));   // no stream
   ASSERT_TRUE(client.space().Wait(2, client.next_ticket(), 1, ~0ull));
   EXPECT_TRUE(client.Synchronize(1));
   EXPECT_TRUE(client.Synchronize(2));
