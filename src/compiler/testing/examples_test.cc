@@ -149,5 +149,24 @@ TEST_P(Examples, NBodyWithinRoundingOfTheHost) {
   }
 }
 
+// Whether a kernel needs a stack for each of its warps: said by a flag of its descriptor.
+bool WarpsNeedStacks(const std::string& path, const std::string& kernel, const std::array<uint32_t, 3>& block) {
+  auto module = TestModule::OpenFile(std::string(TUTTI_SOURCE_DIR "/") + path);
+  EXPECT_TRUE(module) << module.error().text;
+  const auto loaded = module->Kernel(kernel, block);
+  EXPECT_TRUE(loaded) << loaded.error().text;
+  return ((*loaded)->descriptor().flags & guest::kYields) != 0;
+}
+
+TEST(Lockstep, KernelsThatWaitForTheWholeBlockNeedNoStacks) {
+  EXPECT_FALSE(WarpsNeedStacks("examples/2_matrix_multiply/matrix_multiply.ptx", "matrix_multiply_kernel", {16, 16, 1}));
+  EXPECT_FALSE(WarpsNeedStacks("examples/3_reduction/reduction.ptx", "reduction_kernel", {256, 1, 1}));
+  EXPECT_FALSE(WarpsNeedStacks("examples/6_n_body/n_body.ptx", "n_body_kernel", {100, 1, 1}));
+}
+
+TEST(Lockstep, KernelsWithNamedBarriersKeepThem) {
+  EXPECT_TRUE(WarpsNeedStacks("tests/run/cases/named_barriers_for_parts_of_a_block.ptx", "k", {128, 1, 1}));
+}
+
 }  // namespace
 }  // namespace tutti::compiler
