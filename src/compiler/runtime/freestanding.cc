@@ -28,13 +28,13 @@ TUTTI_INLINE uint16_t HalfOfDouble(double value) {
 
 }  // namespace
 
-TUTTI_EXPORT void* memcpy(void* to, const void* from, size_t bytes) {
+TUTTI_SUPPORT void* memcpy(void* to, const void* from, size_t bytes) {
   void* result = to;
   asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
   return result;
 }
 
-TUTTI_EXPORT void* memmove(void* to, const void* from, size_t bytes) {
+TUTTI_SUPPORT void* memmove(void* to, const void* from, size_t bytes) {
   if (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from) >= bytes) return memcpy(to, from, bytes);
   auto* last_to = static_cast<uint8_t*>(to) + bytes;
   auto* last_from = static_cast<const uint8_t*>(from) + bytes;
@@ -45,13 +45,13 @@ TUTTI_EXPORT void* memmove(void* to, const void* from, size_t bytes) {
   return to;
 }
 
-TUTTI_EXPORT void* memset(void* to, int value, size_t bytes) {
+TUTTI_SUPPORT void* memset(void* to, int value, size_t bytes) {
   void* result = to;
   asm volatile("rep stosb" : "+D"(to), "+c"(bytes) : "a"(value) : "memory");
   return result;
 }
 
-TUTTI_EXPORT float __extendhfsf2(_Float16 value) {
+TUTTI_SUPPORT float __extendhfsf2(_Float16 value) {
   const uint32_t half = __builtin_bit_cast(uint16_t, value);
   const uint32_t sign = (half & 0x8000u) << 16;
   const uint32_t magnitude = half & 0x7fffu;
@@ -60,5 +60,5 @@ TUTTI_EXPORT float __extendhfsf2(_Float16 value) {
   return FloatOf(sign | BitsOf(FloatOf(magnitude << 13) * 0x1p112f));
 }
 
-TUTTI_EXPORT _Float16 __truncdfhf2(double value) { return __builtin_bit_cast(_Float16, HalfOfDouble(value)); }
-TUTTI_EXPORT _Float16 __truncsfhf2(float value) { return __builtin_bit_cast(_Float16, HalfOfDouble(value)); }
+TUTTI_SUPPORT _Float16 __truncdfhf2(double value) { return __builtin_bit_cast(_Float16, HalfOfDouble(value)); }
+TUTTI_SUPPORT _Float16 __truncsfhf2(float value) { return __builtin_bit_cast(_Float16, HalfOfDouble(value)); }

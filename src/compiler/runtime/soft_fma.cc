@@ -123,5 +123,5 @@ TUTTI_INLINE typename Format::Value MultiplyAdd(typename Format::Value a, typena
 
 }  // namespace
 
-TUTTI_EXPORT double fma(double a, double b, double c) { return MultiplyAdd<Binary64>(a, b, c); }
-TUTTI_EXPORT float fmaf(float a, float b, float c) { return MultiplyAdd<Binary32>(a, b, c); }
+TUTTI_SUPPORT double fma(double a, double b, double c) { return MultiplyAdd<Binary64>(a, b, c); }
+TUTTI_SUPPORT float fmaf(float a, float b, float c) { return MultiplyAdd<Binary32>(a, b, c); }

@@ -164,6 +164,16 @@ TEST(Lockstep, KernelsThatWaitForTheWholeBlockNeedNoStacks) {
   EXPECT_FALSE(WarpsNeedStacks("examples/6_n_body/n_body.ptx", "n_body_kernel", {100, 1, 1}));
 }
 
+// The loader looks names up in the whole process first: an exported memcpy would be the host's.
+TEST(SharedObject, ExportsNothingButItsDescriptor) {
+  auto module = TestModule::OpenFile(TUTTI_SOURCE_DIR "/examples/1_vector_add/vector_add.ptx");
+  ASSERT_TRUE(module) << module.error().text;
+  const auto compiled = module->Kernel("vector_add_kernel", {32, 1, 1});
+  ASSERT_TRUE(compiled) << compiled.error().text;
+  EXPECT_TRUE((*compiled)->Exports(guest::kKernelSymbol));
+  for (const char* name : {"memcpy", "memset", "fma", "tutti.run", "tutti.warp"}) EXPECT_FALSE((*compiled)->Exports(name)) << name;
+}
+
 TEST(Lockstep, KernelsWithNamedBarriersKeepThem) {
   EXPECT_TRUE(WarpsNeedStacks("tests/run/cases/named_barriers_for_parts_of_a_block.ptx", "k", {128, 1, 1}));
 }

@@ -27,6 +27,8 @@ Result<LoadedKernel> LoadedKernel::Load(std::span<const uint8_t> shared_object) 
 LoadedKernel::LoadedKernel(LoadedKernel&& other) noexcept
     : file_(std::move(other.file_)), library_(std::exchange(other.library_, nullptr)), descriptor_(other.descriptor_) {}
 
+bool LoadedKernel::Exports(const char* symbol) const { return dlsym(library_, symbol) != nullptr; }
+
 LoadedKernel::~LoadedKernel() {
   if (library_ != nullptr) dlclose(library_);
 }

@@ -23,6 +23,8 @@ class LoadedKernel {
   ~LoadedKernel();
 
   const guest::KernelDescriptor& descriptor() const { return *descriptor_; }
+  // Whether the object itself (not something it depends on) has the symbol.
+  bool Exports(const char* symbol) const;
 
  private:
   LoadedKernel(os::Fd file, void* library, const guest::KernelDescriptor* descriptor)
