@@ -29,7 +29,8 @@ Status CheckSize(uint64_t expected, uint64_t limit) {
 
 Result<std::vector<uint8_t>> DecompressLz4(std::span<const uint8_t> block, uint64_t expected, uint64_t limit) {
   TUTTI_TRY(CheckSize(expected, limit));
-  if (expected > LZ4_MAX_INPUT_SIZE || block.size() > LZ4_MAX_INPUT_SIZE || expected > (block.size() + 1) * kLz4BestRatio) {
+  if (expected > LZ4_MAX_INPUT_SIZE || block.size() > LZ4_MAX_INPUT_SIZE ||
+      expected > (block.size() + 1) * kLz4BestRatio) {
     return Broken(fmt::format("{} bytes cannot hold {}", block.size(), expected));
   }
   std::vector<uint8_t> out(expected);

@@ -29,7 +29,8 @@ std::unexpected<Error> Broken(std::string text) {
 }
 
 Result<FatbinEntry> ReadEntry(std::span<const uint8_t> rest, uint64_t* size) {
-  if (rest.size() < kEntryHeaderBytes) return Broken(fmt::format("{} bytes are left where an entry must begin", rest.size()));
+  if (rest.size() < kEntryHeaderBytes)
+    return Broken(fmt::format("{} bytes are left where an entry must begin", rest.size()));
   const uint8_t* head = rest.data();
   const uint64_t header_bytes = Load<uint32_t>(head + 4);
   const uint64_t payload_bytes = Load<uint64_t>(head + 8);
@@ -38,7 +39,8 @@ Result<FatbinEntry> ReadEntry(std::span<const uint8_t> rest, uint64_t* size) {
     return Broken(fmt::format("an entry with a header of {} bytes", header_bytes));
   }
   if (payload_bytes > rest.size() - header_bytes) {
-    return Broken(fmt::format("an entry of {} bytes, of which {} are there", payload_bytes, rest.size() - header_bytes));
+    return Broken(
+        fmt::format("an entry of {} bytes, of which {} are there", payload_bytes, rest.size() - header_bytes));
   }
   FatbinEntry entry;
   entry.kind = static_cast<EntryKind>(Load<uint16_t>(head));

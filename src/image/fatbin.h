@@ -40,7 +40,8 @@ struct Fatbins {
   std::vector<FatbinEntry> entries;
 };
 
-// Parts of `bytes`. Zeros behind the last fat binary are padding. Error: CUDA_ERROR_INVALID_IMAGE, naming what is cut short.
+// Parts of `bytes`. Zeros behind the last fat binary are padding. Error: CUDA_ERROR_INVALID_IMAGE, naming what is cut
+// short.
 Result<Fatbins> ReadFatbins(std::span<const uint8_t> bytes);
 
 // The bytes of one fat binary from its header alone, header included: for a pointer of which no size is known.

@@ -28,7 +28,10 @@ TEST(FatbinTest, EntriesAreFoundWithKindArchAndPayload) {
 }
 
 TEST(FatbinTest, CompressedEntriesAreUnpacked) {
-  const auto bytes = FatbinBuilder().Add(EntryKind::kPtx, 75, kText, Packing::kLz4).Add(EntryKind::kPtx, 80, kText, Packing::kZstd).Build();
+  const auto bytes = FatbinBuilder()
+                         .Add(EntryKind::kPtx, 75, kText, Packing::kLz4)
+                         .Add(EntryKind::kPtx, 80, kText, Packing::kZstd)
+                         .Build();
   const auto fatbins = ReadFatbins(bytes);
   ASSERT_TRUE(fatbins) << fatbins.error().text;
   EXPECT_EQ(Unpacked(fatbins->entries.at(0)), kText);
@@ -53,7 +56,8 @@ TEST(FatbinTest, AnEmptyFatbinHasNoEntries) {
 }
 
 TEST(FatbinTest, EveryTruncationIsRefused) {
-  const auto whole = FatbinBuilder().Add(EntryKind::kElf, 80, "machine code").Add(EntryKind::kPtx, 75, kText, Packing::kZstd).Build();
+  const auto whole =
+      FatbinBuilder().Add(EntryKind::kElf, 80, "machine code").Add(EntryKind::kPtx, 75, kText, Packing::kZstd).Build();
   for (size_t size = 0; size < whole.size(); ++size) {
     const std::vector<uint8_t> cut(whole.begin(), whole.begin() + static_cast<long>(size));
     const auto fatbins = ReadFatbins(cut);

@@ -28,7 +28,8 @@ ImageKind KindOf(std::span<const uint8_t> bytes) {
   if (magic == kFatbinMagic) return ImageKind::kFatbin;
   if (magic == kElfMagic) return ImageKind::kElf;
   if (magic == kImageListMagic) return ImageKind::kImageList;
-  if (bytes.size() >= kArchiveMagic.size() && std::memcmp(bytes.data(), kArchiveMagic.data(), kArchiveMagic.size()) == 0) {
+  if (bytes.size() >= kArchiveMagic.size() &&
+      std::memcmp(bytes.data(), kArchiveMagic.data(), kArchiveMagic.size()) == 0) {
     return ImageKind::kArchive;
   }
   return CanBeginPtx(bytes) ? ImageKind::kPtx : ImageKind::kUnknown;

@@ -1,5 +1,5 @@
-// Several images that are linked into one module, as one string of bytes: what the client sends where a program gives it
-// more than one (separately compiled translation units, cuLinkAddData).
+// Several images that are linked into one module, as one string of bytes: what the client sends where a program gives
+// it more than one (separately compiled translation units, cuLinkAddData).
 //
 //   u32 kImageListMagic, u32 count, then per image: u64 size, the bytes, zeros up to a multiple of 8.
 #pragma once

@@ -22,7 +22,8 @@ TEST(ImageListTest, EveryTruncationIsRefused) {
   const std::vector<uint8_t> image{1, 2, 3};
   const std::span<const uint8_t> images[] = {image, image};
   const auto packed = PackImageList(images);
-  for (size_t size = 0; size < packed.size(); ++size) EXPECT_FALSE(ReadImageList(std::span(packed).first(size))) << size;
+  for (size_t size = 0; size < packed.size(); ++size)
+    EXPECT_FALSE(ReadImageList(std::span(packed).first(size))) << size;
 }
 
 TEST(ImageListTest, AHugeCountIsRefusedWithoutMemoryForIt) {

@@ -1,8 +1,8 @@
 // The abstract syntax of a PTX module, with names already resolved: registers, labels and symbols are indices, so that
 // lowering never looks anything up by text. Made by ptx/parser.h; printed by ptx/printer.h; immutable afterwards.
 //
-// Positions are kept for every instruction (line and column of the PTX text) and, where the text has .loc directives, the
-// source line, for diagnostics and fault reports.
+// Positions are kept for every instruction (line and column of the PTX text) and, where the text has .loc directives,
+// the source line, for diagnostics and fault reports.
 #pragma once
 
 #include <array>
@@ -49,15 +49,14 @@ using RegisterId = uint32_t;
 using SymbolId = uint32_t;  // index into Module::symbols
 using LabelId = uint32_t;   // index into Function::labels
 
-// Names that a nested scope declares again get a suffix ("%p1$2"), so that within a function names are unique. Registers
-// that no instruction mentions are left out.
+// Names that a nested scope declares again get a suffix ("%p1$2"), so that within a function names are unique.
+// Registers that no instruction mentions are left out.
 struct Register {
   std::string name;  // "%r12"
   Type type = Type::kNone;
 };
 
-// Where a named thing is. Locals of a function (.local, .shared, .param inside a body, and the function's own parameters) are
-// LocalVariables of that function; everything at module scope is a Symbol.
+// Initial value of a variable at module scope.
 struct Initializer {
   std::vector<uint8_t> bytes;  // little-endian; shorter than the variable: the rest is zero
   struct AddressOf {
@@ -69,6 +68,8 @@ struct Initializer {
   std::vector<AddressOf> addresses;  // 8-byte slots (4-byte slots are refused)
 };
 
+// Variables at module scope have a Symbol. What a function declares (.local, .shared, .param in its body, and its own
+// parameters) are its LocalVariables.
 enum class Linkage : uint8_t { kNone, kExtern, kVisible, kWeak, kCommon };
 
 struct Variable {
@@ -127,8 +128,8 @@ struct Operand {
   uint64_t bits = 0;                // kImmediate
 };
 
-// A video operand's selector: its digits as nibbles, the first in bits 0..3, their number in bits 16..19, and bit 20 set
-// for halves (.h). 0: none.
+// A video operand's selector: its digits as nibbles, the first in bits 0..3, their number in bits 16..19, and bit 20
+// set for halves (.h). 0: none.
 constexpr uint32_t PackSelector(std::string_view digits, bool halves) {
   uint32_t packed = static_cast<uint32_t>(digits.size()) << 16 | (halves ? 1u << 20 : 0);
   for (size_t i = 0; i < digits.size(); ++i) packed |= static_cast<uint32_t>(digits[i] - '0') << (4 * i);

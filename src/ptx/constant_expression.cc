@@ -20,9 +20,9 @@ struct BinaryOperator {
 
 // Two-character operators first.
 constexpr BinaryOperator kOperators[] = {
-    {'|', '|', 1}, {'&', '&', 2}, {'=', '=', 6}, {'!', '=', 6}, {'<', '=', 7}, {'>', '=', 7}, {'<', '<', 8},
-    {'>', '>', 8}, {'|', 0, 3},   {'^', 0, 4},   {'&', 0, 5},   {'<', 0, 7},   {'>', 0, 7},   {'+', 0, 9},
-    {'-', 0, 9},   {'*', 0, 10},  {'/', 0, 10},  {'%', 0, 10},
+    {'|', '|', 1}, {'&', '&', 2}, {'=', '=', 6}, {'!', '=', 6}, {'<', '=', 7}, {'>', '=', 7},
+    {'<', '<', 8}, {'>', '>', 8}, {'|', 0, 3},   {'^', 0, 4},   {'&', 0, 5},   {'<', 0, 7},
+    {'>', 0, 7},   {'+', 0, 9},   {'-', 0, 9},   {'*', 0, 10},  {'/', 0, 10},  {'%', 0, 10},
 };
 
 class ExpressionParser {
@@ -64,7 +64,8 @@ class ExpressionParser {
     if (token.kind == TokenKind::kInteger || token.kind == TokenKind::kFloat) {
       tokens_.Advance();
       const bool is_float = token.kind == TokenKind::kFloat;
-      const bool is_unsigned = token.is_unsigned || token.value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+      const bool is_unsigned =
+          token.is_unsigned || token.value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
       return Constant{is_float, token.is_f32, !is_float && is_unsigned, token.value};
     }
     if (token.kind == TokenKind::kWord && token.text == "WARP_SZ") {
@@ -147,16 +148,26 @@ class ExpressionParser {
     if (op.second != 0 && op.first == '<') return b > 63 ? 0 : a << b;
     if (op.second != 0) return is_unsigned ? (b > 63 ? 0 : a >> b) : static_cast<uint64_t>(sa >> (b > 63 ? 63 : b));
     switch (op.first) {
-      case '|': return a | b;
-      case '^': return a ^ b;
-      case '&': return a & b;
-      case '<': return is_unsigned ? a < b : sa < sb;
-      case '>': return is_unsigned ? a > b : sa > sb;
-      case '+': return a + b;
-      case '-': return a - b;
-      case '*': return a * b;
-      case '/': return is_unsigned ? a / b : (sb == -1 ? 0 - a : static_cast<uint64_t>(sa / sb));
-      default: return is_unsigned ? a % b : (sb == -1 ? 0 : static_cast<uint64_t>(sa % sb));
+      case '|':
+        return a | b;
+      case '^':
+        return a ^ b;
+      case '&':
+        return a & b;
+      case '<':
+        return is_unsigned ? a < b : sa < sb;
+      case '>':
+        return is_unsigned ? a > b : sa > sb;
+      case '+':
+        return a + b;
+      case '-':
+        return a - b;
+      case '*':
+        return a * b;
+      case '/':
+        return is_unsigned ? a / b : (sb == -1 ? 0 - a : static_cast<uint64_t>(sa / sb));
+      default:
+        return is_unsigned ? a % b : (sb == -1 ? 0 : static_cast<uint64_t>(sa % sb));
     }
   }
 

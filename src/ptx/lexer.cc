@@ -205,8 +205,10 @@ Token Lexer::Number(Token token) {
     overflow = overflow || __builtin_add_overflow(value, static_cast<uint64_t>(digit), &value);
   }
   const char next = At(end);
-  const bool exponent = (next | 0x20) == 'e' && ((ClassOf(At(end + 1)) & kDigit) != 0 || At(end + 1) == '-' || At(end + 1) == '+');
-  if (base != 16 && base != 2 && ((next == '.' && (ClassOf(At(end + 1)) & kDigit) != 0) || exponent)) return DecimalFloat(token);
+  const bool exponent =
+      (next | 0x20) == 'e' && ((ClassOf(At(end + 1)) & kDigit) != 0 || At(end + 1) == '-' || At(end + 1) == '+');
+  if (base != 16 && base != 2 && ((next == '.' && (ClassOf(At(end + 1)) & kDigit) != 0) || exponent))
+    return DecimalFloat(token);
   if (base != 16 && base != 2 && next == '.' && ScanWord(end + 1) == end + 1) return DecimalFloat(token);  // "1."
   if (end == first) return Invalid(token, "this number has no digits", ScanWord(end));
   if (bad_digit) return Invalid(token, "this number has a digit that its base has not", ScanWord(end));

@@ -28,8 +28,8 @@ using Strings = std::vector<std::string>;
 
 TEST(LexerTest, AnInstructionFallsIntoWordsAndDotWords) {
   EXPECT_EQ(Words("@!%p1 ld.global.L2::128B.v2.u32 {%r1,$x}, [a_1+-4];"),
-            (Strings{"@", "!", "%p1", "ld", "global", "L2::128B", "v2", "u32", "{", "%r1", ",", "$x", "}", ",", "[", "a_1",
-                     "+", "-", "4", "]", ";"}));
+            (Strings{"@",  "!", "%p1", "ld", "global", "L2::128B", "v2", "u32", "{", "%r1", ",",
+                     "$x", "}", ",",   "[",  "a_1",    "+",        "-",  "4",   "]", ";"}));
 }
 
 TEST(LexerTest, CommentsOfBothKindsAreBlank) {
@@ -63,7 +63,8 @@ TEST(LexerTest, FloatsKeepTheirBits) {
 }
 
 TEST(LexerTest, WhatIsNoNumberIsInvalid) {
-  for (const char* text : {"0x", "0xg", "09", "12ab", "0f12", "0f123456789", "18446744073709551616", "1e999", "\x01", "\xff"}) {
+  for (const char* text :
+       {"0x", "0xg", "09", "12ab", "0f12", "0f123456789", "18446744073709551616", "1e999", "\x01", "\xff"}) {
     EXPECT_EQ(Lexer(text).Next().kind, TokenKind::kInvalid) << text;
   }
 }

@@ -21,8 +21,9 @@ bool IsDeviceRuntime(const Module& unit) {
 bool IsDefinition(const Variable& variable) { return variable.linkage != Linkage::kExtern; }
 
 bool SameShape(const std::vector<LocalVariable>& a, const std::vector<LocalVariable>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const LocalVariable& x, const LocalVariable& y) { return x.bytes() == y.bytes() && x.space == y.space; });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const LocalVariable& x, const LocalVariable& y) {
+    return x.bytes() == y.bytes() && x.space == y.space;
+  });
 }
 
 std::unexpected<Error> Invalid(std::string text) { return Fail(cuda::CUDA_ERROR_INVALID_PTX, std::move(text)); }
@@ -98,7 +99,8 @@ class Linker {
     taken_.emplace(unique, id);
     Symbol& symbol = out_.symbols[id];
     symbol.name = unique;
-    (symbol.kind == Symbol::Kind::kVariable ? out_.variables[symbol.index].name : out_.functions[symbol.index].name) = unique;
+    (symbol.kind == Symbol::Kind::kVariable ? out_.variables[symbol.index].name : out_.functions[symbol.index].name) =
+        unique;
   }
 
   Status AddVariable(Variable& variable, SymbolId id) {
@@ -110,13 +112,15 @@ class Linker {
       } else {
         MakeWay(variable.name);
       }
-      new_id_[id] = NewSymbol(variable.name, Symbol::Kind::kVariable, static_cast<uint32_t>(out_.variables.size()), !own);
+      new_id_[id] =
+          NewSymbol(variable.name, Symbol::Kind::kVariable, static_cast<uint32_t>(out_.variables.size()), !own);
       new_variables_.push_back(static_cast<uint32_t>(out_.variables.size()));
       out_.variables.push_back(std::move(variable));
       return {};
     }
     new_id_[id] = shared_.at(variable.name);
-    if (before->kind != Symbol::Kind::kVariable) return Invalid(fmt::format("'{}' is a variable in one unit and a function in another", variable.name));
+    if (before->kind != Symbol::Kind::kVariable)
+      return Invalid(fmt::format("'{}' is a variable in one unit and a function in another", variable.name));
     Variable& kept = out_.variables[before->index];
     if (!IsDefinition(variable)) return {};
     if (!IsDefinition(kept) || Prefers(variable, kept)) {
@@ -124,7 +128,8 @@ class Linker {
       kept = std::move(variable);
       return {};
     }
-    if (!IsTentative(variable.linkage) && !IsTentative(kept.linkage)) return Invalid(fmt::format("'{}' is defined in two units", kept.name));
+    if (!IsTentative(variable.linkage) && !IsTentative(kept.linkage))
+      return Invalid(fmt::format("'{}' is defined in two units", kept.name));
     return {};
   }
 
@@ -148,10 +153,12 @@ class Linker {
       return Place(std::move(function), place_[index], new_id_[id]);
     }
     new_id_[id] = shared_.at(function.name);
-    if (before->kind != Symbol::Kind::kFunction) return Invalid(fmt::format("'{}' is a function in one unit and a variable in another", function.name));
+    if (before->kind != Symbol::Kind::kFunction)
+      return Invalid(fmt::format("'{}' is a function in one unit and a variable in another", function.name));
     const Function& kept = out_.functions[before->index];
     place_[index] = before->index;
-    if (!SameShape(kept.prototype.params, function.prototype.params) || !SameShape(kept.prototype.returns, function.prototype.returns)) {
+    if (!SameShape(kept.prototype.params, function.prototype.params) ||
+        !SameShape(kept.prototype.returns, function.prototype.returns)) {
       return Invalid(fmt::format("'{}' has different parameters in two units", function.name));
     }
     if (!function.has_body) return {};

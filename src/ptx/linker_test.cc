@@ -36,9 +36,11 @@ TEST(LinkerTest, AnExternTakesTheDefinitionOfAnotherUnit) {
   const std::string user =
       ".extern .func (.param .b32 r) twice(.param .b32 x);\n.extern .global .u32 counter;\n"
       ".global .u64 pointer = counter;\n"
-      ".visible .entry k() { .reg .b32 %r; .param .b32 a; .param .b32 b; call (b), twice, (a); ld.global.u32 %r, [counter+4]; ret; }\n";
+      ".visible .entry k() { .reg .b32 %r; .param .b32 a; .param .b32 b; call (b), twice, (a); ld.global.u32 %r, "
+      "[counter+4]; ret; }\n";
   const std::string owner =
-      ".visible .global .u32 counter = 5;\n.visible .func (.param .b32 r) twice(.param .b32 x) { st.param.b32 [r], 7; ret; }\n";
+      ".visible .global .u32 counter = 5;\n.visible .func (.param .b32 r) twice(.param .b32 x) { st.param.b32 [r], 7; "
+      "ret; }\n";
   for (const auto& order : {std::vector{user, owner}, std::vector{owner, user}}) {
     const std::string text = Linked(order);
     EXPECT_THAT(text, Not(HasSubstr(".extern")));
@@ -51,8 +53,12 @@ TEST(LinkerTest, AnExternTakesTheDefinitionOfAnotherUnit) {
 }
 
 TEST(LinkerTest, NamesOfAUnitsOwnStayApart) {
-  const std::string a = ".global .u32 own = 1;\n.func help() { ret; }\n.visible .entry a() { .reg .b32 %r; call help; ld.global.u32 %r, [own]; ret; }\n";
-  const std::string b = ".global .u32 own = 2;\n.func help() { exit; }\n.visible .entry b() { .reg .b32 %r; call help; ld.global.u32 %r, [own]; ret; }\n";
+  const std::string a =
+      ".global .u32 own = 1;\n.func help() { ret; }\n.visible .entry a() { .reg .b32 %r; call help; ld.global.u32 %r, "
+      "[own]; ret; }\n";
+  const std::string b =
+      ".global .u32 own = 2;\n.func help() { exit; }\n.visible .entry b() { .reg .b32 %r; call help; ld.global.u32 %r, "
+      "[own]; ret; }\n";
   const std::string text = Linked({a, b});
   EXPECT_THAT(text, HasSubstr("own = 1;"));
   EXPECT_THAT(text, HasSubstr("own$u2 = 2;"));
@@ -61,21 +67,24 @@ TEST(LinkerTest, NamesOfAUnitsOwnStayApart) {
 }
 
 TEST(LinkerTest, AUnitsOwnNameMakesWayForASharedOne) {
-  const std::string text = Linked({".global .u32 x = 1;\n", ".visible .global .u32 x = 2;\n", ".extern .global .u32 x;\n.global .u64 p = x;\n"});
+  const std::string text = Linked(
+      {".global .u32 x = 1;\n", ".visible .global .u32 x = 2;\n", ".extern .global .u32 x;\n.global .u64 p = x;\n"});
   EXPECT_THAT(text, HasSubstr(".visible .global .u32 x = 2;"));
   EXPECT_THAT(text, HasSubstr("x$u2 = 1;"));
   EXPECT_THAT(text, HasSubstr("p = x;"));
 }
 
 TEST(LinkerTest, TwoDefinitionsAreAnError) {
-  EXPECT_THAT(Linked({".visible .global .u32 x = 1;\n", ".visible .global .u32 x = 2;\n"}), HasSubstr("'x' is defined in two units"));
+  EXPECT_THAT(Linked({".visible .global .u32 x = 1;\n", ".visible .global .u32 x = 2;\n"}),
+              HasSubstr("'x' is defined in two units"));
   EXPECT_THAT(Linked({".entry k() { ret; }\n", ".entry k() { ret; }\n"}), HasSubstr("'k' is defined in two units"));
 }
 
 TEST(LinkerTest, AStrongDefinitionIsTakenBeforeWeakOnes) {
   const std::string weak = ".weak .func f() { exit; }\n";
   const std::string strong = ".visible .func f() { ret; }\n";
-  for (const auto& order : {std::vector{weak, strong, weak}, std::vector{strong, weak}, std::vector{weak, weak, strong}}) {
+  for (const auto& order :
+       {std::vector{weak, strong, weak}, std::vector{strong, weak}, std::vector{weak, weak, strong}}) {
     const std::string text = Linked(order);
     EXPECT_THAT(text, HasSubstr("ret;"));
     EXPECT_THAT(text, Not(HasSubstr("exit;")));
@@ -84,26 +93,32 @@ TEST(LinkerTest, AStrongDefinitionIsTakenBeforeWeakOnes) {
 }
 
 TEST(LinkerTest, OfCommonVariablesTheLargestIsTaken) {
-  EXPECT_THAT(Linked({".common .global .b8 x[4];\n", ".common .global .b8 x[64];\n", ".common .global .b8 x[8];\n"}), HasSubstr("x[64]"));
+  EXPECT_THAT(Linked({".common .global .b8 x[4];\n", ".common .global .b8 x[64];\n", ".common .global .b8 x[8];\n"}),
+              HasSubstr("x[64]"));
 }
 
 TEST(LinkerTest, AnExternThatNobodyDefinesStays) {
-  const std::string text = Linked({".extern .func vprintf();\n.entry k() { call vprintf; ret; }\n", ".extern .func vprintf();\n"});
+  const std::string text =
+      Linked({".extern .func vprintf();\n.entry k() { call vprintf; ret; }\n", ".extern .func vprintf();\n"});
   EXPECT_THAT(text, HasSubstr(".extern .func vprintf;"));
 }
 
 TEST(LinkerTest, DifferentParametersAreAnError) {
-  EXPECT_THAT(Linked({".extern .func f(.param .b32 x);\n", ".visible .func f(.param .b64 x) { ret; }\n"}), HasSubstr("different parameters"));
+  EXPECT_THAT(Linked({".extern .func f(.param .b32 x);\n", ".visible .func f(.param .b64 x) { ret; }\n"}),
+              HasSubstr("different parameters"));
   EXPECT_THAT(Linked({".extern .func f();\n", ".visible .global .u32 f;\n"}), HasSubstr("in another"));
 }
 
 TEST(LinkerTest, TheVendorsDeviceRuntimeIsLeftOut) {
-  const std::string text = Linked({".entry k() { ret; }\n", ".extern .func __cuda_syscall_cnpv2LaunchDeviceV2();\n.visible .func cudaLaunchDevice() { ret; }\n"});
+  const std::string text =
+      Linked({".entry k() { ret; }\n",
+              ".extern .func __cuda_syscall_cnpv2LaunchDeviceV2();\n.visible .func cudaLaunchDevice() { ret; }\n"});
   EXPECT_THAT(text, Not(HasSubstr("cudaLaunchDevice")));
 }
 
 TEST(LinkerTest, AnAliasResolvesAnExtern) {
-  const std::string text = Linked({".extern .func other();\n.entry k() { call other; ret; }\n", ".visible .func real() { ret; }\n.alias other, real;\n"});
+  const std::string text = Linked({".extern .func other();\n.entry k() { call other; ret; }\n",
+                                   ".visible .func real() { ret; }\n.alias other, real;\n"});
   EXPECT_THAT(text, HasSubstr(".alias other, real;"));
   EXPECT_THAT(text, HasSubstr("call other;"));
 }

@@ -8,6 +8,7 @@ namespace tutti::ptx {
 namespace {
 
 constexpr uint32_t kNoParent = ~0u;
+constexpr size_t kMostDigits = 8;  // of a register's number; see kMaxRegisters in parse_body.cc
 
 std::string Unique(std::unordered_map<std::string, uint32_t>& used, std::string_view name) {
   auto [entry, fresh] = used.try_emplace(std::string(name), 1);
@@ -71,7 +72,8 @@ NamedThing* NameScopes::FindIn(Scope& scope, std::string_view name) {
   if (scope.ranges.empty()) return nullptr;
   // "%r12" may be number 12 of "%r", or number 2 of "%r1".
   size_t digits = name.size();
-  while (digits > 1 && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
+  const size_t first = name.size() > kMostDigits ? name.size() - kMostDigits : 1;
+  while (digits > first && name[digits - 1] >= '0' && name[digits - 1] <= '9') --digits;
   for (; digits < name.size(); ++digits) {
     if (name[digits] == '0' && digits + 1 < name.size()) continue;  // no leading zeros
     const auto range = scope.ranges.find(name.substr(0, digits));
@@ -96,7 +98,8 @@ const NamedThing* NameScopes::Find(std::string_view name) {
   for (uint32_t scope = open_.back(); scope != kNoParent; scope = scopes_[scope].parent) {
     NamedThing* thing = FindIn(scopes_[scope], name);
     if (thing == nullptr) continue;
-    if (thing->kind == NamedThing::Kind::kRegister && thing->index == NamedThing::kNotMade) thing->index = Make(name, thing->type);
+    if (thing->kind == NamedThing::Kind::kRegister && thing->index == NamedThing::kNotMade)
+      thing->index = Make(name, thing->type);
     return thing;
   }
   return nullptr;

@@ -79,7 +79,7 @@ class NameScopes {
   std::vector<Scope> scopes_;
   std::vector<uint32_t> open_;
   std::vector<LabelReference> references_;
-  std::unordered_map<std::string, uint32_t> used_names_;   // and the last suffix given
+  std::unordered_map<std::string, uint32_t> used_names_;  // and the last suffix given
   std::unordered_map<std::string, uint32_t> used_labels_;
 };
 

@@ -78,7 +78,8 @@ class BodyParser {
   bool Pragma() {
     do {
       if (tokens_.current().kind != TokenKind::kString) return context_.Expected(tokens_.current(), "a string");
-      function_.pragmas.push_back({static_cast<uint32_t>(function_.instructions.size()), std::string(tokens_.Take().text)});
+      function_.pragmas.push_back(
+          {static_cast<uint32_t>(function_.instructions.size()), std::string(tokens_.Take().text)});
     } while (tokens_.Accept(','));
     return Expect(context_, tokens_, ';', "after .pragma");
   }
@@ -250,7 +251,8 @@ class BodyParser {
 
 }  // namespace
 
-bool ParseBody(ParseContext& context, LexerState start, Function* function, const std::vector<std::string_view>& local_names) {
+bool ParseBody(ParseContext& context, LexerState start, Function* function,
+               const std::vector<std::string_view>& local_names) {
   if (BodyParser(context, start, function).Parse(local_names)) return true;
   ClearBody(function);
   return false;

@@ -36,7 +36,8 @@ bool ParseAttributes(ParseContext& context, TokenStream& tokens, DeclaredShape* 
     if (token.IsDot("managed")) shape->managed = true;
     if (token.Is('(')) ++depth;
     if (token.Is(')')) --depth;
-    if (token.kind == TokenKind::kEnd || token.kind == TokenKind::kInvalid || token.Is(';')) return context.Expected(token, "')'");
+    if (token.kind == TokenKind::kEnd || token.kind == TokenKind::kInvalid || token.Is(';'))
+      return context.Expected(token, "')'");
   }
   return true;
 }
@@ -154,7 +155,8 @@ bool ParseParameters(ParseContext& context, TokenStream& tokens, bool allow_unna
   do {
     const Token first = tokens.current();
     if (first.Is('.') || list->names.size() == kMaxParameters) {
-      return context.Fail(first.position, first.Is('.') ? "variable argument lists are not supported" : "too many parameters");
+      return context.Fail(first.position,
+                          first.Is('.') ? "variable argument lists are not supported" : "too many parameters");
     }
     LocalVariable variable;
     variable.space = Space::kParam;

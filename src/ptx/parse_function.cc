@@ -125,7 +125,8 @@ class HeaderParser {
       return true;
     }
     const Symbol& symbol = context_.module().symbols[*known];
-    if (symbol.kind != Symbol::Kind::kFunction) return context_.Fail(name.position, fmt::format("'{}' is a variable already", name.text));
+    if (symbol.kind != Symbol::Kind::kFunction)
+      return context_.Fail(name.position, fmt::format("'{}' is a variable already", name.text));
     Function& before = functions[symbol.index];
     if (before.has_body && function_.has_body) {
       return context_.Fail(name.position, fmt::format("'{}' is defined a second time", name.text));

@@ -1,9 +1,9 @@
-// Values are written in row-major order; each pair of inner braces starts at the next element of its dimension, and what it
-// leaves out is zero.
+// Values are written in row-major order; each pair of inner braces starts at the next element of its dimension, and
+// what it leaves out is zero.
 //
 // Addresses come in three forms: `symbol`, `generic(symbol)`, both with an optional "+ 8", and one byte at a time as
-// `0xff(symbol), 0xff00(symbol), ...`, which compilers use inside packed structures. The last are put together here: eight
-// consecutive bytes of one symbol are one address.
+// `0xff(symbol), 0xff00(symbol), ...`, which compilers use inside packed structures. The last are put together here:
+// eight consecutive bytes of one symbol are one address.
 #include "ptx/parse_initializer.h"
 
 #include <fmt/format.h>
@@ -23,8 +23,8 @@ uint16_t HalfFromFloat(float value) { return std::bit_cast<uint16_t>(static_cast
 
 class InitializerParser {
  public:
-  InitializerParser(ParseContext& context, TokenStream& tokens, const DeclaredShape& shape, std::vector<uint64_t>& dimensions,
-                    Initializer* init)
+  InitializerParser(ParseContext& context, TokenStream& tokens, const DeclaredShape& shape,
+                    std::vector<uint64_t>& dimensions, Initializer* init)
       : context_(context), tokens_(tokens), type_(shape.type), dimensions_(dimensions), init_(init) {
     scalar_bytes_ = (BitsOf(type_) + 7) / 8;
     if (shape.vector > 1) dimensions_.push_back(shape.vector);  // a vector is one more dimension of scalars
@@ -110,17 +110,23 @@ class InitializerParser {
         return context_.Fail(token.position, "a floating-point value for an integer variable");
       }
     } else if (constant.is_float) {
-      const double value = constant.is_f32 ? std::bit_cast<float>(static_cast<uint32_t>(bits)) : std::bit_cast<double>(bits);
-      if (type_ == Type::kF64) bits = std::bit_cast<uint64_t>(value);
-      else if (type_ == Type::kF32 && !constant.is_f32) bits = std::bit_cast<uint32_t>(static_cast<float>(value));
-      else if (type_ == Type::kF16) bits = HalfFromFloat(static_cast<float>(value));
-      else if (type_ != Type::kF32) return context_.Fail(token.position, "this type takes its bits as an integer");
+      const double value =
+          constant.is_f32 ? std::bit_cast<float>(static_cast<uint32_t>(bits)) : std::bit_cast<double>(bits);
+      if (type_ == Type::kF64)
+        bits = std::bit_cast<uint64_t>(value);
+      else if (type_ == Type::kF32 && !constant.is_f32)
+        bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+      else if (type_ == Type::kF16)
+        bits = HalfFromFloat(static_cast<float>(value));
+      else if (type_ != Type::kF32)
+        return context_.Fail(token.position, "this type takes its bits as an integer");
     } else if (type_ == Type::kF64 || type_ == Type::kF32) {
       const auto value = static_cast<double>(static_cast<int64_t>(bits));
       bits = type_ == Type::kF64 ? std::bit_cast<uint64_t>(value) : std::bit_cast<uint32_t>(static_cast<float>(value));
     }
     if (!Room(offset + scalar_bytes_, token)) return false;
-    for (uint32_t i = 0; i < scalar_bytes_ && i < 8; ++i) init_->bytes[offset + i] = static_cast<uint8_t>(bits >> (8 * i));
+    for (uint32_t i = 0; i < scalar_bytes_ && i < 8; ++i)
+      init_->bytes[offset + i] = static_cast<uint8_t>(bits >> (8 * i));
     return true;
   }
 

@@ -107,7 +107,8 @@ class InstructionParser {
       if (out_.operands.size() >= kMaxOperands) return Fail(tokens_.current(), "too many operands");
       if (!ParseOperand(state_, &out_.operands)) return false;
       if (!tokens_.At('|')) continue;
-      if (out_.operands.size() != 1) return Fail(tokens_.current(), "only the first operand can have a second destination");
+      if (out_.operands.size() != 1)
+        return Fail(tokens_.current(), "only the first operand can have a second destination");
       tokens_.Advance();
       if (!ParseOperand(state_, &out_.operands)) return false;
       out_.has_second_destination = true;
@@ -128,7 +129,8 @@ class InstructionParser {
   }
 
   bool ParseIndexedBranch() {
-    if (!ParseOperand(state_, &out_.operands) || !Expect(state_.context, tokens_, ',', "before the branch targets")) return false;
+    if (!ParseOperand(state_, &out_.operands) || !Expect(state_.context, tokens_, ',', "before the branch targets"))
+      return false;
     const auto table = ParseTable(NamedThing::Kind::kBranchTargets, "a list of branch targets");
     if (!table) return false;
     out_.branch_targets = *table;
@@ -151,7 +153,8 @@ class InstructionParser {
     std::vector<Operand> target;
     std::vector<Operand> arguments;
     if (tokens_.At('(')) {
-      if (!ParseCallList(&returns) || !Expect(state_.context, tokens_, ',', "before the function to call")) return false;
+      if (!ParseCallList(&returns) || !Expect(state_.context, tokens_, ',', "before the function to call"))
+        return false;
     }
     const Token at = tokens_.current();
     if (!ParseOperand(state_, &target)) return false;
@@ -176,7 +179,8 @@ class InstructionParser {
   bool CheckTarget(const Token& at, const Operand& target) {
     if (target.kind == OperandKind::kRegister) return true;
     const auto& symbols = state_.context.module().symbols;
-    const bool is_function = target.kind == OperandKind::kSymbol && symbols[target.index].kind == Symbol::Kind::kFunction;
+    const bool is_function =
+        target.kind == OperandKind::kSymbol && symbols[target.index].kind == Symbol::Kind::kFunction;
     return is_function || Fail(at, fmt::format("'{}' is not a function", at.text));
   }
 

@@ -164,7 +164,8 @@ class ModuleParser {
     const auto alias_id = context_.FindSymbol(alias->text);
     if (!alias_id) {
       context_.AddSymbol(alias->text, Symbol::Kind::kFunction, function);
-    } else if (symbols[*alias_id].kind == Symbol::Kind::kFunction && !context_.module().functions[symbols[*alias_id].index].has_body) {
+    } else if (symbols[*alias_id].kind == Symbol::Kind::kFunction &&
+               !context_.module().functions[symbols[*alias_id].index].has_body) {
       symbols[*alias_id].index = function;
     } else {
       return context_.Fail(alias->position, fmt::format("'{}' is defined a second time", alias->text));
@@ -184,6 +185,8 @@ class ModuleParser {
 
 }  // namespace
 
-bool ParseModuleLevel(ParseContext& context, std::vector<PendingBody>* bodies) { return ModuleParser(context, bodies).Parse(); }
+bool ParseModuleLevel(ParseContext& context, std::vector<PendingBody>* bodies) {
+  return ModuleParser(context, bodies).Parse();
+}
 
 }  // namespace tutti::ptx

@@ -58,7 +58,8 @@ class OperandParser {
       operand->negated = true;
       return operand->kind == OperandKind::kRegister || Fail(token, "'!' needs a predicate register");
     }
-    if (token.kind == TokenKind::kWord && token.text == "WARP_SZ" && !state_.tokens.next().Is('+')) return Named(operand);
+    if (token.kind == TokenKind::kWord && token.text == "WARP_SZ" && !state_.tokens.next().Is('+'))
+      return Named(operand);
     return StartsConstant(token) ? Immediate(operand) : Named(operand);
   }
 
@@ -81,7 +82,8 @@ class OperandParser {
 
   // "%tid.x" is two tokens.
   std::optional<SpecialRegister> Special(const Token& name) {
-    if (!current().IsDot("x") && !current().IsDot("y") && !current().IsDot("z")) return SpecialRegisterFromName(name.text);
+    if (!current().IsDot("x") && !current().IsDot("y") && !current().IsDot("z"))
+      return SpecialRegisterFromName(name.text);
     const auto special = SpecialRegisterFromName(fmt::format("{}.{}", name.text, current().text));
     if (special) state_.tokens.Advance();
     return special;

@@ -1,6 +1,6 @@
 // Two passes. The first reads the module level and only skips over bodies, which it does many times faster than taking
-// their tokens; so all symbols are known when bodies are parsed, and where one kernel of a large library is wanted, only
-// what that kernel can reach is parsed at all.
+// their tokens; so all symbols are known when bodies are parsed, and where one kernel of a large library is wanted,
+// only what that kernel can reach is parsed at all.
 #include "ptx/parser.h"
 
 #include <unordered_set>
@@ -16,12 +16,17 @@ namespace tutti::ptx {
 namespace {
 
 constexpr size_t kMaxTextBytes = 1u << 30;
-constexpr size_t kMaxRenderedErrors = 1000;
+constexpr size_t kMaxRenderedErrors = 100;
 
 class BodyPass {
  public:
-  BodyPass(ParseContext& context, std::vector<PendingBody>& bodies, DiagnosticPrinter& printer, const ParseOptions& options)
-      : context_(context), bodies_(bodies), printer_(printer), options_(options), seen_(context.module().symbols.size()) {}
+  BodyPass(ParseContext& context, std::vector<PendingBody>& bodies, DiagnosticPrinter& printer,
+           const ParseOptions& options)
+      : context_(context),
+        bodies_(bodies),
+        printer_(printer),
+        options_(options),
+        seen_(context.module().symbols.size()) {}
 
   void ParseAll() {
     for (size_t i = 0; i < bodies_.size(); ++i) ParseOne(i);
@@ -100,7 +105,8 @@ Result<Module> Parse(std::string_view text, const ParseOptions& options) {
   ParseContext context(text, &module);
   DiagnosticPrinter printer(text);
   std::vector<PendingBody> bodies;
-  if (!ParseModuleLevel(context, &bodies)) return Fail(cuda::CUDA_ERROR_INVALID_PTX, printer.Print(context.TakeError()));
+  if (!ParseModuleLevel(context, &bodies))
+    return Fail(cuda::CUDA_ERROR_INVALID_PTX, printer.Print(context.TakeError()));
   BodyPass pass(context, bodies, printer, options);
   if (options.only.empty()) {
     pass.ParseAll();

@@ -1,8 +1,8 @@
 // PTX text to a Module.
 //
-// Errors are contained. A function whose body cannot be parsed or does not pass the verifier has Function::error set and
-// no body; everything else of the module works. Only what is wrong at module level (a broken declaration, a brace that is
-// never closed) fails the whole text.
+// Errors are contained. A function whose body cannot be parsed or does not pass the verifier has Function::error set
+// and no body; everything else of the module works. Only what is wrong at module level (a broken declaration, a brace
+// that is never closed) fails the whole text.
 //
 // The text may be anything: hostile input costs time and memory proportional to its size.
 #pragma once
@@ -19,7 +19,8 @@ namespace tutti::ptx {
 
 struct ParseOptions {
   // If not empty: only the bodies of these functions, and of what they can reach by calls and by function addresses in
-  // code or in variables, are parsed. The others keep has_body with body_parsed = false. Names that do not exist are ignored.
+  // code or in variables, are parsed. The others keep has_body with body_parsed = false. Names that do not exist are
+  // ignored.
   std::vector<std::string> only;
   bool verify = true;
 };

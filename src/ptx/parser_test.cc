@@ -14,7 +14,9 @@ using testing::HasSubstr;
 constexpr std::string_view kHead = ".version 9.0\n.target sm_80\n.address_size 64\n";
 
 std::string InBody(std::string_view body) {
-  return fmt::format("{}.entry k(.param .u64 p)\n{{\n.reg .pred %p<9>; .reg .b32 %r<99>; .reg .b64 %d<9>;\n{}\nret;\n}}\n", kHead, body);
+  return fmt::format(
+      "{}.entry k(.param .u64 p)\n{{\n.reg .pred %p<9>; .reg .b32 %r<99>; .reg .b64 %d<9>;\n{}\nret;\n}}\n", kHead,
+      body);
 }
 
 Module MustParse(std::string_view text, const ParseOptions& options = {}) {
@@ -30,7 +32,8 @@ std::string Repeated(std::string_view text, size_t times) {
 }
 
 TEST(ParserTest, AnInstructionIsTakenApart) {
-  const Module module = MustParse(InBody("@!%p1 cvt.rn.sat.u32.u16 %r1, %r2;\nld.volatile.global.v2.u32 {%r3, _}, [%d1+-8];"));
+  const Module module =
+      MustParse(InBody("@!%p1 cvt.rn.sat.u32.u16 %r1, %r2;\nld.volatile.global.v2.u32 {%r3, _}, [%d1+-8];"));
   const Function& k = module.functions.at(0);
   ASSERT_EQ(k.error, "");
   const Instruction& cvt = k.instructions.at(0);
@@ -75,10 +78,11 @@ TEST(ParserTest, AModuleErrorIsInvalidPtx) {
 }
 
 TEST(ParserTest, OnlyWhatAKernelCanReachIsParsed) {
-  const std::string text = std::string(kHead) +
-                           ".extern .func by_table();\n.global .u64 table[1] = {by_table};\n"
-                           ".func called() { ret; }\n.func by_table() { broken; }\n.func other() { broken; }\n"
-                           ".entry a() { .reg .b64 %d; call called; ld.global.u64 %d, [table]; ret; }\n.entry b() { broken; }\n";
+  const std::string text =
+      std::string(kHead) +
+      ".extern .func by_table();\n.global .u64 table[1] = {by_table};\n"
+      ".func called() { ret; }\n.func by_table() { broken; }\n.func other() { broken; }\n"
+      ".entry a() { .reg .b64 %d; call called; ld.global.u64 %d, [table]; ret; }\n.entry b() { broken; }\n";
   const Module module = MustParse(text, {.only = {"a", "no such kernel"}});
   const auto find = [&](std::string_view name) -> const Function& {
     for (const Function& function : module.functions) {
@@ -107,9 +111,12 @@ TEST(ParserTest, ABrokenBodyIsEmptyAndHasItsError) {
 }
 
 TEST(ParserTest, DeepNestingIsRefusedNotRecursedInto) {
-  EXPECT_THAT(MustParse(InBody(Repeated("{", 100000) + Repeated("}", 100000))).functions.at(0).error, HasSubstr("too deeply"));
-  EXPECT_THAT(MustParse(InBody("mov.u32 %r1, " + Repeated("(", 100000) + "1;")).functions.at(0).error, HasSubstr("too deeply"));
-  EXPECT_THAT(MustParse(InBody("mov.u32 %r1, " + Repeated("-", 100000) + "1;")).functions.at(0).error, HasSubstr("too deeply"));
+  EXPECT_THAT(MustParse(InBody(Repeated("{", 100000) + Repeated("}", 100000))).functions.at(0).error,
+              HasSubstr("too deeply"));
+  EXPECT_THAT(MustParse(InBody("mov.u32 %r1, " + Repeated("(", 100000) + "1;")).functions.at(0).error,
+              HasSubstr("too deeply"));
+  EXPECT_THAT(MustParse(InBody("mov.u32 %r1, " + Repeated("-", 100000) + "1;")).functions.at(0).error,
+              HasSubstr("too deeply"));
   EXPECT_FALSE(Parse(std::string(kHead) + ".global .u32 x[1] = " + Repeated("{", 100000)));
 }
 
@@ -118,9 +125,14 @@ TEST(ParserTest, ManyRegistersCostNothingUntilMentioned) {
   EXPECT_EQ(MustParse(text).functions.at(0).registers.size(), 1000u);
 }
 
+TEST(ParserTest, ALongNameOfDigitsIsOneLookUp) {
+  const std::string name = "%r" + std::string(4 << 20, '1');  // quadratic work would outlast the test's time limit
+  EXPECT_THAT(MustParse(InBody("mov.u32 %r1, " + name + ";")).functions.at(0).error,
+              testing::SizeIs(testing::Lt(2000)));
+}
+
 TEST(ParserTest, AShortTextCannotAskForMuchMemory) {
-  for (const char* text :
-       {".global .b8 x[2][70000000000] = {{1}, {2}};", ".global .b8 x[99999999999999999];"}) {
+  for (const char* text : {".global .b8 x[2][70000000000] = {{1}, {2}};", ".global .b8 x[99999999999999999];"}) {
     EXPECT_FALSE(Parse(std::string(kHead) + text)) << text;
   }
   std::string text(kHead);
@@ -129,9 +141,10 @@ TEST(ParserTest, AShortTextCannotAskForMuchMemory) {
 }
 
 TEST(ParserTest, EveryTruncationOfAModuleIsHandled) {
-  const std::string text = std::string(kHead) + ".global .align 8 .u64 t[2] = {generic(t)+8, 0xff};\n" +
-                           InBody("{ .param .b32 q; call (q), %d1, (q), pr; }\nmov.b64 {%r1,%r2}, %d1; setp.eq.s32 %p1|%p2, %r1, -5;")
-                               .substr(kHead.size());
+  const std::string text =
+      std::string(kHead) + ".global .align 8 .u64 t[2] = {generic(t)+8, 0xff};\n" +
+      InBody("{ .param .b32 q; call (q), %d1, (q), pr; }\nmov.b64 {%r1,%r2}, %d1; setp.eq.s32 %p1|%p2, %r1, -5;")
+          .substr(kHead.size());
   for (size_t size = 0; size < text.size(); ++size) {
     const auto module = Parse(text.substr(0, size));
     if (!module) {

@@ -37,14 +37,15 @@ class InstructionPrinter {
     fmt::format_to(std::back_inserter(*out_), format, std::forward<Args>(args)...);
   }
 
-  // In the order of the text they came from. For an instruction made by hand (no order) modifiers come first, then spaces,
-  // width and types, which suits nearly all.
+  // In the order of the text they came from. For an instruction made by hand (no order) modifiers come first, then
+  // spaces, width and types, which suits nearly all.
   void PrintWords() {
     uint64_t order = instruction_.word_order;
     while (AnyWordLeft()) {
       const auto wanted = static_cast<WordGroup>(order & 3);
       order >>= 2;
-      for (const WordGroup group : {wanted, WordGroup::kModifier, WordGroup::kSpace, WordGroup::kVector, WordGroup::kType}) {
+      for (const WordGroup group :
+           {wanted, WordGroup::kModifier, WordGroup::kSpace, WordGroup::kVector, WordGroup::kType}) {
         if (PrintNextOf(group)) break;
       }
     }
@@ -216,7 +217,8 @@ class InstructionPrinter {
 
 }  // namespace
 
-void PrintInstruction(const Module& module, const Function& function, const Instruction& instruction, std::string* out) {
+void PrintInstruction(const Module& module, const Function& function, const Instruction& instruction,
+                      std::string* out) {
   InstructionPrinter(module, function, instruction, out).Print();
 }
 

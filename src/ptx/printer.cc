@@ -32,8 +32,9 @@ class ModulePrinter {
   explicit ModulePrinter(const Module& module) : module_(module) {}
 
   std::string Print() {
-    Format(".version {}.{}\n.target {}\n.address_size {}\n\n", module_.version_major, module_.version_minor, module_.target,
-           module_.address_bits);
+    Format(".version {}.{}\n", module_.version_major, module_.version_minor);
+    if (!module_.target.empty()) Format(".target {}\n", module_.target);
+    Format(".address_size {}\n\n", module_.address_bits);
     for (size_t i = 0; i < module_.files.size(); ++i) {
       if (!module_.files[i].empty()) Format(".file {} \"{}\"\n", i, module_.files[i]);
     }
@@ -142,7 +143,8 @@ class ModulePrinter {
     }
   }
 
-  void PrintParameters(const std::vector<LocalVariable>& parameters, const std::vector<LocalVariable>* named, size_t first) {
+  void PrintParameters(const std::vector<LocalVariable>& parameters, const std::vector<LocalVariable>* named,
+                       size_t first) {
     out_ += "(";
     for (size_t i = 0; i < parameters.size(); ++i) {
       if (i != 0) out_ += ", ";
@@ -193,7 +195,8 @@ class ModulePrinter {
     PrintRegisters(function);
     const size_t parameters = function.prototype.returns.size() + function.prototype.params.size();
     for (size_t i = parameters; i < function.locals.size(); ++i) PrintLocal(function.locals[i]);
-    for (size_t i = 0; i < function.prototypes.size(); ++i) PrintPrototype(function.prototypes[i], static_cast<uint32_t>(i));
+    for (size_t i = 0; i < function.prototypes.size(); ++i)
+      PrintPrototype(function.prototypes[i], static_cast<uint32_t>(i));
     for (size_t i = 0; i < function.branch_targets.size(); ++i) PrintTargets(function, static_cast<uint32_t>(i));
     PrintInstructions(function);
     out_ += "}\n\n";
@@ -205,7 +208,8 @@ class ModulePrinter {
       if (local.space == Space::kReg) is_parameter[local.register_id] = true;
     }
     for (size_t i = 0; i < function.registers.size(); ++i) {
-      if (!is_parameter[i]) Format("\t.reg .{} {};\n", ptx::NameOf(function.registers[i].type), function.registers[i].name);
+      if (!is_parameter[i])
+        Format("\t.reg .{} {};\n", ptx::NameOf(function.registers[i].type), function.registers[i].name);
     }
   }
 

@@ -1,5 +1,5 @@
-// A list of at most kCapacity small values, held in place. For the modifiers and types of an instruction, of which a large
-// module has millions.
+// A list of at most kCapacity small values, held in place. For the modifiers and types of an instruction, of which a
+// large module has millions.
 #pragma once
 
 #include <array>

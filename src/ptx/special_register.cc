@@ -30,7 +30,7 @@ std::optional<SpecialRegister> SpecialRegisterFromName(std::string_view name) {
   if (name.starts_with("%reserved_smem_offset_")) return SpecialRegister::kReservedSmemOffset;
   if (name.starts_with("%envreg")) return SpecialRegister::kEnvreg0;
   // Performance counters read as a clock: they count something, and never the same twice.
-  if (name.starts_with("%pm")) return name.ends_with("_64") ? SpecialRegister::kClock64 : SpecialRegister::kClock;
+  if (name.size() > 3 && name.starts_with("%pm") && name[3] >= '0' && name[3] <= '9') return name.ends_with("_64") ? SpecialRegister::kClock64 : SpecialRegister::kClock;
   return std::nullopt;
 }
 

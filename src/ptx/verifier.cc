@@ -149,12 +149,14 @@ class InstructionVerifier {
   }
 
   void CheckCallList(std::span<const Operand> given, const std::vector<LocalVariable>& wanted, std::string_view what) {
-    if (given.size() != wanted.size()) return Fail(fmt::format("the function has {} {}, not {}", wanted.size(), what, given.size()));
+    if (given.size() != wanted.size())
+      return Fail(fmt::format("the function has {} {}, not {}", wanted.size(), what, given.size()));
     for (size_t i = 0; i < given.size(); ++i) {
       if (given[i].kind == OperandKind::kLocal) {
         const uint64_t bytes = function_.locals[given[i].index].bytes();
         if (wanted[i].count != 0 && bytes != wanted[i].bytes()) {
-          Fail(fmt::format("'{}' has {} bytes where the function has {}", function_.locals[given[i].index].name, bytes, wanted[i].bytes()));
+          Fail(fmt::format("'{}' has {} bytes where the function has {}", function_.locals[given[i].index].name, bytes,
+                           wanted[i].bytes()));
         }
       } else if (given[i].kind == OperandKind::kRegister && BitsOf(RegisterType(given[i])) != BitsOf(wanted[i].type)) {
         Fail(fmt::format("'{}' is not of the size that the function has", RegisterName(given[i])));
@@ -187,7 +189,8 @@ class InstructionVerifier {
     const Operand& operand = instruction_.operands[index];
     const Type type = instruction_.types.back();
     if (operand.kind == OperandKind::kVector) {
-      if (operand.count != instruction_.vector) return Fail(fmt::format("a vector of {} elements is needed", instruction_.vector));
+      if (operand.count != instruction_.vector)
+        return Fail(fmt::format("a vector of {} elements is needed", instruction_.vector));
       for (const Operand& element : Elements(operand)) CheckAtLeast(element, type);
     } else if (operand.kind == OperandKind::kSink) {
       return;
@@ -222,7 +225,8 @@ class InstructionVerifier {
   void CheckMovSide(const Operand& operand, Type type) {
     if (operand.kind != OperandKind::kVector) return CheckExact(operand, BitsOf(type), "the type");
     if (operand.count == 0 || BitsOf(type) % operand.count != 0) return Fail("this vector does not fit the type");
-    for (const Operand& element : Elements(operand)) CheckExact(element, BitsOf(type) / operand.count, "its part of the type");
+    for (const Operand& element : Elements(operand))
+      CheckExact(element, BitsOf(type) / operand.count, "its part of the type");
   }
 
   void CheckExact(const Operand& operand, uint32_t bits, std::string_view what) {

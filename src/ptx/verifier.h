@@ -1,6 +1,6 @@
 // Checks what lowering relies on: that an instruction has as many operands as its kind needs, of the kinds and register
-// classes it needs. It is deliberately not a complete ISA checker: what lowering does not rely on, or refuses itself, is not
-// looked at here.
+// classes it needs. It is deliberately not a complete ISA checker: what lowering does not rely on, or refuses itself,
+// is not looked at here.
 #pragma once
 
 #include <optional>

@@ -4,7 +4,8 @@
 //   errors/  what the user is told: the error of the whole text, or those of its functions
 //   print/   the module as the printer writes it; that text must parse and print to itself
 //
-// golden_test --bless writes the outcome into the files instead of comparing: look at the difference before committing it.
+// golden_test --bless writes the outcome into the files instead of comparing: look at the difference before committing
+// it.
 #include <gtest/gtest.h>
 
 #include <algorithm>

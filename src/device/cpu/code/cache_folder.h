@@ -11,12 +11,12 @@ namespace tutti::device::cpu {
 
 struct CacheFolder {
   std::string path;
-  os::Fd fd;              // everything in it is reached through this
-  bool temporary = false; // made for this process: to be removed with it
+  os::Fd fd;               // everything in it is reached through this
+  bool temporary = false;  // made for this process: to be removed with it
 };
 
-// Opens `path`, making it (0700) and its parents if they are missing. Refuses a folder of another user, or one that others
-// can write to, or a symbolic link.
+// Opens `path`, making it (0700) and its parents if they are missing. Refuses a folder of another user, or one that
+// others can write to, or a symbolic link.
 Result<CacheFolder> OpenCacheFolder(const std::string& path);
 // A new folder in $TMPDIR or /tmp.
 Result<CacheFolder> MakeTemporaryCacheFolder();

@@ -50,7 +50,8 @@ bool ReadAll(int fd, std::span<uint8_t> into) {
 // The entry's bytes if the file is ours, ends in a trailer, and has the checksum that the trailer says.
 std::optional<std::vector<uint8_t>> ReadChecked(int fd) {
   struct stat info;
-  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0) return std::nullopt;
+  if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
+    return std::nullopt;
   const auto size = static_cast<uint64_t>(info.st_size);
   if (size < sizeof(Trailer) || size > kMaxEntryBytes) return std::nullopt;
   std::vector<uint8_t> bytes(size);
@@ -58,7 +59,8 @@ std::optional<std::vector<uint8_t>> ReadChecked(int fd) {
   Trailer trailer;
   std::memcpy(&trailer, bytes.data() + size - sizeof trailer, sizeof trailer);
   bytes.resize(size - sizeof trailer);
-  if (trailer.magic != kTrailerMagic || trailer.bytes != bytes.size() || trailer.checksum != HashOf(bytes)) return std::nullopt;
+  if (trailer.magic != kTrailerMagic || trailer.bytes != bytes.size() || trailer.checksum != HashOf(bytes))
+    return std::nullopt;
   return bytes;
 }
 

@@ -1,9 +1,9 @@
-// Compiled code on disk. An entry is a file named after its key: the bytes, then a trailer with their checksum, so that an
-// entry that holds a shared object can be loaded as it is.
+// Compiled code on disk. An entry is a file named after its key: the bytes, then a trailer with their checksum, so that
+// an entry that holds a shared object can be loaded as it is.
 //
-// Entries are written under another name and renamed, so one that is there is whole, unless the disk lied; the checksum is
-// compared each time. A damaged entry is removed and counts as missing. When all entries together exceed the limit, those
-// unused for longest go.
+// Entries are written under another name and renamed, so one that is there is whole, unless the disk lied; the checksum
+// is compared each time. A damaged entry is removed and counts as missing. When all entries together exceed the limit,
+// those unused for longest go.
 //
 // Thread-safe, and several processes of one user may share a folder.
 #pragma once

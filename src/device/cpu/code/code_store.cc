@@ -56,8 +56,8 @@ class IndexOrigins {
   std::shared_ptr<State> state_ = std::make_shared<State>();  // outlives the store with the last index
 };
 
-// What the compiler has refused, so that a program that launches a kernel that cannot be compiled again and again does not
-// have it compiled again and again. Thread-safe.
+// What the compiler has refused, so that a program that launches a kernel that cannot be compiled again and again does
+// not have it compiled again and again. Thread-safe.
 class Refusals {
  public:
   std::optional<Error> Find(const CacheKey& key) const {
@@ -103,12 +103,21 @@ class CodeStore final : public CodeSource {
     const std::string& name = index.kernels[kernel].name;
     const auto known = origins_.ImageOf(&index);
     const CacheKey image_key = known ? *known : HashOf(image);
-    const CacheKey key = KeyBuilder().Add("kernel").Add(identity()).Add(image_key).Add(name).Add(block[0]).Add(block[1]).Add(block[2]).Finish();
+    const CacheKey key = KeyBuilder()
+                             .Add("kernel")
+                             .Add(identity())
+                             .Add(image_key)
+                             .Add(name)
+                             .Add(block[0])
+                             .Add(block[1])
+                             .Add(block[2])
+                             .Finish();
     return kernels_.Get(key, [&]() -> SharedWork<LoadedKernel>::Outcome {
       if (auto entry = cache().Find(key)) {
         if (auto loaded = Load(std::move(entry->file), entry->bytes, name)) return loaded;
       }
-      const guest::CompileRequest request{.op = guest::CompileOp::kKernel, .kernel = name, .block = {block[0], block[1], block[2]}};
+      const guest::CompileRequest request{
+          .op = guest::CompileOp::kKernel, .kernel = name, .block = {block[0], block[1], block[2]}};
       TUTTI_ASSIGN(const Bytes bytes, Compile(request, image, image_key, key));
       if (Keep(key, bytes)) {
         if (auto entry = cache().Find(key)) return Load(std::move(entry->file), bytes, name);
@@ -130,7 +139,8 @@ class CodeStore final : public CodeSource {
   }
 
   // From the cache's file, or where that cannot be (a file system mounted noexec), from a copy in memory.
-  static Result<std::shared_ptr<const LoadedKernel>> Load(os::Fd file, std::span<const uint8_t> bytes, const std::string& name) {
+  static Result<std::shared_ptr<const LoadedKernel>> Load(os::Fd file, std::span<const uint8_t> bytes,
+                                                          const std::string& name) {
     if (auto loaded = LoadObject(std::move(file), name)) return loaded;
     TUTTI_ASSIGN(os::Fd copy, ObjectInMemory(bytes));
     return LoadObject(std::move(copy), name);
@@ -170,6 +180,8 @@ class CodeStore final : public CodeSource {
 
 }  // namespace
 
-std::shared_ptr<CodeSource> CreateCodeStore(const CodeSettings& settings) { return std::make_shared<CodeStore>(settings); }
+std::shared_ptr<CodeSource> CreateCodeStore(const CodeSettings& settings) {
+  return std::make_shared<CodeStore>(settings);
+}
 
 }  // namespace tutti::device::cpu

@@ -9,8 +9,8 @@
 
 namespace tutti::device::cpu {
 
-// Thread-safe. Concurrent requests for the same code wait for one compilation. Nothing is started and no file is touched
-// until the first request.
+// Thread-safe. Concurrent requests for the same code wait for one compilation. Nothing is started and no file is
+// touched until the first request.
 std::shared_ptr<CodeSource> CreateCodeStore(const CodeSettings& settings);
 
 }  // namespace tutti::device::cpu

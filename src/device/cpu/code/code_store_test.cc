@@ -24,7 +24,8 @@ class CodeStoreTest : public CodeTestBase {
     return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
   }
   // Kernel number `kernel` of an image that names its kernels.
-  static Result<std::shared_ptr<const LoadedKernel>> Get(CodeSource& store, const std::string& image, uint32_t kernel = 0) {
+  static Result<std::shared_ptr<const LoadedKernel>> Get(CodeSource& store, const std::string& image,
+                                                         uint32_t kernel = 0) {
     TUTTI_ASSIGN(const auto index, store.Index(Image(image)));
     return store.Kernel(Image(image), *index, kernel, kBlock);
   }

@@ -18,7 +18,7 @@ void AddProcessor(KeyBuilder* key) {
   for (const Leaf& at : {Leaf{1, 0}, Leaf{7, 0}, Leaf{7, 1}, Leaf{0x80000001, 0}}) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     __get_cpuid_count(at.leaf, at.subleaf, &a, &b, &c, &d);
-    if (at.leaf == 1) b = 0;          // the number of the core that asks
+    if (at.leaf == 1) b = 0;             // the number of the core that asks
     if (at.leaf == 1) c &= ~(1u << 27);  // OSXSAVE: see below
     key->Add(uint64_t{a} << 32 | b).Add(uint64_t{c} << 32 | d);
   }
@@ -35,7 +35,7 @@ void AddProcessor(KeyBuilder* key) {
 CacheKey CompilerIdentity(const std::string& compiler) {
   KeyBuilder key;
   key.Add(TUTTI_VERSION).Add(guest::kAbiVersion);
-  struct stat info{};
+  struct stat info {};
   if (stat(compiler.c_str(), &info) == 0) {
     key.Add(static_cast<uint64_t>(info.st_size));
     key.Add(static_cast<uint64_t>(info.st_mtim.tv_sec)).Add(static_cast<uint64_t>(info.st_mtim.tv_nsec));

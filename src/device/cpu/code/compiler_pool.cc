@@ -43,7 +43,8 @@ std::unique_ptr<CompilerProcess> CompilerPool::TakePlace(const CacheKey& image_k
   place_free_.wait(lock, [this] { return busy_ < settings_.max_compilers; });
   ++busy_;
   if (idle_.empty()) return nullptr;
-  auto chosen = std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) { return idle.last_image == image_key; });
+  auto chosen =
+      std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) { return idle.last_image == image_key; });
   if (chosen == idle_.end()) {
     // Rather a new worker than one that another client's next kernel will want, while there is room.
     if (idle_.size() + busy_ <= settings_.max_compilers) return nullptr;
@@ -67,8 +68,8 @@ void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const Cach
   idle_changed_.notify_one();
 }
 
-Result<CompilerProcess::Answer> CompilerPool::Compile(const guest::CompileRequest& request, std::span<const uint8_t> image,
-                                                      const CacheKey& image_key) {
+Result<CompilerProcess::Answer> CompilerPool::Compile(const guest::CompileRequest& request,
+                                                      std::span<const uint8_t> image, const CacheKey& image_key) {
   TUTTI_ASSIGN(const os::Fd file, InMemory(image));
   std::unique_ptr<CompilerProcess> process = TakePlace(image_key);
   for (bool retried = false;; retried = true) {

@@ -15,7 +15,8 @@ using testing::HasSubstr;
 
 class CompilerPoolTest : public CodeTestBase {
  protected:
-  Result<CompilerProcess::Answer> Ask(CompilerPool& pool, const std::string& kernel, const std::string& image = "image") {
+  Result<CompilerProcess::Answer> Ask(CompilerPool& pool, const std::string& kernel,
+                                      const std::string& image = "image") {
     const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(image.data()), image.size());
     return pool.Compile({.op = guest::CompileOp::kKernel, .kernel = kernel}, bytes, HashOf(bytes));
   }
@@ -70,7 +71,8 @@ TEST_F(CompilerPoolTest, AWorkerThatDiedWhileIdleIsReplacedUnnoticed) {
   ASSERT_TRUE(Ask(pool, "good"));
   kill(Requests().at(0).pid, SIGKILL);
   // The kernel closes the worker's socket before the signal's sender can see it gone, but not before kill() returns.
-  while (kill(Requests().at(0).pid, 0) == 0 && std::ifstream("/proc/" + std::to_string(Requests()[0].pid) + "/stat").good()) {
+  while (kill(Requests().at(0).pid, 0) == 0 &&
+         std::ifstream("/proc/" + std::to_string(Requests()[0].pid) + "/stat").good()) {
     std::string stat;
     std::getline(std::ifstream("/proc/" + std::to_string(Requests()[0].pid) + "/stat"), stat);
     if (stat.find(") Z") != std::string::npos) break;

@@ -27,7 +27,8 @@ Result<std::vector<uint8_t>> ReadResult(const os::Message& message) {
   if (size > kMaxResultBytes) return Fail("the compiler's result is too large");
   std::vector<uint8_t> bytes(size);
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t count = pread(message.fds[0].get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    const ssize_t count =
+        pread(message.fds[0].get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return Fail("the compiler's result cannot be read");
     done += static_cast<size_t>(count);
@@ -36,7 +37,8 @@ Result<std::vector<uint8_t>> ReadResult(const os::Message& message) {
 }
 
 std::string HowItEnded(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  if (WIFSIGNALED(status))
+    return fmt::format("was ended by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   return fmt::format("ended with status {}", WEXITSTATUS(status));
 }
 
@@ -46,9 +48,10 @@ Result<std::unique_ptr<CompilerProcess>> CompilerProcess::Start(const std::strin
   TUTTI_ASSIGN(auto pair, os::SocketPair());
   const os::Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!nothing) return FailErrno("/dev/null");
-  const auto pid = os::Spawn({.path = program,
-                              .arguments = {"tutti-compiler", "--worker"},
-                              .files = {{nothing.get(), 0}, {nothing.get(), 1}, {2, 2}, {pair.second.get(), guest::kCompilerSocketFd}}});
+  const auto pid = os::Spawn(
+      {.path = program,
+       .arguments = {"tutti-compiler", "--worker"},
+       .files = {{nothing.get(), 0}, {nothing.get(), 1}, {2, 2}, {pair.second.get(), guest::kCompilerSocketFd}}});
   if (!pid) return Fail(cuda::CUDA_ERROR_JIT_COMPILER_NOT_FOUND, pid.error().text);
   return std::unique_ptr<CompilerProcess>(new CompilerProcess(*pid, std::move(pair.first)));
 }
@@ -81,7 +84,8 @@ Result<CompilerProcess::Answer> CompilerProcess::Ask(const guest::CompileRequest
   const auto message = os::Receive(socket_.get(), static_cast<int>(limit_ns / kNsPerMs));
   if (!message && NowNs() - start >= limit_ns) {
     End();
-    return Fail(cuda::CUDA_ERROR_UNKNOWN, fmt::format("the compiler was stopped after {:g} s", static_cast<double>(limit_ns) / 1e9));
+    return Fail(cuda::CUDA_ERROR_UNKNOWN,
+                fmt::format("the compiler was stopped after {:g} s", static_cast<double>(limit_ns) / 1e9));
   }
   if (!message || (message->bytes.empty() && message->fds.empty())) {
     socket_.Reset();

@@ -26,12 +26,12 @@ class CompilerProcess {
   CompilerProcess& operator=(const CompilerProcess&) = delete;
 
   struct Answer {
-    int32_t status = 0;          // of the request, as the worker says
+    int32_t status = 0;  // of the request, as the worker says
     std::string log;
     std::vector<uint8_t> bytes;  // if status == 0
   };
-  // Asks and waits. An error means that the worker is of no more use: it died, took too long and was killed, or does not
-  // keep the protocol. `was_gone` is set if it had ended before it could have seen the request.
+  // Asks and waits. An error means that the worker is of no more use: it died, took too long and was killed, or does
+  // not keep the protocol. `was_gone` is set if it had ended before it could have seen the request.
   Result<Answer> Ask(const guest::CompileRequest& request, int image, uint64_t limit_ns, bool* was_gone);
 
   pid_t pid() const { return pid_; }

@@ -1,9 +1,9 @@
-// The dynamic loader knows libraries by their path, so the file stays open as long as the object is loaded: /proc/self/fd/N
-// then names no other.
+// The dynamic loader knows libraries by their path, so the file stays open as long as the object is loaded:
+// /proc/self/fd/N then names no other.
 //
-// The compiler that made the object is not trusted with more than it needs, so what the descriptor says is checked before
-// anything follows its pointers. The code itself will run in this process either way; what it can reach is another matter
-// (guest/kernel_abi.h).
+// The compiler that made the object is not trusted with more than it needs, so what the descriptor says is checked
+// before anything follows its pointers. The code itself will run in this process either way; what it can reach is
+// another matter (guest/kernel_abi.h).
 #include "device/cpu/code/loaded_object.h"
 
 #include <dlfcn.h>
@@ -25,7 +25,9 @@ namespace {
 constexpr uint64_t kMaxStackBytes = 64ull << 20;
 constexpr uint64_t kMaxLocalBytes = 512ull << 10;  // per thread, as the ISA allows
 
-std::unexpected<Error> Bad(std::string text) { return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "compiled kernel: " + std::move(text)); }
+std::unexpected<Error> Bad(std::string text) {
+  return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "compiled kernel: " + std::move(text));
+}
 
 // The memory of one loaded object.
 class Extents {
@@ -37,7 +39,8 @@ class Extents {
           if (info->dlpi_addr != extents->base_) return 0;
           for (int i = 0; i < info->dlpi_phnum; ++i) {
             const auto& segment = info->dlpi_phdr[i];
-            if (segment.p_type == PT_LOAD) extents->ranges_.push_back({info->dlpi_addr + segment.p_vaddr, segment.p_memsz, segment.p_flags});
+            if (segment.p_type == PT_LOAD)
+              extents->ranges_.push_back({info->dlpi_addr + segment.p_vaddr, segment.p_memsz, segment.p_flags});
           }
           return 1;
         },
@@ -47,7 +50,8 @@ class Extents {
   bool Holds(const void* pointer, uint64_t bytes, uint32_t flags) const {
     const auto address = reinterpret_cast<uint64_t>(pointer);
     for (const Range& range : ranges_) {
-      if (address >= range.start && InRange(address - range.start, bytes, range.bytes)) return (range.flags & flags) == flags;
+      if (address >= range.start && InRange(address - range.start, bytes, range.bytes))
+        return (range.flags & flags) == flags;
     }
     return false;
   }
@@ -79,11 +83,15 @@ Status CheckDescriptor(const guest::KernelDescriptor* descriptor, const Extents&
   if (descriptor->abi_version != guest::kAbiVersion) {
     return Bad(fmt::format("made for interface version {}, this is {}", descriptor->abi_version, guest::kAbiVersion));
   }
-  if (!extents.HoldsText(descriptor->name) || kernel != descriptor->name) return Bad("it is not the kernel that was asked for");
-  if (!extents.Holds(reinterpret_cast<const void*>(descriptor->run), 1, PF_R | PF_X)) return Bad("its code is not in the object");
-  if (descriptor->stack_bytes > kMaxStackBytes || descriptor->local_bytes > kMaxLocalBytes) return Bad("it wants too much memory");
+  if (!extents.HoldsText(descriptor->name) || kernel != descriptor->name)
+    return Bad("it is not the kernel that was asked for");
+  if (!extents.Holds(reinterpret_cast<const void*>(descriptor->run), 1, PF_R | PF_X))
+    return Bad("its code is not in the object");
+  if (descriptor->stack_bytes > kMaxStackBytes || descriptor->local_bytes > kMaxLocalBytes)
+    return Bad("it wants too much memory");
   const uint64_t location_bytes = uint64_t{descriptor->location_count} * sizeof(guest::SourceLocation);
-  if (location_bytes != 0 && !extents.Holds(descriptor->locations, location_bytes, PF_R)) return Bad("its locations are not in the object");
+  if (location_bytes != 0 && !extents.Holds(descriptor->locations, location_bytes, PF_R))
+    return Bad("its locations are not in the object");
   for (uint32_t i = 0; i < descriptor->location_count; ++i) {
     const char* file = descriptor->locations[i].source_file;
     if (file != nullptr && !extents.HoldsText(file)) return Bad("a location's file name is not in the object");

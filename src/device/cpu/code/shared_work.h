@@ -60,7 +60,8 @@ class SharedWork {
   // Now and then, so that the cost per call stays constant.
   void ForgetUnheld() {
     if (slots_.size() < forget_at_) return;
-    std::erase_if(slots_, [](const auto& entry) { return entry.second.held.expired() && !entry.second.pending.valid(); });
+    std::erase_if(slots_,
+                  [](const auto& entry) { return entry.second.held.expired() && !entry.second.pending.valid(); });
     forget_at_ = 2 * slots_.size() + 64;
   }
 

@@ -41,7 +41,8 @@ class CodeTestBase : public testing::Test {
   }
   long CountOf(const std::string& what) const {
     const auto requests = Requests();
-    return std::count_if(requests.begin(), requests.end(), [&](const Request& request) { return request.what == what; });
+    return std::count_if(requests.begin(), requests.end(),
+                         [&](const Request& request) { return request.what == what; });
   }
   size_t Processes() const {
     std::set<int> pids;
