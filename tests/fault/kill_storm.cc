@@ -54,9 +54,20 @@ size_t CountEntries(const std::string& directory) {
   return count;
 }
 
+// Threads but those of the server's pools, which start when needed, up to a fixed number, and stay.
+size_t CountThreads(const std::string& tasks) {
+  size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm"), name);
+    count += name != "loader" && name != "reaper";
+  }
+  return count;
+}
+
 Holdings Inspect(int server) {
   const std::string proc = fmt::format("/proc/{}/", server);
-  Holdings holdings{CountEntries(proc + "fd"), CountEntries(proc + "task"), 0};
+  Holdings holdings{CountEntries(proc + "fd"), CountThreads(proc + "task"), 0};
   std::ifstream maps(proc + "maps");
   // Windows and channels are what a client must not leave behind; the heap may well have grown.
   for (std::string line; std::getline(maps, line);) holdings.mappings += line.find("memfd:") != std::string::npos;
