@@ -6,12 +6,14 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include <chrono>
 #include <map>
 #include <numeric>
 #include <thread>
 
 #include "ipc/ring_consumer.h"
 #include "ipc/ring_producer.h"
+#include "os/futex.h"
 #include "os/memory.h"
 #include "os/socket.h"
 #include "wire/validate.h"
@@ -142,6 +144,23 @@ TEST_F(RingTest, FullRingHoldsProducersBackUntilSlotsAreReleased) {
   EXPECT_LE(channel_->header.tail.load(), wire::kRingSlots + 1);
   for (uint32_t i = 0; i < kRecords; ++i) ASSERT_EQ(Take().stream, 1 + i % 100);
   producer.join();
+}
+
+TEST_F(RingTest, ReleasingSlotsWakesWhoWaitsForRoom) {
+  producer_.Submit(RecordKind::kMarker, 1);
+  Take();
+  auto& header = channel_->header;
+  const uint32_t before = header.space_wake.load();
+  bool woken = false;
+  std::thread sleeper([&] {
+    header.space_sleepers.fetch_add(1);
+    woken = os::FutexWait(&header.space_wake, before, 20'000'000'000);
+  });
+  while (header.space_sleepers.load() == 0) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // most likely it sleeps by now
+  consumer_.ReleaseSlots();
+  sleeper.join();
+  EXPECT_TRUE(woken);
 }
 
 TEST_F(RingTest, ProducerOfAnEndedSessionIsNotHeldByAFullRing) {
