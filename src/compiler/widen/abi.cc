@@ -21,8 +21,8 @@ llvm::Value* Abi::Field(llvm::Value* base, size_t offset, llvm::Type* type) {
 llvm::Value* Abi::WarpField(size_t offset, llvm::Type* type) { return Field(warp_, offset, type); }
 
 llvm::Value* Abi::BlockField(size_t offset, llvm::Type* type) {
-  llvm::Value* block = WarpField(offsetof(WarpState, block), llvm::PointerType::get(prologue_->getContext(), 0));
-  return Field(block, offset, type);
+  if (block_ == nullptr) block_ = WarpField(offsetof(WarpState, block), llvm::PointerType::get(prologue_->getContext(), 0));
+  return Field(block_, offset, type);
 }
 
 llvm::Value* Abi::Once(llvm::StringRef name, llvm::function_ref<llvm::Value*(llvm::IRBuilder<>&)> make) {

@@ -13,8 +13,9 @@ namespace tutti::compiler {
 
 class Abi {
  public:
-  // `warp` is the WarpState*; `prologue` an open block that dominates the function's code.
-  Abi(llvm::Value* warp, llvm::BasicBlock* prologue) : warp_(warp), prologue_(prologue) {}
+  // `warp` is the WarpState*, `block` the BlockState* or null: taken from the warp then. `prologue` is an open block that
+  // dominates the function's code.
+  Abi(llvm::Value* warp, llvm::Value* block, llvm::BasicBlock* prologue) : warp_(warp), block_(block), prologue_(prologue) {}
 
   llvm::Value* warp() const { return warp_; }
   // Fields by offset, of the type asked for.
@@ -38,6 +39,7 @@ class Abi {
   llvm::Value* Field(llvm::Value* base, size_t offset, llvm::Type* type);
 
   llvm::Value* warp_;
+  llvm::Value* block_;
   llvm::BasicBlock* prologue_;
   llvm::DenseMap<std::pair<llvm::Value*, uint64_t>, llvm::Value*> fields_;
   llvm::DenseMap<llvm::StringRef, llvm::Value*> computed_;

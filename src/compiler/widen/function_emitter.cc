@@ -26,20 +26,9 @@ FunctionEmitter::FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, M
       slots_block_(llvm::BasicBlock::Create(wide.getContext(), "slots", &wide)),
       prologue_(llvm::BasicBlock::Create(wide.getContext(), "prologue", &wide)),
       builder_(wide.getContext()),
-      abi_(wide.getArg(0), prologue_),
+      abi_(wide.getArg(0), scalar.getName() == "tutti.kernel" && wide.arg_size() == 2 ? wide.getArg(1) : nullptr, prologue_),
       values_(builder_, shapes, schedule, slots_block_),
       frame_(scalar) {}
-
-namespace {
-
-bool UsesBarriers(const llvm::Module& module) {
-  return llvm::any_of(module, [](const llvm::Function& function) {
-    const Intrinsic kind = ClassifyFunction(&function).kind;
-    return !function.use_empty() && (kind == Intrinsic::kBarrier || kind == Intrinsic::kBarrierReduce || kind == Intrinsic::kGridBarrier);
-  });
-}
-
-}  // namespace
 
 Status FunctionEmitter::Emit() {
   for (const llvm::BasicBlock& block : scalar_) {
@@ -48,7 +37,7 @@ Status FunctionEmitter::Emit() {
     }
   }
   if (failed()) return status_;
-  tells_exits_ = is_kernel() && UsesBarriers(module_.module);
+  tells_exits_ = is_kernel() && UsesBarrier(module_.module);
   for (unsigned i = 0; i < schedule_.size(); ++i) {
     entries_.push_back(llvm::BasicBlock::Create(wide_.getContext(), schedule_.block(i)->getName(), &wide_));
   }

@@ -24,7 +24,7 @@ namespace tutti::compiler {
 
 class FunctionEmitter {
  public:
-  // `wide` is an empty function: void(WarpState*) for the kernel, else as calls.h says.
+  // `wide` is an empty function: for the kernel void(WarpState*) or void(WarpState*, BlockState*), else as calls.h says.
   FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, ModuleState& module, const ShapeAnalysis& shapes, const Schedule& schedule);
 
   Status Emit();

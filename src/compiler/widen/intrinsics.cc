@@ -1,5 +1,7 @@
 #include "compiler/widen/intrinsics.h"
 
+#include <llvm/IR/Module.h>
+
 namespace tutti::compiler {
 namespace {
 
@@ -88,5 +90,18 @@ bool IsUniformResult(Intrinsic kind) {
 }
 
 bool IsUniformAmongMembers(Intrinsic kind) { return kind == Intrinsic::kBallot || kind == Intrinsic::kRedux || kind == Intrinsic::kMatchAll; }
+
+bool UsesBarrier(const llvm::Module& module) {
+  return llvm::any_of(module, [](const llvm::Function& function) {
+    const Intrinsic kind = ClassifyFunction(&function).kind;
+    return !function.use_empty() && (kind == Intrinsic::kBarrier || kind == Intrinsic::kBarrierReduce || kind == Intrinsic::kGridBarrier);
+  });
+}
+
+bool MayYield(const llvm::Module& module) {
+  return UsesBarrier(module) || llvm::any_of(module, [](const llvm::Function& function) {
+           return !function.use_empty() && ClassifyFunction(&function).kind == Intrinsic::kYield;
+         });
+}
 
 }  // namespace tutti::compiler

@@ -34,4 +34,9 @@ bool IsUniformResult(Intrinsic kind);
 // All lanes that name one set of members get one value.
 bool IsUniformAmongMembers(Intrinsic kind);
 
+// The module has a call of one of the barriers that know which lanes have left the kernel.
+bool UsesBarrier(const llvm::Module& module);
+// It has one of anything at which other warps may run.
+bool MayYield(const llvm::Module& module);
+
 }  // namespace tutti::compiler

@@ -57,16 +57,23 @@ llvm::Function* EmitRun(llvm::Module& module, llvm::Function& warp) {
   auto* type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy(), builder.getInt32Ty()}, false);
   auto* run = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "tutti.run", module);
   run->setDoesNotThrow();
+  run->addFnAttr("min-legal-vector-width", "512");
+  run->addFnAttr(llvm::Attribute::NullPointerIsValid);
   auto* entry = llvm::BasicBlock::Create(context, "", run);
   auto* loop = llvm::BasicBlock::Create(context, "warps", run);
   auto* done = llvm::BasicBlock::Create(context, "", run);
   builder.SetInsertPoint(entry);
+  // All warps are of one block.
+  llvm::Value* block = warp.arg_size() > 1 ? builder.CreateLoad(builder.getPtrTy(), run->getArg(0)) : nullptr;
+  static_assert(offsetof(guest::WarpState, block) == 0);
   builder.CreateCondBr(builder.CreateICmpEQ(run->getArg(1), builder.getInt32(0)), done, loop);
   builder.SetInsertPoint(loop);
   llvm::PHINode* index = builder.CreatePHI(builder.getInt32Ty(), 2);
   index->addIncoming(builder.getInt32(0), entry);
   llvm::Value* offset = builder.CreateMul(builder.CreateZExt(index, builder.getInt64Ty()), builder.getInt64(sizeof(guest::WarpState)));
-  builder.CreateCall(&warp, {builder.CreateInBoundsGEP(builder.getInt8Ty(), run->getArg(0), offset)});
+  llvm::SmallVector<llvm::Value*, 2> arguments{builder.CreateInBoundsGEP(builder.getInt8Ty(), run->getArg(0), offset)};
+  if (block != nullptr) arguments.push_back(block);
+  builder.CreateCall(&warp, arguments);
   llvm::Value* next = builder.CreateAdd(index, builder.getInt32(1));
   index->addIncoming(next, loop);
   builder.CreateCondBr(builder.CreateICmpEQ(next, run->getArg(1)), done, loop);

@@ -5,7 +5,7 @@
 
 namespace tutti::compiler {
 
-// `warp`: the widened kernel, void(WarpState*).
+// `warp`: the widened kernel, void(WarpState*) or void(WarpState*, BlockState*).
 void EmitKernelDescriptor(ModuleState& state, llvm::Function& warp);
 
 }  // namespace tutti::compiler

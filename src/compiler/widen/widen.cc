@@ -9,6 +9,7 @@
 
 #include "compiler/widen/calls.h"
 #include "compiler/widen/function_emitter.h"
+#include "compiler/widen/intrinsics.h"
 #include "compiler/widen/kernel_descriptor.h"
 #include "compiler/widen/local_frame.h"
 #include "compiler/widen/module_state.h"
@@ -57,6 +58,17 @@ llvm::Function* Declare(llvm::Module& module, llvm::FunctionType* type, const ll
   return function;
 }
 
+// Warps that run one after the other share what they read of their block: the code of one goes into the loop over all, and
+// what depends on the block alone moves out of it.
+llvm::Function* DeclareKernel(llvm::Module& module) {
+  llvm::SmallVector<llvm::Type*, 2> parameters{llvm::PointerType::get(module.getContext(), 0)};
+  const bool yields = MayYield(module);
+  if (!yields) parameters.push_back(parameters[0]);
+  llvm::Function* kernel = Declare(module, llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), parameters, false), "tutti.warp");
+  if (!yields) kernel->addFnAttr(llvm::Attribute::AlwaysInline);
+  return kernel;
+}
+
 }  // namespace
 
 Status Widen(llvm::Module& module, const WidenOptions& options) {
@@ -80,8 +92,7 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
   llvm::Function* kernel = nullptr;
   for (llvm::Function* scalar : scalars) {
     if (scalar->getName() == "tutti.kernel") {
-      auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), {llvm::PointerType::get(module.getContext(), 0)}, false);
-      kernel = Declare(module, type, "tutti.warp");
+      kernel = DeclareKernel(module);
     } else {
       state.wide[scalar] = Declare(module, WideFunctionType(*scalar), "warp." + scalar->getName());
     }
