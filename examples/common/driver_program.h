@@ -63,11 +63,15 @@ class Program {
   }
   ~Program() { CHECK_CU(cuDevicePrimaryCtxRelease_v2(device_)); }
 
+  template <typename... Arguments>
+  void Launch(unsigned blocks, unsigned block_x, unsigned block_y, Arguments... arguments) {
+    void* pointers[] = {&arguments...};
+    CHECK_CU(cuLaunchKernel(kernel_, blocks, 1, 1, block_x, block_y, 1, 0, nullptr, pointers, nullptr));
+  }
   // Launches the kernel and waits for it.
   template <typename... Arguments>
   void Run(unsigned blocks, unsigned block_x, unsigned block_y, Arguments... arguments) {
-    void* pointers[] = {&arguments...};
-    CHECK_CU(cuLaunchKernel(kernel_, blocks, 1, 1, block_x, block_y, 1, 0, nullptr, pointers, nullptr));
+    Launch(blocks, block_x, block_y, arguments...);
     CHECK_CU(cuCtxSynchronize());
   }
 

@@ -81,6 +81,27 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
   return {};
 }
 
+void BlockRun::PrepareNext(uint64_t index) {
+  const bool yields = (launch_->descriptor->flags & guest::kYields) != 0;
+  const uint32_t threads = launch_->threads();
+  const uint32_t warps = launch_->warps();
+  if (index == index_ + 1 && launch_->cluster_blocks() == 1) {
+    if (++block_.ctaid[0] == launch_->grid[0]) {
+      block_.ctaid[0] = 0;
+      if (++block_.ctaid[1] == launch_->grid[1]) {
+        block_.ctaid[1] = 0;
+        ++block_.ctaid[2];
+      }
+    }
+  } else {
+    launch_->BlockAt(index, block_.ctaid, block_.cluster_ctaid);
+  }
+  index_ = index;
+  for (uint32_t w = 0; w < warps; ++w) warps_[w].lanes = FirstBits(threads - w * guest::kWarpSize);
+  if (yields) barriers_.Reset(warps, threads);
+  PrepareFibers(yields ? warps : 1);
+}
+
 Status BlockRun::PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index) {
   TUTTI_TRY(stacks_.Require(1, kCallStackBytes + kPreemptBytes));
   launch_ = nullptr;

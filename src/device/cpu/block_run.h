@@ -42,6 +42,9 @@ class BlockRun final : public GuestMemory {
   // Makes it the `index`th block of a launch, or the `index`th call of a function, ready to Run. `launch` and
   // `argument` must outlive the run.
   Status Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm);
+  // The same for another block of the launch and SM it was prepared for last, and has finished: most of Prepare is the
+  // same for all blocks of a launch.
+  void PrepareNext(uint64_t index);
   Status PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index);
 
   // Enters the guest on the calling thread (which has a GuestThreadScope) until it is left, for the reason returned.

@@ -82,10 +82,19 @@ ChunkResult Worker::RunBlocks(const Chunk& chunk) {
     return result;
   }
   const uint64_t end = chunk.first + chunk.count;
+  bool prepared = false;  // run_, for a block of this chunk that has finished
   for (uint64_t index = chunk.first; index < end; ++index) {
-    if (!PrepareBlock(chunk, index)) break;
+    if (prepared) {
+      run_->PrepareNext(index);
+    } else if (!PrepareBlock(chunk, index)) {
+      break;
+    }
     const uint64_t finished_before = result.finished;
-    if (!RunBlock(chunk, run_, &result)) run_ = pool_->Get();
+    prepared = chunk.task->is_kernel;
+    if (!RunBlock(chunk, run_, &result)) {
+      run_ = pool_->Get();
+      prepared = false;
+    }
     if (result.finished == finished_before || guest_.stop.load(std::memory_order_relaxed) != StopReason::kNone) {
       result.rest_begin = index + 1;
       result.rest_end = end;
