@@ -53,7 +53,7 @@ void FunctionEmitter::PrepareEntry() {
   auto* setup = llvm::BasicBlock::Create(wide_.getContext(), "setup", &wide_, entries_[0]);
   builder_.SetInsertPoint(setup);
   setup_first_ = setup;
-  values_.EnterBlock(0);
+  values_.EnterBlock(0, nullptr);
   if (is_kernel()) {
     if (module_.block.has_full_warps()) {
       entry_mask_ = llvm::ConstantInt::getTrue(Values::Wide(builder_.getInt1Ty()));
@@ -83,7 +83,6 @@ void FunctionEmitter::PrepareEntry() {
 void FunctionEmitter::EmitBlock(unsigned block) {
   builder_.SetInsertPoint(entries_[block]);
   block_ = block;
-  values_.EnterBlock(block);
   if (pending_[block] != nullptr) {
     mask_ = schedule_.runs_all_lanes(block) ? entry_mask_ : builder_.CreateLoad(entry_mask_->getType(), pending_[block], "mask");
     builder_.CreateStore(llvm::Constant::getNullValue(mask_->getType()), pending_[block]);
@@ -91,6 +90,7 @@ void FunctionEmitter::EmitBlock(unsigned block) {
     mask_ = entry_mask_;
   }
   mask_bits_ = nullptr;
+  values_.EnterBlock(block, mask_);
   const llvm::BasicBlock& scalar = *schedule_.block(block);
   EmitPhis(scalar);
   for (const llvm::Instruction& instruction : scalar) {

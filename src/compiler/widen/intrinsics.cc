@@ -74,6 +74,26 @@ IntrinsicCall ClassifyFunction(const llvm::Function* function) {
   return {Intrinsic::kUnknown, name};
 }
 
+bool IsMeetingPoint(Intrinsic kind) {
+  switch (kind) {
+    case Intrinsic::kActivemask:
+    case Intrinsic::kShfl:
+    case Intrinsic::kBallot:
+    case Intrinsic::kMatchAny:
+    case Intrinsic::kMatchAll:
+    case Intrinsic::kRedux:
+    case Intrinsic::kElect:
+    case Intrinsic::kWarpBarrier:
+    case Intrinsic::kBarrier:
+    case Intrinsic::kBarrierReduce:
+    case Intrinsic::kGridBarrier:
+    case Intrinsic::kMatrix:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool IsUniformResult(Intrinsic kind) {
   switch (kind) {
     case Intrinsic::kBlockField:

@@ -29,6 +29,8 @@ struct IntrinsicCall {
 IntrinsicCall ClassifyFunction(const llvm::Function* function);
 inline IntrinsicCall ClassifyCall(const llvm::CallInst& call) { return ClassifyFunction(call.getCalledFunction()); }
 
+// The lanes that meet here matter: what is between two of these may not be reordered among lanes.
+bool IsMeetingPoint(Intrinsic kind);
 // All active lanes get one value, whatever the arguments.
 bool IsUniformResult(Intrinsic kind);
 // All lanes that name one set of members get one value.

@@ -22,6 +22,7 @@
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
 #include "compiler/widen/intrinsics.h"
+#include "compiler/widen/spin_loops.h"
 
 namespace tutti::compiler {
 namespace {
@@ -154,6 +155,7 @@ Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
       functions.clear();
     }
     canonical.run(function, functions);
+    MarkSpinLoops(function, functions.getResult<llvm::LoopAnalysis>(function));
     if (llvm::verifyFunction(function)) return Fail("LLVM made invalid code of " + function.getName().str() + " before widening");
   }
   return {};

@@ -5,7 +5,10 @@
 #include <llvm/IR/Instructions.h>
 
 #include <algorithm>
-#include <functional>
+#include <utility>
+
+#include "compiler/widen/intrinsics.h"
+#include "compiler/widen/spin_loops.h"
 
 namespace tutti::compiler {
 namespace {
@@ -91,6 +94,13 @@ class Layout {
   std::vector<BasicBlock*>& order_;
 };
 
+bool HasMeetingPoint(const BasicBlock& block) {
+  return llvm::any_of(block, [](const llvm::Instruction& instruction) {
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    return call != nullptr && IsMeetingPoint(ClassifyCall(*call).kind);
+  });
+}
+
 }  // namespace
 
 Schedule::Schedule(llvm::Function& function, const llvm::LoopInfo& loops) {
@@ -98,6 +108,41 @@ Schedule::Schedule(llvm::Function& function, const llvm::LoopInfo& loops) {
   // Beside an endless loop the order leaves the place of the return open.
   std::stable_partition(order_.begin(), order_.end(), [](BasicBlock* block) { return !llvm::isa<llvm::ReturnInst>(block->getTerminator()); });
   for (unsigned i = 0; i < size(); ++i) index_[order_[i]] = i;
+  Defer(loops);
+}
+
+void Schedule::Defer(const llvm::LoopInfo& loops) {
+  repeated_ = llvm::BitVector(size());
+  for (const Loop* loop : loops.getLoopsInPreorder()) {
+    const unsigned header = index(loop->getHeader());
+    latches_[header] = index(loop->getLoopLatch());
+    if (!IsSpinLoop(loops, *loop)) continue;
+    const Loop* parent = loop->getParentLoop();
+    unsigned meeting = header + static_cast<unsigned>(loop->getNumBlocks());
+    for (; meeting < size(); ++meeting) {
+      BasicBlock* block = order_[meeting];
+      if (parent != nullptr && !parent->contains(block)) break;
+      if (llvm::isa<llvm::ReturnInst>(block->getTerminator()) || HasMeetingPoint(*block)) break;
+    }
+    if (meeting == size()) continue;
+    // A meeting point within another loop: before that loop.
+    for (const Loop* other = loops.getLoopFor(order_[meeting]); other != nullptr; other = other->getParentLoop()) {
+      if (!other->contains(loop)) meeting = std::min(meeting, index(other->getHeader()));
+    }
+    deferred_[header] = {meeting, parent != nullptr && !parent->contains(order_[meeting])};
+    repeated_.set(header, meeting);
+  }
+}
+
+// Twice the place in the order, so that there are places between blocks. A header that `from` did not come to from before
+// goes round behind its loop's latch, a deferred one before its meeting point: behind all loops that end there, but before
+// the loop that it is in itself.
+std::pair<unsigned, unsigned> Schedule::Place(unsigned from, unsigned i) const {
+  if (const auto deferred = deferred_.find(i); deferred != deferred_.end()) {
+    return {2 * deferred->second.meeting, deferred->second.ends_parent ? 0 : 2};
+  }
+  if (i <= from) return {2 * latches_.lookup(i) + 2, 1};
+  return {2 * i + 1, 0};
 }
 
 llvm::SmallVector<unsigned, 2> Targets(const Schedule& schedule, const BasicBlock& block) {
@@ -114,8 +159,7 @@ llvm::SmallVector<unsigned, 8> Schedule::Candidates(unsigned from, llvm::ArrayRe
   for (unsigned i : waiting_[from].set_bits()) {
     if (!llvm::is_contained(targets, i)) candidates.push_back(i);
   }
-  // A target at or before `from` is the header of the loop that `from` closes: it goes first.
-  std::ranges::sort(candidates, {}, [&](unsigned i) { return std::pair(i > from, i); });
+  std::ranges::sort(candidates, {}, [&](unsigned i) { return Place(from, i); });
   return candidates;
 }
 
@@ -166,6 +210,7 @@ void Schedule::Simulate(const llvm::BitVector& divergent) {
       if (waiting_[from].test(target)) joins_.set(target);
     }
   }
+  joins_ |= repeated_;
   ComputeDominators(predecessors);
 }
 

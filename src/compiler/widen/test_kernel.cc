@@ -83,6 +83,32 @@ void RebaseParameters(llvm::Module& module) {
 
 }  // namespace
 
+std::string KernelText(const std::string& body, uint32_t static_shared_bytes) {
+  std::string text = R"(
+declare i32 @tutti.tid.x() memory(none)
+declare i32 @tutti.tid.y() memory(none)
+declare i32 @tutti.ctaid.x() memory(none)
+declare i32 @tutti.laneid() memory(none)
+declare i64 @tutti.shared_base() memory(none)
+declare i32 @tutti.activemask() convergent
+declare void @tutti.barrier(i32, i32, i1) convergent
+declare void @tutti.trap(i32) noreturn
+declare void @tutti.exit() noreturn
+!tutti.kernel = !{!0}
+)";
+  text += "!0 = !{i32 " + std::to_string(static_shared_bytes) + ", i32 0, i32 28}\n";
+  text += R"(
+define void @tutti.kernel() nounwind {
+  %p0 = load i64, ptr addrspace(101) null
+  %p1 = load i64, ptr addrspace(101) inttoptr (i64 8 to ptr addrspace(101))
+  %p2 = load i64, ptr addrspace(101) inttoptr (i64 16 to ptr addrspace(101))
+  %n = load i32, ptr addrspace(101) inttoptr (i64 24 to ptr addrspace(101))
+  %tx = call i32 @tutti.tid.x()
+  %ty = call i32 @tutti.tid.y()
+)";
+  return text + body + "}\n";
+}
+
 Result<std::string> WidenText(const std::string& ir, const TestTarget& target) {
   llvm::LLVMContext context;
   TUTTI_ASSIGN(const auto module, Parse(ir, context));

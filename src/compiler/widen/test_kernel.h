@@ -24,6 +24,9 @@ struct TestTarget {
   uint32_t optimize = 2;
 };
 
+// A kernel of this body, with what it may call declared. Parameters: %p0, %p1, %p2 (i64) and %n (i32), of 28 bytes.
+std::string KernelText(const std::string& body, uint32_t static_shared_bytes = 0);
+
 // The wide module after OptimizeWide, as text. For tests that look at the code.
 Result<std::string> WidenText(const std::string& ir, const TestTarget& target);
 Result<LoadedKernel> BuildWarps(const std::string& ir, const TestTarget& target);

@@ -1,0 +1,135 @@
+// Who runs what: cases of divergence that random kernels do not have.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/widen/test_kernel.h"
+
+namespace tutti::compiler {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+GridResult RunOn(const std::string& ir, const GridLaunch& launch) {
+  TestTarget target;
+  std::copy(launch.block.begin(), launch.block.end(), target.block);
+  auto kernel = BuildWarps(ir, target);
+  EXPECT_TRUE(kernel) << kernel.error().text;
+  return kernel ? RunGrid(kernel->descriptor(), launch) : GridResult{};
+}
+
+TEST(Control, AComparisonAtAWarpsEdgeNeedsNoMask) {
+  const std::string ir = KernelText(R"(
+  %big = icmp ugt i32 %tx, 63
+  br i1 %big, label %store, label %done
+store:
+  %to = inttoptr i64 %p0 to ptr addrspace(1)
+  store i32 1, ptr addrspace(1) %to
+  br label %done
+done:
+  ret void
+)");
+  const auto text = WidenText(ir, {.block = {128, 1, 1}, .fence = false});
+  ASSERT_TRUE(text) << text.error().text;
+  EXPECT_THAT(*text, Not(HasSubstr("x i1>")));
+}
+
+TEST(Control, LanesMeetAgainBehindTheBranch) {
+  // p0[t] = the lanes that are there after `if (t & 1)`, p1[t] = the lanes that are in it.
+  const std::string ir = KernelText(R"(
+  %w = zext i32 %tx to i64
+  %b = shl i64 %w, 2
+  %odd = trunc i32 %tx to i1
+  br i1 %odd, label %in, label %after
+in:
+  %here = call i32 @tutti.activemask()
+  %ia = add i64 %p1, %b
+  %ip = inttoptr i64 %ia to ptr addrspace(1)
+  store i32 %here, ptr addrspace(1) %ip
+  br label %after
+after:
+  %all = call i32 @tutti.activemask()
+  %aa = add i64 %p0, %b
+  %ap = inttoptr i64 %aa to ptr addrspace(1)
+  store i32 %all, ptr addrspace(1) %ap
+  ret void
+)");
+  std::vector<uint32_t> after(32), in(32);
+  RunOn(ir, GridLaunch{.block = {32, 1, 1}}.Param(after.data()).Param(in.data()).Param(uint64_t{0}).Param(0u));
+  for (uint32_t i = 0; i < 32; ++i) {
+    EXPECT_EQ(after[i], ~0u);
+    EXPECT_EQ(in[i], i % 2 != 0 ? 0xaaaaaaaau : 0u);
+  }
+}
+
+// Every lane takes the lock at p0, adds to the plain counter at p1 and gives the lock back: lane by lane, or for ever.
+TEST(Control, LanesOfAWarpTakeALockOneAfterTheOther) {
+  const std::string ir = KernelText(R"(
+  %lock = inttoptr i64 %p0 to ptr addrspace(1)
+  %counter = inttoptr i64 %p1 to ptr addrspace(1)
+  br label %round
+round:
+  %i = phi i32 [ 0, %0 ], [ %next, %release ]
+  br label %try
+try:
+  %pair = cmpxchg ptr addrspace(1) %lock, i32 0, i32 1 monotonic monotonic
+  %got = extractvalue { i32, i1 } %pair, 1
+  br i1 %got, label %hold, label %try
+hold:
+  %old = load i32, ptr addrspace(1) %counter
+  %add = add i32 %tx, 1
+  %new = add i32 %old, %add
+  store i32 %new, ptr addrspace(1) %counter
+  br label %release
+release:
+  %was = atomicrmw xchg ptr addrspace(1) %lock, i32 0 monotonic
+  %next = add i32 %i, 1
+  %more = icmp ult i32 %next, %n
+  br i1 %more, label %round, label %done
+done:
+  %w = zext i32 %tx to i64
+  %b = shl i64 %w, 2
+  %a = add i64 %p2, %b
+  %to = inttoptr i64 %a to ptr addrspace(1)
+  store i32 %old, ptr addrspace(1) %to
+  ret void
+)");
+  uint32_t lock = 0, counter = 0;
+  std::vector<uint32_t> last(64);
+  RunOn(ir, GridLaunch{.block = {64, 1, 1}}.Param(&lock).Param(&counter).Param(last.data()).Param(3u));
+  EXPECT_EQ(counter, 3u * (64 * 65 / 2));
+  // Each lane saw a different sum when it held the lock last, and keeps what it saw.
+  std::sort(last.begin(), last.end());
+  EXPECT_EQ(std::unique(last.begin(), last.end()), last.end());
+}
+
+TEST(Control, LanesThatLeftDoNotHoldUpABarrier) {
+  const std::string ir = KernelText(R"(
+  %gone = icmp ult i32 %tx, %n
+  br i1 %gone, label %leave, label %stay
+leave:
+  call void @tutti.exit()
+  unreachable
+stay:
+  call void @tutti.barrier(i32 0, i32 0, i1 true)
+  %to = inttoptr i64 %p0 to ptr addrspace(1)
+  store i32 1, ptr addrspace(1) %to
+  ret void
+)");
+  for (const uint32_t gone : {5u, 32u, 40u}) {
+    uint32_t done = 0;
+    const GridResult result = RunOn(ir, GridLaunch{.block = {64, 1, 1}}.Param(&done).Param(uint64_t{0}).Param(uint64_t{0}).Param(gone));
+    EXPECT_FALSE(result.deadlock);
+    EXPECT_EQ(done, 1u) << gone;
+  }
+}
+
+TEST(Control, WhatCannotBeWidenedIsNamed) {
+  const std::string ir = KernelText("  call void @tutti.nonsense()\n  ret void\n") + "declare void @tutti.nonsense()\n";
+  const auto text = WidenText(ir, {.block = {32, 1, 1}});
+  ASSERT_FALSE(text);
+  EXPECT_THAT(text.error().text, HasSubstr("tutti.nonsense"));
+}
+
+}  // namespace
+}  // namespace tutti::compiler
