@@ -1,7 +1,7 @@
 #include "ipc/client_connection.h"
 
-#include <fmt/format.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <vector>
 
@@ -52,13 +52,15 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::Connect(const std::s
   }
 }
 
-Result<std::unique_ptr<ClientConnection>> ClientConnection::Adopt(os::Fd socket, const wire::Hello& hello, int timeout_ms) {
+Result<std::unique_ptr<ClientConnection>> ClientConnection::Adopt(os::Fd socket, const wire::Hello& hello,
+                                                                  int timeout_ms) {
   auto connection = TryAdopt(std::move(socket), hello, timeout_ms);
   if (!connection && connection.error().code == kWindowTaken) return ConnectionFailed(connection.error().text);
   return connection;
 }
 
-Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd socket, const wire::Hello& hello, int timeout_ms) {
+Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd socket, const wire::Hello& hello,
+                                                                     int timeout_ms) {
   ByteWriter body;
   wire::Put(body, hello);
   if (auto sent = SendMessage(socket.get(), wire::MessageKind::kHello, 0, std::move(body)); !sent) {
@@ -73,11 +75,12 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd sock
   }
   auto window = os::Mapping::SharedAt(header.window_base, fds[wire::kWelcomeWindowFd].get(), header.window_bytes);
   if (!window) {
-    return Fail(kWindowTaken, fmt::format("no room for the device window at {:#x}: {}", header.window_base, window.error().text));
+    return Fail(kWindowTaken,
+                fmt::format("no room for the device window at {:#x}: {}", header.window_base, window.error().text));
   }
-  return std::unique_ptr<ClientConnection>(new ClientConnection(std::move(socket), std::move(fds[wire::kWelcomeDoorbellFd]),
-                                                                std::move(fds[wire::kWelcomeWindowFd]),
-                                                                std::move(*channel), std::move(*window)));
+  return std::unique_ptr<ClientConnection>(
+      new ClientConnection(std::move(socket), std::move(fds[wire::kWelcomeDoorbellFd]),
+                           std::move(fds[wire::kWelcomeWindowFd]), std::move(*channel), std::move(*window)));
 }
 
 ClientConnection::ClientConnection(os::Fd socket, os::Fd doorbell, os::Fd window_fd, os::Mapping channel,
@@ -103,7 +106,8 @@ Result<Envelope> ClientConnection::Call(wire::MessageKind request, ByteWriter bo
     return Fail(ended != 0 ? ended : kRpcFailure, text);
   };
   const uint32_t serial = next_serial_++;
-  if (auto sent = SendMessage(socket_.get(), request, serial, std::move(body), fds); !sent) return lost(sent.error().text);
+  if (auto sent = SendMessage(socket_.get(), request, serial, std::move(body), fds); !sent)
+    return lost(sent.error().text);
   for (;;) {
     auto reply = ReceiveMessage(socket_.get());
     if (!reply) return lost(reply.error().text);

@@ -25,8 +25,8 @@ namespace tutti::ipc {
 // After a fork the child must not touch it: the server knows the parent only.
 class ClientConnection {
  public:
-  // Through the daemon that listens in `pipe_directory`. Waits up to `timeout_ms` for a server to be ready. The error's code
-  // is the CUresult for the caller (the refusal's, or MPS_CONNECTION_FAILED).
+  // Through the daemon that listens in `pipe_directory`. Waits up to `timeout_ms` for a server to be ready. The error's
+  // code is the CUresult for the caller (the refusal's, or MPS_CONNECTION_FAILED).
   static Result<std::unique_ptr<ClientConnection>> Connect(const std::string& pipe_directory, const wire::Hello& hello,
                                                            int timeout_ms);
   // Over a socket whose other end a private server holds.
@@ -55,7 +55,8 @@ class ClientConnection {
   void AbandonInChild();
 
  private:
-  // Adopt; where the window's addresses are taken in this process the error's code is kWindowTaken (client_connection.cc).
+  // Adopt; where the window's addresses are taken in this process the error's code is kWindowTaken
+  // (client_connection.cc).
   static Result<std::unique_ptr<ClientConnection>> TryAdopt(os::Fd socket, const wire::Hello& hello, int timeout_ms);
 
   ClientConnection(os::Fd socket, os::Fd doorbell, os::Fd window_fd, os::Mapping channel, os::Mapping window);

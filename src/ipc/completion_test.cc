@@ -106,7 +106,8 @@ TEST_F(CompletionTest, RepliesReachTheirCallers) {
       slot.status = 7;
       slot.value[0] = raw.body<wire::AllocateBody>().bytes * 2;
       const auto done = static_cast<uint32_t>(wire::ReplyState::kDone);
-      if (slot.state.exchange(done) == static_cast<uint32_t>(wire::ReplyState::kPendingAsleep)) os::FutexWake(&slot.state);
+      if (slot.state.exchange(done) == static_cast<uint32_t>(wire::ReplyState::kPendingAsleep))
+        os::FutexWake(&slot.state);
     }
   });
   std::vector<std::thread> callers;

@@ -23,14 +23,15 @@ struct Envelope {
 // Sends one message; a body longer than a packet goes into a memory file. Thread-safe (one message is one send).
 Status SendMessage(int socket, wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds = {});
 
-// Receives one message; fails on timeout (`timeout_ms` < 0: none), on a socket error and on bytes that are no message of
-// this protocol version.
+// Receives one message; fails on timeout (`timeout_ms` < 0: none), on a socket error and on bytes that are no message
+// of this protocol version.
 Result<Envelope> ReceiveMessage(int socket, int timeout_ms = -1);
 
 // Sends kRefuse. Failure to send is ignored: the peer may be gone.
 void SendRefusal(int socket, uint32_t serial, int32_t status, std::string_view text);
 
-// The bytes as a sealed memory file, and back (a private copy; refuses files that can change size or exceed `limit_bytes`).
+// The bytes as a sealed memory file, and back (a private copy; refuses files that can change size or exceed
+// `limit_bytes`).
 Result<os::Fd> ToMemoryFile(std::string_view name, std::span<const uint8_t> bytes);
 Result<std::vector<uint8_t>> FromMemoryFile(int fd, uint64_t limit_bytes);
 

@@ -1,5 +1,5 @@
-// Whether the server at the other end of a session still serves it. Sleeps of the client library are bounded; after each
-// that timed out it asks here, so a call never outlives its server by more than one such sleep.
+// Whether the server at the other end of a session still serves it. Sleeps of the client library are bounded; after
+// each that timed out it asks here, so a call never outlives its server by more than one such sleep.
 #pragma once
 
 #include <atomic>

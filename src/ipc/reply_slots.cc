@@ -23,8 +23,8 @@ int32_t ReplySlots::Take(uint16_t* slot) {
       const uint32_t index = (start + i) % wire::kReplySlots;
       uint32_t expected = State(wire::ReplyState::kFree);
       // Acquire: what the last owner read from the slot comes before what is written to it from here on.
-      if (slots_[index].state.compare_exchange_strong(expected, State(wire::ReplyState::kPending), std::memory_order_acquire,
-                                                      std::memory_order_relaxed)) {
+      if (slots_[index].state.compare_exchange_strong(expected, State(wire::ReplyState::kPending),
+                                                      std::memory_order_acquire, std::memory_order_relaxed)) {
         *slot = static_cast<uint16_t>(index);
         return 0;
       }

@@ -20,7 +20,9 @@ struct HeadCopy {
 };
 static_assert(sizeof(HeadCopy) + sizeof(uint64_t) == sizeof(wire::RecordHead));
 
-const uint8_t* AfterPublished(const wire::Slot& slot) { return reinterpret_cast<const uint8_t*>(&slot) + sizeof(uint64_t); }
+const uint8_t* AfterPublished(const wire::Slot& slot) {
+  return reinterpret_cast<const uint8_t*>(&slot) + sizeof(uint64_t);
+}
 
 }  // namespace
 
@@ -59,8 +61,8 @@ bool RingConsumer::Peek() const {
 void RingConsumer::ReleaseSlots() {
   if (released_ == cursor_) return;
   released_ = cursor_;
-  // seq_cst: pairs with the producer that counts itself asleep and then looks at `head` once more. The producers' acquire
-  // of `head` also orders their writes after our copies.
+  // seq_cst: pairs with the producer that counts itself asleep and then looks at `head` once more. The producers'
+  // acquire of `head` also orders their writes after our copies.
   header_->head.store(cursor_, std::memory_order_seq_cst);
   if (header_->space_sleepers.load(std::memory_order_seq_cst) == 0) return;
   header_->space_wake.fetch_add(1, std::memory_order_seq_cst);

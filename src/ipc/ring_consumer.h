@@ -1,5 +1,5 @@
-// The server's end of a client's ring. Copies records out of memory that the client can still write, keeps its own cursor,
-// and believes nothing: what it hands on is a private copy to be validated (wire/validate.h).
+// The server's end of a client's ring. Copies records out of memory that the client can still write, keeps its own
+// cursor, and believes nothing: what it hands on is a private copy to be validated (wire/validate.h).
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ class RingConsumer {
   // Whether a record is published, without taking it. seq_cst: the second look of the doorbell protocol.
   bool Peek() const;
 
-  // Gives the slots of all records taken so far back to the producers and wakes those that wait for room. Called after a
-  // batch, and by Next itself before so many slots are held that producers could run dry.
+  // Gives the slots of all records taken so far back to the producers and wakes those that wait for room. Called after
+  // a batch, and by Next itself before so many slots are held that producers could run dry.
   void ReleaseSlots();
 
   // The position of the next record: the number of slots consumed so far.

@@ -1,8 +1,8 @@
 // The client's end of the ring: any thread of the process submits records (wire/ring_layout.h).
 //
 // Submit is the hot path of every asynchronous driver call and stays inline and short: one fetch_add that fixes the
-// record's place in the order, a copy, one publishing exchange, one load of the bell. Everything rare (no room, somebody
-// to wake) is out of line in ring_producer.cc. No locks: a fork at any moment leaves nothing held.
+// record's place in the order, a copy, one publishing exchange, one load of the bell. Everything rare (no room,
+// somebody to wake) is out of line in ring_producer.cc. No locks: a fork at any moment leaves nothing held.
 #pragma once
 
 #include <atomic>
@@ -17,8 +17,8 @@
 
 namespace tutti::ipc {
 
-// Whether the caller is going to wait for the record right away: then a server that only glances at the ring now and then
-// is woken at once.
+// Whether the caller is going to wait for the record right away: then a server that only glances at the ring now and
+// then is woken at once.
 enum class WaitHint { kLater, kNow };
 
 // Thread-safe. Owns nothing; channel, doorbell and watch outlive it.
@@ -68,14 +68,16 @@ class RingProducer {
 
   // Called by whoever is about to sleep until the server has done something that is in the ring.
   void Nudge() {
-    if (header_->doorbell.load(std::memory_order_seq_cst) != static_cast<uint32_t>(wire::Doorbell::kWatched)) RingBell();
+    if (header_->doorbell.load(std::memory_order_seq_cst) != static_cast<uint32_t>(wire::Doorbell::kWatched))
+      RingBell();
   }
   // The same whatever the bell says: after a sleep that was longer than anything should take.
   void ForceBell();
 
  private:
   static constexpr uint32_t SlotsFor(size_t bytes) {
-    return static_cast<uint32_t>(1 + (bytes - wire::kBodyBytes + wire::kContinuationBytes - 1) / wire::kContinuationBytes);
+    return static_cast<uint32_t>(1 +
+                                 (bytes - wire::kBodyBytes + wire::kContinuationBytes - 1) / wire::kContinuationBytes);
   }
   wire::Slot& SlotAt(uint64_t position) { return ring_[position % wire::kRingSlots]; }
 

@@ -1,4 +1,5 @@
-// The two ends of the ring against each other: in one process, across threads, across processes, and against a peer that lies.
+// The two ends of the ring against each other: in one process, across threads, across processes, and against a peer
+// that lies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -79,7 +80,8 @@ TEST_F(RingTest, EmptyRingYieldsNothing) {
 }
 
 TEST_F(RingTest, RecordArrivesAsItWasSubmitted) {
-  const uint64_t ticket = producer_.Submit(RecordKind::kWait, 7, wire::WaitBody{.stream = 3, .ticket = 99}, {}, WaitHint::kLater, 5);
+  const uint64_t ticket =
+      producer_.Submit(RecordKind::kWait, 7, wire::WaitBody{.stream = 3, .ticket = 99}, {}, WaitHint::kLater, 5);
   EXPECT_TRUE(consumer_.Peek());
   const auto record = Take();
   EXPECT_EQ(record.ticket, ticket);
@@ -103,8 +105,12 @@ TEST_F(RingTest, ArgumentsOfEveryLengthSurviveManyLapsOfTheRing) {
 }
 
 TEST_F(RingTest, TicketCountsSlots) {
-  EXPECT_EQ(producer_.Submit(RecordKind::kLaunch, 1, wire::LaunchBody{}, Bytes(wire::kBodyBytes - wire::kLaunchFixedBytes, 0)), 0u);
-  EXPECT_EQ(producer_.Submit(RecordKind::kLaunch, 1, wire::LaunchBody{}, Bytes(wire::kBodyBytes - wire::kLaunchFixedBytes + 1, 0)), 1u);
+  EXPECT_EQ(producer_.Submit(RecordKind::kLaunch, 1, wire::LaunchBody{},
+                             Bytes(wire::kBodyBytes - wire::kLaunchFixedBytes, 0)),
+            0u);
+  EXPECT_EQ(producer_.Submit(RecordKind::kLaunch, 1, wire::LaunchBody{},
+                             Bytes(wire::kBodyBytes - wire::kLaunchFixedBytes + 1, 0)),
+            1u);
   EXPECT_EQ(producer_.Submit(RecordKind::kMarker, 1), 3u);
 }
 

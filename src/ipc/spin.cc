@@ -16,7 +16,8 @@ uint32_t MostSpinners() {
 
 }  // namespace
 
-SpinBudget::SpinnerCount::SpinnerCount() : allowed_(spinners.fetch_add(1, std::memory_order_relaxed) < MostSpinners()) {}
+SpinBudget::SpinnerCount::SpinnerCount()
+    : allowed_(spinners.fetch_add(1, std::memory_order_relaxed) < MostSpinners()) {}
 SpinBudget::SpinnerCount::~SpinnerCount() { spinners.fetch_sub(1, std::memory_order_relaxed); }
 
 }  // namespace tutti::ipc

@@ -8,8 +8,8 @@
 
 namespace tutti::ipc {
 
-// Grows when spinning has paid, shrinks when it has not, so that a thread that waits for long kernels soon sleeps at once
-// and one that plays ping-pong never does. Shared by all waiters of one kind. Thread-safe.
+// Grows when spinning has paid, shrinks when it has not, so that a thread that waits for long kernels soon sleeps at
+// once and one that plays ping-pong never does. Shared by all waiters of one kind. Thread-safe.
 class SpinBudget {
  public:
   static constexpr uint64_t kMaxNs = 50'000;  // about ten times what a futex round trip costs
@@ -27,7 +27,8 @@ class SpinBudget {
     do {
       for (int i = 0; i < 16; ++i) {
         if (done()) {
-          if (budget_ns < kMaxNs) budget_ns_.store(budget_ns * 2 < kMaxNs ? budget_ns * 2 : kMaxNs, std::memory_order_relaxed);
+          if (budget_ns < kMaxNs)
+            budget_ns_.store(budget_ns * 2 < kMaxNs ? budget_ns * 2 : kMaxNs, std::memory_order_relaxed);
           return true;
         }
         CpuRelax();

@@ -22,7 +22,8 @@ Result<uint64_t> SealedMemorySize(int fd);
 class Mapping {
  public:
   Mapping() = default;
-  Mapping(Mapping&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+  Mapping(Mapping&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
   Mapping& operator=(Mapping&& other) noexcept;
   ~Mapping() { Unmap(); }
 
@@ -38,7 +39,10 @@ class Mapping {
   explicit operator bool() const { return data_ != nullptr; }
   void Unmap();
   // Gives up ownership without unmapping.
-  void Release() { data_ = nullptr; bytes_ = 0; }
+  void Release() {
+    data_ = nullptr;
+    bytes_ = 0;
+  }
 
  private:
   Mapping(void* data, uint64_t bytes) : data_(data), bytes_(bytes) {}

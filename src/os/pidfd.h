@@ -10,8 +10,9 @@ namespace tutti::os {
 
 Result<Fd> OpenPidfd(pid_t pid);
 
-// The process at the other end of a Unix socket, without the race that its number could have been given to another since.
-// Falls back to OpenPidfd(SO_PEERCRED's pid) on kernels before 6.5. Fails if the process is gone or not visible from here.
+// The process at the other end of a Unix socket, without the race that its number could have been given to another
+// since. Falls back to OpenPidfd(SO_PEERCRED's pid) on kernels before 6.5. Fails if the process is gone or not visible
+// from here.
 Result<Fd> OpenPeerPidfd(int socket);
 
 }  // namespace tutti::os

@@ -53,7 +53,8 @@ Result<Fd> Listen(const std::string& path, mode_t mode) {
   Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd) return FailErrno("socket");
   unlink(path.c_str());
-  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return FailErrno("bind to " + path);
+  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return FailErrno("bind to " + path);
   if (chmod(path.c_str(), mode) != 0) return FailErrno("chmod of " + path);
   if (listen(fd.get(), SOMAXCONN) != 0) return FailErrno("listen on " + path);
   return fd;

@@ -1,10 +1,11 @@
-// clone(CLONE_VM | CLONE_VFORK), as posix_spawn does it: the child borrows our memory until it has exec'ed, so nothing is
-// copied however large the host process is, and no atfork handler of the host runs. Two things posix_spawn cannot do: end
-// unnoticed, and close every descriptor that we were not asked to pass on (a host's pipe left open in a server would keep
-// the reader at its other end waiting for ever).
+// clone(CLONE_VM | CLONE_VFORK), as posix_spawn does it: the child borrows our memory until it has exec'ed, so nothing
+// is copied however large the host process is, and no atfork handler of the host runs. Two things posix_spawn cannot
+// do: end unnoticed, and close every descriptor that we were not asked to pass on (a host's pipe left open in a server
+// would keep the reader at its other end waiting for ever).
 //
-// exec gives every process back its SIGCHLD. So an unnoticed child is a grandchild: the process between is cloned without an
-// end signal, never execs, is gone before Spawn returns, and leaves the program to the system's reaper of orphans.
+// exec gives every process back its SIGCHLD. So an unnoticed child is a grandchild: the process between is cloned
+// without an end signal, never execs, is gone before Spawn returns, and leaves the program to the system's reaper of
+// orphans.
 #include "os/spawn.h"
 
 #include <fcntl.h>
@@ -59,7 +60,7 @@ int RunChild(void* argument) {
   }
   syscall(SYS_close_range, plan.highest + 1, ~0u, 0);
   for (int signal = 1; signal < NSIG; ++signal) {
-    struct sigaction action {};
+    struct sigaction action{};
     if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_DFL) continue;
     action = {};
     action.sa_handler = SIG_DFL;

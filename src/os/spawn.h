@@ -1,4 +1,5 @@
-// Starting a program from inside somebody else's process, which may have many threads and may wait for children of its own.
+// Starting a program from inside somebody else's process, which may have many threads and may wait for children of its
+// own.
 #pragma once
 
 #include <sys/types.h>

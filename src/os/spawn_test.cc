@@ -48,9 +48,10 @@ TEST(Spawn, SwapsDescriptorsWithoutLosingOne) {
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   // The child's 3 is our pipe's write end, which itself may be 3 or 4 here.
-  const auto child = Spawn({.path = "/bin/sh",
-                            .arguments = {"sh", "-c", "echo in three >&3"},
-                            .files = {{STDIN_FILENO, 0}, {STDOUT_FILENO, 1}, {STDERR_FILENO, 2}, {ends[1], 3}, {ends[0], 4}}});
+  const auto child =
+      Spawn({.path = "/bin/sh",
+             .arguments = {"sh", "-c", "echo in three >&3"},
+             .files = {{STDIN_FILENO, 0}, {STDOUT_FILENO, 1}, {STDERR_FILENO, 2}, {ends[1], 3}, {ends[0], 4}}});
   ASSERT_TRUE(child.has_value());
   close(ends[1]);
   char buffer[32] = {};

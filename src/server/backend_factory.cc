@@ -13,7 +13,8 @@ Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name) {
   if (name == "null") return device::null::CreateNullBackend();
   if (name == "cpu") {
     TUTTI_ASSIGN(const device::cpu::CpuSettings settings, device::cpu::CpuSettings::FromEnvironment());
-    return device::cpu::CreateCpuBackend(settings, device::cpu::CreateCodeStore(device::cpu::CodeSettings::FromEnvironment()));
+    return device::cpu::CreateCpuBackend(settings,
+                                         device::cpu::CreateCodeStore(device::cpu::CodeSettings::FromEnvironment()));
   }
   return Fail(fmt::format("this build has no device \"{}\"", name));
 }

@@ -1,5 +1,5 @@
-// The server's pen on a client's channel: completions, events, host calls, texts, errors. Called by the device's threads,
-// many at once, and by the thread that holds the session.
+// The server's pen on a client's channel: completions, events, host calls, texts, errors. Called by the device's
+// threads, many at once, and by the thread that holds the session.
 //
 // The client maps the channel writable, so nothing here is ever read back as truth: what must be known again is kept in
 // private memory. Counters the client owns (`consumed`, `sleepers`) are read as claims that can only hurt the client.
@@ -73,7 +73,7 @@ class ChannelSink final : public device::Sink {
 
   wire::Channel* channel_;
   Hooks hooks_;
-  os::Mapping completed_memory_;       // pages of streams that are never used cost nothing
+  os::Mapping completed_memory_;      // pages of streams that are never used cost nothing
   std::atomic<uint64_t>* completed_;  // by stream; our copy
   std::atomic<bool> tell_{false};
 

@@ -8,10 +8,10 @@
 namespace tutti::server {
 namespace {
 
-constexpr int kInvalidValue = 1;         // CUDA_ERROR_INVALID_VALUE
-constexpr int kNotSupported = 801;       // CUDA_ERROR_NOT_SUPPORTED
-constexpr int kClientTerminated = 810;   // CUDA_ERROR_MPS_CLIENT_TERMINATED
-constexpr int kMultiprocessorCount = 16; // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+constexpr int kInvalidValue = 1;          // CUDA_ERROR_INVALID_VALUE
+constexpr int kNotSupported = 801;        // CUDA_ERROR_NOT_SUPPORTED
+constexpr int kClientTerminated = 810;    // CUDA_ERROR_MPS_CLIENT_TERMINATED
+constexpr int kMultiprocessorCount = 16;  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 
 }  // namespace
 
@@ -107,7 +107,8 @@ Status DaemonLink::HandleSet(const ipc::Envelope& message) {
 Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
   switch (set.what) {
     case wire::SettingKind::kPolicy:
-      if (set.text != "share" && set.text != "time_slice") return Fail(kInvalidValue, fmt::format("there is no policy \"{}\"", set.text));
+      if (set.text != "share" && set.text != "time_slice")
+        return Fail(kInvalidValue, fmt::format("there is no policy \"{}\"", set.text));
       server_->backend().SetPolicy(set.text == "share" ? device::Policy::kShare : device::Policy::kTimeSlice);
       log::Info("Policy set to {}", set.text);
       return {};
@@ -117,7 +118,8 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
       return {};
     case wire::SettingKind::kMemoryLimit:
       TUTTI_TRY(server_->SetMemoryLimit(set.pid, set.device, set.number));
-      log::Info("Device pinned memory limit of client {} for device {} set to {:#x} bytes", set.pid, set.device, set.number);
+      log::Info("Device pinned memory limit of client {} for device {} set to {:#x} bytes", set.pid, set.device,
+                set.number);
       return {};
     case wire::SettingKind::kTrace:
       server_->backend().SetTracing(set.number != 0);
@@ -145,14 +147,16 @@ Status DaemonLink::HandleShutdown(const ipc::Envelope& message) {
 
 void DaemonLink::ReplyStatus(uint32_t serial, const Status& status) {
   wire::ServerReply reply;
-  if (!status) reply = {.status = status.error().code != 0 ? status.error().code : kInvalidValue, .text = status.error().text};
+  if (!status)
+    reply = {.status = status.error().code != 0 ? status.error().code : kInvalidValue, .text = status.error().text};
   Reply(serial, reply);
 }
 
 void DaemonLink::Reply(uint32_t serial, const wire::ServerReply& reply, std::span<const int> fds) {
   ByteWriter body;
   wire::Put(body, reply);
-  if (auto sent = ipc::SendMessage(socket_.get(), wire::MessageKind::kServerReply, serial, std::move(body), fds); !sent) {
+  if (auto sent = ipc::SendMessage(socket_.get(), wire::MessageKind::kServerReply, serial, std::move(body), fds);
+      !sent) {
     log::Warning("The control daemon does not take its answer: {}", sent.error().text);
   }
 }

@@ -71,7 +71,8 @@ TEST_F(Hostile, RecordsThatMakeNoSenseEndTheSession) {
 
 TEST_F(Hostile, LaunchArgumentsOutsideOfTheWindowEndTheSession) {
   struct {
-    wire::LaunchBody body{.grid = {1, 1, 1}, .block = {1, 1, 1}, .flags = wire::kLaunchArgumentsInWindow, .argument_bytes = 4096};
+    wire::LaunchBody body{
+        .grid = {1, 1, 1}, .block = {1, 1, 1}, .flags = wire::kLaunchArgumentsInWindow, .argument_bytes = 4096};
     uint64_t address = 0;
   } launch;
   const uint64_t base = bystander_->window_base();
@@ -97,7 +98,8 @@ TEST_F(Hostile, NoiseInTheRing) {
     // Published correctly, so that all of it is looked at: heads of noise now and then, else plausible ones.
     for (uint64_t position = 0; position < 64; ++position) {
       wire::Slot& slot = channel.ring[position];
-      for (size_t i = 0; i < sizeof slot.body; ++i) slot.body[i] = static_cast<uint8_t>(random() % 3 == 0 ? random() : 0);
+      for (size_t i = 0; i < sizeof slot.body; ++i)
+        slot.body[i] = static_cast<uint8_t>(random() % 3 == 0 ? random() : 0);
       slot.head.kind = static_cast<RecordKind>(random() % 8 == 0 ? random() : 1 + random() % 35);
       slot.head.slots = static_cast<uint8_t>(random() % 8 == 0 ? random() : 1);
       slot.head.stream = random() % 4 == 0 ? random() : 1;
@@ -115,7 +117,8 @@ TEST_F(Hostile, NoiseAllOverTheChannelWhileItIsUsed) {
   auto* const words = reinterpret_cast<std::atomic<uint64_t>*>(&client->channel());
   std::mt19937_64 random(5);
   for (int i = 0; i < 200'000; ++i) {
-    words[random() % (sizeof(wire::Channel) / sizeof(uint64_t))].store(random() % 5 == 0 ? random() : random() % 64, std::memory_order_relaxed);
+    words[random() % (sizeof(wire::Channel) / sizeof(uint64_t))].store(random() % 5 == 0 ? random() : random() % 64,
+                                                                       std::memory_order_relaxed);
     if (i % 1000 == 0) client->producer().ForceBell();
   }
   SUCCEED() << "the bystander and the sanitizers judge";
@@ -141,7 +144,8 @@ TEST_F(Hostile, MessagesOfNoiseEndTheSession) {
     std::vector<uint8_t> noise(1 + random() % 300);
     for (uint8_t& byte : noise) byte = static_cast<uint8_t>(random());
     if (round % 2 == 0 && noise.size() >= sizeof(wire::MessageHead)) {
-      const wire::MessageHead head{.kind = static_cast<wire::MessageKind>(random() % 50), .flags = static_cast<uint32_t>(random() % 2)};
+      const wire::MessageHead head{.kind = static_cast<wire::MessageKind>(random() % 50),
+                                   .flags = static_cast<uint32_t>(random() % 2)};
       std::memcpy(noise.data(), &head, sizeof head);
       if (head.kind == wire::MessageKind::kQueryModule) continue;  // any two numbers may be asked for
     }
@@ -161,7 +165,8 @@ TEST_F(Hostile, ImageThatCouldShrinkIsRefused) {
   wire::Put(body, wire::LoadModule{.device = 0});
   FILE* const file = std::tmpfile();
   const int fds[] = {fileno(file)};
-  const auto reply = client->Call(wire::MessageKind::kLoadModule, std::move(body), fds, wire::MessageKind::kLoadModuleReply);
+  const auto reply =
+      client->Call(wire::MessageKind::kLoadModule, std::move(body), fds, wire::MessageKind::kLoadModuleReply);
   ASSERT_FALSE(reply.has_value());
   EXPECT_EQ(reply.error().code, 200);
   std::fclose(file);
@@ -193,7 +198,8 @@ TEST_F(Hostile, ClientsThatHangUpWhileTheyAreAttachedLeaveNothing) {
     }
   }
   EXPECT_TRUE(server_.AwaitClientCount(1));
-  for (int i = 0; i < 1000 && server_.OpenFiles() > files; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 1000 && server_.OpenFiles() > files; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_LE(server_.OpenFiles(), files);
   EXPECT_EQ(server_.Mappings(), 2u);
 }

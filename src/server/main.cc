@@ -43,7 +43,8 @@ Result<std::unique_ptr<Server>> Start(const Options& options) {
   backend->SetPolicy(options.policy);
   uint32_t ordinal = 0;
   for (const wire::DeviceInfo& device : backend->devices()) {
-    log::Info("Creating server context on device {} ({}), {} SMs", ordinal++, device.name, device.attributes[kMultiprocessorCount]);
+    log::Info("Creating server context on device {} ({}), {} SMs", ordinal++, device.name,
+              device.attributes[kMultiprocessorCount]);
   }
   return Server::Create(std::move(backend), options.daemon_socket_fd >= 0);
 }
@@ -57,8 +58,10 @@ Status Serve(const Options& options) {
   TUTTI_ASSIGN(const os::Fd signals, TerminationSignals());
   auto server = Start(options);
   if (!server) {
-    if (shared) DaemonLink::ReportFailure(peer.get(), server.error().text);
-    else ipc::SendRefusal(peer.get(), 0, server.error().code != 0 ? server.error().code : 805, server.error().text);
+    if (shared)
+      DaemonLink::ReportFailure(peer.get(), server.error().text);
+    else
+      ipc::SendRefusal(peer.get(), 0, server.error().code != 0 ? server.error().code : 805, server.error().text);
     return std::unexpected(server.error());
   }
   bool terminated = false;

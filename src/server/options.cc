@@ -6,16 +6,20 @@ namespace tutti::server {
 
 Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   Options options;
-  CLI::App app("tutti-server: shares a device among CUDA processes. Started by tutti-control, or by a program that runs "
-               "without a daemon; not by hand.",
-               "tutti-server");
+  CLI::App app(
+      "tutti-server: shares a device among CUDA processes. Started by tutti-control, or by a program that runs "
+      "without a daemon; not by hand.",
+      "tutti-server");
   app.set_version_flag("-v,--version", "tutti-server " TUTTI_VERSION);
   auto* modes = app.add_option_group("mode", "who started it");
-  modes->add_option("--daemon-socket-fd", options.daemon_socket_fd, "descriptor of the socket to the control daemon")->check(CLI::NonNegativeNumber);
-  modes->add_option("--private-fd", options.private_fd, "descriptor of the connection of the only client")->check(CLI::NonNegativeNumber);
+  modes->add_option("--daemon-socket-fd", options.daemon_socket_fd, "descriptor of the socket to the control daemon")
+      ->check(CLI::NonNegativeNumber);
+  modes->add_option("--private-fd", options.private_fd, "descriptor of the connection of the only client")
+      ->check(CLI::NonNegativeNumber);
   modes->require_option(1);
   app.add_option("--log", options.log, "file to append the log to (default: stderr)");
-  app.add_option("--device", options.device, "cpu: run kernels on this machine's cores; null: accept and discard all work")
+  app.add_option("--device", options.device,
+                 "cpu: run kernels on this machine's cores; null: accept and discard all work")
       ->check(CLI::IsMember({"cpu", "null"}));
   std::string policy = "share";
   app.add_option("--policy", policy, "how clients share the device")->check(CLI::IsMember({"share", "time_slice"}));

@@ -7,7 +7,8 @@
 
 namespace tutti::server {
 
-// Waits for the client's Hello and attaches it. An error if none comes; the client has then been told why, if it still lives.
+// Waits for the client's Hello and attaches it. An error if none comes; the client has then been told why, if it still
+// lives.
 Status AttachPrivateClient(Server& server, os::Fd socket, double active_thread_percentage);
 
 }  // namespace tutti::server

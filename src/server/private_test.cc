@@ -77,19 +77,22 @@ TEST(PrivateServer, EndsThoughAForkedChildStillHoldsTheSocket) {
   ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
   const pid_t client = fork();
   ASSERT_GE(client, 0);
-  if (client == 0) {
-    // As the client library does it: the socket pair is the client's own, so the server sees the client behind it.
-    Private server;
-    auto connection = ipc::ClientConnection::Adopt(std::move(server.socket), {}, 30'000);
-    const pid_t child = fork();
-    if (child == 0) {
-      pause();
-      _exit(0);
-    }
-    const pid_t pids[] = {server.pid, child};
-    [[maybe_unused]] const ssize_t written = write(ends[1], pids, sizeof pids);
-    raise(SIGKILL);
-  }
+  // noexcept: what goes wrong in the child must not run on in a second copy of this test.
+  if (client == 0)
+    [&]() noexcept {
+      // As the client library does it: the socket pair is the client's own, so the server sees the client behind it.
+      Private server;
+      auto connection = ipc::ClientConnection::Adopt(std::move(server.socket), {}, 30'000);
+      const pid_t child = fork();
+      if (child == 0) {
+        pause();
+        _exit(0);
+      }
+      const pid_t pids[] = {server.pid, child};
+      [[maybe_unused]] const ssize_t written = write(ends[1], pids, sizeof pids);
+      raise(SIGKILL);
+    }();
+  close(ends[1]);
   pid_t pids[2];
   ASSERT_EQ(read(ends[0], pids, sizeof pids), static_cast<ssize_t>(sizeof pids));
   const auto server = os::OpenPidfd(pids[0]);
@@ -100,7 +103,6 @@ TEST(PrivateServer, EndsThoughAForkedChildStillHoldsTheSocket) {
   }
   kill(pids[1], SIGKILL);
   close(ends[0]);
-  close(ends[1]);
 }
 
 }  // namespace

@@ -19,10 +19,10 @@ namespace {
 using wire::Doorbell;
 
 constexpr uint64_t kKickKey = ~0ull;
-constexpr uint64_t kColdAfterNs = 2'000'000;        // a ring without records for so long is armed though others are not
-constexpr uint32_t kPollsPerHarvest = 256;          // a harvest is a system call
-constexpr uint64_t kLingerNs = 200'000;             // between two looks of the lookout
-constexpr uint64_t kLookoutArmsAfterNs = 1'000'000; // without records
+constexpr uint64_t kColdAfterNs = 2'000'000;  // a ring without records for so long is armed though others are not
+constexpr uint32_t kPollsPerHarvest = 256;    // a harvest is a system call
+constexpr uint64_t kLingerNs = 200'000;       // between two looks of the lookout
+constexpr uint64_t kLookoutArmsAfterNs = 1'000'000;  // without records
 constexpr uint64_t kDozeNs = 1'000'000;
 constexpr uint32_t kDozesBeforeDeep = 10;
 constexpr uint64_t kLongSleepNs = 1'000'000'000;
@@ -41,7 +41,8 @@ Result<std::unique_ptr<RingWatch>> RingWatch::Create() {
   return std::unique_ptr<RingWatch>(new RingWatch(std::move(bells), std::move(kick)));
 }
 
-RingWatch::RingWatch(os::Epoll bells, os::Fd kick) : bells_(std::move(bells)), kick_(std::move(kick)), slots_(new Slot[kCapacity]) {
+RingWatch::RingWatch(os::Epoll bells, os::Fd kick)
+    : bells_(std::move(bells)), kick_(std::move(kick)), slots_(new Slot[kCapacity]) {
   for (uint32_t number = kCapacity; number > 0; --number) free_.push_back(number - 1);
   lookout_ = std::thread([this] { Lookout(); });
   pthread_setname_np(lookout_.native_handle(), "lookout");
@@ -285,7 +286,8 @@ void RingWatch::Doze() {
 
 void RingWatch::SleepOnBells(uint64_t timeout_ns) {
   pollfd bells{bells_.fd(), POLLIN, 0};
-  const timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000u), static_cast<long>(timeout_ns % 1'000'000'000u)};
+  const timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000u),
+                         static_cast<long>(timeout_ns % 1'000'000'000u)};
   ppoll(&bells, 1, &timeout, nullptr);
 }
 

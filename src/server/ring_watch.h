@@ -1,9 +1,9 @@
 // Who looks at the clients' rings, and when nobody has to.
 //
-// Any thread may look; the backend's idle threads do, since they are the ones that will run what is found. Each ring has a
-// lock that is only ever tried, so a ring is consumed by one thread at a time and nobody waits for it. A ring is *hot* while
-// its bell may say kWatched or kLingering; it goes cold (armed) when nothing came for a while, and when the last thread that
-// looks looks away.
+// Any thread may look; the backend's idle threads do, since they are the ones that will run what is found. Each ring
+// has a lock that is only ever tried, so a ring is consumed by one thread at a time and nobody waits for it. A ring is
+// *hot* while its bell may say kWatched or kLingering; it goes cold (armed) when nothing came for a while, and when the
+// last thread that looks looks away.
 //
 // Three kinds of thread:
 //   lookers   spin and poll. While there is one, bells of hot rings say kWatched.
@@ -34,8 +34,8 @@ namespace tutti::server {
 class WatchedRing {
  public:
   virtual ~WatchedRing() = default;
-  virtual bool Consume() = 0;  // takes a bounded batch of records; true if there was one
-  virtual bool Peek() = 0;     // whether Consume would find one
+  virtual bool Consume() = 0;                      // takes a bounded batch of records; true if there was one
+  virtual bool Peek() = 0;                         // whether Consume would find one
   virtual void SetBell(wire::Doorbell state) = 0;  // seq_cst
   virtual int doorbell_fd() const = 0;
 };
@@ -76,7 +76,9 @@ class RingWatch {
 
   RingWatch(os::Epoll bells, os::Fd kick);
 
-  static bool TryLock(Slot& slot) { return !slot.busy.load(std::memory_order_relaxed) && !slot.busy.exchange(true, std::memory_order_acquire); }
+  static bool TryLock(Slot& slot) {
+    return !slot.busy.load(std::memory_order_relaxed) && !slot.busy.exchange(true, std::memory_order_acquire);
+  }
   static void Lock(Slot& slot);
   static void Unlock(Slot& slot) { slot.busy.store(false, std::memory_order_release); }
 

@@ -29,7 +29,9 @@ class FakeRing final : public WatchedRing {
     inside_ = false;
     return found;
   }
-  bool Peek() override { return published_.load(std::memory_order_seq_cst) != consumed_.load(std::memory_order_relaxed); }
+  bool Peek() override {
+    return published_.load(std::memory_order_seq_cst) != consumed_.load(std::memory_order_relaxed);
+  }
   void SetBell(Doorbell state) override { bell_.store(static_cast<uint32_t>(state), std::memory_order_seq_cst); }
   int doorbell_fd() const override { return bell_fd_.get(); }
 
@@ -67,7 +69,11 @@ class FakeRing final : public WatchedRing {
 class Worker {
  public:
   Worker(device::Backend::IdleWork idle, uint32_t seed, uint64_t busy_ns)
-      : idle_(std::move(idle)), random_(seed), busy_ns_(busy_ns), work_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)), thread_([this] { Run(); }) {}
+      : idle_(std::move(idle)),
+        random_(seed),
+        busy_ns_(busy_ns),
+        work_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
+        thread_([this] { Run(); }) {}
   ~Worker() {
     stop_ = true;
     eventfd_write(work_.get(), 1);
@@ -131,7 +137,8 @@ TEST(RingWatch, QuietRingIsArmed) {
   FakeRing ring;
   const auto watch = NewWatch();
   const uint32_t number = watch->Add(&ring).value();
-  for (int i = 0; i < 1000 && ring.bell() != Doorbell::kArmed; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int i = 0; i < 1000 && ring.bell() != Doorbell::kArmed; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(ring.bell(), Doorbell::kArmed);
   watch->Remove(number);
 }
@@ -209,7 +216,8 @@ void Stress(size_t workers, size_t rings, uint64_t busy_ns) {
   }
   {
     std::vector<std::unique_ptr<Worker>> threads;
-    for (size_t i = 0; i < workers; ++i) threads.push_back(std::make_unique<Worker>(watch->idle_work(), 1 + i, busy_ns));
+    for (size_t i = 0; i < workers; ++i)
+      threads.push_back(std::make_unique<Worker>(watch->idle_work(), 1 + i, busy_ns));
     std::vector<std::thread> producers;
     for (size_t i = 0; i < rings; ++i) {
       producers.emplace_back([&, i] {

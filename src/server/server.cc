@@ -16,10 +16,10 @@ namespace {
 enum class KeyKind : uint64_t { kFd = 0, kSocket = 1, kPidfd = 2 };
 uint64_t Key(KeyKind kind, uint64_t number) { return number << 2 | static_cast<uint64_t>(kind); }
 
-constexpr int kInvalidValue = 1;            // CUDA_ERROR_INVALID_VALUE
-constexpr int kRpcFailure = 806;            // CUDA_ERROR_MPS_RPC_FAILURE
-constexpr int kServerNotReady = 807;        // CUDA_ERROR_MPS_SERVER_NOT_READY
-constexpr int kMaxConnectionsReached = 809; // CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED
+constexpr int kInvalidValue = 1;             // CUDA_ERROR_INVALID_VALUE
+constexpr int kRpcFailure = 806;             // CUDA_ERROR_MPS_RPC_FAILURE
+constexpr int kServerNotReady = 807;         // CUDA_ERROR_MPS_SERVER_NOT_READY
+constexpr int kMaxConnectionsReached = 809;  // CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED
 
 constexpr rlim_t kFdsPerClient = 4;  // socket, pidfd, doorbell, window
 constexpr rlim_t kSpareFds = 96;     // logs, epolls, compilers, clients that are just being attached or taken down
@@ -72,7 +72,8 @@ void Server::Attach(const wire::Attach& attach, os::Fd connection) {
   auto session = Admit(attach, connection);
   if (!session) {
     log::Warning("Client {} is refused: {}", attach.pid, session.error().text);
-    ipc::SendRefusal(connection.get(), 0, session.error().code != 0 ? session.error().code : kMaxConnectionsReached, session.error().text);
+    ipc::SendRefusal(connection.get(), 0, session.error().code != 0 ? session.error().code : kMaxConnectionsReached,
+                     session.error().text);
     return;
   }
   const uint32_t id = (*session)->info().id;
@@ -83,9 +84,11 @@ void Server::Attach(const wire::Attach& attach, os::Fd connection) {
 Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::Fd& connection) {
   if (closed_) return Fail(kServerNotReady, "the server is shutting down");
   if (sessions_.size() >= max_clients_) {
-    return Fail(kMaxConnectionsReached, fmt::format("{} clients are connected, as many as the limit on open files allows", sessions_.size()));
+    return Fail(kMaxConnectionsReached,
+                fmt::format("{} clients are connected, as many as the limit on open files allows", sessions_.size()));
   }
-  device::Limits limits{.active_thread_percentage = std::clamp(attach.active_thread_percentage, 0.01, 100.0), .priority = attach.priority};
+  device::Limits limits{.active_thread_percentage = std::clamp(attach.active_thread_percentage, 0.01, 100.0),
+                        .priority = attach.priority};
   limits.memory_bytes.assign(backend_->devices().size(), ~0ull);
   for (const wire::MemoryLimit& limit : attach.memory_limits) {
     if (limit.device < limits.memory_bytes.size()) limits.memory_bytes[limit.device] = limit.bytes;
@@ -132,7 +135,8 @@ void Server::Drop(uint32_t id, int32_t status) {
   if (session->pidfd() >= 0) epoll_.Remove(session->pidfd());
   session->End(status);
   log::Info("Client {} disconnected", session->info().pid);
-  // As a task of the reaper's only: the last reference may be the one it drops. Each session is a client of its own there.
+  // As a task of the reaper's only: the last reference may be the one it drops. Each session is a client of its own
+  // there.
   auto task = [last = std::move(session)]() mutable { last.reset(); };
   (void)reaper_.Add(id, std::move(task));
 }
@@ -157,7 +161,8 @@ std::vector<Session*> Server::ByPid(uint32_t pid) {
 }
 
 Status Server::SetPercentage(uint32_t pid, double percentage) {
-  if (!(percentage > 0 && percentage <= 100)) return Fail(kInvalidValue, fmt::format("{} is no percentage", percentage));
+  if (!(percentage > 0 && percentage <= 100))
+    return Fail(kInvalidValue, fmt::format("{} is no percentage", percentage));
   const auto sessions = ByPid(pid);
   if (sessions.empty()) return Fail(kInvalidValue, fmt::format("there is no client {}", pid));
   for (Session* session : sessions) {
@@ -237,7 +242,8 @@ void Server::OnEvent(uint64_t key) {
       if (closed) {
         log::Info("Receive command failed, assuming client exit");
       } else {
-        log::Warning("Client {} is disconnected: it has broken the protocol: {}", it->second->info().pid, taken.error().text);
+        log::Warning("Client {} is disconnected: it has broken the protocol: {}", it->second->info().pid,
+                     taken.error().text);
       }
       Drop(static_cast<uint32_t>(number), closed ? 0 : kRpcFailure);
       return;

@@ -1,7 +1,7 @@
 // The server: a device backend, the clients' sessions on it, and the main thread's loop over their sockets.
 //
-// The main thread attaches and detaches clients and answers the daemon. It never waits for a client, never runs device work
-// and never destroys a session itself (that may wait for blocks that run): the reaper does.
+// The main thread attaches and detaches clients and answers the daemon. It never waits for a client, never runs device
+// work and never destroys a session itself (that may wait for blocks that run): the reaper does.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,8 @@ class Server {
   static Result<std::unique_ptr<Server>> Create(std::unique_ptr<device::Backend> backend, bool shared);
   ~Server();
 
-  // Takes a client's connection. The client is answered in any case: with a Welcome, or with a Refuse that says why not.
+  // Takes a client's connection. The client is answered in any case: with a Welcome, or with a Refuse that says why
+  // not.
   void Attach(const wire::Attach& attach, os::Fd connection);
   // Ends the session of every client with this process id, which then sees `status`. INVALID_VALUE if there is none.
   Status Terminate(uint32_t pid, int32_t status);

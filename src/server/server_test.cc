@@ -67,7 +67,8 @@ TEST(Server, ReportsItsClients) {
   ServerProcess server;
   const auto one = ClientWithStream(server, 1001);
   const auto two = ClientWithStream(server, 1002);
-  ASSERT_EQ(one->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1 << 20, .alignment = 256}).status, 0);
+  ASSERT_EQ(one->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1 << 20, .alignment = 256}).status,
+            0);
   const auto clients = server.Clients();
   ASSERT_EQ(clients.size(), 2u);
   EXPECT_EQ(clients[0].pid, 1001u);
@@ -81,7 +82,8 @@ TEST(Server, EachClientSeesWhatAllUse) {
   ServerProcess server;
   const auto one = ClientWithStream(server, 1001);
   const auto two = ClientWithStream(server, 1002);
-  ASSERT_EQ(one->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1 << 20, .alignment = 256}).status, 0);
+  ASSERT_EQ(one->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1 << 20, .alignment = 256}).status,
+            0);
   EXPECT_EQ(one->header().states[0].client_bytes.load(), 1u << 20);
   EXPECT_TRUE(Eventually([&] { return two->header().states[0].used_bytes.load() == 1u << 20; }));
   EXPECT_EQ(two->header().states[0].client_bytes.load(), 0u);
@@ -98,8 +100,10 @@ TEST(Server, LimitsCanBeChangedWhileAClientRuns) {
   ByteWriter memory;
   wire::Put(memory, wire::ServerSet{.what = wire::SettingKind::kMemoryLimit, .pid = 1000, .number = 8192});
   EXPECT_EQ(server.Ask(wire::MessageKind::kServerSet, std::move(memory)).status, 0);
-  EXPECT_EQ(client->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 16384, .alignment = 256}).status, 2);
-  EXPECT_EQ(client->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 8192, .alignment = 256}).status, 0);
+  EXPECT_EQ(client->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 16384, .alignment = 256}).status,
+            2);
+  EXPECT_EQ(client->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 8192, .alignment = 256}).status,
+            0);
 }
 
 TEST(Server, HostCallsHoldTheirStreamAndNoOther) {
@@ -152,7 +156,8 @@ TEST(Server, KernelThatCannotBePreparedHasAReason) {
   EXPECT_EQ(client->replies().Call(RecordKind::kPrepare, wire::PrepareBody{.module = 99, .function = 3}).status, 400);
   ByteWriter body;
   wire::Put(body, wire::QueryModule{.module = 99, .function = 3});
-  const auto reply = client->Call(wire::MessageKind::kQueryModule, std::move(body), {}, wire::MessageKind::kQueryModuleReply);
+  const auto reply =
+      client->Call(wire::MessageKind::kQueryModule, std::move(body), {}, wire::MessageKind::kQueryModuleReply);
   ASSERT_TRUE(reply.has_value());
   ByteReader in(reply->body);
   EXPECT_EQ(wire::GetQueryModuleReply(in)->log, "module 99 has no kernel 3");

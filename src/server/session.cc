@@ -29,11 +29,12 @@ std::string Label(const ClientInfo& info) {
 
 }  // namespace
 
-Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services, ClientInfo info, device::Limits limits,
-                                                 os::Fd socket) {
+Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services, ClientInfo info,
+                                                 device::Limits limits, os::Fd socket) {
   auto window = services.windows->Create();
   if (!window) return window.error().code != 0 ? std::unexpected(window.error()) : OutOfResources(window.error());
-  std::shared_ptr<Session> session(new Session(services, std::move(info), std::move(limits), std::move(socket), std::move(*window)));
+  std::shared_ptr<Session> session(
+      new Session(services, std::move(info), std::move(limits), std::move(socket), std::move(*window)));
 
   auto channel = os::CreateMemory("tutti-channel", sizeof(wire::Channel));
   if (!channel) return OutOfResources(channel.error());
@@ -53,8 +54,9 @@ Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services
   session->sink_ = std::move(*sink);
   session->consumer_ = std::make_unique<ipc::RingConsumer>(session->channel_);
   session->PublishLimits();
-  TUTTI_ASSIGN(session->space_, services.backend->CreateSpace(session->window_.base(), session->window_.fd(), session->limits_,
-                                                              session->sink_.get(), Label(session->info_)));
+  TUTTI_ASSIGN(session->space_,
+               services.backend->CreateSpace(session->window_.base(), session->window_.fd(), session->limits_,
+                                             session->sink_.get(), Label(session->info_)));
   return session;
 }
 
@@ -62,7 +64,8 @@ ChannelSink::Hooks Session::SinkHooks() {
   return {
       .faulted =
           [this](uint32_t device, int32_t status, std::string_view report) {
-            log::Warning("Client {{{}, {}}} has a sticky error {} on device {}: {}", info_.pid, info_.id, status, device, report);
+            log::Warning("Client {{{}, {}}} has a sticky error {} on device {}: {}", info_.pid, info_.id, status,
+                         device, report);
           },
       .memory_changed =
           [this](uint32_t device) {
@@ -74,7 +77,11 @@ ChannelSink::Hooks Session::SinkHooks() {
 }
 
 Session::Session(const SessionServices& services, ClientInfo info, device::Limits limits, os::Fd socket, Window window)
-    : services_(services), info_(std::move(info)), limits_(std::move(limits)), socket_(std::move(socket)), window_(std::move(window)) {
+    : services_(services),
+      info_(std::move(info)),
+      limits_(std::move(limits)),
+      socket_(std::move(socket)),
+      window_(std::move(window)) {
   // A client that does not read must not hold us up.
   fcntl(socket_.get(), F_SETFL, fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
 }
@@ -155,7 +162,9 @@ bool Session::Consume() {
   return found;
 }
 
-bool Session::Peek() { return !over() && !paused_.load(std::memory_order_acquire) && !Throttled() && consumer_->Peek(); }
+bool Session::Peek() {
+  return !over() && !paused_.load(std::memory_order_acquire) && !Throttled() && consumer_->Peek();
+}
 
 void Session::SetBell(wire::Doorbell state) {
   channel_->header.doorbell.store(static_cast<uint32_t>(state), std::memory_order_seq_cst);

@@ -1,8 +1,8 @@
 // One client: its channel, its window, its space on the device, its socket. Everything of it goes with it.
 //
-// Threads: the ring (WatchedRing) belongs to whichever thread holds its lock in RingWatch; OnReadable, SetLimits, Status and
-// End to the server's main thread; module loads, kernel preparation and resets run on the loaders, each holding a reference
-// to the session. So does the reaper that destroys it.
+// Threads: the ring (WatchedRing) belongs to whichever thread holds its lock in RingWatch; OnReadable, SetLimits,
+// Status and End to the server's main thread; module loads, kernel preparation and resets run on the loaders, each
+// holding a reference to the session. So does the reaper that destroys it.
 //
 // A client that breaks the protocol ends its own session: the reason is logged, `ended` is set, the socket is closed.
 #pragma once
@@ -54,8 +54,8 @@ struct SessionServices {
 
 class Session final : public WatchedRing, public std::enable_shared_from_this<Session> {
  public:
-  static Result<std::shared_ptr<Session>> Create(const SessionServices& services, ClientInfo info, device::Limits limits,
-                                                 os::Fd socket);
+  static Result<std::shared_ptr<Session>> Create(const SessionServices& services, ClientInfo info,
+                                                 device::Limits limits, os::Fd socket);
   ~Session() override;
 
   // Starts to watch the ring and sends the Welcome.
@@ -124,7 +124,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   bool watched_ = false;
 
   std::atomic<bool> over_{false};
-  std::atomic<bool> paused_{false};  // a reset is under way: no record is taken until it is done
+  std::atomic<bool> paused_{false};        // a reset is under way: no record is taken until it is done
   std::atomic<uint32_t> devices_used_{0};  // bit per device
   std::atomic<uint32_t> calls_{0};         // socket calls that are being worked on
   // Stream-ordered work handed to the device: every kMarkEvery-th record, oldest first. Bounds what a client can queue.

@@ -9,11 +9,11 @@ namespace tutti::server {
 namespace {
 
 constexpr uint64_t kMaxImageBytes = 512ull << 20;
-constexpr uint32_t kMaxCalls = 32;     // at a time; the client library makes one
-constexpr size_t kMaxKeptLogs = 256;   // of kernels
-constexpr int kInvalidDevice = 101;    // CUDA_ERROR_INVALID_DEVICE
-constexpr int kInvalidImage = 200;     // CUDA_ERROR_INVALID_IMAGE
-constexpr int kOutOfMemory = 2;        // CUDA_ERROR_OUT_OF_MEMORY
+constexpr uint32_t kMaxCalls = 32;    // at a time; the client library makes one
+constexpr size_t kMaxKeptLogs = 256;  // of kernels
+constexpr int kInvalidDevice = 101;   // CUDA_ERROR_INVALID_DEVICE
+constexpr int kInvalidImage = 200;    // CUDA_ERROR_INVALID_IMAGE
+constexpr int kOutOfMemory = 2;       // CUDA_ERROR_OUT_OF_MEMORY
 
 // The index as the client needs it: without what is inside the segment.
 std::vector<uint8_t> ForClient(const guest::ModuleIndex& index) {
@@ -59,10 +59,11 @@ Status Session::HandleLoadModule(const ipc::Envelope& envelope) {
   }
   // Shared, since a std::function must be copyable.
   auto image = std::make_shared<os::Fd>(fcntl(envelope.fds.front().get(), F_DUPFD_CLOEXEC, 0));
-  const bool taken = services_.loaders->Add(info_.id, [self = shared_from_this(), serial, device = request.device, image] {
-    if (!self->over()) self->LoadModule(serial, device, image->get());
-    self->calls_.fetch_sub(1, std::memory_order_relaxed);
-  });
+  const bool taken =
+      services_.loaders->Add(info_.id, [self = shared_from_this(), serial, device = request.device, image] {
+        if (!self->over()) self->LoadModule(serial, device, image->get());
+        self->calls_.fetch_sub(1, std::memory_order_relaxed);
+      });
   if (!taken) return Fail("more modules to load than a client can wait for");
   return {};
 }
@@ -80,7 +81,8 @@ void Session::LoadModule(uint32_t serial, uint32_t device, int image_fd) {
   }
   const auto index = ipc::ToMemoryFile("tutti-module-index", ForClient(*module->index));
   if (!index) return ipc::SendRefusal(socket_.get(), serial, kOutOfMemory, index.error().text);
-  wire::Put(body, wire::LoadModuleReply{.module = module->id, .segment_address = module->segment_address, .log = module->index->log});
+  wire::Put(body, wire::LoadModuleReply{
+                      .module = module->id, .segment_address = module->segment_address, .log = module->index->log});
   const int fds[] = {index->get()};
   Answer(wire::MessageKind::kLoadModuleReply, serial, std::move(body), fds);
 }

@@ -1,5 +1,5 @@
-// What each record of a client's ring does. Called with the ring's lock held; an error means that the client has broken the
-// protocol. What the device refuses without that (no memory, no such allocation) is answered or dropped instead.
+// What each record of a client's ring does. Called with the ring's lock held; an error means that the client has broken
+// the protocol. What the device refuses without that (no memory, no such allocation) is answered or dropped instead.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -14,8 +14,9 @@ namespace {
 
 using wire::RecordKind;
 
-// A client may have about kSoftMarks * kMarkEvery pieces of work queued; then its ring is left alone until the oldest are
-// done. Records of the ring may be what the oldest waits for if host calls are out: then it may queue up to kHardMarks.
+// A client may have about kSoftMarks * kMarkEvery pieces of work queued; then its ring is left alone until the oldest
+// are done. Records of the ring may be what the oldest waits for if host calls are out: then it may queue up to
+// kHardMarks.
 constexpr uint32_t kMarkEvery = 512;
 constexpr size_t kSoftMarks = 32;
 constexpr size_t kHardMarks = 512;
@@ -134,34 +135,36 @@ Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted
 // May compile for seconds: on a loader, while the ring goes on.
 Status Session::HandlePrepare(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_ASSIGN(const wire::PrepareBody body, wire::ValidatePrepare(untrusted));
-  const bool taken = services_.loaders->Add(info_.id, [self = shared_from_this(), body, reply = untrusted.Unchecked().reply] {
-    if (self->over()) return;
-    const auto kernel = self->space_->Prepare(body.module, body.function, body.block);
-    if (!kernel) {
-      self->KeepPrepareLog(body.module, body.function, kernel.error().text);
-      self->sink_->Reply(reply, kernel.error().code != 0 ? kernel.error().code : kInvalidValue, {0, 0, 0, 0});
-      return;
-    }
-    self->sink_->Reply(reply, 0, {kernel->id, kernel->local_bytes, kernel->max_threads, 0});
-  });
+  const bool taken =
+      services_.loaders->Add(info_.id, [self = shared_from_this(), body, reply = untrusted.Unchecked().reply] {
+        if (self->over()) return;
+        const auto kernel = self->space_->Prepare(body.module, body.function, body.block);
+        if (!kernel) {
+          self->KeepPrepareLog(body.module, body.function, kernel.error().text);
+          self->sink_->Reply(reply, kernel.error().code != 0 ? kernel.error().code : kInvalidValue, {0, 0, 0, 0});
+          return;
+        }
+        self->sink_->Reply(reply, 0, {kernel->id, kernel->local_bytes, kernel->max_threads, 0});
+      });
   if (!taken) return Fail("more kernels to prepare than a client can wait for");
   return {};
 }
 
-// Waits for blocks that may run on the very thread that has taken this record: on a loader. No other operation of the space
-// may run meanwhile, so the ring stands still.
+// Waits for blocks that may run on the very thread that has taken this record: on a loader. No other operation of the
+// space may run meanwhile, so the ring stands still.
 Status Session::HandleReset(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_ASSIGN(const wire::ResetBody body,
                wire::ValidateReset(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
   paused_.store(true, std::memory_order_release);
-  const bool taken = services_.loaders->Add(info_.id, [self = shared_from_this(), body, reply = untrusted.Unchecked().reply] {
-    if (self->over()) return;
-    self->space_->Reset(body.device);
-    self->sink_->ClearError(body.device);
-    self->sink_->Reply(reply, 0, {0, 0, 0, 0});
-    self->paused_.store(false, std::memory_order_release);
-    self->services_.watch->Wake(self->watch_number_);
-  });
+  const bool taken =
+      services_.loaders->Add(info_.id, [self = shared_from_this(), body, reply = untrusted.Unchecked().reply] {
+        if (self->over()) return;
+        self->space_->Reset(body.device);
+        self->sink_->ClearError(body.device);
+        self->sink_->Reply(reply, 0, {0, 0, 0, 0});
+        self->paused_.store(false, std::memory_order_release);
+        self->services_.watch->Wake(self->watch_number_);
+      });
   if (!taken) return Fail("more resets than a client can wait for");
   return {};
 }
@@ -171,7 +174,8 @@ Status Session::CountQueued(uint32_t stream, uint64_t ticket) {
   since_mark_ = 0;
   marks_.emplace_back(stream, ticket);
   while (!marks_.empty() && sink_->IsDone(marks_.front().first, marks_.front().second)) marks_.pop_front();
-  if (marks_.size() > kHardMarks) return Fail(fmt::format("more than {} pieces of work queued", kHardMarks * kMarkEvery));
+  if (marks_.size() > kHardMarks)
+    return Fail(fmt::format("more than {} pieces of work queued", kHardMarks * kMarkEvery));
   throttled_ = marks_.size() > kSoftMarks;
   return {};
 }

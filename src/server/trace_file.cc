@@ -1,7 +1,6 @@
 #include "server/trace_file.h"
 
 #include <charconv>
-
 #include <nlohmann/json.hpp>
 
 #include "ipc/message.h"

@@ -9,7 +9,8 @@
 
 namespace tutti::server {
 
-// The backend's trace since it was last taken, as a sealed memory file: one JSON object per line, without commas between.
+// The backend's trace since it was last taken, as a sealed memory file: one JSON object per line, without commas
+// between.
 Result<os::Fd> TakeTraceFile(device::Backend& backend);
 
 // One event. Labels are "<pid> <program>", as sessions name their spaces.

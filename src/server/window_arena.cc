@@ -43,7 +43,8 @@ Result<Window> WindowArena::Create() {
     const size_t slot = (state_->next + i) % state_->taken.size();
     if (state_->taken[slot]) continue;
     // Something else may be mapped there, put by a library: then the slot is of no use to anybody.
-    auto mapping = os::Mapping::SharedAt(AlignUp(wire::kWindowArenaBase, window_bytes_) + slot * window_bytes_, fd.get(), window_bytes_);
+    auto mapping = os::Mapping::SharedAt(AlignUp(wire::kWindowArenaBase, window_bytes_) + slot * window_bytes_,
+                                         fd.get(), window_bytes_);
     if (!mapping) continue;
     state_->taken[slot] = true;
     state_->next = slot + 1;
@@ -52,7 +53,8 @@ Result<Window> WindowArena::Create() {
       state->taken[slot] = false;
     });
   }
-  return Fail(kMaxClientsReached, fmt::format("no address space left for another client: all {} windows are in use", state_->taken.size()));
+  return Fail(kMaxClientsReached,
+              fmt::format("no address space left for another client: all {} windows are in use", state_->taken.size()));
 }
 
 }  // namespace tutti::server

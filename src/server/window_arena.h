@@ -16,7 +16,9 @@ namespace tutti::server {
 class Window {
  public:
   Window(Window&& other) noexcept
-      : fd_(std::move(other.fd_)), mapping_(std::move(other.mapping_)), give_back_(std::exchange(other.give_back_, nullptr)) {}
+      : fd_(std::move(other.fd_)),
+        mapping_(std::move(other.mapping_)),
+        give_back_(std::exchange(other.give_back_, nullptr)) {}
   Window& operator=(Window&&) = delete;
   ~Window();
 
@@ -42,8 +44,8 @@ class WindowArena {
   WindowArena(const WindowArena&) = delete;
 
   uint64_t slots() const;
-  // A fresh window of zeros. Slots are handed out in turn, so that one just freed is not the next: a client that could not
-  // map one address is offered another. Fails with MPS_MAX_CLIENTS_REACHED when all are taken.
+  // A fresh window of zeros. Slots are handed out in turn, so that one just freed is not the next: a client that could
+  // not map one address is offered another. Fails with MPS_MAX_CLIENTS_REACHED when all are taken.
   Result<Window> Create();
 
  private:

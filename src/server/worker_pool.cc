@@ -57,8 +57,10 @@ void WorkerPool::Run() {
     task = nullptr;  // what it holds on to may take long to destroy, too
     lock.lock();
     const auto it = queues_.find(client);
-    if (--it->second.running == 0 && it->second.tasks.empty()) queues_.erase(it);
-    else wake_.notify_one();
+    if (--it->second.running == 0 && it->second.tasks.empty())
+      queues_.erase(it);
+    else
+      wake_.notify_one();
   }
 }
 

@@ -1,5 +1,5 @@
-// Threads for what may take seconds: loading modules, preparing kernels, resets, taking a dead client's space down. Fair
-// between clients: their tasks are taken in turn, and no client has more than kPerClient running.
+// Threads for what may take seconds: loading modules, preparing kernels, resets, taking a dead client's space down.
+// Fair between clients: their tasks are taken in turn, and no client has more than kPerClient running.
 #pragma once
 
 #include <condition_variable>

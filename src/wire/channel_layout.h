@@ -1,5 +1,6 @@
-// The channel: one memory file per client process, mapped by the client and its server. It holds the ring and everything
-// the client needs to know to answer a call without asking: completion, errors, memory in use, device properties.
+// The channel: one memory file per client process, mapped by the client and its server. It holds the ring and
+// everything the client needs to know to answer a call without asking: completion, errors, memory in use, device
+// properties.
 //
 // Written by the client: tail, the ring slots, the sleeper counts, the consumed cursors of print and host-call queues.
 // Written by the server: everything else. The server never reads back what it wrote; a client that scribbles here
@@ -17,29 +18,32 @@ namespace tutti::wire {
 inline constexpr uint32_t kChannelMagic = 0x49545554;  // "TUTI"
 
 // What a client must do after publishing a record. The server raises the state before it looks away and then looks once
-// more; the client publishes, then reads the state (all four accesses seq_cst). So one of the two always sees the other.
+// more; the client publishes, then reads the state (all four accesses seq_cst). So one of the two always sees the
+// other.
 //
-// The bell is an eventfd. Who rings it first swaps kWatched in, so that one sleeper costs one wake; only a producer whose
-// swap found kLingering or kArmed writes the eventfd. A caller about to sleep for a completion or a reply looks at the bell
-// again (RingProducer::Nudge), since its record may have been published without ringing. Nobody trusts this for ever: all
-// sleeps are bounded, and one that timed out rings unconditionally.
+// The bell is an eventfd. Who rings it first swaps kWatched in, so that one sleeper costs one wake; only a producer
+// whose swap found kLingering or kArmed writes the eventfd. A caller about to sleep for a completion or a reply looks
+// at the bell again (RingProducer::Nudge), since its record may have been published without ringing. Nobody trusts this
+// for ever: all sleeps are bounded, and one that timed out rings unconditionally.
 enum class Doorbell : uint32_t {
   kWatched = 0,    // somebody polls this ring: no ring of the bell
   kLingering = 1,  // looked at again within a fraction of a millisecond: ring only if the caller is going to wait
   kArmed = 2,      // nobody looks: ring
 };
 
-// One stream's completion. A client that wants to sleep adds itself to `sleepers`, reads `wake`, re-checks, and waits on
-// `wake`; the server stores `completed`, and if sleepers != 0 increments `wake` and wakes the futex (seq_cst on both sides).
+// One stream's completion. A client that wants to sleep adds itself to `sleepers`, reads `wake`, re-checks, and waits
+// on `wake`; the server stores `completed`, and if sleepers != 0 increments `wake` and wakes the futex (seq_cst on both
+// sides).
 struct alignas(64) StreamCompletion {
   std::atomic<uint64_t> completed;  // ticket + 1 of the last finished record of this stream
   std::atomic<uint32_t> sleepers;
-  std::atomic<uint32_t> wake;       // futex
+  std::atomic<uint32_t> wake;  // futex
 };
 static_assert(sizeof(StreamCompletion) == 64);
 
 // kFree -> kPending by the client before it publishes the record; -> kPendingAsleep by a client that sleeps on `state`;
-// -> kDone by the server, with an exchange that tells it whether to wake; -> kFree by the client when it has read the reply.
+// -> kDone by the server, with an exchange that tells it whether to wake; -> kFree by the client when it has read the
+// reply.
 enum class ReplyState : uint32_t { kFree = 0, kPending = 1, kPendingAsleep = 2, kDone = 3 };
 
 struct alignas(64) ReplySlot {
@@ -49,8 +53,8 @@ struct alignas(64) ReplySlot {
 };
 static_assert(sizeof(ReplySlot) == 64);
 
-// Functions the client must run for its streams (cuLaunchHostFunc, callbacks). The server appends, the client's host-call
-// thread takes.
+// Functions the client must run for its streams (cuLaunchHostFunc, callbacks). The server appends, the client's
+// host-call thread takes.
 struct HostCall {
   uint64_t token;
   uint32_t stream;
@@ -93,12 +97,12 @@ struct ChannelHeader {
   uint32_t magic;
   uint32_t protocol_version;
   uint32_t device_count;
-  uint32_t client_id;            // the server's number for this client (ID column of `ps`)
+  uint32_t client_id;  // the server's number for this client (ID column of `ps`)
   uint64_t window_base;
   uint64_t window_bytes;
   uint32_t server_pid;
-  uint32_t shared_server;        // 1: reached through a daemon (CU_DEVICE_ATTRIBUTE_MPS_ENABLED); 0: a private server
-  std::atomic<uint32_t> ended;   // a CUresult once the server has ended this session (terminated, protocol error)
+  uint32_t shared_server;       // 1: reached through a daemon (CU_DEVICE_ATTRIBUTE_MPS_ENABLED); 0: a private server
+  std::atomic<uint32_t> ended;  // a CUresult once the server has ended this session (terminated, protocol error)
   alignas(64) std::atomic<uint64_t> tail;      // producers: next free position
   alignas(64) std::atomic<uint64_t> head;      // consumer: positions below are free again
   std::atomic<uint32_t> space_sleepers;        // producers asleep because the ring is full

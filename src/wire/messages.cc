@@ -33,7 +33,8 @@ Result<Hello> GetHello(ByteReader& in) {
   if (!in.ok()) return Fail("Hello message is cut short");
   for (const auto* text : {&hello.command_line, &hello.active_thread_percentage, &hello.pinned_memory_limit,
                            &hello.client_priority, &hello.sm_partition, &hello.visible_devices}) {
-    if (text->size() > kMaxText) return Fail(fmt::format("Hello message has a text of {} bytes, {} are allowed", text->size(), kMaxText));
+    if (text->size() > kMaxText)
+      return Fail(fmt::format("Hello message has a text of {} bytes, {} are allowed", text->size(), kMaxText));
   }
   return hello;
 }
@@ -112,7 +113,8 @@ Result<MessageHead> ReadHead(ByteReader& in) {
   const auto head = in.Get<MessageHead>();
   if (!in.ok() || head.magic != MessageHead{}.magic) return Fail("not a Tutti message");
   if (head.version != kProtocolVersion) {
-    return Fail(fmt::format("peer speaks protocol {}, this program {}: install the same version on both sides", head.version, kProtocolVersion));
+    return Fail(fmt::format("peer speaks protocol {}, this program {}: install the same version on both sides",
+                            head.version, kProtocolVersion));
   }
   return head;
 }

@@ -1,6 +1,6 @@
-// Messages on the sockets, each one SOCK_SEQPACKET packet: a MessageHead, then the body as written by base/bytes.h in the
-// order of the fields below (strings and blobs are length-prefixed). A body too long for a packet travels as a size-sealed
-// memory file instead (kBodyInFile); ipc/message.h sends and receives both forms.
+// Messages on the sockets, each one SOCK_SEQPACKET packet: a MessageHead, then the body as written by base/bytes.h in
+// the order of the fields below (strings and blobs are length-prefixed). A body too long for a packet travels as a
+// size-sealed memory file instead (kBodyInFile); ipc/message.h sends and receives both forms.
 //
 //   client ── Hello ──> daemon            on <pipe directory>/control
 //   daemon ── Attach + client's socket ──> server     the daemon passes the connection itself and is out of the way
@@ -30,17 +30,17 @@ enum class MessageKind : uint16_t {
   kWelcome = 10,  // fds: channel, window, doorbell (eventfd)
   kRefuse = 11,
   // session socket
-  kLoadModule = 20,        // fds: image (size-sealed memory file)
+  kLoadModule = 20,  // fds: image (size-sealed memory file)
   kLoadModuleReply = 21,
-  kQueryModule = 22,       // function attributes and JIT log of one kernel
+  kQueryModule = 22,  // function attributes and JIT log of one kernel
   kQueryModuleReply = 23,
   // daemon <-> server: wire/server_messages.h
-  kAttach = 40,         // fds: the client's connection; body: the Hello as received + what the daemon adds
+  kAttach = 40,  // fds: the client's connection; body: the Hello as received + what the daemon adds
   kServerReady = 41,
-  kServerQuery = 42,    // daemon asks for client list, status, ...
+  kServerQuery = 42,  // daemon asks for client list, status, ...
   kServerReply = 43,
   kServerShutdown = 44,
-  kServerSet = 45,      // live settings (percentage, memory limit, policy)
+  kServerSet = 45,  // live settings (percentage, memory limit, policy)
   kTerminateClient = 46,
 };
 
@@ -58,16 +58,17 @@ enum MessageFlags : uint32_t {
 };
 
 // The body of kWelcome is empty: everything is in the channel. Its descriptors, in this order:
-inline constexpr size_t kWelcomeChannelFd = 0;   // memory file of sizeof(Channel) bytes
-inline constexpr size_t kWelcomeWindowFd = 1;    // memory file of ChannelHeader::window_bytes, to be mapped at window_base
+inline constexpr size_t kWelcomeChannelFd = 0;  // memory file of sizeof(Channel) bytes
+inline constexpr size_t kWelcomeWindowFd =
+    1;  // memory file of ChannelHeader::window_bytes, to be mapped at window_base
 inline constexpr size_t kWelcomeDoorbellFd = 2;  // eventfd
 inline constexpr size_t kWelcomeFds = 3;
 
 // What a client tells about itself. Everything here is a claim; identity comes from SO_PEERCRED.
 struct Hello {
-  uint32_t claimed_pid = 0;     // in the client's own PID namespace
-  uint64_t pid_namespace = 0;   // inode of /proc/self/ns/pid
-  std::string command_line;     // at most 4096 bytes
+  uint32_t claimed_pid = 0;              // in the client's own PID namespace
+  uint64_t pid_namespace = 0;            // inode of /proc/self/ns/pid
+  std::string command_line;              // at most 4096 bytes
   std::string active_thread_percentage;  // environment values as written; parsed and checked by the daemon
   std::string pinned_memory_limit;
   std::string client_priority;
@@ -84,15 +85,16 @@ struct Refuse {
 void Put(ByteWriter& out, const Refuse& refuse);
 Result<Refuse> GetRefuse(ByteReader& in);
 
-// Loads a module onto one device. fd 0: the image (guest/compile_protocol.h), a size-sealed memory file of exactly its bytes.
+// Loads a module onto one device. fd 0: the image (guest/compile_protocol.h), a size-sealed memory file of exactly its
+// bytes.
 struct LoadModule {
   uint32_t device = 0;
 };
 void Put(ByteWriter& out, const LoadModule& request);
 Result<LoadModule> GetLoadModule(ByteReader& in);
 
-// fd 0, if status == 0: a size-sealed memory file with guest::Serialize(ModuleIndex), whose `image` and `relocations` are
-// left empty: the client needs names, sizes and offsets only. A file, since an index may be longer than a message.
+// fd 0, if status == 0: a size-sealed memory file with guest::Serialize(ModuleIndex), whose `image` and `relocations`
+// are left empty: the client needs names, sizes and offsets only. A file, since an index may be longer than a message.
 struct LoadModuleReply {
   int32_t status = 0;  // CUresult
   uint32_t module = 0;

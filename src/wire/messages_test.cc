@@ -9,8 +9,14 @@ namespace tutti::wire {
 namespace {
 
 Hello SomeHello() {
-  return {.claimed_pid = 12, .pid_namespace = 4026531836, .command_line = "./nbody -n 3", .active_thread_percentage = "50",
-          .pinned_memory_limit = "0=1G", .client_priority = "1", .sm_partition = "", .visible_devices = "0,1"};
+  return {.claimed_pid = 12,
+          .pid_namespace = 4026531836,
+          .command_line = "./nbody -n 3",
+          .active_thread_percentage = "50",
+          .pinned_memory_limit = "0=1G",
+          .client_priority = "1",
+          .sm_partition = "",
+          .visible_devices = "0,1"};
 }
 
 // Writes, reads back, writes again: the bytes are the same. And each proper prefix is refused.
@@ -36,19 +42,28 @@ TEST(Messages, SessionMessagesComeBack) {
   ExpectRoundTrip(SomeHello(), GetHello);
   ExpectRoundTrip(Refuse{.status = 808, .text = "full"}, GetRefuse);
   ExpectRoundTrip(LoadModule{.device = 2}, GetLoadModule);
-  ExpectRoundTrip(LoadModuleReply{.status = 218, .module = 3, .segment_address = 1ull << 45, .log = "line 3"}, GetLoadModuleReply);
+  ExpectRoundTrip(LoadModuleReply{.status = 218, .module = 3, .segment_address = 1ull << 45, .log = "line 3"},
+                  GetLoadModuleReply);
   ExpectRoundTrip(QueryModule{.module = 1, .function = 2}, GetQueryModule);
   ExpectRoundTrip(QueryModuleReply{.log = "no"}, GetQueryModuleReply);
 }
 
 TEST(Messages, DaemonMessagesComeBack) {
-  ExpectRoundTrip(ServerReady{.devices = {{.uuid = {1, 2, 3}, .name = "CPU", .total_bytes = 5, .sm_count = 2}}}, GetServerReady);
-  ExpectRoundTrip(Attach{.hello = SomeHello(), .pid = 1, .uid = 2, .active_thread_percentage = 12.5, .priority = 1,
+  ExpectRoundTrip(ServerReady{.devices = {{.uuid = {1, 2, 3}, .name = "CPU", .total_bytes = 5, .sm_count = 2}}},
+                  GetServerReady);
+  ExpectRoundTrip(Attach{.hello = SomeHello(),
+                         .pid = 1,
+                         .uid = 2,
+                         .active_thread_percentage = 12.5,
+                         .priority = 1,
                          .memory_limits = {{.device = 1, .bytes = 1 << 30}}},
                   GetAttach);
   ExpectRoundTrip(ServerQuery{.what = QueryKind::kTrace}, GetServerQuery);
-  ExpectRoundTrip(ServerReply{.status = 1, .text = "no", .clients = {{.id = 1, .command_line = "a"}, {.id = 2, .share = 0.5}}}, GetServerReply);
-  ExpectRoundTrip(ServerSet{.what = SettingKind::kMemoryLimit, .pid = 3, .device = 1, .number = 9, .text = "x"}, GetServerSet);
+  ExpectRoundTrip(
+      ServerReply{.status = 1, .text = "no", .clients = {{.id = 1, .command_line = "a"}, {.id = 2, .share = 0.5}}},
+      GetServerReply);
+  ExpectRoundTrip(ServerSet{.what = SettingKind::kMemoryLimit, .pid = 3, .device = 1, .number = 9, .text = "x"},
+                  GetServerSet);
   ExpectRoundTrip(TerminateClient{.pid = 4}, GetTerminateClient);
   ExpectRoundTrip(ServerShutdown{.force = true}, GetServerShutdown);
 }

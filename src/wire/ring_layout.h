@@ -2,16 +2,16 @@
 //
 // A producer reserves n consecutive slots with one fetch_add on ChannelHeader::tail. The value it gets is the record's
 // *ticket*: the place of the record in the one order of everything this client ever asked for. It fills the slots and
-// publishes by storing ticket + 1 into the first slot's `published` (release; the consumer's acquire load pairs with it).
-// A position p lives in slot p % kRingSlots, so a record may wrap around the end of the ring.
+// publishes by storing ticket + 1 into the first slot's `published` (release; the consumer's acquire load pairs with
+// it). A position p lives in slot p % kRingSlots, so a record may wrap around the end of the ring.
 //
 // Tickets double as stream sequence numbers. A stream's completion word (channel_layout.h) holds the ticket + 1 of the
 // last record of that stream that is done; "work up to ticket t of stream s is done" is `completed[s] > t`. No second
 // counter, and two threads submitting to one stream can never disagree about the order.
 //
-// Every slot of a record begins with 8 bytes of its own: in the first slot `published`, in the following ones whatever an
-// earlier lap left there, which nobody reads. Payload therefore never lies where a later lap looks for a publication, and a
-// leftover is always smaller than what that lap waits for.
+// Every slot of a record begins with 8 bytes of its own: in the first slot `published`, in the following ones whatever
+// an earlier lap left there, which nobody reads. Payload therefore never lies where a later lap looks for a
+// publication, and a leftover is always smaller than what that lap waits for.
 //
 // All of this is memory a hostile client writes. The consumer copies a record out first, then validates the copy
 // (wire/validate.h), and keeps its own cursor.
@@ -49,28 +49,30 @@ enum class RecordKind : uint8_t {
 struct RecordHead {
   std::atomic<uint64_t> published;
   RecordKind kind;
-  uint8_t slots;  // of the whole record, 1 .. kMaxRecordSlots
+  uint8_t slots;   // of the whole record, 1 .. kMaxRecordSlots
   uint16_t reply;  // index of the reply slot, for kinds that are answered
   uint32_t stream;
 };
 static_assert(sizeof(RecordHead) == 16);
 
 inline constexpr uint32_t kHeadBytes = sizeof(RecordHead);
-inline constexpr uint32_t kBodyBytes = kSlotBytes - kHeadBytes;       // 112, in the first slot
-inline constexpr uint32_t kContinuationBytes = kSlotBytes - 8;        // 120, in each following slot
+inline constexpr uint32_t kBodyBytes = kSlotBytes - kHeadBytes;  // 112, in the first slot
+inline constexpr uint32_t kContinuationBytes = kSlotBytes - 8;   // 120, in each following slot
 
 // kMaxArgumentBytes would need 274 slots. Large argument buffers therefore do not travel in the ring:
 // more than kInlineArgumentBytes are placed by the client in window memory and named by address.
 inline constexpr uint32_t kMaxRecordSlots = 36;
 inline constexpr uint32_t kLaunchFixedBytes = 48;
-inline constexpr uint32_t kInlineArgumentBytes = kBodyBytes - kLaunchFixedBytes + (kMaxRecordSlots - 1) * kContinuationBytes;
+inline constexpr uint32_t kInlineArgumentBytes =
+    kBodyBytes - kLaunchFixedBytes + (kMaxRecordSlots - 1) * kContinuationBytes;
 
 enum LaunchFlags : uint32_t {
   kLaunchCooperative = 1u << 0,
   kLaunchArgumentsInWindow = 1u << 1,  // the first 8 argument bytes are the window address of argument_bytes bytes
 };
 
-// The body is followed by the kernel's parameter buffer, laid out as its PTX declares, as many bytes as kPrepare's reply said.
+// The body is followed by the kernel's parameter buffer, laid out as its PTX declares, as many bytes as kPrepare's
+// reply said.
 struct LaunchBody {
   uint32_t kernel;  // id from kPrepare
   uint32_t grid[3];
@@ -83,7 +85,8 @@ struct LaunchBody {
 };
 static_assert(sizeof(LaunchBody) == kLaunchFixedBytes);
 
-// Copies row_bytes x rows x planes. Both sides lie in the client's window (host memory outside it is staged by the client).
+// Copies row_bytes x rows x planes. Both sides lie in the client's window (host memory outside it is staged by the
+// client).
 struct CopyBody {
   uint64_t destination;
   uint64_t source;
@@ -100,8 +103,8 @@ struct FillBody {
   uint64_t destination;
   uint64_t width;  // in elements
   uint64_t height;
-  uint64_t pitch;  // bytes from row to row
-  uint64_t value;  // low element_bytes are used
+  uint64_t pitch;          // bytes from row to row
+  uint64_t value;          // low element_bytes are used
   uint32_t element_bytes;  // 1, 2, 4 or 8
   uint32_t reserved;
 };
@@ -122,9 +125,9 @@ struct HostCallBody {
 
 struct StreamCreateBody {
   uint32_t device;
-  int32_t priority;    // CUDA's: lower is more urgent, 0 .. -5
-  uint32_t context;    // client-minted; blocking and legacy streams of one context and device synchronise
-  uint32_t flags;      // StreamFlags
+  int32_t priority;  // CUDA's: lower is more urgent, 0 .. -5
+  uint32_t context;  // client-minted; blocking and legacy streams of one context and device synchronise
+  uint32_t flags;    // StreamFlags
 };
 enum StreamFlags : uint32_t {
   kStreamLegacy = 1u << 0,       // the context's NULL stream
@@ -160,8 +163,8 @@ struct PrepareBody {
   uint32_t block[3];  // 0,0,0: any shape
   uint32_t reserved;
 };
-// Reply: value[0] = kernel id, value[1] = local bytes per thread, value[2] = max threads per block. If it fails, the reason
-// can be had with the message kQueryModule.
+// Reply: value[0] = kernel id, value[1] = local bytes per thread, value[2] = max threads per block. If it fails, the
+// reason can be had with the message kQueryModule.
 
 struct ResetBody {
   uint32_t device;

@@ -4,7 +4,8 @@
 //   daemon ── Attach + client's connection ──> server     the server answers the client itself (Welcome or Refuse)
 //   daemon ── Query, Set, TerminateClient, Shutdown ──> server ── ServerReply (same serial) ──> daemon
 //
-// A client is named by its process id as the daemon sees it. End of file on the socket: the daemon is gone, the server ends.
+// A client is named by its process id as the daemon sees it. End of file on the socket: the daemon is gone, the server
+// ends.
 #pragma once
 
 #include <cstdint>
@@ -75,8 +76,8 @@ struct ClientStatus {
   uint64_t busy_ns = 0;
 };
 
-// For kClients: `clients`. For kTrace fd 0 is a sealed memory file with one Chrome trace event per line (ph X, pid = client's
-// pid, tid = SM, ts and dur in microseconds, name = kernel); taking it empties the trace.
+// For kClients: `clients`. For kTrace fd 0 is a sealed memory file with one Chrome trace event per line (ph X, pid =
+// client's pid, tid = SM, ts and dur in microseconds, name = kernel); taking it empties the trace.
 struct ServerReply {
   int32_t status = 0;  // CUresult
   std::string text;

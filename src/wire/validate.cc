@@ -15,7 +15,8 @@ constexpr uint32_t kMaxGridYz = 65535;
 constexpr uint32_t kMaxBlock[3] = {1024, 1024, 64};
 constexpr uint32_t kMaxBlockThreads = 1024;
 constexpr uint32_t kMaxClusterBlocks = 16;
-constexpr uint32_t kMaxSharedBytes = 1u << 20;  // no device has more; what a block may really use is the device's to say
+constexpr uint32_t kMaxSharedBytes =
+    1u << 20;  // no device has more; what a block may really use is the device's to say
 
 bool IsKnown(RecordKind kind) {
   switch (kind) {
@@ -42,7 +43,8 @@ bool IsKnown(RecordKind kind) {
 }
 
 bool NamesStream(RecordKind kind) {
-  return static_cast<uint8_t>(kind) <= static_cast<uint8_t>(RecordKind::kStreamDestroy) || kind == RecordKind::kHostCallDone;
+  return static_cast<uint8_t>(kind) <= static_cast<uint8_t>(RecordKind::kStreamDestroy) ||
+         kind == RecordKind::kHostCallDone;
 }
 
 std::unexpected<Error> BadStream(uint32_t stream) { return Fail(fmt::format("stream number {}", stream)); }
@@ -55,7 +57,8 @@ bool InLimits(const uint32_t (&extent)[3], const uint32_t (&limit)[3]) {
 }
 
 // address + (planes - 1) * plane + (rows - 1) * pitch + row_bytes, if that is a number. None of the counts is zero.
-std::optional<uint64_t> EndOf(uint64_t address, uint64_t planes, uint64_t plane, uint64_t rows, uint64_t pitch, uint64_t row_bytes) {
+std::optional<uint64_t> EndOf(uint64_t address, uint64_t planes, uint64_t plane, uint64_t rows, uint64_t pitch,
+                              uint64_t row_bytes) {
   const auto plane_bytes = CheckedMul(planes - 1, plane);
   const auto rows_bytes = CheckedMul(rows - 1, pitch);
   if (!plane_bytes || !rows_bytes) return std::nullopt;
@@ -98,8 +101,10 @@ Result<Launch> ValidateLaunch(const Untrusted<RawRecord>& untrusted) {
   if (!InLimits(b, kMaxBlock) || b[0] * b[1] * b[2] > kMaxBlockThreads) {
     return Fail(fmt::format("block of {} x {} x {}", b[0], b[1], b[2]));
   }
-  if (body.dynamic_shared_bytes > kMaxSharedBytes) return Fail(fmt::format("{} bytes of shared memory", body.dynamic_shared_bytes));
-  if ((body.flags & ~(kLaunchCooperative | kLaunchArgumentsInWindow)) != 0) return Fail(fmt::format("launch flags {:#x}", body.flags));
+  if (body.dynamic_shared_bytes > kMaxSharedBytes)
+    return Fail(fmt::format("{} bytes of shared memory", body.dynamic_shared_bytes));
+  if ((body.flags & ~(kLaunchCooperative | kLaunchArgumentsInWindow)) != 0)
+    return Fail(fmt::format("launch flags {:#x}", body.flags));
   if (body.argument_bytes > kMaxArgumentBytes) return Fail(fmt::format("{} bytes of arguments", body.argument_bytes));
   TUTTI_TRY(ValidateCluster(body, launch.cluster));
 
@@ -121,7 +126,8 @@ Result<Launch> ValidateLaunch(const Untrusted<RawRecord>& untrusted) {
 Result<CopyBody> ValidateCopy(const Untrusted<RawRecord>& untrusted) {
   const auto copy = untrusted.Unchecked().body<CopyBody>();
   if (copy.row_bytes == 0 || copy.rows == 0 || copy.planes == 0) return Fail("copy of nothing");
-  if (!EndOf(copy.destination, copy.planes, copy.destination_plane, copy.rows, copy.destination_pitch, copy.row_bytes) ||
+  if (!EndOf(copy.destination, copy.planes, copy.destination_plane, copy.rows, copy.destination_pitch,
+             copy.row_bytes) ||
       !EndOf(copy.source, copy.planes, copy.source_plane, copy.rows, copy.source_pitch, copy.row_bytes)) {
     return Fail("copy beyond the end of memory");
   }
@@ -133,10 +139,12 @@ Result<CopyBody> ValidateCopy(const Untrusted<RawRecord>& untrusted) {
 
 Result<FillBody> ValidateFill(const Untrusted<RawRecord>& untrusted) {
   const auto fill = untrusted.Unchecked().body<FillBody>();
-  if (!std::has_single_bit(fill.element_bytes) || fill.element_bytes > 8) return Fail(fmt::format("fill with elements of {} bytes", fill.element_bytes));
+  if (!std::has_single_bit(fill.element_bytes) || fill.element_bytes > 8)
+    return Fail(fmt::format("fill with elements of {} bytes", fill.element_bytes));
   if (fill.width == 0 || fill.height == 0) return Fail("fill of nothing");
   const auto row_bytes = CheckedMul<uint64_t>(fill.width, fill.element_bytes);
-  if (!row_bytes || !EndOf(fill.destination, 1, 0, fill.height, fill.pitch, *row_bytes) || !CheckedMul(*row_bytes, fill.height)) {
+  if (!row_bytes || !EndOf(fill.destination, 1, 0, fill.height, fill.pitch, *row_bytes) ||
+      !CheckedMul(*row_bytes, fill.height)) {
     return Fail("fill beyond the end of memory");
   }
   return fill;
@@ -153,21 +161,27 @@ Result<WaitBody> ValidateWait(const Untrusted<RawRecord>& untrusted) {
   const auto body = record.body<WaitBody>();
   if (body.stream == 0 || body.stream >= kMaxStreams) return BadStream(body.stream);
   // Only the past can be waited for: so no set of records can make streams wait in a circle.
-  if (body.ticket >= record.ticket) return Fail(fmt::format("record {} waits for record {}", record.ticket, body.ticket));
+  if (body.ticket >= record.ticket)
+    return Fail(fmt::format("record {} waits for record {}", record.ticket, body.ticket));
   return body;
 }
 
-HostCallBody ValidateHostCall(const Untrusted<RawRecord>& untrusted) { return untrusted.Unchecked().body<HostCallBody>(); }
+HostCallBody ValidateHostCall(const Untrusted<RawRecord>& untrusted) {
+  return untrusted.Unchecked().body<HostCallBody>();
+}
 
 Result<StreamCreateBody> ValidateStreamCreate(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
   const auto body = untrusted.Unchecked().body<StreamCreateBody>();
   if (body.device >= device_count) return Fail(fmt::format("device {}", body.device));
   if (body.priority < -5 || body.priority > 0) return Fail(fmt::format("stream priority {}", body.priority));
-  if ((body.flags & ~(kStreamLegacy | kStreamNonBlocking)) != 0) return Fail(fmt::format("stream flags {:#x}", body.flags));
+  if ((body.flags & ~(kStreamLegacy | kStreamNonBlocking)) != 0)
+    return Fail(fmt::format("stream flags {:#x}", body.flags));
   return body;
 }
 
-ModuleUnloadBody ValidateModuleUnload(const Untrusted<RawRecord>& untrusted) { return untrusted.Unchecked().body<ModuleUnloadBody>(); }
+ModuleUnloadBody ValidateModuleUnload(const Untrusted<RawRecord>& untrusted) {
+  return untrusted.Unchecked().body<ModuleUnloadBody>();
+}
 
 FreeBody ValidateFree(const Untrusted<RawRecord>& untrusted) { return untrusted.Unchecked().body<FreeBody>(); }
 

@@ -1,9 +1,9 @@
-// From what a client wrote to what may be acted on. Each function takes one record the consumer has copied out and either
-// yields its checked content or says what is wrong with it, which ends that client's session.
+// From what a client wrote to what may be acted on. Each function takes one record the consumer has copied out and
+// either yields its checked content or says what is wrong with it, which ends that client's session.
 //
-// Checked here: everything that can be known from the record alone (kinds, indices, sizes and their sums, limits of CUDA).
-// Not checked here: whether a stream, module or kernel exists and whether an address lies in the client's window. That is
-// the device's business (device/device.h).
+// Checked here: everything that can be known from the record alone (kinds, indices, sizes and their sums, limits of
+// CUDA). Not checked here: whether a stream, module or kernel exists and whether an address lies in the client's
+// window. That is the device's business (device/device.h).
 #pragma once
 
 #include <cstdint>

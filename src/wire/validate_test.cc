@@ -12,7 +12,8 @@ namespace {
 class Record {
  public:
   template <typename Body>
-  Record(RecordKind kind, const Body& body, uint32_t stream = 1, size_t more_bytes = 0) : bytes_(kBodyBytes + more_bytes) {
+  Record(RecordKind kind, const Body& body, uint32_t stream = 1, size_t more_bytes = 0)
+      : bytes_(kBodyBytes + more_bytes) {
     std::memcpy(bytes_.data(), &body, sizeof body);
     raw_ = {.ticket = 100, .kind = kind, .stream = stream, .bytes = bytes_};
   }
@@ -140,8 +141,15 @@ TEST(ValidateLaunch, ClusterDividesTheGrid) {
 
 TEST(ValidateCopy, ExtentsDoNotWrap) {
   auto with = [](const CopyBody& body) { return ValidateCopy(Record(RecordKind::kCopy, body)).has_value(); };
-  const CopyBody good{.destination = 0x1000, .source = 0x2000, .row_bytes = 64, .rows = 2, .planes = 2,
-                      .destination_pitch = 128, .source_pitch = 128, .destination_plane = 256, .source_plane = 256};
+  const CopyBody good{.destination = 0x1000,
+                      .source = 0x2000,
+                      .row_bytes = 64,
+                      .rows = 2,
+                      .planes = 2,
+                      .destination_pitch = 128,
+                      .source_pitch = 128,
+                      .destination_plane = 256,
+                      .source_plane = 256};
   EXPECT_TRUE(with(good));
   for (auto field : {&CopyBody::row_bytes, &CopyBody::rows, &CopyBody::planes}) {
     CopyBody bad = good;
@@ -191,14 +199,18 @@ TEST(ValidateWait, OnlyThePastCanBeWaitedFor) {
 }
 
 TEST(ValidateEventRecord, EventsLieInTheTable) {
-  auto with = [](uint32_t event) { return ValidateEventRecord(Record(RecordKind::kEventRecord, EventRecordBody{event})).has_value(); };
+  auto with = [](uint32_t event) {
+    return ValidateEventRecord(Record(RecordKind::kEventRecord, EventRecordBody{event})).has_value();
+  };
   EXPECT_TRUE(with(0)) << "no time wanted";
   EXPECT_TRUE(with(kMaxEvents - 1));
   EXPECT_FALSE(with(kMaxEvents));
 }
 
 TEST(ValidateStreamCreate, DevicePriorityAndFlagsExist) {
-  auto with = [](const StreamCreateBody& body) { return ValidateStreamCreate(Record(RecordKind::kStreamCreate, body), 2).has_value(); };
+  auto with = [](const StreamCreateBody& body) {
+    return ValidateStreamCreate(Record(RecordKind::kStreamCreate, body), 2).has_value();
+  };
   EXPECT_TRUE(with({.device = 1, .priority = -5, .flags = kStreamNonBlocking}));
   EXPECT_FALSE(with({.device = 2}));
   EXPECT_FALSE(with({.priority = -6}));
@@ -207,7 +219,9 @@ TEST(ValidateStreamCreate, DevicePriorityAndFlagsExist) {
 }
 
 TEST(ValidateAllocate, AlignmentIsAPowerOfTwo) {
-  auto with = [](const AllocateBody& body) { return ValidateAllocate(Record(RecordKind::kAllocate, body), 1).has_value(); };
+  auto with = [](const AllocateBody& body) {
+    return ValidateAllocate(Record(RecordKind::kAllocate, body), 1).has_value();
+  };
   EXPECT_TRUE(with({.bytes = ~0ull, .alignment = 256})) << "too much is the device's to refuse";
   EXPECT_FALSE(with({.bytes = 1, .alignment = 0}));
   EXPECT_FALSE(with({.bytes = 1, .alignment = 3}));

@@ -23,14 +23,14 @@ wire::DeviceInfo Describe() {
   std::strncpy(info.name, "Tutti null device", sizeof info.name - 1);
   std::memcpy(info.uuid, "tutti-null-dev-0", sizeof info.uuid);
   const std::pair<int, int> attributes[] = {
-      {1, 1024},                              // MAX_THREADS_PER_BLOCK
-      {2, 1024}, {3, 1024}, {4, 64},          // MAX_BLOCK_DIM_*
+      {1, 1024},                                // MAX_THREADS_PER_BLOCK
+      {2, 1024},       {3, 1024},  {4, 64},     // MAX_BLOCK_DIM_*
       {5, 0x7fffffff}, {6, 65535}, {7, 65535},  // MAX_GRID_DIM_*
-      {8, 48 << 10},                          // MAX_SHARED_MEMORY_PER_BLOCK
-      {10, 32},                               // WARP_SIZE
-      {16, 2},                                // MULTIPROCESSOR_COUNT
-      {41, 1},                                // UNIFIED_ADDRESSING
-      {75, 8}, {76, 0},                       // COMPUTE_CAPABILITY_*
+      {8, 48 << 10},                            // MAX_SHARED_MEMORY_PER_BLOCK
+      {10, 32},                                 // WARP_SIZE
+      {16, 2},                                  // MULTIPROCESSOR_COUNT
+      {41, 1},                                  // UNIFIED_ADDRESSING
+      {75, 8},         {76, 0},                 // COMPUTE_CAPABILITY_*
   };
   for (const auto& [attribute, value] : attributes) info.attributes[attribute] = value;
   return info;

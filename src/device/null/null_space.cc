@@ -27,7 +27,9 @@ std::vector<std::string> EntryNames(std::string_view text) {
   for (size_t at = text.find(kEntry); at != text.npos; at = text.find(kEntry, at)) {
     at = std::min(text.find_first_not_of(" \t\n", at + kEntry.size()), text.size());
     size_t end = at;
-    while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_' || text[end] == '$')) ++end;
+    while (end < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_' || text[end] == '$'))
+      ++end;
     names.emplace_back(text.substr(at, end - at));
   }
   const bool one_word = std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
@@ -37,10 +39,13 @@ std::vector<std::string> EntryNames(std::string_view text) {
 
 }  // namespace
 
-NullSpace::NullSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink, std::atomic<uint64_t>* used_by_all)
+NullSpace::NullSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
+                     std::atomic<uint64_t>* used_by_all)
     : base_(window_base), fd_(window_fd), sink_(sink), used_by_all_(used_by_all), limit_bytes_(LimitOf(limits)) {}
 
-NullSpace::~NullSpace() { used_by_all_->fetch_sub(used_bytes_.load(std::memory_order_relaxed), std::memory_order_relaxed); }
+NullSpace::~NullSpace() {
+  used_by_all_->fetch_sub(used_bytes_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
 
 // --- memory: first fit, whole pages
 
@@ -65,7 +70,8 @@ Status NullSpace::Free(uint64_t address) {
   const auto it = taken_.find(address);
   if (it == taken_.end()) return Fail(kInvalidValue, "no allocation begins there");
   const uint64_t size = it->second.end - address;
-  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(address - base_), static_cast<off_t>(size));
+  fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(address - base_),
+            static_cast<off_t>(size));
   if (it->second.counted) Unreserve(size);
   taken_.erase(it);
   return {};
@@ -124,9 +130,12 @@ bool NullSpace::Advance(uint32_t number, Stream& stream) {
     }
     if (piece.kind == Kind::kWait) {
       const auto other = streams_.find(static_cast<uint32_t>(piece.number));
-      if (other != streams_.end() && !other->second.queue.empty() && other->second.queue.front().ticket <= piece.other_ticket) break;
+      if (other != streams_.end() && !other->second.queue.empty() &&
+          other->second.queue.front().ticket <= piece.other_ticket)
+        break;
     }
-    if (piece.kind == Kind::kEvent && piece.number != 0) sink_->EventReached(static_cast<uint32_t>(piece.number), NowNs());
+    if (piece.kind == Kind::kEvent && piece.number != 0)
+      sink_->EventReached(static_cast<uint32_t>(piece.number), NowNs());
     stream.done = piece.ticket + 1;
   }
   if (stream.done != before) sink_->Completed(number, stream.done - 1);
@@ -140,15 +149,20 @@ void NullSpace::AdvanceAll() {
       if (!stream.queue.empty()) moved |= Advance(number, stream);
     }
   }
-  std::erase_if(ending_, [this](uint32_t number) { return streams_.at(number).queue.empty() && streams_.erase(number) == 1; });
+  std::erase_if(ending_,
+                [this](uint32_t number) { return streams_.at(number).queue.empty() && streams_.erase(number) == 1; });
 }
 
 Status NullSpace::Launch(uint32_t stream, uint64_t ticket, const Grid&) {
   launches_.fetch_add(1, std::memory_order_relaxed);
   return Add(stream, {.ticket = ticket});
 }
-Status NullSpace::Copy(uint32_t stream, uint64_t ticket, const wire::CopyBody&) { return Add(stream, {.ticket = ticket}); }
-Status NullSpace::Fill(uint32_t stream, uint64_t ticket, const wire::FillBody&) { return Add(stream, {.ticket = ticket}); }
+Status NullSpace::Copy(uint32_t stream, uint64_t ticket, const wire::CopyBody&) {
+  return Add(stream, {.ticket = ticket});
+}
+Status NullSpace::Fill(uint32_t stream, uint64_t ticket, const wire::FillBody&) {
+  return Add(stream, {.ticket = ticket});
+}
 Status NullSpace::Mark(uint32_t stream, uint64_t ticket) { return Add(stream, {.ticket = ticket}); }
 Status NullSpace::RecordEvent(uint32_t stream, uint64_t ticket, uint32_t event) {
   return Add(stream, {.kind = Kind::kEvent, .ticket = ticket, .number = event});
@@ -214,7 +228,8 @@ void NullSpace::Reset(uint32_t) {
 void NullSpace::SetLimits(const Limits& limits) { limit_bytes_.store(LimitOf(limits), std::memory_order_relaxed); }
 
 Usage NullSpace::usage() const {
-  return {.launches = launches_.load(std::memory_order_relaxed), .memory_bytes = used_bytes_.load(std::memory_order_relaxed)};
+  return {.launches = launches_.load(std::memory_order_relaxed),
+          .memory_bytes = used_bytes_.load(std::memory_order_relaxed)};
 }
 
 }  // namespace tutti::device::null

@@ -1,5 +1,5 @@
-// A client process for the server's tests: works on the connection it finds as descriptor 3 and checks all that it is told.
-// Exit status 0: everything was as it should be.
+// A client process for the server's tests: works on the connection it finds as descriptor 3 and checks all that it is
+// told. Exit status 0: everything was as it should be.
 //
 //   work ROUNDS   a bit of everything, ROUNDS times
 //   hello         says nothing and ends (its connection closes without a Hello)
@@ -21,12 +21,12 @@ namespace {
 
 using wire::RecordKind;
 
-#define EXPECT(condition)                                                                      \
-  do {                                                                                         \
-    if (!(condition)) {                                                                        \
+#define EXPECT(condition)                                                                       \
+  do {                                                                                          \
+    if (!(condition)) {                                                                         \
       std::fprintf(stderr, "client %d: line %d: not so: %s\n", getpid(), __LINE__, #condition); \
-      _exit(1);                                                                                \
-    }                                                                                          \
+      _exit(1);                                                                                 \
+    }                                                                                           \
   } while (0)
 
 class Client {
@@ -48,12 +48,14 @@ class Client {
     ByteWriter body;
     wire::Put(body, wire::LoadModule{.device = 0});
     const int fds[] = {image->get()};
-    auto reply = connection_.Call(wire::MessageKind::kLoadModule, std::move(body), fds, wire::MessageKind::kLoadModuleReply);
+    auto reply =
+        connection_.Call(wire::MessageKind::kLoadModule, std::move(body), fds, wire::MessageKind::kLoadModuleReply);
     EXPECT(reply);
     ByteReader in(reply->body);
     const auto loaded = wire::GetLoadModuleReply(in);
     EXPECT(loaded && loaded->status == 0 && reply->fds.size() == 1);
-    const auto prepared = connection_.replies().Call(RecordKind::kPrepare, wire::PrepareBody{.module = loaded->module, .function = 1});
+    const auto prepared =
+        connection_.replies().Call(RecordKind::kPrepare, wire::PrepareBody{.module = loaded->module, .function = 1});
     EXPECT(prepared.status == 0);
     kernel_ = static_cast<uint32_t>(prepared.value[0]);
   }
@@ -63,7 +65,8 @@ class Client {
     ring.Submit(RecordKind::kStreamCreate, stream, wire::StreamCreateBody{.device = 0, .context = 1});
     for (int round = 0; round < rounds; ++round) {
       const uint64_t bytes = 4096u * static_cast<uint32_t>(1 + round % 7);
-      const auto memory = connection_.replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = bytes, .alignment = 256});
+      const auto memory =
+          connection_.replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = bytes, .alignment = 256});
       EXPECT(memory.status == 0);
       handed_over_.fetch_add(1, std::memory_order_acq_rel);
       auto* const data = reinterpret_cast<uint8_t*>(memory.value[0]);
@@ -73,8 +76,11 @@ class Client {
       const std::vector<uint8_t> arguments(static_cast<size_t>(round % 500));
       for (int i = 0; i < 20; ++i) {
         ring.Submit(RecordKind::kLaunch, stream,
-                    wire::LaunchBody{.kernel = kernel_, .grid = {1, 1, 1}, .block = {32, 1, 1},
-                                     .argument_bytes = static_cast<uint32_t>(arguments.size())}, arguments);
+                    wire::LaunchBody{.kernel = kernel_,
+                                     .grid = {1, 1, 1},
+                                     .block = {32, 1, 1},
+                                     .argument_bytes = static_cast<uint32_t>(arguments.size())},
+                    arguments);
       }
       const uint32_t event = stream * 100 + static_cast<uint32_t>(round) % 100;
       const uint64_t ticket = ring.Submit(RecordKind::kEventRecord, stream, wire::EventRecordBody{.event = event});
@@ -90,14 +96,16 @@ class Client {
 
   ipc::ClientConnection& connection_;
   uint32_t kernel_ = 0;
-  // Memory that one thread frees another may be given. They are ordered by the server, which the thread sanitizer cannot see.
+  // Memory that one thread frees another may be given. They are ordered by the server, which the thread sanitizer
+  // cannot see.
   std::atomic<uint32_t> handed_over_{0};
 };
 
 int Run(const std::string& mode, int rounds) {
   os::Fd socket(3);
   if (mode == "hello") return 0;
-  auto connection = ipc::ClientConnection::Adopt(std::move(socket), {.claimed_pid = static_cast<uint32_t>(getpid()), .command_line = "client_main"}, 60'000);
+  auto connection = ipc::ClientConnection::Adopt(
+      std::move(socket), {.claimed_pid = static_cast<uint32_t>(getpid()), .command_line = "client_main"}, 60'000);
   if (!connection) {
     std::fprintf(stderr, "client %d: %s\n", getpid(), connection.error().text.c_str());
     return 2;

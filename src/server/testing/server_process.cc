@@ -82,7 +82,8 @@ std::pair<os::Fd, os::Fd> ServerProcess::ConnectionPair() { return os::SocketPai
 void ServerProcess::PassOn(os::Fd connection, uint32_t pid, double percentage) {
   const auto message = ipc::ReceiveMessage(connection.get(), kTimeoutMs).value();
   ByteReader in(message.body);
-  wire::Attach attach{.hello = wire::GetHello(in).value(), .pid = pid, .uid = getuid(), .active_thread_percentage = percentage};
+  wire::Attach attach{
+      .hello = wire::GetHello(in).value(), .pid = pid, .uid = getuid(), .active_thread_percentage = percentage};
   ByteWriter body;
   wire::Put(body, attach);
   const int fds[] = {connection.get()};
@@ -92,7 +93,8 @@ void ServerProcess::PassOn(os::Fd connection, uint32_t pid, double percentage) {
 Result<std::unique_ptr<ipc::ClientConnection>> ServerProcess::ConnectHere(uint32_t pid, double percentage) {
   auto [mine, theirs] = ConnectionPair();
   std::thread daemon([&, theirs = std::move(theirs)]() mutable { PassOn(std::move(theirs), pid, percentage); });
-  auto connection = ipc::ClientConnection::Adopt(std::move(mine), {.claimed_pid = pid, .command_line = "in the test"}, kTimeoutMs);
+  auto connection =
+      ipc::ClientConnection::Adopt(std::move(mine), {.claimed_pid = pid, .command_line = "in the test"}, kTimeoutMs);
   daemon.join();
   return connection;
 }
@@ -140,7 +142,9 @@ size_t FromStatus(const std::string& path, const std::string& name) {
 
 }  // namespace
 
-size_t ServerProcess::ResidentBytes() const { return FromStatus("/proc/" + std::to_string(pid_) + "/status", "VmRSS") * 1024; }
+size_t ServerProcess::ResidentBytes() const {
+  return FromStatus("/proc/" + std::to_string(pid_) + "/status", "VmRSS") * 1024;
+}
 
 size_t ServerProcess::Sleeps() const {
   size_t sum = 0;
