@@ -72,7 +72,8 @@ void EventLoop::Run() {
     epoll_event events[64];
     const int count = epoll_wait(epoll_.get(), events, std::size(events), MillisecondsToNextTimer());
     for (int i = 0; i < count && running_; ++i) {
-      const auto found = watched_.find(events[i].data.u64);
+      const uint64_t key = events[i].data.u64;  // epoll_event is packed: no reference into it
+      const auto found = watched_.find(key);
       if (found == watched_.end()) continue;  // removed by a function called before it
       const auto ready = found->second.ready;  // keeps the function alive if it removes itself
       (*ready)(events[i].events);

@@ -109,12 +109,12 @@ TEST(Sharing, TheTraceTellsWhatRanWhere) {
 
 // The server's side of idling: records come by a queue length, bells by an eventfd.
 TEST(Idling, WorkersServeTheRingsAndAreWokenByTheBell) {
-  const auto backend = NewBackend(1, 1);
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   const int bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   epoll_event event{.events = EPOLLIN, .data = {}};
   ASSERT_EQ(epoll_ctl(epoll, EPOLL_CTL_ADD, bell, &event), 0);
   std::atomic<int> records{0}, served{0}, asleep{0}, rang{0};
+  const auto backend = NewBackend(1, 1);  // its threads use the above until it is gone
   const auto serve = [&] {
     const int taken = records.exchange(0);
     served += taken;
