@@ -103,6 +103,41 @@ done:
   EXPECT_EQ(std::unique(last.begin(), last.end()), last.end());
 }
 
+// The block that holds the lock runs 32 times before lanes meet: each lane keeps what it computed there.
+TEST(Control, WhatALaneSawUnderTheLockStaysItsOwn) {
+  const std::string ir = KernelText(R"(
+  %lock = inttoptr i64 %p0 to ptr addrspace(1)
+  %counter = inttoptr i64 %p1 to ptr addrspace(1)
+  br label %try
+try:
+  %pair = cmpxchg ptr addrspace(1) %lock, i32 0, i32 1 monotonic monotonic
+  %got = extractvalue { i32, i1 } %pair, 1
+  br i1 %got, label %hold, label %try
+hold:
+  %old = load i32, ptr addrspace(1) %counter
+  %new = add i32 %old, 1
+  store i32 %new, ptr addrspace(1) %counter
+  %was = atomicrmw xchg ptr addrspace(1) %lock, i32 0 monotonic
+  %some = icmp ne i32 %n, 0
+  br i1 %some, label %after, label %done
+after:
+  %all = call i32 @tutti.activemask()
+  %w = zext i32 %tx to i64
+  %b = shl i64 %w, 2
+  %a = add i64 %p2, %b
+  %to = inttoptr i64 %a to ptr addrspace(1)
+  %both = and i32 %all, %old
+  store i32 %both, ptr addrspace(1) %to
+  br label %done
+done:
+  ret void
+)");
+  uint32_t lock = 0, counter = 0;
+  std::vector<uint32_t> seen(32);
+  RunOn(ir, GridLaunch{.block = {32, 1, 1}}.Param(&lock).Param(&counter).Param(seen.data()).Param(1u));
+  for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(seen[i], i);
+}
+
 TEST(Control, LanesThatLeftDoNotHoldUpABarrier) {
   const std::string ir = KernelText(R"(
   %gone = icmp ult i32 %tx, %n

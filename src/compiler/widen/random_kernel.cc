@@ -102,6 +102,7 @@ class Generator {
   }
 
   void Statement() {
+    if (limits_.yields != 0 && Chance(limits_.yields)) return Line("call void @tutti.yield()");
     switch (Below(12)) {
       case 0: return Line(fmt::format("store i64 {}, ptr %l{}", Value(fmt::format("{} i64 {}, {}", Chance(50) ? "add" : "mul", Long(), Long())), Below(kLongs)));
       case 1: return Line(fmt::format("store float {}, ptr %f{}", Value(fmt::format("{} float {}, {}", Chance(50) ? "fadd" : "fmul", Float(), Float())), Below(kFloats)));
@@ -187,7 +188,7 @@ class Generator {
     for (const char* name : {"tid.x", "tid.y", "tid.z", "ntid.x", "ntid.y", "ntid.z", "ctaid.x", "laneid"}) {
       all += fmt::format("declare i32 @tutti.{}() memory(none)\n", name);
     }
-    all += "declare void @tutti.exit() noreturn\ndeclare i32 @llvm.smax.i32(i32, i32)\n";
+    all += "declare void @tutti.exit() noreturn\ndeclare void @tutti.yield()\ndeclare i32 @llvm.smax.i32(i32, i32)\n";
     all += "!tutti.kernel = !{!0}\n!0 = !{i32 0, i32 0, i32 20}\n";
     return all + "define void @tutti.kernel() nounwind {\n" + text_ + "}\n";
   }

@@ -11,6 +11,7 @@ struct RandomKernelLimits {
   uint32_t blocks = 12;
   uint32_t statements = 5;   // of a block, at most
   uint32_t fuel = 40;        // back edges each thread may take
+  uint32_t yields = 0;       // percent of statements that yield: their loops count as waiting for other lanes
 };
 
 constexpr uint32_t kRandomTableWords = 1024;

@@ -62,6 +62,7 @@ uint32_t ReadPlace() {
 uint32_t ReadLane() { return (g_place.tid[0] + g_place.ntid[0] * (g_place.tid[1] + g_place.ntid[1] * g_place.tid[2])) % 32; }
 uint32_t ReadWarp() { return (g_place.tid[0] + g_place.ntid[0] * (g_place.tid[1] + g_place.ntid[1] * g_place.tid[2])) / 32; }
 uint64_t ReadParams() { return g_place.params; }
+void Yield() {}
 void Exit() { std::longjmp(g_place.exit, 1); }
 
 // Parameters are at an offset from a base that is known only when a thread runs.
@@ -167,6 +168,7 @@ Result<ScalarKernel> ScalarKernel::Build(const std::string& ir) {
   add("tutti.warpid", &ReadWarp);
   add("tutti.param_base", &ReadParams);
   add("tutti.exit", &Exit);
+  add("tutti.yield", &Yield);
   if (auto error = engine->jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols)))) return Fail(llvm::toString(std::move(error)));
   if (auto error = engine->jit->addIRModule({std::move(module), std::move(context)})) return Fail(llvm::toString(std::move(error)));
   auto address = engine->jit->lookup("tutti.kernel");
