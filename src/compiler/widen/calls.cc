@@ -73,6 +73,7 @@ class FunctionCall {
       llvm::BasicBlock* here = block("");
       choice->addCase(builder_.getInt64(guest::FunctionAddress(index)), here);
       builder_.SetInsertPoint(here);
+      Values::ColdScope scope(emitter_.values());  // vectors made for the arguments are known on this way only
       Value* value = builder_.CreateCall(target, Arguments(group, 1));
       if (result != nullptr) Blend(result, value, emitter_.Lanes(group));
       builder_.CreateBr(next);
