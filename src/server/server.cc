@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,6 +26,7 @@ constexpr int kMaxConnectionsReached = 809;  // CUDA_ERROR_MPS_MAX_CONNECTIONS_R
 constexpr rlim_t kFdsPerClient = 4;  // socket, pidfd, doorbell, window
 constexpr rlim_t kSpareFds = 96;     // logs, epolls, compilers, clients that are just being attached or taken down
 constexpr uint32_t kLoaders = 4;
+constexpr long kMemoryDelayNs = 1'000'000;
 constexpr uint32_t kReapers = 2;
 
 // As many clients as the limit on open files allows, which is raised as far as it goes.
@@ -47,6 +50,9 @@ Result<std::unique_ptr<Server>> Server::Create(std::unique_ptr<device::Backend> 
   std::unique_ptr<Server> server(
       new Server(std::move(backend), shared, std::move(epoll), std::move(mailbox), std::move(watch)));
   TUTTI_TRY(server->Watch(server->mailbox_->fd(), [self = server.get()] { self->mailbox_->RunAll(); }));
+  server->memory_timer_ = os::Fd(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (!server->memory_timer_) return FailErrno("timerfd_create");
+  TUTTI_TRY(server->Watch(server->memory_timer_.get(), [self = server.get()] { self->SpreadMemoryUse(); }));
   server->backend_->SetIdleWork(server->watch_->idle_work());
   return server;
 }
@@ -196,10 +202,13 @@ std::vector<wire::ClientStatus> Server::Clients() {
 
 void Server::MemoryChanged() {
   if (memory_dirty_.exchange(true, std::memory_order_acq_rel)) return;
-  Post([this] { SpreadMemoryUse(); });
+  const itimerspec soon{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = kMemoryDelayNs}};
+  timerfd_settime(memory_timer_.get(), 0, &soon, nullptr);
 }
 
 void Server::SpreadMemoryUse() {
+  uint64_t expirations;
+  if (read(memory_timer_.get(), &expirations, sizeof expirations) != sizeof expirations) return;
   memory_dirty_.store(false, std::memory_order_release);
   for (uint32_t device = 0; device < backend_->devices().size(); ++device) {
     const uint64_t used_bytes = backend_->used_bytes(device);

@@ -77,6 +77,7 @@ class Server {
   size_t max_clients_;
   uint32_t next_id_ = 0;
   std::atomic<bool> memory_dirty_{false};
+  os::Fd memory_timer_;  // set when memory use has changed
   std::map<int, std::function<void()>> watched_fds_;
   os::Epoll epoll_;
   std::unique_ptr<Mailbox> mailbox_;

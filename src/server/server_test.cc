@@ -89,6 +89,17 @@ TEST(Server, EachClientSeesWhatAllUse) {
   EXPECT_EQ(two->header().states[0].client_bytes.load(), 0u);
 }
 
+TEST(Server, MemoryOfAClientThatIsGoneIsFreeForTheOthers) {
+  ServerProcess server;
+  auto one = ClientWithStream(server, 1001);
+  const auto two = ClientWithStream(server, 1002);
+  ASSERT_EQ(one->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1 << 20, .alignment = 256}).status,
+            0);
+  ASSERT_TRUE(Eventually([&] { return two->header().states[0].used_bytes.load() == 1u << 20; }));
+  one.reset();
+  EXPECT_TRUE(Eventually([&] { return two->header().states[0].used_bytes.load() == 0; }));
+}
+
 TEST(Server, LimitsCanBeChangedWhileAClientRuns) {
   ServerProcess server;
   const auto client = ClientWithStream(server, 1000);

@@ -88,6 +88,8 @@ Session::Session(const SessionServices& services, ClientInfo info, device::Limit
 
 Session::~Session() {
   if (watched_) services_.watch->Remove(watch_number_);
+  space_.reset();
+  services_.memory_changed(0);  // to the others' good
 }
 
 void Session::FillChannel() {
