@@ -66,6 +66,7 @@ Result<uint32_t> RingWatch::Add(WatchedRing* ring) {
   }
   Slot& slot = slots_[number];
   Lock(slot);
+  ring->Added(number);
   slot.ring = ring;
   slot.bell = Doorbell::kArmed;
   slot.found_ns = NowNs();

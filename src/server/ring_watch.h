@@ -34,6 +34,7 @@ namespace tutti::server {
 class WatchedRing {
  public:
   virtual ~WatchedRing() = default;
+  virtual void Added(uint32_t number) = 0;         // the number RingWatch::Add will return; before any of the others
   virtual bool Consume() = 0;                      // takes a bounded batch of records; true if there was one
   virtual bool Peek() = 0;                         // whether Consume would find one
   virtual void SetBell(wire::Doorbell state) = 0;  // seq_cst

@@ -21,6 +21,7 @@ class FakeRing final : public WatchedRing {
  public:
   FakeRing() : bell_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
 
+  void Added(uint32_t) override {}
   bool Consume() override {
     EXPECT_FALSE(inside_.exchange(true)) << "two threads in one ring";
     const uint64_t published = published_.load(std::memory_order_seq_cst);
@@ -146,6 +147,7 @@ TEST(RingWatch, QuietRingIsArmed) {
 // Never runs dry while it is looked at, so it does not go cold by itself.
 class EndlessRing final : public WatchedRing {
  public:
+  void Added(uint32_t) override {}
   bool Consume() override { return true; }
   bool Peek() override { return false; }
   void SetBell(Doorbell state) override { bell_ = state; }
@@ -179,6 +181,7 @@ TEST(RingWatch, PollingThreadWatchesAndTheLastToLeaveArms) {
 // Publishes a record at the worst moment: between the last look and the armed bell.
 class LateRing final : public WatchedRing {
  public:
+  void Added(uint32_t) override {}
   bool Consume() override { return std::exchange(late_, false); }
   bool Peek() override { return late_; }
   void SetBell(Doorbell state) override { late_ = late_ || (state == Doorbell::kArmed && surprises_-- > 0); }

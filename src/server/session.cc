@@ -120,7 +120,7 @@ void Session::PublishLimits() {
 }
 
 Status Session::Begin() {
-  TUTTI_ASSIGN(watch_number_, services_.watch->Add(this));
+  TUTTI_TRY(services_.watch->Add(this));
   watched_ = true;
   const int fds[wire::kWelcomeFds] = {channel_fd_.get(), window_.fd(), doorbell_.get()};
   TUTTI_TRY(ipc::SendMessage(socket_.get(), wire::MessageKind::kWelcome, 0, ByteWriter(), fds));

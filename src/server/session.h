@@ -76,6 +76,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   int pidfd() const { return pidfd_.get(); }  // -1: not to be had
 
   // WatchedRing
+  void Added(uint32_t number) override { watch_number_ = number; }
   bool Consume() override;
   bool Peek() override;
   void SetBell(wire::Doorbell state) override;
