@@ -69,10 +69,18 @@ bool Values::IsOverwrittenBefore(unsigned definition, unsigned use) const {
   return schedule_.is_repeated(definition) && !schedule_.is_repeated(use);
 }
 
-void Values::Define(const llvm::Value* value, llvm::ArrayRef<llvm::Value*> parts) {
+void Values::Define(const llvm::Value* value, llvm::ArrayRef<llvm::Value*> made) {
   Definition& definition = definitions_[value];
   definition.block = block_;
-  definition.parts.assign(parts.begin(), parts.end());
+  definition.parts.assign(made.begin(), made.end());
+  if (shape(value).is_varying()) {
+    // What an intrinsic makes may be one value for all lanes that are here now, the time for example, and still vary
+    // because lanes come here at different times.
+    for (auto& part : definition.parts) {
+      if (!part->getType()->isVectorTy()) part = builder_.CreateVectorSplat(kLanes, part);
+    }
+  }
+  const auto& parts = definition.parts;
   if (llvm::isa<llvm::Instruction>(value) && NeedsSlots(value, block_)) {
     // Of a value that does not vary every run of the block gives the same.
     const bool blends = schedule_.is_repeated(block_) && shape(value).is_varying();
