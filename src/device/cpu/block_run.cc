@@ -27,7 +27,6 @@ BlockRun::~BlockRun() {
 
 Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm) {
   const guest::KernelDescriptor& kernel = *launch.descriptor;
-  const uint32_t threads = launch.threads();
   const uint32_t warps = launch.warps();
   const bool yields = (kernel.flags & guest::kYields) != 0;
   if (owner_ != launch.owner) {
@@ -69,22 +68,18 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
     warps_[w] = guest::WarpState{
         .block = &block_,
         .warp = w,
-        .lanes = FirstBits(threads - w * guest::kWarpSize),
+        .lanes = 0,
         .local = local_.data() + w * warp_local_bytes,
         .local_bytes = kernel.local_bytes,
         .reserved = 0,
         .device = this,
     };
   }
-  if (yields) barriers_.Reset(warps, threads);
-  PrepareFibers(yields ? warps : 1);
+  Rewind();
   return {};
 }
 
 void BlockRun::PrepareNext(uint64_t index) {
-  const bool yields = (launch_->descriptor->flags & guest::kYields) != 0;
-  const uint32_t threads = launch_->threads();
-  const uint32_t warps = launch_->warps();
   if (index == index_ + 1 && launch_->cluster_blocks() == 1) {
     if (++block_.ctaid[0] == launch_->grid[0]) {
       block_.ctaid[0] = 0;
@@ -97,6 +92,13 @@ void BlockRun::PrepareNext(uint64_t index) {
     launch_->BlockAt(index, block_.ctaid, block_.cluster_ctaid);
   }
   index_ = index;
+  Rewind();
+}
+
+void BlockRun::Rewind() {
+  const bool yields = (launch_->descriptor->flags & guest::kYields) != 0;
+  const uint32_t threads = launch_->threads();
+  const uint32_t warps = launch_->warps();
   for (uint32_t w = 0; w < warps; ++w) warps_[w].lanes = FirstBits(threads - w * guest::kWarpSize);
   if (yields) barriers_.Reset(warps, threads);
   PrepareFibers(yields ? warps : 1);

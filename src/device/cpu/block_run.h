@@ -105,6 +105,7 @@ class BlockRun final : public GuestMemory {
     bool started = false;
   };
 
+  void Rewind();  // what running a block has changed: all lanes are there, no barrier has been reached
   void PrepareFibers(uint32_t count);
   void SwitchTo(uint32_t fiber);
   uint32_t NextRunnable() const;
