@@ -1,7 +1,5 @@
 #include "compiler/link/optimizer.h"
 
-#include <llvm/Analysis/AliasAnalysis.h>
-#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
@@ -13,9 +11,6 @@
 #include <llvm/Transforms/Scalar/ADCE.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
-#include <llvm/Transforms/Scalar/LICM.h>
-#include <llvm/Transforms/Scalar/LoopPassManager.h>
-#include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
@@ -23,44 +18,15 @@
 
 #include "compiler/link/lockstep.h"
 #include "compiler/link/sink_rare.h"
+#include "compiler/pass_managers.h"
 
 namespace tutti::compiler {
 namespace {
 
-// The four analysis managers in the order their destructors need.
-struct Managers {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager call_graph;
-  llvm::ModuleAnalysisManager modules;
-
-  explicit Managers(llvm::TargetMachine& machine) {
-    llvm::PassBuilder builder(&machine);
-    // Generated code is freestanding: no call may be taken for, or turned into, one of the C library's.
-    llvm::TargetLibraryInfoImpl no_library(machine.getTargetTriple());
-    no_library.disableAllFunctions();
-    functions.registerPass([no_library] { return llvm::TargetLibraryAnalysis(no_library); });
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(call_graph);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, call_graph, modules);
-  }
-};
-
-llvm::FunctionPassManager HoistLoopInvariants() {
-  llvm::LoopPassManager loops;
-  loops.addPass(llvm::LoopRotatePass(/*EnableHeaderDuplication=*/true));
-  loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
-  return passes;
-}
-
 // What changes the shape of the code that is already good: after it nothing may hoist or merge any more.
 void Finish(llvm::Module& module, llvm::TargetMachine& machine) {
   const bool cut = RunInLockstep(module);
-  Managers managers(machine);
+  PassManagers managers(machine.getTargetTriple(), &machine);
   llvm::FunctionPassManager passes;
   if (cut) {
     passes.addPass(llvm::EarlyCSEPass());
@@ -75,7 +41,7 @@ void Finish(llvm::Module& module, llvm::TargetMachine& machine) {
 }  // namespace
 
 void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t optimize) {
-  Managers managers(machine);
+  PassManagers managers(machine.getTargetTriple(), &machine);
   llvm::ModulePassManager all;
   all.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
   all.addPass(llvm::GlobalDCEPass());

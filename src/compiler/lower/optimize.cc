@@ -4,7 +4,6 @@
 // turning of branches into selects: whether a branch is uniform, and so better kept, only widening knows.
 #include "compiler/lower/optimize.h"
 
-#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
@@ -14,9 +13,6 @@
 #include <llvm/Transforms/Scalar/DeadStoreElimination.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
 #include <llvm/Transforms/Scalar/GVN.h>
-#include <llvm/Transforms/Scalar/LICM.h>
-#include <llvm/Transforms/Scalar/LoopPassManager.h>
-#include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/SCCP.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
@@ -24,29 +20,10 @@
 
 #include "compiler/lower/finish.h"
 #include "compiler/lower/local_pointers.h"
+#include "compiler/pass_managers.h"
 
 namespace tutti::compiler::lowering {
 namespace {
-
-struct Managers {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager call_graph;
-  llvm::ModuleAnalysisManager modules;
-
-  explicit Managers(const llvm::Triple& triple) {
-    llvm::PassBuilder builder;
-    // Guest functions may be called malloc or printf: none of them is the C library's.
-    llvm::TargetLibraryInfoImpl no_library(triple);
-    no_library.disableAllFunctions();
-    functions.registerPass([no_library] { return llvm::TargetLibraryAnalysis(no_library); });
-    builder.registerModuleAnalyses(modules);
-    builder.registerCGSCCAnalyses(call_graph);
-    builder.registerFunctionAnalyses(functions);
-    builder.registerLoopAnalyses(loops);
-    builder.crossRegisterProxies(loops, functions, call_graph, modules);
-  }
-};
 
 llvm::SimplifyCFGPass CleanUpBranches() {
   return llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions()
@@ -56,16 +33,6 @@ llvm::SimplifyCFGPass CleanUpBranches() {
                                    .convertSwitchToLookupTable(false)
                                    .convertSwitchRangeToICmp(false)
                                    .needCanonicalLoops(true));
-}
-
-llvm::FunctionPassManager LoopInvariants() {
-  llvm::LoopPassManager loops;
-  // Rotation makes the body of a loop that has run once certain to run, so that LICM may take loads out of it.
-  loops.addPass(llvm::LoopRotatePass(/*EnableHeaderDuplication=*/true));
-  loops.addPass(llvm::LICMPass(llvm::LICMOptions()));
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
-  return passes;
 }
 
 // Functions that only !tutti.functions names are called through pointers: they look dead and are not.
@@ -80,7 +47,7 @@ llvm::SmallVector<llvm::GlobalValue*, 8> CalledThroughPointers(llvm::Module& mod
 }
 
 void RunPasses(llvm::Module& module) {
-  Managers managers{llvm::Triple(module.getTargetTriple())};
+  PassManagers managers{llvm::Triple(module.getTargetTriple())};
   llvm::ModulePassManager all;
 
   // Registers become SSA values before inlining, so that what is copied is small.
@@ -101,7 +68,7 @@ void RunPasses(llvm::Module& module) {
   passes.addPass(llvm::SCCPPass());
   passes.addPass(CleanUpBranches());
   passes.addPass(llvm::InstCombinePass());
-  passes.addPass(LoopInvariants());
+  passes.addPass(HoistLoopInvariants());
   passes.addPass(llvm::GVNPass());
   passes.addPass(llvm::DSEPass());
   passes.addPass(llvm::InstCombinePass());
