@@ -20,6 +20,8 @@ if(LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(--ld-path=${LLD})
 endif()
 
+# With a sanitizer its run-time is a shared library: libcuda.so.1 is loaded by programs that were built without it, which
+# then preload it (cmake/sanitizers.cmake).
 set(TUTTI_SANITIZE "" CACHE STRING "address (with undefined) or thread")
 if(TUTTI_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
@@ -27,6 +29,11 @@ if(TUTTI_SANITIZE STREQUAL "address")
 elseif(TUTTI_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
   add_link_options(-fsanitize=thread)
+endif()
+if(TUTTI_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND NOT TUTTI_FUZZ)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-resource-dir OUTPUT_VARIABLE TUTTI_SANITIZER_DIR OUTPUT_STRIP_TRAILING_WHITESPACE)
+  string(APPEND TUTTI_SANITIZER_DIR /lib/linux)
+  add_link_options(-shared-libsan -Wl,-rpath,${TUTTI_SANITIZER_DIR})
 endif()
 
 option(TUTTI_FUZZ "build tests/fuzz, with coverage in everything they link" OFF)

@@ -39,7 +39,7 @@ std::string ServerProgram() {
 // cache is in its user's home, never in a folder that root named for root.
 bool ForOtherUsers(std::string_view entry) {
   if (entry.starts_with("TUTTI_CACHE_DIR=")) return false;
-  for (const std::string_view prefix : {"CUDA_", "TUTTI_", "TZ=", "LANG=", "LC_", "PATH=", "LD_LIBRARY_PATH=", "ASAN_", "TSAN_", "UBSAN_"}) {
+  for (const std::string_view prefix : {"CUDA_", "TUTTI_", "TZ=", "LANG=", "LC_", "PATH=", "LD_LIBRARY_PATH=", "ASAN_", "LSAN_", "TSAN_", "UBSAN_"}) {
     if (entry.starts_with(prefix)) return true;
   }
   return false;

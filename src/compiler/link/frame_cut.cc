@@ -36,7 +36,9 @@ FrameCut::FrameCut(llvm::Function& function, llvm::ArrayRef<llvm::CallInst*> cal
   llvm::SmallVector<llvm::BasicBlock*, 8> after;
   for (llvm::CallInst* call : calls) {
     after.push_back(call->getParent()->splitBasicBlock(std::next(call->getIterator()), "after"));
-    cuts_.push_back({.call = call, .after = after.back()});
+    Cut& cut = cuts_.emplace_back();
+    cut.call = call;
+    cut.after = after.back();
   }
   const auto live = LiveInto(function, after);
   for (Cut& cut : cuts_) Plan(cut, live.find(cut.after)->second);
