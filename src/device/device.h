@@ -22,6 +22,7 @@
 #include "guest/module_index.h"
 #include "wire/channel_layout.h"
 #include "wire/ring_layout.h"
+#include "wire/sm_range.h"
 
 namespace tutti::device {
 
@@ -82,6 +83,7 @@ struct Limits {
   double active_thread_percentage = 100;  // 0 < p <= 100
   std::vector<uint64_t> memory_bytes;     // per device; empty or ~0: none
   int32_t priority = 0;                   // 0 normal, 1 below normal
+  std::vector<wire::SmRange> sm_ranges;   // of its partition; a device that is not named: all of its SMs
 };
 
 // Counters of one Space, since its creation. Monotonic.

@@ -121,6 +121,10 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
       log::Info("Device pinned memory limit of client {} for device {} set to {:#x} bytes", set.pid, set.device,
                 set.number);
       return {};
+    case wire::SettingKind::kPriority:
+      TUTTI_TRY(server_->SetPriority(set.pid, static_cast<int32_t>(std::min<uint64_t>(set.number, INT32_MAX))));
+      log::Info("Priority of client {} set to {}", set.pid, set.number);
+      return {};
     case wire::SettingKind::kTrace:
       server_->backend().SetTracing(set.number != 0);
       return {};

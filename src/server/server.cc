@@ -94,7 +94,8 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
                 fmt::format("{} clients are connected, as many as the limit on open files allows", sessions_.size()));
   }
   device::Limits limits{.active_thread_percentage = std::clamp(attach.active_thread_percentage, 0.01, 100.0),
-                        .priority = attach.priority};
+                        .priority = attach.priority,
+                        .sm_ranges = attach.sm_ranges};
   limits.memory_bytes.assign(backend_->devices().size(), ~0ull);
   for (const wire::MemoryLimit& limit : attach.memory_limits) {
     if (limit.device < limits.memory_bytes.size()) limits.memory_bytes[limit.device] = limit.bytes;
@@ -121,7 +122,10 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
                         .pid = attach.pid != 0 ? attach.pid : attach.hello.claimed_pid,
                         .uid = attach.uid,
                         .pid_namespace = attach.hello.pid_namespace,
-                        .command_line = attach.hello.command_line};
+                        .command_line = attach.hello.command_line,
+                        .name_space = attach.name_space,
+                        .own_percentage = attach.own_percentage,
+                        .own_limits = attach.own_memory_limits};
   // The session has a descriptor of its own: the caller answers on `connection` if this fails.
   os::Fd socket(fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
   if (!socket) return FailErrno("a descriptor for the client", kMaxConnectionsReached);
@@ -174,6 +178,18 @@ Status Server::SetPercentage(uint32_t pid, double percentage) {
   for (Session* session : sessions) {
     device::Limits limits = session->limits();
     limits.active_thread_percentage = percentage;
+    session->SetLimits(limits);
+  }
+  return {};
+}
+
+Status Server::SetPriority(uint32_t pid, int32_t priority) {
+  if (priority != 0 && priority != 1) return Fail(kInvalidValue, fmt::format("{} is no client priority", priority));
+  const auto sessions = ByPid(pid);
+  if (sessions.empty()) return Fail(kInvalidValue, fmt::format("there is no client {}", pid));
+  for (Session* session : sessions) {
+    device::Limits limits = session->limits();
+    limits.priority = priority;
     session->SetLimits(limits);
   }
   return {};

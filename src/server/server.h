@@ -41,6 +41,7 @@ class Server {
   // Live settings of running clients, by process id.
   Status SetPercentage(uint32_t pid, double percentage);
   Status SetMemoryLimit(uint32_t pid, uint32_t device, uint64_t bytes);
+  Status SetPriority(uint32_t pid, int32_t priority);
 
   std::vector<wire::ClientStatus> Clients();
   size_t client_count() const { return sessions_.size(); }

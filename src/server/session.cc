@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "os/pidfd.h"
+#include "server/compute_modes.h"
 
 namespace tutti::server {
 namespace {
@@ -25,6 +26,11 @@ std::unexpected<Error> OutOfResources(const Error& error) { return Fail(kMaxConn
 std::string Label(const ClientInfo& info) {
   const auto name = info.command_line.substr(0, info.command_line.find(' '));
   return fmt::format("{} {}", info.pid, name.substr(name.rfind('/') + 1));
+}
+
+uint64_t OwnLimit(const ClientInfo& info, uint32_t device) {
+  const auto limit = std::ranges::find(info.own_limits, device, &wire::MemoryLimit::device);
+  return limit == info.own_limits.end() ? ~0ull : limit->bytes;
 }
 
 }  // namespace
@@ -104,6 +110,7 @@ void Session::FillChannel() {
   header.server_pid = static_cast<uint32_t>(getpid());
   header.shared_server = services_.shared_server ? 1 : 0;
   std::copy(devices.begin(), devices.end(), header.devices);
+  FillComputeModes(header);
   for (uint32_t device = 0; device < devices.size(); ++device) {
     header.states[device].used_bytes.store(services_.backend->used_bytes(device), std::memory_order_relaxed);
   }
@@ -212,7 +219,11 @@ std::vector<wire::ClientStatus> Session::Describe() {
                    .used_bytes = sink_->memory_bytes(device),
                    .limit_bytes = limit,
                    .launches = usage.launches,
-                   .busy_ns = usage.device_ns});
+                   .busy_ns = usage.device_ns,
+                   .priority = limits_.priority,
+                   .name_space = info_.name_space,
+                   .own_percentage = info_.own_percentage,
+                   .own_limit_bytes = OwnLimit(info_, device)});
   }
   return all;
 }

@@ -37,6 +37,9 @@ struct ClientInfo {
   uint32_t uid = 0;
   uint64_t pid_namespace = 0;
   std::string command_line;
+  std::string name_space;
+  double own_percentage = 100;                    // asked for by the client, as own_limits: only repeated to the daemon
+  std::vector<wire::MemoryLimit> own_limits = {};
 };
 
 // What a session uses of its server. All outlive it.

@@ -25,6 +25,10 @@ void PutStatus(ByteWriter& out, const ClientStatus& client) {
   out.Put(client.limit_bytes);
   out.Put(client.launches);
   out.Put(client.busy_ns);
+  out.Put(client.priority);
+  out.PutString(client.name_space);
+  out.Put(client.own_percentage);
+  out.Put(client.own_limit_bytes);
 }
 
 ClientStatus GetStatus(ByteReader& in) {
@@ -42,10 +46,31 @@ ClientStatus GetStatus(ByteReader& in) {
   client.limit_bytes = in.Get<uint64_t>();
   client.launches = in.Get<uint64_t>();
   client.busy_ns = in.Get<uint64_t>();
+  client.priority = in.Get<int32_t>();
+  client.name_space = in.GetString();
+  client.own_percentage = in.Get<double>();
+  client.own_limit_bytes = in.Get<uint64_t>();
   return client;
 }
-constexpr size_t kLeastStatusBytes = 80;
+constexpr size_t kLeastStatusBytes = 104;
 constexpr size_t kLeastDeviceBytes = 32;
+
+void PutLimits(ByteWriter& out, const std::vector<MemoryLimit>& limits) {
+  out.Put(static_cast<uint32_t>(limits.size()));
+  for (const MemoryLimit& limit : limits) {
+    out.Put(limit.device);
+    out.Put(limit.bytes);
+  }
+}
+
+std::vector<MemoryLimit> GetLimits(ByteReader& in) {
+  std::vector<MemoryLimit> limits(in.GetCount(12));
+  for (MemoryLimit& limit : limits) {
+    limit.device = in.Get<uint32_t>();
+    limit.bytes = in.Get<uint64_t>();
+  }
+  return limits;
+}
 
 }  // namespace
 
@@ -79,11 +104,16 @@ void Put(ByteWriter& out, const Attach& attach) {
   out.Put(attach.uid);
   out.Put(attach.active_thread_percentage);
   out.Put(attach.priority);
-  out.Put(static_cast<uint32_t>(attach.memory_limits.size()));
-  for (const MemoryLimit& limit : attach.memory_limits) {
-    out.Put(limit.device);
-    out.Put(limit.bytes);
+  PutLimits(out, attach.memory_limits);
+  out.Put(static_cast<uint32_t>(attach.sm_ranges.size()));
+  for (const SmRange& range : attach.sm_ranges) {
+    out.Put(range.device);
+    out.Put(range.first_sm);
+    out.Put(range.count);
   }
+  out.PutString(attach.name_space);
+  out.Put(attach.own_percentage);
+  PutLimits(out, attach.own_memory_limits);
 }
 
 Result<Attach> GetAttach(ByteReader& in) {
@@ -93,11 +123,16 @@ Result<Attach> GetAttach(ByteReader& in) {
   attach.uid = in.Get<uint32_t>();
   attach.active_thread_percentage = in.Get<double>();
   attach.priority = in.Get<int32_t>();
-  attach.memory_limits.resize(in.GetCount(12));
-  for (MemoryLimit& limit : attach.memory_limits) {
-    limit.device = in.Get<uint32_t>();
-    limit.bytes = in.Get<uint64_t>();
+  attach.memory_limits = GetLimits(in);
+  attach.sm_ranges.resize(in.GetCount(12));
+  for (SmRange& range : attach.sm_ranges) {
+    range.device = in.Get<uint32_t>();
+    range.first_sm = in.Get<uint32_t>();
+    range.count = in.Get<uint32_t>();
   }
+  attach.name_space = in.GetString();
+  attach.own_percentage = in.Get<double>();
+  attach.own_memory_limits = GetLimits(in);
   return Finish(in, std::move(attach), "Attach");
 }
 

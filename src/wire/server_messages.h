@@ -15,6 +15,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "wire/messages.h"
+#include "wire/sm_range.h"
 
 namespace tutti::wire {
 
@@ -45,6 +46,11 @@ struct Attach {
   double active_thread_percentage = 100;  // the effective one: minimum of daemon, server and client
   int32_t priority = 0;
   std::vector<MemoryLimit> memory_limits;
+  std::vector<SmRange> sm_ranges;  // of its partition; a device that is not named: all of its SMs
+  std::string name_space;          // "server/namespace" it came to; clients of one share a collective limit
+  // What the client asked for itself, for the daemon's later reckoning: the server only repeats it in ClientStatus.
+  double own_percentage = 100;
+  std::vector<MemoryLimit> own_memory_limits;
 };
 void Put(ByteWriter& out, const Attach& attach);
 Result<Attach> GetAttach(ByteReader& in);
@@ -74,6 +80,10 @@ struct ClientStatus {
   uint64_t limit_bytes = ~0ull;
   uint64_t launches = 0;
   uint64_t busy_ns = 0;
+  int32_t priority = 0;
+  std::string name_space;
+  double own_percentage = 100;  // as attached
+  uint64_t own_limit_bytes = ~0ull;
 };
 
 // For kClients: `clients`. For kTrace fd 0 is a sealed memory file with one Chrome trace event per line (ph X, pid =
@@ -87,10 +97,11 @@ void Put(ByteWriter& out, const ServerReply& reply);
 Result<ServerReply> GetServerReply(ByteReader& in);
 
 enum class SettingKind : uint32_t {
-  kPolicy = 1,       // text: "share" or "time_slice"
+  kPolicy = 1,       // text: share, priority, time_slice or partition
   kPercentage = 2,   // of the running client `pid`
   kMemoryLimit = 3,  // of the running client `pid` on `device`
   kTrace = 4,        // number: 0 or 1
+  kPriority = 5,     // of the running client `pid`; number: 0 normal, 1 below normal
 };
 
 struct ServerSet {
