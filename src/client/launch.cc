@@ -17,12 +17,29 @@ namespace {
 
 using namespace tutti::cuda;
 
+// Whether any kernel of the device could have this grid and block.
+bool FitsLimits(const Device& device, const LaunchShape& shape) {
+  for (int i = 0; i < 3; ++i) {
+    if (shape.grid[i] - 1 >= static_cast<uint32_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i)))
+      return false;
+    if (shape.block[i] - 1 >= static_cast<uint32_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i)))
+      return false;
+  }
+  const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
+  return threads <= static_cast<uint64_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+}
+
 // The long way, for a shape that is wrong: which of its numbers.
 [[gnu::cold, gnu::noinline]] int ExplainShape(const Function& function, const LaunchShape& shape) {
   const Device& device = function.context().device();
   const std::string what =
       fmt::format("launch of {} with grid {}x{}x{} and block {}x{}x{}", function.info().name, shape.grid[0],
                   shape.grid[1], shape.grid[2], shape.block[0], shape.block[1], shape.block[2]);
+  if (!FitsLimits(device, shape)) {
+    Complain(CUDA_ERROR_INVALID_VALUE, "{}: a dimension is 0 or above the device's limit, or a block has over {} threads",
+             what, device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+    return kInvalidConfiguration;
+  }
   const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
   if (threads > function.info().max_threads) {
     return Complain(CUDA_ERROR_INVALID_VALUE, "{}: the kernel takes {} threads per block at most", what,
@@ -36,21 +53,8 @@ using namespace tutti::cuda;
                     "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES");
   }
   const uint32_t(&required)[3] = function.info().required_block;
-  if (required[0] != 0 && std::memcmp(required, shape.block, sizeof required) != 0) {
-    return Complain(CUDA_ERROR_INVALID_VALUE, "{}: the kernel requires blocks of {}x{}x{}", what, required[0],
-                    required[1], required[2]);
-  }
-  return Complain(CUDA_ERROR_INVALID_VALUE, "{}: a dimension is 0 or above the device's limit", what);
-}
-
-bool FitsLimits(const Device& device, const LaunchShape& shape) {
-  for (int i = 0; i < 3; ++i) {
-    if (shape.grid[i] - 1 >= static_cast<uint32_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i)))
-      return false;
-    if (shape.block[i] - 1 >= static_cast<uint32_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i)))
-      return false;
-  }
-  return true;
+  return Complain(CUDA_ERROR_INVALID_VALUE, "{}: the kernel requires blocks of {}x{}x{}", what, required[0], required[1],
+                  required[2]);
 }
 
 int CheckShape(const Function& function, const LaunchShape& shape) {

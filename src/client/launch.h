@@ -25,11 +25,15 @@ struct LaunchShape {
 // context.
 Answer<Function*> ResolveFunction(cuda::CUfunction handle, Context& context);
 
+// What the runtime is answered for a grid or block that no kernel of the device could have: its own error number, which
+// the runtime hands on as it gets it. The driver API has no such result; there it is INVALID_VALUE.
+inline constexpr int kInvalidConfiguration = 9;  // cudaErrorInvalidConfiguration
+
 // CUDA_LAUNCH_BLOCKING=1: every launch waits until its kernel is done. Set before the first launch.
 inline constinit bool launches_block = false;
 
 // `parameters`: one pointer per kernel parameter; `extra`: a list that names one packed buffer. One of the two, or
-// neither for a kernel without parameters. Errors are CUDA's for a launch. Thread-safe.
+// neither for a kernel without parameters. Errors are CUDA's for a launch, or kInvalidConfiguration. Thread-safe.
 int Launch(Stream& stream, Function& function, const LaunchShape& shape, void* const* parameters, void* const* extra);
 
 }  // namespace tutti::client

@@ -14,7 +14,10 @@ CUresult LaunchIn(CUstream stream_handle, CUfunction function_handle, const Laun
                   void** extra) {
   CU_ASSIGN(Stream* const stream, Stream::Resolve(stream_handle));
   CU_ASSIGN(Function* const function, ResolveFunction(function_handle, stream->context()));
-  return Launch(*stream, *function, shape, parameters, extra);
+  const int status = Launch(*stream, *function, shape, parameters, extra);
+  // The runtime launches kernels of libraries by their own handles, everybody else functions.
+  if (status == kInvalidConfiguration && Function::Find(function_handle) != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return status;
 }
 
 // Attributes that change what runs are followed; hints are taken. What would have to be obeyed and cannot is refused.

@@ -2,12 +2,33 @@
 #include "program.h"
 
 __global__ void Nothing() {}
+__global__ __launch_bounds__(64) void AtMost64Threads() {}
 __global__ void Stray(int* address) { *address = 1; }
 
-int main() {
+// Grids and blocks that no kernel could have are told from those that this kernel cannot have.
+void Shapes() {
   Nothing<<<1, 2048>>>();
-  CHECK_EQ(cudaGetLastError() != cudaSuccess, true);
+  CHECK_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
   CHECK_EQ(cudaGetLastError(), cudaSuccess);
+  Nothing<<<0, 32>>>();
+  CHECK_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  Nothing<<<1, 0>>>();
+  CHECK_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  Nothing<<<dim3(1, 70000), 32>>>();
+  CHECK_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  Nothing<<<1, dim3(1, 1, 65)>>>();
+  CHECK_EQ(cudaGetLastError(), cudaErrorInvalidConfiguration);
+  AtMost64Threads<<<1, 65>>>();
+  CHECK_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  Nothing<<<1, 32, 100 << 10>>>();
+  CHECK_EQ(cudaGetLastError(), cudaErrorInvalidValue);
+  CHECK_EQ(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(Nothing), dim3(1 << 20), dim3(256), nullptr, 0, nullptr),
+           cudaErrorCooperativeLaunchTooLarge);
+  cudaGetLastError();
+}
+
+int main() {
+  Shapes();
   void* memory = nullptr;
   CHECK_EQ(cudaMalloc(&memory, size_t{1} << 60), cudaErrorMemoryAllocation);
   CHECK_EQ(cudaGetLastError(), cudaErrorMemoryAllocation);
