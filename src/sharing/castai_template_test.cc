@@ -1,0 +1,56 @@
+#include "sharing/castai_template.h"
+
+#include <gtest/gtest.h>
+
+#include "sharing/config.h"
+
+namespace tutti::sharing {
+namespace {
+
+constexpr const char* kTemplate = R"({
+  "name": "gpu-mps-template", "shouldTaint": true, "constraints": {"minCpu": 4},
+  "gpu": {
+    "sharingStrategy": "GPU_SHARING_STRATEGY_MPS",
+    "defaultSharedClientsPerGpu": 4,
+    "sharingConfiguration": {
+      "nvidia-tesla-t4": {"sharedClientsPerGpu": 4},
+      "nvidia-tesla-a100": {"sharedClientsPerGpu": 8}
+    }
+  }
+})";
+
+std::string ErrorOf(const std::string& gpu) {
+  const auto config = ReadConfig("{\"gpu\": " + gpu + "}", "template.json");
+  return config ? "accepted" : config.error().text;
+}
+
+TEST(CastAiTemplate, TheApiObjectIsAConfiguration) {
+  const Config config = ReadConfig(kTemplate, "template.json").value();
+  EXPECT_EQ(config.strategy, Strategy::kMps);
+  EXPECT_EQ(config.replication.resources.at(0).replicas, 4);
+  EXPECT_TRUE(config.node_template->taint);
+  EXPECT_EQ(config.node_template->ClientsOf("nvidia-tesla-a100"), 8);
+  EXPECT_EQ(config.node_template->ClientsOf("nvidia-l4"), 4);
+}
+
+TEST(CastAiTemplate, LimitsAreOneTo48) {
+  EXPECT_EQ(ErrorOf("{\"defaultSharedClientsPerGpu\": 0}"), "template.json:1: gpu.defaultSharedClientsPerGpu must be from 1 to 48, but is 0");
+  EXPECT_EQ(ErrorOf("{\"sharingConfiguration\": {\"t4\": {\"sharedClientsPerGpu\": 49}}}"),
+            "template.json:1: gpu.sharingConfiguration.t4.sharedClientsPerGpu must be from 1 to 48, but is 49");
+  EXPECT_EQ(ErrorOf("{\"defaultSharedClientsPerGpu\": 48}"), "accepted");
+}
+
+TEST(CastAiTemplate, StrategyNamesAreChecked) {
+  EXPECT_EQ(ErrorOf("{\"sharingStrategy\": \"GPU_SHARING_STRATEGY_MSP\"}"),
+            "template.json:1: gpu.sharingStrategy cannot be \"GPU_SHARING_STRATEGY_MSP\"; did you mean GPU_SHARING_STRATEGY_MPS?");
+  EXPECT_EQ(ErrorOf("{\"sharingStrategy\": \"mps\", \"enableTimeSharing\": true}"),
+            "template.json:1: gpu.enableTimeSharing and sharingStrategy MPS exclude each other: remove the former");
+}
+
+TEST(CastAiTemplate, KeysOfGpuAreChecked) {
+  EXPECT_EQ(ErrorOf("{\"sharedClientsPerGpu\": 4}"),
+            "template.json:1: unknown key \"sharedClientsPerGpu\" in gpu; did you mean defaultSharedClientsPerGpu?");
+}
+
+}  // namespace
+}  // namespace tutti::sharing
