@@ -1,6 +1,7 @@
 #include "client/export_tables.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "client/context.h"
@@ -11,6 +12,7 @@
 #include "client/integrity.h"
 #include "client/local_storage.h"
 #include "client/module.h"
+#include "client/stream.h"
 
 namespace tutti::client {
 namespace {
@@ -48,7 +50,7 @@ CUresult LoadImage(CUmodule* module, const void* image) {
     if (module == nullptr) return CUDA_ERROR_INVALID_VALUE;
     CU_ASSIGN(Context* const context, UsableContext());
     CU_ASSIGN(const ImageParts parts, FindImage(image));
-    CU_ASSIGN(Module* const loaded, Module::Load(*context, JoinParts(parts), {}));
+    CU_ASSIGN(Module* const loaded, Module::Load(*context, JoinParts(parts), {}, image));
     *module = loaded->handle();
     return CUDA_SUCCESS;
   });
@@ -81,7 +83,61 @@ void MoreCallbackWords(void** words, size_t* count) {
 
 const Slot kCallbackHooks[7] = {Bytes(7),        Entry(NotKnown), Entry(CallbackWords),    Entry(NotKnown),
                                 Entry(NotKnown), Entry(NotKnown), Entry(MoreCallbackWords)};
-const Slot kToolsTls[4] = {Bytes(4), Entry(NotKnown), Entry(NotKnown), Entry(NotKnown)};
+
+// --- How libraries ask which context they are in, past whatever a profiler may have hooked.
+
+CUresult CurrentUnhooked(CUcontext* context) {
+  if (Gate::status() != 0) return Gate::status();
+  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *context = reinterpret_cast<CUcontext>(current_context);
+  return CUDA_SUCCESS;
+}
+
+const Slot kToolsTls[4] = {Bytes(4), Entry(NotKnown), Entry(CurrentUnhooked), Entry(NotKnown)};
+
+CUresult ContextId(CUcontext handle, uint64_t* id) {
+  const Context* context = Context::Find(handle);
+  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *id = context->id();
+  return CUDA_SUCCESS;
+}
+
+// The stream behind a handle of the API, default streams included, and its number.
+CUresult StreamBehind(CUcontext handle, CUstream stream, CUstream* found, int per_thread) {
+  return Guard("table:StreamBehind", [&]() -> CUresult {
+    Context* context = Context::Find(handle);
+    if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const bool standard = reinterpret_cast<uintptr_t>(stream) <= kStreamPerThreadHandle;
+    Stream* const behind = !standard             ? Stream::Find(stream)
+                           : per_thread != 0 ? PerThreadStream(*context)
+                                                 : context->legacy();
+    if (behind == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    *found = behind->handle();
+    return CUDA_SUCCESS;
+  });
+}
+
+CUresult StreamId(CUcontext, CUstream stream, uint64_t* id) {
+  return Guard("table:StreamId", [&]() -> CUresult {
+    Stream* const behind = Stream::Find(stream);
+    if (behind == nullptr || id == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    *id = behind->id();
+    return CUDA_SUCCESS;
+  });
+}
+
+// How long this table is for the libraries that ask for it is not known; what they call is.
+const std::array<Slot, 64> kToolsContext = [] {
+  std::array<Slot, 64> slots;
+  slots.fill(Entry(NotKnown));
+  slots[0] = Bytes(slots.size());
+  slots[4] = Entry(ContextId);
+  slots[39] = Entry(StreamId);
+  slots[51] = Entry(StreamBehind);
+  return slots;
+}();
 
 // --- Context-local storage. `get` is called by nearly every runtime call.
 
@@ -148,6 +204,7 @@ const Table kTables[] = {
     {{{0xa0, 0x94, 0x79, 0x8c, 0x2e, 0x74, 0x2e, 0x74, 0x93, 0xf2, 0x08, 0x00, 0x20, 0x0c, 0x0a, 0x66}},
      kCallbackHooks},
     {{{0x42, 0xd8, 0x5a, 0x81, 0x23, 0xf6, 0xcb, 0x47, 0x82, 0x98, 0xf6, 0xe7, 0x8a, 0x3a, 0xec, 0xdc}}, kToolsTls},
+    {{{0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff, 0x73, 0x24, 0xc8, 0xf2}}, kToolsContext.data()},
     {{{0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11, 0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95, 0x93}}, kLocalStorage},
     {{{0x26, 0x3e, 0x88, 0x60, 0x7c, 0xd2, 0x61, 0x43, 0x92, 0xf6, 0xbb, 0xd5, 0x00, 0x6d, 0xfa, 0x7e}},
      kContextChecks},

@@ -36,7 +36,7 @@ Answer<Library*> Library::Load(const void* image, bool preserved) {
     keep = JoinParts(parts);
     parts = {std::span<const uint8_t>(keep)};
   }
-  Library* library = pool_.Create(std::move(parts), std::move(keep));
+  Library* library = pool_.Create(std::move(parts), std::move(keep), image);
   if (library == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   return library;
 }
@@ -55,7 +55,7 @@ Answer<Module*> Library::In(Context& context) {
   std::erase_if(instances_, [](const Instance& i) { return i.Find() == nullptr; });
   if (const int status = context.Check(); status != 0) return Refuse(status);
   const std::vector<uint8_t> image = JoinParts(parts_);
-  CU_ASSIGN_OR_REFUSE(Module* const module, Module::Load(context, image, {}));
+  CU_ASSIGN_OR_REFUSE(Module* const module, Module::Load(context, image, {}, where_));
   instances_.push_back({context.id(), module->serial(), module});
   return module;
 }

@@ -60,8 +60,9 @@ class Kernel {
 // Thread-safe.
 class Library {
  public:
-  // `parts` must stay valid unless `keep` owns them.
-  Library(ImageParts parts, std::vector<uint8_t> keep) : keep_(std::move(keep)), parts_(std::move(parts)) {}
+  // `parts` must stay valid unless `keep` owns them. `where` is what the program named; it is not read.
+  Library(ImageParts parts, std::vector<uint8_t> keep, const void* where)
+      : keep_(std::move(keep)), parts_(std::move(parts)), where_(where) {}
   ~Library();
 
   static Library* Find(const void* handle) { return pool_.Find(handle); }
@@ -97,6 +98,7 @@ class Library {
 
   const std::vector<uint8_t> keep_;
   const ImageParts parts_;
+  const void* const where_;
   std::recursive_mutex mutex_;
   std::vector<Instance> instances_;
   std::map<std::string, Kernel*, std::less<>> kernels_;

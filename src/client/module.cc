@@ -1,5 +1,10 @@
 #include "client/module.h"
 
+#include <dlfcn.h>
+
+#include <mutex>
+#include <set>
+
 #include "base/log.h"
 #include "client/allocation_table.h"
 #include "client/context.h"
@@ -36,9 +41,26 @@ Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
   return loaded;
 }
 
-// A program without options has no other way to learn what is wrong with its code.
-void LogFailure(const std::string& text) {
-  log::Error("a module could not be loaded: {}", text.substr(0, text.find('\n')));
+// The file that the image lies in: the program or one of its libraries. Empty if it was read or made at run time.
+std::string OriginOf(const void* where) {
+  Dl_info info{};
+  return where != nullptr && dladdr(where, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
+// True for the first image of this file that cannot be used at all.
+bool FirstOf(const std::string& origin) {
+  static auto* const mutex = new std::mutex;
+  static auto* const seen = new std::set<std::string>;
+  std::lock_guard lock(*mutex);
+  return seen->insert(origin).second;
+}
+
+// A program without options has no other way to learn what is wrong with its code. Some libraries try hundreds of
+// images that hold no PTX, one after the other: of a file, only the first is told.
+void LogFailure(int status, const std::string& text, const void* where) {
+  const std::string origin = OriginOf(where);
+  if (status == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU && !FirstOf(origin)) return;
+  log::Error("a module{}{} could not be loaded: {}", origin.empty() ? "" : " of ", origin, text.substr(0, text.find('\n')));
 }
 
 }  // namespace
@@ -75,15 +97,16 @@ Module::~Module() {
   AllocationTable::Get().Take(segment_, [](const Allocation& a) { return a.kind == AllocationKind::kModule; });
 }
 
-Answer<Module*> Module::Load(Context& context, std::span<const uint8_t> image, const JitOptions& options) {
+Answer<Module*> Module::Load(Context& context, std::span<const uint8_t> image, const JitOptions& options,
+                             const void* where) {
   auto loaded = AskServer(context.device().index(), image);
   if (!loaded) {
-    LogFailure(loaded.error().text);
+    LogFailure(loaded.error().code, loaded.error().text, where);
     return Refuse(loaded.error().code != 0 ? loaded.error().code : cuda::CUDA_ERROR_UNKNOWN);
   }
   if (loaded->reply.status != 0) {
     options.WriteError(loaded->reply.log);
-    LogFailure(loaded->reply.log);
+    LogFailure(loaded->reply.status, loaded->reply.log, where);
     return Refuse(loaded->reply.status);
   }
   options.WriteInfo(loaded->reply.log);

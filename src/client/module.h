@@ -34,8 +34,10 @@ class Module {
   ~Module();
 
   static Module* Find(const void* handle) { return pool_.Find(handle); }
-  // Loads `image` (as JoinParts makes it) into the context. The texts the compiler had to say go to `options`.
-  static Answer<Module*> Load(Context& context, std::span<const uint8_t> image, const JitOptions& options);
+  // Loads `image` (as JoinParts makes it) into the context. The texts the compiler had to say go to `options`. `where`:
+  // where the program has it, which is only used to name the file it comes from.
+  static Answer<Module*> Load(Context& context, std::span<const uint8_t> image, const JitOptions& options,
+                              const void* where = nullptr);
   // Unloads a module that the program loaded; the device does it once the work submitted so far is done.
   static int Unload(Module* module);
   // The same for one that a context or library ends; true if it was still there.

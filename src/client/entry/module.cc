@@ -15,7 +15,7 @@ CUresult LoadImage(CUmodule* out, const void* image, const JitOptions& options) 
   if (out == nullptr || !options.valid()) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Context* const context, UsableContext());
   CU_ASSIGN(const ImageParts parts, FindImage(image));
-  CU_ASSIGN(Module* const module, Module::Load(*context, JoinParts(parts), options));
+  CU_ASSIGN(Module* const module, Module::Load(*context, JoinParts(parts), options, image));
   *out = module->handle();
   return CUDA_SUCCESS;
 }
