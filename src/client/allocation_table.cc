@@ -35,8 +35,14 @@ std::optional<Allocation> AllocationTable::Find(uint64_t address) const {
 
 bool AllocationTable::Covers(uint64_t address, uint64_t bytes) const {
   std::shared_lock lock(mutex_);
-  const auto it = Containing(address);
-  return it != by_address_.end() && bytes <= it->second.bytes - (address - it->first);
+  auto it = Containing(address);
+  if (it == by_address_.end()) return false;
+  uint64_t end = it->first + it->second.bytes;
+  while (bytes > end - address && it->second.kind == AllocationKind::kVirtual) {
+    if (++it == by_address_.end() || it->first != end || it->second.kind != AllocationKind::kVirtual) return false;
+    end += it->second.bytes;
+  }
+  return bytes <= end - address;
 }
 
 void AllocationTable::FreeAllOf(Context& context) {
@@ -44,7 +50,8 @@ void AllocationTable::FreeAllOf(Context& context) {
   {
     std::unique_lock lock(mutex_);
     for (auto it = by_address_.begin(); it != by_address_.end();) {
-      if (it->second.context != &context || it->second.kind == AllocationKind::kModule) {
+      if (it->second.context != &context || it->second.kind == AllocationKind::kModule ||
+          it->second.kind == AllocationKind::kVirtual) {
         ++it;
         continue;
       }

@@ -26,6 +26,7 @@ enum class AllocationKind : uint8_t {
   kManaged,
   kModule,      // globals and constants of a module
   kRegistered,  // the program's own pages
+  kVirtual,     // a mapping of client/virtual_memory.h
 };
 
 struct Allocation {
@@ -71,9 +72,9 @@ class AllocationTable {
     change(const_cast<Allocation&>(it->second));
     return true;
   }
-  // Whether [address, address + bytes) lies in one allocation.
+  // Whether [address, address + bytes) lies in one allocation, or in mappings that follow one another without a gap.
   bool Covers(uint64_t address, uint64_t bytes) const;
-  // Gives back all memory of a context that ends.
+  // Gives back all memory of a context that ends; modules and mappings end by themselves.
   void FreeAllOf(Context& context);
 
  private:

@@ -45,6 +45,7 @@ int Device::Attribute(cuda::CUdevice_attribute attribute) const {
     if (const int given = state_->sm_count.load(std::memory_order_relaxed); given > 0) return given;
   }
   if (attribute == cuda::CU_DEVICE_ATTRIBUTE_MPS_ENABLED) return Session::Get().header().shared_server != 0;
+  if (attribute == cuda::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) return 1;
   if (attribute <= 0 || attribute >= static_cast<int>(wire::kDeviceAttributes)) return 0;
   return info_->attributes[attribute];
 }

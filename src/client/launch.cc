@@ -36,8 +36,9 @@ bool FitsLimits(const Device& device, const LaunchShape& shape) {
       fmt::format("launch of {} with grid {}x{}x{} and block {}x{}x{}", function.info().name, shape.grid[0],
                   shape.grid[1], shape.grid[2], shape.block[0], shape.block[1], shape.block[2]);
   if (!FitsLimits(device, shape)) {
-    Complain(CUDA_ERROR_INVALID_VALUE, "{}: a dimension is 0 or above the device's limit, or a block has over {} threads",
-             what, device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+    Complain(CUDA_ERROR_INVALID_VALUE,
+             "{}: a dimension is 0 or above the device's limit, or a block has over {} threads", what,
+             device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
     return kInvalidConfiguration;
   }
   const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
@@ -53,8 +54,8 @@ bool FitsLimits(const Device& device, const LaunchShape& shape) {
                     "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES");
   }
   const uint32_t(&required)[3] = function.info().required_block;
-  return Complain(CUDA_ERROR_INVALID_VALUE, "{}: the kernel requires blocks of {}x{}x{}", what, required[0], required[1],
-                  required[2]);
+  return Complain(CUDA_ERROR_INVALID_VALUE, "{}: the kernel requires blocks of {}x{}x{}", what, required[0],
+                  required[1], required[2]);
 }
 
 int CheckShape(const Function& function, const LaunchShape& shape) {

@@ -1,14 +1,18 @@
 #include "client/memory.h"
 
+#include <atomic>
+
 #include "client/complaint.h"
 #include "client/context.h"
 #include "client/host_registration.h"
 #include "client/session.h"
+#include "client/stream.h"
 
 namespace tutti::client {
 namespace {
 
 constexpr uint64_t kHugePage = 2u << 20;
+constinit std::atomic<bool> frees_on_their_way{false};
 
 wire::MemoryKind WireKind(AllocationKind kind) {
   if (kind == AllocationKind::kHost) return wire::MemoryKind::kHost;
@@ -35,7 +39,14 @@ Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t 
 }
 
 void ReleaseMemory(uint64_t address) {
+  frees_on_their_way.store(true, std::memory_order_relaxed);
   Session::Get().ring().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = address});
+}
+
+int AwaitFrees(Context& context) {
+  if (!frees_on_their_way.exchange(false, std::memory_order_relaxed)) return cuda::CUDA_SUCCESS;
+  context.legacy()->SubmitMarker();  // the server takes it after the frees
+  return context.Synchronize();
 }
 
 Answer<uint64_t> Allocate(Context& context, AllocationKind kind, uint64_t bytes, unsigned flags) {

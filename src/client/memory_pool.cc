@@ -60,9 +60,15 @@ int MemoryPool::Destroy(MemoryPool* pool) {
 }
 
 Answer<uint64_t> MemoryPool::Allocate(Stream& stream, uint64_t bytes) {
-  CU_ASSIGN_OR_REFUSE(const uint64_t address, client::Allocate(stream.context(), AllocationKind::kPool, bytes));
-  AllocationTable::Get().Update(address, [&](Allocation& a) { a.pool = reinterpret_cast<uint64_t>(this); });
   const uint64_t used = used_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  const bool fits = most_bytes_ == 0 || (used <= most_bytes_ && used >= bytes);
+  auto address =
+      fits ? client::Allocate(stream.context(), AllocationKind::kPool, bytes) : Refuse(CUDA_ERROR_OUT_OF_MEMORY);
+  if (!address) {
+    used_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    return address;
+  }
+  AllocationTable::Get().Update(*address, [&](Allocation& a) { a.pool = reinterpret_cast<uint64_t>(this); });
   uint64_t high = used_high_bytes_.load(std::memory_order_relaxed);
   while (high < used && !used_high_bytes_.compare_exchange_weak(high, used, std::memory_order_relaxed)) {
   }

@@ -18,10 +18,11 @@ class Device;
 // Thread-safe.
 class MemoryPool {
  public:
-  explicit MemoryPool(Device& device) : device_(device) {}
+  // `most_bytes`: what it may hand out at a time; 0: what the device has.
+  MemoryPool(Device& device, uint64_t most_bytes) : device_(device), most_bytes_(most_bytes) {}
 
   static MemoryPool* Find(const void* handle) { return pool_.Find(handle); }
-  static MemoryPool* Create(Device& device) { return pool_.Create(device); }
+  static MemoryPool* Create(Device& device, uint64_t most_bytes = 0) { return pool_.Create(device, most_bytes); }
   // The pool that belongs to the device itself.
   static MemoryPool* DefaultOf(Device& device);
   // The one cuMemAllocAsync takes from; the default one unless set.
@@ -44,6 +45,7 @@ class MemoryPool {
   static constinit Pool<MemoryPool, 4096> pool_;
 
   Device& device_;
+  const uint64_t most_bytes_;
   std::atomic<int> reuse_[3] = {1, 1, 1};
   std::atomic<uint64_t> release_threshold_{0};
   std::atomic<uint64_t> used_bytes_{0};

@@ -60,7 +60,8 @@ bool FirstOf(const std::string& origin) {
 void LogFailure(int status, const std::string& text, const void* where) {
   const std::string origin = OriginOf(where);
   if (status == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU && !FirstOf(origin)) return;
-  log::Error("a module{}{} could not be loaded: {}", origin.empty() ? "" : " of ", origin, text.substr(0, text.find('\n')));
+  log::Error("a module{}{} could not be loaded: {}", origin.empty() ? "" : " of ", origin,
+             text.substr(0, text.find('\n')));
 }
 
 }  // namespace

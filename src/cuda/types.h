@@ -15,6 +15,7 @@ namespace tutti::cuda {
 using CUresult = int;
 using CUdevice = int;
 using CUdeviceptr = uint64_t;
+using CUmemGenericAllocationHandle = unsigned long long;
 
 // Handles. What they point to is the client's own business (client/pool.h).
 using CUcontext = struct CUctx_st*;
@@ -164,6 +165,22 @@ struct CUmemLocation {
   int id;
 };
 enum : int { CU_MEM_LOCATION_TYPE_DEVICE = 1, CU_MEM_LOCATION_TYPE_HOST = 2 };
+
+enum : int { CU_MEM_ALLOCATION_TYPE_PINNED = 1 };
+enum : int { CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1 };
+
+struct CUmemAllocationProp {
+  int type;
+  int requestedHandleTypes;
+  CUmemLocation location;
+  void* win32HandleMetaData;
+  struct {
+    unsigned char compressionType;
+    unsigned char gpuDirectRDMACapable;
+    unsigned short usage;
+    unsigned char reserved[4];
+  } allocFlags;
+};
 
 struct CUmemPoolProps {
   int allocType;

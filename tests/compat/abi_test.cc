@@ -58,6 +58,8 @@ SAME_PLACE(CUDA_ARRAY_DESCRIPTOR, NumChannels);
 SAME_SIZE(CUDA_ARRAY3D_DESCRIPTOR);
 SAME_PLACE(CUDA_ARRAY3D_DESCRIPTOR, Flags);
 SAME_SIZE(CUmemLocation);
+SAME_SIZE(CUmemAllocationProp);
+SAME_PLACE(CUmemAllocationProp, allocFlags);
 SAME_SIZE(CUmemPoolProps);
 SAME_PLACE(CUmemPoolProps, maxSize);
 SAME_SIZE(CUmemAccessDesc);

@@ -107,6 +107,7 @@ CUresult cuMemHostUnregister(void* pointer) {
 
 CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   CU_ASSIGN(Context* const context, UsableContext());
+  CU_TRY(AwaitFrees(*context));
   if (free != nullptr) *free = context->device().free_bytes();
   if (total != nullptr) *total = context->device().total_bytes();
   return CUDA_SUCCESS;

@@ -23,6 +23,12 @@ CUresult GivePool(CUmemoryPool* out, CUdevice ordinal, MemoryPool* (*of)(Device&
   return CUDA_SUCCESS;
 }
 
+CUresult CheckLocation(const CUmemLocation* location, int type) {
+  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const bool have = location->type == CU_MEM_LOCATION_TYPE_DEVICE && type == CU_MEM_ALLOCATION_TYPE_PINNED;
+  return have ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
+}
+
 }  // namespace
 
 CUresult cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream handle) {
@@ -56,13 +62,27 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
   return CUDA_SUCCESS;
 }
 
+// The same by location; pools are of pinned memory on devices.
+CUresult cuMemGetDefaultMemPool(CUmemoryPool* out, CUmemLocation* location, int type) {
+  CU_TRY(CheckLocation(location, type));
+  return cuDeviceGetDefaultMemPool(out, location->id);
+}
+CUresult cuMemGetMemPool(CUmemoryPool* out, CUmemLocation* location, int type) {
+  CU_TRY(CheckLocation(location, type));
+  return cuDeviceGetMemPool(out, location->id);
+}
+CUresult cuMemSetMemPool(CUmemLocation* location, int type, CUmemoryPool pool) {
+  CU_TRY(CheckLocation(location, type));
+  return cuDeviceSetMemPool(location->id, pool);
+}
+
 CUresult cuMemPoolCreate(CUmemoryPool* out, const CUmemPoolProps* properties) {
   if (out == nullptr || properties == nullptr || properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
     return CUDA_ERROR_INVALID_VALUE;
   if (properties->handleTypes != 0) return CUDA_ERROR_NOT_SUPPORTED;
   Device* device = Device::Find(properties->location.id);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  MemoryPool* pool = MemoryPool::Create(*device);
+  MemoryPool* pool = MemoryPool::Create(*device, properties->maxSize);
   if (pool == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = pool->handle();
   return CUDA_SUCCESS;
