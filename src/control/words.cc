@@ -1,5 +1,6 @@
 #include "control/words.h"
 
+#include <algorithm>
 #include <charconv>
 
 namespace tutti::control {
@@ -13,6 +14,19 @@ std::vector<std::string> SplitWords(std::string_view line) {
     start = end == std::string_view::npos ? end : line.find_first_not_of(kBlanks, end);
   }
   return words;
+}
+
+std::vector<std::string> SplitList(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t";
+  std::vector<std::string> entries;
+  while (!text.empty()) {
+    const size_t comma = std::min(text.find(','), text.size());
+    std::string_view entry = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    entry.remove_prefix(std::min(entry.find_first_not_of(kBlanks), entry.size()));
+    entries.emplace_back(entry.substr(0, entry.find_last_not_of(kBlanks) + 1));
+  }
+  return entries;
 }
 
 std::optional<uint32_t> ParseNumber(std::string_view word) {

@@ -11,6 +11,9 @@ namespace tutti::control {
 
 std::vector<std::string> SplitWords(std::string_view line);
 
+// "a,b,c"; nothing for an empty text. Blanks around an entry are left out.
+std::vector<std::string> SplitList(std::string_view text);
+
 // A decimal number without sign that fits; nothing for anything else.
 std::optional<uint32_t> ParseNumber(std::string_view word);
 

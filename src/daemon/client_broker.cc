@@ -1,7 +1,5 @@
 #include "daemon/client_broker.h"
 
-#include <unistd.h>
-
 #include "base/log.h"
 #include "cuda/result.h"
 #include "ipc/message.h"
@@ -9,7 +7,7 @@
 namespace tutti::daemon {
 namespace {
 
-// Of one user. Each holds a descriptor of ours.
+// For one server. Each holds a descriptor of ours.
 constexpr size_t kMaxWaiting = 4096;
 
 void RefuseClient(const WaitingClient& client, int status, const std::string& why) {
@@ -19,19 +17,18 @@ void RefuseClient(const WaitingClient& client, int status, const std::string& wh
 
 }  // namespace
 
-uid_t ClientBroker::ServingUser(uid_t client) const { return multi_user_ ? geteuid() : client; }
-
 void ClientBroker::Arrived(WaitingClient client) {
   if (closed_) return RefuseClient(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
-  const uid_t uid = ServingUser(client.peer.uid);
-  if (ServerHandle* server = servers_.Current(uid); server != nullptr && server->state() == ServerState::kActive) {
+  const auto plan = catalog_.PlanFor(client.route, client.peer.uid);
+  if (!plan) return RefuseClient(client, plan.error().code, plan.error().text);
+  if (ServerHandle* server = servers_.Current(plan->name); server != nullptr && server->state() == ServerState::kActive) {
     log::Info("NEW CLIENT {} from user {}: Server already exists", client.peer.pid, client.peer.uid);
     return HandOver(*server, std::move(client));
   }
-  if (const auto started = servers_.Ensure(uid); !started) {
+  if (const auto started = servers_.Ensure(*plan); !started) {
     return RefuseClient(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, started.error().text);
   }
-  auto& queue = waiting_[uid];
+  auto& queue = waiting_[plan->name];
   if (queue.size() >= kMaxWaiting) {
     return RefuseClient(client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, "too many clients wait for the server to start");
   }
@@ -40,20 +37,20 @@ void ClientBroker::Arrived(WaitingClient client) {
 }
 
 void ClientBroker::ServerReady(ServerHandle& server) {
-  auto queue = waiting_.extract(server.uid());
+  auto queue = waiting_.extract(server.name());
   if (queue.empty()) return;
   for (WaitingClient& client : queue.mapped()) HandOver(server, std::move(client));
 }
 
-void ClientBroker::ServerFailed(uid_t uid, const std::string& why) {
-  auto queue = waiting_.extract(uid);
+void ClientBroker::ServerFailed(const std::string& name, const std::string& why) {
+  auto queue = waiting_.extract(name);
   if (queue.empty()) return;
   for (const WaitingClient& client : queue.mapped()) RefuseClient(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, why);
 }
 
 void ClientBroker::Close() {
   closed_ = true;
-  for (auto& [uid, queue] : std::exchange(waiting_, {})) {
+  for (auto& [name, queue] : std::exchange(waiting_, {})) {
     for (const WaitingClient& client : queue) {
       RefuseClient(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
     }
@@ -61,7 +58,10 @@ void ClientBroker::Close() {
 }
 
 void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
-  wire::Attach attach = EffectiveAttach(client.hello, server.settings(), defaults_.client_priority, server.devices());
+  const std::string& name_space = client.route.name_space;
+  wire::Attach attach = EffectiveAttach(client.hello, catalog_.SettingsFor(server.name(), name_space, server.settings()),
+                                        catalog_.PriorityFor(server.name(), name_space), server.devices());
+  attach.name_space = server.name() + "/" + name_space;
   attach.pid = static_cast<uint32_t>(client.peer.pid);
   attach.uid = client.peer.uid;
   server.Attach(attach, std::move(client.connection));

@@ -1,11 +1,12 @@
-// Brings clients to servers: a client that says hello is handed to the server of its user, waits while that one starts, or
-// is refused with a CUresult and a line that says why. Daemon thread only.
+// Brings clients to servers: a client that says hello is handed to the server of its user, or to the one whose socket it
+// came to; it waits while that one starts, or is refused with a CUresult and a line that says why. Daemon thread only.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "daemon/server_catalog.h"
 #include "daemon/server_table.h"
 #include "os/socket.h"
 #include "wire/messages.h"
@@ -16,30 +17,27 @@ struct WaitingClient {
   os::PeerCredentials peer;
   wire::Hello hello;
   os::Fd connection;
+  Route route;
 };
 
 class ClientBroker {
  public:
-  ClientBroker(ServerTable& servers, const Defaults& defaults, bool multi_user)
-      : servers_(servers), defaults_(defaults), multi_user_(multi_user) {}
+  ClientBroker(ServerTable& servers, ServerCatalog& catalog) : servers_(servers), catalog_(catalog) {}
 
   void Arrived(WaitingClient client);
   void ServerReady(ServerHandle& server);
-  void ServerFailed(uid_t uid, const std::string& why);
+  void ServerFailed(const std::string& name, const std::string& why);
 
   // From now on every client is refused, those that wait included.
   void Close();
 
  private:
   void HandOver(ServerHandle& server, WaitingClient client);
-  // All users share root's server in multi-user mode.
-  uid_t ServingUser(uid_t client) const;
 
   ServerTable& servers_;
-  const Defaults& defaults_;
-  bool multi_user_;
+  ServerCatalog& catalog_;
   bool closed_ = false;
-  std::map<uid_t, std::vector<WaitingClient>> waiting_;  // by serving user
+  std::map<std::string, std::vector<WaitingClient>> waiting_;  // by server
 };
 
 }  // namespace tutti::daemon

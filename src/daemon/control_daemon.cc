@@ -31,7 +31,10 @@ os::Fd SignalDescriptor() {
 ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance, DaemonOptions options)
     : loop_(std::move(loop)), instance_(std::move(instance)), options_(std::move(options)),
       defaults_(Defaults::FromEnvironment()), servers_(*loop_, options_.places, defaults_),
-      broker_(servers_, defaults_, options_.multi_user), shutdown_(*loop_, servers_, broker_),
+      catalog_(defaults_, options_.places, options_.multi_user), broker_(servers_, catalog_), shutdown_(*loop_, servers_, broker_),
+      sockets_(*loop_, options_.places.pipe_directory,
+               {.listen = [this](int listener, const Route& route) { Listen(listener, route); },
+                .forget = [this](int listener) { Forget(listener); }}),
       log_fifo_(*loop_, instance_.log_fifo()), signals_(SignalDescriptor()) {
   servers_.SetObserver({
       .ready = [this](ServerHandle& server) {
@@ -45,12 +48,14 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
         }
         broker_.ServerReady(server);
       },
-      .failed = [this](uid_t uid, const std::string& why) { broker_.ServerFailed(uid, why); },
+      .failed = [this](const std::string& name, const std::string& why) { broker_.ServerFailed(name, why); },
       .exited = [this](pid_t, int status) { shutdown_.ServerExited(status); },
   });
   loop_->Watch(signals_.get(), EPOLLIN, [this](uint32_t) { Signal(); });
-  Listen(instance_.listener());
-  Listen(instance_.privileged_listener());
+  defaults_.policy = options_.policy;
+  if (options_.protocol == 3) catalog_.KeepUserServers();
+  Listen(instance_.listener(), {});
+  Listen(instance_.privileged_listener(), {});
 }
 
 ControlDaemon::~ControlDaemon() { sessions_.clear(); }
@@ -64,8 +69,12 @@ int ControlDaemon::Run() {
   return exit_status_;
 }
 
-void ControlDaemon::Listen(int listener) {
-  listening_[listener] = loop_->Watch(listener, EPOLLIN, [this, listener](uint32_t) { Accept(listener); });
+void ControlDaemon::Listen(int listener, const Route& route) {
+  listening_[listener] = {loop_->Watch(listener, EPOLLIN, [this, listener](uint32_t) { Accept(listener); }), route};
+}
+
+void ControlDaemon::Forget(int listener) {
+  if (const auto entry = listening_.extract(listener); !entry.empty()) loop_->Unwatch(entry.mapped().watch);
 }
 
 void ControlDaemon::Accept(int listener) {
@@ -73,8 +82,10 @@ void ControlDaemon::Accept(int listener) {
   if (!socket) {
     // Out of descriptors, most likely: who waits in the kernel's queue is taken up a little later.
     log::Error("{}", socket.error().text);
-    loop_->Unwatch(listening_[listener]);
-    loop_->After(kAcceptPauseNs, [this, listener] { Listen(listener); });
+    loop_->Unwatch(listening_[listener].watch);
+    loop_->After(kAcceptPauseNs, [this, listener] {
+      if (const auto entry = listening_.find(listener); entry != listening_.end()) Listen(listener, Route(entry->second.route));
+    });
     return;
   }
   const auto peer = os::Peer(socket->get());
@@ -83,7 +94,7 @@ void ControlDaemon::Accept(int listener) {
   const auto same_user = std::ranges::count_if(sessions_, [&](const auto& entry) { return entry.second->uid() == peer->uid; });
   if (static_cast<size_t>(same_user) >= kMaxSessionsPerUser) return log::Warning("User {} has too many connections", peer->uid);
   const uint64_t id = next_session_++;
-  const auto session = std::make_shared<Session>(*this, id, *peer, std::move(*socket));
+  const auto session = std::make_shared<Session>(*this, id, *peer, std::move(*socket), listening_[listener].route);
   sessions_.emplace(id, session);
   session->Start();
 }
@@ -111,8 +122,6 @@ void ControlDaemon::Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done)
 }
 
 bool ControlDaemon::Privileged(uid_t uid) const { return uid == 0 || uid == geteuid(); }
-
-uid_t ControlDaemon::ServingUser(uid_t uid) const { return options_.multi_user ? geteuid() : uid; }
 
 std::vector<ServerHandle*> ControlDaemon::ServersOf(uid_t uid) {
   auto servers = servers_.All();

@@ -12,7 +12,9 @@
 #include "daemon/event_loop.h"
 #include "daemon/instance.h"
 #include "daemon/log_fifo.h"
+#include "daemon/server_catalog.h"
 #include "daemon/server_settings.h"
+#include "daemon/server_sockets.h"
 #include "daemon/server_table.h"
 #include "daemon/shutdown.h"
 
@@ -22,7 +24,12 @@ class Session;
 
 struct DaemonOptions {
   control::Places places;
-  bool multi_user = false;  // all users share one server of the daemon's user
+  bool multi_user = false;           // all users share one server of the daemon's user
+  int protocol = 2;                  // of the control commands
+  bool static_partitioning = false;  // -S: every client needs an SM partition
+  bool new_clients_only = false;     // limits that are set do not touch running clients, as with NVIDIA's daemon
+  std::string policy = "share";
+  std::string configuration;  // protocol 3: TOML file to apply once at the start; "": none
 };
 
 class ControlDaemon {
@@ -36,6 +43,9 @@ class ControlDaemon {
   // For commands.
   EventLoop& loop() { return *loop_; }
   ServerTable& servers() { return servers_; }
+  ServerCatalog& catalog() { return catalog_; }
+  ServerSockets& sockets() { return sockets_; }
+  ClientBroker& broker() { return broker_; }
   Defaults& defaults() { return defaults_; }
   const DaemonOptions& options() const { return options_; }
   void Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done);
@@ -48,12 +58,16 @@ class ControlDaemon {
   bool MaySeeClient(uid_t uid, uint32_t client_uid) const { return Privileged(uid) || client_uid == uid; }
   // The servers that the user may see.
   std::vector<ServerHandle*> ServersOf(uid_t uid);
-  uid_t ServingUser(uid_t uid) const;
 
  private:
   friend class Session;
+  struct Listening {
+    WatchId watch = 0;
+    Route route;
+  };
   void Accept(int listener);
-  void Listen(int listener);
+  void Listen(int listener, const Route& route);
+  void Forget(int listener);
   void Remove(uint64_t session);
   void Signal();
 
@@ -62,11 +76,13 @@ class ControlDaemon {
   DaemonOptions options_;
   Defaults defaults_;
   ServerTable servers_;
+  ServerCatalog catalog_;
   ClientBroker broker_;
   Shutdown shutdown_;
+  std::unordered_map<int, Listening> listening_;
+  ServerSockets sockets_;
   LogFifo log_fifo_;
   os::Fd signals_;
-  std::unordered_map<int, WatchId> listening_;
   std::unordered_map<uint64_t, std::shared_ptr<Session>> sessions_;
   uint64_t next_session_ = 1;
   int exit_status_ = 0;

@@ -34,8 +34,8 @@ const char* StateName(ServerState state) {
   return "FAULT";
 }
 
-ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, uid_t uid, ServerSettings settings)
-    : loop_(loop), launched_(std::move(launched)), uid_(uid), settings_(std::move(settings)),
+ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings)
+    : loop_(loop), launched_(std::move(launched)), plan_(std::move(plan)), settings_(std::move(settings)),
       channel_(loop, std::move(launched_.channel)), started_ns_(NowNs()) {}
 
 ServerHandle::~ServerHandle() {

@@ -26,7 +26,7 @@ class ServerHandle {
   };
   using ReplyFunction = std::function<void(Result<Reply>)>;
 
-  ServerHandle(EventLoop& loop, LaunchedServer launched, uid_t uid, ServerSettings settings);
+  ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings);
   ~ServerHandle();
   ServerHandle(const ServerHandle&) = delete;
   ServerHandle& operator=(const ServerHandle&) = delete;
@@ -52,7 +52,9 @@ class ServerHandle {
   void Kill();
 
   pid_t pid() const { return launched_.pid; }
-  uid_t uid() const { return uid_; }
+  const ServerPlan& plan() const { return plan_; }
+  const std::string& name() const { return plan_.name; }
+  uid_t uid() const { return plan_.uid; }
   ServerState state() const { return state_; }
   bool stopping() const { return stopping_; }
   const std::string& failure() const { return failure_; }
@@ -75,7 +77,7 @@ class ServerHandle {
 
   EventLoop& loop_;
   LaunchedServer launched_;
-  uid_t uid_;
+  ServerPlan plan_;
   ServerSettings settings_;
   MessageSocket channel_;
   WatchId process_watch_ = 0;

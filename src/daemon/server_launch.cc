@@ -45,12 +45,15 @@ bool ForOtherUsers(std::string_view entry) {
   return false;
 }
 
-std::vector<std::string> ServerEnvironment(const control::Places& places, bool other_user) {
+std::vector<std::string> ServerEnvironment(const control::Places& places, const ServerPlan& plan) {
+  const bool other_user = plan.uid != geteuid();
   std::vector<std::string> entries{"CUDA_MPS_PIPE_DIRECTORY=" + places.pipe_directory,
                                    "CUDA_MPS_LOG_DIRECTORY=" + places.log_directory};
+  if (!plan.visible_devices.empty()) entries.push_back("CUDA_VISIBLE_DEVICES=" + plan.visible_devices);
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     if (text.starts_with("CUDA_MPS_PIPE_DIRECTORY=") || text.starts_with("CUDA_MPS_LOG_DIRECTORY=")) continue;
+    if (!plan.visible_devices.empty() && text.starts_with("CUDA_VISIBLE_DEVICES=")) continue;
     if (!other_user || ForOtherUsers(text)) entries.emplace_back(text);
   }
   return entries;
@@ -119,14 +122,16 @@ std::string ProgramDirectory() {
   return std::string(text.substr(0, text.rfind('/')));
 }
 
-Result<LaunchedServer> LaunchServer(const control::Places& places, uid_t uid) {
+Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerPlan& plan) {
+  const uid_t uid = plan.uid;
   if (uid != geteuid() && geteuid() != 0) {
     return Fail(fmt::format("this daemon runs as user {} and cannot start a server for user {}: start the daemon as root",
                             geteuid(), uid));
   }
   std::vector<std::string> arguments{ServerProgram(), "--daemon-socket-fd", std::to_string(kChannelFd)};
-  std::vector<std::string> environment = ServerEnvironment(places, uid != geteuid());
-  const os::Fd log(open(places.server_log().c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  std::vector<std::string> environment = ServerEnvironment(places, plan);
+  const std::string log_file = plan.log_file.empty() ? places.server_log() : plan.log_file;
+  const os::Fd log(open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   TUTTI_ASSIGN(auto sockets, os::SocketPair());
 
   const pid_t daemon = getpid();

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "control/places.h"
+#include "daemon/server_plan.h"
 #include "os/fd.h"
 
 namespace tutti::daemon {
@@ -17,10 +18,10 @@ struct LaunchedServer {
   os::Fd channel;  // our end of the message connection
 };
 
-// Starts the server that stands beside this program's own file (never one found through PATH) as `uid`, with that user's
-// groups, its output in server.log, and its end of a socket pair. It dies with this process. Only root may name another
-// user than its own; whether the server program can be executed is learnt from its exit.
-Result<LaunchedServer> LaunchServer(const control::Places& places, uid_t uid);
+// Starts the server that stands beside this program's own file (never one found through PATH) as the plan's user, with that
+// user's groups, its output in the plan's log file, and its end of a socket pair. It dies with this process. Only root may name
+// another user than its own; whether the server program can be executed is learnt from its exit.
+Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerPlan& plan);
 
 // Directory of the program file this process runs.
 std::string ProgramDirectory();

@@ -39,19 +39,26 @@ Defaults Defaults::FromEnvironment() {
   return defaults;
 }
 
+double EffectivePercentage(const ServerSettings& settings, double own_percentage) {
+  if (settings.overrides_process) return settings.active_thread_percentage;
+  return std::min(settings.active_thread_percentage, own_percentage);
+}
+
 wire::Attach EffectiveAttach(const wire::Hello& hello, const ServerSettings& settings, int default_priority,
                              const std::vector<wire::ServedDevice>& devices) {
   wire::Attach attach{.hello = hello};
-  attach.active_thread_percentage =
-      std::min(settings.active_thread_percentage, ReadOr(hello.active_thread_percentage, control::ParsePercentage, 100.0,
-                                                         "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of a client"));
+  attach.own_percentage =
+      ReadOr(hello.active_thread_percentage, control::ParsePercentage, 100.0, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of a client");
+  attach.active_thread_percentage = EffectivePercentage(settings, attach.own_percentage);
   attach.priority = ReadOr(hello.client_priority, control::ParsePriority, default_priority,
                            "CUDA_MPS_CLIENT_PRIORITY of a client");
   const auto asked = ReadOr(hello.pinned_memory_limit, control::MemoryLimits::Parse, control::MemoryLimits(),
                             "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT of a client");
   for (uint32_t ordinal = 0; ordinal < devices.size(); ++ordinal) {
     const std::string uuid = control::FormatUuid(devices[ordinal].uuid);
-    const uint64_t bytes = std::min(settings.memory_limits.Of(ordinal, uuid), asked.Of(ordinal, uuid));
+    const uint64_t own_bytes = asked.Of(ordinal, uuid);
+    const uint64_t bytes = std::min(settings.memory_limits.Of(ordinal, uuid), own_bytes);
+    if (own_bytes != control::kNoMemoryLimit) attach.own_memory_limits.push_back({ordinal, own_bytes});
     if (bytes != control::kNoMemoryLimit) attach.memory_limits.push_back({ordinal, bytes});
   }
   return attach;

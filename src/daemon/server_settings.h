@@ -11,6 +11,7 @@ namespace tutti::daemon {
 
 struct ServerSettings {
   double active_thread_percentage = 100;
+  bool overrides_process = false;  // the percentage holds even for a client that asked for less
   control::MemoryLimits memory_limits;
 };
 
@@ -25,8 +26,11 @@ struct Defaults {
   static Defaults FromEnvironment();
 };
 
+// What holds for a client that asked for `own_percentage` itself.
+double EffectivePercentage(const ServerSettings& settings, double own_percentage);
+
 // What the client gets: the least of what its server allows and what it asked for itself. A client can only lower its
-// limits; values that cannot be read are logged and count as not given.
+// limits; values that cannot be read are logged, with what holds instead, and count as not given.
 wire::Attach EffectiveAttach(const wire::Hello& hello, const ServerSettings& settings, int default_priority,
                              const std::vector<wire::ServedDevice>& devices);
 

@@ -22,16 +22,16 @@ uint64_t BackOffNs(uint32_t failures) {
   return std::min(kFirstDelayNs << (failures - 1), kLongestDelayNs);
 }
 
-ServerHandle* ServerTable::Current(uid_t uid) {
+ServerHandle* ServerTable::Current(const std::string& name) {
   for (const auto& [pid, server] : servers_) {
-    if (server->uid() == uid && !server->stopping()) return server.get();
+    if (server->name() == name && !server->stopping()) return server.get();
   }
   return nullptr;
 }
 
-bool ServerTable::Failing(uid_t uid) const {
-  return std::ranges::any_of(servers_, [uid](const auto& entry) {
-    return entry.second->uid() == uid && !entry.second->failure().empty();
+bool ServerTable::Failing(const std::string& name) const {
+  return std::ranges::any_of(servers_, [&name](const auto& entry) {
+    return entry.second->name() == name && !entry.second->failure().empty();
   });
 }
 
@@ -46,30 +46,30 @@ std::vector<ServerHandle*> ServerTable::All() {
   return all;
 }
 
-Status ServerTable::Ensure(uid_t uid) {
+Status ServerTable::Ensure(const ServerPlan& plan) {
   if (closed_) return Fail("The control daemon is shutting down and starts no server");
-  if (Current(uid) != nullptr || Failing(uid)) return {};
-  BackOff& back_off = back_off_[uid];
+  if (Current(plan.name) != nullptr || Failing(plan.name)) return {};
+  BackOff& back_off = back_off_[plan.name];
   if (back_off.start_pending) return {};
   const uint64_t now = NowNs();
-  if (now >= back_off.not_before_ns) return Launch(uid);
+  if (now >= back_off.not_before_ns) return Launch(plan);
   back_off.start_pending = true;
-  log::Info("Starting of the next server for user {} waits {} ms after {} failures", uid,
+  log::Info("Starting of the next server for user {} waits {} ms after {} failures", plan.uid,
             (back_off.not_before_ns - now) / 1'000'000, back_off.failures);
-  loop_.After(back_off.not_before_ns - now, [this, uid] {
-    back_off_[uid].start_pending = false;
-    if (closed_ || Current(uid) != nullptr) return;
-    if (const auto launched = Launch(uid); !launched) observer_.failed(uid, launched.error().text);
+  loop_.After(back_off.not_before_ns - now, [this, plan] {
+    back_off_[plan.name].start_pending = false;
+    if (closed_ || Current(plan.name) != nullptr) return;
+    if (const auto launched = Launch(plan); !launched) observer_.failed(plan.name, launched.error().text);
   });
   return {};
 }
 
-Status ServerTable::Launch(uid_t uid) {
-  TUTTI_ASSIGN(LaunchedServer launched, LaunchServer(places_, uid));
+Status ServerTable::Launch(const ServerPlan& plan) {
+  TUTTI_ASSIGN(LaunchedServer launched, LaunchServer(places_, plan));
   const pid_t pid = launched.pid;
-  log::Info("Starting new server {} for user {}", pid, uid);
+  log::Info("Starting new server {} for user {}", pid, plan.uid);
   auto& server = servers_[pid];
-  server = std::make_unique<ServerHandle>(loop_, std::move(launched), uid, defaults_.server);
+  server = std::make_unique<ServerHandle>(loop_, std::move(launched), plan, defaults_.server);
   server->Start([this, handle = server.get()] { Reported(*handle); },
                 [this, handle = server.get()](int status) { Exited(*handle, status); });
   return {};
@@ -81,28 +81,28 @@ void ServerTable::Reported(ServerHandle& server) {
     return;  // its clients are told when it has ended, which it does now
   }
   log::Info("NEW SERVER {}: Ready", server.pid());
-  if (server.stopping()) return observer_.failed(server.uid(), "the server was shut down before it was ready");
+  if (server.stopping()) return observer_.failed(server.name(), "the server was shut down before it was ready");
   observer_.ready(server);
 }
 
 void ServerTable::Exited(ServerHandle& server, int status) {
   const pid_t pid = server.pid();
-  const uid_t uid = server.uid();
+  const std::string name = server.name();
   const bool failed = server.state() == ServerState::kInitializing || !server.failure().empty();
   std::string why = server.failure();
   if (why.empty()) {
     why = fmt::format("server {} exited with status {} before it was ready: see {}", pid, status, places_.server_log());
   }
   log::Info("Server {} exited with status {}", pid, status);
-  if (status != 0) CountFailure(uid, NowNs() - server.started_ns() < kLivedLongNs);
-  if (status == 0) back_off_.erase(uid);
+  if (status != 0) CountFailure(name, NowNs() - server.started_ns() < kLivedLongNs);
+  if (status == 0) back_off_.erase(name);
   servers_.erase(pid);
-  if (failed && Current(uid) == nullptr) observer_.failed(uid, why);
+  if (failed && Current(name) == nullptr) observer_.failed(name, why);
   observer_.exited(pid, status);
 }
 
-void ServerTable::CountFailure(uid_t uid, bool quick) {
-  BackOff& back_off = back_off_[uid];
+void ServerTable::CountFailure(const std::string& name, bool quick) {
+  BackOff& back_off = back_off_[name];
   back_off.failures = quick ? back_off.failures + 1 : 1;
   back_off.not_before_ns = NowNs() + BackOffNs(back_off.failures);
 }

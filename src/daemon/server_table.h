@@ -1,7 +1,7 @@
-// All servers of this daemon: at most one that takes new clients for each user, and older ones that are still ending.
+// All servers of this daemon: at most one of each name that takes new clients, and older ones that are still ending.
 // Daemon thread only.
 //
-// A server that dies is started again when its user's next client comes. If that keeps happening, each start waits longer
+// A server that dies is started again when its next client comes. If that keeps happening, each start waits longer
 // than the one before (back-off), so that a machine with a broken server is not kept busy by starting it.
 #pragma once
 
@@ -17,10 +17,10 @@ namespace tutti::daemon {
 class ServerTable {
  public:
   struct Observer {
-    // The user's server takes clients from now on.
+    // The server takes clients from now on.
     std::function<void(ServerHandle&)> ready;
-    // The user's clients that wait for a server will not get one; `why` is for them.
-    std::function<void(uid_t, const std::string& why)> failed;
+    // The clients that wait for the server of this name will not get one; `why` is for them.
+    std::function<void(const std::string& name, const std::string& why)> failed;
     // Any server has ended and has left the table.
     std::function<void(pid_t, int status)> exited;
   };
@@ -31,16 +31,16 @@ class ServerTable {
   // Before anything else.
   void SetObserver(Observer observer) { observer_ = std::move(observer); }
 
-  // The server that takes new clients of the user, ready or not; null if there is none.
-  ServerHandle* Current(uid_t uid);
+  // The server of this name that takes new clients, ready or not; null if there is none.
+  ServerHandle* Current(const std::string& name);
   ServerHandle* Find(pid_t pid);
   std::vector<ServerHandle*> All();  // by process id
 
   // No server is started any more, waiting starts included.
   void Close() { closed_ = true; }
 
-  // Makes sure that a server of the user is there or on its way. Fails if it cannot be started at all.
-  Status Ensure(uid_t uid);
+  // Makes sure that the server is there or on its way. Fails if it cannot be started at all.
+  Status Ensure(const ServerPlan& plan);
 
  private:
   struct BackOff {
@@ -48,11 +48,11 @@ class ServerTable {
     uint64_t not_before_ns = 0;
     bool start_pending = false;
   };
-  bool Failing(uid_t uid) const;  // a server of the user has failed and is about to exit
-  Status Launch(uid_t uid);
+  bool Failing(const std::string& name) const;  // a server of this name has failed and is about to exit
+  Status Launch(const ServerPlan& plan);
   void Reported(ServerHandle& server);
   void Exited(ServerHandle& server, int status);
-  void CountFailure(uid_t uid, bool quick);
+  void CountFailure(const std::string& name, bool quick);
 
   EventLoop& loop_;
   control::Places places_;
@@ -60,7 +60,7 @@ class ServerTable {
   Observer observer_;
   bool closed_ = false;
   std::map<pid_t, std::unique_ptr<ServerHandle>> servers_;
-  std::map<uid_t, BackOff> back_off_;
+  std::map<std::string, BackOff> back_off_;
 };
 
 // Delay before the next start after `failures` failed ones in a row: 0, 0.1 s, 0.2 s, ... 10 s.

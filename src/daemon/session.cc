@@ -25,8 +25,8 @@ void LogLines(std::string_view text) {
 
 }  // namespace
 
-Session::Session(ControlDaemon& daemon, uint64_t id, os::PeerCredentials peer, os::Fd socket)
-    : daemon_(daemon), id_(id), peer_(peer), socket_(daemon.loop(), std::move(socket)) {}
+Session::Session(ControlDaemon& daemon, uint64_t id, os::PeerCredentials peer, os::Fd socket, Route route)
+    : daemon_(daemon), id_(id), peer_(peer), route_(std::move(route)), socket_(daemon.loop(), std::move(socket)) {}
 
 Session::~Session() {
   daemon_.loop().Cancel(silence_);
@@ -55,7 +55,7 @@ void Session::ReceivedHello(const ipc::Envelope& message) {
     log::Info("A client of user {} is refused: {}", peer_.uid, hello.error().text);
     return End();
   }
-  daemon_.broker_.Arrived({peer_, std::move(*hello), socket_.Release()});
+  daemon_.broker_.Arrived({peer_, std::move(*hello), socket_.Release(), route_});
   End();
 }
 

@@ -13,7 +13,7 @@ namespace tutti::daemon {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(ControlDaemon& daemon, uint64_t id, os::PeerCredentials peer, os::Fd socket);
+  Session(ControlDaemon& daemon, uint64_t id, os::PeerCredentials peer, os::Fd socket, Route route);
   ~Session();
   void Start();
   uid_t uid() const { return peer_.uid; }
@@ -33,6 +33,7 @@ class Session : public std::enable_shared_from_this<Session> {
   ControlDaemon& daemon_;
   uint64_t id_;
   os::PeerCredentials peer_;
+  Route route_;  // of the socket it came to
   MessageSocket socket_;
   TimerId silence_ = 0;
   bool is_shell_ = false;

@@ -13,7 +13,7 @@ void StartServer(const CommandCall& call) {
   if (!call.daemon.Privileged(call.caller.uid) && *uid != call.caller.uid) {
     return call.reply.Line(fmt::format("Permission denied: user {} cannot start a server for user {}", call.caller.uid, *uid));
   }
-  const auto started = call.daemon.servers().Ensure(call.daemon.ServingUser(*uid));
+  const auto started = call.daemon.servers().Ensure(PlanOfUser(call.daemon.catalog().ServingUser(*uid)));
   if (!started) return call.reply.Line(started.error().text);
   call.reply.Nothing();
 }

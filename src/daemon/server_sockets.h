@@ -1,0 +1,62 @@
+// The sockets of protocol 3's servers and namespaces, which route clients by the directory they point at:
+//
+//   <pipe directory>/<server>/control                the server's namespace "default"
+//   <pipe directory>/<server>/<namespace>/control    another of its namespaces
+//   <pipe directory>/<server>/log                    FIFO, 0777: a line written here appears in control.log
+//
+// Daemon thread only.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "daemon/log_fifo.h"
+#include "daemon/server_catalog.h"
+#include "os/fd.h"
+
+namespace tutti::daemon {
+
+class ServerSockets {
+ public:
+  // `listen` is told of every new listening socket, `forget` before one is closed.
+  struct Observer {
+    std::function<void(int listener, const Route& route)> listen;
+    std::function<void(int listener)> forget;
+  };
+
+  ServerSockets(EventLoop& loop, std::string pipe_directory, Observer observer)
+      : loop_(loop), root_(std::move(pipe_directory)), observer_(std::move(observer)) {}
+  ~ServerSockets();
+
+  // Makes the directory and its socket; for kDefaultNamespace also the server's FIFO. What a killed daemon left is replaced.
+  Status Open(const Route& route);
+  // Removes the socket and, if nothing else is in it, the directory.
+  void Close(const Route& route);
+  // All of the server's.
+  void CloseServer(const std::string& server);
+
+  // What a client sets CUDA_MPS_PIPE_DIRECTORY to.
+  std::string Directory(const Route& route) const;
+
+ private:
+  struct Place {
+    Route route;
+    os::Fd listener;
+    os::Fd fifo;
+    std::unique_ptr<LogFifo> log;
+  };
+  void Remove(Place& place);
+
+  EventLoop& loop_;
+  std::string root_;
+  Observer observer_;
+  std::map<std::string, Place> places_;  // by directory
+};
+
+// False for names that are files of the pipe directory.
+bool MayNameServer(const std::string& name);
+
+}  // namespace tutti::daemon
