@@ -1,8 +1,8 @@
-#include "control/limits.h"
+#include "wire/limit_text.h"
 
 #include <gtest/gtest.h>
 
-namespace tutti::control {
+namespace tutti::wire {
 namespace {
 
 TEST(Percentage, TakesDecimalsAndPrintsOne) {
@@ -58,10 +58,15 @@ TEST(MemoryLimits, ReadsTheEnvironmentForm) {
   for (const char* text : {"1G", "=1G", "x=1G", "0=", "0=1G,,"}) EXPECT_FALSE(MemoryLimits::Parse(text)) << text;
 }
 
+TEST(MemoryLimits, TellsWhichEntriesNameNoDevice) {
+  const auto limits = MemoryLimits::Parse("0=1G,7=1G,GPU-12=1G,GPU-ff=1G");
+  EXPECT_EQ(limits->Unknown({"GPU-1234", "GPU-5678"}), (std::vector<std::string>{"7", "GPU-ff"}));
+}
+
 TEST(DeviceIdentifier, IsAnOrdinalOrTheStartOfAUuid) {
   for (const char* text : {"0", "15", "GPU-12ab", "MIG-00-11"}) EXPECT_TRUE(IsDeviceIdentifier(text)) << text;
   for (const char* text : {"", "xyz", "GPU-", "GPU-xyz", "-1", "0x1"}) EXPECT_FALSE(IsDeviceIdentifier(text)) << text;
 }
 
 }  // namespace
-}  // namespace tutti::control
+}  // namespace tutti::wire

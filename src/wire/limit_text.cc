@@ -1,4 +1,4 @@
-#include "control/limits.h"
+#include "wire/limit_text.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/checked.h"
 
-namespace tutti::control {
+namespace tutti::wire {
 namespace {
 
 constexpr uint64_t kMiB = 1ull << 20;
@@ -90,6 +90,16 @@ uint64_t MemoryLimits::Of(uint32_t ordinal, std::string_view uuid) const {
   return kNoMemoryLimit;
 }
 
+std::vector<std::string> MemoryLimits::Unknown(const std::vector<std::string>& uuids) const {
+  std::vector<std::string> unknown;
+  for (const Entry& entry : entries_) {
+    bool known = false;
+    for (uint32_t i = 0; i < uuids.size(); ++i) known = known || Names(entry.device, i, uuids[i]);
+    if (!known) unknown.push_back(entry.device);
+  }
+  return unknown;
+}
+
 Result<MemoryLimits> MemoryLimits::Parse(std::string_view text) {
   MemoryLimits limits;
   while (!text.empty()) {
@@ -113,4 +123,4 @@ bool IsDeviceIdentifier(std::string_view text) {
   return text.size() > 4 && std::ranges::all_of(text.substr(4), IsHexOrDash);
 }
 
-}  // namespace tutti::control
+}  // namespace tutti::wire

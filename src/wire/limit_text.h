@@ -1,0 +1,56 @@
+// The settings language: the values that control commands, environment variables and clients give, read and printed. Daemon
+// and client read them by the same rules, so both can say what is wrong with one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+
+namespace tutti::wire {
+
+inline constexpr uint64_t kNoMemoryLimit = ~0ull;
+
+// Active thread percentage: a decimal number above 0, at most 100.
+Result<double> ParsePercentage(std::string_view text);
+std::string FormatPercentage(double percentage);  // "12.5": one decimal
+
+// "2G", "512M", "512MB": a positive integer and a unit (powers of 1024). Fails on anything else and on overflow.
+Result<uint64_t> ParseMemory(std::string_view text);
+std::string FormatMemory(uint64_t bytes);  // as ParseMemory reads it: in G if that is exact, else in M
+
+// Client priority: 0 normal, 1 below normal.
+Result<int> ParsePriority(std::string_view text);
+
+// Memory limits by device identifier, in the order they were set. An identifier is an ordinal or a UUID (or the start of
+// one); both may name the same device, then the one set last holds. What is set under one identifier is answered under
+// that identifier only.
+class MemoryLimits {
+ public:
+  void Set(std::string_view device, uint64_t bytes);
+  std::optional<uint64_t> Get(std::string_view device) const;
+
+  // The limit of the device with this ordinal and UUID text; kNoMemoryLimit if none was set.
+  uint64_t Of(uint32_t ordinal, std::string_view uuid) const;
+  bool empty() const { return entries_.empty(); }
+  // Those that name none of the devices with these UUID texts, by ordinal.
+  std::vector<std::string> Unknown(const std::vector<std::string>& uuids) const;
+
+  // The form of CUDA_MPS_PINNED_DEVICE_MEM_LIMIT: "0=1G,1=512MB,GPU-1234abcd=900M". Empty text: no limits.
+  static Result<MemoryLimits> Parse(std::string_view text);
+
+ private:
+  struct Entry {
+    std::string device;
+    uint64_t bytes;
+  };
+  std::vector<Entry> entries_;
+};
+
+// An ordinal ("0") or the start of a UUID ("GPU-1234"); false for anything else.
+bool IsDeviceIdentifier(std::string_view text);
+
+}  // namespace tutti::wire
