@@ -111,6 +111,13 @@ std::string Format(const std::string& type, const uint8_t* bytes) {
 TestCase ReadTestCase(const std::string& path) {
   std::ifstream file(path);
   if (!file) Wrong(path, 0, "cannot be read");
+  std::stringstream text;
+  text << file.rdbuf();
+  return ParseTestCase(text.str(), path);
+}
+
+TestCase ParseTestCase(const std::string& whole_text, const std::string& path) {
+  std::istringstream file(whole_text);
   TestCase test;
   std::string text;
   for (size_t line = 1; std::getline(file, text); ++line) {

@@ -49,6 +49,8 @@ struct TestCase {
 
 // Exits with a message that names file and line if a directive is wrong.
 TestCase ReadTestCase(const std::string& path);
+// The same of its text.
+TestCase ParseTestCase(const std::string& whole_text, const std::string& path);
 
 size_t BytesOf(const std::string& type);
 // One value of `type` at `bytes`, as a directive would write it.

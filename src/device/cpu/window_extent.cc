@@ -1,0 +1,44 @@
+#include "device/cpu/window_extent.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/checked.h"
+#include "cuda/result.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+constexpr uint64_t kStepBytes = 2 << 20;
+
+void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
+
+}  // namespace
+
+WindowExtent::WindowExtent(uint64_t base, uint64_t bytes, int fd) : base_(base), bytes_(bytes), fd_(fd) {
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  TUTTI_CHECK(mmap(Pointer(base), bytes, PROT_READ, kFlags, -1, 0) == Pointer(base));
+  // One page of zeros per 2 MiB instead of one per 4 KiB, where the system has such.
+  madvise(Pointer(base), bytes, MADV_HUGEPAGE);
+  TUTTI_CHECK(OpenTo(base + 1).has_value());
+}
+
+Status WindowExtent::OpenTo(uint64_t end) {
+  const uint64_t open = open_bytes_.load(std::memory_order_relaxed);
+  const uint64_t wanted = std::min(bytes_, AlignUp(end - base_, kStepBytes));
+  if (wanted <= open) return {};
+  constexpr int kFlags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
+  if (mmap(Pointer(base_ + open), wanted - open, PROT_READ | PROT_WRITE, kFlags, fd_, static_cast<off_t>(open)) == MAP_FAILED) {
+    return FailErrno("opening a client's window", cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  }
+  open_bytes_.store(wanted, std::memory_order_relaxed);
+  return {};
+}
+
+bool WindowExtent::Covers(uint64_t address, uint64_t bytes) const {
+  return address >= base_ && InRange<uint64_t>(address - base_, bytes, open_bytes_.load(std::memory_order_relaxed));
+}
+
+}  // namespace tutti::device::cpu

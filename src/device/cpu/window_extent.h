@@ -1,0 +1,34 @@
+// How far a client's window has memory behind it, in the server. Whoever touches a page of a memory file makes it, even by
+// reading: a kernel that walked through its window would fill the machine's memory with pages that nobody counts. So a
+// window begins as zeros that can be read and not be written (a fault of the kernel that tries), and its memory file is
+// mapped over them from the begin as far as its allocations reach, and a little further. Reads do not fault, since vector
+// loads read what inactive lanes would have asked for.
+//
+// The client's own mapping is not touched by this. Not thread-safe (WindowMemory holds the lock), but for Covers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/error.h"
+
+namespace tutti::device::cpu {
+
+class WindowExtent {
+ public:
+  // The window is mapped at `base`, from `fd`, which is borrowed. All but its first pages is closed.
+  WindowExtent(uint64_t base, uint64_t bytes, int fd);
+
+  // Opens it up to `end` at least. OUT_OF_MEMORY if the system has no room for another mapping.
+  Status OpenTo(uint64_t end);
+  // Whether [address, address + bytes) lies in the open part. Thread-safe.
+  bool Covers(uint64_t address, uint64_t bytes) const;
+
+ private:
+  const uint64_t base_;
+  const uint64_t bytes_;
+  const int fd_;
+  std::atomic<uint64_t> open_bytes_{0};  // relaxed: who has an address has it from whoever opened the window so far
+};
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,180 @@
+// The escape suite: hostile programs, one after the other, each trying one way to read, write, stall or crash what is not
+// its own. Each must get its error, and the victim beside it must notice nothing: not an error, not a wrong bit, not a
+// stop.
+//
+//   escape_test PROGRAMS      the folder of the kernels; CUDA_MPS_PIPE_DIRECTORY of a running daemon
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <thread>
+
+#include "../../compat/driver_api.h"
+#include "attacker.h"
+#include "raw_attack.h"
+#include "stage.h"
+
+namespace tutti::fault {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kLimit = 120s;
+
+// A forked process and the page it shares with us.
+class AttackProcess {
+ public:
+  explicit AttackProcess(const std::function<void(AttackPage&)>& attack) {
+    void* const page = mmap(nullptr, sizeof(AttackPage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    page_ = new (page) AttackPage;
+    pid_ = fork();
+    if (pid_ != 0) return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    attack(*page_);
+    _exit(0);
+  }
+  ~AttackProcess() {
+    Kill();
+    munmap(page_, sizeof(AttackPage));
+  }
+
+  AttackPage& page() { return *page_; }
+  pid_t pid() const { return pid_; }
+  bool HasEnded() {
+    if (!ended_) ended_ = waitpid(pid_, &status_, WNOHANG) == pid_;
+    return ended_;
+  }
+  // False if it has not ended within the limit.
+  bool Await() {
+    for (const auto end = std::chrono::steady_clock::now() + kLimit; !HasEnded(); std::this_thread::sleep_for(1ms)) {
+      if (std::chrono::steady_clock::now() > end) return false;
+    }
+    return true;
+  }
+  void Kill() {
+    if (ended_) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, &status_, 0);
+    ended_ = true;
+  }
+
+ private:
+  AttackPage* page_;
+  pid_t pid_;
+  bool ended_ = false;
+  int status_ = 0;
+};
+
+std::string NameOf(int32_t error) {
+  const char* name = "no outcome";
+  cuda::cuGetErrorName(static_cast<cuda::CUresult>(error), &name);
+  return name;
+}
+
+class Escape : public testing::Test {
+ protected:
+  void TearDown() override {
+    EXPECT_TRUE(Stage::Get().VictimGoesOn(2)) << "the victim has stopped";
+    EXPECT_EQ(Stage::Get().Complaint(), "");
+    EXPECT_TRUE(Stage::Get().OnlyTheVictimIsLeft()) << "the server has kept something of the attacker";
+  }
+};
+
+// An attack by a kernel.
+class ProgramEscape : public Escape {
+ public:
+  explicit ProgramEscape(std::string path) : path_(std::move(path)) {}
+  void TestBody() override {
+    const Program program = ReadProgram(path_);
+    AttackProcess attacker([this](AttackPage& page) { RunProgram(path_, page); });
+    AttackPage& page = attacker.page();
+    if (program.endless) {
+      for (int i = 0; i < 6000 && !page.launched.load() && !attacker.HasEnded(); ++i) std::this_thread::sleep_for(10ms);
+      EXPECT_TRUE(page.launched.load()) << "ended with " << NameOf(page.outcome.load()) << " " << page.note;
+      EXPECT_TRUE(Stage::Get().VictimGoesOn(5)) << "the victim waits for an endless kernel";
+      EXPECT_FALSE(attacker.HasEnded()) << "ended with " << NameOf(page.outcome.load());
+      attacker.Kill();
+      return;
+    }
+    ASSERT_TRUE(attacker.Await()) << "has not ended";
+    EXPECT_STREQ(page.note, "");
+    EXPECT_EQ(NameOf(page.outcome.load()), program.test.error);
+    EXPECT_FALSE(page.leaked.load()) << "has seen the victim's secret";
+    // What a kernel did to its context stays; what could not be loaded has done nothing.
+    if (!page.launched.load()) return;
+    EXPECT_EQ(page.again.load(), page.outcome.load()) << "the error is not sticky";
+    if (page.outcome.load() != 0) {
+      EXPECT_TRUE(Stage::Get().LogNames(attacker.pid(), std::to_string(page.outcome.load()))) << "the server's log does not say who failed";
+    }
+  }
+
+ private:
+  const std::string path_;
+};
+
+// An attack by somebody who writes records and messages by hand.
+class RawEscape : public Escape {
+ public:
+  explicit RawEscape(const RawAttack& attack) : attack_(attack) {}
+  void TestBody() override {
+    AttackProcess attacker([this](AttackPage& page) {
+      const wire::Hello hello{.claimed_pid = static_cast<uint32_t>(getpid()), .command_line = attack_.name};
+      auto connection = ipc::ClientConnection::Connect(Stage::Get().pipe_directory(), hello, 60'000);
+      if (!connection) {
+        fmt::format_to_n(page.note, sizeof page.note - 1, "{}", connection.error().text);
+        return;
+      }
+      Attacker attacker(std::move(*connection), Stage::Get().targets());
+      attack_.attack(attacker);
+      page.outcome.store(static_cast<int32_t>(attacker.Outcome(attack_.end)));
+      _exit(0);  // whatever state the connection is in
+    });
+    ASSERT_TRUE(attacker.Await()) << "has not ended";
+    EXPECT_STREQ(attacker.page().note, "");
+    EXPECT_EQ(attacker.page().outcome.load(), static_cast<int32_t>(attack_.end)) << "0 session ended, 1 fault, 2 refused, 3 nothing";
+  }
+
+ private:
+  const RawAttack& attack_;
+};
+
+void Register(const std::filesystem::path& programs) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(programs)) {
+    if (entry.path().extension() == ".ptx") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  for (const auto& path : paths) {
+    testing::RegisterTest("Kernel", path.stem().c_str(), nullptr, nullptr, path.c_str(), 1, [path]() -> Escape* { return new ProgramEscape(path); });
+  }
+  const std::pair<const char*, std::span<const RawAttack>> suites[] = {
+      {"Records", RecordAttacks()}, {"Memory", MemoryAttacks()}, {"Socket", SocketAttacks()}};
+  for (const auto& [suite, attacks] : suites) {
+    for (const RawAttack& attack : attacks) {
+      testing::RegisterTest(suite, attack.name, nullptr, nullptr, __FILE__, __LINE__, [&attack]() -> Escape* { return new RawEscape(attack); });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tutti::fault
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  if (argc != 2) {
+    fmt::print(stderr, "usage: {} PROGRAMS\n", argv[0]);
+    return 3;
+  }
+  tutti::fault::Register(argv[1]);
+  if (testing::GTEST_FLAG(list_tests)) return RUN_ALL_TESTS();
+  tutti::fault::Stage::Set();
+  const int result = RUN_ALL_TESTS();
+  return tutti::fault::Stage::Clear() ? result : 1;
+}
