@@ -44,7 +44,6 @@ void FunctionEmitter::EmitPhis(const llvm::BasicBlock& block) {
 
 void FunctionEmitter::EmitEdge(unsigned from, unsigned to, llvm::Value* lanes) {
   const bool waiting = schedule_.waiting(from).test(to);
-  const bool blends = waiting || schedule_.is_repeated(to);
   llvm::BasicBlock* scalar_from = schedule_.block(from);
   for (const llvm::PHINode& phi : schedule_.block(to)->phis()) {
     const Shape& shape = this->shape(&phi);
@@ -55,7 +54,7 @@ void FunctionEmitter::EmitEdge(unsigned from, unsigned to, llvm::Value* lanes) {
       llvm::Value* value;
       if (shape.is_varying()) {
         value = values_.Vector(incoming, i);
-        if (blends) value = builder_.CreateSelect(lanes, value, builder_.CreateLoad(value->getType(), slots[i]));
+        if (waiting) value = builder_.CreateSelect(lanes, value, builder_.CreateLoad(value->getType(), slots[i]));
       } else {
         // The phi's offsets are its first operand's; the rest of a difference is in the base.
         const unsigned lane = i * shape.run();

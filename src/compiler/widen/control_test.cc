@@ -103,7 +103,7 @@ done:
   EXPECT_EQ(std::unique(last.begin(), last.end()), last.end());
 }
 
-// The block that holds the lock runs 32 times before lanes meet: each lane keeps what it computed there.
+// The block that holds the lock runs 32 times: each lane keeps what it computed there, and all meet at the barrier.
 TEST(Control, WhatALaneSawUnderTheLockStaysItsOwn) {
   const std::string ir = KernelText(R"(
   %lock = inttoptr i64 %p0 to ptr addrspace(1)
@@ -121,6 +121,7 @@ hold:
   %some = icmp ne i32 %n, 0
   br i1 %some, label %after, label %done
 after:
+  call void @tutti.warp_barrier(i32 -1)
   %all = call i32 @tutti.activemask()
   %w = zext i32 %tx to i64
   %b = shl i64 %w, 2
@@ -136,6 +137,82 @@ done:
   std::vector<uint32_t> seen(32);
   RunOn(ir, GridLaunch{.block = {32, 1, 1}}.Param(&lock).Param(&counter).Param(seen.data()).Param(1u));
   for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(seen[i], i);
+}
+
+// Turns are slow: who needs none takes none.
+std::string WidenedForWaiting(const std::string& body) {
+  const auto text = WidenText(KernelText(body), {.block = {64, 1, 1}, .optimize = 0});
+  EXPECT_TRUE(text) << text.error().text;
+  return text ? *text : "";
+}
+
+constexpr const char* kTurns = "@tutti_turn(";
+
+TEST(Control, OneLaneThatWaitsWhileTheOthersStandAtTheBarrierTakesNoTurns) {
+  EXPECT_THAT(WidenedForWaiting(R"(
+  %one = icmp eq i32 %tx, 0
+  %word = inttoptr i64 %p0 to ptr addrspace(1)
+  br i1 %one, label %wait, label %all
+wait:
+  %seen = load atomic i32, ptr addrspace(1) %word acquire, align 4
+  %again = icmp eq i32 %seen, %n
+  br i1 %again, label %wait, label %all
+all:
+  call void @tutti.barrier(i32 0, i32 0, i1 true)
+  store i32 1, ptr addrspace(1) %word
+  ret void
+)"),
+              Not(HasSubstr(kTurns)));
+}
+
+TEST(Control, AWarpThatWaitsAsAWholeTakesNoTurns) {
+  EXPECT_THAT(WidenedForWaiting(R"(
+  %word = inttoptr i64 %p0 to ptr addrspace(1)
+  br label %wait
+wait:
+  %seen = load atomic i32, ptr addrspace(1) %word acquire, align 4
+  %again = icmp eq i32 %seen, %n
+  br i1 %again, label %wait, label %all
+all:
+  store i32 1, ptr addrspace(1) %word
+  ret void
+)"),
+              Not(HasSubstr(kTurns)));
+}
+
+TEST(Control, LanesThatWaitForALaneOnTheOtherWayTakeTurns) {
+  EXPECT_THAT(WidenedForWaiting(R"(
+  %one = icmp eq i32 %tx, 0
+  %word = inttoptr i64 %p0 to ptr addrspace(1)
+  br i1 %one, label %wait, label %all
+wait:
+  %seen = load atomic i32, ptr addrspace(1) %word acquire, align 4
+  %again = icmp eq i32 %seen, %n
+  br i1 %again, label %wait, label %all
+all:
+  store i32 1, ptr addrspace(1) %word
+  ret void
+)"),
+              HasSubstr(kTurns));
+}
+
+TEST(Control, AnUpdateThatTriesAgainTakesNoTurns) {
+  EXPECT_THAT(WidenedForWaiting(R"(
+  %word = inttoptr i64 %p0 to ptr addrspace(1)
+  %first = load i32, ptr addrspace(1) %word
+  br label %try
+try:
+  %old = phi i32 [ %first, %0 ], [ %seen, %try ]
+  %new = mul i32 %old, 3
+  %pair = cmpxchg ptr addrspace(1) %word, i32 %old, i32 %new monotonic monotonic
+  %seen = extractvalue { i32, i1 } %pair, 0
+  %done = extractvalue { i32, i1 } %pair, 1
+  br i1 %done, label %all, label %try
+all:
+  store i32 1, ptr addrspace(1) %word
+  ret void
+)"),
+              Not(HasSubstr(kTurns)));
 }
 
 TEST(Control, LanesThatLeftDoNotHoldUpABarrier) {

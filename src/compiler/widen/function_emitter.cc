@@ -53,7 +53,7 @@ void FunctionEmitter::PrepareEntry() {
   auto* setup = llvm::BasicBlock::Create(wide_.getContext(), "setup", &wide_, entries_[0]);
   builder_.SetInsertPoint(setup);
   setup_first_ = setup;
-  values_.EnterBlock(0, nullptr);
+  values_.EnterBlock(0);
   if (is_kernel()) {
     if (module_.block.has_full_warps()) {
       entry_mask_ = llvm::ConstantInt::getTrue(Values::Wide(builder_.getInt1Ty()));
@@ -90,7 +90,7 @@ void FunctionEmitter::EmitBlock(unsigned block) {
     mask_ = entry_mask_;
   }
   mask_bits_ = nullptr;
-  values_.EnterBlock(block, mask_);
+  values_.EnterBlock(block);
   const llvm::BasicBlock& scalar = *schedule_.block(block);
   EmitPhis(scalar);
   for (const llvm::Instruction& instruction : scalar) {

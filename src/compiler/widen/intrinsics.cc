@@ -42,6 +42,7 @@ const Row kRows[] = {
     {"redux.", Intrinsic::kRedux},
     {"elect", Intrinsic::kElect},
     {"warp_barrier", Intrinsic::kWarpBarrier},
+    {"turn", Intrinsic::kTurn},
     {"barrier.red.", Intrinsic::kBarrierReduce},
     {"barrier", Intrinsic::kBarrier},
     {"grid_barrier", Intrinsic::kGridBarrier},
@@ -74,9 +75,8 @@ IntrinsicCall ClassifyFunction(const llvm::Function* function) {
   return {Intrinsic::kUnknown, name};
 }
 
-bool IsMeetingPoint(Intrinsic kind) {
+bool IsMeetingOfMembers(Intrinsic kind) {
   switch (kind) {
-    case Intrinsic::kActivemask:
     case Intrinsic::kShfl:
     case Intrinsic::kBallot:
     case Intrinsic::kMatchAny:
@@ -84,6 +84,14 @@ bool IsMeetingPoint(Intrinsic kind) {
     case Intrinsic::kRedux:
     case Intrinsic::kElect:
     case Intrinsic::kWarpBarrier:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsMeetingOfAll(Intrinsic kind) {
+  switch (kind) {
     case Intrinsic::kBarrier:
     case Intrinsic::kBarrierReduce:
     case Intrinsic::kGridBarrier:
@@ -103,6 +111,7 @@ bool IsUniformResult(Intrinsic kind) {
     case Intrinsic::kGlobaltimer:
     case Intrinsic::kActivemask:
     case Intrinsic::kBarrierReduce:
+    case Intrinsic::kTurn:
       return true;
     default:
       return false;

@@ -14,7 +14,7 @@ enum class Intrinsic : uint8_t {
   kBlockField,  // uniform, fixed for the block: ntid, ctaid, bases, sizes
   kWarpid, kNwarpid,
   kClock, kGlobaltimer, kActivemask,
-  kShfl, kBallot, kMatchAny, kMatchAll, kRedux, kElect, kWarpBarrier,
+  kShfl, kBallot, kMatchAny, kMatchAll, kRedux, kElect, kWarpBarrier, kTurn,
   kBarrier, kBarrierReduce, kGridBarrier, kYield,
   kExit, kTrap, kPrint, kAssertFail, kMalloc, kFree, kFence,
   kIndirectCall, kFunction, kMatrix,
@@ -29,8 +29,9 @@ struct IntrinsicCall {
 IntrinsicCall ClassifyFunction(const llvm::Function* function);
 inline IntrinsicCall ClassifyCall(const llvm::CallInst& call) { return ClassifyFunction(call.getCalledFunction()); }
 
-// The lanes that meet here matter: what is between two of these may not be reordered among lanes.
-bool IsMeetingPoint(Intrinsic kind);
+// Lanes come here together: those that the first argument names, or all.
+bool IsMeetingOfMembers(Intrinsic kind);
+bool IsMeetingOfAll(Intrinsic kind);
 // All active lanes get one value, whatever the arguments.
 bool IsUniformResult(Intrinsic kind);
 // All lanes that name one set of members get one value.

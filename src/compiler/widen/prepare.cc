@@ -1,6 +1,7 @@
 #include "compiler/widen/prepare.h"
 
 #include <llvm/Analysis/CycleAnalysis.h>
+#include <llvm/Analysis/PostDominators.h>
 #include <llvm/IR/ConstantRange.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InstIterator.h>
@@ -102,7 +103,55 @@ Status FindUnsupported(llvm::Module& module) {
   return {};
 }
 
+// A lock that a function takes and its caller holds must be in one piece of code: turns.h.
+void InlineWhatSpins(llvm::Module& module) {
+  const auto calls = [](const llvm::Function& from, const llvm::Function& to) {
+    return llvm::any_of(llvm::instructions(from), [&](const llvm::Instruction& instruction) {
+      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      return call != nullptr && call->getCalledFunction() == &to;
+    });
+  };
+  llvm::SmallPtrSet<const llvm::Function*, 8> called_by_address;
+  if (const llvm::NamedMDNode* table = module.getNamedMetadata("tutti.functions")) {
+    for (const llvm::MDNode* row : table->operands()) called_by_address.insert(llvm::mdconst::dyn_extract_or_null<llvm::Function>(row->getOperand(1)));
+  }
+  std::vector<llvm::Function*> spinning;
+  const auto add = [&](llvm::Function& function) {
+    if (function.isDeclaration() || !function.hasFnAttribute(llvm::Attribute::NoInline) || called_by_address.contains(&function)) return;
+    if (calls(function, function)) return;
+    function.removeFnAttr(llvm::Attribute::NoInline);
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+    spinning.push_back(&function);
+  };
+  for (llvm::Function& function : module) {
+    if (!function.isDeclaration() && MaySpin(function)) add(function);
+  }
+  for (size_t i = 0; i < spinning.size(); ++i) {
+    for (llvm::Function& caller : module) {
+      if (calls(caller, *spinning[i])) add(caller);
+    }
+  }
+}
+
 }  // namespace
+
+void MakeCanonical(llvm::Function& function) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager call_graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(call_graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, call_graph, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::LowerSwitchPass());
+  passes.addPass(llvm::LoopSimplifyPass());
+  passes.addPass(llvm::LCSSAPass());
+  passes.run(function, functions);
+}
 
 Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
   llvm::Function* kernel = module.getFunction("tutti.kernel");
@@ -120,6 +169,7 @@ Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
   builder.crossRegisterProxies(loops, functions, call_graph, modules);
 
   const bool fixed = FixBlockShape(module, options);
+  InlineWhatSpins(module);
   llvm::ModulePassManager inliner;
   inliner.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
   inliner.run(module, modules);
@@ -155,7 +205,8 @@ Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
       functions.clear();
     }
     canonical.run(function, functions);
-    MarkSpinLoops(function, functions.getResult<llvm::LoopAnalysis>(function));
+    MarkSpinLoops(function, functions.getResult<llvm::LoopAnalysis>(function), functions.getResult<llvm::DominatorTreeAnalysis>(function),
+                  functions.getResult<llvm::PostDominatorTreeAnalysis>(function));
     if (llvm::verifyFunction(function)) return Fail("LLVM made invalid code of " + function.getName().str() + " before widening");
   }
   return {};

@@ -6,11 +6,14 @@
 #include "compiler/widen/widen.h"
 
 namespace llvm {
+class Function;
 class Module;
 }  // namespace llvm
 
 namespace tutti::compiler {
 
 Status PrepareForWidening(llvm::Module& module, const WidenOptions& options);
+// What of this can be lost by a change of a function's blocks: switches, loops.
+void MakeCanonical(llvm::Function& function);
 
 }  // namespace tutti::compiler

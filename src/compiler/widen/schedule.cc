@@ -5,10 +5,6 @@
 #include <llvm/IR/Instructions.h>
 
 #include <algorithm>
-#include <utility>
-
-#include "compiler/widen/intrinsics.h"
-#include "compiler/widen/spin_loops.h"
 
 namespace tutti::compiler {
 namespace {
@@ -94,13 +90,6 @@ class Layout {
   std::vector<BasicBlock*>& order_;
 };
 
-bool HasMeetingPoint(const BasicBlock& block) {
-  return llvm::any_of(block, [](const llvm::Instruction& instruction) {
-    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-    return call != nullptr && IsMeetingPoint(ClassifyCall(*call).kind);
-  });
-}
-
 }  // namespace
 
 Schedule::Schedule(llvm::Function& function, const llvm::LoopInfo& loops) {
@@ -108,42 +97,12 @@ Schedule::Schedule(llvm::Function& function, const llvm::LoopInfo& loops) {
   // Beside an endless loop the order leaves the place of the return open.
   std::stable_partition(order_.begin(), order_.end(), [](BasicBlock* block) { return !llvm::isa<llvm::ReturnInst>(block->getTerminator()); });
   for (unsigned i = 0; i < size(); ++i) index_[order_[i]] = i;
-  Defer(loops);
+  for (const Loop* loop : loops.getLoopsInPreorder()) latches_[index(loop->getHeader())] = index(loop->getLoopLatch());
 }
 
-void Schedule::Defer(const llvm::LoopInfo& loops) {
-  repeated_ = llvm::BitVector(size());
-  for (const Loop* loop : loops.getLoopsInPreorder()) {
-    const unsigned header = index(loop->getHeader());
-    latches_[header] = index(loop->getLoopLatch());
-    if (!IsSpinLoop(loops, *loop)) continue;
-    const Loop* parent = loop->getParentLoop();
-    unsigned meeting = header + static_cast<unsigned>(loop->getNumBlocks());
-    for (; meeting < size(); ++meeting) {
-      BasicBlock* block = order_[meeting];
-      if (parent != nullptr && !parent->contains(block)) break;
-      if (llvm::isa<llvm::ReturnInst>(block->getTerminator()) || HasMeetingPoint(*block)) break;
-    }
-    if (meeting == size()) continue;
-    // A meeting point within another loop: before that loop.
-    for (const Loop* other = loops.getLoopFor(order_[meeting]); other != nullptr; other = other->getParentLoop()) {
-      if (!other->contains(loop)) meeting = std::min(meeting, index(other->getHeader()));
-    }
-    deferred_[header] = {meeting, parent != nullptr && !parent->contains(order_[meeting])};
-    repeated_.set(header, meeting);
-  }
-}
-
-// Twice the place in the order, so that there are places between blocks. A header that `from` did not come to from before
-// goes round behind its loop's latch, a deferred one before its meeting point: behind all loops that end there, but before
-// the loop that it is in itself.
-std::pair<unsigned, unsigned> Schedule::Place(unsigned from, unsigned i) const {
-  if (const auto deferred = deferred_.find(i); deferred != deferred_.end()) {
-    return {2 * deferred->second.meeting, deferred->second.ends_parent ? 0 : 2};
-  }
-  if (i <= from) return {2 * latches_.lookup(i) + 2, 1};
-  return {2 * i + 1, 0};
-}
+// Twice the place in the order, so that there are places between blocks: a header that `from` did not come to from before
+// goes round behind its loop's latch.
+unsigned Schedule::Place(unsigned from, unsigned i) const { return i <= from ? 2 * latches_.lookup(i) + 2 : 2 * i + 1; }
 
 llvm::SmallVector<unsigned, 2> Targets(const Schedule& schedule, const BasicBlock& block) {
   llvm::SmallVector<unsigned, 2> targets;
@@ -210,7 +169,6 @@ void Schedule::Simulate(const llvm::BitVector& divergent) {
       if (waiting_[from].test(target)) joins_.set(target);
     }
   }
-  joins_ |= repeated_;
   ComputeDominators(predecessors);
 }
 

@@ -6,11 +6,8 @@
 // header first. So all lanes that can reach a block have reached it before it runs: divergent lanes meet again at the
 // immediate post-dominator or earlier, whatever the shape of the graph, and nothing needs structured control flow.
 //
-// One exception: a loop that waits for another lane (spin_loops.h) would wait forever if lanes that have left it, one of
-// which holds the lock, waited for it. Lanes that stay in such a loop are *deferred*: those that left go on, up to where
-// lanes must meet again (a barrier, a warp operation, the end of the enclosing loop or of the function), before the loop goes
-// round. The blocks from the loop up to there run several times for lanes that have passed; what they define must be blended
-// (`is_repeated`).
+// A loop that waits for what another lane of the warp does would wait for ever beside a lane that waits for it here. Functions
+// with such loops get another order before this one (turns.h).
 //
 // Simulate() finds by a fixpoint over block pairs which other blocks may have lanes pending when a block starts
 // (`waiting`). If there are none, all lanes of the function are in the block and it needs no mask. If a block may itself
@@ -47,8 +44,6 @@ class Schedule {
   bool runs_all_lanes(unsigned i) const { return waiting_[i].none(); }
   bool is_join(unsigned i) const { return joins_.test(i); }
   bool is_join(const llvm::BasicBlock* block) const { return is_join(index(block)); }
-  // The block may run again after lanes passed through it that are in the function still and not in the block's loop.
-  bool is_repeated(unsigned i) const { return repeated_.test(i); }
 
   // The blocks that may run after `from` handed its lanes to `targets`, in the order to ask them; the last one runs if no
   // other has lanes. One of `targets` must have some.
@@ -59,21 +54,14 @@ class Schedule {
 
  private:
   llvm::SmallVector<unsigned, 8> Candidates(unsigned from, llvm::ArrayRef<unsigned> targets) const;
-  void Defer(const llvm::LoopInfo& loops);
-  std::pair<unsigned, unsigned> Place(unsigned from, unsigned i) const;
+  unsigned Place(unsigned from, unsigned i) const;
   void ComputeDominators(const std::vector<llvm::BitVector>& predecessors);
 
   std::vector<llvm::BasicBlock*> order_;
   llvm::DenseMap<const llvm::BasicBlock*, unsigned> index_;
   std::vector<llvm::BitVector> waiting_;
   llvm::BitVector joins_;
-  llvm::BitVector repeated_;
   llvm::DenseMap<unsigned, unsigned> latches_;  // by header
-  struct Deferral {
-    unsigned meeting;   // the block before which the loop goes round
-    bool ends_parent;   // ... is behind the enclosing loop: before that goes round
-  };
-  llvm::DenseMap<unsigned, Deferral> deferred_;  // by header of a spin loop
   std::vector<unsigned> dominator_;
 };
 

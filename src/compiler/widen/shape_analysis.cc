@@ -67,9 +67,6 @@ Shape ShapeAnalysis::Compute(const llvm::Instruction& instruction, const Schedul
     for (const llvm::Value* incoming : phi->incoming_values()) shape = MeetShapes(shape, Of(incoming), phi->getType());
     return shape;
   }
-  // What runs again later for other lanes gives those another value, unless it depends on nothing that changes.
-  const bool repeated = schedule.is_repeated(schedule.index(instruction.getParent()));
-  if (repeated && instruction.mayReadOrWriteMemory()) return Shape::Varying();
   if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return LoadShape(*load, Of(load->getPointerOperand()));
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return ComputeCall(*call);
   if (llvm::isa<llvm::AllocaInst>(instruction)) {

@@ -1,18 +1,31 @@
 // Loops that wait for what another thread writes.
 //
-// Other warps run on this processor only if this one lets them, and other lanes of this warp only if the schedule does
-// (schedule.h): such loops get a call of tutti.yield() before they go round, by which both know them.
+// Other warps run on this processor only if this one lets them: such loops get a call of tutti.yield() before they go
+// round. Other lanes of this warp run only if the schedule lets them (lane_conflict.h).
 #pragma once
 
 #include <llvm/Analysis/LoopInfo.h>
 
+namespace llvm {
+class DominatorTree;
+class PostDominatorTree;
+}  // namespace llvm
+
 namespace tutti::compiler {
 
-// Marks the loops that leave by what a volatile or atomic load, or an attempt to take a lock, returned, and that neither
-// yield nor wait at a barrier already.
-void MarkSpinLoops(llvm::Function& function, const llvm::LoopInfo& loops);
+// Gives a yield to the loops that leave by what a volatile or atomic load, or an attempt to take a lock, returned, and
+// that neither yield nor wait at a barrier already. "By" is meant widely: as an operand of the condition, by a branch
+// that chose a value of it, or by a branch before each of the loop's exits.
+void MarkSpinLoops(llvm::Function& function, const llvm::LoopInfo& loops, const llvm::DominatorTree& dominators,
+                   const llvm::PostDominatorTree& post_dominators);
 
 // The loop itself, not one inside it, has a call of tutti.yield().
 bool IsSpinLoop(const llvm::LoopInfo& loops, const llvm::Loop& loop);
+
+// The atomic operations in the loop that try for something: that see what others wrote and are asked for it.
+unsigned CountAttempts(const llvm::Loop& loop);
+
+// Something in the function may be what a spin loop does; for functions whose loops are not in canonical form yet.
+bool MaySpin(llvm::Function& function);
 
 }  // namespace tutti::compiler

@@ -92,6 +92,7 @@ declare i32 @tutti.ctaid.x() memory(none)
 declare i32 @tutti.laneid() memory(none)
 declare i64 @tutti.shared_base() memory(none)
 declare i32 @tutti.activemask() convergent
+declare void @tutti.warp_barrier(i32) convergent
 declare void @tutti.barrier(i32, i32, i1) convergent
 declare void @tutti.trap(i32) noreturn
 declare void @tutti.exit() noreturn

@@ -44,9 +44,8 @@ bool Values::IsSupported(llvm::Type* type) {
   return false;
 }
 
-void Values::EnterBlock(unsigned block, llvm::Value* mask) {
+void Values::EnterBlock(unsigned block) {
   block_ = block;
-  mask_ = mask;
   cache_.clear();
 }
 
@@ -60,13 +59,9 @@ bool Values::NeedsSlots(const llvm::Value* value, unsigned block) const {
     const auto* user = llvm::cast<llvm::Instruction>(use.getUser());
     const auto* phi = llvm::dyn_cast<llvm::PHINode>(user);
     const unsigned at = schedule_.index(phi != nullptr ? phi->getIncomingBlock(use) : user->getParent());
-    if (!schedule_.Dominates(block, at) || IsOverwrittenBefore(block, at)) return true;
+    if (!schedule_.Dominates(block, at)) return true;
   }
   return false;
-}
-
-bool Values::IsOverwrittenBefore(unsigned definition, unsigned use) const {
-  return schedule_.is_repeated(definition) && !schedule_.is_repeated(use);
 }
 
 void Values::Define(const llvm::Value* value, llvm::ArrayRef<llvm::Value*> made) {
@@ -82,11 +77,8 @@ void Values::Define(const llvm::Value* value, llvm::ArrayRef<llvm::Value*> made)
   }
   const auto& parts = definition.parts;
   if (llvm::isa<llvm::Instruction>(value) && NeedsSlots(value, block_)) {
-    // Of a value that does not vary every run of the block gives the same.
-    const bool blends = schedule_.is_repeated(block_) && shape(value).is_varying();
     for (llvm::Value* part : parts) {
       llvm::AllocaInst* slot = Slot(part->getType());
-      if (blends) part = builder_.CreateSelect(mask_, part, builder_.CreateLoad(part->getType(), slot));
       builder_.CreateStore(part, slot);
       definition.slots.push_back(slot);
     }
@@ -103,7 +95,7 @@ llvm::Value* Values::Part(const llvm::Value* value, unsigned i) {
   assert(found != definitions_.end());
   const Definition& definition = found->second;
   if (definition.slots.empty()) return definition.parts[i];
-  if (schedule_.Dominates(definition.block, block_) && !IsOverwrittenBefore(definition.block, block_)) return definition.parts[i];
+  if (schedule_.Dominates(definition.block, block_)) return definition.parts[i];
   llvm::Value*& loaded = cache_[{value, kPartKey + i}];
   if (loaded == nullptr) loaded = builder_.CreateLoad(definition.parts[i]->getType(), definition.slots[i]);
   return loaded;

@@ -26,8 +26,7 @@ class Values {
   static llvm::FixedVectorType* Wide(llvm::Type* scalar);           // 32 of it
   static bool IsSupported(llvm::Type* type);
 
-  // `mask`: the lanes that run it.
-  void EnterBlock(unsigned block, llvm::Value* mask);
+  void EnterBlock(unsigned block);
   // The parts of `value`, at the insertion point. Extensions that may wrap: see shape.h.
   void Define(const llvm::Value* value, llvm::ArrayRef<llvm::Value*> parts);
 
@@ -71,8 +70,6 @@ class Values {
   };
 
   bool NeedsSlots(const llvm::Value* value, unsigned block) const;
-  // The definition runs again for other lanes before `use` has run for these (schedule.h).
-  bool IsOverwrittenBefore(unsigned definition, unsigned use) const;
   llvm::Value* Part(const llvm::Value* value, unsigned i);
   llvm::Value* ConstantPart(const llvm::Constant* constant, unsigned component);
   llvm::Value* FromBases(llvm::ArrayRef<llvm::Value*> bases, const Shape& shape, llvm::Type* type);
@@ -84,7 +81,6 @@ class Values {
   const Schedule& schedule_;
   llvm::BasicBlock* slots_;
   unsigned block_ = 0;
-  llvm::Value* mask_ = nullptr;
   llvm::DenseMap<const llvm::Value*, Definition> definitions_;
   llvm::DenseMap<const llvm::Instruction*, WrapState> wraps_;
   llvm::DenseMap<std::pair<const llvm::Value*, unsigned>, llvm::Value*> cache_;  // vectors and slot loads of this block

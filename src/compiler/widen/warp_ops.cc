@@ -46,6 +46,9 @@ class WarpOperation {
         // The lanes are in step; what other lanes stored must be loaded anew.
         builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
         return true;
+      case Intrinsic::kTurn:
+        Turn();
+        return true;
       default:
         return EmitPlace(emitter_, call_, intrinsic_);
     }
@@ -108,6 +111,14 @@ class WarpOperation {
     Value* here = builder_.CreateAnd(values_.Vector(members()), builder_.CreateVectorSplat(kLanes, emitter_.mask_bits()));
     Value* first = builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {wide}, {here, builder_.getFalse()});
     emitter_.Define(call_, {builder_.CreateICmpEQ(first, LaneNumbers(builder_))});
+  }
+
+  void Turn() {
+    Value* places = values_.Vector(call_.getArgOperand(0));
+    Value* named = values_.Vector(call_.getArgOperand(1));
+    llvm::Type *i32 = builder_.getInt32Ty(), *i64 = builder_.getInt64Ty();
+    auto function = emitter_.module().Runtime("tutti_turn", i64, {places->getType(), named->getType(), i32, i64});
+    emitter_.Define(call_, {builder_.CreateCall(function, {places, named, emitter_.mask_bits(), values_.Uniform(call_.getArgOperand(2))})});
   }
 
   // Lanes that name different members are separate groups: `of_group(lanes)` for each, given to its lanes.

@@ -5,15 +5,19 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include "compiler/widen/calls.h"
 #include "compiler/widen/function_emitter.h"
 #include "compiler/widen/intrinsics.h"
 #include "compiler/widen/kernel_descriptor.h"
+#include "compiler/widen/lane_conflict.h"
 #include "compiler/widen/local_frame.h"
 #include "compiler/widen/module_state.h"
 #include "compiler/widen/prepare.h"
+#include "compiler/widen/spin_loops.h"
+#include "compiler/widen/turns.h"
 
 namespace tutti::compiler {
 namespace {
@@ -39,7 +43,23 @@ void PromoteSlots(llvm::Function& function) {
   if (!slots.empty()) llvm::PromoteMemToReg(slots, dominators);
 }
 
+Status SeparateLanes(llvm::Function& scalar, const ModuleState& state) {
+  {
+    const llvm::DominatorTree dominators(scalar);
+    const llvm::LoopInfo loops(dominators);
+    if (llvm::none_of(loops.getLoopsInPreorder(), [&](const llvm::Loop* loop) { return IsSpinLoop(loops, *loop); })) return {};
+    Schedule schedule(scalar, loops);
+    const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
+    if (!HasLaneConflict(loops, dominators, schedule, shapes)) return {};
+  }
+  TUTTI_TRY(TakeTurns(scalar));
+  MakeCanonical(scalar);
+  if (llvm::verifyFunction(scalar)) return Fail("LLVM made invalid code of the turns of " + scalar.getName().str());
+  return {};
+}
+
 Status WidenFunction(llvm::Function& scalar, llvm::Function& wide, ModuleState& state) {
+  TUTTI_TRY(SeparateLanes(scalar, state));
   llvm::DominatorTree dominators(scalar);
   llvm::LoopInfo loops(dominators);
   Schedule schedule(scalar, loops);

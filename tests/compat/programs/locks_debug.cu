@@ -1,0 +1,2 @@
+// As compiled for a debugger: variables in local memory, functions called, loops as they were written.
+#include "locks.cu"
