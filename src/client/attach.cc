@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "client/mps_environment.h"
 #include "client/private_server.h"
 #include "cuda/result.h"
 #include "os/socket.h"
@@ -45,10 +46,7 @@ wire::Hello MakeHello() {
   struct stat space{};
   if (stat("/proc/self/ns/pid", &space) == 0) hello.pid_namespace = space.st_ino;
   hello.command_line = CommandLine();
-  hello.active_thread_percentage = Environment("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
-  hello.pinned_memory_limit = Environment("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
-  hello.client_priority = Environment("CUDA_MPS_CLIENT_PRIORITY");
-  hello.sm_partition = Environment("CUDA_MPS_SM_PARTITION");
+  AskForLimits(&hello);
   hello.visible_devices = Environment("CUDA_VISIBLE_DEVICES");
   return hello;
 }

@@ -1,12 +1,17 @@
 #include "client/context.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "client/allocation_table.h"
+#include "client/complaint.h"
 #include "client/module.h"
+#include "client/mps_environment.h"
 #include "client/printing.h"
 #include "client/session.h"
 #include "client/stream.h"
+#include "cuda/device_attribute.h"
+#include "wire/visible_devices.h"
 
 namespace tutti::client {
 namespace {
@@ -31,19 +36,15 @@ constexpr size_t kDefaultLimits[cuda::CU_LIMIT_COUNT] = {
 
 constinit Pool<Context, 4096> Context::pool_;
 
-Context::Context(Device& device, bool primary, unsigned flags, unsigned api_version)
-    : device_(device),
-      primary_(primary),
-      api_version_(api_version),
-      id_(0),
-      flags_(flags) {
+Context::Context(Device& device, bool primary, const Options& options)
+    : device_(device), primary_(primary), options_(options), id_(0), flags_(options.flags) {
   for (size_t i = 0; i < limits_.size(); ++i) limits_[i] = kDefaultLimits[i];
 }
 
-Context* Context::MakePrimary(Device& device) { return pool_.Create(device, true, 0u, 0u); }
+Context* Context::MakePrimary(Device& device) { return pool_.Create(device, true, Options{}); }
 
-Answer<Context*> Context::Create(Device& device, unsigned flags, unsigned api_version) {
-  Context* context = pool_.Create(device, false, flags, api_version);
+Answer<Context*> Context::Create(Device& device, const Options& options) {
+  Context* context = pool_.Create(device, false, options);
   if (context == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   std::lock_guard lock(context->lifetime_mutex_);
   if (const int status = context->Activate(); status != 0) {
@@ -89,13 +90,70 @@ int Context::Check() const {
   return Session::Get().ended();
 }
 
+// NVIDIA's compute modes. Exclusive here means: to the programs of the control daemon, whose server is the one process
+// that has the device.
+int Context::CheckComputeMode() const {
+  constexpr int kProhibited = 2, kExclusiveProcess = 3;
+  const int mode = device_.Attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
+  if (mode == kProhibited) {
+    return Complain(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
+                    "device {} is in compute mode PROHIBITED; root ends that with: tutti device mode {} DEFAULT",
+                    device_.ordinal(), wire::UuidText(device_.info().uuid));
+  }
+  if (mode == kExclusiveProcess && Session::Get().header().shared_server == 0) {
+    const char* const directory = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+    return Complain(
+        cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
+        "device {} is in compute mode EXCLUSIVE_PROCESS and no control daemon answers in {}: start tutti-control -d "
+        "or set CUDA_MPS_PIPE_DIRECTORY to the directory of the one that runs",
+        device_.ordinal(), directory != nullptr && *directory != '\0' ? directory : "/tmp/nvidia-mps");
+  }
+  return cuda::CUDA_SUCCESS;
+}
+
 int Context::Activate() {
+  CU_TRY(CheckComputeMode());
+  if (device_.given_sms() == 0) {
+    return Complain(
+        cuda::CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION,
+        "device {} is partitioned and this process has no part of it: set CUDA_MPS_SM_PARTITION to one that "
+        "`lspart` shows",
+        device_.ordinal());
+  }
   id_.store(next_context_id.fetch_add(1, std::memory_order_relaxed), std::memory_order_release);
+  SubmitLimit();
   Stream* legacy = Stream::Create(*this, {.legacy = true});
   if (legacy == nullptr) return cuda::CUDA_ERROR_OUT_OF_MEMORY;
   legacy_.store(legacy, std::memory_order_release);
   active_.store(true, std::memory_order_release);
   return cuda::CUDA_SUCCESS;
+}
+
+// A count of SMs (execution affinity, green contexts) holds as it is. A percentage is of the device, not of what the
+// process is given; the server lets the smaller of the two hold, never their product. The SMs it is told to have are
+// rounded down, at least one, while the server holds it to the part itself.
+void Context::SubmitLimit() {
+  const uint32_t sms = device_.sm_count();
+  uint64_t part_ppm = wire::kWholeDevice;
+  uint32_t own = ~0u;
+  if (options_.sms != 0) {
+    own = std::min(options_.sms, sms);
+    part_ppm = (uint64_t{own} * wire::kWholeDevice + sms - 1) / sms;
+  } else if (PercentagePerContext()) {
+    const double percentage = ContextPercentage();
+    part_ppm = std::max<uint64_t>(1, static_cast<uint64_t>(percentage * 1e-2 * wire::kWholeDevice + 0.5));
+    own = std::max(1u, static_cast<uint32_t>(part_ppm * sms / wire::kWholeDevice));
+  }
+  own_sms_.store(own, std::memory_order_relaxed);
+  if (part_ppm >= wire::kWholeDevice) return;
+  Session::Get().ring().Submit(wire::RecordKind::kContextLimit, 0,
+                               wire::ContextLimitBody{.device = device_.index(),
+                                                      .context = static_cast<uint32_t>(id()),
+                                                      .part_ppm = static_cast<uint32_t>(part_ppm)});
+}
+
+uint32_t Context::sm_count() const {
+  return std::max(1u, std::min(device_.given_sms(), own_sms_.load(std::memory_order_relaxed)));
 }
 
 // Work that is still running is waited for, so that what a kernel uses is not taken from under it. A context whose
@@ -185,7 +243,7 @@ bool Context::GetLimit(cuda::CUlimit limit, size_t* value) const {
 }
 
 bool Context::SetLimit(cuda::CUlimit limit, size_t value) {
-  if (limit < 0 || limit >= cuda::CU_LIMIT_COUNT) return false;
+  if (limit < 0 || limit >= cuda::CU_LIMIT_SHMEM_SIZE) return false;  // the rest can only be read
   limits_[limit].store(value, std::memory_order_relaxed);
   return true;
 }

@@ -25,14 +25,21 @@ class Stream;
 // Thread-safe.
 class Context {
  public:
-  Context(Device& device, bool primary, unsigned flags, unsigned api_version);
+  struct Options {
+    unsigned flags = 0;
+    unsigned api_version = 0;
+    uint32_t sms = 0;    // as many SMs it may use at most; 0: what the process may
+    bool green = false;  // shares code and memory with the device's primary context
+  };
+
+  Context(Device& device, bool primary, const Options& options);
 
   static Context* Find(const void* handle) { return pool_.Find(handle); }
   cuda::CUcontext handle() { return reinterpret_cast<cuda::CUcontext>(this); }
 
   static Context* MakePrimary(Device& device);
   // A new created context, active. OUT_OF_MEMORY if there are too many.
-  static Answer<Context*> Create(Device& device, unsigned flags, unsigned api_version);
+  static Answer<Context*> Create(Device& device, const Options& options);
   // Ends a created context and everything in it. INVALID_CONTEXT for a primary one or one that is ending already.
   static int Destroy(Context* context);
 
@@ -41,6 +48,9 @@ class Context {
   int Release();  // INVALID_CONTEXT if nobody holds it
   int Reset();    // ends what is in it; holders keep holding it
   bool primary() const { return primary_; }
+  bool green() const { return options_.green; }
+  // The context that this one's modules and memory belong to.
+  Context& owner() { return green() ? device_.primary() : *this; }
   bool active() const { return active_.load(std::memory_order_acquire); }
 
   Device& device() const { return device_; }
@@ -48,7 +58,9 @@ class Context {
   uint64_t id() const { return id_.load(std::memory_order_acquire); }
   unsigned flags() const { return flags_.load(std::memory_order_relaxed); }
   void SetFlags(unsigned flags) { flags_.store(flags, std::memory_order_relaxed); }
-  unsigned api_version() const { return api_version_; }
+  unsigned api_version() const { return options_.api_version; }
+  // SMs that its work may use, of those the process is given.
+  uint32_t sm_count() const;
   LocalStorage& local_storage() { return local_storage_; }
 
   // CUDA_SUCCESS if it can take work; else CONTEXT_IS_DESTROYED, the device's sticky error, or what the session ended
@@ -76,7 +88,10 @@ class Context {
   std::atomic<uint32_t> peers{0};  // bit per ordinal that peer access is enabled to
 
  private:
+  int CheckComputeMode() const;
   int Activate();
+  // Tells the server what part of the device the context may use, if it is less than all.
+  void SubmitLimit();
   void End();
   std::vector<Stream*> Streams();
 
@@ -84,10 +99,11 @@ class Context {
 
   Device& device_;
   const bool primary_;
-  const unsigned api_version_;
+  const Options options_;
   std::atomic<uint64_t> id_;
   std::atomic<unsigned> flags_;
   std::atomic<bool> active_{false};
+  std::atomic<uint32_t> own_sms_{~0u};  // its limit in SMs, rounded as NVIDIA does
   std::atomic<Stream*> legacy_{nullptr};
   std::atomic<uint32_t> blocking_streams_{0};
   LocalStorage local_storage_;

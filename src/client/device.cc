@@ -6,15 +6,15 @@
 
 #include "client/context.h"
 #include "client/session.h"
-#include "client/visible_devices.h"
 #include "cuda/device_attribute.h"
+#include "wire/visible_devices.h"
 
 namespace tutti::client {
 namespace {
 
 std::vector<uint32_t> Chosen(const wire::ChannelHeader& header) {
   const std::span all(header.devices, std::min(header.device_count, wire::kMaxDevices));
-  if (const char* list = std::getenv("CUDA_VISIBLE_DEVICES"); list != nullptr) return VisibleDevices(list, all);
+  if (const char* list = std::getenv("CUDA_VISIBLE_DEVICES"); list != nullptr) return wire::VisibleDevices(list, all);
   std::vector<uint32_t> every(all.size());
   for (uint32_t i = 0; i < every.size(); ++i) every[i] = i;
   return every;
@@ -41,13 +41,20 @@ Device* Device::Find(cuda::CUdevice ordinal) { return ordinal >= 0 && ordinal < 
 
 int Device::Attribute(cuda::CUdevice_attribute attribute) const {
   if (attribute == cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) {
-    // Live: what this client is given follows its active thread percentage.
-    if (const int given = state_->sm_count.load(std::memory_order_relaxed); given > 0) return given;
+    return static_cast<int>(std::max(1u, given_sms()));
   }
   if (attribute == cuda::CU_DEVICE_ATTRIBUTE_MPS_ENABLED) return Session::Get().header().shared_server != 0;
   if (attribute == cuda::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) return 1;
   if (attribute <= 0 || attribute >= static_cast<int>(wire::kDeviceAttributes)) return 0;
   return info_->attributes[attribute];
+}
+
+uint32_t Device::sm_count() const {
+  return static_cast<uint32_t>(info_->attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]);
+}
+
+uint32_t Device::given_sms() const {
+  return static_cast<uint32_t>(std::max(0, state_->sm_count.load(std::memory_order_relaxed)));
 }
 
 uint64_t Device::total_bytes() const {

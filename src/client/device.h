@@ -28,6 +28,10 @@ class Device {
   int Attribute(cuda::CUdevice_attribute attribute) const;
   // The sticky error of this process's work on the device, 0: none.
   int error() const { return state_->error.load(std::memory_order_relaxed); }
+  // SMs that it has, and those of them that this process is given (live: follows percentage and partition). 0 given: a
+  // partition would have to be named.
+  uint32_t sm_count() const;
+  uint32_t given_sms() const;
   uint64_t total_bytes() const;
   uint64_t free_bytes() const;
   // Its primary context, active or not.

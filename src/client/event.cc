@@ -60,7 +60,7 @@ Answer<Event*> Event::Create(Context& context, unsigned flags) {
     slot = TimeSlots::Get().Take();
     if (slot == 0) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   }
-  Event* event = pool_.Create(context, slot);
+  Event* event = pool_.Create(context.owner(), slot);
   if (event == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   return event;
 }
@@ -72,7 +72,7 @@ int Event::Destroy(Event* event) {
   return cuda::CUDA_SUCCESS;
 }
 
-bool Event::BelongsTo(const Context& context) const { return &context == &context_ && context.id() == context_id_; }
+bool Event::BelongsTo(Context& context) const { return &context.owner() == &context_ && context_.id() == context_id_; }
 
 void Event::Record(Stream& stream) {
   std::lock_guard lock(mutex_);

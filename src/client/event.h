@@ -28,7 +28,7 @@ class Event {
   static int Destroy(Event* event);
 
   cuda::CUevent handle() { return reinterpret_cast<cuda::CUevent>(this); }
-  bool BelongsTo(const Context& context) const;
+  bool BelongsTo(Context& context) const;
   bool timed() const { return time_slot_ != 0; }
 
   // The place is after everything submitted to the stream so far.

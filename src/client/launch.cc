@@ -69,13 +69,13 @@ int CheckShape(const Function& function, const LaunchShape& shape) {
 }
 
 // A cooperative grid must fit on the device at once.
-int CheckCooperative(const Function& function, const LaunchShape& shape) {
+int CheckCooperative(const Context& context, const Function& function, const LaunchShape& shape) {
   const Device& device = function.context().device();
   const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
   const uint64_t blocks = uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
   const auto per_sm =
       static_cast<uint64_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR)) / threads;
-  const auto sms = static_cast<uint64_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT));
+  const uint64_t sms = context.sm_count();
   if (blocks <= per_sm * sms) return CUDA_SUCCESS;
   return Complain(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE, "cooperative launch of {}: {} blocks, {} fit at once",
                   function.info().name, blocks, per_sm * sms);
@@ -160,7 +160,7 @@ int FillArguments(const guest::KernelInfo& info, void* const* parameters, void* 
 
 Answer<Function*> ResolveFunction(CUfunction handle, Context& context) {
   if (Function* function = Function::Find(handle)) {
-    if (&function->context() != &context) {
+    if (&function->context() != &context.owner()) {
       return Refuse(Complain(CUDA_ERROR_INVALID_HANDLE, "kernel {} belongs to another context than the stream",
                              function->info().name));
     }
@@ -169,14 +169,14 @@ Answer<Function*> ResolveFunction(CUfunction handle, Context& context) {
   Kernel* kernel = Kernel::Find(handle);
   if (kernel == nullptr)
     return Refuse(Complain(CUDA_ERROR_INVALID_HANDLE, "launch of {}, which is no kernel", fmt::ptr(handle)));
-  return kernel->In(context);
+  return kernel->In(context.owner());
 }
 
 int Launch(Stream& stream, Function& function, const LaunchShape& shape, void* const* parameters, void* const* extra) {
   const guest::KernelInfo& info = function.info();
   CU_TRY(CheckShape(function, shape));
   if (parameters != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (shape.cooperative) CU_TRY(CheckCooperative(function, shape));
+  if (shape.cooperative) CU_TRY(CheckCooperative(stream.context(), function, shape));
   if (shape.cluster[0] != 0) CU_TRY(CheckCluster(shape));
   CU_ASSIGN(const uint32_t kernel, function.Prepared({shape.block[0], shape.block[1], shape.block[2]}));
 

@@ -47,7 +47,8 @@ int Library::Unload(Library* library) {
   return cuda::CUDA_SUCCESS;
 }
 
-Answer<Module*> Library::In(Context& context) {
+Answer<Module*> Library::In(Context& current) {
+  Context& context = current.owner();
   std::lock_guard lock(mutex_);
   for (const Instance& instance : instances_) {
     if (instance.context_id == context.id() && instance.Find() != nullptr) return instance.module;

@@ -54,7 +54,7 @@ Answer<uint64_t> Allocate(Context& context, AllocationKind kind, uint64_t bytes,
   const uint64_t alignment = bytes >= kHugePage ? kHugePage : 512;
   CU_ASSIGN_OR_REFUSE(const uint64_t address, AskForMemory(context, WireKind(kind), bytes, alignment));
   Allocation allocation{
-      .address = address, .bytes = bytes, .kind = kind, .context = &context, .device_address = address};
+      .address = address, .bytes = bytes, .kind = kind, .context = &context.owner(), .device_address = address};
   if (kind == AllocationKind::kHost || kind == AllocationKind::kManaged) allocation.host_address = address;
   allocation.flags = flags;
   if (!AllocationTable::Get().Insert(allocation)) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);

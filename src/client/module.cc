@@ -98,8 +98,9 @@ Module::~Module() {
   AllocationTable::Get().Take(segment_, [](const Allocation& a) { return a.kind == AllocationKind::kModule; });
 }
 
-Answer<Module*> Module::Load(Context& context, std::span<const uint8_t> image, const JitOptions& options,
+Answer<Module*> Module::Load(Context& current, std::span<const uint8_t> image, const JitOptions& options,
                              const void* where) {
+  Context& context = current.owner();
   auto loaded = AskServer(context.device().index(), image);
   if (!loaded) {
     LogFailure(loaded.error().code, loaded.error().text, where);

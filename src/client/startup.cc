@@ -8,6 +8,7 @@
 #include "client/device.h"
 #include "client/gate.h"
 #include "client/launch.h"
+#include "client/mps_environment.h"
 #include "client/session.h"
 
 namespace tutti::client {
@@ -44,6 +45,7 @@ int Start() {
 
 int StartWith(std::unique_ptr<ipc::ClientConnection> connection) {
   Session::Install(std::move(connection));
+  CheckMemoryLimits(Session::Get().header());
   Device::Install();
   if (const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING"); blocking != nullptr && *blocking == '1')
     launches_block = true;

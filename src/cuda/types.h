@@ -31,11 +31,13 @@ using CUlinkState = struct CUlinkState_st*;
 using CUgraph = struct CUgraph_st*;
 using CUgraphNode = struct CUgraphNode_st*;
 using CUgreenCtx = struct CUgreenCtx_st*;
+using CUdevResourceDesc = struct CUdevResourceDesc_st*;
 struct CUgraphEdgeData;
 
 using CUarray_format = int;
 using CUctxCigParam = void;
 using CUdevice_attribute = int;
+using CUdevResourceType = int;
 using CUdevice_P2PAttribute = int;
 using CUdriverProcAddressQueryResult = int;
 using CUexecAffinityType = int;
@@ -197,6 +199,8 @@ struct CUmemAccessDesc {
   CUmemAccess_flags flags;
 };
 
+enum : int { CU_EXEC_AFFINITY_TYPE_SM_COUNT = 0 };
+
 struct CUexecAffinityParam {
   CUexecAffinityType type;
   unsigned sm_count;
@@ -206,6 +210,30 @@ struct CUctxCreateParams {
   CUexecAffinityParam* execAffinityParams;
   int numExecAffinityParams;
   CUctxCigParam* cigParams;
+};
+
+enum : int { CU_DEV_RESOURCE_TYPE_INVALID = 0, CU_DEV_RESOURCE_TYPE_SM = 1 };
+enum : unsigned { CU_GREEN_CTX_DEFAULT_STREAM = 1 };
+
+struct CUdevSmResource {
+  unsigned smCount;
+  unsigned minSmPartitionSize;
+  unsigned smCoscheduledAlignment;
+};
+
+// `ours` lies in what the toolkit calls padding: which SMs these are.
+struct CUdevResource {
+  CUdevResourceType type;
+  struct {
+    unsigned mark;
+    int device;
+    unsigned first_sm;
+    unsigned char rest[80];
+  } ours;
+  union {
+    CUdevSmResource sm;
+    unsigned char _oversize[48];
+  };
 };
 
 union CUlaunchAttributeValue {

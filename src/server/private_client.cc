@@ -1,7 +1,11 @@
 #include "server/private_client.h"
 
+#include <algorithm>
+
 #include "ipc/message.h"
 #include "os/socket.h"
+#include "wire/limit_text.h"
+#include "wire/visible_devices.h"
 
 namespace tutti::server {
 namespace {
@@ -17,6 +21,24 @@ Result<wire::Hello> AwaitHello(int socket) {
   return wire::GetHello(in);
 }
 
+// No daemon has read what the client's environment asks for. It holds here, too: a share that was asked for is kept
+// whether anybody else is there or not. What cannot be read the client has named already.
+void ApplyEnvironment(const device::Backend& backend, wire::Attach* attach) {
+  const wire::Hello& hello = attach->hello;
+  if (const auto percentage = wire::ParsePercentage(hello.active_thread_percentage)) {
+    attach->own_percentage = *percentage;
+    attach->active_thread_percentage = std::min(attach->active_thread_percentage, *percentage);
+  }
+  attach->priority = wire::ParsePriority(hello.client_priority).value_or(0);
+  const auto limits = wire::MemoryLimits::Parse(hello.pinned_memory_limit);
+  for (uint32_t i = 0; limits && i < backend.devices().size(); ++i) {
+    const uint64_t bytes = limits->Of(i, wire::UuidText(backend.devices()[i].uuid));
+    if (bytes == wire::kNoMemoryLimit) continue;
+    attach->own_memory_limits.push_back({i, bytes});
+    attach->memory_limits.push_back({i, bytes});
+  }
+}
+
 }  // namespace
 
 Status AttachPrivateClient(Server& server, os::Fd socket, double active_thread_percentage) {
@@ -26,6 +48,7 @@ Status AttachPrivateClient(Server& server, os::Fd socket, double active_thread_p
     return std::unexpected(hello.error());
   }
   wire::Attach attach{.hello = std::move(*hello), .active_thread_percentage = active_thread_percentage};
+  ApplyEnvironment(server.backend(), &attach);
   if (const auto peer = os::Peer(socket.get())) {
     attach.pid = static_cast<uint32_t>(peer->pid);
     attach.uid = peer->uid;

@@ -40,6 +40,7 @@ enum class RecordKind : uint8_t {
   kModuleUnload = 18,
   kFree = 19,
   kHostCallDone = 20,
+  kContextLimit = 21,
   // Answered in a reply slot.
   kAllocate = 32,
   kPrepare = 33,  // makes a kernel ready for a block shape; replies with the id to launch
@@ -133,6 +134,16 @@ enum StreamFlags : uint32_t {
   kStreamLegacy = 1u << 0,       // the context's NULL stream
   kStreamNonBlocking = 1u << 1,  // does not synchronise with the legacy stream
 };
+
+// What all streams of one context on one device may use together: a part of the device's SMs and time. Holds besides the
+// client's own percentage. May come before or after the streams, and again.
+struct ContextLimitBody {
+  uint32_t device;
+  uint32_t context;   // as in StreamCreateBody
+  uint32_t part_ppm;  // millionths of the device; 0 or kWholeDevice: no limit of its own
+  uint32_t reserved;
+};
+inline constexpr uint32_t kWholeDevice = 1'000'000;
 
 struct ModuleUnloadBody {
   uint32_t module;

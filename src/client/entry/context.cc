@@ -1,6 +1,8 @@
 // Contexts.
 #include "client/context.h"
 
+#include <span>
+
 #include "client/current.h"
 #include "client/device.h"
 #include "client/entry/entries.h"
@@ -13,11 +15,23 @@ namespace {
 constexpr unsigned kApiVersion = 3020;     // of contexts made by cuCtxCreate and cuCtxCreate_v2
 constexpr unsigned kApiVersionNew = 4000;  // by the later forms
 
-CUresult Create(CUcontext* out, unsigned flags, CUdevice ordinal, unsigned api_version) {
+// The SMs that a list of affinities asks for; of several the last holds.
+Answer<uint32_t> AffineSms(const CUexecAffinityParam* affinities, int count) {
+  if (count < 0 || (count != 0 && affinities == nullptr)) return Refuse(CUDA_ERROR_INVALID_VALUE);
+  uint32_t sms = 0;
+  for (const CUexecAffinityParam& affinity : std::span(affinities, static_cast<size_t>(count))) {
+    if (affinity.type != CU_EXEC_AFFINITY_TYPE_SM_COUNT) return Refuse(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+    if (affinity.sm_count == 0) return Refuse(CUDA_ERROR_INVALID_VALUE);
+    sms = affinity.sm_count;
+  }
+  return sms;
+}
+
+CUresult Create(CUcontext* out, unsigned flags, CUdevice ordinal, unsigned api_version, uint32_t sms = 0) {
   Device* device = Device::Find(ordinal);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   if (out == nullptr || (flags & ~CU_CTX_FLAGS_MASK) != 0) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Context* const context, Context::Create(*device, flags, api_version));
+  CU_ASSIGN(Context* const context, Context::Create(*device, {.flags = flags, .api_version = api_version, .sms = sms}));
   PushCurrent(context);
   *out = context->handle();
   return CUDA_SUCCESS;
@@ -36,19 +50,29 @@ CUresult cuCtxCreate_v2(CUcontext* out, unsigned int flags, CUdevice device) {
   return Create(out, flags, device, kApiVersion);
 }
 
-CUresult cuCtxCreate_v3(CUcontext* out, CUexecAffinityParam*, int affinities, unsigned int flags, CUdevice device) {
-  if (affinities != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
-  return Create(out, flags, device, kApiVersionNew);
+CUresult cuCtxCreate_v3(CUcontext* out, CUexecAffinityParam* affinities, int count, unsigned int flags,
+                        CUdevice device) {
+  CU_ASSIGN(const uint32_t sms, AffineSms(affinities, count));
+  return Create(out, flags, device, kApiVersionNew, sms);
 }
 
 CUresult cuCtxCreate_v4(CUcontext* out, CUctxCreateParams* parameters, unsigned int flags, CUdevice device) {
-  if (parameters != nullptr && parameters->numExecAffinityParams != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
-  return Create(out, flags, device, kApiVersionNew);
+  if (parameters == nullptr) return Create(out, flags, device, kApiVersionNew);
+  CU_ASSIGN(const uint32_t sms, AffineSms(parameters->execAffinityParams, parameters->numExecAffinityParams));
+  return Create(out, flags, device, kApiVersionNew, sms);
+}
+
+CUresult cuCtxGetExecAffinity(CUexecAffinityParam* affinity, CUexecAffinityType type) {
+  if (affinity == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (type != CU_EXEC_AFFINITY_TYPE_SM_COUNT) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
+  CU_ASSIGN(Context* const context, CurrentContext());
+  *affinity = {.type = CU_EXEC_AFFINITY_TYPE_SM_COUNT, .sm_count = context->sm_count()};
+  return CUDA_SUCCESS;
 }
 
 CUresult cuCtxDestroy_v2(CUcontext handle) {
   Context* context = Context::Find(handle);
-  if (context == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+  if (context == nullptr || context->green()) return CUDA_ERROR_INVALID_CONTEXT;
   CU_TRY(Context::Destroy(context));
   if (current_context == context) PopCurrent();
   return CUDA_SUCCESS;

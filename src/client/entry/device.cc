@@ -8,9 +8,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "client/context.h"
+#include "client/current.h"
 #include "client/entry/entries.h"
 #include "client/memory_pool.h"
-#include "client/visible_devices.h"
 #include "cuda/device_attribute.h"
 
 namespace tutti::client::entry {
@@ -52,6 +53,19 @@ CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice
   if (value == nullptr || attribute <= 0 || attribute >= static_cast<int>(wire::kDeviceAttributes))
     return CUDA_ERROR_INVALID_VALUE;
   *value = device->Attribute(attribute);
+  if (attribute == CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) {
+    // With a percentage per context the number follows the current one.
+    const auto context = CurrentContext();
+    if (context && &(*context)->device() == device && (*context)->active())
+      *value = static_cast<int>((*context)->sm_count());
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type, CUdevice ordinal) {
+  if (Device::Find(ordinal) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+  if (supported == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *supported = type == CU_EXEC_AFFINITY_TYPE_SM_COUNT;
   return CUDA_SUCCESS;
 }
 
@@ -131,13 +145,6 @@ CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* width, CUarray_format, unsig
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
   if (width == nullptr || (channels != 1 && channels != 2 && channels != 4)) return CUDA_ERROR_INVALID_VALUE;
   *width = static_cast<size_t>(device->Attribute(CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
-  return CUDA_SUCCESS;
-}
-
-CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType, CUdevice ordinal) {
-  if (Device::Find(ordinal) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  if (supported == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *supported = 0;
   return CUDA_SUCCESS;
 }
 

@@ -94,12 +94,13 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* user) {
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
   CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
-  return Give(context, stream->context().handle());
+  return Give(context, stream->context().owner().handle());
 }
 
 CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* green) {
-  if (green != nullptr) *green = nullptr;
-  return cuStreamGetCtx(handle, context);
+  CU_TRY(cuStreamGetGreenCtx(handle, green));
+  if (*green == nullptr) return cuStreamGetCtx(handle, context);
+  return Give(context, CUcontext{nullptr});
 }
 
 CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {

@@ -1,4 +1,4 @@
-#include "client/visible_devices.h"
+#include "wire/visible_devices.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <charconv>
 #include <optional>
 
-namespace tutti::client {
+namespace tutti::wire {
 namespace {
 
-std::optional<uint32_t> Named(std::string_view entry, std::span<const wire::DeviceInfo> devices) {
+std::optional<uint32_t> Named(std::string_view entry, std::span<const DeviceInfo> devices) {
   if (entry.starts_with("GPU-")) {
     for (uint32_t i = 0; i < devices.size(); ++i) {
       if (UuidText(devices[i].uuid).starts_with(entry)) return i;
@@ -24,7 +24,7 @@ std::optional<uint32_t> Named(std::string_view entry, std::span<const wire::Devi
 
 }  // namespace
 
-std::vector<uint32_t> VisibleDevices(std::string_view list, std::span<const wire::DeviceInfo> devices) {
+std::vector<uint32_t> VisibleDevices(std::string_view list, std::span<const DeviceInfo> devices) {
   std::vector<uint32_t> visible;
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
@@ -48,4 +48,4 @@ std::string UuidText(const uint8_t (&uuid)[16]) {
   return text;
 }
 
-}  // namespace tutti::client
+}  // namespace tutti::wire

@@ -1,4 +1,5 @@
-// CUDA_VISIBLE_DEVICES: which of the server's devices the program sees, and in what order.
+// CUDA_VISIBLE_DEVICES: of a daemon, which of the machine's devices its servers serve; of a program, which of those it sees,
+// and in what order.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +10,13 @@
 
 #include "wire/channel_layout.h"
 
-namespace tutti::client {
+namespace tutti::wire {
 
 // Indices into `devices` of what `list` names. As CUDA does: entries are ordinals or (prefixes of) "GPU-<uuid>"; the
 // first entry that names nothing, and a repeated one, end the list.
-std::vector<uint32_t> VisibleDevices(std::string_view list, std::span<const wire::DeviceInfo> devices);
+std::vector<uint32_t> VisibleDevices(std::string_view list, std::span<const DeviceInfo> devices);
 
 // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
 std::string UuidText(const uint8_t (&uuid)[16]);
 
-}  // namespace tutti::client
+}  // namespace tutti::wire

@@ -1,8 +1,8 @@
-#include "client/visible_devices.h"
+#include "wire/visible_devices.h"
 
 #include <gtest/gtest.h>
 
-namespace tutti::client {
+namespace tutti::wire {
 namespace {
 
 using Indices = std::vector<uint32_t>;
@@ -13,7 +13,7 @@ class VisibleDevicesTest : public testing::Test {
     for (size_t i = 0; i < devices_.size(); ++i) devices_[i].uuid[0] = static_cast<uint8_t>(0xa0 + i);
   }
   Indices Visible(std::string_view list) const { return VisibleDevices(list, devices_); }
-  std::vector<wire::DeviceInfo> devices_;
+  std::vector<DeviceInfo> devices_;
 };
 
 TEST_F(VisibleDevicesTest, NamesThemInOrder) {
@@ -36,4 +36,4 @@ TEST_F(VisibleDevicesTest, TakesUuidsAndTheirBeginnings) {
 }
 
 }  // namespace
-}  // namespace tutti::client
+}  // namespace tutti::wire
