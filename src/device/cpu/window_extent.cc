@@ -26,19 +26,16 @@ WindowExtent::WindowExtent(uint64_t base, uint64_t bytes, int fd) : base_(base),
 }
 
 Status WindowExtent::OpenTo(uint64_t end) {
-  const uint64_t open = open_bytes_.load(std::memory_order_relaxed);
   const uint64_t wanted = std::min(bytes_, AlignUp(end - base_, kStepBytes));
-  if (wanted <= open) return {};
+  if (wanted <= open_bytes_) return {};
   constexpr int kFlags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
-  if (mmap(Pointer(base_ + open), wanted - open, PROT_READ | PROT_WRITE, kFlags, fd_, static_cast<off_t>(open)) == MAP_FAILED) {
+  void* const begin = Pointer(base_ + open_bytes_);
+  const auto at = static_cast<off_t>(open_bytes_);
+  if (mmap(begin, wanted - open_bytes_, PROT_READ | PROT_WRITE, kFlags, fd_, at) == MAP_FAILED) {
     return FailErrno("opening a client's window", cuda::CUDA_ERROR_OUT_OF_MEMORY);
   }
-  open_bytes_.store(wanted, std::memory_order_relaxed);
+  open_bytes_ = wanted;
   return {};
-}
-
-bool WindowExtent::Covers(uint64_t address, uint64_t bytes) const {
-  return address >= base_ && InRange<uint64_t>(address - base_, bytes, open_bytes_.load(std::memory_order_relaxed));
 }
 
 }  // namespace tutti::device::cpu

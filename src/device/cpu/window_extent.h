@@ -4,10 +4,9 @@
 // mapped over them from the begin as far as its allocations reach, and a little further. Reads do not fault, since vector
 // loads read what inactive lanes would have asked for.
 //
-// The client's own mapping is not touched by this. Not thread-safe (WindowMemory holds the lock), but for Covers.
+// The client's own mapping is not touched by this. Not thread-safe (WindowMemory holds the lock).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 #include "base/error.h"
@@ -21,14 +20,13 @@ class WindowExtent {
 
   // Opens it up to `end` at least. OUT_OF_MEMORY if the system has no room for another mapping.
   Status OpenTo(uint64_t end);
-  // Whether [address, address + bytes) lies in the open part. Thread-safe.
-  bool Covers(uint64_t address, uint64_t bytes) const;
+  uint64_t open_bytes() const { return open_bytes_; }
 
  private:
   const uint64_t base_;
   const uint64_t bytes_;
   const int fd_;
-  std::atomic<uint64_t> open_bytes_{0};  // relaxed: who has an address has it from whoever opened the window so far
+  uint64_t open_bytes_ = 0;
 };
 
 }  // namespace tutti::device::cpu
