@@ -1,11 +1,25 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "cli/doctor_checks.h"
 #include "cli/subcommands.h"
 
 namespace tutti::cli {
 namespace {
+
+constexpr struct {
+  const char* name;
+  Finding (*ask)(const Patient&);
+} kChecks[] = {
+    {"programs", CheckPrograms},        {"loader", CheckLoader},            {"library", CheckLibrary},
+    {"code", CheckCode},                {"processor", CheckProcessor},      {"memory_files", CheckMemoryFiles},
+    {"descriptors", CheckDescriptorLimit}, {"disk", CheckDisk},             {"pipe_directory", CheckPipeDirectory},
+    {"daemon", CheckDaemon},            {"server", CheckServer},            {"compute_mode", CheckComputeMode},
+    {"kernel", CheckKernel},
+};
 
 const char* Word(Finding::Kind kind) {
   switch (kind) {
@@ -16,16 +30,31 @@ const char* Word(Finding::Kind kind) {
   return "";
 }
 
+void Print(const Finding& finding) {
+  std::printf("%-8s %s\n", Word(finding.kind), finding.text.c_str());
+  if (!finding.remedy.empty()) std::printf("         -> %s\n", finding.remedy.c_str());
+  std::fflush(stdout);
+}
+
 // All checks are made even after a problem: the first remedy is not always the one that is needed.
-int Doctor() {
+int Doctor(const Patient& patient, bool as_json) {
+  if (!patient.program.empty() && access(patient.program.c_str(), R_OK) != 0) {
+    return Complain("cannot read the program " + patient.program + ": give its path");
+  }
   int problems = 0;
-  for (const auto check : {CheckPrograms, CheckLoaderPath, CheckLibrary, CheckProcessor, CheckMemoryFiles, CheckDescriptorLimit,
-                           CheckPipeDirectory, CheckDaemon, CheckServer, CheckKernel}) {
-    const Finding finding = check();
-    std::printf("%-8s %s\n", Word(finding.kind), finding.text.c_str());
-    if (!finding.remedy.empty()) std::printf("         -> %s\n", finding.remedy.c_str());
-    std::fflush(stdout);
+  nlohmann::json findings = nlohmann::json::array();
+  for (const auto& check : kChecks) {
+    const Finding finding = check.ask(patient);
     problems += finding.kind == Finding::Kind::kProblem;
+    if (as_json) {
+      findings.push_back({{"check", check.name}, {"result", Word(finding.kind)}, {"text", finding.text}, {"remedy", finding.remedy}});
+    } else if (!finding.text.empty()) {
+      Print(finding);
+    }
+  }
+  if (as_json) {
+    const nlohmann::json report{{"healthy", problems == 0}, {"findings", findings}};
+    std::puts(report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   }
   return problems == 0 ? 0 : 1;
 }
@@ -33,8 +62,16 @@ int Doctor() {
 }  // namespace
 
 void AddDoctor(CLI::App& app, int& status) {
-  auto* const command = app.add_subcommand("doctor", "Check this installation and say what to mend");
-  command->callback([&status] { status = Doctor(); });
+  struct DoctorOptions {
+    Patient patient;
+    bool json = false;
+  };
+  auto* const command = app.add_subcommand("doctor", "Say why a program does not reach the service, and what to do");
+  const auto options = std::make_shared<DoctorOptions>();
+  command->add_option("program", options->patient.program, "The program that is to be run: its libraries and code are looked at");
+  command->add_flag("--service", options->patient.needs_service, "That no control daemon answers is a problem, too: for health checks");
+  command->add_flag("--json", options->json, "As JSON");
+  command->callback([options, &status] { status = Doctor(options->patient, options->json); });
 }
 
 }  // namespace tutti::cli

@@ -1,4 +1,5 @@
-// The questions `tutti doctor` asks, one function each. Their order is the order in which things have to work.
+// The questions `tutti doctor` asks, one function each. Their order is the order in which things have to work. Each is asked
+// whatever the others found.
 #pragma once
 
 #include <string>
@@ -10,18 +11,29 @@ struct Finding {
   enum class Kind { kOk, kNote, kProblem };
   Kind kind = Kind::kOk;
   std::string text;    // what was found
-  std::string remedy;  // of a problem or a note: what to do
+  std::string remedy;  // of a problem or a note: what to do, a command wherever there is one
 };
 
-Finding CheckPrograms();        // server and compiler stand beside this program
-Finding CheckLoaderPath();      // which libcuda.so.1 an ordinary program gets; asked before any is loaded
-Finding CheckLibrary();         // our libcuda.so.1 is there and can be loaded
-Finding CheckProcessor();       // vector instructions
-Finding CheckMemoryFiles();     // memfd with seals
-Finding CheckDescriptorLimit();
-Finding CheckPipeDirectory();
-Finding CheckDaemon();
-Finding CheckServer();          // the daemon starts a server for this user
-Finding CheckKernel();          // a program compiles, launches and gets the right result
+struct Patient {
+  std::string program;  // path of the program that is to be run; empty: none was named
+  bool needs_service = false;  // a private server is not good enough
+};
+
+// The installation.
+Finding CheckPrograms(const Patient&);  // server and compiler stand beside this program
+Finding CheckLoader(const Patient&);    // which libcuda.so.1 the program gets, and why; asked before this process loads one
+Finding CheckLibrary(const Patient&);   // our libcuda.so.1 is there and can be loaded
+Finding CheckCode(const Patient&);      // the program has PTX
+// The machine.
+Finding CheckProcessor(const Patient&);    // vector instructions
+Finding CheckMemoryFiles(const Patient&);  // memfd with seals
+Finding CheckDescriptorLimit(const Patient&);
+Finding CheckDisk(const Patient&);  // room where logs and compiled kernels go
+// The service.
+Finding CheckPipeDirectory(const Patient&);
+Finding CheckDaemon(const Patient&);       // one answers here, and in our language
+Finding CheckServer(const Patient&);       // the daemon starts a server for this user
+Finding CheckComputeMode(const Patient&);  // the devices may be used this way
+Finding CheckKernel(const Patient&);       // a program compiles, launches and gets the right result
 
 }  // namespace tutti::cli

@@ -119,7 +119,7 @@ std::string ProbeInChild(const std::string& library) {
 
 }  // namespace
 
-Finding CheckKernel() {
+Finding CheckKernel(const Patient&) {
   const auto directory = LibraryDirectory();
   if (!directory) return {Finding::Kind::kProblem, "kernel: not tried without the library", ""};
   const uint64_t begin = NowNs();

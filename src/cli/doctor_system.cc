@@ -1,15 +1,17 @@
 // Checks of the machine and the installed files.
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <link.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
 
 #include "cli/doctor_checks.h"
+#include "cli/format.h"
 #include "cli/installation.h"
+#include "control/places.h"
 #include "os/memory.h"
 
 namespace tutti::cli {
@@ -17,14 +19,25 @@ namespace {
 
 constexpr rlim_t kEnoughDescriptors = 16384;  // a thousand clients, each with its channel, window and socket
 
-std::string PathOf(void* library) {
-  link_map* map = nullptr;
-  return dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr ? map->l_name : "?";
+constexpr uint64_t kLeastFreeBytes = 16u << 20;  // some logs and some compiled kernels
+
+// The directory itself, or what is above it if it is yet to be made.
+std::filesystem::path Existing(std::filesystem::path path) {
+  std::error_code error;
+  while (path.has_parent_path() && path != path.parent_path() && !std::filesystem::exists(path, error)) path = path.parent_path();
+  return path;
+}
+
+std::string CacheDirectory() {
+  if (const char* const given = std::getenv("TUTTI_CACHE_DIR"); given != nullptr && *given != '\0') return given;
+  if (const char* const given = std::getenv("XDG_CACHE_HOME"); given != nullptr && *given != '\0') return std::string(given) + "/tutti";
+  const char* const home = std::getenv("HOME");
+  return std::string(home != nullptr ? home : "/tmp") + "/.cache/tutti";
 }
 
 }  // namespace
 
-Finding CheckPrograms() {
+Finding CheckPrograms(const Patient&) {
   std::string missing;
   for (const char* name : {"tutti-control", "tutti-server", "tutti-compiler"}) {
     if (access((ProgramDirectory() + "/" + name).c_str(), X_OK) != 0) missing += std::string(missing.empty() ? "" : ", ") + name;
@@ -33,7 +46,7 @@ Finding CheckPrograms() {
   return {Finding::Kind::kProblem, fmt::format("{} missing in {}", missing, ProgramDirectory()), "build or install them there: ./dev build"};
 }
 
-Finding CheckLibrary() {
+Finding CheckLibrary(const Patient&) {
   const auto directory = LibraryDirectory();
   if (!directory) return {Finding::Kind::kProblem, "library not found", directory.error().text};
   const std::string path = *directory + "/libcuda.so.1";
@@ -43,42 +56,43 @@ Finding CheckLibrary() {
   return {.text = "library is " + path};
 }
 
-Finding CheckLoaderPath() {
-  const auto ours = LibraryDirectory();
-  const char* const path = std::getenv("LD_LIBRARY_PATH");
-  std::error_code error;
-  for (std::string rest = path != nullptr ? path : ""; ours && !rest.empty();) {
-    const size_t colon = std::min(rest.find(':'), rest.size());
-    const std::string candidate = rest.substr(0, colon) + "/libcuda.so.1";
-    rest.erase(0, std::min(colon + 1, rest.size()));
-    if (access(candidate.c_str(), R_OK) != 0) continue;
-    if (std::filesystem::equivalent(candidate, *ours + "/libcuda.so.1", error)) return {.text = "programs started from here load our library"};
-    return {Finding::Kind::kNote, "programs started from here load " + candidate, "start them with: tutti run -- PROGRAM"};
-  }
-  void* const standard = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  const std::string found = standard != nullptr ? "load " + PathOf(standard) : "find no libcuda.so.1";
-  return {Finding::Kind::kNote, "programs started from here " + found, "start them with: tutti run -- PROGRAM"};
-}
-
-Finding CheckProcessor() {
+Finding CheckProcessor(const Patient&) {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f")) return {.text = "processor has AVX-512"};
   if (__builtin_cpu_supports("avx2")) return {.text = "processor has AVX2"};
   return {Finding::Kind::kNote, "processor has no AVX2", "kernels run, but slowly; a virtual machine may hide AVX2: give it the host's CPU model"};
 }
 
-Finding CheckMemoryFiles() {
+Finding CheckMemoryFiles(const Patient&) {
   const auto file = os::CreateMemory("tutti-doctor", 4096);
   if (file) return {.text = "memory files work (/dev/shm is not used)"};
   return {Finding::Kind::kProblem, file.error().text, "allow memfd_create in this container's seccomp profile"};
 }
 
-Finding CheckDescriptorLimit() {
+Finding CheckDescriptorLimit(const Patient&) {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_max >= kEnoughDescriptors) return {.text = "file descriptors suffice for a thousand clients"};
   return {Finding::Kind::kNote, fmt::format("only {} file descriptors are allowed", limit.rlim_max),
           fmt::format("for many clients start the daemon with ulimit -n {}", kEnoughDescriptors)};
+}
+
+Finding CheckDisk(const Patient&) {
+  const control::Places places = control::PlacesFromEnvironment();
+  for (const std::string& wanted : {CacheDirectory(), places.pipe_directory, places.log_directory}) {
+    const std::string directory = Existing(wanted);
+    struct statvfs disk{};
+    if (statvfs(directory.c_str(), &disk) != 0) continue;
+    const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
+    if (free < kLeastFreeBytes) {
+      return {Finding::Kind::kProblem, fmt::format("disk full: {} free in {}", Bytes(free), directory),
+              fmt::format("make room there (df {}), or choose another directory: TUTTI_CACHE_DIR, CUDA_MPS_LOG_DIRECTORY", directory)};
+    }
+    if (disk.f_files != 0 && disk.f_favail == 0) {
+      return {Finding::Kind::kProblem, "disk full: no file can be made in " + directory, "remove files there (df -i " + directory + ")"};
+    }
+  }
+  return {.text = "disk has room for logs and compiled kernels"};
 }
 
 }  // namespace tutti::cli

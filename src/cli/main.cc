@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   tutti::cli::AddPs(app, status);
   tutti::cli::AddTop(app, status);
   tutti::cli::AddStatus(app, status);
+  tutti::cli::AddDevice(app, status);
   tutti::cli::AddTrace(app, status);
   tutti::cli::AddTimeline(app, status);
   tutti::cli::AddDoctor(app, status);

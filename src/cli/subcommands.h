@@ -14,6 +14,7 @@ void AddRun(CLI::App& app, int& status);
 void AddPs(CLI::App& app, int& status);
 void AddTop(CLI::App& app, int& status);
 void AddStatus(CLI::App& app, int& status);
+void AddDevice(CLI::App& app, int& status);
 void AddTrace(CLI::App& app, int& status);
 void AddTimeline(CLI::App& app, int& status);
 void AddDoctor(CLI::App& app, int& status);

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,6 +40,24 @@ Result<os::Fd> CreateFifo(const std::string& path, mode_t mode) {
   return fd;
 }
 
+// The inherited socket that is bound to `path`, made ours; else a new one.
+Result<os::Fd> ListenAt(const std::string& path, mode_t mode, std::vector<os::Fd>& inherited) {
+  for (os::Fd& socket : inherited) {
+    sockaddr_un address{};
+    socklen_t size = sizeof address;
+    if (!socket || getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
+    if (address.sun_family != AF_UNIX || path != std::string(address.sun_path, strnlen(address.sun_path, sizeof address.sun_path))) continue;
+    int type = 0;
+    size = sizeof type;
+    if (getsockopt(socket.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
+      return Fail(fmt::format("the socket given for {} is not of type SOCK_SEQPACKET: use ListenSequentialPacket= in its unit", path));
+    }
+    fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
+    return std::move(socket);
+  }
+  return os::Listen(path, mode);
+}
+
 }  // namespace
 
 void WarnOfForeignDirectory(const std::string& path) {
@@ -68,11 +88,13 @@ Status MakeDirectory(const std::string& path) {
   return {};
 }
 
-Result<Instance> Instance::Claim(const control::Places& places) {
+Result<Instance> Instance::Claim(const control::Places& places, Inheritance inheritance) {
   TUTTI_TRY(MakeDirectory(places.pipe_directory));
   Instance instance(places);
-  TUTTI_TRY(instance.TakeLock());
-  TUTTI_TRY(instance.CreateFiles());
+  instance.of_manager_ = inheritance.of_manager;
+  instance.lock_ = std::move(inheritance.lock);
+  if (!instance.lock_) TUTTI_TRY(instance.TakeLock());
+  TUTTI_TRY(instance.CreateFiles(std::move(inheritance.sockets)));
   return instance;
 }
 
@@ -86,23 +108,23 @@ Status Instance::TakeLock() {
   return {};
 }
 
-Status Instance::CreateFiles() {
+Status Instance::CreateFiles(std::vector<os::Fd> sockets) {
   TUTTI_ASSIGN(log_fifo_, CreateFifo(places_.log_fifo(), 0777));
   unlink(places_.pid_file().c_str());
   TUTTI_ASSIGN(const os::Fd pid_file, CreateFile(places_.pid_file(), O_WRONLY | O_TRUNC, 0666));
   const std::string pid = fmt::format("{}\n", getpid());
   if (write(pid_file.get(), pid.data(), pid.size()) < 0) return FailErrno("write to " + places_.pid_file());
-  TUTTI_ASSIGN(privileged_, os::Listen(places_.privileged_socket(), 0755));
+  TUTTI_ASSIGN(privileged_, ListenAt(places_.privileged_socket(), 0755, sockets));
   // Last: whoever can connect finds everything else in place.
-  TUTTI_ASSIGN(control_, os::Listen(places_.control_socket(), 0666));
+  TUTTI_ASSIGN(control_, ListenAt(places_.control_socket(), 0666, sockets));
   return {};
 }
 
 Instance::~Instance() {
   if (!lock_) return;  // moved from, or never the owner of these files
-  for (const std::string& path : {places_.control_socket(), places_.privileged_socket(), places_.log_fifo(), places_.pid_file()}) {
-    unlink(path.c_str());
-  }
+  for (const std::string& path : {places_.log_fifo(), places_.pid_file()}) unlink(path.c_str());
+  if (of_manager_) return;
+  for (const std::string& path : {places_.control_socket(), places_.privileged_socket()}) unlink(path.c_str());
 }
 
 }  // namespace tutti::daemon

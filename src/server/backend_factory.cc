@@ -5,14 +5,29 @@
 #include "device/cpu/code/code_settings.h"
 #include "device/cpu/code/code_store.h"
 #include "device/cpu/cpu_backend.h"
+#include "device/cpu/device_info.h"
 #include "device/null/null_backend.h"
+#include "wire/visible_devices.h"
 
 namespace tutti::server {
+namespace {
 
-Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name) {
+Status Choose(std::string_view visible, device::cpu::CpuSettings& settings) {
+  std::vector<wire::DeviceInfo> all;
+  for (uint32_t i = 0; i < settings.devices; ++i) all.push_back(device::cpu::DescribeDevice(settings, i));
+  settings.served = wire::VisibleDevices(visible, all);
+  if (!settings.served.empty()) return {};
+  return Fail(fmt::format("CUDA_VISIBLE_DEVICES=\"{}\" of the control daemon names none of the {} devices: start it with "
+                          "their ordinals or UUIDs, or without the variable", visible, all.size()));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, const char* visible) {
   if (name == "null") return device::null::CreateNullBackend();
   if (name == "cpu") {
-    TUTTI_ASSIGN(const device::cpu::CpuSettings settings, device::cpu::CpuSettings::FromEnvironment());
+    TUTTI_ASSIGN(device::cpu::CpuSettings settings, device::cpu::CpuSettings::FromEnvironment());
+    if (visible != nullptr) TUTTI_TRY(Choose(visible, settings));
     return device::cpu::CreateCpuBackend(settings,
                                          device::cpu::CreateCodeStore(device::cpu::CodeSettings::FromEnvironment()));
   }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,8 @@ Result<os::Fd> TerminationSignals() {
 Result<std::unique_ptr<Server>> Start(const Options& options) {
   log::Info("Startup");
   log::Info("Initializing server process");
-  TUTTI_ASSIGN(std::unique_ptr<device::Backend> backend, CreateBackend(options.device));
+  TUTTI_ASSIGN(std::unique_ptr<device::Backend> backend, CreateBackend(
+                   options.device, options.daemon_socket_fd >= 0 ? std::getenv("CUDA_VISIBLE_DEVICES") : nullptr));
   backend->SetPolicy(options.policy);
   uint32_t ordinal = 0;
   for (const wire::DeviceInfo& device : backend->devices()) {

@@ -1,6 +1,7 @@
 // A client that only shakes hands: prints "welcome" or "refused CODE TEXT", then with --hold stays until its connection is
 // closed and prints "closed". With --garbage it sends packets that are wrong in every way it can think of, each on a
-// connection of its own. Its limits come from the CUDA_MPS_ environment variables, as a program's would.
+// connection of its own. With --listen it is no client but another kind of daemon: it takes connections and answers nothing a
+// shell of ours understands. Its limits come from the CUDA_MPS_ environment variables, as a program's would.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -62,11 +63,24 @@ int SendGarbage(const std::string& path) {
   return 0;
 }
 
+int ListenInAnotherLanguage(const std::string& path) {
+  const auto listener = os::Listen(path, 0666);
+  if (!listener) return Complain(listener.error().text);
+  std::puts("listening");
+  std::fflush(stdout);
+  for (;;) {
+    const auto socket = os::Accept(listener->get());
+    if (!socket || !os::Receive(socket->get(), 100)) continue;
+    (void)os::Send(socket->get(), Garbage(64));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string path = Environment("CUDA_MPS_PIPE_DIRECTORY") + "/control";
   if (argc > 1 && std::string(argv[1]) == "--garbage") return SendGarbage(path);
+  if (argc > 1 && std::string(argv[1]) == "--listen") return ListenInAnotherLanguage(path);
   const auto socket = os::Connect(path);
   if (!socket) return Complain(socket.error().text);
   ByteWriter body;

@@ -16,9 +16,9 @@ finish() {
   trap '' PIPE  # whoever reads our output may have gone; the daemon ends all the same
   [ $status -eq 0 ] || [ ! -f "$CUDA_MPS_LOG_DIRECTORY/control.log" ] || sed 's/^/  control.log: /' "$CUDA_MPS_LOG_DIRECTORY/control.log" >&2
   for pid in $(jobs -p); do kill -KILL "$pid" 2> /dev/null || true; done
-  if [ -f "$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid" ]; then
-    kill -KILL "$(cat "$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid")" 2> /dev/null || true
-  fi
+  for pid in $(ours); do
+    [[ "$(readlink "/proc/$pid/exe")" != */tutti-control ]] && [[ "$(readlink "/proc/$pid/exe")" != */nvidia-cuda-mps-control ]] || kill -KILL "$pid"
+  done
   rm -rf "$work"
   exit $status
 }
@@ -66,6 +66,27 @@ use_programs() {
   [ -e "$LD_LIBRARY_PATH/libcuda.so.1" ] || skip "needs libcuda.so.1"
   [ -x "$bin/tutti-compiler" ] || skip "needs tutti-compiler"
 }
+# For scripts that need a program on real devices but no kernels: $probe (device_probe.cc).
+use_probe() {
+  export LD_LIBRARY_PATH=$bin/../lib
+  probe=$fakes/device_probe
+  [ -x "$probe" ] || skip "needs libcuda.so.1"
+  [ -x "$bin/tutti-server" ] || skip "needs tutti-server"
+}
+# hold NAME COMMAND...: starts a program that holds its devices until `release NAME`; its process id in $holder
+hold() {
+  mkfifo "$work/$1.stdin"
+  "${@:2}" --hold < "$work/$1.stdin" > "$work/$1" 2>&1 &
+  holder=$!
+  exec {hold_fd}> "$work/$1.stdin"
+  hold_fds[$1]=$hold_fd
+  until_true "$1 holds its devices: $(cat "$work/$1")" says holding "$work/$1"
+}
+declare -A hold_fds
+release() { exec {hold_fds[$1]}>&-; }
+# Processes of this script's daemon by their environment: others may run the same programs on this machine.
+ours() { grep -lsz "^CUDA_MPS_PIPE_DIRECTORY=$work/" /proc/[0-9]*/environ | cut -d/ -f3; }
+
 # program NAME: path of an example, as nvcc built it or else from PTX
 program() {
   local name
@@ -74,4 +95,34 @@ program() {
   done
   echo "skipped: needs the example $1" >&2
   exit 77
+}
+
+# use_mpi NAME: `ranks N` runs the MPI example with so many ranks of openmpi or mpich.
+use_mpi() {
+  use_programs
+  mpi=$1
+  heat=$bin/../examples/heat_$mpi
+  command -v "mpirun.$mpi" > /dev/null && [ -x "$heat" ] || skip "needs $mpi (./dev setup --mpi)"
+  # As root, more ranks than cores, no network but this machine's own.
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+  export OMPI_MCA_btl=self,sm,vader OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_plm_rsh_agent=true HYDRA_IFACE=lo
+}
+ranks() { timeout 60 "mpirun.$mpi" -n "$1" "$heat" --rounds 20; }
+
+# For scripts about `tutti doctor`: diagnosis [AS...] runs it; it sets $diagnosis and $status.
+use_doctor() {
+  use_programs
+  tutti=$bin/tutti
+  [ -x "$tutti" ] || skip "needs tutti"
+}
+doctor() {
+  status=0
+  diagnosis=$("$tutti" doctor "$@" 2>&1) || status=$?
+}
+# expect_problem TEXT REMEDY: the diagnosis has a problem with this text, followed by this remedy
+expect_problem() {
+  expect "exit status of the doctor" 1 $status
+  local found
+  found=$(grep -A 1 ^PROBLEM <<< "$diagnosis" | grep -F -A 1 -- "$1") || fail "no problem \"$1\" in: $diagnosis"
+  expect_in "remedy after $1" "$2" "$found"
 }

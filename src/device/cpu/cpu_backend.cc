@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -15,6 +16,13 @@
 namespace tutti::device::cpu {
 namespace {
 
+std::vector<uint32_t> Served(const CpuSettings& settings) {
+  if (!settings.served.empty()) return settings.served;
+  std::vector<uint32_t> all(settings.devices);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
 class CpuBackend final : public Backend {
  public:
   CpuBackend(const CpuSettings& settings, std::shared_ptr<CodeSource> source)
@@ -26,12 +34,12 @@ class CpuBackend final : public Backend {
     constexpr uint32_t kCoresPerSpinner = 4;
     idle_.most_spinners = std::max(1u, std::thread::hardware_concurrency() / kCoresPerSpinner);
     if (std::thread::hardware_concurrency() < 2) idle_.most_spinners = 0;
-    for (uint32_t i = 0; i < settings.devices; ++i) {
-      infos_.push_back(DescribeDevice(settings, i));
+    for (const uint32_t ordinal : Served(settings)) {
+      infos_.push_back(DescribeDevice(settings, ordinal));
       devices_.push_back(std::make_unique<CpuDevice>(settings, &ticker_, &pool_));
     }
     started_.store(true, std::memory_order_release);
-    for (uint32_t i = 0; i < settings.devices; ++i) {
+    for (uint32_t i = 0; i < devices_.size(); ++i) {
       for (uint32_t sm = 0; sm < settings.sms; ++sm) {
         devices_[i]->workers.push_back(std::make_unique<Worker>(i, sm, &devices_[i]->scheduler, &pool_, &idle_));
       }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 
@@ -11,6 +12,7 @@ namespace tutti::device::cpu {
 
 struct CpuSettings {
   uint32_t devices = 1;       // TUTTI_CPU_DEVICES
+  std::vector<uint32_t> served;  // ordinals of those that are served, in this order; empty: all
   uint32_t sms = 1;           // TUTTI_CPU_SMS: per device; default: cores in the affinity mask
   uint64_t memory_bytes = 0;  // TUTTI_CPU_MEMORY: per device; default: half of the RAM
   int32_t compute_major = 8;  // TUTTI_COMPUTE_CAPABILITY

@@ -1,0 +1,90 @@
+#include "cli/elf_file.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+namespace tutti::cli {
+namespace {
+
+template <typename T>
+std::optional<T> As(std::span<const uint8_t> bytes) {
+  if (bytes.size() < sizeof(T)) return std::nullopt;
+  T value;
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+std::string TextAt(std::span<const uint8_t> table, uint64_t offset) {
+  if (offset >= table.size()) return "";
+  const char* const text = reinterpret_cast<const char*>(table.data() + offset);
+  return std::string(text, strnlen(text, table.size() - offset));
+}
+
+void Replace(std::string& text, std::string_view what, std::string_view by) {
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) text.replace(at, what.size(), by);
+}
+
+}  // namespace
+
+Result<ElfFile> ElfFile::Read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) return FailErrno("cannot read " + path);
+  ElfFile file;
+  file.bytes_.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  std::error_code error;
+  const auto real = std::filesystem::canonical(path, error);
+  file.directory_ = error ? "." : real.parent_path().string();
+  const auto header = As<Elf64_Ehdr>(file.bytes_);
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64) {
+    return Fail(path + " is no program file of 64 bits (is it a script? name the program that the script starts)");
+  }
+  return file;
+}
+
+std::span<const uint8_t> ElfFile::Bytes(uint64_t offset, uint64_t size) const {
+  if (offset > bytes_.size() || size > bytes_.size() - offset) return {};
+  return std::span(bytes_).subspan(offset, size);
+}
+
+std::span<const uint8_t> ElfFile::Section(std::string_view name) const {
+  const auto header = As<Elf64_Ehdr>(bytes_).value_or(Elf64_Ehdr{});
+  const auto at = [&](uint64_t index) {
+    return As<Elf64_Shdr>(Bytes(header.e_shoff + index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr))).value_or(Elf64_Shdr{});
+  };
+  if (header.e_shentsize != sizeof(Elf64_Shdr)) return {};
+  const Elf64_Shdr names = at(header.e_shstrndx);
+  const auto texts = Bytes(names.sh_offset, names.sh_size);
+  for (uint64_t i = 0; i < header.e_shnum; ++i) {
+    const Elf64_Shdr section = at(i);
+    if (section.sh_type != SHT_NOBITS && TextAt(texts, section.sh_name) == name) return Bytes(section.sh_offset, section.sh_size);
+  }
+  return {};
+}
+
+std::vector<std::string> ElfFile::SearchPath(int64_t tag) const {
+  const auto entries = Section(".dynamic");
+  const auto texts = Section(".dynstr");
+  std::vector<std::string> directories;
+  for (size_t i = 0; i + sizeof(Elf64_Dyn) <= entries.size(); i += sizeof(Elf64_Dyn)) {
+    const auto entry = As<Elf64_Dyn>(entries.subspan(i)).value_or(Elf64_Dyn{});
+    if (entry.d_tag == DT_NULL) break;
+    if (entry.d_tag != tag) continue;
+    std::string rest = TextAt(texts, entry.d_un.d_val);
+    while (!rest.empty()) {
+      const size_t colon = std::min(rest.find(':'), rest.size());
+      std::string directory = rest.substr(0, colon);
+      Replace(directory, "${ORIGIN}", directory_);
+      Replace(directory, "$ORIGIN", directory_);
+      if (!directory.empty()) directories.push_back(directory);
+      rest.erase(0, std::min(colon + 1, rest.size()));
+    }
+  }
+  return directories;
+}
+
+}  // namespace tutti::cli

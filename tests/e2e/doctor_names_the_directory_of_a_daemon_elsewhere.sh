@@ -1,0 +1,9 @@
+. "$(dirname "$0")/lib.sh"
+use_doctor
+# Alone with the sockets of this test, where that can be had: the kernel lists those of a network namespace.
+unshare --net true 2> /dev/null || skip "needs network namespaces"
+export TUTTI_STATE_DIR=$work/state
+
+unshare --net bash -euc '"$1" -d; CUDA_MPS_PIPE_DIRECTORY=$3 exec "$2" doctor --service' - "$control" "$tutti" "$work/wrong" > "$work/diagnosis" 2>&1 && fail "no problem"
+status=1 diagnosis=$(cat "$work/diagnosis")
+expect_problem "no control daemon answers in $work/wrong, but one listens in $work/pipe" "export CUDA_MPS_PIPE_DIRECTORY=$work/pipe"

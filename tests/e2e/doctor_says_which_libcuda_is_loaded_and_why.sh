@@ -1,0 +1,18 @@
+. "$(dirname "$0")/lib.sh"
+use_doctor
+export TUTTI_STATE_DIR=$work/state
+
+# Another library of that name, by LD_LIBRARY_PATH.
+mkdir "$work/other" "$work/its_own"
+cp "$bin/../lib/libcuda.so.1" "$work/other"
+LD_LIBRARY_PATH=$work/other doctor
+expect_problem "$work/other/libcuda.so.1 is loaded, because LD_LIBRARY_PATH names its directory; it is not ours" "tutti run"
+# By the path linked into the program, which LD_LIBRARY_PATH goes before.
+cp "$fakes/program_with_runpath" "$work/program"
+cp "$bin/../lib/libcuda.so.1" "$work/its_own"
+LD_LIBRARY_PATH='' doctor "$work/program"
+expect_problem "$work/its_own/libcuda.so.1 is loaded, because its RUNPATH was linked into the program" "tutti run"
+doctor "$work/program"
+expect_in "LD_LIBRARY_PATH goes before RUNPATH" "OK       $work/program: $LD_LIBRARY_PATH/libcuda.so.1 is loaded" "$diagnosis"
+LD_PRELOAD=$work/other/libcuda.so.1 doctor
+expect_problem "$work/other/libcuda.so.1 is loaded, because LD_PRELOAD names it" "unset LD_PRELOAD"

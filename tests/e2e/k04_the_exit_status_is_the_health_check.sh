@@ -1,0 +1,16 @@
+. "$(dirname "$0")/lib.sh"
+
+"$control" -d
+status=0
+text=$(ask get_server_list) || status=$?
+expect "status with no server" 0 $status
+expect "output with no server" "" "$text"
+ask quit
+# Without a daemon: not 0, and at once. `timeout` makes a hang 124.
+for when in "after quit" "in a directory that is not there"; do
+  status=0
+  text=$(echo get_server_list | timeout 5 "$control") || status=$?
+  expect "status $when" 1 $status
+  expect "output $when" "Cannot find MPS control daemon process" "$text"
+  export CUDA_MPS_PIPE_DIRECTORY=$work/nowhere
+done
