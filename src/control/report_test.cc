@@ -1,19 +1,21 @@
-#include "cli/report.h"
+#include "control/report.h"
 
 #include <gtest/gtest.h>
 
-namespace tutti::cli {
+namespace tutti::control {
 namespace {
 
 TEST(Report, ReadsServersAndTheirClients) {
   const auto report = ParseReport(R"({"daemon": {"pid": 7, "policy": "share"}, "servers": [{"pid": 9, "state": "ACTIVE",
-    "devices": [{"name": "CPU", "sm_count": 2}], "clients": [{"pid": 11, "command": "./a", "limit_bytes": 5}, {"pid": 12, "limit_bytes": null}]}]})");
+    "devices": [{"name": "CPU", "sm_count": 2}], "clients": [{"pid": 11, "command": "./a", "limit_bytes": 5,
+    "counters": {"device_ns": 3, "odd": "x"}}, {"pid": 12, "limit_bytes": null}]}]})");
   ASSERT_TRUE(report);
   EXPECT_EQ(report->policy, "share");
   ASSERT_EQ(report->servers.size(), 1u);
   EXPECT_EQ(report->servers[0].devices[0].sm_count, 2u);
   EXPECT_EQ(report->servers[0].clients[0].limit_bytes, 5u);
   EXPECT_FALSE(report->servers[0].clients[1].limit_bytes);
+  EXPECT_EQ(report->servers[0].clients[0].counters, (std::map<std::string, uint64_t>{{"device_ns", 3}}));
 }
 
 TEST(Report, WhatIsOfAnotherShapeIsAnErrorOrADefault) {
@@ -25,4 +27,4 @@ TEST(Report, WhatIsOfAnotherShapeIsAnErrorOrADefault) {
 }
 
 }  // namespace
-}  // namespace tutti::cli
+}  // namespace tutti::control

@@ -1,8 +1,8 @@
-#include "cli/report.h"
+#include "control/report.h"
 
 #include <nlohmann/json.hpp>
 
-namespace tutti::cli {
+namespace tutti::control {
 namespace {
 
 using Json = nlohmann::json;
@@ -36,7 +36,9 @@ std::vector<T> List(const Json& object, const char* name, Function read) {
 
 ClientReport ReadClient(const Json& json) {
   ClientReport client{.pid = Number<uint32_t>(json, "pid"),
+                      .id = Number<uint32_t>(json, "id"),
                       .uid = Number<uint32_t>(json, "uid"),
+                      .pid_namespace = Number<uint64_t>(json, "pid_namespace"),
                       .command = Text(json, "command"),
                       .device = Number<uint32_t>(json, "device"),
                       .state = Text(json, "state"),
@@ -46,12 +48,18 @@ ClientReport ReadClient(const Json& json) {
                       .launches = Number<uint64_t>(json, "launches"),
                       .busy_ns = Number<uint64_t>(json, "busy_ns")};
   if (Member(json, "limit_bytes").is_number()) client.limit_bytes = Number<uint64_t>(json, "limit_bytes");
+  const Json& counters = Member(json, "counters");
+  if (counters.is_object()) {
+    for (const auto& [name, value] : counters.items()) {
+      if (value.is_number()) client.counters[name] = value.get<uint64_t>();
+    }
+  }
   return client;
 }
 
 DeviceReport ReadDevice(const Json& json) {
   return {Number<uint32_t>(json, "ordinal"), Text(json, "uuid"), Text(json, "name"), Number<uint64_t>(json, "total_bytes"),
-          Number<uint32_t>(json, "sm_count")};
+          Number<uint32_t>(json, "sm_count"), Text(json, "compute_capability")};
 }
 
 ServerReport ReadServer(const Json& json) {
@@ -80,9 +88,9 @@ Result<Report> ParseReport(const std::string& text) {
                 .json = text};
 }
 
-Result<Report> FetchReport(control::DaemonConnection& daemon) {
-  TUTTI_ASSIGN(const control::Answer answer, daemon.Run("report"));
+Result<Report> FetchReport(DaemonConnection& daemon) {
+  TUTTI_ASSIGN(const Answer answer, daemon.Run("report"));
   return ParseReport(answer.text);
 }
 
-}  // namespace tutti::cli
+}  // namespace tutti::control

@@ -1,0 +1,68 @@
+// What the daemon says about its servers and clients, in one answer (control command `report`).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "control/daemon_connection.h"
+
+namespace tutti::control {
+
+struct ClientReport {
+  uint32_t pid = 0;
+  uint32_t id = 0;  // the server's number for it
+  uint32_t uid = 0;
+  uint64_t pid_namespace = 0;  // inode; `pid` is the daemon's view, 0 if it has none
+  std::string command;
+  uint32_t device = 0;
+  std::string state;
+  double percentage = 100;
+  double share = 0;  // of the device's time lately, 0 .. 1
+  uint64_t used_bytes = 0;
+  std::optional<uint64_t> limit_bytes;
+  uint64_t launches = 0;
+  uint64_t busy_ns = 0;
+  std::map<std::string, uint64_t> counters;  // by their names in metrics/counters.def
+};
+
+struct DeviceReport {
+  uint32_t ordinal = 0;
+  std::string uuid;
+  std::string name;
+  uint64_t total_bytes = 0;
+  uint32_t sm_count = 0;
+  std::string compute_capability;  // "8.0"; empty if not said
+};
+
+struct ServerReport {
+  uint32_t pid = 0;
+  uint32_t uid = 0;
+  std::string state;
+  std::string error;  // not empty: the server did not answer
+  std::vector<DeviceReport> devices;
+  std::vector<ClientReport> clients;
+};
+
+struct Report {
+  uint32_t daemon_pid = 0;
+  uint32_t daemon_uid = 0;
+  uint32_t version = 0;
+  std::string pipe_directory;
+  std::string log_directory;
+  std::string policy;
+  double default_percentage = 100;
+  std::vector<ServerReport> servers;
+  std::string json;  // as received, for --json
+};
+
+Result<Report> FetchReport(DaemonConnection& daemon);
+
+// From the answer's text. Anything may stand in the pipe directory: what is not of the expected shape is an error or a
+// default, never a crash.
+Result<Report> ParseReport(const std::string& text);
+
+}  // namespace tutti::control
