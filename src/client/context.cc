@@ -8,6 +8,7 @@
 #include "client/module.h"
 #include "client/mps_environment.h"
 #include "client/printing.h"
+#include "client/renewal.h"
 #include "client/session.h"
 #include "client/stream.h"
 #include "cuda/device_attribute.h"
@@ -74,7 +75,7 @@ int Context::Retain() {
 int Context::Release() {
   std::lock_guard lock(lifetime_mutex_);
   if (holders_ == 0) return cuda::CUDA_ERROR_INVALID_CONTEXT;
-  if (--holders_ == 0) End();
+  if (--holders_ == 0 && active()) End();
   return cuda::CUDA_SUCCESS;
 }
 
@@ -112,6 +113,13 @@ int Context::CheckComputeMode() const {
 }
 
 int Context::Activate() {
+  CU_TRY(Renewal::Get().Begin());
+  const int status = Start();
+  if (status != 0) Renewal::Get().Ended();
+  return status;
+}
+
+int Context::Start() {
   CU_TRY(CheckComputeMode());
   if (device_.given_sms() == 0) {
     return Complain(
@@ -172,6 +180,7 @@ void Context::End() {
   legacy_.store(nullptr, std::memory_order_release);
   AllocationTable::Get().FreeAllOf(*this);
   if (error != 0) Session::Get().replies().Call(wire::RecordKind::kReset, wire::ResetBody{.device = device_.index()});
+  Renewal::Get().Ended();
 }
 
 std::vector<Stream*> Context::Streams() {

@@ -90,6 +90,7 @@ class Context {
  private:
   int CheckComputeMode() const;
   int Activate();
+  int Start();
   // Tells the server what part of the device the context may use, if it is less than all.
   void SubmitLimit();
   void End();

@@ -37,6 +37,20 @@ void Device::Install() {
   }
 }
 
+bool Device::Reinstall() {
+  const wire::ChannelHeader& header = Session::Get().header();
+  const std::span all(header.devices, std::min(header.device_count, wire::kMaxDevices));
+  for (Device& device : std::span(devices_, static_cast<size_t>(count_))) {
+    const auto same = std::ranges::find_if(
+        all, [&](const wire::DeviceInfo& i) { return std::ranges::equal(i.uuid, device.info_->uuid); });
+    if (same == all.end()) return false;
+    device.index_ = static_cast<uint32_t>(same - all.begin());
+    device.info_ = &header.devices[device.index_];
+    device.state_ = &header.states[device.index_];
+  }
+  return true;
+}
+
 Device* Device::Find(cuda::CUdevice ordinal) { return ordinal >= 0 && ordinal < count_ ? &devices_[ordinal] : nullptr; }
 
 int Device::Attribute(cuda::CUdevice_attribute attribute) const {

@@ -19,6 +19,8 @@ class Device {
   static int count() { return count_; }
   // Reads the devices of the session, those that CUDA_VISIBLE_DEVICES names and in that order.
   static void Install();
+  // The same devices as a new session knows them; false if one of them is not there any more.
+  static bool Reinstall();
 
   int ordinal() const { return ordinal_; }
   // The server's number for it.

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <mutex>
+
 #include "client/session.h"
 #include "os/futex.h"
 
@@ -30,8 +32,8 @@ void Run(const wire::HostCall& call) {
   delete pending;
 }
 
-void* RunForEver(void*) {
-  Session& session = Session::Get();
+void* RunForEver(void* of) {
+  Session& session = *static_cast<Session*>(of);
   wire::HostCallQueue& queue = session.channel().host_calls;
   for (;;) {
     const uint32_t produced = queue.produced.load(std::memory_order_acquire);
@@ -48,20 +50,29 @@ void* RunForEver(void*) {
   }
 }
 
-bool StartThread() {
+bool StartThread(Session* session) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
-  const bool started = pthread_create(&thread, nullptr, RunForEver, nullptr) == 0;
+  const bool started = pthread_create(&thread, nullptr, RunForEver, session) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (started) pthread_detach(thread);
   return started;
 }
 
+// Whether the current session has its thread.
+bool Running() {
+  static auto* const mutex = new std::mutex;
+  static constinit Session* served = nullptr;
+  std::lock_guard lock(*mutex);
+  Session* const current = &Session::Get();
+  if (served != current && StartThread(current)) served = current;
+  return served == current;
+}
+
 int SubmitPending(Stream& stream, Pending* pending) {
-  static const bool running = StartThread();
-  if (!running) {
+  if (!Running()) {
     delete pending;
     return cuda::CUDA_ERROR_OUT_OF_MEMORY;
   }

@@ -11,6 +11,7 @@
 
 #include "client/answer.h"
 #include "client/pool.h"
+#include "client/session.h"
 #include "cuda/types.h"
 
 namespace tutti::client {
@@ -21,10 +22,12 @@ class Device;
 class PhysicalMemory {
  public:
   PhysicalMemory(Device& device, uint64_t bytes, uint64_t home, const cuda::CUmemAllocationProp& properties)
-      : device_(device), bytes_(bytes), home_(home), properties_(properties) {}
+      : device_(device), session_(&Session::Get()), bytes_(bytes), home_(home), properties_(properties) {}
 
+  // Null also for memory of a session that has ended.
   static PhysicalMemory* Find(cuda::CUmemGenericAllocationHandle handle) {
-    return pool_.Find(reinterpret_cast<const void*>(handle));
+    PhysicalMemory* const found = pool_.Find(reinterpret_cast<const void*>(handle));
+    return found != nullptr && found->session_ == &Session::Get() ? found : nullptr;
   }
   // OUT_OF_MEMORY over the limit or the device's size.
   static Answer<PhysicalMemory*> Create(Device& device, uint64_t bytes, const cuda::CUmemAllocationProp& properties);
@@ -56,6 +59,7 @@ class PhysicalMemory {
   static constinit Pool<PhysicalMemory, 1 << 18> pool_;
 
   Device& device_;
+  const Session* const session_;
   const uint64_t bytes_;
   const uint64_t home_;
   const cuda::CUmemAllocationProp properties_;

@@ -10,11 +10,11 @@ Session::Session(std::unique_ptr<ipc::ClientConnection> connection)
       window_bytes_(connection_->window_bytes()) {}
 
 void Session::Install(std::unique_ptr<ipc::ClientConnection> connection) {
-  instance_ = new Session(std::move(connection));
+  instance_.store(new Session(std::move(connection)), std::memory_order_release);
 }
 
 void Session::AbandonInChild() {
-  if (instance_ != nullptr) instance_->connection_->AbandonInChild();
+  if (installed()) Get().connection_->AbandonInChild();
 }
 
 }  // namespace tutti::client

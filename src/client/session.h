@@ -1,8 +1,11 @@
 // The process's one connection to its server (ipc/client_connection.h), and what the client asks it all the time.
 //
-// Made by the first successful cuInit and never destroyed: exit ends it. Thread-safe.
+// Made by the first successful cuInit and never destroyed: exit ends it. If the server dies, every call fails until the
+// program has ended all its contexts; the next one it makes gets a new session (client/renewal.h). The old one stays
+// where it is, for threads that are still on their way out of a call. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "ipc/client_connection.h"
@@ -12,9 +15,9 @@ namespace tutti::client {
 class Session {
  public:
   // Only after cuInit has succeeded.
-  static Session& Get() { return *instance_; }
-  static bool installed() { return instance_ != nullptr; }
-  // Takes the connection for the rest of the process's life.
+  static Session& Get() { return *instance_.load(std::memory_order_acquire); }
+  static bool installed() { return instance_.load(std::memory_order_acquire) != nullptr; }
+  // Takes the connection for the rest of the process's life; the one before it, if any, is the current one no longer.
   static void Install(std::unique_ptr<ipc::ClientConnection> connection);
   // In the child of a fork.
   static void AbandonInChild();
@@ -35,7 +38,7 @@ class Session {
 
  private:
   explicit Session(std::unique_ptr<ipc::ClientConnection> connection);
-  inline static Session* instance_ = nullptr;
+  inline static constinit std::atomic<Session*> instance_{nullptr};
 
   std::unique_ptr<ipc::ClientConnection> connection_;
   // The client's own copies: the header is memory that the server writes.

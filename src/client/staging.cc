@@ -32,6 +32,12 @@ std::optional<Staging::Block> Staging::Take(Context& context, uint64_t bytes) {
   return std::nullopt;
 }
 
+void Staging::StartAgain() {
+  std::lock_guard lock(mutex_);
+  resting_.clear();
+  held_bytes_ = 0;
+}
+
 void Staging::GiveBack(const Block& block, const StreamMark& last) {
   std::lock_guard lock(mutex_);
   resting_.push_back({block, last});

@@ -24,6 +24,8 @@ class Staging {
   std::optional<Block> Take(Context& context, uint64_t bytes);
   // The block is free again when `last` is reached.
   void GiveBack(const Block& block, const StreamMark& last);
+  // For a new session: what the old one had is gone.
+  void StartAgain();
 
  private:
   static constexpr uint64_t kMostBytes = 64u << 20;

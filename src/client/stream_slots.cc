@@ -20,6 +20,13 @@ StreamSlots::Place StreamSlots::Take() {
   return {slot, generations_[slot].load(std::memory_order_relaxed)};
 }
 
+void StreamSlots::StartAgain() {
+  std::lock_guard lock(mutex_);
+  for (uint32_t slot = 0; slot < used_; ++slot) generations_[slot].fetch_add(1, std::memory_order_acq_rel);
+  resting_.clear();
+  used_ = 1;
+}
+
 void StreamSlots::GiveBack(const StreamMark& last) {
   std::lock_guard lock(mutex_);
   resting_.push_back(last);

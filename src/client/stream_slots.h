@@ -24,6 +24,8 @@ class StreamSlots {
   Place Take();
   // `last`: the end of the work of the stream that had it.
   void GiveBack(const StreamMark& last);
+  // For a new session: every mark of the old one counts as reached.
+  void StartAgain();
   uint32_t GenerationOf(uint32_t slot) const { return generations_[slot].load(std::memory_order_acquire); }
 
  private:

@@ -31,6 +31,14 @@ VirtualMemory& VirtualMemory::Get() {
   return *instance;
 }
 
+void VirtualMemory::StartAgain() {
+  std::lock_guard lock(mutex_);
+  for (const auto& [address, mapping] : mappings_) Hide(address);
+  mappings_.clear();
+  resting_.clear();
+  reservations_.clear();
+}
+
 Answer<uint64_t> VirtualMemory::Reserve(uint64_t bytes, uint64_t alignment) {
   if (!Whole(bytes) || (alignment & (alignment - 1)) != 0) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
   CU_ASSIGN_OR_REFUSE(const uint64_t address, AskForMemory(Device::Find(0)->primary(), wire::MemoryKind::kHost, bytes,

@@ -41,6 +41,8 @@ class VirtualMemory {
   Answer<PhysicalMemory*> Retain(uint64_t address);
   // The holder lets go; the memory stays while it is mapped.
   void Release(PhysicalMemory& memory);
+  // For a new session: nothing is reserved or mapped.
+  void StartAgain();
 
  private:
   struct Mapping {

@@ -51,6 +51,9 @@ class ClientConnection {
   // with a CUresult as its code. One call at a time; others wait. Waits as long as the session lives.
   Result<Envelope> Call(wire::MessageKind request, ByteWriter body, std::span<const int> fds, wire::MessageKind answer);
 
+  // The session is over and nothing in the window is used any more: its addresses are free for another one.
+  void ReleaseWindow() { window_ = os::Mapping(); }
+
   // In the child of a fork: closes the inherited socket, so that the parent's death is seen. Async-signal-safe.
   void AbandonInChild();
 

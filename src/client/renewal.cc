@@ -1,0 +1,55 @@
+#include "client/renewal.h"
+
+#include "base/log.h"
+#include "client/attach.h"
+#include "client/device.h"
+#include "client/session.h"
+#include "client/staging.h"
+#include "client/stream_slots.h"
+#include "client/virtual_memory.h"
+#include "cuda/result.h"
+
+namespace tutti::client {
+
+Renewal& Renewal::Get() {
+  static auto* const instance = new Renewal;
+  return *instance;
+}
+
+int Renewal::Begin() {
+  std::lock_guard lock(mutex_);
+  const int ended = Session::Get().connection().watch().Check();
+  if (ended != 0) {
+    if (ended != cuda::CUDA_ERROR_MPS_RPC_FAILURE || active_ != 0) return ended;
+    if (const int status = Renew(); status != 0) return status;
+  }
+  ++active_;
+  return cuda::CUDA_SUCCESS;
+}
+
+void Renewal::Ended() {
+  std::lock_guard lock(mutex_);
+  --active_;
+}
+
+int Renewal::Renew() {
+  // The next server may well offer the same addresses.
+  Session::Get().connection().ReleaseWindow();
+  auto connection = Attach();
+  if (!connection) {
+    log::Error("the server is gone and there is no other: {}", connection.error().text);
+    return cuda::CUDA_ERROR_MPS_RPC_FAILURE;
+  }
+  Session::Install(std::move(*connection));
+  StreamSlots::Get().StartAgain();
+  Staging::Get().StartAgain();
+  VirtualMemory::Get().StartAgain();
+  if (!Device::Reinstall()) {
+    log::Error("the server is gone and the next one has not all of its devices");
+    return cuda::CUDA_ERROR_DEVICE_UNAVAILABLE;
+  }
+  log::Info("attached again, to server {}", Session::Get().header().server_pid);
+  return cuda::CUDA_SUCCESS;
+}
+
+}  // namespace tutti::client
