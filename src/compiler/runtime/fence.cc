@@ -22,15 +22,21 @@ TUTTI_INLINE bool IsLegal(const WarpState* warp, uint64_t address, uint64_t byte
   return (spaces & kParams) != 0 && Within(address, bytes, reinterpret_cast<uint64_t>(block->params), param_bytes);
 }
 
-TUTTI_INLINE void Fault(WarpState* warp, uint32_t lane, uint64_t address, uint32_t location) {
-  warp->block->services->fault(warp, tutti::guest::FaultKind::kIllegalAddress, lane, address, location);
+TUTTI_INLINE void Check(WarpState* warp, uint32_t lane, uint64_t address, uint64_t bytes, uint32_t location, uint32_t spaces, uint64_t param_bytes) {
+  using tutti::guest::FaultKind;
+  FaultKind kind = FaultKind::kIllegalAddress;
+  if (IsLegal(warp, address, bytes, spaces, param_bytes)) {
+    if ((address & ((uint64_t{1} << (spaces >> kAlignShift)) - 1)) == 0) return;
+    kind = FaultKind::kMisalignedAddress;
+  }
+  warp->block->services->fault(warp, kind, lane, address, location);
 }
 
 }  // namespace
 
 // [address, address + bytes), which `lane` accesses first.
 TUTTI_EXPORT void tutti_check(WarpState* warp, uint64_t address, uint32_t bytes, uint32_t lane, uint32_t location, uint32_t spaces, uint32_t param_bytes) {
-  if (!IsLegal(warp, address, bytes, spaces, param_bytes)) Fault(warp, lane, address, location);
+  Check(warp, lane, address, bytes, location, spaces, param_bytes);
 }
 
 // `bytes` at each address of the lanes in `mask`.
@@ -38,6 +44,6 @@ TUTTI_EXPORT void tutti_check_lanes(WarpState* warp, U64 addresses, uint32_t mas
   uint64_t at[TUTTI_LANES];
   __builtin_memcpy(at, &addresses, sizeof at);
   ForEachLane(mask, [&](uint32_t lane) {
-    if (!IsLegal(warp, at[lane], bytes, spaces, param_bytes)) Fault(warp, lane, at[lane], location);
+    Check(warp, lane, at[lane], bytes, location, spaces, param_bytes);
   });
 }

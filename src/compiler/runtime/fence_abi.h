@@ -11,5 +11,7 @@ enum Space : uint32_t {
   kLocal = 1u << 2,    // the warp's local memory
   kParams = 1u << 3,   // the kernel's parameters
 };
+// Above them: log2 of the alignment that the access needs.
+inline constexpr uint32_t kAlignShift = 8;
 
 }  // namespace tutti::guest_runtime

@@ -331,8 +331,11 @@ void RunBlocks(const GridLaunch& launch) {
   }
 }
 
-void OnSignal(int, siginfo_t* info, void*) {
-  GuestFault fault{.kind = FaultKind::kIllegalAddress, .address = reinterpret_cast<uint64_t>(info->si_addr), .text = "caught as a signal"};
+void OnSignal(int, siginfo_t* info, void* raw_context) {
+  const auto address = reinterpret_cast<uint64_t>(info->si_addr);
+  const auto stack = static_cast<uint64_t>(static_cast<ucontext_t*>(raw_context)->uc_mcontext.gregs[REG_RSP]);
+  const bool by_stack = address - stack + (64 << 10) < (128 << 10);
+  GuestFault fault{.kind = by_stack ? FaultKind::kHardwareStackError : FaultKind::kIllegalAddress, .address = address, .text = "caught as a signal"};
   g_grid->result.fault = std::move(fault);
   siglongjmp(g_grid->faulted, 1);
 }

@@ -17,7 +17,7 @@ class LaneAddresses {
  public:
   LaneAddresses(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, uint64_t bytes) : emitter_(emitter) {
     llvm::IRBuilder<>& builder = emitter.builder();
-    Region region = RegionOf(emitter, pointer, bytes);
+    Region region = RegionOf(emitter, instruction, pointer, bytes);
     region.spaces &= ~guest_runtime::kParams;
     Fence fence(emitter, region, instruction);
     is_shared_ = region.likely == guest_runtime::kShared && region.spaces == region.likely;

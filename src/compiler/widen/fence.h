@@ -1,8 +1,10 @@
 // The check of guest addresses: the one place through which all accesses go.
 //
 // Each access names the memory it may touch by its address space. Its check is one comparison: address - start of that
-// memory, unsigned, against its size less the size of the access. What fails it goes to the guest runtime
-// (runtime/fence.cc), which knows the other memories a generic address may lie in, and reports the first bad lane.
+// memory, unsigned, against its size less the size of the access. Alignment is part of the same comparison: the
+// difference is rotated right by the bits that must be zero (every memory starts at a multiple of 16), so that one of
+// them makes it too large. What fails goes to the guest runtime (runtime/fence.cc), which knows the other memories a
+// generic address may lie in, and reports the first bad lane.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
@@ -21,20 +23,19 @@ struct Region {
   uint32_t spaces = guest_runtime::kWindow;  // all legal ones: bits of fence_abi.h
   uint32_t likely = guest_runtime::kWindow;  // the one that is asked first
   llvm::Value* base = nullptr;               // i64 added to the address; null: none
-  bool is_safe = false;                      // within bounds whatever happens
+  bool is_safe = false;                      // within bounds and aligned whatever happens
 };
 
-// For an access through `pointer`.
-Region RegionOf(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_t bytes);
+// For the access that `instruction` makes to `bytes` through `pointer`.
+Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer, uint64_t bytes);
 
 class Fence {
  public:
-  Fence(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction)
-      : emitter_(emitter), region_(region), instruction_(instruction) {}
+  Fence(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction);
 
   // True if nothing needs to be checked.
   bool is_off() const;
-  // i1: [address, address + bytes) is in the likely memory.
+  // i1: [address, address + bytes) is in the likely memory, and the address is aligned.
   llvm::Value* Covers(llvm::Value* address, uint64_t bytes);
   // Goes on only if the `bytes` at this scalar address are legal.
   void RequireScalar(llvm::Value* address, uint64_t bytes);
@@ -50,11 +51,14 @@ class Fence {
   };
   Range Likely();
   llvm::Value* Limit(uint64_t bytes);
+  llvm::Value* RotatedLimit(uint64_t bytes);
+  llvm::Value* Rotated(llvm::Value* difference);
   void CheckLanes(llvm::Value* outside, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses);
 
   FunctionEmitter& emitter_;
   const Region& region_;
   const llvm::Instruction& instruction_;
+  unsigned align_log2_;  // of the address
 };
 
 }  // namespace tutti::compiler

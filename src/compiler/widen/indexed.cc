@@ -84,7 +84,7 @@ std::optional<IndexedAddress> FindIndexedAddress(FunctionEmitter& emitter, const
 
 // With d = base - start, the address is inside if 0 <= d + scale * index < limit: the index is between ceil(-d / scale) and
 // floor((limit - 1 - d) / scale). d is any 64-bit number: where it is so large that the sum might wrap, nothing is inside.
-Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, Value* start, Value* limit) {
+Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, Value* start, Value* limit, unsigned align_log2) {
   const auto number = [&](int64_t value) { return llvm::ConstantInt::getSigned(builder.getInt64Ty(), value); };
   constexpr int64_t kFar = int64_t{1} << 61;
   Value* d = builder.CreateSub(address.base, start);
@@ -94,10 +94,17 @@ Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, Valu
   near = builder.CreateAnd(near, builder.CreateICmpULT(builder.CreateSub(limit, number(1)), number(kFar)));
   near = builder.CreateAnd(near, builder.CreateICmpSLE(low, number(INT32_MAX)));
   near = builder.CreateAnd(near, builder.CreateICmpSGE(high, number(INT32_MIN)));
+  const uint64_t odd = (uint64_t{1} << align_log2) - 1;
+  if (odd != 0 && address.scale_log2 >= align_log2) near = builder.CreateAnd(near, builder.CreateICmpEQ(builder.CreateAnd(address.base, odd), number(0)));
   low = builder.CreateSelect(near, builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, low, number(INT32_MIN)), number(INT32_MAX));
   high = builder.CreateSelect(near, builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, number(INT32_MAX)), number(INT32_MIN));
   const auto splat = [&](Value* value) { return builder.CreateVectorSplat(kLanes, builder.CreateTrunc(value, builder.getInt32Ty())); };
-  return builder.CreateOr(builder.CreateICmpSLT(address.index, splat(low)), builder.CreateICmpSGT(address.index, splat(high)));
+  Value* outside = builder.CreateOr(builder.CreateICmpSLT(address.index, splat(low)), builder.CreateICmpSGT(address.index, splat(high)));
+  if (odd == 0 || address.scale_log2 >= align_log2) return outside;
+  // The scale leaves low bits to the index.
+  Value* bits = builder.CreateAdd(splat(address.base), builder.CreateShl(address.index, address.scale_log2));
+  bits = builder.CreateAnd(bits, builder.CreateVectorSplat(kLanes, builder.getInt32(static_cast<uint32_t>(odd))));
+  return builder.CreateOr(outside, builder.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())));
 }
 
 }  // namespace tutti::compiler

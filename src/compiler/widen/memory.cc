@@ -27,7 +27,7 @@ class Access {
         element_(Values::Component(type, 0)),
         element_bytes_(emitter.module().module.getDataLayout().getTypeStoreSize(element_)),
         simple_(simple),
-        region_(RegionOf(emitter, pointer, bytes())),
+        region_(RegionOf(emitter, instruction, pointer, bytes())),
         fence_(emitter, region_, instruction) {
     if (llvm::isa<llvm::StoreInst>(instruction)) region_.spaces &= ~guest_runtime::kParams;
   }
@@ -165,7 +165,7 @@ class Access {
     pieces.element_bytes = element_bytes_;
     // Masked loads cost twice as much as plain ones. Only an access that is proved safe lane by lane proves nothing of
     // the lanes that do not make it.
-    pieces.is_readable = emitter_.module().options.fence && !region_.is_safe;
+    pieces.is_readable = emitter_.module().options.whole_pieces && !region_.is_safe;
     llvm::DenseMap<std::pair<Value*, int64_t>, Value*> made;
     for (unsigned p = 0; p < pieces.count(); ++p) {
       Value* base = values_.Base(pointer_, lanes, p);
