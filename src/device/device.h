@@ -11,15 +11,20 @@
 // once, and must neither block nor call back into the Space.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "device/memory_account.h"
 #include "guest/module_index.h"
+#include "metrics/client_counters.h"
 #include "wire/channel_layout.h"
 #include "wire/ring_layout.h"
 #include "wire/sm_range.h"
@@ -82,18 +87,24 @@ inline uint32_t EffectiveSms(uint32_t sms, double active_thread_percentage) {
 struct Limits {
   double active_thread_percentage = 100;  // 0 < p <= 100
   std::vector<uint64_t> memory_bytes;     // per device; empty or ~0: none
+  MemoryGroups memory_groups;             // whose limits hold besides; fixed when the Space is made
   int32_t priority = 0;                   // 0 normal, 1 below normal
   std::vector<wire::SmRange> sm_ranges;   // of its partition; a device that is not named: all of its SMs
+  uint64_t kernel_ns = 0;                 // that a kernel may run on the device; 0: for ever
 };
 
-// Counters of one Space, since its creation. Monotonic.
-struct Usage {
-  uint64_t device_ns = 0;  // time its blocks ran, summed over SMs
-  uint64_t launches = 0;
-  uint64_t blocks = 0;
-  uint64_t copied_bytes = 0;
-  uint64_t memory_bytes = 0;  // now, on all devices
-};
+// SMs of `device` that a client with these limits is told it has: what its partition has, or what its percentage gives
+// (EffectiveSms). 0: a partition without SMs there.
+inline uint32_t GrantedSms(const Limits& limits, uint32_t device, uint32_t sms) {
+  uint32_t partition = 0;
+  bool bound = false;
+  for (const wire::SmRange& range : limits.sm_ranges) {
+    if (range.device != device) continue;
+    bound = true;
+    if (range.first_sm < sms) partition += std::min(range.count, sms - range.first_sm);
+  }
+  return bound ? partition : EffectiveSms(sms, limits.active_thread_percentage);
+}
 
 class Space {
  public:
@@ -134,12 +145,29 @@ class Space {
 
   // Waits for the Space's blocks on `device`, drops its queued work and clears its error.
   virtual void Reset(uint32_t device) = 0;
-  // Live changes; act from the next scheduling decision. These two are thread-safe.
+  // What the streams of one context may use together, as a part of the device: SMs x time, 0 < part <= 1. Holds besides
+  // the client's own limits. Acts from the next scheduling decision.
+  virtual Status LimitContext(uint32_t device, uint32_t context, double part) = 0;
+
+  // These are thread-safe. Live changes act from the next scheduling decision.
   virtual void SetLimits(const Limits& limits) = 0;
-  virtual Usage usage() const = 0;
+  // The client is gone: drops all work, ends what runs, lets LoadModule and Prepare return soon and fail. Nothing is
+  // reported any more. Does not wait.
+  virtual void Abandon() = 0;
+  // What this Space has used; the device's part of it is kept up to date by the Space.
+  virtual metrics::ClientCounters& counters() = 0;
 };
 
-enum class Policy { kShare, kTimeSlice };
+// How Spaces share a device (device/cpu/policy_*.cc).
+enum class Policy { kShare, kPriority, kTimeSlice, kPartition };
+inline constexpr std::string_view kPolicyNames[] = {"share", "priority", "time_slice", "partition"};
+inline std::string_view PolicyName(Policy policy) { return kPolicyNames[static_cast<size_t>(policy)]; }
+inline std::optional<Policy> ParsePolicy(std::string_view name) {
+  for (size_t i = 0; i < std::size(kPolicyNames); ++i) {
+    if (kPolicyNames[i] == name) return static_cast<Policy>(i);
+  }
+  return std::nullopt;
+}
 
 class Backend {
  public:

@@ -11,7 +11,13 @@ namespace {
 constexpr int kInvalidValue = 1;          // CUDA_ERROR_INVALID_VALUE
 constexpr int kNotSupported = 801;        // CUDA_ERROR_NOT_SUPPORTED
 constexpr int kClientTerminated = 810;    // CUDA_ERROR_MPS_CLIENT_TERMINATED
-constexpr int kMultiprocessorCount = 16;  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+// CU_DEVICE_ATTRIBUTE_...
+constexpr int kMultiprocessorCount = 16;
+constexpr int kPciBusId = 33;
+constexpr int kPciDeviceId = 34;
+constexpr int kPciDomainId = 50;
+constexpr int kComputeCapabilityMajor = 75;
+constexpr int kComputeCapabilityMinor = 76;
 
 }  // namespace
 
@@ -23,7 +29,13 @@ Result<std::unique_ptr<DaemonLink>> DaemonLink::Create(os::Fd socket, Server* se
     std::copy(std::begin(device.uuid), std::end(device.uuid), served.uuid);
     served.name = std::string(device.name, strnlen(device.name, sizeof device.name));
     served.total_bytes = device.total_bytes;
-    served.sm_count = static_cast<uint32_t>(device.attributes[kMultiprocessorCount]);
+    const auto attribute = [&device](int number) { return static_cast<uint32_t>(device.attributes[number]); };
+    served.sm_count = attribute(kMultiprocessorCount);
+    served.compute_major = attribute(kComputeCapabilityMajor);
+    served.compute_minor = attribute(kComputeCapabilityMinor);
+    served.pci_domain = attribute(kPciDomainId);
+    served.pci_bus = attribute(kPciBusId);
+    served.pci_device = attribute(kPciDeviceId);
   }
   ByteWriter body;
   wire::Put(body, ready);
@@ -107,11 +119,13 @@ Status DaemonLink::HandleSet(const ipc::Envelope& message) {
 Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
   switch (set.what) {
     case wire::SettingKind::kPolicy:
-      if (set.text != "share" && set.text != "time_slice")
-        return Fail(kInvalidValue, fmt::format("there is no policy \"{}\"", set.text));
-      server_->backend().SetPolicy(set.text == "share" ? device::Policy::kShare : device::Policy::kTimeSlice);
-      log::Info("Policy set to {}", set.text);
-      return {};
+      if (const auto policy = device::ParsePolicy(set.text)) {
+        server_->backend().SetPolicy(*policy);
+        log::Info("Policy set to {}", set.text);
+        return {};
+      }
+      return Fail(kInvalidValue, fmt::format("there is no policy \"{}\": give {}", set.text,
+                                             fmt::join(device::kPolicyNames, ", ")));
     case wire::SettingKind::kPercentage:
       TUTTI_TRY(server_->SetPercentage(set.pid, set.percentage));
       log::Info("Active Threads Percentage of client {} set to {:.1f}", set.pid, set.percentage);
@@ -124,6 +138,16 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
     case wire::SettingKind::kPriority:
       TUTTI_TRY(server_->SetPriority(set.pid, static_cast<int32_t>(std::min<uint64_t>(set.number, INT32_MAX))));
       log::Info("Priority of client {} set to {}", set.pid, set.number);
+      return {};
+    case wire::SettingKind::kKernelTime:
+      TUTTI_TRY(server_->SetKernelTime(set.pid, set.number));
+      log::Info("Time limit of kernels of client {} set to {} ns", set.pid, set.number);
+      return {};
+    case wire::SettingKind::kMemoryGroup:
+      TUTTI_TRY(server_->SetMemoryGroup(
+          {.name = set.text, .device = set.device, .soft_bytes = set.second, .hard_bytes = set.number}));
+      log::Info("Memory limits of {} on device {} set to {:#x} (hard) and {:#x} (soft) bytes", set.text, set.device,
+                set.number, set.second);
       return {};
     case wire::SettingKind::kTrace:
       server_->backend().SetTracing(set.number != 0);

@@ -22,7 +22,8 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
                  "cpu: run kernels on this machine's cores; null: accept and discard all work")
       ->check(CLI::IsMember({"cpu", "null"}));
   std::string policy = "share";
-  app.add_option("--policy", policy, "how clients share the device")->check(CLI::IsMember({"share", "time_slice"}));
+  app.add_option("--policy", policy, "how clients share the device")
+      ->check(CLI::IsMember(std::vector<std::string>(std::begin(device::kPolicyNames), std::end(device::kPolicyNames))));
   app.add_option("--active-thread-percentage", options.active_thread_percentage, "of a private server's client")
       ->check(CLI::Range(0.01, 100.0));
 
@@ -38,7 +39,7 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   } catch (const CLI::ParseError& error) {
     return Fail(std::string(error.what()) + " (see --help)");
   }
-  options.policy = policy == "share" ? device::Policy::kShare : device::Policy::kTimeSlice;
+  options.policy = *device::ParsePolicy(policy);
   return options;
 }
 

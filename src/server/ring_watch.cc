@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "os/futex.h"
+#include "os/time_slice.h"
 
 namespace tutti::server {
 namespace {
@@ -24,6 +25,7 @@ constexpr uint32_t kPollsPerHarvest = 256;    // a harvest is a system call
 constexpr uint64_t kLingerNs = 200'000;       // between two looks of the lookout
 constexpr uint64_t kLookoutArmsAfterNs = 1'000'000;  // without records
 constexpr uint64_t kDozeNs = 1'000'000;
+constexpr uint64_t kSliceNs = 100'000;  // clients wait for it
 constexpr uint32_t kDozesBeforeDeep = 10;
 constexpr uint64_t kLongSleepNs = 1'000'000'000;
 constexpr int kMaxClientsReached = 808;  // CUDA_ERROR_MPS_MAX_CLIENTS_REACHED
@@ -207,13 +209,21 @@ bool RingWatch::Poll() {
 }
 
 void RingWatch::Leave() {
-  if (looking_at != this) return;
-  looking_at = nullptr;
-  if (lookers_.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
-  if (!ArmAll()) return;
-  // Records came while we turned away. Take them; if yet more come, somebody else has to.
-  Look(Doorbell::kArmed);
-  if (ArmAll()) eventfd_write(kick_.get(), 1);
+  if (looking_at == this) {
+    looking_at = nullptr;
+    if (lookers_.fetch_sub(1, std::memory_order_seq_cst) == 1 && ArmAll()) {
+      // Records came while we turned away. Take them; if yet more come, somebody else has to.
+      Look(Doorbell::kArmed);
+      if (ArmAll()) eventfd_write(kick_.get(), 1);
+    }
+  }
+  // Pairs with Doze: it says that it dozes, then counts the others once more.
+  if (!OthersLook() && lookout_dozes_.load(std::memory_order_seq_cst)) CallLookout();
+}
+
+void RingWatch::CallLookout() {
+  lookout_wake_.fetch_add(1, std::memory_order_seq_cst);
+  os::FutexWake(&lookout_wake_);
 }
 
 bool RingWatch::ArmToSleep() {
@@ -231,9 +241,7 @@ bool RingWatch::ArmToSleep() {
 void RingWatch::Woke() {
   if (sleepers_.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
   // The last sleeper: should it run blocks now, the lookout must be there.
-  if (!lookout_deep_.load(std::memory_order_seq_cst)) return;
-  lookout_wake_.fetch_add(1, std::memory_order_seq_cst);
-  os::FutexWake(&lookout_wake_);
+  if (lookout_deep_.load(std::memory_order_seq_cst)) CallLookout();
 }
 
 // --- the lookout
@@ -243,6 +251,7 @@ bool RingWatch::OthersLook() const {
 }
 
 void RingWatch::Lookout() {
+  os::RequestTimeSlice(kSliceNs);
   uint64_t found_ns = 0;
   bool on_duty = false;
   while (!stop_.load(std::memory_order_seq_cst)) {
@@ -252,6 +261,7 @@ void RingWatch::Lookout() {
       if (on_duty && lookers_.load(std::memory_order_seq_cst) == 0 && ArmAll()) eventfd_write(kick_.get(), 1);
       on_duty = false;
       Doze();
+      if (lookers_.load(std::memory_order_seq_cst) > 0) Look(Doorbell::kWatched);
       continue;
     }
     on_duty = true;
@@ -273,16 +283,20 @@ void RingWatch::Lookout() {
 // Somebody else looks or sleeps on the bells. After some quiet dozes it sleeps until the last sleeper wakes.
 void RingWatch::Doze() {
   const uint32_t wake = lookout_wake_.load(std::memory_order_seq_cst);
+  lookout_dozes_.store(true, std::memory_order_seq_cst);
+  lookout_deep_.store(dozes_ >= kDozesBeforeDeep, std::memory_order_seq_cst);
+  const bool deep = dozes_ >= kDozesBeforeDeep && sleepers_.load(std::memory_order_seq_cst) > 0 &&
+                    lookers_.load(std::memory_order_seq_cst) == 0;
+  if (OthersLook() && !stop_.load(std::memory_order_seq_cst)) {
+    os::FutexWait(&lookout_wake_, wake, deep ? kLongSleepNs : kDozeNs);
+  }
+  lookout_deep_.store(false, std::memory_order_seq_cst);
+  lookout_dozes_.store(false, std::memory_order_seq_cst);
   if (dozes_ < kDozesBeforeDeep) {
     ++dozes_;
-    os::FutexWait(&lookout_wake_, wake, kDozeNs);
-    return;
+  } else if (deep && lookout_wake_.load(std::memory_order_seq_cst) != wake) {
+    dozes_ = 0;
   }
-  lookout_deep_.store(true, std::memory_order_seq_cst);
-  const bool deep = sleepers_.load(std::memory_order_seq_cst) > 0 && !stop_.load(std::memory_order_seq_cst);
-  os::FutexWait(&lookout_wake_, wake, deep ? kLongSleepNs : kDozeNs);
-  lookout_deep_.store(false, std::memory_order_seq_cst);
-  if (deep && lookout_wake_.load(std::memory_order_seq_cst) != wake) dozes_ = 0;
 }
 
 void RingWatch::SleepOnBells(uint64_t timeout_ns) {

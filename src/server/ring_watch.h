@@ -10,7 +10,8 @@
 //   sleepers  wait for the bells' epoll descriptor. All rings are armed.
 //   lookout   one thread of this class's own. Only while there are neither lookers nor sleepers (all of the backend's
 //             threads run blocks, or it has none) it polls five times a millisecond, says kLingering, and sleeps on the
-//             bells when nothing comes. Otherwise it dozes.
+//             bells when nothing comes. Otherwise it dozes. While there are lookers it looks now and then, too: one
+//             that thinks it will be back soon may be wrong.
 #pragma once
 
 #include <atomic>
@@ -93,6 +94,7 @@ class RingWatch {
 
   void Lookout();
   bool OthersLook() const;
+  void CallLookout();
   void Doze();
   void SleepOnBells(uint64_t timeout_ns);
 
@@ -106,6 +108,7 @@ class RingWatch {
   alignas(64) std::atomic<int32_t> lookers_{0};
   alignas(64) std::atomic<int32_t> sleepers_{0};
   std::atomic<uint32_t> lookout_wake_{0};  // futex
+  std::atomic<bool> lookout_dozes_{false};
   std::atomic<bool> lookout_deep_{false};
   std::atomic<bool> stop_{false};
   uint32_t dozes_ = 0;

@@ -21,6 +21,7 @@ uint64_t Key(KeyKind kind, uint64_t number) { return number << 2 | static_cast<u
 constexpr int kInvalidValue = 1;             // CUDA_ERROR_INVALID_VALUE
 constexpr int kRpcFailure = 806;             // CUDA_ERROR_MPS_RPC_FAILURE
 constexpr int kServerNotReady = 807;         // CUDA_ERROR_MPS_SERVER_NOT_READY
+constexpr int kClientTerminated = 810;       // CUDA_ERROR_MPS_CLIENT_TERMINATED
 constexpr int kMaxConnectionsReached = 809;  // CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED
 
 constexpr rlim_t kFdsPerClient = 4;  // socket, pidfd, doorbell, window
@@ -95,11 +96,13 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
   }
   device::Limits limits{.active_thread_percentage = std::clamp(attach.active_thread_percentage, 0.01, 100.0),
                         .priority = attach.priority,
-                        .sm_ranges = attach.sm_ranges};
+                        .sm_ranges = attach.sm_ranges,
+                        .kernel_ns = attach.kernel_ns};
   limits.memory_bytes.assign(backend_->devices().size(), ~0ull);
   for (const wire::MemoryLimit& limit : attach.memory_limits) {
     if (limit.device < limits.memory_bytes.size()) limits.memory_bytes[limit.device] = limit.bytes;
   }
+  for (const wire::MemoryGroupLimit& group : attach.memory_groups) limits.memory_groups.push_back(groups_.Join(group));
   const SessionServices services{
       .backend = backend_.get(),
       .windows = &windows_,
@@ -116,6 +119,10 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
             });
           },
       .memory_changed = [this](uint32_t) { MemoryChanged(); },
+      .evict =
+          [this](uint32_t id, uint32_t device, uint64_t bytes, std::function<void(bool)> done) {
+            Post([this, id, device, bytes, done = std::move(done)] { Evict(id, device, bytes, done); });
+          },
   };
   const uint32_t id = next_id_++;
   const ClientInfo info{.id = id,
@@ -136,7 +143,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
   return session;
 }
 
-void Server::Drop(uint32_t id, int32_t status) {
+void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
   const auto it = sessions_.find(id);
   if (it == sessions_.end()) return;
   std::shared_ptr<Session> session = std::move(it->second);
@@ -147,7 +154,11 @@ void Server::Drop(uint32_t id, int32_t status) {
   log::Info("Client {} disconnected", session->info().pid);
   // As a task of the reaper's only: the last reference may be the one it drops. Each session is a client of its own
   // there.
-  auto task = [last = std::move(session)]() mutable { last.reset(); };
+  auto task = [last = std::move(session), gone = std::move(gone)]() mutable {
+    last->Abandon();
+    last.reset();
+    if (gone) gone(true);
+  };
   (void)reaper_.Add(id, std::move(task));
 }
 
@@ -170,42 +181,73 @@ std::vector<Session*> Server::ByPid(uint32_t pid) {
   return found;
 }
 
-Status Server::SetPercentage(uint32_t pid, double percentage) {
-  if (!(percentage > 0 && percentage <= 100))
-    return Fail(kInvalidValue, fmt::format("{} is no percentage", percentage));
+Status Server::ChangeLimits(uint32_t pid, const std::function<void(device::Limits&)>& change) {
   const auto sessions = ByPid(pid);
   if (sessions.empty()) return Fail(kInvalidValue, fmt::format("there is no client {}", pid));
   for (Session* session : sessions) {
     device::Limits limits = session->limits();
-    limits.active_thread_percentage = percentage;
+    change(limits);
     session->SetLimits(limits);
   }
   return {};
+}
+
+Status Server::SetPercentage(uint32_t pid, double percentage) {
+  if (!(percentage > 0 && percentage <= 100))
+    return Fail(kInvalidValue, fmt::format("{} is no percentage", percentage));
+  return ChangeLimits(pid, [=](device::Limits& limits) { limits.active_thread_percentage = percentage; });
+}
+
+Status Server::SetMemoryLimit(uint32_t pid, uint32_t device, uint64_t bytes) {
+  const size_t devices = backend_->devices().size();
+  if (device >= devices) return Fail(kInvalidValue, fmt::format("there is no device {}", device));
+  return ChangeLimits(pid, [=](device::Limits& limits) {
+    limits.memory_bytes.resize(devices, ~0ull);
+    limits.memory_bytes[device] = bytes;
+  });
 }
 
 Status Server::SetPriority(uint32_t pid, int32_t priority) {
   if (priority != 0 && priority != 1) return Fail(kInvalidValue, fmt::format("{} is no client priority", priority));
-  const auto sessions = ByPid(pid);
-  if (sessions.empty()) return Fail(kInvalidValue, fmt::format("there is no client {}", pid));
-  for (Session* session : sessions) {
-    device::Limits limits = session->limits();
-    limits.priority = priority;
-    session->SetLimits(limits);
-  }
-  return {};
+  return ChangeLimits(pid, [=](device::Limits& limits) { limits.priority = priority; });
 }
 
-Status Server::SetMemoryLimit(uint32_t pid, uint32_t device, uint64_t bytes) {
-  if (device >= backend_->devices().size()) return Fail(kInvalidValue, fmt::format("there is no device {}", device));
-  const auto sessions = ByPid(pid);
-  if (sessions.empty()) return Fail(kInvalidValue, fmt::format("there is no client {}", pid));
-  for (Session* session : sessions) {
-    device::Limits limits = session->limits();
-    limits.memory_bytes.resize(backend_->devices().size(), ~0ull);
-    limits.memory_bytes[device] = bytes;
-    session->SetLimits(limits);
+Status Server::SetKernelTime(uint32_t pid, uint64_t ns) {
+  return ChangeLimits(pid, [=](device::Limits& limits) { limits.kernel_ns = ns; });
+}
+
+Status Server::SetMemoryGroup(const wire::MemoryGroupLimit& limit) {
+  if (groups_.Change(limit)) return {};
+  return Fail(kInvalidValue, fmt::format("no client belongs to \"{}\" on device {}", limit.name, limit.device));
+}
+
+// Whoever holds most of those in the group that has borrowed most; never the one who asks or its companions.
+Session* Server::FindVictim(const Session& asker, uint32_t device) {
+  Session* victim = nullptr;
+  uint64_t most = 0;
+  for (const auto& [id, session] : sessions_) {
+    if (session.get() == &asker || session->memory_bytes(device) == 0) continue;
+    for (const auto& group : session->limits().memory_groups) {
+      if (group->device != device || !HasBorrowed(*group)) continue;
+      if (std::ranges::find(asker.limits().memory_groups, group) != asker.limits().memory_groups.end()) continue;
+      if (victim != nullptr && session->memory_bytes(device) <= most) continue;
+      victim = session.get();
+      most = session->memory_bytes(device);
+    }
   }
-  return {};
+  return victim;
+}
+
+void Server::Evict(uint32_t asker, uint32_t device, uint64_t bytes, std::function<void(bool)> done) {
+  const auto it = sessions_.find(asker);
+  Session* const victim = it != sessions_.end() ? FindVictim(*it->second, device) : nullptr;
+  if (victim == nullptr) {
+    done(false);
+    return;
+  }
+  log::Warning("Device {}: client {} needs {} bytes within its soft limit: client {}, which holds {} and whose group is over its own, is terminated",
+               device, it->second->info().pid, bytes, victim->info().pid, victim->memory_bytes(device));
+  Drop(victim->info().id, kClientTerminated, std::move(done));
 }
 
 std::vector<wire::ClientStatus> Server::Clients() {

@@ -16,6 +16,7 @@
 #include "device/device.h"
 #include "os/epoll.h"
 #include "server/mailbox.h"
+#include "server/memory_groups.h"
 #include "server/ring_watch.h"
 #include "server/session.h"
 #include "server/window_arena.h"
@@ -42,6 +43,9 @@ class Server {
   Status SetPercentage(uint32_t pid, double percentage);
   Status SetMemoryLimit(uint32_t pid, uint32_t device, uint64_t bytes);
   Status SetPriority(uint32_t pid, int32_t priority);
+  Status SetKernelTime(uint32_t pid, uint64_t ns);
+  // Of a group that clients belong to.
+  Status SetMemoryGroup(const wire::MemoryGroupLimit& limit);
 
   std::vector<wire::ClientStatus> Clients();
   size_t client_count() const { return sessions_.size(); }
@@ -67,7 +71,11 @@ class Server {
   Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach, os::Fd& connection);
   void OnEvent(uint64_t key);
   // Forgets the session and hands it to the reaper. `status`: what its client is told, 0: it is gone.
-  void Drop(uint32_t id, int32_t status);
+  // `gone` is called, on a thread of the reaper's, when everything of it is free.
+  void Drop(uint32_t id, int32_t status, std::function<void(bool)> gone = nullptr);
+  void Evict(uint32_t asker, uint32_t device, uint64_t bytes, std::function<void(bool)> done);
+  Session* FindVictim(const Session& asker, uint32_t device);
+  Status ChangeLimits(uint32_t pid, const std::function<void(device::Limits&)>& change);
   void MemoryChanged();
   void SpreadMemoryUse();
   std::vector<Session*> ByPid(uint32_t pid);
@@ -85,6 +93,7 @@ class Server {
   std::unique_ptr<RingWatch> watch_;
   WindowArena windows_;
   std::unique_ptr<device::Backend> backend_;
+  MemoryGroupTable groups_;
   std::map<uint32_t, std::shared_ptr<Session>> sessions_;
   WorkerPool loaders_;
   WorkerPool reaper_;

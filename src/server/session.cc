@@ -86,6 +86,7 @@ Session::Session(const SessionServices& services, ClientInfo info, device::Limit
     : services_(services),
       info_(std::move(info)),
       limits_(std::move(limits)),
+      memory_groups_(limits_.memory_groups),
       socket_(std::move(socket)),
       window_(std::move(window)) {
   // A client that does not read must not hold us up.
@@ -122,7 +123,7 @@ void Session::PublishLimits() {
   for (uint32_t device = 0; device < devices.size(); ++device) {
     const auto sms = static_cast<uint32_t>(devices[device].attributes[kMultiprocessorCount]);
     const uint64_t bytes = device < limits_.memory_bytes.size() ? limits_.memory_bytes[device] : ~0ull;
-    sink_->SetLimit(device, bytes, static_cast<int32_t>(device::EffectiveSms(sms, limits_.active_thread_percentage)));
+    sink_->SetLimit(device, bytes, static_cast<int32_t>(device::GrantedSms(limits_, device, sms)));
   }
 }
 
@@ -188,18 +189,19 @@ void Session::SetLimits(const device::Limits& limits) {
 }
 
 std::vector<wire::ClientStatus> Session::Describe() {
-  const device::Usage usage = space_->usage();
+  const metrics::ClientCounters& counters = space_->counters();
+  const uint64_t device_ns = counters.Get(metrics::Counter::device_ns);
   const uint64_t now_ns = NowNs();
   if (sample_ns_ == 0) {
     sample_ns_ = now_ns;
-    sample_busy_ns_ = usage.device_ns;
+    sample_busy_ns_ = device_ns;
   } else if (now_ns - sample_ns_ >= kSampleNs) {
     constexpr int kMultiprocessorCount = 16;
     const double sms = std::max(1, services_.backend->devices()[0].attributes[kMultiprocessorCount]);
-    const auto busy_ns = static_cast<double>(usage.device_ns - sample_busy_ns_);
+    const auto busy_ns = static_cast<double>(device_ns - sample_busy_ns_);
     share_ = std::min(1.0, busy_ns / (static_cast<double>(now_ns - sample_ns_) * sms));
     sample_ns_ = now_ns;
-    sample_busy_ns_ = usage.device_ns;
+    sample_busy_ns_ = device_ns;
   }
 
   std::vector<wire::ClientStatus> all;
@@ -218,12 +220,22 @@ std::vector<wire::ClientStatus> Session::Describe() {
                    .share = share_,
                    .used_bytes = sink_->memory_bytes(device),
                    .limit_bytes = limit,
-                   .launches = usage.launches,
-                   .busy_ns = usage.device_ns,
+                   .launches = counters.Get(metrics::Counter::launches),
+                   .busy_ns = device_ns,
                    .priority = limits_.priority,
                    .name_space = info_.name_space,
                    .own_percentage = info_.own_percentage,
-                   .own_limit_bytes = OwnLimit(info_, device)});
+                   .own_limit_bytes = OwnLimit(info_, device),
+                   .kernel_ns = limits_.kernel_ns,
+                   .counters = counters.Values()});
+    for (const auto& group : limits_.memory_groups) {
+      if (group->device != device) continue;
+      all.back().memory_groups.push_back({.name = group->name,
+                                          .device = device,
+                                          .soft_bytes = group->soft_bytes,
+                                          .hard_bytes = group->hard_bytes});
+      all.back().memory_group_bytes.push_back(group->used_bytes);
+    }
   }
   return all;
 }

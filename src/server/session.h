@@ -53,6 +53,9 @@ struct SessionServices {
   std::function<void(uint32_t id, std::string reason)> broken;
   // Memory in use on `device` has changed.
   std::function<void(uint32_t device)> memory_changed;
+  // Ends a client that has borrowed memory on `device`, for the sake of `id`, which lacks `bytes`. `done` is called once,
+  // from any thread, when that memory is free (true) or if there is none to end (false).
+  std::function<void(uint32_t id, uint32_t device, uint64_t bytes, std::function<void(bool)> done)> evict;
 };
 
 class Session final : public WatchedRing, public std::enable_shared_from_this<Session> {
@@ -68,11 +71,16 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   // Stops all use of the ring and wakes the client's threads with `status`; 0 if there is no client left to tell.
   void End(int32_t status);
 
+  // After End: the client's work is dropped, so that nothing of it holds up others while the session is taken down.
+  void Abandon() { space_->Abandon(); }
+
   void SetLimits(const device::Limits& limits);
   const device::Limits& limits() const { return limits_; }
   void SetUsed(uint32_t device, uint64_t bytes) { sink_->SetUsed(device, bytes); }
   // An entry per device it uses (the first if it uses none).
   std::vector<wire::ClientStatus> Describe();
+
+  uint64_t memory_bytes(uint32_t device) const { return sink_->memory_bytes(device); }
 
   const ClientInfo& info() const { return info_; }
   int socket() const { return socket_.get(); }
@@ -97,6 +105,9 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   Status HandleLaunch(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleStreamCreate(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleAllocate(const wire::Untrusted<wire::RawRecord>& record);
+  Status HandleContextLimit(const wire::Untrusted<wire::RawRecord>& record);
+  void AllocateByEviction(const wire::AllocateBody& body, uint16_t reply);
+  void OnLoader(std::function<void()> work);
   Status HandlePrepare(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleReset(const wire::Untrusted<wire::RawRecord>& record);
   bool Throttled();
@@ -114,7 +125,8 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
 
   SessionServices services_;
   ClientInfo info_;
-  device::Limits limits_;
+  device::Limits limits_;                      // main thread only
+  const device::MemoryGroups memory_groups_;   // of them
   os::Fd socket_;
   os::Fd pidfd_;
   os::Fd doorbell_;

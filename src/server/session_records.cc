@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "server/memory_groups.h"
 #include "server/session.h"
 #include "wire/validate.h"
 
@@ -22,6 +23,7 @@ constexpr size_t kSoftMarks = 32;
 constexpr size_t kHardMarks = 512;
 
 constexpr int kInvalidValue = 1;  // CUDA_ERROR_INVALID_VALUE
+constexpr int kOutOfMemory = 2;   // CUDA_ERROR_OUT_OF_MEMORY
 
 bool IsStreamWork(RecordKind kind) { return kind >= RecordKind::kLaunch && kind <= RecordKind::kMarker; }
 
@@ -73,6 +75,8 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
     case RecordKind::kHostCallDone:
       sink_->HostCallAnswered();
       return space_->HostCallDone(stream);
+    case RecordKind::kContextLimit:
+      return HandleContextLimit(untrusted);
     case RecordKind::kAllocate:
       return HandleAllocate(untrusted);
     case RecordKind::kPrepare:
@@ -101,8 +105,8 @@ Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) 
         !InRange<uint64_t>(launch.arguments_address - window_.base(), launch.body.argument_bytes, window_.bytes())) {
       return Fail(fmt::format("launch arguments at {:#x}, outside of the window", launch.arguments_address));
     }
-    arguments.resize(launch.body.argument_bytes);
-    std::memcpy(arguments.data(), reinterpret_cast<const void*>(launch.arguments_address), arguments.size());
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(launch.arguments_address);
+    arguments.assign(bytes, bytes + launch.body.argument_bytes);
     grid.arguments = arguments;
   }
   const wire::RawRecord& head = untrusted.Unchecked();
@@ -128,8 +132,45 @@ Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted
                wire::ValidateAllocate(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
   devices_used_.fetch_or(1u << body.device, std::memory_order_relaxed);
   const auto address = space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
-  sink_->Reply(untrusted.Unchecked().reply, address ? 0 : address.error().code, {address ? *address : 0, 0, 0, 0});
+  const uint16_t reply = untrusted.Unchecked().reply;
+  if (!address && address.error().code == kOutOfMemory && MayEvict(memory_groups_, body.device, body.bytes)) {
+    AllocateByEviction(body, reply);
+    return {};
+  }
+  sink_->Reply(reply, address ? 0 : address.error().code, {address ? *address : 0, 0, 0, 0});
   return {};
+}
+
+// The device may be full of what others have borrowed: the server ends one of them after the other, until there is room or
+// nobody is left to end. Meanwhile the ring stands still.
+void Session::AllocateByEviction(const wire::AllocateBody& body, uint16_t reply) {
+  paused_.store(true, std::memory_order_release);
+  services_.evict(info_.id, body.device, body.bytes, [self = shared_from_this(), body, reply](bool evicted) {
+    if (self->over()) return;
+    // On a loader: this may be the thread that takes the evicted client down.
+    self->OnLoader([self, body, reply, evicted] {
+      if (self->over()) return;
+      const auto address = self->space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
+      if (!address && evicted && address.error().code == kOutOfMemory) {
+        self->AllocateByEviction(body, reply);
+        return;
+      }
+      self->sink_->Reply(reply, address ? 0 : address.error().code, {address ? *address : 0, 0, 0, 0});
+      self->paused_.store(false, std::memory_order_release);
+      self->services_.watch->Wake(self->watch_number_);
+    });
+  });
+}
+
+void Session::OnLoader(std::function<void()> work) {
+  if (!services_.loaders->Add(info_.id, std::move(work))) Break("more work on loaders than a client can wait for");
+}
+
+Status Session::HandleContextLimit(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  TUTTI_ASSIGN(const wire::ContextLimitBody body,
+               wire::ValidateContextLimit(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  const uint32_t part_ppm = body.part_ppm == 0 ? wire::kWholeDevice : body.part_ppm;
+  return space_->LimitContext(body.device, body.context, static_cast<double>(part_ppm) / wire::kWholeDevice);
 }
 
 // May compile for seconds: on a loader, while the ring goes on.

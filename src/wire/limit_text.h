@@ -30,12 +30,18 @@ Result<int> ParsePriority(std::string_view text);
 // that identifier only.
 class MemoryLimits {
  public:
+  struct Entry {
+    std::string device;
+    uint64_t bytes;
+  };
+
   void Set(std::string_view device, uint64_t bytes);
   std::optional<uint64_t> Get(std::string_view device) const;
 
   // The limit of the device with this ordinal and UUID text; kNoMemoryLimit if none was set.
   uint64_t Of(uint32_t ordinal, std::string_view uuid) const;
   bool empty() const { return entries_.empty(); }
+  const std::vector<Entry>& entries() const { return entries_; }
   // Those that name none of the devices with these UUID texts, by ordinal.
   std::vector<std::string> Unknown(const std::vector<std::string>& uuids) const;
 
@@ -43,10 +49,6 @@ class MemoryLimits {
   static Result<MemoryLimits> Parse(std::string_view text);
 
  private:
-  struct Entry {
-    std::string device;
-    uint64_t bytes;
-  };
   std::vector<Entry> entries_;
 };
 

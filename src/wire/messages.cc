@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "wire/finish.h"
+
 namespace tutti::wire {
 namespace {
 
@@ -48,16 +50,14 @@ Result<Refuse> GetRefuse(ByteReader& in) {
   Refuse refuse;
   refuse.status = in.Get<int32_t>();
   refuse.text = in.GetString();
-  if (!in.ok()) return Fail("Refuse message is cut short");
-  return refuse;
+  return Finish(in, refuse, "Refuse");
 }
 
 void Put(ByteWriter& out, const LoadModule& request) { out.Put(request.device); }
 
 Result<LoadModule> GetLoadModule(ByteReader& in) {
   const LoadModule request{.device = in.Get<uint32_t>()};
-  if (!in.ok()) return Fail("LoadModule message is cut short");
-  return request;
+  return Finish(in, request, "LoadModule");
 }
 
 void Put(ByteWriter& out, const LoadModuleReply& reply) {
@@ -73,8 +73,7 @@ Result<LoadModuleReply> GetLoadModuleReply(ByteReader& in) {
   reply.module = in.Get<uint32_t>();
   reply.segment_address = in.Get<uint64_t>();
   reply.log = in.GetString();
-  if (!in.ok()) return Fail("LoadModuleReply message is cut short");
-  return reply;
+  return Finish(in, reply, "LoadModuleReply");
 }
 
 void Put(ByteWriter& out, const QueryModule& request) {
@@ -86,8 +85,7 @@ Result<QueryModule> GetQueryModule(ByteReader& in) {
   QueryModule request;
   request.module = in.Get<uint32_t>();
   request.function = in.Get<uint32_t>();
-  if (!in.ok()) return Fail("QueryModule message is cut short");
-  return request;
+  return Finish(in, request, "QueryModule");
 }
 
 void Put(ByteWriter& out, const QueryModuleReply& reply) {
@@ -96,8 +94,7 @@ void Put(ByteWriter& out, const QueryModuleReply& reply) {
 
 Result<QueryModuleReply> GetQueryModuleReply(ByteReader& in) {
   QueryModuleReply reply{.log = in.GetString()};
-  if (!in.ok()) return Fail("QueryModuleReply message is cut short");
-  return reply;
+  return Finish(in, reply, "QueryModuleReply");
 }
 
 std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body) {

@@ -2,13 +2,42 @@
 
 #include <algorithm>
 
+#include "wire/finish.h"
+
 namespace tutti::wire {
 namespace {
 
-template <typename T>
-Result<T> Finish(const ByteReader& in, T message, const char* name) {
-  if (!in.ok()) return Fail(std::string(name) + " message is cut short");
-  return message;
+void PutGroups(ByteWriter& out, const std::vector<MemoryGroupLimit>& groups) {
+  out.Put(static_cast<uint32_t>(groups.size()));
+  for (const MemoryGroupLimit& group : groups) {
+    out.PutString(group.name);
+    out.Put(group.device);
+    out.Put(group.soft_bytes);
+    out.Put(group.hard_bytes);
+  }
+}
+
+std::vector<MemoryGroupLimit> GetGroups(ByteReader& in) {
+  constexpr size_t kLeastGroupBytes = 24;
+  std::vector<MemoryGroupLimit> groups(in.GetCount(kLeastGroupBytes));
+  for (MemoryGroupLimit& group : groups) {
+    group.name = in.GetString();
+    group.device = in.Get<uint32_t>();
+    group.soft_bytes = in.Get<uint64_t>();
+    group.hard_bytes = in.Get<uint64_t>();
+  }
+  return groups;
+}
+
+void PutNumbers(ByteWriter& out, const std::vector<uint64_t>& numbers) {
+  out.Put(static_cast<uint32_t>(numbers.size()));
+  for (const uint64_t number : numbers) out.Put(number);
+}
+
+std::vector<uint64_t> GetNumbers(ByteReader& in) {
+  std::vector<uint64_t> numbers(in.GetCount(sizeof(uint64_t)));
+  for (uint64_t& number : numbers) number = in.Get<uint64_t>();
+  return numbers;
 }
 
 void PutStatus(ByteWriter& out, const ClientStatus& client) {
@@ -29,6 +58,10 @@ void PutStatus(ByteWriter& out, const ClientStatus& client) {
   out.PutString(client.name_space);
   out.Put(client.own_percentage);
   out.Put(client.own_limit_bytes);
+  out.Put(client.kernel_ns);
+  PutGroups(out, client.memory_groups);
+  PutNumbers(out, client.memory_group_bytes);
+  PutNumbers(out, client.counters);
 }
 
 ClientStatus GetStatus(ByteReader& in) {
@@ -50,10 +83,14 @@ ClientStatus GetStatus(ByteReader& in) {
   client.name_space = in.GetString();
   client.own_percentage = in.Get<double>();
   client.own_limit_bytes = in.Get<uint64_t>();
+  client.kernel_ns = in.Get<uint64_t>();
+  client.memory_groups = GetGroups(in);
+  client.memory_group_bytes = GetNumbers(in);
+  client.counters = GetNumbers(in);
   return client;
 }
-constexpr size_t kLeastStatusBytes = 104;
-constexpr size_t kLeastDeviceBytes = 32;
+constexpr size_t kLeastStatusBytes = 124;
+constexpr size_t kLeastDeviceBytes = 52;
 
 void PutLimits(ByteWriter& out, const std::vector<MemoryLimit>& limits) {
   out.Put(static_cast<uint32_t>(limits.size()));
@@ -82,6 +119,11 @@ void Put(ByteWriter& out, const ServerReady& ready) {
     out.PutString(device.name);
     out.Put(device.total_bytes);
     out.Put(device.sm_count);
+    out.Put(device.compute_major);
+    out.Put(device.compute_minor);
+    out.Put(device.pci_domain);
+    out.Put(device.pci_bus);
+    out.Put(device.pci_device);
   }
 }
 
@@ -94,6 +136,11 @@ Result<ServerReady> GetServerReady(ByteReader& in) {
     device.name = in.GetString();
     device.total_bytes = in.Get<uint64_t>();
     device.sm_count = in.Get<uint32_t>();
+    device.compute_major = in.Get<uint32_t>();
+    device.compute_minor = in.Get<uint32_t>();
+    device.pci_domain = in.Get<uint32_t>();
+    device.pci_bus = in.Get<uint32_t>();
+    device.pci_device = in.Get<uint32_t>();
   }
   return Finish(in, std::move(ready), "ServerReady");
 }
@@ -114,6 +161,8 @@ void Put(ByteWriter& out, const Attach& attach) {
   out.PutString(attach.name_space);
   out.Put(attach.own_percentage);
   PutLimits(out, attach.own_memory_limits);
+  PutGroups(out, attach.memory_groups);
+  out.Put(attach.kernel_ns);
 }
 
 Result<Attach> GetAttach(ByteReader& in) {
@@ -133,6 +182,8 @@ Result<Attach> GetAttach(ByteReader& in) {
   attach.name_space = in.GetString();
   attach.own_percentage = in.Get<double>();
   attach.own_memory_limits = GetLimits(in);
+  attach.memory_groups = GetGroups(in);
+  attach.kernel_ns = in.Get<uint64_t>();
   return Finish(in, std::move(attach), "Attach");
 }
 
@@ -164,6 +215,7 @@ void Put(ByteWriter& out, const ServerSet& set) {
   out.Put(set.pid);
   out.Put(set.device);
   out.Put(set.number);
+  out.Put(set.second);
   out.Put(set.percentage);
   out.PutString(set.text);
 }
@@ -174,6 +226,7 @@ Result<ServerSet> GetServerSet(ByteReader& in) {
   set.pid = in.Get<uint32_t>();
   set.device = in.Get<uint32_t>();
   set.number = in.Get<uint64_t>();
+  set.second = in.Get<uint64_t>();
   set.percentage = in.Get<double>();
   set.text = in.GetString();
   return Finish(in, std::move(set), "ServerSet");

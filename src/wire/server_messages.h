@@ -24,6 +24,11 @@ struct ServedDevice {
   std::string name;
   uint64_t total_bytes = 0;
   uint32_t sm_count = 0;
+  uint32_t compute_major = 0;
+  uint32_t compute_minor = 0;
+  uint32_t pci_domain = 0;
+  uint32_t pci_bus = 0;
+  uint32_t pci_device = 0;
 };
 
 struct ServerReady {
@@ -36,6 +41,19 @@ Result<ServerReady> GetServerReady(ByteReader& in);
 struct MemoryLimit {
   uint32_t device = 0;
   uint64_t bytes = 0;
+};
+
+// A limit on what several clients hold together on one device: those of a namespace ("namespace:server/name"), of a cgroup
+// ("cgroup:/path"). The server has one account per name and device; the first Attach that names it creates it, each
+// sets its limits. More than the soft limit is borrowed: when the device is full and a client within its own soft limit
+// needs memory, the server ends a client of such a group (it sees CUDA_ERROR_MPS_CLIENT_TERMINATED).
+struct MemoryGroupLimit {
+  std::string name;
+  uint32_t device = 0;
+  uint64_t soft_bytes = ~0ull;  // ~0: none
+  uint64_t hard_bytes = ~0ull;
+
+  bool operator==(const MemoryGroupLimit&) const = default;
 };
 
 // fd 0: the client's connection.
@@ -51,6 +69,8 @@ struct Attach {
   // What the client asked for itself, for the daemon's later reckoning: the server only repeats it in ClientStatus.
   double own_percentage = 100;
   std::vector<MemoryLimit> own_memory_limits;
+  std::vector<MemoryGroupLimit> memory_groups;  // that it belongs to
+  uint64_t kernel_ns = 0;                       // that one of its kernels may run; 0: for ever
 };
 void Put(ByteWriter& out, const Attach& attach);
 Result<Attach> GetAttach(ByteReader& in);
@@ -84,6 +104,10 @@ struct ClientStatus {
   std::string name_space;
   double own_percentage = 100;  // as attached
   uint64_t own_limit_bytes = ~0ull;
+  uint64_t kernel_ns = 0;                     // limit on the time of a kernel; 0: none
+  std::vector<MemoryGroupLimit> memory_groups;  // on this device, with
+  std::vector<uint64_t> memory_group_bytes;     // what each holds now
+  std::vector<uint64_t> counters;               // of the client on all devices, in the order of metrics/counters.def
 };
 
 // For kClients: `clients`. For kTrace fd 0 is a sealed memory file with one Chrome trace event per line (ph X, pid =
@@ -102,6 +126,8 @@ enum class SettingKind : uint32_t {
   kMemoryLimit = 3,  // of the running client `pid` on `device`
   kTrace = 4,        // number: 0 or 1
   kPriority = 5,     // of the running client `pid`; number: 0 normal, 1 below normal
+  kKernelTime = 6,   // of the running client `pid`; number: ns that a kernel may run, 0: for ever
+  kMemoryGroup = 7,  // text: name, device; number: hard limit in bytes, second: soft limit; ~0: none
 };
 
 struct ServerSet {
@@ -109,6 +135,7 @@ struct ServerSet {
   uint32_t pid = 0;
   uint32_t device = 0;
   uint64_t number = 0;  // bytes, or a switch
+  uint64_t second = 0;
   double percentage = 0;
   std::string text;
 };

@@ -32,6 +32,7 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kModuleUnload:
     case RecordKind::kFree:
     case RecordKind::kHostCallDone:
+    case RecordKind::kContextLimit:
     case RecordKind::kAllocate:
     case RecordKind::kPrepare:
     case RecordKind::kReset:
@@ -176,6 +177,14 @@ Result<StreamCreateBody> ValidateStreamCreate(const Untrusted<RawRecord>& untrus
   if (body.priority < -5 || body.priority > 0) return Fail(fmt::format("stream priority {}", body.priority));
   if ((body.flags & ~(kStreamLegacy | kStreamNonBlocking)) != 0)
     return Fail(fmt::format("stream flags {:#x}", body.flags));
+  return body;
+}
+
+Result<ContextLimitBody> ValidateContextLimit(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
+  const auto body = untrusted.Unchecked().body<ContextLimitBody>();
+  if (body.device >= device_count) return Fail(fmt::format("limit of a context on device {}", body.device));
+  if (body.part_ppm > kWholeDevice)
+    return Fail(fmt::format("limit of a context to {} millionths of the device", body.part_ppm));
   return body;
 }
 

@@ -37,7 +37,7 @@ bool HeadIsGood(RecordKind kind, uint32_t stream, uint16_t reply = 0) {
 TEST(ValidateHead, RefusesKindsThatDoNotExist) {
   int known = 0;
   for (int kind = 0; kind < 256; ++kind) known += HeadIsGood(static_cast<RecordKind>(kind), 1);
-  EXPECT_EQ(known, 15);
+  EXPECT_EQ(known, 16);
   EXPECT_FALSE(HeadIsGood(RecordKind::kNone, 1));
 }
 
@@ -237,6 +237,17 @@ TEST(ValidatePrepare, ShapeIsAnyOrACudaBlock) {
   EXPECT_TRUE(with(32, 32, 1));
   EXPECT_FALSE(with(32, 0, 0));
   EXPECT_FALSE(with(32, 33, 1));
+}
+
+TEST(ValidateContextLimit, IsAPartOfADeviceThatThereIs) {
+  const auto good = [](uint32_t device, uint32_t part_ppm) {
+    const Record record(RecordKind::kContextLimit, ContextLimitBody{.device = device, .context = 9, .part_ppm = part_ppm});
+    return ValidateContextLimit(record, 2).has_value();
+  };
+  EXPECT_TRUE(good(1, 1));
+  EXPECT_TRUE(good(0, kWholeDevice));
+  EXPECT_FALSE(good(2, 1));
+  EXPECT_FALSE(good(0, kWholeDevice + 1));
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "device/cpu/device_info.h"
-#include "device/cpu/memory_account.h"
 #include "device/cpu/scheduler.h"
 #include "device/cpu/worker.h"
+#include "device/memory_account.h"
 
 namespace tutti::device::cpu {
 

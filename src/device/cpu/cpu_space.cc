@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
+
 #include "cuda/result.h"
 #include "device/cpu/print_format.h"
 
@@ -19,11 +22,25 @@ std::vector<MemoryAccount*> AccountsOf(const std::vector<std::unique_ptr<CpuDevi
   return accounts;
 }
 
+// All, if the device is not named.
+SmSet SmsOf(const Limits& limits, uint32_t device) {
+  SmSet sms;
+  bool bound = false;
+  for (const wire::SmRange& range : limits.sm_ranges) {
+    if (range.device != device) continue;
+    bound = true;
+    for (uint64_t sm = range.first_sm; sm < std::min<uint64_t>(uint64_t{range.first_sm} + range.count, kMaxSms); ++sm)
+      sms.set(sm);
+  }
+  return bound ? sms : SmSet().set();
+}
+
 }  // namespace
 
 CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t ordinal)
     : space(owner), device(on), heap(&owner->memory_, ordinal) {
   share.space = owner;
+  share.counters = &owner->counters_;
   device->scheduler.AddShare(&share);
 }
 
@@ -32,7 +49,7 @@ CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, c
     : owner_number_(NextOwnerNumber()),
       label_(std::make_shared<const std::string>(label)),
       sink_(sink),
-      memory_(window_base, window_bytes, window_fd, AccountsOf(devices), sink),
+      memory_(window_base, window_bytes, window_fd, AccountsOf(devices), limits.memory_groups, sink, &counters_),
       modules_(source, &memory_),
       engine_(this, sink) {
   for (uint32_t i = 0; i < devices.size(); ++i) parts_.push_back(std::make_unique<Part>(this, devices[i].get(), i));
@@ -41,16 +58,21 @@ CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, c
 
 // Runs while the client's blocks may be in the middle of anything, endless ones included: what runs is abandoned.
 CpuSpace::~CpuSpace() {
+  Abandon();
+  for (auto& part : parts_) {
+    part->device->scheduler.WaitQuiet(&part->share);
+    part->device->scheduler.RemoveShare(&part->share);
+  }
+}
+
+void CpuSpace::Abandon() {
+  modules_.Cancel();
   {
     std::lock_guard lock(mutex_);
     engine_.Mute();
     for (auto& part : parts_) part->error = cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED;
   }
-  for (uint32_t device = 0; device < parts_.size(); ++device) {
-    DropWork(device);
-    parts_[device]->device->scheduler.WaitQuiet(&parts_[device]->share);
-    parts_[device]->device->scheduler.RemoveShare(&parts_[device]->share);
-  }
+  for (uint32_t device = 0; device < parts_.size(); ++device) DropWork(device);
 }
 
 void CpuSpace::DropWork(uint32_t device) {
@@ -112,6 +134,7 @@ void CpuSpace::FailLocked(uint32_t device, int32_t status, std::string_view repo
   Part& part = *parts_[device];
   if (part.error != 0) return;
   part.error = status;
+  counters_.Add(metrics::Counter::faults);
   sink_->Faulted(device, status, report);
   std::vector<Task*> dropped;
   part.device->scheduler.Drop(&part.share, &dropped);
@@ -135,17 +158,18 @@ void CpuSpace::Reset(uint32_t device) {
 
 void CpuSpace::SetLimits(const Limits& limits) {
   memory_.SetLimits(limits.memory_bytes);
-  for (auto& part : parts_) part->device->scheduler.SetLimits(&part->share, limits);
+  for (uint32_t device = 0; device < parts_.size(); ++device) {
+    parts_[device]->device->scheduler.SetLimits(&parts_[device]->share,
+                                                {.percentage = limits.active_thread_percentage,
+                                                 .band = limits.priority > 0 ? 1u : 0u,
+                                                 .sms = SmsOf(limits, device),
+                                                 .kernel_limit_ns = limits.kernel_ns});
+  }
 }
 
-Usage CpuSpace::usage() const {
-  return Usage{
-      .device_ns = device_ns_.load(std::memory_order_relaxed),
-      .launches = launches_.load(std::memory_order_relaxed),
-      .blocks = blocks_.load(std::memory_order_relaxed),
-      .copied_bytes = copied_bytes_.load(std::memory_order_relaxed),
-      .memory_bytes = memory_.used_bytes(),
-  };
+Status CpuSpace::LimitContext(uint32_t device, uint32_t context, double part) {
+  if (device >= parts_.size()) return tutti::Fail(fmt::format("a limit on device {}, which does not exist", device));
+  return parts_[device]->device->scheduler.LimitContext(&parts_[device]->share, context, part);
 }
 
 int32_t CpuSpace::Part::Print(const GuestMemory& memory, uint64_t format, uint64_t arguments) {

@@ -6,7 +6,6 @@
 // that a stream's completions are told in order.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -45,14 +44,16 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Status UnloadModule(uint32_t module) override;
   void Reset(uint32_t device) override;
   void SetLimits(const Limits& limits) override;
-  Usage usage() const override;
+  Status LimitContext(uint32_t device, uint32_t context, double part) override;
+  void Abandon() override;
+  metrics::ClientCounters& counters() override { return counters_; }
 
   // For workers. The Space stays while the scheduler counts the SM as its own.
   void TaskDone(Operation* operation);
   void Fail(uint32_t device, int32_t status, std::string_view report);
   void CountRun(uint64_t device_ns, uint64_t blocks) {
-    device_ns_.fetch_add(device_ns, std::memory_order_relaxed);
-    blocks_.fetch_add(blocks, std::memory_order_relaxed);
+    counters_.Add(metrics::Counter::device_ns, device_ns);
+    if (blocks != 0) counters_.Add(metrics::Counter::blocks, blocks);
   }
   const std::shared_ptr<const std::string>& label() const { return label_; }
 
@@ -87,6 +88,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   // Unlocks, then releases what has been let go.
   void Leave(std::unique_lock<std::mutex>* lock);
 
+  metrics::ClientCounters counters_;
   const uint64_t owner_number_;
   const std::shared_ptr<const std::string> label_;
   Sink* const sink_;
@@ -97,11 +99,6 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   std::mutex mutex_;
   StreamEngine engine_;
   uint64_t launched_ = 0;
-
-  std::atomic<uint64_t> device_ns_{0};  // relaxed: counters
-  std::atomic<uint64_t> blocks_{0};
-  std::atomic<uint64_t> launches_{0};
-  std::atomic<uint64_t> copied_bytes_{0};
 };
 
 }  // namespace tutti::device::cpu

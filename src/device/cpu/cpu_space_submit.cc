@@ -39,6 +39,7 @@ void CpuSpace::PrepareTask(Operation* operation, const Stream& stream) {
   task.operation = operation;
   task.share = &parts_[stream.device]->share;
   task.urgency = stream.urgency;
+  task.context = stream.context;
   task.granule = 1;
   task.is_kernel = false;
   task.kernel.cooperative = false;
@@ -120,7 +121,7 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     launch.sm_count = part.device->scheduler.sms();
     task.total_blocks = launch.blocks();
     task.granule = launch.cluster_blocks();
-    launches_.fetch_add(1, std::memory_order_relaxed);
+    counters_.Add(metrics::Counter::launches);
   } else {
     operation->task.total_blocks = 0;
     FailLocked(stream->device, valid.error().code, valid.error().text);
@@ -140,7 +141,7 @@ Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
     FailLocked(stream->device, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, fmt::format("copy with illegal address 0x{:x}", bad));
   }
   operation->task.total_blocks = operation->task.transfer.pieces();
-  copied_bytes_.fetch_add(operation->task.transfer.total_bytes(), std::memory_order_relaxed);
+  counters_.Add(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
   engine_.Enqueue(stream, operation);
   Leave(&lock);
   return {};
@@ -156,6 +157,7 @@ Status CpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillB
     FailLocked(stream->device, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, fmt::format("fill with illegal address 0x{:x}", bad));
   }
   operation->task.total_blocks = operation->task.transfer.pieces();
+  counters_.Add(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
   engine_.Enqueue(stream, operation);
   Leave(&lock);
   return {};

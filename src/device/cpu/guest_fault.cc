@@ -72,7 +72,7 @@ TUTTI_NO_SANITIZE void OnLeave(int, siginfo_t*, void* raw_context) {
   const StopReason stop = thread->stop.load(std::memory_order_relaxed);
   if (!kAsyncLeave || stop == StopReason::kNone) return;
   auto* const context = static_cast<ucontext_t*>(raw_context);
-  if (stop == StopReason::kAbandon) {
+  if (stop != StopReason::kPreempt) {  // it never goes on
     ContinueAsWorker(context, thread, Leave::kStopped);
     return;
   }

@@ -20,8 +20,9 @@ inline constexpr int kLeaveSignal = SIGURG;
 
 enum class StopReason : uint32_t {
   kNone = 0,
-  kPreempt = 1,  // give way; the block goes on later
-  kAbandon = 2,  // the block will never go on
+  kPreempt = 1,    // give way; the block goes on later
+  kTimeLimit = 2,  // the kernel has run longer than it may: it fails
+  kAbandon = 3,    // the block will never go on
 };
 
 // Why the guest was left.
@@ -55,8 +56,9 @@ struct GuestThread {
   Leave leave = Leave::kFinished;
   FaultRecord fault;
 
-  // Set by others (under the scheduler's lock), cleared by this thread when it takes new work.
+  // Set by others, cleared when this thread takes new work, both under the scheduler's lock.
   std::atomic<StopReason> stop{StopReason::kNone};
+  bool WasToldTo(StopReason reason) const { return stop.load(std::memory_order_relaxed) == reason; }
   pid_t tid = 0;
   const void* scheduler = nullptr;  // that this thread takes work from
 

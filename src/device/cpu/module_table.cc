@@ -53,7 +53,7 @@ Result<uint64_t> ModuleTable::PlaceSegment(uint32_t device, const guest::ModuleI
 Result<Space::LoadedModule> ModuleTable::Load(uint32_t device, std::span<const uint8_t> image) {
   auto instance = std::make_shared<ModuleInstance>();
   instance->device = device;
-  TUTTI_ASSIGN(instance->index, source_->Index(image));
+  TUTTI_ASSIGN(instance->index, source_->Index(image, cancelled_));
   TUTTI_ASSIGN(instance->segment_address, PlaceSegment(device, *instance->index));
   instance->image.assign(image.begin(), image.end());
   std::lock_guard lock(mutex_);
@@ -82,7 +82,7 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
     return Fail(cuda::CUDA_ERROR_INVALID_PTX, fmt::format("kernel {}: {}", info.name, info.error));
 
   auto prepared = std::make_shared<KernelInstance>();
-  TUTTI_ASSIGN(prepared->code, source_->Kernel(instance->image, index, kernel, block));
+  TUTTI_ASSIGN(prepared->code, source_->Kernel(instance->image, index, kernel, block, cancelled_));
   prepared->module = instance;
   prepared->name = std::make_shared<const std::string>(info.name);
   prepared->param_bytes = std::max(info.param_bytes, prepared->code->descriptor->param_bytes);

@@ -47,6 +47,9 @@ class ModuleTable {
   // Null if there is none. Valid until what Unload returned is let go.
   const KernelInstance* Find(uint32_t kernel_id) const;
 
+  // Load and Prepare return soon from now on, and fail.
+  void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
+
  private:
   struct Entry {
     std::shared_ptr<const ModuleInstance> instance;
@@ -59,6 +62,7 @@ class ModuleTable {
 
   CodeSource* const source_;
   WindowMemory* const memory_;
+  Cancelled cancelled_{false};
   mutable std::mutex mutex_;
   std::unordered_map<uint32_t, Entry> modules_;
   std::vector<std::shared_ptr<KernelInstance>> kernels_;  // by id

@@ -2,7 +2,7 @@
 //
 // One Space owns the whole device for a quantum of kQuantumNs. SMs that it does not fill stay idle; nothing is lent.
 // When the quantum is over and another Space waits, the owner's running blocks are made to give way, and only when none
-// runs any more does the next Space begin. A Space that runs dry ends its quantum early.
+// runs any more does the next Space begin. A Space that runs dry ends its quantum early. Priorities mean nothing here.
 #include <algorithm>
 #include <vector>
 
@@ -27,27 +27,27 @@ class TimeSlicePolicy final : public SchedulingPolicy {
     offered_.pop_back();
   }
 
-  SpaceShare* Pick(uint64_t now_ns) override {
-    if (OwnerGoesOn(now_ns)) return owner_->offered ? owner_ : nullptr;
-    if (owner_ != nullptr && owner_->running > 0) return nullptr;  // its last blocks are on their way out
+  SpaceShare* Pick(uint32_t sm, uint64_t now_ns) override {
+    if (OwnerGoesOn(now_ns)) return owner_->offered && owner_->sms.test(sm) ? owner_ : nullptr;
+    if (owner_ != nullptr && owner_->running() > 0) return nullptr;  // its last blocks are on their way out
     owner_ = LongestWaiting();
     if (owner_ == nullptr) return nullptr;
     owner_->virtual_ns = ++turn_;
     quantum_end_ns_ = now_ns + kQuantumNs;
-    return owner_;
+    return owner_->sms.test(sm) ? owner_ : nullptr;
   }
 
   // Under this policy virtual_ns is the number of the Space's last turn.
   void Charge(SpaceShare*, int64_t) override {}
 
-  bool MustGiveWay(const SpaceShare& share, uint64_t, uint64_t now_ns) const override {
-    if (&share != owner_) return true;
+  bool MustGiveWay(const Running& running, uint64_t now_ns) const override {
+    if (running.share != owner_) return true;
     return now_ns >= quantum_end_ns_ && OthersWait();
   }
 
-  bool HasNext(uint64_t now_ns) const override {
-    if (OwnerGoesOn(now_ns)) return owner_->offered;
-    return (owner_ == nullptr || owner_->running == 0) && !offered_.empty();
+  bool HasNext(uint32_t sm, uint64_t now_ns) const override {
+    if (OwnerGoesOn(now_ns)) return owner_->offered && owner_->sms.test(sm);
+    return (owner_ == nullptr || owner_->running() == 0) && !offered_.empty();
   }
 
   void Forget(SpaceShare* share) override {
@@ -58,7 +58,7 @@ class TimeSlicePolicy final : public SchedulingPolicy {
   bool OthersWait() const { return offered_.size() > (owner_ != nullptr && owner_->offered ? 1u : 0u); }
 
   bool OwnerGoesOn(uint64_t now_ns) const {
-    if (owner_ == nullptr || (!owner_->offered && owner_->running == 0)) return false;
+    if (owner_ == nullptr || (!owner_->offered && owner_->running() == 0)) return false;
     return now_ns < quantum_end_ns_ || !OthersWait();
   }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
-#include <cmath>
 
 #include "base/clock.h"
 #include "device/cpu/device_info.h"
@@ -13,114 +11,105 @@ namespace {
 
 constexpr uint64_t kChunkNs = 20'000;            // worth a critical section
 constexpr uint64_t kUnknownEstimateNs = 20'000;  // of a block that never ran before
-constexpr double kMostBudgetNs = 2'000'000;      // that a time-limited Space can save up while idle
-constexpr double kLowPriorityWeight = 0.1;       // of clients "below normal"
+constexpr uint64_t kLongNs = 100'000;            // a record in a ring should not wait so long
 
 }  // namespace
 
 Scheduler::Scheduler(uint32_t sms, Ticker* ticker, BlockPool* pool)
-    : policy_(NewPolicy(Policy::kShare)), sm_states_(sms), ticker_(ticker), pool_(pool) {}
-
-void Scheduler::SetPolicy(Policy policy) {
-  std::lock_guard lock(mutex_);
-  policy_ = NewPolicy(policy);
-  offered_ = 0;
-  for (SpaceShare* share : shares_) {
-    share->offered = false;
-    share->virtual_ns = 0;  // its meaning is the policy's
-    UpdateOffer(share);
-  }
-  gate_.Advance();
-  gate_.WakeAll();
-}
-
-void Scheduler::AddShare(SpaceShare* share) {
-  std::lock_guard lock(mutex_);
-  shares_.push_back(share);
-}
-
-void Scheduler::RemoveShare(SpaceShare* share) {
-  std::lock_guard lock(mutex_);
-  share->dead = true;
-  UpdateOffer(share);
-  policy_->Forget(share);
-  std::erase(shares_, share);
-  std::erase(throttled_, share);
-}
-
-void Scheduler::SetLimits(SpaceShare* share, const Limits& limits) {
-  const double part = limits.active_thread_percentage / 100 * sms();
-  std::lock_guard lock(mutex_);
-  share->weight = limits.active_thread_percentage * (limits.priority > 0 ? kLowPriorityWeight : 1.0);
-  share->max_sms = EffectiveSms(sms(), limits.active_thread_percentage);
-  share->time_rate = part < 1 ? part : 0;
-  share->budget_ns = 0;
-  share->budget_at_ns = NowNs();
-  if (share->throttled) {
-    share->throttled = false;
-    std::erase(throttled_, share);
-  }
-  UpdateOffer(share);
-  gate_.Advance();
-  gate_.WakeOne();
+    : policy_(NewPolicy(Policy::kShare)), sm_states_(sms), ticker_(ticker), pool_(pool) {
+  for (uint32_t i = 0; i < sms; ++i) sm_states_[i].index = i;
 }
 
 void Scheduler::Submit(Task* task) {
-  bool waits = false;
+  bool ticks = false;
   {
     std::lock_guard lock(mutex_);
+    SpaceShare* const share = task->share;
+    task->ready_ns = NowNs();
+    task->begun = false;
+    task->active_ns = 0;
+    task->cap = nullptr;
+    for (const auto& context : share->contexts) {
+      if (context->context == task->context) task->cap = context.get();
+    }
+    if (share->unfinished++ == 0) {
+      share->active_at_ns = task->ready_ns;
+      share->cap.WorkCame(task->ready_ns);
+    }
     Enqueue(task);
-    UpdateOffer(task->share);
-    if (busy_ == sms()) {
-      for (const SmState& sm : sm_states_) waits |= OthersWaitFor(sm);
+    UpdateOffer(share);
+    if (busy_ != 0) {
+      MakeRoom(task->ready_ns);
+      for (const SmState& sm : sm_states_) ticks |= NeedsTicks(sm);
     }
   }
   gate_.Advance();
-  if (waits) ticker_->Arm();
-  if (CurrentGuestThread() != nullptr && CurrentGuestThread()->scheduler == this)
+  if (ticks) ticker_->Arm();
+  const bool restricted = restricted_.load(std::memory_order_relaxed) != 0;
+  if (!restricted && CurrentGuestThread() != nullptr && CurrentGuestThread()->scheduler == this)
     return;  // it looks for work right after this
-  if (gate_.spinners.load() == 0) gate_.WakeOne();
+  Wake();
+}
+
+// Where clients are bound to SMs, only the SM itself knows whether there is something for it.
+void Scheduler::Wake() {
+  if (restricted_.load(std::memory_order_relaxed) != 0) {
+    gate_.WakeAll();
+  } else if (gate_.spinners.load() == 0) {
+    gate_.WakeOne();
+  }
 }
 
 bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_at_ns) {
   bool more = false;
-  bool others_wait = false;
+  bool ticks = false;
   {
     std::lock_guard lock(mutex_);
     const uint64_t now_ns = NowNs();
     *retry_at_ns = WakeThrottled(now_ns);
-    SpaceShare* const share = policy_->Pick(now_ns);
+    SpaceShare* const share = policy_->Pick(sm.index, now_ns);
     if (share == nullptr) {
       *seen = gate_.epoch();
       return false;
     }
-    const auto urgency = static_cast<uint32_t>(std::countr_zero(share->queued_mask));
-    Task* const task = share->queues[urgency].head;
+    Task* const task = share->queues[std::countr_zero(share->queued_mask)].head;
+    if (!task->begun) share->Count(metrics::Counter::queue_wait_ns, now_ns - std::min(now_ns, task->ready_ns));
+    task->begun = true;
+    if (task->active_chunks == 0) task->active_since_ns = now_ns;
     GiveOut(task, chunk);
-    ++share->running;
+    share->cap.Begin();
+    if (task->cap != nullptr) task->cap->cap.Begin();
     ++busy_;
     sm.share = share;
     sm.task = task;
     sm.begin_ns = chunk->begin_ns = now_ns;
-    const uint32_t block_ns = task->time->ns.load(std::memory_order_relaxed);
-    sm.estimate_ns = block_ns != 0 ? std::min<uint64_t>(block_ns * chunk->count, 10 * kChunkNs) : kUnknownEstimateNs;
+    chunk->kernel_limit_ns = share->kernel_limit_ns;
+    sm.estimate_ns = EstimateNs(*chunk);
+    chunk->may_be_long = sm.estimate_ns > kLongNs || task->time->ns.load(std::memory_order_relaxed) == 0 || task->yields;
     sm.thread->stop.store(StopReason::kNone, std::memory_order_relaxed);
     policy_->Charge(share, static_cast<int64_t>(sm.estimate_ns));
     UpdateOffer(share);
-    more = policy_->HasNext(now_ns);
-    others_wait = OthersWaitFor(sm);
+    if (offered_ != 0) {
+      more = IdleSmHasNext(now_ns);
+      if (!more) MakeRoom(now_ns);
+    }
+    ticks = NeedsTicks(sm);
   }
-  if (others_wait) ticker_->Arm();
-  if (more && gate_.spinners.load() == 0) gate_.WakeOne();
+  if (ticks) ticker_->Arm();
+  if (more) Wake();
   return true;
 }
 
-bool Scheduler::OthersWaitFor(const SmState& sm) const {
-  if (sm.task == nullptr) return false;
-  if (sm.share->time_rate > 0) return true;  // its own budget waits
-  if (offered_ > (sm.share->offered ? 1u : 0u)) return true;
-  return sm.share->queued_mask != 0 &&
-         static_cast<uint32_t>(std::countr_zero(sm.share->queued_mask)) < sm.task->urgency;
+bool Scheduler::IdleSmHasNext(uint64_t now_ns) const {
+  if (busy_ == sm_states_.size()) return false;
+  return std::any_of(sm_states_.begin(), sm_states_.end(), [&](const SmState& sm) {
+    return sm.task == nullptr && policy_->HasNext(sm.index, now_ns);
+  });
+}
+
+uint64_t Scheduler::EstimateNs(const Chunk& chunk) const {
+  const uint32_t block_ns = chunk.task->time->ns.load(std::memory_order_relaxed);
+  return block_ns != 0 ? std::min<uint64_t>(block_ns * chunk.count, 10 * kChunkNs) : kUnknownEstimateNs;
 }
 
 uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available, uint32_t sms) {
@@ -161,32 +150,24 @@ void Scheduler::GiveOut(Task* task, Chunk* chunk) {
 
 bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result) {
   bool done;
-  bool throttled = false;
+  bool ticks = false;
   {
     std::lock_guard lock(mutex_);
     Task* const task = chunk.task;
     SpaceShare* const share = sm.share;
     const uint64_t ran_ns = result.end_ns - sm.begin_ns;
     policy_->Charge(share, static_cast<int64_t>(ran_ns) - static_cast<int64_t>(sm.estimate_ns));
-    if (share->time_rate > 0) {
-      share->budget_ns -= static_cast<double>(ran_ns);  // first: what was earned meanwhile must not be cut off
-      RefillBudget(share, result.end_ns);
-      if (share->budget_ns <= 0) Throttle(share, result.end_ns);
+    Spend(sm, ran_ns, result.end_ns);
+    CountWanted(share, result.end_ns);
+    if (task->cap != nullptr) {
+      task->cap->cap.End();
+      ReleaseHeld(task->cap);
     }
-    --task->active_chunks;
+    if (--task->active_chunks == 0) task->active_ns += result.end_ns - std::min(result.end_ns, task->active_since_ns);
     --busy_;
     sm.task = nullptr;
-    task->finished_blocks += result.finished;
-    task->yields |= result.yielded;
-    if (result.rest_begin < result.rest_end) task->given_back.emplace_back(result.rest_begin, result.rest_end);
-    if (result.suspended != nullptr && result.at_grid_barrier) {
-      task->at_grid_barrier.Push(result.suspended);
-      ++task->at_grid_count;
-    } else if (result.suspended != nullptr) {
-      task->suspended.Push(result.suspended);
-      ++task->suspended_count;
-    }
-    if (!throttled_.empty()) throttled = true;
+    Return(task, result);
+    ticks = !throttled_.empty();
     if (share->dead) {
       DiscardRuns(&task->suspended);
       DiscardRuns(&task->at_grid_barrier);
@@ -194,26 +175,55 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     } else {
       PassGridBarrierIfComplete(task);
       done = task->finished_blocks == task->total_blocks;
-      if (!done && !task->queued && task->HasWork()) Enqueue(task);
+      if (!done && task->queue == nullptr && task->HasWork()) Enqueue(task);
     }
-    if (!done) {
-      --share->running;
+    if (done) {
+      TaskEnds(share, result.end_ns);
+    } else {
+      share->cap.End();
       sm.share = nullptr;
-      if (share->dead && share->running == 0) quiet_.notify_all();
+      if (share->dead && share->running() == 0) quiet_.notify_all();
     }
     UpdateOffer(share);
   }
-  if (throttled) ticker_->Arm();
+  if (ticks) ticker_->Arm();
   return done;
+}
+
+// What a chunk has left of its blocks.
+void Scheduler::Return(Task* task, const ChunkResult& result) {
+  task->finished_blocks += result.finished;
+  task->yields |= result.yielded;
+  if (result.rest_begin < result.rest_end) task->given_back.emplace_back(result.rest_begin, result.rest_end);
+  if (result.suspended == nullptr) return;
+  if (result.at_grid_barrier) {
+    task->at_grid_barrier.Push(result.suspended);
+    ++task->at_grid_count;
+    return;
+  }
+  task->suspended.Push(result.suspended);
+  ++task->suspended_count;
+  if (!result.yielded) task->share->Count(metrics::Counter::preemptions);
 }
 
 void Scheduler::Release(SmState& sm) {
   std::lock_guard lock(mutex_);
   SpaceShare* const share = sm.share;
   sm.share = nullptr;
-  --share->running;
-  if (share->dead && share->running == 0) quiet_.notify_all();
+  share->cap.End();
+  if (share->dead && share->running() == 0) quiet_.notify_all();
   UpdateOffer(share);
+}
+
+void Scheduler::TaskEnds(SpaceShare* share, uint64_t now_ns) {
+  CountWanted(share, now_ns);
+  if (--share->unfinished == 0) share->active_at_ns = 0;
+}
+
+void Scheduler::CountWanted(SpaceShare* share, uint64_t now_ns) {
+  if (share->active_at_ns == 0 || now_ns <= share->active_at_ns) return;
+  share->Count(metrics::Counter::wanted_ns, now_ns - share->active_at_ns);
+  share->active_at_ns = now_ns;
 }
 
 void Scheduler::PassGridBarrierIfComplete(Task* task) {
@@ -224,88 +234,6 @@ void Scheduler::PassGridBarrierIfComplete(Task* task) {
   task->suspended.Append(task->at_grid_barrier);
 }
 
-void Scheduler::Drop(SpaceShare* share, std::vector<Task*>* dropped) {
-  ticker_->Arm();
-  std::lock_guard lock(mutex_);
-  share->dead = true;
-  for (TaskQueue& queue : share->queues) {
-    while (Task* const task = queue.head) {
-      queue.Remove(task);
-      queued_tasks_.fetch_sub(1, std::memory_order_relaxed);
-      DiscardRuns(&task->suspended);
-      if (task->active_chunks == 0) {
-        DiscardRuns(&task->at_grid_barrier);
-        dropped->push_back(task);
-      }
-    }
-  }
-  share->queued_mask = 0;
-  UpdateOffer(share);
-  AbandonRunning(share);
-}
-
-void Scheduler::WaitQuiet(SpaceShare* share) {
-  std::unique_lock lock(mutex_);
-  while (share->running != 0) {
-    AbandonRunning(share);
-    quiet_.wait_for(lock, std::chrono::milliseconds(1));
-  }
-}
-
-void Scheduler::Revive(SpaceShare* share) {
-  std::lock_guard lock(mutex_);
-  share->dead = false;
-  UpdateOffer(share);
-}
-
-void Scheduler::AbandonRunning(const SpaceShare* share) {
-  for (SmState& sm : sm_states_) {
-    if (sm.share != share || sm.task == nullptr) continue;
-    sm.thread->stop.store(StopReason::kAbandon, std::memory_order_relaxed);
-    sm.thread->Interrupt();
-  }
-}
-
-bool Scheduler::Tick(uint64_t now_ns) {
-  bool still_needed = false;
-  std::lock_guard lock(mutex_);
-  WakeThrottled(now_ns);
-  if (busy_ != 0 && !throttled_.empty()) still_needed = true;
-  for (SmState& sm : sm_states_) {
-    if (sm.task == nullptr) continue;
-    if (sm.share->dead) {
-      AbandonRunning(sm.share);  // again: the last signal may have met our own code
-      still_needed = true;
-      continue;
-    }
-    if (!OthersWaitFor(sm)) continue;
-    still_needed = true;
-    const uint64_t ran_ns = now_ns - std::min(now_ns, sm.begin_ns);
-    const SpaceShare& share = *sm.share;
-    const bool over_budget = share.time_rate > 0 && static_cast<double>(ran_ns) > share.budget_ns + Ticker::kTickNs;
-    const bool more_urgent =
-        share.queued_mask != 0 && static_cast<uint32_t>(std::countr_zero(share.queued_mask)) < sm.task->urgency;
-    if (!over_budget && !more_urgent && !policy_->MustGiveWay(share, ran_ns, now_ns)) continue;
-    sm.thread->stop.store(StopReason::kPreempt, std::memory_order_relaxed);
-    sm.thread->Interrupt();
-  }
-  return still_needed;
-}
-
-void Scheduler::UpdateOffer(SpaceShare* share) {
-  const bool offer = !share->dead && share->queued_mask != 0 && share->running < share->max_sms && !share->throttled;
-  if (offer == share->offered) return;
-  if (offer) {
-    policy_->Offer(share);
-    ++offered_;
-    gate_.Advance();
-  } else {
-    policy_->Withdraw(share);
-    --offered_;
-  }
-  share->offered = offer;
-}
-
 void Scheduler::Enqueue(Task* task) {
   queued_tasks_.fetch_add(1, std::memory_order_relaxed);
   task->share->queues[task->urgency].PushBack(task);
@@ -313,42 +241,11 @@ void Scheduler::Enqueue(Task* task) {
 }
 
 void Scheduler::Dequeue(Task* task) {
-  TaskQueue& queue = task->share->queues[task->urgency];
-  queue.Remove(task);
+  TaskQueue* const queue = task->queue;
+  queue->Remove(task);
   queued_tasks_.fetch_sub(1, std::memory_order_relaxed);
-  if (queue.head == nullptr) task->share->queued_mask &= ~(1u << task->urgency);
-}
-
-void Scheduler::RefillBudget(SpaceShare* share, uint64_t now_ns) {
-  if (now_ns <= share->budget_at_ns) return;
-  const double earned = static_cast<double>(now_ns - share->budget_at_ns) * share->time_rate;
-  share->budget_ns = std::min(share->budget_ns + earned, kMostBudgetNs);
-  share->budget_at_ns = now_ns;
-}
-
-void Scheduler::Throttle(SpaceShare* share, uint64_t now_ns) {
-  share->throttled_until_ns = now_ns + static_cast<uint64_t>(std::ceil(-share->budget_ns / share->time_rate)) + 1;
-  if (!share->throttled) throttled_.push_back(share);
-  share->throttled = true;
-}
-
-// Offers those again whose time has come; the time of the next one, or 0.
-uint64_t Scheduler::WakeThrottled(uint64_t now_ns) {
-  uint64_t next_ns = 0;
-  for (size_t i = 0; i < throttled_.size();) {
-    SpaceShare* const share = throttled_[i];
-    if (share->throttled_until_ns <= now_ns) {
-      share->throttled = false;
-      RefillBudget(share, now_ns);
-      throttled_[i] = throttled_.back();
-      throttled_.pop_back();
-      UpdateOffer(share);
-      continue;
-    }
-    if (next_ns == 0 || share->throttled_until_ns < next_ns) next_ns = share->throttled_until_ns;
-    ++i;
-  }
-  return next_ns;
+  TaskQueue& own = task->share->queues[task->urgency];
+  if (queue == &own && own.head == nullptr) task->share->queued_mask &= ~(1u << task->urgency);
 }
 
 void Scheduler::DiscardRuns(RunList* runs) {

@@ -1,5 +1,9 @@
 // Gives out blocks of one device to its SMs: which Space's, which grid's, how many at once. Thread-safe; one short
 // critical section per call. Knows nothing of streams: tasks come in when they may run and are reported done.
+//
+//   scheduler.cc         giving out chunks and taking their results
+//   scheduler_limits.cc  what shares may use: limits, caps, who is offered to the policy
+//   scheduler_stop.cc    making blocks give way, ending them
 #pragma once
 
 #include <atomic>
@@ -10,6 +14,7 @@
 #include <span>
 #include <vector>
 
+#include "base/error.h"
 #include "device/cpu/block_pool.h"
 #include "device/cpu/guest_thread.h"
 #include "device/cpu/idle_gate.h"
@@ -20,6 +25,7 @@ namespace tutti::device::cpu {
 
 // What one SM does now.
 struct SmState {
+  uint32_t index = 0;
   GuestThread* thread = nullptr;
   SpaceShare* share = nullptr;  // that counts this SM as running
   Task* task = nullptr;         // of which it runs a chunk
@@ -33,6 +39,8 @@ struct Chunk {
   uint64_t count = 0;
   BlockRun* resumed = nullptr;  // or one that goes on
   uint64_t begin_ns = 0;
+  uint64_t kernel_limit_ns = 0;
+  bool may_be_long = false;  // much longer than a look at the rings should be put off
 };
 
 // How a chunk ended.
@@ -46,8 +54,18 @@ struct ChunkResult {
   uint64_t end_ns = 0;
 };
 
+// A share's limits on one device.
+struct ShareLimits {
+  double percentage = 100;
+  uint32_t band = 0;
+  SmSet sms = SmSet().set();
+  uint64_t kernel_limit_ns = 0;
+};
+
 class Scheduler {
  public:
+  static constexpr size_t kMostContextCaps = 1024;  // of one share
+
   Scheduler(uint32_t sms, Ticker* ticker, BlockPool* pool);
 
   IdleGate& gate() { return gate_; }
@@ -58,7 +76,11 @@ class Scheduler {
 
   void AddShare(SpaceShare* share);
   void RemoveShare(SpaceShare* share);  // it is quiet (WaitQuiet)
-  void SetLimits(SpaceShare* share, const Limits& limits);
+  // These two act from the next scheduling decision on.
+  void SetLimits(SpaceShare* share, const ShareLimits& limits);
+  // What tasks of `context` may use together, as a part of the device: at most 1, which is no cap. Fails beyond
+  // kMostContextCaps.
+  Status LimitContext(SpaceShare* share, uint32_t context, double part);
 
   // The task may run now. It is the scheduler's until Finish or Drop hand it back.
   void Submit(Task* task);
@@ -82,32 +104,59 @@ class Scheduler {
   // A dropped, quiet share may begin work again.
   void Revive(SpaceShare* share);
 
-  // Makes blocks give way that others wait for. True while that may become necessary again.
+  // Makes blocks give way that others wait for, and ends what has run too long. True while that may become necessary
+  // again.
   bool Tick(uint64_t now_ns);
 
  private:
+  // A cap that waits for its budget.
+  struct Throttled {
+    SpaceShare* share;
+    ContextCap* context;  // null: the share's own
+    Cap& cap() const { return context != nullptr ? context->cap : share->cap; }
+  };
+
+  // scheduler.cc
   static uint64_t ChunkBlocks(const Task& task, uint64_t available, uint32_t sms);
-  void UpdateOffer(SpaceShare* share);
   void Enqueue(Task* task);
   void Dequeue(Task* task);
   void GiveOut(Task* task, Chunk* chunk);
-  void RefillBudget(SpaceShare* share, uint64_t now_ns);
-  void Throttle(SpaceShare* share, uint64_t now_ns);
-  uint64_t WakeThrottled(uint64_t now_ns);
+  uint64_t EstimateNs(const Chunk& chunk) const;
+  void Return(Task* task, const ChunkResult& result);
   void PassGridBarrierIfComplete(Task* task);
   void DiscardRuns(RunList* runs);
+  void TaskEnds(SpaceShare* share, uint64_t now_ns);
+  void CountWanted(SpaceShare* share, uint64_t now_ns);
+  bool IdleSmHasNext(uint64_t now_ns) const;
+  void Wake();
+
+  // scheduler_limits.cc
+  void UpdateOffer(SpaceShare* share);
+  void TakeBackOffer(SpaceShare* share);
+  void ApplyPercentage(SpaceShare* share);
+  void HoldCapped(SpaceShare* share);
+  void ReleaseHeld(ContextCap* context);
+  void Spend(const SmState& sm, uint64_t ran_ns, uint64_t now_ns);
+  uint64_t WakeThrottled(uint64_t now_ns);
+  void ForgetThrottled(const SpaceShare* share, const ContextCap* context);
+
+  // scheduler_stop.cc
+  bool NeedsTicks(const SmState& sm) const;
+  bool MustGiveWay(const SmState& sm, uint64_t now_ns) const;
+  void MakeRoom(uint64_t now_ns);
+  void Stop(SmState& sm, StopReason reason);
   void AbandonRunning(const SpaceShare* share);
-  bool OthersWaitFor(const SmState& sm) const;
 
   std::mutex mutex_;
   std::condition_variable quiet_;
   std::unique_ptr<SchedulingPolicy> policy_;
   std::vector<SpaceShare*> shares_;
-  std::vector<SpaceShare*> throttled_;
+  std::vector<Throttled> throttled_;
   std::vector<SmState> sm_states_;
   uint32_t offered_ = 0;                   // shares
-  std::atomic<uint64_t> queued_tasks_{0};  // written under the lock, read without it as a hint
   uint32_t busy_ = 0;                      // SMs with a task
+  std::atomic<uint64_t> queued_tasks_{0};  // written under the lock, read without it as a hint
+  std::atomic<uint32_t> restricted_{0};    // shares that may not use all SMs; likewise
   IdleGate gate_;
   Ticker* const ticker_;
   BlockPool* const pool_;

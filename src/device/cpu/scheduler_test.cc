@@ -19,7 +19,7 @@ class SchedulerTest : public testing::Test {
   SpaceShare* NewShare(double percentage = 100) {
     SpaceShare& share = shares_.emplace_back();
     scheduler_.AddShare(&share);
-    scheduler_.SetLimits(&share, {.active_thread_percentage = percentage});
+    scheduler_.SetLimits(&share, {.percentage = percentage});
     return &share;
   }
 
@@ -120,7 +120,7 @@ TEST_F(SchedulerTest, APercentageLimitsTheSms) {
   EXPECT_FALSE(Take(1));
   Finish(0);
   EXPECT_TRUE(Take(1));
-  scheduler_.SetLimits(half, {.active_thread_percentage = 100});
+  scheduler_.SetLimits(half, {.percentage = 100});
   EXPECT_TRUE(Take(0)) << "live";
 }
 

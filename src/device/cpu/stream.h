@@ -29,6 +29,7 @@ struct Stream {
 
   uint32_t number = 0;
   uint32_t device = 0;
+  uint32_t context = 0;
   uint32_t urgency = 0;
   bool legacy = false;
   bool destroyed = false;  // goes away when it is empty

@@ -30,6 +30,7 @@ Status StreamEngine::Create(uint32_t number, const StreamOptions& options) {
   auto stream = std::make_unique<Stream>();
   stream->number = number;
   stream->device = options.device;
+  stream->context = options.context;
   stream->legacy = options.legacy;
   const int32_t priority = std::clamp(options.priority, 1 - static_cast<int32_t>(kUrgencies), 0);
   stream->urgency = static_cast<uint32_t>(static_cast<int32_t>(kUrgencies) - 1 + priority);

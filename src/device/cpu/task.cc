@@ -27,7 +27,7 @@ void RunList::Append(RunList& other) {
 }
 
 void TaskQueue::PushBack(Task* task) {
-  task->queued = true;
+  task->queue = this;
   task->next = nullptr;
   task->previous = tail;
   (tail != nullptr ? tail->next : head) = task;
@@ -35,7 +35,7 @@ void TaskQueue::PushBack(Task* task) {
 }
 
 void TaskQueue::Remove(Task* task) {
-  task->queued = false;
+  task->queue = nullptr;
   (task->previous != nullptr ? task->previous->next : head) = task->next;
   (task->next != nullptr ? task->next->previous : tail) = task->previous;
   task->previous = task->next = nullptr;

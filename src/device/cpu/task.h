@@ -14,6 +14,7 @@ namespace tutti::device::cpu {
 
 class BlockRun;
 struct SpaceShare;
+struct ContextCap;
 struct Operation;
 
 // Time per block of one kind of work, learned. Relaxed: an estimate that several threads improve.
@@ -39,11 +40,23 @@ struct RunList {
   void Append(RunList& other);
 };
 
+struct Task;
+
+// Tasks of one urgency, in order. Intrusive.
+struct TaskQueue {
+  Task* head = nullptr;
+  Task* tail = nullptr;
+
+  void PushBack(Task* task);
+  void Remove(Task* task);
+};
+
 struct Task {
   // Constant while scheduled.
   Operation* operation = nullptr;
   SpaceShare* share = nullptr;
   uint32_t urgency = 0;  // 0 is the most urgent: queue index
+  uint32_t context = 0;  // of its stream
   uint64_t total_blocks = 0;
   uint32_t granule = 1;  // blocks that stay together (a cluster)
   bool is_kernel = false;
@@ -60,21 +73,20 @@ struct Task {
   uint64_t suspended_count = 0;
   RunList at_grid_barrier;  // begun, wait for the others
   uint64_t at_grid_count = 0;
-  bool yields = false;  // a block of it has waited for memory
-  bool queued = false;
+  bool yields = false;       // a block of it has waited for memory
+  ContextCap* cap = nullptr;  // of its context, if that has one
+  uint64_t ready_ns = 0;     // when it was submitted
+  bool begun = false;
+  uint64_t active_ns = 0;        // time in which at least one of its blocks ran, up to
+  uint64_t active_since_ns = 0;  // this, if one runs now
+  TaskQueue* queue = nullptr;    // that it is in
   Task* previous = nullptr;
   Task* next = nullptr;
 
+  uint64_t ActiveNs(uint64_t now_ns) const {
+    return active_ns + (active_chunks != 0 && now_ns > active_since_ns ? now_ns - active_since_ns : 0);
+  }
   bool HasWork() const { return next_block < total_blocks || !given_back.empty() || !suspended.empty(); }
-};
-
-// Tasks of one urgency, in order. Intrusive.
-struct TaskQueue {
-  Task* head = nullptr;
-  Task* tail = nullptr;
-
-  void PushBack(Task* task);
-  void Remove(Task* task);
 };
 
 }  // namespace tutti::device::cpu

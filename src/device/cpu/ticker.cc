@@ -6,8 +6,14 @@
 
 #include "base/clock.h"
 #include "os/futex.h"
+#include "os/time_slice.h"
 
 namespace tutti::device::cpu {
+namespace {
+
+constexpr uint64_t kSliceNs = 100'000;
+
+}  // namespace
 
 Ticker::Ticker(std::function<bool(uint64_t)> tick) : tick_(std::move(tick)), thread_([this] { Loop(); }) {
   pthread_setname_np(thread_.native_handle(), "tutti-tick");
@@ -24,6 +30,7 @@ void Ticker::ArmSlow() {
 }
 
 void Ticker::Loop() {
+  os::RequestTimeSlice(kSliceNs);
   while (!stopping_) {
     if (armed_.load() == 0) {
       os::FutexWait(&armed_, 0);

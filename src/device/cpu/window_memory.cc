@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "base/checked.h"
 #include "cuda/result.h"
@@ -15,24 +14,31 @@ namespace {
 
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kGranularity = 256;
-constexpr uint64_t kNoLimit = ~0ull;
 
 }  // namespace
 
 WindowMemory::WindowMemory(uint64_t window_base, uint64_t window_bytes, int window_fd,
-                           std::span<MemoryAccount* const> accounts, Sink* sink)
+                           std::span<MemoryAccount* const> accounts, const MemoryGroups& groups, Sink* sink,
+                           metrics::ClientCounters* counters)
     : base_(window_base),
       bytes_(window_bytes),
       fd_(window_fd),
       accounts_(accounts.begin(), accounts.end()),
+      groups_(accounts.size()),
       sink_(sink),
+      counters_(counters),
       allocator_(window_base, window_bytes, kGranularity),
+      extent_(window_base, window_bytes, window_fd),
       used_(accounts.size()),
-      limits_(accounts.size(), kNoLimit) {}
+      limits_(accounts.size(), kNoMemoryLimit) {
+  for (const auto& group : groups) {
+    if (group->device < groups_.size()) groups_[group->device].push_back(group);
+  }
+}
 
 WindowMemory::~WindowMemory() {
   for (const auto& [address, allocation] : allocations_) {
-    if (allocation.counted) accounts_[allocation.device]->Release(allocation.bytes);
+    if (allocation.counted) accounts_[allocation.device]->Release(allocation.bytes, groups_[allocation.device]);
   }
 }
 
@@ -47,27 +53,48 @@ Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, 
   const bool counted = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged;
   std::lock_guard lock(mutex_);
   bytes = allocator_.RoundUp(bytes);
-  if (counted) {
-    if (bytes > limits_[device] || used_[device] > limits_[device] - bytes) {
-      return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
-                  fmt::format("{} bytes are over the client's limit of {}", bytes, limits_[device]));
-    }
-    if (!accounts_[device]->Reserve(bytes)) {
-      return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
-                  fmt::format("{} bytes are more than device {} has left", bytes, device));
-    }
-  }
+  if (counted) TUTTI_TRY(Reserve(device, bytes));
   const auto address = allocator_.Take(bytes, alignment);
   if (!address) {
-    if (counted) accounts_[device]->Release(bytes);
+    if (counted) accounts_[device]->Release(bytes, groups_[device]);
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("no room for {} bytes in the client's window", bytes));
   }
-  allocations_.emplace(*address, Allocation{.bytes = bytes, .device = device, .counted = counted});
-  if (counted) {
-    used_[device] += bytes;
-    sink_->MemoryUsed(device, used_[device]);
+  if (auto opened = extent_.OpenTo(*address + bytes); !opened) {
+    allocator_.Give(*address, bytes);
+    if (counted) accounts_[device]->Release(bytes, groups_[device]);
+    return std::unexpected(opened.error());
   }
+  allocations_.emplace(*address, Allocation{.bytes = bytes, .device = device, .counted = counted});
+  if (counted) CountUse(device, static_cast<int64_t>(bytes));
+  counters_->Add(metrics::Counter::allocations);
   return *address;
+}
+
+Status WindowMemory::Reserve(uint32_t device, uint64_t bytes) {
+  const auto refuse = [&](std::string text) {
+    counters_->Add(metrics::Counter::memory_limit_hits);
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, std::move(text));
+  };
+  if (bytes > limits_[device] || used_[device] > limits_[device] - bytes) {
+    return refuse(fmt::format("{} bytes are over the client's limit of {}", bytes, limits_[device]));
+  }
+  switch (accounts_[device]->Reserve(bytes, groups_[device])) {
+    case MemoryAccount::Answer::kGranted:
+      return {};
+    case MemoryAccount::Answer::kGroupFull:
+      return refuse(fmt::format("{} bytes are over the limit of the client's group", bytes));
+    case MemoryAccount::Answer::kDeviceFull:
+      break;
+  }
+  return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes are more than device {} has left", bytes, device));
+}
+
+void WindowMemory::CountUse(uint32_t device, int64_t bytes) {
+  used_[device] += static_cast<uint64_t>(bytes);
+  used_on_all_ += static_cast<uint64_t>(bytes);
+  counters_->Set(metrics::Counter::memory_bytes, used_on_all_);
+  counters_->Raise(metrics::Counter::memory_peak_bytes, used_on_all_);
+  sink_->MemoryUsed(device, used_[device]);
 }
 
 Status WindowMemory::Retire(uint64_t address) {
@@ -103,9 +130,8 @@ void WindowMemory::Release(uint64_t address) {
 
 void WindowMemory::Uncount(const Allocation& allocation) {
   if (!allocation.counted) return;
-  accounts_[allocation.device]->Release(allocation.bytes);
-  used_[allocation.device] -= allocation.bytes;
-  sink_->MemoryUsed(allocation.device, used_[allocation.device]);
+  accounts_[allocation.device]->Release(allocation.bytes, groups_[allocation.device]);
+  CountUse(allocation.device, -static_cast<int64_t>(allocation.bytes));
 }
 
 void WindowMemory::Punch(uint64_t begin, uint64_t end) const {
@@ -116,12 +142,7 @@ void WindowMemory::Punch(uint64_t begin, uint64_t end) const {
 
 void WindowMemory::SetLimits(const std::vector<uint64_t>& limits) {
   std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < limits_.size(); ++i) limits_[i] = i < limits.size() ? limits[i] : kNoLimit;
-}
-
-uint64_t WindowMemory::used_bytes() const {
-  std::lock_guard lock(mutex_);
-  return std::accumulate(used_.begin(), used_.end(), uint64_t{0});
+  for (size_t i = 0; i < limits_.size(); ++i) limits_[i] = i < limits.size() ? limits[i] : kNoMemoryLimit;
 }
 
 }  // namespace tutti::device::cpu

@@ -11,17 +11,18 @@
 #include <vector>
 
 #include "base/error.h"
-#include "device/cpu/memory_account.h"
 #include "device/cpu/window_allocator.h"
+#include "device/cpu/window_extent.h"
 #include "device/device.h"
+#include "device/memory_account.h"
 
 namespace tutti::device::cpu {
 
 class WindowMemory {
  public:
-  // `accounts`: one per device, outliving this. `window_fd` is borrowed.
+  // `accounts`: one per device, outliving this, as do `sink` and `counters`. `window_fd` is borrowed.
   WindowMemory(uint64_t window_base, uint64_t window_bytes, int window_fd, std::span<MemoryAccount* const> accounts,
-               Sink* sink);
+               const MemoryGroups& groups, Sink* sink, metrics::ClientCounters* counters);
   ~WindowMemory();
 
   uint64_t base() const { return base_; }
@@ -34,8 +35,8 @@ class WindowMemory {
   Status Retire(uint64_t address);
   void Release(uint64_t address);
 
-  void SetLimits(const std::vector<uint64_t>& limits);  // per device; empty: none
-  uint64_t used_bytes() const;                          // on all devices
+  // Per device; empty: none. What is held above a new limit stays.
+  void SetLimits(const std::vector<uint64_t>& limits);
 
  private:
   struct Allocation {
@@ -44,6 +45,8 @@ class WindowMemory {
     bool counted = false;
     bool retired = false;
   };
+  Status Reserve(uint32_t device, uint64_t bytes);
+  void CountUse(uint32_t device, int64_t bytes);
   void Punch(uint64_t begin, uint64_t end) const;
   void Uncount(const Allocation& allocation);
 
@@ -51,12 +54,16 @@ class WindowMemory {
   const uint64_t bytes_;
   const int fd_;
   const std::vector<MemoryAccount*> accounts_;
+  std::vector<MemoryGroups> groups_;  // per device; constant
   Sink* const sink_;
+  metrics::ClientCounters* const counters_;
 
   mutable std::mutex mutex_;
   WindowAllocator allocator_;
+  WindowExtent extent_;
   std::unordered_map<uint64_t, Allocation> allocations_;
   std::vector<uint64_t> used_;    // per device
+  uint64_t used_on_all_ = 0;
   std::vector<uint64_t> limits_;  // per device
 };
 

@@ -12,12 +12,14 @@
 #include "cuda/result.h"
 #include "device/cpu/cpu_space.h"
 #include "device/cpu/operation.h"
+#include "os/time_slice.h"
 
 namespace tutti::device::cpu {
 namespace {
 
 constexpr uint64_t kLeastSpinNs = 5'000;
 constexpr uint64_t kMostSpinNs = 200'000;
+constexpr uint64_t kSliceNs = 10'000'000;  // whoever wakes, a client above all, goes first
 constexpr uint64_t kPureSpinNs = 20'000;  // then others are let run in between
 
 void RunPiece(const void* transfer, uint64_t piece) { static_cast<const Transfer*>(transfer)->RunPiece(piece); }
@@ -46,6 +48,7 @@ Worker::~Worker() { thread_.join(); }
 
 void Worker::Loop() {
   const GuestThreadScope scope(&guest_);
+  os::RequestTimeSlice(kSliceNs);
   SmState& sm = scheduler_->sm(sm_);
   run_ = pool_->Get();
   while (!stopping_.load(std::memory_order_relaxed)) {
@@ -63,7 +66,9 @@ void Worker::Loop() {
 }
 
 void Worker::RunChunk(const Chunk& chunk) {
+  if (chunk.may_be_long) LookAway();
   ChunkResult result = RunBlocks(chunk);
+  if (guest_.WasToldTo(StopReason::kTimeLimit)) ReportTimeLimit(chunk);
   result.end_ns = NowNs();
   Learn(chunk, result);
   if (trace_.enabled()) Record(chunk, result);
@@ -124,7 +129,7 @@ bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
       run->GiveUp();
       return true;
     case Leave::kStopped:
-      if (guest_.stop.load(std::memory_order_relaxed) == StopReason::kAbandon) {
+      if (!guest_.WasToldTo(StopReason::kPreempt)) {
         run->GiveUp();
         return true;
       }
@@ -155,6 +160,13 @@ void Worker::ReportFault(const Chunk& chunk, int32_t status, std::string_view te
   chunk.task->share->space->Fail(device_, status, text);
 }
 
+void Worker::ReportTimeLimit(const Chunk& chunk) {
+  chunk.task->share->counters->Add(metrics::Counter::time_limit_hits);
+  ReportFault(chunk, cuda::CUDA_ERROR_LAUNCH_TIMEOUT,
+              fmt::format("kernel {} has run longer than its limit of {:g} ms", *chunk.task->operation->kernel->name,
+                          static_cast<double>(chunk.kernel_limit_ns) / 1e6));
+}
+
 void Worker::Learn(const Chunk& chunk, const ChunkResult& result) {
   const uint64_t ran_ns = result.end_ns - chunk.begin_ns;
   if (chunk.resumed == nullptr && result.suspended == nullptr && result.finished != 0) {
@@ -175,6 +187,11 @@ void Worker::Record(const Chunk& chunk, const ChunkResult& result) {
 
 bool Worker::PollRings() {
   return idle_->has_work.load(std::memory_order_acquire) && idle_->work.poll && idle_->work.poll();
+}
+
+// So that somebody else looks at the rings while this SM is busy.
+void Worker::LookAway() {
+  if (idle_->has_work.load(std::memory_order_acquire) && idle_->work.leave) idle_->work.leave();
 }
 
 void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {

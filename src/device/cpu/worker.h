@@ -32,10 +32,12 @@ class Worker {
   bool RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result);
   Leave RunThroughYields(BlockRun* run);
   void ReportFault(const Chunk& chunk, int32_t status, std::string_view text);
+  void ReportTimeLimit(const Chunk& chunk);
   void Learn(const Chunk& chunk, const ChunkResult& result);
   void Record(const Chunk& chunk, const ChunkResult& result);
 
   bool PollRings();
+  void LookAway();
   void Idle(uint32_t seen, uint64_t retry_at_ns);
   bool Spin(uint32_t seen, uint64_t retry_at_ns);
   void ServeDoorbells();

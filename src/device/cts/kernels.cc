@@ -252,7 +252,8 @@ Kernels AllKernels() {
 
 class TestCode final : public cpu::CodeSource {
  public:
-  Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image) override {
+  Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image,
+                                                          const cpu::Cancelled&) override {
     const std::string name(image.begin(), image.end());
     const auto found = kernels_.find(name);
     if (found == kernels_.end()) return Fail(cuda::CUDA_ERROR_INVALID_PTX, "line 1: no such kernel: " + name);
@@ -272,7 +273,8 @@ class TestCode final : public cpu::CodeSource {
   }
 
   Result<std::shared_ptr<const cpu::LoadedKernel>> Kernel(std::span<const uint8_t>, const guest::ModuleIndex& index,
-                                                          uint32_t kernel, const uint32_t*) override {
+                                                          uint32_t kernel, const uint32_t*,
+                                                          const cpu::Cancelled&) override {
     return kernels_.find(index.kernels[kernel].name)->second;
   }
 

@@ -44,11 +44,11 @@ class NullBackend final : public Backend {
 
   std::span<const wire::DeviceInfo> devices() const override { return {&info_, 1}; }
   uint64_t window_bytes() const override { return kNullWindowBytes; }
-  uint64_t used_bytes(uint32_t) const override { return used_bytes_.load(std::memory_order_relaxed); }
+  uint64_t used_bytes(uint32_t) const override { return account_.used_bytes(); }
 
   Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
                                              std::string_view) override {
-    return std::make_unique<NullSpace>(window_base, window_fd, limits, sink, &used_bytes_);
+    return std::make_unique<NullSpace>(window_base, window_fd, limits, sink, &account_);
   }
 
   void SetIdleWork(IdleWork work) override {
@@ -96,7 +96,7 @@ class NullBackend final : public Backend {
   }
 
   wire::DeviceInfo info_;
-  std::atomic<uint64_t> used_bytes_{0};
+  MemoryAccount account_{kNullMemoryBytes};
   std::atomic<Policy> policy_{Policy::kShare};
   IdleWork work_;
   os::Fd wake_;

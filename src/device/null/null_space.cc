@@ -39,13 +39,15 @@ std::vector<std::string> EntryNames(std::string_view text) {
 
 }  // namespace
 
-NullSpace::NullSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
-                     std::atomic<uint64_t>* used_by_all)
-    : base_(window_base), fd_(window_fd), sink_(sink), used_by_all_(used_by_all), limit_bytes_(LimitOf(limits)) {}
+NullSpace::NullSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink, MemoryAccount* account)
+    : base_(window_base),
+      fd_(window_fd),
+      sink_(sink),
+      account_(account),
+      groups_(limits.memory_groups),
+      limit_bytes_(LimitOf(limits)) {}
 
-NullSpace::~NullSpace() {
-  used_by_all_->fetch_sub(used_bytes_.load(std::memory_order_relaxed), std::memory_order_relaxed);
-}
+NullSpace::~NullSpace() { account_->Release(used_bytes_.load(std::memory_order_relaxed), groups_); }
 
 // --- memory: first fit, whole pages
 
@@ -78,18 +80,27 @@ Status NullSpace::Free(uint64_t address) {
 }
 
 bool NullSpace::Reserve(uint64_t bytes) {
-  if (used_bytes_.load(std::memory_order_relaxed) + bytes > limit_bytes_.load(std::memory_order_relaxed)) return false;
-  if (used_by_all_->fetch_add(bytes, std::memory_order_relaxed) + bytes > kNullMemoryBytes) {
-    used_by_all_->fetch_sub(bytes, std::memory_order_relaxed);
+  const uint64_t used = used_bytes_.load(std::memory_order_relaxed);
+  if (used + bytes > limit_bytes_.load(std::memory_order_relaxed) ||
+      account_->Reserve(bytes, groups_) != MemoryAccount::Answer::kGranted) {
+    counters_.Add(metrics::Counter::memory_limit_hits);
     return false;
   }
-  sink_->MemoryUsed(0, used_bytes_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+  CountUse(used + bytes);
+  counters_.Add(metrics::Counter::allocations);
   return true;
 }
 
 void NullSpace::Unreserve(uint64_t bytes) {
-  used_by_all_->fetch_sub(bytes, std::memory_order_relaxed);
-  sink_->MemoryUsed(0, used_bytes_.fetch_sub(bytes, std::memory_order_relaxed) - bytes);
+  account_->Release(bytes, groups_);
+  CountUse(used_bytes_.load(std::memory_order_relaxed) - bytes);
+}
+
+void NullSpace::CountUse(uint64_t bytes) {
+  used_bytes_.store(bytes, std::memory_order_relaxed);
+  counters_.Set(metrics::Counter::memory_bytes, bytes);
+  counters_.Raise(metrics::Counter::memory_peak_bytes, bytes);
+  sink_->MemoryUsed(0, bytes);
 }
 
 // --- streams
@@ -154,7 +165,7 @@ void NullSpace::AdvanceAll() {
 }
 
 Status NullSpace::Launch(uint32_t stream, uint64_t ticket, const Grid&) {
-  launches_.fetch_add(1, std::memory_order_relaxed);
+  counters_.Add(metrics::Counter::launches);
   return Add(stream, {.ticket = ticket});
 }
 Status NullSpace::Copy(uint32_t stream, uint64_t ticket, const wire::CopyBody&) {
@@ -226,10 +237,5 @@ void NullSpace::Reset(uint32_t) {
 }
 
 void NullSpace::SetLimits(const Limits& limits) { limit_bytes_.store(LimitOf(limits), std::memory_order_relaxed); }
-
-Usage NullSpace::usage() const {
-  return {.launches = launches_.load(std::memory_order_relaxed),
-          .memory_bytes = used_bytes_.load(std::memory_order_relaxed)};
-}
 
 }  // namespace tutti::device::null

@@ -17,7 +17,7 @@ inline constexpr uint64_t kNullMemoryBytes = 3ull << 30;
 
 class NullSpace final : public Space {
  public:
-  NullSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink, std::atomic<uint64_t>* used_by_all);
+  NullSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink, MemoryAccount* account);
   ~NullSpace() override;
 
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
@@ -37,7 +37,9 @@ class NullSpace final : public Space {
   Status UnloadModule(uint32_t module) override;
   void Reset(uint32_t device) override;
   void SetLimits(const Limits& limits) override;
-  Usage usage() const override;
+  Status LimitContext(uint32_t, uint32_t, double) override { return {}; }
+  void Abandon() override {}
+  metrics::ClientCounters& counters() override { return counters_; }
 
  private:
   enum class Kind { kNothing, kEvent, kWait, kHostCall };
@@ -60,11 +62,14 @@ class NullSpace final : public Space {
   void AdvanceAll();
   bool Reserve(uint64_t bytes);
   void Unreserve(uint64_t bytes);
+  void CountUse(uint64_t bytes);
 
   uint64_t base_;
   int fd_;
   Sink* sink_;
-  std::atomic<uint64_t>* used_by_all_;
+  MemoryAccount* account_;
+  const MemoryGroups groups_;
+  metrics::ClientCounters counters_;
   std::atomic<uint64_t> limit_bytes_;
   struct Taken {
     uint64_t end;
@@ -72,7 +77,6 @@ class NullSpace final : public Space {
   };
   std::map<uint64_t, Taken> taken_;  // by begin
   std::atomic<uint64_t> used_bytes_{0};
-  std::atomic<uint64_t> launches_{0};
   std::map<uint32_t, Stream> streams_;
   std::vector<uint32_t> ending_;  // destroyed, with work left
   size_t queued_ = 0;             // pieces in all streams

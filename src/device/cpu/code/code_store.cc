@@ -82,14 +82,16 @@ class CodeStore final : public CodeSource {
  public:
   explicit CodeStore(const CodeSettings& settings) : settings_(settings), pool_(settings) {}
 
-  Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image) override {
+  Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image,
+                                                          const Cancelled& cancelled) override {
     const CacheKey image_key = HashOf(image);
     const CacheKey key = KeyBuilder().Add("index").Add(identity()).Add(image_key).Finish();
-    return indexes_.Get(key, [&]() -> SharedWork<guest::ModuleIndex>::Outcome {
+    return indexes_.Get(key, cancelled, [&]() -> SharedWork<guest::ModuleIndex>::Outcome {
       if (const auto entry = cache().Find(key)) {
         if (auto index = guest::ParseModuleIndex(entry->bytes)) return origins_.Keep(std::move(*index), image_key);
       }
-      TUTTI_ASSIGN(const Bytes bytes, Compile({.op = guest::CompileOp::kIndex, .kernel = {}}, image, image_key, key));
+      const guest::CompileRequest request{.op = guest::CompileOp::kIndex, .kernel = {}};
+      TUTTI_ASSIGN(const Bytes bytes, Compile(request, image, image_key, key, cancelled));
       auto index = guest::ParseModuleIndex(bytes);
       if (!index) return Fail(cuda::CUDA_ERROR_UNKNOWN, "the compiler's index of the module: " + index.error().text);
       Keep(key, bytes);
@@ -98,7 +100,8 @@ class CodeStore final : public CodeSource {
   }
 
   Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t> image, const guest::ModuleIndex& index,
-                                                     uint32_t kernel, const uint32_t block[3]) override {
+                                                     uint32_t kernel, const uint32_t block[3],
+                                                     const Cancelled& cancelled) override {
     if (kernel >= index.kernels.size()) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "no such kernel");
     const std::string& name = index.kernels[kernel].name;
     const auto known = origins_.ImageOf(&index);
@@ -112,13 +115,13 @@ class CodeStore final : public CodeSource {
                              .Add(block[1])
                              .Add(block[2])
                              .Finish();
-    return kernels_.Get(key, [&]() -> SharedWork<LoadedKernel>::Outcome {
+    return kernels_.Get(key, cancelled, [&]() -> SharedWork<LoadedKernel>::Outcome {
       if (auto entry = cache().Find(key)) {
         if (auto loaded = Load(std::move(entry->file), entry->bytes, name)) return loaded;
       }
       const guest::CompileRequest request{
           .op = guest::CompileOp::kKernel, .kernel = name, .block = {block[0], block[1], block[2]}};
-      TUTTI_ASSIGN(const Bytes bytes, Compile(request, image, image_key, key));
+      TUTTI_ASSIGN(const Bytes bytes, Compile(request, image, image_key, key, cancelled));
       if (Keep(key, bytes)) {
         if (auto entry = cache().Find(key)) return Load(std::move(entry->file), bytes, name);
       }
@@ -154,9 +157,9 @@ class CodeStore final : public CodeSource {
   }
 
   Result<Bytes> Compile(const guest::CompileRequest& request, std::span<const uint8_t> image, const CacheKey& image_key,
-                        const CacheKey& key) {
+                        const CacheKey& key, const Cancelled& cancelled) {
     if (const auto refused = refusals_.Find(key)) return std::unexpected(*refused);
-    TUTTI_ASSIGN(auto answer, pool_.Compile(request, image, image_key));
+    TUTTI_ASSIGN(auto answer, pool_.Compile(request, image, image_key, cancelled));
     if (answer.status == 0) return std::move(answer.bytes);
     // The number goes to the client as it is, so it must be one that means an error to it.
     const int code = cuda::ResultName(answer.status) != nullptr ? answer.status : cuda::CUDA_ERROR_UNKNOWN;

@@ -24,10 +24,11 @@ class CodeStoreTest : public CodeTestBase {
     return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
   }
   // Kernel number `kernel` of an image that names its kernels.
+  static inline const Cancelled never_{false};
   static Result<std::shared_ptr<const LoadedKernel>> Get(CodeSource& store, const std::string& image,
                                                          uint32_t kernel = 0) {
-    TUTTI_ASSIGN(const auto index, store.Index(Image(image)));
-    return store.Kernel(Image(image), *index, kernel, kBlock);
+    TUTTI_ASSIGN(const auto index, store.Index(Image(image), never_));
+    return store.Kernel(Image(image), *index, kernel, kBlock, never_);
   }
   static uint32_t RunIt(const LoadedKernel& kernel) {
     guest::WarpState warp{};
@@ -38,10 +39,10 @@ class CodeStoreTest : public CodeTestBase {
 
 TEST_F(CodeStoreTest, AKernelIsCompiledLoadedAndRuns) {
   const auto store = CreateCodeStore(settings_);
-  const auto index = store->Index(Image("good other"));
+  const auto index = store->Index(Image("good other"), never_);
   ASSERT_TRUE(index) << index.error().text;
   EXPECT_EQ((*index)->kernels.at(1).name, "other");
-  const auto kernel = store->Kernel(Image("good other"), **index, 0, kBlock);
+  const auto kernel = store->Kernel(Image("good other"), **index, 0, kBlock, never_);
   ASSERT_TRUE(kernel) << kernel.error().text;
   EXPECT_STREQ((*kernel)->descriptor->name, "good");
   EXPECT_EQ(RunIt(**kernel), 42u);
@@ -97,7 +98,7 @@ TEST_F(CodeStoreTest, WithoutACacheCodeComesFromMemory) {
 
 TEST_F(CodeStoreTest, ACacheThatVanishesIsDoneWithout) {
   const auto store = CreateCodeStore(settings_);
-  ASSERT_TRUE(store->Index(Image("good")));
+  ASSERT_TRUE(store->Index(Image("good"), never_));
   fs::remove_all(settings_.cache_folder);
   const auto kernel = Get(*store, "good");
   ASSERT_TRUE(kernel) << kernel.error().text;
@@ -142,7 +143,7 @@ TEST_F(CodeStoreTest, ARefusalIsRememberedWithItsLog) {
     EXPECT_THAT(kernel.error().text, HasSubstr("line 1, column 1"));
   }
   EXPECT_EQ(CountOf("refuse"), 1);
-  const auto index = store->Index(Image("index fails"));
+  const auto index = store->Index(Image("index fails"), never_);
   ASSERT_FALSE(index);
   EXPECT_EQ(index.error().code, cuda::CUDA_ERROR_INVALID_PTX);
 }
@@ -171,7 +172,7 @@ TEST_F(CodeStoreTest, AnIndexMayOutliveItsStore) {
   std::shared_ptr<const guest::ModuleIndex> index;
   {
     const auto store = CreateCodeStore(settings_);
-    index = *store->Index(Image("good"));
+    index = *store->Index(Image("good"), never_);
   }
   EXPECT_EQ(index->kernels.at(0).name, "good");
 }

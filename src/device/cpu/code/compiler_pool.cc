@@ -7,10 +7,14 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cuda/result.h"
 #include "os/memory.h"
 
 namespace tutti::device::cpu {
 namespace {
+
+constexpr std::chrono::milliseconds kLook{10};  // how soon a cancelled request goes
+constexpr int kCancelled = cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED;
 
 Result<os::Fd> InMemory(std::span<const uint8_t> bytes) {
   TUTTI_ASSIGN(os::Fd file, os::CreateMemory("tutti-image", bytes.size()));
@@ -38,9 +42,12 @@ size_t CompilerPool::workers() const {
   return idle_.size() + busy_;
 }
 
-std::unique_ptr<CompilerProcess> CompilerPool::TakePlace(const CacheKey& image_key) {
+Result<std::unique_ptr<CompilerProcess>> CompilerPool::TakePlace(const CacheKey& image_key,
+                                                                 const Cancelled& cancelled) {
   std::unique_lock lock(mutex_);
-  place_free_.wait(lock, [this] { return busy_ < settings_.max_compilers; });
+  while (!place_free_.wait_for(lock, kLook, [this] { return busy_ < settings_.max_compilers; })) {
+    if (cancelled.load(std::memory_order_relaxed)) return Fail(kCancelled, "nobody waits for it");
+  }
   ++busy_;
   if (idle_.empty()) return nullptr;
   auto chosen =
@@ -69,9 +76,10 @@ void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const Cach
 }
 
 Result<CompilerProcess::Answer> CompilerPool::Compile(const guest::CompileRequest& request,
-                                                      std::span<const uint8_t> image, const CacheKey& image_key) {
+                                                      std::span<const uint8_t> image, const CacheKey& image_key,
+                                                      const Cancelled& cancelled) {
   TUTTI_ASSIGN(const os::Fd file, InMemory(image));
-  std::unique_ptr<CompilerProcess> process = TakePlace(image_key);
+  TUTTI_ASSIGN(std::unique_ptr<CompilerProcess> process, TakePlace(image_key, cancelled));
   for (bool retried = false;; retried = true) {
     const bool fresh = process == nullptr;
     if (fresh) {
@@ -83,14 +91,14 @@ Result<CompilerProcess::Answer> CompilerPool::Compile(const guest::CompileReques
       process = std::move(*started);
     }
     bool was_gone = false;
-    auto answer = process->Ask(request, file.get(), settings_.request_limit_ns, &was_gone);
+    auto answer = process->Ask(request, file.get(), settings_.request_limit_ns, cancelled, &was_gone);
     if (answer) {
       GiveBack(std::move(process), image_key);
       return answer;
     }
     process.reset();
     if (was_gone && !fresh && !retried) continue;  // it died while idle: not this request's fault
-    log::Warning("compiler: {}", answer.error().text);
+    if (answer.error().code != kCancelled) log::Warning("compiler: {}", answer.error().text);
     GiveBack(nullptr, image_key);
     return answer;
   }

@@ -30,7 +30,7 @@ class CompilerPool {
   // What a worker makes of the request. `image_key` names the image: a worker that has parsed it already is preferred.
   // The answer's status is the worker's own; an error is one of the machinery (no compiler, a dead worker, too slow).
   Result<CompilerProcess::Answer> Compile(const guest::CompileRequest& request, std::span<const uint8_t> image,
-                                          const CacheKey& image_key);
+                                          const CacheKey& image_key, const Cancelled& cancelled);
 
   size_t workers() const;  // alive now
 
@@ -41,8 +41,8 @@ class CompilerPool {
     uint64_t since_ns;
   };
 
-  // Waits for a free place. Null process: start one.
-  std::unique_ptr<CompilerProcess> TakePlace(const CacheKey& image_key);
+  // Waits for a free place. Null process: start one. Fails if cancelled.
+  Result<std::unique_ptr<CompilerProcess>> TakePlace(const CacheKey& image_key, const Cancelled& cancelled);
   void GiveBack(std::unique_ptr<CompilerProcess> process, const CacheKey& image_key);
   void EndIdle();
 

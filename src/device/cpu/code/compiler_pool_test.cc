@@ -18,8 +18,9 @@ class CompilerPoolTest : public CodeTestBase {
   Result<CompilerProcess::Answer> Ask(CompilerPool& pool, const std::string& kernel,
                                       const std::string& image = "image") {
     const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(image.data()), image.size());
-    return pool.Compile({.op = guest::CompileOp::kKernel, .kernel = kernel}, bytes, HashOf(bytes));
+    return pool.Compile({.op = guest::CompileOp::kKernel, .kernel = kernel}, bytes, HashOf(bytes), never_);
   }
+  const Cancelled never_{false};
   // Returns once no worker is left; the test's own time limit is the only one.
   static void WaitUntilIdleOnesEnd(const CompilerPool& pool) {
     while (pool.workers() != 0) std::this_thread::yield();

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -72,21 +74,33 @@ std::string CompilerProcess::End() {
   return HowItEnded(status);
 }
 
+bool CompilerProcess::AwaitAnswer(uint64_t until_ns, const Cancelled& cancelled) const {
+  constexpr uint64_t kLookNs = 10 * kNsPerMs;
+  pollfd answer{socket_.get(), POLLIN, 0};
+  for (uint64_t now_ns = NowNs(); now_ns < until_ns; now_ns = NowNs()) {
+    const uint64_t wait_ns = std::min(kLookNs, until_ns - now_ns);
+    if (poll(&answer, 1, static_cast<int>((wait_ns + kNsPerMs - 1) / kNsPerMs)) > 0) return true;
+    if (cancelled.load(std::memory_order_relaxed)) return false;
+  }
+  return false;
+}
+
 Result<CompilerProcess::Answer> CompilerProcess::Ask(const guest::CompileRequest& request, int image, uint64_t limit_ns,
-                                                     bool* was_gone) {
+                                                     const Cancelled& cancelled, bool* was_gone) {
   *was_gone = false;
   const int fds[] = {image};
   if (const auto sent = os::Send(socket_.get(), guest::Serialize(request), fds); !sent) {
     *was_gone = true;
     return Fail(cuda::CUDA_ERROR_UNKNOWN, "the compiler is gone: " + sent.error().text);
   }
-  const uint64_t start = NowNs();
-  const auto message = os::Receive(socket_.get(), static_cast<int>(limit_ns / kNsPerMs));
-  if (!message && NowNs() - start >= limit_ns) {
+  if (!AwaitAnswer(NowNs() + limit_ns, cancelled)) {
     End();
+    if (cancelled.load(std::memory_order_relaxed))
+      return Fail(cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED, "nobody waits for it");
     return Fail(cuda::CUDA_ERROR_UNKNOWN,
                 fmt::format("the compiler was stopped after {:g} s", static_cast<double>(limit_ns) / 1e9));
   }
+  const auto message = os::Receive(socket_.get(), 0);
   if (!message || (message->bytes.empty() && message->fds.empty())) {
     socket_.Reset();
     int status = 0;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/cpu/code_source.h"
 #include "guest/compile_protocol.h"
 #include "os/fd.h"
 
@@ -31,13 +32,17 @@ class CompilerProcess {
     std::vector<uint8_t> bytes;  // if status == 0
   };
   // Asks and waits. An error means that the worker is of no more use: it died, took too long and was killed, or does
-  // not keep the protocol. `was_gone` is set if it had ended before it could have seen the request.
-  Result<Answer> Ask(const guest::CompileRequest& request, int image, uint64_t limit_ns, bool* was_gone);
+  // not keep the protocol. `was_gone` is set if it had ended before it could have seen the request. A request that is
+  // cancelled kills it, too: nothing else makes a compiler stop.
+  Result<Answer> Ask(const guest::CompileRequest& request, int image, uint64_t limit_ns, const Cancelled& cancelled,
+                     bool* was_gone);
 
   pid_t pid() const { return pid_; }
 
  private:
   CompilerProcess(pid_t pid, os::Fd socket) : pid_(pid), socket_(std::move(socket)) {}
+  // False: cancelled, or nothing came in time.
+  bool AwaitAnswer(uint64_t until_ns, const Cancelled& cancelled) const;
   // Kills and reaps. How it ended, for people.
   std::string End();
 

@@ -2,13 +2,17 @@
 // somebody holds it.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <future>
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "base/error.h"
+#include "cuda/result.h"
 #include "device/cpu/code/cache_key.h"
+#include "device/cpu/code_source.h"
 
 namespace tutti::device::cpu {
 
@@ -19,22 +23,38 @@ class SharedWork {
   using Outcome = Result<std::shared_ptr<const T>>;
 
   // `make()` -> Outcome, called by one of the threads that ask at the same time; all get what it returns. A failure is
-  // forgotten when they have it.
+  // forgotten when they have it. Whoever is cancelled goes; if that is the one that makes it, another one does.
   template <typename F>
-  Outcome Get(const CacheKey& key, F make) {
-    std::promise<Outcome> promise;
-    std::shared_future<Outcome> others;
-    {
-      const std::lock_guard lock(mutex_);
-      Slot& slot = slots_[key];
-      if (auto held = slot.held.lock()) return held;
-      if (slot.pending.valid()) {
-        others = slot.pending;
-      } else {
-        slot.pending = promise.get_future().share();
+  Outcome Get(const CacheKey& key, const Cancelled& cancelled, F make) {
+    for (;;) {
+      std::promise<Outcome> promise;
+      std::shared_future<Outcome> others;
+      {
+        const std::lock_guard lock(mutex_);
+        Slot& slot = slots_[key];
+        if (auto held = slot.held.lock()) return held;
+        if (slot.pending.valid()) {
+          others = slot.pending;
+        } else {
+          slot.pending = promise.get_future().share();
+        }
       }
+      if (!others.valid()) return Make(key, promise, make);
+      while (others.wait_for(kLook) != std::future_status::ready) {
+        if (cancelled.load(std::memory_order_relaxed)) return Fail(kCancelled, "nobody waits for it");
+      }
+      const Outcome& outcome = others.get();
+      if (outcome || outcome.error().code != kCancelled) return outcome;
     }
-    if (others.valid()) return others.get();
+  }
+
+  static constexpr int kCancelled = cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED;
+
+ private:
+  static constexpr std::chrono::milliseconds kLook{10};  // how soon a cancelled one goes
+
+  template <typename F>
+  Outcome Make(const CacheKey& key, std::promise<Outcome>& promise, F make) {
     const Outcome outcome = make();
     {
       const std::lock_guard lock(mutex_);
@@ -51,7 +71,6 @@ class SharedWork {
     return outcome;
   }
 
- private:
   struct Slot {
     std::weak_ptr<const T> held;
     std::shared_future<Outcome> pending;

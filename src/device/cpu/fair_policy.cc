@@ -1,0 +1,72 @@
+#include "device/cpu/fair_policy.h"
+
+#include <bit>
+
+namespace tutti::device::cpu {
+namespace {
+
+int64_t Weighted(int64_t ns, const SpaceShare& share) {
+  return static_cast<int64_t>(static_cast<double>(ns) * 100 / share.weight);
+}
+
+}  // namespace
+
+void FairPolicy::Offer(SpaceShare* share) {
+  const uint64_t claim = latest_ > kMostClaimNs ? latest_ - kMostClaimNs : 0;
+  if (share->virtual_ns < claim) share->virtual_ns = claim;
+  const uint32_t level = WaitingLevel(*share);
+  levels_ |= 1u << level;
+  if (spare_.empty()) {
+    waiting_[level].insert(share);
+  } else {
+    spare_.value() = share;
+    waiting_[level].insert(std::move(spare_));
+  }
+}
+
+void FairPolicy::Withdraw(SpaceShare* share) {
+  const uint32_t level = WaitingLevel(*share);
+  spare_ = waiting_[level].extract(share);
+  if (waiting_[level].empty()) levels_ &= ~(1u << level);
+}
+
+SpaceShare* FairPolicy::First(uint32_t sm) const {
+  for (uint32_t left = levels_; left != 0; left &= left - 1) {
+    for (SpaceShare* const share : waiting_[std::countr_zero(left)]) {
+      if (share->sms.test(sm)) return share;
+    }
+  }
+  return nullptr;
+}
+
+SpaceShare* FairPolicy::Pick(uint32_t sm, uint64_t) {
+  SpaceShare* const share = First(sm);
+  if (share != nullptr && share->virtual_ns > latest_) latest_ = share->virtual_ns;
+  return share;
+}
+
+void FairPolicy::Charge(SpaceShare* share, int64_t ns) {
+  Waiting& waiting = waiting_[WaitingLevel(*share)];
+  auto node = share->offered ? waiting.extract(share) : Waiting::node_type();
+  const int64_t clock = static_cast<int64_t>(share->virtual_ns) + Weighted(ns, *share);
+  share->virtual_ns = clock > 0 ? static_cast<uint64_t>(clock) : 0;
+  if (!node.empty()) waiting.insert(std::move(node));
+}
+
+bool FairPolicy::MustGiveWay(const Running& running, uint64_t) const {
+  const uint32_t level = RunningLevel(running);
+  for (uint32_t left = levels_; left != 0; left &= left - 1) {
+    const auto waiting_level = static_cast<uint32_t>(std::countr_zero(left));
+    if (waiting_level > level || (waiting_level == level && running.ran_ns < kSliceNs)) return false;
+    for (const SpaceShare* const share : waiting_[waiting_level]) {
+      if (!share->sms.test(running.sm)) continue;
+      if (waiting_level < level) return true;
+      const auto clock = running.share->virtual_ns +
+                         static_cast<uint64_t>(Weighted(static_cast<int64_t>(running.ran_ns), *running.share));
+      return share != running.share && share->virtual_ns < clock;
+    }
+  }
+  return false;
+}
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,32 @@
+// The collective memory limits that clients of this server are under (wire::MemoryGroupLimit): one account per name and
+// device, kept while a client belongs to it. Main thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "device/memory_account.h"
+#include "wire/server_messages.h"
+
+namespace tutti::server {
+
+class MemoryGroupTable {
+ public:
+  // The account of that name and device, with these limits from now on. Created if no client belongs to it.
+  std::shared_ptr<device::MemoryGroup> Join(const wire::MemoryGroupLimit& limit);
+  // Changes the limits. False if no client belongs to it.
+  bool Change(const wire::MemoryGroupLimit& limit);
+
+ private:
+  std::map<std::pair<std::string, uint32_t>, std::weak_ptr<device::MemoryGroup>> groups_;
+};
+
+// More than its soft limit: it has borrowed memory.
+bool HasBorrowed(const device::MemoryGroup& group);
+// Whether a client of these groups may have others ended for `bytes` on `device`: it is in one with a soft limit, and would
+// be within all of them.
+bool MayEvict(const device::MemoryGroups& groups, uint32_t device, uint64_t bytes);
+
+}  // namespace tutti::server
