@@ -28,6 +28,9 @@ class ClientBroker {
   void ServerReady(ServerHandle& server);
   void ServerFailed(const std::string& name, const std::string& why);
 
+  // No client waits for a server.
+  bool idle() const { return waiting_.empty(); }
+
   // From now on every client is refused, those that wait included.
   void Close();
 

@@ -9,7 +9,9 @@
 
 #include "base/log.h"
 #include "control/version.h"
+#include "control/words.h"
 #include "daemon/session.h"
+#include "daemon/settings_commands.h"
 
 namespace tutti::daemon {
 namespace {
@@ -21,7 +23,7 @@ os::Fd SignalDescriptor() {
   signal(SIGPIPE, SIG_IGN);
   sigset_t wanted;
   sigemptyset(&wanted);
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&wanted, number);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR2}) sigaddset(&wanted, number);
   sigprocmask(SIG_BLOCK, &wanted, nullptr);
   return os::Fd(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
 }
@@ -35,7 +37,10 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
       sockets_(*loop_, options_.places.pipe_directory,
                {.listen = [this](int listener, const Route& route) { Listen(listener, route); },
                 .forget = [this](int listener) { Forget(listener); }}),
-      log_fifo_(*loop_, instance_.log_fifo()), signals_(SignalDescriptor()) {
+      log_fifo_(*loop_, instance_.log_fifo()), signals_(SignalDescriptor()), manager_(*loop_),
+      handover_(*loop_, {.quiet = [this] { return Quiet(); },
+                         .leave = [this] { return Leave(); },
+                         .gave_up = [this] { manager_.Ready(); }}) {
   servers_.SetObserver({
       .ready = [this](ServerHandle& server) {
         if (defaults_.policy != "share") {
@@ -64,6 +69,7 @@ int ControlDaemon::Run() {
   log::Info("Starting control daemon using socket {}", options_.places.control_socket());
   log::Info("To connect CUDA applications to this daemon, set env CUDA_MPS_PIPE_DIRECTORY={}", options_.places.pipe_directory);
   log::Info("CUDA MPS Control binary version: {}", control::kBinaryVersion);
+  manager_.Ready();
   loop_->Run();
   log::Info("Exit with status {}", exit_status_);
   return exit_status_;
@@ -108,11 +114,40 @@ void ControlDaemon::Signal() {
     log::Open(options_.places.control_log(), "Control");
     return log::Info("Log opened anew");
   }
+  if (info.ssi_signo == SIGUSR2) {
+    manager_.Reloading();
+    return handover_.Begin();
+  }
   log::Info("Signal {}: shutting down", info.ssi_signo);
   Quit(0, [](int) {});
 }
 
+bool ControlDaemon::Quiet() const {
+  const bool nobody_waits = std::ranges::none_of(sessions_, [](const auto& entry) { return entry.second->busy(); });
+  return nobody_waits && broker_.idle() && servers_.Quiet();
+}
+
+Leaving ControlDaemon::Leave() {
+  Leaving leaving{.sockets = {instance_.listener(), instance_.privileged_listener()},
+                  .lock_fd = instance_.lock(),
+                  .of_manager = instance_.of_manager(),
+                  .commands = SettingsCommands(defaults_)};
+  for (ServerHandle* server : servers_.All()) {
+    if (!server->stopping()) server->Shutdown(false);
+    leaving.servers.push_back(server->Leave());
+  }
+  return leaving;
+}
+
+void ControlDaemon::TakeOver(Succession succession) {
+  for (Succession::Server& server : succession.servers) servers_.Adopt(std::move(server));
+  for (const std::string& command : succession.commands) {
+    RunCommand({*this, {.pid = getpid(), .uid = geteuid()}, control::SplitWords(command), Reply([](const CommandAnswer&) {})});
+  }
+}
+
 void ControlDaemon::Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done) {
+  manager_.Stopping();
   shutdown_.Begin(timeout_s, [this, done = std::move(done)](int exit_status) {
     exit_status_ = exit_status;
     done(exit_status);

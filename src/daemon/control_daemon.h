@@ -10,12 +10,14 @@
 #include "daemon/client_broker.h"
 #include "daemon/command.h"
 #include "daemon/event_loop.h"
+#include "daemon/handover.h"
 #include "daemon/instance.h"
 #include "daemon/log_fifo.h"
 #include "daemon/server_catalog.h"
 #include "daemon/server_settings.h"
 #include "daemon/server_sockets.h"
 #include "daemon/server_table.h"
+#include "daemon/service_manager.h"
 #include "daemon/shutdown.h"
 
 namespace tutti::daemon {
@@ -39,6 +41,9 @@ class ControlDaemon {
 
   // Serves until `quit` or a signal that ends it. The exit status of the program.
   int Run();
+
+  // Goes on with the servers and settings of the program before. Before Run.
+  void TakeOver(Succession succession);
 
   // For commands.
   EventLoop& loop() { return *loop_; }
@@ -70,6 +75,8 @@ class ControlDaemon {
   void Forget(int listener);
   void Remove(uint64_t session);
   void Signal();
+  bool Quiet() const;
+  Leaving Leave();
 
   std::unique_ptr<EventLoop> loop_;
   Instance instance_;
@@ -83,6 +90,8 @@ class ControlDaemon {
   ServerSockets sockets_;
   LogFifo log_fifo_;
   os::Fd signals_;
+  ServiceManager manager_;
+  Handover handover_;
   std::unordered_map<uint64_t, std::shared_ptr<Session>> sessions_;
   uint64_t next_session_ = 1;
   int exit_status_ = 0;

@@ -38,6 +38,16 @@ ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan 
     : loop_(loop), launched_(std::move(launched)), plan_(std::move(plan)), settings_(std::move(settings)),
       channel_(loop, std::move(launched_.channel)), started_ns_(NowNs()) {}
 
+ServerHandle::ServerHandle(EventLoop& loop, Succession::Server left)
+    : loop_(loop), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel)),
+      state_(ServerState::kActive), stopping_(true), understands_(left.understands), devices_(std::move(left.devices)),
+      started_ns_(left.started_ns) {}
+
+Leaving::Server ServerHandle::Leave() const {
+  return {.pid = pid(), .process_fd = launched_.process.get(), .channel_fd = channel_.fd(), .plan = plan_, .started_ns = started_ns_,
+          .devices = devices_};
+}
+
 ServerHandle::~ServerHandle() {
   loop_.Unwatch(process_watch_);
   loop_.Cancel(kill_timer_);
@@ -50,6 +60,7 @@ void ServerHandle::Start(std::function<void()> reported, std::function<void(int)
   process_watch_ = loop_.Watch(launched_.process.get(), EPOLLIN, [this](uint32_t) { Exited(); });
   // A server that has closed its connection is on its way out; its exit tells the rest.
   channel_.Start([this](ipc::Envelope message) { Received(std::move(message)); }, [this] { KillAfter(kEndPatienceNs); });
+  if (state_ != ServerState::kInitializing) return;  // taken over
   kill_timer_ = loop_.After(kStartPatienceNs, [this] {
     Break(fmt::format("server {} was not ready after {} s", pid(), kStartPatienceNs / kSecondNs));
   });
@@ -65,9 +76,11 @@ void ServerHandle::Attach(const wire::Attach& attach, os::Fd client) {
 
 void ServerHandle::Shutdown(bool force) {
   stopping_ = true;
-  ByteWriter body;
-  wire::Put(body, wire::ServerShutdown{.force = force});
-  channel_.Send(wire::Pack(wire::MessageKind::kServerShutdown, next_serial_++, std::move(body)));
+  if (understands_) {
+    ByteWriter body;
+    wire::Put(body, wire::ServerShutdown{.force = force});
+    channel_.Send(wire::Pack(wire::MessageKind::kServerShutdown, next_serial_++, std::move(body)));
+  }
   if (force) KillAfter(kEndPatienceNs);
 }
 
@@ -82,6 +95,7 @@ void ServerHandle::KillAfter(uint64_t delay_ns) {
 }
 
 void ServerHandle::SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFunction reply, uint64_t patience_ns) {
+  if (!understands_) return reply(Fail(fmt::format("Server {} is of an older version: it ends with its last client", pid())));
   const uint32_t serial = next_serial_++;
   const TimerId patience = loop_.After(patience_ns, [this, serial] {
     Answer(serial, Fail(fmt::format("Server {} does not answer", pid())));
@@ -98,6 +112,7 @@ void ServerHandle::Answer(uint32_t serial, Result<Reply> reply) {
 }
 
 void ServerHandle::Received(ipc::Envelope message) {
+  if (!understands_) return;
   ByteReader in(message.body);
   if (message.head.kind == wire::MessageKind::kServerReady && state_ == ServerState::kInitializing) {
     const auto ready = wire::GetServerReady(in);

@@ -11,6 +11,7 @@
 #include "daemon/message_socket.h"
 #include "daemon/server_launch.h"
 #include "daemon/server_settings.h"
+#include "daemon/succession.h"
 #include "wire/server_messages.h"
 
 namespace tutti::daemon {
@@ -27,6 +28,8 @@ class ServerHandle {
   using ReplyFunction = std::function<void(Result<Reply>)>;
 
   ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings);
+  // A server that the program before has left: active, but with no new clients.
+  ServerHandle(EventLoop& loop, Succession::Server left);
   ~ServerHandle();
   ServerHandle(const ServerHandle&) = delete;
   ServerHandle& operator=(const ServerHandle&) = delete;
@@ -50,6 +53,10 @@ class ServerHandle {
   // Asks the server to end: with its last client, or at once; at once also kills it if it does not obey in two seconds.
   void Shutdown(bool force);
   void Kill();
+
+  // For the next program. The descriptors stay ours.
+  Leaving::Server Leave() const;
+  bool quiet() const { return channel_.idle() && asked_.empty(); }
 
   pid_t pid() const { return launched_.pid; }
   const ServerPlan& plan() const { return plan_; }
@@ -84,6 +91,7 @@ class ServerHandle {
   TimerId kill_timer_ = 0;
   ServerState state_ = ServerState::kInitializing;
   bool stopping_ = false;
+  bool understands_ = true;  // our version of the messages
   std::string failure_;
   std::vector<wire::ServedDevice> devices_;
   uint64_t started_ns_;

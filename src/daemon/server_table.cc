@@ -17,9 +17,9 @@ constexpr uint64_t kLivedLongNs = 10'000'000'000;  // a server that ran this lon
 }  // namespace
 
 uint64_t BackOffNs(uint32_t failures) {
-  if (failures == 0) return 0;
-  if (failures > 7) return kLongestDelayNs;
-  return std::min(kFirstDelayNs << (failures - 1), kLongestDelayNs);
+  if (failures <= 1) return 0;
+  if (failures > 8) return kLongestDelayNs;
+  return std::min(kFirstDelayNs << (failures - 2), kLongestDelayNs);
 }
 
 ServerHandle* ServerTable::Current(const std::string& name) {
@@ -68,11 +68,27 @@ Status ServerTable::Launch(const ServerPlan& plan) {
   TUTTI_ASSIGN(LaunchedServer launched, LaunchServer(places_, plan));
   const pid_t pid = launched.pid;
   log::Info("Starting new server {} for user {}", pid, plan.uid);
-  auto& server = servers_[pid];
-  server = std::make_unique<ServerHandle>(loop_, std::move(launched), plan, defaults_.server);
-  server->Start([this, handle = server.get()] { Reported(*handle); },
-                [this, handle = server.get()](int status) { Exited(*handle, status); });
+  Add(std::make_unique<ServerHandle>(loop_, std::move(launched), plan, defaults_.server));
   return {};
+}
+
+void ServerTable::Adopt(Succession::Server left) {
+  log::Info("Server {} of the program before serves its clients to their end", left.launched.pid);
+  const pid_t pid = left.launched.pid;
+  Add(std::make_unique<ServerHandle>(loop_, std::move(left)));
+  servers_[pid]->Shutdown(false);  // it has been told, but it is not certain that it has heard
+}
+
+void ServerTable::Add(std::unique_ptr<ServerHandle> server) {
+  ServerHandle* const handle = server.get();
+  servers_[handle->pid()] = std::move(server);
+  handle->Start([this, handle] { Reported(*handle); }, [this, handle](int status) { Exited(*handle, status); });
+}
+
+bool ServerTable::Quiet() const {
+  return std::ranges::none_of(servers_, [](const auto& entry) {
+    return entry.second->state() == ServerState::kInitializing || !entry.second->quiet();
+  });
 }
 
 void ServerTable::Reported(ServerHandle& server) {
@@ -87,7 +103,9 @@ void ServerTable::Reported(ServerHandle& server) {
 
 void ServerTable::Exited(ServerHandle& server, int status) {
   const pid_t pid = server.pid();
-  const std::string name = server.name();
+  const ServerPlan plan = server.plan();
+  const std::string& name = plan.name;
+  const bool was_serving = server.state() == ServerState::kActive && !server.stopping();
   const bool failed = server.state() == ServerState::kInitializing || !server.failure().empty();
   std::string why = server.failure();
   if (why.empty()) {
@@ -97,6 +115,9 @@ void ServerTable::Exited(ServerHandle& server, int status) {
   if (status != 0) CountFailure(name, NowNs() - server.started_ns() < kLivedLongNs);
   if (status == 0) back_off_.erase(name);
   servers_.erase(pid);
+  if (status != 0 && was_serving && !closed_) {
+    if (const auto restarted = Ensure(plan); !restarted) log::Error("{}", restarted.error().text);
+  }
   if (failed && Current(name) == nullptr) observer_.failed(name, why);
   observer_.exited(pid, status);
 }

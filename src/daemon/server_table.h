@@ -1,8 +1,8 @@
 // All servers of this daemon: at most one of each name that takes new clients, and older ones that are still ending.
 // Daemon thread only.
 //
-// A server that dies is started again when its next client comes. If that keeps happening, each start waits longer
-// than the one before (back-off), so that a machine with a broken server is not kept busy by starting it.
+// A server that dies while it serves is started again at once, before its next client comes. If that keeps happening, each
+// start waits longer than the one before (back-off), so that a machine with a broken server is not kept busy by starting it.
 #pragma once
 
 #include <functional>
@@ -39,6 +39,11 @@ class ServerTable {
   // No server is started any more, waiting starts included.
   void Close() { closed_ = true; }
 
+  // A server of the program that went on as this one: it takes no new clients.
+  void Adopt(Succession::Server left);
+  // No server is on its way up, and none has messages of ours to take.
+  bool Quiet() const;
+
   // Makes sure that the server is there or on its way. Fails if it cannot be started at all.
   Status Ensure(const ServerPlan& plan);
 
@@ -50,6 +55,7 @@ class ServerTable {
   };
   bool Failing(const std::string& name) const;  // a server of this name has failed and is about to exit
   Status Launch(const ServerPlan& plan);
+  void Add(std::unique_ptr<ServerHandle> server);
   void Reported(ServerHandle& server);
   void Exited(ServerHandle& server, int status);
   void CountFailure(const std::string& name, bool quick);
@@ -63,7 +69,7 @@ class ServerTable {
   std::map<std::string, BackOff> back_off_;
 };
 
-// Delay before the next start after `failures` failed ones in a row: 0, 0.1 s, 0.2 s, ... 10 s.
+// Delay before the next start after `failures` failed ones in a row: 0, 0, 0.1 s, 0.2 s, ... 10 s.
 uint64_t BackOffNs(uint32_t failures);
 
 }  // namespace tutti::daemon

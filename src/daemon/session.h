@@ -17,6 +17,8 @@ class Session : public std::enable_shared_from_this<Session> {
   ~Session();
   void Start();
   uid_t uid() const { return peer_.uid; }
+  // Its peer waits for something: it has not been heard yet, or not been answered.
+  bool busy() const { return !is_shell_ || running_ || !waiting_.empty() || !socket_.idle(); }
 
  private:
   struct Waiting {

@@ -12,6 +12,9 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "daemon/apply_configuration.h"
+#include "daemon/service_manager.h"
+#include "daemon/succession.h"
 
 namespace tutti::daemon {
 namespace {
@@ -37,13 +40,24 @@ Status OpenLog(control::Places& places) {
   return {};
 }
 
-Result<std::unique_ptr<ControlDaemon>> CreateDaemon(DaemonOptions options) {
+Result<std::unique_ptr<ControlDaemon>> CreateDaemon(DaemonOptions options, Inheritance inheritance) {
   RaiseDescriptorLimit();
   TUTTI_ASSIGN(auto loop, EventLoop::Create());
-  TUTTI_ASSIGN(Instance instance, Instance::Claim(options.places));
+  TUTTI_ASSIGN(Instance instance, Instance::Claim(options.places, std::move(inheritance)));
   TUTTI_TRY(OpenLog(options.places));
   WarnOfForeignDirectory(options.places.pipe_directory);
   return std::make_unique<ControlDaemon>(std::move(loop), std::move(instance), std::move(options));
+}
+
+// A daemon that does not go on where another has left off: the configuration file holds once, at the start.
+Result<std::unique_ptr<ControlDaemon>> CreateNewDaemon(const DaemonOptions& options, Inheritance inheritance) {
+  control::Configuration configuration;
+  if (!options.configuration.empty()) {
+    TUTTI_ASSIGN(configuration, control::ReadConfiguration(options.configuration));
+  }
+  TUTTI_ASSIGN(auto daemon, CreateDaemon(options, std::move(inheritance)));
+  TUTTI_TRY(ApplyConfiguration(*daemon, configuration));
+  return daemon;
 }
 
 // One line for the user. "Already running" goes to stdout, where scripts read it; what is wrong goes to stderr.
@@ -61,7 +75,7 @@ void LeaveTerminal() {
 
 [[noreturn]] void ServeInChild(const DaemonOptions& options, int verdict) {
   setsid();
-  auto daemon = CreateDaemon(options);
+  auto daemon = CreateNewDaemon(options, {});
   const std::string text = daemon ? std::string(1, kReady) : daemon.error().text;
   if (daemon) LeaveTerminal();
   [[maybe_unused]] const ssize_t written = write(verdict, text.data(), text.size());
@@ -70,6 +84,21 @@ void LeaveTerminal() {
   const int status = (*daemon)->Run();
   daemon->reset();  // removes the files
   _exit(status);
+}
+
+// Sockets of a service manager, if it has passed any.
+Inheritance FromManager() {
+  auto sockets = TakePassedSockets();
+  const bool any = !sockets.empty();
+  return {.sockets = std::move(sockets), .of_manager = any};
+}
+
+// Goes on where an older program of this process has left off: nobody waits for a verdict.
+int GoOn(const DaemonOptions& options, Succession succession) {
+  auto daemon = CreateDaemon(options, std::move(succession.inheritance));
+  if (!daemon) return Complain(daemon.error().text);
+  (*daemon)->TakeOver(std::move(succession));
+  return (*daemon)->Run();
 }
 
 std::string ReadAll(int fd) {
@@ -82,6 +111,9 @@ std::string ReadAll(int fd) {
 }  // namespace
 
 int StartInBackground(const DaemonOptions& options) {
+  auto succession = TakeSuccession();
+  if (!succession) return Complain(succession.error().text);
+  if (*succession) return GoOn(options, std::move(**succession));
   int pipe_fds[2];
   if (pipe2(pipe_fds, O_CLOEXEC) != 0) return Complain(FailErrno("pipe").error().text);
   const pid_t child = fork();
@@ -92,14 +124,22 @@ int StartInBackground(const DaemonOptions& options) {
   }
   close(pipe_fds[1]);
   const std::string verdict = ReadAll(pipe_fds[0]);
-  if (verdict == std::string(1, kReady)) return 0;
+  if (verdict == std::string(1, kReady)) {
+    if (options.protocol == 3) {
+      std::printf("To connect CUDA applications to this daemon, set CUDA_MPS_PIPE_DIRECTORY=%s\n", options.places.pipe_directory.c_str());
+    }
+    return 0;
+  }
   return Complain(verdict.empty() ? fmt::format("the daemon ended while it started: see {}", options.places.control_log()) : verdict);
 }
 
 int RunInForeground(const DaemonOptions& options) {
-  auto daemon = CreateDaemon(options);
-  if (!daemon) return Complain(daemon.error().text);
   log::Echo(STDOUT_FILENO);
+  auto succession = TakeSuccession();
+  if (!succession) return Complain(succession.error().text);
+  if (*succession) return GoOn(options, std::move(**succession));
+  auto daemon = CreateNewDaemon(options, FromManager());
+  if (!daemon) return Complain(daemon.error().text);
   return (*daemon)->Run();
 }
 

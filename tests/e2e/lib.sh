@@ -105,9 +105,9 @@ use_mpi() {
   command -v "mpirun.$mpi" > /dev/null && [ -x "$heat" ] || skip "needs $mpi (./dev setup --mpi)"
   # As root, more ranks than cores, no network but this machine's own.
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-  export OMPI_MCA_btl=self,sm,vader OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_plm_rsh_agent=true HYDRA_IFACE=lo
+  export OMPI_MCA_btl=self,vader OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_plm_rsh_agent=true HYDRA_IFACE=lo
 }
-ranks() { timeout 60 "mpirun.$mpi" -n "$1" "$heat" --rounds 20; }
+ranks() { timeout 60 "mpirun.$mpi" -n "$1" "$heat" --rounds 10; }
 
 # For scripts about `tutti doctor`: diagnosis [AS...] runs it; it sets $diagnosis and $status.
 use_doctor() {

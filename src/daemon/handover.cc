@@ -1,0 +1,33 @@
+#include "daemon/handover.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr uint64_t kPatienceNs = 35'000'000'000;  // longer than a server may take to start
+constexpr uint64_t kPauseNs = 10'000'000;
+
+}  // namespace
+
+void Handover::Begin() {
+  if (deadline_ns_ != 0) return;
+  deadline_ns_ = NowNs() + kPatienceNs;
+  log::Info("Going on as the program that is installed now");
+  Try();
+}
+
+void Handover::Try() {
+  if (daemon_.quiet()) return GiveUp(Succeed(daemon_.leave()).text);
+  if (NowNs() >= deadline_ns_) return GiveUp("clients and commands never paused");
+  loop_.After(kPauseNs, [this] { Try(); });
+}
+
+void Handover::GiveUp(const std::string& why) {
+  deadline_ns_ = 0;
+  log::Error("This program goes on after all: {}", why);
+  daemon_.gave_up();
+}
+
+}  // namespace tutti::daemon

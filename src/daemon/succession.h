@@ -1,0 +1,65 @@
+// Going on as the program that is installed now, without ending anybody's work: after an upgrade the daemon executes the new
+// program in its own process. It keeps its process id, so service managers and its servers (which die with it) notice
+// nothing, its lock and its listening sockets, so that no client finds the door closed. What else is to go on travels in a
+// memory file:
+//
+//   * its servers, with their connections. They have been told to end with their last client; new clients get new servers,
+//     of the new version. So a running program stays with the server and the library it was started with.
+//   * its settings, as the commands that make them: the one language that versions have in common.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "daemon/instance.h"
+#include "daemon/server_launch.h"
+#include "daemon/server_plan.h"
+#include "wire/server_messages.h"
+
+namespace tutti::daemon {
+
+// What the older program passes on. Descriptors stay its own, in case it has to go on after all.
+struct Leaving {
+  struct Server {
+    pid_t pid = 0;
+    int process_fd = -1;
+    int channel_fd = -1;
+    ServerPlan plan;
+    uint64_t started_ns = 0;
+    std::vector<wire::ServedDevice> devices;
+  };
+  std::vector<int> sockets;
+  int lock_fd = -1;
+  bool of_manager = false;
+  std::vector<std::string> commands;
+  std::vector<Server> servers;
+};
+
+// What the newer one finds.
+struct Succession {
+  struct Server {
+    LaunchedServer launched;
+    ServerPlan plan;
+    uint64_t started_ns = 0;
+    bool understands = true;  // it is of our version of the messages; else it is only waited for
+    std::vector<wire::ServedDevice> devices;
+  };
+  Inheritance inheritance;
+  std::vector<std::string> commands;
+  std::vector<Server> servers;
+};
+
+// Executes the program that now stands where this one stood, with the same arguments. Returns only if that fails.
+Error Succeed(const Leaving& leaving);
+
+// In the new program: what was left to it; nothing if it was started like any other. Fails if it cannot be read. Once.
+Result<std::optional<Succession>> TakeSuccession();
+
+// The two halves of it, for tests: a memory file with what is left, and back.
+Result<os::Fd> WriteSuccession(const Leaving& leaving);
+Result<Succession> ReadSuccession(int fd);
+
+}  // namespace tutti::daemon

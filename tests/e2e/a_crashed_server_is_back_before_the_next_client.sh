@@ -1,0 +1,22 @@
+. "$(dirname "$0")/lib.sh"
+use_probe
+
+"$control" -d
+hold client "$probe"
+server=$(ask get_server_list)
+kill -KILL "$server"
+another() { now=$(ask get_server_list) && [ -n "$now" ] && [ "$now" != "$server" ]; }
+until_true "another server" another
+# Its clients are told at their next call; new ones are served.
+release client
+wait $holder && fail "the client noticed nothing"
+expect "the client's next call" CUDA_ERROR_MPS_RPC_FAILURE "$(tail -n 1 "$work/client")"
+expect_in "a new client" mps=1 "$("$probe")"
+
+# Again and again: each start waits longer, so that a broken server does not keep the machine busy.
+for _ in 1 2 3; do
+  server=$(ask get_server_list)
+  kill -KILL "$server"
+  until_true "another server" another
+done
+expect_in "log" "waits" "$(control_log | grep 'Starting of the next server')"
