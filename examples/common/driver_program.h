@@ -18,6 +18,7 @@ using CUstream = struct CUstream_st*;
 
 int cuInit(unsigned flags);
 int cuGetErrorName(int error, const char** name);
+int cuDeviceGetCount(int* count);
 int cuDeviceGet(CUdevice* device, int ordinal);
 int cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device);
 int cuDevicePrimaryCtxRelease_v2(CUdevice device);
@@ -50,12 +51,12 @@ inline void Check(int result, const char* call) {
 }
 #define CHECK_CU(call) driver::Check((call), #call)
 
-// The first device's primary context with one kernel in it.
+// A device's primary context with one kernel in it.
 class Program {
  public:
-  Program(const char* ptx, const char* kernel) {
+  Program(const char* ptx, const char* kernel, int ordinal = 0) {
     CHECK_CU(cuInit(0));
-    CHECK_CU(cuDeviceGet(&device_, 0));
+    CHECK_CU(cuDeviceGet(&device_, ordinal));
     CHECK_CU(cuDevicePrimaryCtxRetain(&context_, device_));
     CHECK_CU(cuCtxSetCurrent(context_));
     CHECK_CU(cuModuleLoadData(&module_, ptx));
