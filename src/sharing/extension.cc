@@ -77,7 +77,8 @@ Status ReadSwitches(const Value& value, Extension& extension) {
   const std::pair<const char*, bool*> switches[] = {{"singleReplica", &extension.single_replica},
                                                     {"throttle", &extension.throttle},
                                                     {"annotations", &extension.annotations},
-                                                    {"multiUserServer", &extension.multi_user_server}};
+                                                    {"multiUserServer", &extension.multi_user_server},
+                                                    {"mountShm", &extension.mount_shm}};
   for (const auto& [key, to] : switches) {
     if (const auto found = value.Find(key)) {
       TUTTI_ASSIGN(*to, found->Boolean());
@@ -89,7 +90,7 @@ Status ReadSwitches(const Value& value, Extension& extension) {
 }  // namespace
 
 Result<Extension> ReadExtension(const Value& value) {
-  TUTTI_TRY(value.OnlyKeys({"singleReplica", "throttle", "oversubscription", "limitScope", "annotations", "multiUserServer", "shares",
+  TUTTI_TRY(value.OnlyKeys({"singleReplica", "throttle", "oversubscription", "limitScope", "annotations", "multiUserServer", "mountShm", "shares",
                             "clientLibrary", "metricsAddress", "featureFile"}));
   Extension extension;
   TUTTI_TRY(ReadSwitches(value, extension));

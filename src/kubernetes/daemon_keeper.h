@@ -1,0 +1,70 @@
+// Keeps a control daemon running for this node's containers: takes over the one that runs in the pipe directory or starts
+// one, tells it the defaults that the configuration asks for, watches it, and starts another when it ends. What it learns
+// goes into the device table: all devices are unhealthy from the moment the daemon dies until its successor has them.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "control/places.h"
+#include "control/report.h"
+#include "kubernetes/device_table.h"
+#include "sharing/config.h"
+
+namespace tutti::kubernetes {
+
+class DaemonKeeper {
+ public:
+  // `program` is the control daemon's path. CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of this process must say
+  // what `places` says. The table must outlive the keeper.
+  DaemonKeeper(control::Places places, std::string program, DeviceTable& table);
+  ~DaemonKeeper();  // leaves the daemon running: the pods that use it are not to be disturbed
+
+  // Thread-safe. What is told to the daemon from now on, and at once.
+  void Configure(sharing::Config config);
+
+  // Called after each look at the daemon, from the keeper's thread. To be set before Configure.
+  using Look = std::function<void(control::DaemonConnection&, const control::Report&)>;
+  void AfterEachLook(Look look);
+
+  // The daemon's last answer; nothing while there is no daemon. Thread-safe.
+  std::optional<control::Report> LastReport() const;
+  uint64_t starts() const { return starts_; }
+  // Why there is no daemon; empty when there is one. Thread-safe.
+  std::string Trouble() const;
+
+ private:
+  void Run();
+  Status KeepOne();
+  Status StartDaemon();
+  Status Tell(control::DaemonConnection& daemon, const control::Report& report);
+  Result<control::Report> TakeReport(control::DaemonConnection& daemon);
+  bool Wait(int process, int milliseconds);  // true: the process has ended, or the keeper is to end
+
+  const control::Places places_;
+  const std::string program_;
+  DeviceTable& table_;
+
+  mutable std::mutex mutex_;  // guards the next five
+  sharing::Config config_;
+  bool told_ = false;
+  Look after_look_;
+  std::optional<control::Report> report_;
+  std::string trouble_ = "not started yet";
+
+  std::atomic<uint64_t> starts_ = 0;  // of daemons, by this keeper
+  os::Fd stop_;                       // eventfd
+  std::thread thread_;
+};
+
+// The commands that set the defaults for `report`'s devices and running servers.
+std::vector<std::string> DefaultCommands(const sharing::Config& config, const control::Report& report);
+
+// The devices of the daemon's servers, as the report of user `uid`'s server has them.
+std::vector<sharing::DeviceFacts> DevicesOf(const control::Report& report, uint32_t uid);
+
+}  // namespace tutti::kubernetes

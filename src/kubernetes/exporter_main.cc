@@ -1,0 +1,50 @@
+// tutti-exporter: /metrics of the control daemon in CUDA_MPS_PIPE_DIRECTORY, for hosts where no device plugin serves it.
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "base/log.h"
+#include "control/daemon_connection.h"
+#include "kubernetes/exporter.h"
+
+namespace {
+
+std::optional<tutti::control::Report> AskDaemon() {
+  auto daemon = tutti::control::DaemonConnection::Open(tutti::control::PlacesFromEnvironment());
+  if (!daemon) return std::nullopt;
+  auto report = tutti::control::FetchReport(*daemon);
+  return report ? std::optional(std::move(*report)) : std::nullopt;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace tutti;
+  CLI::App app("Prometheus exporter of Tutti: what every client and every pod has had of each device.", "tutti-exporter");
+  std::string address = "0.0.0.0:9400";
+  kubernetes::PodSources sources;
+  app.set_version_flag("--version", "tutti-exporter " TUTTI_VERSION);
+  app.add_option("--address", address, "ADDRESS:PORT to serve at")->envname("METRICS_ADDRESS")->capture_default_str();
+  app.add_option("--runtime-socket", sources.runtime_socket, "Of the container runtime, for names of pods");
+  app.add_option("--pod-resources-socket", sources.pod_resources_socket, "Of the kubelet, for what pods hold");
+  CLI11_PARSE(app, argc, argv);
+  // Before there are threads, so that the signal is nobody else's.
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  log::Open("", "Exporter");
+  kubernetes::PodDirectory pods(std::move(sources));
+  const auto exporter = std::make_shared<kubernetes::Exporter>(AskDaemon, pods, [] { return uint64_t{0}; });
+  if (const Status status = exporter->Serve(address); !status) {
+    std::fprintf(stderr, "tutti-exporter: %s\n", status.error().text.c_str());
+    return 1;
+  }
+  log::Info("serving http://{}/metrics", address);
+  int signal = 0;
+  sigwait(&set, &signal);
+  return 0;
+}

@@ -1,0 +1,81 @@
+#include "kubernetes/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "kubernetes/kubelet.h"
+#include "sharing/document.h"
+
+namespace tutti::kubernetes {
+
+std::expected<Options, int> ParseOptions(int argc, char** argv) {
+  Options options;
+  CLI::App app("Kubernetes device plugin of Tutti: shares each device between containers through the control daemon.", "tutti-device-plugin");
+  app.set_version_flag("--version", "tutti-device-plugin " TUTTI_VERSION);
+  app.get_formatter()->column_width(40);
+  app.add_option("--config-file", options.config_file, "NVIDIA's configuration file, or a Cast AI node template")->envname("CONFIG_FILE");
+  app.add_flag("--check", options.check_only, "Check the configuration and say what it offers; needs no kubelet");
+  app.add_option("--kubelet-directory", options.kubelet_directory, "The kubelet's device plugin directory")
+      ->envname("KUBELET_DEVICE_PLUGIN_DIRECTORY")->default_val(kDefaultKubeletDirectory);
+  app.add_option("--control-program", options.control_program, "The control daemon (default: beside this program)");
+  app.add_option("--runtime-socket", options.runtime_socket, "Of the container runtime: names and annotations of pods")
+      ->envname("CONTAINER_RUNTIME_SOCKET")->default_val("/run/containerd/containerd.sock");
+  app.add_option("--pod-resources-socket", options.pod_resources_socket, "Of the kubelet: which pod holds which device")
+      ->envname("POD_RESOURCES_SOCKET")->default_val("/var/lib/kubelet/pod-resources/kubelet.sock");
+  app.add_option("--mps-root", options.mps_root, "Directory, the same on the host and here, for pipes and logs")->envname("MPS_ROOT");
+  app.add_option("--mig-strategy", options.mig_strategy, "none, single, mixed")->envname("MIG_STRATEGY");
+  app.add_option("--fail-on-init-error", options.fail_on_init_error, "End when there are no devices; else keep trying")->envname("FAIL_ON_INIT_ERROR");
+  app.add_option("--pass-device-specs", options.pass_device_specs, "Give containers the GPUs' device nodes")->envname("PASS_DEVICE_SPECS");
+  app.add_option("--device-list-strategy", options.list_strategies, "envvar, volume-mounts, cdi-annotations, cdi-cri")
+      ->envname("DEVICE_LIST_STRATEGY")->delimiter(',');
+  app.add_option("--device-id-strategy", options.device_id_strategy, "uuid, index")->envname("DEVICE_ID_STRATEGY");
+  app.add_option("--cdi-annotation-prefix", options.cdi_annotation_prefix, "Of annotations that name CDI devices")->envname("CDI_ANNOTATION_PREFIX");
+  app.add_option("--shared-devices-allocation-policy", options.allocation_policy, "distributed, packed")->envname("SHARED_DEVICES_ALLOCATION_POLICY");
+  app.add_option("--gdrcopy-enabled", options.gdrcopy_enabled, "Sets NVIDIA_GDRCOPY in containers")->envname("GDRCOPY_ENABLED");
+  app.add_option("--gds-enabled", options.gds_enabled, "Sets NVIDIA_GDS in containers")->envname("GDS_ENABLED");
+  app.add_option("--mofed-enabled", options.mofed_enabled, "Sets NVIDIA_MOFED in containers")->envname("MOFED_ENABLED");
+  app.add_option("--metrics-address", options.metrics_address, "Serve /metrics at ADDRESS:PORT")->envname("METRICS_ADDRESS");
+  app.add_option("--feature-file", options.feature_file, "Write the node's labels there, for node-feature-discovery")->envname("FEATURE_FILE");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return std::unexpected(app.exit(error) == 0 ? 0 : 2);
+  }
+  return options;
+}
+
+namespace {
+
+template <typename T>
+void Override(const std::optional<T>& given, T& value) {
+  if (given) value = *given;
+}
+
+}  // namespace
+
+Result<sharing::Config> LoadConfig(const Options& options) {
+  sharing::Config config;
+  if (!options.config_file.empty()) {
+    TUTTI_ASSIGN(const std::string text, sharing::ReadFile(options.config_file));
+    TUTTI_ASSIGN(config, sharing::ReadConfig(text, options.config_file));
+  }
+  sharing::Flags& flags = config.flags;
+  Override(options.mig_strategy, flags.mig_strategy);
+  Override(options.mps_root, flags.mps_root);
+  Override(options.device_id_strategy, flags.device_id_strategy);
+  Override(options.allocation_policy, flags.allocation_policy);
+  Override(options.cdi_annotation_prefix, flags.cdi_annotation_prefix);
+  Override(options.fail_on_init_error, flags.fail_on_init_error);
+  Override(options.pass_device_specs, flags.pass_device_specs);
+  Override(options.gdrcopy_enabled, flags.gdrcopy_enabled);
+  Override(options.gds_enabled, flags.gds_enabled);
+  Override(options.mofed_enabled, flags.mofed_enabled);
+  Override(options.metrics_address, config.extension.metrics_address);
+  Override(options.feature_file, config.extension.feature_file);
+  if (!options.list_strategies.empty()) {
+    TUTTI_ASSIGN(flags.list_strategies, sharing::ParseListStrategies(options.list_strategies));
+  }
+  TUTTI_TRY(sharing::CheckConfig(config));
+  return config;
+}
+
+}  // namespace tutti::kubernetes

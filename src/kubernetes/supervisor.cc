@@ -1,0 +1,229 @@
+#include "kubernetes/supervisor.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/log.h"
+#include "kubernetes/daemon_keeper.h"
+#include "kubernetes/exporter.h"
+#include "kubernetes/kubelet.h"
+#include "kubernetes/plugin.h"
+#include "kubernetes/pod_directory.h"
+#include "kubernetes/share_keeper.h"
+#include "sharing/node_labels.h"
+#include "sharing/offer.h"
+
+namespace tutti::kubernetes {
+namespace {
+
+constexpr const char* kDefaultRoot = "/run/nvidia/mps";
+
+enum class Wish { kEnd, kReload, kRestart };
+
+// A handler and a pipe, not a blocked signal and signalfd: the daemon would inherit the block.
+int signal_pipe[2] = {-1, -1};
+
+void NoteSignal(int number) {
+  const int saved = errno;
+  const auto byte = static_cast<uint8_t>(number);
+  [[maybe_unused]] const ssize_t written = write(signal_pipe[1], &byte, 1);
+  errno = saved;
+}
+
+// Directories that containers mount: any user in them must get through.
+Status MakeDirectory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return Fail(fmt::format("cannot make {}: {}", path, error.message()));
+  if (chmod(path.c_str(), 0755) != 0) return FailErrno("cannot open up " + path);
+  if (std::filesystem::exists("/sys/fs/selinux/enforce")) {
+    constexpr std::string_view kLabel = "system_u:object_r:container_file_t:s0";
+    if (lsetxattr(path.c_str(), "security.selinux", kLabel.data(), kLabel.size(), 0) != 0) {
+      log::Warning("cannot label {} for containers (SELinux): {}", path, std::strerror(errno));
+    }
+  }
+  return {};
+}
+
+std::string ControlProgram(const Options& options) {
+  if (!options.control_program.empty()) return options.control_program;
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "nvidia-cuda-mps-control";
+}
+
+std::string IfThere(const std::string& socket) { return access(socket.c_str(), F_OK) == 0 ? socket : ""; }
+
+// The resource a daemon's directory is named after: NVIDIA has a daemon for each resource, we have one for all.
+std::string FirstResource(const sharing::Config& config) {
+  const auto offers = sharing::MakeOffers(config, {});
+  return offers && !offers->empty() ? offers->front().resource : "nvidia.com/gpu";
+}
+
+class Supervisor {
+ public:
+  Supervisor(const Options& options, sharing::Config config) : options_(options), config_(std::move(config)) {}
+
+  Status Run() {
+    TUTTI_TRY(Prepare());
+    keeper_ = std::make_unique<DaemonKeeper>(places_, ControlProgram(options_), table_);
+    TUTTI_TRY(ServeMetrics());
+    Apply();
+    if (const auto wish = WaitForDevices(); !wish) return std::unexpected(wish.error());
+    else if (*wish == Wish::kEnd) return {};
+    for (;;) {
+      const Wish wish = Serve();
+      if (wish == Wish::kEnd) break;
+      if (wish == Wish::kReload) Reload();
+    }
+    log::Info("ending; the control daemon stays for running pods, and for the next plugin");
+    return {};
+  }
+
+ private:
+  Status Prepare() {
+    if (config_.flags.mps_root.empty()) config_.flags.mps_root = kDefaultRoot;
+    const std::string base = config_.flags.mps_root + "/" + FirstResource(config_);
+    places_ = {base + "/pipe", base + "/log"};
+    for (const std::string& path : {places_.pipe_directory, places_.log_directory, config_.flags.mps_root + "/shm"}) TUTTI_TRY(MakeDirectory(path));
+    setenv("CUDA_MPS_PIPE_DIRECTORY", places_.pipe_directory.c_str(), 1);
+    setenv("CUDA_MPS_LOG_DIRECTORY", places_.log_directory.c_str(), 1);
+    unsetenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+    unsetenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
+    TUTTI_ASSIGN(KubeletDirectory directory, KubeletDirectory::Watch(options_.kubelet_directory));
+    directory_ = std::make_unique<KubeletDirectory>(std::move(directory));
+    return {};
+  }
+
+  Status ServeMetrics() {
+    pods_ = std::make_unique<PodDirectory>(PodSources{"/proc", IfThere(options_.runtime_socket), IfThere(options_.pod_resources_socket)});
+    if (config_.extension.metrics_address.empty()) return {};
+    exporter_ = std::make_shared<Exporter>([this] { return keeper_->LastReport(); }, *pods_, [this] { return keeper_->starts(); });
+    TUTTI_TRY(exporter_->Serve(config_.extension.metrics_address));
+    log::Info("serving http://{}/metrics", config_.extension.metrics_address);
+    return {};
+  }
+
+  // The configuration reaches the daemon, and the clients that run.
+  void Apply() {
+    DaemonKeeper::Look look;
+    if (sharing::SharesVary(config_)) {
+      const auto shares = std::make_shared<ShareKeeper>(config_, *pods_);
+      look = [shares](control::DaemonConnection& daemon, const control::Report& report) { shares->Apply(daemon, report); };
+    }
+    keeper_->AfterEachLook(std::move(look));
+    keeper_->Configure(config_);
+  }
+
+  void WriteLabels() {
+    if (config_.extension.feature_file.empty()) return;
+    const auto labels = sharing::NodeLabels(config_, table_.Get().devices);
+    if (const Status written = sharing::WriteFeatureFile(config_.extension.feature_file, labels); !written) log::Warning("{}", written.error().text);
+  }
+
+  // A signal's wish, or kRestart when the devices are there. Fails if there are none and --fail-on-init-error.
+  Result<Wish> WaitForDevices() {
+    for (int waited_ms = 0;; waited_ms += 50) {
+      if (!table_.Get().devices.empty()) return Wish::kRestart;
+      if (const auto wish = TakeSignal(50)) return *wish;
+      if (config_.flags.fail_on_init_error && waited_ms > 30'000) return Fail("no devices: " + keeper_->Trouble());
+    }
+  }
+
+  std::optional<Wish> TakeSignal(int timeout_ms) {
+    pollfd wait{signal_pipe[0], POLLIN, 0};
+    if (poll(&wait, 1, timeout_ms) <= 0) return std::nullopt;
+    uint8_t number = 0;
+    if (read(signal_pipe[0], &number, 1) != 1) return std::nullopt;
+    return number == SIGHUP ? Wish::kReload : Wish::kEnd;
+  }
+
+  // Nothing of a new configuration holds unless all of it is right.
+  void Reload() {
+    auto fresh = LoadConfig(options_);
+    if (fresh && fresh->flags.mps_root.empty()) fresh->flags.mps_root = kDefaultRoot;
+    const auto offers = fresh ? sharing::MakeOffers(*fresh, table_.Get().devices) : std::unexpected(fresh.error());
+    if (!offers) {
+      log::Error("the new configuration cannot be used, the old one stays: {}", offers.error().text);
+      return;
+    }
+    if (fresh->flags.mps_root != config_.flags.mps_root) log::Warning("another mpsRoot takes effect when the plugin is started anew");
+    config_ = std::move(*fresh);
+    Apply();
+    log::Info("the new configuration is in force");
+  }
+
+  Wish Serve() {
+    for (const std::string& warning : std::exchange(config_.warnings, {})) log::Warning("{}", warning);
+    WriteLabels();
+    const std::vector<sharing::DeviceFacts> devices = table_.Get().devices;
+    const auto offers = sharing::MakeOffers(config_, devices);
+    std::vector<std::unique_ptr<Plugin>> plugins;
+    Status started = offers ? StartAll(*offers, devices, plugins) : std::unexpected(offers.error());
+    // The kubelet is not there yet, or cannot be talked to: tried again when it comes, and at growing intervals.
+    if (started) pause_ms_ = 500;
+    else log::Warning("{}; trying again in {} s at the latest", started.error().text, (pause_ms_ + 999) / 1000);
+    std::vector<std::string> endpoints;
+    for (const auto& plugin : plugins) endpoints.push_back(plugin->endpoint());
+    pollfd waits[] = {{signal_pipe[0], POLLIN, 0}, {directory_->fd(), POLLIN, 0}};
+    for (;;) {
+      const int ready = poll(waits, 2, started ? -1 : pause_ms_);
+      if (ready == 0) {
+        pause_ms_ = std::min(pause_ms_ * 2, 30'000);
+        return Wish::kRestart;
+      }
+      if ((waits[1].revents & POLLIN) != 0 && directory_->TakeRestart(endpoints)) {
+        log::Info("the kubelet's directory has changed: registering anew");
+        return Wish::kRestart;
+      }
+      if (const auto wish = TakeSignal(0)) return *wish;
+    }
+  }
+
+  Status StartAll(const std::vector<sharing::Offer>& offers, const std::vector<sharing::DeviceFacts>& devices, std::vector<std::unique_ptr<Plugin>>& plugins) {
+    if (!directory_->KubeletIsThere()) return Fail(fmt::format("no kubelet at {} yet", directory_->kubelet_socket()));
+    for (const sharing::Offer& offer : offers) {
+      TUTTI_ASSIGN(std::unique_ptr<Plugin> plugin, Plugin::Start(*directory_, {&config_, &offer, devices, places_.pipe_directory}, table_));
+      plugins.push_back(std::move(plugin));
+    }
+    return {};
+  }
+
+  const Options& options_;
+  sharing::Config config_;
+  control::Places places_;
+  DeviceTable table_;
+  std::unique_ptr<KubeletDirectory> directory_;
+  // In the order they need each other: the keeper's thread uses the pods, the exporter's threads use both.
+  std::unique_ptr<PodDirectory> pods_;
+  std::unique_ptr<DaemonKeeper> keeper_;
+  std::shared_ptr<Exporter> exporter_;
+  int pause_ms_ = 500;
+};
+
+}  // namespace
+
+Status Supervise(const Options& options) {
+  TUTTI_ASSIGN(sharing::Config config, LoadConfig(options));
+  if (pipe2(signal_pipe, O_CLOEXEC | O_NONBLOCK) != 0) return FailErrno("pipe");
+  struct sigaction action = {};
+  action.sa_handler = NoteSignal;
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGHUP, SIGTERM, SIGINT, SIGQUIT}) sigaction(signal, &action, nullptr);
+  return Supervisor(options, std::move(config)).Run();
+}
+
+}  // namespace tutti::kubernetes
