@@ -1,5 +1,7 @@
 #include "control/places.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 
@@ -16,11 +18,19 @@ std::string Directory(const char* variable, const char* standard) {
   return path;
 }
 
+Places PlacesWith(const char* pipe_directory) {
+  return {Directory("CUDA_MPS_PIPE_DIRECTORY", pipe_directory), Directory("CUDA_MPS_LOG_DIRECTORY", kDefaultLogDirectory)};
+}
+
 }  // namespace
 
 Places PlacesFromEnvironment() {
-  return {Directory("CUDA_MPS_PIPE_DIRECTORY", kDefaultPipeDirectory),
-          Directory("CUDA_MPS_LOG_DIRECTORY", kDefaultLogDirectory)};
+  const Places usual = PlacesWith(kDefaultPipeDirectory);
+  const Places newer = PlacesWith(kDefaultPipeDirectory3);
+  const auto has_socket = [](const Places& places) { return access(places.control_socket().c_str(), F_OK) == 0; };
+  return has_socket(usual) || !has_socket(newer) ? usual : newer;
 }
+
+Places PlacesForDaemon(int protocol) { return PlacesWith(protocol == 3 && geteuid() == 0 ? kDefaultPipeDirectory3 : kDefaultPipeDirectory); }
 
 }  // namespace tutti::control

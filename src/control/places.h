@@ -13,6 +13,7 @@
 namespace tutti::control {
 
 inline constexpr const char* kDefaultPipeDirectory = "/tmp/nvidia-mps";
+inline constexpr const char* kDefaultPipeDirectory3 = "/run/nvidia-mps";  // of root's daemons with protocol 3
 inline constexpr const char* kDefaultLogDirectory = "/var/log/nvidia-mps";
 
 struct Places {
@@ -28,7 +29,10 @@ struct Places {
   std::string server_log() const { return log_directory + "/server.log"; }
 };
 
-// From CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY; unset or empty means the default.
+// From CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY; unset or empty means the default. For shells: the default is where
+// a daemon answers, whatever its protocol.
 Places PlacesFromEnvironment();
+// The same for a daemon that is going to start.
+Places PlacesForDaemon(int protocol);
 
 }  // namespace tutti::control

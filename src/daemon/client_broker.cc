@@ -1,5 +1,7 @@
 #include "daemon/client_broker.h"
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "cuda/result.h"
 #include "ipc/message.h"
@@ -62,9 +64,22 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   wire::Attach attach = EffectiveAttach(client.hello, catalog_.SettingsFor(server.name(), name_space, server.settings()),
                                         catalog_.PriorityFor(server.name(), name_space), server.devices());
   attach.name_space = server.name() + "/" + name_space;
+  GivePartition(attach, server, client);
   attach.pid = static_cast<uint32_t>(client.peer.pid);
   attach.uid = client.peer.uid;
+  attach.memory_groups = GroupsOf("namespace:" + attach.name_space, catalog_.CollectiveFor(server.name(), name_space), server.devices());
+  AddCgroupAccounts(accounting_, server.devices(), attach);
   server.Attach(attach, std::move(client.connection));
+}
+
+// A partition is a share by itself: percentages do not cut it further.
+void ClientBroker::GivePartition(wire::Attach& attach, const ServerHandle& server, const WaitingClient& client) {
+  const std::string& wanted = client.hello.sm_partition;
+  attach.sm_ranges = partitions_.RangesFor(wanted, server.name(), server.devices(), static_partitioning_);
+  if (static_partitioning_) attach.active_thread_percentage = 100;
+  if (!wanted.empty()) partitions_.NoteClient(wanted, static_cast<uint32_t>(client.peer.pid));
+  if (std::ranges::all_of(attach.sm_ranges, [](const wire::SmRange& range) { return range.count > 0; })) return;
+  log::Info("Client {} can use no SM of some devices: its CUDA_MPS_SM_PARTITION is \"{}\" (see lspart)", client.peer.pid, wanted);
 }
 
 }  // namespace tutti::daemon

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/memory_accounting.h"
+#include "daemon/partition_table.h"
 #include "daemon/server_catalog.h"
 #include "daemon/server_table.h"
 #include "os/socket.h"
@@ -22,7 +24,10 @@ struct WaitingClient {
 
 class ClientBroker {
  public:
-  ClientBroker(ServerTable& servers, ServerCatalog& catalog) : servers_(servers), catalog_(catalog) {}
+  // `static_partitioning`: every client needs an SM partition.
+  ClientBroker(ServerTable& servers, ServerCatalog& catalog, PartitionTable& partitions, const MemoryAccounting& accounting,
+               bool static_partitioning)
+      : servers_(servers), catalog_(catalog), partitions_(partitions), accounting_(accounting), static_partitioning_(static_partitioning) {}
 
   void Arrived(WaitingClient client);
   void ServerReady(ServerHandle& server);
@@ -36,9 +41,13 @@ class ClientBroker {
 
  private:
   void HandOver(ServerHandle& server, WaitingClient client);
+  void GivePartition(wire::Attach& attach, const ServerHandle& server, const WaitingClient& client);
 
   ServerTable& servers_;
   ServerCatalog& catalog_;
+  PartitionTable& partitions_;
+  const MemoryAccounting& accounting_;
+  bool static_partitioning_;
   bool closed_ = false;
   std::map<std::string, std::vector<WaitingClient>> waiting_;  // by server
 };

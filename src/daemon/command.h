@@ -54,9 +54,10 @@ struct Command {
   std::string_view usage;    // after the name: "-uid UID"
   std::string_view summary;  // one line for `help`
   void (*run)(const CommandCall& call);
+  bool every_protocol = false;  // protocol 3 has it as well: what is ours, and what is about one running client
 };
 
-// Runs the command that the line names, or answers `Unknown command "..."`.
+// Runs the command that the line names, in the language of the daemon's protocol, or answers `Unknown command "..."`.
 void RunCommand(const CommandCall& call);
 
 }  // namespace tutti::daemon

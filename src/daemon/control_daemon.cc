@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "control/client_table.h"
 #include "control/version.h"
 #include "control/words.h"
 #include "daemon/session.h"
@@ -33,7 +34,8 @@ os::Fd SignalDescriptor() {
 ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance, DaemonOptions options)
     : loop_(std::move(loop)), instance_(std::move(instance)), options_(std::move(options)),
       defaults_(Defaults::FromEnvironment()), servers_(*loop_, options_.places, defaults_),
-      catalog_(defaults_, options_.places, options_.multi_user), broker_(servers_, catalog_), shutdown_(*loop_, servers_, broker_),
+      catalog_(defaults_, options_.places, options_.multi_user), inventory_(*loop_, options_.places),
+      broker_(servers_, catalog_, partitions_, accounting_, options_.static_partitioning), shutdown_(*loop_, servers_, broker_),
       sockets_(*loop_, options_.places.pipe_directory,
                {.listen = [this](int listener, const Route& route) { Listen(listener, route); },
                 .forget = [this](int listener) { Forget(listener); }}),
@@ -42,23 +44,13 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
                          .leave = [this] { return Leave(); },
                          .gave_up = [this] { manager_.Ready(); }}) {
   servers_.SetObserver({
-      .ready = [this](ServerHandle& server) {
-        if (defaults_.policy != "share") {
-          server.Ask(wire::MessageKind::kServerSet, wire::ServerSet{.what = wire::SettingKind::kPolicy, .text = defaults_.policy},
-                     [](const auto&) {});
-        }
-        if (defaults_.trace) {
-          server.Ask(wire::MessageKind::kServerSet, wire::ServerSet{.what = wire::SettingKind::kTrace, .number = 1},
-                     [](const auto&) {});
-        }
-        broker_.ServerReady(server);
-      },
+      .ready = [this](ServerHandle& server) { ServerReady(server); },
       .failed = [this](const std::string& name, const std::string& why) { broker_.ServerFailed(name, why); },
       .exited = [this](pid_t, int status) { shutdown_.ServerExited(status); },
   });
   loop_->Watch(signals_.get(), EPOLLIN, [this](uint32_t) { Signal(); });
   defaults_.policy = options_.policy;
-  if (options_.protocol == 3) catalog_.KeepUserServers();
+  if (options_.protocol == 3) catalog_.KeepUserServers([this](const NamedServer& server) { return MakePlaceFor(server); });
   Listen(instance_.listener(), {});
   Listen(instance_.privileged_listener(), {});
 }
@@ -120,6 +112,47 @@ void ControlDaemon::Signal() {
   }
   log::Info("Signal {}: shutting down", info.ssi_signo);
   Quit(0, [](int) {});
+}
+
+void ControlDaemon::ServerReady(ServerHandle& server) {
+  if (server.plan().visible_devices.empty()) inventory_.Learn(server.devices());
+  server.set_policy(defaults_.policy);
+  if (defaults_.policy != "share") {
+    server.Ask(wire::MessageKind::kServerSet, wire::ServerSet{.what = wire::SettingKind::kPolicy, .text = defaults_.policy}, [](const auto&) {});
+  }
+  if (defaults_.trace) {
+    server.Ask(wire::MessageKind::kServerSet, wire::ServerSet{.what = wire::SettingKind::kTrace, .number = 1}, [](const auto&) {});
+  }
+  MakePartitions(server);
+  broker_.ServerReady(server);
+}
+
+// Partitions that were written down while their server did not run.
+void ControlDaemon::MakePartitions(const ServerHandle& server) {
+  for (Partition& partition : partitions_.all()) {
+    if (partition.server != server.name() || partition.server.empty() || partition.created()) continue;
+    const auto ordinal = FindDevice(server.devices(), partition.device);
+    Status made = ordinal ? Status() : std::unexpected(ordinal.error());
+    if (made) {
+      partition.device = control::FormatUuid(server.devices()[*ordinal].uuid);
+      made = partitions_.Create(partition, server.devices()[*ordinal].sm_count);
+    }
+    if (!made) log::Error("SM partition '{}' of server {} is not made: {}", partition.name, server.name(), made.error().text);
+  }
+}
+
+Status ControlDaemon::MakePlaceFor(const NamedServer& server) {
+  TUTTI_TRY(MakeDirectory(options_.places.log_directory + "/" + server.plan.name));
+  return sockets_.Open({.server = server.plan.name});
+}
+
+void ControlDaemon::RemoveServer(const std::string& name) {
+  sockets_.CloseServer(name);
+  catalog_.Delete(name);
+  for (size_t i = partitions_.all().size(); i-- > 0;) {
+    if (partitions_.all()[i].server == name) partitions_.Remove(partitions_.all()[i]);
+  }
+  broker_.ServerFailed(name, "server " + name + " has been deleted");
 }
 
 bool ControlDaemon::Quiet() const {

@@ -9,10 +9,12 @@
 #include "control/places.h"
 #include "daemon/client_broker.h"
 #include "daemon/command.h"
+#include "daemon/device_inventory.h"
 #include "daemon/event_loop.h"
 #include "daemon/handover.h"
 #include "daemon/instance.h"
 #include "daemon/log_fifo.h"
+#include "daemon/partition_table.h"
 #include "daemon/server_catalog.h"
 #include "daemon/server_settings.h"
 #include "daemon/server_sockets.h"
@@ -50,10 +52,16 @@ class ControlDaemon {
   ServerTable& servers() { return servers_; }
   ServerCatalog& catalog() { return catalog_; }
   ServerSockets& sockets() { return sockets_; }
+  DeviceInventory& inventory() { return inventory_; }
+  PartitionTable& partitions() { return partitions_; }
+  MemoryAccounting& accounting() { return accounting_; }
   ClientBroker& broker() { return broker_; }
   Defaults& defaults() { return defaults_; }
   const DaemonOptions& options() const { return options_; }
   void Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done);
+
+  // Takes a server of protocol 3 out of the catalog, with its sockets and SM partitions; its process is the caller's affair.
+  void RemoveServer(const std::string& name);
 
   // Root and the daemon's own user may do everything; others what concerns their own server and clients.
   bool Privileged(uid_t uid) const;
@@ -75,6 +83,9 @@ class ControlDaemon {
   void Forget(int listener);
   void Remove(uint64_t session);
   void Signal();
+  Status MakePlaceFor(const NamedServer& server);
+  void ServerReady(ServerHandle& server);
+  void MakePartitions(const ServerHandle& server);
   bool Quiet() const;
   Leaving Leave();
 
@@ -84,6 +95,9 @@ class ControlDaemon {
   Defaults defaults_;
   ServerTable servers_;
   ServerCatalog catalog_;
+  DeviceInventory inventory_;
+  PartitionTable partitions_;
+  MemoryAccounting accounting_;
   ClientBroker broker_;
   Shutdown shutdown_;
   std::unordered_map<int, Listening> listening_;

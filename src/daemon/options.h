@@ -13,11 +13,17 @@ enum class Mode { kShell, kCommand, kBackground, kForeground, kHelp, kVersion };
 struct Options {
   Mode mode = Mode::kShell;
   bool multi_user = false;
-  std::string command;  // kCommand: the words given, joined by blanks
+  bool static_partitioning = false;
+  bool new_clients_only = false;
+  int protocol = 2;
+  std::string policy;         // "": as the other options have it
+  std::string configuration;  // absolute path of a TOML file; "": none
+  std::string command;        // kCommand: the words given, joined by blanks
 };
 
-// Fails with a line that names the option and says what to do.
-Result<Options> ParseOptions(const std::vector<std::string>& arguments);
+// `protocol_variable`: CUDA_MPS_PROTOCOL_VERSION, "" if unset; it wins over the option. Fails with a line that names the
+// option and says what to do.
+Result<Options> ParseOptions(const std::vector<std::string>& arguments, const std::string& protocol_variable = "");
 
 extern const char* const kHelpText;
 

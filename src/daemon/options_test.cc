@@ -23,12 +23,34 @@ TEST(Options, TheMultiUserFormsOfAllReleasesAreTaken) {
   }
 }
 
-TEST(Options, WhatIsNotSupportedIsRefusedByName) {
-  for (const auto& words : {std::vector<std::string>{"-d", "-S"}, {"-x"}, {"-d", "-p", "3"}, {"-d", "-p"}}) {
+TEST(Options, TheEnvironmentsProtocolWins) {
+  EXPECT_EQ(ParseOptions({"-d", "-p", "3"})->protocol, 3);
+  EXPECT_EQ(ParseOptions({"-d", "--protocol=3"})->protocol, 3);
+  EXPECT_EQ(ParseOptions({"-d", "-p", "2"}, "3")->protocol, 3);
+  EXPECT_EQ(ParseOptions({"-d"})->protocol, 2);
+}
+
+TEST(Options, AConfigurationFileIsFoundFromAnyDirectory) {
+  EXPECT_TRUE(ParseOptions({"-d", "-p", "3", "-a", "x.toml"})->configuration.starts_with('/'));
+}
+
+TEST(Options, QuitIsACommand) { EXPECT_EQ(ParseOptions({"-q"})->command, "quit"); }
+
+TEST(Options, WhatCannotBeIsRefusedByName) {
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"-x"}, "option -x is unknown"},
+      {{"-d", "-p"}, "option -p needs 2 or 3"},
+      {{"-d", "-p", "4"}, "control protocol \"4\" (option -p) is unknown"},
+      {{"-d", "-p", "3", "-S"}, "option -S belongs to protocol 2"},
+      {{"-d", "-a", "x"}, "option -a belongs to protocol 3"},
+      {{"-d", "--policy", "fair"}, "policy \"fair\" is unknown"},
+  };
+  for (const auto& [words, text] : cases) {
     const auto options = ParseOptions(words);
-    ASSERT_FALSE(options);
-    EXPECT_NE(options.error().text.find(words.back() == "-p" ? "\"\"" : words.back()), std::string::npos) << options.error().text;
+    ASSERT_FALSE(options) << text;
+    EXPECT_NE(options.error().text.find(text), std::string::npos) << options.error().text;
   }
+  EXPECT_FALSE(ParseOptions({"-d"}, "banana"));
 }
 
 }  // namespace

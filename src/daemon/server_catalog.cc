@@ -15,9 +15,9 @@ uid_t ServerCatalog::ServingUser(uid_t client) const { return multi_user_ ? gete
 Result<ServerPlan> ServerCatalog::PlanFor(const Route& route, uid_t client) {
   if (route.server.empty()) {
     const ServerPlan plan = PlanOfUser(ServingUser(client));
-    if (!keep_user_servers_) return plan;
+    if (!added_) return plan;
     if (const NamedServer* known = Find(plan.name)) return known->plan;
-    TUTTI_ASSIGN(const NamedServer* added, Create(plan.name, plan.uid, "", false));
+    TUTTI_ASSIGN(const NamedServer* added, Create(plan.name, plan.uid, ""));
     return added->plan;
   }
   const NamedServer* const server = Find(route.server);
@@ -54,15 +54,25 @@ int ServerCatalog::PriorityFor(const std::string& server, const std::string& nam
   return limits != nullptr && limits->client_priority ? *limits->client_priority : defaults_.client_priority;
 }
 
-Result<NamedServer*> ServerCatalog::Create(const std::string& name, uid_t uid, const std::string& allowed_devices, bool locality_domains) {
+CollectiveLimits ServerCatalog::CollectiveFor(const std::string& server, const std::string& name_space) const {
+  const NamespaceLimits* const limits = LimitsOf(server, name_space);
+  return limits == nullptr ? CollectiveLimits() : limits->collective;
+}
+
+Result<NamedServer*> ServerCatalog::Create(const std::string& name, uid_t uid, const std::string& allowed_devices) {
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   TUTTI_ASSIGN(std::string devices, VisibleDevices(allowed_devices, visible != nullptr ? visible : ""));
   NamedServer server{.plan = {.name = name, .uid = uid, .visible_devices = std::move(devices),
                               .log_file = places_.log_directory + "/" + name + "/server.log"},
-                     .allowed_devices = allowed_devices, .locality_domains = locality_domains};
+                     .allowed_devices = allowed_devices};
   server.namespaces[kDefaultNamespace];
   const auto [added, is_new] = servers_.try_emplace(name, std::move(server));
   if (!is_new) return Fail(fmt::format("server {} exists already: choose another name, or change it with `server set {}`", name, name));
+  if (!added_) return &added->second;
+  if (const auto made = added_(added->second); !made) {
+    servers_.erase(added);
+    return std::unexpected(made.error());
+  }
   return &added->second;
 }
 

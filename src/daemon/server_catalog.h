@@ -6,6 +6,7 @@
 // connects without naming a server gets "uid_<uid>", which protocol 2 uses for everybody.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/error.h"
 #include "control/limits.h"
 #include "control/places.h"
+#include "daemon/memory_accounting.h"
 #include "daemon/server_plan.h"
 #include "daemon/server_settings.h"
 
@@ -31,14 +33,14 @@ struct Route {
 struct NamespaceLimits {
   std::optional<double> active_thread_percentage;
   control::MemoryLimits memory_limits;
+  std::string memory_text;  // as given
   std::optional<int> client_priority;
+  CollectiveLimits collective;  // of all its clients together
 };
 
 struct NamedServer {
   ServerPlan plan;
   std::string allowed_devices;  // as given: UUIDs and ordinals; empty: all
-  bool locality_domains = false;
-  bool stopping = false;  // deleted by force, its process is ending
   std::map<std::string, NamespaceLimits> namespaces;
 };
 
@@ -48,8 +50,9 @@ class ServerCatalog {
   ServerCatalog(const Defaults& defaults, control::Places places, bool multi_user)
       : defaults_(defaults), places_(std::move(places)), multi_user_(multi_user) {}
 
-  // Protocol 3: servers of users enter the catalog when they are first needed.
-  void KeepUserServers() { keep_user_servers_ = true; }
+  // Protocol 3: servers of users enter the catalog when they are first needed. `added` makes what a new server needs (its
+  // directories and sockets); if that fails the server is not added.
+  void KeepUserServers(std::function<Status(const NamedServer&)> added) { added_ = std::move(added); }
 
   uid_t ServingUser(uid_t client) const;
 
@@ -60,9 +63,10 @@ class ServerCatalog {
   // What the server gives to clients of the namespace. `running`: the process' own settings, which protocol 2 changes.
   ServerSettings SettingsFor(const std::string& server, const std::string& name_space, const ServerSettings& running) const;
   int PriorityFor(const std::string& server, const std::string& name_space) const;
+  CollectiveLimits CollectiveFor(const std::string& server, const std::string& name_space) const;
 
   // Adds a server; its name must be good (control::IsObjectName) and free.
-  Result<NamedServer*> Create(const std::string& name, uid_t uid, const std::string& allowed_devices, bool locality_domains);
+  Result<NamedServer*> Create(const std::string& name, uid_t uid, const std::string& allowed_devices);
   void Delete(const std::string& name) { servers_.erase(name); }
   NamedServer* Find(const std::string& name);
   const NamedServer* Find(const std::string& name) const { return const_cast<ServerCatalog*>(this)->Find(name); }
@@ -74,7 +78,7 @@ class ServerCatalog {
   const Defaults& defaults_;
   control::Places places_;
   bool multi_user_;
-  bool keep_user_servers_ = false;
+  std::function<Status(const NamedServer&)> added_;
   std::map<std::string, NamedServer> servers_;
 };
 

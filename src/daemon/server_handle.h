@@ -68,6 +68,9 @@ class ServerHandle {
   const std::vector<wire::ServedDevice>& devices() const { return devices_; }
   uint64_t started_ns() const { return started_ns_; }
   ServerSettings& settings() { return settings_; }
+  // How its clients share the device; kept here by who sets it.
+  const std::string& policy() const { return policy_; }
+  void set_policy(std::string policy) { policy_ = std::move(policy); }
 
  private:
   struct Asked {
@@ -86,6 +89,7 @@ class ServerHandle {
   LaunchedServer launched_;
   ServerPlan plan_;
   ServerSettings settings_;
+  std::string policy_ = "share";
   MessageSocket channel_;
   WatchId process_watch_ = 0;
   TimerId kill_timer_ = 0;

@@ -10,11 +10,32 @@
 #include "control/daemon_connection.h"
 #include "control/trace_file.h"
 #include "control/words.h"
+#include "daemon/completion.h"
+#include "daemon/line_editor.h"
 
 namespace tutti::daemon {
 namespace {
 
 constexpr const char* kNoDaemon = "Cannot find MPS control daemon process";
+
+// A person at a terminal: completion is learnt from the daemon when it is first asked for.
+class Person {
+ public:
+  explicit Person(control::DaemonConnection& daemon)
+      : editor_([this, &daemon](const std::string& line) {
+          if (!help_) {
+            const auto answer = daemon.Run("help");
+            help_ = answer ? answer->text : "";
+          }
+          return Completions(*help_, line);
+        }) {}
+
+  std::optional<std::string> Next() { return editor_.Next(); }
+
+ private:
+  std::optional<std::string> help_;
+  LineEditor editor_;
+};
 
 // Lines of stdin by read(2): an answer must come out before the next line is asked for, also on a pipe.
 class LineReader {
@@ -63,8 +84,10 @@ std::optional<int> RunLine(control::DaemonConnection& daemon, const std::string&
     std::fprintf(stderr, "%s\n", answer.error().text.c_str());
     return std::nullopt;
   }
-  std::fputs(answer->text.c_str(), stdout);
-  std::fflush(stdout);
+  // A table or a value that a script reads is never mixed with why there is none.
+  FILE* const out = answer->exit_status == 0 ? stdout : stderr;
+  std::fputs(answer->text.c_str(), out);
+  std::fflush(out);
   *ending = answer->ending;
   if (answer->ending) daemon.WaitForEnd();
   return answer->files.empty() ? answer->exit_status : WriteFiles(line, *answer);
@@ -89,27 +112,40 @@ int RunOneCommand(const control::Places& places, const std::string& line) {
   return RunLine(*daemon, line, &ending).value_or(1);
 }
 
-int RunShell(const control::Places& places) {
-  auto daemon = Connect(places);
-  if (!daemon) return 1;
-  const bool prompt = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+namespace {
+
+// The lines of a pipe or a file: the first command that fails ends it.
+int RunScript(control::DaemonConnection& daemon) {
   LineReader lines;
-  for (;;) {
-    if (prompt) {
-      std::fputs("tutti> ", stdout);
-      std::fflush(stdout);
-    }
-    const auto line = lines.Next();
-    if (!line) {
-      if (prompt) std::puts("");
-      return 0;
-    }
-    if (prompt && control::SplitWords(*line).empty()) continue;
+  while (const auto line = lines.Next()) {
     bool ending = false;
-    const auto status = RunLine(*daemon, *line, &ending);
+    const auto status = RunLine(daemon, *line, &ending);
     if (!status) return 1;
     if (ending || *status != 0) return *status;
   }
+  return 0;
+}
+
+int RunInteractively(control::DaemonConnection& daemon) {
+  Person person(daemon);
+  while (const auto line = person.Next()) {
+    if (control::SplitWords(*line).empty()) continue;
+    bool ending = false;
+    const auto status = RunLine(daemon, *line, &ending);
+    if (!status) return 1;
+    if (ending) return *status;
+  }
+  std::puts("");
+  return 0;
+}
+
+}  // namespace
+
+int RunShell(const control::Places& places) {
+  auto daemon = Connect(places);
+  if (!daemon) return 1;
+  const bool person = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+  return person ? RunInteractively(*daemon) : RunScript(*daemon);
 }
 
 }  // namespace tutti::daemon

@@ -4,6 +4,7 @@
 #include "daemon/commands/access.h"
 #include "daemon/commands/client_query.h"
 #include "daemon/commands/commands.h"
+#include "daemon/live_limits.h"
 
 namespace tutti::daemon::commands {
 namespace {
@@ -17,13 +18,14 @@ bool AllowedFor(const CommandCall& call, double percentage) {
   return false;
 }
 
-// Sets `percentage` if the word is one, and answers the value then in force: NVIDIA's way of telling a rejected value.
-void SetAndAnswer(const CommandCall& call, size_t index, double& percentage) {
+// Sets `percentage` if the word is one; the answer is the value then in force: NVIDIA's way of telling a rejected value. False,
+// and the call is answered, for who may not.
+bool Set(const CommandCall& call, size_t index, double& percentage) {
   const auto value = control::ParsePercentage(call.word(index));
-  if (value && !AllowedFor(call, *value)) return;
+  if (value && !AllowedFor(call, *value)) return false;
   if (value) percentage = *value;
   if (!value) log::Warning("Nothing changed: {}", value.error().text);
-  call.reply.Line(control::FormatPercentage(percentage));
+  return true;
 }
 
 // The live form: the process id is a running client's.
@@ -43,7 +45,8 @@ void SetOfClient(const CommandCall& call, ServerHandle& server, uint32_t pid) {
 
 void SetDefaultActiveThreadPercentage(const CommandCall& call) {
   if (!RequirePrivilege(call)) return;
-  SetAndAnswer(call, 1, call.daemon.defaults().server.active_thread_percentage);
+  double& percentage = call.daemon.defaults().server.active_thread_percentage;
+  if (Set(call, 1, percentage)) call.reply.Line(control::FormatPercentage(percentage));
 }
 
 void GetDefaultActiveThreadPercentage(const CommandCall& call) {
@@ -56,7 +59,11 @@ void SetActiveThreadPercentage(const CommandCall& call) {
       SetOfClient(call, server, client.pid);
     });
   }
-  if (ServerHandle* server = NamedServer(call, 1, Access::kChange)) SetAndAnswer(call, 2, server->settings().active_thread_percentage);
+  ServerHandle* const server = NamedServer(call, 1, Access::kChange);
+  if (server == nullptr) return;
+  double& percentage = server->settings().active_thread_percentage;
+  if (!Set(call, 2, percentage)) return;
+  ApplyToRunningClients(call.daemon, *server, [reply = call.reply, percentage] { reply.Line(control::FormatPercentage(percentage)); });
 }
 
 void GetActiveThreadPercentage(const CommandCall& call) {

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include "daemon/commands/access.h"
+#include "daemon/commands/client_query.h"
 #include "daemon/commands/commands.h"
 
 namespace tutti::daemon::commands {
@@ -13,6 +16,23 @@ void SetDefaultClientPriority(const CommandCall& call) {
 
 void GetDefaultClientPriority(const CommandCall& call) {
   call.reply.Line(std::to_string(call.daemon.defaults().client_priority));
+}
+
+// Of a running client, from the next scheduling decision on. Its owner may only lower it.
+void SetClientPriority(const CommandCall& call) {
+  WithClient(call, [call](ServerHandle& server, const ServerClients&, const wire::ClientStatus& client) {
+    const auto priority = control::ParsePriority(call.word(2));
+    if (!priority) return call.reply.Line(priority.error().text);
+    if (!call.daemon.Privileged(call.caller.uid) && *priority < client.priority) {
+      return call.reply.Line(fmt::format("Permission denied: user {} cannot raise a client's priority", call.caller.uid));
+    }
+    server.Ask(wire::MessageKind::kServerSet,
+               wire::ServerSet{.what = wire::SettingKind::kPriority, .pid = client.pid, .number = static_cast<uint64_t>(*priority)},
+               [reply = call.reply](const Result<ServerHandle::Reply>& answer) {
+                 if (!answer) return reply.Line(answer.error().text);
+                 answer->body.status == 0 ? reply.Nothing() : reply.Line(answer->body.text);
+               });
+  });
 }
 
 }  // namespace tutti::daemon::commands

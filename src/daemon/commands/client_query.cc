@@ -1,5 +1,8 @@
 #include "daemon/commands/client_query.h"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "control/client_table.h"
@@ -23,7 +26,7 @@ void QueryClients(const CommandCall& call, const std::vector<ServerHandle*>& ser
   const auto gathering = std::make_shared<Gathering>();
   gathering->done = std::move(done);
   for (ServerHandle* server : servers) {
-    gathering->servers.push_back({.server_pid = server->pid(), .uid = server->uid(), .state = server->state(),
+    gathering->servers.push_back({.server_pid = server->pid(), .name = server->name(), .policy = server->policy(), .uid = server->uid(), .state = server->state(),
                                   .settings = server->settings(), .devices = server->devices()});
   }
   for (size_t i = 0; i < servers.size(); ++i) {
@@ -60,6 +63,22 @@ void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const
     if (server == nullptr) return call.reply.Line(ServerNotFound(call.word(1)));
     found(*server, entry, *std::ranges::find(entry.clients, pid, &wire::ClientStatus::pid));
   });
+}
+
+void WithLivingClients(const CommandCall& call, std::function<void(const std::set<uint32_t>&)> found) {
+  CommandCall as_daemon = call;
+  as_daemon.caller.uid = geteuid();
+  QueryClients(as_daemon, call.daemon.servers().All(), [found = std::move(found)](const std::vector<ServerClients>& servers) {
+    std::set<uint32_t> pids;
+    for (const ServerClients& server : servers) {
+      for (const auto& client : server.clients) pids.insert(client.pid);
+    }
+    found(pids);
+  });
+}
+
+std::string PciAddress(const wire::ServedDevice& device) {
+  return fmt::format("{:08X}:{:02X}:{:02X}.0", device.pci_domain, device.pci_bus, device.pci_device);
 }
 
 std::string DeviceUuid(const ServerClients& server, uint32_t device) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <vector>
 
 #include "daemon/command.h"
@@ -11,6 +12,8 @@ namespace tutti::daemon::commands {
 
 struct ServerClients {
   pid_t server_pid = 0;
+  std::string name;
+  std::string policy;
   uid_t uid = 0;
   ServerState state = ServerState::kInitializing;
   ServerSettings settings;
@@ -30,7 +33,13 @@ int ServerOfClient(const std::vector<ServerClients>& servers, uint32_t client_pi
 // first device). Answers the call with "Server N not found" if nobody has that process id.
 void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const ServerClients&, const wire::ClientStatus&)> found);
 
+// Process ids of all clients of all servers, whoever asks.
+void WithLivingClients(const CommandCall& call, std::function<void(const std::set<uint32_t>&)> found);
+
 // UUID text of a device of the server; "" if there is no such device.
 std::string DeviceUuid(const ServerClients& server, uint32_t device);
+
+// "0000F000:01:00.0"
+std::string PciAddress(const wire::ServedDevice& device);
 
 }  // namespace tutti::daemon::commands

@@ -1,6 +1,8 @@
 // The handlers of all control commands; table.cc names and lists them.
 #pragma once
 
+#include <string>
+
 #include "daemon/command.h"
 
 namespace tutti::daemon::commands {
@@ -23,11 +25,21 @@ void SetDevicePinnedMemLimit(const CommandCall& call);
 void GetDevicePinnedMemLimit(const CommandCall& call);
 void SetDefaultClientPriority(const CommandCall& call);
 void GetDefaultClientPriority(const CommandCall& call);
+void DeviceQuery(const CommandCall& call);
+void SmPartition(const CommandCall& call);
+void ListPartitions(const CommandCall& call);
+void SetClientPriority(const CommandCall& call);
+void SetLimitScope(const CommandCall& call);
+void GetLimitScope(const CommandCall& call);
 void SetPolicy(const CommandCall& call);
 void GetPolicy(const CommandCall& call);
 void Trace(const CommandCall& call);
+void Faults(const CommandCall& call);
 void Report(const CommandCall& call);
 void Quit(const CommandCall& call);
 void Help(const CommandCall& call);
+
+// Help lines of the commands that protocol 3 has, too.
+std::string HelpOfEveryProtocol();
 
 }  // namespace tutti::daemon::commands

@@ -4,6 +4,7 @@
 #include "daemon/commands/access.h"
 #include "daemon/commands/client_query.h"
 #include "daemon/commands/commands.h"
+#include "daemon/live_limits.h"
 
 namespace tutti::daemon::commands {
 namespace {
@@ -60,10 +61,11 @@ Status AllowedFor(const CommandCall& call, const std::vector<wire::ServedDevice>
 }
 
 void SetOfServer(const CommandCall& call, ServerHandle& server) {
-  if (const auto limit = ReadLimit(call, 2)) {
-    if (const auto allowed = AllowedFor(call, server.devices(), *limit); !allowed) return call.reply.Line(allowed.error().text);
-  }
-  SetIn(server.settings().memory_limits, call, 2);
+  const auto limit = ReadLimit(call, 2);
+  if (!limit) return call.reply.Line(limit.error().text);
+  if (const auto allowed = AllowedFor(call, server.devices(), *limit); !allowed) return call.reply.Line(allowed.error().text);
+  server.settings().memory_limits.Set(limit->device, limit->bytes);
+  ApplyToRunningClients(call.daemon, server, [reply = call.reply] { reply.Nothing(); });
 }
 
 // The live form: the process id is a running client's.

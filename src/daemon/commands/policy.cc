@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "control/policy.h"
 #include "daemon/commands/access.h"
 #include "daemon/commands/commands.h"
 #include "daemon/commands/server_set.h"
@@ -9,16 +10,19 @@ namespace tutti::daemon::commands {
 // Without a server: of all servers, those that start later included.
 void SetPolicy(const CommandCall& call) {
   const std::string policy(call.word(1));
-  if (policy != "share" && policy != "time_slice") {
-    return call.reply.Line(fmt::format("Policy \"{}\" is unknown: give share or time_slice", policy));
+  if (!control::IsPolicy(policy)) {
+    return call.reply.Line(fmt::format("Policy \"{}\" is unknown: give {}", policy, control::kPolicyNamesText));
   }
   const wire::ServerSet set{.what = wire::SettingKind::kPolicy, .text = policy};
   if (!call.word(2).empty()) {
-    if (ServerHandle* server = NamedServer(call, 2, Access::kChange)) SetOnServers(call, {server}, set);
-    return;
+    ServerHandle* const server = NamedServer(call, 2, Access::kChange);
+    if (server == nullptr) return;
+    server->set_policy(policy);
+    return SetOnServers(call, {server}, set);
   }
   if (!RequirePrivilege(call)) return;
   call.daemon.defaults().policy = policy;
+  for (ServerHandle* server : call.daemon.servers().All()) server->set_policy(policy);
   SetOnServers(call, call.daemon.servers().All(), set);
 }
 

@@ -1,5 +1,9 @@
 // Everything at once for programs: `tutti ps`, `tutti top` and `tutti status` read this.
+#include <fmt/format.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <iterator>
 
 #include <nlohmann/json.hpp>
 
@@ -24,6 +28,18 @@ const char* ClientStateName(wire::ClientState state) {
 
 Json LimitOrNull(uint64_t bytes) { return bytes == control::kNoMemoryLimit ? Json() : Json(bytes); }
 
+// Older servers may send fewer, newer ones more than we know.
+Json Counters(const wire::ClientStatus& client) {
+  constexpr const char* kNames[] = {
+#define TUTTI_COUNTER(name, kind, unit, help) #name,
+#include "metrics/counters.def"
+#undef TUTTI_COUNTER
+  };
+  Json counters = Json::object();
+  for (size_t i = 0; i < std::min(std::size(kNames), client.counters.size()); ++i) counters[kNames[i]] = client.counters[i];
+  return counters;
+}
+
 Json OfClient(const ServerClients& server, const wire::ClientStatus& client) {
   return {{"pid", client.pid},
           {"id", client.id},
@@ -38,7 +54,11 @@ Json OfClient(const ServerClients& server, const wire::ClientStatus& client) {
           {"used_bytes", client.used_bytes},
           {"limit_bytes", LimitOrNull(client.limit_bytes)},
           {"launches", client.launches},
-          {"busy_ns", client.busy_ns}};
+          {"busy_ns", client.busy_ns},
+          {"priority", client.priority},
+          {"name_space", client.name_space},
+          {"cgroup", CgroupOf(client.pid)},
+          {"counters", Counters(client)}};
 }
 
 Json OfServer(const ServerClients& server) {
@@ -46,12 +66,16 @@ Json OfServer(const ServerClients& server) {
   for (uint32_t i = 0; i < server.devices.size(); ++i) {
     const wire::ServedDevice& device = server.devices[i];
     devices.push_back({{"ordinal", i}, {"uuid", DeviceUuid(server, i)}, {"name", device.name},
-                       {"total_bytes", device.total_bytes}, {"sm_count", device.sm_count}});
+                       {"total_bytes", device.total_bytes}, {"sm_count", device.sm_count},
+                       {"compute_capability", fmt::format("{}.{}", device.compute_major, device.compute_minor)},
+                       {"pci", PciAddress(device)}});
   }
   Json clients = Json::array();
   for (const auto& client : server.clients) clients.push_back(OfClient(server, client));
   return {{"pid", server.server_pid},
+          {"name", server.name},
           {"uid", server.uid},
+          {"policy", server.policy},
           {"state", StateName(server.state)},
           {"active_thread_percentage", server.settings.active_thread_percentage},
           {"error", server.error},
@@ -65,6 +89,7 @@ Json OfDaemon(ControlDaemon& daemon) {
           {"version", control::kBinaryVersion},
           {"pipe_directory", daemon.options().places.pipe_directory},
           {"log_directory", daemon.options().places.log_directory},
+          {"protocol", daemon.options().protocol},
           {"policy", daemon.defaults().policy},
           {"default_active_thread_percentage", daemon.defaults().server.active_thread_percentage},
           {"default_client_priority", daemon.defaults().client_priority}};

@@ -1,0 +1,60 @@
+// Protocol 3's configuration file: servers, namespaces, SM partitions and features, applied once when the daemon starts.
+//
+//   schema_version = "1.0"
+//   [servers.training]                         allowed_devices, pinned_memory_limit, active_thread_percentage,
+//                                              client_priority (text), uid (number), locality_domains (true, false)
+//   [servers.training.namespaces.batch]        pinned_memory_limit, active_thread_percentage, client_priority
+//   [[servers.training.devices]]               uuid
+//   [[servers.training.devices.sm_partitions]] name, chunks, include_remainder
+//   [features.memacct]                         enabled, audit_log
+//   [features.context-share]                   enabled, default_socket
+//
+// Anything else is a mistake; it is answered with file, line and the nearest key that would be right.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "control/limits.h"
+
+namespace tutti::control {
+
+struct ConfiguredLimits {
+  MemoryLimits memory_limits;
+  std::string memory_text;
+  std::optional<double> active_thread_percentage;
+  std::optional<int> client_priority;
+};
+
+struct ConfiguredPartition {
+  std::string device;  // UUID, or the start of one
+  std::string name;
+  uint32_t chunks = 0;
+  bool include_remainder = false;
+};
+
+struct ConfiguredServer {
+  std::string name;
+  std::optional<uint32_t> uid;
+  std::string allowed_devices;
+  std::map<std::string, ConfiguredLimits> namespaces;  // "default" has the limits of the server's own table
+  std::vector<ConfiguredPartition> partitions;
+};
+
+struct Configuration {
+  std::vector<ConfiguredServer> servers;  // by name
+  std::optional<bool> memacct;
+  std::optional<bool> audit_log;
+  std::optional<bool> context_share;
+};
+
+// `source` names the text in errors: "servers.toml:12: ...".
+Result<Configuration> ParseConfiguration(std::string_view text, const std::string& source);
+Result<Configuration> ReadConfiguration(const std::string& path);
+
+}  // namespace tutti::control

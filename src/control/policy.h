@@ -1,0 +1,15 @@
+// How clients share a device, by name. The server knows what the names mean (device/device.h).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace tutti::control {
+
+inline constexpr std::array<std::string_view, 4> kPolicyNames{"share", "priority", "time_slice", "partition"};
+inline constexpr std::string_view kPolicyNamesText = "share, priority, time_slice or partition";
+
+inline bool IsPolicy(std::string_view name) { return std::ranges::find(kPolicyNames, name) != kPolicyNames.end(); }
+
+}  // namespace tutti::control

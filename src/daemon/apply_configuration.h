@@ -1,0 +1,12 @@
+// Protocol 3's configuration file, made into servers, namespaces, partitions and features when the daemon starts.
+#pragma once
+
+#include "control/configuration.h"
+#include "daemon/control_daemon.h"
+
+namespace tutti::daemon {
+
+// Before Run. Fails on the first thing that cannot be made; the daemon then does not start.
+Status ApplyConfiguration(ControlDaemon& daemon, const control::Configuration& configuration);
+
+}  // namespace tutti::daemon

@@ -1,0 +1,99 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "control/words.h"
+#include "daemon/commands/v3/objects.h"
+
+namespace tutti::daemon::v3 {
+namespace {
+
+struct Entry {
+  ServerHandle* server;
+  wire::ClientStatus client;
+};
+
+std::string NamespaceOf(const wire::ClientStatus& client) { return client.name_space.substr(client.name_space.rfind('/') + 1); }
+
+// The clients the caller may see, of `servers`.
+void WithClients(const Request& request, const std::vector<ServerHandle*>& servers, std::function<void(const std::vector<Entry>&)> found) {
+  commands::QueryClients(request.call, servers, [request, found = std::move(found)](const std::vector<commands::ServerClients>& answers) {
+    std::vector<Entry> entries;
+    for (const auto& answer : answers) {
+      ServerHandle* const server = request.daemon().servers().Find(answer.server_pid);
+      for (const auto& client : answer.clients) {
+        if (server != nullptr) entries.push_back({server, client});
+      }
+    }
+    found(entries);
+  });
+}
+
+void List(const Request& request) {
+  std::vector<ServerHandle*> servers = request.daemon().ServersOf(request.uid());
+  if (const std::string* name = request.option("server")) {
+    if (FindServer(request, *name) == nullptr) return;
+    std::erase_if(servers, [&](const ServerHandle* server) { return server->name() != *name; });
+  }
+  WithClients(request, servers, [request](const std::vector<Entry>& entries) {
+    control::TextTable table{.columns = {"PID", "SERVER", "DEVICE", "NAMESPACE", "COMMAND"}};
+    for (const auto& [server, client] : entries) {
+      table.rows.push_back({std::to_string(client.pid), server->name(), std::to_string(client.device), NamespaceOf(client), client.command_line});
+    }
+    request.Print(table);
+  });
+}
+
+// The first entry of the client with the process id `positional(0)`.
+void WithOne(const Request& request, std::function<void(const Entry&)> found) {
+  const auto pid = control::ParseNumber(request.positional(0));
+  if (!pid) return request.Refuse(fmt::format("\"{}\" is no process id: see client list", request.positional(0)));
+  WithClients(request, request.daemon().ServersOf(request.uid()), [request, pid, found = std::move(found)](const std::vector<Entry>& entries) {
+    const auto entry = std::ranges::find_if(entries, [&](const Entry& one) { return one.client.pid == *pid; });
+    if (entry == entries.end()) return request.Refuse(fmt::format("there is no client {}: see client list", *pid));
+    found(*entry);
+  });
+}
+
+void Get(const Request& request) {
+  WithOne(request, [request](const Entry& entry) {
+    const auto& [server, client] = entry;
+    const std::string& field = request.positionals[1];
+    if (field == "pid") return request.Line(std::to_string(client.pid));
+    if (field == "server") return request.Line(server->name());
+    if (field == "device") return request.Line(std::to_string(client.device));
+    if (field == "pci-id") {
+      return request.Line(client.device < server->devices().size() ? commands::PciAddress(server->devices()[client.device]) : "-");
+    }
+    if (field == "linux-ns") return request.Line(std::to_string(client.pid_namespace));
+    if (field == "maws-ns") return request.Line(NamespaceOf(client));
+    if (field == "cmd") return request.Line(client.command_line);
+    request.Refuse(fmt::format("field \"{}\" is unknown: give pid, server, device, pci-id, linux-ns, maws-ns or cmd", field));
+  });
+}
+
+void Terminate(const Request& request) {
+  constexpr uint64_t kPatienceNs = 30'000'000'000;
+  WithOne(request, [request](const Entry& entry) {
+    entry.server->Ask(wire::MessageKind::kTerminateClient, wire::TerminateClient{.pid = entry.client.pid},
+                      [request, pid = entry.client.pid](const Result<ServerHandle::Reply>& answer) {
+                        if (!answer) return request.Refuse(answer.error().text);
+                        if (answer->body.status != 0) return request.Refuse(answer->body.text);
+                        request.Line(fmt::format("Client {} terminated", pid));
+                      }, kPatienceNs);
+  });
+}
+
+}  // namespace
+
+const Module& ClientModule() {
+  static const Verb verbs[] = {
+      {"list", "", {{"server", "name"}, {"all", ""}, {"format", "table|csv|json"}}, "the clients: your own, for root all", List},
+      {"get", "<pid> <field>", {}, "one value: pid, server, device, pci-id, linux-ns, maws-ns, cmd", Get},
+      {"terminate", "<pid>", {}, "ends a client's work; its next call fails with CUDA_ERROR_MPS_CLIENT_TERMINATED", Terminate},
+  };
+  static const Module module{"client", "the CUDA processes", verbs};
+  return module;
+}
+
+}  // namespace tutti::daemon::v3

@@ -1,0 +1,119 @@
+#include "daemon/commands/v3/objects.h"
+
+#include <fmt/format.h>
+
+#include "control/nearest.h"
+#include "control/object_values.h"
+#include "daemon/commands/access.h"
+
+namespace tutti::daemon::v3 {
+namespace {
+
+bool MaySee(const Request& request, const NamedServer& server) {
+  return request.daemon().Privileged(request.uid()) || server.plan.uid == request.uid() || request.daemon().options().multi_user;
+}
+
+// Whether somebody who may only lower limits may give these.
+Status Allowed(const Request& request, const NamespaceLimits& limits) {
+  if (request.daemon().Privileged(request.uid())) return {};
+  const ServerSettings& standard = request.daemon().defaults().server;
+  if (limits.active_thread_percentage && *limits.active_thread_percentage > standard.active_thread_percentage) {
+    return Fail(fmt::format("Permission denied: user {} cannot go above the default of {}", request.uid(),
+                            control::FormatPercentage(standard.active_thread_percentage)));
+  }
+  constexpr uint32_t kDevices = 64;
+  for (uint32_t ordinal = 0; ordinal < kDevices; ++ordinal) {
+    if (limits.memory_limits.Of(ordinal, "GPU-") > standard.memory_limits.Of(ordinal, "GPU-")) {
+      return Fail(fmt::format("Permission denied: user {} cannot go above the default memory limit of device {}", request.uid(), ordinal));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+NamedServer* FindServer(const Request& request, const std::string& name) {
+  NamedServer* const server = request.daemon().catalog().Find(name);
+  if (server != nullptr && MaySee(request, *server)) return server;
+  std::vector<std::string> known;
+  for (const NamedServer* one : VisibleServers(request)) known.push_back(one->plan.name);
+  const std::string nearest = control::Nearest(name, known);
+  request.Refuse(fmt::format("there is no server \"{}\"{}", name, nearest.empty() ? ": see server list" : ": did you mean " + nearest + "?"));
+  return nullptr;
+}
+
+NamedServer* FindOwnServer(const Request& request, const std::string& name) {
+  NamedServer* const server = FindServer(request, name);
+  if (server == nullptr || request.daemon().Privileged(request.uid()) || server->plan.uid == request.uid()) return server;
+  request.Refuse(fmt::format("Permission denied: server {} belongs to user {}", name, server->plan.uid));
+  return nullptr;
+}
+
+std::vector<NamedServer*> VisibleServers(const Request& request) {
+  auto servers = request.daemon().catalog().All();
+  std::erase_if(servers, [&](const NamedServer* server) { return !MaySee(request, *server); });
+  return servers;
+}
+
+bool RequirePrivilege(const Request& request) {
+  if (request.daemon().Privileged(request.uid())) return true;
+  request.Refuse(fmt::format("Permission denied: {} {} is for root", request.call.word(0), request.call.word(1)));
+  return false;
+}
+
+ServerHandle* ProcessOf(const Request& request, const NamedServer& server) { return request.daemon().servers().Current(server.plan.name); }
+
+std::string StatusWord(const Request& request, const NamedServer& server) {
+  const ServerHandle* const process = ProcessOf(request, server);
+  if (process == nullptr) return "Stopped";
+  switch (process->state()) {
+    case ServerState::kInitializing: return "Initializing";
+    case ServerState::kActive: return "Ready";
+    case ServerState::kFault: return "Fault";
+  }
+  return "Fault";
+}
+
+Result<NamespaceLimits> ChangedLimits(const Request& request, NamespaceLimits limits) {
+  bool given = false;
+  if (const std::string* text = request.option("pinned-memory-limit")) {
+    TUTTI_ASSIGN(limits.memory_limits, control::ParseMemoryLimits(*text));
+    limits.memory_text = *text == "none" ? "" : *text;
+    given = true;
+  }
+  if (const std::string* text = request.option("active-thread-percentage")) {
+    TUTTI_ASSIGN(limits.active_thread_percentage, control::ParsePercentage(*text));
+    given = true;
+  }
+  if (const std::string* text = request.option("client-priority")) {
+    TUTTI_ASSIGN(limits.client_priority, control::ParsePriority(*text));
+    given = true;
+  }
+  if (const std::string* text = request.option("collective-hard-limit")) {
+    TUTTI_ASSIGN(limits.collective.hard, control::ParseMemoryLimits(*text));
+    given = true;
+  }
+  if (const std::string* text = request.option("collective-soft-limit")) {
+    TUTTI_ASSIGN(limits.collective.soft, control::ParseMemoryLimits(*text));
+    given = true;
+  }
+  if (!given) return Fail("nothing to set: give --pinned-memory-limit, --active-thread-percentage or --client-priority");
+  TUTTI_TRY(Allowed(request, limits));
+  return limits;
+}
+
+std::string MemoryText(const NamespaceLimits& limits) { return limits.memory_text.empty() ? "-" : limits.memory_text; }
+std::string PercentageText(const NamespaceLimits& limits) {
+  return limits.active_thread_percentage ? control::FormatPercentage(*limits.active_thread_percentage) : "-";
+}
+std::string PriorityText(const NamespaceLimits& limits) { return limits.client_priority ? std::to_string(*limits.client_priority) : "-"; }
+
+void WithClientsOf(const Request& request, const NamedServer& server, std::function<void(const std::vector<wire::ClientStatus>&)> found) {
+  ServerHandle* const process = ProcessOf(request, server);
+  if (process == nullptr) return found({});
+  commands::QueryClients(request.call, {process}, [found = std::move(found)](const std::vector<commands::ServerClients>& servers) {
+    found(servers.front().clients);
+  });
+}
+
+}  // namespace tutti::daemon::v3

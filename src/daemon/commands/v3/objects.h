@@ -1,0 +1,39 @@
+// What the modules of protocol 3 share: finding the objects that a command names, and the limits of namespaces.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "daemon/commands/client_query.h"
+#include "daemon/commands/v3/verb.h"
+
+namespace tutti::daemon::v3 {
+
+// The server of this name, if the caller may see it; otherwise refuses the request and returns null.
+NamedServer* FindServer(const Request& request, const std::string& name);
+// The same for one that the caller may change.
+NamedServer* FindOwnServer(const Request& request, const std::string& name);
+// The servers the caller may see, by name.
+std::vector<NamedServer*> VisibleServers(const Request& request);
+// False, and the request is refused, unless the caller is root or the daemon's own user.
+bool RequirePrivilege(const Request& request);
+
+// Its process; null if it does not run.
+ServerHandle* ProcessOf(const Request& request, const NamedServer& server);
+// "Ready", "Initializing", "Fault", "Stopped".
+std::string StatusWord(const Request& request, const NamedServer& server);
+
+// `limits` with the options --pinned-memory-limit, --active-thread-percentage and --client-priority of the request. Fails on
+// a bad value, without any of them, and on a raise above the daemon's defaults by somebody who may not.
+Result<NamespaceLimits> ChangedLimits(const Request& request, NamespaceLimits limits);
+inline const OptionRule kLimitOptions[] = {{"pinned-memory-limit", "size"}, {"active-thread-percentage", "pct"}, {"client-priority", "0|1"},
+                                           {"collective-hard-limit", "size"}, {"collective-soft-limit", "size"}};
+// As `list` and `get` show them; "-" where nothing is set.
+std::string MemoryText(const NamespaceLimits& limits);
+std::string PercentageText(const NamespaceLimits& limits);
+std::string PriorityText(const NamespaceLimits& limits);
+
+// Calls `found` with the server's clients (all of them if the caller may change the server).
+void WithClientsOf(const Request& request, const NamedServer& server, std::function<void(const std::vector<wire::ClientStatus>&)> found);
+
+}  // namespace tutti::daemon::v3

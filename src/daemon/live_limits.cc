@@ -1,0 +1,68 @@
+#include "daemon/live_limits.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/log.h"
+#include "control/client_table.h"
+
+namespace tutti::daemon {
+namespace {
+
+// Calls back when the last answer is in.
+struct Finishing {
+  std::function<void()> done;
+  explicit Finishing(std::function<void()> then) : done(std::move(then)) {}
+  ~Finishing() { done(); }
+};
+
+std::string NamespaceOf(const wire::ClientStatus& client) { return client.name_space.substr(client.name_space.rfind('/') + 1); }
+
+void Tell(ServerHandle& server, const wire::ServerSet& set, const std::shared_ptr<Finishing>& finishing) {
+  server.Ask(wire::MessageKind::kServerSet, set, [finishing, pid = set.pid](const Result<ServerHandle::Reply>& answer) {
+    // A client that has just gone has no limits any more.
+    if (answer && answer->body.status != 0) log::Info("Client {} keeps its limits: {}", pid, answer->body.text);
+  });
+}
+
+void Follow(ControlDaemon& daemon, ServerHandle& server, const wire::ClientStatus& client, const std::shared_ptr<Finishing>& finishing) {
+  const ServerSettings settings = daemon.catalog().SettingsFor(server.name(), NamespaceOf(client), server.settings());
+  const double percentage = EffectivePercentage(settings, client.own_percentage);
+  if (percentage != client.percentage && !daemon.options().static_partitioning) {
+    Tell(server, {.what = wire::SettingKind::kPercentage, .pid = client.pid, .percentage = percentage}, finishing);
+  }
+  if (client.device >= server.devices().size()) return;
+  const std::string uuid = control::FormatUuid(server.devices()[client.device].uuid);
+  const uint64_t bytes = std::min(settings.memory_limits.Of(client.device, uuid), client.own_limit_bytes);
+  if (bytes != client.limit_bytes) {
+    Tell(server, {.what = wire::SettingKind::kMemoryLimit, .pid = client.pid, .device = client.device, .number = bytes}, finishing);
+  }
+}
+
+// The accounts of the server's namespaces.
+void FollowCollectively(ControlDaemon& daemon, ServerHandle& server, const std::shared_ptr<Finishing>& finishing) {
+  const NamedServer* const named = daemon.catalog().Find(server.name());
+  if (named == nullptr) return;
+  for (const auto& [name, limits] : named->namespaces) {
+    for (const auto& group : GroupsOf("namespace:" + server.name() + "/" + name, limits.collective, server.devices())) {
+      Tell(server, {.what = wire::SettingKind::kMemoryGroup, .device = group.device, .number = group.hard_bytes, .second = group.soft_bytes,
+                    .text = group.name}, finishing);
+    }
+  }
+}
+
+}  // namespace
+
+void ApplyToRunningClients(ControlDaemon& daemon, ServerHandle& server, std::function<void()> done) {
+  if (daemon.options().new_clients_only || server.state() != ServerState::kActive) return done();
+  const auto finishing = std::make_shared<Finishing>(std::move(done));
+  server.Ask(wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kClients},
+             [finishing, &daemon, pid = server.pid()](const Result<ServerHandle::Reply>& answer) {
+               ServerHandle* const server = daemon.servers().Find(pid);
+               if (!answer || server == nullptr) return;
+               for (const wire::ClientStatus& client : answer->body.clients) Follow(daemon, *server, client, finishing);
+               FollowCollectively(daemon, *server, finishing);
+             });
+}
+
+}  // namespace tutti::daemon

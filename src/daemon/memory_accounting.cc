@@ -1,0 +1,75 @@
+#include "daemon/memory_accounting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "base/log.h"
+#include "control/client_table.h"
+#include "control/words.h"
+
+namespace tutti::daemon {
+namespace {
+
+std::string Size(uint64_t bytes) { return bytes == control::kNoMemoryLimit ? "none" : control::FormatMemory(bytes); }
+
+}  // namespace
+
+std::vector<wire::MemoryGroupLimit> GroupsOf(const std::string& name, const CollectiveLimits& limits,
+                                             const std::vector<wire::ServedDevice>& devices) {
+  std::vector<wire::MemoryGroupLimit> groups;
+  for (uint32_t device = 0; device < devices.size() && !limits.empty(); ++device) {
+    const std::string uuid = control::FormatUuid(devices[device].uuid);
+    groups.push_back({.name = name, .device = device, .soft_bytes = limits.soft.Of(device, uuid), .hard_bytes = limits.hard.Of(device, uuid)});
+  }
+  return groups;
+}
+
+void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wire::ServedDevice>& devices, wire::Attach& attach) {
+  if (!accounting.enabled || (accounting.cgroups.empty() && !accounting.container_scope && !accounting.audit_log)) return;
+  const std::string path = CgroupOf(attach.pid);
+  // A limit on a cgroup holds for those below it as well.
+  for (const auto& [limited, limits] : accounting.cgroups) {
+    if (path != limited && !path.starts_with(limited == "/" ? limited : limited + "/")) continue;
+    std::ranges::copy(GroupsOf("cgroup:" + limited, limits, devices), std::back_inserter(attach.memory_groups));
+  }
+  // The root is everybody's: sharing a limit there would join strangers.
+  if (accounting.container_scope && path.size() > 1) {
+    for (const wire::MemoryLimit& limit : attach.memory_limits) {
+      attach.memory_groups.push_back({.name = "container:" + path, .device = limit.device, .hard_bytes = limit.bytes});
+    }
+  }
+  if (!accounting.audit_log) return;
+  log::Info("memacct: client {} of user {} in cgroup {}", attach.pid, attach.uid, path.empty() ? "unknown" : path);
+  for (const wire::MemoryGroupLimit& group : attach.memory_groups) {
+    log::Info("memacct: client {} counts for {} on device {}: soft limit {}, hard limit {}", attach.pid, group.name, group.device,
+              Size(group.soft_bytes), Size(group.hard_bytes));
+  }
+}
+
+std::string CgroupOf(uint32_t pid) {
+  if (pid == 0) return "";
+  std::ifstream file(fmt::format("/proc/{}/cgroup", pid));
+  std::stringstream text;
+  text << file.rdbuf();
+  return ReadCgroup(text.str());
+}
+
+std::string ReadCgroup(const std::string& proc_cgroup) {
+  std::istringstream lines(proc_cgroup);
+  std::string unified, memory;
+  for (std::string line; std::getline(lines, line);) {
+    const size_t first = line.find(':');
+    const size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const auto controllers = control::SplitList(std::string_view(line).substr(first + 1, second - first - 1));
+    if (controllers.empty()) unified = line.substr(second + 1);
+    if (std::ranges::find(controllers, "memory") != controllers.end()) memory = line.substr(second + 1);
+  }
+  return memory.empty() ? unified : memory;
+}
+
+}  // namespace tutti::daemon
