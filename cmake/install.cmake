@@ -1,0 +1,25 @@
+# `cmake --install`: the build tree's own shape below lib/tutti, since the programs find each other and the library by it, and
+# links to what users call.
+install(TARGETS tutti tutti-control tutti-server tutti-compiler RUNTIME DESTINATION lib/tutti/bin)
+install(TARGETS cuda LIBRARY DESTINATION lib/tutti/lib NAMELINK_SKIP)
+install(CODE [=[
+  function(link target name)
+    get_filename_component(directory $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${name} DIRECTORY)
+    file(MAKE_DIRECTORY ${directory})
+    file(CREATE_LINK ${target} $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${name} SYMBOLIC)
+  endfunction()
+  link(tutti-control lib/tutti/bin/nvidia-cuda-mps-control)
+  link(tutti-server lib/tutti/bin/nvidia-cuda-mps-server)
+  link(../lib/tutti/bin/tutti bin/tutti)
+  link(../lib/tutti/bin/tutti-control bin/tutti-control)
+  link(tutti-control share/bash-completion/completions/nvidia-cuda-mps-control)
+  execute_process(COMMAND $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/lib/tutti/bin/tutti completion bash
+    OUTPUT_VARIABLE completion COMMAND_ERROR_IS_FATAL ANY)
+  file(WRITE $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share/bash-completion/completions/tutti "${completion}")
+  file(WRITE $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share/tutti/ld.so.conf "${CMAKE_INSTALL_PREFIX}/lib/tutti/lib\n")
+]=])
+install(FILES packaging/completion/tutti-control DESTINATION share/bash-completion/completions)
+foreach(section 1 8)
+  file(GLOB pages CONFIGURE_DEPENDS packaging/man/*.${section})
+  install(FILES ${pages} DESTINATION share/man/man${section})
+endforeach()
