@@ -1,0 +1,45 @@
+// Client processes of a benchmark (load/client.cc), started together, and what the server has counted for them.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+struct ClientSpec {
+  std::string arguments;                   // "hog 2 500 8"
+  double percentage = 100;                 // CUDA_MPS_ACTIVE_THREAD_PERCENTAGE
+  bool below_normal = false;               // CUDA_MPS_CLIENT_PRIORITY=1
+};
+
+class Clients {
+ public:
+  // Starts them and waits until all are ready. Any failure ends the program.
+  explicit Clients(const std::vector<ClientSpec>& specs);
+  ~Clients();
+
+  void Begin();
+  // Ends them; what each has written.
+  std::vector<std::string> End();
+  // A counter of each, as in src/metrics/counters.def.
+  std::vector<uint64_t> Counter(const std::string& name) const;
+  // Device time of each over the next `seconds`, as part of all device time that there was.
+  std::vector<double> SharesOver(double seconds) const;
+
+ private:
+  struct Process {
+    pid_t pid;
+    int to;
+    FILE* from;
+  };
+  std::vector<Process> processes_;
+};
+
+void SetPolicy(const std::string& policy);
+// SMs of the first device.
+int SmCount();
+
+}  // namespace bench
