@@ -21,6 +21,7 @@ std::expected<Options, int> ParseOptions(int argc, char** argv) {
       ->envname("CONTAINER_RUNTIME_SOCKET")->default_val("/run/containerd/containerd.sock");
   app.add_option("--pod-resources-socket", options.pod_resources_socket, "Of the kubelet: which pod holds which device")
       ->envname("POD_RESOURCES_SOCKET")->default_val("/var/lib/kubelet/pod-resources/kubelet.sock");
+  app.add_option("--proc-directory", options.proc_directory, "Where the host's processes are seen")->default_val("/proc");
   app.add_option("--mps-root", options.mps_root, "Directory, the same on the host and here, for pipes and logs")->envname("MPS_ROOT");
   app.add_option("--mig-strategy", options.mig_strategy, "none, single, mixed")->envname("MIG_STRATEGY");
   app.add_option("--fail-on-init-error", options.fail_on_init_error, "End when there are no devices; else keep trying")->envname("FAIL_ON_INIT_ERROR");

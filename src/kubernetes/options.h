@@ -17,6 +17,7 @@ struct Options {
   std::string control_program;  // empty: beside this program
   std::string runtime_socket;   // of the container runtime, for the names and annotations of pods; may not exist
   std::string pod_resources_socket;
+  std::string proc_directory;   // where the processes of the pods are seen
   bool check_only = false;      // --check: read the configuration, say what it means, and end
   // As given; empty where the file decides.
   std::optional<std::string> mig_strategy, mps_root, device_id_strategy, allocation_policy, cdi_annotation_prefix, metrics_address, feature_file;

@@ -109,7 +109,7 @@ class Supervisor {
   }
 
   Status ServeMetrics() {
-    pods_ = std::make_unique<PodDirectory>(PodSources{"/proc", IfThere(options_.runtime_socket), IfThere(options_.pod_resources_socket)});
+    pods_ = std::make_unique<PodDirectory>(PodSources{options_.proc_directory, IfThere(options_.runtime_socket), IfThere(options_.pod_resources_socket)});
     if (config_.extension.metrics_address.empty()) return {};
     exporter_ = std::make_shared<Exporter>([this] { return keeper_->LastReport(); }, *pods_, [this] { return keeper_->starts(); });
     TUTTI_TRY(exporter_->Serve(config_.extension.metrics_address));

@@ -1,0 +1,49 @@
+"""What Allocate hands out is used: a program with that environment runs on the CPU device through the daemon, with a
+replica's share of memory and SMs."""
+import os
+import re
+import subprocess
+import unittest
+
+from kubelet import Kubelet
+from node import MPS_FOUR, Node
+
+BIN, FAKES = os.environ["TUTTI_BIN"], os.environ["TUTTI_FAKES"]
+LIBRARY = os.path.abspath(os.path.join(BIN, "..", "lib"))
+PROBE = os.path.join(FAKES, "device_probe")
+
+
+@unittest.skipUnless(os.path.exists(os.path.join(LIBRARY, "libcuda.so.1")) and os.path.exists(PROBE), "needs libcuda.so.1 and device_probe")
+class RealDevice(unittest.TestCase):
+    def test_a_program_with_the_allocated_environment_gets_its_replicas_share(self):
+        sizes = {"TUTTI_CPU_DEVICES": "2", "TUTTI_CPU_SMS": "8", "TUTTI_CPU_MEMORY": "1G"}
+        with Node(BIN, environment=sizes) as node:
+            kubelet = Kubelet(node.kubelet_directory)
+            node.start(MPS_FOUR + "tutti:\n  clientLibrary: {hostPath: %s}\n" % LIBRARY)
+            plugin = kubelet.plugin()
+            plugin.watch()
+            devices = plugin.next_list()
+            self.assertEqual(len(devices), 8, "two devices of four replicas")
+            second = sorted({device.split("::")[0] for device in devices})[1]
+            answer = plugin.allocate([second + "::1"])[0]
+            # A container's mounts, undone: this program runs outside of one.
+            mounts = {mount.container_path: mount.host_path for mount in answer.mounts}
+            environment = {key: mounts.get(value, value) for key, value in answer.envs.items()}
+            seen = subprocess.run([PROBE], env=environment, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+            self.assertRegex(seen, r"^0 %s sms=2 total_mib=256 .* mps=1$" % re.escape(second))
+            over = subprocess.run([PROBE, "--allocate", "300"], env=environment, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+            self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", over)
+            for example in ("vector_add", "vector_add_driver"):
+                program = os.path.join(BIN, "..", "examples", example)
+                if os.path.exists(program) and os.path.exists(os.path.join(BIN, "tutti-compiler")):
+                    done = subprocess.run([program, "--rounds", "2"], env=dict(environment, TUTTI_CACHE_DIR=os.path.join(FAKES, "e2e-cache")),
+                                          stdout=subprocess.PIPE, text=True, timeout=100)
+                    self.assertEqual(done.returncode, 0, done.stdout)
+                    self.assertIn("0 wrong", done.stdout)
+                    break
+            plugin.close()
+            kubelet.stop()
+
+
+if __name__ == "__main__":
+    unittest.main()

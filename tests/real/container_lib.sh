@@ -1,0 +1,134 @@
+# For kubelet.sh and cluster.sh: containerd in a private directory and mount namespace, an image with our test programs, a
+# kubelet, the device plugin. The kubelet's directories are hard-wired, so the script that sources this runs itself again in a
+# mount namespace where they are private.
+[ "$(id -u)" = 0 ] || { echo "skipped: needs root"; exit 77; }
+for program in containerd ctr runc; do command -v $program > /dev/null || { echo "skipped: needs $program (./dev setup --e2e)"; exit 77; }; done
+if [ -z "${TUTTI_PRIVATE_MOUNTS:-}" ]; then
+  TUTTI_PRIVATE_MOUNTS=1 exec unshare --mount --propagation private bash "$0" "$@"
+fi
+. "$(dirname "$0")/../e2e/lib.sh"
+use_probe
+program=$(program vector_add)
+here=$(cd "$(dirname "$0")/../.." && pwd)
+kubernetes=${TUTTI_KUBERNETES:-$("$here/tools/kubernetes" ${want_all:+all})} || exit 1
+unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY LD_LIBRARY_PATH
+mkdir -p "$work"/{kubelet,log,manifests,image,mps} /var/lib/kubelet
+mount --bind "$work/kubelet" /var/lib/kubelet
+mount --make-rshared /var/lib/kubelet
+mount -t tmpfs tmpfs /var/log
+mkdir -p /var/log/pods /var/log/containers
+port=$((20000 + $$ % 20000))
+
+end_containers() {
+  set +e
+  for pid in ${kubelet_pid:-} ${plugin_pid:-}; do kill -KILL "$pid" 2> /dev/null; done
+  for task in $(run_ctr tasks ls -q 2> /dev/null); do run_ctr tasks kill -s KILL "$task" > /dev/null 2>&1; done
+  for pid in $(grep -ls "$work" /proc/[0-9]*/cmdline 2> /dev/null | cut -d/ -f3); do [ "$pid" = $$ ] || kill -KILL "$pid" 2> /dev/null; done
+  sleep 0.5
+  umount -R -l /var/lib/kubelet 2> /dev/null
+  awk -v work="$work" 'index($2, work) == 1 { print $2 }' /proc/mounts | sort -r | xargs -r umount -l 2> /dev/null
+}
+trap 'status=$?; [ $status -eq 0 ] || { tail -n 15 "$work/plugin.log" "$work/kubelet.log" >&2; }; end_containers; (exit $status); finish' EXIT
+
+start_containerd() {
+  cat > "$work/containerd.toml" << EOF
+version = 2
+root = "$work/containerd/root"
+state = "$work/containerd/state"
+disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.overlayfs"]
+[grpc]
+  address = "$work/containerd.sock"
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "localhost/pause:1"
+  disable_apparmor = true
+  restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".containerd]
+    snapshotter = "native"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+      runtime_type = "io.containerd.runc.v2"
+EOF
+  containerd -c "$work/containerd.toml" > "$work/containerd.log" 2>&1 &
+  until_true "containerd listens" run_ctr version
+}
+run_ctr() { ctr -a "$work/containerd.sock" -n k8s.io "$@"; }
+
+# One image for everything: busybox, the programs, and the libraries they load (but libcuda, which comes with the share).
+make_image() {
+  local root=$work/image/root file library
+  mkdir -p "$root"/{bin,tmp,usr/local/nvidia/lib64,mps}
+  chmod 1777 "$root/tmp"
+  cp /bin/busybox "$root/bin/"
+  for file in sh sleep cat id echo mkfifo; do ln -s busybox "$root/bin/$file"; done
+  cp "$probe" "$root/bin/device_probe"
+  cp "$program" "$root/bin/vector_add"
+  for library in $(ldd "$probe" "$program" "$bin/../lib/libcuda.so.1" | grep -o '/[^ :]*' | grep -v libcuda | sort -u); do
+    [ -f "$library" ] && case "$library" in *.so*) cp -L --parents "$library" "$root/" ;; esac
+  done
+  tar -C "$root" -cf "$work/image/layer.tar" .
+  local sum config name
+  sum=$(sha256sum < "$work/image/layer.tar" | cut -d' ' -f1)
+  for name in pause:1 shares:1; do
+    config='{"architecture":"amd64","os":"linux","config":{"Env":["PATH=/bin"],"Cmd":["/bin/sleep","1000000"]},"rootfs":{"type":"layers","diff_ids":["sha256:'$sum'"]}}'
+    printf '%s' "$config" > "$work/image/config.json"
+    printf '[{"Config":"config.json","RepoTags":["localhost/%s"],"Layers":["layer.tar"]}]' "$name" > "$work/image/manifest.json"
+    tar -C "$work/image" -cf "$work/image/$name.tar" manifest.json config.json layer.tar
+    run_ctr images import --snapshotter native "$work/image/$name.tar" > /dev/null
+  done
+}
+
+start_kubelet() { # start_kubelet OPTIONS...
+  cat > "$work/kubelet.yaml" << EOF
+kind: KubeletConfiguration
+apiVersion: kubelet.config.k8s.io/v1beta1
+staticPodPath: $work/manifests
+cgroupDriver: cgroupfs
+cgroupsPerQOS: false
+enforceNodeAllocatable: []
+failSwapOn: false
+fileCheckFrequency: 1s
+syncFrequency: 2s
+evictionHard: {memory.available: 1Mi, nodefs.available: 1Mi, imagefs.available: 1Mi}
+address: 127.0.0.1
+port: $port
+readOnlyPort: $((port + 1))
+healthzPort: 0
+authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
+authorization: {mode: AlwaysAllow}
+EOF
+  "$kubernetes/kubelet" --config "$work/kubelet.yaml" --container-runtime=remote --container-runtime-endpoint="unix://$work/containerd.sock" \
+    --hostname-override=node1 "$@" >> "$work/kubelet.log" 2>&1 &
+  kubelet_pid=$!
+}
+
+start_plugin() {
+  printf 'sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\ntutti: {clientLibrary: {hostPath: %s}, mountShm: false, metricsAddress: "127.0.0.1:%d"}\n' \
+    "$(readlink -f "$bin/../lib")" $((port + 2)) > "$work/config.yaml"
+  mkdir -p /var/lib/kubelet/device-plugins
+  TUTTI_CPU_SMS=8 TUTTI_CPU_MEMORY=1G TUTTI_CACHE_DIR=$work/cache "$bin/tutti-device-plugin" --config-file "$work/config.yaml" --mps-root "$work/mps" \
+    --runtime-socket "$work/containerd.sock" --pod-resources-socket /var/lib/kubelet/pod-resources/kubelet.sock >> "$work/plugin.log" 2>&1 &
+  plugin_pid=$!
+}
+daemon_of_plugin() { cat "$work/mps/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid"; }
+
+# A pod that looks at its device, computes something, says "done", and stays.
+pod() { # pod NAME [USER]
+  cat << EOF
+apiVersion: v1
+kind: Pod
+metadata: {name: $1, namespace: default}
+spec:
+  hostNetwork: true
+  terminationGracePeriodSeconds: 0
+  tolerations: [{operator: Exists}]
+  containers:
+  - name: main
+    image: localhost/shares:1
+    imagePullPolicy: Never
+    securityContext: {runAsUser: ${2:-0}}
+    command: [sh, -c, "device_probe; vector_add --rounds 20; echo done; mkfifo /tmp/hold; sleep 1000000 > /tmp/hold & device_probe --hold < /tmp/hold"]
+    resources: {limits: {nvidia.com/gpu: 1}}
+EOF
+}
+pod_log() { cat /var/log/pods/default_"$1"*/main/*.log 2> /dev/null; }
+metrics() { curl -fsS "http://127.0.0.1:$((port + 2))/metrics"; }
+has_metric() { metrics | grep -q "$1"; }

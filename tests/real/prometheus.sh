@@ -1,0 +1,33 @@
+# A real Prometheus with the rules and alerts that we ship: it scrapes the exporter, a client's metrics arrive, and an alert
+# fires when the daemon is killed.
+. "$(dirname "$0")/../e2e/lib.sh"
+command -v prometheus > /dev/null || skip "needs prometheus (./dev setup --e2e)"
+[ -x "$bin/tutti-exporter" ] || skip "needs tutti-exporter"
+use_probe
+here=$(cd "$(dirname "$0")/../.." && pwd)
+port=$((20000 + $$ % 20000))
+export TUTTI_CPU_MEMORY=1G
+"$control" -d
+"$bin/tutti-exporter" --address "127.0.0.1:$port" 2> "$work/exporter.log" &
+cat > "$work/prometheus.yml" << EOF
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [$here/integrations/grafana/alerts.yaml]
+scrape_configs:
+- job_name: tutti
+  static_configs: [{targets: ['127.0.0.1:$port']}]
+EOF
+prometheus --config.file="$work/prometheus.yml" --storage.tsdb.path="$work/data" --web.listen-address="127.0.0.1:$((port + 1))" \
+  --log.level=warn 2> "$work/prometheus.log" &
+get() { curl -fsS "http://127.0.0.1:$((port + 1))/api/v1/$1"; }
+has() { get "$1" 2> /dev/null | grep -q "$2"; }
+
+until_true "Prometheus scrapes the exporter" has 'query?query=tutti_daemon_up' '"1"'
+hold client "$probe" --allocate 64
+until_true "the client's memory is there" has 'query?query=tutti_client_memory_used_bytes' '"67108864"'
+until_true "under dcgm-exporter's name, in MiB" has 'query?query=DCGM_FI_DEV_FB_USED' '"64"'
+until_true "and the derived waste" has 'query?query=tutti:device_memory_waste_bytes' '"1006632960"'
+expect "no alert yet" "" "$(get alerts | grep -o TuttiDaemonDown || true)"
+kill -KILL "$(daemon_pid)"
+for _ in 1 2 3; do has alerts '"state":"firing"' || sleep 10; done
+until_true "the alert fires" has alerts '"alertname":"TuttiDaemonDown".*"state":"firing"'
+echo "prometheus: metrics of a client arrived; TuttiDaemonDown fired after the daemon was killed"
