@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "client/allocation_table.h"
+#include "client/capture.h"
 #include "client/complaint.h"
 #include "client/context.h"
 #include "client/printing.h"
@@ -28,19 +29,6 @@ std::optional<uint64_t> Extent(const CopySide& side, const CopyShape& shape) {
   if (!planes || !rows) return std::nullopt;
   const auto before = CheckedAdd(*planes, *rows);
   return before ? CheckedAdd(*before, shape.row_bytes) : std::nullopt;
-}
-
-void CopyHere(const CopyRequest& request) {
-  const CopyShape& shape = request.shape;
-  for (uint64_t z = 0; z < shape.planes; ++z) {
-    uint64_t to = request.destination.address + z * request.destination.plane;
-    uint64_t from = request.source.address + z * request.source.plane;
-    for (uint64_t y = 0; y < shape.rows; ++y) {
-      std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), shape.row_bytes);
-      to += request.destination.pitch;
-      from += request.source.pitch;
-    }
-  }
 }
 
 int CopyAfterWaiting(Stream& stream, const CopyRequest& request) {
@@ -94,6 +82,19 @@ int CopyAsynchronously(Stream& stream, const CopyRequest& request) {
 
 }  // namespace
 
+void CopyHere(const CopyRequest& request) {
+  const CopyShape& shape = request.shape;
+  for (uint64_t z = 0; z < shape.planes; ++z) {
+    uint64_t to = request.destination.address + z * request.destination.plane;
+    uint64_t from = request.source.address + z * request.source.plane;
+    for (uint64_t y = 0; y < shape.rows; ++y) {
+      std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), shape.row_bytes);
+      to += request.destination.pitch;
+      from += request.source.pitch;
+    }
+  }
+}
+
 int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
   if (shape.empty()) return cuda::CUDA_SUCCESS;
   const auto extent = Extent(side, shape);
@@ -117,6 +118,10 @@ int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
 int Copy(Stream& stream, const CopyRequest& request, CopyMode mode, SideKind destination, SideKind source) {
   CU_TRY(CheckSide(request.destination, request.shape, destination));
   CU_TRY(CheckSide(request.source, request.shape, source));
+  if (stream.capture() != nullptr) [[unlikely]] {
+    if (mode == CopyMode::kSynchronous) return Capture::Break(stream, "a synchronous copy");
+    return request.shape.empty() ? cuda::CUDA_SUCCESS : Capture::Add(stream, MakeCopyWork(request));
+  }
   if (mode == CopyMode::kSynchronous || request.shape.empty()) return CopyAfterWaiting(stream, request);
   return CopyAsynchronously(stream, request);
 }

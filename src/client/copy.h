@@ -52,6 +52,9 @@ enum class SideKind { kAny, kHost, kDevice };
 // INVALID_VALUE for null or foreign addresses, sizes that overflow, and ranges that leave the allocation they begin in.
 int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind);
 
+// Copies now, by this thread, both sides checked before. Host memory or the window, whatever is going on there.
+void CopyHere(const CopyRequest& request);
+
 // Checks both sides, then copies in the stream. Thread-safe.
 int Copy(Stream& stream, const CopyRequest& request, CopyMode mode, SideKind destination = SideKind::kAny,
          SideKind source = SideKind::kAny);

@@ -76,6 +76,7 @@ bool Event::BelongsTo(Context& context) const { return &context.owner() == &cont
 
 void Event::Record(Stream& stream) {
   std::lock_guard lock(mutex_);
+  captured_ = {};
   if (time_slot_ == 0) {
     mark_ = stream.FullMark();
     return;

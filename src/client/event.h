@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <vector>
 
 #include "client/answer.h"
 #include "client/pool.h"
@@ -16,6 +17,7 @@ namespace tutti::client {
 
 class Context;
 class Device;
+class GraphNode;
 
 // Thread-safe.
 class Event {
@@ -30,6 +32,21 @@ class Event {
   cuda::CUevent handle() { return reinterpret_cast<cuda::CUevent>(this); }
   bool BelongsTo(Context& context) const;
   bool timed() const { return time_slot_ != 0; }
+
+  // Recorded in a capture: the capture's number and the nodes that were last in the stream (client/capture.h). Any other
+  // recording ends that.
+  struct Captured {
+    uint64_t capture = 0;  // 0: not
+    std::vector<GraphNode*> nodes;
+  };
+  void SetCaptured(Captured captured) {
+    std::lock_guard lock(mutex_);
+    captured_ = std::move(captured);
+  }
+  Captured captured() const {
+    std::lock_guard lock(mutex_);
+    return captured_;
+  }
 
   // The place is after everything submitted to the stream so far.
   void Record(Stream& stream);
@@ -60,6 +77,7 @@ class Event {
   const uint32_t time_slot_;  // 0: no timing
   mutable std::mutex mutex_;
   StreamMark mark_;
+  Captured captured_;
 };
 
 }  // namespace tutti::client

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "client/capture.h"
 #include "client/context.h"
 
 namespace tutti::client {
@@ -45,6 +46,10 @@ int Fill(Stream& stream, const FillRequest& request, CopyMode mode) {
   if (shape.empty()) return cuda::CUDA_SUCCESS;
   if (request.height > 1 && request.pitch % request.element_bytes != 0) return cuda::CUDA_ERROR_INVALID_VALUE;
   CU_TRY(CheckSide({request.address, request.pitch, 0}, shape, SideKind::kDevice));
+  if (stream.capture() != nullptr) [[unlikely]] {
+    if (mode == CopyMode::kSynchronous) return Capture::Break(stream, "a synchronous memset");
+    return Capture::Add(stream, FillWork{request});
+  }
   if (shape.bytes() <= kInlineBytes && stream.Settled()) {
     FillHere(request);
     return cuda::CUDA_SUCCESS;

@@ -172,12 +172,21 @@ Answer<Function*> ResolveFunction(CUfunction handle, Context& context) {
   return kernel->In(context.owner());
 }
 
+int CheckLaunch(const Context& context, const Function& function, const LaunchShape& shape) {
+  CU_TRY(CheckShape(function, shape));
+  if (shape.cooperative) CU_TRY(CheckCooperative(context, function, shape));
+  return shape.cluster[0] != 0 ? CheckCluster(shape) : CUDA_SUCCESS;
+}
+
+int PackArguments(const Function& function, void* const* parameters, void* const* extra, uint8_t* out) {
+  if (parameters != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  return FillArguments(function.info(), parameters, extra, out);
+}
+
 int Launch(Stream& stream, Function& function, const LaunchShape& shape, void* const* parameters, void* const* extra) {
   const guest::KernelInfo& info = function.info();
-  CU_TRY(CheckShape(function, shape));
+  CU_TRY(CheckLaunch(stream.context(), function, shape));
   if (parameters != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (shape.cooperative) CU_TRY(CheckCooperative(stream.context(), function, shape));
-  if (shape.cluster[0] != 0) CU_TRY(CheckCluster(shape));
   CU_ASSIGN(const uint32_t kernel, function.Prepared({shape.block[0], shape.block[1], shape.block[2]}));
 
   wire::LaunchBody body{.kernel = kernel,

@@ -29,6 +29,11 @@ Answer<Function*> ResolveFunction(cuda::CUfunction handle, Context& context);
 // the runtime hands on as it gets it. The driver API has no such result; there it is INVALID_VALUE.
 inline constexpr int kInvalidConfiguration = 9;  // cudaErrorInvalidConfiguration
 
+// The two halves of a launch, for one that is made later: whether the function may be launched so in the context, and
+// its arguments (see Launch), packed into as many bytes as its info says.
+int CheckLaunch(const Context& context, const Function& function, const LaunchShape& shape);
+int PackArguments(const Function& function, void* const* parameters, void* const* extra, uint8_t* out);
+
 // CUDA_LAUNCH_BLOCKING=1: every launch waits until its kernel is done. Set before the first launch.
 inline constinit bool launches_block = false;
 

@@ -1,5 +1,6 @@
 #include "client/stream.h"
 
+#include "client/capture.h"
 #include "client/context.h"
 #include "client/current.h"
 #include "client/stream_slots.h"
@@ -63,6 +64,7 @@ Stream* Stream::Create(Context& context, const StreamOptions& options) {
 
 void Stream::Destroy(Stream* stream) {
   if (!pool_.Retire(stream)) return;
+  if (stream->capture() != nullptr) Capture::Forget(*stream);
   stream->context_.Remove(stream);
   Session::Get().ring().Submit(wire::RecordKind::kStreamDestroy, stream->slot_);
   StreamSlots::Get().GiveBack(stream->LastMark());

@@ -17,6 +17,7 @@
 
 namespace tutti::client {
 
+class Capture;
 class Context;
 
 // Lower is more urgent.
@@ -70,6 +71,10 @@ class Stream {
   int priority() const { return options_.priority; }
   unsigned flags() const { return options_.non_blocking ? cuda::CU_STREAM_NON_BLOCKING : cuda::CU_STREAM_DEFAULT; }
 
+  // Set while what is asked of it becomes nodes of a graph (client/capture.h, which changes it).
+  Capture* capture() const { return capture_.load(std::memory_order_acquire); }
+  void SetCapture(Capture* capture) { capture_.store(capture, std::memory_order_release); }
+
   template <typename Body>
   uint64_t Submit(wire::RecordKind kind, const Body& body, std::span<const uint8_t> trailing = {}) {
     const uint64_t ticket = Session::Get().ring().Submit(kind, slot_, body, trailing);
@@ -110,6 +115,7 @@ class Stream {
   const uint32_t generation_;
   const uint64_t id_;
   std::atomic<uint64_t> next_{0};
+  std::atomic<Capture*> capture_{nullptr};
 };
 
 }  // namespace tutti::client

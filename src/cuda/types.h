@@ -32,7 +32,6 @@ using CUgraph = struct CUgraph_st*;
 using CUgraphNode = struct CUgraphNode_st*;
 using CUgreenCtx = struct CUgreenCtx_st*;
 using CUdevResourceDesc = struct CUdevResourceDesc_st*;
-struct CUgraphEdgeData;
 
 using CUarray_format = int;
 using CUctxCigParam = void;
@@ -358,7 +357,6 @@ enum : unsigned {
   CU_MEMHOSTREGISTER_READ_ONLY = 8,
 };
 enum : unsigned { CU_MEM_ATTACH_GLOBAL = 1, CU_MEM_ATTACH_HOST = 2, CU_MEM_ATTACH_SINGLE = 4 };
-enum : int { CU_STREAM_CAPTURE_STATUS_NONE = 0 };
 enum : int {
   CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES = 1,
   CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC = 2,
@@ -380,3 +378,5 @@ enum : int {
 enum : uint64_t { CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM = 2 };
 
 }  // namespace tutti::cuda
+
+#include "cuda/graph_types.h"

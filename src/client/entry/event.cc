@@ -1,6 +1,7 @@
 // Events.
 #include "client/event.h"
 
+#include "client/capture.h"
 #include "client/context.h"
 #include "client/current.h"
 #include "client/entry/entries.h"
@@ -30,6 +31,10 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   CU_ASSIGN(Stream* const stream, Stream::Resolve(stream_handle));
   if (!event->BelongsTo(stream->context())) return CUDA_ERROR_INVALID_HANDLE;
+  if (stream->capture() != nullptr) {
+    if ((flags & CU_EVENT_RECORD_EXTERNAL) != 0) return Capture::Add(*stream, RecordWork{handle});
+    return Capture::Record(*stream, *event);
+  }
   event->Record(*stream);
   return CUDA_SUCCESS;
 }
@@ -39,6 +44,7 @@ CUresult cuEventRecord(CUevent event, CUstream stream) { return cuEventRecordWit
 CUresult cuEventQuery(CUevent handle) {
   Event* event = Event::Find(handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (Capture::Has(*event)) return CUDA_ERROR_CAPTURED_EVENT;
   const CUresult reached = event->Query();
   if (reached == CUDA_ERROR_NOT_READY) {
     Session::Get().ring().Nudge();
@@ -50,6 +56,7 @@ CUresult cuEventQuery(CUevent handle) {
 CUresult cuEventSynchronize(CUevent handle) {
   Event* event = Event::Find(handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (Capture::Has(*event)) return CUDA_ERROR_CAPTURED_EVENT;
   CU_TRY(event->Synchronize());
   DrainPrints();
   return event->CheckDevice();

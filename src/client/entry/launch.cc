@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "client/capture.h"
 #include "client/context.h"
 #include "client/entry/entries.h"
 #include "client/event.h"
@@ -13,6 +14,10 @@ namespace {
 CUresult LaunchIn(CUstream stream_handle, CUfunction function_handle, const LaunchShape& shape, void** parameters,
                   void** extra) {
   CU_ASSIGN(Stream* const stream, Stream::Resolve(stream_handle));
+  if (stream->capture() != nullptr) [[unlikely]] {
+    CU_ASSIGN(KernelWork work, MakeKernelWork(function_handle, stream->context(), shape, parameters, extra));
+    return Capture::Add(*stream, std::move(work));
+  }
   CU_ASSIGN(Function* const function, ResolveFunction(function_handle, stream->context()));
   const int status = Launch(*stream, *function, shape, parameters, extra);
   // The runtime launches kernels of libraries by their own handles, everybody else functions.

@@ -1,6 +1,7 @@
 // Memory pools and stream-ordered allocation.
 #include "client/memory_pool.h"
 
+#include "client/capture.h"
 #include "client/context.h"
 #include "client/entry/entries.h"
 #include "client/stream.h"
@@ -10,6 +11,7 @@ namespace {
 
 CUresult AllocateFrom(CUdeviceptr* out, size_t bytes, MemoryPool* pool, Stream& stream) {
   if (out == nullptr || pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (stream.capture() != nullptr) return Capture::Break(stream, "stream-ordered allocation");
   CU_ASSIGN(const uint64_t address, pool->Allocate(stream, bytes));
   *out = address;
   return CUDA_SUCCESS;
@@ -43,6 +45,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUmemoryPool po
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
   CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  if (stream->capture() != nullptr) return Capture::Break(*stream, "stream-ordered free");
   return MemoryPool::Free(*stream, address);
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "client/capture.h"
 #include "client/context.h"
 #include "client/current.h"
 #include "client/entry/entries.h"
@@ -19,13 +20,6 @@ CUresult Give(T* out, const T& value) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = value;
   return CUDA_SUCCESS;
-}
-
-CUresult NotCapturing(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
-  static_cast<void>(stream);
-  if (id != nullptr) *id = 0;
-  return Give(status, CUstreamCaptureStatus{CU_STREAM_CAPTURE_STATUS_NONE});
 }
 
 CUresult WriteValue(CUstream handle, CUdeviceptr address, uint64_t value, uint32_t bytes) {
@@ -58,6 +52,7 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
 
 CUresult cuStreamQuery(CUstream handle) {
   CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  if (stream->capture() != nullptr) return Capture::Break(*stream, "cuStreamQuery");
   const bool done = stream->legacy() ? stream->Settled() : stream->Idle();
   if (done) return stream->context().Check();
   Session::Get().ring().Nudge();
@@ -66,6 +61,7 @@ CUresult cuStreamQuery(CUstream handle) {
 
 CUresult cuStreamSynchronize(CUstream handle) {
   CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  if (stream->capture() != nullptr) return Capture::Break(*stream, "cuStreamSynchronize");
   CU_TRY(stream->legacy() ? stream->Settle() : stream->LastMark().Wait());
   DrainPrints();
   return stream->context().Check();
@@ -76,7 +72,11 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned int f
   CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
   Event* event = Event::Find(event_handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  event->MakeWait(*stream);
+  if (stream->capture() != nullptr && (flags & CU_EVENT_WAIT_EXTERNAL) != 0)
+    return Capture::Add(*stream, WaitWork{event_handle});
+  bool captured = false;
+  CU_TRY(Capture::Wait(*stream, *event, &captured));
+  if (!captured) event->MakeWait(*stream);
   return CUDA_SUCCESS;
 }
 
@@ -121,35 +121,6 @@ CUresult cuStreamGetPriority(CUstream handle, int* priority) {
 CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
   CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
   return Give(id, static_cast<unsigned long long>(stream->id()));
-}
-
-CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
-  return NotCapturing(handle, status, nullptr);
-}
-
-CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id) {
-  return NotCapturing(handle, status, id);
-}
-
-CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
-                                   const CUgraphNode** dependencies, size_t* count) {
-  if (graph != nullptr) *graph = nullptr;
-  if (dependencies != nullptr) *dependencies = nullptr;
-  if (count != nullptr) *count = 0;
-  return NotCapturing(handle, status, id);
-}
-
-CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
-                                   const CUgraphNode** dependencies, const CUgraphEdgeData** edges, size_t* count) {
-  if (edges != nullptr) *edges = nullptr;
-  return cuStreamGetCaptureInfo_v2(handle, status, id, graph, dependencies, count);
-}
-
-CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  static thread_local constinit CUstreamCaptureMode current = 0;
-  if (mode == nullptr || *mode < 0 || *mode > 2) return CUDA_ERROR_INVALID_VALUE;
-  std::swap(current, *mode);
-  return CUDA_SUCCESS;
 }
 
 // Priority is the one attribute that a stream here has; the others are hints about caches, accepted.

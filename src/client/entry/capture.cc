@@ -1,0 +1,89 @@
+// Stream capture: what a program asks of a stream becomes a graph.
+#include "client/capture.h"
+
+#include <span>
+#include <utility>
+
+#include "client/context.h"
+#include "client/entry/entries.h"
+#include "client/entry/graph_handles.h"
+
+namespace tutti::client::entry {
+
+CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  return Capture::Begin(*stream, mode);
+}
+
+CUresult cuStreamBeginCapture(CUstream handle) {
+  return cuStreamBeginCapture_v2(handle, CU_STREAM_CAPTURE_MODE_GLOBAL);
+}
+
+CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph_handle, const CUgraphNode* nodes,
+                                     const CUgraphEdgeData*, size_t count, CUstreamCaptureMode mode) {
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Graph* const graph, FindGraph(graph_handle));
+  CU_ASSIGN(const auto before, FindNodes(nodes, count));
+  for (const GraphNode* const node : before) {
+    if (&node->graph() != graph) return CUDA_ERROR_INVALID_VALUE;
+  }
+  return Capture::Begin(*stream, mode, graph, before);
+}
+
+CUresult cuStreamEndCapture(CUstream handle, CUgraph* out) {
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  const auto graph = Capture::End(*stream);
+  *out = graph ? (*graph)->handle() : nullptr;
+  return graph ? CUDA_SUCCESS : graph.error();
+}
+
+CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) {
+  return cuStreamGetCaptureInfo(handle, status, nullptr);
+}
+
+CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id) {
+  return cuStreamGetCaptureInfo_v2(handle, status, id, nullptr, nullptr, nullptr);
+}
+
+CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
+                                   const CUgraphNode** nodes, size_t* count) {
+  if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  const Capture::State state = Capture::Of(*stream);
+  *status = state.status;
+  if (id != nullptr) *id = state.id;
+  if (graph != nullptr) *graph = state.graph != nullptr ? state.graph->handle() : nullptr;
+  // A node's handle is its address, so the list is one of handles.
+  if (nodes != nullptr)
+    *nodes = state.last != nullptr ? reinterpret_cast<const CUgraphNode*>(state.last->data()) : nullptr;
+  if (count != nullptr) *count = state.last != nullptr ? state.last->size() : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
+                                   const CUgraphNode** nodes, const CUgraphEdgeData** edges, size_t* count) {
+  if (edges != nullptr) *edges = nullptr;  // no edge has anything to say
+  return cuStreamGetCaptureInfo_v2(handle, status, id, graph, nodes, count);
+}
+
+CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode* nodes, const CUgraphEdgeData*, size_t count,
+                                              unsigned int flags) {
+  if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(const auto last, FindNodes(nodes, count));
+  return Capture::SetLast(*stream, last, flags == 1);
+}
+
+CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* nodes, size_t count, unsigned int flags) {
+  return cuStreamUpdateCaptureDependencies_v2(stream, nodes, nullptr, count, flags);
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
+  static thread_local constinit CUstreamCaptureMode current = 0;
+  if (mode == nullptr || *mode < 0 || *mode > 2) return CUDA_ERROR_INVALID_VALUE;
+  std::swap(current, *mode);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace tutti::client::entry

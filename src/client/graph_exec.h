@@ -1,0 +1,60 @@
+// A graph made executable: a copy of its own, in an order in which its nodes can run.
+//
+// A launch asks the stream for each node in turn, so a branch does not overlap with its sister; what a program can see
+// is the order, and that holds. Launches of one executable graph follow one another, whatever streams they are in.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "client/graph.h"
+#include "client/stream.h"
+
+namespace tutti::client {
+
+// Launch is thread-safe; changes are the caller's to keep apart, as the API says.
+class GraphExec {
+ public:
+  GraphExec(Graph* copy, std::vector<GraphNode*> order, uint64_t flags);
+  ~GraphExec();
+
+  static GraphExec* Find(const void* handle) { return pool_.Find(handle); }
+  // INVALID_VALUE if the nodes wait for each other in a circle.
+  static Answer<GraphExec*> Create(const Graph& graph, uint64_t flags);
+  static void Destroy(GraphExec* exec);
+
+  cuda::CUgraphExec handle() { return reinterpret_cast<cuda::CUgraphExec>(this); }
+  uint64_t flags() const { return flags_; }
+  int Launch(Stream& stream);
+  // What it runs, as a graph for a node to own. Null if there are too many.
+  Graph* Copy() const { return copy_->Clone(true); }
+
+  // The copy of a node of the graph that this was made from, or updated from last. Null if it is none.
+  GraphNode* Own(const GraphNode* node) const;
+  bool Enabled(const GraphNode* own) const { return !disabled_.contains(own); }
+  void Enable(const GraphNode* own, bool enabled);
+
+  // Takes over what the nodes of `graph` do; their order must be that of the graph this was made from. On failure the
+  // node that differs is named.
+  struct Difference {
+    int result = 0;  // CUgraphExecUpdateResult
+    GraphNode* node = nullptr;
+  };
+  Difference Update(const Graph& graph);
+
+ private:
+  static constinit Pool<GraphExec, 1 << 16> pool_;
+
+  Graph* const copy_;
+  const std::vector<GraphNode*> order_;
+  const uint64_t flags_;
+  std::map<const GraphNode*, GraphNode*> own_;
+  std::set<const GraphNode*> disabled_;
+  std::mutex launch_mutex_;
+  StreamMark last_launch_;
+};
+
+}  // namespace tutti::client
