@@ -34,6 +34,11 @@ size_t Distance(std::string_view a, std::string_view b) {
 std::string_view Nearest(std::string_view word, std::span<const std::string_view> words) {
   // A word of a hostile file may be long, and the distance is quadratic.
   if (word.size() > 100) return {};
+  // An abbreviation: "gpuMem" is nearer to gpuMemory than to gpu.
+  const auto begins = [&](std::string_view candidate) {
+    return word.size() >= 3 && word.size() < candidate.size() && std::equal(word.begin(), word.end(), candidate.begin(), SameLetter);
+  };
+  if (const auto found = std::find_if(words.begin(), words.end(), begins); found != words.end()) return *found;
   std::string_view best;
   size_t best_distance = word.size() / 3 + 1;
   for (const std::string_view candidate : words) {
