@@ -1,6 +1,6 @@
 // A client that only shakes hands: prints "welcome" or "refused CODE TEXT", then with --hold stays until its connection is
 // closed and prints "closed". With --garbage it sends packets that are wrong in every way it can think of, each on a
-// connection of its own. With --listen it is no client but another kind of daemon: it takes connections and answers nothing a
+// connection of its own; with --churn N it connects and leaves N times. With --listen it is no client but another kind of daemon: it takes connections and answers nothing a
 // shell of ours understands. Its limits come from the CUDA_MPS_ environment variables, as a program's would.
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,11 +75,33 @@ int ListenInAnotherLanguage(const std::string& path) {
   }
 }
 
+// Connections that end in every way: without a word, in the middle of a packet's meaning, and as a client or a shell that has its
+// answer and leaves.
+int Churn(const std::string& path, unsigned long times) {
+  for (unsigned long round = 0; round < times; ++round) {
+    const auto socket = os::Connect(path);
+    if (!socket) return Complain(socket.error().text);
+    if (round % 4 == 0) continue;
+    if (round % 4 == 1) {
+      (void)os::Send(socket->get(), Garbage(static_cast<uint32_t>(round)));
+      continue;
+    }
+    ByteWriter body;
+    if (round % 4 == 2) wire::Put(body, MyHello("churn"));
+    if (round % 4 == 3) body.PutString("get_server_list");
+    (void)ipc::SendMessage(socket->get(), round % 4 == 2 ? wire::MessageKind::kHello : wire::MessageKind::kCommand, 1, std::move(body));
+    (void)ipc::ReceiveMessage(socket->get(), 20'000);
+  }
+  std::puts("done");
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string path = Environment("CUDA_MPS_PIPE_DIRECTORY") + "/control";
   if (argc > 1 && std::string(argv[1]) == "--garbage") return SendGarbage(path);
+  if (argc > 2 && std::string(argv[1]) == "--churn") return Churn(path, std::stoul(argv[2]));
   if (argc > 1 && std::string(argv[1]) == "--listen") return ListenInAnotherLanguage(path);
   const auto socket = os::Connect(path);
   if (!socket) return Complain(socket.error().text);

@@ -67,7 +67,10 @@ class FakeServer {
       case wire::MessageKind::kServerSet: {
         const auto set = wire::GetServerSet(in).value();
         for (Client& client : clients_) {
-          if (client.status.pid == set.pid && set.what == wire::SettingKind::kPercentage) client.status.percentage = set.percentage;
+          if (client.status.pid != set.pid) continue;
+          if (set.what == wire::SettingKind::kPercentage) client.status.percentage = set.percentage;
+          if (set.what == wire::SettingKind::kMemoryLimit) client.status.limit_bytes = set.number;
+          if (set.what == wire::SettingKind::kPriority) client.status.priority = static_cast<int32_t>(set.number);
         }
         break;
       }
@@ -84,7 +87,9 @@ class FakeServer {
   void Attach(const wire::Attach& attach, os::Fd connection) {
     (void)ipc::SendMessage(connection.get(), wire::MessageKind::kWelcome, 0, {});
     wire::ClientStatus status{.id = next_id_++, .pid = attach.pid, .uid = attach.uid, .pid_namespace = attach.hello.pid_namespace,
-                              .command_line = attach.hello.command_line, .percentage = attach.active_thread_percentage};
+                              .command_line = attach.hello.command_line, .percentage = attach.active_thread_percentage, .priority = attach.priority,
+                              .name_space = attach.name_space, .own_percentage = attach.own_percentage};
+    if (!attach.own_memory_limits.empty()) status.own_limit_bytes = attach.own_memory_limits[0].bytes;
     if (!attach.memory_limits.empty()) status.limit_bytes = attach.memory_limits[0].bytes;
     clients_.push_back({std::move(status), std::move(connection)});
   }
