@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/fault.h"
 #include "device/memory_account.h"
 #include "guest/module_index.h"
 #include "metrics/client_counters.h"
@@ -44,9 +45,9 @@ class Sink {
   virtual void Printed(std::string_view text) = 0;
   // A device-side assert has failed: one line with its newline, for the client's stderr. Followed by Faulted.
   virtual void AssertFailed(std::string_view line) = 0;
-  // The Space's work on `device` has failed for good: `status` is the sticky CUresult, `report` one line for the log (kernel,
-  // block, thread, address, line). Called once per device until Reset; queued work is dropped, its streams complete.
-  virtual void Faulted(uint32_t device, int32_t status, std::string_view report) = 0;
+  // The Space's work on `device` has failed for good. Called once per device until Reset; queued work is dropped, its
+  // streams complete.
+  virtual void Faulted(uint32_t device, const Fault& fault) = 0;
   // The memory this Space holds on `device` (what counts against its limit) is now `bytes`. Called before Allocate returns,
   // and whenever a free has taken effect.
   virtual void MemoryUsed(uint32_t device, uint64_t bytes) = 0;

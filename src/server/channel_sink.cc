@@ -122,11 +122,11 @@ void ChannelSink::AssertFailed(std::string_view line) {
   Append(channel_->asserts, assert_produced_, line);
 }
 
-void ChannelSink::Faulted(uint32_t device, int32_t status, std::string_view report) {
-  errors_[device].store(status, std::memory_order_relaxed);
+void ChannelSink::Faulted(uint32_t device, const device::Fault& fault) {
+  errors_[device].store(fault.status, std::memory_order_relaxed);
   // Release: who sees the completion of the dropped work sees the error.
-  channel_->header.states[device].error.store(status, std::memory_order_release);
-  hooks_.faulted(device, status, report);
+  channel_->header.states[device].error.store(fault.status, std::memory_order_release);
+  hooks_.faulted(device, fault);
 }
 
 void ChannelSink::ClearError(uint32_t device) {

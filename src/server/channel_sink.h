@@ -24,7 +24,7 @@ class ChannelSink final : public device::Sink {
  public:
   struct Hooks {
     // A device's work has failed. For the log.
-    std::function<void(uint32_t device, int32_t status, std::string_view report)> faulted;
+    std::function<void(uint32_t device, const device::Fault& fault)> faulted;
     // Memory use of this client has changed; returns what all clients use on `device`.
     std::function<uint64_t(uint32_t device)> memory_changed;
     // Work that WhenDone asked for has been done.
@@ -38,7 +38,7 @@ class ChannelSink final : public device::Sink {
   void HostCallReached(uint32_t stream, uint64_t token, int32_t status) override;
   void Printed(std::string_view text) override;
   void AssertFailed(std::string_view line) override;
-  void Faulted(uint32_t device, int32_t status, std::string_view report) override;
+  void Faulted(uint32_t device, const device::Fault& fault) override;
   void MemoryUsed(uint32_t device, uint64_t bytes) override;
 
   // Whether `ticket` of `stream` is done, by our own books.

@@ -99,6 +99,10 @@ Status DaemonLink::HandleQuery(const ipc::Envelope& message) {
     Reply(message.head.serial, {.clients = server_->Clients()});
     return {};
   }
+  if (query.what == wire::QueryKind::kFaults) {
+    Reply(message.head.serial, {.text = server_->faults().Lines()});
+    return {};
+  }
   const auto file = TakeTraceFile(server_->backend());
   if (!file) {
     ReplyStatus(message.head.serial, std::unexpected(file.error()));

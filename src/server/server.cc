@@ -108,6 +108,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
       .windows = &windows_,
       .watch = watch_.get(),
       .loaders = &loaders_,
+      .faults = &faults_,
       .shared_server = shared_,
       .broken =
           [this](uint32_t id, std::string reason) {

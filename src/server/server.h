@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "device/device.h"
 #include "os/epoll.h"
+#include "server/fault_log.h"
 #include "server/mailbox.h"
 #include "server/memory_groups.h"
 #include "server/ring_watch.h"
@@ -48,6 +49,7 @@ class Server {
   Status SetMemoryGroup(const wire::MemoryGroupLimit& limit);
 
   std::vector<wire::ClientStatus> Clients();
+  const FaultLog& faults() const { return faults_; }
   size_t client_count() const { return sessions_.size(); }
   device::Backend& backend() { return *backend_; }
 
@@ -92,6 +94,7 @@ class Server {
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<RingWatch> watch_;
   WindowArena windows_;
+  FaultLog faults_;
   std::unique_ptr<device::Backend> backend_;
   MemoryGroupTable groups_;
   std::map<uint32_t, std::shared_ptr<Session>> sessions_;

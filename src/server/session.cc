@@ -69,9 +69,10 @@ Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services
 ChannelSink::Hooks Session::SinkHooks() {
   return {
       .faulted =
-          [this](uint32_t device, int32_t status, std::string_view report) {
-            log::Warning("Client {{{}, {}}} has a sticky error {} on device {}: {}", info_.pid, info_.id, status,
-                         device, report);
+          [this](uint32_t device, const device::Fault& fault) {
+            log::Warning("Client {{{}, {}}} has a sticky error {} on device {}: {}", info_.pid, info_.id, fault.status,
+                         device, fault.report);
+            services_.faults->Add(info_, device, fault);
           },
       .memory_changed =
           [this](uint32_t device) {

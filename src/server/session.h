@@ -24,6 +24,7 @@
 #include "os/fd.h"
 #include "os/memory.h"
 #include "server/channel_sink.h"
+#include "server/fault_log.h"
 #include "server/ring_watch.h"
 #include "server/window_arena.h"
 #include "server/worker_pool.h"
@@ -48,6 +49,7 @@ struct SessionServices {
   WindowArena* windows = nullptr;
   RingWatch* watch = nullptr;
   WorkerPool* loaders = nullptr;
+  FaultLog* faults = nullptr;
   bool shared_server = false;
   // The session cannot go on. Called once, from any thread, with its ring's lock held or not.
   std::function<void(uint32_t id, std::string reason)> broken;

@@ -17,6 +17,7 @@
 #include "device/cpu/guest_thread.h"
 #include "device/cpu/kernel_launch.h"
 #include "device/cpu/warp_barrier.h"
+#include "device/fault.h"
 #include "guest/kernel_abi.h"
 
 namespace tutti::device::cpu {
@@ -57,7 +58,7 @@ class BlockRun final : public GuestMemory {
   uint64_t index() const { return index_; }
   // The fault that the guest was left for, as one line: "illegal address 0x... in kernel k, block (0,0,0), thread
   // (1,0,0)".
-  std::string DescribeFault(const FaultRecord& fault) const;
+  Fault DescribeFault(const FaultRecord& fault) const;
   // Its CUresult.
   int32_t FaultStatus(const FaultRecord& fault) const;
   // Lets the warps go on that wait at the grid's barrier.

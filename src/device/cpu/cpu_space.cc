@@ -124,18 +124,19 @@ Status CpuSpace::UnloadModule(uint32_t module) {
   return {};
 }
 
-void CpuSpace::Fail(uint32_t device, int32_t status, std::string_view report) {
+void CpuSpace::Fail(uint32_t device, Fault fault) {
   std::unique_lock lock(mutex_);
-  FailLocked(device, status, report);
+  FailLocked(device, std::move(fault));
   Leave(&lock);
 }
 
-void CpuSpace::FailLocked(uint32_t device, int32_t status, std::string_view report) {
+void CpuSpace::FailLocked(uint32_t device, Fault fault) {
   Part& part = *parts_[device];
   if (part.error != 0) return;
-  part.error = status;
+  part.error = fault.status;
   counters_.Add(metrics::Counter::faults);
-  sink_->Faulted(device, status, report);
+  if (fault.has_address) memory_.NameNearest(&fault);
+  sink_->Faulted(device, fault);
   std::vector<Task*> dropped;
   part.device->scheduler.Drop(&part.share, &dropped);
   for (Task* task : dropped) EndTask(task->operation);

@@ -50,7 +50,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
 
   // For workers. The Space stays while the scheduler counts the SM as its own.
   void TaskDone(Operation* operation);
-  void Fail(uint32_t device, int32_t status, std::string_view report);
+  void Fail(uint32_t device, Fault fault);
   void CountRun(uint64_t device_ns, uint64_t blocks) {
     counters_.Add(metrics::Counter::device_ns, device_ns);
     if (blocks != 0) counters_.Add(metrics::Counter::blocks, blocks);
@@ -83,7 +83,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   void EndTask(Operation* operation);
   void PrepareTask(Operation* operation, const Stream& stream);
   Status CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const;
-  void FailLocked(uint32_t device, int32_t status, std::string_view report);
+  void FailLocked(uint32_t device, Fault fault);
   void DropWork(uint32_t device);
   // Unlocks, then releases what has been let go.
   void Leave(std::unique_lock<std::mutex>* lock);

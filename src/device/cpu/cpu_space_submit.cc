@@ -14,6 +14,13 @@ BlockTime& TransferTime() {
   return time;
 }
 
+Fault IllegalAddress(const char* what, uint64_t address) {
+  return {.status = cuda::CUDA_ERROR_ILLEGAL_ADDRESS,
+          .report = fmt::format("{} with illegal address 0x{:x}", what, address),
+          .has_address = true,
+          .address = address};
+}
+
 }  // namespace
 
 Result<Stream*> CpuSpace::FindStream(uint32_t number) const {
@@ -124,7 +131,7 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     counters_.Add(metrics::Counter::launches);
   } else {
     operation->task.total_blocks = 0;
-    FailLocked(stream->device, valid.error().code, valid.error().text);
+    FailLocked(stream->device, {.status = valid.error().code, .report = valid.error().text});
   }
   engine_.Enqueue(stream, operation);
   Leave(&lock);
@@ -138,7 +145,7 @@ Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
   PrepareTask(operation, *stream);
   uint64_t bad = 0;
   if (!operation->task.transfer.SetCopy(copy, memory_.base(), memory_.bytes(), &bad)) {
-    FailLocked(stream->device, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, fmt::format("copy with illegal address 0x{:x}", bad));
+    FailLocked(stream->device, IllegalAddress("copy", bad));
   }
   operation->task.total_blocks = operation->task.transfer.pieces();
   counters_.Add(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
@@ -154,7 +161,7 @@ Status CpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillB
   PrepareTask(operation, *stream);
   uint64_t bad = 0;
   if (!operation->task.transfer.SetFill(fill, memory_.base(), memory_.bytes(), &bad)) {
-    FailLocked(stream->device, cuda::CUDA_ERROR_ILLEGAL_ADDRESS, fmt::format("fill with illegal address 0x{:x}", bad));
+    FailLocked(stream->device, IllegalAddress("fill", bad));
   }
   operation->task.total_blocks = operation->task.transfer.pieces();
   counters_.Add(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());

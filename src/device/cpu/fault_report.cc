@@ -1,6 +1,7 @@
-// What a fault means to the client (a CUresult) and to whoever reads the log (one line).
+// What a fault means to the client (a CUresult) and to whoever looks for its reason.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "cuda/result.h"
@@ -55,27 +56,42 @@ int32_t BlockRun::FaultStatus(const FaultRecord& fault) const {
   }
 }
 
-std::string BlockRun::DescribeFault(const FaultRecord& fault) const {
-  const int32_t status = FaultStatus(fault);
-  std::string line = *fault.text != '\0' ? fault.text : fault.signal == SIGFPE ? "arithmetic fault" : NameOf(status);
-  if (HasAddress(status)) line += fmt::format(" 0x{:x}", fault.address);
-  if (launch_ == nullptr) return line + " in a copy";
-  line += fmt::format(" in kernel {}, block ({},{},{})", launch_->descriptor->name, block_.ctaid[0], block_.ctaid[1],
-                      block_.ctaid[2]);
-  if (fault.warp < kMaxWarps) {
-    uint32_t thread[3];
-    ThreadOf(fault.warp, fault.lane, thread);
-    line += fmt::format(", thread ({},{},{})", thread[0], thread[1], thread[2]);
-  } else if ((launch_->descriptor->flags & guest::kYields) != 0) {
-    line += fmt::format(", warp {}", running_);
+Fault BlockRun::DescribeFault(const FaultRecord& record) const {
+  Fault fault{.status = FaultStatus(record)};
+  std::string& line = fault.report;
+  line = *record.text != '\0' ? record.text : record.signal == SIGFPE ? "arithmetic fault" : NameOf(fault.status);
+  if (HasAddress(fault.status)) {
+    fault.has_address = true;
+    fault.address = record.address;
+    line += fmt::format(" 0x{:x}", record.address);
+  }
+  if (launch_ == nullptr) {
+    line += " in a copy";
+    return fault;
   }
   const guest::KernelDescriptor& kernel = *launch_->descriptor;
-  if (fault.location < kernel.location_count) {
-    const guest::SourceLocation& location = kernel.locations[fault.location];
-    line += fmt::format(", PTX line {}", location.ptx_line);
-    if (location.source_file != nullptr) line += fmt::format(" ({}:{})", location.source_file, location.source_line);
+  fault.kernel = kernel.name;
+  fault.has_block = true;
+  std::copy(std::begin(block_.ctaid), std::end(block_.ctaid), fault.block);
+  line += fmt::format(" in kernel {}, block ({},{},{})", kernel.name, fault.block[0], fault.block[1], fault.block[2]);
+  if (record.warp < kMaxWarps) {
+    fault.has_thread = true;
+    ThreadOf(record.warp, record.lane, fault.thread);
+    line += fmt::format(", thread ({},{},{})", fault.thread[0], fault.thread[1], fault.thread[2]);
+  } else if ((kernel.flags & guest::kYields) != 0) {
+    line += fmt::format(", warp {}", running_);
   }
-  return line;
+  if (record.location < kernel.location_count) {
+    const guest::SourceLocation& location = kernel.locations[record.location];
+    fault.ptx_line = location.ptx_line;
+    line += fmt::format(", PTX line {}", location.ptx_line);
+    if (location.source_file != nullptr) {
+      fault.source_file = location.source_file;
+      fault.source_line = location.source_line;
+      line += fmt::format(" ({}:{})", location.source_file, location.source_line);
+    }
+  }
+  return fault;
 }
 
 }  // namespace tutti::device::cpu

@@ -128,6 +128,24 @@ void WindowMemory::Release(uint64_t address) {
   Uncount(allocation);
 }
 
+void WindowMemory::NameNearest(Fault* fault) const {
+  std::lock_guard lock(mutex_);
+  uint64_t nearest = ~0ull;
+  for (const auto& [address, allocation] : allocations_) {
+    const uint64_t end = address + allocation.bytes;
+    const uint64_t distance = fault->address < address ? address - fault->address : fault->address >= end ? fault->address - end + 1 : 0;
+    if (distance >= nearest) continue;
+    nearest = distance;
+    fault->allocation = address;
+    fault->allocation_bytes = allocation.bytes;
+  }
+  if (nearest == ~0ull) return;
+  const std::string where = nearest == 0 ? "in"
+                            : fault->address < fault->allocation ? fmt::format("{} bytes before", nearest)
+                                                                 : fmt::format("{} bytes behind", nearest - 1);
+  fault->report += fmt::format("; that is {} the {} bytes allocated at 0x{:x}", where, fault->allocation_bytes, fault->allocation);
+}
+
 void WindowMemory::Uncount(const Allocation& allocation) {
   if (!allocation.counted) return;
   accounts_[allocation.device]->Release(allocation.bytes, groups_[allocation.device]);

@@ -35,6 +35,9 @@ class WindowMemory {
   Status Retire(uint64_t address);
   void Release(uint64_t address);
 
+  // Completes the report of a fault at an address: which allocation lies nearest, and on which side of it.
+  void NameNearest(Fault* fault) const;
+
   // Per device; empty: none. What is held above a new limit stays.
   void SetLimits(const std::vector<uint64_t>& limits);
 

@@ -112,7 +112,7 @@ ChunkResult Worker::RunBlocks(const Chunk& chunk) {
 bool Worker::PrepareBlock(const Chunk& chunk, uint64_t index) {
   const Status ready = chunk.task->is_kernel ? run_->Prepare(chunk.task->kernel, index, sm_)
                                              : run_->PrepareCall(&RunPiece, &chunk.task->transfer, index);
-  if (!ready) ReportFault(chunk, ready.error().code, ready.error().text);
+  if (!ready) ReportFault(chunk, {.status = ready.error().code, .report = ready.error().text});
   return ready.has_value();
 }
 
@@ -125,7 +125,7 @@ bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
       return true;
     case Leave::kFault:
     case Leave::kSignal:
-      ReportFault(chunk, run->FaultStatus(guest_.fault), run->DescribeFault(guest_.fault));
+      ReportFault(chunk, run->DescribeFault(guest_.fault));
       run->GiveUp();
       return true;
     case Leave::kStopped:
@@ -156,15 +156,15 @@ Leave Worker::RunThroughYields(BlockRun* run) {
   }
 }
 
-void Worker::ReportFault(const Chunk& chunk, int32_t status, std::string_view text) {
-  chunk.task->share->space->Fail(device_, status, text);
-}
+void Worker::ReportFault(const Chunk& chunk, Fault fault) { chunk.task->share->space->Fail(device_, std::move(fault)); }
 
 void Worker::ReportTimeLimit(const Chunk& chunk) {
   chunk.task->share->counters->Add(metrics::Counter::time_limit_hits);
-  ReportFault(chunk, cuda::CUDA_ERROR_LAUNCH_TIMEOUT,
-              fmt::format("kernel {} has run longer than its limit of {:g} ms", *chunk.task->operation->kernel->name,
-                          static_cast<double>(chunk.kernel_limit_ns) / 1e6));
+  const std::string& kernel = *chunk.task->operation->kernel->name;
+  ReportFault(chunk, {.status = cuda::CUDA_ERROR_LAUNCH_TIMEOUT,
+                      .report = fmt::format("kernel {} has run longer than its limit of {:g} ms", kernel,
+                                            static_cast<double>(chunk.kernel_limit_ns) / 1e6),
+                      .kernel = kernel});
 }
 
 void Worker::Learn(const Chunk& chunk, const ChunkResult& result) {

@@ -31,7 +31,7 @@ class Worker {
   bool PrepareBlock(const Chunk& chunk, uint64_t index);
   bool RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result);
   Leave RunThroughYields(BlockRun* run);
-  void ReportFault(const Chunk& chunk, int32_t status, std::string_view text);
+  void ReportFault(const Chunk& chunk, Fault fault);
   void ReportTimeLimit(const Chunk& chunk);
   void Learn(const Chunk& chunk, const ChunkResult& result);
   void Record(const Chunk& chunk, const ChunkResult& result);

@@ -65,9 +65,9 @@ void RecordingSink::AssertFailed(std::string_view line) {
   asserted_ += line;
 }
 
-void RecordingSink::Faulted(uint32_t device, int32_t status, std::string_view report) {
+void RecordingSink::Faulted(uint32_t device, const device::Fault& fault) {
   std::lock_guard lock(mutex_);
-  faults_.push_back({device, status, std::string(report)});
+  faults_.push_back({device, fault.status, fault.report});
   changed_.notify_all();
 }
 

@@ -33,7 +33,7 @@ class RecordingSink final : public Sink {
   void HostCallReached(uint32_t stream, uint64_t token, int32_t status) override;
   void Printed(std::string_view text) override;
   void AssertFailed(std::string_view line) override;
-  void Faulted(uint32_t device, int32_t status, std::string_view report) override;
+  void Faulted(uint32_t device, const device::Fault& fault) override;
   void MemoryUsed(uint32_t device, uint64_t bytes) override;
 
   bool IsDone(uint32_t stream, uint64_t ticket) const;

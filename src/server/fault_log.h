@@ -1,0 +1,29 @@
+// The last faults of all clients, for `tutti faults`: they are still there when the client is gone.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+
+#include "device/fault.h"
+
+namespace tutti::server {
+
+struct ClientInfo;
+
+// Thread-safe.
+class FaultLog {
+ public:
+  static constexpr size_t kMost = 256;
+
+  void Add(const ClientInfo& client, uint32_t device, const device::Fault& fault);
+  // One JSON object per line, the oldest first. What is not known is not in it.
+  std::string Lines() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<std::string> lines_;
+};
+
+}  // namespace tutti::server
