@@ -59,7 +59,7 @@ struct Block {
 
 struct Grid {
   const guest::KernelDescriptor* kernel = nullptr;
-  std::vector<Block*> resident;
+  std::vector<Block> resident;  // here, since a fault jumps over whoever runs them
   GridResult result;
   Barrier grid_barrier;
   Fiber* current = nullptr;
@@ -149,7 +149,7 @@ void ServeGridBarrier(WarpState*, uint32_t mask) {
   Barrier& barrier = g_grid->grid_barrier;
   barrier.arrived += static_cast<uint32_t>(__builtin_popcount(mask));
   uint32_t live = 0;
-  for (const Block* block : g_grid->resident) live += LiveThreads(*block);
+  for (const Block& block : g_grid->resident) live += LiveThreads(block);
   const uint64_t before = barrier.generation;
   CompleteIfFull(barrier, live);
   if (barrier.generation == before) WaitFor(barrier.generation);
@@ -245,8 +245,8 @@ void RunFibers() {
   for (bool unfinished = true; unfinished;) {
     unfinished = false;
     bool progress = false;
-    for (Block* block : g_grid->resident) {
-      for (Fiber& fiber : block->fibers) {
+    for (Block& block : g_grid->resident) {
+      for (Fiber& fiber : block.fibers) {
         if (fiber.finished) continue;
         unfinished = true;
         if (fiber.waiting_for != nullptr && *fiber.waiting_for == fiber.waiting_generation) continue;
@@ -318,8 +318,8 @@ void PrepareBlock(Block& block, const GridLaunch& launch, uint32_t index) {
 void RunBlocks(const GridLaunch& launch) {
   const uint32_t count = launch.grid[0] * launch.grid[1] * launch.grid[2];
   const uint32_t at_once = launch.cooperative ? count : 1;
-  std::vector<Block> blocks(at_once);
-  for (Block& block : blocks) g_grid->resident.push_back(&block);
+  std::vector<Block>& blocks = g_grid->resident;
+  blocks = std::vector<Block>(at_once);
   for (uint32_t first = 0; first < count; first += at_once) {
     for (uint32_t i = 0; i < at_once; ++i) PrepareBlock(blocks[i], launch, first + i);
     if ((g_grid->kernel->flags & guest::kYields) != 0) {
@@ -354,7 +354,7 @@ GridResult RunGrid(const guest::KernelDescriptor& kernel, const GridLaunch& laun
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigaction(SIGSEGV, &action, &old_segv);
   sigaction(SIGBUS, &action, &old_bus);
-  if (sigsetjmp(grid.faulted, 1) == 0) RunBlocks(launch);  // a fault leaks the blocks: acceptable in a test
+  if (sigsetjmp(grid.faulted, 1) == 0) RunBlocks(launch);
   sigaction(SIGSEGV, &old_segv, nullptr);
   sigaction(SIGBUS, &old_bus, nullptr);
   for (void* stack : grid.free_stacks) munmap(stack, kStackBytes + grid.kernel->stack_bytes);

@@ -1,5 +1,6 @@
 #include "compiler/testing/test_module.h"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -13,7 +14,7 @@ TestModule::TestModule(std::unique_ptr<ImageCompiler> compiler, CompileOptions o
   segment_.resize(index.segment_bytes + index.segment_alignment);
   const auto start = reinterpret_cast<uint64_t>(segment_.data());
   segment_base_ = segment_.data() + (index.segment_alignment - start % index.segment_alignment) % index.segment_alignment;
-  std::memcpy(segment_base_, index.image.data(), index.image.size());
+  std::copy(index.image.begin(), index.image.end(), segment_base_);
   for (const guest::Relocation& relocation : index.relocations) {
     const uint64_t value = relocation.kind == guest::Relocation::Kind::kFunction
                                ? guest::FunctionAddress(static_cast<uint32_t>(relocation.addend))
