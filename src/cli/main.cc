@@ -24,10 +24,14 @@ int main(int argc, char** argv) {
   tutti::cli::AddTop(app, status);
   tutti::cli::AddStatus(app, status);
   tutti::cli::AddDevice(app, status);
+  tutti::cli::AddFaults(app, status);
   tutti::cli::AddTrace(app, status);
   tutti::cli::AddTimeline(app, status);
   tutti::cli::AddDoctor(app, status);
   tutti::cli::AddBench(app, status);
+  tutti::cli::AddPlan(app, status);
+  tutti::cli::AddRecommend(app, status);
+  tutti::cli::AddCdi(app, status);
   tutti::cli::AddCompletion(app, status);
   try {
     app.parse(argc, argv);

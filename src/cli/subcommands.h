@@ -15,10 +15,14 @@ void AddPs(CLI::App& app, int& status);
 void AddTop(CLI::App& app, int& status);
 void AddStatus(CLI::App& app, int& status);
 void AddDevice(CLI::App& app, int& status);
+void AddFaults(CLI::App& app, int& status);
 void AddTrace(CLI::App& app, int& status);
 void AddTimeline(CLI::App& app, int& status);
 void AddDoctor(CLI::App& app, int& status);
 void AddBench(CLI::App& app, int& status);
+void AddPlan(CLI::App& app, int& status);
+void AddRecommend(CLI::App& app, int& status);
+void AddCdi(CLI::App& app, int& status);
 void AddCompletion(CLI::App& app, int& status);
 
 // Prints "tutti: <text>" to stderr; returns 1.
