@@ -164,7 +164,7 @@ Leaving ControlDaemon::Leave() {
   Leaving leaving{.sockets = {instance_.listener(), instance_.privileged_listener()},
                   .lock_fd = instance_.lock(),
                   .of_manager = instance_.of_manager(),
-                  .commands = SettingsCommands(defaults_)};
+                  .commands = SettingsCommands(options_.protocol, defaults_, catalog_.All())};
   for (ServerHandle* server : servers_.All()) {
     if (!server->stopping()) server->Shutdown(false);
     leaving.servers.push_back(server->Leave());

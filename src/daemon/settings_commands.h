@@ -1,13 +1,15 @@
-// The daemon's settings as the commands that make them, for a program that is to go on with them (succession.h).
+// The daemon's settings as the commands that make them, for a program that is to go on with them (succession.h). SM
+// partitions are not among them: they belong to servers that end.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "daemon/server_catalog.h"
 #include "daemon/server_settings.h"
 
 namespace tutti::daemon {
 
-std::vector<std::string> SettingsCommands(const Defaults& defaults);
+std::vector<std::string> SettingsCommands(int protocol, const Defaults& defaults, const std::vector<NamedServer*>& servers);
 
 }  // namespace tutti::daemon

@@ -18,6 +18,7 @@ says ^STOPPING=1 "$work/said" || fail "stopping was not said"
 mkdir -p "$CUDA_MPS_PIPE_DIRECTORY"
 "$fakes/fake_manager" --listen "$CUDA_MPS_PIPE_DIRECTORY/control" -- "$control" -f > "$work/said" &
 manager=$!
+until_true "the manager's socket" test -S "$CUDA_MPS_PIPE_DIRECTORY/control"
 expect "a client that comes first of all" welcome "$("$client")"
 until_true "ready" says ^READY=1 "$work/said"
 inode=$(stat -c %i "$CUDA_MPS_PIPE_DIRECTORY/control")
