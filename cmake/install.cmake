@@ -1,6 +1,16 @@
 # `cmake --install`: the build tree's own shape below lib/tutti, since the programs find each other and the library by it, and
 # links to what users call.
 install(TARGETS tutti tutti-control tutti-server tutti-compiler RUNTIME DESTINATION lib/tutti/bin)
+foreach(program tutti-device-plugin tutti-exporter)  # left out where gRPC is
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION lib/tutti/bin)
+  endif()
+endforeach()
+foreach(integration slurm skyward grafana)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/integrations/${integration})
+    install(DIRECTORY integrations/${integration} DESTINATION share/tutti USE_SOURCE_PERMISSIONS)
+  endif()
+endforeach()
 install(TARGETS cuda LIBRARY DESTINATION lib/tutti/lib NAMELINK_SKIP)
 install(CODE [=[
   function(link target name)

@@ -10,6 +10,9 @@ for word in $(ask help | awk '/^[a-z]/ { print $1 }'); do command_of tutti-contr
 [ -x "$bin/tutti" ] || skip "needs tutti for the rest"
 for word in $("$bin/tutti" --help | sed '1,/^Subcommands:/d' | awk '/^  [a-z]/ { print $1 }'); do command_of tutti.1 "$word"; done
 for word in $("$bin/tutti-server" --help | grep -oE -- '--[a-z][a-z-]*' | sort -u | grep -v -e --help -e --version -e --shared); do option tutti-server.8 "$word"; done
+for program in "$bin"/tutti*; do
+  ls "$pages/$(basename "$program")".[18] > /dev/null 2>&1 || fail "$(basename "$program") has no manual page"
+done
 for page in "$pages"/*; do
   if command -v mandoc > /dev/null; then mandoc -Tlint -Werror "$page" || fail "$page"; fi
 done
