@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
+#include "base/log.h"
 #include "client/context.h"
 #include "client/session.h"
 #include "cuda/device_attribute.h"
@@ -12,9 +14,22 @@
 namespace tutti::client {
 namespace {
 
+// The list as CUDA takes it: what names no device ends it. That is said, unless it is how programs ask for none.
+std::vector<uint32_t> Named(std::string_view list, std::span<const wire::DeviceInfo> all) {
+  const auto visible = wire::VisibleDevices(list, all);
+  const size_t entries = list.empty() ? 0 : 1 + static_cast<size_t>(std::ranges::count(list, ','));
+  if (visible.size() < entries && list != "-1") {
+    log::Warning(
+        "CUDA_VISIBLE_DEVICES=\"{}\": the first {} of {} entries are used; the next names none of the {} devices here, "
+        "which are counted from 0, or one a second time",
+        list, visible.size(), entries, all.size());
+  }
+  return visible;
+}
+
 std::vector<uint32_t> Chosen(const wire::ChannelHeader& header) {
   const std::span all(header.devices, std::min(header.device_count, wire::kMaxDevices));
-  if (const char* list = std::getenv("CUDA_VISIBLE_DEVICES"); list != nullptr) return wire::VisibleDevices(list, all);
+  if (const char* list = std::getenv("CUDA_VISIBLE_DEVICES"); list != nullptr) return Named(list, all);
   std::vector<uint32_t> every(all.size());
   for (uint32_t i = 0; i < every.size(); ++i) every[i] = i;
   return every;

@@ -38,6 +38,24 @@ expect 'the pipe directory is too long' 805 'too long for a socket' CUDA_MPS_PIP
 expect 'there is no server program' 802 'set TUTTI_SERVER' TUTTI_SERVER="$dir/none"
 expect 'the server ends at once' 805 'gives no session' TUTTI_SERVER=/bin/false
 expect 'no device is visible' 100 '' CUDA_VISIBLE_DEVICES=
+expect 'a device is visible that is not there' 0 'the first 1 of 2 entries' CUDA_VISIBLE_DEVICES=0,7
+expect 'no device, as programs ask for that' 100 '' CUDA_VISIBLE_DEVICES=-1
+
+# Limits: what cannot be read is named with its value and what holds instead; the program runs.
+for value in 0 -5 101 banana nan; do
+  expect "percentage $value" 0 "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=\"$value\" is not used, the server's percentage instead" \
+    CUDA_MPS_ACTIVE_THREAD_PERCENTAGE="$value"
+done
+for value in 5 0=5 0=5K 0=-1G 0=1180591620717411303424G x=1G; do
+  expect "memory limit $value" 0 "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=\"$value\" is not used, the server's limits instead" \
+    CUDA_MPS_PINNED_DEVICE_MEM_LIMIT="$value"
+done
+expect 'a memory limit of an unknown device' 0 '"GPU-ffff" is none of the 1 devices' CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1G,GPU-ffff=1M
+expect 'priority 7' 0 'CUDA_MPS_CLIENT_PRIORITY="7" is not used' CUDA_MPS_CLIENT_PRIORITY=7
+expect 'per-context percentages, misspelt' 0 'PARTITIONING="yes" is not used, 0 instead' \
+  CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING=yes
+expect 'good limits say nothing' 0 '' CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=12.5 CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=512MB \
+  CUDA_MPS_CLIENT_PRIORITY=1
 if [ "$(id -u)" != 0 ]; then
   mkdir -m 000 "$dir/unreadable"
   expect 'the pipe directory is unreadable' 805 'cannot be used' CUDA_MPS_PIPE_DIRECTORY="$dir/unreadable"
