@@ -64,6 +64,13 @@ void CheckMemoryLimits(const wire::ChannelHeader& header) {
   for (uint32_t i = 0; i < std::min(header.device_count, wire::kMaxDevices); ++i) {
     uuids.push_back(wire::UuidText(header.devices[i].uuid));
   }
+  for (uint32_t i = 0; i < uuids.size(); ++i) {
+    const uint64_t wanted = limits->Of(i, uuids[i]),
+                   given = header.states[i].limit_bytes.load(std::memory_order_relaxed);
+    if (wanted == wire::kNoMemoryLimit || wanted <= given) continue;
+    log::Warning("{} asks for {} on device {}, the server's limit of {} holds", kMemory, wire::FormatMemory(wanted), i,
+                 wire::FormatMemory(given));
+  }
   for (const std::string& unknown : limits->Unknown(uuids)) {
     log::Warning("{}: \"{}\" is none of the {} devices here, its limit is not used", kMemory, unknown, uuids.size());
   }

@@ -15,7 +15,7 @@ namespace tutti::client {
 // process.
 void AskForLimits(wire::Hello* hello);
 
-// After the attach: memory limits that name no device.
+// After the attach: says which memory limits name no device, and which are above what the server gives.
 void CheckMemoryLimits(const wire::ChannelHeader& header);
 
 // CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING=1, as it was when AskForLimits was called. Thread-safe.
