@@ -10,16 +10,18 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "holdings.h"
+
 namespace {
 
 using namespace std::chrono_literals;
+using tutti::fault::Holdings;
+using tutti::fault::HoldingsOf;
 
 pid_t StartClient(const std::string& program) {
   const pid_t child = fork();
@@ -30,48 +32,6 @@ pid_t StartClient(const std::string& program) {
     _exit(127);
   }
   return child;
-}
-
-std::string FirstLine(const std::string& command) {
-  FILE* pipe = popen(command.c_str(), "r");
-  char line[128] = "";
-  if (std::fgets(line, sizeof line, pipe) == nullptr) line[0] = '\0';
-  pclose(pipe);
-  return line;
-}
-
-// What a server holds; settles shortly after its clients are gone.
-struct Holdings {
-  size_t descriptors = 0, threads = 0, mappings = 0;
-  bool operator<=(const Holdings& other) const {
-    return descriptors <= other.descriptors && threads <= other.threads && mappings <= other.mappings;
-  }
-};
-
-size_t CountEntries(const std::string& directory) {
-  size_t count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory)) ++count;
-  return count;
-}
-
-// Threads but those of the server's pools, which start when needed, up to a fixed number, and stay.
-size_t CountThreads(const std::string& tasks) {
-  size_t count = 0;
-  for (const auto& task : std::filesystem::directory_iterator(tasks)) {
-    std::string name;
-    std::getline(std::ifstream(task.path() / "comm"), name);
-    count += name != "loader" && name != "reaper";
-  }
-  return count;
-}
-
-Holdings Inspect(int server) {
-  const std::string proc = fmt::format("/proc/{}/", server);
-  Holdings holdings{CountEntries(proc + "fd"), CountThreads(proc + "task"), 0};
-  std::ifstream maps(proc + "maps");
-  // Windows and channels are what a client must not leave behind; the heap may well have grown.
-  for (std::string line; std::getline(maps, line);) holdings.mappings += line.find("memfd:") != std::string::npos;
-  return holdings;
 }
 
 // 0 if the child ended by itself with status 0, or was killed by us.
@@ -98,10 +58,10 @@ int main(int argc, char** argv) {
     waitpid(child, &status, 0);
     if (Failed(status)) return fmt::print("one of the first clients failed\n"), 1;
   }
-  const int server = std::atoi(FirstLine("echo get_server_list | '" + control + "'").c_str());
+  const pid_t server = tutti::fault::FirstServer(control);
   if (server <= 0) return fmt::print("no server\n"), 1;
   std::this_thread::sleep_for(500ms);
-  const Holdings before = Inspect(server);
+  const Holdings before = HoldingsOf(server);
 
   std::vector<pid_t> clients;
   for (size_t i = 0; i < kClients; ++i) clients.push_back(StartClient(client));
@@ -130,10 +90,10 @@ int main(int argc, char** argv) {
   for (int wait = 0; wait < 50; ++wait) {
     std::this_thread::sleep_for(100ms);
     if (kill(server, 0) != 0) return fmt::print("the server has died\n"), 1;
-    after = Inspect(server);
-    if (after <= before) break;
+    after = HoldingsOf(server);
+    if (after.IsWithin(before)) break;
   }
   fmt::print("{} kills among {} clients: {} errors seen by others; descriptors {} -> {}, threads {} -> {}, memory files mapped {} -> {}\n", kills,
-             kClients, errors, before.descriptors, after.descriptors, before.threads, after.threads, before.mappings, after.mappings);
-  return errors == 0 && after <= before ? 0 : 1;
+             kClients, errors, before.descriptors, after.descriptors, before.threads, after.threads, before.memory_files, after.memory_files);
+  return errors == 0 && after.IsWithin(before) ? 0 : 1;
 }

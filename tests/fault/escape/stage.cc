@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include "../holdings.h"
+
 namespace tutti::fault {
 namespace {
 
@@ -50,17 +52,6 @@ std::vector<Map> MapsOf(pid_t pid) {
     maps.push_back(std::move(map));
   }
   return maps;
-}
-
-size_t CountWindows(pid_t pid) {
-  size_t count = 0;
-  uint64_t end = 0;
-  for (const Map& map : MapsOf(pid)) {
-    if (!map.name.starts_with("/memfd:tutti-window")) continue;
-    count += map.begin != end;  // a window may lie there in parts
-    end = map.end;
-  }
-  return count;
 }
 
 }  // namespace
@@ -112,7 +103,7 @@ bool Stage::VictimGoesOn(int count) const {
 }
 
 bool Stage::OnlyTheVictimIsLeft() const {
-  return Eventually([&] { return CountWindows(server_) == 1; });
+  return Eventually([&] { return WindowsOf(server_) == 1; });
 }
 
 bool Stage::LogNames(pid_t pid, const std::string& text) const {

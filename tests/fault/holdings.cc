@@ -1,0 +1,68 @@
+#include "holdings.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+namespace tutti::fault {
+namespace {
+
+size_t CountEntries(const std::string& directory) {
+  std::error_code error;
+  size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(directory, error)) ++count;
+  return count;
+}
+
+size_t CountThreads(const std::string& tasks) {
+  std::error_code error;
+  size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator(tasks, error)) {
+    std::string name;
+    std::ifstream file(task.path() / "comm");
+    std::getline(file, name);
+    count += name != "loader" && name != "reaper";
+  }
+  return count;
+}
+
+// Inodes of the memory files whose name begins like this: a file may be mapped in several parts.
+size_t CountFiles(pid_t server, const std::string& name) {
+  std::set<std::string> inodes;
+  std::ifstream maps(fmt::format("/proc/{}/maps", server));
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(name) == std::string::npos) continue;
+    char inode[32] = "";
+    if (std::sscanf(line.c_str(), "%*s %*s %*s %*s %31s", inode) == 1) inodes.insert(inode);
+  }
+  return inodes.size();
+}
+
+}  // namespace
+
+Holdings HoldingsOf(pid_t server) {
+  const std::string proc = fmt::format("/proc/{}/", server);
+  Holdings holdings{CountEntries(proc + "fd"), CountThreads(proc + "task"), CountFiles(server, "memfd:tutti-"), 0};
+  std::ifstream status(proc + "status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) holdings.resident_bytes = std::strtoul(line.c_str() + 6, nullptr, 10) * 1024;
+  }
+  return holdings;
+}
+
+size_t WindowsOf(pid_t server) { return CountFiles(server, "memfd:tutti-window"); }
+
+pid_t FirstServer(const std::string& control) {
+  FILE* const pipe = popen(("echo get_server_list | '" + control + "'").c_str(), "r");
+  if (pipe == nullptr) return 0;
+  char line[128] = "";
+  if (std::fgets(line, sizeof line, pipe) == nullptr) line[0] = '\0';
+  pclose(pipe);
+  return std::atoi(line);
+}
+
+}  // namespace tutti::fault
