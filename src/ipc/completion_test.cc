@@ -1,6 +1,5 @@
 // Waiting in the client for completions and replies, with a thread in the server's place.
 #include <gtest/gtest.h>
-#include <sys/eventfd.h>
 
 #include <chrono>
 #include <thread>
@@ -9,26 +8,16 @@
 #include "ipc/completion_waiter.h"
 #include "ipc/reply_slots.h"
 #include "ipc/ring_consumer.h"
+#include "ipc/testing/channel_test.h"
 #include "os/futex.h"
-#include "os/memory.h"
-#include "os/socket.h"
 #include "wire/record.h"
 
 namespace tutti::ipc {
 namespace {
 
-class CompletionTest : public testing::Test {
+class CompletionTest : public ChannelTest {
  protected:
-  CompletionTest()
-      : memory_(os::CreateMemory("completion-test", sizeof(wire::Channel)).value()),
-        mapping_(os::Mapping::Shared(memory_.get(), sizeof(wire::Channel)).value()),
-        channel_(reinterpret_cast<wire::Channel*>(mapping_.data())),
-        bell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-        sockets_(os::SocketPair().value()),
-        watch_(&channel_->header, sockets_.first.get()),
-        producer_(channel_, bell_.get(), &watch_),
-        waiter_(channel_, &producer_, &watch_),
-        replies_(channel_, &producer_, &watch_) {}
+  CompletionTest() : waiter_(channel_, &producer_, &watch_), replies_(channel_, &producer_, &watch_) {}
 
   // As the server does it.
   void Complete(uint32_t stream, uint64_t ticket) {
@@ -39,13 +28,6 @@ class CompletionTest : public testing::Test {
     os::FutexWake(&word.wake);
   }
 
-  os::Fd memory_;
-  os::Mapping mapping_;
-  wire::Channel* channel_;
-  os::Fd bell_;
-  std::pair<os::Fd, os::Fd> sockets_;
-  PeerWatch watch_;
-  RingProducer producer_;
   CompletionWaiter waiter_;
   ReplySlots replies_;
 };

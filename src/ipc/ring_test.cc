@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -14,6 +13,7 @@
 
 #include "ipc/ring_consumer.h"
 #include "ipc/ring_producer.h"
+#include "ipc/testing/channel_test.h"
 #include "os/futex.h"
 #include "os/memory.h"
 #include "os/socket.h"
@@ -29,17 +29,9 @@ struct Payload {
   uint64_t count;
 };
 
-class RingTest : public testing::Test {
+class RingTest : public ChannelTest {
  protected:
-  RingTest()
-      : memory_(os::CreateMemory("ring-test", sizeof(wire::Channel)).value()),
-        mapping_(os::Mapping::Shared(memory_.get(), sizeof(wire::Channel)).value()),
-        channel_(reinterpret_cast<wire::Channel*>(mapping_.data())),
-        bell_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-        sockets_(os::SocketPair().value()),
-        watch_(&channel_->header, sockets_.first.get()),
-        producer_(channel_, bell_.get(), &watch_),
-        consumer_(channel_) {}
+  RingTest() : consumer_(channel_) {}
 
   uint64_t BellsRung() {
     uint64_t count = 0;
@@ -58,13 +50,6 @@ class RingTest : public testing::Test {
     }
   }
 
-  os::Fd memory_;
-  os::Mapping mapping_;
-  wire::Channel* channel_;
-  os::Fd bell_;
-  std::pair<os::Fd, os::Fd> sockets_;
-  PeerWatch watch_;
-  RingProducer producer_;
   RingConsumer consumer_;
 };
 

@@ -80,10 +80,15 @@ ServerProcess::~ServerProcess() {
 std::pair<os::Fd, os::Fd> ServerProcess::ConnectionPair() { return os::SocketPair().value(); }
 
 void ServerProcess::PassOn(os::Fd connection, uint32_t pid, double percentage) {
+  PassOn(std::move(connection), pid, wire::Attach{.active_thread_percentage = percentage});
+}
+
+void ServerProcess::PassOn(os::Fd connection, uint32_t pid, wire::Attach attach) {
   const auto message = ipc::ReceiveMessage(connection.get(), kTimeoutMs).value();
   ByteReader in(message.body);
-  wire::Attach attach{
-      .hello = wire::GetHello(in).value(), .pid = pid, .uid = getuid(), .active_thread_percentage = percentage};
+  attach.hello = wire::GetHello(in).value();
+  attach.pid = pid;
+  attach.uid = getuid();
   ByteWriter body;
   wire::Put(body, attach);
   const int fds[] = {connection.get()};
@@ -91,8 +96,12 @@ void ServerProcess::PassOn(os::Fd connection, uint32_t pid, double percentage) {
 }
 
 Result<std::unique_ptr<ipc::ClientConnection>> ServerProcess::ConnectHere(uint32_t pid, double percentage) {
+  return ConnectHere(pid, wire::Attach{.active_thread_percentage = percentage});
+}
+
+Result<std::unique_ptr<ipc::ClientConnection>> ServerProcess::ConnectHere(uint32_t pid, const wire::Attach& attach) {
   auto [mine, theirs] = ConnectionPair();
-  std::thread daemon([&, theirs = std::move(theirs)]() mutable { PassOn(std::move(theirs), pid, percentage); });
+  std::thread daemon([&, theirs = std::move(theirs)]() mutable { PassOn(std::move(theirs), pid, attach); });
   auto connection =
       ipc::ClientConnection::Adopt(std::move(mine), {.claimed_pid = pid, .command_line = "in the test"}, kTimeoutMs);
   daemon.join();

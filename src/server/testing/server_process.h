@@ -36,8 +36,10 @@ class ServerProcess {
   static std::pair<os::Fd, os::Fd> ConnectionPair();
   // Reads the Hello on `connection` and hands it to the server, as the daemon does.
   void PassOn(os::Fd connection, uint32_t pid, double percentage = 100);
+  void PassOn(os::Fd connection, uint32_t pid, wire::Attach attach);  // Hello, pid and uid are filled in
   // A client in this process.
   Result<std::unique_ptr<ipc::ClientConnection>> ConnectHere(uint32_t pid, double percentage = 100);
+  Result<std::unique_ptr<ipc::ClientConnection>> ConnectHere(uint32_t pid, const wire::Attach& attach);
 
   wire::ServerReply Ask(wire::MessageKind kind, ByteWriter body, std::vector<os::Fd>* fds = nullptr);
   std::vector<wire::ClientStatus> Clients();

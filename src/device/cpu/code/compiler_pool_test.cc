@@ -18,9 +18,9 @@ class CompilerPoolTest : public CodeTestBase {
   Result<CompilerProcess::Answer> Ask(CompilerPool& pool, const std::string& kernel,
                                       const std::string& image = "image") {
     const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(image.data()), image.size());
-    return pool.Compile({.op = guest::CompileOp::kKernel, .kernel = kernel}, bytes, HashOf(bytes), never_);
+    return pool.Compile({.op = guest::CompileOp::kKernel, .kernel = kernel}, bytes, HashOf(bytes), cancelled_);
   }
-  const Cancelled never_{false};
+  Cancelled cancelled_{false};
   // Returns once no worker is left; the test's own time limit is the only one.
   static void WaitUntilIdleOnesEnd(const CompilerPool& pool) {
     while (pool.workers() != 0) std::this_thread::yield();
@@ -65,6 +65,31 @@ TEST_F(CompilerPoolTest, ASlowRequestIsStopped) {
   EXPECT_EQ(kill(Requests().at(0).pid, 0), -1) << "the worker is still there";
   settings_.request_limit_ns = 120'000'000'000;
   EXPECT_EQ(pool.workers(), 0u);
+}
+
+TEST_F(CompilerPoolTest, ACancelledRequestTakesItsWorkerAlong) {
+  CompilerPool pool(settings_);
+  std::thread canceller([this] {
+    while (CountOf("hang") == 0) std::this_thread::yield();
+    cancelled_ = true;
+  });
+  const auto cancelled = Ask(pool, "hang");
+  canceller.join();
+  ASSERT_FALSE(cancelled);
+  EXPECT_EQ(cancelled.error().code, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED);
+  EXPECT_EQ(pool.workers(), 0u);
+  EXPECT_EQ(kill(Requests().at(0).pid, 0), -1) << "the worker is still there";
+}
+
+TEST_F(CompilerPoolTest, ACancelledRequestDoesNotWaitForAPlace) {
+  settings_.max_compilers = 1;
+  CompilerPool pool(settings_);
+  std::thread first([&] { EXPECT_FALSE(Ask(pool, "hang")); });
+  while (CountOf("hang") == 0) std::this_thread::yield();
+  std::thread second([&] { EXPECT_FALSE(Ask(pool, "good")); });
+  cancelled_ = true;
+  first.join();
+  second.join();
 }
 
 TEST_F(CompilerPoolTest, AWorkerThatDiedWhileIdleIsReplacedUnnoticed) {

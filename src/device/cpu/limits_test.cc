@@ -1,0 +1,248 @@
+// Limits on a real device. Times are taken from the counters, as parts of what all clients got, and bounds are wide: how
+// exactly shares hold is for `./dev bench shares` to say, that they hold is for these tests.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+#include <thread>
+
+#include "base/clock.h"
+#include "cuda/result.h"
+#include "device/cpu/cpu_backend.h"
+#include "device/cpu/sanitizers.h"
+#include "device/cts/client.h"
+#include "device/cts/kernels.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+using cts::Client;
+using metrics::Counter;
+
+constexpr uint32_t kSms = 2;
+
+std::unique_ptr<Backend> NewBackend(uint64_t memory_bytes = 4ull << 30) {
+  return CreateCpuBackend({.devices = 1, .sms = kSms, .memory_bytes = memory_bytes}, cts::NewTestCode());
+}
+
+uint64_t DeviceNs(Client& client) { return client.space().counters().Get(Counter::device_ns); }
+
+// Gives the client more than enough to do on `streams` streams: blocks of 50 us.
+void GiveWork(Client& client, uint32_t streams = 1, StreamOptions options = {.non_blocking = true}) {
+  for (uint32_t stream = 1; stream <= streams; ++stream) {
+    client.CreateStream(stream, options);
+    client.Launch(stream, client.Kernel("slow"), 1'000'000, 32, {client.Allocate(8), 50'000});
+  }
+}
+
+// Device time that each gets over `ms` milliseconds, as a part of the device's.
+std::vector<double> Parts(const std::vector<Client*>& clients, int ms) {
+  std::vector<uint64_t> before;
+  for (Client* client : clients) before.push_back(DeviceNs(*client));
+  const uint64_t begin_ns = NowNs();
+  std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+  const auto passed_ns = static_cast<double>(NowNs() - begin_ns) * kSms;
+  std::vector<double> parts;
+  for (size_t i = 0; i < clients.size(); ++i)
+    parts.push_back(static_cast<double>(DeviceNs(*clients[i]) - before[i]) / passed_ns);
+  return parts;
+}
+
+void Settle() { std::this_thread::sleep_for(std::chrono::milliseconds(50)); }
+
+TEST(Limits, APercentageIsThatPartOfTheDevicesTime) {
+  const auto backend = NewBackend();
+  Client little(backend.get(), {.active_thread_percentage = 12}), much(backend.get(), {.active_thread_percentage = 70});
+  GiveWork(little);
+  GiveWork(much);
+  Settle();
+  const auto parts = Parts({&little, &much}, 400);
+  EXPECT_LT(parts[0], 0.22);
+  EXPECT_GT(parts[0], 0.05);
+  EXPECT_LT(parts[1], 0.85);
+  EXPECT_GT(parts[1] / parts[0], 2.5) << "70 to 12; without limits they would have the same";
+}
+
+TEST(Limits, APercentageChangesLive) {
+  const auto backend = NewBackend();
+  Client client(backend.get(), {.active_thread_percentage = 10});
+  GiveWork(client);
+  Settle();
+  const double before = Parts({&client}, 200)[0];
+  client.space().SetLimits({.active_thread_percentage = 80});
+  const double after = Parts({&client}, 200)[0];
+  EXPECT_LT(before, 0.25);
+  EXPECT_GT(after, 1.5 * before);
+  client.space().SetLimits({.active_thread_percentage = 5});
+  EXPECT_LT(Parts({&client}, 400)[0], 0.2);
+}
+
+TEST(Limits, AContextsCapHoldsForItsStreamsTogetherAndNoOthers) {
+  const auto backend = NewBackend();
+  Client client(backend.get());
+  ASSERT_TRUE(client.space().LimitContext(0, 7, 0.1));
+  for (uint32_t stream = 1; stream <= 3; ++stream) {
+    client.CreateStream(stream, {.context = 7, .non_blocking = true});
+    client.Launch(stream, client.Kernel("slow"), 1'000'000, 32, {client.Allocate(8), 50'000});
+  }
+  Settle();
+  EXPECT_LT(Parts({&client}, 300)[0], 0.25);
+  client.CreateStream(4, {.context = 8, .non_blocking = true});
+  client.Launch(4, client.Kernel("slow"), 1'000'000, 32, {client.Allocate(8), 50'000});
+  EXPECT_GT(Parts({&client}, 300)[0], 0.5) << "another context has none";
+  ASSERT_TRUE(client.space().LimitContext(0, 7, 1));
+}
+
+TEST(Limits, BlocksStayOnTheSmsOfTheirPartition) {
+  const auto backend = NewBackend();
+  backend->SetPolicy(Policy::kPartition);
+  backend->SetTracing(true);
+  Client left(backend.get(), {.sm_ranges = {{.device = 0, .first_sm = 0, .count = 1}}}, "left");
+  Client right(backend.get(), {.sm_ranges = {{.device = 0, .first_sm = 1, .count = 1}}}, "right");
+  for (Client* client : {&left, &right}) {
+    client->CreateStream(1);
+    client->Launch(1, client->Kernel("slow"), 40, 32, {client->Allocate(8), 100'000});
+  }
+  ASSERT_TRUE(left.Synchronize(1));
+  ASSERT_TRUE(right.Synchronize(1));
+  std::set<uint32_t> left_sms, right_sms;
+  for (const auto& event : backend->TakeTrace()) (event.label == "left" ? left_sms : right_sms).insert(event.sm);
+  EXPECT_EQ(left_sms, std::set<uint32_t>{0});
+  EXPECT_EQ(right_sms, std::set<uint32_t>{1});
+}
+
+TEST(Limits, AnUrgentKernelDoesNotWaitForBlocksThatNeverEnd) {
+  if (!kAsyncLeave) GTEST_SKIP() << "no preemption under this sanitizer";
+  for (const Policy policy : {Policy::kShare, Policy::kPriority, Policy::kTimeSlice}) {
+    const auto backend = NewBackend();
+    backend->SetPolicy(policy);
+    Client low(backend.get(), {.priority = 1}), normal(backend.get());
+    low.CreateStream(1);
+    low.Launch(1, low.Kernel("endless"), 10, 32, {});
+    normal.CreateStream(1);
+    // Until it has been seen to run, and to give way.
+    while (low.space().counters().Get(Counter::preemptions) == 0) {
+      normal.Launch(1, normal.Kernel("empty"), 4, 32, {});
+      ASSERT_TRUE(normal.Synchronize(1));
+    }
+  }
+}
+
+TEST(Limits, AnUrgentStreamGoesBeforeTheOthersOfItsClient) {
+  if (!kAsyncLeave) GTEST_SKIP() << "no preemption under this sanitizer";
+  const auto backend = NewBackend();
+  Client client(backend.get());
+  client.CreateStream(1, {.priority = 0, .non_blocking = true});
+  client.CreateStream(2, {.priority = -5, .non_blocking = true});
+  client.Launch(1, client.Kernel("endless"), 10, 32, {});
+  client.Launch(2, client.Kernel("empty"), 4, 32, {});
+  EXPECT_TRUE(client.Synchronize(2));
+}
+
+TEST(Limits, AKernelThatRunsTooLongEndsAndNothingElse) {
+  if (!kAsyncLeave) GTEST_SKIP() << "no preemption under this sanitizer";
+  const auto backend = NewBackend();
+  Client endless(backend.get(), {.kernel_ns = 30'000'000}), other(backend.get(), {.kernel_ns = 10'000'000'000});
+  endless.CreateStream(1);
+  endless.Launch(1, endless.Kernel("endless"), 2, 32, {});
+  other.CreateStream(1);
+  auto* const counter = other.Array<uint64_t>(1);
+  other.Launch(1, other.Kernel("slow"), 200, 32, {reinterpret_cast<uint64_t>(counter), 500'000});
+  ASSERT_TRUE(endless.sink().WaitFaults(1));
+  EXPECT_EQ(endless.sink().faults()[0].status, cuda::CUDA_ERROR_LAUNCH_TIMEOUT);
+  EXPECT_GT(endless.space().counters().Get(Counter::time_limit_hits), 0u);
+  ASSERT_TRUE(other.Synchronize(1));
+  EXPECT_EQ(*counter, 200u);
+  EXPECT_TRUE(other.sink().faults().empty());
+}
+
+TEST(Limits, WaitingForOthersIsNoRunningTime) {
+  const auto backend = NewBackend();
+  Client hog(backend.get()), patient(backend.get(), {.active_thread_percentage = 5, .kernel_ns = 200'000'000});
+  GiveWork(hog);
+  patient.CreateStream(1);
+  // 100 ms of work at 10% of an SM: a second, of which it runs a tenth.
+  auto* const counter = patient.Array<uint64_t>(1);
+  patient.Launch(1, patient.Kernel("slow"), 100, 32, {reinterpret_cast<uint64_t>(counter), 300'000});
+  EXPECT_TRUE(patient.Synchronize(1));
+  EXPECT_TRUE(patient.sink().faults().empty());
+}
+
+TEST(Limits, AGridWithoutEndOfTinyBlocksIsEndedToo) {
+  const auto backend = NewBackend();
+  Client client(backend.get(), {.kernel_ns = 20'000'000});
+  client.CreateStream(1);
+  client.Launch(1, client.Kernel("empty"), 0x7fff'ffff, 32, {});
+  ASSERT_TRUE(client.sink().WaitFaults(1));
+  EXPECT_EQ(client.sink().faults()[0].status, cuda::CUDA_ERROR_LAUNCH_TIMEOUT);
+}
+
+TEST(MemoryLimits, SixtyFourThreadsGetExactlyTheLimit) {
+  constexpr uint64_t kPiece = 4096, kPieces = 1000;
+  const auto backend = NewBackend();
+  const auto group = std::make_shared<MemoryGroup>("group", 0);
+  group->hard_bytes = kPieces * kPiece;
+  constexpr int kClients = 8, kThreads = 64;
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < kClients; ++i)
+    clients.push_back(std::make_unique<Client>(backend.get(), Limits{.memory_groups = {group}}));
+  std::atomic<uint64_t> granted{0}, refused{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&, t] {
+      // Allocate takes one thread per Space at a time from the server; its memory is safe from many.
+      for (uint64_t i = 0; i < 2 * kPieces / kThreads; ++i) {
+        const bool ok =
+            clients[static_cast<size_t>(t % kClients)]->space().Allocate(0, wire::MemoryKind::kDevice, kPiece, 0).has_value();
+        (ok ? granted : refused) += 1;
+        EXPECT_LE(group->used_bytes, group->hard_bytes);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(granted, kPieces);
+  EXPECT_EQ(group->used_bytes, kPieces * kPiece);
+  clients.clear();
+  EXPECT_EQ(group->used_bytes, 0u);
+}
+
+TEST(MemoryLimits, AReservationThatTheDeviceRefusesLeavesTheGroupAlone) {
+  constexpr uint64_t kDevice = 64ull << 20;
+  const auto backend = NewBackend(kDevice);
+  const auto group = std::make_shared<MemoryGroup>("group", 0);
+  Client client(backend.get(), {.memory_groups = {group}});
+  EXPECT_FALSE(client.space().Allocate(0, wire::MemoryKind::kDevice, kDevice + 4096, 0));
+  EXPECT_EQ(group->used_bytes, 0u);
+  EXPECT_TRUE(client.space().Allocate(0, wire::MemoryKind::kDevice, kDevice, 0)) << "and all of it can be had";
+}
+
+TEST(MemoryLimits, ModulesAreCounted) {
+  const auto backend = NewBackend();
+  Client client(backend.get());
+  client.space().SetLimits({.memory_bytes = {16}});
+  EXPECT_FALSE(client.space().LoadModule(0, std::vector<uint8_t>{'a', 'd', 'd'}));
+  EXPECT_EQ(client.space().counters().Get(Counter::memory_limit_hits), 1u);
+  client.space().SetLimits({});
+  EXPECT_TRUE(client.space().LoadModule(0, std::vector<uint8_t>{'a', 'd', 'd'}));
+  EXPECT_GT(client.space().counters().Get(Counter::memory_bytes), 0u);
+}
+
+TEST(Counters, TellWhatAClientHad) {
+  const auto backend = NewBackend();
+  Client client(backend.get());
+  client.CreateStream(1);
+  const uint64_t memory = client.Allocate(1 << 20);
+  client.Launch(1, client.Kernel("slow"), 10, 32, {memory, 1'000'000});
+  ASSERT_TRUE(client.space().Fill(1, client.next_ticket(), {.destination = memory, .width = 1000, .height = 1, .element_bytes = 4}));
+  ASSERT_TRUE(client.Synchronize(1));
+  const auto& counters = client.space().counters();
+  EXPECT_EQ(counters.Get(Counter::launches), 1u);
+  EXPECT_EQ(counters.Get(Counter::blocks), 10u);
+  EXPECT_EQ(counters.Get(Counter::copied_bytes), 4000u);
+  EXPECT_GE(counters.Get(Counter::device_ns), 10'000'000u);
+  EXPECT_GE(counters.Get(Counter::wanted_ns), 5'000'000u) << "two SMs worked side by side";
+  EXPECT_GE(counters.Get(Counter::memory_peak_bytes), 1u << 20);
+}
+
+}  // namespace
+}  // namespace tutti::device::cpu
