@@ -1,6 +1,6 @@
-// Heat flowing along a rod that is cut into one piece per MPI rank: each step is computed on the device, then neighbouring
-// ranks exchange the points at their ends. All ranks of a node share its devices through the daemon; rank r of a node takes
-// device r modulo their number.
+// Heat flowing along a rod that is cut into one piece per MPI rank: each step is computed on the device, then
+// neighbouring ranks exchange the points at their ends. All ranks of a node share its devices through the daemon; rank
+// r of a node takes device r modulo their number.
 #include <mpi.h>
 
 #include "../common/driver_program.h"
@@ -26,8 +26,11 @@ int DeviceOfThisRank() {
 // A rank's points with one of each neighbour at both ends.
 class Piece {
  public:
-  Piece(int rank, int ranks) : left_(rank > 0 ? rank - 1 : MPI_PROC_NULL), right_(rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL),
-                               now_(Start(rank, ranks)), next_(now_.Read()) {}
+  Piece(int rank, int ranks)
+      : left_(rank > 0 ? rank - 1 : MPI_PROC_NULL),
+        right_(rank + 1 < ranks ? rank + 1 : MPI_PROC_NULL),
+        now_(Start(rank, ranks)),
+        next_(now_.Read()) {}
 
   void Step(driver::Program& program, uint32_t blocks) {
     driver::Buffer<float>& from = odd_ ? next_ : now_;
@@ -43,7 +46,8 @@ class Piece {
     const uint64_t points = uint64_t{heat::kPointsPerRank} * static_cast<uint64_t>(ranks);
     const uint64_t first = uint64_t{heat::kPointsPerRank} * static_cast<uint64_t>(rank);
     std::vector<float> values(heat::kPointsPerRank + 2);
-    for (uint64_t i = 0; i < values.size(); ++i) values[i] = first + i == 0 || first + i > points ? 0.0f : heat::Start(first + i);
+    for (uint64_t i = 0; i < values.size(); ++i)
+      values[i] = first + i == 0 || first + i > points ? 0.0f : heat::Start(first + i);
     return values;
   }
 
@@ -52,7 +56,8 @@ class Piece {
     float first = 0, last = 0, from_left = 0, from_right = 0;
     CHECK_CU(cuMemcpyDtoH_v2(&first, point(1), sizeof first));
     CHECK_CU(cuMemcpyDtoH_v2(&last, point(heat::kPointsPerRank), sizeof last));
-    MPI_Sendrecv(&first, 1, MPI_FLOAT, left_, 0, &from_right, 1, MPI_FLOAT, right_, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Sendrecv(&first, 1, MPI_FLOAT, left_, 0, &from_right, 1, MPI_FLOAT, right_, 0, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
     MPI_Sendrecv(&last, 1, MPI_FLOAT, right_, 1, &from_left, 1, MPI_FLOAT, left_, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     CHECK_CU(cuMemcpyHtoD_v2(point(0), &from_left, sizeof from_left));
     CHECK_CU(cuMemcpyHtoD_v2(point(heat::kPointsPerRank + 1), &from_right, sizeof from_right));
@@ -81,7 +86,8 @@ int main(int argc, char** argv) {
     const double seconds = loop.Seconds();
 
     const std::vector<float> got = piece.Read();
-    const std::vector<float> expected = heat::Expected(uint64_t{heat::kPointsPerRank} * static_cast<uint64_t>(ranks), options.rounds);
+    const std::vector<float> expected =
+        heat::Expected(uint64_t{heat::kPointsPerRank} * static_cast<uint64_t>(ranks), options.rounds);
     uint64_t wrong = 0;
     for (uint32_t i = 1; i <= heat::kPointsPerRank; ++i) {
       wrong += got[i] != expected[heat::kPointsPerRank * static_cast<uint64_t>(rank) + i];
@@ -91,7 +97,9 @@ int main(int argc, char** argv) {
     std::printf("rank %d of %d used device %d\n", rank, ranks, device);
     std::fflush(stdout);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) status = example::Report("heat", loop, seconds, heat::kPointsPerRank * static_cast<uint64_t>(ranks), wrong_of_all);
+    if (rank == 0)
+      status =
+          example::Report("heat", loop, seconds, heat::kPointsPerRank * static_cast<uint64_t>(ranks), wrong_of_all);
   }
   MPI_Bcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD);
   MPI_Finalize();

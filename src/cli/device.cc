@@ -23,16 +23,21 @@ int ListAll(bool as_json) {
   nlohmann::json list = nlohmann::json::array();
   for (const Device& device : *devices) {
     const char* const mode = control::ComputeModeName(modes.Of(device.uuid));
-    rows.push_back({std::to_string(device.ordinal), device.uuid, device.name, std::to_string(device.sm_count), Bytes(device.total_bytes), mode});
-    list.push_back({{"ordinal", device.ordinal}, {"uuid", device.uuid}, {"name", device.name}, {"sm_count", device.sm_count},
-                    {"total_bytes", device.total_bytes}, {"compute_mode", mode}});
+    rows.push_back({std::to_string(device.ordinal), device.uuid, device.name, std::to_string(device.sm_count),
+                    Bytes(device.total_bytes), mode});
+    list.push_back({{"ordinal", device.ordinal},
+                    {"uuid", device.uuid},
+                    {"name", device.name},
+                    {"sm_count", device.sm_count},
+                    {"total_bytes", device.total_bytes},
+                    {"compute_mode", mode}});
   }
   std::fputs(as_json ? (list.dump(2) + "\n").c_str() : Table(rows, {0, 3, 4}).c_str(), stdout);
   return 0;
 }
 
-// The devices that `wanted` names: "all", an ordinal, or the beginning of one's UUID. A whole UUID need not be here: the device
-// may be one that only a daemon's environment makes (TUTTI_CPU_DEVICES).
+// The devices that `wanted` names: "all", an ordinal, or the beginning of one's UUID. A whole UUID need not be here:
+// the device may be one that only a daemon's environment makes (TUTTI_CPU_DEVICES).
 Result<std::vector<std::string>> Named(const std::string& wanted) {
   if (wanted.starts_with("GPU-") && wanted.size() == kUuidCharacters) return std::vector{wanted};
   TUTTI_ASSIGN(const std::vector<Device> devices, ListDevices());
@@ -40,12 +45,14 @@ Result<std::vector<std::string>> Named(const std::string& wanted) {
   std::string there;
   for (const Device& device : devices) {
     there += fmt::format("{}{} ({})", there.empty() ? "" : ", ", device.ordinal, device.uuid);
-    if (wanted == "all" || wanted == std::to_string(device.ordinal) || (wanted.starts_with("GPU-") && device.uuid.starts_with(wanted))) {
+    if (wanted == "all" || wanted == std::to_string(device.ordinal) ||
+        (wanted.starts_with("GPU-") && device.uuid.starts_with(wanted))) {
       uuids.push_back(device.uuid);
     }
   }
   if (uuids.size() == 1 || wanted == "all") return uuids;
-  return Fail(fmt::format("\"{}\" names {} device; there is {}", wanted, uuids.empty() ? "no" : "more than one", there));
+  return Fail(
+      fmt::format("\"{}\" names {} device; there is {}", wanted, uuids.empty() ? "no" : "more than one", there));
 }
 
 int SetMode(const std::string& device, const std::string& name) {
@@ -54,7 +61,8 @@ int SetMode(const std::string& device, const std::string& name) {
   const auto uuids = Named(device);
   if (!uuids) return Complain(uuids.error().text);
   for (const std::string& uuid : *uuids) {
-    if (const auto set = control::ComputeModes::Set(uuid, *mode); !set) return Complain(set.error().text + "; compute modes are set by root");
+    if (const auto set = control::ComputeModes::Set(uuid, *mode); !set)
+      return Complain(set.error().text + "; compute modes are set by root");
     std::printf("%s: %s\n", uuid.c_str(), control::ComputeModeName(*mode));
   }
   return 0;
@@ -75,7 +83,8 @@ void AddDevice(CLI::App& app, int& status) {
   list->add_flag("--json", options->json, "As JSON");
   auto* const mode = command->add_subcommand("mode", "Set a device's compute mode (root); it outlives restarts");
   mode->add_option("device", options->device, "Ordinal, UUID or its beginning, or all")->required();
-  mode->add_option("mode", options->mode, "DEFAULT, EXCLUSIVE_PROCESS (only programs of the daemon) or PROHIBITED")->required();
+  mode->add_option("mode", options->mode, "DEFAULT, EXCLUSIVE_PROCESS (only programs of the daemon) or PROHIBITED")
+      ->required();
   mode->callback([options, &status] { status = SetMode(options->device, options->mode); });
   command->callback([options, mode, &status] {
     if (!mode->parsed()) status = ListAll(options->json);

@@ -32,7 +32,8 @@ Result<Device> Describe(void* library, int ordinal) {
   TUTTI_TRY(Call(library, "cuDeviceGetName", name, static_cast<int>(sizeof name), ordinal));
   TUTTI_TRY(Call(library, "cuDeviceGetUuid", static_cast<void*>(uuid), ordinal));
   TUTTI_TRY(Call(library, "cuDeviceTotalMem_v2", &bytes, ordinal));
-  TUTTI_TRY(Call(library, "cuDeviceGetAttribute", &device.sm_count, static_cast<int>(cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), ordinal));
+  TUTTI_TRY(Call(library, "cuDeviceGetAttribute", &device.sm_count,
+                 static_cast<int>(cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), ordinal));
   device.name = name;
   device.uuid = control::FormatUuid(uuid);
   device.total_bytes = bytes;

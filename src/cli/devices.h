@@ -16,8 +16,8 @@ struct Device {
   uint64_t total_bytes = 0;
 };
 
-// All of them, whatever a daemon or CUDA_VISIBLE_DEVICES would show: by a server of this process's own, which ends with it.
-// Changes this process's environment; once per process.
+// All of them, whatever a daemon or CUDA_VISIBLE_DEVICES would show: by a server of this process's own, which ends with
+// it. Changes this process's environment; once per process.
 Result<std::vector<Device>> ListDevices();
 
 }  // namespace tutti::cli

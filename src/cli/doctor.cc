@@ -14,18 +14,29 @@ constexpr struct {
   const char* name;
   Finding (*ask)(const Patient&);
 } kChecks[] = {
-    {"programs", CheckPrograms},        {"loader", CheckLoader},            {"library", CheckLibrary},
-    {"code", CheckCode},                {"processor", CheckProcessor},      {"memory_files", CheckMemoryFiles},
-    {"descriptors", CheckDescriptorLimit}, {"disk", CheckDisk},             {"pipe_directory", CheckPipeDirectory},
-    {"daemon", CheckDaemon},            {"server", CheckServer},            {"compute_mode", CheckComputeMode},
+    {"programs", CheckPrograms},
+    {"loader", CheckLoader},
+    {"library", CheckLibrary},
+    {"code", CheckCode},
+    {"processor", CheckProcessor},
+    {"memory_files", CheckMemoryFiles},
+    {"descriptors", CheckDescriptorLimit},
+    {"disk", CheckDisk},
+    {"pipe_directory", CheckPipeDirectory},
+    {"daemon", CheckDaemon},
+    {"server", CheckServer},
+    {"compute_mode", CheckComputeMode},
     {"kernel", CheckKernel},
 };
 
 const char* Word(Finding::Kind kind) {
   switch (kind) {
-    case Finding::Kind::kOk: return "OK";
-    case Finding::Kind::kNote: return "NOTE";
-    case Finding::Kind::kProblem: return "PROBLEM";
+    case Finding::Kind::kOk:
+      return "OK";
+    case Finding::Kind::kNote:
+      return "NOTE";
+    case Finding::Kind::kProblem:
+      return "PROBLEM";
   }
   return "";
 }
@@ -47,7 +58,8 @@ int Doctor(const Patient& patient, bool as_json) {
     const Finding finding = check.ask(patient);
     problems += finding.kind == Finding::Kind::kProblem;
     if (as_json) {
-      findings.push_back({{"check", check.name}, {"result", Word(finding.kind)}, {"text", finding.text}, {"remedy", finding.remedy}});
+      findings.push_back(
+          {{"check", check.name}, {"result", Word(finding.kind)}, {"text", finding.text}, {"remedy", finding.remedy}});
     } else if (!finding.text.empty()) {
       Print(finding);
     }
@@ -68,8 +80,10 @@ void AddDoctor(CLI::App& app, int& status) {
   };
   auto* const command = app.add_subcommand("doctor", "Say why a program does not reach the service, and what to do");
   const auto options = std::make_shared<DoctorOptions>();
-  command->add_option("program", options->patient.program, "The program that is to be run: its libraries and code are looked at");
-  command->add_flag("--service", options->patient.needs_service, "That no control daemon answers is a problem, too: for health checks");
+  command->add_option("program", options->patient.program,
+                      "The program that is to be run: its libraries and code are looked at");
+  command->add_flag("--service", options->patient.needs_service,
+                    "That no control daemon answers is a problem, too: for health checks");
   command->add_flag("--json", options->json, "As JSON");
   command->callback([options, &status] { status = Doctor(options->patient, options->json); });
 }

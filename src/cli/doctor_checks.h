@@ -1,5 +1,5 @@
-// The questions `tutti doctor` asks, one function each. Their order is the order in which things have to work. Each is asked
-// whatever the others found.
+// The questions `tutti doctor` asks, one function each. Their order is the order in which things have to work. Each is
+// asked whatever the others found.
 #pragma once
 
 #include <string>
@@ -15,15 +15,16 @@ struct Finding {
 };
 
 struct Patient {
-  std::string program;  // path of the program that is to be run; empty: none was named
+  std::string program;         // path of the program that is to be run; empty: none was named
   bool needs_service = false;  // a private server is not good enough
 };
 
 // The installation.
 Finding CheckPrograms(const Patient&);  // server and compiler stand beside this program
-Finding CheckLoader(const Patient&);    // which libcuda.so.1 the program gets, and why; asked before this process loads one
-Finding CheckLibrary(const Patient&);   // our libcuda.so.1 is there and can be loaded
-Finding CheckCode(const Patient&);      // the program has PTX
+Finding CheckLoader(
+    const Patient&);  // which libcuda.so.1 the program gets, and why; asked before this process loads one
+Finding CheckLibrary(const Patient&);  // our libcuda.so.1 is there and can be loaded
+Finding CheckCode(const Patient&);     // the program has PTX
 // The machine.
 Finding CheckProcessor(const Patient&);    // vector instructions
 Finding CheckMemoryFiles(const Patient&);  // memfd with seals

@@ -1,5 +1,5 @@
-// Checks of the control daemon in CUDA_MPS_PIPE_DIRECTORY and of its servers. No daemon is no problem: then every program
-// has a private server. One that runs in another directory than the one looked in is.
+// Checks of the control daemon in CUDA_MPS_PIPE_DIRECTORY and of its servers. No daemon is no problem: then every
+// program has a private server. One that runs in another directory than the one looked in is.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -45,7 +45,8 @@ Finding Answering(const Report& report, const ServerReport& server) {
   for (const DeviceReport& device : server.devices) {
     devices += fmt::format(", device {}: {} with {} SMs", device.ordinal, device.name, device.sm_count);
   }
-  return {.text = fmt::format("server {} of user {} is ready{} (policy {})", server.pid, UserName(server.uid), devices, report.policy)};
+  return {.text = fmt::format("server {} of user {} is ready{} (policy {})", server.pid, UserName(server.uid), devices,
+                              report.policy)};
 }
 
 // Pipe directories in which a daemon listens that this user may use, by the kernel's list of sockets.
@@ -69,7 +70,9 @@ Finding NoDaemon(const Patient& patient, const std::string& directory) {
   std::erase(others, directory);
   if (others.size() > kMostNamed) others.resize(kMostNamed);
   if (!others.empty()) {
-    return {kind, fmt::format("no control daemon answers in {}, but one listens in {}", directory, fmt::join(others, ", another in ")),
+    return {kind,
+            fmt::format("no control daemon answers in {}, but one listens in {}", directory,
+                        fmt::join(others, ", another in ")),
             "export CUDA_MPS_PIPE_DIRECTORY=" + others.front() + (others.size() > 1 ? ", or another of these" : "")};
   }
   return {kind, fmt::format("no control daemon answers in {}: each program gets a private server", directory),
@@ -80,7 +83,8 @@ Finding NoDaemon(const Patient& patient, const std::string& directory) {
 bool AskWhetherItAnswers() {
   const auto places = control::PlacesFromEnvironment();
   const auto socket = os::Connect(places.control_socket());
-  if (!socket || !os::Send(socket->get(), control::PackCommand(1, "get_default_active_thread_percentage"))) return false;
+  if (!socket || !os::Send(socket->get(), control::PackCommand(1, "get_default_active_thread_percentage")))
+    return false;
   const auto answer = os::Receive(socket->get(), kAnswerPatienceMs);
   return answer && control::ReadCommandReply(answer->bytes);
 }
@@ -96,8 +100,11 @@ Finding NoServer(control::DaemonConnection& daemon, const std::string& why) {
   const auto report = FetchReport(daemon);
   if (report && report->daemon_uid != 0 && report->daemon_uid != geteuid()) {
     return {Finding::Kind::kProblem,
-            fmt::format("wrong user: the daemon belongs to {} and serves nobody else; you are {}", UserName(report->daemon_uid), UserName(geteuid())),
-            fmt::format("have root start the daemon, or start it with -M, or a daemon of your own: CUDA_MPS_PIPE_DIRECTORY=/tmp/mps-{} tutti-control -d", geteuid())};
+            fmt::format("wrong user: the daemon belongs to {} and serves nobody else; you are {}",
+                        UserName(report->daemon_uid), UserName(geteuid())),
+            fmt::format("have root start the daemon, or start it with -M, or a daemon of your own: "
+                        "CUDA_MPS_PIPE_DIRECTORY=/tmp/mps-{} tutti-control -d",
+                        geteuid())};
   }
   return {Finding::Kind::kProblem, "the daemon starts no server: " + why, "start the daemon as root, or as this user"};
 }
@@ -108,18 +115,25 @@ Finding CheckPipeDirectory(const Patient&) {
   const std::string path = control::PlacesFromEnvironment().pipe_directory;
   struct stat info{};
   if (stat(path.c_str(), &info) != 0) {
-    if (errno == ENOENT) return {Finding::Kind::kNote, "no pipe directory " + path, "tutti-control -d makes it, or set CUDA_MPS_PIPE_DIRECTORY"};
+    if (errno == ENOENT)
+      return {Finding::Kind::kNote, "no pipe directory " + path,
+              "tutti-control -d makes it, or set CUDA_MPS_PIPE_DIRECTORY"};
     const std::string why = std::strerror(errno);
     const std::string barrier = Barrier(path);
-    return {Finding::Kind::kProblem, fmt::format("{}: {}", path, why), "chmod a+x " + (barrier.empty() ? path : barrier)};
+    return {Finding::Kind::kProblem, fmt::format("{}: {}", path, why),
+            "chmod a+x " + (barrier.empty() ? path : barrier)};
   }
-  if (!S_ISDIR(info.st_mode)) return {Finding::Kind::kProblem, path + " is not a directory", "remove it, or set CUDA_MPS_PIPE_DIRECTORY to another path"};
+  if (!S_ISDIR(info.st_mode))
+    return {Finding::Kind::kProblem, path + " is not a directory",
+            "remove it, or set CUDA_MPS_PIPE_DIRECTORY to another path"};
   if (const std::string barrier = Barrier(path); !barrier.empty()) {
-    return {Finding::Kind::kProblem, fmt::format("user {} cannot pass through {}", UserName(geteuid()), barrier), "chmod a+x " + barrier};
+    return {Finding::Kind::kProblem, fmt::format("user {} cannot pass through {}", UserName(geteuid()), barrier),
+            "chmod a+x " + barrier};
   }
   const std::string socket = path + "/control";
   if (access(socket.c_str(), F_OK) == 0 && access(socket.c_str(), W_OK) != 0) {
-    return {Finding::Kind::kProblem, fmt::format("user {} may not use {}", UserName(geteuid()), socket), "chmod a+w " + socket};
+    return {Finding::Kind::kProblem, fmt::format("user {} may not use {}", UserName(geteuid()), socket),
+            "chmod a+w " + socket};
   }
   return {.text = "pipe directory is " + path};
 }
@@ -130,7 +144,8 @@ Finding CheckDaemon(const Patient& patient) {
   if (!daemon) return NoDaemon(patient, places.pipe_directory);
   if (!AnswersCommands()) {
     return {Finding::Kind::kProblem,
-            fmt::format("what listens in {} (process {}) does not speak our protocol: it is NVIDIA's daemon, or a Tutti of another version",
+            fmt::format("what listens in {} (process {}) does not speak our protocol: it is NVIDIA's daemon, or a "
+                        "Tutti of another version",
                         places.pipe_directory, daemon->daemon_pid()),
             "end it with its own program (echo quit | nvidia-cuda-mps-control), then: tutti-control -d"};
   }
@@ -147,7 +162,8 @@ Finding CheckServer(const Patient&) {
   std::string log = "server.log";
   for (const uint64_t deadline = NowNs() + kServerPatienceNs; NowNs() < deadline; usleep(20'000)) {
     const auto report = FetchReport(*daemon);
-    if (!report) return {Finding::Kind::kProblem, report.error().text, "install the same version of tutti and tutti-control"};
+    if (!report)
+      return {Finding::Kind::kProblem, report.error().text, "install the same version of tutti and tutti-control"};
     log = report->log_directory + "/server.log";
     const ServerReport* const server = OwnServer(*report);
     if (server == nullptr) break;
@@ -161,12 +177,15 @@ Finding CheckComputeMode(const Patient&) {
   const auto modes = control::ComputeModes::Load();
   for (const auto& [uuid, mode] : modes.all()) {
     if (mode == control::ComputeMode::kProhibited) {
-      return {Finding::Kind::kProblem, fmt::format("device {} is in compute mode PROHIBITED: no program can use it", uuid),
+      return {Finding::Kind::kProblem,
+              fmt::format("device {} is in compute mode PROHIBITED: no program can use it", uuid),
               fmt::format("as root: tutti device mode {} DEFAULT", uuid)};
     }
     if (mode == control::ComputeMode::kExclusiveProcess && !daemon) {
       return {Finding::Kind::kProblem,
-              fmt::format("device {} is in compute mode EXCLUSIVE_PROCESS: only programs of the daemon can use it, and none answers", uuid),
+              fmt::format("device {} is in compute mode EXCLUSIVE_PROCESS: only programs of the daemon can use it, and "
+                          "none answers",
+                          uuid),
               "tutti-control -d, or set CUDA_MPS_PIPE_DIRECTORY to the directory of the one that runs"};
     }
   }

@@ -1,5 +1,5 @@
-// The check that counts: a kernel through the whole chain. It runs in a child, so that whatever goes wrong there, a crash
-// or a hang included, is a finding.
+// The check that counts: a kernel through the whole chain. It runs in a child, so that whatever goes wrong there, a
+// crash or a hang included, is a finding.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -58,7 +58,8 @@ bool Find(void* library, const char* name, Function& function) {
 
 bool Load(const std::string& path, Driver& driver) {
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  return library != nullptr && Find(library, "cuInit", driver.init) && Find(library, "cuDevicePrimaryCtxRetain", driver.retain) &&
+  return library != nullptr && Find(library, "cuInit", driver.init) &&
+         Find(library, "cuDevicePrimaryCtxRetain", driver.retain) &&
          Find(library, "cuCtxSetCurrent", driver.set_current) && Find(library, "cuModuleLoadData", driver.load) &&
          Find(library, "cuModuleGetFunction", driver.function) && Find(library, "cuMemAlloc_v2", driver.allocate) &&
          Find(library, "cuLaunchKernel", driver.launch) && Find(library, "cuMemcpyDtoH_v2", driver.copy);
@@ -85,7 +86,8 @@ std::string Probe(const std::string& library) {
                {"cuMemcpyDtoH", driver.copy(values, memory, sizeof values)}};
   for (const auto& step : steps) {
     const char* const name = cuda::ResultName(step.result);
-    if (step.result != 0) return fmt::format("{} returned {}", step.name, name != nullptr ? name : std::to_string(step.result));
+    if (step.result != 0)
+      return fmt::format("{} returned {}", step.name, name != nullptr ? name : std::to_string(step.result));
   }
   for (uint32_t i = 0; i < 32; ++i) {
     if (values[i] != 3 * i + 7) return fmt::format("thread {} computed {} instead of {}", i, values[i], 3 * i + 7);
@@ -113,7 +115,8 @@ std::string ProbeInChild(const std::string& library) {
   int status = 0;
   waitpid(child, &status, 0);
   if (!in_time) return fmt::format("it was not done after {} s", kPatienceMs / 1000);
-  if (WIFSIGNALED(status)) return fmt::format("it died of signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  if (WIFSIGNALED(status))
+    return fmt::format("it died of signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
   return std::string(text, size > 0 ? static_cast<size_t>(size) : 0);
 }
 
@@ -124,8 +127,10 @@ Finding CheckKernel(const Patient&) {
   if (!directory) return {Finding::Kind::kProblem, "kernel: not tried without the library", ""};
   const uint64_t begin = NowNs();
   const std::string wrong = ProbeInChild(*directory + "/libcuda.so.1");
-  if (wrong.empty()) return {.text = fmt::format("a kernel was compiled and ran in {} ms", (NowNs() - begin) / 1'000'000)};
-  return {Finding::Kind::kProblem, "a kernel does not run: " + wrong, "see server.log in the log directory; TUTTI_LOG_LEVEL=debug says more"};
+  if (wrong.empty())
+    return {.text = fmt::format("a kernel was compiled and ran in {} ms", (NowNs() - begin) / 1'000'000)};
+  return {Finding::Kind::kProblem, "a kernel does not run: " + wrong,
+          "see server.log in the log directory; TUTTI_LOG_LEVEL=debug says more"};
 }
 
 }  // namespace tutti::cli

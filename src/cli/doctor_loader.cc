@@ -1,6 +1,7 @@
-// Which libcuda.so.1 a program gets. The dynamic loader takes the first of: LD_PRELOAD, the DT_RPATH of the program (only if
-// it has no DT_RUNPATH), LD_LIBRARY_PATH, DT_RUNPATH, the cache that ldconfig makes, the standard directories. This walks
-// the same way, so that the finding can say which of them decided; for the last two the loader itself is asked.
+// Which libcuda.so.1 a program gets. The dynamic loader takes the first of: LD_PRELOAD, the DT_RPATH of the program
+// (only if it has no DT_RUNPATH), LD_LIBRARY_PATH, DT_RUNPATH, the cache that ldconfig makes, the standard directories.
+// This walks the same way, so that the finding can say which of them decided; for the last two the loader itself is
+// asked.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -62,12 +63,14 @@ Found Look(const Patient& patient) {
   Result<ElfFile> program = patient.program.empty() ? Fail("") : ElfFile::Read(patient.program);
   const auto runpath = program ? program->runpath() : std::vector<std::string>();
   if (program && runpath.empty()) {
-    if (const auto path = FirstWithLibrary(program->rpath()); !path.empty()) return {path, "its RPATH was linked into the program"};
+    if (const auto path = FirstWithLibrary(program->rpath()); !path.empty())
+      return {path, "its RPATH was linked into the program"};
   }
   if (const auto path = FirstWithLibrary(Split(Variable("LD_LIBRARY_PATH"))); !path.empty()) {
     return {path, "LD_LIBRARY_PATH names its directory"};
   }
-  if (const auto path = FirstWithLibrary(runpath); !path.empty()) return {path, "its RUNPATH was linked into the program"};
+  if (const auto path = FirstWithLibrary(runpath); !path.empty())
+    return {path, "its RUNPATH was linked into the program"};
   return {FromCache(), "it is the one in the loader's cache (ldconfig)"};
 }
 
@@ -80,7 +83,9 @@ bool IsOurs(const std::string& path) {
 std::string Remedy(const Found& found) {
   if (found.why.starts_with("LD_PRELOAD")) return "unset LD_PRELOAD";
   // LD_LIBRARY_PATH, which `tutti run` sets, comes too late for it.
-  if (found.why.starts_with("its RPATH")) return "LD_PRELOAD=" + LibraryDirectory().value_or("OUR-DIRECTORY") + "/" + kName + " PROGRAM, or link it with --enable-new-dtags";
+  if (found.why.starts_with("its RPATH"))
+    return "LD_PRELOAD=" + LibraryDirectory().value_or("OUR-DIRECTORY") + "/" + kName +
+           " PROGRAM, or link it with --enable-new-dtags";
   return "start it with: tutti run -- PROGRAM";
 }
 
@@ -89,7 +94,8 @@ std::string Remedy(const Found& found) {
 Finding CheckLoader(const Patient& patient) {
   const std::string who = patient.program.empty() ? "programs started from here" : patient.program;
   const Found found = Look(patient);
-  if (found.path.empty()) return {Finding::Kind::kProblem, fmt::format("{}: the loader finds no {}", who, kName), Remedy(found)};
+  if (found.path.empty())
+    return {Finding::Kind::kProblem, fmt::format("{}: the loader finds no {}", who, kName), Remedy(found)};
   const std::string text = fmt::format("{}: {} is loaded, because {}", who, found.path, found.why);
   if (IsOurs(found.path)) return {.text = text};
   return {Finding::Kind::kProblem, text + "; it is not ours", Remedy(found)};
@@ -100,9 +106,12 @@ Finding CheckCode(const Patient& patient) {
   const auto file = ElfFile::Read(patient.program);
   if (!file) return {Finding::Kind::kNote, "code: " + file.error().text, "tutti doctor PROGRAM"};
   const auto images = file->Section(".nv_fatbin");
-  if (images.empty()) return {.text = patient.program + " has no CUDA code in itself: it is in a library, or made when it runs"};
+  if (images.empty())
+    return {.text = patient.program + " has no CUDA code in itself: it is in a library, or made when it runs"};
   const auto ptx = image::SelectPtx(images);
-  if (!ptx) return {Finding::Kind::kProblem, patient.program + ": " + ptx.error().text, "nvcc -gencode arch=compute_75,code=compute_75 ... (keeps PTX in the program)"};
+  if (!ptx)
+    return {Finding::Kind::kProblem, patient.program + ": " + ptx.error().text,
+            "nvcc -gencode arch=compute_75,code=compute_75 ... (keeps PTX in the program)"};
   return {.text = fmt::format("{} has PTX ({} translation units)", patient.program, ptx->size())};
 }
 

@@ -24,13 +24,15 @@ constexpr uint64_t kLeastFreeBytes = 16u << 20;  // some logs and some compiled 
 // The directory itself, or what is above it if it is yet to be made.
 std::filesystem::path Existing(std::filesystem::path path) {
   std::error_code error;
-  while (path.has_parent_path() && path != path.parent_path() && !std::filesystem::exists(path, error)) path = path.parent_path();
+  while (path.has_parent_path() && path != path.parent_path() && !std::filesystem::exists(path, error))
+    path = path.parent_path();
   return path;
 }
 
 std::string CacheDirectory() {
   if (const char* const given = std::getenv("TUTTI_CACHE_DIR"); given != nullptr && *given != '\0') return given;
-  if (const char* const given = std::getenv("XDG_CACHE_HOME"); given != nullptr && *given != '\0') return std::string(given) + "/tutti";
+  if (const char* const given = std::getenv("XDG_CACHE_HOME"); given != nullptr && *given != '\0')
+    return std::string(given) + "/tutti";
   const char* const home = std::getenv("HOME");
   return std::string(home != nullptr ? home : "/tmp") + "/.cache/tutti";
 }
@@ -40,10 +42,12 @@ std::string CacheDirectory() {
 Finding CheckPrograms(const Patient&) {
   std::string missing;
   for (const char* name : {"tutti-control", "tutti-server", "tutti-compiler"}) {
-    if (access((ProgramDirectory() + "/" + name).c_str(), X_OK) != 0) missing += std::string(missing.empty() ? "" : ", ") + name;
+    if (access((ProgramDirectory() + "/" + name).c_str(), X_OK) != 0)
+      missing += std::string(missing.empty() ? "" : ", ") + name;
   }
   if (missing.empty()) return {.text = "programs are in " + ProgramDirectory()};
-  return {Finding::Kind::kProblem, fmt::format("{} missing in {}", missing, ProgramDirectory()), "build or install them there: ./dev build"};
+  return {Finding::Kind::kProblem, fmt::format("{} missing in {}", missing, ProgramDirectory()),
+          "build or install them there: ./dev build"};
 }
 
 Finding CheckLibrary(const Patient&) {
@@ -51,8 +55,11 @@ Finding CheckLibrary(const Patient&) {
   if (!directory) return {Finding::Kind::kProblem, "library not found", directory.error().text};
   const std::string path = *directory + "/libcuda.so.1";
   void* const library = dlopen(path.c_str(), RTLD_LAZY | RTLD_LOCAL);
-  if (library == nullptr) return {Finding::Kind::kProblem, fmt::format("{} cannot be loaded: {}", path, dlerror()), "build it again: ./dev build"};
-  if (dlsym(library, "cuInit") == nullptr) return {Finding::Kind::kProblem, path + " has no cuInit", "build it again: ./dev build"};
+  if (library == nullptr)
+    return {Finding::Kind::kProblem, fmt::format("{} cannot be loaded: {}", path, dlerror()),
+            "build it again: ./dev build"};
+  if (dlsym(library, "cuInit") == nullptr)
+    return {Finding::Kind::kProblem, path + " has no cuInit", "build it again: ./dev build"};
   return {.text = "library is " + path};
 }
 
@@ -60,7 +67,8 @@ Finding CheckProcessor(const Patient&) {
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f")) return {.text = "processor has AVX-512"};
   if (__builtin_cpu_supports("avx2")) return {.text = "processor has AVX2"};
-  return {Finding::Kind::kNote, "processor has no AVX2", "kernels run, but slowly; a virtual machine may hide AVX2: give it the host's CPU model"};
+  return {Finding::Kind::kNote, "processor has no AVX2",
+          "kernels run, but slowly; a virtual machine may hide AVX2: give it the host's CPU model"};
 }
 
 Finding CheckMemoryFiles(const Patient&) {
@@ -85,11 +93,14 @@ Finding CheckDisk(const Patient&) {
     if (statvfs(directory.c_str(), &disk) != 0) continue;
     const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
     if (free < kLeastFreeBytes) {
-      return {Finding::Kind::kProblem, fmt::format("disk full: {} free in {}", Bytes(free), directory),
-              fmt::format("make room there (df {}), or choose another directory: TUTTI_CACHE_DIR, CUDA_MPS_LOG_DIRECTORY", directory)};
+      return {
+          Finding::Kind::kProblem, fmt::format("disk full: {} free in {}", Bytes(free), directory),
+          fmt::format("make room there (df {}), or choose another directory: TUTTI_CACHE_DIR, CUDA_MPS_LOG_DIRECTORY",
+                      directory)};
     }
     if (disk.f_files != 0 && disk.f_favail == 0) {
-      return {Finding::Kind::kProblem, "disk full: no file can be made in " + directory, "remove files there (df -i " + directory + ")"};
+      return {Finding::Kind::kProblem, "disk full: no file can be made in " + directory,
+              "remove files there (df -i " + directory + ")"};
     }
   }
   return {.text = "disk has room for logs and compiled kernels"};

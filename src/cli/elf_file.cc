@@ -26,7 +26,8 @@ std::string TextAt(std::span<const uint8_t> table, uint64_t offset) {
 }
 
 void Replace(std::string& text, std::string_view what, std::string_view by) {
-  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size()) text.replace(at, what.size(), by);
+  for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+    text.replace(at, what.size(), by);
 }
 
 }  // namespace
@@ -54,14 +55,16 @@ std::span<const uint8_t> ElfFile::Bytes(uint64_t offset, uint64_t size) const {
 std::span<const uint8_t> ElfFile::Section(std::string_view name) const {
   const auto header = As<Elf64_Ehdr>(bytes_).value_or(Elf64_Ehdr{});
   const auto at = [&](uint64_t index) {
-    return As<Elf64_Shdr>(Bytes(header.e_shoff + index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr))).value_or(Elf64_Shdr{});
+    return As<Elf64_Shdr>(Bytes(header.e_shoff + index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr)))
+        .value_or(Elf64_Shdr{});
   };
   if (header.e_shentsize != sizeof(Elf64_Shdr)) return {};
   const Elf64_Shdr names = at(header.e_shstrndx);
   const auto texts = Bytes(names.sh_offset, names.sh_size);
   for (uint64_t i = 0; i < header.e_shnum; ++i) {
     const Elf64_Shdr section = at(i);
-    if (section.sh_type != SHT_NOBITS && TextAt(texts, section.sh_name) == name) return Bytes(section.sh_offset, section.sh_size);
+    if (section.sh_type != SHT_NOBITS && TextAt(texts, section.sh_name) == name)
+      return Bytes(section.sh_offset, section.sh_size);
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// A program file, as far as the doctor reads it: the search path that was linked into it, and its sections. The file may be
-// anything; every number in it is checked.
+// A program file, as far as the doctor reads it: the search path that was linked into it, and its sections. The file
+// may be anything; every number in it is checked.
 #pragma once
 
 #include <cstdint>

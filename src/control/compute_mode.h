@@ -28,7 +28,8 @@ Result<ComputeMode> ParseComputeMode(std::string_view text);
 
 class ComputeModes {
  public:
-  // From the file; a missing or unreadable one means the default for all devices, lines that cannot be read are left out.
+  // From the file; a missing or unreadable one means the default for all devices, lines that cannot be read are left
+  // out.
   static ComputeModes Load();
 
   // `uuid` as "GPU-xxxxxxxx-xxxx-...".

@@ -50,7 +50,9 @@ TEST_F(ComputeModeTest, TheFileIsForAllUsersToRead) {
 
 TEST_F(ComputeModeTest, LinesThatMakeNoSenseAreLeftOut) {
   ASSERT_TRUE(ComputeModes::Set(kTwo, ComputeMode::kProhibited));
-  std::ofstream(ComputeModes::File(), std::ios::app) << "GPU-\n\n" << kOne << " SOMETIMES\n" << std::string(5000, 'x') << "\n";
+  std::ofstream(ComputeModes::File(), std::ios::app) << "GPU-\n\n"
+                                                     << kOne << " SOMETIMES\n"
+                                                     << std::string(5000, 'x') << "\n";
   EXPECT_EQ(ComputeModes::Load().Of(kOne), ComputeMode::kDefault);
   EXPECT_EQ(ComputeModes::Load().Of(kTwo), ComputeMode::kProhibited);
 }

@@ -13,9 +13,10 @@ namespace tutti::daemon {
 class Handover {
  public:
   struct Daemon {
-    std::function<bool()> quiet;         // nothing would be lost now
-    std::function<Leaving()> leave;      // tells the servers to end with their last client; what is left to the next program
-    std::function<void()> gave_up;       // the daemon stays as it is
+    std::function<bool()> quiet;  // nothing would be lost now
+    std::function<Leaving()>
+        leave;                      // tells the servers to end with their last client; what is left to the next program
+    std::function<void()> gave_up;  // the daemon stays as it is
   };
 
   Handover(EventLoop& loop, Daemon daemon) : loop_(loop), daemon_(std::move(daemon)) {}

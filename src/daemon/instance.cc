@@ -21,8 +21,10 @@ namespace {
 Result<os::Fd> CreateFile(const std::string& path, int flags, mode_t mode) {
   os::Fd fd(open(path.c_str(), flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode));
   if (!fd) {
-    return FailErrno(fmt::format("cannot create {} (make its directory writable for user {}, or set "
-                                 "CUDA_MPS_PIPE_DIRECTORY to another one)", path, geteuid()));
+    return FailErrno(
+        fmt::format("cannot create {} (make its directory writable for user {}, or set "
+                    "CUDA_MPS_PIPE_DIRECTORY to another one)",
+                    path, geteuid()));
   }
   struct stat info{};
   fstat(fd.get(), &info);
@@ -46,11 +48,14 @@ Result<os::Fd> ListenAt(const std::string& path, mode_t mode, std::vector<os::Fd
     sockaddr_un address{};
     socklen_t size = sizeof address;
     if (!socket || getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
-    if (address.sun_family != AF_UNIX || path != std::string(address.sun_path, strnlen(address.sun_path, sizeof address.sun_path))) continue;
+    if (address.sun_family != AF_UNIX ||
+        path != std::string(address.sun_path, strnlen(address.sun_path, sizeof address.sun_path)))
+      continue;
     int type = 0;
     size = sizeof type;
     if (getsockopt(socket.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
-      return Fail(fmt::format("the socket given for {} is not of type SOCK_SEQPACKET: use ListenSequentialPacket= in its unit", path));
+      return Fail(fmt::format(
+          "the socket given for {} is not of type SOCK_SEQPACKET: use ListenSequentialPacket= in its unit", path));
     }
     fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
     return std::move(socket);
@@ -76,14 +81,16 @@ Status MakeDirectory(const std::string& path) {
     return {};
   }
   if (errno != EEXIST) {
-    return FailErrno(fmt::format("cannot make the directory {} (make what is above it writable for user {}, or choose another one)",
-                                 path, geteuid()));
+    return FailErrno(
+        fmt::format("cannot make the directory {} (make what is above it writable for user {}, or choose another one)",
+                    path, geteuid()));
   }
   struct stat info{};
   if (stat(path.c_str(), &info) != 0) return FailErrno("cannot look at " + path);
   if (!S_ISDIR(info.st_mode)) return Fail(fmt::format("{} is not a directory: remove it or choose another one", path));
   if (access(path.c_str(), R_OK | W_OK | X_OK) != 0) {
-    return FailErrno(fmt::format("cannot use the directory {} as user {} (change its mode or choose another one)", path, geteuid()));
+    return FailErrno(
+        fmt::format("cannot use the directory {} as user {} (change its mode or choose another one)", path, geteuid()));
   }
   return {};
 }

@@ -18,8 +18,8 @@ namespace tutti::daemon {
 // What a second daemon says, word for word: scripts look for it.
 inline constexpr const char* kAlreadyRunning = "An instance of this daemon is already running";
 
-// What a daemon is given at its start instead of making it itself: by a service manager (sockets), or by the older program in
-// whose process it goes on (both).
+// What a daemon is given at its start instead of making it itself: by a service manager (sockets), or by the older
+// program in whose process it goes on (both).
 struct Inheritance {
   std::vector<os::Fd> sockets;  // listening, each known by the path it is bound to
   bool of_manager = false;      // the sockets' files are the manager's: they stay when the daemon ends
@@ -28,8 +28,8 @@ struct Inheritance {
 
 class Instance {
  public:
-  // Makes the directory if it is missing, takes the lock and creates the files. The listening sockets accept from here on.
-  // Fails with kAlreadyRunning, or with a line that names the path and the remedy.
+  // Makes the directory if it is missing, takes the lock and creates the files. The listening sockets accept from here
+  // on. Fails with kAlreadyRunning, or with a line that names the path and the remedy.
   static Result<Instance> Claim(const control::Places& places, Inheritance inheritance = {});
   ~Instance();
   Instance(Instance&&) = default;
@@ -54,7 +54,8 @@ class Instance {
   os::Fd log_fifo_;
 };
 
-// Makes `path` and what is missing above it, 0755 whatever the umask. Fails if something else than a directory is there.
+// Makes `path` and what is missing above it, 0755 whatever the umask. Fails if something else than a directory is
+// there.
 Status MakeDirectory(const std::string& path);
 
 // Logs a warning if the directory belongs to another user than root and ourselves.

@@ -26,7 +26,8 @@ void Tell(const std::string& state) {
   if (std::getenv("NOTIFY_SOCKET") == nullptr) return;
   static auto* const notify = Find<decltype(sd_notify)>("sd_notify");
   if (notify == nullptr) return;
-  if (const int result = notify(0, state.c_str()); result < 0) log::Warning("The service manager cannot be told {}: error {}", state, -result);
+  if (const int result = notify(0, state.c_str()); result < 0)
+    log::Warning("The service manager cannot be told {}: error {}", state, -result);
 }
 
 // How often the manager wants to hear from us; 0: it does not.

@@ -1,8 +1,8 @@
-// What the daemon and the service manager that started it (systemd, mostly) have to say to each other: sockets it was given,
-// that it is ready, that it is alive. All of it is nothing where no manager is. Daemon thread only.
+// What the daemon and the service manager that started it (systemd, mostly) have to say to each other: sockets it was
+// given, that it is ready, that it is alive. All of it is nothing where no manager is. Daemon thread only.
 //
-// libsystemd is loaded only when the manager's variables are there: the same program is the shell of every command, which
-// should not pay for it.
+// libsystemd is loaded only when the manager's variables are there: the same program is the shell of every command,
+// which should not pay for it.
 #pragma once
 
 #include <string>

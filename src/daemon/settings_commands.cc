@@ -30,18 +30,22 @@ void AddServer(const NamedServer& server, std::vector<std::string>& commands) {
   commands.push_back(fmt::format("server create {} --uid={}{}{}", name, server.plan.uid,
                                  server.allowed_devices.empty() ? "" : " --allowed-devices=", server.allowed_devices));
   for (const auto& [name_space, limits] : server.namespaces) {
-    if (name_space != kDefaultNamespace) commands.push_back(fmt::format("namespace create {} --server={}", name_space, name));
+    if (name_space != kDefaultNamespace)
+      commands.push_back(fmt::format("namespace create {} --server={}", name_space, name));
     std::string options = MemoryOption("pinned-memory-limit", limits.memory_limits);
-    if (limits.active_thread_percentage) options += fmt::format(" --active-thread-percentage={}", *limits.active_thread_percentage);
+    if (limits.active_thread_percentage)
+      options += fmt::format(" --active-thread-percentage={}", *limits.active_thread_percentage);
     if (limits.client_priority) options += fmt::format(" --client-priority={}", *limits.client_priority);
-    options += MemoryOption("collective-hard-limit", limits.collective.hard) + MemoryOption("collective-soft-limit", limits.collective.soft);
+    options += MemoryOption("collective-hard-limit", limits.collective.hard) +
+               MemoryOption("collective-soft-limit", limits.collective.soft);
     if (!options.empty()) commands.push_back(fmt::format("namespace set {} --server={}{}", name_space, name, options));
   }
 }
 
 }  // namespace
 
-std::vector<std::string> SettingsCommands(int protocol, const Defaults& defaults, const std::vector<NamedServer*>& servers) {
+std::vector<std::string> SettingsCommands(int protocol, const Defaults& defaults,
+                                          const std::vector<NamedServer*>& servers) {
   std::vector<std::string> commands;
   if (protocol == 2) AddDefaults(defaults, commands);
   if (protocol == 3) {

@@ -10,6 +10,7 @@
 
 namespace tutti::daemon {
 
-std::vector<std::string> SettingsCommands(int protocol, const Defaults& defaults, const std::vector<NamedServer*>& servers);
+std::vector<std::string> SettingsCommands(int protocol, const Defaults& defaults,
+                                          const std::vector<NamedServer*>& servers);
 
 }  // namespace tutti::daemon

@@ -30,10 +30,12 @@ TEST(SettingsCommandsTest, SayWhichServersAndNamespacesThereAre) {
   small.client_priority = 1;
   small.memory_limits.Set("0", 1ull << 30);
   small.memory_limits.Set("1", 3ull << 30);
-  EXPECT_THAT(SettingsCommands(3, {}, {&server}),
-              ElementsAre("server create training --uid=1000 --allowed-devices=0,1", "namespace create small --server=training",
-                          "namespace set small --server=training --pinned-memory-limit=0=1G,1=3G --active-thread-percentage=25 --client-priority=1",
-                          "set_policy share"));
+  EXPECT_THAT(
+      SettingsCommands(3, {}, {&server}),
+      ElementsAre("server create training --uid=1000 --allowed-devices=0,1", "namespace create small --server=training",
+                  "namespace set small --server=training --pinned-memory-limit=0=1G,1=3G --active-thread-percentage=25 "
+                  "--client-priority=1",
+                  "set_policy share"));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Background start: the parent forks and waits on a pipe. The child does everything that can fail, the listening socket
-// last, then lets go of the terminal and of the parent's descriptors (a caller that reads our output to its end must not
-// wait for the daemon) and writes its verdict into the pipe: nothing for success, else the line for the user. So a shell
-// that returns 0 has seen the socket accept.
+// last, then lets go of the terminal and of the parent's descriptors (a caller that reads our output to its end must
+// not wait for the daemon) and writes its verdict into the pipe: nothing for success, else the line for the user. So a
+// shell that returns 0 has seen the socket accept.
 #include "daemon/start.h"
 
 #include <fcntl.h>
@@ -29,7 +29,8 @@ void RaiseDescriptorLimit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// A log directory that cannot be used is no reason not to serve: the pipe directory takes the log, and the user is told.
+// A log directory that cannot be used is no reason not to serve: the pipe directory takes the log, and the user is
+// told.
 Status OpenLog(control::Places& places) {
   const auto made = MakeDirectory(places.log_directory);
   if (made && log::Open(places.control_log(), "Control")) return {};
@@ -126,11 +127,14 @@ int StartInBackground(const DaemonOptions& options) {
   const std::string verdict = ReadAll(pipe_fds[0]);
   if (verdict == std::string(1, kReady)) {
     if (options.protocol == 3) {
-      std::printf("To connect CUDA applications to this daemon, set CUDA_MPS_PIPE_DIRECTORY=%s\n", options.places.pipe_directory.c_str());
+      std::printf("To connect CUDA applications to this daemon, set CUDA_MPS_PIPE_DIRECTORY=%s\n",
+                  options.places.pipe_directory.c_str());
     }
     return 0;
   }
-  return Complain(verdict.empty() ? fmt::format("the daemon ended while it started: see {}", options.places.control_log()) : verdict);
+  return Complain(verdict.empty()
+                      ? fmt::format("the daemon ended while it started: see {}", options.places.control_log())
+                      : verdict);
 }
 
 int RunInForeground(const DaemonOptions& options) {

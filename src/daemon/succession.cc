@@ -110,14 +110,17 @@ Result<os::Fd> WriteSuccession(const Leaving& leaving) {
 Result<Succession> ReadSuccession(int fd) {
   const off_t size = lseek(fd, 0, SEEK_END);
   std::vector<uint8_t> bytes(size > 0 ? static_cast<size_t>(size) : 0);
-  if (pread(fd, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return FailErrno("reading what the older daemon left");
+  if (pread(fd, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
+    return FailErrno("reading what the older daemon left");
   ByteReader in(bytes);
-  if (in.Get<uint32_t>() != kFormat) return Fail("the older daemon left its state in a form this version does not know");
+  if (in.Get<uint32_t>() != kFormat)
+    return Fail("the older daemon left its state in a form this version does not know");
   const bool same_messages = in.Get<uint32_t>() == wire::kProtocolVersion;
   Succession succession;
   succession.inheritance.lock = Take(in);
   succession.inheritance.of_manager = in.Get<uint8_t>() != 0;
-  for (uint32_t left = in.GetCount(sizeof(int32_t)); left > 0; --left) succession.inheritance.sockets.push_back(Take(in));
+  for (uint32_t left = in.GetCount(sizeof(int32_t)); left > 0; --left)
+    succession.inheritance.sockets.push_back(Take(in));
   for (uint32_t left = in.GetCount(sizeof(uint32_t)); left > 0; --left) succession.commands.push_back(in.GetString());
   for (uint32_t left = in.GetCount(kLeastServerBytes); left > 0; --left) {
     auto& server = succession.servers.emplace_back();

@@ -1,9 +1,10 @@
-// Going on as the program that is installed now, without ending anybody's work: after an upgrade the daemon executes the new
-// program in its own process. It keeps its process id, so service managers and its servers (which die with it) notice
-// nothing, its lock and its listening sockets, so that no client finds the door closed. What else is to go on travels in a
-// memory file:
+// Going on as the program that is installed now, without ending anybody's work: after an upgrade the daemon executes
+// the new program in its own process. It keeps its process id, so service managers and its servers (which die with it)
+// notice nothing, its lock and its listening sockets, so that no client finds the door closed. What else is to go on
+// travels in a memory file:
 //
-//   * its servers, with their connections. They have been told to end with their last client; new clients get new servers,
+//   * its servers, with their connections. They have been told to end with their last client; new clients get new
+//   servers,
 //     of the new version. So a running program stays with the server and the library it was started with.
 //   * its settings, as the commands that make them: the one language that versions have in common.
 #pragma once

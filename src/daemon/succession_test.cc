@@ -11,9 +11,16 @@ namespace {
 // `fd`: instead of open ones.
 Leaving WithTwoServers(int fd = -1) {
   const auto some_fd = [fd] { return fd >= 0 ? fd : dup(STDERR_FILENO); };
-  Leaving leaving{.sockets = {some_fd(), some_fd()}, .lock_fd = some_fd(), .of_manager = true, .commands = {"set_policy share", "trace on"}};
+  Leaving leaving{.sockets = {some_fd(), some_fd()},
+                  .lock_fd = some_fd(),
+                  .of_manager = true,
+                  .commands = {"set_policy share", "trace on"}};
   for (const uid_t uid : {0u, 1000u}) {
-    leaving.servers.push_back({.pid = 4711, .process_fd = some_fd(), .channel_fd = some_fd(), .plan = PlanOfUser(uid), .started_ns = 12,
+    leaving.servers.push_back({.pid = 4711,
+                               .process_fd = some_fd(),
+                               .channel_fd = some_fd(),
+                               .plan = PlanOfUser(uid),
+                               .started_ns = 12,
                                .devices = {{.name = "Device", .total_bytes = 1u << 30, .sm_count = 2}}});
   }
   return leaving;

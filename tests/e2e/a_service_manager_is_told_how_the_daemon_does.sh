@@ -1,6 +1,6 @@
 . "$(dirname "$0")/lib.sh"
 use_fakes
-[[ "$(ldconfig -p)" == *libsystemd.so.0* ]] || skip "needs libsystemd.so.0"
+[[ "$(/sbin/ldconfig -p)" == *libsystemd.so.0* ]] || skip "needs libsystemd.so.0"
 
 # Type=notify with a watchdog of 200 ms: ready, a sign of life every 100 ms, stopping, and exit status 0.
 "$fakes/fake_manager" --watchdog 200000 -- "$control" -f > "$work/said" &

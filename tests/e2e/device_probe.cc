@@ -6,7 +6,8 @@
 //
 //   --setenv NAME=VALUE   set by the program itself before its first CUDA call
 //   --allocate MIB        on the first device; says "allocated MIB" or the CUresult
-//   --hold                stays until its standard input ends, then asks the device once more and says "still served" or the CUresult
+//   --hold                stays until its standard input ends, then asks the device once more and says "still served"
+//   or the CUresult
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -47,9 +48,9 @@ void Describe(CUdevice device) {
   for (int i = 0; i < 16; ++i) {
     std::printf("%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", static_cast<unsigned char>(uuid.bytes[i]));
   }
-  std::printf(" sms=%d total_mib=%zu free_mib=%zu mode=%d mps=%d\n", Attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
-              total >> 20, free >> 20, Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device),
-              Attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device));
+  std::printf(" sms=%d total_mib=%zu free_mib=%zu mode=%d mps=%d\n",
+              Attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device), total >> 20, free >> 20,
+              Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device), Attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device));
 }
 
 void Allocate(size_t mib) {

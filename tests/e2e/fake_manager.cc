@@ -1,4 +1,5 @@
-// Stands in for a service manager: starts a program as systemd would, prints what it is told, and ends with its exit status.
+// Stands in for a service manager: starts a program as systemd would, prints what it is told, and ends with its exit
+// status.
 //
 //   fake_manager [--listen PATH] [--watchdog MICROSECONDS] -- PROGRAM ARGUMENT...
 //
@@ -73,6 +74,7 @@ int main(int argc, char** argv) {
       std::fflush(stdout);
       continue;  // what has been said is read before the end is looked at
     }
-    if (waitpid(program, &status, WNOHANG) == program) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (waitpid(program, &status, WNOHANG) == program)
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 }

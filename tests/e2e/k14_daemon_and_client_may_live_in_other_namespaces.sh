@@ -1,6 +1,6 @@
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root, for namespaces"
-unshare --mount --pid --fork true 2> /dev/null || skip "needs PID and mount namespaces"
+unshare --mount --pid --ipc --fork --mount-proc true 2> /dev/null || skip "needs PID and mount namespaces"
 use_probe
 as_user 65534 test -x "$probe" || skip "the build directory is closed to other users"
 

@@ -16,7 +16,7 @@ ask 'quit -t 1'
 wait $foreground || fail "exit status of -f"
 
 # As the first process of a container, told to end by the runtime's SIGTERM.
-if unshare --mount --pid --fork true 2> /dev/null; then
+if unshare --mount --pid --ipc --fork --mount-proc true 2> /dev/null; then
   unshare --mount --pid --fork --mount-proc --kill-child=TERM "$control" -f > "$work/container" &
   container=$!
   until_true "process 1 listens" says "Starting control daemon" "$work/container"

@@ -1,0 +1,14 @@
+. "$(dirname "$0")/lib.sh"
+[ "$(id -u)" = 0 ] || skip "needs root, to act as two users"
+use_probe
+as_user 65534 test -x "$probe" || skip "the build directory is closed to other users"
+
+# As tutti-shared.service runs it: the daemon and the one server belong to a user of their own, programs to anybody.
+mkdir "$work/pipe" "$work/log"
+chown 54321 "$work/pipe" "$work/log"
+as_user 54321 "$control" -d -M
+expect_in "a program of another user" mps=1 "$(as_user 65534 "$probe")"
+expect_in "a program of root" mps=1 "$("$probe")"
+server=$(ask get_server_list)
+expect "servers" 1 "$(wc -l <<< "$server")"
+expect "user of the server" 54321 "$(stat -c %u "/proc/$server")"
