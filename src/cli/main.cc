@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
   tutti::cli::AddRun(app, status);
   tutti::cli::AddPs(app, status);
   tutti::cli::AddTop(app, status);
+  tutti::cli::AddLimit(app, status);
+  tutti::cli::AddPolicy(app, status);
   tutti::cli::AddStatus(app, status);
   tutti::cli::AddDevice(app, status);
   tutti::cli::AddFaults(app, status);

@@ -12,6 +12,8 @@ namespace tutti::cli {
 
 void AddRun(CLI::App& app, int& status);
 void AddPs(CLI::App& app, int& status);
+void AddLimit(CLI::App& app, int& status);
+void AddPolicy(CLI::App& app, int& status);
 void AddTop(CLI::App& app, int& status);
 void AddStatus(CLI::App& app, int& status);
 void AddDevice(CLI::App& app, int& status);

@@ -1,126 +1,100 @@
-// `tutti top`: the difference of two reports, again and again. On a terminal it redraws in place until Ctrl-C; elsewhere
-// it prints one table after the other, so that it can be piped.
+// `tutti top`: the difference of two reports, again and again. On a terminal a full screen (top_screen.h); elsewhere, and with
+// --batch, one table after the other, so that it can be piped.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
-#include <map>
+#include <cstdlib>
 
 #include "base/clock.h"
-#include "cli/format.h"
-#include "cli/report.h"
 #include "cli/subcommands.h"
-#include "control/limits.h"
+#include "cli/top_model.h"
+#include "cli/top_screen.h"
 
 namespace tutti::cli {
 namespace {
 
-struct Sample {
-  uint64_t taken_ns = 0;
-  Report report;
+struct TopOptions {
+  double interval_s = 1;
+  uint32_t times = 0;
+  bool batch = false;
+  bool once = false;
 };
-
-struct Row {
-  const ServerReport* server;
-  const ClientReport* client;
-  double launches_per_second = 0;
-  double share = 0;  // of all SMs of its device
-};
-
-using ClientKey = std::tuple<uint32_t, uint32_t, uint32_t>;  // server, client, device
-
-std::map<ClientKey, const ClientReport*> ClientsOf(const Report& report) {
-  std::map<ClientKey, const ClientReport*> clients;
-  for (const ServerReport& server : report.servers) {
-    for (const ClientReport& client : server.clients) clients[{server.pid, client.pid, client.device}] = &client;
-  }
-  return clients;
-}
-
-double SmCount(const ServerReport& server, uint32_t device) {
-  return device < server.devices.size() ? std::max(1u, server.devices[device].sm_count) : 1;
-}
-
-std::vector<Row> Rows(const Sample& before, const Sample& now) {
-  const auto earlier = ClientsOf(before.report);
-  const double seconds = std::max(1e-9, static_cast<double>(now.taken_ns - before.taken_ns) / 1e9);
-  std::vector<Row> rows;
-  for (const ServerReport& server : now.report.servers) {
-    for (const ClientReport& client : server.clients) {
-      Row row{.server = &server, .client = &client, .share = client.share};
-      const auto found = earlier.find({server.pid, client.pid, client.device});
-      if (found != earlier.end() && client.launches >= found->second->launches && client.busy_ns >= found->second->busy_ns) {
-        const double busy_s = static_cast<double>(client.busy_ns - found->second->busy_ns) / 1e9;
-        row.launches_per_second = static_cast<double>(client.launches - found->second->launches) / seconds;
-        row.share = busy_s / (seconds * SmCount(server, client.device));
-      }
-      rows.push_back(row);
-    }
-  }
-  std::ranges::stable_sort(rows, std::greater(), &Row::share);
-  return rows;
-}
-
-std::string Bar(double fraction, size_t width) {
-  const auto filled = static_cast<size_t>(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(width) + 0.5);
-  return std::string(filled, '#') + std::string(width - filled, '.');
-}
-
-std::string Frame(const Sample& before, const Sample& now) {
-  const std::vector<Row> rows = Rows(before, now);
-  double busy = 0;
-  for (const Row& row : rows) busy += row.share;
-  std::string text = fmt::format("tutti top - policy {}, {}, {}, device {} busy\n\n", now.report.policy,
-                                 Plural(now.report.servers.size(), "server"), Plural(rows.size(), "client"), Percent(busy));
-  std::vector<std::vector<std::string>> table{{"PID", "USER", "DEV", "SHARE", "", "THREADS", "MEMORY", "LIMIT", "LAUNCH/S", "COMMAND"}};
-  const size_t room = std::max<size_t>(20, TerminalWidth() - std::min<size_t>(TerminalWidth(), 90));
-  for (const Row& row : rows) {
-    const ClientReport& client = *row.client;
-    table.push_back({std::to_string(client.pid), UserName(client.uid), std::to_string(client.device), Percent(row.share),
-                     Bar(row.share, 10), control::FormatPercentage(client.percentage) + "%", Bytes(client.used_bytes),
-                     client.limit_bytes ? Bytes(*client.limit_bytes) : "-", Count(row.launches_per_second),
-                     Shortened(CommandName(client.command), room)});
-  }
-  return text + Table(table, {0, 2, 3, 5, 6, 7, 8});
-}
 
 Result<Sample> Take(control::DaemonConnection& daemon) {
   TUTTI_ASSIGN(Report report, FetchReport(daemon));
   return Sample{NowNs(), std::move(report)};
 }
 
-int Top(double interval_s, uint32_t times) {
-  auto daemon = control::DaemonConnection::Open(control::PlacesFromEnvironment());
-  if (!daemon) return Complain(daemon.error().text);
-  const bool redraw = isatty(STDOUT_FILENO) != 0;
-  auto before = Take(*daemon);
-  for (uint32_t shown = 0; before && (times == 0 || shown < times); ++shown) {
-    usleep(static_cast<useconds_t>(interval_s * 1e6));
-    auto now = Take(*daemon);
+int ShowTables(control::DaemonConnection& daemon, const TopOptions& options) {
+  auto before = Take(daemon);
+  for (uint32_t shown = 0; before && (options.times == 0 || shown < options.times); ++shown) {
+    usleep(static_cast<useconds_t>(options.interval_s * 1e6));
+    auto now = Take(daemon);
     if (!now) return Complain(now.error().text);
-    if (redraw) std::fputs("\x1b[H\x1b[2J", stdout);
-    if (!redraw && shown > 0) std::fputs("\n", stdout);
-    std::fputs(Frame(*before, *now).c_str(), stdout);
+    if (shown > 0) std::fputs("\n", stdout);
+    std::fputs(TopText(Compare(*before, *now, TopOrder::kShare)).c_str(), stdout);
     std::fflush(stdout);
     before = std::move(now);
   }
   return before ? 0 : Complain(before.error().text);
 }
 
+// One look after the other until q; keys act at once, the numbers change with the next look.
+Status RunScreen(control::DaemonConnection& daemon, const TopOptions& options) {
+  TopScreen screen;
+  TopOrder order = TopOrder::kShare;
+  bool paused = false;
+  TUTTI_ASSIGN(Sample before, Take(daemon));
+  Sample now = before;
+  const auto interval_ns = static_cast<uint64_t>(options.interval_s * 1e9);
+  uint64_t next_ns = NowNs() + std::min<uint64_t>(interval_ns, 250'000'000);  // the first numbers soon
+  for (uint32_t looks = 0; options.times == 0 || looks < options.times;) {
+    screen.Draw(Compare(before, now, order), order, paused);
+    const uint64_t time_ns = NowNs();
+    const auto key = screen.Wait(time_ns >= next_ns ? 0 : static_cast<int>((next_ns - time_ns) / 1'000'000 + 1));
+    switch (key) {
+      case TopScreen::Key::kQuit: return {};
+      case TopScreen::Key::kShare: order = TopOrder::kShare; break;
+      case TopScreen::Key::kMemory: order = TopOrder::kMemory; break;
+      case TopScreen::Key::kLaunches: order = TopOrder::kLaunches; break;
+      case TopScreen::Key::kPid: order = TopOrder::kPid; break;
+      case TopScreen::Key::kPause: paused = !paused; break;
+      case TopScreen::Key::kResize:
+      case TopScreen::Key::kNone: break;
+    }
+    if (NowNs() < next_ns) continue;
+    next_ns = NowNs() + interval_ns;
+    ++looks;
+    if (paused) continue;
+    before = std::move(now);
+    TUTTI_ASSIGN(now, Take(daemon));
+  }
+  return {};
+}
+
+int Top(TopOptions options) {
+  auto daemon = control::DaemonConnection::Open(control::PlacesFromEnvironment());
+  if (!daemon) return Complain(daemon.error().text);
+  if (options.once) options.times = 1;
+  const char* const terminal = std::getenv("TERM");
+  const bool screen = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
+  if (options.batch || options.once || !screen) return ShowTables(*daemon, options);
+  const Status status = RunScreen(*daemon, options);  // the terminal is given back before anything is said
+  return status ? 0 : Complain(status.error().text);
+}
+
 }  // namespace
 
 void AddTop(CLI::App& app, int& status) {
-  struct TopOptions {
-    double interval_s = 1;
-    uint32_t times = 0;
-  };
   auto* const command = app.add_subcommand("top", "Show live what each program takes of the device");
   const auto options = std::make_shared<TopOptions>();
   command->add_option("-d,--interval", options->interval_s, "Seconds between two looks")->check(CLI::Range(0.05, 3600.0))->capture_default_str();
-  command->add_option("-n,--times", options->times, "Stop after so many; 0: at Ctrl-C")->capture_default_str();
-  command->callback([options, &status] { status = Top(options->interval_s, options->times); });
+  command->add_option("-n,--times", options->times, "Stop after so many; 0: at q or Ctrl-C")->capture_default_str();
+  command->add_flag("-b,--batch", options->batch, "Tables one after the other, also on a terminal");
+  command->add_flag("--once", options->once, "One table");
+  command->callback([options, &status] { status = Top(*options); });
 }
 
 }  // namespace tutti::cli
