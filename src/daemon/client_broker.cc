@@ -64,6 +64,7 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   wire::Attach attach = EffectiveAttach(client.hello, catalog_.SettingsFor(server.name(), name_space, server.settings()),
                                         catalog_.PriorityFor(server.name(), name_space), server.devices());
   attach.name_space = server.name() + "/" + name_space;
+  attach.kernel_ns = catalog_.defaults().kernel_ns;
   GivePartition(attach, server, client);
   attach.pid = static_cast<uint32_t>(client.peer.pid);
   attach.uid = client.peer.uid;

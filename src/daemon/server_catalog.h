@@ -61,6 +61,7 @@ class ServerCatalog {
   Result<ServerPlan> PlanFor(const Route& route, uid_t client);
 
   // What the server gives to clients of the namespace. `running`: the process' own settings, which protocol 2 changes.
+  const Defaults& defaults() const { return defaults_; }
   ServerSettings SettingsFor(const std::string& server, const std::string& name_space, const ServerSettings& running) const;
   int PriorityFor(const std::string& server, const std::string& name_space) const;
   CollectiveLimits CollectiveFor(const std::string& server, const std::string& name_space) const;

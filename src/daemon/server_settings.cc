@@ -5,9 +5,12 @@
 
 #include "base/log.h"
 #include "control/client_table.h"
+#include "control/words.h"
 
 namespace tutti::daemon {
 namespace {
+
+constexpr uint64_t kNsPerMs = 1'000'000;
 
 std::string Environment(const char* name) {
   const char* value = std::getenv(name);
@@ -36,6 +39,11 @@ Defaults Defaults::FromEnvironment() {
              "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT of this daemon");
   defaults.client_priority = ReadOr(Environment("CUDA_MPS_CLIENT_PRIORITY"), control::ParsePriority, 0,
                                     "CUDA_MPS_CLIENT_PRIORITY of this daemon");
+  if (const std::string text = Environment("TUTTI_KERNEL_TIME_MS"); !text.empty()) {
+    const auto milliseconds = control::ParseNumber(text);
+    if (milliseconds) defaults.kernel_ns = *milliseconds * kNsPerMs;
+    if (!milliseconds) log::Warning("TUTTI_KERNEL_TIME_MS of this daemon ignored: \"{}\" is no number of milliseconds", text);
+  }
   return defaults;
 }
 

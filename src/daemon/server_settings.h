@@ -20,6 +20,7 @@ struct Defaults {
   int client_priority = 0;    // of clients that connect later and do not say
   std::string policy = "share";
   bool trace = false;
+  uint64_t kernel_ns = 0;  // that a kernel of a client may run; 0: for ever
   bool context_share = true;  // protocol 3's feature of that name
 
   // From CUDA_MPS_ACTIVE_THREAD_PERCENTAGE, CUDA_MPS_PINNED_DEVICE_MEM_LIMIT and CUDA_MPS_CLIENT_PRIORITY. A value that

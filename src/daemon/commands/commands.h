@@ -29,6 +29,7 @@ void DeviceQuery(const CommandCall& call);
 void SmPartition(const CommandCall& call);
 void ListPartitions(const CommandCall& call);
 void SetClientPriority(const CommandCall& call);
+void SetClientKernelTime(const CommandCall& call);
 void SetLimitScope(const CommandCall& call);
 void GetLimitScope(const CommandCall& call);
 void SetPolicy(const CommandCall& call);

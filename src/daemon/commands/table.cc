@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"sm_partition", "add DEVICE CHUNKS | rm DEVICE ID", "static SM partitions (daemon started with -S)", commands::SmPartition},
     {"lspart", "", "table of SM partitions", commands::ListPartitions},
     {"set_client_priority", "PID 0|1", "of a running client, now", commands::SetClientPriority, true},
+    {"set_client_kernel_time", "PID MILLISECONDS", "that a kernel of a running client may run; 0: for ever", commands::SetClientKernelTime, true},
     {"set_limit_scope", "process|container", "whether the programs of a container share its memory limit", commands::SetLimitScope, true},
     {"get_limit_scope", "", "", commands::GetLimitScope, true},
     {"set_policy", "share|priority|time_slice|partition [PID]", "how clients share the device, of all servers or of one, now", commands::SetPolicy, true},
