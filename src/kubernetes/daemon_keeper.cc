@@ -179,7 +179,7 @@ Status DaemonKeeper::Tell(control::DaemonConnection& daemon, const control::Repo
   for (const std::string& command : DefaultCommands(config, report)) {
     TUTTI_ASSIGN(const control::Answer answer, daemon.Run(command));
     if (answer.exit_status != 0) return Fail(fmt::format("the control daemon refuses {}: {}", command, answer.text));
-    log::Info("{}: {}", command, answer.text.empty() ? "done" : answer.text);
+    log::Info("{}: {}", command, answer.text.empty() ? "done" : answer.text.substr(0, answer.text.find('\n')));
   }
   return {};
 }

@@ -53,7 +53,7 @@ void ShareKeeper::Apply(control::DaemonConnection& daemon, const control::Report
       for (size_t begin = 0; begin < commands.size(); begin = commands.find('\n', begin) + 1) {
         const std::string command = commands.substr(begin, commands.find('\n', begin) - begin);
         const auto answer = daemon.Run(command);
-        log::Info("{}/{}, container {}: {}: {}", owner->space, owner->pod, owner->container, command, answer ? answer->text : answer.error().text);
+        log::Info("{}/{}, container {}: {}: {}", owner->space, owner->pod, owner->container, command, answer ? answer->text.substr(0, answer->text.find('\n')) : answer.error().text);
       }
     }
   }

@@ -44,6 +44,30 @@ class RealDevice(unittest.TestCase):
             plugin.close()
             kubelet.stop()
 
+    def test_the_processes_of_a_container_share_its_limit_where_asked_for(self):
+        with Node(BIN, environment={"TUTTI_CPU_MEMORY": "1G"}) as node:
+            kubelet = Kubelet(node.kubelet_directory)
+            node.start(MPS_FOUR + "tutti: {limitScope: container}\n")
+            plugin = kubelet.plugin()
+            plugin.watch()
+            answer = plugin.allocate([sorted(plugin.next_list())[0]])[0]
+            mounts = {mount.container_path: mount.host_path for mount in answer.mounts}
+            environment = {key: mounts.get(value, value) for key, value in answer.envs.items()}
+            environment["LD_LIBRARY_PATH"] = LIBRARY
+            # All processes of this test are in one cgroup, as those of a container are.
+            first = subprocess.Popen([PROBE, "--allocate", "200", "--hold"], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            try:
+                while "holding" not in first.stdout.readline():
+                    pass
+                second = subprocess.run([PROBE, "--allocate", "100"], env=environment, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+                self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", second, "200 MiB and 100 MiB are more than a replica's 256")
+            finally:
+                first.stdin.close()
+                first.wait()
+                first.stdout.close()
+            plugin.close()
+            kubelet.stop()
+
 
 if __name__ == "__main__":
     unittest.main()

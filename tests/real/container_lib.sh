@@ -1,4 +1,4 @@
-# For kubelet.sh and cluster.sh: containerd in a private directory and mount namespace, an image with our test programs, a
+# For containers.sh and kubelet.sh: containerd in a private directory and mount namespace, an image with our test programs, a
 # kubelet, the device plugin. The kubelet's directories are hard-wired, so the script that sources this runs itself again in a
 # mount namespace where they are private.
 [ "$(id -u)" = 0 ] || { echo "skipped: needs root"; exit 77; }
@@ -10,9 +10,10 @@ fi
 use_probe
 program=$(program vector_add)
 here=$(cd "$(dirname "$0")/../.." && pwd)
-kubernetes=${TUTTI_KUBERNETES:-$("$here/tools/kubernetes" ${want_all:+all})} || exit 1
+[ -z "${want_kubernetes:-}" ] || kubernetes=${TUTTI_KUBERNETES:-$("$here/tools/kubernetes")} || exit 1
 unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY LD_LIBRARY_PATH
-mkdir -p "$work"/{kubelet,log,manifests,image,mps} /var/lib/kubelet
+mkdir -p "$work"/{kubelet,log,manifests,image,mps} /var/lib/kubelet /run/containerd
+mount -t tmpfs tmpfs /run/containerd
 mount --bind "$work/kubelet" /var/lib/kubelet
 mount --make-rshared /var/lib/kubelet
 mount -t tmpfs tmpfs /var/log
@@ -22,13 +23,20 @@ port=$((20000 + $$ % 20000))
 end_containers() {
   set +e
   for pid in ${kubelet_pid:-} ${plugin_pid:-}; do kill -KILL "$pid" 2> /dev/null; done
-  for task in $(run_ctr tasks ls -q 2> /dev/null); do run_ctr tasks kill -s KILL "$task" > /dev/null 2>&1; done
-  for pid in $(grep -ls "$work" /proc/[0-9]*/cmdline 2> /dev/null | cut -d/ -f3); do [ "$pid" = $$ ] || kill -KILL "$pid" 2> /dev/null; done
-  sleep 0.5
+  for task in $(run_ctr tasks ls -q 2> /dev/null); do run_ctr tasks delete --force "$task" > /dev/null 2>&1; done
+  local pid left round
+  for round in $(seq 50); do  # processes that are ending still write
+    left=
+    for pid in $(grep -ls "$work" /proc/[0-9]*/cmdline 2> /dev/null | cut -d/ -f3); do
+      [ "$pid" = $$ ] || { kill -KILL "$pid" 2> /dev/null && left=yes; }
+    done
+    [ -n "$left" ] || break
+    sleep 0.1
+  done
   umount -R -l /var/lib/kubelet 2> /dev/null
   awk -v work="$work" 'index($2, work) == 1 { print $2 }' /proc/mounts | sort -r | xargs -r umount -l 2> /dev/null
 }
-trap 'status=$?; [ $status -eq 0 ] || { tail -n 15 "$work/plugin.log" "$work/kubelet.log" >&2; }; end_containers; (exit $status); finish' EXIT
+trap 'status=$?; set +e; [ $status -eq 0 ] || { tail -n 15 "$work"/plugin.log "$work"/kubelet.log "$work"/share* >&2 2> /dev/null; }; end_containers; (exit $status); finish' EXIT
 
 start_containerd() {
   cat > "$work/containerd.toml" << EOF
@@ -59,9 +67,10 @@ make_image() {
   chmod 1777 "$root/tmp"
   cp /bin/busybox "$root/bin/"
   for file in sh sleep cat id echo mkfifo; do ln -s busybox "$root/bin/$file"; done
+  cp "$(command -v setpriv)" "$root/bin/"
   cp "$probe" "$root/bin/device_probe"
   cp "$program" "$root/bin/vector_add"
-  for library in $(ldd "$probe" "$program" "$bin/../lib/libcuda.so.1" | grep -o '/[^ :]*' | grep -v libcuda | sort -u); do
+  for library in $(ldd "$root/bin/setpriv" "$probe" "$program" "$bin/../lib/libcuda.so.1" | grep -o '/[^ :]*' | grep -v libcuda | sort -u); do
     [ -f "$library" ] && case "$library" in *.so*) cp -L --parents "$library" "$root/" ;; esac
   done
   tar -C "$root" -cf "$work/image/layer.tar" .

@@ -1,5 +1,6 @@
 # A real kubelet and containerd: four static pods run a CUDA program on one CPU device with a quarter share each, a fifth is
 # refused; the kubelet restarts; the daemon is killed.
+want_kubernetes=1
 . "$(dirname "$0")/container_lib.sh"
 
 start_containerd

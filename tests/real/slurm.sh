@@ -81,11 +81,11 @@ EOF
 export SLURM_CONF=$slurm/slurm.conf
 slurmctld -D -c > "$slurm/slurmctld.out" 2>&1 &
 slurmd -D -N localhost > "$slurm/slurmd.out" 2>&1 &
-trap 'sed "s/^/  slurmd: /" "$slurm/slurmd.log" | tail -n 30 >&2; for pid in $(ours); do kill -KILL $pid 2> /dev/null; done; finish' ERR EXIT
+trap 'status=$?; set +e; [ $status -eq 0 ] || tail -n 30 "$slurm/slurmd.log" | sed "s/^/  slurmd: /" >&2; for pid in $(ours); do kill -KILL "$pid" 2> /dev/null; done; (exit $status); finish' EXIT
 until_true "the node is idle" bash -c '[ "$(sinfo -h -o %T)" = idle ]'
 
 # A job that looks at its device and holds it until told to end. The library's place is the administrator's to set.
-for user in 65534 54321; do
+for user in 65534 5; do  # users that Slurm can name: nobody, games
   mkdir "$slurm/job_$user"
   mkfifo "$slurm/job_$user/stdin"
   chmod 777 "$slurm/job_$user"
@@ -100,14 +100,14 @@ submit() { # submit USER SHARE
   (cd "$slurm/job_$1" && as_user "$1" env -u LD_LIBRARY_PATH sbatch -n1 --gres=mps:"$2" -o "$slurm/job_$1/log" "$slurm/job" > /dev/null)
 }
 submit 65534 25
-submit 54321 50
-exec {first}> "$slurm/job_65534/stdin" {second}> "$slurm/job_54321/stdin"
+submit 5 50
+exec {first}> "$slurm/job_65534/stdin" {second}> "$slurm/job_5/stdin"
 until_true "the first user's job holds its device" says holding "$slurm/job_65534/out"
-until_true "the second user's job holds its device" says holding "$slurm/job_54321/out"
+until_true "the second user's job holds its device" says holding "$slurm/job_5/out"
 say_both() { cat "$slurm"/job_*/out; }
 expect_in "25% of 8 SMs" "sms=2 " "$(cat "$slurm/job_65534/out")"
-expect_in "50% of 8 SMs" "sms=4 " "$(cat "$slurm/job_54321/out")"
-expect_in "through the service" "mps=1" "$(cat "$slurm/job_54321/out")"
+expect_in "50% of 8 SMs" "sms=4 " "$(cat "$slurm/job_5/out")"
+expect_in "through the service" "mps=1" "$(cat "$slurm/job_5/out")"
 expect "both at the same time" "2" "$(squeue -h -t RUNNING | wc -l)"
 pipe=$(ls -d "$work"/nvidia-mps_*)
 expect "a server for each user" 2 "$(echo get_server_list | CUDA_MPS_PIPE_DIRECTORY=$pipe "$control" | wc -l)"
