@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "cli/format.h"
 #include "cli/report.h"
 #include "cli/subcommands.h"
 #include "control/limits.h"
@@ -72,7 +73,7 @@ const ClientReport* Find(const Report& report, uint32_t pid) {
 
 std::string Describe(const ClientReport& client) {
   return fmt::format("{}: threads {}%, memory {}, used {}, {}", client.pid, control::FormatPercentage(client.percentage),
-                     client.limit_bytes ? control::FormatMemory(*client.limit_bytes) : "unlimited", control::FormatMemory(client.used_bytes),
+                     client.limit_bytes ? Bytes(*client.limit_bytes) : "unlimited", Bytes(client.used_bytes),
                      client.command);
 }
 

@@ -35,16 +35,20 @@ void DrawBar(int y, int x, double fraction, int width) {
   addch(']');
 }
 
+// Its name, how busy it is, and on a wide terminal its memory.
 int DrawDevices(const TopModel& model, int y) {
+  const bool wide = COLS >= 100;
+  const int bar = wide ? kBarWidth : COLS / 5;
+  const int x = COLS - bar - (wide ? bar / 2 + 26 : 10);
   for (const TopDevice& device : model.devices) {
     if (y >= LINES - 3) break;
-    Line(y, fmt::format("{} {} ({} SMs), server {} of {}", device.ordinal, device.name, device.sm_count, device.server_pid, device.user), 0);
-    const int x = std::max(0, std::min(COLS - 2 * kBarWidth - 28, 56));
-    DrawBar(y, x, device.busy, kBarWidth);
-    printw(" %6s  ", Percent(device.busy).c_str());
+    const std::string name = fmt::format("{} {}, {} SMs, of {}", device.ordinal, device.name, device.sm_count, device.user);
+    Line(y, Shortened(name, static_cast<size_t>(std::max(1, x - 1))), 0);
+    DrawBar(y, x, device.busy, bar);
+    printw(" %6s", Percent(device.busy).c_str());
     const double memory = device.total_bytes == 0 ? 0 : static_cast<double>(device.used_bytes) / static_cast<double>(device.total_bytes);
-    if (x + 2 * kBarWidth + 28 <= COLS) {
-      DrawBar(y, getcurx(stdscr), memory, kBarWidth / 2);
+    if (wide) {
+      DrawBar(y, getcurx(stdscr) + 2, memory, bar / 2);
       printw(" %s", Bytes(device.used_bytes).c_str());
     }
     ++y;

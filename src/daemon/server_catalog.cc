@@ -60,6 +60,10 @@ CollectiveLimits ServerCatalog::CollectiveFor(const std::string& server, const s
 }
 
 Result<NamedServer*> ServerCatalog::Create(const std::string& name, uid_t uid, const std::string& allowed_devices) {
+  // Whoever owned another user's "uid_..." would be given that user's clients.
+  if (name.starts_with("uid_") && name != PlanOfUser(uid).name) {
+    return Fail(fmt::format("server name \"{}\" is kept for the user with that number: choose one that does not begin with uid_", name));
+  }
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   TUTTI_ASSIGN(std::string devices, VisibleDevices(allowed_devices, visible != nullptr ? visible : ""));
   NamedServer server{.plan = {.name = name, .uid = uid, .visible_devices = std::move(devices),

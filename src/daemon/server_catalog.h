@@ -66,7 +66,7 @@ class ServerCatalog {
   int PriorityFor(const std::string& server, const std::string& name_space) const;
   CollectiveLimits CollectiveFor(const std::string& server, const std::string& name_space) const;
 
-  // Adds a server; its name must be good (control::IsObjectName) and free.
+  // Adds a server; its name must be good (control::CheckObjectName) and free. "uid_<uid>" is for that user alone.
   Result<NamedServer*> Create(const std::string& name, uid_t uid, const std::string& allowed_devices);
   void Delete(const std::string& name) { servers_.erase(name); }
   NamedServer* Find(const std::string& name);

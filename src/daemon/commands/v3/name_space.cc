@@ -28,6 +28,8 @@ void Create(const Request& request) {
   if (const auto good = control::CheckObjectName("namespace", name); !good) return request.Refuse(good.error().text);
   if (!MayNameServer(name)) return request.Refuse(fmt::format("namespace name \"{}\" is taken by a file of the pipe directory", name));
   if (server->namespaces.contains(name)) return request.Refuse(fmt::format("server {} has a namespace {} already", server->plan.name, name));
+  constexpr size_t kMostNamespaces = 256;  // each has a socket
+  if (server->namespaces.size() >= kMostNamespaces) return request.Refuse(fmt::format("server {} has {} namespaces: delete one", server->plan.name, server->namespaces.size()));
   if (const auto opened = request.daemon().sockets().Open({.server = server->plan.name, .name_space = name}); !opened) {
     return request.Refuse(opened.error().text);
   }
@@ -89,7 +91,7 @@ void Set(const Request& request) {
   if (server == nullptr) return;
   NamespaceLimits* const limits = FindNamespace(request, *server, request.positional(0));
   if (limits == nullptr) return;
-  auto changed = ChangedLimits(request, *limits);
+  auto changed = ChangedLimits(request, *server, *limits);
   if (!changed) return request.Refuse(changed.error().text);
   *limits = *std::move(changed);
   ServerHandle* const process = ProcessOf(request, *server);

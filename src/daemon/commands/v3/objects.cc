@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "control/client_table.h"
 #include "control/nearest.h"
 #include "control/object_values.h"
 #include "daemon/commands/access.h"
@@ -13,19 +14,25 @@ bool MaySee(const Request& request, const NamedServer& server) {
   return request.daemon().Privileged(request.uid()) || server.plan.uid == request.uid() || request.daemon().options().multi_user;
 }
 
-// Whether somebody who may only lower limits may give these.
-Status Allowed(const Request& request, const NamespaceLimits& limits) {
+// Whether somebody who may only lower limits may give these. Limits may name devices by ordinal and by UUID, so they are compared
+// on the devices themselves.
+Status Allowed(const Request& request, const NamedServer& server, const NamespaceLimits& limits) {
   if (request.daemon().Privileged(request.uid())) return {};
   const ServerSettings& standard = request.daemon().defaults().server;
   if (limits.active_thread_percentage && *limits.active_thread_percentage > standard.active_thread_percentage) {
     return Fail(fmt::format("Permission denied: user {} cannot go above the default of {}", request.uid(),
                             control::FormatPercentage(standard.active_thread_percentage)));
   }
-  constexpr uint32_t kDevices = 64;
-  for (uint32_t ordinal = 0; ordinal < kDevices; ++ordinal) {
-    if (limits.memory_limits.Of(ordinal, "GPU-") > standard.memory_limits.Of(ordinal, "GPU-")) {
-      return Fail(fmt::format("Permission denied: user {} cannot go above the default memory limit of device {}", request.uid(), ordinal));
-    }
+  if (standard.memory_limits.empty() || limits.memory_limits.empty()) return {};
+  const ServerHandle* const process = ProcessOf(request, server);
+  if (process == nullptr || process->state() != ServerState::kActive) {
+    return Fail(fmt::format("server {} must be ready for a memory limit to be compared with the default: see server list", server.plan.name));
+  }
+  for (uint32_t ordinal = 0; ordinal < process->devices().size(); ++ordinal) {
+    const std::string uuid = control::FormatUuid(process->devices()[ordinal].uuid);
+    if (limits.memory_limits.Of(ordinal, uuid) <= standard.memory_limits.Of(ordinal, uuid)) continue;
+    return Fail(fmt::format("Permission denied: user {} cannot go above the default of {} on device {}", request.uid(),
+                            control::FormatMemory(standard.memory_limits.Of(ordinal, uuid)), ordinal));
   }
   return {};
 }
@@ -74,7 +81,7 @@ std::string StatusWord(const Request& request, const NamedServer& server) {
   return "Fault";
 }
 
-Result<NamespaceLimits> ChangedLimits(const Request& request, NamespaceLimits limits) {
+Result<NamespaceLimits> ChangedLimits(const Request& request, const NamedServer& server, NamespaceLimits limits) {
   bool given = false;
   if (const std::string* text = request.option("pinned-memory-limit")) {
     TUTTI_ASSIGN(limits.memory_limits, control::ParseMemoryLimits(*text));
@@ -98,7 +105,7 @@ Result<NamespaceLimits> ChangedLimits(const Request& request, NamespaceLimits li
     given = true;
   }
   if (!given) return Fail("nothing to set: give --pinned-memory-limit, --active-thread-percentage or --client-priority");
-  TUTTI_TRY(Allowed(request, limits));
+  TUTTI_TRY(Allowed(request, server, limits));
   return limits;
 }
 

@@ -25,7 +25,7 @@ std::string StatusWord(const Request& request, const NamedServer& server);
 
 // `limits` with the options --pinned-memory-limit, --active-thread-percentage and --client-priority of the request. Fails on
 // a bad value, without any of them, and on a raise above the daemon's defaults by somebody who may not.
-Result<NamespaceLimits> ChangedLimits(const Request& request, NamespaceLimits limits);
+Result<NamespaceLimits> ChangedLimits(const Request& request, const NamedServer& server, NamespaceLimits limits);
 inline const OptionRule kLimitOptions[] = {{"pinned-memory-limit", "size"}, {"active-thread-percentage", "pct"}, {"client-priority", "0|1"},
                                            {"collective-hard-limit", "size"}, {"collective-soft-limit", "size"}};
 // As `list` and `get` show them; "-" where nothing is set.

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "control/object_values.h"
 #include "control/words.h"
 #include "daemon/commands/v3/objects.h"
@@ -39,6 +41,16 @@ Status ReadLocalityDomains(const Request& request) {
   return wanted ? Fail("no device here has locality domains: leave --locality-domains out") : Status();
 }
 
+// Each is a process: somebody who is not root cannot fill the machine with them.
+Status MayHaveOneMore(const Request& request, uid_t uid) {
+  constexpr int64_t kMostServersOfUser = 32;
+  if (request.daemon().Privileged(request.uid())) return {};
+  const auto all = request.daemon().catalog().All();
+  const auto own = std::ranges::count_if(all, [uid](const NamedServer* server) { return server->plan.uid == uid; });
+  if (own < kMostServersOfUser) return {};
+  return Fail(fmt::format("user {} has {} servers, as many as one may have: delete one", uid, own));
+}
+
 Result<NamedServer*> CreateServer(const Request& request) {
   TUTTI_ASSIGN(const uid_t uid, Owner(request));
   if (request.positionals.empty() && request.option("uid") == nullptr) return Fail("a name or --uid is needed: server create training");
@@ -46,6 +58,7 @@ Result<NamedServer*> CreateServer(const Request& request) {
   TUTTI_TRY(control::CheckObjectName("server", name));
   if (!MayNameServer(name)) return Fail(fmt::format("server name \"{}\" is taken by a file of the pipe directory", name));
   TUTTI_TRY(ReadLocalityDomains(request));
+  TUTTI_TRY(MayHaveOneMore(request, uid));
   const std::string* const devices = request.option("allowed-devices");
   TUTTI_ASSIGN(NamedServer* server, request.daemon().catalog().Create(name, uid, devices != nullptr ? *devices : ""));
   if (const auto started = request.daemon().servers().Ensure(server->plan); !started) {
@@ -105,6 +118,9 @@ Status SetUser(const Request& request, NamedServer& server) {
   if (uid != server.plan.uid && ProcessOf(request, server) != nullptr) {
     return Fail(fmt::format("server {} runs as user {}: delete it and create it anew for user {}", server.plan.name, server.plan.uid, uid));
   }
+  if (server.plan.name.starts_with("uid_") && server.plan.name != PlanOfUser(uid).name) {
+    return Fail(fmt::format("server {} is kept for the user with that number", server.plan.name));
+  }
   server.plan.uid = uid;
   return {};
 }
@@ -116,7 +132,7 @@ void Set(const Request& request) {
   if (const auto locality = ReadLocalityDomains(request); !locality) return request.Refuse(locality.error().text);
   const bool has_limits = request.flag("pinned-memory-limit") || request.flag("active-thread-percentage") || request.flag("client-priority");
   if (has_limits) {
-    auto limits = ChangedLimits(request, server->namespaces[kDefaultNamespace]);
+    auto limits = ChangedLimits(request, *server, server->namespaces[kDefaultNamespace]);
     if (!limits) return request.Refuse(limits.error().text);
     server->namespaces[kDefaultNamespace] = *std::move(limits);
   }
