@@ -59,9 +59,14 @@ bool FirstOf(const std::string& origin) {
 // images that hold no PTX, one after the other: of a file, only the first is told.
 void LogFailure(int status, const std::string& text, const void* where) {
   const std::string origin = OriginOf(where);
-  if (status == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU && !FirstOf(origin)) return;
-  log::Error("a module{}{} could not be loaded: {}", origin.empty() ? "" : " of ", origin,
-             text.substr(0, text.find('\n')));
+  const bool no_ptx = status == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (no_ptx && !FirstOf(origin)) return;
+  const bool library = origin.find(".so") != std::string::npos;
+  log::Error("a module{}{} could not be loaded: {}{}", origin.empty() ? "" : " of ", origin,
+             text.substr(0, text.find('\n')),
+             no_ptx && library ? "; a library chooses its kernels by the compute capability, so another one may help: "
+                                 "TUTTI_COMPUTE_CAPABILITY=10.0"
+                               : "");
 }
 
 }  // namespace
