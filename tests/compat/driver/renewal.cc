@@ -84,6 +84,7 @@ TEST_F(RenewalTest, APrimaryContextThatIsResetWorksWithTheNextServer) {
   // What belonged to the old session is known to be gone, and does the new one no harm.
   EXPECT_EQ(cuStreamSynchronize(stream), CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(cuMemFree_v2(lost), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuEventQuery(event), CUDA_SUCCESS);
   CU_EXPECT(cuEventDestroy_v2(event));
   ExpectWorks();
 }
