@@ -2,9 +2,15 @@
 // must not end its host (see client/poison.h).
 #pragma once
 
+#include <string_view>
+
 namespace tutti {
 
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition);
+
+// A program cannot begin, since the system has no room for `what` (errno says why): it ends with status 1 and a line in its
+// log that says so.
+[[noreturn]] void EndForLackOf(std::string_view what);
 
 }  // namespace tutti
 

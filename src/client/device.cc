@@ -37,7 +37,7 @@ std::vector<uint32_t> Chosen(const wire::ChannelHeader& header) {
 
 }  // namespace
 
-void Device::Install() {
+bool Device::Install() {
   const wire::ChannelHeader& header = Session::Get().header();
   const auto chosen = Chosen(header);
   count_ = 0;
@@ -49,7 +49,9 @@ void Device::Install() {
     device.info_ = &header.devices[index];
     device.state_ = &header.states[index];
     device.primary_ = Context::MakePrimary(device);
+    if (device.primary_ == nullptr) return false;
   }
+  return true;
 }
 
 bool Device::Reinstall() {

@@ -17,8 +17,8 @@ class Device {
   // By CUDA ordinal; null if there is none. The devices are made by Install.
   static Device* Find(cuda::CUdevice ordinal);
   static int count() { return count_; }
-  // Reads the devices of the session, those that CUDA_VISIBLE_DEVICES names and in that order.
-  static void Install();
+  // Reads the devices of the session, those that CUDA_VISIBLE_DEVICES names and in that order. False: no memory.
+  static bool Install();
   // The same devices as a new session knows them; false if one of them is not there any more.
   static bool Reinstall();
 

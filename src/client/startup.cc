@@ -46,7 +46,7 @@ int Start() {
 int StartWith(std::unique_ptr<ipc::ClientConnection> connection) {
   Session::Install(std::move(connection));
   CheckMemoryLimits(Session::Get().header());
-  Device::Install();
+  if (!Device::Install()) return cuda::CUDA_ERROR_OUT_OF_MEMORY;
   if (const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING"); blocking != nullptr && *blocking == '1')
     launches_block = true;
   if (Device::count() == 0) return cuda::CUDA_ERROR_NO_DEVICE;

@@ -1,6 +1,6 @@
 #include "server/worker_pool.h"
 
-#include <pthread.h>
+#include "os/thread.h"
 
 namespace tutti::server {
 
@@ -19,8 +19,12 @@ bool WorkerPool::Add(uint32_t client, std::function<void()> task) {
   if (queue.tasks.size() >= kMaxWaiting) return false;
   queue.tasks.push_back(std::move(task));
   if (idle_ == 0 && threads_.size() < max_threads_) {
-    threads_.emplace_back([this] { Run(); });
-    pthread_setname_np(threads_.back().native_handle(), name_.c_str());
+    std::thread thread = os::TryStartThread(name_, [this] { Run(); });
+    if (thread.joinable()) threads_.push_back(std::move(thread));
+    if (threads_.empty()) {
+      queues_.erase(client);
+      return false;
+    }
   }
   wake_.notify_one();
   return true;

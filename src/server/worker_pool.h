@@ -23,7 +23,8 @@ class WorkerPool {
   WorkerPool(std::string name, uint32_t max_threads) : name_(std::move(name)), max_threads_(max_threads) {}
   ~WorkerPool();
 
-  // False if the client has kMaxWaiting tasks waiting already: no well-behaved one ever has.
+  // False if the client has kMaxWaiting tasks waiting already (no well-behaved one ever has), or if the system has no room
+  // for the first thread. The task is dropped then.
   [[nodiscard]] bool Add(uint32_t client, std::function<void()> task);
 
  private:

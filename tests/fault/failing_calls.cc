@@ -90,7 +90,6 @@ FAILING(EMFILE, int, epoll_create1, (int flags) noexcept, (flags))
 FAILING(ENOSPC, int, epoll_ctl, (int epoll, int operation, int fd, epoll_event* event) noexcept, (epoll, operation, fd, event))
 FAILING(EMFILE, int, timerfd_create, (int clock, int flags) noexcept, (clock, flags))
 FAILING(EMFILE, int, pipe2, (int ends[2], int flags) noexcept, (ends, flags))
-FAILING(ENOSPC, ssize_t, write, (int fd, const void* bytes, size_t count), (fd, bytes, count))
 FAILING(ENOSPC, ssize_t, pwrite, (int fd, const void* bytes, size_t count, off_t at), (fd, bytes, count, at))
 FAILING(EIO, ssize_t, pread, (int fd, void* bytes, size_t count, off_t at), (fd, bytes, count, at))
 FAILING(EIO, int, renameat, (int from_folder, const char* from, int to_folder, const char* to) noexcept, (from_folder, from, to_folder, to))
@@ -99,6 +98,15 @@ FAILING(EACCES, int, mkdir, (const char* path, mode_t mode) noexcept, (path, mod
 FAILING(EIO, int, unlinkat, (int folder, const char* path, int flags) noexcept, (folder, path, flags))
 FAILING(EIO, int, fstat, (int fd, struct stat* info) noexcept, (fd, info))
 FAILING(ENOSPC, int, fsync, (int fd), (fd))
+
+// Of files only: an eventfd's count is no disk that could be full.
+extern "C" __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, size_t count) {
+  static const auto real = Real(&write, "write");
+  struct stat info {};
+  const bool is_file = syscall(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode);
+  if (is_file && Fails("write", CALLER, ENOSPC)) return -1;
+  return real(fd, bytes, count);
+}
 
 extern "C" __attribute__((visibility("default"))) void* mmap(void* address, size_t bytes, int rights, int flags, int fd, off_t at) noexcept {
   static const auto real = Real(&mmap, "mmap");

@@ -75,7 +75,7 @@ class FailingCalls : public testing::Test {
     const pid_t pid = Start(process, cache);
     std::string wrong;
     bool all_ended = false;
-    for (const auto end = std::chrono::steady_clock::now() + 60s; !all_ended && std::chrono::steady_clock::now() < end;) {
+    for (const auto end = std::chrono::steady_clock::now() + 20s; !all_ended && std::chrono::steady_clock::now() < end;) {
       int status = 0;
       const pid_t ended = waitpid(-1, &status, WNOHANG);
       if (ended == 0) std::this_thread::sleep_for(1ms);
@@ -102,11 +102,13 @@ class FailingCalls : public testing::Test {
       if (!keep_cache) std::filesystem::remove_all(cache);
       const std::string wrong = Run(process, cache, call);
       EXPECT_EQ(wrong, "") << "when call " << call << " of " << process << ", " << page_->failed << ", fails";
-      if (page_->calls.load() < call || HasFailure()) return page_->calls.load();
+      wrong_runs_ += !wrong.empty();
+      if (page_->calls.load() < call || wrong_runs_ > 3) return page_->calls.load();
     }
   }
 
   FailPage* page_ = nullptr;
+  int wrong_runs_ = 0;
   std::string folder_;
 };
 

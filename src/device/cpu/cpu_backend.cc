@@ -60,6 +60,7 @@ class CpuBackend final : public Backend {
 
   Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
                                              std::string_view label) override {
+    TUTTI_TRY(WindowExtent::Close(window_base, window_bytes_));
     return std::make_unique<CpuSpace>(window_base, window_bytes_, window_fd, limits, sink, label, devices_,
                                       source_.get());
   }

@@ -24,7 +24,7 @@ void GuestThread::Interrupt() const { syscall(SYS_tgkill, getpid(), tid, kLeaveS
 
 GuestThreadScope::GuestThreadScope(GuestThread* thread) {
   signal_stack_ = mmap(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  TUTTI_CHECK(signal_stack_ != MAP_FAILED);
+  if (signal_stack_ == MAP_FAILED) EndForLackOf("memory for a signal stack");
   const stack_t stack{.ss_sp = signal_stack_, .ss_flags = 0, .ss_size = kSignalStackBytes};
   TUTTI_CHECK(sigaltstack(&stack, &old_stack_) == 0);
   thread->tid = static_cast<pid_t>(syscall(SYS_gettid));

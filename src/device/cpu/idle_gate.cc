@@ -20,7 +20,7 @@ void Watch(int epoll, int fd, uint32_t what) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLET;
   event.data.u32 = what;
-  TUTTI_CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
+  if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) EndForLackOf("epoll_ctl");
 }
 
 void Post(int eventfd, uint64_t count) {
@@ -30,7 +30,7 @@ void Post(int eventfd, uint64_t count) {
 }  // namespace
 
 IdleGate::IdleGate() : epoll_(epoll_create1(EPOLL_CLOEXEC)), work_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  TUTTI_CHECK(epoll_ && work_);
+  if (!epoll_ || !work_) EndForLackOf("descriptors for the device's threads");
   Watch(epoll_.get(), work_.get(), kWork);
 }
 

@@ -1,11 +1,10 @@
 #include "device/cpu/ticker.h"
 
-#include <pthread.h>
-
 #include <utility>
 
 #include "base/clock.h"
 #include "os/futex.h"
+#include "os/thread.h"
 #include "os/time_slice.h"
 
 namespace tutti::device::cpu {
@@ -15,9 +14,8 @@ constexpr uint64_t kSliceNs = 100'000;
 
 }  // namespace
 
-Ticker::Ticker(std::function<bool(uint64_t)> tick) : tick_(std::move(tick)), thread_([this] { Loop(); }) {
-  pthread_setname_np(thread_.native_handle(), "tutti-tick");
-}
+Ticker::Ticker(std::function<bool(uint64_t)> tick)
+    : tick_(std::move(tick)), thread_(os::StartThread("tutti-tick", [this] { Loop(); })) {}
 
 Ticker::~Ticker() {
   stopping_ = true;

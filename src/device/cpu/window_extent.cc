@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/check.h"
 #include "base/checked.h"
 #include "cuda/result.h"
 
@@ -17,12 +16,12 @@ void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 
 }  // namespace
 
-WindowExtent::WindowExtent(uint64_t base, uint64_t bytes, int fd) : base_(base), bytes_(bytes), fd_(fd) {
+Status WindowExtent::Close(uint64_t base, uint64_t bytes) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
-  TUTTI_CHECK(mmap(Pointer(base), bytes, PROT_READ, kFlags, -1, 0) == Pointer(base));
+  if (mmap(Pointer(base), bytes, PROT_READ, kFlags, -1, 0) == MAP_FAILED) return FailErrno("closing a client's window");
   // One page of zeros per 2 MiB instead of one per 4 KiB, where the system has such.
   madvise(Pointer(base), bytes, MADV_HUGEPAGE);
-  TUTTI_CHECK(OpenTo(base + 1).has_value());
+  return {};
 }
 
 Status WindowExtent::OpenTo(uint64_t end) {

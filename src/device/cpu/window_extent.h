@@ -15,8 +15,11 @@ namespace tutti::device::cpu {
 
 class WindowExtent {
  public:
-  // The window is mapped at `base`, from `fd`, which is borrowed. All but its first pages is closed.
-  WindowExtent(uint64_t base, uint64_t bytes, int fd);
+  // Makes all of the window, which is mapped at `base`, zeros that cannot be written. Once, before anything else. Fails where
+  // the system has no room for another mapping.
+  static Status Close(uint64_t base, uint64_t bytes);
+  // Of a closed window, whose memory file is `fd`, borrowed.
+  WindowExtent(uint64_t base, uint64_t bytes, int fd) : base_(base), bytes_(bytes), fd_(fd) {}
 
   // Opens it up to `end` at least. OUT_OF_MEMORY if the system has no room for another mapping.
   Status OpenTo(uint64_t end);

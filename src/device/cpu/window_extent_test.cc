@@ -19,6 +19,7 @@ constexpr uint64_t kBase = wire::kWindowArenaEnd - kBytes;
 
 class WindowExtentTest : public testing::Test {
  protected:
+  void SetUp() override { ASSERT_TRUE(WindowExtent::Close(kBase, kBytes)); }
   uint8_t& At(uint64_t offset) { return *reinterpret_cast<uint8_t*>(kBase + offset); }
   // The system writes a byte there, or says that it cannot.
   bool CanWrite(uint64_t offset) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include "cuda/result.h"
 #include "device/cpu/cpu_space.h"
 #include "device/cpu/operation.h"
+#include "os/thread.h"
 #include "os/time_slice.h"
 
 namespace tutti::device::cpu {
@@ -35,8 +35,7 @@ Worker::Worker(uint32_t device, uint32_t sm, Scheduler* scheduler, BlockPool* po
     : device_(device), sm_(sm), scheduler_(scheduler), pool_(pool), idle_(idle) {
   guest_.scheduler = scheduler;
   scheduler->sm(sm).thread = &guest_;
-  thread_ = std::thread([this] { Loop(); });
-  pthread_setname_np(thread_.native_handle(), fmt::format("tutti-sm{}.{}", device, sm).c_str());
+  thread_ = os::StartThread(fmt::format("tutti-sm{}.{}", device, sm), [this] { Loop(); });
 }
 
 void Worker::RequestStop() {

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "cuda/result.h"
 #include "os/memory.h"
+#include "os/thread.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -68,7 +69,7 @@ void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const Cach
     --busy_;
     if (process != nullptr) {
       idle_.push_back({std::move(process), image_key, NowNs()});
-      if (!reaper_.joinable()) reaper_ = std::thread([this] { EndIdle(); });
+      if (!reaper_.joinable()) reaper_ = os::TryStartThread("compiler-pool", [this] { EndIdle(); });  // else next time
     }
   }
   place_free_.notify_one();
