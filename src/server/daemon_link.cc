@@ -163,7 +163,9 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
 Status DaemonLink::HandleTerminate(const ipc::Envelope& message) {
   ByteReader in(message.body);
   TUTTI_ASSIGN(const wire::TerminateClient request, wire::GetTerminateClient(in));
-  ReplyStatus(message.head.serial, server_->Terminate(request.pid, kClientTerminated));
+  const uint32_t serial = message.head.serial;
+  const Status begun = server_->Terminate(request.pid, kClientTerminated, [this, serial] { ReplyStatus(serial, {}); });
+  if (!begun) ReplyStatus(serial, begun);
   return {};
 }
 

@@ -66,6 +66,7 @@ Status Serve(const Options& options) {
       ipc::SendRefusal(peer.get(), 0, server.error().code != 0 ? server.error().code : 805, server.error().text);
     return std::unexpected(server.error());
   }
+  (*server)->SetDefaultKernelTime(options.kernel_time_ms * 1'000'000);
   bool terminated = false;
   TUTTI_TRY((*server)->Watch(signals.get(), [&] {
     signalfd_siginfo info;

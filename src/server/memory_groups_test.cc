@@ -14,7 +14,7 @@ using wire::RecordKind;
 constexpr uint64_t kGiB = 1ull << 30;
 constexpr int32_t kOutOfMemory = 2;
 
-class MemoryGroups : public testing::Test {
+class MemoryGroups : public ::testing::Test {
  protected:
   std::unique_ptr<ipc::ClientConnection> Client(uint32_t pid, const std::string& group, uint64_t soft_bytes,
                                                 uint64_t hard_bytes = ~0ull) {

@@ -1,6 +1,7 @@
 // The command line of tutti-server.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Options {
   std::string device = "cpu";
   device::Policy policy = device::Policy::kShare;
   double active_thread_percentage = 100;
+  uint64_t kernel_time_ms = 0;  // that a kernel may run; 0: for ever
 
   std::string answer;  // not empty: --help or --version was asked; print this and do nothing else
 };

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "os/futex.h"
+#include "os/thread.h"
 #include "os/time_slice.h"
 
 namespace tutti::server {
@@ -46,8 +46,7 @@ Result<std::unique_ptr<RingWatch>> RingWatch::Create() {
 RingWatch::RingWatch(os::Epoll bells, os::Fd kick)
     : bells_(std::move(bells)), kick_(std::move(kick)), slots_(new Slot[kCapacity]) {
   for (uint32_t number = kCapacity; number > 0; --number) free_.push_back(number - 1);
-  lookout_ = std::thread([this] { Lookout(); });
-  pthread_setname_np(lookout_.native_handle(), "lookout");
+  lookout_ = os::StartThread("lookout", [this] { Lookout(); });
 }
 
 RingWatch::~RingWatch() {
@@ -211,7 +210,14 @@ bool RingWatch::Poll() {
 void RingWatch::Leave() {
   if (looking_at == this) {
     looking_at = nullptr;
-    if (lookers_.fetch_sub(1, std::memory_order_seq_cst) == 1 && ArmAll()) {
+    const bool last = lookers_.fetch_sub(1, std::memory_order_seq_cst) == 1;
+    // The lookout will look again in a moment: no bell need ring for it. Pairs with Lookout, which first says that it does
+    // not linger any more, then arms.
+    if (last && lookout_lingers_.load(std::memory_order_seq_cst)) {
+      Look(Doorbell::kLingering);
+      if (lookout_lingers_.load(std::memory_order_seq_cst)) return;
+    }
+    if (last && ArmAll()) {
       // Records came while we turned away. Take them; if yet more come, somebody else has to.
       Look(Doorbell::kArmed);
       if (ArmAll()) eventfd_write(kick_.get(), 1);
@@ -253,26 +259,32 @@ bool RingWatch::OthersLook() const {
 void RingWatch::Lookout() {
   os::RequestTimeSlice(kSliceNs);
   uint64_t found_ns = 0;
-  bool on_duty = false;
   while (!stop_.load(std::memory_order_seq_cst)) {
     if (OthersLook()) {
       // No ring may be left lingering. Lookers will arm those that are hot when they look away; one that came and went
       // since has armed before our last look.
-      if (on_duty && lookers_.load(std::memory_order_seq_cst) == 0 && ArmAll()) eventfd_write(kick_.get(), 1);
-      on_duty = false;
+      if (lookout_lingers_.exchange(false, std::memory_order_seq_cst) &&
+          lookers_.load(std::memory_order_seq_cst) == 0 && ArmAll()) {
+        eventfd_write(kick_.get(), 1);
+      }
       Doze();
       if (lookers_.load(std::memory_order_seq_cst) > 0) Look(Doorbell::kWatched);
       continue;
     }
-    on_duty = true;
     dozes_ = 0;
+    lookout_lingers_.store(true, std::memory_order_seq_cst);
     HarvestBells();
     const uint64_t now_ns = NowNs();
     if (Look(Doorbell::kLingering)) {
       found_ns = now_ns;  // there may be more: a batch is bounded
-    } else if (now_ns - found_ns <= kLookoutArmsAfterNs) {
+      continue;
+    }
+    if (now_ns - found_ns <= kLookoutArmsAfterNs) {
       SleepOnBells(kLingerNs);
-    } else if (ArmAll()) {
+      continue;
+    }
+    lookout_lingers_.store(false, std::memory_order_seq_cst);
+    if (ArmAll()) {
       found_ns = now_ns;
     } else {
       SleepOnBells(kLongSleepNs);

@@ -108,6 +108,7 @@ class RingWatch {
   alignas(64) std::atomic<int32_t> lookers_{0};
   alignas(64) std::atomic<int32_t> sleepers_{0};
   std::atomic<uint32_t> lookout_wake_{0};  // futex
+  std::atomic<bool> lookout_lingers_{false};  // it looks again within a fraction of a millisecond
   std::atomic<bool> lookout_dozes_{false};
   std::atomic<bool> lookout_deep_{false};
   std::atomic<bool> stop_{false};

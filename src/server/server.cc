@@ -97,7 +97,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
   device::Limits limits{.active_thread_percentage = std::clamp(attach.active_thread_percentage, 0.01, 100.0),
                         .priority = attach.priority,
                         .sm_ranges = attach.sm_ranges,
-                        .kernel_ns = attach.kernel_ns};
+                        .kernel_ns = attach.kernel_ns != 0 ? attach.kernel_ns : default_kernel_ns_};
   limits.memory_bytes.assign(backend_->devices().size(), ~0ull);
   for (const wire::MemoryLimit& limit : attach.memory_limits) {
     if (limit.device < limits.memory_bytes.size()) limits.memory_bytes[limit.device] = limit.bytes;
@@ -163,10 +163,15 @@ void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
   (void)reaper_.Add(id, std::move(task));
 }
 
-Status Server::Terminate(uint32_t pid, int32_t status) {
+Status Server::Terminate(uint32_t pid, int32_t status, std::function<void()> ended) {
   const auto sessions = ByPid(pid);
   if (sessions.empty()) return Fail(kInvalidValue, fmt::format("there is no client {}", pid));
-  for (const Session* session : sessions) Drop(session->info().id, status);
+  auto left = std::make_shared<std::atomic<size_t>>(sessions.size());
+  for (const Session* session : sessions) {
+    Drop(session->info().id, status, [this, left, ended](bool) {
+      if (left->fetch_sub(1, std::memory_order_acq_rel) == 1) Post(ended);
+    });
+  }
   return {};
 }
 

@@ -37,7 +37,8 @@ class Server {
   // not.
   void Attach(const wire::Attach& attach, os::Fd connection);
   // Ends the session of every client with this process id, which then sees `status`. INVALID_VALUE if there is none.
-  Status Terminate(uint32_t pid, int32_t status);
+  // `ended`: called by the main thread when all of it has ended and its memory is free.
+  Status Terminate(uint32_t pid, int32_t status, std::function<void()> ended);
   void TerminateAll(int32_t status);
 
   // Live settings of running clients, by process id.
@@ -45,6 +46,8 @@ class Server {
   Status SetMemoryLimit(uint32_t pid, uint32_t device, uint64_t bytes);
   Status SetPriority(uint32_t pid, int32_t priority);
   Status SetKernelTime(uint32_t pid, uint64_t ns);
+  // Of clients that come with none.
+  void SetDefaultKernelTime(uint64_t ns) { default_kernel_ns_ = ns; }
   // Of a group that clients belong to.
   Status SetMemoryGroup(const wire::MemoryGroupLimit& limit);
 
@@ -85,6 +88,7 @@ class Server {
   // In the order in which they need each other: the last is destroyed first.
   bool shared_;
   bool closed_ = false;
+  uint64_t default_kernel_ns_ = 0;
   size_t max_clients_;
   uint32_t next_id_ = 0;
   std::atomic<bool> memory_dirty_{false};
