@@ -131,19 +131,27 @@ void Fault(uint64_t period_us) {
   std::printf("%lu %lu %zu\n", times[last / 2], times[last * 99 / 100], times.size());
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const auto number = [&](int i) { return argc > i ? std::atof(argv[i]) : 1; };
-  Load load;
+bool Begun() {
   std::printf("ready\n");
   std::fflush(stdout);
   char byte;
-  if (read(0, &byte, 1) != 1) return 1;
-  if (argc > 1 && std::strcmp(argv[1], "hog") == 0) {
-    Hog(load, static_cast<unsigned>(number(2)), number(3), static_cast<int>(number(4)));
-  } else if (argc > 1 && std::strcmp(argv[1], "fault") == 0) {
+  return read(0, &byte, 1) == 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto is = [&](const char* mode) { return argc > 1 && std::strcmp(argv[1], mode) == 0; };
+  const auto number = [&](int i) { return argc > i ? std::atof(argv[i]) : 1; };
+  if (is("fault")) {  // has no memory: each of its contexts loses it
+    if (!Begun()) return 1;
     Fault(static_cast<uint64_t>(number(2)));
+    return 0;
+  }
+  Load load;
+  if (!Begun()) return 1;
+  if (is("hog")) {
+    Hog(load, static_cast<unsigned>(number(2)), number(3), static_cast<int>(number(4)));
   } else {
     Ping(load, number(2), static_cast<uint64_t>(number(3) * 1000));
   }
