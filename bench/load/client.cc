@@ -105,6 +105,7 @@ void Ping(Load& load, double us, uint64_t period_ns) {
   }
   std::sort(begun.begin(), begun.end());
   std::sort(done.begin(), done.end());
+  if (done.empty()) return;
   const size_t last = done.size() - 1;
   std::printf("%lu %lu %lu %lu %zu\n", begun[last / 2], begun[last * 99 / 100], done[last / 2], done[last * 99 / 100],
               done.size());

@@ -96,7 +96,8 @@ std::vector<std::string> Clients::End() {
 
 std::vector<uint64_t> Clients::Counter(const std::string& name) const {
   std::vector<uint64_t> values(processes_.size());
-  for (const auto& server : Report()["servers"]) {
+  const nlohmann::json report = Report();
+  for (const auto& server : report["servers"]) {
     for (const auto& client : server["clients"]) {
       for (size_t i = 0; i < processes_.size(); ++i) {
         if (client["pid"] == processes_[i].pid) values[i] = client["counters"].value(name, uint64_t{0});
@@ -120,7 +121,8 @@ std::vector<double> Clients::SharesOver(double seconds) const {
 void SetPolicy(const std::string& policy) { Control("set_policy " + policy); }
 
 int SmCount() {
-  for (const auto& server : Report()["servers"]) {
+  const nlohmann::json report = Report();
+  for (const auto& server : report["servers"]) {
     for (const auto& device : server["devices"]) return device["sm_count"];
   }
   Die("no server runs");
