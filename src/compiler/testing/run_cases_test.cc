@@ -7,8 +7,11 @@
 #include <filesystem>
 
 #include "../../../tests/run/test_case.h"
+#include "compiler/fence/fence.h"
 #include "compiler/testing/test_module.h"
 #include "cuda/result.h"
+#include "guest/fenced_ptx.h"
+#include "ptx/parser.h"
 
 namespace tutti::compiler {
 namespace {
@@ -79,6 +82,43 @@ TEST_P(RunCase, GivesWhatItExpects) {
   const char* name = error == 0 ? "CUDA_SUCCESS" : cuda::ResultName(error);
   EXPECT_EQ(std::string(name != nullptr ? name : "?"), test.error) << why;
   if (error != 0 || !result) return;
+  EXPECT_FALSE(result->deadlock);
+  if (!test.output.empty()) {
+    EXPECT_EQ(result->output, test.output);
+  }
+  ExpectValues(test, buffers);
+}
+
+// With checks in the PTX itself a bad thread leaves a record and ends; the rest, and all that is good, is as before.
+TEST_P(RunCase, GivesTheSameWithFencedPtx) {
+  if (GetParam().find("a_trap_under_a_lock") != std::string::npos) GTEST_SKIP() << "who waits for the thread that ended is ended by the device";
+  const run_test::TestCase test = run_test::ReadTestCase(GetParam());
+  auto parsed = ptx::Parse(test.ptx);
+  if (!parsed || !ptx::FunctionErrors(*parsed).empty()) GTEST_SKIP() << "there is nothing to fence";
+  const auto fenced = FencePtx(std::move(*parsed));
+  ASSERT_TRUE(fenced) << fenced.error().text;
+  ASSERT_TRUE(fenced->refused.empty()) << fenced->refused[0].second;
+  auto module = TestModule::Open(fenced->ptx);
+  ASSERT_TRUE(module) << module.error().text;
+
+  std::vector<std::vector<uint8_t>> buffers;
+  for (const auto& buffer : test.buffers) buffers.push_back(buffer.bytes);
+  guest::FenceFault fault{};
+  // All of a process's memory but the first page: where each buffer ends the other fence tests.
+  const guest::FenceWords words{4096, uint64_t{1} << 47, reinterpret_cast<uint64_t>(&fault), 0};
+  void* variable = module->Variable(guest::kFenceVariable);
+  ASSERT_NE(variable, nullptr);
+  std::memcpy(variable, &words, sizeof words);
+  auto result = module->Run(test.kernel, LaunchOf(test, buffers));
+  ASSERT_TRUE(result) << result.error().text;
+  if (result->fault && result->fault->kind == guest::FaultKind::kHardwareStackError) return;  // of no address
+  ASSERT_FALSE(result->fault) << static_cast<int>(result->fault->kind) << ", PTX line " << result->fault->ptx_line;
+  const char* name = fault.state == 0 ? "CUDA_SUCCESS" : cuda::ResultName(static_cast<int>(fault.kind));
+  EXPECT_EQ(std::string(name != nullptr ? name : "?"), test.error) << "at line " << fault.ptx_line;
+  if (fault.state != 0) {
+    EXPECT_EQ(fault.state, 2u);
+    return;
+  }
   EXPECT_FALSE(result->deadlock);
   if (!test.output.empty()) {
     EXPECT_EQ(result->output, test.output);

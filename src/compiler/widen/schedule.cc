@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "compiler/widen/intrinsics.h"
+
 namespace tutti::compiler {
 namespace {
 
@@ -15,7 +17,20 @@ using llvm::Loop;
 // Topological order of one level of the loop forest, where a loop below it is one node, expanded in place.
 class Layout {
  public:
-  Layout(const llvm::LoopInfo& loops, std::vector<BasicBlock*>& order) : loops_(loops), order_(order) {}
+  Layout(llvm::Function& function, const llvm::LoopInfo& loops, std::vector<BasicBlock*>& order) : loops_(loops), order_(order) {
+    std::vector<BasicBlock*> work;
+    const auto reach = [&](BasicBlock* block) {
+      if (reaches_barrier_.insert(block).second) work.push_back(block);
+    };
+    for (BasicBlock& block : function) {
+      if (HasBarrier(block)) reach(&block);
+    }
+    while (!work.empty()) {
+      BasicBlock* block = work.back();
+      work.pop_back();
+      for (BasicBlock* from : llvm::predecessors(block)) reach(from);
+    }
+  }
 
   void Place(const Loop* level, BasicBlock* first) {
     std::vector<BasicBlock*> reversed;
@@ -55,6 +70,9 @@ class Layout {
     const auto push = [&](BasicBlock* node) {
       seen.insert(node);
       stack.push_back({node, Successors(level, node)});
+      // Who is visited first comes last: behind the lanes that end without coming to the barrier, or it waits for them.
+      auto& successors = stack.back().successors;
+      std::ranges::stable_partition(successors, [&](BasicBlock* to) { return !reaches_barrier_.contains(to); });
     };
     push(first);
     while (!stack.empty()) {
@@ -86,14 +104,24 @@ class Layout {
     return result;
   }
 
+  static bool HasBarrier(const BasicBlock& block) {
+    return llvm::any_of(block, [](const llvm::Instruction& instruction) {
+      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      if (call == nullptr) return false;
+      const Intrinsic kind = ClassifyCall(*call).kind;
+      return kind == Intrinsic::kBarrier || kind == Intrinsic::kBarrierReduce || kind == Intrinsic::kGridBarrier;
+    });
+  }
+
   const llvm::LoopInfo& loops_;
   std::vector<BasicBlock*>& order_;
+  llvm::DenseSet<const BasicBlock*> reaches_barrier_;
 };
 
 }  // namespace
 
 Schedule::Schedule(llvm::Function& function, const llvm::LoopInfo& loops) {
-  Layout(loops, order_).Place(nullptr, &function.getEntryBlock());
+  Layout(function, loops, order_).Place(nullptr, &function.getEntryBlock());
   // Beside an endless loop the order leaves the place of the return open.
   std::stable_partition(order_.begin(), order_.end(), [](BasicBlock* block) { return !llvm::isa<llvm::ReturnInst>(block->getTerminator()); });
   for (unsigned i = 0; i < size(); ++i) index_[order_[i]] = i;

@@ -1,6 +1,7 @@
 // The order in which a warp executes the blocks of a function, and where lanes wait for each other.
 //
-// Blocks lie in one order: topological, loops in one piece, what follows a loop after it, the return last. A warp runs
+// Blocks lie in one order: topological, loops in one piece, what follows a loop after it, what leads to a barrier after
+// what does not, the return last. A warp runs
 // through the order; each block that lanes may have to wait for has a *pending mask*. A block hands its lanes to the pending
 // masks of its successors, and the next block in the order with a lane pending runs next; a loop's latch looks at its
 // header first. So all lanes that can reach a block have reached it before it runs: divergent lanes meet again at the

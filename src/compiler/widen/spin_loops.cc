@@ -81,13 +81,18 @@ class WaitFinder {
     for (const BasicBlock* block : exiting) {
       const auto* branch = ConditionalBranch(*block);
       if (branch == nullptr) return false;
-      if (Depends(branch->getCondition()) || Rereads(branch->getCondition())) return true;
+      if (IsObserved(branch->getCondition()) || Rereads(branch->getCondition())) return true;
       all_chosen &= IsChosen(*block);
     }
     return all_chosen;
   }
 
  private:
+  bool IsObserved(const Value* value) {
+    seen_.clear();  // of a search that found something, it does not tell what depends on what
+    return Depends(value);
+  }
+
   bool Depends(const Value* value) {
     const auto* instruction = llvm::dyn_cast<Instruction>(value);
     if (instruction == nullptr || !loop_.contains(instruction) || !seen_.insert(value).second) return false;
@@ -118,7 +123,7 @@ class WaitFinder {
       // Another exit by itself leaves `block` where the loop goes on.
       if (!llvm::all_of(llvm::successors(other), [&](const BasicBlock* to) { return loop_.contains(to); }))
         return false;
-      return !post_dominators_.dominates(&block, other) && Depends(branch->getCondition());
+      return !post_dominators_.dominates(&block, other) && IsObserved(branch->getCondition());
     });
   }
 

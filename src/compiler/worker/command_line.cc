@@ -35,10 +35,10 @@ CommandLineResult ParseCommandLine(int count, char** arguments) {
   app.set_version_flag("--version", "tutti-compiler " TUTTI_VERSION);
   std::string emit, block;
   app.add_option("input", line.input, "PTX text, fatbin, cubin, object file or program; - reads standard input")->type_name("FILE");
-  app.add_option("--emit", emit, "What to make: index (what the device keeps of the module), ir (one thread), widened (one warp), "
+  app.add_option("--emit", emit, "What to make: index (what the device keeps of the module), fenced-ptx (the module with its accesses checked, for a GPU), ir (one thread), widened (one warp), "
                                  "opt-ir, asm, obj, so")
       ->type_name("STAGE")
-      ->check(CLI::IsMember({"index", "ir", "widened", "opt-ir", "asm", "obj", "so"}));
+      ->check(CLI::IsMember({"index", "fenced-ptx", "ir", "widened", "opt-ir", "asm", "obj", "so"}));
   app.add_option("--kernel,-k", line.kernel, "The kernel to compile; may be left out if there is only one")->type_name("NAME");
   app.add_option("--block,-b", block, "Compile for this block shape; without it for any, at some cost")->type_name("X[,Y[,Z]]");
   app.add_option("-O", line.optimize, "Optimisation level")->check(CLI::Range(0, 3))->capture_default_str();
@@ -63,7 +63,8 @@ CommandLineResult ParseCommandLine(int count, char** arguments) {
   }
   if (!line.worker && !line.cache_key && line.input.empty()) return complain("no input (--help tells more)");
   line.index = emit == "index";
-  if (!emit.empty() && !line.index) line.stage = kStages.at(emit);
+  line.fenced_ptx = emit == "fenced-ptx";
+  if (!emit.empty() && !line.index && !line.fenced_ptx) line.stage = kStages.at(emit);
   if (!line.output.empty() && emit.empty()) line.stage = Stage::kSharedObject;
   if (!line.kernel.empty() && emit.empty() && !line.stage) line.stage = Stage::kSharedObject;
   return {line, std::nullopt};

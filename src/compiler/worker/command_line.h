@@ -18,6 +18,7 @@ struct CommandLine {
   std::string kernel;           // empty: the only one
   std::optional<Stage> stage;   // none: list the module
   bool index = false;           // --emit=index
+  bool fenced_ptx = false;      // --emit=fenced-ptx
   bool verbose = false;
   bool fence = true;
   std::string cpu;              // empty: this machine's

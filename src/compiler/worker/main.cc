@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "base/log.h"
+#include "compiler/fence/fence.h"
 #include "compiler/link/host_target.h"
 #include "compiler/pipeline.h"
 #include "compiler/worker/command_line.h"
@@ -77,6 +78,13 @@ int Write(const CommandLine& line, bool is_text, const std::vector<uint8_t>& byt
   return file ? 0 : Complain(kUsage, FailErrno(line.output).error().text);
 }
 
+int WriteFenced(const CommandLine& line, const ptx::Module& module) {
+  const auto fenced = FencePtx(module);
+  if (!fenced) return Complain(kCannotCompile, line.input + ": " + fenced.error().text);
+  for (const auto& [function, why] : fenced->refused) fmt::print(stderr, "tutti-compiler: {} is left out: {}\n", function, why);
+  return Write(line, true, {fenced->ptx.begin(), fenced->ptx.end()});
+}
+
 int Run(const CommandLine& line) {
   const auto input = ReadInput(line.input);
   if (!input) return Complain(kUsage, input.error().text);
@@ -84,6 +92,7 @@ int Run(const CommandLine& line) {
   const auto compiler = ImageCompiler::Open(*input, &times);
   if (!compiler) return Complain(kCannotCompile, line.input + ": " + compiler.error().text);
   if (line.index) return Write(line, false, guest::Serialize((*compiler)->index()));
+  if (line.fenced_ptx) return WriteFenced(line, (*compiler)->module());
   if (!line.stage) {
     ListModule(**compiler);
     if (line.verbose) PrintTimes(times);

@@ -1,0 +1,36 @@
+// What an instruction does to memory, as far as the fence has to know.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ptx/ast.h"
+
+namespace tutti::compiler::fencing {
+
+// The memory that an address is held to. The numbers are part of what __tutti_check takes (check_functions.cc).
+enum class Region : uint8_t { kGeneric = 0, kGlobal = 1, kShared = 2, kLocal = 3, kConst = 4, kParam = 5 };
+
+struct Access {
+  uint32_t operand = 0;  // which one is the address
+  Region region = Region::kGeneric;
+  uint64_t bytes = 0;  // from the address on
+  uint32_t align_log2 = 0;
+  bool writes = false;
+  // The number of bytes is factor * (this operand) + bytes; ~0: no such operand.
+  uint32_t counted_by = ~0u;
+  uint64_t factor = 0;
+};
+
+struct Accesses {
+  std::vector<Access> list;
+  std::string refusal;  // not empty: why the instruction cannot be fenced
+};
+
+Accesses AccessesOf(const ptx::Function& function, const ptx::Instruction& instruction);
+
+// The access is to a parameter, of the kernel, of a function or of a call, and stays in it.
+bool IsWithinParameter(const ptx::Function& function, const ptx::Instruction& instruction);
+
+}  // namespace tutti::compiler::fencing

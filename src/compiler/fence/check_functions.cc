@@ -1,0 +1,145 @@
+#include "compiler/fence/check_functions.h"
+
+#include <fmt/format.h>
+
+#include "guest/fenced_ptx.h"
+#include "guest/kernel_abi.h"
+
+namespace tutti::compiler::fencing {
+namespace {
+
+// Writes the record if it is the first, and ends the thread. %rd1: address, %r6: kind, %r8: function, %r9: line. It
+// stands in both functions: the assembler has trouble with functions that call functions in kernels with few registers.
+constexpr const char* kRecord = R"(	ld.const.u64 %rd18, [__tutti_fence+16];
+	setp.eq.u64 %p1, %rd18, 0;
+	@%p1 bra LEAVE;
+	atom.cas.b32 %r10, [%rd18], 0, 1;
+	setp.ne.u32 %p1, %r10, 0;
+	@%p1 bra LEAVE;
+	st.u32 [%rd18+4], %r6;
+	st.u64 [%rd18+8], %rd1;
+	st.u32 [%rd18+16], %r9;
+	st.u32 [%rd18+20], %r8;
+	mov.u32 %r10, %ctaid.x;
+	st.u32 [%rd18+24], %r10;
+	mov.u32 %r10, %ctaid.y;
+	st.u32 [%rd18+28], %r10;
+	mov.u32 %r10, %ctaid.z;
+	st.u32 [%rd18+32], %r10;
+	mov.u32 %r10, %tid.x;
+	st.u32 [%rd18+36], %r10;
+	mov.u32 %r10, %tid.y;
+	st.u32 [%rd18+40], %r10;
+	mov.u32 %r10, %tid.z;
+	st.u32 [%rd18+44], %r10;
+	membar.sys;
+	st.volatile.u32 [%rd18], 2;
+LEAVE:
+	exit;
+)";
+
+constexpr const char* kRegisters = "\t.reg .pred %p<6>;\n\t.reg .b32 %r<12>;\n\t.reg .b64 %rd<20>;\n";
+
+// Registers of __tutti_check: %rd1 address, %rd2 bytes, %r1 what the access is, %r2 its region.
+// %rd4 .. %rd6 and %p1, %p2 are for InRange.
+
+// Goes to LEGAL if [%rd1, +%rd2) lies in [start, +size), both registers or numbers.
+std::string InRange(const std::string& address, const std::string& start, const std::string& size) {
+  return fmt::format(
+      "\tsub.u64 %rd4, {0}, {1};\n\tsetp.le.u64 %p1, %rd4, {2};\n\tsub.u64 %rd5, {2}, %rd4;\n"
+      "\tsetp.le.and.u64 %p1, %rd2, %rd5, %p1;\n\t@%p1 bra LEGAL;\n",
+      address, start, size);
+}
+
+std::string Table(uint32_t rows) {
+  return fmt::format(
+      "\tmov.u64 %rd7, {0};\n\tadd.u64 %rd8, %rd7, {1};\nNEXT:\n"
+      "\tld.const.u64 %rd9, [%rd7];\n\tld.const.u64 %rd10, [%rd7+8];\n\tld.const.u64 %rd11, [%rd7+16];\n"
+      "\tadd.u64 %rd7, %rd7, {2};\n"
+      "\tcvt.u32.u64 %r3, %rd11;\n\tand.b32 %r3, %r3, %r1;\n\tsetp.ne.u32 %p3, %r3, 0;\n\t@%p3 bra SKIP;\n"
+      "{3}SKIP:\n\tsetp.lt.u64 %p3, %rd7, %rd8;\n\t@%p3 bra NEXT;\n",
+      kVariableTable, rows * kTableRowBytes, kTableRowBytes, InRange("%rd1", "%rd9", "%rd10"));
+}
+
+std::string Body(const Meanings& meanings) {
+  std::string text =
+      "\tand.b32 %r2, %r1, 7;\n\tsetp.gt.u32 %p3, %r2, 1;\n\t@%p3 bra OUTSIDE;\n"
+      "\tld.const.u64 %rd12, [__tutti_fence];\n\tld.const.u64 %rd13, [__tutti_fence+8];\n" +
+      InRange("%rd1", "%rd12", "%rd13");
+  if (meanings.variables != 0) text += Table(meanings.variables);
+  text += "\tsetp.ne.u32 %p3, %r2, 0;\n\t@%p3 bra ILLEGAL;\n";
+  if (meanings.shared) {
+    text += fmt::format(
+        "\tisspacep.shared %p3, %rd1;\n\t@!%p3 bra NOT_SHARED;\n\tcvta.to.shared.u64 %rd14, %rd1;\n"
+        "\tmov.u64 %rd15, {};\n\tmov.u32 %r4, %dynamic_smem_size;\n\tcvt.u64.u32 %rd16, %r4;\n"
+        "\tadd.u64 %rd15, %rd15, %rd16;\n{}\tbra ILLEGAL;\nNOT_SHARED:\n",
+        kDynamicShared, InRange("%rd14", "0", "%rd15"));
+  }
+  if (meanings.local) {
+    text +=
+        "\tisspacep.local %p3, %rd1;\n\t@!%p3 bra NOT_LOCAL;\n\tcvta.to.local.u64 %rd14, %rd1;\n"
+        "\tld.param.u64 %rd15, [low];\n\tld.param.u64 %rd16, [high];\n"
+        "\tmax.u64 %rd16, %rd16, %rd15;\n\tsub.u64 %rd16, %rd16, %rd15;\n" +
+        InRange("%rd14", "%rd15", "%rd16") + "NOT_LOCAL:\n";
+  }
+  if (meanings.parameters) {
+    text += fmt::format(
+        "\tand.b32 %r3, %r1, {};\n\tsetp.eq.u32 %p3, %r3, 0;\n\tisspacep.param %p4, %rd1;\n"
+        "\tand.pred %p3, %p3, %p4;\n\t@%p3 bra LEGAL;\n",
+        kWriteBit);
+  }
+  if (meanings.workspace) {
+    text += "\tmov.b32 %r4, %envreg1;\n\tmov.b32 %r5, %envreg2;\n\tmov.b64 %rd15, {%r5, %r4};\n" +
+            InRange("%rd1", "%rd15", "8") + "\tmov.b64 %rd15, {%r4, %r5};\n" + InRange("%rd1", "%rd15", "8");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string CheckFunctions(const Meanings& meanings) {
+  const auto kind = [](guest::FaultKind fault) { return static_cast<uint32_t>(fault); };
+  return fmt::format(R"(.func {0}(.param .b64 address, .param .b32 kind, .param .b32 place, .param .b32 line)
+{{
+{1}	ld.param.u64 %rd1, [address];
+	ld.param.u32 %r6, [kind];
+	ld.param.u32 %r8, [place];
+	ld.param.u32 %r9, [line];
+{2}}}
+
+)",
+                     kFaultFunction, kRegisters, kRecord) +
+         fmt::format(
+             R"(.func {0}(.param .b64 address, .param .b64 bytes, .param .b32 what, .param .b32 place, .param .b32 line, .param .b64 low, .param .b64 high)
+{{
+{1}	ld.param.u64 %rd1, [address];
+	ld.param.u64 %rd2, [bytes];
+	ld.param.u32 %r1, [what];
+	shr.u32 %r7, %r1, {5};
+	mov.u64 %rd17, 1;
+	shl.b64 %rd17, %rd17, %r7;
+	sub.u64 %rd17, %rd17, 1;
+	and.b64 %rd17, %rd17, %rd1;
+	setp.eq.u64 %p5, %rd17, 0;
+{2}ILLEGAL:
+	mov.u32 %r6, {3};
+	bra FAULT;
+OUTSIDE:
+	@%p5 bra ILLEGAL;
+	bra MISALIGNED;
+LEGAL:
+	@%p5 bra DONE;
+MISALIGNED:
+	mov.u32 %r6, {4};
+FAULT:
+	ld.param.u32 %r8, [place];
+	ld.param.u32 %r9, [line];
+{6}DONE:
+	ret;
+}}
+)",
+             kCheckFunction, kRegisters, Body(meanings), kind(guest::FaultKind::kIllegalAddress),
+             kind(guest::FaultKind::kMisalignedAddress), kAlignShift, kRecord);
+}
+
+}  // namespace tutti::compiler::fencing

@@ -1,0 +1,32 @@
+// The functions of a fenced module that its checks call, as PTX text: rare and out of line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tutti::compiler::fencing {
+
+inline constexpr const char* kCheckFunction = "__tutti_check";
+inline constexpr const char* kFaultFunction = "__tutti_fault";
+inline constexpr const char* kVariableTable = "__tutti_variables";
+inline constexpr const char* kDynamicShared = "__tutti_dynamic_shared";
+
+// Of a row of the table: address, bytes, and whether it may only be read.
+inline constexpr uint32_t kTableRowBytes = 24;
+
+// What an access is, as __tutti_check takes it: the region, and
+inline constexpr uint32_t kWriteBit = 1u << 3;
+inline constexpr uint32_t kAlignShift = 8;
+
+// What a generic address of the module may mean besides the client's window.
+struct Meanings {
+  uint32_t variables = 0;   // rows of the table
+  bool shared = false;      // the module has shared memory
+  bool local = false;       // it has local variables
+  bool parameters = false;  // it takes addresses of kernel parameters
+  bool workspace = false;   // it reads %envreg1: cooperative groups
+};
+
+std::string CheckFunctions(const Meanings& meanings);
+
+}  // namespace tutti::compiler::fencing

@@ -1,0 +1,177 @@
+// A fenced module is the old one with a check before each access (function_fence.h), and with what the checks share:
+//
+//   * __tutti_fence, constants that the device fills: where the client's window is, and where to write a fault;
+//   * __tutti_variables, a table of the module's own variables: they lie where the driver loaded the module, not in the
+//     window, and their addresses can be computed with;
+//   * __tutti_check and __tutti_fault, out of line.
+//
+// Names of the module stay, so the device finds its variables as in the original. Direct accesses to variables, which
+// most are, need no check. Local memory has no bounds that a thread could ask for: where a module has local variables,
+// each function passes on from where to where its callers' reach.
+//
+// What cannot be checked, since the hardware takes an address from a descriptor, a handle or another block, is refused.
+#include "compiler/fence/fence.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/fence/check_functions.h"
+#include "compiler/fence/function_fence.h"
+#include "cuda/result.h"
+#include "guest/fenced_ptx.h"
+#include "guest/kernel_abi.h"
+#include "ptx/printer.h"
+
+namespace tutti::compiler {
+namespace {
+
+using namespace fencing;
+using ptx::OperandKind;
+
+class ModuleFence {
+ public:
+  explicit ModuleFence(ptx::Module module) : module_(std::move(module)) {}
+
+  Result<FencedModule> Run() {
+    TUTTI_TRY(CheckModule());
+    for (const ptx::Function& function : module_.functions) result_.functions.push_back(function.name);
+    // Debug sections are not printed, and an assembler misses them where the target says there are some.
+    if (const size_t debug = module_.target.find(", debug"); debug != std::string::npos) module_.target.erase(debug, 7);
+    AddTable();
+    Describe();
+    AddSymbols();
+    if (symbols_.has_local) std::ranges::for_each(module_.functions, AddLocalBounds);
+    for (uint32_t i = 0; i < result_.functions.size(); ++i) {
+      ptx::Function& function = module_.functions[i];
+      if (!function.body_parsed) continue;
+      if (const std::string why = FenceFunction(module_, function, i, symbols_); !why.empty()) Refuse(function, i, why);
+    }
+    result_.ptx = ptx::Print(module_) + CheckFunctions(meanings_);
+    return std::move(result_);
+  }
+
+ private:
+  Status CheckModule() {
+    if (module_.address_bits != 64)
+      return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "only modules of 64-bit addresses can be fenced");
+    for (const ptx::Symbol& symbol : module_.symbols) {
+      if (symbol.name.starts_with(guest::kFencePrefix))
+        return Fail(cuda::CUDA_ERROR_INVALID_PTX, "the name " + symbol.name + " is reserved");
+    }
+    return {};
+  }
+
+  ptx::SymbolId AddVariable(ptx::Variable variable) {
+    module_.symbols.push_back(
+        {variable.name, ptx::Symbol::Kind::kVariable, static_cast<uint32_t>(module_.variables.size())});
+    module_.variables.push_back(std::move(variable));
+    return static_cast<ptx::SymbolId>(module_.symbols.size() - 1);
+  }
+
+  ptx::SymbolId AddFunction(const char* name, std::initializer_list<ptx::Type> params) {
+    ptx::Function function;
+    function.name = name;
+    function.symbol = static_cast<ptx::SymbolId>(module_.symbols.size());
+    for (const ptx::Type type : params) {
+      function.prototype.params.push_back({.name = "p" + std::to_string(function.locals.size()),
+                                           .space = ptx::Space::kParam,
+                                           .type = type,
+                                           .alignment = BitsOf(type) / 8});
+      function.locals.push_back(function.prototype.params.back());
+    }
+    module_.symbols.push_back({name, ptx::Symbol::Kind::kFunction, static_cast<uint32_t>(module_.functions.size())});
+    module_.functions.push_back(std::move(function));
+    return static_cast<ptx::SymbolId>(module_.symbols.size() - 1);
+  }
+
+  void AddTable() {
+    ptx::Variable table{.name = kVariableTable, .space = ptx::Space::kConst, .type = ptx::Type::kU64, .alignment = 8};
+    for (ptx::SymbolId id = 0; id < module_.symbols.size(); ++id) {
+      if (module_.symbols[id].kind != ptx::Symbol::Kind::kVariable) continue;
+      const ptx::Variable& variable = module_.variables[module_.symbols[id].index];
+      const bool constant = variable.space == ptx::Space::kConst;
+      if (constant) symbols_.constants.push_back(id);
+      if ((!constant && variable.space != ptx::Space::kGlobal) || variable.bytes() == 0) continue;
+      table.init.addresses.push_back({table.init.bytes.size(), id, 0, true});
+      const uint64_t row[] = {0, variable.bytes(), constant ? kWriteBit : 0};
+      const auto* bytes = reinterpret_cast<const uint8_t*>(row);
+      table.init.bytes.insert(table.init.bytes.end(), bytes, bytes + sizeof row);
+      ++meanings_.variables;
+    }
+    if (meanings_.variables == 0) return;
+    table.count = table.init.bytes.size() / 8;
+    AddVariable(std::move(table));
+  }
+
+  // What addresses in this module may mean.
+  void Describe() {
+    std::set<uint32_t> by_address;
+    const auto mention = [&](ptx::SymbolId id) {
+      if (module_.symbols[id].kind == ptx::Symbol::Kind::kFunction) by_address.insert(module_.symbols[id].index);
+    };
+    for (const ptx::Variable& variable : module_.variables) {
+      meanings_.shared |= variable.space == ptx::Space::kShared;
+      for (const auto& address : variable.init.addresses) mention(address.symbol);
+    }
+    for (const ptx::Function& function : module_.functions) {
+      for (const ptx::LocalVariable& local : function.locals) {
+        meanings_.local |= local.space == ptx::Space::kLocal;
+        meanings_.shared |= local.space == ptx::Space::kShared;
+      }
+      for (const ptx::Instruction& instruction : function.instructions) {
+        meanings_.parameters |= instruction.opcode == ptx::Opcode::kCvta && instruction.space == ptx::Space::kParam;
+        for (size_t i = 0; i < instruction.operands.size(); ++i) {
+          const ptx::Operand& operand = instruction.operands[i];
+          const bool is_target = instruction.opcode == ptx::Opcode::kCall && i == 0;
+          if (operand.kind == OperandKind::kSymbol && !is_target) mention(operand.index);
+          meanings_.workspace |= operand.kind == OperandKind::kSpecial &&
+                                 operand.index == static_cast<uint32_t>(ptx::SpecialRegister::kEnvreg1);
+        }
+      }
+    }
+    for (const uint32_t index : by_address) {
+      if (module_.functions[index].has_body) symbols_.called_by_address.push_back(index);
+    }
+    symbols_.has_local = meanings_.local;
+  }
+
+  void AddSymbols() {
+    using T = ptx::Type;
+    symbols_.words = AddVariable({.name = guest::kFenceVariable,
+                                  .space = ptx::Space::kConst,
+                                  .linkage = ptx::Linkage::kVisible,
+                                  .type = T::kU64,
+                                  .count = 4,
+                                  .alignment = 8});
+    symbols_.dynamic_shared = AddVariable({.name = kDynamicShared,
+                                           .space = ptx::Space::kShared,
+                                           .linkage = ptx::Linkage::kExtern,
+                                           .type = T::kB8,
+                                           .count = 0,
+                                           .alignment = 4});
+    symbols_.fault = AddFunction(kFaultFunction, {T::kB64, T::kB32, T::kB32, T::kB32});
+    symbols_.check = AddFunction(kCheckFunction, {T::kB64, T::kB64, T::kB32, T::kB32, T::kB32, T::kB64, T::kB64});
+  }
+
+  // What cannot be fenced has a body that faults, so all that names it stays right.
+  void Refuse(ptx::Function& function, uint32_t number, const std::string& why) {
+    result_.refused.emplace_back(function.name, why);
+    function.labels.clear();
+    function.pragmas.clear();
+    function.prototypes.clear();
+    function.branch_targets.clear();
+    function.instructions = {
+        FaultCall(symbols_, guest::FaultKind::kIllegalInstruction, number, function.position.line)};
+  }
+
+  ptx::Module module_;
+  FenceSymbols symbols_;
+  Meanings meanings_;
+  FencedModule result_;
+};
+
+}  // namespace
+
+Result<FencedModule> FencePtx(ptx::Module module) { return ModuleFence(std::move(module)).Run(); }
+
+}  // namespace tutti::compiler

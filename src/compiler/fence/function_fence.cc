@@ -1,0 +1,511 @@
+#include "compiler/fence/function_fence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/fence/check_functions.h"
+#include "guest/kernel_abi.h"
+
+namespace tutti::compiler::fencing {
+namespace {
+
+using M = ptx::Modifier;
+using O = ptx::Opcode;
+using T = ptx::Type;
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::OperandKind;
+using ptx::RegisterId;
+
+Operand Register(RegisterId id) { return {.kind = OperandKind::kRegister, .index = id}; }
+Operand Number(uint64_t bits) { return {.kind = OperandKind::kImmediate, .bits = bits}; }
+Operand Symbol(ptx::SymbolId id, int64_t offset = 0) {
+  return {.kind = OperandKind::kSymbol, .index = id, .offset = offset};
+}
+Operand Local(uint32_t id, int64_t offset = 0) { return {.kind = OperandKind::kLocal, .index = id, .offset = offset}; }
+Operand Label(ptx::LabelId id) { return {.kind = OperandKind::kLabel, .index = id}; }
+
+class FunctionFence {
+ public:
+  FunctionFence(const ptx::Module& module, ptx::Function& function, uint32_t number, const FenceSymbols& symbols)
+      : module_(module), function_(function), number_(number), symbols_(symbols) {}
+
+  std::string Run() {
+    for (const ptx::Label& label : function_.labels) names_.push_back(label.name);
+    std::vector<uint32_t> starts;  // of what each old instruction became
+    for (const Instruction& instruction : function_.instructions) {
+      starts.push_back(static_cast<uint32_t>(made_.size()));
+      position_ = instruction.position;
+      source_line_ = instruction.source_line;
+      source_file_ = instruction.source_file;
+      Rewrite(instruction);
+      if (!refusal_.empty()) return refusal_;
+    }
+    starts.push_back(static_cast<uint32_t>(made_.size()));
+    std::vector<Instruction> body = std::move(made_);
+    made_.clear();
+    MakePrologue();
+    const auto shift = static_cast<uint32_t>(made_.size());
+    made_.insert(made_.end(), body.begin(), body.end());
+    function_.instructions = std::move(made_);
+    for (size_t i = 0; i < old_labels_; ++i)
+      function_.labels[i].instruction = starts[function_.labels[i].instruction] + shift;
+    for (size_t i = old_labels_; i < function_.labels.size(); ++i) function_.labels[i].instruction += shift;
+    for (ptx::Pragma& pragma : function_.pragmas) pragma.instruction = starts[pragma.instruction] + shift;
+    SortLabels();
+    return {};
+  }
+
+ private:
+  // The printer wants labels in the order of the text.
+  void SortLabels() {
+    std::vector<ptx::LabelId> order(function_.labels.size()), place(order.size());
+    for (ptx::LabelId i = 0; i < order.size(); ++i) order[i] = i;
+    std::ranges::stable_sort(order, {}, [&](ptx::LabelId i) { return function_.labels[i].instruction; });
+    std::vector<ptx::Label> sorted;
+    for (ptx::LabelId i = 0; i < order.size(); ++i) {
+      place[order[i]] = i;
+      sorted.push_back(function_.labels[order[i]]);
+    }
+    function_.labels = std::move(sorted);
+    const auto follow = [&](Operand& operand) {
+      if (operand.kind == OperandKind::kLabel) operand.index = place[operand.index];
+    };
+    for (Instruction& instruction : function_.instructions) std::ranges::for_each(instruction.operands, follow);
+    std::ranges::for_each(function_.vector_operands, follow);
+    for (auto& targets : function_.branch_targets) {
+      for (ptx::LabelId& label : targets) label = place[label];
+    }
+  }
+
+  RegisterId NewRegister(const char* name, T type) {
+    std::string unique = fmt::format("%tutti_{}", name);
+    const auto taken = [&] {
+      return std::ranges::any_of(function_.registers, [&](const auto& r) { return r.name == unique; });
+    };
+    for (int i = 1; taken(); ++i) unique = fmt::format("%tutti_{}_{}", name, i);
+    function_.registers.push_back({unique, type});
+    return static_cast<RegisterId>(function_.registers.size() - 1);
+  }
+  RegisterId Temporary(const char* name, T type) {
+    const auto [found, made] = temporaries_.try_emplace(name, 0);
+    if (made) found->second = NewRegister(name, type);
+    return found->second;
+  }
+  ptx::LabelId NewLabel() {
+    std::string name;
+    do {
+      name = fmt::format("$tutti_{}", next_label_++);
+    } while (std::ranges::find(names_, name) != names_.end());
+    function_.labels.push_back({name, 0});
+    return static_cast<ptx::LabelId>(function_.labels.size() - 1);
+  }
+  void Place(ptx::LabelId label) { function_.labels[label].instruction = static_cast<uint32_t>(made_.size()); }
+
+  Instruction& Emit(O opcode, std::initializer_list<M> modifiers, std::initializer_list<T> types,
+                    std::vector<Operand> operands) {
+    Instruction instruction;
+    instruction.opcode = opcode;
+    for (const M modifier : modifiers) instruction.modifiers.push_back(modifier);
+    for (const T type : types) instruction.types.push_back(type);
+    instruction.operands = std::move(operands);
+    instruction.position = position_;
+    instruction.source_line = source_line_;
+    instruction.source_file = source_file_;
+    made_.push_back(std::move(instruction));
+    return made_.back();
+  }
+  void EmitMove(RegisterId to, Operand from) { Emit(O::kMov, {}, {T::kU64}, {Register(to), from}); }
+  void EmitCall(ptx::SymbolId target, std::vector<Operand> arguments) {
+    const auto count = static_cast<uint32_t>(arguments.size());
+    arguments.insert(arguments.begin(), Symbol(target));
+    Emit(O::kCall, {}, {}, std::move(arguments)).call_arguments = count;
+  }
+  void EmitFault(guest::FaultKind kind, Operand address) {
+    EmitCall(symbols_.fault, {address, Number(static_cast<uint32_t>(kind)), Number(number_), Number(position_.line)});
+  }
+
+  // Where a region starts and how long it is, as registers; made by the prologue.
+  struct Bounds {
+    RegisterId start, size;
+    std::map<uint64_t, RegisterId> limits;  // by bytes of the access
+  };
+  Bounds& BoundsOf(Region region) {
+    if (region == Region::kGeneric) region = Region::kGlobal;
+    const auto [found, made] = bounds_.try_emplace(region);
+    if (made) found->second = {NewRegister("start", T::kU64), NewRegister("size", T::kU64), {}};
+    return found->second;
+  }
+  RegisterId LimitOf(Region region, uint64_t bytes) {
+    const auto [found, made] = BoundsOf(region).limits.try_emplace(bytes, 0);
+    if (made) found->second = NewRegister("limit", T::kU64);
+    return found->second;
+  }
+
+  void MakePrologue() {
+    if (low_ != kNone && symbols_.has_local) MakeLocalBounds();
+    for (auto& [region, bounds] : bounds_) {
+      switch (region) {
+        case Region::kShared:
+          EmitMove(bounds.start, Number(0));
+          EmitMove(bounds.size, Symbol(symbols_.dynamic_shared));
+          Emit(O::kMov, {}, {T::kU32},
+               {Register(Temporary("word", T::kU32)),
+                {.kind = OperandKind::kSpecial,
+                 .index = static_cast<uint32_t>(ptx::SpecialRegister::kDynamicSmemSize)}});
+          Emit(O::kCvt, {}, {T::kU64, T::kU32},
+               {Register(Temporary("at", T::kU64)), Register(Temporary("word", T::kU32))});
+          Emit(O::kAdd, {}, {T::kU64},
+               {Register(bounds.size), Register(bounds.size), Register(Temporary("at", T::kU64))});
+          break;
+        case Region::kLocal:
+          EmitMove(bounds.start, LowOf());
+          Emit(O::kMax, {}, {T::kU64}, {Register(bounds.size), Register(bounds.start), HighOf()});
+          Emit(O::kSub, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Register(bounds.start)});
+          break;
+        case Region::kConst:
+          MakeHull(bounds);
+          break;
+        case Region::kParam: {
+          const auto last = static_cast<uint32_t>(function_.first_param + function_.prototype.params.size() - 1);
+          EmitMove(bounds.start, Local(function_.first_param));
+          EmitMove(bounds.size, Local(last));
+          Emit(O::kAdd, {}, {T::kU64},
+               {Register(bounds.size), Register(bounds.size), Number(function_.locals[last].bytes())});
+          Emit(O::kSub, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Register(bounds.start)});
+          break;
+        }
+        default:
+          EmitLoadWord(bounds.start, 0);
+          EmitLoadWord(bounds.size, 8);
+      }
+      for (const auto& [bytes, limit] : bounds.limits) {
+        // size - (bytes - 1), and nothing if that is negative.
+        Emit(O::kMax, {}, {T::kU64}, {Register(limit), Register(bounds.size), Number(bytes - 1)});
+        Emit(O::kSub, {}, {T::kU64}, {Register(limit), Register(limit), Number(bytes - 1)});
+      }
+    }
+  }
+  void EmitLoadWord(RegisterId to, int64_t offset) {
+    Instruction& load = Emit(
+        O::kLd, {}, {T::kU64},
+        {Register(to),
+         {.kind = OperandKind::kAddress, .base = ptx::BaseKind::kSymbol, .index = symbols_.words, .offset = offset}});
+    load.space = ptx::Space::kConst;
+  }
+  // From the first to the last constant; what lies between two of them is the module's as well.
+  void MakeHull(const Bounds& bounds) {
+    const RegisterId at = Temporary("at", T::kU64);
+    EmitMove(bounds.start, Number(~uint64_t{0}));
+    EmitMove(bounds.size, Number(0));
+    for (const ptx::SymbolId constant : symbols_.constants) {
+      EmitMove(at, Symbol(constant));
+      Emit(O::kMin, {}, {T::kU64}, {Register(bounds.start), Register(bounds.start), Register(at)});
+      Emit(O::kAdd, {}, {T::kU64},
+           {Register(at), Register(at), Number(module_.variables[module_.symbols[constant].index].bytes())});
+      Emit(O::kMax, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Register(at)});
+    }
+    Emit(O::kSub, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Register(bounds.start)});
+  }
+
+  // The stack of the thread from this function's variables to its kernel's: what pointers to local memory may reach.
+  // Empty where the lower bound is above the upper one.
+  Operand LowOf() { return LocalBound(low_, "low"); }
+  Operand HighOf() { return LocalBound(high_, "high"); }
+  Operand LocalBound(RegisterId& id, const char* name) {
+    if (!symbols_.has_local) return Number(0);
+    if (id == kNone) id = NewRegister(name, T::kU64);
+    return Register(id);
+  }
+  void MakeLocalBounds() {
+    const Operand low = LowOf(), high = HighOf();
+    if (function_.is_entry) {
+      EmitMove(low.index, Number(~uint64_t{0}));
+      EmitMove(high.index, Number(0));
+    } else {
+      const auto end = static_cast<uint32_t>(function_.first_param + function_.prototype.params.size());
+      for (const uint32_t i : {0u, 1u}) {
+        Instruction& load =
+            Emit(O::kLd, {}, {T::kU64},
+                 {i == 0 ? low : high,
+                  {.kind = OperandKind::kAddress, .base = ptx::BaseKind::kLocal, .index = end - 2 + i}});
+        load.space = ptx::Space::kParam;
+      }
+    }
+    const RegisterId at = Temporary("at", T::kU64);
+    for (uint32_t i = 0; i < function_.locals.size(); ++i) {
+      if (function_.locals[i].space != ptx::Space::kLocal) continue;
+      EmitMove(at, Local(i));
+      Emit(O::kMin, {}, {T::kU64}, {low, low, Register(at)});
+      Emit(O::kAdd, {}, {T::kU64}, {Register(at), Register(at), Number(function_.locals[i].bytes())});
+      Emit(O::kMax, {}, {T::kU64}, {high, high, Register(at)});
+    }
+  }
+
+  void Rewrite(const Instruction& instruction) {
+    switch (instruction.opcode) {
+      case O::kTrap:
+      case O::kBrkpt:
+        return Guarded(instruction, [&] { EmitFault(guest::FaultKind::kLaunchFailed, Number(0)); });
+      case O::kBrx:
+        return RewriteTable(instruction);
+      case O::kCall:
+        return RewriteCall(instruction);
+      default:
+        break;
+    }
+    const Accesses accesses = AccessesOf(function_, instruction);
+    refusal_ = accesses.refusal;
+    if (!refusal_.empty()) return;
+    for (const Access& access : accesses.list) Check(instruction, access);
+    made_.push_back(instruction);
+  }
+
+  template <typename Body>
+  void Guarded(const Instruction& instruction, Body body) {
+    if (!instruction.guard) return body();
+    const ptx::LabelId over = NewLabel();
+    Emit(O::kBra, {}, {}, {Label(over)}).guard = ptx::Guard{instruction.guard->predicate, !instruction.guard->negated};
+    body();
+    Place(over);
+  }
+
+  // Inside of a variable whatever the registers hold.
+  bool IsSafe(const Operand& address, const Access& access) const {
+    uint64_t size = 0, align = 1;
+    if (address.base == ptx::BaseKind::kSymbol) {
+      const ptx::Variable& variable = module_.variables[module_.symbols[address.index].index];
+      if (access.writes && variable.space == ptx::Space::kConst) return false;
+      size = variable.bytes();
+      align = variable.alignment;
+    } else if (address.base == ptx::BaseKind::kLocal) {
+      size = function_.locals[address.index].bytes();
+      align = function_.locals[address.index].alignment;
+    } else {
+      return false;
+    }
+    const uint64_t mask = (uint64_t{1} << access.align_log2) - 1;
+    return access.counted_by == ~0u && address.offset >= 0 && access.bytes <= size &&
+           static_cast<uint64_t>(address.offset) <= size - access.bytes &&
+           (static_cast<uint64_t>(address.offset) & mask) == 0 && align > mask;
+  }
+
+  // The address as a 64-bit register.
+  Operand AddressOf(const Operand& address) {
+    const RegisterId at = Temporary("at", T::kU64);
+    switch (address.base) {
+      case ptx::BaseKind::kNone:
+        EmitMove(at, Number(static_cast<uint64_t>(address.offset)));
+        return Register(at);
+      case ptx::BaseKind::kSymbol:
+        EmitMove(at, Symbol(address.index));
+        break;
+      case ptx::BaseKind::kLocal:
+        EmitMove(at, Local(address.index));
+        break;
+      case ptx::BaseKind::kRegister:
+        if (BitsOf(function_.registers[address.index].type) == 64) {
+          if (address.offset == 0) return Register(address.index);
+          Emit(O::kAdd, {}, {T::kU64},
+               {Register(at), Register(address.index), Number(static_cast<uint64_t>(address.offset))});
+          return Register(at);
+        }
+        Emit(O::kCvt, {}, {T::kU64, T::kU32}, {Register(at), Register(address.index)});
+        break;
+    }
+    if (address.offset != 0)
+      Emit(O::kAdd, {}, {T::kU64}, {Register(at), Register(at), Number(static_cast<uint64_t>(address.offset))});
+    return Register(at);
+  }
+
+  void Check(const Instruction& instruction, const Access& access) {
+    const Operand& operand = instruction.operands[access.operand];
+    if (IsSafe(operand, access)) return;
+    uint32_t what = static_cast<uint32_t>(access.region) | access.align_log2 << kAlignShift;
+    if (access.writes) what |= kWriteBit;
+    if (access.counted_by != ~0u) return CheckCounted(instruction, access, what);
+
+    const Bounds bounds = BoundsOf(access.region);
+    const RegisterId limit = LimitOf(access.region, access.bytes);
+    const RegisterId difference = Temporary("difference", T::kU64), outside = Temporary("outside", T::kPred);
+    const Operand at = AddressOf(operand);
+    Emit(O::kSub, {}, {T::kU64}, {Register(difference), at, Register(bounds.start)});
+    Emit(O::kSetp, {M::kGe}, {T::kU64}, {Register(outside), Register(difference), Register(limit)});
+    if (access.align_log2 != 0) {
+      Emit(O::kAnd, {}, {T::kB64},
+           {Register(difference), Register(difference), Number((uint64_t{1} << access.align_log2) - 1)});
+      Emit(O::kSetp, {M::kNe, M::kOr}, {T::kU64},
+           {Register(outside), Register(difference), Number(0), Register(outside)});
+    }
+    if (instruction.guard) {
+      RegisterId guard = instruction.guard->predicate;
+      if (instruction.guard->negated) {
+        guard = Temporary("guard", T::kPred);
+        Emit(O::kNot, {}, {T::kPred}, {Register(guard), Register(instruction.guard->predicate)});
+      }
+      Emit(O::kAnd, {}, {T::kPred}, {Register(outside), Register(outside), Register(guard)});
+    }
+    const ptx::LabelId inside = NewLabel();
+    Emit(O::kBra, {}, {}, {Label(inside)}).guard = ptx::Guard{outside, true};
+    CallCheck(at, Number(access.bytes), what);
+    Place(inside);
+  }
+
+  // Of a size known when it runs: by __tutti_check alone for global memory, else in line.
+  void CheckCounted(const Instruction& instruction, const Access& access, uint32_t what) {
+    Guarded(instruction, [&] {
+      const RegisterId bytes = Temporary("bytes", T::kU64), outside = Temporary("outside", T::kPred),
+                       rest = Temporary("rest", T::kU64);
+      Operand count = instruction.operands[access.counted_by];
+      if (count.kind == OperandKind::kImmediate) {
+        EmitMove(bytes, Number(static_cast<uint32_t>(count.bits) * access.factor));
+      } else {
+        Emit(O::kMul, {M::kWide}, {T::kU32}, {Register(bytes), count, Number(access.factor)});
+      }
+      if (access.bytes != 0) Emit(O::kAdd, {}, {T::kU64}, {Register(bytes), Register(bytes), Number(access.bytes)});
+      const Operand at = AddressOf(instruction.operands[access.operand]);
+      if (access.region == Region::kGeneric || access.region == Region::kGlobal)
+        return CallCheck(at, Register(bytes), what);
+      const Bounds bounds = BoundsOf(access.region);
+      const RegisterId difference = Temporary("difference", T::kU64);
+      const ptx::LabelId inside = NewLabel();
+      Emit(O::kSub, {}, {T::kU64}, {Register(difference), at, Register(bounds.start)});
+      Emit(O::kSub, {}, {T::kU64}, {Register(rest), Register(bounds.size), Register(difference)});
+      Emit(O::kSetp, {M::kGt}, {T::kU64}, {Register(outside), Register(difference), Register(bounds.size)});
+      Emit(O::kSetp, {M::kGt, M::kOr}, {T::kU64},
+           {Register(outside), Register(bytes), Register(rest), Register(outside)});
+      Emit(O::kBra, {}, {}, {Label(inside)}).guard = ptx::Guard{outside, true};
+      CallCheck(at, Register(bytes), what);
+      Place(inside);
+    });
+  }
+
+  void CallCheck(Operand at, Operand bytes, uint32_t what) {
+    EmitCall(symbols_.check, {at, bytes, Number(what), Number(number_), Number(position_.line), LowOf(), HighOf()});
+  }
+
+  // An index that is not in the table must not be jumped by.
+  void RewriteTable(const Instruction& instruction) {
+    if (instruction.branch_targets == ~0u || instruction.operands.empty()) return Refuse("a branch without a table");
+    Guarded(instruction, [&] {
+      const RegisterId outside = Temporary("outside", T::kPred);
+      const ptx::LabelId inside = NewLabel();
+      const auto count = function_.branch_targets[instruction.branch_targets].size();
+      Emit(O::kSetp, {M::kLt}, {T::kU32}, {Register(outside), instruction.operands[0], Number(count)});
+      Emit(O::kBra, {}, {}, {Label(inside)}).guard = ptx::Guard{outside, false};
+      EmitFault(guest::FaultKind::kInvalidPc, Number(0));
+      Place(inside);
+    });
+    made_.push_back(instruction);
+  }
+
+  void RewriteCall(const Instruction& instruction) {
+    const Operand& target = instruction.operands[0];
+    if (target.kind == OperandKind::kSymbol) {
+      const ptx::Function& callee = module_.functions[module_.symbols[target.index].index];
+      if (!callee.has_body) return RewriteRuntimeCall(instruction, callee.name);
+      return PassLocalBounds(instruction);
+    }
+    Guarded(instruction, [&] { CheckTarget(instruction); });
+    PassLocalBounds(instruction);
+  }
+
+  void RewriteRuntimeCall(const Instruction& instruction, const std::string& name) {
+    if (name == "__assertfail") return Guarded(instruction, [&] { EmitFault(guest::FaultKind::kAssert, Number(0)); });
+    if (name == "vprintf") return made_.push_back(instruction);
+    Refuse(fmt::format("a call of {} cannot be fenced", name));
+  }
+
+  void PassLocalBounds(Instruction instruction) {
+    if (symbols_.has_local) {
+      instruction.operands.push_back(LowOf());
+      instruction.operands.push_back(HighOf());
+      instruction.call_arguments += 2;
+    }
+    made_.push_back(std::move(instruction));
+  }
+
+  // One of the functions whose address the module takes, and of the same parameters.
+  void CheckTarget(const Instruction& instruction) {
+    const RegisterId known = Temporary("outside", T::kPred), address = Temporary("at", T::kU64);
+    const ptx::Prototype* wanted =
+        instruction.prototype != ~0u ? &function_.prototypes[instruction.prototype] : nullptr;
+    const auto same = [](const std::vector<ptx::LocalVariable>& a, const std::vector<ptx::LocalVariable>& b) {
+      return std::ranges::equal(a, b, {}, &ptx::LocalVariable::bytes, &ptx::LocalVariable::bytes);
+    };
+    Emit(O::kSetp, {M::kNe}, {T::kU64}, {Register(known), instruction.operands[0], instruction.operands[0]});
+    for (const uint32_t index : symbols_.called_by_address) {
+      const ptx::Function& function = module_.functions[index];
+      if (wanted != nullptr &&
+          (!same(wanted->params, function.prototype.params) || !same(wanted->returns, function.prototype.returns)))
+        continue;
+      EmitMove(address, Symbol(function.symbol));
+      Emit(O::kSetp, {M::kEq, M::kOr}, {T::kU64},
+           {Register(known), instruction.operands[0], Register(address), Register(known)});
+    }
+    const ptx::LabelId good = NewLabel();
+    Emit(O::kBra, {}, {}, {Label(good)}).guard = ptx::Guard{known, false};
+    EmitFault(guest::FaultKind::kInvalidPc, instruction.operands[0]);
+    Place(good);
+  }
+
+  void Refuse(std::string why) { refusal_ = std::move(why); }
+
+  static constexpr uint32_t kNone = ~0u;
+
+  const ptx::Module& module_;
+  ptx::Function& function_;
+  const uint32_t number_;
+  const FenceSymbols& symbols_;
+  const size_t old_labels_ = function_.labels.size();
+  std::vector<std::string> names_;
+  std::vector<Instruction> made_;
+  std::map<Region, Bounds> bounds_;
+  std::map<std::string, RegisterId> temporaries_;
+  RegisterId low_ = kNone, high_ = kNone;
+  uint32_t next_label_ = 0;
+  ptx::SourcePosition position_;
+  uint32_t source_line_ = 0, source_file_ = 0;
+  std::string refusal_;
+};
+
+}  // namespace
+
+std::string FenceFunction(const ptx::Module& module, ptx::Function& function, uint32_t number,
+                          const FenceSymbols& symbols) {
+  return FunctionFence(module, function, number, symbols).Run();
+}
+
+ptx::Instruction FaultCall(const FenceSymbols& symbols, guest::FaultKind kind, uint32_t function, uint32_t line) {
+  Instruction call;
+  call.opcode = O::kCall;
+  call.operands = {Symbol(symbols.fault), Number(0), Number(static_cast<uint32_t>(kind)), Number(function),
+                   Number(line)};
+  call.call_arguments = 4;
+  return call;
+}
+
+void AddLocalBounds(ptx::Function& function) {
+  const auto add = [](std::vector<ptx::LocalVariable>& params) {
+    for (const char* name : {"__tutti_low", "__tutti_high"}) {
+      params.push_back({.name = name, .space = ptx::Space::kParam, .type = T::kB64, .alignment = 8});
+    }
+  };
+  for (ptx::Prototype& prototype : function.prototypes) add(prototype.params);
+  if (function.is_entry || !function.has_body) return;
+  const auto end = static_cast<uint32_t>(function.first_param + function.prototype.params.size());
+  add(function.prototype.params);
+  function.locals.insert(function.locals.begin() + end, function.prototype.params.end() - 2,
+                         function.prototype.params.end());
+  const auto follow = [&](Operand& operand) {
+    const bool local = operand.kind == OperandKind::kLocal ||
+                       (operand.kind == OperandKind::kAddress && operand.base == ptx::BaseKind::kLocal);
+    if (local && operand.index >= end) operand.index += 2;
+  };
+  for (Instruction& instruction : function.instructions) std::ranges::for_each(instruction.operands, follow);
+  std::ranges::for_each(function.vector_operands, follow);
+}
+
+}  // namespace tutti::compiler::fencing

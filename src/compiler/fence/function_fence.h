@@ -1,0 +1,39 @@
+// One function of a module gets its checks.
+//
+// Before an access to [r + 8] of 4 bytes stands, with registers that are set where the function starts:
+//
+//     add.u64 t, r, 8;  sub.u64 t, t, start;  setp.ge.u64 p, t, limit;  and.b64 u, t, 3;  setp.ne.or.b64 p, u, 0, p;
+//     @!p bra ok;  call __tutti_check, (r + 8, 4, ...);  ok:
+//
+// `start` and `limit` are those of the memory that the instruction names; for generic addresses the client's window,
+// which is what most are. __tutti_check knows what else an address may mean.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/fence/access.h"
+#include "guest/kernel_abi.h"
+#include "ptx/ast.h"
+
+namespace tutti::compiler::fencing {
+
+// What all functions of the module share: indices in Module::symbols, and facts.
+struct FenceSymbols {
+  ptx::SymbolId words = 0, check = 0, fault = 0, dynamic_shared = 0;
+  bool has_local = false;                   // functions take the bounds of local memory as two more parameters
+  std::vector<ptx::SymbolId> constants;     // constant variables
+  std::vector<uint32_t> called_by_address;  // indices of functions
+};
+
+// In place. Not empty: why it cannot be done; the function is spoilt then.
+std::string FenceFunction(const ptx::Module& module, ptx::Function& function, uint32_t number,
+                          const FenceSymbols& symbols);
+
+// A call of __tutti_fault.
+ptx::Instruction FaultCall(const FenceSymbols& symbols, guest::FaultKind kind, uint32_t function, uint32_t line);
+
+// Adds the two parameters to the function's prototype, and to those of its indirect calls.
+void AddLocalBounds(ptx::Function& function);
+
+}  // namespace tutti::compiler::fencing
