@@ -17,6 +17,7 @@
 
 #include "compiler/fence/check_functions.h"
 #include "compiler/fence/function_fence.h"
+#include "compiler/fence/local_bounds.h"
 #include "cuda/result.h"
 #include "guest/fenced_ptx.h"
 #include "guest/kernel_abi.h"

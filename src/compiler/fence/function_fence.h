@@ -33,7 +33,4 @@ std::string FenceFunction(const ptx::Module& module, ptx::Function& function, ui
 // A call of __tutti_fault.
 ptx::Instruction FaultCall(const FenceSymbols& symbols, guest::FaultKind kind, uint32_t function, uint32_t line);
 
-// Adds the two parameters to the function's prototype, and to those of its indirect calls.
-void AddLocalBounds(ptx::Function& function);
-
 }  // namespace tutti::compiler::fencing
