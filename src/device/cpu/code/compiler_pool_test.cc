@@ -86,7 +86,7 @@ TEST_F(CompilerPoolTest, ACancelledRequestDoesNotWaitForAPlace) {
   CompilerPool pool(settings_);
   std::thread first([&] { EXPECT_FALSE(Ask(pool, "hang")); });
   while (CountOf("hang") == 0) std::this_thread::yield();
-  std::thread second([&] { EXPECT_FALSE(Ask(pool, "good")); });
+  std::thread second([&] { (void)Ask(pool, "good"); });  // cancelled, or made if the first one has left by then
   cancelled_ = true;
   first.join();
   second.join();
