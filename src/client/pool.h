@@ -19,6 +19,8 @@
 #include <new>
 #include <utility>
 
+#include "base/lsan.h"
+
 namespace tutti::client {
 
 // Thread-safe. Construction and destruction of the objects themselves happen outside the pool's lock.
@@ -99,6 +101,7 @@ class Pool {
     void* memory =
         mmap(nullptr, kMax * sizeof(Slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return false;
+    HoldsPointers(memory, kMax * sizeof(Slot));
     base_.store(reinterpret_cast<uintptr_t>(memory), std::memory_order_release);
     return true;
   }
