@@ -1,17 +1,7 @@
 // tutti: the user's command.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 
 #include "cli/subcommands.h"
-
-namespace tutti::cli {
-
-int Complain(const std::string& text) {
-  std::fprintf(stderr, "tutti: %s\n", text.c_str());
-  return 1;
-}
-
-}  // namespace tutti::cli
 
 int main(int argc, char** argv) {
   CLI::App app("Tutti: many CUDA programs on one device. The daemon is tutti-control.", "tutti");
