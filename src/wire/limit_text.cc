@@ -1,6 +1,8 @@
 #include "wire/limit_text.h"
 
 #include <fmt/format.h>
+#include <locale.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <charconv>
@@ -23,6 +25,18 @@ std::optional<uint64_t> UnitBytes(std::string_view unit) {
 bool IsHexOrDash(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '-'; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+// A decimal number, whatever the program's locale. Not by std::from_chars: its double needs libm's rounding mode, and the
+// client library needs libc alone.
+std::optional<double> ParseDecimal(std::string_view text) {
+  static const locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", nullptr);
+  if (text.empty() || text.find_first_not_of("0123456789.+-eE") != std::string_view::npos) return std::nullopt;
+  const std::string copy(text);
+  char* end = nullptr;
+  const double value = strtod_l(copy.c_str(), &end, c_locale);
+  if (*end != '\0' || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
 bool Names(std::string_view identifier, uint32_t ordinal, std::string_view uuid) {
   if (std::ranges::all_of(identifier, IsDigit)) return identifier == std::to_string(ordinal);
   return uuid.starts_with(identifier);
@@ -31,16 +45,14 @@ bool Names(std::string_view identifier, uint32_t ordinal, std::string_view uuid)
 }  // namespace
 
 Result<double> ParsePercentage(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+  const auto number = ParseDecimal(text);
+  if (!number) {
     return Fail(fmt::format("active thread percentage \"{}\" is not a number: give one above 0 and up to 100", text));
   }
-  if (value <= 0 || value > 100) {
+  if (*number <= 0 || *number > 100) {
     return Fail(fmt::format("active thread percentage {} is out of range: give a number above 0 and up to 100", text));
   }
-  return value;
+  return *number;
 }
 
 std::string FormatPercentage(double percentage) { return fmt::format("{:.1f}", percentage); }
