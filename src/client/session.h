@@ -37,9 +37,10 @@ class Session {
   }
 
  private:
-  explicit Session(std::unique_ptr<ipc::ClientConnection> connection);
+  Session(std::unique_ptr<ipc::ClientConnection> connection, Session* earlier);
   inline static constinit std::atomic<Session*> instance_{nullptr};
 
+  Session* const earlier_;  // kept for ever: a thread may still be in it
   std::unique_ptr<ipc::ClientConnection> connection_;
   // The client's own copies: the header is memory that the server writes.
   const uint64_t window_base_;

@@ -52,9 +52,9 @@ std::string CdiSpec(const CdiOptions& options, std::span<const DeviceFacts> devi
     all += (i > 0 ? "," : "") + devices[i].uuid;
   }
   list.push_back(DeviceNamed("all", all, options, devices));
-  Json environment = {"CUDA_MPS_PIPE_DIRECTORY=" + options.container_pipe_directory};
+  Json environment = Json::array({"CUDA_MPS_PIPE_DIRECTORY=" + options.container_pipe_directory});
   if (options.percentage) environment.push_back(fmt::format("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE={}", *options.percentage));
-  Json mounts = {Bind(options.host_pipe_directory, options.container_pipe_directory, false)};
+  Json mounts = Json::array({Bind(options.host_pipe_directory, options.container_pipe_directory, false)});
   if (!options.host_library_directory.empty()) {
     environment.push_back("LD_LIBRARY_PATH=" + options.container_library_directory);
     mounts.push_back(Bind(options.host_library_directory, options.container_library_directory, true));

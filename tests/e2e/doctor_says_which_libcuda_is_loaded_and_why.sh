@@ -1,4 +1,5 @@
 . "$(dirname "$0")/lib.sh"
+skip_with_sanitizer "the programs it looks at have no sanitizer in them"
 use_doctor
 export TUTTI_STATE_DIR=$work/state
 

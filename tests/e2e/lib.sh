@@ -26,6 +26,8 @@ trap finish EXIT
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 skip() { echo "skipped: $*"; exit 77; }
+# For claims about programs that were built without the sanitizer's run-time, or about memory that it does not give back.
+skip_with_sanitizer() { [ -z "${ASAN_OPTIONS:-}${TSAN_OPTIONS:-}" ] || skip "$1"; }
 
 # The daemon finds its servers beside its own file.
 use_fakes() {

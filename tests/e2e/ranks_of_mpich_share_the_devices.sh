@@ -1,4 +1,5 @@
 . "$(dirname "$0")/lib.sh"
+skip_with_sanitizer "mpirun has no sanitizer in it"
 use_mpi mpich
 
 "$control" -d

@@ -1,5 +1,6 @@
 # Memory and descriptors of the daemon after 10,000 connections are those after the first 1,000.
 . "$(dirname "$0")/lib.sh"
+skip_with_sanitizer "a sanitizer keeps freed memory"
 use_fakes
 
 "$control" -d

@@ -46,7 +46,7 @@ Result<uint64_t> ModuleTable::PlaceSegment(uint32_t device, const guest::ModuleI
     memory_->Release(address);
     return std::unexpected(bytes.error());
   }
-  std::memcpy(reinterpret_cast<void*>(address), bytes->data(), bytes->size());
+  std::copy(bytes->begin(), bytes->end(), reinterpret_cast<uint8_t*>(address));
   return address;
 }
 
