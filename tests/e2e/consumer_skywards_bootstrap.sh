@@ -32,7 +32,7 @@ ask quit
 timeout 10 bash -c 'bash "$1" 2>&1 | sed "s/^/  /"' - "$work/bootstrap.sh" > "$work/piped" || fail "the daemon keeps its caller's pipe"
 expect_in "through a pipe" "bootstrap completed" "$(cat "$work/piped")"
 ask quit
-if command -v script > /dev/null; then
+if has_terminal; then
   timeout 10 script -qefc "bash $work/bootstrap.sh" /dev/null > "$work/terminal" < /dev/null || fail "on a terminal: $(cat "$work/terminal")"
   "$probe" > /dev/null || fail "the daemon ended with its terminal"
 fi

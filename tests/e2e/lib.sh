@@ -26,6 +26,8 @@ trap finish EXIT
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 skip() { echo "skipped: $*"; exit 77; }
+# Can this machine make a terminal? A container without /dev/pts cannot.
+has_terminal() { command -v script > /dev/null && script -qec true /dev/null < /dev/null > /dev/null 2>&1; }
 # For claims about programs that were built without the sanitizer's run-time, or about memory that it does not give back.
 skip_with_sanitizer() { [ -z "${ASAN_OPTIONS:-}${TSAN_OPTIONS:-}" ] || skip "$1"; }
 

@@ -1,7 +1,7 @@
 # A prompt, completion and history on a terminal; none of it on a pipe.
 . "$(dirname "$0")/lib.sh"
 use_fakes
-command -v script > /dev/null || skip "needs script (bsdutils)"
+has_terminal || skip "needs script (bsdutils) and /dev/pts"
 
 "$control" -d
 expect "a pipe has no prompt" "100.0" "$(printf 'get_default_active_thread_percentage\n' | "$control")"
