@@ -46,6 +46,15 @@ int NotifySocket(const std::string& name) {
   _exit(127);
 }
 
+// Prints what has been said so far.
+void Print(int notifications) {
+  char text[4096];
+  for (ssize_t size; (size = recv(notifications, text, sizeof text, MSG_DONTWAIT)) > 0;) {
+    std::printf("%.*s\n", static_cast<int>(size), text);
+  }
+  std::fflush(stdout);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -67,14 +76,9 @@ int main(int argc, char** argv) {
   signal(SIGTERM, [](int) { kill(program, SIGTERM); });
   for (int status = 0;;) {
     pollfd wait{notifications, POLLIN, 0};
-    char text[4096];
-    if (poll(&wait, 1, 50) == 1) {
-      const ssize_t size = recv(notifications, text, sizeof text - 1, 0);
-      if (size > 0) std::printf("%.*s\n", static_cast<int>(size), text);
-      std::fflush(stdout);
-      continue;  // what has been said is read before the end is looked at
-    }
-    if (waitpid(program, &status, WNOHANG) == program)
-      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    poll(&wait, 1, 50);
+    const bool ended = waitpid(program, &status, WNOHANG) == program;
+    Print(notifications);  // after the look at its end, so that its last words are among them
+    if (ended) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 }
