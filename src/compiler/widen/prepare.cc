@@ -8,7 +8,6 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
 #include <llvm/Transforms/Scalar/EarlyCSE.h>
@@ -22,6 +21,7 @@
 #include <llvm/Transforms/Utils/LowerSwitch.h>
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
+#include "compiler/pass_managers.h"
 #include "compiler/widen/intrinsics.h"
 #include "compiler/widen/spin_loops.h"
 
@@ -136,43 +136,26 @@ void InlineWhatSpins(llvm::Module& module) {
 }  // namespace
 
 void MakeCanonical(llvm::Function& function) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager call_graph;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(call_graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, call_graph, modules);
+  PassManagers managers(llvm::Triple(function.getParent()->getTargetTriple()));
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::LowerSwitchPass());
   passes.addPass(llvm::LoopSimplifyPass());
   passes.addPass(llvm::LCSSAPass());
-  passes.run(function, functions);
+  passes.run(function, managers.functions);
 }
 
 Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
   llvm::Function* kernel = module.getFunction("tutti.kernel");
   if (kernel == nullptr || kernel->isDeclaration()) return Fail("the module has no function tutti.kernel");
 
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager call_graph;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(call_graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, call_graph, modules);
+  PassManagers managers(llvm::Triple(module.getTargetTriple()));
+  auto& functions = managers.functions;
 
   const bool fixed = FixBlockShape(module, options);
   InlineWhatSpins(module);
   llvm::ModulePassManager inliner;
   inliner.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
-  inliner.run(module, modules);
+  inliner.run(module, managers.modules);
   ExitByReturn(*kernel);
   TUTTI_TRY(FindUnsupported(module));
 
