@@ -9,27 +9,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <string>
 #include <vector>
 
+#include "base/testing/golden_file.h"
 #include "ptx/parser.h"
 #include "ptx/printer.h"
 
 namespace tutti::ptx {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr std::string_view kSeparator = "==== expected\n";
-bool bless = false;
-
-std::string ReadFile(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 std::string ErrorsOf(const std::string& text) {
   const auto module = Parse(text);
@@ -50,41 +39,23 @@ std::string PrintOf(const std::string& text) {
   return FunctionErrors(*module) + printed;
 }
 
-class GoldenTest : public testing::TestWithParam<fs::path> {};
+class GoldenTest : public testing::TestWithParam<golden::Path> {};
 
 TEST_P(GoldenTest, HasTheExpectedOutcome) {
-  const std::string file = ReadFile(GetParam());
-  const size_t end = file.find(kSeparator);
-  const std::string input = file.substr(0, end);
-  const std::string outcome = GetParam().parent_path().filename() == "errors" ? ErrorsOf(input) : PrintOf(input);
-  EXPECT_FALSE(outcome.empty()) << "nothing came of it: a test that cannot fail";
-  if (bless) {
-    std::ofstream(GetParam(), std::ios::binary) << input << kSeparator << outcome;
-    return;
-  }
-  ASSERT_NE(end, std::string::npos) << "no expected outcome yet: run with --bless";
-  EXPECT_EQ(file.substr(end + kSeparator.size()), outcome);
+  golden::ExpectOutcome(GetParam(), GetParam().parent_path().filename() == "errors" ? ErrorsOf : PrintOf);
 }
 
-std::vector<fs::path> AllFiles() {
-  std::vector<fs::path> files;
+std::vector<golden::Path> AllFiles() {
+  std::vector<golden::Path> files;
   for (const char* folder : {"errors", "print"}) {
-    for (const auto& entry : fs::directory_iterator(fs::path(TUTTI_GOLDEN_FOLDER) / folder)) {
-      if (entry.path().extension() == ".ptx") files.push_back(entry.path());
-    }
+    std::ranges::copy(golden::Files(golden::Path(TUTTI_GOLDEN_FOLDER) / folder), std::back_inserter(files));
   }
-  std::sort(files.begin(), files.end());
   return files;
 }
 
-INSTANTIATE_TEST_SUITE_P(Ptx, GoldenTest, testing::ValuesIn(AllFiles()),
-                         [](const auto& file) { return file.param.stem().string(); });
+INSTANTIATE_TEST_SUITE_P(Ptx, GoldenTest, testing::ValuesIn(AllFiles()), golden::NameOf);
 
 }  // namespace
 }  // namespace tutti::ptx
 
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  for (int i = 1; i < argc; ++i) tutti::ptx::bless |= std::string_view(argv[i]) == "--bless";
-  return RUN_ALL_TESTS();
-}
+int main(int count, char** arguments) { return tutti::golden::Run(count, arguments); }
