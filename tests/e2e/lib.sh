@@ -111,6 +111,23 @@ use_mpi() {
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
   export OMPI_MCA_btl=self,vader OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_plm_rsh_agent=true HYDRA_IFACE=lo
 }
+# The claim, the same for each MPI.
+ranks_share_the_devices() {
+  "$control" -d
+  text=$(ranks 8 2>&1) || fail "8 ranks on one device: $text"
+  expect "ranks on device 0" 8 "$(grep -c 'of 8 used device 0' <<< "$text")"
+  expect_in "results" " 0 wrong" "$text"
+  expect "servers" 1 "$(ask get_server_list | wc -l)"
+  expect "clients of that server" 8 "$(grep -c 'New client .* connected' "$CUDA_MPS_LOG_DIRECTORY/server.log")"
+  ask 'quit -t 1'
+
+  # Two of three devices, each for two ranks.
+  export TUTTI_CPU_DEVICES=3 TUTTI_CPU_MEMORY=256M
+  "$control" -d
+  text=$(CUDA_VISIBLE_DEVICES=2,0 ranks 4 2>&1) || fail "4 ranks on two devices: $text"
+  for device in 0 1; do expect "ranks on device $device" 2 "$(grep -c "of 4 used device $device" <<< "$text")"; done
+  expect_in "results" " 0 wrong" "$text"
+}
 ranks() { timeout 60 "mpirun.$mpi" -n "$1" "$heat" --rounds 10; }
 
 # For scripts about `tutti doctor`: diagnosis [AS...] runs it; it sets $diagnosis and $status.
