@@ -23,11 +23,12 @@ class CompletionTest : public ChannelTest {
   void Complete(uint32_t stream, uint64_t ticket) {
     auto& word = channel_->streams[stream];
     word.completed.store(ticket + 1, std::memory_order_seq_cst);
-    if (word.sleepers.load(std::memory_order_seq_cst) == 0) return;
-    word.wake.fetch_add(1, std::memory_order_seq_cst);
+    if (!word.TakeSleepers(ticket + 1)) return;
+    ++wakes_;
     os::FutexWake(&word.wake);
   }
 
+  uint64_t wakes_ = 0;
   CompletionWaiter waiter_;
   ReplySlots replies_;
 };
@@ -58,7 +59,28 @@ TEST_F(CompletionTest, NoSleeperMissesItsWake) {
   uint64_t overslept = 0;
   [[maybe_unused]] const auto got = read(bell_.get(), &overslept, sizeof overslept);
   EXPECT_LT(overslept, kTickets / 4);
-  EXPECT_EQ(channel_->streams[1].sleepers.load(), 0u);
+}
+
+TEST_F(CompletionTest, WhatFinishesBeforeIsNoReasonToWake) {
+  constexpr uint64_t kTickets = 50;
+  std::thread sleeper([&] { EXPECT_EQ(waiter_.Wait(1, kTickets - 1), 0); });
+  while (channel_->streams[1].awaited.load() != kTickets) std::this_thread::yield();
+  for (uint64_t ticket = 0; ticket < kTickets; ++ticket) Complete(1, ticket);
+  sleeper.join();
+  EXPECT_EQ(wakes_, 1u);
+}
+
+TEST_F(CompletionTest, WhoWaitsForLessIsWokenFirst) {
+  std::thread later([&] { EXPECT_EQ(waiter_.Wait(1, 9), 0); });
+  while (channel_->streams[1].awaited.load() != 10) std::this_thread::yield();
+  std::thread sooner([&] { EXPECT_EQ(waiter_.Wait(1, 4), 0); });
+  while (channel_->streams[1].awaited.load() != 5) std::this_thread::yield();
+  Complete(1, 4);
+  sooner.join();
+  while (channel_->streams[1].awaited.load() != 10) std::this_thread::yield();
+  Complete(1, 9);
+  later.join();
+  EXPECT_EQ(wakes_, 2u);
 }
 
 TEST_F(CompletionTest, WaiterLearnsThatTheSessionHasEnded) {

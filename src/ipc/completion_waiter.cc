@@ -19,10 +19,11 @@ int32_t CompletionWaiter::Wait(uint32_t stream, uint64_t ticket) {
   wire::StreamCompletion& word = streams_[stream];
   uint64_t sleep_ns = kFirstSleepNs;
   int32_t status = 0;
-  // seq_cst: pairs with the server's store of `completed` and its look at `sleepers`.
-  word.sleepers.fetch_add(1, std::memory_order_seq_cst);
   for (;;) {
     const uint32_t wake = word.wake.load(std::memory_order_seq_cst);
+    if (done()) break;
+    // seq_cst: pairs with the server's store of `completed` and its look at `awaited`.
+    word.Await(ticket + 1);
     if (word.completed.load(std::memory_order_seq_cst) > ticket) break;
     status = watch_->ended();
     if (status != 0) break;
@@ -32,7 +33,6 @@ int32_t CompletionWaiter::Wait(uint32_t stream, uint64_t ticket) {
     watch_->Check();
     if (sleep_ns < kLongestSleepNs) sleep_ns *= 2;
   }
-  word.sleepers.fetch_sub(1, std::memory_order_relaxed);
   return status;
 }
 

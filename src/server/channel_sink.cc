@@ -41,13 +41,10 @@ ChannelSink::ChannelSink(wire::Channel* channel, Hooks hooks, os::Mapping comple
 void ChannelSink::Completed(uint32_t stream, uint64_t ticket) {
   completed_[stream].store(ticket + 1, std::memory_order_seq_cst);
   wire::StreamCompletion& word = channel_->streams[stream];
-  // seq_cst: pairs with the client that counts itself asleep and then looks at `completed` once more. The release in it
+  // seq_cst: pairs with the client that says what it awaits and then looks at `completed` once more. The release in it
   // also publishes what the work wrote.
   word.completed.store(ticket + 1, std::memory_order_seq_cst);
-  if (word.sleepers.load(std::memory_order_seq_cst) != 0) {
-    word.wake.fetch_add(1, std::memory_order_seq_cst);
-    os::FutexWake(&word.wake);
-  }
+  if (word.TakeSleepers(ticket + 1)) os::FutexWake(&word.wake);
   // Pairs with IsDoneOrTellMe.
   if (tell_.load(std::memory_order_seq_cst) && tell_.exchange(false, std::memory_order_seq_cst)) hooks_.done();
 }

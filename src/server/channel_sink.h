@@ -2,7 +2,7 @@
 // threads, many at once, and by the thread that holds the session.
 //
 // The client maps the channel writable, so nothing here is ever read back as truth: what must be known again is kept in
-// private memory. Counters the client owns (`consumed`, `sleepers`) are read as claims that can only hurt the client.
+// private memory. Words the client owns (`consumed`, `awaited`) are read as claims that can only hurt the client.
 #pragma once
 
 #include <atomic>

@@ -31,13 +31,28 @@ enum class Doorbell : uint32_t {
   kArmed = 2,      // nobody looks: ring
 };
 
-// One stream's completion. A client that wants to sleep adds itself to `sleepers`, reads `wake`, re-checks, and waits
-// on `wake`; the server stores `completed`, and if sleepers != 0 increments `wake` and wakes the futex (seq_cst on both
-// sides).
+// One stream's completion. A client that wants to sleep reads `wake`, lowers `awaited` to what it waits for, re-checks,
+// and waits on `wake`; the server stores `completed`, and if that is what is awaited or more it clears `awaited`,
+// increments `wake` and wakes the futex (seq_cst on both sides). So a sleeper costs one wake, however many records
+// finish before its own. Whoever is woken and waits for more asks again.
 struct alignas(64) StreamCompletion {
   std::atomic<uint64_t> completed;  // ticket + 1 of the last finished record of this stream
-  std::atomic<uint32_t> sleepers;
-  std::atomic<uint32_t> wake;  // futex
+  std::atomic<uint64_t> awaited;    // the least `completed` that a sleeper waits for; 0: nobody sleeps
+  std::atomic<uint32_t> wake;       // futex
+
+  // By whoever has stored `completed`: whether sleepers must be woken.
+  bool TakeSleepers(uint64_t now_completed) {
+    const uint64_t least = awaited.load(std::memory_order_seq_cst);
+    if (least == 0 || now_completed < least) return false;
+    awaited.store(0, std::memory_order_seq_cst);
+    wake.fetch_add(1, std::memory_order_seq_cst);
+    return true;
+  }
+  void Await(uint64_t wanted) {
+    uint64_t least = awaited.load(std::memory_order_seq_cst);
+    while ((least == 0 || wanted < least) && !awaited.compare_exchange_weak(least, wanted, std::memory_order_seq_cst)) {
+    }
+  }
 };
 static_assert(sizeof(StreamCompletion) == 64);
 
