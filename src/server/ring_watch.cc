@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/check.h"
@@ -23,7 +24,8 @@ constexpr uint64_t kKickKey = ~0ull;
 constexpr uint64_t kColdAfterNs = 2'000'000;  // a ring without records for so long is armed though others are not
 constexpr uint32_t kPollsPerHarvest = 256;    // a harvest is a system call
 constexpr uint64_t kLingerNs = 200'000;       // between two looks of the lookout
-constexpr uint64_t kLookoutArmsAfterNs = 1'000'000;  // without records
+constexpr uint32_t kMostLooks = 5;            // in vain, before it arms
+constexpr uint64_t kSoonNs = 1'000'000;       // a bell so soon after arming: it should have gone on looking
 constexpr uint64_t kDozeNs = 1'000'000;
 constexpr uint64_t kSliceNs = 100'000;  // clients wait for it
 constexpr uint32_t kDozesBeforeDeep = 10;
@@ -258,7 +260,8 @@ bool RingWatch::OthersLook() const {
 
 void RingWatch::Lookout() {
   os::RequestTimeSlice(kSliceNs);
-  uint64_t found_ns = 0;
+  // How many looks in vain it takes to arm the bells: many while records keep coming, none when they come in bursts.
+  uint32_t patience = kMostLooks, vain_looks = 0;
   while (!stop_.load(std::memory_order_seq_cst)) {
     if (OthersLook()) {
       // No ring may be left lingering. Lookers will arm those that are hot when they look away; one that came and went
@@ -274,21 +277,23 @@ void RingWatch::Lookout() {
     dozes_ = 0;
     lookout_lingers_.store(true, std::memory_order_seq_cst);
     HarvestBells();
-    const uint64_t now_ns = NowNs();
     if (Look(Doorbell::kLingering)) {
-      found_ns = now_ns;  // there may be more: a batch is bounded
-      continue;
+      if (vain_looks != 0) patience = std::min(patience + 1, kMostLooks);
+      vain_looks = 0;
+      continue;  // there may be more: a batch is bounded
     }
-    if (now_ns - found_ns <= kLookoutArmsAfterNs) {
+    if (vain_looks < patience) {
+      ++vain_looks;
       SleepOnBells(kLingerNs);
       continue;
     }
+    patience /= 2;
+    vain_looks = 0;
     lookout_lingers_.store(false, std::memory_order_seq_cst);
-    if (ArmAll()) {
-      found_ns = now_ns;
-    } else {
-      SleepOnBells(kLongSleepNs);
-    }
+    if (ArmAll()) continue;
+    const uint64_t armed_ns = NowNs();
+    SleepOnBells(kLongSleepNs);
+    if (NowNs() - armed_ns < kSoonNs) patience = std::min(2 * patience + 1, kMostLooks);
   }
 }
 

@@ -10,7 +10,7 @@
 //   sleepers  wait for the bells' epoll descriptor. All rings are armed.
 //   lookout   one thread of this class's own. Only while there are neither lookers nor sleepers (all of the backend's
 //             threads run blocks, or it has none) it polls five times a millisecond, says kLingering, and sleeps on the
-//             bells when nothing comes. Otherwise it dozes. While there are lookers it looks now and then, too: one
+//             bells when nothing comes; how soon, it learns. Otherwise it dozes. While there are lookers it looks now and then, too: one
 //             that thinks it will be back soon may be wrong.
 #pragma once
 
