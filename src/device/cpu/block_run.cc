@@ -164,7 +164,7 @@ TUTTI_NO_SANITIZE void BlockRun::FiberMain(void* raw_fiber) {
   auto* const fiber = static_cast<Fiber*>(raw_fiber);
   BlockRun* const run = fiber->run;
   fiber->started = true;
-  run->code.store(Code::kGuest, std::memory_order_relaxed);
+  run->BackToGuestCode();
   if (run->function_ != nullptr) {
     run->function_(run->argument_, run->index_);
   } else {
@@ -175,8 +175,24 @@ TUTTI_NO_SANITIZE void BlockRun::FiberMain(void* raw_fiber) {
       kernel.run(run->warps_, run->launch_->warps());
     }
   }
-  run->code.store(Code::kService, std::memory_order_relaxed);
+  run->BeginService();
   run->FinishFiber();
+}
+
+TUTTI_NO_SANITIZE void BlockRun::BeginService() {
+  code.store(Code::kService, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+// First to guest code, then look: a stop is either seen here, or its signal finds the thread in the guest.
+TUTTI_NO_SANITIZE void BlockRun::BackToGuestCode() {
+  for (;;) {
+    code.store(Code::kGuest, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (thread_->stop.load(std::memory_order_relaxed) == StopReason::kNone) return;
+    BeginService();
+    LeaveGuest(thread_, Leave::kStopped);
+  }
 }
 
 TUTTI_NO_SANITIZE void BlockRun::FinishFiber() {

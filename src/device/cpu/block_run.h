@@ -73,7 +73,10 @@ class BlockRun final : public GuestMemory {
   }
   bool IsStackGuard(uint64_t address) const { return stacks_.IsGuard(address); }
 
-  // On the guest's stack.
+  // On the guest's stack. Between these two our own code runs, which is not to be interrupted; whoever wants the thread
+  // gets it at the end.
+  void BeginService();
+  void BackToGuestCode();
   GuestThread* thread() const { return thread_; }
   void** context_of_running_fiber() { return &fibers_[running_].context; }
   WarpBarriers& barriers() { return barriers_; }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/clock.h"
+
 namespace tutti::device::cpu {
 namespace {
 
@@ -10,6 +12,7 @@ constexpr double kFewSms = 8;                // below, fractions of an SM are he
 constexpr double kLeastFraction = 1e-3;      // less is a whole number
 constexpr double kMostIdleNs = 1'000'000;      // saved up while there was nothing to run
 constexpr double kMostWaitingNs = 20'000'000;  // while others had the SMs
+constexpr double kMostLeftNs = 1e9;
 constexpr double kQuantumNs = 250'000;         // there must be before it goes on: not a sleep per chunk
 
 }  // namespace
@@ -47,10 +50,13 @@ bool Cap::Spend(uint64_t ran_ns, uint64_t now_ns) {
   return true;
 }
 
-bool Cap::IsSpentBy(uint64_t ran_ns, uint64_t now_ns) const {
-  if (rate_ <= 0) return false;
+uint64_t Cap::LeftNs(uint64_t ran_ns, uint64_t now_ns) const {
+  if (rate_ <= 0) return kNever;
   const double earned = now_ns > reckoned_at_ns_ ? static_cast<double>(now_ns - reckoned_at_ns_) * rate_ : 0;
-  return static_cast<double>(ran_ns) > budget_ns_ + earned;
+  const double left = budget_ns_ + earned - static_cast<double>(ran_ns);
+  if (left <= 0) return 0;
+  if (rate_ >= 1) return kNever;  // it earns as fast as one SM spends
+  return static_cast<uint64_t>(std::min(left / (1 - rate_), kMostLeftNs));
 }
 
 void Cap::Resume(uint64_t now_ns) {

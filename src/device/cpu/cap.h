@@ -31,8 +31,8 @@ class Cap {
   void WorkCame(uint64_t now_ns);
   // SM time has been used. True if with it the budget is used up: it is throttled until throttled_until_ns().
   bool Spend(uint64_t ran_ns, uint64_t now_ns);
-  // Whether a run of `ran_ns` that goes on has used up the budget.
-  bool IsSpentBy(uint64_t ran_ns, uint64_t now_ns) const;
+  // How long a run of `ran_ns` may still go on until it has used up the budget, or kNever.
+  uint64_t LeftNs(uint64_t ran_ns, uint64_t now_ns) const;
   // The time of being throttled is over.
   void Resume(uint64_t now_ns);
 

@@ -98,11 +98,11 @@ class CpuBackend final : public Backend {
   }
 
  private:
-  bool Tick(uint64_t now_ns) {
-    if (!started_.load(std::memory_order_acquire)) return false;
-    bool still_needed = false;
-    for (auto& device : devices_) still_needed |= device->scheduler.Tick(now_ns);
-    return still_needed;
+  uint64_t Tick(uint64_t now_ns) {
+    if (!started_.load(std::memory_order_acquire)) return kNever;
+    uint64_t next_ns = kNever;
+    for (auto& device : devices_) next_ns = std::min(next_ns, device->scheduler.Tick(now_ns));
+    return next_ns;
   }
 
   const std::shared_ptr<CodeSource> source_;

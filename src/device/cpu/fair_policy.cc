@@ -1,5 +1,6 @@
 #include "device/cpu/fair_policy.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace tutti::device::cpu {
@@ -8,6 +9,8 @@ namespace {
 int64_t Weighted(int64_t ns, const SpaceShare& share) {
   return static_cast<int64_t>(static_cast<double>(ns) * 100 / share.weight);
 }
+
+uint64_t Until(uint64_t end, uint64_t now) { return end > now ? end - now : 0; }
 
 }  // namespace
 
@@ -53,20 +56,27 @@ void FairPolicy::Charge(SpaceShare* share, int64_t ns) {
   if (!node.empty()) waiting.insert(std::move(node));
 }
 
-bool FairPolicy::MustGiveWay(const Running& running, uint64_t) const {
+uint64_t FairPolicy::GivesWayAtNs(const Running& running, uint64_t now_ns) const {
   const uint32_t level = RunningLevel(running);
   for (uint32_t left = levels_; left != 0; left &= left - 1) {
     const auto waiting_level = static_cast<uint32_t>(std::countr_zero(left));
-    if (waiting_level > level || (waiting_level == level && running.ran_ns < kSliceNs)) return false;
+    if (waiting_level > level) break;
     for (const SpaceShare* const share : waiting_[waiting_level]) {
       if (!share->sms.test(running.sm)) continue;
-      if (waiting_level < level) return true;
-      const auto clock = running.share->virtual_ns +
-                         static_cast<uint64_t>(Weighted(static_cast<int64_t>(running.ran_ns), *running.share));
-      return share != running.share && share->virtual_ns < clock;
+      if (waiting_level < level) return now_ns;
+      if (share == running.share) return kNever;
+      return now_ns + std::max(Until(kSliceNs, running.ran_ns), LeadLeftNs(running, *share));
     }
   }
-  return false;
+  return kNever;
+}
+
+// How long it may still run until it is kMostLeadNs ahead of who waits.
+uint64_t FairPolicy::LeadLeftNs(const Running& running, const SpaceShare& waiting) {
+  const SpaceShare& share = *running.share;
+  const uint64_t clock = share.virtual_ns + static_cast<uint64_t>(Weighted(static_cast<int64_t>(running.ran_ns), share));
+  const uint64_t left = Until(waiting.virtual_ns + kMostLeadNs, clock);
+  return static_cast<uint64_t>(static_cast<double>(left) * share.weight / 100);
 }
 
 }  // namespace tutti::device::cpu

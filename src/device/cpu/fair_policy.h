@@ -7,8 +7,9 @@
 // time is charged when it is given out and corrected when it is done, so that SMs that become free together do not all go
 // to the same Space.
 //
-// Whatever runs gives way at once to somebody at a more urgent level, and after kSliceNs to somebody of its own level who
-// is further behind. So shares hold for any block length.
+// Whatever runs gives way at once to somebody at a more urgent level. To somebody of its own level it gives way when it has
+// run for kSliceNs and has come kMostLeadNs ahead. So shares hold for any block length, and those who always have work
+// change places no more often than a lead takes to build up, while a Space that comes back with its claim is let in soon.
 #pragma once
 
 #include <set>
@@ -20,13 +21,14 @@ namespace tutti::device::cpu {
 class FairPolicy : public SchedulingPolicy {
  public:
   static constexpr uint64_t kSliceNs = 500'000;
-  static constexpr uint64_t kMostClaimNs = 2'000'000;
+  static constexpr uint64_t kMostLeadNs = 1'000'000;
+  static constexpr uint64_t kMostClaimNs = 2'000'000;  // more than the lead
 
   void Offer(SpaceShare* share) final;
   void Withdraw(SpaceShare* share) final;
   SpaceShare* Pick(uint32_t sm, uint64_t now_ns) final;
   void Charge(SpaceShare* share, int64_t ns) final;
-  bool MustGiveWay(const Running& running, uint64_t now_ns) const final;
+  uint64_t GivesWayAtNs(const Running& running, uint64_t now_ns) const final;
   bool HasNext(uint32_t sm, uint64_t) const final { return First(sm) != nullptr; }
   void Forget(SpaceShare*) final {}
 
@@ -44,6 +46,7 @@ class FairPolicy : public SchedulingPolicy {
   using Waiting = std::set<SpaceShare*, FurtherBehind>;
 
   SpaceShare* First(uint32_t sm) const;
+  static uint64_t LeadLeftNs(const Running& running, const SpaceShare& waiting);
 
   Waiting waiting_[kLevels];
   uint32_t levels_ = 0;       // mask of those that have somebody

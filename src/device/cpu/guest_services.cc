@@ -17,22 +17,10 @@ BlockRun& RunOf(WarpState* warp) { return *static_cast<BlockRun*>(warp->block->d
 // Marks the time in which the thread must not be taken away, and looks at its end whether somebody wanted to.
 class ServiceScope {
  public:
-  explicit ServiceScope(BlockRun& run) : run_(run) { Set(BlockRun::Code::kService); }
-  ~ServiceScope() {
-    // First back to guest code, then look: a stop is either seen here, or its signal finds the thread in the guest.
-    Set(BlockRun::Code::kGuest);
-    while (run_.thread()->stop.load(std::memory_order_relaxed) != StopReason::kNone) {
-      Set(BlockRun::Code::kService);
-      LeaveGuest(run_.thread(), Leave::kStopped);
-      Set(BlockRun::Code::kGuest);
-    }
-  }
+  explicit ServiceScope(BlockRun& run) : run_(run) { run_.BeginService(); }
+  ~ServiceScope() { run_.BackToGuestCode(); }
 
  private:
-  void Set(BlockRun::Code code) {
-    run_.code.store(code, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
   BlockRun& run_;
 };
 

@@ -54,5 +54,5 @@ extern "C" void tutti_guest_preempt() {
   GuestThread* const thread = CurrentGuestThread();
   BlockRun* const run = thread->run;
   LeaveGuest(thread, Leave::kStopped);
-  run->code.store(BlockRun::Code::kGuest, std::memory_order_relaxed);  // perhaps on another thread than before
+  run->BackToGuestCode();  // perhaps on another thread than before
 }

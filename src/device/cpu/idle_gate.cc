@@ -60,13 +60,13 @@ IdleGate::Woken IdleGate::Sleep(uint32_t seen, uint64_t until_ns) {
     return woken;
   }
   timespec limit{};
-  if (until_ns != 0) {
+  if (until_ns != kNever) {
     const uint64_t now_ns = NowNs();
     const uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
     limit = {static_cast<time_t>(left_ns / 1'000'000'000), static_cast<long>(left_ns % 1'000'000'000)};
   }
   epoll_event events[2];
-  const int count = epoll_pwait2(epoll_.get(), events, 2, until_ns != 0 ? &limit : nullptr, nullptr);
+  const int count = epoll_pwait2(epoll_.get(), events, 2, until_ns != kNever ? &limit : nullptr, nullptr);
   for (int i = 0; i < count; ++i) woken.by_doorbell |= events[i].data.u32 == kDoorbell;
 
   uint64_t posts = 0;

@@ -34,7 +34,7 @@ class IdleGate {
   struct Woken {
     bool by_doorbell = false;
   };
-  // Returns when woken, at `until_ns` (0: no limit), or at once if the epoch is not `seen` any more.
+  // Returns when woken, at `until_ns` (kNever: no limit), or at once if the epoch is not `seen` any more.
   Woken Sleep(uint32_t seen, uint64_t until_ns);
 
   // Spinning workers look at the epoch by themselves and need no wake.

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "base/clock.h"
 #include "device/cpu/space_share.h"
 #include "device/device.h"
 
@@ -32,8 +33,9 @@ class SchedulingPolicy {
   virtual SpaceShare* Pick(uint32_t sm, uint64_t now_ns) = 0;
   // `ns` of device time were taken (or, negative, given back after an estimate).
   virtual void Charge(SpaceShare* share, int64_t ns) = 0;
-  // Must what runs give way to what is offered, now?
-  virtual bool MustGiveWay(const Running& running, uint64_t now_ns) const = 0;
+  // When what runs must give way to what is offered, as things are now: the time, at most now_ns if at once, or kNever.
+  virtual uint64_t GivesWayAtNs(const Running& running, uint64_t now_ns) const = 0;
+  bool MustGiveWay(const Running& running, uint64_t now_ns) const { return GivesWayAtNs(running, now_ns) <= now_ns; }
   // Whether Pick would return something.
   virtual bool HasNext(uint32_t sm, uint64_t now_ns) const = 0;
   // The share is about to go away.

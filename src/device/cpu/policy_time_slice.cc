@@ -40,9 +40,9 @@ class TimeSlicePolicy final : public SchedulingPolicy {
   // Under this policy virtual_ns is the number of the Space's last turn.
   void Charge(SpaceShare*, int64_t) override {}
 
-  bool MustGiveWay(const Running& running, uint64_t now_ns) const override {
-    if (running.share != owner_) return true;
-    return now_ns >= quantum_end_ns_ && OthersWait();
+  uint64_t GivesWayAtNs(const Running& running, uint64_t now_ns) const override {
+    if (running.share != owner_) return now_ns;
+    return OthersWait() ? quantum_end_ns_ : kNever;
   }
 
   bool HasNext(uint32_t sm, uint64_t now_ns) const override {

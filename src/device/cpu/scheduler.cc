@@ -21,7 +21,7 @@ Scheduler::Scheduler(uint32_t sms, Ticker* ticker, BlockPool* pool)
 }
 
 void Scheduler::Submit(Task* task) {
-  bool ticks = false;
+  uint64_t look_at_ns = kNever;
   {
     std::lock_guard lock(mutex_);
     SpaceShare* const share = task->share;
@@ -38,13 +38,14 @@ void Scheduler::Submit(Task* task) {
     }
     Enqueue(task);
     UpdateOffer(share);
-    if (busy_ != 0) {
+    // An idle SM that takes what waits will see who is left.
+    if (busy_ != 0 && !IdleSmHasNext(task->ready_ns)) {
       MakeRoom(task->ready_ns);
-      for (const SmState& sm : sm_states_) ticks |= NeedsTicks(sm);
+      look_at_ns = NextLookNs(task->ready_ns);
     }
   }
   gate_.Advance();
-  if (ticks) ticker_->Arm();
+  ticker_->Arm(look_at_ns);
   const bool restricted = restricted_.load(std::memory_order_relaxed) != 0;
   if (!restricted && CurrentGuestThread() != nullptr && CurrentGuestThread()->scheduler == this)
     return;  // it looks for work right after this
@@ -62,7 +63,7 @@ void Scheduler::Wake() {
 
 bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_at_ns) {
   bool more = false;
-  bool ticks = false;
+  uint64_t look_at_ns = kNever;
   {
     std::lock_guard lock(mutex_);
     const uint64_t now_ns = NowNs();
@@ -93,9 +94,9 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
       more = IdleSmHasNext(now_ns);
       if (!more) MakeRoom(now_ns);
     }
-    ticks = NeedsTicks(sm);
+    look_at_ns = offered_ != 0 && !more ? NextLookNs(now_ns) : NextLookNs(sm, now_ns);
   }
-  if (ticks) ticker_->Arm();
+  ticker_->Arm(look_at_ns);
   if (more) Wake();
   return true;
 }
@@ -150,7 +151,7 @@ void Scheduler::GiveOut(Task* task, Chunk* chunk) {
 
 bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result) {
   bool done;
-  bool ticks = false;
+  uint64_t look_at_ns = kNever;
   {
     std::lock_guard lock(mutex_);
     Task* const task = chunk.task;
@@ -167,7 +168,7 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     --busy_;
     sm.task = nullptr;
     Return(task, result);
-    ticks = !throttled_.empty();
+    if (busy_ != 0) look_at_ns = WakeThrottled(result.end_ns);
     if (share->dead) {
       DiscardRuns(&task->suspended);
       DiscardRuns(&task->at_grid_barrier);
@@ -186,7 +187,7 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     }
     UpdateOffer(share);
   }
-  if (ticks) ticker_->Arm();
+  ticker_->Arm(look_at_ns);
   return done;
 }
 

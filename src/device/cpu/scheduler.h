@@ -86,7 +86,7 @@ class Scheduler {
   void Submit(Task* task);
 
   // For the worker of `sm`: something to run, or false; then *seen is the epoch to sleep on, *retry_at_ns when to look
-  // again in any case (0: no need).
+  // again in any case, or kNever.
   bool Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_at_ns);
   // The chunk has ended. True: with it, its task is done, and the SM stays counted as the Space's until Release, so
   // that the Space cannot go away while its streams are moved on.
@@ -104,9 +104,9 @@ class Scheduler {
   // A dropped, quiet share may begin work again.
   void Revive(SpaceShare* share);
 
-  // Makes blocks give way that others wait for, and ends what has run too long. True while that may become necessary
-  // again.
-  bool Tick(uint64_t now_ns);
+  // Makes blocks give way that others wait for, and ends what has run too long. Returns when that may be necessary again,
+  // as things are now, or kNever.
+  uint64_t Tick(uint64_t now_ns);
 
  private:
   // A cap that waits for its budget.
@@ -141,8 +141,9 @@ class Scheduler {
   void ForgetThrottled(const SpaceShare* share, const ContextCap* context);
 
   // scheduler_stop.cc
-  bool NeedsTicks(const SmState& sm) const;
-  bool MustGiveWay(const SmState& sm, uint64_t now_ns) const;
+  uint64_t GivesWayAtNs(const SmState& sm, uint64_t now_ns) const;
+  uint64_t NextLookNs(const SmState& sm, uint64_t now_ns) const;
+  uint64_t NextLookNs(uint64_t now_ns) const;
   void MakeRoom(uint64_t now_ns);
   void Stop(SmState& sm, StopReason reason);
   void AbandonRunning(const SpaceShare* share);

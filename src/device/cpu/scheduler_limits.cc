@@ -43,7 +43,7 @@ void Scheduler::RemoveShare(SpaceShare* share) {
 }
 
 void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
-  bool ticks = false;
+  uint64_t look_at_ns = kNever;
   {
     std::lock_guard lock(mutex_);
     TakeBackOffer(share);  // policies sort by what is changed here
@@ -56,11 +56,12 @@ void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
     share->percentage = limits.percentage;
     ApplyPercentage(share);
     UpdateOffer(share);
-    if (busy_ != 0) MakeRoom(NowNs());
-    for (const SmState& sm : sm_states_) ticks |= NeedsTicks(sm);
+    const uint64_t now_ns = NowNs();
+    if (busy_ != 0) MakeRoom(now_ns);
+    look_at_ns = NextLookNs(now_ns);
   }
   gate_.Advance();
-  if (ticks) ticker_->Arm();
+  ticker_->Arm(look_at_ns);
   if (restricted_.load(std::memory_order_relaxed) != 0)
     gate_.WakeAll();
   else
@@ -76,7 +77,7 @@ void Scheduler::ApplyPercentage(SpaceShare* share) {
 }
 
 Status Scheduler::LimitContext(SpaceShare* share, uint32_t context, double part) {
-  bool ticks = false;
+  uint64_t look_at_ns = kNever;
   {
     std::lock_guard lock(mutex_);
     auto found = std::ranges::find(share->contexts, context, [](const auto& capped) { return capped->context; });
@@ -92,10 +93,10 @@ Status Scheduler::LimitContext(SpaceShare* share, uint32_t context, double part)
     (*found)->cap.Set(part * sms(), sms(), NowNs());
     ReleaseHeld(found->get());
     UpdateOffer(share);
-    for (const SmState& sm : sm_states_) ticks |= NeedsTicks(sm);
+    look_at_ns = NextLookNs(NowNs());
   }
   gate_.Advance();
-  if (ticks) ticker_->Arm();
+  ticker_->Arm(look_at_ns);
   Wake();
   return {};
 }
@@ -152,14 +153,14 @@ void Scheduler::Spend(const SmState& sm, uint64_t ran_ns, uint64_t now_ns) {
   if (sm.task->cap != nullptr) spend(sm.task->cap->cap, sm.task->cap);
 }
 
-// Offers those again whose time has come; the time of the next one, or 0.
+// Offers those again whose time has come; the time of the next one, or kNever.
 uint64_t Scheduler::WakeThrottled(uint64_t now_ns) {
-  uint64_t next_ns = 0;
+  uint64_t next_ns = kNever;
   for (size_t i = 0; i < throttled_.size();) {
     const Throttled throttled = throttled_[i];
     const uint64_t until_ns = throttled.cap().throttled_until_ns();
     if (until_ns > now_ns) {
-      if (next_ns == 0 || until_ns < next_ns) next_ns = until_ns;
+      next_ns = std::min(next_ns, until_ns);
       ++i;
       continue;
     }

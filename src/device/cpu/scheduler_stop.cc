@@ -1,8 +1,7 @@
 // Making blocks give way, and ending them.
 //
 // Whoever must not wait for a slice to end is seen at once, when it is submitted (MakeRoom). The rest is looked at by the
-// ticker, which runs only while something could have to be stopped: somebody waits, a budget runs out, a kernel has a
-// time limit.
+// ticker, which is told when that may first be: somebody waits, a budget runs out, a kernel has a time limit.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -11,27 +10,41 @@
 #include "device/cpu/scheduler.h"
 
 namespace tutti::device::cpu {
+namespace {
 
-bool Scheduler::NeedsTicks(const SmState& sm) const {
-  if (sm.task == nullptr) return false;
-  if (sm.share->dead || sm.share->kernel_limit_ns != 0) return true;
-  if (sm.share->cap.limits_time() || (sm.task->cap != nullptr && sm.task->cap->cap.limits_time())) return true;
-  if (offered_ > (sm.share->offered ? 1u : 0u) || !sm.share->sms.test(sm.index)) return true;
-  return sm.share->queued_mask != 0 &&
-         static_cast<uint32_t>(std::countr_zero(sm.share->queued_mask)) < sm.task->urgency;
+constexpr uint64_t kRemindNs = 500'000;  // whoever has been told to leave its block and has not
+
+}  // namespace
+
+// As things are now: when what the SM runs must give way to others, or kNever.
+uint64_t Scheduler::GivesWayAtNs(const SmState& sm, uint64_t now_ns) const {
+  const SpaceShare& share = *sm.share;
+  if (!share.sms.test(sm.index) || share.cap.running() > share.cap.max_sms()) return now_ns;
+  if (share.queued_mask != 0 && static_cast<uint32_t>(std::countr_zero(share.queued_mask)) < sm.task->urgency)
+    return now_ns;
+  const uint64_t ran_ns = now_ns - std::min(now_ns, sm.begin_ns);
+  uint64_t left_ns = share.cap.LeftNs(ran_ns, now_ns);
+  if (sm.task->cap != nullptr) left_ns = std::min(left_ns, sm.task->cap->cap.LeftNs(ran_ns, now_ns));
+  const uint32_t level = share.band * kUrgencies + sm.task->urgency;
+  const Running running{.share = &share, .level = level, .sm = sm.index, .ran_ns = ran_ns};
+  return std::min(left_ns == kNever ? kNever : now_ns + left_ns, policy_->GivesWayAtNs(running, now_ns));
 }
 
-bool Scheduler::MustGiveWay(const SmState& sm, uint64_t now_ns) const {
-  const SpaceShare& share = *sm.share;
-  const uint64_t ran_ns = now_ns - std::min(now_ns, sm.begin_ns);
-  if (!share.sms.test(sm.index)) return true;
-  if (share.cap.running() > share.cap.max_sms()) return true;
-  if (share.cap.IsSpentBy(ran_ns, now_ns)) return true;
-  if (sm.task->cap != nullptr && sm.task->cap->cap.IsSpentBy(ran_ns, now_ns)) return true;
-  if (share.queued_mask != 0 && static_cast<uint32_t>(std::countr_zero(share.queued_mask)) < sm.task->urgency)
-    return true;
-  const uint32_t level = share.band * kUrgencies + sm.task->urgency;
-  return policy_->MustGiveWay({.share = &share, .level = level, .sm = sm.index, .ran_ns = ran_ns}, now_ns);
+// When the SM should be looked at. One that should leave its block by now has been told; but it may not have been able to.
+uint64_t Scheduler::NextLookNs(const SmState& sm, uint64_t now_ns) const {
+  if (sm.task == nullptr) return kNever;
+  uint64_t at_ns = sm.share->dead ? now_ns : GivesWayAtNs(sm, now_ns);
+  if (const uint64_t limit_ns = sm.share->kernel_limit_ns; limit_ns != 0 && sm.task->is_kernel) {
+    const uint64_t active_ns = sm.task->ActiveNs(now_ns);
+    at_ns = std::min(at_ns, now_ns + (limit_ns > active_ns ? limit_ns - active_ns : 0));
+  }
+  return at_ns > now_ns ? at_ns : now_ns + kRemindNs;
+}
+
+uint64_t Scheduler::NextLookNs(uint64_t now_ns) const {
+  uint64_t at_ns = kNever;
+  for (const SmState& sm : sm_states_) at_ns = std::min(at_ns, NextLookNs(sm, now_ns));
+  return at_ns;
 }
 
 // If no SM is idle for what waits most urgently: the least urgent block that must give way is told to. One at a time:
@@ -44,7 +57,7 @@ void Scheduler::MakeRoom(uint64_t now_ns) {
     if (sm.task == nullptr || !sm.thread->WasToldTo(StopReason::kNone)) continue;
     const uint32_t sm_level = sm.share->band * kUrgencies + sm.task->urgency;
     if (least_urgent != nullptr && sm_level <= level) continue;
-    if (!MustGiveWay(sm, now_ns)) continue;
+    if (GivesWayAtNs(sm, now_ns) > now_ns) continue;
     least_urgent = &sm;
     level = sm_level;
   }
@@ -57,24 +70,21 @@ void Scheduler::Stop(SmState& sm, StopReason reason) {
   sm.thread->Interrupt();
 }
 
-bool Scheduler::Tick(uint64_t now_ns) {
-  bool still_needed = false;
+uint64_t Scheduler::Tick(uint64_t now_ns) {
   std::lock_guard lock(mutex_);
-  WakeThrottled(now_ns);
-  if (busy_ != 0 && !throttled_.empty()) still_needed = true;
+  const uint64_t throttled_until_ns = WakeThrottled(now_ns);
   for (SmState& sm : sm_states_) {
-    if (!NeedsTicks(sm)) continue;
-    still_needed = true;
+    if (sm.task == nullptr) continue;
     const uint64_t limit_ns = sm.share->kernel_limit_ns;
     if (sm.share->dead) {
       Stop(sm, StopReason::kAbandon);  // again: the last signal may have met our own code
-    } else if (limit_ns != 0 && sm.task->is_kernel && sm.task->ActiveNs(now_ns) > limit_ns) {
+    } else if (limit_ns != 0 && sm.task->is_kernel && sm.task->ActiveNs(now_ns) >= limit_ns) {
       Stop(sm, StopReason::kTimeLimit);
-    } else if (MustGiveWay(sm, now_ns)) {
+    } else if (GivesWayAtNs(sm, now_ns) <= now_ns) {
       Stop(sm, StopReason::kPreempt);
     }
   }
-  return still_needed;
+  return std::min(NextLookNs(now_ns), busy_ != 0 ? throttled_until_ns : kNever);
 }
 
 void Scheduler::AbandonRunning(const SpaceShare* share) {
@@ -84,10 +94,10 @@ void Scheduler::AbandonRunning(const SpaceShare* share) {
 }
 
 void Scheduler::Drop(SpaceShare* share, std::vector<Task*>* dropped) {
-  ticker_->Arm();
+  const uint64_t now_ns = NowNs();
+  ticker_->Arm(now_ns + kRemindNs);
   std::lock_guard lock(mutex_);
   share->dead = true;
-  const uint64_t now_ns = NowNs();
   const auto drop_all = [&](TaskQueue& queue) {
     while (Task* const task = queue.head) {
       Dequeue(task);

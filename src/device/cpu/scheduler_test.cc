@@ -12,7 +12,7 @@ namespace {
 
 class SchedulerTest : public testing::Test {
  protected:
-  SchedulerTest() : ticker_([](uint64_t) { return false; }), scheduler_(2, &ticker_, &pool_) {
+  SchedulerTest() : ticker_([](uint64_t) { return kNever; }), scheduler_(2, &ticker_, &pool_) {
     for (uint32_t i = 0; i < 2; ++i) scheduler_.sm(i).thread = &threads_[i];
   }
 
@@ -158,10 +158,10 @@ TEST_F(SchedulerTest, ALongBlockIsToldToGiveWay) {
   Submit(hog, 2);
   ASSERT_TRUE(Take(0));
   ASSERT_TRUE(Take(1));
-  EXPECT_FALSE(scheduler_.Tick(NowNs() + 1'000'000'000)) << "nobody waits";
+  EXPECT_EQ(scheduler_.Tick(NowNs() + 1'000'000'000), kNever) << "nobody waits";
   EXPECT_EQ(threads_[0].stop, StopReason::kNone);
   Submit(other, 1);
-  EXPECT_TRUE(scheduler_.Tick(NowNs() + 1'000'000'000));
+  EXPECT_NE(scheduler_.Tick(NowNs() + 1'000'000'000), kNever);
   EXPECT_EQ(threads_[0].stop, StopReason::kPreempt);
   EXPECT_EQ(threads_[1].stop, StopReason::kPreempt);
 }

@@ -1,5 +1,6 @@
 #include "device/cpu/ticker.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/clock.h"
@@ -14,33 +15,45 @@ constexpr uint64_t kSliceNs = 100'000;
 
 }  // namespace
 
-Ticker::Ticker(std::function<bool(uint64_t)> tick)
+Ticker::Ticker(std::function<uint64_t(uint64_t)> tick)
     : tick_(std::move(tick)), thread_(os::StartThread("tutti-tick", [this] { Loop(); })) {}
 
 Ticker::~Ticker() {
   stopping_ = true;
-  ArmSlow();
+  ArmSlow(0);
   thread_.join();
 }
 
-void Ticker::ArmSlow() {
-  if (armed_.exchange(1) == 0) os::FutexWake(&armed_, 1);
+bool Ticker::Lower(uint64_t at_ns) {
+  uint64_t old_ns = look_at_ns_.load(std::memory_order_seq_cst);
+  while (at_ns < old_ns) {
+    if (look_at_ns_.compare_exchange_weak(old_ns, at_ns, std::memory_order_seq_cst)) return true;
+  }
+  return false;
+}
+
+void Ticker::ArmSlow(uint64_t at_ns) {
+  if (!Lower(at_ns)) return;
+  kick_.fetch_add(1, std::memory_order_seq_cst);
+  os::FutexWake(&kick_, 1);
 }
 
 void Ticker::Loop() {
   os::RequestTimeSlice(kSliceNs);
+  uint64_t looked_ns = 0;
   while (!stopping_) {
-    if (armed_.load() == 0) {
-      os::FutexWait(&armed_, 0);
+    const uint32_t kick = kick_.load(std::memory_order_seq_cst);
+    const uint64_t asked_ns = look_at_ns_.load(std::memory_order_seq_cst);
+    const uint64_t at_ns = std::max(asked_ns, looked_ns + kLeastPauseNs);
+    const uint64_t now_ns = NowNs();
+    if (now_ns < at_ns) {
+      os::FutexWait(&kick_, kick, asked_ns == kNever ? 0 : at_ns - now_ns);
       continue;
     }
-    const timespec pause{0, static_cast<long>(kTickNs)};
-    nanosleep(&pause, nullptr);
-    if (stopping_) break;
-    if (tick_(NowNs())) continue;
-    // Disarmed before the last look, so that whoever arms after it finds us disarmed and wakes us.
-    armed_ = 0;
-    if (tick_(NowNs())) armed_ = 1;
+    // Nothing is asked for any more, then the look: whoever asks after it is heard.
+    look_at_ns_.store(kNever, std::memory_order_seq_cst);
+    looked_ns = now_ns;
+    Lower(tick_(now_ns));
   }
 }
 

@@ -1,5 +1,5 @@
-// The thread that looks after blocks that run long. It sleeps until somebody has to wait behind such a block (Arm),
-// then ticks every kTickNs for as long as `tick` says that it is still needed. Thread-safe.
+// The thread that looks after blocks that run long. It sleeps until the earliest time that somebody has asked for (Arm),
+// then looks, and is told when to look next. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -7,26 +7,31 @@
 #include <functional>
 #include <thread>
 
+#include "base/clock.h"
+
 namespace tutti::device::cpu {
 
 class Ticker {
  public:
-  static constexpr uint64_t kTickNs = 500'000;
+  static constexpr uint64_t kLeastPauseNs = 100'000;  // between two looks
 
-  // `tick(now_ns)` runs on the ticker's thread.
-  explicit Ticker(std::function<bool(uint64_t)> tick);
+  // `tick(now_ns)` runs on the ticker's thread; it returns when to look again, or kNever.
+  explicit Ticker(std::function<uint64_t(uint64_t)> tick);
   ~Ticker();
 
-  void Arm() {
-    if (armed_.load(std::memory_order_relaxed) == 0) ArmSlow();
+  // There will be a look at `at_ns` or earlier. Costs one load if that is so already.
+  void Arm(uint64_t at_ns) {
+    if (at_ns < look_at_ns_.load(std::memory_order_seq_cst)) ArmSlow(at_ns);
   }
 
  private:
-  void ArmSlow();
+  void ArmSlow(uint64_t at_ns);
+  bool Lower(uint64_t at_ns);
   void Loop();
 
-  std::function<bool(uint64_t)> tick_;
-  std::atomic<uint32_t> armed_{0};  // futex
+  std::function<uint64_t(uint64_t)> tick_;
+  std::atomic<uint64_t> look_at_ns_{kNever};
+  std::atomic<uint32_t> kick_{0};  // futex
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 };

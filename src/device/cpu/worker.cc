@@ -53,7 +53,7 @@ void Worker::Loop() {
   while (!stopping_.load(std::memory_order_relaxed)) {
     Chunk chunk;
     uint32_t seen = 0;
-    uint64_t retry_at_ns = 0;
+    uint64_t retry_at_ns = kNever;
     if (scheduler_->Take(sm, &chunk, &seen, &retry_at_ns)) {
       RunChunk(chunk);
       PollRings();
@@ -229,7 +229,7 @@ bool Worker::Spin(uint32_t seen, uint64_t retry_at_ns) {
       found = gate.epoch() != seen || PollRings();
       CpuRelax();
     }
-    found = found || (retry_at_ns != 0 && now_ns >= retry_at_ns);
+    found = found || now_ns >= retry_at_ns;
     if (now_ns - begin_ns > kPureSpinNs) sched_yield();
   }
   spin_ns_ = found ? std::min(2 * spin_ns_, kMostSpinNs) : std::max(spin_ns_ / 2, kLeastSpinNs);
