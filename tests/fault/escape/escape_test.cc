@@ -2,7 +2,7 @@
 // its own. Each must get its error, and the victim beside it must notice nothing: not an error, not a wrong bit, not a
 // stop.
 //
-//   escape_test PROGRAMS      the folder of the kernels; CUDA_MPS_PIPE_DIRECTORY of a running daemon
+//   escape_test PROGRAMS      the folder of the kernels; CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of a running daemon
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>

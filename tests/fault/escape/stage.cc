@@ -108,7 +108,7 @@ bool Stage::OnlyTheVictimIsLeft() const {
 
 bool Stage::LogNames(pid_t pid, const std::string& text) const {
   const auto found = [&] {
-    std::ifstream log(directory_ + "/server.log");
+    std::ifstream log(std::string(std::getenv("CUDA_MPS_LOG_DIRECTORY")) + "/server.log");
     for (std::string line; std::getline(log, line);) {
       if (line.find(std::to_string(pid)) != std::string::npos && line.find(text) != std::string::npos) return true;
     }
