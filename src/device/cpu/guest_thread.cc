@@ -20,7 +20,9 @@ constinit thread_local GuestThread* current = nullptr;
 
 GuestThread* CurrentGuestThread() { return current; }
 
-void GuestThread::Interrupt() const { syscall(SYS_tgkill, getpid(), tid, kLeaveSignal); }
+void GuestThread::Interrupt() const {
+  if (kAsyncLeave) syscall(SYS_tgkill, getpid(), tid, kLeaveSignal);
+}
 
 GuestThreadScope::GuestThreadScope(GuestThread* thread) {
   signal_stack_ = mmap(nullptr, kSignalStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
