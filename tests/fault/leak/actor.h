@@ -1,0 +1,53 @@
+// A client of the leak test: a process of its own that does something on the device, says that it has, and ends or waits.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "../../compat/driver_api.h"
+
+namespace tutti::fault {
+
+// In memory that all actors and the test share.
+struct ActorPage {
+  std::atomic<bool> ready{false};
+  std::atomic<bool> leave{false};
+  std::atomic<uint64_t> address{0};  // whatever it wants to tell
+  std::atomic<bool> failed{false};
+  char failure[256] = "";
+};
+
+// Of the test's main thread.
+class Actor {
+ public:
+  // Runs `act` in a process that has a context on device 0, made before.
+  explicit Actor(const std::function<void(ActorPage&)>& act);
+  ~Actor();
+  Actor(const Actor&) = delete;
+
+  ActorPage& page() { return *page_; }
+  // What went wrong until it was ready, or ended; empty if nothing did.
+  std::string AwaitReady();
+  std::string AwaitEnd();
+  // Lets it go on after WaitToLeave, then waits for its end.
+  std::string Leave();
+  void Kill();
+
+ private:
+  ActorPage* page_;
+  pid_t pid_;
+  bool ended_ = false;
+  int status_ = 0;
+};
+
+// For actors. Notes what has failed and ends the process.
+[[noreturn]] void GiveUp(ActorPage& page, const std::string& what);
+void Check(ActorPage& page, const char* call, cuda::CUresult result);
+// Ready; goes on when the test says so.
+void WaitToLeave(ActorPage& page);
+
+}  // namespace tutti::fault
