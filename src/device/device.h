@@ -36,8 +36,10 @@ namespace tutti::device {
 class Sink {
  public:
   virtual ~Sink() = default;
-  // All work of `stream` up to and including `ticket` is done.
-  virtual void Completed(uint32_t stream, uint64_t ticket) = 0;
+  // All work of `stream` up to and including `ticket` is done. True if somebody sleeps until then: Wake(stream) is called
+  // once the device holds no lock, since whoever wakes may take the core of whoever holds it.
+  virtual bool Completed(uint32_t stream, uint64_t ticket) = 0;
+  virtual void Wake(uint32_t stream) = 0;
   virtual void EventReached(uint32_t event, uint64_t now_ns) = 0;
   // The stream has reached a host call and waits for Space::HostCallDone. `status`: the device's error, 0 if none.
   virtual void HostCallReached(uint32_t stream, uint64_t token, int32_t status) = 0;

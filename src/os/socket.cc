@@ -4,8 +4,10 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -60,10 +62,16 @@ Result<Fd> Listen(const std::string& path, mode_t mode) {
   return fd;
 }
 
-Result<Fd> Connect(const std::string& path) {
+Result<Fd> Connect(const std::string& path, int timeout_ms) {
   TUTTI_ASSIGN(const sockaddr_un address, AddressOf(path));
   Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd) return FailErrno("socket");
+  if (timeout_ms >= 0) {
+    // A limit of 0 would be none. The kernel applies it to connect() as well.
+    const int limit_ms = timeout_ms > 0 ? timeout_ms : 1;
+    const timeval limit{limit_ms / 1000, limit_ms % 1000 * 1000};
+    if (setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) return FailErrno("SO_SNDTIMEO");
+  }
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return FailErrno("connect to " + path);
   }
@@ -98,6 +106,21 @@ Result<bool> TrySend(int socket, std::span<const uint8_t> bytes, std::span<const
   return SendWith(MSG_DONTWAIT, socket, bytes, fds);
 }
 
+namespace {
+
+// How long the next message is, so that a short one costs no memory for the longest. Waits for it.
+Result<size_t> NextMessageBytes(int socket) {
+  msghdr nothing{};
+  ssize_t size;
+  do {
+    size = recvmsg(socket, &nothing, MSG_PEEK | MSG_TRUNC);
+  } while (size < 0 && errno == EINTR);
+  if (size < 0) return FailErrno("receiving a message");
+  return static_cast<size_t>(size);
+}
+
+}  // namespace
+
 Result<Message> Receive(int socket, int timeout_ms) {
   if (timeout_ms >= 0) {
     pollfd wait{socket, POLLIN, 0};
@@ -105,7 +128,8 @@ Result<Message> Receive(int socket, int timeout_ms) {
     if (ready == 0) return Fail("timed out waiting for a message");
   }
   Message message;
-  message.bytes.resize(kMaxMessageBytes);
+  TUTTI_ASSIGN(const size_t size, NextMessageBytes(socket));
+  message.bytes.resize(std::min(size, kMaxMessageBytes));
   iovec part{message.bytes.data(), message.bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxMessageFds)] = {};
   msghdr header{};

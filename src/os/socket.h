@@ -32,8 +32,9 @@ struct Message {
 // A listening socket at `path` with permission bits `mode`. An old socket file is replaced. Paths longer than a socket
 // address allows (107 bytes) are refused with a text that says so.
 Result<Fd> Listen(const std::string& path, mode_t mode);
-// Connects to a listener; the error's text names the path.
-Result<Fd> Connect(const std::string& path);
+// Connects to a listener; the error's text names the path. A listener that accepts nobody makes its callers wait once its
+// queue is full: `timeout_ms` bounds that, and each later Send on this socket; < 0 waits for ever.
+Result<Fd> Connect(const std::string& path, int timeout_ms = -1);
 Result<Fd> Accept(int listener);
 Result<std::pair<Fd, Fd>> SocketPair();
 

@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 namespace tutti::os {
 namespace {
 
@@ -27,6 +29,15 @@ void RequestTimeSlice(uint64_t ns) {
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0 || attributes.policy != SCHED_OTHER) return;
   attributes.size = sizeof attributes;
   attributes.runtime = ns;
+  (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
+}
+
+void BeNicer(uint32_t nice) {
+  Attributes attributes;
+  if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0 || attributes.policy != SCHED_OTHER) return;
+  constexpr int32_t kMost = 19;
+  attributes.size = sizeof attributes;
+  attributes.nice = std::min(kMost, attributes.nice + static_cast<int32_t>(nice));
   (void)syscall(SYS_sched_setattr, 0, &attributes, 0);
 }
 

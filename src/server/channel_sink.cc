@@ -38,16 +38,19 @@ ChannelSink::ChannelSink(wire::Channel* channel, Hooks hooks, os::Mapping comple
       completed_memory_(std::move(completed)),
       completed_(reinterpret_cast<std::atomic<uint64_t>*>(completed_memory_.data())) {}
 
-void ChannelSink::Completed(uint32_t stream, uint64_t ticket) {
+bool ChannelSink::Completed(uint32_t stream, uint64_t ticket) {
   completed_[stream].store(ticket + 1, std::memory_order_seq_cst);
   wire::StreamCompletion& word = channel_->streams[stream];
   // seq_cst: pairs with the client that says what it awaits and then looks at `completed` once more. The release in it
   // also publishes what the work wrote.
   word.completed.store(ticket + 1, std::memory_order_seq_cst);
-  if (word.TakeSleepers(ticket + 1)) os::FutexWake(&word.wake);
+  const bool sleepers = word.TakeSleepers(ticket + 1);
   // Pairs with IsDoneOrTellMe.
   if (tell_.load(std::memory_order_seq_cst) && tell_.exchange(false, std::memory_order_seq_cst)) hooks_.done();
+  return sleepers;
 }
+
+void ChannelSink::Wake(uint32_t stream) { os::FutexWake(&channel_->streams[stream].wake); }
 
 bool ChannelSink::IsDone(uint32_t stream, uint64_t ticket) const {
   return completed_[stream].load(std::memory_order_seq_cst) > ticket;

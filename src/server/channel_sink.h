@@ -33,7 +33,8 @@ class ChannelSink final : public device::Sink {
 
   static Result<std::unique_ptr<ChannelSink>> Create(wire::Channel* channel, Hooks hooks);
 
-  void Completed(uint32_t stream, uint64_t ticket) override;
+  bool Completed(uint32_t stream, uint64_t ticket) override;
+  void Wake(uint32_t stream) override;
   void EventReached(uint32_t event, uint64_t now_ns) override;
   void HostCallReached(uint32_t stream, uint64_t token, int32_t status) override;
   void Printed(std::string_view text) override;

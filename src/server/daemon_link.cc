@@ -1,6 +1,7 @@
 #include "server/daemon_link.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "server/trace_file.h"
@@ -116,7 +117,17 @@ Status DaemonLink::HandleQuery(const ipc::Envelope& message) {
 Status DaemonLink::HandleSet(const ipc::Envelope& message) {
   ByteReader in(message.body);
   TUTTI_ASSIGN(const wire::ServerSet set, wire::GetServerSet(in));
-  ReplyStatus(message.head.serial, ApplySetting(set));
+  ReplyStatus(message.head.serial, set.what == wire::SettingKind::kLog ? TakeLog(message) : ApplySetting(set));
+  return {};
+}
+
+// After a rotation. The daemon opens the file, since a server that runs as its user may not.
+Status DaemonLink::TakeLog(const ipc::Envelope& message) {
+  if (message.fds.size() != 1) return Fail(kInvalidValue, "a log without a file");
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    if (dup2(message.fds.front().get(), fd) < 0) return FailErrno("the log's new file", kInvalidValue);
+  }
+  log::Info("Log opened anew");
   return {};
 }
 
@@ -143,6 +154,10 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
       TUTTI_TRY(server_->SetPriority(set.pid, static_cast<int32_t>(std::min<uint64_t>(set.number, INT32_MAX))));
       log::Info("Priority of client {} set to {}", set.pid, set.number);
       return {};
+    case wire::SettingKind::kDefaultPriority:
+      TUTTI_TRY(server_->SetDefaultPriority(set.text, static_cast<int32_t>(std::min<uint64_t>(set.number, INT32_MAX))));
+      log::Info("Default client priority set to {}{}{}", set.number, set.text.empty() ? "" : " in ", set.text);
+      return {};
     case wire::SettingKind::kKernelTime:
       TUTTI_TRY(server_->SetKernelTime(set.pid, set.number));
       log::Info("Time limit of kernels of client {} set to {} ns", set.pid, set.number);
@@ -153,6 +168,8 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
       log::Info("Memory limits of {} on device {} set to {:#x} (hard) and {:#x} (soft) bytes", set.text, set.device,
                 set.number, set.second);
       return {};
+    case wire::SettingKind::kLog:
+      break;  // has a file: TakeLog
     case wire::SettingKind::kTrace:
       server_->backend().SetTracing(set.number != 0);
       return {};

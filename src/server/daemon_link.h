@@ -36,6 +36,7 @@ class DaemonLink {
   Status HandleTerminate(const ipc::Envelope& message);
   Status HandleShutdown(const ipc::Envelope& message);
   Status ApplySetting(const wire::ServerSet& set);
+  static Status TakeLog(const ipc::Envelope& message);
   void Reply(uint32_t serial, const wire::ServerReply& reply, std::span<const int> fds = {});
   void ReplyStatus(uint32_t serial, const Status& status);
 

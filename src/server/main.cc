@@ -2,7 +2,6 @@
 // connection; in both cases the server ends with the process at the other end.
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,6 +11,7 @@
 
 #include "base/log.h"
 #include "os/fd.h"
+#include "os/signal_bell.h"
 #include "server/backend_factory.h"
 #include "server/daemon_link.h"
 #include "server/options.h"
@@ -23,19 +23,6 @@ namespace {
 
 constexpr int kClientTerminated = 810;  // CUDA_ERROR_MPS_CLIENT_TERMINATED
 constexpr int kMultiprocessorCount = 16;
-
-// SIGTERM and SIGINT as a descriptor. Blocked before any thread starts, so that all inherit it.
-Result<os::Fd> TerminationSignals() {
-  signal(SIGPIPE, SIG_IGN);
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  if (pthread_sigmask(SIG_SETMASK, &signals, nullptr) != 0) return FailErrno("pthread_sigmask");
-  os::Fd fd(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd) return FailErrno("signalfd");
-  return fd;
-}
 
 Result<std::unique_ptr<Server>> Start(const Options& options) {
   log::Info("Startup");
@@ -57,7 +44,11 @@ Status Serve(const Options& options) {
   fcntl(peer.get(), F_SETFD, FD_CLOEXEC);
   // Ctrl-C in a program's terminal is the program's: its private server sees it end, and not before.
   if (!shared) setsid();
-  TUTTI_ASSIGN(const os::Fd signals, TerminationSignals());
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t none;  // whatever the starter had blocked
+  sigemptyset(&none);
+  if (pthread_sigmask(SIG_SETMASK, &none, nullptr) != 0) return FailErrno("pthread_sigmask");
+  TUTTI_ASSIGN(os::SignalBell signals, os::SignalBell::Create({SIGTERM, SIGINT}));
   auto server = Start(options);
   if (!server) {
     if (shared)
@@ -68,10 +59,10 @@ Status Serve(const Options& options) {
   }
   (*server)->SetDefaultKernelTime(options.kernel_time_ms * 1'000'000);
   bool terminated = false;
-  TUTTI_TRY((*server)->Watch(signals.get(), [&] {
-    signalfd_siginfo info;
-    if (read(signals.get(), &info, sizeof info) != sizeof info) return;
-    log::Info("Signal {}: shutting down", info.ssi_signo);
+  TUTTI_TRY((*server)->Watch(signals.fd(), [&] {
+    const int number = signals.Next();
+    if (number == 0) return;
+    log::Info("Signal {}: shutting down", number);
     (*server)->TerminateAll(kClientTerminated);
     terminated = true;
   }));
@@ -85,7 +76,7 @@ Status Serve(const Options& options) {
     log::Info("Server has started");
     (*server)->Run([&] { return terminated || link->done(); });
   }
-  (*server)->Unwatch(signals.get());
+  (*server)->Unwatch(signals.fd());
   return {};
 }
 

@@ -10,6 +10,7 @@
 #include <array>
 
 #include "base/log.h"
+#include "wire/limit_text.h"
 
 namespace tutti::server {
 namespace {
@@ -133,7 +134,8 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
                         .command_line = attach.hello.command_line,
                         .name_space = attach.name_space,
                         .own_percentage = attach.own_percentage,
-                        .own_limits = attach.own_memory_limits};
+                        .own_limits = attach.own_memory_limits,
+                        .own_priority = wire::ParsePriority(attach.hello.client_priority).has_value()};
   // The session has a descriptor of its own: the caller answers on `connection` if this fails.
   os::Fd socket(fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
   if (!socket) return FailErrno("a descriptor for the client", kMaxConnectionsReached);
@@ -215,7 +217,20 @@ Status Server::SetMemoryLimit(uint32_t pid, uint32_t device, uint64_t bytes) {
 
 Status Server::SetPriority(uint32_t pid, int32_t priority) {
   if (priority != 0 && priority != 1) return Fail(kInvalidValue, fmt::format("{} is no client priority", priority));
+  for (Session* session : ByPid(pid)) session->KeepPriority();
   return ChangeLimits(pid, [=](device::Limits& limits) { limits.priority = priority; });
+}
+
+Status Server::SetDefaultPriority(std::string_view name_space, int32_t priority) {
+  if (priority != 0 && priority != 1) return Fail(kInvalidValue, fmt::format("{} is no client priority", priority));
+  for (const auto& [id, session] : sessions_) {
+    const ClientInfo& info = session->info();
+    if (info.own_priority || (!name_space.empty() && info.name_space != name_space)) continue;
+    device::Limits limits = session->limits();
+    limits.priority = priority;
+    session->SetLimits(limits);
+  }
+  return {};
 }
 
 Status Server::SetKernelTime(uint32_t pid, uint64_t ns) {

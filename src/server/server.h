@@ -45,6 +45,8 @@ class Server {
   Status SetPercentage(uint32_t pid, double percentage);
   Status SetMemoryLimit(uint32_t pid, uint32_t device, uint64_t bytes);
   Status SetPriority(uint32_t pid, int32_t priority);
+  // Of all clients of the namespace ("": of all) that neither asked for a priority nor were given one for themselves.
+  Status SetDefaultPriority(std::string_view name_space, int32_t priority);
   Status SetKernelTime(uint32_t pid, uint64_t ns);
   // Of clients that come with none.
   void SetDefaultKernelTime(uint64_t ns) { default_kernel_ns_ = ns; }

@@ -41,6 +41,7 @@ struct ClientInfo {
   std::string name_space;
   double own_percentage = 100;                    // asked for by the client, as own_limits: only repeated to the daemon
   std::vector<wire::MemoryLimit> own_limits = {};
+  bool own_priority = false;  // asked for by the client, or set for it alone
 };
 
 // What a session uses of its server. All outlive it.
@@ -85,6 +86,8 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   uint64_t memory_bytes(uint32_t device) const { return sink_->memory_bytes(device); }
 
   const ClientInfo& info() const { return info_; }
+  // Its priority has been set for it alone: defaults no longer reach it.
+  void KeepPriority() { info_.own_priority = true; }
   int socket() const { return socket_.get(); }
   int pidfd() const { return pidfd_.get(); }  // -1: not to be had
 

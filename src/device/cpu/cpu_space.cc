@@ -85,9 +85,12 @@ void CpuSpace::DropWork(uint32_t device) {
 }
 
 void CpuSpace::Leave(std::unique_lock<std::mutex>* lock) {
-  if (!engine_.has_released()) return;
-  const std::vector<Deferred> released = engine_.TakeReleased();
+  Errands errands;
+  if (!engine_.errands().empty()) errands = std::exchange(engine_.errands(), {});
+  std::vector<Deferred> released;
+  if (engine_.has_released()) released = engine_.TakeReleased();
   lock->unlock();
+  errands.Run(sink_);
   for (const Deferred& item : released) {
     if (item.address != 0) memory_.Release(item.address);
   }

@@ -85,7 +85,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Status CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const;
   void FailLocked(uint32_t device, Fault fault);
   void DropWork(uint32_t device);
-  // Unlocks, then releases what has been let go.
+  // Unlocks, then runs the errands and releases what has been let go.
   void Leave(std::unique_lock<std::mutex>* lock);
 
   metrics::ClientCounters counters_;

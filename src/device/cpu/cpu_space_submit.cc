@@ -228,7 +228,7 @@ bool CpuSpace::Start(Operation* operation) {
     *reinterpret_cast<uint32_t*>(*workspace) = 2 * sizeof(uint32_t);
     task.kernel.cooperative_workspace = *workspace;
   }
-  parts_[operation->stream->device]->device->scheduler.Submit(&task);
+  engine_.errands().Add(parts_[operation->stream->device]->device->scheduler.Submit(&task));
   return true;
 }
 

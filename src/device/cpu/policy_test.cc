@@ -67,6 +67,28 @@ TEST(SharePolicy, ALongRunGivesWayToWhoeverIsBehind) {
   EXPECT_TRUE(policy->MustGiveWay(Ran(running, 10 * kMs), 0));
 }
 
+TEST(SharePolicy, ThoseWhoAlwaysHaveWorkChangePlacesByTheLead) {
+  const auto policy = NewSharePolicy();
+  SpaceShare running, waiting;
+  Offer(*policy, waiting);
+  const uint64_t now_ns = 100 * kMs;
+  EXPECT_EQ(policy->GivesWayAtNs(Ran(running, kMs * 6 / 10), now_ns), now_ns + kMs * 4 / 10);
+  EXPECT_EQ(policy->GivesWayAtNs(Ran(running, kMs), now_ns), now_ns);
+  running.virtual_ns = 20 * kMs;
+  EXPECT_EQ(policy->GivesWayAtNs(Ran(running, kMs / 10), now_ns), now_ns + kMs * 4 / 10) << "far ahead: a slice is its own";
+}
+
+TEST(SharePolicy, WhoComesBackIsLetInAfterASlice) {
+  const auto policy = NewSharePolicy();
+  SpaceShare hog, visitor;
+  Offer(*policy, hog);
+  for (int i = 0; i < 100; ++i) policy->Charge(policy->Pick(0, 0), kMs);
+  Withdraw(*policy, hog);
+  Offer(*policy, visitor);
+  EXPECT_TRUE(policy->MustGiveWay(Ran(hog, kMs / 2), 0));
+  EXPECT_FALSE(policy->MustGiveWay(Ran(hog, kMs / 10), 0));
+}
+
 TEST(SharePolicy, AMomentWithoutWorkCostsNothing) {
   const auto policy = NewSharePolicy();
   SpaceShare steady, halting;

@@ -20,8 +20,8 @@ Scheduler::Scheduler(uint32_t sms, Ticker* ticker, BlockPool* pool)
   for (uint32_t i = 0; i < sms; ++i) sm_states_[i].index = i;
 }
 
-void Scheduler::Submit(Task* task) {
-  uint64_t look_at_ns = kNever;
+Nudge Scheduler::Submit(Task* task) {
+  Nudge nudge{.scheduler = this};
   {
     std::lock_guard lock(mutex_);
     SpaceShare* const share = task->share;
@@ -40,16 +40,21 @@ void Scheduler::Submit(Task* task) {
     UpdateOffer(share);
     // An idle SM that takes what waits will see who is left.
     if (busy_ != 0 && !IdleSmHasNext(task->ready_ns)) {
-      MakeRoom(task->ready_ns);
-      look_at_ns = NextLookNs(task->ready_ns);
+      nudge.interrupt = MakeRoom(task->ready_ns);
+      nudge.look_at_ns = NextLookNs(task->ready_ns);
     }
   }
   gate_.Advance();
-  ticker_->Arm(look_at_ns);
   const bool restricted = restricted_.load(std::memory_order_relaxed) != 0;
-  if (!restricted && CurrentGuestThread() != nullptr && CurrentGuestThread()->scheduler == this)
-    return;  // it looks for work right after this
-  Wake();
+  // A worker of this device looks for work right after this.
+  nudge.wake = restricted || CurrentGuestThread() == nullptr || CurrentGuestThread()->scheduler != this;
+  return nudge;
+}
+
+void Scheduler::Carry(const Nudge& nudge) {
+  if (nudge.interrupt != nullptr) nudge.interrupt->Interrupt();
+  ticker_->Arm(nudge.look_at_ns);
+  if (nudge.wake) Wake();
 }
 
 // Where clients are bound to SMs, only the SM itself knows whether there is something for it.
@@ -62,8 +67,7 @@ void Scheduler::Wake() {
 }
 
 bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_at_ns) {
-  bool more = false;
-  uint64_t look_at_ns = kNever;
+  Nudge nudge{.scheduler = this};
   {
     std::lock_guard lock(mutex_);
     const uint64_t now_ns = NowNs();
@@ -91,13 +95,14 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
     policy_->Charge(share, static_cast<int64_t>(sm.estimate_ns));
     UpdateOffer(share);
     if (offered_ != 0) {
-      more = IdleSmHasNext(now_ns);
-      if (!more) MakeRoom(now_ns);
+      nudge.wake = IdleSmHasNext(now_ns);
+      if (!nudge.wake) nudge.interrupt = MakeRoom(now_ns);
     }
-    look_at_ns = offered_ != 0 && !more ? NextLookNs(now_ns) : NextLookNs(sm, now_ns);
+    nudge.look_at_ns = offered_ != 0 && !nudge.wake ? NextLookNs(now_ns) : NextLookNs(sm, now_ns);
+    // So that the ticker need not be woken when a block is told to give way.
+    if (chunk->may_be_long) nudge.look_at_ns = std::min(nudge.look_at_ns, now_ns + kRemindNs);
   }
-  ticker_->Arm(look_at_ns);
-  if (more) Wake();
+  Carry(nudge);
   return true;
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "device/cpu/block_pool.h"
+#include "device/cpu/errands.h"
 #include "device/cpu/guest_thread.h"
 #include "device/cpu/idle_gate.h"
 #include "device/cpu/policy.h"
@@ -64,7 +65,8 @@ struct ShareLimits {
 
 class Scheduler {
  public:
-  static constexpr size_t kMostContextCaps = 1024;  // of one share
+  static constexpr size_t kMostContextCaps = 1024;       // of one share
+  static constexpr uint64_t kRemindNs = 10'000'000;  // whoever has been told to leave its block and has not
 
   Scheduler(uint32_t sms, Ticker* ticker, BlockPool* pool);
 
@@ -82,8 +84,10 @@ class Scheduler {
   // kMostContextCaps.
   Status LimitContext(SpaceShare* share, uint32_t context, double part);
 
-  // The task may run now. It is the scheduler's until Finish or Drop hand it back.
-  void Submit(Task* task);
+  // The task may run now. It is the scheduler's until Finish or Drop hand it back. What it returns is to be carried out
+  // soon, when the caller holds no lock.
+  [[nodiscard]] Nudge Submit(Task* task);
+  void Carry(const Nudge& nudge);
 
   // For the worker of `sm`: something to run, or false; then *seen is the epoch to sleep on, *retry_at_ns when to look
   // again in any case, or kNever.
@@ -144,8 +148,8 @@ class Scheduler {
   uint64_t GivesWayAtNs(const SmState& sm, uint64_t now_ns) const;
   uint64_t NextLookNs(const SmState& sm, uint64_t now_ns) const;
   uint64_t NextLookNs(uint64_t now_ns) const;
-  void MakeRoom(uint64_t now_ns);
-  void Stop(SmState& sm, StopReason reason);
+  const GuestThread* MakeRoom(uint64_t now_ns);
+  static const GuestThread* Tell(SmState& sm, StopReason reason);
   void AbandonRunning(const SpaceShare* share);
 
   std::mutex mutex_;
@@ -154,6 +158,7 @@ class Scheduler {
   std::vector<SpaceShare*> shares_;
   std::vector<Throttled> throttled_;
   std::vector<SmState> sm_states_;
+  std::vector<const GuestThread*> told_;   // the ticker's own
   uint32_t offered_ = 0;                   // shares
   uint32_t busy_ = 0;                      // SMs with a task
   std::atomic<uint64_t> queued_tasks_{0};  // written under the lock, read without it as a hint

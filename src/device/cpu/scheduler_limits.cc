@@ -44,6 +44,7 @@ void Scheduler::RemoveShare(SpaceShare* share) {
 
 void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
   uint64_t look_at_ns = kNever;
+  const GuestThread* interrupt = nullptr;
   {
     std::lock_guard lock(mutex_);
     TakeBackOffer(share);  // policies sort by what is changed here
@@ -57,10 +58,11 @@ void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
     ApplyPercentage(share);
     UpdateOffer(share);
     const uint64_t now_ns = NowNs();
-    if (busy_ != 0) MakeRoom(now_ns);
+    if (busy_ != 0) interrupt = MakeRoom(now_ns);
     look_at_ns = NextLookNs(now_ns);
   }
   gate_.Advance();
+  if (interrupt != nullptr) interrupt->Interrupt();
   ticker_->Arm(look_at_ns);
   if (restricted_.load(std::memory_order_relaxed) != 0)
     gate_.WakeAll();

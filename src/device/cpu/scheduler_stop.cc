@@ -10,12 +10,6 @@
 #include "device/cpu/scheduler.h"
 
 namespace tutti::device::cpu {
-namespace {
-
-constexpr uint64_t kRemindNs = 500'000;  // whoever has been told to leave its block and has not
-
-}  // namespace
-
 // As things are now: when what the SM runs must give way to others, or kNever.
 uint64_t Scheduler::GivesWayAtNs(const SmState& sm, uint64_t now_ns) const {
   const SpaceShare& share = *sm.share;
@@ -48,9 +42,9 @@ uint64_t Scheduler::NextLookNs(uint64_t now_ns) const {
 }
 
 // If no SM is idle for what waits most urgently: the least urgent block that must give way is told to. One at a time:
-// the SM that becomes free by it looks again.
-void Scheduler::MakeRoom(uint64_t now_ns) {
-  if (IdleSmHasNext(now_ns)) return;
+// the SM that becomes free by it looks again. Returns whom to interrupt.
+const GuestThread* Scheduler::MakeRoom(uint64_t now_ns) {
+  if (IdleSmHasNext(now_ns)) return nullptr;
   SmState* least_urgent = nullptr;
   uint32_t level = 0;
   for (SmState& sm : sm_states_) {
@@ -61,35 +55,43 @@ void Scheduler::MakeRoom(uint64_t now_ns) {
     least_urgent = &sm;
     level = sm_level;
   }
-  if (least_urgent != nullptr) Stop(*least_urgent, StopReason::kPreempt);
+  return least_urgent != nullptr ? Tell(*least_urgent, StopReason::kPreempt) : nullptr;
 }
 
-void Scheduler::Stop(SmState& sm, StopReason reason) {
+// Returns the thread, which is to be interrupted: better without the lock, which it needs as soon as it leaves its block.
+// Should it have taken other work by then, it has forgotten this, and the signal means nothing.
+const GuestThread* Scheduler::Tell(SmState& sm, StopReason reason) {
   if (sm.thread->stop.load(std::memory_order_relaxed) < reason)
     sm.thread->stop.store(reason, std::memory_order_relaxed);
-  sm.thread->Interrupt();
+  return sm.thread;
 }
 
 uint64_t Scheduler::Tick(uint64_t now_ns) {
-  std::lock_guard lock(mutex_);
-  const uint64_t throttled_until_ns = WakeThrottled(now_ns);
-  for (SmState& sm : sm_states_) {
-    if (sm.task == nullptr) continue;
-    const uint64_t limit_ns = sm.share->kernel_limit_ns;
-    if (sm.share->dead) {
-      Stop(sm, StopReason::kAbandon);  // again: the last signal may have met our own code
-    } else if (limit_ns != 0 && sm.task->is_kernel && sm.task->ActiveNs(now_ns) >= limit_ns) {
-      Stop(sm, StopReason::kTimeLimit);
-    } else if (GivesWayAtNs(sm, now_ns) <= now_ns) {
-      Stop(sm, StopReason::kPreempt);
+  uint64_t next_ns = kNever;
+  told_.clear();
+  {
+    std::lock_guard lock(mutex_);
+    const uint64_t throttled_until_ns = WakeThrottled(now_ns);
+    for (SmState& sm : sm_states_) {
+      if (sm.task == nullptr) continue;
+      const uint64_t limit_ns = sm.share->kernel_limit_ns;
+      if (sm.share->dead) {
+        told_.push_back(Tell(sm, StopReason::kAbandon));  // again: the last signal may have met our own code
+      } else if (limit_ns != 0 && sm.task->is_kernel && sm.task->ActiveNs(now_ns) >= limit_ns) {
+        told_.push_back(Tell(sm, StopReason::kTimeLimit));
+      } else if (GivesWayAtNs(sm, now_ns) <= now_ns) {
+        told_.push_back(Tell(sm, StopReason::kPreempt));
+      }
     }
+    next_ns = std::min(NextLookNs(now_ns), busy_ != 0 ? throttled_until_ns : kNever);
   }
-  return std::min(NextLookNs(now_ns), busy_ != 0 ? throttled_until_ns : kNever);
+  for (const GuestThread* thread : told_) thread->Interrupt();
+  return next_ns;
 }
 
 void Scheduler::AbandonRunning(const SpaceShare* share) {
   for (SmState& sm : sm_states_) {
-    if (sm.share == share && sm.task != nullptr) Stop(sm, StopReason::kAbandon);
+    if (sm.share == share && sm.task != nullptr) Tell(sm, StopReason::kAbandon)->Interrupt();
   }
 }
 

@@ -29,7 +29,7 @@ class SchedulerTest : public testing::Test {
     task.total_blocks = blocks;
     task.urgency = urgency;
     task.time = &time_;
-    scheduler_.Submit(&task);
+    scheduler_.Carry(scheduler_.Submit(&task));
     return &task;
   }
 
@@ -150,6 +150,33 @@ TEST_F(SchedulerTest, DropReturnsWhatDoesNotRunAndAbandonsTheRest) {
   EXPECT_TRUE(scheduler_.Finish(scheduler_.sm(0), chunks_[0], {.finished = 0, .end_ns = NowNs()})) << "it is done, too";
   scheduler_.Release(scheduler_.sm(0));
   scheduler_.WaitQuiet(share);
+}
+
+TEST_F(SchedulerTest, TheTickerIsToldWhenToLook) {
+  SpaceShare* const hog = NewShare();
+  SpaceShare* const other = NewShare();
+  Submit(hog, 2);
+  ASSERT_TRUE(Take(0));
+  ASSERT_TRUE(Take(1));
+  EXPECT_EQ(scheduler_.Tick(NowNs()), kNever) << "nobody waits";
+  Submit(other, 1);
+  const uint64_t now_ns = NowNs();
+  const uint64_t look_at_ns = scheduler_.Tick(now_ns);
+  EXPECT_GT(look_at_ns, now_ns);
+  EXPECT_LE(look_at_ns, now_ns + 1'000'000) << "a lead at most";
+  EXPECT_EQ(threads_[0].stop, StopReason::kNone);
+}
+
+TEST_F(SchedulerTest, AKernelsTimeLimitIsATimeToLook) {
+  SpaceShare* const share = NewShare();
+  scheduler_.SetLimits(share, {.kernel_limit_ns = 5'000'000});
+  Submit(share, 1)->is_kernel = true;
+  ASSERT_TRUE(Take(0));
+  const uint64_t end_ns = scheduler_.sm(0).begin_ns + 5'000'000;
+  EXPECT_EQ(scheduler_.Tick(end_ns - 1'000'000), end_ns);
+  EXPECT_EQ(threads_[0].stop, StopReason::kNone);
+  scheduler_.Tick(end_ns);
+  EXPECT_EQ(threads_[0].stop, StopReason::kTimeLimit);
 }
 
 TEST_F(SchedulerTest, ALongBlockIsToldToGiveWay) {

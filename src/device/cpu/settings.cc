@@ -14,6 +14,7 @@ namespace tutti::device::cpu {
 namespace {
 
 constexpr uint32_t kMaxSms = 256;
+constexpr uint32_t kMostNice = 19;
 constexpr uint64_t kLeastMemory = 64ull << 20;
 
 uint32_t CoresOfThisProcess() {
@@ -30,14 +31,14 @@ uint64_t HalfOfMemory() {
   return pages * page_bytes / 2 / kGranularity * kGranularity;
 }
 
-Result<uint32_t> CountFrom(const char* name, uint32_t otherwise, uint32_t limit) {
+Result<uint32_t> CountFrom(const char* name, uint32_t otherwise, uint32_t limit, uint32_t least = 1) {
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return otherwise;
   uint32_t value = 0;
   const std::string_view view = text;
   const auto [end, error] = std::from_chars(view.data(), view.data() + view.size(), value);
-  if (error != std::errc() || end != view.data() + view.size() || value < 1 || value > limit) {
-    return Fail(fmt::format("{}={}: expected a number from 1 to {}", name, text, limit));
+  if (error != std::errc() || end != view.data() + view.size() || value < least || value > limit) {
+    return Fail(fmt::format("{}={}: expected a number from {} to {}", name, text, least, limit));
   }
   return value;
 }
@@ -89,6 +90,7 @@ Result<CpuSettings> CpuSettings::FromEnvironment() {
   CpuSettings settings;
   TUTTI_ASSIGN(settings.devices, CountFrom("TUTTI_CPU_DEVICES", 1, wire::kMaxDevices));
   TUTTI_ASSIGN(settings.sms, CountFrom("TUTTI_CPU_SMS", CoresOfThisProcess(), kMaxSms));
+  TUTTI_ASSIGN(settings.nice, CountFrom("TUTTI_CPU_NICE", settings.nice, kMostNice, 0));
   settings.memory_bytes = HalfOfMemory();
   if (const char* text = std::getenv("TUTTI_CPU_MEMORY"); text != nullptr && *text != '\0') {
     const auto bytes = ParseBytes(text);

@@ -15,6 +15,7 @@ struct CpuSettings {
   std::vector<uint32_t> served;  // ordinals of those that are served, in this order; empty: all
   uint32_t sms = 1;           // TUTTI_CPU_SMS: per device; default: cores in the affinity mask
   uint64_t memory_bytes = 0;  // TUTTI_CPU_MEMORY: per device; default: half of the RAM
+  uint32_t nice = 5;          // TUTTI_CPU_NICE: of the SMs' threads, on top of the server's own; see worker.cc
   int32_t compute_major = 8;  // TUTTI_COMPUTE_CAPABILITY
   int32_t compute_minor = 0;
 

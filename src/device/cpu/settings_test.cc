@@ -32,11 +32,13 @@ TEST(CpuSettings, ReadsAllVariables) {
   const Environment environment{{"TUTTI_CPU_DEVICES", "3"},
                                 {"TUTTI_CPU_SMS", "5"},
                                 {"TUTTI_CPU_MEMORY", "8G"},
+                                {"TUTTI_CPU_NICE", "0"},
                                 {"TUTTI_COMPUTE_CAPABILITY", "9.0"}};
   const auto settings = CpuSettings::FromEnvironment();
   ASSERT_TRUE(settings);
   EXPECT_EQ(settings->devices, 3u);
   EXPECT_EQ(settings->sms, 5u);
+  EXPECT_EQ(settings->nice, 0u);
   EXPECT_EQ(settings->memory_bytes, 8ull << 30);
   EXPECT_EQ(settings->compute_major, 9);
 }
@@ -44,6 +46,7 @@ TEST(CpuSettings, ReadsAllVariables) {
 TEST(CpuSettings, NamesTheVariableThatIsWrong) {
   for (const auto& [name, value] : {std::pair{"TUTTI_CPU_DEVICES", "0"},
                                     {"TUTTI_CPU_SMS", "two"},
+                                    {"TUTTI_CPU_NICE", "20"},
                                     {"TUTTI_CPU_MEMORY", "1Q"},
                                     {"TUTTI_COMPUTE_CAPABILITY", "8"}}) {
     const Environment environment{{name, value}};

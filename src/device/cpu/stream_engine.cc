@@ -134,7 +134,7 @@ void StreamEngine::Look(Stream* stream) {
   }
   if (stream->progressed) {
     stream->progressed = false;
-    if (sink_ != nullptr) sink_->Completed(stream->number, stream->done_ticket);
+    if (sink_ != nullptr && sink_->Completed(stream->number, stream->done_ticket)) errands_.AddWake(stream->number, sink_);
   }
   if (stream->head == nullptr && stream->destroyed) Remove(stream);
 }

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "device/cpu/context_group.h"
 #include "device/cpu/deferred.h"
+#include "device/cpu/errands.h"
 #include "device/cpu/operation.h"
 #include "device/cpu/stream.h"
 #include "device/device.h"
@@ -53,6 +54,9 @@ class StreamEngine {
   std::vector<Deferred> TakeReleased() { return std::exchange(released_, {}); }
   bool has_released() const { return !released_.empty(); }
 
+  // What is to be done once the lock is free.
+  Errands& errands() { return errands_; }
+
   // No more reports (the Space is going away).
   void Mute() { sink_ = nullptr; }
 
@@ -72,6 +76,7 @@ class StreamEngine {
   OperationPool pool_;
   DeferredRelease deferred_;
   std::vector<Deferred> released_;
+  Errands errands_;
   Stream* listed_head_ = nullptr;
   Stream* listed_tail_ = nullptr;
 };

@@ -1,3 +1,7 @@
+// An SM's thread shares its core with the clients, which a GPU does not: their threads make the work that the device runs,
+// and what they do between two kernels takes microseconds. So the thread asks for long slices and is a little nice. Whoever
+// wakes then gets the core at once, and need not wait until the kernel's scheduler has made up for the last few
+// microseconds it has had; a thread of the same weight would.
 #include "device/cpu/worker.h"
 
 #include <fmt/format.h>
@@ -31,8 +35,8 @@ const std::shared_ptr<const std::string>& TransferName() {
 
 }  // namespace
 
-Worker::Worker(uint32_t device, uint32_t sm, Scheduler* scheduler, BlockPool* pool, IdleShared* idle)
-    : device_(device), sm_(sm), scheduler_(scheduler), pool_(pool), idle_(idle) {
+Worker::Worker(uint32_t device, uint32_t sm, uint32_t nice, Scheduler* scheduler, BlockPool* pool, IdleShared* idle)
+    : device_(device), sm_(sm), nice_(nice), scheduler_(scheduler), pool_(pool), idle_(idle) {
   guest_.scheduler = scheduler;
   scheduler->sm(sm).thread = &guest_;
   thread_ = os::StartThread(fmt::format("tutti-sm{}.{}", device, sm), [this] { Loop(); });
@@ -48,6 +52,7 @@ Worker::~Worker() { thread_.join(); }
 void Worker::Loop() {
   const GuestThreadScope scope(&guest_);
   os::RequestTimeSlice(kSliceNs);
+  os::BeNicer(nice_);
   SmState& sm = scheduler_->sm(sm_);
   run_ = pool_->Get();
   while (!stopping_.load(std::memory_order_relaxed)) {

@@ -17,7 +17,7 @@ namespace tutti::device::cpu {
 class Worker {
  public:
   // `device` and `sm` for names, numbers and traces.
-  Worker(uint32_t device, uint32_t sm, Scheduler* scheduler, BlockPool* pool, IdleShared* idle);
+  Worker(uint32_t device, uint32_t sm, uint32_t nice, Scheduler* scheduler, BlockPool* pool, IdleShared* idle);
   // Stops when it is idle next: no Space may be left. All workers of a device are asked, then its gate is woken.
   void RequestStop();
   ~Worker();  // waits for it to have stopped
@@ -44,6 +44,7 @@ class Worker {
 
   const uint32_t device_;
   const uint32_t sm_;
+  const uint32_t nice_;
   Scheduler* const scheduler_;
   BlockPool* const pool_;
   IdleShared* const idle_;

@@ -35,12 +35,15 @@ uint64_t SlotOf(const os::Mapping& window) {
 
 }  // namespace
 
-void RecordingSink::Completed(uint32_t stream, uint64_t ticket) {
+void RecordingSink::Wake(uint32_t) {}
+
+bool RecordingSink::Completed(uint32_t stream, uint64_t ticket) {
   std::lock_guard lock(mutex_);
   uint64_t& done = done_[stream];
   if (ticket + 1 < done) went_backwards_ = true;
   done = ticket + 1;
   changed_.notify_all();
+  return false;
 }
 
 void RecordingSink::EventReached(uint32_t event, uint64_t now_ns) {

@@ -149,7 +149,7 @@ bool NullSpace::Advance(uint32_t number, Stream& stream) {
       sink_->EventReached(static_cast<uint32_t>(piece.number), NowNs());
     stream.done = piece.ticket + 1;
   }
-  if (stream.done != before) sink_->Completed(number, stream.done - 1);
+  if (stream.done != before && sink_->Completed(number, stream.done - 1)) sink_->Wake(number);
   return stream.done != before;
 }
 
@@ -232,7 +232,7 @@ void NullSpace::Reset(uint32_t) {
     stream.done = stream.queue.back().ticket + 1;
     queued_ -= stream.queue.size();
     stream.queue.clear();
-    sink_->Completed(number, stream.done - 1);
+    if (sink_->Completed(number, stream.done - 1)) sink_->Wake(number);
   }
 }
 

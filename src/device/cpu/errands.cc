@@ -1,0 +1,24 @@
+#include "device/cpu/errands.h"
+
+#include "device/cpu/scheduler.h"
+#include "device/device.h"
+
+namespace tutti::device::cpu {
+
+void Errands::Add(const Nudge& nudge) {
+  if (nudge_count_ == nudges_.size()) return nudge.scheduler->Carry(nudge);
+  nudges_[nudge_count_++] = nudge;
+}
+
+void Errands::AddWake(uint32_t stream, Sink* sink) {
+  if (wake_count_ == wakes_.size()) return sink->Wake(stream);
+  wakes_[wake_count_++] = stream;
+}
+
+// The SMs first: what they are to run should be under way when the clients that wake compete for their cores.
+void Errands::Run(Sink* sink) const {
+  for (uint32_t i = 0; i < nudge_count_; ++i) nudges_[i].scheduler->Carry(nudges_[i]);
+  for (uint32_t i = 0; i < wake_count_; ++i) sink->Wake(wakes_[i]);
+}
+
+}  // namespace tutti::device::cpu
