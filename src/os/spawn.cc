@@ -26,10 +26,15 @@ extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* argument
 namespace tutti::os {
 namespace {
 
-// The address sanitizer believes that a thread has one stack, and says so when one ends on another.
-#define TUTTI_ON_OWN_STACK __attribute__((no_sanitize("address")))
+// The sanitizers believe that a thread has one stack, and that its functions return.
+#if defined(__clang__)
+#define TUTTI_ON_OWN_STACK __attribute__((no_sanitize("address"), disable_sanitizer_instrumentation))
+#else
+#define TUTTI_ON_OWN_STACK __attribute__((no_sanitize("address"), no_sanitize("thread")))
+#endif
 
 constexpr size_t kStackBytes = 64 * 1024;
+constexpr size_t kMaskBytes = 8;  // of a set of signals, for the kernel
 
 struct ChildPlan {
   const char* path;
@@ -43,43 +48,55 @@ struct ChildPlan {
   int error = 0;  // errno of the child's failure
 };
 
-// Runs in the parent's memory: system calls only.
+// struct sigaction as the kernel has it; nothing in it is the default action.
+struct KernelSigaction {
+  void (*handler)(int);
+  unsigned long flags;
+  void (*restorer)();
+  unsigned long mask;
+};
+
+// Runs in the parent's memory: system calls only, and not by libc's functions, which may be a sanitizer's or a preloaded
+// library's: those would take the child's descriptors and signal actions for the parent's.
+[[noreturn]] TUTTI_ON_OWN_STACK void End(int status) {
+  for (;;) syscall(SYS_exit_group, status);
+}
+
 TUTTI_ON_OWN_STACK int RunChild(void* argument) {
   auto& plan = *static_cast<ChildPlan*>(argument);
   // First above all numbers that are wanted, so that none overwrites another.
-  int parked[16];
+  long parked[16];
   for (size_t i = 0; i < plan.file_count; ++i) {
-    parked[i] = fcntl(plan.files[i].first, F_DUPFD_CLOEXEC, plan.highest + 1);
+    parked[i] = syscall(SYS_fcntl, plan.files[i].first, F_DUPFD_CLOEXEC, plan.highest + 1);
     if (parked[i] < 0) {
       plan.error = errno;
-      _exit(127);
+      End(127);
     }
   }
   for (size_t i = 0; i < plan.file_count; ++i) {
-    if (dup2(parked[i], plan.files[i].second) < 0) {
+    if (syscall(SYS_dup2, parked[i], plan.files[i].second) < 0) {
       plan.error = errno;
-      _exit(127);
+      End(127);
     }
   }
   syscall(SYS_close_range, plan.highest + 1, ~0u, 0);
   for (int signal = 1; signal < NSIG; ++signal) {
-    struct sigaction action{};
-    if (sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_DFL) continue;
+    KernelSigaction action{};
+    if (syscall(SYS_rt_sigaction, signal, nullptr, &action, kMaskBytes) != 0 || action.handler == SIG_DFL) continue;
     action = {};
-    action.sa_handler = SIG_DFL;
-    sigaction(signal, &action, nullptr);
+    syscall(SYS_rt_sigaction, signal, &action, nullptr, kMaskBytes);
   }
-  sigprocmask(SIG_SETMASK, &plan.signals, nullptr);
-  execv(plan.path, plan.arguments);
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &plan.signals, nullptr, kMaskBytes);
+  syscall(SYS_execve, plan.path, plan.arguments, environ);
   plan.error = errno;
-  _exit(127);
+  End(127);
 }
 
 TUTTI_ON_OWN_STACK int RunBetween(void* argument) {
   auto& plan = *static_cast<ChildPlan*>(argument);
   plan.grandchild = __clone(RunChild, plan.stack + kStackBytes, CLONE_VM | CLONE_VFORK | SIGCHLD, argument);
   if (plan.grandchild < 0) plan.error = errno;
-  _exit(0);
+  End(0);
 }
 
 }  // namespace
