@@ -128,6 +128,8 @@ enum class SettingKind : uint32_t {
   kPriority = 5,     // of the running client `pid`; number: 0 normal, 1 below normal
   kKernelTime = 6,   // of the running client `pid`; number: ns that a kernel may run, 0: for ever
   kMemoryGroup = 7,  // text: name, device; number: hard limit in bytes, second: soft limit; ~0: none
+  kLog = 8,              // fd 0: the file that takes the log, and all other output, from now on
+  kDefaultPriority = 9,  // number: of running clients of the namespace `text` (all if empty) that have none of their own
 };
 
 struct ServerSet {
