@@ -8,10 +8,13 @@
 #include <sstream>
 #include <utility>
 
+#include "control/configuration_text.h"
 #include "control/nearest.h"
 #include "control/object_values.h"
 
-// Some malformed files break the reader's own assertions; without those it reports them like any other.
+// Some malformed files break the reader's own assertions; without those it reports them like any other. (With NDEBUG it would
+// have the compiler believe them instead.)
+#undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #define TOML_EXCEPTIONS 0
 #define TOML_ENABLE_FORMATTERS 0
@@ -21,7 +24,6 @@
 namespace tutti::control {
 namespace {
 
-constexpr size_t kMaxBytes = 1 << 20;
 constexpr std::string_view kDefaultNamespace = "default";
 
 // One table of the file. The first thing that is wrong with it is kept; all later questions are answered with nothing.
@@ -227,8 +229,8 @@ Status ReadFeatures(const toml::table& table, Configuration& configuration, cons
 }  // namespace
 
 Result<Configuration> ParseConfiguration(std::string_view text, const std::string& source) {
-  if (text.size() > kMaxBytes) return Fail(fmt::format("{} is longer than {} bytes", source, kMaxBytes));
-  const toml::parse_result parsed = toml::parse(text, source);
+  TUTTI_ASSIGN(const std::string plain, ConfigurationText(text, source));
+  const toml::parse_result parsed = toml::parse(plain, source);
   if (!parsed) {
     return Fail(fmt::format("{}:{}: {}", source, parsed.error().source().begin.line, parsed.error().description()));
   }

@@ -74,6 +74,33 @@ TEST(Configuration, AMistakeIsAnsweredWithItsLineAndWhatWasMeant) {
   }
 }
 
+// What the reader of TOML itself has stumbled over, or may.
+TEST(Configuration, NoFileEndsTheDaemon) {
+  const std::string deep = [] {
+    std::string names = "a";
+    for (int i = 0; i < 300'000; ++i) names += ".a";
+    return names;
+  }();
+  const std::string cases[] = {
+      "\xc2\xa0= 1\n", "a\xe2\x80\x83= 1\n", "[\xe3\x80\x80]\n", "\xff\xfe\n", "a = \xc2\xa0\n", "a = 1\xc2\xa0\n",
+      std::string("\0 = 1\n", 6), "a\r= 1\n", "a = 1\x01\n", "\x7f", "[.a]\n", "[a.]\n", "[a", "[[a", "[[", "[", "a.", "a.=1\n",
+      ".a=1\n", "a = [", "a = {", "a = {b", "a = {b.", "a = {,}\n", "a = \"", "a = '''", "\"", "'", "a = \"\\", "a = \"\\u12",
+      "= 1\n", "a = _1\n", "a = 1__0\n", "a = 0x\n", "a = +\n", "a = 1e\n", "a = 1979-\n", "a = 1979-05-27T\n", "a = inf_\n",
+      "a = tru\n", std::string(5000, '['), "a = " + std::string(5000, '['), "a = " + std::string(5000, '{'), deep + " = 1\n",
+      "[" + deep + "]\n", std::string(2 << 20, ' ')};
+  for (const std::string& text : cases) {
+    const auto read = ParseConfiguration(text, "x.toml");
+    ASSERT_FALSE(read) << text.substr(0, 40);
+    EXPECT_TRUE(read.error().text.starts_with("x.toml")) << read.error().text;
+  }
+}
+
+TEST(Configuration, CommentsMaySayAnything) {
+  const auto read = ParseConfiguration("\xef\xbb\xbf# gr\xc3\xbc\xc3\x9f dich, \xff und \xe2\x80\x83\r\n[servers.a] # \xc2\xa0\r\n", "x.toml");
+  ASSERT_TRUE(read) << read.error().text;
+  EXPECT_EQ(read->servers.at(0).name, "a");
+}
+
 TEST(Configuration, AnEmptyFileChangesNothing) { EXPECT_TRUE(ParseConfiguration("", "x.toml")->servers.empty()); }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "control/client_table.h"
 #include "control/version.h"
 #include "control/words.h"
+#include "daemon/partition_commands.h"
 #include "daemon/session.h"
 #include "daemon/settings_commands.h"
 
@@ -104,7 +105,8 @@ void ControlDaemon::Signal() {
   if (read(signals_.get(), &info, sizeof info) != sizeof info) return;
   if (info.ssi_signo == SIGHUP) {
     log::Open(options_.places.control_log(), "Control");
-    return log::Info("Log opened anew");
+    log::Info("Log opened anew");
+    return servers_.OpenLogsAnew();
   }
   if (info.ssi_signo == SIGUSR2) {
     manager_.Reloading();
@@ -164,7 +166,8 @@ Leaving ControlDaemon::Leave() {
   Leaving leaving{.sockets = {instance_.listener(), instance_.privileged_listener()},
                   .lock_fd = instance_.lock(),
                   .of_manager = instance_.of_manager(),
-                  .commands = SettingsCommands(options_.protocol, defaults_, catalog_.All())};
+                  .commands = SettingsCommands(options_.protocol, defaults_, accounting_, catalog_.All())};
+  for (std::string& command : PartitionCommands(partitions_)) leaving.commands.push_back(std::move(command));
   for (ServerHandle* server : servers_.All()) {
     if (!server->stopping()) server->Shutdown(false);
     leaving.servers.push_back(server->Leave());
@@ -175,7 +178,9 @@ Leaving ControlDaemon::Leave() {
 void ControlDaemon::TakeOver(Succession succession) {
   for (Succession::Server& server : succession.servers) servers_.Adopt(std::move(server));
   for (const std::string& command : succession.commands) {
-    RunCommand({*this, {.pid = getpid(), .uid = geteuid()}, control::SplitWords(command), Reply([](const CommandAnswer&) {})});
+    const auto words = control::SplitWords(command);
+    if (RestorePartition(words, partitions_)) continue;
+    RunCommand({*this, {.pid = getpid(), .uid = geteuid()}, words, Reply([](const CommandAnswer&) {})});
   }
 }
 

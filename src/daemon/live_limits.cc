@@ -25,17 +25,30 @@ void Tell(ServerHandle& server, const wire::ServerSet& set, const std::shared_pt
   });
 }
 
-void Follow(ControlDaemon& daemon, ServerHandle& server, const wire::ClientStatus& client, const std::shared_ptr<Finishing>& finishing) {
+void Follow(ControlDaemon& daemon, ServerHandle& server, const wire::ClientStatus& client, Changed changed,
+            const std::shared_ptr<Finishing>& finishing) {
   const ServerSettings settings = daemon.catalog().SettingsFor(server.name(), NamespaceOf(client), server.settings());
   const double percentage = EffectivePercentage(settings, client.own_percentage);
-  if (percentage != client.percentage && !daemon.options().static_partitioning) {
+  if (changed.percentage && percentage != client.percentage && !daemon.options().static_partitioning) {
     Tell(server, {.what = wire::SettingKind::kPercentage, .pid = client.pid, .percentage = percentage}, finishing);
   }
-  if (client.device >= server.devices().size()) return;
+  if (!changed.memory || client.device >= server.devices().size()) return;
   const std::string uuid = control::FormatUuid(server.devices()[client.device].uuid);
   const uint64_t bytes = std::min(settings.memory_limits.Of(client.device, uuid), client.own_limit_bytes);
   if (bytes != client.limit_bytes) {
     Tell(server, {.what = wire::SettingKind::kMemoryLimit, .pid = client.pid, .device = client.device, .number = bytes}, finishing);
+  }
+}
+
+// The server knows which clients have a priority of their own.
+void FollowPriority(ControlDaemon& daemon, ServerHandle& server, const std::shared_ptr<Finishing>& finishing) {
+  const auto tell = [&](const std::string& name_space, int priority) {
+    Tell(server, {.what = wire::SettingKind::kDefaultPriority, .number = static_cast<uint64_t>(priority), .text = name_space}, finishing);
+  };
+  const NamedServer* const named = daemon.catalog().Find(server.name());
+  if (named == nullptr) return tell("", daemon.defaults().client_priority);
+  for (const auto& [name, limits] : named->namespaces) {
+    tell(server.name() + "/" + name, limits.client_priority.value_or(daemon.defaults().client_priority));
   }
 }
 
@@ -53,15 +66,17 @@ void FollowCollectively(ControlDaemon& daemon, ServerHandle& server, const std::
 
 }  // namespace
 
-void ApplyToRunningClients(ControlDaemon& daemon, ServerHandle& server, std::function<void()> done) {
+void ApplyToRunningClients(ControlDaemon& daemon, ServerHandle& server, Changed changed, std::function<void()> done) {
   if (daemon.options().new_clients_only || server.state() != ServerState::kActive) return done();
   const auto finishing = std::make_shared<Finishing>(std::move(done));
+  if (changed.priority) FollowPriority(daemon, server, finishing);
+  if (!changed.percentage && !changed.memory) return;
   server.Ask(wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kClients},
-             [finishing, &daemon, pid = server.pid()](const Result<ServerHandle::Reply>& answer) {
+             [finishing, &daemon, changed, pid = server.pid()](const Result<ServerHandle::Reply>& answer) {
                ServerHandle* const server = daemon.servers().Find(pid);
                if (!answer || server == nullptr) return;
-               for (const wire::ClientStatus& client : answer->body.clients) Follow(daemon, *server, client, finishing);
-               FollowCollectively(daemon, *server, finishing);
+               for (const wire::ClientStatus& client : answer->body.clients) Follow(daemon, *server, client, changed, finishing);
+               if (changed.memory) FollowCollectively(daemon, *server, finishing);
              });
 }
 

@@ -8,8 +8,15 @@
 
 namespace tutti::daemon {
 
-// Reckons the limits of all clients of the server again, from its settings of now and from what each client asked for itself,
+// Which limits have been changed. The others stay as they are, with what was set for single clients.
+struct Changed {
+  bool percentage = false;
+  bool memory = false;
+  bool priority = false;
+};
+
+// Reckons these limits of all clients of the server again, from its settings of now and from what each client asked for itself,
 // and tells the server those that differ. `done` is called when it has answered.
-void ApplyToRunningClients(ControlDaemon& daemon, ServerHandle& server, std::function<void()> done);
+void ApplyToRunningClients(ControlDaemon& daemon, ServerHandle& server, Changed changed, std::function<void()> done);
 
 }  // namespace tutti::daemon

@@ -136,6 +136,11 @@ bool PartitionTable::InUse(const Partition& partition, const std::set<uint32_t>&
   return !clients->second.empty();
 }
 
+std::set<uint32_t> PartitionTable::ClientsOf(const Partition& partition) const {
+  const auto clients = clients_.find(partition.full_id());
+  return clients == clients_.end() ? std::set<uint32_t>() : clients->second;
+}
+
 std::string NewPartitionId(int protocol) {
   constexpr std::string_view kLetters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   const size_t length = protocol == 3 ? 32 : 36;

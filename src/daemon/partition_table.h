@@ -60,6 +60,8 @@ class PartitionTable {
   // Who runs in a partition, as far as attached; asking with the process ids that live forgets the others.
   void NoteClient(std::string_view wanted, uint32_t pid);
   bool InUse(const Partition& partition, const std::set<uint32_t>& living);
+  // Process ids, of which some may have gone.
+  std::set<uint32_t> ClientsOf(const Partition& partition) const;
 
  private:
   std::vector<bool> Taken(std::string_view device, uint32_t sm_count) const;

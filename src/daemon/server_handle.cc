@@ -74,6 +74,15 @@ void ServerHandle::Attach(const wire::Attach& attach, os::Fd client) {
   channel_.Send(wire::Pack(wire::MessageKind::kAttach, next_serial_++, std::move(body)), std::move(fds));
 }
 
+void ServerHandle::SetLog(os::Fd file) {
+  if (!understands_ || !file) return;
+  ByteWriter body;
+  wire::Put(body, wire::ServerSet{.what = wire::SettingKind::kLog});
+  std::vector<os::Fd> fds;
+  fds.push_back(std::move(file));
+  channel_.Send(wire::Pack(wire::MessageKind::kServerSet, next_serial_++, std::move(body)), std::move(fds));
+}
+
 void ServerHandle::Shutdown(bool force) {
   stopping_ = true;
   if (understands_) {

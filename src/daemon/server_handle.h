@@ -50,6 +50,9 @@ class ServerHandle {
     SendRequest(kind, std::move(out), std::move(reply), patience_ns);
   }
 
+  // The file that its log goes to from now on.
+  void SetLog(os::Fd file);
+
   // Asks the server to end: with its last client, or at once; at once also kills it if it does not obey in two seconds.
   void Shutdown(bool force);
   void Kill();

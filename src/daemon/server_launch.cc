@@ -122,6 +122,11 @@ std::string ProgramDirectory() {
   return std::string(text.substr(0, text.rfind('/')));
 }
 
+os::Fd OpenServerLog(const control::Places& places, const ServerPlan& plan) {
+  const std::string path = plan.log_file.empty() ? places.server_log() : plan.log_file;
+  return os::Fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+}
+
 Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerPlan& plan) {
   const uid_t uid = plan.uid;
   if (uid != geteuid() && geteuid() != 0) {
@@ -130,8 +135,7 @@ Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerP
   }
   std::vector<std::string> arguments{ServerProgram(), "--daemon-socket-fd", std::to_string(kChannelFd)};
   std::vector<std::string> environment = ServerEnvironment(places, plan);
-  const std::string log_file = plan.log_file.empty() ? places.server_log() : plan.log_file;
-  const os::Fd log(open(log_file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  const os::Fd log = OpenServerLog(places, plan);
   TUTTI_ASSIGN(auto sockets, os::SocketPair());
 
   const pid_t daemon = getpid();

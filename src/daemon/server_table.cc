@@ -85,6 +85,10 @@ void ServerTable::Add(std::unique_ptr<ServerHandle> server) {
   handle->Start([this, handle] { Reported(*handle); }, [this, handle](int status) { Exited(*handle, status); });
 }
 
+void ServerTable::OpenLogsAnew() {
+  for (const auto& [pid, server] : servers_) server->SetLog(OpenServerLog(places_, server->plan()));
+}
+
 bool ServerTable::Quiet() const {
   return std::ranges::none_of(servers_, [](const auto& entry) {
     return entry.second->state() == ServerState::kInitializing || !entry.second->quiet();

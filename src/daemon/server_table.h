@@ -41,6 +41,8 @@ class ServerTable {
 
   // A server of the program that went on as this one: it takes no new clients.
   void Adopt(Succession::Server left);
+  // The log files may have been moved away: all servers go on in new ones.
+  void OpenLogsAnew();
   // No server is on its way up, and none has messages of ours to take.
   bool Quiet() const;
 

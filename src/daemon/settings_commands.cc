@@ -42,15 +42,26 @@ void AddServer(const NamedServer& server, std::vector<std::string>& commands) {
   }
 }
 
+void AddAccounting(const MemoryAccounting& accounting, std::vector<std::string>& commands) {
+  if (!accounting.enabled) commands.emplace_back("feature disable memacct");
+  if (accounting.audit_log) commands.emplace_back("memacct set audit_log=true");
+  for (const auto& [path, limits] : accounting.cgroups) {
+    commands.push_back(fmt::format("memacct limit {}{}{}", path, MemoryOption("soft-limit", limits.soft), MemoryOption("hard-limit", limits.hard)));
+  }
+}
+
 }  // namespace
 
-std::vector<std::string> SettingsCommands(int protocol, const Defaults& defaults,
+std::vector<std::string> SettingsCommands(int protocol, const Defaults& defaults, const MemoryAccounting& accounting,
                                           const std::vector<NamedServer*>& servers) {
   std::vector<std::string> commands;
   if (protocol == 2) AddDefaults(defaults, commands);
   if (protocol == 3) {
     for (const NamedServer* server : servers) AddServer(*server, commands);
+    AddAccounting(accounting, commands);
+    if (!defaults.context_share) commands.emplace_back("feature disable context-share");
   }
+  if (accounting.container_scope) commands.emplace_back("set_limit_scope container");
   commands.push_back("set_policy " + defaults.policy);
   if (defaults.trace) commands.emplace_back("trace on");
   return commands;

@@ -1,5 +1,5 @@
 // The daemon's settings as the commands that make them, for a program that is to go on with them (succession.h). SM
-// partitions are not among them: they belong to servers that end.
+// partitions are not among them: partition_commands.h.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tutti::daemon {
 
-std::vector<std::string> SettingsCommands(int protocol, const Defaults& defaults,
+std::vector<std::string> SettingsCommands(int protocol, const Defaults& defaults, const MemoryAccounting& accounting,
                                           const std::vector<NamedServer*>& servers);
 
 }  // namespace tutti::daemon

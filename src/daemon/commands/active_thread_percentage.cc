@@ -63,7 +63,7 @@ void SetActiveThreadPercentage(const CommandCall& call) {
   if (server == nullptr) return;
   double& percentage = server->settings().active_thread_percentage;
   if (!Set(call, 2, percentage)) return;
-  ApplyToRunningClients(call.daemon, *server, [reply = call.reply, percentage] { reply.Line(control::FormatPercentage(percentage)); });
+  ApplyToRunningClients(call.daemon, *server, {.percentage = true}, [reply = call.reply, percentage] { reply.Line(control::FormatPercentage(percentage)); });
 }
 
 void GetActiveThreadPercentage(const CommandCall& call) {

@@ -3,6 +3,7 @@
 #include "daemon/commands/access.h"
 #include "daemon/commands/client_query.h"
 #include "daemon/commands/commands.h"
+#include "daemon/live_limits.h"
 
 namespace tutti::daemon::commands {
 
@@ -11,14 +12,16 @@ void SetDefaultClientPriority(const CommandCall& call) {
   const auto priority = control::ParsePriority(call.word(1));
   if (!priority) return call.reply.Line(priority.error().text);
   call.daemon.defaults().client_priority = *priority;
-  call.reply.Nothing();
+  // The answer comes with the last server's.
+  const std::shared_ptr<void> answered(nullptr, [reply = call.reply](void*) { reply.Nothing(); });
+  for (ServerHandle* server : call.daemon.servers().All()) ApplyToRunningClients(call.daemon, *server, {.priority = true}, [answered] {});
 }
 
 void GetDefaultClientPriority(const CommandCall& call) {
   call.reply.Line(std::to_string(call.daemon.defaults().client_priority));
 }
 
-// Of a running client, from the next scheduling decision on. Its owner may only lower it.
+// Of a running client alone, from the next scheduling decision on. Its owner may only lower it.
 void SetClientPriority(const CommandCall& call) {
   WithClient(call, [call](ServerHandle& server, const ServerClients&, const wire::ClientStatus& client) {
     const auto priority = control::ParsePriority(call.word(2));

@@ -65,7 +65,7 @@ void SetOfServer(const CommandCall& call, ServerHandle& server) {
   if (!limit) return call.reply.Line(limit.error().text);
   if (const auto allowed = AllowedFor(call, server.devices(), *limit); !allowed) return call.reply.Line(allowed.error().text);
   server.settings().memory_limits.Set(limit->device, limit->bytes);
-  ApplyToRunningClients(call.daemon, server, [reply = call.reply] { reply.Nothing(); });
+  ApplyToRunningClients(call.daemon, server, {.memory = true}, [reply = call.reply] { reply.Nothing(); });
 }
 
 // The live form: the process id is a running client's.

@@ -27,7 +27,7 @@ constexpr Command kCommands[] = {
     {"get_default_device_pinned_mem_limit", "DEVICE", "", commands::GetDefaultDevicePinnedMemLimit},
     {"set_device_pinned_mem_limit", "PID DEVICE SIZE", "PID a server: of its new clients; a client: of it, now", commands::SetDevicePinnedMemLimit, true},
     {"get_device_pinned_mem_limit", "PID DEVICE", "", commands::GetDevicePinnedMemLimit},
-    {"set_default_client_priority", "0|1", "of clients that connect later: 0 normal, 1 below normal", commands::SetDefaultClientPriority},
+    {"set_default_client_priority", "0|1", "of clients that do not say: 0 normal, 1 below normal", commands::SetDefaultClientPriority},
     {"get_default_client_priority", "", "", commands::GetDefaultClientPriority},
     {"device_query", "[PID] [--csv]", "the devices, of one server or of all", commands::DeviceQuery},
     {"sm_partition", "add DEVICE CHUNKS | rm DEVICE ID", "static SM partitions (daemon started with -S)", commands::SmPartition},

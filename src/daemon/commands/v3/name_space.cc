@@ -96,7 +96,7 @@ void Set(const Request& request) {
   *limits = *std::move(changed);
   ServerHandle* const process = ProcessOf(request, *server);
   if (process == nullptr) return request.Done();
-  ApplyToRunningClients(request.daemon(), *process, [request] { request.Done(); });
+  ApplyToRunningClients(request.daemon(), *process, ChangedBy(request), [request] { request.Done(); });
 }
 
 void Get(const Request& request) {

@@ -81,6 +81,13 @@ std::string StatusWord(const Request& request, const NamedServer& server) {
   return "Fault";
 }
 
+Changed ChangedBy(const Request& request) {
+  const bool collective = request.flag("collective-hard-limit") || request.flag("collective-soft-limit");
+  return {.percentage = request.flag("active-thread-percentage"),
+          .memory = request.flag("pinned-memory-limit") || collective,
+          .priority = request.flag("client-priority")};
+}
+
 Result<NamespaceLimits> ChangedLimits(const Request& request, const NamedServer& server, NamespaceLimits limits) {
   bool given = false;
   if (const std::string* text = request.option("pinned-memory-limit")) {

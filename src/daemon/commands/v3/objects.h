@@ -6,6 +6,7 @@
 
 #include "daemon/commands/client_query.h"
 #include "daemon/commands/v3/verb.h"
+#include "daemon/live_limits.h"
 
 namespace tutti::daemon::v3 {
 
@@ -26,6 +27,7 @@ std::string StatusWord(const Request& request, const NamedServer& server);
 // `limits` with the options --pinned-memory-limit, --active-thread-percentage and --client-priority of the request. Fails on
 // a bad value, without any of them, and on a raise above the daemon's defaults by somebody who may not.
 Result<NamespaceLimits> ChangedLimits(const Request& request, const NamedServer& server, NamespaceLimits limits);
+Changed ChangedBy(const Request& request);
 inline const OptionRule kLimitOptions[] = {{"pinned-memory-limit", "size"}, {"active-thread-percentage", "pct"}, {"client-priority", "0|1"},
                                            {"collective-hard-limit", "size"}, {"collective-soft-limit", "size"}};
 // As `list` and `get` show them; "-" where nothing is set.

@@ -138,7 +138,7 @@ void Set(const Request& request) {
   }
   if (const auto user = SetUser(request, *server); !user) return request.Refuse(user.error().text);
   if (ServerHandle* process = ProcessOf(request, *server); has_limits && process != nullptr) {
-    return ApplyToRunningClients(request.daemon(), *process, [request] { request.Done(); });
+    return ApplyToRunningClients(request.daemon(), *process, ChangedBy(request), [request] { request.Done(); });
   }
   request.Done();
 }
