@@ -88,6 +88,26 @@ hold() {
 }
 declare -A hold_fds
 release() { exec {hold_fds[$1]}>&-; }
+# For scripts about kernels that never end: endless NAME KERNEL [COMMAND...] starts such a program (by COMMAND), whose process id
+# is then in $endless, and returns when its kernel runs.
+use_endless_programs() {
+  use_probe
+  use_programs
+  [ -x "$fakes/endless_program" ] || skip "needs libcuda.so.1"
+  kernels=$(dirname "$0")/kernels
+}
+endless() {
+  "${@:3}" "$fakes/endless_program" "$kernels/$2.ptx" > "$work/$1" 2>&1 &
+  endless=$!
+  until_true "the kernel $2 runs: $(cat "$work/$1")" says running "$work/$1"
+}
+# ended_within_2_s NAME PID SINCE WHAT: the endless program has ended, as one that was terminated. Prints how long it took.
+ended_within_2_s() {
+  for _ in $(seq 400); do if gone "$2"; then break; fi; sleep 0.005; done
+  echo "$4: ended after $((($(date +%s%N) - $3) / 1000000)) ms"
+  gone "$2" || fail "$4: the program still runs after 2 s: $(cat "$work/$1")"
+  expect "what the program says" CUDA_ERROR_MPS_CLIENT_TERMINATED "$(tail -n 1 "$work/$1")"
+}
 # Processes of this script's daemon by their environment: others may run the same programs on this machine.
 ours() { grep -lsz "^CUDA_MPS_PIPE_DIRECTORY=$work/" /proc/[0-9]*/environ | cut -d/ -f3; }
 
