@@ -6,6 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
 #include "control/command_message.h"
 
 namespace tutti::control {
@@ -13,15 +17,19 @@ namespace {
 
 constexpr int kWaitForEndMs = 5000;
 
-void WaitReadable(int fd, int timeout_ms) {
+bool WaitReadable(int fd, int timeout_ms) {
   pollfd wait{fd, POLLIN, 0};
-  poll(&wait, 1, timeout_ms);
+  int ready;
+  do {
+    ready = poll(&wait, 1, timeout_ms);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
 }
 
 }  // namespace
 
-Result<DaemonConnection> DaemonConnection::Open(const Places& places) {
-  auto socket = os::Connect(places.control_socket());
+Result<DaemonConnection> DaemonConnection::Open(const Places& places, int patience_ms) {
+  auto socket = os::Connect(places.control_socket(), patience_ms);
   if (!socket) {
     return Fail(fmt::format("no control daemon answers in {} ({}): start one with `tutti-control -d`, or set "
                             "CUDA_MPS_PIPE_DIRECTORY to the directory of a running one",
@@ -32,13 +40,28 @@ Result<DaemonConnection> DaemonConnection::Open(const Places& places) {
   const pid_t pid = peer ? peer->pid : 0;
   os::Fd process;
   if (pid > 0) process = os::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  return DaemonConnection(std::move(*socket), std::move(process), pid);
+  return DaemonConnection(std::move(*socket), std::move(process), pid, patience_ms);
 }
 
 Result<Answer> DaemonConnection::Run(std::string_view line) {
+  if (!socket_) return Fail("the connection to the control daemon has failed before: open another one");
+  auto answer = Exchange(line);
+  if (!answer) socket_.Reset();
+  return answer;
+}
+
+Result<Answer> DaemonConnection::Exchange(std::string_view line) {
   TUTTI_TRY(os::Send(socket_.get(), PackCommand(next_serial_++, line)));
+  const auto begin = std::chrono::steady_clock::now();
   Answer answer;
   for (;;) {
+    if (patience_ms_ >= 0) {
+      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+      const int left_ms = std::max(0, patience_ms_ - static_cast<int>(waited.count()));
+      if (!WaitReadable(socket_.get(), left_ms)) {
+        return Fail(fmt::format("the control daemon (process {}) has not answered \"{}\" within {} ms: it hangs, or is stopped", daemon_pid_, line, patience_ms_));
+      }
+    }
     TUTTI_ASSIGN(os::Message message, os::Receive(socket_.get()));
     if (message.bytes.empty()) return Fail("the control daemon closed the connection before it had answered");
     TUTTI_ASSIGN(const CommandReply reply, ReadCommandReply(message.bytes));
@@ -53,7 +76,7 @@ Result<Answer> DaemonConnection::Run(std::string_view line) {
 
 void DaemonConnection::WaitForEnd() {
   // The kernel closes the daemon's end of the connection a little before the process is gone.
-  WaitReadable(socket_.get(), -1);
+  if (socket_) WaitReadable(socket_.get(), -1);
   if (process_) WaitReadable(process_.get(), kWaitForEndMs);
   // A dead process stays in the process list until its parent has collected it. Where nobody collects (a container whose
   // first process is no init) that never happens.

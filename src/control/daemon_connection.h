@@ -21,10 +21,12 @@ struct Answer {
 
 class DaemonConnection {
  public:
-  // Fails when nobody listens in the pipe directory; the text names the socket and what to do.
-  static Result<DaemonConnection> Open(const Places& places);
+  // Fails when nobody listens in the pipe directory; the text names the socket and what to do. A daemon may hang without
+  // being dead: `patience_ms` bounds how long connecting, and then each command, may take; < 0 waits for ever.
+  static Result<DaemonConnection> Open(const Places& places, int patience_ms = -1);
 
-  // Runs one command line and waits for its answer, however long the command takes.
+  // Runs one command line and waits for its answer, however long the command takes if the patience has no bound. After a
+  // failure every further command fails as well: a late answer would be taken for that of another command.
   Result<Answer> Run(std::string_view line);
 
   // Waits until the daemon's process is gone, for callers that look at the process list next. Not longer than five
@@ -35,12 +37,14 @@ class DaemonConnection {
   pid_t daemon_pid() const { return daemon_pid_; }
 
  private:
-  DaemonConnection(os::Fd socket, os::Fd process, pid_t pid)
-      : socket_(std::move(socket)), process_(std::move(process)), daemon_pid_(pid) {}
+  DaemonConnection(os::Fd socket, os::Fd process, pid_t pid, int patience_ms)
+      : socket_(std::move(socket)), process_(std::move(process)), daemon_pid_(pid), patience_ms_(patience_ms) {}
+  Result<Answer> Exchange(std::string_view line);
 
-  os::Fd socket_;
+  os::Fd socket_;   // empty after a failure
   os::Fd process_;  // pidfd of the daemon; empty where it cannot be had
   pid_t daemon_pid_ = 0;
+  int patience_ms_ = -1;
   uint32_t next_serial_ = 1;
 };
 
