@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "actor.h"
+#include "../actor.h"
 
 namespace tutti::fault {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "actor.h"
+#include "../actor.h"
 
 namespace tutti::fault {
 

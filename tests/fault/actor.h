@@ -1,4 +1,4 @@
-// A client of the leak test: a process of its own that does something on the device, says that it has, and ends or waits.
+// A client in a test: a process of its own that does something on the device, says that it has, and ends or waits.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +8,7 @@
 #include <functional>
 #include <string>
 
-#include "../../compat/driver_api.h"
+#include "../compat/driver_api.h"
 
 namespace tutti::fault {
 
@@ -30,6 +30,7 @@ class Actor {
   Actor(const Actor&) = delete;
 
   ActorPage& page() { return *page_; }
+  pid_t pid() const { return pid_; }
   // What went wrong until it was ready, or ended; empty if nothing did.
   std::string AwaitReady();
   std::string AwaitEnd();
