@@ -1,5 +1,6 @@
 #include "device/cpu/idle_gate.h"
 
+#include <sched.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -36,45 +37,64 @@ IdleGate::IdleGate() : epoll_(epoll_create1(EPOLL_CLOEXEC)), work_(eventfd(0, EF
 
 void IdleGate::WatchDoorbells(int epoll_fd) { Watch(epoll_.get(), epoll_fd, kDoorbell); }
 
-bool IdleGate::ClaimSleeper() {
-  uint32_t count = sleepers_.load(std::memory_order_seq_cst);
-  while (count != 0) {
-    if (sleepers_.compare_exchange_weak(count, count - 1, std::memory_order_seq_cst)) return true;
+// Those who get up claim a token for nobody, those who wake for somebody.
+bool IdleGate::ClaimSleeper(uint64_t turn_into) {
+  uint64_t tokens = tokens_.load(std::memory_order_seq_cst);
+  while (static_cast<uint32_t>(tokens) != 0) {
+    if (tokens_.compare_exchange_weak(tokens, tokens - kSleeper + turn_into, std::memory_order_seq_cst)) return true;
   }
   return false;
 }
 
 void IdleGate::WakeOne() {
-  if (ClaimSleeper()) Post(work_.get(), 1);
+  if (ClaimSleeper(kOwed)) Post(work_.get(), 1);
 }
 
 void IdleGate::WakeAll() {
-  while (ClaimSleeper()) Post(work_.get(), 1);
+  while (ClaimSleeper(kOwed)) Post(work_.get(), 1);
 }
 
-IdleGate::Woken IdleGate::Sleep(uint32_t seen, uint64_t until_ns) {
-  Woken woken;
-  sleepers_.fetch_add(1, std::memory_order_seq_cst);
-  if (epoch() != seen) {
-    ClaimSleeper();  // if it fails somebody posts for us; the post wakes the next sleeper for nothing, no harm
-    return woken;
+bool IdleGate::BecomeSleeper(uint32_t seen, bool takes_all) {
+  uint64_t tokens = tokens_.load(std::memory_order_seq_cst);
+  for (;;) {
+    if (!takes_all && tokens >= kOwed) {  // those who are owed a wake are on their way up
+      if (epoch() != seen) return false;
+      sched_yield();
+      tokens = tokens_.load(std::memory_order_seq_cst);
+    } else if (tokens_.compare_exchange_weak(tokens, tokens + kSleeper, std::memory_order_seq_cst)) {
+      return true;
+    }
   }
-  timespec limit{};
-  if (until_ns != kNever) {
-    const uint64_t now_ns = NowNs();
-    const uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-    limit = {static_cast<time_t>(left_ns / 1'000'000'000), static_cast<long>(left_ns % 1'000'000'000)};
-  }
-  epoll_event events[2];
-  const int count = epoll_pwait2(epoll_.get(), events, 2, until_ns != kNever ? &limit : nullptr, nullptr);
-  for (int i = 0; i < count; ++i) woken.by_doorbell |= events[i].data.u32 == kDoorbell;
+}
 
+bool IdleGate::TakePost() {
   uint64_t posts = 0;
-  if (read(work_.get(), &posts, sizeof posts) == sizeof posts) {
-    if (posts > 1) Post(work_.get(), posts - 1);  // edges that arrive together wake one waiter: pass the rest on
-  } else {
-    ClaimSleeper();
+  if (read(work_.get(), &posts, sizeof posts) != sizeof posts) return false;
+  if (posts > 1) Post(work_.get(), posts - 1);  // edges that arrive together wake one waiter: pass the rest on
+  tokens_.fetch_sub(kOwed, std::memory_order_seq_cst);
+  return true;
+}
+
+// If there is neither, a waker is between its claim and its post.
+void IdleGate::GetUp() {
+  while (!TakePost() && !ClaimSleeper(0)) sched_yield();
+}
+
+IdleGate::Woken IdleGate::Sleep(uint32_t seen, uint64_t until_ns, bool takes_all) {
+  Woken woken;
+  if (!BecomeSleeper(seen, takes_all)) return woken;
+  if (epoch() == seen) {
+    timespec limit{};
+    if (until_ns != kNever) {
+      const uint64_t now_ns = NowNs();
+      const uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+      limit = {static_cast<time_t>(left_ns / 1'000'000'000), static_cast<long>(left_ns % 1'000'000'000)};
+    }
+    epoll_event events[2];
+    const int count = epoll_pwait2(epoll_.get(), events, 2, until_ns != kNever ? &limit : nullptr, nullptr);
+    for (int i = 0; i < count; ++i) woken.by_doorbell |= events[i].data.u32 == kDoorbell;
   }
+  GetUp();
   return woken;
 }
 

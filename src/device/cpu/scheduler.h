@@ -71,6 +71,8 @@ class Scheduler {
   Scheduler(uint32_t sms, Ticker* ticker, BlockPool* pool);
 
   IdleGate& gate() { return gate_; }
+  // Some work is not for every SM.
+  bool restricted() const { return restricted_.load(std::memory_order_relaxed) != 0; }
   uint32_t sms() const { return static_cast<uint32_t>(sm_states_.size()); }
   SmState& sm(uint32_t index) { return sm_states_[index]; }
 

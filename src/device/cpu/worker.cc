@@ -203,7 +203,7 @@ void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
   // The doorbells are the first device's business: one ring should wake one worker, not one of every device.
   const bool serves = device_ == 0 && idle_->has_work.load(std::memory_order_acquire);
   if (serves && idle_->work.arm && idle_->work.arm()) return;
-  const IdleGate::Woken woken = scheduler_->gate().Sleep(seen, retry_at_ns);
+  const IdleGate::Woken woken = scheduler_->gate().Sleep(seen, retry_at_ns, !scheduler_->restricted());
   if (!serves) return;
   if (idle_->work.woke) idle_->work.woke();
   if (woken.by_doorbell) ServeDoorbells();
