@@ -71,6 +71,12 @@ TEST(Allocate, TheClientLibraryComesWithTheContainerWhereNoDriverBringsIt) {
   EXPECT_TRUE(response.mounts(1).read_only());
 }
 
+TEST(Allocate, AContainerKeepsItsOwnSharedMemoryWhereAskedFor) {
+  const auto response = Node("{sharing: {mps: {resources: [{name: gpu, replicas: 4}]}}, tutti: {mountShm: false}}").Give({"GPU-a::0"}).value();
+  ASSERT_EQ(response.mounts_size(), 1);
+  EXPECT_EQ(response.mounts(0).container_path(), "/mps/nvidia.com/gpu/pipe");
+}
+
 TEST(Allocate, OtherListStrategiesNameTheDevicesTheirWay) {
   const auto mounts = Node("flags: {plugin: {deviceListStrategy: volume-mounts, deviceIDStrategy: index}}").Give({"GPU-b"}).value();
   EXPECT_EQ(mounts.envs().at("NVIDIA_VISIBLE_DEVICES"), "/var/run/nvidia-container-devices");

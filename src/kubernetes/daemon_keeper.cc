@@ -79,20 +79,19 @@ std::vector<std::string> DefaultCommands(const sharing::Config& config, const co
   return commands;
 }
 
-DaemonKeeper::DaemonKeeper(control::Places places, std::string program, DeviceTable& table)
-    : places_(std::move(places)), program_(std::move(program)), table_(table), stop_(eventfd(0, EFD_CLOEXEC)) {
-  thread_ = std::thread([this] { Run(); });
-}
+DaemonKeeper::DaemonKeeper(control::Places places, std::string program, int patience_ms, DeviceTable& table)
+    : places_(std::move(places)), program_(std::move(program)), patience_ms_(patience_ms), table_(table), stop_(eventfd(0, EFD_CLOEXEC)) {}
 
 DaemonKeeper::~DaemonKeeper() {
   (void)eventfd_write(stop_.get(), 1);
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 void DaemonKeeper::Configure(sharing::Config config) {
   const std::lock_guard lock(mutex_);
   config_ = std::move(config);
   told_ = false;
+  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
 }
 
 void DaemonKeeper::AfterEachLook(Look look) {
@@ -122,18 +121,20 @@ void DaemonKeeper::Run() {
     const auto begin = std::chrono::steady_clock::now();
     const Status status = KeepOne();
     if (status) return;  // asked to end
-    table_.MarkAllSick(status.error().text);
-    {
-      const std::lock_guard lock(mutex_);
-      report_.reset();
-      told_ = false;
-      trouble_ = status.error().text;
-    }
-    log::Error("{}", status.error().text);
+    NoteTrouble(status.error().text);
     const bool lived = std::chrono::steady_clock::now() - begin > std::chrono::seconds(10);
     pause_ms = lived ? 100 : std::min(pause_ms * 2, 10'000);
     if (Wait(-1, pause_ms)) return;
   }
+}
+
+void DaemonKeeper::NoteTrouble(const std::string& why) {
+  table_.MarkAllSick(why);
+  const std::lock_guard lock(mutex_);
+  if (trouble_ != why) log::Error("{}", why);
+  report_.reset();
+  told_ = false;
+  trouble_ = why;
 }
 
 Status DaemonKeeper::StartDaemon() {
@@ -184,42 +185,60 @@ Status DaemonKeeper::Tell(control::DaemonConnection& daemon, const control::Repo
   return {};
 }
 
-// Returns without an error only when the keeper is to end.
+// One look: tells the daemon what it has not been told yet, and publishes its devices. Milliseconds to the next one.
+Result<int> DaemonKeeper::LookAt(control::DaemonConnection& daemon) {
+  TUTTI_ASSIGN(control::Report report, TakeReport(daemon));
+  const std::vector<sharing::DeviceFacts> devices = DevicesOf(report, geteuid());
+  bool told;
+  Look after_look;
+  {
+    const std::lock_guard lock(mutex_);
+    told = told_;
+    after_look = after_look_;
+  }
+  if (!devices.empty() && !told) TUTTI_TRY(Tell(daemon, report));
+  if (after_look) after_look(daemon, report);
+  if (!devices.empty()) deviceless_looks_ = 0;
+  if (!devices.empty() || ++deviceless_looks_ > 20) table_.Publish(devices);
+  const std::lock_guard lock(mutex_);
+  report_ = std::move(report);
+  trouble_ = devices.empty() ? "the server has no devices yet" : "";
+  return devices.empty() ? 50 : kLookEvery_ms;
+}
+
+// Returns without an error only when the keeper is to end. A daemon that hangs is waited for, its devices unhealthy
+// meanwhile: to end it would end the running pods' clients, which may not even have noticed.
 Status DaemonKeeper::KeepOne() {
-  auto daemon = control::DaemonConnection::Open(places_);
+  auto daemon = control::DaemonConnection::Open(places_, patience_ms_);
   if (daemon) {
     log::Info("a control daemon runs in {}: taking it over", places_.pipe_directory);
   } else {
     TUTTI_TRY(StartDaemon());
-    TUTTI_ASSIGN(control::DaemonConnection fresh, control::DaemonConnection::Open(places_));
+    TUTTI_ASSIGN(control::DaemonConnection fresh, control::DaemonConnection::Open(places_, patience_ms_));
     daemon = std::move(fresh);
   }
+  deviceless_looks_ = 0;
   // Of a daemon in a foreign PID namespace there is no process to watch: the connection tells, a look at a time.
-  auto process = daemon->daemon_pid() > 0 ? os::OpenPidfd(daemon->daemon_pid()) : Result<os::Fd>(os::Fd());
+  const pid_t pid = daemon->daemon_pid();
+  auto process = pid > 0 ? os::OpenPidfd(pid) : Result<os::Fd>(os::Fd());
   const int process_fd = process ? process->get() : -1;
-  int lookless = 0;
   for (;;) {
-    auto report = TakeReport(*daemon);
-    if (!report) return Fail("the control daemon has ended: " + report.error().text);
-    const std::vector<sharing::DeviceFacts> devices = DevicesOf(*report, geteuid());
-    bool told;
-    Look after_look;
-    {
-      const std::lock_guard lock(mutex_);
-      told = told_;
-      after_look = after_look_;
+    const auto pause_ms = LookAt(*daemon);
+    if (!pause_ms) {
+      // The connection of a daemon that dies closes a little before its process is gone.
+      if (process_fd >= 0 && !Wait(process_fd, 50)) {
+        NoteTrouble(pause_ms.error().text);
+        if (!Wait(process_fd, kLookEvery_ms)) {
+          if (auto again = control::DaemonConnection::Open(places_, patience_ms_)) daemon = std::move(again);
+          continue;
+        }
+      } else if (process_fd < 0) {
+        return Fail("the control daemon has ended: " + pause_ms.error().text);
+      }
+    } else if (!Wait(process_fd, *pause_ms)) {
+      continue;
     }
-    if (!devices.empty() && !told) TUTTI_TRY(Tell(*daemon, *report));
-    if (after_look) after_look(*daemon, *report);
-    if (!devices.empty()) lookless = 0;
-    if (!devices.empty() || ++lookless > 20) table_.Publish(devices);
-    {
-      const std::lock_guard lock(mutex_);
-      report_ = std::move(*report);
-      trouble_ = devices.empty() ? "the server has no devices yet" : "";
-    }
-    if (!Wait(process_fd, devices.empty() ? 50 : kLookEvery_ms)) continue;
-    return Wait(-1, 0) ? Status{} : Fail(fmt::format("the control daemon (process {}) has ended", daemon->daemon_pid()));
+    return Wait(-1, 0) ? Status{} : Fail(fmt::format("the control daemon (process {}) has ended", pid));
   }
 }
 

@@ -1,6 +1,7 @@
 // Keeps a control daemon running for this node's containers: takes over the one that runs in the pipe directory or starts
 // one, tells it the defaults that the configuration asks for, watches it, and starts another when it ends. What it learns
-// goes into the device table: all devices are unhealthy from the moment the daemon dies until its successor has them.
+// goes into the device table: all devices are unhealthy from the moment the daemon dies until its successor has them, and
+// while it does not answer.
 #pragma once
 
 #include <atomic>
@@ -20,11 +21,13 @@ namespace tutti::kubernetes {
 class DaemonKeeper {
  public:
   // `program` is the control daemon's path. CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of this process must say
-  // what `places` says. The table must outlive the keeper.
-  DaemonKeeper(control::Places places, std::string program, DeviceTable& table);
+  // what `places` says. A daemon that takes longer than `patience_ms` for an answer hangs; answers take milliseconds, more
+  // only where the machine is out of breath. The table must outlive the keeper.
+  DaemonKeeper(control::Places places, std::string program, int patience_ms, DeviceTable& table);
   ~DaemonKeeper();  // leaves the daemon running: the pods that use it are not to be disturbed
 
-  // Thread-safe. What is told to the daemon from now on, and at once.
+  // Thread-safe. What is told to the daemon from now on, and at once. The first call starts the keeping: how a daemon is
+  // started depends on the configuration.
   void Configure(sharing::Config config);
 
   // Called after each look at the daemon, from the keeper's thread. To be set before Configure.
@@ -40,6 +43,8 @@ class DaemonKeeper {
  private:
   void Run();
   Status KeepOne();
+  Result<int> LookAt(control::DaemonConnection& daemon);
+  void NoteTrouble(const std::string& why);
   Status StartDaemon();
   Status Tell(control::DaemonConnection& daemon, const control::Report& report);
   Result<control::Report> TakeReport(control::DaemonConnection& daemon);
@@ -47,6 +52,7 @@ class DaemonKeeper {
 
   const control::Places places_;
   const std::string program_;
+  const int patience_ms_;
   DeviceTable& table_;
 
   mutable std::mutex mutex_;  // guards the next five
@@ -56,6 +62,7 @@ class DaemonKeeper {
   std::optional<control::Report> report_;
   std::string trouble_ = "not started yet";
 
+  int deviceless_looks_ = 0;          // in a row; of the keeper's thread
   std::atomic<uint64_t> starts_ = 0;  // of daemons, by this keeper
   os::Fd stop_;                       // eventfd
   std::thread thread_;

@@ -11,8 +11,11 @@
 
 namespace {
 
+// A daemon that hangs is none: the scrape has to end before Prometheus gives it up, after ten seconds as a rule.
+constexpr int kPatience_ms = 5000;
+
 std::optional<tutti::control::Report> AskDaemon() {
-  auto daemon = tutti::control::DaemonConnection::Open(tutti::control::PlacesFromEnvironment());
+  auto daemon = tutti::control::DaemonConnection::Open(tutti::control::PlacesFromEnvironment(), kPatience_ms);
   if (!daemon) return std::nullopt;
   auto report = tutti::control::FetchReport(*daemon);
   return report ? std::optional(std::move(*report)) : std::nullopt;

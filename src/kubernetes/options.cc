@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "kubernetes/api_server.h"
 #include "kubernetes/kubelet.h"
 #include "sharing/document.h"
 
@@ -17,6 +18,8 @@ std::expected<Options, int> ParseOptions(int argc, char** argv) {
   app.add_option("--kubelet-directory", options.kubelet_directory, "The kubelet's device plugin directory")
       ->envname("KUBELET_DEVICE_PLUGIN_DIRECTORY")->default_val(kDefaultKubeletDirectory);
   app.add_option("--control-program", options.control_program, "The control daemon (default: beside this program)");
+  app.add_option("--daemon-timeout", options.daemon_timeout_s, "Seconds the control daemon may take for an answer before its devices are unhealthy")
+      ->check(CLI::Range(0.01, 3600.0))->default_val(5);
   app.add_option("--runtime-socket", options.runtime_socket, "Of the container runtime: names and annotations of pods")
       ->envname("CONTAINER_RUNTIME_SOCKET")->default_val("/run/containerd/containerd.sock");
   app.add_option("--pod-resources-socket", options.pod_resources_socket, "Of the kubelet: which pod holds which device")
@@ -36,6 +39,10 @@ std::expected<Options, int> ParseOptions(int argc, char** argv) {
   app.add_option("--mofed-enabled", options.mofed_enabled, "Sets NVIDIA_MOFED in containers")->envname("MOFED_ENABLED");
   app.add_option("--metrics-address", options.metrics_address, "Serve /metrics at ADDRESS:PORT")->envname("METRICS_ADDRESS");
   app.add_option("--feature-file", options.feature_file, "Write the node's labels there, for node-feature-discovery")->envname("FEATURE_FILE");
+  app.add_option("--node-api", options.node_api, "Put labels and taints on the node through the API server")->envname("NODE_API");
+  app.add_option("--node-name", options.node_name, "This node's, for --node-api")->envname("NODE_NAME");
+  app.add_option("--api-server", options.api_server, "https://ADDRESS:PORT (default: as a pod is told it)");
+  app.add_option("--service-account", options.account_directory, "Directory with token and ca.crt")->default_val(kDefaultAccountDirectory);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -72,6 +79,7 @@ Result<sharing::Config> LoadConfig(const Options& options) {
   Override(options.mofed_enabled, flags.mofed_enabled);
   Override(options.metrics_address, config.extension.metrics_address);
   Override(options.feature_file, config.extension.feature_file);
+  Override(options.node_api, config.extension.node_api);
   if (!options.list_strategies.empty()) {
     TUTTI_ASSIGN(flags.list_strategies, sharing::ParseListStrategies(options.list_strategies));
   }

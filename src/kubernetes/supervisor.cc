@@ -21,6 +21,7 @@
 #include "kubernetes/daemon_keeper.h"
 #include "kubernetes/exporter.h"
 #include "kubernetes/kubelet.h"
+#include "kubernetes/node_marker.h"
 #include "kubernetes/plugin.h"
 #include "kubernetes/pod_directory.h"
 #include "kubernetes/share_keeper.h"
@@ -79,7 +80,8 @@ class Supervisor {
 
   Status Run() {
     TUTTI_TRY(Prepare());
-    keeper_ = std::make_unique<DaemonKeeper>(places_, ControlProgram(options_), table_);
+    TUTTI_TRY(MarkNode());
+    keeper_ = std::make_unique<DaemonKeeper>(places_, ControlProgram(options_), static_cast<int>(options_.daemon_timeout_s * 1000), table_);
     TUTTI_TRY(ServeMetrics());
     Apply();
     if (const auto wish = WaitForDevices(); !wish) return std::unexpected(wish.error());
@@ -128,7 +130,24 @@ class Supervisor {
     keeper_->Configure(config_);
   }
 
+  // Makes the marker where it is wanted; fails if it cannot know the node or the API server.
+  Status MarkNode() {
+    if (!config_.extension.node_api) {
+      if (marker_) marker_->Want({});
+      return {};
+    }
+    if (!marker_) {
+      TUTTI_TRY(CheckNodeName(options_.node_name));
+      TUTTI_ASSIGN(std::string url, ApiServerUrl(options_.api_server));
+      marker_ = std::make_unique<NodeMarker>(ApiAccess{std::move(url), options_.account_directory}, options_.node_name);
+    }
+    const std::vector<sharing::DeviceFacts> devices = table_.Get().devices;
+    if (!devices.empty()) marker_->Want({sharing::NodeLabels(config_, devices), sharing::NodeTaints(config_)});
+    return {};
+  }
+
   void WriteLabels() {
+    if (const Status marked = MarkNode(); !marked) log::Warning("the node is not labelled: {}", marked.error().text);
     if (config_.extension.feature_file.empty()) return;
     const auto labels = sharing::NodeLabels(config_, table_.Get().devices);
     if (const Status written = sharing::WriteFeatureFile(config_.extension.feature_file, labels); !written) log::Warning("{}", written.error().text);
@@ -211,6 +230,7 @@ class Supervisor {
   std::unique_ptr<PodDirectory> pods_;
   std::unique_ptr<DaemonKeeper> keeper_;
   std::shared_ptr<Exporter> exporter_;
+  std::unique_ptr<NodeMarker> marker_;  // only where the node is marked through the API server
   int pause_ms_ = 500;
 };
 

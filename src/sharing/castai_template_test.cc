@@ -52,5 +52,12 @@ TEST(CastAiTemplate, KeysOfGpuAreChecked) {
             "template.json:1: unknown key \"sharedClientsPerGpu\" in gpu; did you mean defaultSharedClientsPerGpu?");
 }
 
+TEST(CastAiTemplate, OurSectionMayStandBesideTheGpuObject) {
+  const Config config = ReadConfig("gpu: {sharingStrategy: mps}\ntutti: {mountShm: false, nodeApi: true}", "f").value();
+  EXPECT_FALSE(config.extension.mount_shm);
+  EXPECT_TRUE(config.extension.node_api);
+  EXPECT_EQ(ReadConfig("gpu: {sharingStrategy: mps}\ntutti: {mountShn: false}", "f").error().text.substr(0, 4), "f:2:");
+}
+
 }  // namespace
 }  // namespace tutti::sharing

@@ -39,19 +39,6 @@ Status ReadImex(const Value& imex) {
   return {};
 }
 
-Result<Config> FromTemplate(const Value& root) {
-  Config config;
-  TUTTI_ASSIGN(NodeTemplate node_template, ReadNodeTemplate(root));
-  if (node_template.strategy != Strategy::kNone) {
-    config.strategy = node_template.strategy;
-    config.replication.resources.push_back({.name = "nvidia.com/gpu", .rename = "", .devices = AllDevices{},
-                                            .replicas = node_template.default_clients});
-    config.extension.single_replica = true;
-  }
-  config.node_template = std::move(node_template);
-  return config;
-}
-
 // Shares beside or instead of `sharing.mps`.
 Status CheckShares(const Value& root, Config& config) {
   if (config.extension.shares.empty()) return {};
@@ -64,6 +51,24 @@ Status CheckShares(const Value& root, Config& config) {
     }
   }
   return {};
+}
+
+// The API's object has no section `tutti`; whoever needs its keys writes it beside `gpu`.
+Result<Config> FromTemplate(const Value& root) {
+  Config config;
+  if (const auto extension = root.Find("tutti")) {
+    TUTTI_ASSIGN(config.extension, ReadExtension(*extension));
+  }
+  TUTTI_ASSIGN(NodeTemplate node_template, ReadNodeTemplate(root));
+  if (node_template.strategy != Strategy::kNone) {
+    config.strategy = node_template.strategy;
+    config.replication.resources.push_back({.name = "nvidia.com/gpu", .rename = "", .devices = AllDevices{},
+                                            .replicas = node_template.default_clients});
+    config.extension.single_replica = true;
+  }
+  config.node_template = std::move(node_template);
+  TUTTI_TRY(CheckShares(root, config));
+  return config;
 }
 
 }  // namespace

@@ -78,7 +78,8 @@ Status ReadSwitches(const Value& value, Extension& extension) {
                                                     {"throttle", &extension.throttle},
                                                     {"annotations", &extension.annotations},
                                                     {"multiUserServer", &extension.multi_user_server},
-                                                    {"mountShm", &extension.mount_shm}};
+                                                    {"mountShm", &extension.mount_shm},
+                                                    {"nodeApi", &extension.node_api}};
   for (const auto& [key, to] : switches) {
     if (const auto found = value.Find(key)) {
       TUTTI_ASSIGN(*to, found->Boolean());
@@ -91,7 +92,7 @@ Status ReadSwitches(const Value& value, Extension& extension) {
 
 Result<Extension> ReadExtension(const Value& value) {
   TUTTI_TRY(value.OnlyKeys({"singleReplica", "throttle", "oversubscription", "limitScope", "annotations", "multiUserServer", "mountShm", "shares",
-                            "clientLibrary", "metricsAddress", "featureFile"}));
+                            "clientLibrary", "metricsAddress", "featureFile", "nodeApi"}));
   Extension extension;
   TUTTI_TRY(ReadSwitches(value, extension));
   if (const auto ratios = value.Find("oversubscription")) TUTTI_TRY(ReadOversubscription(*ratios, extension));

@@ -39,6 +39,7 @@ struct Extension {
   std::optional<ClientLibrary> client_library;
   std::string metrics_address;  // "0.0.0.0:9400"; empty: no exporter
   std::string feature_file;     // for node-feature-discovery; empty: none
+  bool node_api = false;        // labels and taints are put on the node through the API server
 };
 
 Result<Extension> ReadExtension(const Value& value);

@@ -15,6 +15,7 @@ std::map<std::string, std::string> NodeLabels(const Config& config, std::span<co
 
 struct Taint {
   std::string key, value, effect;
+  bool operator==(const Taint&) const = default;
 };
 // Of the node template, if it wants one.
 std::vector<Taint> NodeTaints(const Config& config);

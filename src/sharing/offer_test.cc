@@ -36,6 +36,12 @@ TEST(Offer, ASingleReplicaIsNotThrottled) {
   EXPECT_FALSE(one.memory_bytes);
 }
 
+TEST(Offer, WithoutThrottlingOnlyMemoryIsDivided) {
+  const Portion portion = First("{sharing: {mps: {resources: [{name: gpu, replicas: 4}]}}, tutti: {throttle: false}}");
+  EXPECT_FALSE(portion.percentage);
+  EXPECT_EQ(portion.memory_bytes, 11517ull << 20);
+}
+
 TEST(Offer, OversubscriptionMultipliesAndEndsAtTheDevice) {
   const Portion portion = First("{sharing: {mps: {resources: [{name: gpu, replicas: 4}]}}, tutti: {oversubscription: {threads: 2, memory: 8}}}");
   EXPECT_EQ(portion.percentage, 50);

@@ -41,6 +41,30 @@ class Restarts(PluginCase):
         plugin.wait_for(lambda devices: set(devices.values()) == {"Healthy"})
         self.assertEqual(self.node.ask("get_default_active_thread_percentage"), "25.0", "the successor has the defaults, too")
 
+    def test_a_daemon_that_hangs_makes_all_replicas_unhealthy_until_it_answers_again(self):
+        plugin = self.plugin(MPS_FOUR, "--daemon-timeout", "0.5")
+        plugin.wait_for(lambda devices: len(devices) == 4)
+        daemon = self.node.daemons()[0]
+        os.kill(daemon, signal.SIGSTOP)
+        try:
+            sick = plugin.wait_for(lambda devices: "Unhealthy" in devices.values())
+            self.assertEqual(set(sick.values()), {"Unhealthy"}, "all replicas together")
+            self.node.logged("has not answered")
+        finally:
+            os.kill(daemon, signal.SIGCONT)
+        plugin.wait_for(lambda devices: set(devices.values()) == {"Healthy"})
+        self.assertEqual(self.node.daemons(), [daemon], "it was not replaced: pods may be using it")
+
+    def test_a_daemon_that_dies_while_it_hangs_is_replaced(self):
+        plugin = self.plugin(MPS_FOUR, "--daemon-timeout", "0.5")
+        plugin.wait_for(lambda devices: len(devices) == 4)
+        daemon = self.node.daemons()[0]
+        os.kill(daemon, signal.SIGSTOP)
+        plugin.wait_for(lambda devices: "Unhealthy" in devices.values())
+        os.kill(daemon, signal.SIGKILL)
+        plugin.wait_for(lambda devices: set(devices.values()) == {"Healthy"})
+        self.assertNotEqual(self.node.daemons(), [daemon])
+
     def test_a_running_daemon_is_taken_over_and_survives_the_plugin(self):
         self.plugin().next_list()
         daemon = self.node.daemons()
