@@ -1,5 +1,5 @@
-# For containers.sh and kubelet.sh: containerd in a private directory and mount namespace, an image with our test programs, a
-# kubelet, the device plugin. The kubelet's directories are hard-wired, so the script that sources this runs itself again in a
+# For containers.sh, kubelet.sh and cluster.sh: containerd in a private directory and mount namespace, an image with our test
+# programs, a kubelet, the device plugin. The kubelet's directories are hard-wired, so the script that sources this runs itself again in a
 # mount namespace where they are private.
 [ "$(id -u)" = 0 ] || { echo "skipped: needs root"; exit 77; }
 for program in containerd ctr runc; do command -v $program > /dev/null || { echo "skipped: needs $program (./dev setup --e2e)"; exit 77; }; done
@@ -10,7 +10,7 @@ fi
 use_probe
 program=$(program vector_add)
 here=$(cd "$(dirname "$0")/../.." && pwd)
-[ -z "${want_kubernetes:-}" ] || kubernetes=${TUTTI_KUBERNETES:-$("$here/tools/kubernetes")} || exit 1
+[ -z "${want_kubernetes:-}" ] || kubernetes=${TUTTI_KUBERNETES:-$("$here/tools/kubernetes" $want_kubernetes)} || exit 1
 unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY LD_LIBRARY_PATH
 mkdir -p "$work"/{kubelet,log,manifests,image,mps} /var/lib/kubelet /run/containerd
 mount -t tmpfs tmpfs /run/containerd
@@ -22,6 +22,8 @@ port=$((20000 + $$ % 20000))
 
 end_containers() {
   set +e
+  disown -a  # the shell would name each process that is killed
+  CUDA_MPS_LOG_DIRECTORY=$work/log  # finish looks there
   for pid in ${kubelet_pid:-} ${plugin_pid:-}; do kill -KILL "$pid" 2> /dev/null; done
   for task in $(run_ctr tasks ls -q 2> /dev/null); do run_ctr tasks delete --force "$task" > /dev/null 2>&1; done
   local pid left round
@@ -109,12 +111,13 @@ EOF
   kubelet_pid=$!
 }
 
-start_plugin() {
-  printf 'sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\ntutti: {clientLibrary: {hostPath: %s}, mountShm: false, metricsAddress: "127.0.0.1:%d"}\n' \
-    "$(readlink -f "$bin/../lib")" $((port + 2)) > "$work/config.yaml"
+four_replicas='sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}
+tutti: {clientLibrary: {hostPath: '$(readlink -f "$bin/../lib")'}, mountShm: false, metricsAddress: "127.0.0.1:'$((port + 2))'"}'
+start_plugin() { # start_plugin OPTIONS...; with $config its own configuration
+  printf '%s\n' "${config:-$four_replicas}" > "$work/config.yaml"
   mkdir -p /var/lib/kubelet/device-plugins
   TUTTI_CPU_SMS=8 TUTTI_CPU_MEMORY=1G TUTTI_CACHE_DIR=$work/cache "$bin/tutti-device-plugin" --config-file "$work/config.yaml" --mps-root "$work/mps" \
-    --runtime-socket "$work/containerd.sock" --pod-resources-socket /var/lib/kubelet/pod-resources/kubelet.sock >> "$work/plugin.log" 2>&1 &
+    --runtime-socket "$work/containerd.sock" --pod-resources-socket /var/lib/kubelet/pod-resources/kubelet.sock "$@" >> "$work/plugin.log" 2>&1 &
   plugin_pid=$!
 }
 daemon_of_plugin() { cat "$work/mps/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid"; }
@@ -139,5 +142,14 @@ spec:
 EOF
 }
 pod_log() { cat /var/log/pods/default_"$1"*/main/*.log 2> /dev/null; }
+pod_says() { pod_log "$1" | grep -q "$2"; }
 metrics() { curl -fsS "http://127.0.0.1:$((port + 2))/metrics"; }
-has_metric() { metrics | grep -q "$1"; }
+# within SECONDS WHAT COMMAND...: for what takes longer than until_true waits
+within() {
+  local seconds=$1 what=$2 end=$((SECONDS + $1))
+  shift 2
+  until "$@" > /dev/null 2>&1; do
+    [ $SECONDS -lt $end ] || fail "not within $seconds s: $what"
+    sleep 0.2
+  done
+}

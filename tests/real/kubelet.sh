@@ -1,6 +1,6 @@
 # A real kubelet and containerd: four static pods run a CUDA program on one CPU device with a quarter share each, a fifth is
 # refused; the kubelet restarts; the daemon is killed.
-want_kubernetes=1
+want_kubernetes=kubelet
 . "$(dirname "$0")/container_lib.sh"
 
 start_containerd
@@ -17,8 +17,7 @@ for pod in json.load(sys.stdin)["items"]:
 for number in 1 2 3; do pod "share$number" > "$work/manifests/share$number.yaml"; done
 pod share4 65534 > "$work/manifests/share4.yaml"
 for number in 1 2 3 4; do
-  for _ in 1 2 3 4 5 6; do pod_log "share$number" | grep -q holding || sleep 5; done
-  until_true "pod share$number holds its device: $(pod_log "share$number")" bash -c "cat /var/log/pods/default_share$number*/main/*.log | grep -q holding"
+  within 60 "pod share$number holds its device" pod_says "share$number" holding
   expect_in "a quarter of 8 SMs and of 1 GiB" "sms=2 total_mib=256" "$(pod_log "share$number")"
   expect_in "a right result" "0 wrong" "$(pod_log "share$number")"
 done
