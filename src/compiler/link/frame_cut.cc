@@ -30,6 +30,20 @@ bool CanBeMadeAgain(const llvm::Instruction& value, unsigned depth = kMaxDepth) 
   return true;
 }
 
+// `value` is what one of the `restored` values was restored to, whichever cut this step began at.
+bool IsFromFrame(const llvm::Value* value, const llvm::DenseMap<llvm::BasicBlock*, llvm::Value*>& restored) {
+  llvm::SmallSetVector<const llvm::Value*, 8> pending;
+  pending.insert(value);
+  for (unsigned i = 0; i < pending.size(); ++i) {
+    if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(pending[i])) {
+      pending.insert(phi->op_begin(), phi->op_end());
+      continue;
+    }
+    if (llvm::none_of(restored, [&](const auto& entry) { return entry.second == pending[i]; })) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 FrameCut::FrameCut(llvm::Function& function, llvm::ArrayRef<llvm::CallInst*> calls) {
@@ -134,9 +148,11 @@ void FrameCut::Rewrite(llvm::Instruction* value, llvm::Value* frame) {
   for (Cut& cut : cuts_) {
     if (!llvm::is_contained(cut.kept, value)) continue;
     llvm::BasicBlock* before = cut.call->getParent();
+    llvm::Value* reaching = updater.GetValueAtEndOfBlock(before);
+    if (IsFromFrame(reaching, restored)) continue;  // and there it is still
     llvm::IRBuilder<> builder(before->getTerminator());
     const llvm::Align alignment(std::min(kFrameAlignment, llvm::PowerOf2Ceil(value->getDataLayout().getTypeStoreSize(value->getType()))));
-    builder.CreateAlignedStore(updater.GetValueAtEndOfBlock(before), Slot(builder, frame, value), alignment);
+    builder.CreateAlignedStore(reaching, Slot(builder, frame, value), alignment);
   }
 }
 

@@ -17,6 +17,7 @@
 #include <string>
 
 #include "compiler/link/lockstep.h"
+#include "compiler/link/rare_paths.h"
 #include "compiler/link/sink_rare.h"
 #include "compiler/pass_managers.h"
 
@@ -36,6 +37,7 @@ void Finish(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::ModulePassManager all;
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
   all.run(module, managers.modules);
+  KeepRarePathsApart(module);
 }
 
 }  // namespace

@@ -37,23 +37,33 @@ const llvm::AllocaInst* FindAlloca(const llvm::Value* pointer, const llvm::DataL
   return llvm::dyn_cast<llvm::AllocaInst>(base);
 }
 
-// All memories start at multiples of 16, which is what wider accesses are held to as well.
-constexpr unsigned kMostAlignLog2 = 4;
+struct Bounds {
+  int64_t low, high;
+};
 
-unsigned AlignLog2(const llvm::Instruction& instruction) {
-  llvm::Align align;
-  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) align = load->getAlign();
-  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) align = store->getAlign();
-  if (const auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) align = atomic->getAlign();
-  if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) align = exchange->getAlign();
-  return std::min(llvm::Log2(align), kMostAlignLog2);
+// Of the lanes' offsets in each run. Nothing if lanes of a run are not aligned if one of them is, or lie absurdly far apart.
+llvm::SmallVector<Bounds, 4> LaneBounds(const Shape& shape, unsigned align_log2) {
+  constexpr int64_t kFar = int64_t{1} << 40;
+  llvm::SmallVector<Bounds, 4> runs;
+  if (!shape.is_runs()) return runs;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    const int64_t offset = shape.offset(lane);
+    if (offset <= -kFar || offset >= kFar) return {};
+    if (lane % shape.run() == 0) runs.push_back({offset, offset});
+    Bounds& bounds = runs.back();
+    if ((offset - bounds.low) % (int64_t{1} << align_log2) != 0) return {};
+    bounds.low = std::min(bounds.low, offset);
+    bounds.high = std::max(bounds.high, offset);
+  }
+  return runs;
 }
 
-// What is known of a shared offset's bits proves it: thread indices are below the block's extents.
-bool IsInShared(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_t bytes, unsigned align_log2) {
+// What is known of a shared offset's bits proves it: thread indices are below the block's extents, and below what was
+// asked of them on the way.
+bool IsInShared(FunctionEmitter& emitter, const llvm::Instruction& access, const llvm::Value* pointer, uint64_t bytes, unsigned align_log2) {
   const auto* cast = llvm::dyn_cast<llvm::Operator>(pointer);
   if (cast == nullptr || cast->getOpcode() != llvm::Instruction::IntToPtr) return false;
-  const llvm::KnownBits known = llvm::computeKnownBits(cast->getOperand(0), emitter.module().module.getDataLayout());
+  const llvm::KnownBits known = emitter.facts().BitsAt(cast->getOperand(0), access);
   const uint64_t greatest = known.getMaxValue().getLimitedValue(), size = emitter.module().static_shared_bytes;
   return bytes <= size && greatest <= size - bytes && known.countMinTrailingZeros() >= align_log2;
 }
@@ -62,7 +72,7 @@ bool IsInShared(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_t b
 
 Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer, uint64_t bytes) {
   Region region;
-  const unsigned align_log2 = AlignLog2(instruction);
+  const unsigned align_log2 = AccessAlignLog2(instruction);
   switch (pointer->getType()->getPointerAddressSpace()) {
     case 0: {
       bool inside = false;
@@ -78,7 +88,7 @@ Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, 
     case 3:
       region.spaces = region.likely = runtime::kShared;
       region.base = emitter.abi().shared_base();
-      region.is_safe = IsInShared(emitter, pointer, bytes, align_log2);
+      region.is_safe = IsInShared(emitter, instruction, pointer, bytes, align_log2);
       break;
     case 5:
       region.spaces = region.likely = runtime::kLocal;
@@ -103,7 +113,7 @@ Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, 
 }
 
 Fence::Fence(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction)
-    : emitter_(emitter), region_(region), instruction_(instruction), align_log2_(AlignLog2(instruction)) {}
+    : emitter_(emitter), region_(region), instruction_(instruction), align_log2_(AccessAlignLog2(instruction)) {}
 
 bool Fence::is_off() const { return region_.is_safe || !emitter_.module().options.fence; }
 
@@ -135,41 +145,74 @@ llvm::Value* Fence::Limit(uint64_t bytes) {
 }
 
 // The same for the rotated difference: as many aligned places as there are below the limit.
-llvm::Value* Fence::RotatedLimit(uint64_t bytes) {
+llvm::Value* Fence::RotatedLimit(uint64_t bytes, unsigned align_log2) {
   llvm::IRBuilder<>& builder = emitter_.builder();
-  return builder.CreateLShr(builder.CreateAdd(Limit(bytes), builder.getInt64((uint64_t{1} << align_log2_) - 1)), align_log2_);
+  return builder.CreateLShr(builder.CreateAdd(Limit(bytes), builder.getInt64((uint64_t{1} << align_log2) - 1)), align_log2);
 }
 
-llvm::Value* Fence::Rotated(llvm::Value* difference) {
-  if (align_log2_ == 0) return difference;
-  llvm::Value* by = llvm::ConstantInt::get(difference->getType(), align_log2_);
+llvm::Value* Fence::Rotated(llvm::Value* difference, unsigned align_log2) {
+  if (align_log2 == 0) return difference;
+  llvm::Value* by = llvm::ConstantInt::get(difference->getType(), align_log2);
   return emitter_.builder().CreateIntrinsic(llvm::Intrinsic::fshr, {difference->getType()}, {difference, difference, by});
 }
 
-llvm::Value* Fence::Covers(llvm::Value* address, uint64_t bytes) {
+llvm::Value* Fence::Covers(llvm::Value* address, uint64_t bytes, unsigned align_log2) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   if (is_off()) return builder.getTrue();
-  return builder.CreateICmpULT(Rotated(builder.CreateSub(address, Likely().start)), RotatedLimit(bytes));
+  return builder.CreateICmpULT(Rotated(builder.CreateSub(address, Likely().start), align_log2), RotatedLimit(bytes, align_log2));
+}
+
+llvm::Value* Fence::SpanHolds(unsigned most_runs) {
+  if (is_off()) return nullptr;
+  Span* span = emitter_.spans().Of(instruction_);
+  if (span == nullptr) return nullptr;
+  if (span->holds != nullptr) return span->holds;
+  const auto runs = LaneBounds(emitter_.shape(span->base), span->align_log2);
+  if (runs.empty() || runs.size() > most_runs) return nullptr;
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  llvm::Value* holds = emitter_.values().Assumption(span->base);
+  for (unsigned r = 0; r < runs.size(); ++r) {
+    llvm::Value* address = emitter_.values().Base(span->base, kLanes / static_cast<unsigned>(runs.size()), r);
+    address = builder.CreateAdd(address, llvm::ConstantInt::getSigned(builder.getInt64Ty(), runs[r].low + span->low));
+    if (region_.base != nullptr) address = builder.CreateAdd(address, region_.base);
+    llvm::Value* covers = Covers(address, static_cast<uint64_t>(runs[r].high - runs[r].low + span->high - span->low), span->align_log2);
+    holds = holds == nullptr ? covers : builder.CreateAnd(holds, covers);
+  }
+  return span->holds = holds;
 }
 
 void Fence::RequireScalar(llvm::Value* address, uint64_t bytes) {
   if (is_off()) return;
+  emitter_.Unless(Covers(address, bytes, align_log2_), [&] { CheckScalar(address, bytes); });
+}
+
+void Fence::RequireScalars(llvm::ArrayRef<llvm::Value*> addresses, uint64_t bytes) {
+  if (is_off()) return;
+  if (llvm::Value* holds = SpanHolds()) {
+    emitter_.Unless(holds, [&] {
+      for (llvm::Value* address : addresses) CheckScalar(address, bytes);
+    });
+  } else {
+    for (llvm::Value* address : addresses) RequireScalar(address, bytes);
+  }
+}
+
+void Fence::CheckScalar(llvm::Value* address, uint64_t bytes) {
   llvm::IRBuilder<>& builder = emitter_.builder();
-  emitter_.Unless(Covers(address, bytes), [&] {
-    ModuleState& module = emitter_.module();
-    llvm::Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
-    builder.CreateCall(module.Runtime("tutti_check", builder.getVoidTy(), {builder.getPtrTy(), i64, i32, i32, i32, i32, i32}),
-                       {emitter_.abi().warp(), address, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.FirstLane(),
-                        emitter_.Location(instruction_), builder.getInt32(region_.spaces | align_log2_ << runtime::kAlignShift), builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
-  });
+  ModuleState& module = emitter_.module();
+  llvm::Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
+  builder.CreateCall(module.Runtime("tutti_check", builder.getVoidTy(), {builder.getPtrTy(), i64, i32, i32, i32, i32, i32}),
+                     {emitter_.abi().warp(), address, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.FirstLane(),
+                      emitter_.Location(instruction_), builder.getInt32(region_.spaces | align_log2_ << runtime::kAlignShift),
+                      builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
 }
 
 void Fence::RequireLanes(llvm::Value* addresses, uint64_t bytes) {
   if (is_off()) return;
   llvm::IRBuilder<>& builder = emitter_.builder();
   llvm::Value* start = builder.CreateVectorSplat(kLanes, Likely().start);
-  llvm::Value* limit = builder.CreateVectorSplat(kLanes, RotatedLimit(bytes));
-  CheckLanes(builder.CreateICmpUGE(Rotated(builder.CreateSub(addresses, start)), limit), bytes, [&] { return addresses; });
+  llvm::Value* limit = builder.CreateVectorSplat(kLanes, RotatedLimit(bytes, align_log2_));
+  CheckLanes(builder.CreateICmpUGE(Rotated(builder.CreateSub(addresses, start), align_log2_), limit), bytes, [&] { return addresses; });
 }
 
 void Fence::RequireIndexed(const IndexedAddress& indexed, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses) {

@@ -28,7 +28,9 @@ FunctionEmitter::FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, M
       builder_(wide.getContext()),
       abi_(wide.getArg(0), scalar.getName() == "tutti.kernel" && wide.arg_size() == 2 ? wide.getArg(1) : nullptr, prologue_),
       values_(builder_, shapes, schedule, slots_block_),
-      frame_(scalar) {}
+      frame_(scalar),
+      spans_(scalar, module.module.getDataLayout()),
+      facts_(scalar) {}
 
 Status FunctionEmitter::Emit() {
   for (const llvm::BasicBlock& block : scalar_) {

@@ -16,8 +16,10 @@
 #include "compiler/widen/abi.h"
 #include "compiler/widen/local_frame.h"
 #include "compiler/widen/module_state.h"
+#include "compiler/widen/path_facts.h"
 #include "compiler/widen/schedule.h"
 #include "compiler/widen/shape_analysis.h"
+#include "compiler/widen/span.h"
 #include "compiler/widen/values.h"
 
 namespace tutti::compiler {
@@ -33,6 +35,8 @@ class FunctionEmitter {
   llvm::IRBuilder<>& builder() { return builder_; }
   Values& values() { return values_; }
   Abi& abi() { return abi_; }
+  Spans& spans() { return spans_; }
+  PathFacts& facts() { return facts_; }
   ModuleState& module() { return module_; }
   const Shape& shape(const llvm::Value* value) const { return shapes_.Of(value); }
   const Schedule& schedule() const { return schedule_; }
@@ -102,6 +106,8 @@ class FunctionEmitter {
   std::map<std::vector<unsigned>, llvm::BasicBlock*> chains_;
   llvm::DenseMap<const llvm::PHINode*, llvm::SmallVector<llvm::AllocaInst*, 2>> phi_slots_;
   LocalFrame frame_;
+  Spans spans_;
+  PathFacts facts_;
   llvm::Value* entry_mask_ = nullptr;
   llvm::Value* mask_ = nullptr;
   llvm::Value* mask_bits_ = nullptr;

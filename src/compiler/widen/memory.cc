@@ -12,6 +12,8 @@ namespace {
 
 using llvm::Value;
 
+constexpr unsigned kMostRuns = 4;  // that are checked by scalars where the access needs a vector of addresses
+
 // What loads and stores have in common.
 class Access {
  public:
@@ -53,7 +55,7 @@ class Access {
         components = LoadEither(pieces, const_cast<Value*>(holds));
       }
     } else {
-      components = Gather();
+      components = Gather(fence_.SpanHolds(kMostRuns));
     }
     CompilerBarrier();
     emitter_.Define(load, components);
@@ -81,7 +83,7 @@ class Access {
         });
       }
     } else {
-      Scatter(components);
+      Scatter(components, fence_.SpanHolds(kMostRuns));
     }
     CompilerBarrier();
     if (store.isAtomic() && store.getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent) builder_.CreateFence(store.getOrdering());
@@ -113,8 +115,8 @@ class Access {
     llvm::SmallVector<Value*, 4> addresses, loaded;
     for (unsigned r = 0; r < result.run_count(); ++r) addresses.push_back(Based(values_.InRun(pointer_, result.run(), r)));
     if (addresses.size() > 1 && !emitter_.is_full()) ReplaceInactive(addresses, result.run());
+    fence_.RequireScalars(addresses, bytes());
     for (Value* address : addresses) {
-      fence_.RequireScalar(address, bytes());
       llvm::LoadInst* made = builder_.CreateAlignedLoad(Values::Scalar(type_), builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
       CopyOrder(made, load);
       if (region_.spaces == guest_runtime::kParams) made->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder_.getContext(), {}));
@@ -152,7 +154,7 @@ class Access {
         for (unsigned c = 0; c < components_; ++c) value = builder_.CreateInsertElement(value, elements[c], c);
       }
     }
-    fence_.RequireScalar(address, bytes());
+    fence_.RequireScalars(address, bytes());
     llvm::StoreInst* made = builder_.CreateAlignedStore(value, builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
     CopyOrder(made, store);
   }
@@ -182,16 +184,10 @@ class Access {
     Value* holds = values_.Assumption(pointer_);
     const auto also = [&](Value* condition) { holds = holds == nullptr ? condition : builder_.CreateAnd(holds, condition); };
     if (!fence_.is_off()) {
-      if (shape_.run() == kLanes) {
-        int64_t low = shape_.offset(0), high = low;
-        for (unsigned lane = 0; lane < kLanes; ++lane) {
-          low = std::min(low, shape_.offset(lane));
-          high = std::max(high, shape_.offset(lane));
-        }
-        Value* lowest = Based(builder_.CreateAdd(values_.Base(pointer_), builder_.getInt64(static_cast<uint64_t>(low))));
-        also(fence_.Covers(lowest, static_cast<uint64_t>(high - low) + bytes()));
+      if (Value* span_holds = fence_.SpanHolds()) {
+        also(span_holds);
       } else {
-        for (Value* address : pieces.addresses) also(fence_.Covers(address, pieces.lanes * bytes()));
+        for (Value* address : pieces.addresses) also(fence_.Covers(address, pieces.lanes * bytes(), AccessAlignLog2(instruction_)));
       }
     }
     // There are no masked accesses of bytes and halves before AVX-512.
@@ -223,7 +219,11 @@ class Access {
   }
 
   // Checks the address of each lane. Gives base and index if the access can be made by them.
-  std::optional<IndexedAddress> RequireIndexed() {
+  std::optional<IndexedAddress> RequireIndexed(Value* holds) {
+    if (auto apart = ConstantlyApart()) {
+      RequireLanes(holds);
+      return apart;
+    }
     if (!shape_.is_varying()) return std::nullopt;
     auto indexed = FindIndexedAddress(emitter_, pointer_);
     if (!indexed || !CanIndex(emitter_, element_, *indexed)) return std::nullopt;
@@ -232,27 +232,47 @@ class Access {
     return indexed;
   }
 
-  llvm::SmallVector<Value*, 4> Gather() {
+  // One base, and distances known now.
+  std::optional<IndexedAddress> ConstantlyApart() {
+    if (!shape_.is_runs() || shape_.run() != kLanes || !shape_.wraps().empty()) return std::nullopt;
+    llvm::SmallVector<uint32_t, kLanes> distances;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      const int64_t distance = shape_.offset(lane);
+      if (distance != static_cast<int32_t>(distance)) return std::nullopt;
+      distances.push_back(static_cast<uint32_t>(distance));
+    }
+    IndexedAddress address{.base = Based(values_.Base(pointer_)), .index = llvm::ConstantDataVector::get(builder_.getContext(), distances)};
+    if (!CanIndex(emitter_, element_, address)) return std::nullopt;
+    return address;
+  }
+
+  // Checks the address of each lane, unless `holds`. The addresses are made twice: those that are only checked do not cost.
+  void RequireLanes(Value* holds) {
+    if (holds == nullptr) return fence_.RequireLanes(BasedVector(), bytes());
+    emitter_.Unless(holds, [&] { fence_.RequireLanes(BasedVector(), bytes()); });
+  }
+
+  llvm::SmallVector<Value*, 4> Gather(Value* holds = nullptr) {
     llvm::SmallVector<Value*, 4> components;
-    if (const auto indexed = RequireIndexed()) {
+    if (const auto indexed = RequireIndexed(holds)) {
       for (unsigned c = 0; c < components_; ++c) {
         components.push_back(EmitGatherFrom(emitter_, element_, IndexedPointers(emitter_, *indexed, c * element_bytes_)));
       }
       return components;
     }
+    RequireLanes(holds);
     Value* addresses = BasedVector();
-    fence_.RequireLanes(addresses, bytes());
     for (unsigned c = 0; c < components_; ++c) components.push_back(EmitGather(emitter_, element_, ComponentAddress(addresses, c)));
     return components;
   }
 
-  void Scatter(llvm::ArrayRef<Value*> components) {
-    if (const auto indexed = RequireIndexed()) {
+  void Scatter(llvm::ArrayRef<Value*> components, Value* holds = nullptr) {
+    if (const auto indexed = RequireIndexed(holds)) {
       for (unsigned c = 0; c < components_; ++c) EmitScatterTo(emitter_, components[c], IndexedPointers(emitter_, *indexed, c * element_bytes_));
       return;
     }
+    RequireLanes(holds);
     Value* addresses = BasedVector();
-    fence_.RequireLanes(addresses, bytes());
     for (unsigned c = 0; c < components_; ++c) EmitScatter(emitter_, components[c], ComponentAddress(addresses, c));
   }
 

@@ -136,7 +136,7 @@ GridLaunch Fenced(std::vector<uint32_t>& memory, uint64_t p1, uint32_t n) {
   return launch.Param(memory.data()).Param(p1).Param(uint64_t{0}).Param(n);
 }
 
-TEST(Fence, TheFirstLaneOutsideIsNamed) {
+TEST(MemoryFence, TheFirstLaneOutsideIsNamed) {
   std::vector<uint32_t> memory(64);
   // The second half of the copies goes beyond the window.
   const uint64_t to = reinterpret_cast<uint64_t>(memory.data() + 20);
@@ -147,7 +147,7 @@ TEST(Fence, TheFirstLaneOutsideIsNamed) {
   EXPECT_EQ(result.fault->address, to + 4 * 44);
 }
 
-TEST(Fence, LanesThatDoNotAccessMayPointAnywhere) {
+TEST(MemoryFence, LanesThatDoNotAccessMayPointAnywhere) {
   const std::string ir = KernelText("  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %copy, label %done\ncopy:\n" + Address("from", "%p0", "%tx", 2) +
                                     Address("to", "%p1", "%tx", 2) +
                                     "  %v = load i32, ptr addrspace(1) %from\n  store i32 %v, ptr addrspace(1) %to\n  br label %done\ndone:\n  ret void\n");
@@ -158,7 +158,7 @@ TEST(Fence, LanesThatDoNotAccessMayPointAnywhere) {
   EXPECT_EQ(memory[20 + 31], 31u);
 }
 
-TEST(Fence, AGenericAddressReachesSharedMemory) {
+TEST(MemoryFence, AGenericAddressReachesSharedMemory) {
   // Stores to shared memory through a generic address, loads through a shared one.
   const std::string ir = KernelText(R"(
   %shared = call i64 @tutti.shared_base()
@@ -175,7 +175,7 @@ TEST(Fence, AGenericAddressReachesSharedMemory) {
   for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(memory[i], i);
 }
 
-TEST(Fence, SharedMemoryEnds) {
+TEST(MemoryFence, SharedMemoryEnds) {
   const std::string ir = KernelText(R"(
   %w = zext i32 %tx to i64
   %b = shl i64 %w, 5
@@ -189,7 +189,7 @@ TEST(Fence, SharedMemoryEnds) {
   EXPECT_EQ(result.fault->thread, 8u);
 }
 
-TEST(Fence, ALocalArrayCannotBeLeft) {
+TEST(MemoryFence, ALocalArrayCannotBeLeft) {
   const std::string ir = KernelText(R"(
   %array = alloca [8 x i32]
   %i = add i32 %tx, %n

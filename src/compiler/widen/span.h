@@ -1,0 +1,41 @@
+// What the accesses of a block reach through one base together: of p[0], p[1] and p[7] the bytes from p[0] to the end
+// of p[7]. All of them are made if one is, so the first asks for the whole span at once and the others look at the
+// answer. Where the answer is no, each access is checked by itself, at its own place: faults stay what they were.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/IR/Instructions.h>
+
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+namespace tutti::compiler {
+
+struct Span {
+  const llvm::Value* base = nullptr;  // the pointer of the first access
+  int64_t low = 0, high = 0;          // from it on, in bytes
+  unsigned align_log2 = 0;            // what base + low must be a multiple of for all accesses to be aligned
+  llvm::Value* holds = nullptr;       // i1: all of it may be accessed, by any lane; made by the first access
+};
+
+class Spans {
+ public:
+  Spans(const llvm::Function& scalar, const llvm::DataLayout& layout);
+
+  // Of a load or a store, else null.
+  Span* Of(const llvm::Instruction& access) const { return spans_.lookup(&access); }
+
+ private:
+  struct Open;
+  void Add(const llvm::Instruction& access, std::vector<Open>& open);
+
+  const llvm::DataLayout& layout_;
+  std::deque<Span> all_;
+  llvm::DenseMap<const llvm::Instruction*, Span*> spans_;
+};
+
+// log2 of what the address of an access must be a multiple of.
+unsigned AccessAlignLog2(const llvm::Instruction& access);
+
+}  // namespace tutti::compiler
