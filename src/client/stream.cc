@@ -16,7 +16,7 @@ constinit Pool<Stream, wire::kMaxStreams> Stream::pool_;
 
 bool StreamMark::Reached() const {
   if (next == 0 || StreamSlots::Get().GenerationOf(slot) != generation) return true;
-  return Session::Get().waiter().Done(slot, next - 1);
+  return Session::Get().waiter().Poll(slot, next - 1);
 }
 
 int StreamMark::Wait() const { return Reached() ? 0 : Session::Get().waiter().Wait(slot, next - 1); }

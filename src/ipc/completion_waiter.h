@@ -21,6 +21,12 @@ class CompletionWaiter {
     // Acquire: pairs with the server's store, so that what the work wrote into the window is seen.
     return streams_[stream].completed.load(std::memory_order_acquire) > ticket;
   }
+  // The same, by somebody who keeps asking: the server will look at the ring, should it lie there still.
+  bool Poll(uint32_t stream, uint64_t ticket) const {
+    if (Done(stream, ticket)) return true;
+    producer_->Nudge();
+    return false;
+  }
   // Returns when it is done, or the session has ended. Returns 0, or the CUresult the session ended with.
   int32_t Wait(uint32_t stream, uint64_t ticket);
 

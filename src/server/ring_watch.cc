@@ -21,11 +21,10 @@ namespace {
 using wire::Doorbell;
 
 constexpr uint64_t kKickKey = ~0ull;
-constexpr uint64_t kColdAfterNs = 2'000'000;  // a ring without records for so long is armed though others are not
+constexpr uint64_t kColdAfterNs = 8'000'000;  // a ring without records for so long is armed though others are not
 constexpr uint32_t kPollsPerHarvest = 256;    // a harvest is a system call
-constexpr uint64_t kLingerNs = 200'000;       // between two looks of the lookout
-constexpr uint32_t kMostLooks = 5;            // in vain, before it arms
-constexpr uint64_t kSoonNs = 1'000'000;       // a bell so soon after arming: it should have gone on looking
+constexpr uint64_t kLeastLingerNs = 200'000;  // between two looks of the lookout
+constexpr uint64_t kMostLingerNs = 4'000'000;
 constexpr uint64_t kDozeNs = 1'000'000;
 constexpr uint64_t kSliceNs = 100'000;  // clients wait for it
 constexpr uint32_t kDozesBeforeDeep = 10;
@@ -260,8 +259,10 @@ bool RingWatch::OthersLook() const {
 
 void RingWatch::Lookout() {
   os::RequestTimeSlice(kSliceNs);
-  // How many looks in vain it takes to arm the bells: many while records keep coming, none when they come in bursts.
-  uint32_t patience = kMostLooks, vain_looks = 0;
+  // Until the next look, should no bell ring before: it takes longer after each that was in vain, and less after each that
+  // was not.
+  uint64_t linger_ns = kLeastLingerNs;
+  bool by_itself = false;  // this look, and not because of a bell
   while (!stop_.load(std::memory_order_seq_cst)) {
     if (OthersLook()) {
       // No ring may be left lingering. Lookers will arm those that are hot when they look away; one that came and went
@@ -278,22 +279,20 @@ void RingWatch::Lookout() {
     lookout_lingers_.store(true, std::memory_order_seq_cst);
     HarvestBells();
     if (Look(Doorbell::kLingering)) {
-      if (vain_looks != 0) patience = std::min(patience + 1, kMostLooks);
-      vain_looks = 0;
+      if (by_itself) linger_ns = std::max(linger_ns / 2, kLeastLingerNs);
+      by_itself = false;
       continue;  // there may be more: a batch is bounded
     }
-    if (vain_looks < patience) {
-      ++vain_looks;
-      SleepOnBells(kLingerNs);
+    if (!by_itself || linger_ns < kMostLingerNs) {
+      if (by_itself) linger_ns = std::min(2 * linger_ns, kMostLingerNs);
+      by_itself = !SleepOnBells(linger_ns);
       continue;
     }
-    patience /= 2;
-    vain_looks = 0;
+    // Nothing for long. Whoever comes next rings, and is looked after as closely as at first.
+    linger_ns = kLeastLingerNs;
+    by_itself = false;
     lookout_lingers_.store(false, std::memory_order_seq_cst);
-    if (ArmAll()) continue;
-    const uint64_t armed_ns = NowNs();
-    SleepOnBells(kLongSleepNs);
-    if (NowNs() - armed_ns < kSoonNs) patience = std::min(2 * patience + 1, kMostLooks);
+    if (!ArmAll()) SleepOnBells(kLongSleepNs);
   }
 }
 
@@ -316,11 +315,11 @@ void RingWatch::Doze() {
   }
 }
 
-void RingWatch::SleepOnBells(uint64_t timeout_ns) {
+bool RingWatch::SleepOnBells(uint64_t timeout_ns) {
   pollfd bells{bells_.fd(), POLLIN, 0};
   const timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000u),
                          static_cast<long>(timeout_ns % 1'000'000'000u)};
-  ppoll(&bells, 1, &timeout, nullptr);
+  return ppoll(&bells, 1, &timeout, nullptr) > 0;
 }
 
 }  // namespace tutti::server

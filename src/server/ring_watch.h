@@ -9,8 +9,8 @@
 //   lookers   spin and poll. While there is one, bells of hot rings say kWatched.
 //   sleepers  wait for the bells' epoll descriptor. All rings are armed.
 //   lookout   one thread of this class's own. Only while there are neither lookers nor sleepers (all of the backend's
-//             threads run blocks, or it has none) it polls five times a millisecond, says kLingering, and sleeps on the
-//             bells when nothing comes; how soon, it learns. Otherwise it dozes. While there are lookers it looks now and then, too: one
+//             threads run blocks, or it has none) it glances at the rings now and then, says kLingering, and sleeps on the
+//             bells when nothing comes. How often it glances, it learns. Otherwise it dozes. While there are lookers it looks now and then, too: one
 //             that thinks it will be back soon may be wrong.
 #pragma once
 
@@ -96,7 +96,7 @@ class RingWatch {
   bool OthersLook() const;
   void CallLookout();
   void Doze();
-  void SleepOnBells(uint64_t timeout_ns);
+  bool SleepOnBells(uint64_t timeout_ns);  // true if one rang
 
   os::Epoll bells_;
   os::Fd kick_;  // rings all by itself: for Wake, and for the end
@@ -108,7 +108,7 @@ class RingWatch {
   alignas(64) std::atomic<int32_t> lookers_{0};
   alignas(64) std::atomic<int32_t> sleepers_{0};
   std::atomic<uint32_t> lookout_wake_{0};  // futex
-  std::atomic<bool> lookout_lingers_{false};  // it looks again within a fraction of a millisecond
+  std::atomic<bool> lookout_lingers_{false};  // it looks again within kMostLingerNs
   std::atomic<bool> lookout_dozes_{false};
   std::atomic<bool> lookout_deep_{false};
   std::atomic<bool> stop_{false};

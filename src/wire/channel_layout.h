@@ -27,7 +27,7 @@ inline constexpr uint32_t kChannelMagic = 0x49545554;  // "TUTI"
 // for ever: all sleeps are bounded, and one that timed out rings unconditionally.
 enum class Doorbell : uint32_t {
   kWatched = 0,    // somebody polls this ring: no ring of the bell
-  kLingering = 1,  // looked at again within a fraction of a millisecond: ring only if the caller is going to wait
+  kLingering = 1,  // looked at again within milliseconds: ring only if the caller is going to wait
   kArmed = 2,      // nobody looks: ring
 };
 

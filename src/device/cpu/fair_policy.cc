@@ -74,7 +74,8 @@ uint64_t FairPolicy::GivesWayAtNs(const Running& running, uint64_t now_ns) const
 // How long it may still run until it is kMostLeadNs ahead of who waits.
 uint64_t FairPolicy::LeadLeftNs(const Running& running, const SpaceShare& waiting) {
   const SpaceShare& share = *running.share;
-  const uint64_t clock = share.virtual_ns + static_cast<uint64_t>(Weighted(static_cast<int64_t>(running.ran_ns), share));
+  const uint64_t uncharged_ns = Until(running.ran_ns, running.charged_ns);
+  const uint64_t clock = share.virtual_ns + static_cast<uint64_t>(Weighted(static_cast<int64_t>(uncharged_ns), share));
   const uint64_t left = Until(waiting.virtual_ns + kMostLeadNs, clock);
   return static_cast<uint64_t>(static_cast<double>(left) * share.weight / 100);
 }

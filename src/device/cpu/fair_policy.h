@@ -21,8 +21,8 @@ namespace tutti::device::cpu {
 class FairPolicy : public SchedulingPolicy {
  public:
   static constexpr uint64_t kSliceNs = 500'000;
-  static constexpr uint64_t kMostLeadNs = 1'000'000;
-  static constexpr uint64_t kMostClaimNs = 2'000'000;  // more than the lead
+  static constexpr uint64_t kMostLeadNs = 2'000'000;
+  static constexpr uint64_t kMostClaimNs = 3'000'000;  // more than the lead
 
   void Offer(SpaceShare* share) final;
   void Withdraw(SpaceShare* share) final;

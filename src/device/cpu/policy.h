@@ -19,7 +19,8 @@ struct Running {
   const SpaceShare* share;
   uint32_t level;   // of its task
   uint32_t sm;
-  uint64_t ran_ns;  // since its chunk began
+  uint64_t ran_ns;          // since its chunk began
+  uint64_t charged_ns = 0;  // of that, in advance
 };
 
 class SchedulingPolicy {

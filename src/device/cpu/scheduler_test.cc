@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "base/clock.h"
+#include "device/cpu/fair_policy.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -163,7 +164,7 @@ TEST_F(SchedulerTest, TheTickerIsToldWhenToLook) {
   const uint64_t now_ns = NowNs();
   const uint64_t look_at_ns = scheduler_.Tick(now_ns);
   EXPECT_GT(look_at_ns, now_ns);
-  EXPECT_LE(look_at_ns, now_ns + 1'000'000) << "a lead at most";
+  EXPECT_LE(look_at_ns, now_ns + FairPolicy::kMostLeadNs);
   EXPECT_EQ(threads_[0].stop, StopReason::kNone);
 }
 
