@@ -53,6 +53,33 @@ within 20 "the example is accepted" k apply -f "$here/deployments/static/four-po
 echo '{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}' |
   k create --raw /api/v1/namespaces/tutti/serviceaccounts/tutti-device-plugin/token -f - |
   python3 -c 'import json, sys; print(json.load(sys.stdin)["status"]["token"])' > "$work/account/token"
+checked() { # checked NAMESPACE NAME: the plugin accepts what this ConfigMap holds
+  k -n "$1" get configmap "$2" -o 'jsonpath={.data.config\.yaml}' > "$work/checked.yaml"
+  expect_in "the configuration in $1" "nvidia.com/gpu: 4 per device" "$("$bin/tutti-device-plugin" --check --config-file "$work/checked.yaml")"
+}
+checked tutti tutti-device-plugin
+# The chart, rendered by the libraries that Helm consists of, with its own values and with others.
+go=/usr/lib/go-1.19/bin/go
+if [ -x $go ] && [ -d /usr/share/gocode/src/github.com/Masterminds/sprig ] && [ -d /usr/share/gocode/src/github.com/ghodss/yaml ]; then
+  export GOPATH=/usr/share/gocode GO111MODULE=off GOCACHE=${XDG_CACHE_HOME:-$HOME/.cache}/tutti/go CGO_ENABLED=0
+  $go build -o "$work/render" "$here/tests/real/chart/render.go"
+  k create namespace chart > /dev/null
+  echo '{config: {version: v1, flags: {mpsRoot: /mps}, sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}, tutti: {featureFile: /features.d/tutti}}, nodeSelector: {gpu: "yes"}}' > "$work/values.yaml"
+  "$work/render" "$here/deployments/helm/tutti" other chart "$work/values.yaml" > "$work/other.yaml"
+  expect_in "the directory of the feature file" "mountPath: /features.d}" "$(cat "$work/other.yaml")"
+  expect "roles, libraries where none are asked for" 0 "$(grep -c 'ClusterRole\|initContainers' "$work/other.yaml")"
+  k apply -f "$work/other.yaml" > "$work/chart.log" 2>&1 || fail "the chart with other values: $(cat "$work/chart.log")"
+  checked chart other-device-plugin
+  "$work/render" "$here/deployments/helm/tutti" plain chart > "$work/chart.yaml"
+  k apply -f "$work/chart.yaml" > "$work/chart.log" 2>&1 || fail "the chart: $(cat "$work/chart.log")"
+  checked chart plain-device-plugin
+  # The chart and the static manifest are two ways to say the same.
+  mounts() { k -n "$1" get daemonset "$2" -o 'jsonpath={.spec.template.spec.containers[0].volumeMounts}'; }
+  expect "what the plugin mounts" "$(mounts tutti tutti-device-plugin)" "$(mounts chart plain-device-plugin)"
+  echo "  the chart renders, and the apiserver accepts it"
+else
+  echo "  the chart is not rendered: needs golang-1.19-go golang-github-masterminds-sprig-dev golang-github-ghodss-yaml-dev"
+fi
 may() { k auth can-i "$@" --as=system:serviceaccount:tutti:tutti-device-plugin || true; }
 expect "may the plugin patch its node" yes "$(may patch nodes 2> /dev/null)"
 expect "may it read secrets" no "$(may get secrets 2> /dev/null)"
