@@ -24,6 +24,22 @@ void Watch(int epoll, int fd, uint32_t what) {
   if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0) EndForLackOf("epoll_ctl");
 }
 
+// Until others have got as far as one waits for, which they do at once if they have a processor.
+class Patience {
+ public:
+  void Wait() {
+    const timespec nap{0, 20'000};
+    if (++rounds_ <= 16) {
+      sched_yield();
+    } else {
+      nanosleep(&nap, nullptr);
+    }
+  }
+
+ private:
+  int rounds_ = 0;
+};
+
 void Post(int eventfd, uint64_t count) {
   [[maybe_unused]] const ssize_t written = write(eventfd, &count, sizeof count);
 }
@@ -56,10 +72,10 @@ void IdleGate::WakeAll() {
 
 bool IdleGate::BecomeSleeper(uint32_t seen, bool takes_all) {
   uint64_t tokens = tokens_.load(std::memory_order_seq_cst);
-  for (;;) {
+  for (Patience patience;;) {
     if (!takes_all && tokens >= kOwed) {  // those who are owed a wake are on their way up
       if (epoch() != seen) return false;
-      sched_yield();
+      patience.Wait();
       tokens = tokens_.load(std::memory_order_seq_cst);
     } else if (tokens_.compare_exchange_weak(tokens, tokens + kSleeper, std::memory_order_seq_cst)) {
       return true;
@@ -77,7 +93,7 @@ bool IdleGate::TakePost() {
 
 // If there is neither, a waker is between its claim and its post.
 void IdleGate::GetUp() {
-  while (!TakePost() && !ClaimSleeper(0)) sched_yield();
+  for (Patience patience; !TakePost() && !ClaimSleeper(0);) patience.Wait();
 }
 
 IdleGate::Woken IdleGate::Sleep(uint32_t seen, uint64_t until_ns, bool takes_all) {
