@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <string>
 
 namespace tutti::os {
@@ -47,7 +48,7 @@ Result<Mapping> Mapping::Shared(int fd, uint64_t bytes, bool writable) {
 Result<Mapping> Mapping::SharedAt(uint64_t address, int fd, uint64_t bytes) {
   void* const wanted = reinterpret_cast<void*>(address);
   void* data = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
-  if (data == MAP_FAILED) return FailErrno("mmap of the device window");
+  if (data == MAP_FAILED) return FailErrno("mmap of the device window", errno == EEXIST ? EEXIST : 0);
   return Mapping(data, bytes);
 }
 

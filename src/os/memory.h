@@ -29,7 +29,7 @@ class Mapping {
 
   // Maps `bytes` of `fd` shared at any address.
   static Result<Mapping> Shared(int fd, uint64_t bytes, bool writable = true);
-  // Maps `bytes` of `fd` shared at exactly `address`; an error if anything is mapped there already.
+  // Maps `bytes` of `fd` shared at exactly `address`; an error, of code EEXIST, if anything is mapped there already.
   static Result<Mapping> SharedAt(uint64_t address, int fd, uint64_t bytes);
   // Maps `bytes` of zeroed private memory, not reserved against swap.
   static Result<Mapping> Anonymous(uint64_t bytes);

@@ -204,23 +204,5 @@ TEST_F(Hostile, ClientsThatHangUpWhileTheyAreAttachedLeaveNothing) {
   EXPECT_EQ(server_.Mappings(), 2u);
 }
 
-TEST(Limits, ClientsBeyondTheLimitOnOpenFilesAreRefused) {
-  ServerProcess server({}, 128);
-  std::vector<std::unique_ptr<ipc::ClientConnection>> clients;
-  for (;;) {
-    auto client = server.ConnectHere(static_cast<uint32_t>(clients.size()));
-    if (!client) {
-      EXPECT_EQ(client.error().code, 809) << client.error().text;
-      break;
-    }
-    clients.push_back(std::move(*client));
-    ASSERT_LT(clients.size(), 20u);
-  }
-  EXPECT_EQ(clients.size(), 8u);
-  clients.pop_back();
-  ASSERT_TRUE(server.AwaitClientCount(7));
-  EXPECT_TRUE(server.ConnectHere(9).has_value()) << "there is room again";
-}
-
 }  // namespace
 }  // namespace tutti::server::testing

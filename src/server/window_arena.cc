@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <mutex>
 #include <vector>
 
@@ -11,7 +12,8 @@
 namespace tutti::server {
 namespace {
 
-constexpr int kMaxClientsReached = 808;  // CUDA_ERROR_MPS_MAX_CLIENTS_REACHED
+constexpr int kMaxClientsReached = 808;      // CUDA_ERROR_MPS_MAX_CLIENTS_REACHED
+constexpr int kMaxConnectionsReached = 809;  // CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED
 
 }  // namespace
 
@@ -45,7 +47,8 @@ Result<Window> WindowArena::Create() {
     // Something else may be mapped there, put by a library: then the slot is of no use to anybody.
     auto mapping = os::Mapping::SharedAt(AlignUp(wire::kWindowArenaBase, window_bytes_) + slot * window_bytes_,
                                          fd.get(), window_bytes_);
-    if (!mapping) continue;
+    if (!mapping && mapping.error().code == EEXIST) continue;
+    if (!mapping) return Fail(kMaxConnectionsReached, mapping.error().text);
     state_->taken[slot] = true;
     state_->next = slot + 1;
     return Window(std::move(fd), std::move(*mapping), [state = state_, slot] {

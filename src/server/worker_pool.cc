@@ -4,6 +4,11 @@
 
 namespace tutti::server {
 
+WorkerPool::WorkerPool(std::string name, uint32_t max_threads) : name_(std::move(name)), max_threads_(max_threads) {
+  std::lock_guard lock(mutex_);
+  StartThread();
+}
+
 WorkerPool::~WorkerPool() {
   {
     std::lock_guard lock(mutex_);
@@ -19,8 +24,7 @@ bool WorkerPool::Add(uint32_t client, std::function<void()> task) {
   if (queue.tasks.size() >= kMaxWaiting) return false;
   queue.tasks.push_back(std::move(task));
   if (idle_ == 0 && threads_.size() < max_threads_) {
-    std::thread thread = os::TryStartThread(name_, [this] { Run(); });
-    if (thread.joinable()) threads_.push_back(std::move(thread));
+    StartThread();
     if (threads_.empty()) {
       queues_.erase(client);
       return false;
@@ -28,6 +32,12 @@ bool WorkerPool::Add(uint32_t client, std::function<void()> task) {
   }
   wake_.notify_one();
   return true;
+}
+
+// Lock held.
+void WorkerPool::StartThread() {
+  std::thread thread = os::TryStartThread(name_, [this] { Run(); });
+  if (thread.joinable()) threads_.push_back(std::move(thread));
 }
 
 std::function<void()> WorkerPool::Take(uint32_t* client) {

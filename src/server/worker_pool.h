@@ -14,17 +14,18 @@
 
 namespace tutti::server {
 
-// Thread-safe. Threads start when they are needed. The destructor drops what has not begun and waits for what has.
+// Thread-safe. The first thread starts at once, so that a server which gets to its limits later still has one; the others
+// when they are needed. The destructor drops what has not begun and waits for what has.
 class WorkerPool {
  public:
   static constexpr uint32_t kPerClient = 2;
   static constexpr size_t kMaxWaiting = 1024;  // tasks per client
 
-  WorkerPool(std::string name, uint32_t max_threads) : name_(std::move(name)), max_threads_(max_threads) {}
+  WorkerPool(std::string name, uint32_t max_threads);
   ~WorkerPool();
 
-  // False if the client has kMaxWaiting tasks waiting already (no well-behaved one ever has), or if the system has no room
-  // for the first thread. The task is dropped then.
+  // False if the client has kMaxWaiting tasks waiting already (no well-behaved one ever has), or if the system has never had
+  // room for a thread. The task is dropped then.
   [[nodiscard]] bool Add(uint32_t client, std::function<void()> task);
 
  private:
@@ -33,6 +34,7 @@ class WorkerPool {
     uint32_t running = 0;
   };
 
+  void StartThread();
   void Run();
   // The next task in turn, or null. Lock held.
   std::function<void()> Take(uint32_t* client);

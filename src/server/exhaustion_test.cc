@@ -1,0 +1,109 @@
+// A server that has no descriptor, no address space or no thread left: new clients are refused with a reason, old ones go on,
+// and when there is room again, so is it for clients.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "server/testing/server_process.h"
+
+namespace tutti::server::testing {
+namespace {
+
+using wire::RecordKind;
+
+// While it lives, the server gets hardly any address space in addition to what it has: a megabyte for small things, but no
+// stack of a thread, no channel, no window.
+class NoMoreMemory {
+ public:
+  explicit NoMoreMemory(pid_t server) : server_(server) {
+    prlimit(server_, RLIMIT_AS, nullptr, &before_);
+    const rlimit narrow{BytesOf(server) + (1 << 20), before_.rlim_max};
+    prlimit(server_, RLIMIT_AS, &narrow, nullptr);
+  }
+  ~NoMoreMemory() { prlimit(server_, RLIMIT_AS, &before_, nullptr); }
+
+ private:
+  static rlim_t BytesOf(pid_t pid) {
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    unsigned long kib = 0;
+    for (std::string line; std::getline(status, line);) {
+      if (line.starts_with("VmSize:")) std::sscanf(line.c_str(), "VmSize: %lu", &kib);
+    }
+    return rlim_t{kib} << 10;
+  }
+
+  pid_t server_;
+  rlimit before_{};
+};
+
+bool Works(ipc::ClientConnection& client) {
+  return client.waiter().Wait(1, client.producer().Submit(RecordKind::kMarker, 1)) == 0;
+}
+
+Status Load(ipc::ClientConnection& client) {
+  const std::string ptx = ".version 8.0\n.target sm_80\n.visible .entry k() { ret; }\n";
+  TUTTI_ASSIGN(const os::Fd image, ipc::ToMemoryFile("image", {reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()}));
+  ByteWriter body;
+  wire::Put(body, wire::LoadModule{.device = 0});
+  const int fds[] = {image.get()};
+  TUTTI_ASSIGN(const auto reply, client.Call(wire::MessageKind::kLoadModule, std::move(body), fds, wire::MessageKind::kLoadModuleReply));
+  return {};
+}
+
+TEST(Exhaustion, ClientsBeyondTheLimitOnOpenFilesAreRefused) {
+  ServerProcess server({}, 128);
+  std::vector<std::unique_ptr<ipc::ClientConnection>> clients;
+  for (;;) {
+    auto client = server.ConnectHere(static_cast<uint32_t>(clients.size()));
+    if (!client) {
+      EXPECT_EQ(client.error().code, 809) << client.error().text;
+      break;
+    }
+    clients.push_back(std::move(*client));
+    ASSERT_LT(clients.size(), 20u);
+  }
+  EXPECT_EQ(clients.size(), 8u);
+  clients.pop_back();
+  ASSERT_TRUE(server.AwaitClientCount(7));
+  EXPECT_TRUE(server.ConnectHere(9).has_value()) << "there is room again";
+}
+
+TEST(Exhaustion, ClientsForWhomThereIsNoMemoryAreRefusedWithAReason) {
+  ServerProcess server;
+  auto old = server.ConnectHere(1);
+  ASSERT_TRUE(old.has_value()) << old.error().text;
+  (*old)->producer().Submit(RecordKind::kStreamCreate, 1, wire::StreamCreateBody{.device = 0});
+  EXPECT_TRUE(Works(**old));
+  const size_t files = server.OpenFiles();
+  {
+    const NoMoreMemory narrow(server.pid());
+    for (int i = 0; i < 5; ++i) {
+      const auto client = server.ConnectHere(2);
+      ASSERT_FALSE(client.has_value()) << "there is room for a window?";
+      EXPECT_EQ(client.error().code, 809);
+      EXPECT_NE(client.error().text.find("Cannot allocate memory"), std::string::npos) << client.error().text;
+    }
+    EXPECT_TRUE(Works(**old)) << "the old client";
+    EXPECT_EQ(server.OpenFiles(), files) << "of those that were refused something is left";
+  }
+  EXPECT_TRUE(server.ConnectHere(3).has_value()) << "there is room again";
+}
+
+TEST(Exhaustion, AServerThatCanStartNoThreadGoesOnWithThoseItHas) {
+  ServerProcess server;
+  auto client = server.ConnectHere(1);
+  ASSERT_TRUE(client.has_value()) << client.error().text;
+  (*client)->producer().Submit(RecordKind::kStreamCreate, 1, wire::StreamCreateBody{.device = 0});
+  const NoMoreMemory narrow(server.pid());
+  for (int i = 0; i < 5; ++i) {
+    const auto loaded = Load(**client);
+    EXPECT_TRUE(loaded.has_value()) << loaded.error().text;
+  }
+  EXPECT_TRUE(Works(**client));
+}
+
+}  // namespace
+}  // namespace tutti::server::testing
