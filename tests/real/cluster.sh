@@ -128,6 +128,8 @@ expect "phase of the fifth" Pending "$(field pod fifth .status.phase)"
 k get pods -o custom-columns=POD:.metadata.name,PHASE:.status.phase,NODE:.spec.nodeName,WHY:.status.conditions[0].message | sed 's/^/  /'
 
 client() { metrics | sed -n 's/.*tutti_client_memory_used_bytes{.*pid="\([0-9]*\)".*pod="'"$1"'".*/\1/p'; }
+measured() { [ -n "$(client share2)" ]; }
+until_true "its client is in the metrics" measured
 kill -KILL "$(client share2)"
 within 60 "the fifth runs when one has ended" pod_says fifth holding
 expect_in "with the share that was free" "sms=2 total_mib=256" "$(pod_log fifth)"

@@ -21,7 +21,8 @@ for number in 1 2 3 4; do
   expect_in "a quarter of 8 SMs and of 1 GiB" "sms=2 total_mib=256" "$(pod_log "share$number")"
   expect_in "a right result" "0 wrong" "$(pod_log "share$number")"
 done
-expect_in "under its name in the metrics" 'vgpu=' "$(metrics | grep 'tutti_client_active_thread_ratio.*pod="share4')"
+measured() { metrics | grep 'tutti_client_active_thread_ratio.*pod="share4' | grep 'vgpu='; }
+until_true "the last one is in the metrics, by the name of its pod" measured
 pod fifth > "$work/manifests/fifth.yaml"
 until_true "the fifth is refused" bash -c "curl -fsS http://127.0.0.1:$((port + 1))/pods | grep -q 'requested number of devices unavailable\|UnexpectedAdmissionError\|OutOfnvidia'"
 status | sed 's/^/  /'
