@@ -1,6 +1,9 @@
 #include "compiler/link/rare_paths.h"
 
+#include <llvm/IR/InstIterator.h>
 #include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
 namespace tutti::compiler {
@@ -21,6 +24,26 @@ void CallKeepingVectors(llvm::Function& function) {
   for (llvm::User* user : function.users()) llvm::cast<llvm::CallBase>(user)->setCallingConv(function.getCallingConv());
 }
 
+llvm::Instruction* CloneBefore(llvm::Instruction& value, llvm::Instruction& user) {
+  llvm::Instruction* copy = value.clone();
+  copy->insertBefore(user.getIterator());
+  user.replaceUsesOfWith(&value, copy);
+  return copy;
+}
+
+// The address of a gather or a scatter, base[index], where the code generator sees that the index has 32 bits: in its
+// block.
+void BringAddress(llvm::IntrinsicInst& access) {
+  const bool is_gather = access.getIntrinsicID() == llvm::Intrinsic::masked_gather;
+  auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(access.getArgOperand(is_gather ? 0 : 1));
+  if (address == nullptr || address->getNumIndices() != 1 || address->getPointerOperandType()->isVectorTy()) return;
+  if (address->getParent() != access.getParent()) {
+    address = llvm::cast<llvm::GetElementPtrInst>(CloneBefore(*address, access));
+  }
+  auto* index = llvm::dyn_cast<llvm::CastInst>(address->getOperand(1));
+  if (index != nullptr && index->getParent() != address->getParent()) CloneBefore(*index, *address);
+}
+
 }  // namespace
 
 void KeepRarePathsApart(llvm::Module& module) {
@@ -29,7 +52,14 @@ void KeepRarePathsApart(llvm::Module& module) {
     if (function != nullptr && function->hasLocalLinkage()) CallKeepingVectors(*function);
   }
   for (llvm::Function& function : module) {
-    if (!function.isDeclaration()) function.setEntryCount(kEntryCount);
+    if (function.isDeclaration()) continue;
+    function.setEntryCount(kEntryCount);
+    for (llvm::Instruction& instruction : llvm::instructions(function)) {
+      auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      if (call == nullptr) continue;
+      const llvm::Intrinsic::ID id = call->getIntrinsicID();
+      if (id == llvm::Intrinsic::masked_gather || id == llvm::Intrinsic::masked_scatter) BringAddress(*call);
+    }
   }
 }
 
