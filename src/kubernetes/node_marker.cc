@@ -12,11 +12,11 @@
 namespace tutti::kubernetes {
 namespace {
 
-using std::chrono::seconds;
+using std::chrono::milliseconds;
 
 // Somebody may take a label away, or the Node object may be made anew: seldom, so the look is seldom.
-constexpr seconds kLookEvery{300};
-constexpr seconds kFirstPause{1}, kLongestPause{60};
+constexpr milliseconds kLookEvery{300'000};
+constexpr milliseconds kFirstPause{250}, kLongestPause{64'000};
 constexpr int kConflicts = 5;  // in a row; a node's status is written by others, too
 
 // The API server's own words, from the Status object that comes with a refusal.
@@ -69,13 +69,13 @@ void NodeMarker::Want(NodeMarks marks) {
 void NodeMarker::Run() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return ending_ || wanted_; });
-  seconds pause = kFirstPause;
+  milliseconds pause = kFirstPause;
   while (!ending_) {
     const uint64_t wish = wishes_;
     const NodeMarks marks = *wanted_;
     lock.unlock();
     const Status marked = Mark(marks);
-    if (!marked) log::Warning("{}; trying again in {} s", marked.error().text, pause.count());
+    if (!marked) log::Warning("{}; trying again in {} ms", marked.error().text, pause.count());
     lock.lock();
     changed_.wait_for(lock, marked ? kLookEvery : pause, [&] { return ending_ || wishes_ != wish; });
     pause = marked ? kFirstPause : std::min(pause * 2, kLongestPause);
