@@ -1,4 +1,5 @@
-// Prints what the benchmarks have stored as one Markdown page: markdown DIRECTORY NAME... > docs/reference/measurements.md
+// Prints what the benchmarks have stored as Markdown: markdown [--tables] DIRECTORY NAME...
+// A whole page, or with --tables what goes below a heading of another one.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -6,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 namespace {
 
@@ -20,8 +22,8 @@ std::string Processor() {
 
 std::string OrDash(double number, const char* format) { return number == 0 ? "–" : fmt::format(fmt::runtime(format), number); }
 
-void Print(const nlohmann::json& bench) {
-  fmt::print("\n## {}\n\n{}\n\n| case | value | beside it, in the same run | ratio | spread |\n|---|---|---|---|---|\n", bench.at("bench").get<std::string>(), bench.value("note", ""));
+void Print(const nlohmann::json& bench, const char* heading) {
+  fmt::print("\n{} {}\n\n{}\n\n| case | value | beside it, in the same run | ratio | spread |\n|---|---|---|---|---|\n", heading, bench.at("bench").get<std::string>(), bench.value("note", ""));
   for (const auto& row : bench.at("rows")) {
     const double reference = row.value("reference", 0.0);
     const std::string unit = row.value("unit", "");
@@ -33,13 +35,16 @@ void Print(const nlohmann::json& bench) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) return fmt::print(stderr, "usage: markdown DIRECTORY NAME...\n"), 2;
-  fmt::print("# Measurements\n\nWritten by `./dev bench --page`. {} cores, {}. Absolute times mean little on a small virtual machine: each number stands beside\nwhat the same machine did without us, or with a competitor, in the same run. Spread is the interquartile range of the samples over their median.\n", sysconf(_SC_NPROCESSORS_ONLN), Processor());
-  for (int i = 2; i < argc; ++i) {
-    std::ifstream file(fmt::format("{}/{}.json", argv[1], argv[i]));
+  const bool tables = argc > 1 && std::string_view(argv[1]) == "--tables";
+  const int first = tables ? 2 : 1;
+  if (argc < first + 2) return fmt::print(stderr, "usage: markdown [--tables] DIRECTORY NAME...\n"), 2;
+  if (!tables) fmt::print("# Measurements\n\nWritten by `./dev bench --page`. ");
+  fmt::print("{} cores, {}. Absolute times mean little on a small virtual machine: each number stands beside\nwhat the same machine did without us, or with a competitor, in the same run. Spread is the interquartile range of the samples over their median.\n", sysconf(_SC_NPROCESSORS_ONLN), Processor());
+  for (int i = first + 1; i < argc; ++i) {
+    std::ifstream file(fmt::format("{}/{}.json", argv[first], argv[i]));
     const auto bench = nlohmann::json::parse(file, nullptr, false);
-    if (bench.is_discarded()) return fmt::print(stderr, "markdown: {}/{}.json: not there, or not what a benchmark writes\n", argv[1], argv[i]), 1;
-    Print(bench);
+    if (bench.is_discarded()) return fmt::print(stderr, "markdown: {}/{}.json: not there, or not what a benchmark writes\n", argv[first], argv[i]), 1;
+    Print(bench, tables ? "###" : "##");
   }
   return 0;
 }
