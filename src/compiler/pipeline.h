@@ -28,7 +28,7 @@ enum class Stage : uint8_t { kScalarIr, kWideIr, kOptimizedIr, kAssembly, kObjec
 struct CompileOptions {
   std::array<uint32_t, 3> block = {0, 0, 0};  // threads per block; 0,0,0: code for any shape
   uint32_t optimize = 2;                      // 0 .. 3
-  bool fence = true;                          // check addresses against the client's window
+  bool fence = true;                          // check addresses against the client's window; off for the bench `fence` alone
   HostTarget target;
   Stage until = Stage::kSharedObject;
 };

@@ -44,7 +44,6 @@ CommandLineResult ParseCommandLine(int count, char** arguments) {
   app.add_option("-O", line.optimize, "Optimisation level")->check(CLI::Range(0, 3))->capture_default_str();
   app.add_option("-o,--output", line.output, "Where to write; text goes to standard output without it")->type_name("FILE");
   app.add_option("--cpu", line.cpu, "Compile for this processor (x86-64-v3, znver4, ...) instead of this machine's");
-  app.add_flag("!--no-fence", line.fence, "Leave out the checks of addresses (to measure what they cost)");
   app.add_flag("-v,--verbose,--time-passes", line.verbose, "Tell how long each phase took, on standard error");
   app.add_flag("--worker", line.worker, "Serve compile requests on descriptor 3, in a sandbox");
   app.add_flag("--cache-key", line.cache_key, "Print what the generated code depends on besides its input");

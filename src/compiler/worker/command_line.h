@@ -20,7 +20,6 @@ struct CommandLine {
   bool index = false;           // --emit=index
   bool fenced_ptx = false;      // --emit=fenced-ptx
   bool verbose = false;
-  bool fence = true;
   std::string cpu;              // empty: this machine's
   std::array<uint32_t, 3> block = {0, 0, 0};
   uint32_t optimize = 2;

@@ -106,7 +106,6 @@ int Run(const CommandLine& line) {
   }
   const CompileOptions options{.block = line.block,
                                .optimize = line.optimize,
-                               .fence = line.fence,
                                .target = line.cpu.empty() ? HostTarget::Detect() : HostTarget::Named(line.cpu),
                                .until = *line.stage};
   const auto result = (*compiler)->Compile(kernel, options, &times);
