@@ -1,5 +1,9 @@
 #include "guest/module_index.h"
 
+#include <algorithm>
+
+#include "base/checked.h"
+
 namespace tutti::guest {
 namespace {
 
@@ -63,6 +67,18 @@ Status Check(const ModuleIndex& index) {
 }
 
 }  // namespace
+
+uint64_t SealableBytes(const ModuleIndex& index) {
+  uint64_t end = 0;
+  for (const VariableInfo& variable : index.variables) {
+    if (variable.is_const) end = std::max(end, variable.offset + variable.bytes);
+  }
+  end = AlignUp(end, kSegmentPageBytes);
+  const bool writable = std::any_of(index.variables.begin(), index.variables.end(), [end](const VariableInfo& variable) {
+    return !variable.is_const && variable.offset < end;
+  });
+  return writable || end > index.segment_bytes ? 0 : end;
+}
 
 std::vector<uint8_t> Serialize(const ModuleIndex& index) {
   ByteWriter out;

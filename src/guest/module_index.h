@@ -51,6 +51,10 @@ struct Relocation {
   Kind kind = Kind::kSegment;
 };
 
+// A segment begins with the module's constants, if it has any, on whole pages that hold nothing else: they can be kept from
+// being written.
+inline constexpr uint64_t kSegmentPageBytes = 4096;
+
 struct ModuleIndex {
   std::vector<KernelInfo> kernels;
   std::vector<VariableInfo> variables;
@@ -65,6 +69,9 @@ struct ModuleIndex {
 // "Address" of the function with table index i, as device code sees it: never a host address, so a forged one is caught.
 inline constexpr uint64_t kFunctionAddressBase = 0x100;
 inline constexpr uint64_t FunctionAddress(uint32_t index) { return kFunctionAddressBase + 16ull * index; }
+
+// Bytes of the segment's first pages that hold constants and nothing else; 0 if the index does not keep to that.
+uint64_t SealableBytes(const ModuleIndex& index);
 
 std::vector<uint8_t> Serialize(const ModuleIndex& index);
 // For bytes from the compiler process or the cache, neither of which is trusted with our memory.

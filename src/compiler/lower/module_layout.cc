@@ -26,12 +26,10 @@ bool HasInitializer(const ptx::Variable& variable) {
   return !variable.init.bytes.empty() || !variable.init.addresses.empty();
 }
 
-// Initialised before zero, constants in the middle so that they are one run: globals with values, constants with
-// values, constants without, globals without.
+// Constants before globals; of each, those with values first.
 int Rank(const ptx::Variable& variable) {
   const bool is_const = variable.space == ptx::Space::kConst;
-  if (HasInitializer(variable)) return is_const ? 1 : 0;
-  return is_const ? 2 : 3;
+  return (is_const ? 0 : 2) + (HasInitializer(variable) ? 0 : 1);
 }
 
 std::unexpected<Error> InvalidPtx(std::string text) { return Fail(cuda::CUDA_ERROR_INVALID_PTX, std::move(text)); }
@@ -56,7 +54,6 @@ Status ModuleLayout::PlaceVariables() {
   std::stable_sort(order.begin(), order.end(),
                    [&](uint32_t a, uint32_t b) { return Rank(module_->variables[a]) < Rank(module_->variables[b]); });
   uint64_t end = 0;
-  bool seen_const = false;
   for (const uint32_t v : order) {
     const ptx::Variable& variable = module_->variables[v];
     const uint64_t alignment = std::max<uint64_t>(variable.alignment, 1);
@@ -67,20 +64,18 @@ Status ModuleLayout::PlaceVariables() {
     const uint64_t bytes = std::max<uint64_t>(variable.bytes(), 1);
     if (bytes > kMaxSegmentBytes)
       return InvalidPtx(fmt::format("variable {}: {} bytes are too many", variable.name, bytes));
+    const bool is_const = variable.space == ptx::Space::kConst;
+    if (!is_const && end == const_end_) end = AlignUp(end, guest::kSegmentPageBytes);
     const uint64_t offset = AlignUp(end, std::max<uint64_t>(alignment, 16));
     end = offset + bytes;
     if (end > kMaxSegmentBytes) return InvalidPtx("the module's variables need more than 256 GiB");
     offsets_[v] = offset;
-    const bool is_const = variable.space == ptx::Space::kConst;
-    if (is_const) {
-      if (!seen_const) const_begin_ = offset;
-      seen_const = true;
-      const_end_ = end;
-    }
+    if (is_const) const_end_ = end;
     index_.segment_alignment = std::max(index_.segment_alignment, alignment);
     index_.variables.push_back({variable.name, offset, variable.bytes(), is_const, variable.managed});
   }
-  index_.segment_bytes = end;
+  if (const_end_ != 0) index_.segment_alignment = std::max(index_.segment_alignment, guest::kSegmentPageBytes);
+  index_.segment_bytes = std::max(end, AlignUp(const_end_, guest::kSegmentPageBytes));
   return {};
 }
 
@@ -131,7 +126,7 @@ void ModuleLayout::DescribeKernels() {
     index_.functions.push_back(function.name);
     if (!function.is_entry) continue;
     guest::KernelInfo info = lowering::DescribeKernel(*module_, f);
-    info.const_bytes = static_cast<uint32_t>(std::min<uint64_t>(const_end_ - const_begin_, ~0u));
+    info.const_bytes = static_cast<uint32_t>(std::min<uint64_t>(const_end_, ~0u));
     if (!info.error.empty()) {
       index_.log += fmt::format("{}: {}\n", function.name, info.error);
     } else if (auto layout = Kernel(f); layout) {

@@ -2,8 +2,9 @@
 // and shared variables; and what the device needs to know about it (guest::ModuleIndex). Made once per module,
 // immutable and thread-safe afterwards. Keeps a reference to the ptx::Module.
 //
-// The segment holds initialised variables first, so that the image kept in the cache is no longer than it must be, and
-// constants in one run, so that isspacep.const is one range check.
+// The segment begins with the constants, on pages of their own, so that the device can keep kernels from writing them and
+// isspacep.const is one range check. Initialised variables come before those that are not, so that the image kept in the
+// cache is no longer than it must be.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +42,7 @@ class ModuleLayout {
 
   // Offset of a module variable in the segment; nothing for .shared, and for variables that are only declared.
   std::optional<uint64_t> VariableOffset(uint32_t variable) const { return offsets_[variable]; }
-  // The part of the segment that holds constants.
-  uint64_t const_begin() const { return const_begin_; }
+  // Where the constants end, with which the segment begins.
   uint64_t const_end() const { return const_end_; }
   // Fails with the reason why this kernel cannot run. `function` is an index into Module::functions.
   Result<KernelLayout> Kernel(uint32_t function) const;
@@ -57,7 +57,7 @@ class ModuleLayout {
   lowering::CallGraph calls_;
   guest::ModuleIndex index_;
   std::vector<std::optional<uint64_t>> offsets_;
-  uint64_t const_begin_ = 0, const_end_ = 0;
+  uint64_t const_end_ = 0;
 };
 
 }  // namespace tutti::compiler

@@ -34,17 +34,46 @@ const guest::VariableInfo& Find(const ModuleLayout& layout, const std::string& n
 }
 
 TEST(ModuleLayout, InitialisedVariablesComeFirstSoThatTheImageIsShort) {
-  const auto module =
-      Parse(".global .u32 big[1000000];\n.global .u32 set = 7;\n.const .f32 pi = 0f40490FDB;\n.const .u32 none[4];\n");
+  const auto module = Parse(".global .u32 big[1000000];\n.global .u32 set = 7;\n");
   const auto layout = ModuleLayout::Make(*module);
   ASSERT_TRUE(layout);
   EXPECT_LT(layout->index().image.size(), 64u);
   EXPECT_GE(layout->index().segment_bytes, 4000000u);
   EXPECT_EQ(layout->index().image[Find(*layout, "set").offset], 7);
-  // Constants are one run, which is what isspacep.const asks about.
-  EXPECT_EQ(layout->const_begin(), Find(*layout, "pi").offset);
-  EXPECT_EQ(layout->const_end(), Find(*layout, "none").offset + 16);
+  EXPECT_EQ(guest::SealableBytes(layout->index()), 0u);
+}
+
+TEST(ModuleLayout, ConstantsLieOnPagesOfTheirOwn) {
+  const auto module =
+      Parse(".global .u32 set = 7;\n.const .u32 none[4];\n.const .f32 pi = 0f40490FDB;\n.global .u32 zero;\n");
+  const auto layout = ModuleLayout::Make(*module);
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(Find(*layout, "pi").offset, 0u);
   EXPECT_TRUE(Find(*layout, "pi").is_const);
+  EXPECT_EQ(layout->const_end(), Find(*layout, "none").offset + 16);  // what isspacep.const asks about
+  EXPECT_EQ(Find(*layout, "set").offset, 4096u);
+  EXPECT_LT(Find(*layout, "zero").offset, 8192u);
+  EXPECT_EQ(layout->index().segment_alignment, 4096u);
+  EXPECT_EQ(guest::SealableBytes(layout->index()), 4096u);
+}
+
+TEST(ModuleLayout, ConstantsAloneTakeWholePages) {
+  const auto module = Parse(".const .u32 table[1025];\n");
+  const auto layout = ModuleLayout::Make(*module);
+  ASSERT_TRUE(layout);
+  EXPECT_EQ(layout->index().segment_bytes, 8192u);
+  EXPECT_EQ(guest::SealableBytes(layout->index()), 8192u);
+}
+
+TEST(ModuleLayout, AnIndexThatMixesThemIsNotSealed) {
+  guest::ModuleIndex index;
+  index.variables = {{"c", 0, 4, true, false}, {"g", 16, 4, false, false}};
+  index.segment_bytes = 8192;
+  EXPECT_EQ(guest::SealableBytes(index), 0u);
+  index.variables[1].offset = 4096;
+  EXPECT_EQ(guest::SealableBytes(index), 4096u);
+  index.segment_bytes = 100;
+  EXPECT_EQ(guest::SealableBytes(index), 0u) << "the rest of the page is somebody else's";
 }
 
 TEST(ModuleLayout, AddressesInInitialisersBecomeRelocations) {

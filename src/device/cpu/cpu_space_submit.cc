@@ -138,6 +138,12 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
   return {};
 }
 
+// Constants are written by copies, and by nothing else.
+void CpuSpace::WriteThroughSeals(Transfer* transfer) const {
+  if (memory_.HasSealed(transfer->destination(), transfer->destination_bytes()))
+    transfer->WriteThrough(memory_.fd(), memory_.base());
+}
+
 Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyBody& copy) {
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
@@ -147,6 +153,7 @@ Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
   if (!operation->task.transfer.SetCopy(copy, memory_.base(), memory_.bytes(), &bad)) {
     FailLocked(stream->device, IllegalAddress("copy", bad));
   }
+  WriteThroughSeals(&operation->task.transfer);
   operation->task.total_blocks = operation->task.transfer.pieces();
   counters_.Add(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
   engine_.Enqueue(stream, operation);
@@ -163,6 +170,7 @@ Status CpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillB
   if (!operation->task.transfer.SetFill(fill, memory_.base(), memory_.bytes(), &bad)) {
     FailLocked(stream->device, IllegalAddress("fill", bad));
   }
+  WriteThroughSeals(&operation->task.transfer);
   operation->task.total_blocks = operation->task.transfer.pieces();
   counters_.Add(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
   engine_.Enqueue(stream, operation);

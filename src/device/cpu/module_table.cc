@@ -47,6 +47,10 @@ Result<uint64_t> ModuleTable::PlaceSegment(uint32_t device, const guest::ModuleI
     return std::unexpected(bytes.error());
   }
   std::copy(bytes->begin(), bytes->end(), reinterpret_cast<uint8_t*>(address));
+  if (auto sealed = memory_->Seal(address, SealableBytes(index)); !sealed) {
+    memory_->Release(address);
+    return std::unexpected(sealed.error());
+  }
   return address;
 }
 

@@ -15,6 +15,12 @@ class Transfer {
   bool SetCopy(const wire::CopyBody& copy, uint64_t window_base, uint64_t window_bytes, uint64_t* bad);
   bool SetFill(const wire::FillBody& fill, uint64_t window_base, uint64_t window_bytes, uint64_t* bad);
 
+  // The memory it writes, gaps between rows included.
+  uint64_t destination() const { return copy_.destination; }
+  uint64_t destination_bytes() const;
+  // Some of that is mapped so that it cannot be written: writes go through the window's memory file instead.
+  void WriteThrough(int window_fd, uint64_t window_base);
+
   uint64_t pieces() const { return pieces_; }  // 0: nothing to do
   uint64_t total_bytes() const { return row_bytes_ * rows_; }
   void RunPiece(uint64_t piece) const;
@@ -22,11 +28,14 @@ class Transfer {
  private:
   void Cut();
   void CopyBytes(uint64_t row, uint64_t offset, uint64_t bytes) const;
+  void WriteBytes(uint64_t to, const void* from, uint64_t bytes) const;
 
   wire::CopyBody copy_{};  // a fill uses its destination side
   bool is_fill_ = false;
   uint64_t value_ = 0;
   uint32_t element_bytes_ = 1;
+  int window_fd_ = -1;  // WriteThrough
+  uint64_t window_base_ = 0;
   uint64_t row_bytes_ = 0;
   uint64_t rows_ = 0;  // in all planes
   uint64_t pieces_ = 0;

@@ -1,6 +1,8 @@
 #include "device/cpu/transfer.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <vector>
@@ -53,6 +55,38 @@ TEST(Transfer, CopiesRowsAndPlanesWithTheirPitches) {
         EXPECT_EQ(memory[60'000 + plane * 12 + row * 3 + i], memory[plane * 1000 + row * 10 + i]);
     }
   }
+}
+
+TEST(Transfer, WritesThroughTheFileWhatIsMappedReadOnly) {
+  constexpr size_t kBytes = 3 * 4096;
+  const int fd = memfd_create("window", MFD_CLOEXEC);
+  ASSERT_EQ(ftruncate(fd, kBytes), 0);
+  auto* const window = static_cast<uint8_t*>(mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+  ASSERT_NE(window, MAP_FAILED);
+  for (int i = 0; i < 4096; ++i) window[i] = static_cast<uint8_t>(i * 3 + 1);
+  ASSERT_EQ(mprotect(window + 4096, 4096, PROT_READ), 0);
+  uint64_t bad = 0;
+  Transfer copy;
+  ASSERT_TRUE(copy.SetCopy({.destination = Address(window + 5000), .source = Address(window), .row_bytes = 100, .rows = 2, .planes = 1, .destination_pitch = 3000, .source_pitch = 200},
+                           Address(window), kBytes, &bad));
+  EXPECT_EQ(copy.destination_bytes(), 3100u);
+  copy.WriteThrough(fd, Address(window));
+  RunAll(copy);
+  EXPECT_EQ(std::memcmp(window + 5000, window, 100), 0);
+  EXPECT_EQ(std::memcmp(window + 8000, window + 200, 100), 0);
+  Transfer fill;
+  ASSERT_TRUE(fill.SetFill({.destination = Address(window + 4096), .width = 301, .height = 1, .pitch = 0, .value = 0x11223344, .element_bytes = 4},
+                           Address(window), kBytes, &bad));
+  EXPECT_EQ(fill.destination_bytes(), 1204u);
+  fill.WriteThrough(fd, Address(window));
+  RunAll(fill);
+  for (int i = 0; i < 301; ++i) {
+    uint32_t word;
+    std::memcpy(&word, window + 4096 + 4 * i, 4);
+    ASSERT_EQ(word, 0x11223344u) << i;
+  }
+  munmap(window, kBytes);
+  close(fd);
 }
 
 TEST(Transfer, RefusesWhatIsNotInTheWindowOrOverflows) {

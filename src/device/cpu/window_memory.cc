@@ -2,10 +2,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 
+#include "base/check.h"
 #include "base/checked.h"
 #include "cuda/result.h"
 
@@ -112,6 +115,7 @@ void WindowMemory::Release(uint64_t address) {
   {
     std::lock_guard lock(mutex_);
     allocation = allocations_.at(address);
+    if (allocation.sealed_bytes != 0) Unseal(address, allocation.sealed_bytes);
   }
   // Nobody else can have it yet, so the expensive part needs no lock. Parts of pages are zeroed by this, whole ones
   // freed.
@@ -126,6 +130,32 @@ void WindowMemory::Release(uint64_t address) {
   const uint64_t last = std::min((free_begin + free_bytes) / kPageBytes * kPageBytes, AlignUp(end, kPageBytes));
   if (first < last && (first < address || last > end)) Punch(first, last);
   Uncount(allocation);
+}
+
+Status WindowMemory::Seal(uint64_t address, uint64_t bytes) {
+  if (bytes == 0) return {};
+  std::lock_guard lock(mutex_);
+  if (mprotect(reinterpret_cast<void*>(address), bytes, PROT_READ) != 0) {
+    return FailErrno("keeping constants from being written", cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  }
+  allocations_.at(address).sealed_bytes = bytes;
+  sealed_[address] = address + bytes;
+  sealed_count_.store(sealed_.size(), std::memory_order_relaxed);
+  return {};
+}
+
+// Makes mappings fewer, so it does not fail for want of room.
+void WindowMemory::Unseal(uint64_t address, uint64_t bytes) {
+  TUTTI_CHECK(mprotect(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE) == 0);
+  sealed_.erase(address);
+  sealed_count_.store(sealed_.size(), std::memory_order_relaxed);
+}
+
+bool WindowMemory::HasSealed(uint64_t address, uint64_t bytes) const {
+  if (sealed_count_.load(std::memory_order_relaxed) == 0) return false;
+  std::lock_guard lock(mutex_);
+  const auto behind = sealed_.lower_bound(address + bytes);
+  return behind != sealed_.begin() && std::prev(behind)->second > address;
 }
 
 void WindowMemory::NameNearest(Fault* fault) const {

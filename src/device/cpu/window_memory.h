@@ -2,9 +2,14 @@
 //
 // Freed memory is given back to the system at once (holes punched into the window's file) and is zero when it is
 // allocated again, so nothing of one use is ever seen by the next.
+//
+// What kernels may only read (constants) is sealed: its pages are mapped so. The device's own copies write it through the
+// memory file.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <span>
 #include <unordered_map>
@@ -35,6 +40,14 @@ class WindowMemory {
   Status Retire(uint64_t address);
   void Release(uint64_t address);
 
+  // Kernels can no longer write the first `bytes` of the allocation that begins at `address`; both are whole pages. It ends
+  // with the allocation. OUT_OF_MEMORY if the system has no room for another mapping.
+  Status Seal(uint64_t address, uint64_t bytes);
+  // Whether some of these bytes are sealed.
+  bool HasSealed(uint64_t address, uint64_t bytes) const;
+  // The window's memory file, for those who may write what is sealed.
+  int fd() const { return fd_; }
+
   // Completes the report of a fault at an address: which allocation lies nearest, and on which side of it.
   void NameNearest(Fault* fault) const;
 
@@ -47,10 +60,12 @@ class WindowMemory {
     uint32_t device = 0;
     bool counted = false;
     bool retired = false;
+    uint64_t sealed_bytes = 0;
   };
   Status Reserve(uint32_t device, uint64_t bytes);
   void CountUse(uint32_t device, int64_t bytes);
   void Punch(uint64_t begin, uint64_t end) const;
+  void Unseal(uint64_t address, uint64_t bytes);
   void Uncount(const Allocation& allocation);
 
   const uint64_t base_;
@@ -65,6 +80,8 @@ class WindowMemory {
   WindowAllocator allocator_;
   WindowExtent extent_;
   std::unordered_map<uint64_t, Allocation> allocations_;
+  std::map<uint64_t, uint64_t> sealed_;           // begin -> end
+  std::atomic<size_t> sealed_count_{0};           // of those; a copy elsewhere need not lock
   std::vector<uint64_t> used_;    // per device
   uint64_t used_on_all_ = 0;
   std::vector<uint64_t> limits_;  // per device
