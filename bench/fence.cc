@@ -65,10 +65,12 @@ class Comparison {
     report_.Add({kernel, samples[0].front(), "ms", samples[1].front(), "unfenced", ratio,
                  std::max(fenced.spread, unfenced.spread)});
     logarithms += std::log(ratio);
+    worst = std::max(worst, ratio);
     ++kernels;
   }
 
   static inline double logarithms = 0;
+  static inline double worst = 0;
   static inline int kernels = 0;
 
  private:
@@ -138,5 +140,6 @@ int main(int count, char** arguments) {
   MeasureMemory(memory);
   report.Add({"geometric mean", std::exp(Comparison::logarithms / Comparison::kernels), "x", 1, "unfenced",
               std::exp(Comparison::logarithms / Comparison::kernels), 0});
+  report.Add({"worst", Comparison::worst, "x", 1, "unfenced", Comparison::worst, 0});
   return report.Finish(count > 1 ? arguments[1] : ".");
 }
