@@ -5,6 +5,7 @@
 
 #include <mutex>
 
+#include "base/tsan.h"
 #include "client/capture.h"
 #include "client/session.h"
 #include "os/futex.h"
@@ -25,6 +26,7 @@ struct Pending {
 // A host function is not run after an error, a callback is told of it.
 void Run(const wire::HostCall& call) {
   auto* const pending = reinterpret_cast<Pending*>(call.token);
+  OrderedAfter(pending);  // by way of the server
   if (pending->callback != nullptr) {
     pending->callback(pending->stream, call.status, pending->user);
   } else if (call.status == 0) {
@@ -77,6 +79,7 @@ int SubmitPending(Stream& stream, Pending* pending) {
     delete pending;
     return cuda::CUDA_ERROR_OUT_OF_MEMORY;
   }
+  OrderedBefore(pending);
   stream.Submit(wire::RecordKind::kHostCall, wire::HostCallBody{.token = reinterpret_cast<uint64_t>(pending)});
   return cuda::CUDA_SUCCESS;
 }
