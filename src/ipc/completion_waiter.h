@@ -19,7 +19,9 @@ class CompletionWaiter {
   // Whether the record `ticket` of `stream`, and all before it in that stream, are done. One load.
   bool Done(uint32_t stream, uint64_t ticket) const {
     // Acquire: pairs with the server's store, so that what the work wrote into the window is seen.
-    return streams_[stream].completed.load(std::memory_order_acquire) > ticket;
+    if (streams_[stream].completed.load(std::memory_order_acquire) <= ticket) return false;
+    producer_->AfterWhatWasSubmitted();  // by this process: a host function and what came after it in its stream
+    return true;
   }
   // The same, by somebody who keeps asking: the server will look at the ring, should it lie there still.
   bool Poll(uint32_t stream, uint64_t ticket) const {

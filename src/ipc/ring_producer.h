@@ -27,6 +27,8 @@ class RingProducer {
   RingProducer(wire::Channel* channel, int doorbell_fd, PeerWatch* watch)
       : header_(&channel->header), ring_(channel->ring), doorbell_fd_(doorbell_fd), watch_(watch) {}
 
+  // To the thread sanitizer: the server has seen what was submitted until now, and its answer comes after it.
+  void AfterWhatWasSubmitted() const { OrderedAfter(&header_->head); }
   // Puts a record into the ring and returns its ticket. Waits while the ring is full. Never fails: when the session has
   // ended the record goes nowhere, and whoever waits for it is told so. `body` and `trailing` together take at most
   // kBodyBytes + (kMaxRecordSlots - 1) * kContinuationBytes. `reply`: for the kinds that are answered.

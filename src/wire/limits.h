@@ -32,9 +32,11 @@ inline constexpr uint32_t kMaxArgumentBytes = 32764;   // of one launch, as CUDA
 #ifdef TUTTI_TSAN
 inline constexpr uint64_t kWindowArenaBase = 0x10'0000'0000;
 inline constexpr uint64_t kWindowArenaEnd = 0x70'0000'0000;
+inline constexpr uint64_t kLeastWindows = 48;  // of 8 GiB: rather few that hold what tests want than many that do not
 #else
 inline constexpr uint64_t kWindowArenaBase = 0x2000'0000'0000;
 inline constexpr uint64_t kWindowArenaEnd = 0x5000'0000'0000;
+inline constexpr uint64_t kLeastWindows = 1024;
 #endif
 
 }  // namespace tutti::wire

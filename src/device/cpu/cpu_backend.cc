@@ -122,11 +122,10 @@ std::unique_ptr<Backend> CreateCpuBackend(const CpuSettings& settings, std::shar
   return std::make_unique<CpuBackend>(settings, std::move(source));
 }
 
-// Twice the memory, so that fragments of a long life do not matter; but 1,024 windows must fit into the arena.
+// Twice the memory, so that fragments of a long life do not matter; but enough windows must fit into the arena.
 uint64_t WindowBytes(const CpuSettings& settings) {
   constexpr uint64_t kLeast = 16ull << 30;
-  constexpr uint64_t kWindows = 1024;
-  const uint64_t most = std::bit_floor((wire::kWindowArenaEnd - wire::kWindowArenaBase) / kWindows);
+  const uint64_t most = std::bit_floor((wire::kWindowArenaEnd - wire::kWindowArenaBase) / wire::kLeastWindows);
   const uint64_t wanted = std::bit_ceil(2 * settings.devices * settings.memory_bytes);
   return std::min(std::max(wanted, kLeast), most);
 }
