@@ -91,6 +91,7 @@ release() { exec {hold_fds[$1]}>&-; }
 # For scripts about kernels that never end: endless NAME KERNEL [COMMAND...] starts such a program (by COMMAND), whose process id
 # is then in $endless, and returns when its kernel runs.
 use_endless_programs() {
+  [ -z "${TSAN_OPTIONS:-}" ] || skip "under the thread sanitizer kernels are left at their calls only"
   use_probe
   use_programs
   [ -x "$fakes/endless_program" ] || skip "needs libcuda.so.1"
