@@ -5,7 +5,8 @@ use_probe
 hold client "$probe"
 server=$(ask get_server_list)
 kill -KILL "$server"
-another() { now=$(ask get_server_list) && [ -n "$now" ] && [ "$now" != "$server" ]; }
+# One that ends before it is ready is not started again until a client wants it.
+another() { now=$(ask get_server_list) && [ -n "$now" ] && [ "$now" != "$server" ] && says "NEW SERVER $now: Ready" "$CUDA_MPS_LOG_DIRECTORY/control.log"; }
 until_true "another server" another
 # Its clients are told at their next call; new ones are served.
 release client
