@@ -44,15 +44,10 @@ if(TUTTI_FUZZ)
 endif()
 
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra> $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>)
-# fmt is compiled in: the client library may not depend on any shared library but libc. Not with a sanitizer, where it
-# would be most of what there is to compile.
-if(TUTTI_SANITIZE)
-  link_libraries(fmt)
-else()
-  add_compile_definitions(FMT_HEADER_ONLY=1)
-endif()
 add_compile_definitions(TUTTI_VERSION="${PROJECT_VERSION}")
 include_directories(${CMAKE_SOURCE_DIR}/src)
+add_library(tutti_fmt STATIC ${CMAKE_SOURCE_DIR}/src/base/fmt.cc)  # for whatever is declared from here on
+link_libraries(tutti_fmt)
 
 find_package(Threads REQUIRED)
 find_package(GTest REQUIRED)
