@@ -26,7 +26,7 @@ bool IsRareEdge(const llvm::BranchInst& branch, unsigned successor) {
 }
 
 // The rare blocks, each with the head of its rare region: where a copy serves the whole region.
-RareBlocks FindRareBlocks(llvm::Function& function, const llvm::DominatorTree& tree) {
+RareBlocks FindRareBlocks(const llvm::DominatorTree& tree) {
   RareBlocks rare;
   for (const llvm::DomTreeNode* node : llvm::depth_first(tree.getRootNode())) {
     llvm::BasicBlock* block = node->getBlock();
@@ -82,7 +82,7 @@ void MoveTo(llvm::Instruction& instruction, const llvm::SmallVectorImpl<llvm::Ba
 
 llvm::PreservedAnalyses SinkRarePass::run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses) {
   const auto& tree = analyses.getResult<llvm::DominatorTreeAnalysis>(function);
-  const RareBlocks rare = FindRareBlocks(function, tree);
+  const RareBlocks rare = FindRareBlocks(tree);
   if (rare.empty()) return llvm::PreservedAnalyses::all();
   bool changed = false;
   // Users before what they use, so that whole chains move in one go.

@@ -82,6 +82,11 @@ void RebaseParameters(llvm::Module& module) {
   }
 }
 
+// By itself, so that no variable lives across the jump back.
+[[gnu::noinline]] void RunThread(void (*thread)()) {
+  if (setjmp(g_place.exit) == 0) thread();
+}
+
 }  // namespace
 
 std::string KernelText(const std::string& body, uint32_t static_shared_bytes) {
@@ -190,7 +195,7 @@ void ScalarKernel::Run(const GridLaunch& launch) {
         g_place.tid[0] = thread % launch.block[0];
         g_place.tid[1] = thread / launch.block[0] % launch.block[1];
         g_place.tid[2] = thread / launch.block[0] / launch.block[1];
-        if (setjmp(g_place.exit) == 0) engine_->thread();
+        RunThread(engine_->thread);
       }
     }
   }
