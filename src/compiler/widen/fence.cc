@@ -167,7 +167,6 @@ llvm::Value* Fence::SpanHolds(unsigned most_runs) {
   Span* span = emitter_.spans().Of(instruction_);
   if (span == nullptr) return nullptr;
   if (span->holds != nullptr) return span->holds;
-  if (emitter_.shape(span->base).is_varying()) return span->holds = LanesHold(*span);
   const auto runs = LaneBounds(emitter_.shape(span->base), span->align_log2);
   if (runs.empty() || runs.size() > most_runs) return nullptr;
   llvm::IRBuilder<>& builder = emitter_.builder();
@@ -180,20 +179,6 @@ llvm::Value* Fence::SpanHolds(unsigned most_runs) {
     holds = holds == nullptr ? covers : builder.CreateAnd(holds, covers);
   }
   return span->holds = holds;
-}
-
-// The same for lanes of which nothing is known: worth it if it is asked for more than one access.
-llvm::Value* Fence::LanesHold(const Span& span) {
-  llvm::Type* type = llvm::getLoadStoreType(const_cast<llvm::Instruction*>(&instruction_));
-  const auto bytes = static_cast<uint64_t>(span.high - span.low);
-  if (bytes == emitter_.module().module.getDataLayout().getTypeStoreSize(type)) return nullptr;
-  llvm::IRBuilder<>& builder = emitter_.builder();
-  llvm::Value* start = builder.CreateSub(Likely().start, llvm::ConstantInt::getSigned(builder.getInt64Ty(), span.low));
-  if (region_.base != nullptr) start = builder.CreateSub(start, region_.base);
-  llvm::Value* offsets = builder.CreateSub(emitter_.values().Vector(span.base), builder.CreateVectorSplat(kLanes, start));
-  llvm::Value* limit = builder.CreateVectorSplat(kLanes, RotatedLimit(bytes, span.align_log2));
-  llvm::Value* outside = builder.CreateICmpUGE(Rotated(offsets, span.align_log2), limit);
-  return builder.CreateICmpEQ(emitter_.Bits(emitter_.Masked(outside)), builder.getInt32(0));
 }
 
 void Fence::RequireScalar(llvm::Value* address, uint64_t bytes) {

@@ -14,7 +14,6 @@
 
 #include "compiler/runtime/fence_abi.h"
 #include "compiler/widen/indexed.h"
-#include "compiler/widen/span.h"
 
 namespace tutti::compiler {
 
@@ -39,9 +38,8 @@ class Fence {
   bool is_off() const;
   // i1: [address, address + bytes) is in the likely memory, and the address is a multiple of 2^align_log2.
   llvm::Value* Covers(llvm::Value* address, uint64_t bytes, unsigned align_log2);
-  // i1: all that the accesses of this access's span reach is in the likely memory, whichever of the active lanes make them;
-  // of addresses in runs, whichever lanes. Null if it is not worth asking: the addresses are in more than `most_runs`, or
-  // vary and there is one access. To be called on the way of all lanes only.
+  // i1: all that the accesses of this access's span reach is in the likely memory, whichever lanes make them. Null if the
+  // addresses are not in runs, or in more than `most_runs`. To be called on the way of all lanes only.
   llvm::Value* SpanHolds(unsigned most_runs = 32);
   // Goes on only if the `bytes` at this scalar address are legal.
   void RequireScalar(llvm::Value* address, uint64_t bytes);
@@ -61,7 +59,6 @@ class Fence {
   llvm::Value* Limit(uint64_t bytes);
   llvm::Value* RotatedLimit(uint64_t bytes, unsigned align_log2);
   llvm::Value* Rotated(llvm::Value* difference, unsigned align_log2);
-  llvm::Value* LanesHold(const Span& span);
   void CheckScalar(llvm::Value* address, uint64_t bytes);
   void CheckLanes(llvm::Value* outside, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses);
 

@@ -167,37 +167,6 @@ TEST_F(Fence, AnIndexIsInsideOrNot) {
   }
 }
 
-TEST_F(Fence, OneAnswerForManyIndicesHidesNone) {
-  // The words at 8 and 0 bytes from p1 + (index[tx] << 2), and a byte at 13; signed and without a form that is known.
-  for (const char* index : {"  %w = sext i32 %i to i64\n", "  %u = sext i32 %i to i64\n  %w = xor i64 %u, 0\n  %k = mul i64 %w, %w\n"}) {
-    Build(At("from", 4, 0) + "  %i = load i32, ptr addrspace(1) %from\n" + index + R"(
-  %b = shl i64 %w, 2
-  %a = add i64 %p1, %b
-  %a8 = add i64 %a, 8
-  %a13 = add i64 %a, 13
-  %p = inttoptr i64 %a8 to ptr addrspace(1)
-  %q = inttoptr i64 %a to ptr addrspace(1)
-  %r = inttoptr i64 %a13 to ptr addrspace(1)
-  %x = load volatile i32, ptr addrspace(1) %p
-  %y = load volatile i32, ptr addrspace(1) %q
-  %z = load volatile i8, ptr addrspace(1) %r
-  ret void
-)");
-    const auto fault = [&](uint64_t table, uint32_t other) {
-      for (uint32_t i = 0; i < kThreads; ++i) word(begin() + 4 * i) = i;
-      word(begin() + 4 * 5) = other;
-      return Run(begin(), table);
-    };
-    EXPECT_FALSE(fault(begin(), 0));
-    EXPECT_FALSE(fault(begin(), kWords - 4));
-    ExpectFault(fault(begin(), kWords - 3), 5, end() + 1);
-    ExpectFault(fault(begin(), kWords - 2), 5, end());
-    ExpectFault(fault(begin(), ~0u), 5, begin() - 4);
-    ExpectFault(fault(begin(), ~0u - 2), 5, begin() - 4);
-    ExpectFault(fault(begin() + 2, 0), 0, begin() + 10, guest::FaultKind::kMisalignedAddress);
-  }
-}
-
 // Thread t of those below 32 stores to shared[4 t + offset], of 256 bytes.
 std::string SharedBehindABranch(int offset) {
   return "  %low = icmp ult i32 %tx, 32\n  br i1 %low, label %in, label %out\nin:\n  %w = zext i32 %tx to i64\n  %b = "

@@ -228,8 +228,7 @@ class Access {
     auto indexed = FindIndexedAddress(emitter_, pointer_);
     if (!indexed || !CanIndex(emitter_, element_, *indexed)) return std::nullopt;
     indexed->base = Based(indexed->base);
-    const auto require = [&] { fence_.RequireIndexed(*indexed, bytes(), [&] { return BasedVector(); }); };
-    holds == nullptr ? require() : emitter_.Unless(holds, require);
+    fence_.RequireIndexed(*indexed, bytes(), [&] { return BasedVector(); });
     return indexed;
   }
 
