@@ -25,8 +25,7 @@ endif()
 set(TUTTI_SANITIZE "" CACHE STRING "address (with undefined) or thread")
 if(TUTTI_SANITIZE STREQUAL "address")
   # Not the types of functions called through pointers: who calls the driver has names of their own for its opaque types.
-  add_compile_options(-fsanitize=address,undefined -fno-sanitize=function -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-    -fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/cmake/ubsan.ignore)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize=function -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 elseif(TUTTI_SANITIZE STREQUAL "thread")
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
