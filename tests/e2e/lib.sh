@@ -30,6 +30,8 @@ skip() { echo "skipped: $*"; exit 77; }
 has_terminal() { command -v script > /dev/null && script -qec true /dev/null < /dev/null > /dev/null 2>&1; }
 # For claims about programs that were built without the sanitizer's run-time, or about memory that it does not give back.
 skip_with_sanitizer() { [ -z "${ASAN_OPTIONS:-}${TSAN_OPTIONS:-}" ] || skip "$1"; }
+# For claims about kernels that are told to end.
+skip_where_kernels_stay() { [ -z "${TSAN_OPTIONS:-}" ] || skip "under the thread sanitizer kernels are left at their calls only"; }
 
 # The daemon finds its servers beside its own file.
 use_fakes() {
@@ -91,7 +93,7 @@ release() { exec {hold_fds[$1]}>&-; }
 # For scripts about kernels that never end: endless NAME KERNEL [COMMAND...] starts such a program (by COMMAND), whose process id
 # is then in $endless, and returns when its kernel runs.
 use_endless_programs() {
-  [ -z "${TSAN_OPTIONS:-}" ] || skip "under the thread sanitizer kernels are left at their calls only"
+  skip_where_kernels_stay
   use_probe
   use_programs
   [ -x "$fakes/endless_program" ] || skip "needs libcuda.so.1"

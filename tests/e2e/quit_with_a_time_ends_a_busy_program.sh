@@ -1,4 +1,5 @@
 . "$(dirname "$0")/lib.sh"
+skip_where_kernels_stay
 use_programs
 
 "$control" -d

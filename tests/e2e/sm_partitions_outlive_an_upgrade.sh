@@ -29,6 +29,8 @@ ask 'quit -t 0' || true
 "$control" server create training --uid="$(id -u)" > /dev/null
 until_true "running" test -n "$("$control" server get training pid)"
 "$control" sm-partition create large --server=training --device=0 --chunks=2 > /dev/null
+created() { "$control" sm-partition list --server=training --format=csv,noheader | grep -q created; }
+until_true "the server, which has just been started, has made it" created
 before=$("$control" sm-partition list --server=training --format=csv,noheader)
 : > "$CUDA_MPS_LOG_DIRECTORY/control.log"
 kill -USR2 "$(daemon_pid)"
