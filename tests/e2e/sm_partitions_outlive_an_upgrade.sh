@@ -25,12 +25,11 @@ expect "its SMs are free again" "4 0 4 0" "$(ask lspart | tail -n 1 | awk '{ pri
 ask 'quit -t 0' || true
 
 # Protocol 3's have names.
+: > "$CUDA_MPS_LOG_DIRECTORY/control.log"
 "$control" -d -p 3
 "$control" server create training --uid="$(id -u)" > /dev/null
-until_true "running" test -n "$("$control" server get training pid)"
+until_true "its server runs" says "Ready" "$CUDA_MPS_LOG_DIRECTORY/control.log"
 "$control" sm-partition create large --server=training --device=0 --chunks=2 > /dev/null
-created() { "$control" sm-partition list --server=training --format=csv,noheader | grep -q created; }
-until_true "the server, which has just been started, has made it" created
 before=$("$control" sm-partition list --server=training --format=csv,noheader)
 : > "$CUDA_MPS_LOG_DIRECTORY/control.log"
 kill -USR2 "$(daemon_pid)"
