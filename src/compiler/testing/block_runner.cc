@@ -57,6 +57,8 @@ struct Block {
   Barrier barriers[kBarriers];
 };
 
+enum HowFaulted { kByService = 1, kBySignal = 2 };
+
 struct Grid {
   const guest::KernelDescriptor* kernel = nullptr;
   std::vector<Block> resident;  // here, since a fault jumps over whoever runs them
@@ -65,6 +67,8 @@ struct Grid {
   Fiber* current = nullptr;
   Context scheduler;
   sigjmp_buf faulted;
+  uint64_t faulting_address = 0;
+  bool faulted_by_stack = false;
   std::vector<std::unique_ptr<uint8_t[]>> heap;
   std::vector<void*> free_stacks;
 };
@@ -76,7 +80,7 @@ uint32_t LinearThread(const WarpState* warp, uint32_t lane) { return warp->warp 
 [[noreturn]] void Stop(WarpState* warp, GuestFault fault) {
   for (int i = 0; i < 3; ++i) fault.ctaid[i] = warp->block->ctaid[i];
   g_grid->result.fault = std::move(fault);
-  siglongjmp(g_grid->faulted, 1);
+  siglongjmp(g_grid->faulted, kByService);
 }
 
 // ---- waiting
@@ -334,10 +338,9 @@ void RunBlocks(const GridLaunch& launch) {
 void OnSignal(int, siginfo_t* info, void* raw_context) {
   const auto address = reinterpret_cast<uint64_t>(info->si_addr);
   const auto stack = static_cast<uint64_t>(static_cast<ucontext_t*>(raw_context)->uc_mcontext.gregs[REG_RSP]);
-  const bool by_stack = address - stack + (64 << 10) < (128 << 10);
-  GuestFault fault{.kind = by_stack ? FaultKind::kHardwareStackError : FaultKind::kIllegalAddress, .address = address, .text = "caught as a signal"};
-  g_grid->result.fault = std::move(fault);
-  siglongjmp(g_grid->faulted, 1);
+  g_grid->faulting_address = address;
+  g_grid->faulted_by_stack = address - stack + (64 << 10) < (128 << 10);
+  siglongjmp(g_grid->faulted, kBySignal);
 }
 
 }  // namespace
@@ -354,7 +357,18 @@ GridResult RunGrid(const guest::KernelDescriptor& kernel, const GridLaunch& laun
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigaction(SIGSEGV, &action, &old_segv);
   sigaction(SIGBUS, &action, &old_bus);
-  if (sigsetjmp(grid.faulted, 1) == 0) RunBlocks(launch);
+  switch (sigsetjmp(grid.faulted, 1)) {
+    case 0:
+      RunBlocks(launch);
+      break;
+    case kBySignal:  // told here, since a handler cannot allocate
+      grid.result.fault = GuestFault{.kind = grid.faulted_by_stack ? FaultKind::kHardwareStackError : FaultKind::kIllegalAddress,
+                                     .address = grid.faulting_address,
+                                     .text = "caught as a signal"};
+      break;
+    default:  // the service has told
+      break;
+  }
   sigaction(SIGSEGV, &old_segv, nullptr);
   sigaction(SIGBUS, &old_bus, nullptr);
   for (void* stack : grid.free_stacks) munmap(stack, kStackBytes + grid.kernel->stack_bytes);
