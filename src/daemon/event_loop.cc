@@ -7,6 +7,11 @@
 #include "base/clock.h"
 
 namespace tutti::daemon {
+namespace {
+
+constexpr uint64_t kRetryNs = 100'000'000;
+
+}  // namespace
 
 Result<std::unique_ptr<EventLoop>> EventLoop::Create() {
   os::Fd epoll(epoll_create1(EPOLL_CLOEXEC));
@@ -16,17 +21,34 @@ Result<std::unique_ptr<EventLoop>> EventLoop::Create() {
 
 WatchId EventLoop::Watch(int fd, uint32_t events, std::function<void(uint32_t)> ready) {
   const WatchId id = next_id_++;
-  epoll_event event{};
-  event.events = events;
-  event.data.u64 = id;
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return 0;
-  watched_.emplace(id, Watched{fd, std::make_shared<std::function<void(uint32_t)>>(std::move(ready))});
+  watched_.emplace(id, Watched{fd, events, std::make_shared<std::function<void(uint32_t)>>(std::move(ready))});
+  if (Begin(id)) return id;
+  if (errno != ENOSPC && errno != ENOMEM) {
+    watched_.erase(id);
+    return 0;
+  }
+  RetrySoon(id);
   return id;
+}
+
+bool EventLoop::Begin(WatchId id) {
+  const Watched& watched = watched_.at(id);
+  epoll_event event{};
+  event.events = watched.events;
+  event.data.u64 = id;
+  return epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, watched.fd, &event) == 0;
+}
+
+void EventLoop::RetrySoon(WatchId id) {
+  After(kRetryNs, [this, id] {
+    if (watched_.count(id) != 0 && !Begin(id)) RetrySoon(id);
+  });
 }
 
 void EventLoop::Change(WatchId id, uint32_t events) {
   const auto found = watched_.find(id);
   if (found == watched_.end()) return;
+  found->second.events = events;
   epoll_event event{};
   event.events = events;
   event.data.u64 = id;

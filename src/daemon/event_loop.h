@@ -22,7 +22,8 @@ class EventLoop {
   static Result<std::unique_ptr<EventLoop>> Create();
 
   // Calls `ready` with the EPOLL* events of `fd` while they last (level-triggered). The caller keeps `fd` open until
-  // Unwatch. 0 if the kernel refuses the descriptor.
+  // Unwatch. 0 if it is none that can be waited for; where the kernel has no room for another one at the moment, the watch
+  // begins as soon as it has.
   WatchId Watch(int fd, uint32_t events, std::function<void(uint32_t)> ready);
   void Change(WatchId id, uint32_t events);
   void Unwatch(WatchId id);
@@ -38,6 +39,7 @@ class EventLoop {
  private:
   struct Watched {
     int fd;
+    uint32_t events;
     std::shared_ptr<std::function<void(uint32_t)>> ready;
   };
   struct Timer {
@@ -46,6 +48,8 @@ class EventLoop {
   };
 
   explicit EventLoop(os::Fd epoll) : epoll_(std::move(epoll)) {}
+  bool Begin(WatchId id);
+  void RetrySoon(WatchId id);
   int MillisecondsToNextTimer() const;
   void RunTimers();
 

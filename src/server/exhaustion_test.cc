@@ -92,7 +92,7 @@ TEST(Exhaustion, ClientsForWhomThereIsNoMemoryAreRefusedWithAReason) {
       EXPECT_NE(client.error().text.find("Cannot allocate memory"), std::string::npos) << client.error().text;
     }
     EXPECT_TRUE(Works(**old)) << "the old client";
-    EXPECT_EQ(server.OpenFiles(), files) << "of those that were refused something is left";
+    EXPECT_LE(server.OpenFiles(), files) << "of those that were refused something is left";
   }
   EXPECT_TRUE(server.ConnectHere(3).has_value()) << "there is room again";
 }

@@ -91,13 +91,20 @@ bool IdleGate::TakePost() {
   return true;
 }
 
-// If there is neither, a waker is between its claim and its post.
-void IdleGate::GetUp() {
-  for (Patience patience; !TakePost() && !ClaimSleeper(0);) patience.Wait();
+// Whoever was woken by a post takes one: the edge was its own, and nobody else will hear of that post. Whoever gets up by
+// itself gives its token back, if a waker has not claimed it: it must not take a post that somebody who sleeps has been
+// promised. If there is neither, a waker is between its claim and its post.
+void IdleGate::GetUp(bool by_post) {
+  for (Patience patience;; patience.Wait()) {
+    if (by_post && TakePost()) return;
+    if (ClaimSleeper(0)) return;
+    if (!by_post && TakePost()) return;
+  }
 }
 
 IdleGate::Woken IdleGate::Sleep(uint32_t seen, uint64_t until_ns, bool takes_all) {
   Woken woken;
+  bool by_post = false;
   if (!BecomeSleeper(seen, takes_all)) return woken;
   if (epoch() == seen) {
     timespec limit{};
@@ -108,9 +115,9 @@ IdleGate::Woken IdleGate::Sleep(uint32_t seen, uint64_t until_ns, bool takes_all
     }
     epoll_event events[2];
     const int count = epoll_pwait2(epoll_.get(), events, 2, until_ns != kNever ? &limit : nullptr, nullptr);
-    for (int i = 0; i < count; ++i) woken.by_doorbell |= events[i].data.u32 == kDoorbell;
+    for (int i = 0; i < count; ++i) (events[i].data.u32 == kDoorbell ? woken.by_doorbell : by_post) = true;
   }
-  GetUp();
+  GetUp(by_post);
   return woken;
 }
 

@@ -52,7 +52,7 @@ class IdleGate {
   bool BecomeSleeper(uint32_t seen, bool takes_all);
   bool ClaimSleeper(uint64_t turn_into);
   bool TakePost();
-  void GetUp();
+  void GetUp(bool by_post);
 
   os::Fd epoll_;
   os::Fd work_;

@@ -14,7 +14,7 @@ namespace {
 // Threads that sleep until the epoch moves, and say which one they have seen.
 class Sleepers {
  public:
-  explicit Sleepers(int count) : seen_(count) {
+  Sleepers(int count, bool takes_all) : takes_all_(takes_all), seen_(count) {
     for (int i = 0; i < count; ++i) threads_.emplace_back([this, i] { Loop(&seen_[i]); });
   }
   ~Sleepers() {
@@ -43,10 +43,11 @@ class Sleepers {
     while (!stopping_) {
       const uint32_t epoch = gate_.epoch();
       seen->store(epoch);
-      gate_.Sleep(epoch, kNever, /*takes_all=*/false);
+      gate_.Sleep(epoch, kNever, takes_all_);
     }
   }
 
+  const bool takes_all_;
   IdleGate gate_;
   std::atomic<bool> stopping_{false};
   std::vector<std::atomic<uint32_t>> seen_;
@@ -54,11 +55,16 @@ class Sleepers {
 };
 
 TEST(IdleGate, AWakeOfAllReachesEachWhoSlept) {
-  Sleepers sleepers(4);
+  Sleepers sleepers(4, /*takes_all=*/false);
   for (int round = 0; round < 200; ++round) {
     sleepers.Wake();
     ASSERT_TRUE(sleepers.AllHaveSeen(sleepers.epoch())) << "round " << round;
   }
+}
+
+// Those who were not asleep yet see the new epoch by themselves; what was meant for the others stays theirs.
+TEST(IdleGate, TheEndReachesEverybody) {
+  for (int round = 0; round < 500; ++round) Sleepers sleepers(3, /*takes_all=*/true);
 }
 
 TEST(IdleGate, ASleepEndsAtItsTime) {
