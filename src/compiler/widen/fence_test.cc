@@ -23,7 +23,7 @@ class Fence : public ::testing::Test {
  protected:
   uint64_t begin() const { return reinterpret_cast<uint64_t>(words_.data() + kWords); }
   uint64_t end() const { return begin() + 4 * kWords; }
-  uint32_t& word(uint64_t address) { return words_[(address - begin()) / 4 + kWords]; }
+  uint32_t& word(uint64_t address) { return words_[(address - reinterpret_cast<uint64_t>(words_.data())) / 4]; }
 
   void Build(const std::string& body, uint32_t shared_bytes = 0) {
     auto kernel = BuildWarps(KernelText(body, shared_bytes), kTarget);

@@ -16,7 +16,6 @@
 #include "device/cpu/guest_stack.h"
 #include "device/cpu/guest_thread.h"
 #include "device/cpu/kernel_launch.h"
-#include "device/cpu/sanitizers.h"
 #include "device/cpu/warp_barrier.h"
 #include "device/fault.h"
 #include "guest/kernel_abi.h"
@@ -89,7 +88,7 @@ class BlockRun final : public GuestMemory {
   void YieldWarp();       // lets other warps, then other blocks run
   void ArriveAtGrid(uint32_t warp);
   uint64_t Perform(const ServiceRequest& request);
-  TUTTI_NEVER_RETURNS void Fail(const FaultRecord& fault);
+  [[noreturn]] void Fail(const FaultRecord& fault);
 
   // Whose code runs on the guest's stack. It is kept with the block and not with the thread, because a block that is
   // preempted on the way into a service goes on on another thread. Written by that code and by the handlers that

@@ -45,14 +45,6 @@ inline void SanitizerDestroyFiber(void*) {}
 #define TUTTI_SANITIZER_SWITCH(fiber) ((void)(fiber))
 #endif
 
-// For a function that never returns. Not under the address sanitizer, which before the call would look for the ends of
-// a stack that it does not know.
-#ifdef TUTTI_ASAN_STACKS
-#define TUTTI_NEVER_RETURNS
-#else
-#define TUTTI_NEVER_RETURNS [[noreturn]]
-#endif
-
 // A stack that was left in the middle of its functions still carries their poison.
 inline void SanitizerForgetStack([[maybe_unused]] void* low, [[maybe_unused]] size_t bytes) {
 #ifdef TUTTI_ASAN_STACKS
