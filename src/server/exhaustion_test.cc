@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include "server/testing/server_process.h"
 
@@ -92,6 +94,7 @@ TEST(Exhaustion, ClientsForWhomThereIsNoMemoryAreRefusedWithAReason) {
       EXPECT_NE(client.error().text.find("Cannot allocate memory"), std::string::npos) << client.error().text;
     }
     EXPECT_TRUE(Works(**old)) << "the old client";
+    for (int i = 0; i < 500 && server.OpenFiles() > files; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_LE(server.OpenFiles(), files) << "of those that were refused something is left";
   }
   EXPECT_TRUE(server.ConnectHere(3).has_value()) << "there is room again";
