@@ -20,28 +20,31 @@ constexpr const char* kChecked = R"(
   }
 )";
 
+class RarePaths : public testing::Test {
+ protected:
+  void SetUp() override {
+    llvm::SMDiagnostic diagnostic;
+    module_ = llvm::parseAssemblyString(kChecked, diagnostic, context_);
+    ASSERT_TRUE(module_) << diagnostic.getMessage().str();
+    KeepRarePathsApart(*module_);
+  }
+
+  llvm::LLVMContext context_;
+  std::unique_ptr<llvm::Module> module_;
+};
+
 // Callers with aligned or variable frames find their way by the frame pointer: a kernel's stack was lost where a check of
 // an address did not give it back.
-TEST(RarePaths, KeepTheVectorsAndTheFramePointerOfTheirCallers) {
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic diagnostic;
-  const auto module = llvm::parseAssemblyString(kChecked, diagnostic, context);
-  ASSERT_TRUE(module) << diagnostic.getMessage().str();
-  KeepRarePathsApart(*module);
-  const llvm::Function& check = *module->getFunction("tutti_check");
+TEST_F(RarePaths, KeepTheVectorsAndTheFramePointerOfTheirCallers) {
+  const llvm::Function& check = *module_->getFunction("tutti_check");
   EXPECT_EQ(check.getCallingConv(), llvm::CallingConv::Intel_OCL_BI);
   EXPECT_EQ(check.getFnAttribute("frame-pointer").getValueAsString(), "all");
-  const auto& call = llvm::cast<llvm::CallInst>(module->getFunction("f")->getEntryBlock().front());
+  const auto& call = llvm::cast<llvm::CallInst>(module_->getFunction("f")->getEntryBlock().front());
   EXPECT_EQ(call.getCallingConv(), check.getCallingConv());
 }
 
-TEST(RarePaths, AFunctionWhoseAddressIsTakenKeepsItsConvention) {
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic diagnostic;
-  const auto module = llvm::parseAssemblyString(kChecked, diagnostic, context);
-  ASSERT_TRUE(module) << diagnostic.getMessage().str();
-  KeepRarePathsApart(*module);
-  EXPECT_EQ(module->getFunction("tutti_check_lanes")->getCallingConv(), llvm::CallingConv::C);
+TEST_F(RarePaths, AFunctionWhoseAddressIsTakenKeepsItsConvention) {
+  EXPECT_EQ(module_->getFunction("tutti_check_lanes")->getCallingConv(), llvm::CallingConv::C);
 }
 
 }  // namespace

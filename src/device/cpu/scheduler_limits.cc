@@ -43,8 +43,7 @@ void Scheduler::RemoveShare(SpaceShare* share) {
 }
 
 void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
-  uint64_t look_at_ns = kNever;
-  const GuestThread* interrupt = nullptr;
+  Nudge nudge{.scheduler = this, .wake = true};
   {
     std::lock_guard lock(mutex_);
     TakeBackOffer(share);  // policies sort by what is changed here
@@ -58,16 +57,11 @@ void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
     ApplyPercentage(share);
     UpdateOffer(share);
     const uint64_t now_ns = NowNs();
-    if (busy_ != 0) interrupt = MakeRoom(now_ns);
-    look_at_ns = NextLookNs(now_ns);
+    if (busy_ != 0) nudge.interrupt = MakeRoom(now_ns);
+    nudge.look_at_ns = NextLookNs(now_ns);
   }
   gate_.Advance();
-  if (interrupt != nullptr) interrupt->Interrupt();
-  ticker_->Arm(look_at_ns);
-  if (restricted_.load(std::memory_order_relaxed) != 0)
-    gate_.WakeAll();
-  else
-    gate_.WakeOne();
+  Carry(nudge);
 }
 
 // Of the device, not of the SMs that the share is bound to.
@@ -79,7 +73,7 @@ void Scheduler::ApplyPercentage(SpaceShare* share) {
 }
 
 Status Scheduler::LimitContext(SpaceShare* share, uint32_t context, double part) {
-  uint64_t look_at_ns = kNever;
+  Nudge nudge{.scheduler = this, .wake = true};
   {
     std::lock_guard lock(mutex_);
     auto found = std::ranges::find(share->contexts, context, [](const auto& capped) { return capped->context; });
@@ -95,11 +89,10 @@ Status Scheduler::LimitContext(SpaceShare* share, uint32_t context, double part)
     (*found)->cap.Set(part * sms(), sms(), NowNs());
     ReleaseHeld(found->get());
     UpdateOffer(share);
-    look_at_ns = NextLookNs(NowNs());
+    nudge.look_at_ns = NextLookNs(NowNs());
   }
   gate_.Advance();
-  ticker_->Arm(look_at_ns);
-  Wake();
+  Carry(nudge);
   return {};
 }
 

@@ -115,7 +115,7 @@ void WindowMemory::Release(uint64_t address) {
   {
     std::lock_guard lock(mutex_);
     allocation = allocations_.at(address);
-    if (allocation.sealed_bytes != 0) Unseal(address, allocation.sealed_bytes);
+    Unseal(address);
   }
   // Nobody else can have it yet, so the expensive part needs no lock. Parts of pages are zeroed by this, whole ones
   // freed.
@@ -138,16 +138,17 @@ Status WindowMemory::Seal(uint64_t address, uint64_t bytes) {
   if (mprotect(reinterpret_cast<void*>(address), bytes, PROT_READ) != 0) {
     return FailErrno("keeping constants from being written", cuda::CUDA_ERROR_OUT_OF_MEMORY);
   }
-  allocations_.at(address).sealed_bytes = bytes;
   sealed_[address] = address + bytes;
   sealed_count_.store(sealed_.size(), std::memory_order_relaxed);
   return {};
 }
 
 // Makes mappings fewer, so it does not fail for want of room.
-void WindowMemory::Unseal(uint64_t address, uint64_t bytes) {
-  TUTTI_CHECK(mprotect(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE) == 0);
-  sealed_.erase(address);
+void WindowMemory::Unseal(uint64_t address) {
+  const auto found = sealed_.find(address);
+  if (found == sealed_.end()) return;
+  TUTTI_CHECK(mprotect(reinterpret_cast<void*>(address), found->second - address, PROT_READ | PROT_WRITE) == 0);
+  sealed_.erase(found);
   sealed_count_.store(sealed_.size(), std::memory_order_relaxed);
 }
 

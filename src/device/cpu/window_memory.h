@@ -60,12 +60,11 @@ class WindowMemory {
     uint32_t device = 0;
     bool counted = false;
     bool retired = false;
-    uint64_t sealed_bytes = 0;
   };
   Status Reserve(uint32_t device, uint64_t bytes);
   void CountUse(uint32_t device, int64_t bytes);
   void Punch(uint64_t begin, uint64_t end) const;
-  void Unseal(uint64_t address, uint64_t bytes);
+  void Unseal(uint64_t address);
   void Uncount(const Allocation& allocation);
 
   const uint64_t base_;
