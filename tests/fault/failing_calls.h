@@ -1,8 +1,15 @@
-// What failing_calls.cc (in the process under test) and failing_calls_test.cc share: a page in a file.
+// What failing_calls.cc (in the process under test) shares with the tests that preload it: a page in a file.
 #pragma once
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <new>
+#include <string>
 
 namespace tutti::fault {
 
@@ -14,5 +21,16 @@ struct FailPage {
   std::atomic<uint64_t> calls{0};    // made so far
   char failed[32] = "";              // the name of the one that failed
 };
+
+inline constexpr size_t kFailPageBytes = 4096;
+
+// For the test: a new page in a file of this name, or null. It unmaps the page.
+inline FailPage* MakeFailPage(const std::string& path) {
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const bool sized = file >= 0 && ftruncate(file, kFailPageBytes) == 0;
+  void* const page = sized ? mmap(nullptr, kFailPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) : MAP_FAILED;
+  if (file >= 0) close(file);
+  return page == MAP_FAILED ? nullptr : new (page) FailPage;
+}
 
 }  // namespace tutti::fault

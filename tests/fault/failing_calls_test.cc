@@ -38,15 +38,11 @@ class FailingCalls : public testing::Test {
     char folder[] = "/tmp/tutti-failing.XXXXXX";
     ASSERT_NE(mkdtemp(folder), nullptr);
     folder_ = folder;
-    const int file = open((folder_ + "/page").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    ASSERT_EQ(ftruncate(file, 4096), 0);
-    void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    ASSERT_NE(page, MAP_FAILED);
-    page_ = new (page) FailPage;
+    page_ = MakeFailPage(folder_ + "/page");
+    ASSERT_NE(page_, nullptr);
   }
   void TearDown() override {
-    munmap(page_, 4096);
+    munmap(page_, kFailPageBytes);
     std::filesystem::remove_all(folder_);
   }
 

@@ -38,18 +38,14 @@ class FailingDaemon : public testing::Test {
     folder_ = folder;
     setenv("CUDA_MPS_PIPE_DIRECTORY", folder, 1);
     setenv("CUDA_MPS_LOG_DIRECTORY", folder, 1);
-    const int file = open((folder_ + "/page").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    ASSERT_EQ(ftruncate(file, 4096), 0);
-    void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    close(file);
-    ASSERT_NE(page, MAP_FAILED);
-    page_ = new (page) FailPage;
+    page_ = MakeFailPage(folder_ + "/page");
+    ASSERT_NE(page_, nullptr);
     daemon_ = Start({control, "-f"}, true);
     for (int i = 0; i < 2000 && !std::filesystem::exists(folder_ + "/control"); ++i) std::this_thread::sleep_for(5ms);
   }
   void TearDown() override {
     if (daemon_ > 0 && kill(daemon_, SIGKILL) == 0) waitpid(daemon_, nullptr, 0);
-    munmap(page_, 4096);
+    munmap(page_, kFailPageBytes);
     std::filesystem::remove_all(folder_);
   }
 
