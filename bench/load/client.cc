@@ -7,7 +7,8 @@
 //   load_client fault PERIOD_US          a kernel per period that writes where it may not, then a new context; writes the
 //                                        50th and 99th percentile of the time from the launch to the error (ns), and how many
 //
-// Each writes "ready", begins at the first byte on stdin and ends with its end.
+// Each writes "ready", begins at the first byte on stdin and ends with its end. Further bytes are for `fault`: at each second
+// one it pauses until the next.
 #include <poll.h>
 #include <unistd.h>
 
@@ -114,10 +115,17 @@ void Ping(Load& load, double us, uint64_t period_ns) {
 constexpr const char kStray[] =
     ".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry stray() { .reg .b64 %d; mov.u64 %d, 64; st.global.u64 [%d], %d; ret; }\n";
 
+// Pauses where it is told to; whether it is to go on.
+bool GoesOn() {
+  if (!Ended()) return true;
+  char byte;
+  return read(0, &byte, 1) == 1 && read(0, &byte, 1) == 1;
+}
+
 void Fault(uint64_t period_us) {
   constexpr int kIllegalAddress = 700;
   std::vector<uint64_t> times;
-  while (!Ended()) {
+  while (GoesOn()) {
     bench::OpenDevice();
     const CUfunction stray = bench::GetFunction(bench::LoadModule(kStray), "stray");
     const uint64_t begin_ns = tutti::NowNs();

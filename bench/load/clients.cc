@@ -75,9 +75,11 @@ Clients::Clients(const std::vector<ClientSpec>& specs) {
 Clients::~Clients() { End(); }
 
 void Clients::Begin() {
-  for (const Process& process : processes_) {
-    if (write(process.to, "g", 1) != 1) Die("a client is gone");
-  }
+  for (size_t i = 0; i < processes_.size(); ++i) Tell(i);
+}
+
+void Clients::Tell(size_t client) {
+  if (write(processes_[client].to, "g", 1) != 1) Die("a client is gone");
 }
 
 std::vector<std::string> Clients::End() {

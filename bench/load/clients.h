@@ -22,6 +22,8 @@ class Clients {
   ~Clients();
 
   void Begin();
+  // A byte for one: the first makes it begin; one that faults pauses at the next, and goes on at the one after.
+  void Tell(size_t client);
   // Ends them; what each has written.
   std::vector<std::string> End();
   // A counter of each, as in src/metrics/counters.def.
