@@ -1,7 +1,7 @@
 // The contract between fenced PTX (compiler/fence) and the device that runs it on a GPU.
 //
-// A fenced module has a variable of its own, `kFenceVariable` in constant memory, that the device fills with FenceWords
-// once it has loaded the module for a client, before the first launch. Kernels read it and cannot write it; the device
+// A fenced module has a variable of its own, `kFenceVariable` in constant memory (in global memory where the module's
+// constants leave no room), that the device fills with FenceWords once it has loaded the module for a client, before the first launch. Kernels read it and cannot write it; the device
 // must not let a client reach it by name. A thread that would leave its client's memory writes a FenceFault, if it is
 // the first, and ends; the kernel ends as if nothing had happened. So after each kernel, or whenever it likes, the device
 // looks at `state`.

@@ -61,6 +61,11 @@ class InstructionPrinter {
     return i == 1 ? instruction_.second_space : Space::kGeneric;
   }
 
+  // ".shared" alone means that of the block, but assemblers want bulk copies to say so.
+  std::string_view SpaceName(Space space) const {
+    return space == Space::kShared && instruction_.Has(Modifier::kBulk) ? "shared::cta" : NameOf(space);
+  }
+
   bool PrintNextOf(WordGroup group) {
     switch (group) {
       case WordGroup::kModifier:
@@ -69,7 +74,7 @@ class InstructionPrinter {
         return true;
       case WordGroup::kSpace:
         if (SpaceAt(next_space_) == Space::kGeneric) return false;
-        Format(".{}", NameOf(SpaceAt(next_space_++)));
+        Format(".{}", SpaceName(SpaceAt(next_space_++)));
         return true;
       case WordGroup::kVector:
         if (vector_done_ || instruction_.vector == 1) return false;

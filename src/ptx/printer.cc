@@ -96,15 +96,18 @@ class ModulePrinter {
     out_ += ";\n";
   }
 
-  // Element by element in the variable's own type.
+  // Element by element in the variable's own type; each vector of an array has braces of its own.
   void PrintInitializer(const Variable& variable) {
     const Initializer& init = variable.init;
     const size_t element = (BitsOf(variable.type) + 7) / 8;
     const bool braces = variable.count != 1 || variable.vector != 1;
+    const size_t group = variable.count != 1 && variable.vector != 1 ? element * variable.vector : 0;
     out_ += braces ? " = {" : " = ";
     size_t next_address = 0;
     for (size_t at = 0; at < init.bytes.size();) {
+      if (group != 0 && at != 0 && at % group == 0) out_ += "}";
       if (at != 0) out_ += ", ";
+      if (group != 0 && at % group == 0) out_ += "{";
       if (next_address < init.addresses.size() && init.addresses[next_address].offset == at) {
         PrintAddress(init.addresses[next_address++], element);
         at += 8;
@@ -117,6 +120,7 @@ class ModulePrinter {
       PrintValue(variable.type, bits);
       at += element;
     }
+    if (group != 0) out_ += "}";
     if (braces) out_ += "}";
   }
 

@@ -10,7 +10,7 @@ namespace {
 
 // Writes the record if it is the first, and ends the thread. %rd1: address, %r6: kind, %r8: function, %r9: line. It
 // stands in both functions: the assembler has trouble with functions that call functions in kernels with few registers.
-constexpr const char* kRecord = R"(	ld.const.u64 %rd18, [__tutti_fence+16];
+constexpr const char* kRecord = R"(	ld.OWN.u64 %rd18, [__tutti_fence+16];
 	setp.eq.u64 %p1, %rd18, 0;
 	@%p1 bra LEAVE;
 	atom.cas.b32 %r10, [%rd18], 0, 1;
@@ -38,6 +38,8 @@ LEAVE:
 	exit;
 )";
 
+constexpr std::string_view kOwnSpace = "OWN";  // in the texts here: where the fence's variables are
+
 constexpr const char* kRegisters = "\t.reg .pred %p<6>;\n\t.reg .b32 %r<12>;\n\t.reg .b64 %rd<20>;\n";
 
 // Registers of __tutti_check: %rd1 address, %rd2 bytes, %r1 what the access is, %r2 its region.
@@ -54,7 +56,7 @@ std::string InRange(const std::string& address, const std::string& start, const 
 std::string Table(uint32_t rows) {
   return fmt::format(
       "\tmov.u64 %rd7, {0};\n\tadd.u64 %rd8, %rd7, {1};\nNEXT:\n"
-      "\tld.const.u64 %rd9, [%rd7];\n\tld.const.u64 %rd10, [%rd7+8];\n\tld.const.u64 %rd11, [%rd7+16];\n"
+      "\tld.OWN.u64 %rd9, [%rd7];\n\tld.OWN.u64 %rd10, [%rd7+8];\n\tld.OWN.u64 %rd11, [%rd7+16];\n"
       "\tadd.u64 %rd7, %rd7, {2};\n"
       "\tcvt.u32.u64 %r3, %rd11;\n\tand.b32 %r3, %r3, %r1;\n\tsetp.ne.u32 %p3, %r3, 0;\n\t@%p3 bra SKIP;\n"
       "{3}SKIP:\n\tsetp.lt.u64 %p3, %rd7, %rd8;\n\t@%p3 bra NEXT;\n",
@@ -64,7 +66,7 @@ std::string Table(uint32_t rows) {
 std::string Body(const Meanings& meanings) {
   std::string text =
       "\tand.b32 %r2, %r1, 7;\n\tsetp.gt.u32 %p3, %r2, 1;\n\t@%p3 bra OUTSIDE;\n"
-      "\tld.const.u64 %rd12, [__tutti_fence];\n\tld.const.u64 %rd13, [__tutti_fence+8];\n" +
+      "\tld.OWN.u64 %rd12, [__tutti_fence];\n\tld.OWN.u64 %rd13, [__tutti_fence+8];\n" +
       InRange("%rd1", "%rd12", "%rd13");
   if (meanings.variables != 0) text += Table(meanings.variables);
   text += "\tsetp.ne.u32 %p3, %r2, 0;\n\t@%p3 bra ILLEGAL;\n";
@@ -95,9 +97,7 @@ std::string Body(const Meanings& meanings) {
   return text;
 }
 
-}  // namespace
-
-std::string CheckFunctions(const Meanings& meanings) {
+std::string Functions(const Meanings& meanings) {
   const auto kind = [](guest::FaultKind fault) { return static_cast<uint32_t>(fault); };
   return fmt::format(R"(.func {0}(.param .b64 address, .param .b32 kind, .param .b32 place, .param .b32 line)
 {{
@@ -140,6 +140,15 @@ FAULT:
 )",
              kCheckFunction, kRegisters, Body(meanings), kind(guest::FaultKind::kIllegalAddress),
              kind(guest::FaultKind::kMisalignedAddress), kAlignShift, kRecord);
+}
+
+}  // namespace
+
+std::string CheckFunctions(const Meanings& meanings) {
+  std::string text = Functions(meanings);
+  const std::string_view own = meanings.full ? "global" : "const";
+  for (size_t at = 0; (at = text.find(kOwnSpace, at)) != std::string::npos;) text.replace(at, kOwnSpace.size(), own);
+  return text;
 }
 
 }  // namespace tutti::compiler::fencing

@@ -25,6 +25,7 @@ struct Meanings {
   bool local = false;       // it has local variables
   bool parameters = false;  // it takes addresses of kernel parameters
   bool workspace = false;   // it reads %envreg1: cooperative groups
+  bool full = false;        // its constants leave no room for the fence's own, which are in global memory then
 };
 
 std::string CheckFunctions(const Meanings& meanings);

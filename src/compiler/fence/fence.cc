@@ -1,6 +1,7 @@
 // A fenced module is the old one with a check before each access (function_fence.h), and with what the checks share:
 //
-//   * __tutti_fence, constants that the device fills: where the client's window is, and where to write a fault;
+//   * __tutti_fence, constants that the device fills: where the client's window is, and where to write a fault (in global
+//     memory where the module's own constants leave no room: nobody is let write there either);
 //   * __tutti_variables, a table of the module's own variables: they lie where the driver loaded the module, not in the
 //     window, and their addresses can be computed with;
 //   * __tutti_check and __tutti_fault, out of line.
@@ -38,6 +39,8 @@ class ModuleFence {
     for (const ptx::Function& function : module_.functions) result_.functions.push_back(function.name);
     // Debug sections are not printed, and an assembler misses them where the target says there are some.
     if (const size_t debug = module_.target.find(", debug"); debug != std::string::npos) module_.target.erase(debug, 7);
+    meanings_.full = IsFull();
+    if (meanings_.full) symbols_.words_space = ptx::Space::kGlobal;
     AddTable();
     Describe();
     AddSymbols();
@@ -85,8 +88,19 @@ class ModuleFence {
     return static_cast<ptx::SymbolId>(module_.symbols.size() - 1);
   }
 
+  // Whether the module's constants leave room for its own: a row for each variable, and the words.
+  bool IsFull() const {
+    constexpr uint64_t kMostConstantBytes = 64 << 10;
+    uint64_t bytes = sizeof(guest::FenceWords) + alignof(guest::FenceWords);
+    for (const ptx::Variable& variable : module_.variables) {
+      if (variable.space == ptx::Space::kConst) bytes += variable.bytes() + variable.alignment;
+      bytes += kTableRowBytes;
+    }
+    return bytes > kMostConstantBytes;
+  }
+
   void AddTable() {
-    ptx::Variable table{.name = kVariableTable, .space = ptx::Space::kConst, .type = ptx::Type::kU64, .alignment = 8};
+    ptx::Variable table{.name = kVariableTable, .space = symbols_.words_space, .type = ptx::Type::kU64, .alignment = 8};
     for (ptx::SymbolId id = 0; id < module_.symbols.size(); ++id) {
       if (module_.symbols[id].kind != ptx::Symbol::Kind::kVariable) continue;
       const ptx::Variable& variable = module_.variables[module_.symbols[id].index];
@@ -139,7 +153,7 @@ class ModuleFence {
   void AddSymbols() {
     using T = ptx::Type;
     symbols_.words = AddVariable({.name = guest::kFenceVariable,
-                                  .space = ptx::Space::kConst,
+                                  .space = symbols_.words_space,
                                   .linkage = ptx::Linkage::kVisible,
                                   .type = T::kU64,
                                   .count = 4,

@@ -193,7 +193,7 @@ class FunctionFence {
         O::kLd, {}, {T::kU64},
         {Register(to),
          {.kind = OperandKind::kAddress, .base = ptx::BaseKind::kSymbol, .index = symbols_.words, .offset = offset}});
-    load.space = ptx::Space::kConst;
+    load.space = symbols_.words_space;
   }
   // From the first to the last constant; what lies between two of them is the module's as well.
   void MakeHull(const Bounds& bounds) {
