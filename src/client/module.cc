@@ -11,6 +11,7 @@
 #include "client/function.h"
 #include "client/session.h"
 #include "ipc/message.h"
+#include "os/memory.h"
 
 namespace tutti::client {
 namespace {
@@ -24,7 +25,7 @@ struct Loaded {
 };
 
 Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
-  TUTTI_ASSIGN(const os::Fd file, ipc::ToMemoryFile("tutti-image", image));
+  TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-image", image));
   ByteWriter body;
   wire::Put(body, wire::LoadModule{.device = device});
   const int fds[] = {file.get()};

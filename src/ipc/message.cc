@@ -18,7 +18,7 @@ constexpr uint64_t kMaxBodyBytes = 64ull << 20;
 
 Status SendMessage(int socket, wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds) {
   if (body.bytes().size() <= kMaxPacketBytes) return os::Send(socket, wire::Pack(kind, serial, std::move(body)), fds);
-  TUTTI_ASSIGN(const os::Fd file, ToMemoryFile("tutti-message", body.bytes()));
+  TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-message", body.bytes()));
   std::vector<int> all{file.get()};
   all.insert(all.end(), fds.begin(), fds.end());
   ByteWriter packet;
@@ -49,17 +49,6 @@ void SendRefusal(int socket, uint32_t serial, int32_t status, std::string_view t
   ByteWriter body;
   wire::Put(body, wire::Refuse{.status = status, .text = std::string(text)});
   (void)SendMessage(socket, wire::MessageKind::kRefuse, serial, std::move(body));
-}
-
-Result<os::Fd> ToMemoryFile(std::string_view name, std::span<const uint8_t> bytes) {
-  TUTTI_ASSIGN(os::Fd file, os::CreateMemory(name, bytes.size()));
-  while (!bytes.empty()) {
-    const ssize_t written = write(file.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return FailErrno("writing a memory file");
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-  return file;
 }
 
 Result<std::vector<uint8_t>> FromMemoryFile(int fd, uint64_t limit_bytes) {

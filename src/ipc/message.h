@@ -30,9 +30,7 @@ Result<Envelope> ReceiveMessage(int socket, int timeout_ms = -1);
 // Sends kRefuse. Failure to send is ignored: the peer may be gone.
 void SendRefusal(int socket, uint32_t serial, int32_t status, std::string_view text);
 
-// The bytes as a sealed memory file, and back (a private copy; refuses files that can change size or exceed
-// `limit_bytes`).
-Result<os::Fd> ToMemoryFile(std::string_view name, std::span<const uint8_t> bytes);
+// What a memory file of a peer holds: a private copy. Refuses files that can change size or exceed `limit_bytes`.
 Result<std::vector<uint8_t>> FromMemoryFile(int fd, uint64_t limit_bytes);
 
 }  // namespace tutti::ipc

@@ -37,8 +37,8 @@ TEST_F(MessageTest, BodiesOfEverySizeArrive) {
 
 TEST_F(MessageTest, DescriptorsArriveInOrderAlsoWithALongBody) {
   for (const size_t bytes : {10ul, 100'000ul}) {
-    const os::Fd one = ToMemoryFile("one", std::vector<uint8_t>{1}).value();
-    const os::Fd two = ToMemoryFile("two", std::vector<uint8_t>{2, 2}).value();
+    const os::Fd one = os::CreateMemoryOf("one", std::vector<uint8_t>{1}).value();
+    const os::Fd two = os::CreateMemoryOf("two", std::vector<uint8_t>{2, 2}).value();
     const int fds[] = {one.get(), two.get()};
     ASSERT_TRUE(SendMessage(left(), wire::MessageKind::kWelcome, 0, Body(bytes), fds).has_value());
     const auto got = ReceiveMessage(right(), 1000).value();

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <string>
@@ -12,13 +13,36 @@ namespace {
 
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
+Result<Fd> CreateUnsealed(std::string_view name) {
+  Fd fd(memfd_create(std::string(name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) return FailErrno("memfd_create");
+  return fd;
+}
+
+// With these seals and no others, for ever.
+Status Seal(const Fd& fd, int seals) {
+  if (fcntl(fd.get(), F_ADD_SEALS, seals | F_SEAL_SEAL) != 0) return FailErrno("sealing shared memory");
+  return {};
+}
+
 }  // namespace
 
 Result<Fd> CreateMemory(std::string_view name, uint64_t bytes) {
-  Fd fd(memfd_create(std::string(name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd) return FailErrno("memfd_create");
+  TUTTI_ASSIGN(Fd fd, CreateUnsealed(name));
   if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return FailErrno("ftruncate of shared memory");
-  if (fcntl(fd.get(), F_ADD_SEALS, kSizeSeals) != 0) return FailErrno("sealing shared memory");
+  TUTTI_TRY(Seal(fd, kSizeSeals));
+  return fd;
+}
+
+Result<Fd> CreateMemoryOf(std::string_view name, std::span<const uint8_t> bytes) {
+  TUTTI_ASSIGN(Fd fd, CreateUnsealed(name));
+  while (!bytes.empty()) {
+    const ssize_t written = write(fd.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return FailErrno("writing a memory file");
+    bytes = bytes.subspan(static_cast<size_t>(written));
+  }
+  TUTTI_TRY(Seal(fd, kSizeSeals | F_SEAL_WRITE));
   return fd;
 }
 

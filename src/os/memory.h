@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -11,9 +12,13 @@
 
 namespace tutti::os {
 
-// An anonymous memory file of `bytes` bytes, close-on-exec, sealed against any later change of its size: a peer that
-// maps it can never be made to fault by the other side shrinking it. `name` is seen in /proc only.
+// An anonymous memory file of `bytes` bytes of zeros, close-on-exec, sealed against any later change of its size: a peer
+// that maps it can never be made to fault by the other side shrinking it. It takes no further seals: no peer can forbid
+// us to map or to write what we have made. `name` is seen in /proc only.
 Result<Fd> CreateMemory(std::string_view name, uint64_t bytes);
+
+// The same with `bytes` in it, which nobody can change any more.
+Result<Fd> CreateMemoryOf(std::string_view name, std::span<const uint8_t> bytes);
 
 // Size of the memory file, and that it carries the size seals; for a descriptor that came from a peer.
 Result<uint64_t> SealedMemorySize(int fd);

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "os/memory.h"
 #include "server/testing/server_process.h"
 
 namespace tutti::server::testing {
@@ -51,7 +52,7 @@ bool Works(ipc::ClientConnection& client) {
 
 Status Load(ipc::ClientConnection& client) {
   const std::string ptx = ".version 8.0\n.target sm_80\n.visible .entry k() { ret; }\n";
-  TUTTI_ASSIGN(const os::Fd image, ipc::ToMemoryFile("image", {reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()}));
+  TUTTI_ASSIGN(const os::Fd image, os::CreateMemoryOf("image", {reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()}));
   ByteWriter body;
   wire::Put(body, wire::LoadModule{.device = 0});
   const int fds[] = {image.get()};

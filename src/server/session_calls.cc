@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "os/memory.h"
 #include "server/session.h"
 
 namespace tutti::server {
@@ -79,7 +80,7 @@ void Session::LoadModule(uint32_t serial, uint32_t device, int image_fd) {
                                           .log = module.error().text});
     return Answer(wire::MessageKind::kLoadModuleReply, serial, std::move(body));
   }
-  const auto index = ipc::ToMemoryFile("tutti-module-index", ForClient(*module->index));
+  const auto index = os::CreateMemoryOf("tutti-module-index", ForClient(*module->index));
   if (!index) return ipc::SendRefusal(socket_.get(), serial, kOutOfMemory, index.error().text);
   wire::Put(body, wire::LoadModuleReply{
                       .module = module->id, .segment_address = module->segment_address, .log = module->index->log});

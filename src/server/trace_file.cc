@@ -3,7 +3,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "ipc/message.h"
+#include "os/memory.h"
 
 namespace tutti::server {
 
@@ -30,7 +30,7 @@ std::string TraceLine(const device::Backend::TraceEvent& event) {
 Result<os::Fd> TakeTraceFile(device::Backend& backend) {
   std::string text;
   for (const auto& event : backend.TakeTrace()) text += TraceLine(event);
-  return ipc::ToMemoryFile("tutti-trace", {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return os::CreateMemoryOf("tutti-trace", {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
 }  // namespace tutti::server

@@ -1,8 +1,6 @@
 #include "compiler/worker/service.h"
 
-#include <fcntl.h>
 #include <llvm/Support/ErrorHandling.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -50,13 +48,6 @@ Result<std::vector<uint8_t>> ReadImage(int fd) {
   return bytes;
 }
 
-Result<os::Fd> SealedResult(std::span<const uint8_t> bytes) {
-  TUTTI_ASSIGN(os::Fd file, os::CreateMemory("tutti-compiled", bytes.size()));
-  if (pwrite(file.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) return FailErrno("writing the result");
-  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SEAL) != 0) return FailErrno("sealing the result");
-  return file;
-}
-
 Status SendFailure(int socket, const Error& error) {
   guest::CompileReply reply{.status = error.code != 0 ? error.code : cuda::CUDA_ERROR_UNKNOWN, .log = error.text};
   if (reply.log.size() > kMaxLogBytes) reply.log = reply.log.substr(0, kMaxLogBytes) + "\n...";
@@ -73,7 +64,7 @@ void GiveUp(void* socket, const char* reason, bool) {
 
 Status Reply(int socket, const Result<std::vector<uint8_t>>& result) {
   if (!result) return SendFailure(socket, result.error());
-  TUTTI_ASSIGN(const os::Fd file, SealedResult(*result));
+  TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-compiled", *result));
   const int fds[] = {file.get()};
   return os::Send(socket, guest::Serialize(guest::CompileReply{}), fds);
 }

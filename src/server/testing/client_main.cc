@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "ipc/client_connection.h"
-#include "ipc/message.h"
+#include "os/memory.h"
 
 namespace tutti {
 namespace {
@@ -43,7 +43,7 @@ class Client {
  private:
   void LoadKernel() {
     const std::string ptx = ".version 8.0 .visible .entry first() {} .visible .entry second() {}";
-    auto image = ipc::ToMemoryFile("image", {reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()});
+    auto image = os::CreateMemoryOf("image", {reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()});
     EXPECT(image);
     ByteWriter body;
     wire::Put(body, wire::LoadModule{.device = 0});

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <string>
 
-#include "ipc/message.h"
+#include "os/memory.h"
 
 namespace tutti::fault {
 
@@ -22,7 +22,7 @@ uint64_t Attacker::Allocate(uint64_t bytes) {
 }
 
 uint32_t Attacker::Load(const char* ptx, uint32_t* kernel) {
-  auto image = ipc::ToMemoryFile("image", {reinterpret_cast<const uint8_t*>(ptx), std::strlen(ptx)});
+  auto image = os::CreateMemoryOf("image", {reinterpret_cast<const uint8_t*>(ptx), std::strlen(ptx)});
   ByteWriter body;
   wire::Put(body, wire::LoadModule{.device = 0});
   const int fds[] = {image->get()};

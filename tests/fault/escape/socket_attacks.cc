@@ -36,7 +36,7 @@ bool IsRefused(Attacker& a, int image) {
   return !loaded || loaded->status != 0;
 }
 
-os::Fd FileOf(const std::string& bytes) { return ipc::ToMemoryFile("image", {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}).value(); }
+os::Fd FileOf(const std::string& bytes) { return os::CreateMemoryOf("image", {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}).value(); }
 
 constexpr RawAttack kAttacks[] = {
     {"sends_what_only_the_daemon_may_send", End::kSession,

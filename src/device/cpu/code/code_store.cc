@@ -16,6 +16,7 @@
 #include "device/cpu/code/compiler_pool.h"
 #include "device/cpu/code/loaded_object.h"
 #include "device/cpu/code/shared_work.h"
+#include "os/memory.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -125,7 +126,7 @@ class CodeStore final : public CodeSource {
       if (Keep(key, bytes)) {
         if (auto entry = cache().Find(key)) return Load(std::move(entry->file), bytes, name);
       }
-      TUTTI_ASSIGN(os::Fd file, ObjectInMemory(bytes));
+      TUTTI_ASSIGN(os::Fd file, os::CreateMemoryOf("tutti-kernel", bytes));
       return LoadObject(std::move(file), name);
     });
   }
@@ -145,7 +146,7 @@ class CodeStore final : public CodeSource {
   static Result<std::shared_ptr<const LoadedKernel>> Load(os::Fd file, std::span<const uint8_t> bytes,
                                                           const std::string& name) {
     if (auto loaded = LoadObject(std::move(file), name)) return loaded;
-    TUTTI_ASSIGN(os::Fd copy, ObjectInMemory(bytes));
+    TUTTI_ASSIGN(os::Fd copy, os::CreateMemoryOf("tutti-kernel", bytes));
     return LoadObject(std::move(copy), name);
   }
 

@@ -124,14 +124,4 @@ Result<std::shared_ptr<const LoadedKernel>> LoadObject(os::Fd file, std::string_
   return object;
 }
 
-Result<os::Fd> ObjectInMemory(std::span<const uint8_t> bytes) {
-  TUTTI_ASSIGN(os::Fd file, os::CreateMemory("tutti-kernel", bytes.size()));
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t count = pwrite(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (count <= 0) return FailErrno("a memory file for a kernel");
-    done += static_cast<size_t>(count);
-  }
-  return file;
-}
-
 }  // namespace tutti::device::cpu

@@ -15,7 +15,4 @@ namespace tutti::device::cpu {
 // that all it points to lies in the object. Error: CUDA_ERROR_INVALID_IMAGE. Thread-safe.
 Result<std::shared_ptr<const LoadedKernel>> LoadObject(os::Fd file, std::string_view kernel);
 
-// A memory file with these bytes, to load from where the cache cannot be.
-Result<os::Fd> ObjectInMemory(std::span<const uint8_t> bytes);
-
 }  // namespace tutti::device::cpu
