@@ -16,7 +16,7 @@
 
 namespace tutti::guest {
 
-inline constexpr uint32_t kAbiVersion = 1;
+inline constexpr uint32_t kAbiVersion = 2;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
@@ -53,13 +53,17 @@ struct GuestServices {
   // Device-side malloc and free of one lane (device heap).
   uint64_t (*allocate)(WarpState*, uint64_t bytes);
   void (*release)(WarpState*, uint64_t address);
-  // __assertfail of one lane: texts are guest addresses. Does not return.
-  void (*assert_fail)(WarpState*, uint32_t lane, uint64_t message, uint64_t file, uint32_t line, uint64_t function);
+  // __assertfail of one lane: texts are guest addresses, `location` as in fault. Does not return.
+  void (*assert_fail)(WarpState*, uint32_t lane, uint64_t message, uint64_t file, uint32_t line, uint64_t function,
+                      uint32_t location);
   // %globaltimer, in nanoseconds, and %clock64.
   uint64_t (*global_timer)(WarpState*);
   uint64_t (*clock)(WarpState*);
   // Grid-wide barrier of a cooperative launch.
   void (*grid_barrier)(WarpState*, uint32_t mask);
+  // Bytes of the client's window, from its begin on, that have memory behind them now: what its other threads or the
+  // kernel itself have allocated since the block began is beyond BlockState::window_reach.
+  uint64_t (*window_reach)(WarpState*);
 };
 
 // One running block. Prepared by the device, read-only to guest code, except where noted.
@@ -70,8 +74,9 @@ struct BlockState {
   uint8_t* shared;            // the block's shared window; offset 0 of the .shared space
   uint32_t shared_bytes;      // static + dynamic
   uint32_t dynamic_shared_bytes;
-  uint64_t window_base;       // the client's device window: the only global memory this code may touch; all of it can be read
+  uint64_t window_base;       // the client's device window: the only global memory this code may touch
   uint64_t window_bytes;
+  uint64_t window_reach;      // ... of which so much, from its begin on, had memory behind it when the block began
   uint32_t grid[3];
   uint32_t block[3];
   uint32_t ctaid[3];
@@ -93,6 +98,7 @@ struct WarpState {
   uint8_t* local;       // the warp's local memory: lane l owns [local + l * local_bytes, + local_bytes)
   uint32_t local_bytes; // per lane, as the descriptor asked
   uint32_t reserved;
+  uint64_t stack_limit; // called functions may be entered as long as the stack pointer is not below this
   void* device;         // the device's own
 };
 

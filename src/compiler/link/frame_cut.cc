@@ -6,7 +6,7 @@
 #include <llvm/Support/MathExtras.h>
 #include <llvm/Transforms/Utils/SSAUpdater.h>
 
-#include "compiler/link/live_values.h"
+#include "compiler/live_values.h"
 
 namespace tutti::compiler {
 namespace {
@@ -74,7 +74,6 @@ void FrameCut::Keep(Cut& cut, llvm::Instruction* value) {
 
 void FrameCut::Plan(Cut& cut, llvm::ArrayRef<llvm::Instruction*> live) {
   for (llvm::Instruction* value : live) {
-    if (llvm::isa<llvm::AllocaInst>(value)) continue;  // temporary memory of one operation: each step has its own
     if (!CanBeMadeAgain(*value)) {
       Keep(cut, value);
       continue;

@@ -69,6 +69,7 @@ struct Grid {
   sigjmp_buf faulted;
   uint64_t faulting_address = 0;
   bool faulted_by_stack = false;
+  uint64_t reach_now = 0;  // of the window; 0: what it was at first
   std::vector<std::unique_ptr<uint8_t[]>> heap;
   std::vector<void*> free_stacks;
 };
@@ -161,12 +162,16 @@ void ServeGridBarrier(WarpState*, uint32_t mask) {
 
 // ---- the other services
 
-void ServeFault(WarpState* warp, FaultKind kind, uint32_t lane, uint64_t address, uint32_t location) {
+uint32_t LineOf(uint32_t location) {
   const auto& kernel = *g_grid->kernel;
+  return location < kernel.location_count ? kernel.locations[location].ptx_line : 0;
+}
+
+void ServeFault(WarpState* warp, FaultKind kind, uint32_t lane, uint64_t address, uint32_t location) {
   Stop(warp, {.kind = kind,
               .thread = LinearThread(warp, lane),
               .address = address,
-              .ptx_line = location < kernel.location_count ? kernel.locations[location].ptx_line : 0});
+              .ptx_line = LineOf(location)});
 }
 
 int32_t ServePrint(WarpState*, uint32_t, uint64_t format, uint64_t arguments) {
@@ -182,10 +187,11 @@ uint64_t ServeAllocate(WarpState*, uint64_t bytes) {
 
 void ServeRelease(WarpState*, uint64_t) {}  // freed with the run
 
-void ServeAssertFail(WarpState* warp, uint32_t lane, uint64_t message, uint64_t file, uint32_t line, uint64_t function) {
+void ServeAssertFail(WarpState* warp, uint32_t lane, uint64_t message, uint64_t file, uint32_t line, uint64_t function, uint32_t location) {
   const auto text = [](uint64_t address) { return std::string(address != 0 ? reinterpret_cast<const char*>(address) : ""); };
   Stop(warp, {.kind = FaultKind::kAssert,
               .thread = LinearThread(warp, lane),
+              .ptx_line = LineOf(location),
               .text = text(file) + ":" + std::to_string(line) + ": " + text(function) + ": Assertion `" + text(message) + "` failed."});
 }
 
@@ -193,6 +199,7 @@ uint64_t ServeGlobalTimer(WarpState*) {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
 }
 uint64_t ServeClock(WarpState*) { return __builtin_ia32_rdtsc(); }
+uint64_t ServeWindowReach(WarpState* warp) { return g_grid->reach_now != 0 ? g_grid->reach_now : warp->block->window_reach; }
 
 constexpr guest::GuestServices kServices = {
     .barrier = ServeBarrier,
@@ -206,6 +213,7 @@ constexpr guest::GuestServices kServices = {
     .global_timer = ServeGlobalTimer,
     .clock = ServeClock,
     .grid_barrier = ServeGridBarrier,
+    .window_reach = ServeWindowReach,
 };
 
 // ---- running
@@ -236,6 +244,7 @@ void Resume(Fiber& fiber) {
   if (fiber.started) Jump(fiber.resume);
   fiber.started = true;
   fiber.stack = TakeStack();
+  fiber.warp->stack_limit = reinterpret_cast<uint64_t>(fiber.stack) + kStackBytes / 2;
   getcontext(&fiber.start);
   fiber.start.uc_stack.ss_sp = fiber.stack;
   fiber.start.uc_stack.ss_size = kStackBytes + g_grid->kernel->stack_bytes;
@@ -286,6 +295,7 @@ void PrepareBlock(Block& block, const GridLaunch& launch, uint32_t index) {
   state.dynamic_shared_offset = dynamic_offset;
   state.window_base = launch.window_base;
   state.window_bytes = launch.window_bytes != 0 ? launch.window_bytes : 1ull << 47;
+  state.window_reach = launch.window_reach != 0 ? launch.window_reach : state.window_bytes;
   const uint32_t* grid = launch.grid.data();
   const uint32_t ctaid[3] = {index % grid[0], index / grid[0] % grid[1], index / grid[0] / grid[1]};
   for (int i = 0; i < 3; ++i) {
@@ -309,6 +319,7 @@ void PrepareBlock(Block& block, const GridLaunch& launch, uint32_t index) {
     warp.lanes = left >= guest::kWarpSize ? ~0u : (1u << left) - 1;
     warp.local = aligned(block.local) + static_cast<size_t>(w) * guest::kWarpSize * kernel.local_bytes;
     warp.local_bytes = kernel.local_bytes;
+    warp.stack_limit = reinterpret_cast<uint64_t>(__builtin_frame_address(0)) - kStackBytes - kernel.stack_bytes;
   }
   for (uint32_t w = 0; w < block.fibers.size(); ++w) {
     Fiber& fiber = block.fibers[w];
@@ -348,6 +359,7 @@ void OnSignal(int, siginfo_t* info, void* raw_context) {
 GridResult RunGrid(const guest::KernelDescriptor& kernel, const GridLaunch& launch) {
   Grid grid;
   grid.kernel = &kernel;
+  grid.reach_now = launch.window_reach_now;
   g_grid = &grid;
   static uint8_t signal_stack[64 * 1024];
   const stack_t alternate = {.ss_sp = signal_stack, .ss_flags = 0, .ss_size = sizeof signal_stack};

@@ -23,6 +23,8 @@ struct GridLaunch {
   uint64_t module_base = 0;           // the module's variables
   uint64_t window_base = 0;           // the memory the kernel may touch; bytes 0: all that a process can have
   uint64_t window_bytes = 0;
+  uint64_t window_reach = 0;          // of it, when blocks begin; 0: all
+  uint64_t window_reach_now = 0;      // when they ask; 0: the same
   bool cooperative = false;           // all blocks are resident at once
 
   // Appends a parameter at its natural alignment.

@@ -4,6 +4,7 @@
 #include <llvm/IR/Module.h>
 
 #include "compiler/widen/function_emitter.h"
+#include "compiler/widen/local_frame.h"
 #include "guest/kernel_abi.h"
 #include "guest/module_index.h"
 
@@ -42,8 +43,10 @@ class FunctionCall {
   FunctionCall(FunctionEmitter& emitter, const llvm::CallInst& call) : emitter_(emitter), builder_(emitter.builder()), call_(call) {}
 
   void Direct() {
-    llvm::Function* target = emitter_.module().wide.lookup(call_.getCalledFunction());
+    const llvm::Function* scalar = call_.getCalledFunction();
+    llvm::Function* target = emitter_.module().wide.lookup(scalar);
     if (target == nullptr) return emitter_.Unsupported(call_, "the function has no body");
+    RequireRoom(*scalar, emitter_.FirstLane());
     Finish(builder_.CreateCall(target, Arguments(emitter_.mask_bits(), 0)));
   }
 
@@ -69,12 +72,13 @@ class FunctionCall {
     Value* group = builder_.CreateAnd(emitter_.Bits(builder_.CreateICmpEQ(addresses, builder_.CreateVectorSplat(kLanes, address))), lanes);
     llvm::SwitchInst* choice = builder_.CreateSwitch(address, unknown);
 
-    for (const auto& [index, target] : Targets()) {
+    for (const auto& [index, scalar] : Targets()) {
       llvm::BasicBlock* here = block("");
       choice->addCase(builder_.getInt64(guest::FunctionAddress(index)), here);
       builder_.SetInsertPoint(here);
       Values::ColdScope scope(emitter_.values());  // vectors made for the arguments are known on this way only
-      Value* value = builder_.CreateCall(target, Arguments(group, 1));
+      RequireRoom(*scalar, first);
+      Value* value = builder_.CreateCall(emitter_.module().wide.lookup(scalar), Arguments(group, 1));
       if (result != nullptr) Blend(result, value, emitter_.Lanes(group));
       builder_.CreateBr(next);
     }
@@ -93,6 +97,19 @@ class FunctionCall {
   }
 
  private:
+  // A call may be the one too many. `lane` is told of it.
+  void RequireRoom(const llvm::Function& scalar, Value* lane) {
+    Value* frame_end = builder_.CreateAdd(emitter_.NextFrame(), builder_.getInt64(LocalFrame(scalar).bytes()));
+    Value* local = builder_.CreateICmpULE(frame_end, builder_.getInt64(emitter_.module().local_bytes));
+    Value* stack_pointer = builder_.CreatePtrToInt(builder_.CreateStackSave(), builder_.getInt64Ty());
+    Value* limit = emitter_.abi().WarpField(offsetof(guest::WarpState, stack_limit), builder_.getInt64Ty());
+    emitter_.Unless(builder_.CreateAnd(local, builder_.CreateICmpUGE(stack_pointer, limit)), [&] {
+      emitter_.abi().CallService(builder_, offsetof(guest::GuestServices, fault), builder_.getVoidTy(),
+                                 {emitter_.abi().warp(), builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kHardwareStackError)), lane,
+                                  builder_.getInt64(0), emitter_.Location(call_)});
+    });
+  }
+
   llvm::SmallVector<Value*, 8> Arguments(Value* lanes, unsigned first) {
     llvm::SmallVector<Value*, 8> arguments{emitter_.abi().warp(), lanes, emitter_.NextFrame()};
     for (unsigned i = first; i < call_.arg_size(); ++i) {
@@ -103,19 +120,16 @@ class FunctionCall {
   }
 
   // Functions of the module that may be meant: all whose address is taken and whose type is the call's.
-  std::vector<std::pair<uint32_t, llvm::Function*>> Targets() {
-    std::vector<std::pair<uint32_t, llvm::Function*>> targets;
+  std::vector<std::pair<uint32_t, const llvm::Function*>> Targets() {
+    std::vector<std::pair<uint32_t, const llvm::Function*>> targets;
     const llvm::NamedMDNode* table = emitter_.module().module.getNamedMetadata("tutti.functions");
     if (table == nullptr) return targets;
     for (const llvm::MDNode* row : table->operands()) {
       if (row->getNumOperands() < 2) continue;
       const auto* index = llvm::mdconst::dyn_extract_or_null<llvm::ConstantInt>(row->getOperand(0));
       const auto* function = llvm::mdconst::dyn_extract_or_null<llvm::Function>(row->getOperand(1));
-      if (index == nullptr || function == nullptr || function->getReturnType() != call_.getType() || function->arg_size() + 1 != call_.arg_size()) continue;
-      bool same = true;
-      for (unsigned i = 0; i < function->arg_size(); ++i) same &= function->getArg(i)->getType() == call_.getArgOperand(i + 1)->getType();
-      llvm::Function* target = emitter_.module().wide.lookup(function);
-      if (same && target != nullptr) targets.emplace_back(static_cast<uint32_t>(index->getZExtValue()), target);
+      if (index == nullptr || function == nullptr || !MayCall(call_, *function)) continue;
+      if (emitter_.module().wide.contains(function)) targets.emplace_back(static_cast<uint32_t>(index->getZExtValue()), function);
     }
     return targets;
   }
@@ -146,6 +160,14 @@ class FunctionCall {
 };
 
 }  // namespace
+
+bool MayCall(const llvm::CallInst& indirect, const llvm::Function& target) {
+  if (target.getReturnType() != indirect.getType() || target.arg_size() + 1 != indirect.arg_size()) return false;
+  for (unsigned i = 0; i < target.arg_size(); ++i) {
+    if (target.getArg(i)->getType() != indirect.getArgOperand(i + 1)->getType()) return false;
+  }
+  return true;
+}
 
 llvm::FunctionType* WideFunctionType(const llvm::Function& scalar) {
   return WideType(scalar.getContext(), scalar.getReturnType(), scalar.getFunctionType()->params());

@@ -12,6 +12,9 @@ namespace tutti::compiler {
 
 class FunctionEmitter;
 
+// Whether `indirect`, a call of tutti.call.<n>, may mean `target`: their types agree.
+bool MayCall(const llvm::CallInst& indirect, const llvm::Function& target);
+
 llvm::FunctionType* WideFunctionType(const llvm::Function& scalar);
 
 // Of a defined function, or of tutti.call.<n> (kIndirectCall).

@@ -133,7 +133,7 @@ Fence::Range Fence::Likely() {
     case runtime::kParams:
       return {abi.params_base(), llvm::ConstantInt::get(i64, emitter_.module().param_bytes)};
     default:
-      return {abi.BlockField(offsetof(BlockState, window_base), i64), abi.BlockField(offsetof(BlockState, window_bytes), i64)};
+      return {abi.BlockField(offsetof(BlockState, window_base), i64), abi.BlockField(offsetof(BlockState, window_reach), i64)};
   }
 }
 

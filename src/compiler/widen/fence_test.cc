@@ -34,7 +34,14 @@ class Fence : public ::testing::Test {
     GridLaunch launch{.block = {kThreads, 1, 1}};
     launch.window_base = begin();
     launch.window_bytes = 4 * kWords;
+    launch.window_reach = reach_;
+    launch.window_reach_now = reach_now_;
     return RunGrid(kernel_->descriptor(), launch.Param(p0).Param(p1).Param(uint64_t{0}).Param(0u)).fault;
+  }
+  // How much of the window has memory behind it when blocks begin, and when they ask.
+  void Reach(uint64_t begin, uint64_t now) {
+    reach_ = begin;
+    reach_now_ = now;
   }
   void ExpectFault(const std::optional<GuestFault>& fault, uint32_t thread, uint64_t address,
                    guest::FaultKind kind = guest::FaultKind::kIllegalAddress) {
@@ -47,6 +54,7 @@ class Fence : public ::testing::Test {
  private:
   std::vector<uint32_t> words_ = std::vector<uint32_t>(3 * kWords, 7);
   std::optional<LoadedKernel> kernel_;
+  uint64_t reach_ = 0, reach_now_ = 0;
 };
 
 // %name: pointer to %p0 + `scale` * %tx + `offset`.
@@ -124,6 +132,29 @@ TEST_F(Fence, EachAccessOfManyIsAlignedForItself) {
   ExpectFault(Run(end() - 4 * kThreads), 63, end());
   // The word is the window's first, the byte lies before.
   ExpectFault(Run(begin() - 4), 0, begin() - 3);
+}
+
+TEST_F(Fence, WhatWasNeverAllocatedIsNobodys) {
+  for (const char* access :
+       {"  store i32 1, ptr addrspace(1) %at\n", "  %v = load volatile i32, ptr addrspace(1) %at\n"}) {
+    Build(At("at", 4, 0) + access + "  ret void\n");
+    Reach(1024, 1024);
+    EXPECT_FALSE(Run(begin() + 1024 - 4 * kThreads));
+    ExpectFault(Run(begin() + 1024 - 4 * 9), 9, begin() + 1024);
+  }
+  EXPECT_EQ(word(begin() + 1024), 7u);
+}
+
+TEST_F(Fence, WhatWasAllocatedSinceTheBlockBeganIsReached) {
+  for (int scale : {4, 48, 0}) {
+    Build(At("at", scale, 0) + "  store i32 1, ptr addrspace(1) %at\n  ret void\n");
+    const uint64_t last = static_cast<uint64_t>(scale) * (kThreads - 1);
+    Reach(16, 16 + last + 4);
+    word(begin() + 16 + last) = 0;
+    EXPECT_FALSE(Run(begin() + 16));
+    EXPECT_EQ(word(begin() + 16 + last), 1u);
+    ExpectFault(Run(begin() + 20), scale == 0 ? 0 : 63, begin() + 20 + last);
+  }
 }
 
 TEST_F(Fence, AVectorMayNotStraddleTheEnd) {

@@ -66,7 +66,6 @@ void FunctionEmitter::PrepareEntry() {
     entry_mask_ = Lanes(wide_.getArg(1));
     mask_ = entry_mask_;
     DefineArguments(*this, wide_);
-    if (frame_.bytes() != 0) CheckFrame();
   }
   pending_.resize(schedule_.size());
   for (unsigned i = 0; i < schedule_.size(); ++i) {
@@ -145,20 +144,6 @@ void FunctionEmitter::EmitCall(const llvm::CallInst& call) {
 llvm::Value* FunctionEmitter::NextFrame() {
   llvm::Value* bytes = builder_.getInt64(frame_.bytes());
   return is_kernel() ? bytes : builder_.CreateAdd(wide_.getArg(2), bytes);
-}
-
-void FunctionEmitter::CheckFrame() {
-  llvm::Value* fits = builder_.CreateICmpULE(NextFrame(), builder_.getInt64(module_.local_bytes));
-  auto* overflow = llvm::BasicBlock::Create(wide_.getContext(), "overflow", &wide_);
-  auto* body = llvm::BasicBlock::Create(wide_.getContext(), "body", &wide_);
-  builder_.CreateCondBr(fits, body, overflow);
-  builder_.SetInsertPoint(overflow);
-  abi_.CallService(builder_, offsetof(guest::GuestServices, fault), builder_.getVoidTy(),
-                   {abi_.warp(), builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kHardwareStackError)), FirstLane(), builder_.getInt64(0),
-                    builder_.getInt32(LocationTable::kUnknown)});
-  builder_.CreateUnreachable();
-  mask_bits_ = nullptr;
-  builder_.SetInsertPoint(body);
 }
 
 llvm::Value* FunctionEmitter::Bits(llvm::Value* lanes) { return builder_.CreateBitCast(lanes, builder_.getInt32Ty()); }

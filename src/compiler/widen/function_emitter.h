@@ -85,7 +85,6 @@ class FunctionEmitter {
   void JumpTo(llvm::ArrayRef<unsigned> candidates);
   llvm::SmallVector<llvm::AllocaInst*, 2>& PhiSlots(const llvm::PHINode& phi);
   void PrepareEntry();
-  void CheckFrame();
 
   llvm::Function& scalar_;
   llvm::Function& wide_;

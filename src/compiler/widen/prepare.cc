@@ -24,6 +24,7 @@
 #include "compiler/pass_managers.h"
 #include "compiler/widen/intrinsics.h"
 #include "compiler/widen/spin_loops.h"
+#include "compiler/widen/spinning_calls.h"
 
 namespace tutti::compiler {
 namespace {
@@ -156,6 +157,7 @@ Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
   llvm::ModulePassManager inliner;
   inliner.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
   inliner.run(module, managers.modules);
+  MergeWhatSpins(*kernel);
   ExitByReturn(*kernel);
   TUTTI_TRY(FindUnsupported(module));
 

@@ -72,7 +72,7 @@ class Service {
       case Intrinsic::kAssertFail: {
         Value* lane = emitter_.FirstLane();
         const auto own = [&](unsigned i) { return builder_.CreateExtractElement(emitter_.values().Vector(call_.getArgOperand(i)), lane); };
-        abi.CallService(builder_, offsetof(GuestServices, assert_fail), none, {warp, lane, own(0), own(1), own(2), own(3)});
+        abi.CallService(builder_, offsetof(GuestServices, assert_fail), none, {warp, lane, own(0), own(1), own(2), own(3), emitter_.Location(call_)});
         return true;
       }
       default:

@@ -1,8 +1,5 @@
-// Functions whose lanes wait for each other (lane_conflict.h): lanes take turns.
-//
-// What this cannot serve: a function that is not inlined, as it is recursive or called by its address, is run by the
-// lanes that called it until all have returned. If it returns with a lock that another lane waits for in it, that lane
-// waits for ever.
+// Functions whose lanes wait for each other (lane_conflict.h): lanes take turns. Lanes that wait in called functions are no
+// concern here: spinning_calls.h has made these a part of the kernel.
 #pragma once
 
 #include "base/error.h"

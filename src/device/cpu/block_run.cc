@@ -14,6 +14,9 @@ namespace {
 // Stack that services and signal handlers may use beyond what the kernel asked for.
 constexpr size_t kServiceStackBytes = 8 << 10;
 constexpr size_t kCallStackBytes = 32 << 10;
+// What is left of the stack where a kernel may still call a function: the frame of that function, and services. A
+// larger frame meets the guard.
+constexpr size_t kCalledFunctionBytes = kServiceStackBytes + kPreemptBytes + (16 << 10);
 
 uint32_t FirstBits(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
 
@@ -51,6 +54,7 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
       .dynamic_shared_bytes = launch.dynamic_shared_bytes,
       .window_base = launch.window_base,
       .window_bytes = launch.window_bytes,
+      .window_reach = launch.WindowReach(),
       .grid = {launch.grid[0], launch.grid[1], launch.grid[2]},
       .block = {launch.block[0], launch.block[1], launch.block[2]},
       .ctaid = {},
@@ -72,6 +76,7 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
         .local = local_.data() + w * warp_local_bytes,
         .local_bytes = kernel.local_bytes,
         .reserved = 0,
+        .stack_limit = reinterpret_cast<uint64_t>(stacks_.low(yields ? w : 0)) + kCalledFunctionBytes,
         .device = this,
     };
   }
@@ -92,6 +97,7 @@ void BlockRun::PrepareNext(uint64_t index) {
     launch_->BlockAt(index, block_.ctaid, block_.cluster_ctaid);
   }
   index_ = index;
+  block_.window_reach = launch_->WindowReach();
   Rewind();
 }
 

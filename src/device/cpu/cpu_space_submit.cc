@@ -122,6 +122,7 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     launch.module_base = kernel->module->segment_address;
     launch.window_base = memory_.base();
     launch.window_bytes = memory_.bytes();
+    launch.window_reach = &memory_.reach();
     launch.grid_id = ++launched_;
     launch.cooperative = grid.cooperative;
     launch.cooperative_workspace = 0;

@@ -34,8 +34,7 @@ const char* NameOf(int32_t status) {
 
 bool HasAddress(int32_t status) {
   return status == cuda::CUDA_ERROR_ILLEGAL_ADDRESS || status == cuda::CUDA_ERROR_MISALIGNED_ADDRESS ||
-         status == cuda::CUDA_ERROR_INVALID_ADDRESS_SPACE || status == cuda::CUDA_ERROR_INVALID_PC ||
-         status == cuda::CUDA_ERROR_HARDWARE_STACK_ERROR;
+         status == cuda::CUDA_ERROR_INVALID_ADDRESS_SPACE || status == cuda::CUDA_ERROR_INVALID_PC;
 }
 
 bool IsKnown(uint32_t kind) { return NameOf(static_cast<int32_t>(kind)) != NameOf(0); }

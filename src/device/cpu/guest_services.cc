@@ -110,7 +110,8 @@ void Release(WarpState* warp, uint64_t address) {
                .result = 0});
 }
 
-void AssertFail(WarpState* warp, uint32_t lane, uint64_t message, uint64_t file, uint32_t line, uint64_t function) {
+void AssertFail(WarpState* warp, uint32_t lane, uint64_t message, uint64_t file, uint32_t line, uint64_t function,
+                uint32_t location) {
   BlockRun& run = RunOf(warp);
   {
     const ServiceScope scope(run);
@@ -120,7 +121,7 @@ void AssertFail(WarpState* warp, uint32_t lane, uint64_t message, uint64_t file,
                  .arguments = {message, file, line, function},
                  .result = 0});
   }
-  Fault(warp, guest::FaultKind::kAssert, lane, 0, ~0u);
+  Fault(warp, guest::FaultKind::kAssert, lane, 0, location);
 }
 
 uint64_t GlobalTimer(WarpState*) {
@@ -130,6 +131,8 @@ uint64_t GlobalTimer(WarpState*) {
 }
 
 uint64_t Clock(WarpState*) { return __rdtsc(); }
+
+uint64_t WindowReach(WarpState* warp) { return RunOf(warp).launch()->WindowReach(); }
 
 void GridBarrier(WarpState* warp, uint32_t) {
   BlockRun& run = RunOf(warp);
@@ -157,6 +160,7 @@ const guest::GuestServices kGuestServices = {
     .global_timer = &GlobalTimer,
     .clock = &Clock,
     .grid_barrier = &GridBarrier,
+    .window_reach = &WindowReach,
 };
 
 }  // namespace tutti::device::cpu

@@ -1,6 +1,7 @@
 // One launch of a kernel: everything its blocks have in common. Owned by the operation; constant while blocks run.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -45,6 +46,7 @@ struct KernelLaunch {
   uint64_t module_base = 0;
   uint64_t window_base = 0;
   uint64_t window_bytes = 0;
+  const std::atomic<uint64_t>* window_reach = nullptr;  // how much of it has memory behind it now; null: all
   uint64_t grid_id = 0;
   uint64_t cooperative_workspace = 0;
   bool cooperative = false;
@@ -57,6 +59,11 @@ struct KernelLaunch {
   uint32_t cluster_blocks() const { return cluster[0] * cluster[1] * cluster[2]; }
   uint32_t dynamic_shared_offset() const { return (descriptor->static_shared_bytes + 15) & ~15u; }
   uint32_t shared_bytes() const { return dynamic_shared_offset() + dynamic_shared_bytes; }
+
+  // Async-signal-safe.
+  uint64_t WindowReach() const {
+    return window_reach != nullptr ? window_reach->load(std::memory_order_acquire) : window_bytes;
+  }
 
   // Coordinates of the block that is `index`th in running order: x fastest, and cluster by cluster.
   void BlockAt(uint64_t index, uint32_t ctaid[3], uint32_t cluster_ctaid[3]) const;

@@ -26,14 +26,15 @@ Status WindowExtent::Close(uint64_t base, uint64_t bytes) {
 
 Status WindowExtent::OpenTo(uint64_t end) {
   const uint64_t wanted = std::min(bytes_, AlignUp(end - base_, kStepBytes));
-  if (wanted <= open_bytes_) return {};
+  const uint64_t open = open_bytes();
+  if (wanted <= open) return {};
   constexpr int kFlags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
-  void* const begin = Pointer(base_ + open_bytes_);
-  const auto at = static_cast<off_t>(open_bytes_);
-  if (mmap(begin, wanted - open_bytes_, PROT_READ | PROT_WRITE, kFlags, fd_, at) == MAP_FAILED) {
+  void* const begin = Pointer(base_ + open);
+  const auto at = static_cast<off_t>(open);
+  if (mmap(begin, wanted - open, PROT_READ | PROT_WRITE, kFlags, fd_, at) == MAP_FAILED) {
     return FailErrno("opening a client's window", cuda::CUDA_ERROR_OUT_OF_MEMORY);
   }
-  open_bytes_ = wanted;
+  open_bytes_.store(wanted, std::memory_order_release);
   return {};
 }
 

@@ -7,6 +7,7 @@
 // The client's own mapping is not touched by this. Not thread-safe (WindowMemory holds the lock).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "base/error.h"
@@ -23,13 +24,15 @@ class WindowExtent {
 
   // Opens it up to `end` at least. OUT_OF_MEMORY if the system has no room for another mapping.
   Status OpenTo(uint64_t end);
-  uint64_t open_bytes() const { return open_bytes_; }
+  uint64_t open_bytes() const { return open_bytes_.load(std::memory_order_relaxed); }
+  // The same, for those who hold no lock: what it says has been opened before.
+  const std::atomic<uint64_t>& reach() const { return open_bytes_; }
 
  private:
   const uint64_t base_;
   const uint64_t bytes_;
   const int fd_;
-  uint64_t open_bytes_ = 0;
+  std::atomic<uint64_t> open_bytes_{0};  // released by OpenTo; blocks acquire it
 };
 
 }  // namespace tutti::device::cpu

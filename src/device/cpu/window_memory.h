@@ -32,6 +32,8 @@ class WindowMemory {
 
   uint64_t base() const { return base_; }
   uint64_t bytes() const { return bytes_; }
+  // How much of it has memory behind it, from its begin on: what kernels may touch.
+  const std::atomic<uint64_t>& reach() const { return extent_.reach(); }
 
   // Zeroed memory. OUT_OF_MEMORY over the limit, the device's size or the window.
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment);

@@ -140,7 +140,7 @@ void Print(WarpState* w) {
 
 void Assert(WarpState* w) {
   const uint64_t* a = Arguments(w);
-  w->block->services->assert_fail(w, 3, a[0], a[1], 7, a[2]);
+  w->block->services->assert_fail(w, 3, a[0], a[1], 7, a[2], 0);
 }
 
 void Heap(WarpState* w) {

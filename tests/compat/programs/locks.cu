@@ -162,6 +162,51 @@ __global__ void OneWaitsForAll(volatile Words* w) {
   }
 }
 
+// Functions that stay functions: one calls itself, others are known by their address.
+__device__ __noinline__ int TakeDeep(int* lock, int depth) {
+  if (depth != 0) return TakeDeep(lock, depth - 1) + 1;
+  Take(lock);
+  return 1;
+}
+
+__global__ void InRecursion(volatile Words* w) {
+  int* lock = const_cast<int*>(w->lock);
+  for (int i = 0; i < 3; ++i) {
+    const int depth = TakeDeep(lock, threadIdx.x % 4);
+    w->sum += depth;
+    Give(lock);
+  }
+}
+
+__device__ __noinline__ void HandOverHand(volatile Words* w, int i) {
+  int* lock = const_cast<int*>(w->lock) + i;
+  Take(lock);
+  const int before = w->flag[i];
+  if (i + 1 < 8) HandOverHand(w, i + 1);
+  w->flag[i] = before + 1;
+  if (i == 0) w->sum = w->flag[7];
+  Give(lock);
+}
+
+__global__ void DownARecursion(volatile Words* w) { HandOverHand(w, 0); }
+
+__device__ __noinline__ void TakeByExchange(int* lock) {
+  while (atomicExch(lock, 1) != 0) {
+  }
+  __threadfence();
+}
+__device__ void (*const volatile takes[2])(int*) = {Take, TakeByExchange};
+
+__global__ void ThroughPointers(volatile Words* w) {
+  int* lock = const_cast<int*>(w->lock);
+  void (*take)(int*) = takes[threadIdx.x & 1];
+  for (int i = 0; i < 2; ++i) {
+    take(lock);
+    w->sum += 1;
+    Give(lock);
+  }
+}
+
 int main() {
   unsigned forwards = 0, backwards = 0;
   for (unsigned t = 0; t < kThreads; ++t) {
@@ -178,6 +223,9 @@ int main() {
       {"BehindTheLoop", (void*)BehindTheLoop, 3 * kThreads},
       {"DoWhile", (void*)DoWhile, kThreads},
       {"InFunctions", (void*)InFunctions, 4 * kThreads * (kThreads - 1) / 2},
+      {"InRecursion", (void*)InRecursion, 3 * (1 + 2 + 3 + 4) * kThreads / 4},
+      {"DownARecursion", (void*)DownARecursion, kThreads},
+      {"ThroughPointers", (void*)ThroughPointers, 2 * kThreads},
       {"Nested", (void*)Nested, kThreads},
       {"TwoInOneLoop", (void*)TwoInOneLoop, kThreads},
       {"HashTable", (void*)HashTable, kThreads},

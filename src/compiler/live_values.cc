@@ -1,4 +1,4 @@
-#include "compiler/link/live_values.h"
+#include "compiler/live_values.h"
 
 #include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/PostOrderIterator.h>
@@ -15,7 +15,7 @@ class Liveness {
  public:
   explicit Liveness(llvm::Function& function) : function_(function) {
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      if (!instruction.getType()->isVoidTy() && LeavesItsBlock(instruction)) {
+      if (!instruction.getType()->isVoidTy() && !llvm::isa<llvm::AllocaInst>(instruction) && LeavesItsBlock(instruction)) {
         index_[&instruction] = static_cast<unsigned>(values_.size());
         values_.push_back(&instruction);
       }
