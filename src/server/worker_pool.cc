@@ -1,5 +1,7 @@
 #include "server/worker_pool.h"
 
+#include <algorithm>
+
 #include "os/thread.h"
 
 namespace tutti::server {
@@ -15,7 +17,9 @@ WorkerPool::~WorkerPool() {
     stop_ = true;
   }
   wake_.notify_all();
+  // None ends by itself any more.
   for (std::thread& thread : threads_) thread.join();
+  for (std::thread& thread : ended_) thread.join();
 }
 
 bool WorkerPool::Add(uint32_t client, std::function<void()> task) {
@@ -23,7 +27,7 @@ bool WorkerPool::Add(uint32_t client, std::function<void()> task) {
   Queue& queue = queues_[client];
   if (queue.tasks.size() >= kMaxWaiting) return false;
   queue.tasks.push_back(std::move(task));
-  if (idle_ == 0 && threads_.size() < max_threads_) {
+  if (Runnable() > idle_ && threads_.size() < (queue.running == 0 ? kMostThreads : max_threads_)) {
     StartThread();
     if (threads_.empty()) {
       queues_.erase(client);
@@ -34,10 +38,17 @@ bool WorkerPool::Add(uint32_t client, std::function<void()> task) {
   return true;
 }
 
-// Lock held.
 void WorkerPool::StartThread() {
-  std::thread thread = os::TryStartThread(name_, [this] { Run(); });
-  if (thread.joinable()) threads_.push_back(std::move(thread));
+  for (std::thread& thread : ended_) thread.join();
+  ended_.clear();
+  const auto self = threads_.emplace(threads_.end());
+  *self = os::TryStartThread(name_, [this, self] { Run(self); });
+  if (!self->joinable()) threads_.erase(self);
+}
+
+size_t WorkerPool::Runnable() const {
+  return static_cast<size_t>(std::ranges::count_if(
+      queues_, [](const auto& of_client) { return !of_client.second.tasks.empty() && of_client.second.running < kPerClient; }));
 }
 
 std::function<void()> WorkerPool::Take(uint32_t* client) {
@@ -55,12 +66,16 @@ std::function<void()> WorkerPool::Take(uint32_t* client) {
   return nullptr;
 }
 
-void WorkerPool::Run() {
-  std::unique_lock lock(mutex_);
+void WorkerPool::Run(Threads::iterator self) {
+  std::unique_lock lock(mutex_);  // held by who starts this thread until `self` is in its place
   for (;;) {
     uint32_t client = 0;
     std::function<void()> task;
     while (!stop_ && !(task = Take(&client))) {
+      if (threads_.size() > max_threads_) {
+        ended_.splice(ended_.end(), threads_, self);
+        return;
+      }
       ++idle_;
       wake_.wait(lock);
       --idle_;

@@ -1,16 +1,17 @@
 // Threads for what may take seconds: loading modules, preparing kernels, resets, taking a dead client's space down.
-// Fair between clients: their tasks are taken in turn, and no client has more than kPerClient running.
+// Fair between clients: their tasks are taken in turn, no client has more than kPerClient running, and where those of others
+// take all threads a client that has none running gets a thread in addition, which ends when there is nothing to do.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <mutex>
 #include <string>
 #include <thread>
-#include <vector>
 
 namespace tutti::server {
 
@@ -20,6 +21,7 @@ class WorkerPool {
  public:
   static constexpr uint32_t kPerClient = 2;
   static constexpr size_t kMaxWaiting = 1024;  // tasks per client
+  static constexpr size_t kMostThreads = 64;   // with those in addition
 
   WorkerPool(std::string name, uint32_t max_threads);
   ~WorkerPool();
@@ -34,10 +36,13 @@ class WorkerPool {
     uint32_t running = 0;
   };
 
+  using Threads = std::list<std::thread>;
+
+  void Run(Threads::iterator self);
+  // With the lock held:
   void StartThread();
-  void Run();
-  // The next task in turn, or null. Lock held.
-  std::function<void()> Take(uint32_t* client);
+  size_t Runnable() const;                       // clients of whom a task could begin
+  std::function<void()> Take(uint32_t* client);  // the next task in turn, or null
 
   std::string name_;
   uint32_t max_threads_;
@@ -47,7 +52,8 @@ class WorkerPool {
   uint32_t last_ = 0;  // the client that was served last
   uint32_t idle_ = 0;
   bool stop_ = false;
-  std::vector<std::thread> threads_;
+  Threads threads_;
+  Threads ended_;  // to be joined
 };
 
 }  // namespace tutti::server

@@ -49,6 +49,10 @@ CodeSettings CodeSettings::FromEnvironment() {
   settings.max_compilers = std::max(1u, std::thread::hardware_concurrency());
   const std::string bytes = Variable("TUTTI_CACHE_BYTES");
   std::from_chars(bytes.data(), bytes.data() + bytes.size(), settings.cache_bytes);
+  const std::string text = Variable("TUTTI_COMPILE_SECONDS");
+  uint64_t seconds = 0;
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (seconds > 0) settings.request_limit_ns = std::min<uint64_t>(seconds, 120) * 1'000'000'000;
   return settings;
 }
 

@@ -17,6 +17,7 @@ struct CodeSettings {
 
   // TUTTI_CACHE_DIR, else $XDG_CACHE_HOME/tutti, else ~/.cache/tutti; /var/cache/tutti for root. TUTTI_CACHE_BYTES.
   // TUTTI_COMPILER, else tutti-compiler beside this program. As many compilers as there are processors.
+  // TUTTI_COMPILE_SECONDS: of one request, at most 120, which is also what a worker allows itself.
   static CodeSettings FromEnvironment();
 };
 

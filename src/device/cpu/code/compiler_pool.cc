@@ -1,7 +1,5 @@
 #include "device/cpu/code/compiler_pool.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 
@@ -15,17 +13,9 @@ namespace tutti::device::cpu {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{10};  // how soon a cancelled request goes
+constexpr uint64_t kPatienceNs = 200'000'000;  // of a client that has no place while others have them all
+constexpr uint32_t kMostInAddition = 8;
 constexpr int kCancelled = cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED;
-
-Result<os::Fd> InMemory(std::span<const uint8_t> bytes) {
-  TUTTI_ASSIGN(os::Fd file, os::CreateMemory("tutti-image", bytes.size()));
-  for (size_t done = 0; done < bytes.size();) {
-    const ssize_t count = pwrite(file.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (count <= 0) return FailErrno("copying an image for the compiler");
-    done += static_cast<size_t>(count);
-  }
-  return file;
-}
 
 }  // namespace
 
@@ -43,31 +33,42 @@ size_t CompilerPool::workers() const {
   return idle_.size() + busy_;
 }
 
+bool CompilerPool::HasPlaceFor(const Cancelled& client, uint64_t waited_ns) const {
+  if (busy_ < settings_.max_compilers) return true;
+  return waited_ns > kPatienceNs && busy_ < settings_.max_compilers + kMostInAddition && !busy_for_.contains(&client);
+}
+
 Result<std::unique_ptr<CompilerProcess>> CompilerPool::TakePlace(const CacheKey& image_key,
                                                                  const Cancelled& cancelled) {
+  const uint64_t since_ns = NowNs();
   std::unique_lock lock(mutex_);
-  while (!place_free_.wait_for(lock, kLook, [this] { return busy_ < settings_.max_compilers; })) {
+  while (!place_free_.wait_for(lock, kLook, [&] { return HasPlaceFor(cancelled, NowNs() - since_ns); })) {
     if (cancelled.load(std::memory_order_relaxed)) return Fail(kCancelled, "nobody waits for it");
   }
   ++busy_;
-  if (idle_.empty()) return nullptr;
-  auto chosen =
-      std::find_if(idle_.begin(), idle_.end(), [&](const Idle& idle) { return idle.last_image == image_key; });
-  if (chosen == idle_.end()) {
-    // Rather a new worker than one that another client's next kernel will want, while there is room.
-    if (idle_.size() + busy_ <= settings_.max_compilers) return nullptr;
+  ++busy_for_[&cancelled];
+  auto chosen = std::ranges::find(idle_, image_key, &Idle::image);
+  const bool fresh = chosen == idle_.end();
+  if (fresh) {
+    if (idle_.empty() || idle_.size() + busy_ <= settings_.max_compilers) return nullptr;
     chosen = idle_.begin();
   }
   auto process = std::move(chosen->process);
   idle_.erase(chosen);
-  return process;
+  if (!fresh) return process;
+  lock.unlock();
+  process.reset();  // to make room
+  return nullptr;
 }
 
-void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const CacheKey& image_key) {
+void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const CacheKey& image_key,
+                            const Cancelled& client) {
   {
     const std::lock_guard lock(mutex_);
     --busy_;
-    if (process != nullptr) {
+    if (const auto of_client = busy_for_.find(&client); --of_client->second == 0) busy_for_.erase(of_client);
+    // One of those in addition ends with its request.
+    if (process != nullptr && idle_.size() + busy_ < settings_.max_compilers) {
       idle_.push_back({std::move(process), image_key, NowNs()});
       if (!reaper_.joinable()) reaper_ = os::TryStartThread("compiler-pool", [this] { EndIdle(); });  // else next time
     }
@@ -79,14 +80,14 @@ void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const Cach
 Result<CompilerProcess::Answer> CompilerPool::Compile(const guest::CompileRequest& request,
                                                       std::span<const uint8_t> image, const CacheKey& image_key,
                                                       const Cancelled& cancelled) {
-  TUTTI_ASSIGN(const os::Fd file, InMemory(image));
+  TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-image", image));
   TUTTI_ASSIGN(std::unique_ptr<CompilerProcess> process, TakePlace(image_key, cancelled));
   for (bool retried = false;; retried = true) {
     const bool fresh = process == nullptr;
     if (fresh) {
       auto started = CompilerProcess::Start(settings_.compiler);
       if (!started) {
-        GiveBack(nullptr, image_key);
+        GiveBack(nullptr, image_key, cancelled);
         return std::unexpected(started.error());
       }
       process = std::move(*started);
@@ -94,13 +95,13 @@ Result<CompilerProcess::Answer> CompilerPool::Compile(const guest::CompileReques
     bool was_gone = false;
     auto answer = process->Ask(request, file.get(), settings_.request_limit_ns, cancelled, &was_gone);
     if (answer) {
-      GiveBack(std::move(process), image_key);
+      GiveBack(std::move(process), image_key, cancelled);
       return answer;
     }
     process.reset();
     if (was_gone && !fresh && !retried) continue;  // it died while idle: not this request's fault
     if (answer.error().code != kCancelled) log::Warning("compiler: {}", answer.error().text);
-    GiveBack(nullptr, image_key);
+    GiveBack(nullptr, image_key, cancelled);
     return answer;
   }
 }

@@ -1,12 +1,14 @@
 // The compiler workers of a server: as many as asked for at once, started when there is work, ended when there has been
 // none for a while, so that an idle server has no LLVM in memory.
 //
-// A worker that dies or takes too long costs the request it was working on and nothing else.
+// A worker that dies or takes too long costs the request it was working on and nothing else. A worker sees one image: what
+// that may have done to it reaches no kernel of another.
 // Thread-safe; calls block.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -27,7 +29,7 @@ class CompilerPool {
   CompilerPool(const CompilerPool&) = delete;
   CompilerPool& operator=(const CompilerPool&) = delete;
 
-  // What a worker makes of the request. `image_key` names the image: a worker that has parsed it already is preferred.
+  // What a worker makes of the request. `image_key` names the image: a worker that has parsed it already is used again.
   // The answer's status is the worker's own; an error is one of the machinery (no compiler, a dead worker, too slow).
   Result<CompilerProcess::Answer> Compile(const guest::CompileRequest& request, std::span<const uint8_t> image,
                                           const CacheKey& image_key, const Cancelled& cancelled);
@@ -37,13 +39,14 @@ class CompilerPool {
  private:
   struct Idle {
     std::unique_ptr<CompilerProcess> process;
-    CacheKey last_image;
+    CacheKey image;
     uint64_t since_ns;
   };
 
   // Waits for a free place. Null process: start one. Fails if cancelled.
   Result<std::unique_ptr<CompilerProcess>> TakePlace(const CacheKey& image_key, const Cancelled& cancelled);
-  void GiveBack(std::unique_ptr<CompilerProcess> process, const CacheKey& image_key);
+  bool HasPlaceFor(const Cancelled& client, uint64_t waited_ns) const;  // lock held
+  void GiveBack(std::unique_ptr<CompilerProcess> process, const CacheKey& image_key, const Cancelled& client);
   void EndIdle();
 
   const CodeSettings settings_;
@@ -52,6 +55,7 @@ class CompilerPool {
   std::condition_variable idle_changed_;
   std::vector<Idle> idle_;  // the longest idle first
   uint32_t busy_ = 0;
+  std::map<const Cancelled*, uint32_t> busy_for_;  // by client
   bool stopping_ = false;
   std::thread reaper_;
 };

@@ -20,6 +20,10 @@ class CompilerPoolTest : public CodeTestBase {
     const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(image.data()), image.size());
     return pool.Compile({.op = guest::CompileOp::kKernel, .kernel = kernel}, bytes, HashOf(bytes), cancelled_);
   }
+  Result<CompilerProcess::Answer> AskFor(const Cancelled& client, CompilerPool& pool, const std::string& kernel) {
+    const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>("image"), 5);
+    return pool.Compile({.op = guest::CompileOp::kKernel, .kernel = kernel}, bytes, HashOf(bytes), client);
+  }
   Cancelled cancelled_{false};
   // Returns once no worker is left; the test's own time limit is the only one.
   static void WaitUntilIdleOnesEnd(const CompilerPool& pool) {
@@ -132,7 +136,7 @@ TEST_F(CompilerPoolTest, NoMoreWorkersThanAllowed) {
   EXPECT_LE(pool.workers(), 2u);
 }
 
-TEST_F(CompilerPoolTest, AWorkerThatKnowsTheImageIsPreferred) {
+TEST_F(CompilerPoolTest, AWorkerThatKnowsTheImageIsUsedAgain) {
   CompilerPool pool(settings_);
   ASSERT_TRUE(Ask(pool, "good", "a"));
   ASSERT_TRUE(Ask(pool, "good", "b"));
@@ -140,6 +144,14 @@ TEST_F(CompilerPoolTest, AWorkerThatKnowsTheImageIsPreferred) {
   const auto requests = Requests();
   EXPECT_NE(requests.at(0).pid, requests.at(1).pid);
   EXPECT_EQ(requests.at(0).pid, requests.at(2).pid);
+}
+
+// What an image has made of its worker, if it found a way to, must not reach the kernels of others.
+TEST_F(CompilerPoolTest, AWorkerSeesOneImage) {
+  CompilerPool pool(settings_);
+  for (const char* image : {"a", "b", "c", "d"}) ASSERT_TRUE(Ask(pool, "good", image));
+  EXPECT_EQ(Processes(), 4u);
+  EXPECT_LE(pool.workers(), 2u);
 }
 
 TEST_F(CompilerPoolTest, AMissingCompilerIsSaidByItsName) {
