@@ -19,22 +19,28 @@ class ByteWriter {
   template <typename T>
     requires std::is_trivially_copyable_v<T>
   void Put(const T& value) {
-    const auto* bytes = reinterpret_cast<const uint8_t*>(&value);
-    out_.insert(out_.end(), bytes, bytes + sizeof(T));
+    Append(&value, sizeof value);
   }
   // Length (u32), then the bytes.
   void PutString(std::string_view text) {
     Put(static_cast<uint32_t>(text.size()));
-    out_.insert(out_.end(), text.begin(), text.end());
+    Append(text.data(), text.size());
   }
   void PutBytes(std::span<const uint8_t> bytes) {
     Put(static_cast<uint32_t>(bytes.size()));
-    out_.insert(out_.end(), bytes.begin(), bytes.end());
+    Append(bytes.data(), bytes.size());
   }
   std::vector<uint8_t> Take() { return std::move(out_); }
   std::span<const uint8_t> bytes() const { return out_; }
 
  private:
+  void Append(const void* bytes, size_t count) {
+    if (count == 0) return;
+    const size_t at = out_.size();
+    out_.resize(at + count);
+    std::memcpy(out_.data() + at, bytes, count);
+  }
+
   std::vector<uint8_t> out_;
 };
 
