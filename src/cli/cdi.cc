@@ -50,9 +50,12 @@ Result<std::pair<Report, std::vector<sharing::DeviceFacts>>> WaitForDevices(cont
 }
 
 // A claim's configuration goes to the daemon, whose defaults are the claim's limits.
-Status ApplyGpuConfig(const std::string& path, control::DaemonConnection& daemon, const std::vector<sharing::DeviceFacts>& devices) {
+Status ApplyGpuConfig(const std::string& path, control::DaemonConnection& daemon, const Report& report, const std::vector<sharing::DeviceFacts>& devices) {
   TUTTI_ASSIGN(const std::string text, sharing::ReadFile(path));
   TUTTI_ASSIGN(const sharing::GpuConfig config, sharing::ReadGpuConfig(text, path));
+  if (config.multi_user && report.multi_user == false) {
+    return Fail(fmt::format("{} asks for multiUser, but the daemon (process {}) was started without -M: end it by `quit`, and start it with -d -M", path, report.daemon_pid));
+  }
   std::vector<std::string> uuids;
   for (const auto& device : devices) uuids.push_back(device.uuid);
   TUTTI_ASSIGN(const std::vector<std::string> commands, sharing::GpuConfigCommands(config, uuids));
@@ -88,7 +91,7 @@ Status Generate(const CdiCommand& command) {
   TUTTI_ASSIGN(auto daemon, control::DaemonConnection::Open(control::PlacesFromEnvironment()));
   TUTTI_ASSIGN(const auto found, WaitForDevices(daemon));
   options.host_pipe_directory = found.first.pipe_directory;
-  if (!command.gpu_config.empty()) TUTTI_TRY(ApplyGpuConfig(command.gpu_config, daemon, found.second));
+  if (!command.gpu_config.empty()) TUTTI_TRY(ApplyGpuConfig(command.gpu_config, daemon, found.first, found.second));
   return Write(command.output, sharing::CdiSpec(options, found.second));
 }
 

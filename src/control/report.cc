@@ -59,7 +59,7 @@ ClientReport ReadClient(const Json& json) {
 
 DeviceReport ReadDevice(const Json& json) {
   return {Number<uint32_t>(json, "ordinal"), Text(json, "uuid"), Text(json, "name"), Number<uint64_t>(json, "total_bytes"),
-          Number<uint32_t>(json, "sm_count"), Text(json, "compute_capability")};
+          Number<uint32_t>(json, "sm_count"), Text(json, "compute_capability"), Text(json, "pci")};
 }
 
 ServerReport ReadServer(const Json& json) {
@@ -77,6 +77,7 @@ Result<Report> ParseReport(const std::string& text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return Fail("the control daemon does not know `report`: is it of another version? It answered: " + text.substr(0, 80));
   const Json& daemon = Member(json, "daemon");
+  const Json& multi_user = Member(daemon, "multi_user");
   return Report{.daemon_pid = Number<uint32_t>(daemon, "pid"),
                 .daemon_uid = Number<uint32_t>(daemon, "uid"),
                 .version = Number<uint32_t>(daemon, "version"),
@@ -84,6 +85,7 @@ Result<Report> ParseReport(const std::string& text) {
                 .log_directory = Text(daemon, "log_directory"),
                 .policy = Text(daemon, "policy"),
                 .default_percentage = Number<double>(daemon, "default_active_thread_percentage"),
+                .multi_user = multi_user.is_boolean() ? std::optional(multi_user.get<bool>()) : std::nullopt,
                 .servers = List<ServerReport>(json, "servers", ReadServer),
                 .json = text};
 }

@@ -36,6 +36,7 @@ struct DeviceReport {
   uint64_t total_bytes = 0;
   uint32_t sm_count = 0;
   std::string compute_capability;  // "8.0"; empty if not said
+  std::string pci;                 // "00000000:01:00.0"
 };
 
 struct ServerReport {
@@ -55,6 +56,7 @@ struct Report {
   std::string log_directory;
   std::string policy;
   double default_percentage = 100;
+  std::optional<bool> multi_user;  // started with -M; nothing: of a version that does not say
   std::vector<ServerReport> servers;
   std::string json;  // as received, for --json
 };

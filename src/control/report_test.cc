@@ -6,11 +6,12 @@ namespace tutti::control {
 namespace {
 
 TEST(Report, ReadsServersAndTheirClients) {
-  const auto report = ParseReport(R"({"daemon": {"pid": 7, "policy": "share"}, "servers": [{"pid": 9, "state": "ACTIVE",
+  const auto report = ParseReport(R"({"daemon": {"pid": 7, "policy": "share", "multi_user": true}, "servers": [{"pid": 9, "state": "ACTIVE",
     "devices": [{"name": "CPU", "sm_count": 2}], "clients": [{"pid": 11, "command": "./a", "limit_bytes": 5,
     "counters": {"device_ns": 3, "odd": "x"}}, {"pid": 12, "limit_bytes": null}]}]})");
   ASSERT_TRUE(report);
   EXPECT_EQ(report->policy, "share");
+  EXPECT_EQ(report->multi_user, true);
   ASSERT_EQ(report->servers.size(), 1u);
   EXPECT_EQ(report->servers[0].devices[0].sm_count, 2u);
   EXPECT_EQ(report->servers[0].clients[0].limit_bytes, 5u);
@@ -24,6 +25,7 @@ TEST(Report, WhatIsOfAnotherShapeIsAnErrorOrADefault) {
   const auto odd = ParseReport(R"({"daemon": 3, "servers": [1, {"pid": "x", "clients": {}}]})");
   ASSERT_TRUE(odd);
   EXPECT_EQ(odd->servers[1].pid, 0u);
+  EXPECT_FALSE(odd->multi_user) << "what it does not say is neither yes nor no";
 }
 
 }  // namespace

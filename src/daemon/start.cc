@@ -12,6 +12,8 @@
 #include <cstdio>
 
 #include "base/log.h"
+#include "control/daemon_connection.h"
+#include "control/report.h"
 #include "daemon/apply_configuration.h"
 #include "daemon/service_manager.h"
 #include "daemon/succession.h"
@@ -20,6 +22,7 @@ namespace tutti::daemon {
 namespace {
 
 constexpr char kReady = '\1';
+constexpr int kPatience_ms = 1000;  // for a daemon that runs already, and may hang
 
 // Each waiting client and each server costs descriptors, and servers inherit the limit.
 void RaiseDescriptorLimit() {
@@ -65,6 +68,22 @@ Result<std::unique_ptr<ControlDaemon>> CreateNewDaemon(const DaemonOptions& opti
 int Complain(const std::string& text) {
   std::fprintf(text == kAlreadyRunning ? stdout : stderr, "%s\n", text.c_str());
   return 1;
+}
+
+// Whoever starts a daemon with -M and hears that one is running must know whether that is what was asked for.
+void TellDifference(const DaemonOptions& wanted) {
+  auto running = control::DaemonConnection::Open(wanted.places, kPatience_ms);
+  if (!running) return;
+  const auto report = control::FetchReport(*running);
+  if (!report || !report->multi_user || *report->multi_user == wanted.multi_user) return;
+  const char* const was = *report->multi_user ? "with -M" : "without -M";
+  std::fprintf(stderr, "it (process %u) was started %s, and goes on so: to have it otherwise, end it by `quit` first\n", report->daemon_pid, was);
+}
+
+int CannotServe(const DaemonOptions& options, const std::string& why) {
+  const int status = Complain(why);
+  if (why == kAlreadyRunning) TellDifference(options);
+  return status;
 }
 
 void LeaveTerminal() {
@@ -132,9 +151,7 @@ int StartInBackground(const DaemonOptions& options) {
     }
     return 0;
   }
-  return Complain(verdict.empty()
-                      ? fmt::format("the daemon ended while it started: see {}", options.places.control_log())
-                      : verdict);
+  return CannotServe(options, verdict.empty() ? fmt::format("the daemon ended while it started: see {}", options.places.control_log()) : verdict);
 }
 
 int RunInForeground(const DaemonOptions& options) {
@@ -143,7 +160,7 @@ int RunInForeground(const DaemonOptions& options) {
   if (!succession) return Complain(succession.error().text);
   if (*succession) return GoOn(options, std::move(**succession));
   auto daemon = CreateNewDaemon(options, FromManager());
-  if (!daemon) return Complain(daemon.error().text);
+  if (!daemon) return CannotServe(options, daemon.error().text);
   return (*daemon)->Run();
 }
 

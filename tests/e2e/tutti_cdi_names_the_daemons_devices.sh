@@ -40,4 +40,8 @@ EOF
 expect "the claim's percentage" 50.0 "$(ask get_default_active_thread_percentage)"
 sed -i 's/"1"/"2"/' "$work/claim.yaml"
 expect_in "a device the claim does not have" 'invalid device "2"' "$("$tutti" cdi generate --gpu-config "$work/claim.yaml" 2>&1 || true)"
+sed -i 's/"2"/"1"/; s/50/60/; s/mpsConfig: {/&multiUser: true, /' "$work/claim.yaml"
+expect_in "a daemon of another start" "asks for multiUser, but the daemon (process $(daemon_pid)) was started without -M" \
+  "$("$tutti" cdi generate --gpu-config "$work/claim.yaml" 2>&1 || true)"
+expect "and nothing of it is applied" 50.0 "$(ask get_default_active_thread_percentage)"
 expect_in "a kind that is none" "is no CDI kind" "$("$tutti" cdi generate --kind gpu 2>&1 || true)"

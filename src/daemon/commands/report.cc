@@ -90,6 +90,7 @@ Json OfDaemon(ControlDaemon& daemon) {
           {"pipe_directory", daemon.options().places.pipe_directory},
           {"log_directory", daemon.options().places.log_directory},
           {"protocol", daemon.options().protocol},
+          {"multi_user", daemon.options().multi_user},
           {"policy", daemon.defaults().policy},
           {"default_active_thread_percentage", daemon.defaults().server.active_thread_percentage},
           {"default_client_priority", daemon.defaults().client_priority}};
