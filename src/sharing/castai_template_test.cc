@@ -52,8 +52,20 @@ TEST(CastAiTemplate, KeysOfGpuAreChecked) {
             "template.json:1: unknown key \"sharedClientsPerGpu\" in gpu; did you mean defaultSharedClientsPerGpu?");
 }
 
+TEST(CastAiTemplate, OtherKeysAreNobodysButSlipsAreNamed) {
+  const auto error_of = [](const std::string& text) {
+    const auto config = ReadConfig("{\"gpu\": {\"sharingStrategy\": \"mps\"}, " + text + "}", "t");
+    return config ? "accepted" : config.error().text;
+  };
+  EXPECT_EQ(error_of(R"("constraints": {}, "stats": {}, "isDefault": true, "customTaints": [], "version": "3")"), "accepted");
+  EXPECT_EQ(error_of(R"("shouldTain": true)"), "t:1: unknown key \"shouldTain\" in the node template; did you mean shouldTaint?");
+  EXPECT_EQ(error_of(R"("tuti": {})"), "t:1: unknown key \"tuti\" in the node template; did you mean tutti?");
+  EXPECT_EQ(error_of(R"("sharing": {"mps": {}})"), "t:1: gpu, a node template's, and sharing exclude each other: keep one");
+}
+
 TEST(CastAiTemplate, OurSectionMayStandBesideTheGpuObject) {
-  const Config config = ReadConfig("gpu: {sharingStrategy: mps}\ntutti: {mountShm: false, nodeApi: true}", "f").value();
+  const Config config = ReadConfig("gpu: {sharingStrategy: mps}\nflags: {mpsRoot: /mps}\ntutti: {mountShm: false, nodeApi: true}", "f").value();
+  EXPECT_EQ(config.flags.mps_root, "/mps");
   EXPECT_FALSE(config.extension.mount_shm);
   EXPECT_TRUE(config.extension.node_api);
   EXPECT_EQ(ReadConfig("gpu: {sharingStrategy: mps}\ntutti: {mountShn: false}", "f").error().text.substr(0, 4), "f:2:");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "sharing/document.h"
+#include "sharing/nearest.h"
 
 namespace tutti::sharing {
 namespace {
@@ -15,6 +16,7 @@ Status ReadSharing(const Value& sharing, Config& config) {
   if (!slicing && !mps) return {};
   // NVIDIA's plugin refuses requests for several replicas under MPS unless the file says otherwise.
   TUTTI_ASSIGN(config.replication, ReadReplication(mps ? *mps : *slicing, mps.has_value(), config.extension.single_replica, config.warnings));
+  if (config.replication.resources.empty()) return {};  // all of it is about devices of other kinds
   config.strategy = mps ? Strategy::kMps : Strategy::kTimeSlicing;
   return {};
 }
@@ -53,9 +55,25 @@ Status CheckShares(const Value& root, Config& config) {
   return {};
 }
 
-// The API's object has no section `tutti`; whoever needs its keys writes it beside `gpu`.
+// A template has many keys that are not about sharing, and gets new ones: only those that look like ours are slips.
+Status CheckTemplateKeys(const Value& root) {
+  constexpr std::string_view kOurs[] = {"name", "shouldTaint", "gpu", "flags", "tutti"};
+  for (const std::string& key : root.Keys()) {
+    const std::string_view near = Nearest(key, kOurs);
+    if (near.empty() || near == key) continue;
+    const auto value = root.Find(key);
+    return (value ? *value : root).Wrong(fmt::format("unknown key \"{}\" in the node template; did you mean {}?", key, near));
+  }
+  return {};
+}
+
+// The API's object has no sections `flags` and `tutti`; whoever needs their keys writes them beside `gpu`.
 Result<Config> FromTemplate(const Value& root) {
+  TUTTI_TRY(CheckTemplateKeys(root));
   Config config;
+  if (const auto flags = root.Find("flags")) {
+    TUTTI_ASSIGN(config.flags, ReadFlags(*flags));
+  }
   if (const auto extension = root.Find("tutti")) {
     TUTTI_ASSIGN(config.extension, ReadExtension(*extension));
   }
@@ -84,7 +102,10 @@ const char* StrategyName(Strategy strategy) {
 
 Result<Config> ReadConfig(std::string_view text, const std::string& name) {
   TUTTI_ASSIGN(const Value root, ReadDocument(text, name));
-  if (root.Find("gpu") && !root.Find("sharing")) return FromTemplate(root);
+  if (const auto gpu = root.Find("gpu")) {
+    if (root.Find("sharing")) return gpu->Wrong("gpu, a node template's, and sharing exclude each other: keep one");
+    return FromTemplate(root);
+  }
   TUTTI_TRY(root.OnlyKeys({"version", "flags", "resources", "sharing", "imex", "tutti"}));
   if (const auto version = root.Find("version"); version && version->Shown() != "v1") {
     return version->Wrong(fmt::format("unknown version: {} (v1 is the one there is)", version->Shown()));
@@ -107,7 +128,8 @@ Status CheckConfig(const Config& config) {
   TUTTI_TRY(CheckFlags(config.flags));
   if (config.strategy != Strategy::kMps) return {};
   if (config.flags.mig_strategy == "mixed") return Fail("using --mig-strategy=mixed is not supported with MPS");
-  if (config.flags.mps_root.empty()) return Fail("using MPS requires --mps-root to be specified");
+  // A node template has no place to say it.
+  if (config.flags.mps_root.empty() && !config.node_template) return Fail("using MPS requires --mps-root to be specified");
   return {};
 }
 

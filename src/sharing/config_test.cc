@@ -72,12 +72,33 @@ TEST(Config, MpsNeedsARootAndNoMixedMig) {
   config.flags.mps_root = "/run/nvidia/mps";
   config.flags.mig_strategy = "mixed";
   EXPECT_EQ(CheckConfig(config).error().text, "using --mig-strategy=mixed is not supported with MPS");
+  EXPECT_TRUE(CheckConfig(ReadConfig("gpu: {sharingStrategy: mps, defaultSharedClientsPerGpu: 2}", "f").value())) << "a node template cannot say its root";
 }
 
 TEST(Config, WhatNvidiaIgnoresIsIgnoredWithItsWarning) {
   const Config config = ReadConfig("sharing: {mps: {resources: [{name: gpu, replicas: 2, devices: [0], rename: a}]}}", "f").value();
   ASSERT_EQ(config.warnings.size(), 2u);
   EXPECT_EQ(config.warnings[0], "Customizing the 'devices' field in sharing.mps.resources is not yet supported in the config. Ignoring...");
+}
+
+TEST(Config, ADeviceIsNotOfferedASecondTimeUnderAnotherName) {
+  EXPECT_EQ(ErrorOfResource("name: nvidia.com/gpux, replicas: 4"),
+            "config.yaml:5: no device is called nvidia.com/gpux: devices are nvidia.com/gpu; further names for parts of them are tutti.shares");
+  // As in the examples of NVIDIA's documentation, for nodes with MIG.
+  const Config mixed = ReadConfig("sharing: {timeSlicing: {resources: [{name: gpu, replicas: 4}, {name: nvidia.com/mig-1g.5gb, replicas: 2}]}}", "f").value();
+  ASSERT_EQ(mixed.replication.resources.size(), 1u);
+  EXPECT_EQ(mixed.warnings, std::vector<std::string>{"no device of this node is nvidia.com/mig-1g.5gb: what the file says of it is not used"});
+  EXPECT_EQ(ReadConfig("sharing: {mps: {resources: [{name: mig-1g.5gb, replicas: 2}]}}", "f").value().strategy, Strategy::kNone);
+}
+
+TEST(Config, PathsAndAddressesOfOursAreChecked) {
+  EXPECT_EQ(ErrorOf("tutti: {clientLibrary: {hostPath: lib}}"), "config.yaml:1: tutti.clientLibrary.hostPath must be an absolute path, but is lib");
+  EXPECT_EQ(ErrorOf("tutti: {clientLibrary: {hostPath: /lib, containerPath: x}}"), "config.yaml:1: tutti.clientLibrary.containerPath must be an absolute path, but is x");
+  EXPECT_EQ(ErrorOf("tutti: {featureFile: x}"), "config.yaml:1: tutti.featureFile must be an absolute path, but is x");
+  EXPECT_EQ(ErrorOf("tutti: {metricsAddress: 9400}"), "config.yaml:1: tutti.metricsAddress must be ADDRESS:PORT, as in 0.0.0.0:9400, but is 9400");
+  EXPECT_EQ(ErrorOf("tutti: {metricsAddress: \"localhost:94000\"}"),
+            "config.yaml:1: tutti.metricsAddress must be ADDRESS:PORT, as in 0.0.0.0:9400, but is localhost:94000");
+  EXPECT_EQ(ErrorOf("tutti: {metricsAddress: \"[::]:9400\"}"), "accepted");
 }
 
 TEST(Config, TwoStrategiesAtOnceAreRefused) {

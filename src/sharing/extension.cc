@@ -59,15 +59,30 @@ Result<Share> ReadShare(const Value& value) {
   return share;
 }
 
+Result<std::string> ReadAbsolutePath(const Value& value) {
+  TUTTI_ASSIGN(std::string path, value.Text());
+  if (!path.starts_with('/')) return value.Wrong(fmt::format("{} must be an absolute path, but is {}", value.path(), path));
+  return path;
+}
+
+// "0.0.0.0:9400", "[::]:9400".
+Result<std::string> ReadAddress(const Value& value) {
+  TUTTI_ASSIGN(std::string address, value.Text());
+  const size_t colon = address.rfind(':');
+  const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
+  const bool digits = !port.empty() && port.size() <= 5 && port.find_first_not_of("0123456789") == std::string::npos;
+  if (colon == 0 || !digits || std::stoi(port) > 65535) return value.Wrong(fmt::format("{} must be ADDRESS:PORT, as in 0.0.0.0:9400, but is {}", value.path(), address));
+  return address;
+}
+
 Status ReadClientLibrary(const Value& value, Extension& extension) {
   TUTTI_TRY(value.OnlyKeys({"hostPath", "containerPath"}));
   ClientLibrary library;
   const auto host = value.Find("hostPath");
   if (!host) return value.Wrong("tutti.clientLibrary needs hostPath: the directory with libcuda.so.1");
-  TUTTI_ASSIGN(library.host_path, host->Text());
-  if (!library.host_path.starts_with('/')) return host->Wrong(fmt::format("hostPath must be an absolute path, but is {}", library.host_path));
+  TUTTI_ASSIGN(library.host_path, ReadAbsolutePath(*host));
   if (const auto container = value.Find("containerPath")) {
-    TUTTI_ASSIGN(library.container_path, container->Text());
+    TUTTI_ASSIGN(library.container_path, ReadAbsolutePath(*container));
   }
   extension.client_library = std::move(library);
   return {};
@@ -78,6 +93,7 @@ Status ReadSwitches(const Value& value, Extension& extension) {
                                                     {"throttle", &extension.throttle},
                                                     {"annotations", &extension.annotations},
                                                     {"multiUserServer", &extension.multi_user_server},
+                                                    {"startDaemon", &extension.start_daemon},
                                                     {"mountShm", &extension.mount_shm},
                                                     {"nodeApi", &extension.node_api}};
   for (const auto& [key, to] : switches) {
@@ -91,8 +107,8 @@ Status ReadSwitches(const Value& value, Extension& extension) {
 }  // namespace
 
 Result<Extension> ReadExtension(const Value& value) {
-  TUTTI_TRY(value.OnlyKeys({"singleReplica", "throttle", "oversubscription", "limitScope", "annotations", "multiUserServer", "mountShm", "shares",
-                            "clientLibrary", "metricsAddress", "featureFile", "nodeApi"}));
+  TUTTI_TRY(value.OnlyKeys({"singleReplica", "throttle", "oversubscription", "limitScope", "annotations", "multiUserServer", "startDaemon", "mountShm",
+                            "shares", "clientLibrary", "metricsAddress", "featureFile", "nodeApi"}));
   Extension extension;
   TUTTI_TRY(ReadSwitches(value, extension));
   if (const auto ratios = value.Find("oversubscription")) TUTTI_TRY(ReadOversubscription(*ratios, extension));
@@ -113,10 +129,10 @@ Result<Extension> ReadExtension(const Value& value) {
   }
   if (const auto library = value.Find("clientLibrary")) TUTTI_TRY(ReadClientLibrary(*library, extension));
   if (const auto address = value.Find("metricsAddress")) {
-    TUTTI_ASSIGN(extension.metrics_address, address->Text());
+    TUTTI_ASSIGN(extension.metrics_address, ReadAddress(*address));
   }
   if (const auto file = value.Find("featureFile")) {
-    TUTTI_ASSIGN(extension.feature_file, file->Text());
+    TUTTI_ASSIGN(extension.feature_file, ReadAbsolutePath(*file));
   }
   return extension;
 }

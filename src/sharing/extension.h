@@ -34,6 +34,7 @@ struct Extension {
   bool limit_per_container = false;  // processes of one container share its limit
   bool annotations = false;          // pods may ask for shares of their own
   bool multi_user_server = false;    // one server for all users
+  bool start_daemon = true;          // false: the control daemon is somebody else's, and waited for
   bool mount_shm = true;             // false: containers keep their own /dev/shm
   std::vector<Share> shares;
   std::optional<ClientLibrary> client_library;

@@ -75,8 +75,7 @@ std::string GpuNameKey(std::string_view name) {
 bool SharesVary(const Config& config) {
   const Extension& extension = config.extension;
   return config.strategy == Strategy::kMps &&
-         (!extension.shares.empty() || extension.annotations || !config.replication.fail_requests_greater_than_one ||
-          config.replication.resources.size() > 1);
+         (!extension.shares.empty() || extension.annotations || !config.replication.fail_requests_greater_than_one);
 }
 
 Result<std::vector<Offer>> MakeOffers(const Config& config, std::span<const DeviceFacts> devices) {

@@ -10,6 +10,8 @@
 namespace tutti::sharing {
 namespace {
 
+constexpr const char* kGpuResource = "nvidia.com/gpu";
+
 bool IsDigits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
 }
@@ -88,6 +90,16 @@ Result<ReplicatedResource> ReadResource(const Value& value, bool single_replica,
   return resource;
 }
 
+// Our devices are whole GPUs. An entry for another name would offer the same devices a second time.
+Result<bool> IsOfOurDevices(const Value& item, const std::string& name, std::vector<std::string>& warnings) {
+  if (name == kGpuResource) return true;
+  if (name.starts_with("nvidia.com/mig-")) {
+    warnings.push_back(fmt::format("no device of this node is {}: what the file says of it is not used", name));
+    return false;
+  }
+  return item.Wrong(fmt::format("no device is called {}: devices are {}; further names for parts of them are tutti.shares", name, kGpuResource));
+}
+
 }  // namespace
 
 Result<Replication> ReadReplication(const Value& value, bool fail_default, bool single_replica, std::vector<std::string>& warnings) {
@@ -106,6 +118,8 @@ Result<Replication> ReadReplication(const Value& value, bool fail_default, bool 
   if (items.empty()) return resources->Wrong("no resources specified");
   for (const Value& item : items) {
     TUTTI_ASSIGN(ReplicatedResource resource, ReadResource(item, single_replica, warnings));
+    TUTTI_ASSIGN(const bool ours, IsOfOurDevices(item, resource.name, warnings));
+    if (!ours) continue;
     if (replication.rename_by_default && resource.rename.empty()) resource.rename = resource.name + ".shared";
     const auto same = [&](const ReplicatedResource& other) { return other.name == resource.name; };
     if (std::any_of(replication.resources.begin(), replication.resources.end(), same)) {
