@@ -48,6 +48,15 @@ Defaults DefaultsOf(const sharing::Config& config, const std::vector<sharing::De
   return defaults;
 }
 
+// What a daemon is told at its start only: one that was taken over may have been told something else.
+void WarnOfItsStart(const sharing::Config& config, const control::Report& report) {
+  const bool wanted = config.extension.multi_user_server;
+  if (!report.multi_user || *report.multi_user == wanted) return;
+  log::Warning("tutti.multiUserServer is {}, but the control daemon that runs (process {}) was started {} -M, and goes on so since pods may be using it. "
+               "`echo quit | CUDA_MPS_PIPE_DIRECTORY={} nvidia-cuda-mps-control` ends it with its last client, and the next one is started as configured",
+               wanted, report.daemon_pid, wanted ? "without" : "with", report.pipe_directory);
+}
+
 }  // namespace
 
 std::vector<sharing::DeviceFacts> DevicesOf(const control::Report& report, uint32_t uid) {
@@ -123,7 +132,7 @@ void DaemonKeeper::Run() {
     if (status) return;  // asked to end
     NoteTrouble(status.error().text);
     const bool lived = std::chrono::steady_clock::now() - begin > std::chrono::seconds(10);
-    pause_ms = lived ? 100 : std::min(pause_ms * 2, 10'000);
+    pause_ms = lived ? 100 : std::min(pause_ms * 2, MayStart() ? 10'000 : kLookEvery_ms);
     if (Wait(-1, pause_ms)) return;
   }
 }
@@ -137,9 +146,13 @@ void DaemonKeeper::NoteTrouble(const std::string& why) {
   trouble_ = why;
 }
 
+bool DaemonKeeper::MayStart() const {
+  const std::lock_guard lock(mutex_);
+  return config_.extension.start_daemon;
+}
+
 Status DaemonKeeper::StartDaemon() {
   log::Info("starting {} -d in {}", program_, places_.pipe_directory);
-  ++starts_;
   std::vector<std::string> arguments = {"nvidia-cuda-mps-control", "-d"};
   {
     const std::lock_guard lock(mutex_);
@@ -177,6 +190,7 @@ Status DaemonKeeper::Tell(control::DaemonConnection& daemon, const control::Repo
     config = config_;
     told_ = true;
   }
+  WarnOfItsStart(config, report);
   for (const std::string& command : DefaultCommands(config, report)) {
     TUTTI_ASSIGN(const control::Answer answer, daemon.Run(command));
     if (answer.exit_status != 0) return Fail(fmt::format("the control daemon refuses {}: {}", command, answer.text));
@@ -212,6 +226,8 @@ Status DaemonKeeper::KeepOne() {
   auto daemon = control::DaemonConnection::Open(places_, patience_ms_);
   if (daemon) {
     log::Info("a control daemon runs in {}: taking it over", places_.pipe_directory);
+  } else if (!MayStart()) {
+    return Fail(fmt::format("no control daemon answers in {}; tutti.startDaemon is false: waiting for one", places_.pipe_directory));
   } else {
     TUTTI_TRY(StartDaemon());
     TUTTI_ASSIGN(control::DaemonConnection fresh, control::DaemonConnection::Open(places_, patience_ms_));
@@ -220,6 +236,8 @@ Status DaemonKeeper::KeepOne() {
   deviceless_looks_ = 0;
   // Of a daemon in a foreign PID namespace there is no process to watch: the connection tells, a look at a time.
   const pid_t pid = daemon->daemon_pid();
+  if (daemons_ == 0 || pid != last_daemon_) ++daemons_;
+  last_daemon_ = pid;
   auto process = pid > 0 ? os::OpenPidfd(pid) : Result<os::Fd>(os::Fd());
   const int process_fd = process ? process->get() : -1;
   for (;;) {

@@ -1,5 +1,5 @@
 // Keeps a control daemon running for this node's containers: takes over the one that runs in the pipe directory or starts
-// one, tells it the defaults that the configuration asks for, watches it, and starts another when it ends. What it learns
+// one (or, where others start it, waits for one), tells it the defaults that the configuration asks for, watches it, and starts another when it ends. What it learns
 // goes into the device table: all devices are unhealthy from the moment the daemon dies until its successor has them, and
 // while it does not answer.
 #pragma once
@@ -36,7 +36,8 @@ class DaemonKeeper {
 
   // The daemon's last answer; nothing while there is no daemon. Thread-safe.
   std::optional<control::Report> LastReport() const;
-  uint64_t starts() const { return starts_; }
+  // How many daemons it has had; the one it took over counts.
+  uint64_t daemons() const { return daemons_; }
   // Why there is no daemon; empty when there is one. Thread-safe.
   std::string Trouble() const;
 
@@ -45,6 +46,7 @@ class DaemonKeeper {
   Status KeepOne();
   Result<int> LookAt(control::DaemonConnection& daemon);
   void NoteTrouble(const std::string& why);
+  bool MayStart() const;
   Status StartDaemon();
   Status Tell(control::DaemonConnection& daemon, const control::Report& report);
   Result<control::Report> TakeReport(control::DaemonConnection& daemon);
@@ -62,8 +64,9 @@ class DaemonKeeper {
   std::optional<control::Report> report_;
   std::string trouble_ = "not started yet";
 
-  int deviceless_looks_ = 0;          // in a row; of the keeper's thread
-  std::atomic<uint64_t> starts_ = 0;  // of daemons, by this keeper
+  int deviceless_looks_ = 0;  // in a row; this and the next of the keeper's thread
+  pid_t last_daemon_ = 0;
+  std::atomic<uint64_t> daemons_ = 0;
   os::Fd stop_;                       // eventfd
   std::thread thread_;
 };

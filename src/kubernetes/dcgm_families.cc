@@ -44,8 +44,9 @@ std::map<std::string, Device> Gather(const Measured& measured) {
 }
 
 Labels DeviceLabels(const control::DeviceReport& device, const std::string& host) {
-  return {{"gpu", std::to_string(device.ordinal)}, {"UUID", device.uuid}, {"pci_bus_id", ""},
-          {"device", fmt::format("nvidia{}", device.ordinal)}, {"modelName", device.name}, {"Hostname", host}};
+  return {{"gpu", std::to_string(device.ordinal)}, {"UUID", device.uuid}, {"pci_bus_id", device.pci},
+          {"device", fmt::format("nvidia{}", device.ordinal)}, {"modelName", device.name}, {"Hostname", host},
+          {"DCGM_FI_DRIVER_VERSION", TUTTI_VERSION}};
 }
 
 struct Series {
@@ -87,6 +88,7 @@ std::vector<prometheus::MetricFamily> DcgmFamilies(const Measured& measured) {
   Family used("DCGM_FI_DEV_FB_USED", "Framebuffer memory used (in MiB).");
   Family free("DCGM_FI_DEV_FB_FREE", "Framebuffer memory free (in MiB).");
   Family total("DCGM_FI_DEV_FB_TOTAL", "Framebuffer memory of the GPU (in MiB).");
+  Family reserved("DCGM_FI_DEV_FB_RESERVED", "Framebuffer memory reserved by the driver (in MiB).");
   Family active("DCGM_FI_PROF_SM_ACTIVE", "The ratio of cycles an SM has at least 1 warp assigned.");
   Family engine("DCGM_FI_PROF_GR_ENGINE_ACTIVE", "Ratio of time the graphics engine is active.");
   for (const auto& [uuid, device] : Gather(measured)) {
@@ -98,12 +100,13 @@ std::vector<prometheus::MetricFamily> DcgmFamilies(const Measured& measured) {
       used.Add(series.labels, series.use.used_bytes / kMiB);
       free.Add(series.labels, (all - all_used) / kMiB);
       total.Add(series.labels, all / kMiB);
+      reserved.Add(series.labels, 0);
       active.Add(series.labels, series.use.share);
       engine.Add(series.labels, series.use.share);
     }
   }
   std::vector<prometheus::MetricFamily> out;
-  for (Family* family : {&utilisation, &used, &free, &total, &active, &engine}) out.push_back(std::move(*family).Take());
+  for (Family* family : {&utilisation, &used, &free, &total, &reserved, &active, &engine}) out.push_back(std::move(*family).Take());
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "kubernetes/check.h"
 #include "kubernetes/options.h"
+#include "kubernetes/run_daemon.h"
 #include "kubernetes/supervisor.h"
 
 int main(int argc, char** argv) {
@@ -13,6 +14,10 @@ int main(int argc, char** argv) {
   if (options->check_only) return kubernetes::CheckConfiguration(*options);
   // A container's log is its stderr.
   log::Open("", "Plugin");
+  if (options->run_daemon) {
+    std::fprintf(stderr, "tutti-device-plugin: %s\n", kubernetes::RunDaemon(*options).text.c_str());
+    return 1;
+  }
   if (const Status status = kubernetes::Supervise(*options); !status) {
     std::fprintf(stderr, "tutti-device-plugin: %s\n", status.error().text.c_str());
     return 1;

@@ -11,7 +11,7 @@ namespace {
 Measured Example() {
   Measured measured;
   measured.report = control::ParseReport(R"({"daemon": {"pid": 1}, "servers": [{"pid": 9, "uid": 0, "state": "ACTIVE",
-    "devices": [{"ordinal": 0, "uuid": "GPU-a", "name": "CPU", "total_bytes": 1073741824, "sm_count": 2}],
+    "devices": [{"ordinal": 0, "uuid": "GPU-a", "name": "CPU", "total_bytes": 1073741824, "sm_count": 2, "pci": "00000000:01:00.0"}],
     "clients": [
       {"pid": 11, "id": 1, "device": 0, "share": 0.25, "active_thread_percentage": 25, "used_bytes": 104857600, "limit_bytes": 268435456,
        "counters": {"device_ns": 1500000000, "launches": 7, "memory_limit_hits": 2, "queue_wait_ns": 500000000, "memory_bytes": 104857600}},
@@ -44,12 +44,24 @@ TEST(Metrics, EachClientIsNamedByItsPod) {
 
 TEST(Metrics, DcgmsSeriesHaveEachPodsOwnValue) {
   const std::string text = Text(DcgmFamilies(Example()));
-  const std::string device = R"(gpu="0",UUID="GPU-a",pci_bus_id="",device="nvidia0",modelName="CPU",Hostname="node-1")";
+  const std::string device = R"(gpu="0",UUID="GPU-a",pci_bus_id="00000000:01:00.0",device="nvidia0",modelName="CPU",Hostname="node-1",DCGM_FI_DRIVER_VERSION=")" TUTTI_VERSION "\"";
   ExpectLine(text, "DCGM_FI_DEV_GPU_UTIL{" + device + R"(,container="main",namespace="default",pod="busy",vgpu="2"} 25)");
   ExpectLine(text, "DCGM_FI_DEV_FB_USED{" + device + R"(,container="main",namespace="default",pod="busy",vgpu="2"} 100)");
   ExpectLine(text, "DCGM_FI_DEV_GPU_UTIL{" + device + R"(,container="main",namespace="default",pod="idle",vgpu="3"} 0)");
   ExpectLine(text, "DCGM_FI_DEV_FB_USED{" + device + "} 1");
   ExpectLine(text, "DCGM_FI_PROF_SM_ACTIVE{" + device + "} 0.5");
+}
+
+TEST(Metrics, DcgmsMemoryIsTheDevicesInMiB) {
+  const std::string text = Text(DcgmFamilies(Example()));
+  const auto value = [&](const std::string& name) {
+    const size_t at = text.find("\n" + name + "{");
+    return at == std::string::npos ? "none" : text.substr(text.find("} ", at) + 2, text.find('\n', at + 1) - text.find("} ", at) - 2);
+  };
+  EXPECT_EQ(value("DCGM_FI_DEV_FB_TOTAL"), "1024");
+  EXPECT_EQ(value("DCGM_FI_DEV_FB_FREE"), "923") << "what all have left, not what one has";
+  EXPECT_EQ(value("DCGM_FI_DEV_FB_RESERVED"), "0");
+  EXPECT_EQ(value("DCGM_FI_PROF_GR_ENGINE_ACTIVE"), "0.25");
 }
 
 TEST(Metrics, AMissingDaemonIsAValueNotAnError) {

@@ -1,6 +1,7 @@
 #include "kubernetes/options.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 
 #include "kubernetes/api_server.h"
 #include "kubernetes/kubelet.h"
@@ -15,6 +16,7 @@ std::expected<Options, int> ParseOptions(int argc, char** argv) {
   app.get_formatter()->column_width(40);
   app.add_option("--config-file", options.config_file, "NVIDIA's configuration file, or a Cast AI node template")->envname("CONFIG_FILE");
   app.add_flag("--check", options.check_only, "Check the configuration and say what it offers; needs no kubelet");
+  app.add_flag("--run-daemon", options.run_daemon, "Be the control daemon that the configuration asks for, in the foreground: for a pod of its own (tutti.startDaemon: false)");
   app.add_option("--kubelet-directory", options.kubelet_directory, "The kubelet's device plugin directory")
       ->envname("KUBELET_DEVICE_PLUGIN_DIRECTORY")->default_val(kDefaultKubeletDirectory);
   app.add_option("--control-program", options.control_program, "The control daemon (default: beside this program)");
@@ -49,6 +51,12 @@ std::expected<Options, int> ParseOptions(int argc, char** argv) {
     return std::unexpected(app.exit(error) == 0 ? 0 : 2);
   }
   return options;
+}
+
+std::string ControlProgram(const Options& options) {
+  if (!options.control_program.empty()) return options.control_program;
+  std::error_code ignored;
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "nvidia-cuda-mps-control";
 }
 
 namespace {

@@ -22,6 +22,7 @@ struct Options {
   std::string node_name;
   std::string proc_directory;   // where the processes of the pods are seen
   double daemon_timeout_s = 5;  // for the control daemon's answer to one command
+  bool run_daemon = false;      // --run-daemon: be the control daemon that the configuration asks for
   bool check_only = false;      // --check: read the configuration, say what it means, and end
   // As given; empty where the file decides.
   std::optional<std::string> mig_strategy, mps_root, device_id_strategy, allocation_policy, cdi_annotation_prefix, metrics_address, feature_file;
@@ -31,6 +32,9 @@ struct Options {
 
 // The value, or the exit status that --help (0) or wrong usage (2) ends with; the text has been printed.
 std::expected<Options, int> ParseOptions(int argc, char** argv);
+
+// The control daemon's program: as given, or beside this one.
+std::string ControlProgram(const Options& options);
 
 // The configuration file, if there is one, with the options over it, checked.
 Result<sharing::Config> LoadConfig(const Options& options);

@@ -135,7 +135,7 @@ std::vector<prometheus::MetricFamily> OwnFamilies(const Measured& measured) {
   up.Add({}, measured.report ? 1 : 0);
   out.push_back(std::move(up).Take());
   if (measured.daemon_starts > 0) {
-    Family starts("tutti_daemon_starts_total", "control daemons started; all but the first are restarts");
+    Family starts("tutti_daemon_starts_total", "control daemons that the device plugin has had; all but the first are restarts");
     starts.Add({}, static_cast<double>(measured.daemon_starts));
     out.push_back(std::move(starts).Take());
   }

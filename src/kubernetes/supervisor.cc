@@ -3,16 +3,11 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,6 +16,7 @@
 #include "kubernetes/daemon_keeper.h"
 #include "kubernetes/exporter.h"
 #include "kubernetes/kubelet.h"
+#include "kubernetes/node_directories.h"
 #include "kubernetes/node_marker.h"
 #include "kubernetes/plugin.h"
 #include "kubernetes/pod_directory.h"
@@ -30,8 +26,6 @@
 
 namespace tutti::kubernetes {
 namespace {
-
-constexpr const char* kDefaultRoot = "/run/nvidia/mps";
 
 enum class Wish { kEnd, kReload, kRestart };
 
@@ -45,34 +39,7 @@ void NoteSignal(int number) {
   errno = saved;
 }
 
-// Directories that containers mount: any user in them must get through.
-Status MakeDirectory(const std::string& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) return Fail(fmt::format("cannot make {}: {}", path, error.message()));
-  if (chmod(path.c_str(), 0755) != 0) return FailErrno("cannot open up " + path);
-  if (std::filesystem::exists("/sys/fs/selinux/enforce")) {
-    constexpr std::string_view kLabel = "system_u:object_r:container_file_t:s0";
-    if (lsetxattr(path.c_str(), "security.selinux", kLabel.data(), kLabel.size(), 0) != 0) {
-      log::Warning("cannot label {} for containers (SELinux): {}", path, std::strerror(errno));
-    }
-  }
-  return {};
-}
-
-std::string ControlProgram(const Options& options) {
-  if (!options.control_program.empty()) return options.control_program;
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "nvidia-cuda-mps-control";
-}
-
 std::string IfThere(const std::string& socket) { return access(socket.c_str(), F_OK) == 0 ? socket : ""; }
-
-// The resource a daemon's directory is named after: NVIDIA has a daemon for each resource, we have one for all.
-std::string FirstResource(const sharing::Config& config) {
-  const auto offers = sharing::MakeOffers(config, {});
-  return offers && !offers->empty() ? offers->front().resource : "nvidia.com/gpu";
-}
 
 class Supervisor {
  public:
@@ -98,13 +65,7 @@ class Supervisor {
  private:
   Status Prepare() {
     if (config_.flags.mps_root.empty()) config_.flags.mps_root = kDefaultRoot;
-    const std::string base = config_.flags.mps_root + "/" + FirstResource(config_);
-    places_ = {base + "/pipe", base + "/log"};
-    for (const std::string& path : {places_.pipe_directory, places_.log_directory, config_.flags.mps_root + "/shm"}) TUTTI_TRY(MakeDirectory(path));
-    setenv("CUDA_MPS_PIPE_DIRECTORY", places_.pipe_directory.c_str(), 1);
-    setenv("CUDA_MPS_LOG_DIRECTORY", places_.log_directory.c_str(), 1);
-    unsetenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
-    unsetenv("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
+    TUTTI_ASSIGN(places_, PrepareDirectories(config_));
     TUTTI_ASSIGN(KubeletDirectory directory, KubeletDirectory::Watch(options_.kubelet_directory));
     directory_ = std::make_unique<KubeletDirectory>(std::move(directory));
     return {};
@@ -113,7 +74,7 @@ class Supervisor {
   Status ServeMetrics() {
     pods_ = std::make_unique<PodDirectory>(PodSources{options_.proc_directory, IfThere(options_.runtime_socket), IfThere(options_.pod_resources_socket)});
     if (config_.extension.metrics_address.empty()) return {};
-    exporter_ = std::make_shared<Exporter>([this] { return keeper_->LastReport(); }, *pods_, [this] { return keeper_->starts(); });
+    exporter_ = std::make_shared<Exporter>([this] { return keeper_->LastReport(); }, *pods_, [this] { return keeper_->daemons(); });
     TUTTI_TRY(exporter_->Serve(config_.extension.metrics_address));
     log::Info("serving http://{}/metrics", config_.extension.metrics_address);
     return {};

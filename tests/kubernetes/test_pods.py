@@ -63,7 +63,7 @@ class PodTest(unittest.TestCase):
         until("the client is measured", lambda: 'pid="%d"' % pid in self.metrics())
         metrics = self.metrics()
         self.assertRegex(metrics, r'tutti_client_active_thread_ratio\{[^}]*pid="%d"[^}]*namespace="default",pod="busy"[^}]*container="main",vgpu="2"\} 0\.25' % pid)
-        self.assertRegex(metrics, r'DCGM_FI_DEV_GPU_UTIL\{gpu="0",UUID="%s"[^}]*container="main",namespace="default",pod="idle",vgpu="3"\} 0\n' % UUID)
+        self.assertRegex(metrics, r'DCGM_FI_DEV_GPU_UTIL\{gpu="0",UUID="%s",pci_bus_id="[0-9A-F:.]+"[^}]*container="main",namespace="default",pod="idle",vgpu="3"\} 0\n' % UUID)
         self.assertIn("tutti_daemon_up 1", metrics)
         self.assertIn("tutti_daemon_starts_total 1", metrics)
 

@@ -2,6 +2,7 @@
 import os
 import signal
 import socket
+import subprocess
 import threading
 import time
 import unittest
@@ -74,6 +75,36 @@ class Restarts(PluginCase):
         self.plugin().next_list()
         self.assertEqual(self.node.daemons(), daemon)
         self.assertIn("taking it over", self.node.log())
+
+    def test_a_daemon_that_was_started_otherwise_is_named_with_the_remedy(self):
+        self.plugin().next_list()
+        daemon = self.node.daemons()
+        self.assertNotIn("-M", self.node.log(), "nothing is said where nothing is wrong")
+        self.node.configure(MPS_FOUR + "tutti: {multiUserServer: true}\n")
+        self.node.plugin.send_signal(signal.SIGHUP)
+        self.node.logged("tutti.multiUserServer is true, but the control daemon that runs (process %d) was started without -M" % daemon[0])
+        self.assertEqual(self.node.daemons(), daemon, "pods may be using it")
+        self.node.ask("quit")
+        until("another daemon", lambda: self.node.daemons() not in ([], daemon))
+        with open("/proc/%d/cmdline" % self.node.daemons()[0]) as file:
+            self.assertIn("-M", file.read().split("\0"))
+
+    def test_a_daemon_that_others_start_is_waited_for_and_never_started(self):
+        pipe, log = os.path.join(self.node.root, "nvidia.com/gpu/pipe"), os.path.join(self.node.root, "nvidia.com/gpu/log")
+        self.node.start(MPS_FOUR + "tutti: {startDaemon: false}\n")
+        self.node.logged("no control daemon answers in %s; tutti.startDaemon is false: waiting for one" % pipe)
+        for daemons in (1, 2):
+            environment = dict(self.node.environment, CUDA_MPS_PIPE_DIRECTORY=pipe, CUDA_MPS_LOG_DIRECTORY=log)
+            subprocess.run([self.node.control, "-d"], env=environment, check=True)
+            if daemons == 1:
+                plugin = self.kubelet.plugin()
+                self.addCleanup(plugin.close)
+                plugin.watch()
+            plugin.wait_for(lambda devices: set(devices.values()) == {"Healthy"})
+            until("the default", lambda: self.node.ask("get_default_active_thread_percentage") == "25.0")
+            os.kill(self.node.daemons()[0], signal.SIGKILL)
+            plugin.wait_for(lambda devices: set(devices.values()) == {"Unhealthy"})
+        self.assertNotIn("starting ", self.node.log())
 
     def test_a_new_configuration_is_taken_on_sighup_a_broken_one_is_not(self):
         self.plugin().next_list()
