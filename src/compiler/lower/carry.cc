@@ -1,5 +1,6 @@
-// Chains of additions wider than a register: add.cc sets the carry flag, addc takes it. After a subtraction the flag
-// means borrow.
+// Chains of additions wider than a register: add.cc sets the carry flag, addc takes it. A subtraction is an addition of
+// the complement: its flag is set where nothing had to be borrowed. PTX calls it a borrow, and within chains of
+// subtractions nobody sees the difference; but the vendor's division of 128-bit numbers ends such a chain with an addc.
 #include "compiler/lower/families.h"
 #include "compiler/lower/integer.h"
 
@@ -13,12 +14,13 @@ using O = ptx::Opcode;
 llvm::Value* AddSub(Emitter& e, llvm::Value* a, llvm::Value* b, bool subtract, bool takes_carry) {
   auto& ir = e.ir;
   llvm::Value* result = subtract ? ir.CreateSub(a, b) : ir.CreateAdd(a, b);
-  llvm::Value* carry = subtract ? ir.CreateICmpULT(a, b) : ir.CreateICmpULT(result, a);
+  llvm::Value* carry = subtract ? ir.CreateICmpUGE(a, b) : ir.CreateICmpULT(result, a);
   if (takes_carry) {
-    llvm::Value* in = ir.CreateZExt(e.ReadCarry(), result->getType());
+    llvm::Value* flag = e.ReadCarry();
+    llvm::Value* in = ir.CreateZExt(subtract ? ir.CreateNot(flag) : flag, result->getType());
     llvm::Value* first = result;
     result = subtract ? ir.CreateSub(first, in) : ir.CreateAdd(first, in);
-    carry = ir.CreateOr(carry, subtract ? ir.CreateICmpULT(first, in) : ir.CreateICmpULT(result, in));
+    carry = subtract ? ir.CreateAnd(carry, ir.CreateICmpUGE(first, in)) : ir.CreateOr(carry, ir.CreateICmpULT(result, in));
   }
   if (e.Has(M::kCc)) e.WriteCarry(carry);
   return result;

@@ -137,6 +137,11 @@ TEST(Integers, CarriesRunThroughChains) {
   s.Add<u64(u64, u64)>(
       split + "sub.cc.u32 %l, %l, %m; subc.cc.u32 %h, %h, %n; subc.u32 %l, 0, 0; mov.u32 %h, 0;" + join, p,
       [](u64 a, u64 b) { return u64{a < b ? 0xffffffffu : 0u}; });
+  // An addition after subtractions sees a carry where nothing was borrowed: divisions of 128 bits count on it.
+  s.Add<u64(u64, u64)>("sub.cc.u64 %d, %a, %b; addc.u64 %d, 0, 0;", p, [](u64 a, u64 b) { return u64{a >= b}; });
+  s.Add<u64(u64, u64)>(
+      split + "sub.cc.u32 %l, %l, %m; subc.cc.u32 %h, %h, %n; addc.u32 %l, 0, 0; mov.u32 %h, 0;" + join, p,
+      [](u64 a, u64 b) { return u64{a >= b}; });
   s.Add<u64(u64, u64)>("add.cc.u64 %d, %a, %b; addc.u64 %d, 0, 0;", p, [](u64 a, u64 b) { return u64{a + b < a}; });
   // The upper half of the 64-bit product, from 32-bit multiply-adds with carries.
   s.Add<u64(u64, u64)>(
