@@ -1,7 +1,9 @@
-# A real control plane (etcd, apiserver with RBAC, scheduler) and node (kubelet, containerd): the plugin labels and taints its
-# node with nothing but the service account of our manifest; five pods ask for a quarter each, the fifth is Pending until one
-# of the four ends. No controller manager: pods are made here, not by a Deployment.
+# A real control plane (etcd, apiserver with RBAC, scheduler) and node (kubelet, containerd), and on it, in pods, what our manifest
+# asks for: the plugin labels and taints its node with nothing but its service account; five pods ask for a quarter each, the
+# fifth is Pending until one of the four ends. The plugin crashes and is replaced, and nobody notices. No controller manager:
+# pods are made here, not by a Deployment or DaemonSet.
 want_kubernetes=all
+mps_root=/run/nvidia/mps
 . "$(dirname "$0")/container_lib.sh"
 for needed in etcd kubectl openssl; do command -v $needed > /dev/null || skip "needs $needed (./dev setup --e2e)"; done
 api=https://127.0.0.1:$((port + 3))
@@ -34,7 +36,7 @@ start_control_plane() {
   "$kubernetes/kube-apiserver" --etcd-servers="http://127.0.0.1:$((port + 4))" --bind-address=127.0.0.1 --secure-port=$((port + 3)) \
     --tls-cert-file="$work/account/ca.crt" --tls-private-key-file="$work/api.key" --cert-dir="$work/certificates" --token-auth-file="$work/tokens.csv" \
     --service-account-issuer=https://kubernetes.default.svc --service-account-key-file="$work/accounts.key" --service-account-signing-key-file="$work/accounts.key" \
-    --authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction --disable-admission-plugins=ServiceAccount --allow-privileged \
+    --authorization-mode=Node,RBAC --enable-admission-plugins=NodeRestriction --feature-gates=BoundServiceAccountTokenVolume=true --allow-privileged \
     --service-cluster-ip-range=10.96.0.0/24 > "$work/apiserver.log" 2>&1 &
   within 60 "the apiserver is ready" k get --raw /readyz
   "$kubernetes/kube-scheduler" --kubeconfig="$work/scheduler.conf" --leader-elect=false --port=0 --secure-port=$((port + 6)) --bind-address=127.0.0.1 \
@@ -44,51 +46,51 @@ start_control_plane() {
 start_control_plane
 start_containerd
 make_image
+make_plugin_image
 start_kubelet --kubeconfig="$work/node.conf"
 within 60 "the node is registered" k get node node1
 
-# The manifest as a user applies it; its service account is all that the plugin gets.
+# The manifest as a user applies it, with a node template of Cast AI's instead of its own configuration.
 within 20 "the manifest is accepted" k apply -f "$here/deployments/static/tutti-device-plugin.yaml"
 within 20 "the example is accepted" k apply -f "$here/deployments/static/four-pods.yaml"
-echo '{"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}' |
-  k create --raw /api/v1/namespaces/tutti/serviceaccounts/tutti-device-plugin/token -f - |
-  python3 -c 'import json, sys; print(json.load(sys.stdin)["status"]["token"])' > "$work/account/token"
 checked() { # checked NAMESPACE NAME: the plugin accepts what this ConfigMap holds
   k -n "$1" get configmap "$2" -o 'jsonpath={.data.config\.yaml}' > "$work/checked.yaml"
   expect_in "the configuration in $1" "nvidia.com/gpu: 4 per device" "$("$bin/tutti-device-plugin" --check --config-file "$work/checked.yaml")"
 }
 checked tutti tutti-device-plugin
-# The chart, rendered by the libraries that Helm consists of, with its own values and with others.
-go=/usr/lib/go-1.19/bin/go
-if [ -x $go ] && [ -d /usr/share/gocode/src/github.com/Masterminds/sprig ] && [ -d /usr/share/gocode/src/github.com/ghodss/yaml ]; then
-  export GOPATH=/usr/share/gocode GO111MODULE=off GOCACHE=${XDG_CACHE_HOME:-$HOME/.cache}/tutti/go CGO_ENABLED=0
-  $go build -o "$work/render" "$here/tests/real/chart/render.go"
-  k create namespace chart > /dev/null
-  echo '{config: {version: v1, flags: {mpsRoot: /mps}, sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}, tutti: {featureFile: /features.d/tutti}}, nodeSelector: {gpu: "yes"}}' > "$work/values.yaml"
-  "$work/render" "$here/deployments/helm/tutti" other chart "$work/values.yaml" > "$work/other.yaml"
-  expect_in "the directory of the feature file" "mountPath: /features.d}" "$(cat "$work/other.yaml")"
-  expect "roles, libraries where none are asked for" 0 "$(grep -c 'ClusterRole\|initContainers' "$work/other.yaml")"
-  k apply -f "$work/other.yaml" > "$work/chart.log" 2>&1 || fail "the chart with other values: $(cat "$work/chart.log")"
-  checked chart other-device-plugin
-  "$work/render" "$here/deployments/helm/tutti" plain chart > "$work/chart.yaml"
-  k apply -f "$work/chart.yaml" > "$work/chart.log" 2>&1 || fail "the chart: $(cat "$work/chart.log")"
-  checked chart plain-device-plugin
-  # The chart and the static manifest are two ways to say the same.
-  mounts() { k -n "$1" get daemonset "$2" -o 'jsonpath={.spec.template.spec.containers[0].volumeMounts}'; }
-  expect "what the plugin mounts" "$(mounts tutti tutti-device-plugin)" "$(mounts chart plain-device-plugin)"
-  echo "  the chart renders, and the apiserver accepts it"
-else
-  echo "  the chart is not rendered: needs golang-1.19-go golang-github-masterminds-sprig-dev golang-github-ghodss-yaml-dev"
-fi
 may() { k auth can-i "$@" --as=system:serviceaccount:tutti:tutti-device-plugin || true; }
 expect "may the plugin patch its node" yes "$(may patch nodes 2> /dev/null)"
 expect "may it read secrets" no "$(may get secrets 2> /dev/null)"
 expect "may it delete nodes" no "$(may delete nodes 2> /dev/null)"
+. "$here/tests/real/chart/chart.sh"
 
 config='{"name": "gpu-jobs", "shouldTaint": true, "gpu": {"sharingStrategy": "GPU_SHARING_STRATEGY_MPS", "defaultSharedClientsPerGpu": 4},
-  "tutti": {"mountShm": false, "clientLibrary": {"hostPath": "'$(readlink -f "$bin/../lib")'"}}}' \
-  start_plugin --metrics-address "127.0.0.1:$((port + 2))" --node-api true --node-name node1 --api-server "$api" --service-account "$work/account"
-until_true "the plugin has registered" says "Registered device plugin" "$work/plugin.log"
+  "tutti": {"startDaemon": false, "clientLibrary": {"hostPath": "/run/tutti/lib"}, "nodeApi": true, "metricsAddress": "127.0.0.1:'$((port + 2))'"}}'
+k -n tutti create configmap tutti-device-plugin --from-literal=config.yaml="$config" --dry-run=client -o yaml | k apply -f - 2> /dev/null > /dev/null
+
+# What a controller manager does for pods: their namespace's account, and the certificate that goes with its token.
+for namespace in default tutti; do
+  k -n $namespace create configmap kube-root-ca.crt --from-file=ca.crt="$work/account/ca.crt" > /dev/null
+  k -n $namespace create serviceaccount default > /dev/null
+done
+# start_daemonset NAME: the pod that a DaemonSet's controller makes of it, on the host's network since there is no other.
+start_daemonset() {
+  k -n tutti get daemonset "$1" -o json | python3 -c '
+import json, sys
+template = json.load(sys.stdin)["spec"]["template"]
+spec, container = template["spec"], template["spec"]["containers"][0]
+spec.update(nodeName="node1", hostNetwork=True)
+spec["tolerations"].append({"key": "node.kubernetes.io/not-ready", "operator": "Exists"})
+container["args"] += sys.argv[2:]
+container["env"] = container.get("env", []) + [{"name": "TUTTI_CPU_SMS", "value": "8"}, {"name": "TUTTI_CPU_MEMORY", "value": "1G"}]
+json.dump({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": sys.argv[1], "namespace": "tutti"}, "spec": spec}, sys.stdout)' "$@" |
+    k apply -f - > /dev/null
+}
+start_daemonset tutti-control-daemon
+start_daemonset tutti-device-plugin --api-server="$api"
+plugin_log() { cat /var/log/pods/tutti_tutti-device-plugin*/plugin/*.log; }
+plugin_says() { plugin_log | grep -q "$1"; }
+within 60 "the plugin has registered" plugin_says "Registered device plugin"
 allocatable() { [ "$(field node node1 .status.allocatable.nvidia\\.com/gpu)" = 4 ]; }
 within 30 "four are allocatable" allocatable
 expect "capacity" 4 "$(field node node1 .status.capacity.nvidia\\.com/gpu)"
@@ -135,7 +137,23 @@ within 60 "the fifth runs when one has ended" pod_says fifth holding
 expect_in "with the share that was free" "sms=2 total_mib=256" "$(pod_log fifth)"
 k get pods -o custom-columns=POD:.metadata.name,PHASE:.status.phase,NODE:.spec.nodeName | sed 's/^/  /'
 
+# A plugin that crashes, and one that is replaced, disturb nobody.
+clients() { for pod in share1 share3 share4 fifth; do client $pod; done; }
+all_measured() { [ "$(clients | wc -l)" = 4 ]; }
+within 20 "four clients are in the metrics" all_measured
+before=$(clients)
+kill -KILL "$(ps -eo pid,args | awk '$2 ~ /tutti-device-plugin$/ && /config-file/ { print $1 }')"
+registered_times() { [ "$(plugin_log | grep -c "Registered device plugin")" = "$1" ]; }
+within 60 "the plugin has registered again" registered_times 2
+within 20 "four clients are in the metrics" all_measured
+expect "the clients, after a crash of the plugin" "$before" "$(clients)"
+k -n tutti delete pod tutti-device-plugin > /dev/null
+start_daemonset tutti-device-plugin --api-server="$api"
+within 60 "a new plugin has registered" registered_times 1
+within 20 "four clients are in the metrics" all_measured
+expect "the clients, after the plugin was replaced" "$before" "$(clients)"
+
 kill -KILL "$(daemon_of_plugin)"
-until_true "the devices are unhealthy, and healthy again" says "is healthy again" "$work/plugin.log"
+within 20 "the devices are unhealthy, and healthy again" plugin_says "is healthy again"
 within 30 "and allocatable" allocatable
 echo "cluster: labels, taint and capacity are on the node; the fifth pod was Pending and ran when one of four had ended"

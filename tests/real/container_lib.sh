@@ -17,7 +17,12 @@ mount -t tmpfs tmpfs /run/containerd
 mount --bind "$work/kubelet" /var/lib/kubelet
 mount --make-rshared /var/lib/kubelet
 mount -t tmpfs tmpfs /var/log
-mkdir -p /var/log/pods /var/log/containers
+mkdir -p /var/log/pods /var/log/containers /run/nvidia /run/tutti
+for directory in /run/nvidia /run/tutti; do  # where the manifests have it
+  mount -t tmpfs tmpfs $directory
+  mount --make-rshared $directory
+done
+runtime_socket=/run/containerd/containerd.sock
 port=$((20000 + $$ % 20000))
 
 end_containers() {
@@ -35,10 +40,11 @@ end_containers() {
     [ -n "$left" ] || break
     sleep 0.1
   done
-  umount -R -l /var/lib/kubelet 2> /dev/null
+  umount -R -l /var/lib/kubelet /run/nvidia /run/tutti 2> /dev/null
+  rmdir /run/nvidia /run/tutti 2> /dev/null
   awk -v work="$work" 'index($2, work) == 1 { print $2 }' /proc/mounts | sort -r | xargs -r umount -l 2> /dev/null
 }
-trap 'status=$?; set +e; [ $status -eq 0 ] || { tail -n 15 "$work"/plugin.log "$work"/kubelet.log "$work"/share* >&2 2> /dev/null; }; end_containers; (exit $status); finish' EXIT
+trap 'status=$?; set +e; [ $status -eq 0 ] || { tail -n 15 "$work"/plugin.log "$work"/kubelet.log "$work"/share* /var/log/pods/tutti_*/*/*.log >&2 2> /dev/null; }; end_containers; (exit $status); finish' EXIT
 
 start_containerd() {
   cat > "$work/containerd.toml" << EOF
@@ -47,7 +53,7 @@ root = "$work/containerd/root"
 state = "$work/containerd/state"
 disabled_plugins = ["io.containerd.snapshotter.v1.aufs", "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs", "io.containerd.snapshotter.v1.overlayfs"]
 [grpc]
-  address = "$work/containerd.sock"
+  address = "$runtime_socket"
 [plugins."io.containerd.grpc.v1.cri"]
   sandbox_image = "localhost/pause:1"
   disable_apparmor = true
@@ -60,31 +66,56 @@ EOF
   containerd -c "$work/containerd.toml" > "$work/containerd.log" 2>&1 &
   until_true "containerd listens" run_ctr version
 }
-run_ctr() { ctr -a "$work/containerd.sock" -n k8s.io "$@"; }
+run_ctr() { ctr -a "$runtime_socket" -n k8s.io "$@"; }
 
-# One image for everything: busybox, the programs, and the libraries they load (but libcuda, which comes with the share).
-make_image() {
-  local root=$work/image/root file library
-  mkdir -p "$root"/{bin,tmp,usr/local/nvidia/lib64,mps}
+# import_image ROOT CONFIG NAME...: the files in ROOT, and of the image's configuration the part that says what runs.
+import_image() {
+  local root=$1 what=$2 sum config name
+  shift 2
+  tar -C "$root" -cf "$work/image/layer.tar" .
+  sum=$(sha256sum < "$work/image/layer.tar" | cut -d' ' -f1)
+  for name in "$@"; do
+    config='{"architecture":"amd64","os":"linux","config":{'$what'},"rootfs":{"type":"layers","diff_ids":["sha256:'$sum'"]}}'
+    printf '%s' "$config" > "$work/image/config.json"
+    printf '[{"Config":"config.json","RepoTags":["%s"],"Layers":["layer.tar"]}]' "$name" > "$work/image/manifest.json"
+    tar -C "$work/image" -cf "$work/image/image.tar" manifest.json config.json layer.tar
+    run_ctr images import --snapshotter native "$work/image/image.tar" > /dev/null
+  done
+}
+# with_libraries ROOT FILE...: what FILEs load (but libcuda, which comes with the share), and busybox
+with_libraries() {
+  local root=$1 file library
+  shift
+  mkdir -p "$root"/{bin,tmp}
   chmod 1777 "$root/tmp"
   cp /bin/busybox "$root/bin/"
-  for file in sh sleep cat id echo mkfifo; do ln -s busybox "$root/bin/$file"; done
+  for file in sh sleep cat id echo mkfifo cp; do ln -s busybox "$root/bin/$file"; done
+  for library in $(ldd "$@" | grep -o '/[^ :]*' | grep -v libcuda | sort -u); do
+    [ -f "$library" ] && case "$library" in *.so*) cp -L --parents "$library" "$root/" ;; esac
+  done
+}
+
+# The plugin's image, as deployments/container/Containerfile lays it out.
+make_plugin_image() {
+  local root=$work/image/plugin name
+  mkdir -p "$root"/usr/local/tutti/{bin,lib}
+  for name in tutti-control tutti-server tutti-compiler tutti tutti-device-plugin tutti-exporter; do cp "$bin/$name" "$root/usr/local/tutti/bin/"; done
+  ln -s tutti-control "$root/usr/local/tutti/bin/nvidia-cuda-mps-control"
+  ln -s tutti-server "$root/usr/local/tutti/bin/nvidia-cuda-mps-server"
+  cp "$bin/../lib/libcuda.so.1" "$root/usr/local/tutti/lib/"
+  with_libraries "$root" "$root"/usr/local/tutti/bin/tutti*
+  import_image "$root" '"Env":["PATH=/usr/local/tutti/bin:/bin"],"Entrypoint":["tutti-device-plugin"]' docker.io/library/tutti-device-plugin:latest
+}
+
+# One image for all pods: busybox and the programs.
+make_image() {
+  local root=$work/image/root
+  mkdir -p "$root"/{bin,usr/local/nvidia/lib64,mps}
   cp "$(command -v setpriv)" "$root/bin/"
   cp "$probe" "$root/bin/device_probe"
   cp "$program" "$root/bin/vector_add"
-  for library in $(ldd "$root/bin/setpriv" "$probe" "$program" "$bin/../lib/libcuda.so.1" | grep -o '/[^ :]*' | grep -v libcuda | sort -u); do
-    [ -f "$library" ] && case "$library" in *.so*) cp -L --parents "$library" "$root/" ;; esac
-  done
-  tar -C "$root" -cf "$work/image/layer.tar" .
-  local sum config name
-  sum=$(sha256sum < "$work/image/layer.tar" | cut -d' ' -f1)
-  for name in pause:1 shares:1; do
-    config='{"architecture":"amd64","os":"linux","config":{"Env":["PATH=/bin"],"Cmd":["/bin/sleep","1000000"]},"rootfs":{"type":"layers","diff_ids":["sha256:'$sum'"]}}'
-    printf '%s' "$config" > "$work/image/config.json"
-    printf '[{"Config":"config.json","RepoTags":["localhost/%s"],"Layers":["layer.tar"]}]' "$name" > "$work/image/manifest.json"
-    tar -C "$work/image" -cf "$work/image/$name.tar" manifest.json config.json layer.tar
-    run_ctr images import --snapshotter native "$work/image/$name.tar" > /dev/null
-  done
+  with_libraries "$root" "$root/bin/setpriv" "$probe" "$program" "$bin/../lib/libcuda.so.1"
+  import_image "$root" '"Env":["PATH=/bin"],"Cmd":["/bin/sleep","1000000"]' localhost/pause:1 localhost/shares:1
 }
 
 start_kubelet() { # start_kubelet OPTIONS...
@@ -106,7 +137,7 @@ healthzPort: 0
 authentication: {anonymous: {enabled: true}, webhook: {enabled: false}}
 authorization: {mode: AlwaysAllow}
 EOF
-  "$kubernetes/kubelet" --config "$work/kubelet.yaml" --container-runtime=remote --container-runtime-endpoint="unix://$work/containerd.sock" \
+  "$kubernetes/kubelet" --config "$work/kubelet.yaml" --container-runtime=remote --container-runtime-endpoint="unix://$runtime_socket" \
     --hostname-override=node1 "$@" >> "$work/kubelet.log" 2>&1 &
   kubelet_pid=$!
 }
@@ -117,10 +148,10 @@ start_plugin() { # start_plugin OPTIONS...; with $config its own configuration
   printf '%s\n' "${config:-$four_replicas}" > "$work/config.yaml"
   mkdir -p /var/lib/kubelet/device-plugins
   TUTTI_CPU_SMS=8 TUTTI_CPU_MEMORY=1G TUTTI_CACHE_DIR=$work/cache "$bin/tutti-device-plugin" --config-file "$work/config.yaml" --mps-root "$work/mps" \
-    --runtime-socket "$work/containerd.sock" --pod-resources-socket /var/lib/kubelet/pod-resources/kubelet.sock "$@" >> "$work/plugin.log" 2>&1 &
+    --runtime-socket "$runtime_socket" --pod-resources-socket /var/lib/kubelet/pod-resources/kubelet.sock "$@" >> "$work/plugin.log" 2>&1 &
   plugin_pid=$!
 }
-daemon_of_plugin() { cat "$work/mps/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid"; }
+daemon_of_plugin() { cat "${mps_root:-$work/mps}/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid"; }
 
 # A pod that looks at its device, computes something, says "done", and stays.
 pod() { # pod NAME [USER]
