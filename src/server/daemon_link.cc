@@ -1,6 +1,7 @@
 #include "server/daemon_link.h"
 
 #include <fmt/format.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -9,6 +10,7 @@
 namespace tutti::server {
 namespace {
 
+constexpr int kMostFailures = 1000;       // to receive, one after the other
 constexpr int kInvalidValue = 1;          // CUDA_ERROR_INVALID_VALUE
 constexpr int kNotSupported = 801;        // CUDA_ERROR_NOT_SUPPORTED
 constexpr int kClientTerminated = 810;    // CUDA_ERROR_MPS_CLIENT_TERMINATED
@@ -53,14 +55,20 @@ void DaemonLink::ReportFailure(int socket, std::string_view text) {
 
 DaemonLink::~DaemonLink() { server_->Unwatch(socket_.get()); }
 
+// A message that cannot be received (no memory, no descriptor left) is lost, not the daemon: that would end all clients.
 void DaemonLink::OnReadable() {
+  spare_.Reset();
   auto message = ipc::ReceiveMessage(socket_.get(), 0);
-  if (!message || message->closed) {
+  if (!message && ++failures_ < kMostFailures) {
+    log::Error("A message of the control daemon is lost: {}", message.error().text);
+  } else if (!message || message->closed) {
     log::Info("The control daemon is gone{}{}", message ? "" : ": ", message ? "" : message.error().text);
     gone_ = true;
-    return;
+  } else {
+    failures_ = 0;
+    if (auto handled = Handle(*message); !handled) log::Error("Request of the control daemon: {}", handled.error().text);
   }
-  if (auto handled = Handle(*message); !handled) log::Error("Request of the control daemon: {}", handled.error().text);
+  spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
 }
 
 Status DaemonLink::Handle(ipc::Envelope& message) {

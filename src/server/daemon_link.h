@@ -42,6 +42,8 @@ class DaemonLink {
 
   os::Fd socket_;
   Server* server_;
+  os::Fd spare_;  // makes room for a client's connection where there are no descriptors left, so that it can be told so
+  int failures_ = 0;
   bool gone_ = false;
   bool draining_ = false;
 };

@@ -78,6 +78,32 @@ TEST(Exhaustion, ClientsBeyondTheLimitOnOpenFilesAreRefused) {
   EXPECT_TRUE(server.ConnectHere(9).has_value()) << "there is room again";
 }
 
+TEST(Exhaustion, AServerWithoutADescriptorTellsNewClientsAndKeepsOldOnes) {
+  ServerProcess server;
+  auto old = server.ConnectHere(1);
+  ASSERT_TRUE(old.has_value()) << old.error().text;
+  (*old)->producer().Submit(RecordKind::kStreamCreate, 1, wire::StreamCreateBody{.device = 0});
+  EXPECT_TRUE(Works(**old));
+  ASSERT_EQ(server.Clients().size(), 1u);
+  rlimit before{};
+  prlimit(server.pid(), RLIMIT_NOFILE, nullptr, &before);
+  const rlimit none{3, before.rlim_max};  // no number below that is free, whatever is closed
+  const rlimit just{server.OpenFiles(), before.rlim_max};
+  for (const rlimit& limit : {just, none}) {
+    prlimit(server.pid(), RLIMIT_NOFILE, &limit, nullptr);
+    for (int i = 0; i < 3; ++i) {
+      const auto client = server.ConnectHere(2);
+      ASSERT_FALSE(client.has_value());
+      if (limit.rlim_cur == just.rlim_cur) {
+        EXPECT_EQ(client.error().code, 809) << client.error().text;
+      }
+    }
+    EXPECT_TRUE(Works(**old)) << "the old client";
+  }
+  prlimit(server.pid(), RLIMIT_NOFILE, &before, nullptr);
+  EXPECT_TRUE(server.ConnectHere(3).has_value()) << "there is room again";
+}
+
 TEST(Exhaustion, ClientsForWhomThereIsNoMemoryAreRefusedWithAReason) {
   if (HasSanitizer()) GTEST_SKIP() << "address space is the sanitizer's";
   ServerProcess server;
