@@ -16,6 +16,7 @@ namespace tutti::fault {
 struct ActorPage {
   std::atomic<bool> ready{false};
   std::atomic<bool> leave{false};
+  std::atomic<bool> begun{false};    // what it does when it may leave
   std::atomic<uint64_t> address{0};  // whatever it wants to tell
   std::atomic<bool> failed{false};
   char failure[256] = "";

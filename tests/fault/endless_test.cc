@@ -1,11 +1,14 @@
-// Kernels that never end are ended: by SIGKILL of their client, and by a limit on the time that a kernel may run. Another
-// client, on the same SM, goes on meanwhile and afterwards. How long it took is said; the aim is 100 ms.
+// Kernels that never end are ended in every way there is: by SIGKILL of their client, by terminate_client, by a limit on the
+// time that a kernel may run; another client, on the same SM, goes on meanwhile and afterwards. And by shutdown_server -f
+// and quit -t, with all that the server serves; then the next client has another one. How long it took is said; the aim is
+// 100 ms.
 //
 //   endless_test CONTROL FILES...     with CUDA_MPS_PIPE_DIRECTORY of a running daemon, whose device should have one SM
 //
 // The files are run tests, or have an entry k that takes an address.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -13,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <regex>
 #include <thread>
 
@@ -48,9 +52,6 @@ void RunEndless(ActorPage& page, const std::string& path) {
   CUfunction kernel;
   Check(page, "cuModuleLoadData", cuModuleLoadData(&module, test.ptx.c_str()));
   Check(page, "cuModuleGetFunction", cuModuleGetFunction(&kernel, module, test.kernel.c_str()));
-  // So that nothing is compiled later.
-  int threads = 0;
-  Check(page, "cuFuncLoad", cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, kernel));
   std::vector<CUdeviceptr> addresses;
   for (const run_test::Buffer& buffer : test.buffers) Check(page, "cuMemAlloc", cuMemAlloc_v2(&addresses.emplace_back(), buffer.bytes.size()));
   std::vector<void*> arguments;
@@ -61,6 +62,7 @@ void RunEndless(ActorPage& page, const std::string& path) {
   WaitToLeave(page);
   Check(page, "cuLaunchKernel", cuLaunchKernel(kernel, test.grid[0], test.grid[1], test.grid[2], test.block[0], test.block[1], test.block[2],
                                                test.shared_bytes, nullptr, arguments.data(), nullptr));
+  page.begun.store(true);
   page.address.store(static_cast<uint64_t>(cuCtxSynchronize()));
 }
 
@@ -87,41 +89,93 @@ void Work(ActorPage& page) {
   }
 }
 
+enum class Way { kKill, kTerminate, kLimit, kShutdown, kQuit };
+constexpr std::pair<Way, const char*> kWays[] = {{Way::kKill, "EndsWithItsClient"},
+                                                 {Way::kTerminate, "EndsWhenItsClientIsTerminated"},
+                                                 {Way::kLimit, "EndsByItsTimeLimit"},
+                                                 {Way::kShutdown, "EndsWithItsServer"},
+                                                 {Way::kQuit, "EndsWithTheDaemon"}};
+
+// The control daemon's answer does not matter here.
+int Ask(const std::string& command) { return std::system(fmt::format("'{}' {} > /dev/null", control, command).c_str()); }
+
 class Endless : public testing::Test {
  public:
-  Endless(std::string path, bool by_limit) : path_(std::move(path)), by_limit_(by_limit) {}
+  Endless(std::string path, Way way) : path_(std::move(path)), way_(way) {}
 
   void TestBody() override {
-    Actor beside(Work);
-    ASSERT_EQ(beside.AwaitReady(), "");
-    const pid_t server = FirstServer(control);
+    const bool alone = way_ == Way::kShutdown || way_ == Way::kQuit;
+    std::optional<Actor> beside;
+    if (!alone) {
+      beside.emplace(Work);
+      ASSERT_EQ(beside->AwaitReady(), "");
+    }
+    if (!alone) files_before_ = HoldingsOf(FirstServer(control)).memory_files;
     Actor endless([this](ActorPage& page) { RunEndless(page, path_); });
     ASSERT_EQ(endless.AwaitReady(), "");
-    if (by_limit_) {
-      const std::string line = fmt::format("'{}' set_client_kernel_time {} {} > /dev/null", control, endless.pid(), kLimitMs);
-      ASSERT_EQ(std::system(line.c_str()), 0);
+    const pid_t server = FirstServer(control);
+    if (way_ == Way::kLimit) {
+      ASSERT_EQ(Ask(fmt::format("set_client_kernel_time {} {}", endless.pid(), kLimitMs)), 0);
     }
     endless.page().leave.store(true);
+    if (way_ != Way::kLimit) AwaitRunning(beside, endless);
     const auto begin = Clock::now();
-    if (by_limit_) {
-      EXPECT_EQ(endless.AwaitEnd(), "");
-      EXPECT_EQ(endless.page().address.load(), uint64_t{CUDA_ERROR_LAUNCH_TIMEOUT});
-      fmt::print("told after {:.1f} ms that its kernel has taken more than {} ms of the device\n", MsSince(begin), kLimitMs);
-    } else {
-      EXPECT_TRUE(GoesOn(beside, 5)) << "while it runs";
-      EXPECT_EQ(endless.page().failure, std::string());
-      const auto killed = Clock::now();
-      endless.Kill();
-      while (WindowsOf(server) > 1 && Clock::now() < killed + 60s) std::this_thread::sleep_for(200us);
-      EXPECT_EQ(WindowsOf(server), 1u) << "its window is not given back";
-      fmt::print("all that it had is back {:.1f} ms after the kill\n", MsSince(killed));
+    End(endless, server);
+    fmt::print("{:.1f} ms\n", MsSince(begin));
+    if (!alone) {
+      EXPECT_TRUE(GoesOn(*beside, 5)) << "afterwards";
+      EXPECT_EQ(beside->Leave(), "");
+      EXPECT_EQ(FirstServer(control), server) << "the server is another one";
+      return;
     }
-    EXPECT_TRUE(GoesOn(beside, 5)) << "afterwards";
-    EXPECT_EQ(beside.Leave(), "");
-    EXPECT_EQ(FirstServer(control), server) << "the server is another one";
+    EXPECT_TRUE(IsGone(server)) << "the server has not ended";
+    if (way_ == Way::kQuit) {
+      ASSERT_EQ(Ask("-d"), 0);
+    }
+    Actor next(Work);
+    EXPECT_EQ(next.AwaitReady(), "");
+    EXPECT_EQ(next.Leave(), "");
   }
 
  private:
+  void End(Actor& endless, pid_t server) {
+    switch (way_) {
+      case Way::kKill:
+        endless.Kill();
+        while (HoldingsOf(server).memory_files > files_before_ && !Late()) std::this_thread::sleep_for(200us);
+        EXPECT_EQ(HoldingsOf(server).memory_files, files_before_) << "its window and its channel are not given back";
+        return;
+      case Way::kTerminate:
+        EXPECT_EQ(Ask(fmt::format("terminate_client {} {}", server, endless.pid())), 0);
+        return ExpectTold(endless, CUDA_ERROR_MPS_CLIENT_TERMINATED);
+      case Way::kLimit:
+        return ExpectTold(endless, CUDA_ERROR_LAUNCH_TIMEOUT);
+      case Way::kShutdown:
+        EXPECT_EQ(Ask(fmt::format("shutdown_server {} -f", server)), 0);
+        ExpectTold(endless, CUDA_ERROR_MPS_CLIENT_TERMINATED);
+        while (!IsGone(server) && !Late()) std::this_thread::sleep_for(200us);
+        return;
+      case Way::kQuit:
+        EXPECT_EQ(Ask("quit -t 0"), 0);
+        ExpectTold(endless, CUDA_ERROR_MPS_CLIENT_TERMINATED);
+    }
+  }
+
+  static void ExpectTold(Actor& endless, CUresult told) {
+    EXPECT_EQ(endless.AwaitEnd(), "");
+    EXPECT_EQ(endless.page().address.load(), static_cast<uint64_t>(told));
+  }
+  // The kernel takes its turns; nobody else waits for it.
+  void AwaitRunning(std::optional<Actor>& beside, Actor& endless) const {
+    while (!endless.page().begun.load() && !endless.page().failed.load() && !Late()) std::this_thread::sleep_for(1ms);
+    if (beside) {
+      EXPECT_TRUE(GoesOn(*beside, 5)) << "while it runs";
+    } else {
+      std::this_thread::sleep_for(20ms);
+    }
+    EXPECT_EQ(endless.page().failure, std::string());
+    EXPECT_EQ(endless.page().address.load(), 0u) << "it has ended by itself";
+  }
   static bool GoesOn(Actor& beside, uint64_t rounds) {
     const uint64_t goal = beside.page().address.load() + rounds;
     for (const auto end = Clock::now() + 60s; Clock::now() < end && !beside.page().failed.load(); std::this_thread::sleep_for(1ms)) {
@@ -129,9 +183,13 @@ class Endless : public testing::Test {
     }
     return false;
   }
+  static bool IsGone(pid_t pid) { return kill(pid, 0) != 0; }
+  bool Late() const { return Clock::now() > late_; }
 
   const std::string path_;
-  const bool by_limit_;
+  const Way way_;
+  size_t files_before_ = 0;
+  const Clock::time_point late_ = Clock::now() + 60s;
 };
 
 }  // namespace
@@ -146,9 +204,9 @@ int main(int argc, char** argv) {
   tutti::fault::control = argv[1];
   for (int i = 2; i < argc; ++i) {
     const std::string path = argv[i], name = std::filesystem::path(path).stem();
-    for (const bool by_limit : {false, true}) {
-      testing::RegisterTest(by_limit ? "EndsByItsTimeLimit" : "EndsWithItsClient", name.c_str(), nullptr, nullptr, argv[i], 1,
-                            [=]() -> testing::Test* { return new tutti::fault::Endless(path, by_limit); });
+    for (const auto& [way, claim] : tutti::fault::kWays) {
+      testing::RegisterTest(claim, name.c_str(), nullptr, nullptr, argv[i], 1,
+                            [=, way = way]() -> testing::Test* { return new tutti::fault::Endless(path, way); });
     }
   }
   return RUN_ALL_TESTS();

@@ -1,11 +1,12 @@
 // A library to preload: makes one system call of a process fail, as it would when descriptors, memory, disk or threads run
-// out. All calls through which src/os and the programs reach the system are counted, in the order in which they are made;
+// out, or be its last. All calls through which src/os and the programs reach the system are counted, in the order in which they are made;
 // in a process that loads libcuda.so.1, those of that library alone.
 #include "failing_calls.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -44,7 +45,7 @@ __attribute__((constructor(101))) void Begin() {
   const long address = syscall(SYS_mmap, nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   syscall(SYS_close, file);
   if (address < 0) return;
-  of_library_alone = std::strncmp(name, "tutti-", 6) != 0;
+  of_library_alone = std::strncmp(name, "tutti-", 6) != 0 && std::strncmp(name, "nvidia-", 7) != 0;
   page = reinterpret_cast<FailPage*>(address);
 }
 
@@ -53,10 +54,22 @@ bool IsOfLibrary(void* caller) {
   return dladdr(caller, &info) != 0 && info.dli_fname != nullptr && std::strstr(info.dli_fname, "libcuda.so") != nullptr;
 }
 
-bool Fails(const char* name, void* caller, int error) {
-  if (page == nullptr || (of_library_alone && !IsOfLibrary(caller))) return false;
+bool IsMeant(const char* name) {
+  char word[40];
+  std::snprintf(word, sizeof word, " %s ", name);
+  return page->only[0] == '\0' || std::strstr(page->only, word) != nullptr;
+}
+
+bool IsTheOne(const char* name, void* caller) {
+  if (page == nullptr || (of_library_alone && !IsOfLibrary(caller)) || !IsMeant(name)) return false;
   if (page->calls.fetch_add(1) + 1 != page->fail_at.load()) return false;
   std::snprintf(page->failed, sizeof page->failed, "%s", name);
+  return true;
+}
+
+bool Fails(const char* name, void* caller, int error) {
+  if (!IsTheOne(name, caller)) return false;
+  if (page->kills.load()) syscall(SYS_kill, getpid(), SIGKILL);
   errno = error;
   return true;
 }
@@ -121,9 +134,11 @@ extern "C" __attribute__((visibility("default"))) ssize_t write(int fd, const vo
   static const auto real = Real(&write, "write");
   struct stat info {};
   const bool is_file = syscall(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode);
-  if (!is_file || !Fails("write", CALLER, ENOSPC)) return real(fd, bytes, count);
-  // A disk that fills up takes a part first; every other time that is all that is said of it.
+  if (!is_file || !IsTheOne("write", CALLER)) return real(fd, bytes, count);
+  // A disk that fills up takes a part first; every other time that is all that is said of it. Whoever dies has written a
+  // part, too.
   const ssize_t part = real(fd, bytes, count / 2);
+  if (page->kills.load()) syscall(SYS_kill, getpid(), SIGKILL);
   if (page->calls.load() % 2 == 0) return part;
   errno = ENOSPC;
   return -1;

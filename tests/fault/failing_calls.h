@@ -19,6 +19,8 @@ inline constexpr const char* kFailFile = "TUTTI_TEST_FAIL_FILE";  // path of the
 struct FailPage {
   std::atomic<uint64_t> fail_at{0};  // which call is to fail, counted from 1; 0: none
   std::atomic<uint64_t> calls{0};    // made so far
+  std::atomic<bool> kills{false};    // that call does not fail, it is the process's last: SIGKILL
+  char only[64] = "";                // " name name ": of these calls alone; empty: of all
   char failed[32] = "";              // the name of the one that failed
 };
 

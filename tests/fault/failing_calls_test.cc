@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
@@ -64,9 +66,13 @@ class FailingCalls : public testing::Test {
     _exit(127);
   }
 
-  // What came of one run: empty if it is as it should be.
-  std::string Run(const std::string& process, const std::string& cache, uint64_t fail_at) {
+  // What came of one run: empty if it is as it should be. `deadly`: the process dies at that of these calls.
+  std::string Run(const std::string& process, const std::string& cache, uint64_t fail_at, const char* deadly = nullptr) {
     new (page_) FailPage;
+    if (deadly != nullptr) {
+      std::strncpy(page_->only, deadly, sizeof page_->only - 1);
+      page_->kills.store(true);
+    }
     page_->fail_at.store(fail_at);
     const pid_t pid = Start(process, cache);
     std::string wrong;
@@ -77,6 +83,7 @@ class FailingCalls : public testing::Test {
       if (ended == 0) std::this_thread::sleep_for(1ms);
       all_ended = ended < 0;
       if (ended <= 0) continue;
+      if (ended == pid) ended_well_ = WIFEXITED(status) && WEXITSTATUS(status) == 0;
       if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
         wrong += fmt::format("{} died of signal {}; ", ended == pid ? "the program" : "a process of it", WTERMSIG(status));
       } else if (ended == pid && (!WIFEXITED(status) || WEXITSTATUS(status) > 3)) {
@@ -105,6 +112,7 @@ class FailingCalls : public testing::Test {
 
   FailPage* page_ = nullptr;
   int wrong_runs_ = 0;
+  bool ended_well_ = false;  // the last program
   std::string folder_;
 };
 
@@ -123,6 +131,24 @@ TEST_F(FailingCalls, OfTheServerThatCompiles) {
   ASSERT_GT(cold, warm);
   // The first calls are those of before; what compiles comes in the middle.
   All("tutti-server", false, warm / 2);
+}
+
+// A server that dies in the middle of any write leaves a cache that the next one works with.
+TEST_F(FailingCalls, DeathsOfTheServerWhileItWritesItsCache) {
+  const std::string cache = folder_ + "/cache";
+  uint64_t call = 0;
+  do {
+    std::filesystem::remove_all(cache);
+    const std::string died = Run("tutti-server", cache, ++call, " write renameat ");
+    EXPECT_EQ(died, "") << "when the server dies at call " << call << ", " << page_->failed;
+    if (page_->calls.load() < call) break;
+    EXPECT_EQ(Run("tutti-server", cache, 0), "");
+    EXPECT_TRUE(ended_well_) << "with what the server left that died at call " << call << ", " << page_->failed;
+    std::ifstream said(folder_ + "/stderr");
+    const std::string log{std::istreambuf_iterator<char>(said), {}};
+    EXPECT_EQ(log.find("damaged"), log.npos) << log;
+  } while (call < 100);
+  EXPECT_GT(call, 4u) << "nothing was written";
 }
 
 TEST_F(FailingCalls, OfTheClientLibrary) {

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -80,11 +81,23 @@ bool Leaked(const run_test::TestCase& test, const std::vector<CUdeviceptr>& addr
   return false;
 }
 
+// Of the marked instruction, as a report says it.
+std::string WhereItFaults(const std::string& text) {
+  const size_t mark = text.find("; // faults");
+  if (mark == std::string::npos) return "";
+  const std::string rest = text.substr(mark, text.find('\n', mark) - mark), thread = "thread ";
+  const size_t number = rest.find(thread);
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(mark), '\n');
+  return "thread (" + (number == std::string::npos ? "0" : rest.substr(number + thread.size())) + ",0,0), PTX line " + std::to_string(line);
+}
+
 }  // namespace
 
 Program ReadProgram(const std::string& path) {
   const std::string text = TextOf(path);
-  return {.test = run_test::ParseTestCase(text, path), .endless = text.find("\n// endless\n") != std::string::npos};
+  return {.test = run_test::ParseTestCase(text, path),
+          .endless = text.find("\n// endless\n") != std::string::npos,
+          .where = WhereItFaults(text)};
 }
 
 void RunProgram(const std::string& path, AttackPage& page) {

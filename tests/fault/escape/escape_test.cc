@@ -112,6 +112,7 @@ class ProgramEscape : public Escape {
     EXPECT_EQ(page.again.load(), page.outcome.load()) << "the error is not sticky";
     if (page.outcome.load() != 0) {
       EXPECT_TRUE(Stage::Get().LogNames(attacker.pid(), std::to_string(page.outcome.load()))) << "the server's log does not say who failed";
+      EXPECT_TRUE(program.where.empty() || Stage::Get().LogNames(attacker.pid(), program.where)) << "the server's log does not say: " << program.where;
     }
   }
 

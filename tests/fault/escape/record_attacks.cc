@@ -64,6 +64,15 @@ constexpr RawAttack kAttacks[] = {
        const uint64_t own = a.Allocate(4096);
        for (int i = 0; i < 2; ++i) a.Submit(RecordKind::kFree, wire::FreeBody{.address = own}, 0);
      }},
+    // What the device itself holds in the window, too: the variables of a module, which is unloaded then.
+    {"frees_all_that_could_be_in_its_window", End::kNothing,
+     [](Attacker& a) {
+       const uint32_t module = a.Load(
+           ".version 8.0\n.target sm_80\n.address_size 64\n.global .u32 variable = 1;\n.const .u32 constant = 2;\n"
+           ".visible .entry k() { ret; }\n");
+       for (uint64_t offset = 0; offset < 1 << 20; offset += 256) a.Submit(RecordKind::kFree, wire::FreeBody{.address = a.window() + offset}, 0);
+       a.Submit(RecordKind::kModuleUnload, wire::ModuleUnloadBody{.module = module});
+     }},
     {"unloads_every_module_there_could_be", End::kNothing,
      [](Attacker& a) {
        for (uint32_t module = 0; module < 4096; ++module) a.Submit(RecordKind::kModuleUnload, wire::ModuleUnloadBody{.module = module});

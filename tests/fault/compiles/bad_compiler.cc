@@ -1,0 +1,85 @@
+// In the place of tutti-compiler (TUTTI_COMPILER): hands requests on to the real one, which it finds beside itself in ../bin,
+// but for images that say in a comment what shall become of them:
+//
+//   bad compiler: crash      dies as by a bug
+//   bad compiler: hang       takes the request and never answers
+//   bad compiler: exhaust    the real one gets the request, and no memory any more
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "guest/compile_protocol.h"
+#include "os/memory.h"
+#include "os/socket.h"
+
+namespace {
+
+using namespace tutti;
+
+std::string TextOf(int image) {
+  std::string text(static_cast<size_t>(std::max<off_t>(lseek(image, 0, SEEK_END), 0)), '\0');
+  return pread(image, text.data(), text.size(), 0) < 0 ? "" : text;
+}
+
+bool Says(const std::string& text, const char* what) { return text.find(std::string("bad compiler: ") + what) != text.npos; }
+
+// The real one, at the other end of this socket; it ends with us.
+pid_t StartReal(os::Fd* socket) {
+  auto pair = os::SocketPair();
+  if (!pair) _exit(9);
+  const std::string path = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/tutti-compiler";
+  const pid_t pid = fork();
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(pair->second.get(), guest::kCompilerSocketFd);
+    execl(path.c_str(), "tutti-compiler", "--worker", nullptr);
+    _exit(127);
+  }
+  *socket = std::move(pair->first);
+  return pid;
+}
+
+Result<os::Message> Ask(const os::Fd& real, std::span<const uint8_t> request, int image) {
+  const int fds[] = {image};
+  TUTTI_TRY(os::Send(real.get(), request, fds));
+  return os::Receive(real.get());
+}
+
+// Leaves it the address space that it has once it is up.
+void Exhaust(const os::Fd& real, pid_t pid) {
+  const auto nothing = os::CreateMemory("nothing", 1);
+  (void)Ask(real, guest::Serialize(guest::CompileRequest{.op = guest::CompileOp::kIndex}), nothing->get());
+  unsigned long pages = 0;
+  std::ifstream("/proc/" + std::to_string(pid) + "/statm") >> pages;
+  rlimit limit{};
+  prlimit(pid, RLIMIT_AS, nullptr, &limit);
+  limit.rlim_cur = pages * 4096;
+  prlimit(pid, RLIMIT_AS, &limit, nullptr);
+}
+
+}  // namespace
+
+int main() {
+  os::Fd real;
+  const pid_t pid = StartReal(&real);
+  while (true) {
+    const auto request = os::Receive(guest::kCompilerSocketFd);
+    if (!request || request->bytes.empty() || request->fds.size() != 1) return 0;
+    const std::string text = TextOf(request->fds[0].get());
+    if (Says(text, "crash")) raise(SIGSEGV);
+    if (Says(text, "hang")) pause();
+    if (Says(text, "exhaust")) Exhaust(real, pid);
+    const auto answer = Ask(real, request->bytes, request->fds[0].get());
+    if (!answer || answer->bytes.empty()) return 1;
+    std::vector<int> files;
+    for (const os::Fd& file : answer->fds) files.push_back(file.get());
+    if (!os::Send(guest::kCompilerSocketFd, answer->bytes, files)) return 1;
+  }
+}

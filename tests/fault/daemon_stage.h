@@ -1,0 +1,49 @@
+// A daemon of the test's own, programs beside it, and calls of one of these processes that fail (failing_calls.cc).
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "failing_calls.h"
+#include "holdings.h"
+
+namespace tutti::fault {
+
+// Of the test's main thread. In CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of this process from then on.
+class DaemonStage {
+ public:
+  // `failing`: the name of the process whose calls are counted and may fail.
+  DaemonStage(std::string control, std::string failing);
+  // Ends the daemon, and with it its servers.
+  ~DaemonStage();
+  DaemonStage(const DaemonStage&) = delete;
+
+  const std::string& folder() const { return folder_; }
+  pid_t daemon() const { return daemon_; }
+  FailPage& page() { return *page_; }
+  // From now on call number `call` fails, or is the last of the process (`kills`); counted from 1. 0: none.
+  void FailAt(uint64_t call, bool kills = false);
+
+  // Runs a program. Its exit status; 1000 + signal; -1 if it hangs. `fails`: its calls may be those that are counted.
+  int Run(const std::vector<std::string>& words, bool fails = false) const;
+  pid_t Server() const;
+  // Ends the server, so that the next client's is started again.
+  void EndServer() const;
+  // Waits until a process holds no more than that.
+  static bool HoldsAtMost(pid_t pid, const Holdings& before);
+  // "when call 7, mmap, fails"
+  std::string When(uint64_t call) const;
+
+ private:
+  pid_t Start(std::vector<std::string> words, bool fails) const;
+
+  const std::string control_, failing_;
+  std::string folder_;
+  FailPage* page_ = nullptr;
+  pid_t daemon_ = 0;
+};
+
+}  // namespace tutti::fault
