@@ -53,7 +53,8 @@ void Portray(pid_t pid, const std::string& file) {
 void Programs::Start() {
   static constexpr const char* kPrograms[] = {"vector_add", "matrix_multiply", "reduction", "mandelbrot", "histogram", "n_body"};
   // Run tests that fail as they should: a fault is their result.
-  static constexpr const char* kFaults[] = {"wild_address_is_an_illegal_address", "trap_fails_the_launch", "assert_fails_with_its_own_error"};
+  static constexpr const char* kFaults[] = {"wild_address_is_an_illegal_address", "trap_fails_the_launch", "assert_fails_with_its_own_error",
+                                            "syntax_error_is_invalid_ptx", "misaligned_word_of_local_memory"};
   const bool faults = random_() % 4 == 0;
   std::string what = faults ? kFaults[random_() % std::size(kFaults)] : kPrograms[random_() % std::size(kPrograms)];
   const std::vector<std::string> words =
@@ -87,6 +88,20 @@ void Programs::Kill(Program& program) {
   ++kills_;
 }
 
+void Programs::Stop(Program& program) {
+  if (program.killed || program.stopped) return;
+  kill(program.pid, SIGSTOP);
+  program.stopped = true;
+  ++stops_;
+}
+
+void Programs::GoOn() {
+  for (Program& program : running_) {
+    if (program.stopped) kill(program.pid, SIGCONT);
+    program.stopped = false;
+  }
+}
+
 void Programs::LetFail() {
   for (Program& program : running_) program.may_fail = true;
 }
@@ -111,6 +126,7 @@ void Programs::Reap(std::string& problem) {
 }
 
 void Programs::AwaitAll(std::string& problem) {
+  GoOn();
   for (const auto limit = Clock::now() + kPatience; !running_.empty(); std::this_thread::sleep_for(5ms)) {
     Reap(problem);
     if (Clock::now() < limit) continue;

@@ -19,6 +19,7 @@ struct Program {
   std::chrono::steady_clock::time_point begin;
   bool killed = false;    // by us
   bool may_fail = false;  // something was done to it or its server that it is told of by an error
+  bool stopped = false;   // by us, until GoOn
 };
 
 // Writes down what a process is doing (its threads, what it has open and mapped, and where it stands if there is gdb).
@@ -36,17 +37,22 @@ class Programs {
   // One of those that run, or null.
   Program* Any() { return running_.empty() ? nullptr : &running_[random_() % running_.size()]; }
   void Kill(Program& program);
+  // Makes it stand still, wherever it is.
+  void Stop(Program& program);
+  // Lets all go on that were stopped.
+  void GoOn();
   // From now on an error is no surprise to those that run.
   void LetFail();
 
   // Takes those that have ended. Whatever ended as it should not is added to `problem`.
   void Reap(std::string& problem);
-  // Waits until all have ended; whoever has not for two minutes is portrayed and killed, and is a problem.
+  // Lets all go on and waits until they have ended; whoever has not for two minutes is portrayed and killed, and is a problem.
   void AwaitAll(std::string& problem);
 
   size_t running() const { return running_.size(); }
   size_t started() const { return started_; }
   size_t kills() const { return kills_; }
+  size_t stops() const { return stops_; }
 
  private:
   pid_t Spawn(const std::vector<std::string>& words, const std::string& log) const;
@@ -54,7 +60,7 @@ class Programs {
   const std::string build_, cases_, logs_;
   std::mt19937_64& random_;
   std::vector<Program> running_;
-  size_t started_ = 0, kills_ = 0;
+  size_t started_ = 0, kills_ = 0, stops_ = 0;
 };
 
 }  // namespace tutti::soak

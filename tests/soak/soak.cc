@@ -1,6 +1,7 @@
-// For as long as it is told: programs come and go at random, some fault, some are killed or terminated, limits and policies
-// change while they run, and now and then the server is killed or told to end. Every program checks its results and says by
-// its exit status what it has found. In between, when nobody is there, server and daemon must hold no more than before.
+// For as long as it is told: programs come and go at random, some fault, some cannot be compiled, some are killed, terminated
+// or made to stand still for a while, limits and policies change while they run, and now and then the server is killed or
+// told to end. Every program checks its results and says by its exit status what it has found. In between, when nobody is
+// there, server and daemon must hold no more than before.
 //
 //   soak BUILD CASES SECONDS [SEED]     beside the daemon in CUDA_MPS_PIPE_DIRECTORY; logs into CUDA_MPS_LOG_DIRECTORY
 #include <fmt/format.h>
@@ -79,7 +80,7 @@ class Soak {
     std::this_thread::sleep_for(std::chrono::milliseconds(Below(100)));
     programs_.Reap(problem_);
     Program* const one = programs_.Any();
-    switch (Below(16)) {
+    switch (Below(20)) {
       case 0: case 1:
         if (one != nullptr) programs_.Kill(*one);
         break;
@@ -105,6 +106,12 @@ class Soak {
         break;
       case 7:
         Control("report");
+        break;
+      case 8: case 9:
+        if (one != nullptr) programs_.Stop(*one);
+        break;
+      case 10:
+        programs_.GoOn();
         break;
       default:
         if (programs_.running() < kMostPrograms) programs_.Start();
@@ -156,8 +163,8 @@ class Soak {
   }
 
   void Say() const {
-    fmt::print("soak: {} programs, {} killed, {} servers ended, {} requests refused; the server uses {} MiB, the daemon {} MiB\n", programs_.started(),
-               programs_.kills(), servers_ended_, refused_, tutti::fault::HoldingsOf(server_.pid).resident_bytes >> 20,
+    fmt::print("soak: {} programs, {} killed, {} stopped for a while, {} servers ended, {} requests refused; the server uses {} MiB, the daemon {} MiB\n",
+               programs_.started(), programs_.kills(), programs_.stops(), servers_ended_, refused_, tutti::fault::HoldingsOf(server_.pid).resident_bytes >> 20,
                tutti::fault::HoldingsOf(daemon_.pid).resident_bytes >> 20);
     std::fflush(stdout);
   }
