@@ -215,6 +215,30 @@ all:
               Not(HasSubstr(kTurns)));
 }
 
+// Who meets changes from round to round of a loop that is interrupted between turns: as in a sort whose lanes find out
+// bit by bit who has the same digit, and then look back at other blocks.
+TEST(Control, MembersThatChangeFromRoundToRoundAreKnownAtEachTurn) {
+  EXPECT_THAT(WidenedForWaiting(R"(
+  %one = icmp eq i32 %tx, 0
+  %word = inttoptr i64 %p0 to ptr addrspace(1)
+  br i1 %one, label %wait, label %meet
+wait:
+  %seen = load atomic i32, ptr addrspace(1) %word acquire, align 4
+  %again = icmp eq i32 %seen, %n
+  br i1 %again, label %wait, label %meet
+meet:
+  %members = phi i32 [ -1, %0 ], [ -1, %wait ], [ %fewer, %meet ]
+  call void @tutti.warp_barrier(i32 %members)
+  %fewer = lshr i32 %members, 1
+  %more = icmp ne i32 %fewer, 0
+  br i1 %more, label %meet, label %all
+all:
+  store i32 1, ptr addrspace(1) %word
+  ret void
+)"),
+              HasSubstr(kTurns));
+}
+
 TEST(Control, LanesThatLeftDoNotHoldUpABarrier) {
   const std::string ir = KernelText(R"(
   %gone = icmp ult i32 %tx, %n

@@ -39,6 +39,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/ValueHandle.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
@@ -284,7 +285,7 @@ class TurnTaker {
   llvm::Function& function_;
   llvm::IRBuilder<> builder_;
   llvm::SetVector<BasicBlock*> places_;
-  llvm::DenseMap<BasicBlock*, Value*> members_;  // of places where lanes meet
+  llvm::DenseMap<BasicBlock*, llvm::WeakTrackingVH> members_;  // of places where lanes meet; phis among them become loads
   Blocks before_, turns_;                        // blocks in front of the loop, and in it
   BasicBlock *start_ = nullptr, *next_ = nullptr, *leave_ = nullptr;
   llvm::AllocaInst *place_ = nullptr, *wanted_ = nullptr;
