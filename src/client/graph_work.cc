@@ -8,6 +8,7 @@
 #include "client/event.h"
 #include "client/graph.h"
 #include "client/host_calls.h"
+#include "client/library.h"
 #include "client/session.h"
 
 namespace tutti::client {
@@ -83,7 +84,8 @@ Answer<KernelWork> MakeKernelWork(CUfunction handle, Context& context, const Lau
   // A function knows its context itself.
   Function* const given = Function::Find(handle);
   CU_ASSIGN_OR_REFUSE(Function* const function, given != nullptr ? given : ResolveFunction(handle, context));
-  KernelWork work{.handle = handle, .function = function, .serial = function->serial(), .shape = shape};
+  const Kernel* const kernel = Kernel::Find(handle);
+  KernelWork work{.kernel = kernel != nullptr ? reinterpret_cast<CUkernel>(handle) : nullptr, .function = function, .serial = function->serial(), .shape = shape};
   work.arguments.resize(function->info().param_bytes);
   const int checked = CheckLaunch(function->context(), *function, shape);
   if (checked != 0)

@@ -17,7 +17,7 @@ class Graph;
 
 // The arguments are packed as the kernel wants them: what they were read from need not live on.
 struct KernelWork {
-  cuda::CUfunction handle = nullptr;  // as the program gave it
+  cuda::CUkernel kernel = nullptr;  // where a kernel of a library was meant: by it the runtime finds what it launched
   Function* function = nullptr;
   uint64_t serial = 0;  // of the function's module: tells whether it is still there
   LaunchShape shape{};

@@ -9,6 +9,7 @@
 #include "client/entry/entries.h"
 #include "client/entry/graph_handles.h"
 #include "client/event.h"
+#include "client/library.h"
 
 namespace tutti::client::entry {
 namespace {
@@ -62,7 +63,7 @@ CUDA_KERNEL_NODE_PARAMS_v1 Describing(const KernelWork& work) {
   if (pointers == nullptr) pointers = new std::vector<void*>;
   *pointers = work.Pointers();
   const LaunchShape& s = work.shape;
-  return {.func = work.handle,
+  return {.func = work.function->handle(),
           .gridDimX = s.grid[0],
           .gridDimY = s.grid[1],
           .gridDimZ = s.grid[2],
@@ -85,7 +86,9 @@ Answer<NodeWork> Described(const CUDA_KERNEL_NODE_PARAMS_v1* p, CUkernel of_libr
                           .block = {p->blockDimX, p->blockDimY, p->blockDimZ},
                           .dynamic_shared_bytes = p->sharedMemBytes};
   const auto function = p->func != nullptr ? p->func : reinterpret_cast<CUfunction>(of_library);
-  return MakeKernelWork(function, context->owner(), shape, p->kernelParams, p->extra);
+  CU_ASSIGN_OR_REFUSE(KernelWork work, MakeKernelWork(function, context->owner(), shape, p->kernelParams, p->extra));
+  if (Kernel::Find(of_library) != nullptr) work.kernel = of_library;  // the runtime names both
+  return work;
 }
 Answer<NodeWork> Described(const CUDA_MEMCPY3D* copy) {
   if (copy == nullptr) return Refuse(CUDA_ERROR_INVALID_VALUE);
@@ -200,8 +203,9 @@ CUresult cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS_v1
 }
 CUresult cuGraphKernelNodeGetParams_v2(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* out) {
   CU_TRY(cuGraphKernelNodeGetParams(node, out));
-  out->kern = nullptr;
-  out->ctx = nullptr;
+  CU_ASSIGN(const KernelWork* const work, Find<KernelWork>(node));
+  out->kern = work->kernel;
+  out->ctx = reinterpret_cast<CUcontext>(&work->function->context());
   return CUDA_SUCCESS;
 }
 CUresult cuGraphMemcpyNodeGetParams(CUgraphNode node, CUDA_MEMCPY3D* out) {

@@ -97,6 +97,27 @@ int main() {
   CUDA(cudaStreamSynchronize(stream));
   for (int i = 0; i < kCount; ++i) CHECK_EQ(result[i], 8.0f);
 
+  // A captured kernel is found again by its host function, and what it is given can be changed.
+  std::vector<cudaGraphNode_t> captured(nodes);
+  CUDA(cudaGraphGetNodes(graph, captured.data(), &nodes));
+  int adds = 0;
+  for (const cudaGraphNode_t node : captured) {
+    cudaKernelNodeParams found;
+    CUDA(cudaGraphKernelNodeGetParams(node, &found));
+    CHECK_EQ(found.blockDim.x, 256u);
+    adds += found.func == reinterpret_cast<void*>(Add) ? 1 : 0;
+  }
+  CHECK_EQ(adds, 1);
+  CUDA(cudaGraphKernelNodeGetParams(scale, &kernel));
+  CHECK_EQ(kernel.func, reinterpret_cast<void*>(Scale));
+  factor = 16;
+  kernel.kernelParams = arguments;
+  CUDA(cudaGraphExecKernelNodeSetParams(by_hand, scale, &kernel));
+  CUDA(cudaGraphLaunch(by_hand, stream));
+  CUDA(cudaMemcpyAsync(result.data(), x, kCount * sizeof(float), cudaMemcpyDeviceToHost, stream));
+  CUDA(cudaStreamSynchronize(stream));
+  CHECK_EQ(result[0], 16.0f);
+
   CUDA(cudaGraphExecDestroy(exec));
   CUDA(cudaGraphExecDestroy(by_hand));
   CUDA(cudaGraphDestroy(graph));
