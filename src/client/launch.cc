@@ -81,12 +81,15 @@ int CheckCooperative(const Context& context, const Function& function, const Lau
                   function.info().name, blocks, per_sm * sms);
 }
 
-int CheckCluster(const LaunchShape& shape) {
+// Blocks of a cluster cannot wait for each other here, nor read each other's shared memory: rather no result than a wrong one.
+int CheckCluster(const Function& function, const LaunchShape& shape) {
   for (int i = 0; i < 3; ++i) {
     if (shape.cluster[i] == 0 || shape.cluster[i] > 255 || shape.grid[i] % shape.cluster[i] != 0)
       return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   }
-  return CUDA_SUCCESS;
+  if (shape.cluster[0] * shape.cluster[1] * shape.cluster[2] == 1) return CUDA_SUCCESS;
+  return Complain(CUDA_ERROR_NOT_SUPPORTED, "launch of {} in clusters of {}x{}x{} blocks: clusters of one block only",
+                  function.info().name, shape.cluster[0], shape.cluster[1], shape.cluster[2]);
 }
 
 // Lays the parameters out as the kernel declares them.
@@ -175,7 +178,7 @@ Answer<Function*> ResolveFunction(CUfunction handle, Context& context) {
 int CheckLaunch(const Context& context, const Function& function, const LaunchShape& shape) {
   CU_TRY(CheckShape(function, shape));
   if (shape.cooperative) CU_TRY(CheckCooperative(context, function, shape));
-  return shape.cluster[0] != 0 ? CheckCluster(shape) : CUDA_SUCCESS;
+  return shape.cluster[0] != 0 ? CheckCluster(function, shape) : CUDA_SUCCESS;
 }
 
 int PackArguments(const Function& function, void* const* parameters, void* const* extra, uint8_t* out) {

@@ -10,7 +10,7 @@
 namespace tutti::client::entry {
 namespace {
 
-constexpr int kLargestCluster = 8;
+constexpr int kLargestCluster = 1;
 
 Answer<Function*> Resolve(CUfunction handle) {
   CU_ASSIGN_OR_REFUSE(Context* const context, UsableContext());
