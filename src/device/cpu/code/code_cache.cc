@@ -159,8 +159,10 @@ Status CodeCache::Store(const CacheKey& key, std::span<const uint8_t> bytes) {
 void CodeCache::KeepWithinLimit(uint64_t added) {
   const std::lock_guard lock(size_mutex_);
   known_bytes_ += added;
-  if (looked_ && known_bytes_ <= max_bytes_) return;
+  stored_bytes_ += added;
+  if (looked_ && known_bytes_ <= max_bytes_ && stored_bytes_ <= max_bytes_ / 16) return;
   looked_ = true;
+  stored_bytes_ = 0;
   const auto entries = ListEntries(folder_.fd.get());
   known_bytes_ = 0;
   for (const FileInfo& entry : entries) known_bytes_ += entry.bytes;

@@ -5,11 +5,13 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <thread>
 
 namespace tutti::device::cpu {
@@ -134,6 +136,58 @@ TEST_F(CodeCacheTest, TheOldestGoWhenTheLimitIsExceeded) {
   uint64_t total = 0;
   for (const auto& entry : fs::directory_iterator(cache.path())) total += entry.file_size();
   EXPECT_LE(total, 10'000u);
+}
+
+TEST_F(CodeCacheTest, TheLimitHoldsForAllWhoShareTheFolder) {
+  constexpr uint64_t kLimit = 100'000, kEntry = 1000;
+  std::vector<std::unique_ptr<CodeCache>> servers;
+  for (int i = 0; i < 4; ++i) servers.push_back(std::make_unique<CodeCache>((folder_ / "c").string(), kLimit));
+  for (uint64_t i = 0; i < 600; ++i) {
+    ASSERT_TRUE(servers[i % servers.size()]->Store(Key(i), Bytes(kEntry, 1)));
+    uint64_t total = 0;
+    for (const auto& entry : fs::directory_iterator(folder_ / "c")) total += entry.file_size();
+    ASSERT_LE(total, kLimit + servers.size() * (kLimit / 16 + 2 * kEntry)) << i;
+  }
+}
+
+// They store the same entries, find each other's, and drop what is old, all at once.
+TEST_F(CodeCacheTest, ProcessesThatShareAFolderNeverSeeAPartOfAnEntry) {
+  constexpr uint64_t kKeys = 20;
+  const auto expected = [](uint64_t key) { return Bytes(100 + 3000 * key, static_cast<uint8_t>(key)); };
+  std::vector<pid_t> children;
+  for (uint32_t child = 0; child < 3; ++child) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    CodeCache cache((folder_ / "c").string(), 200'000);
+    int found = 0;
+    for (uint64_t i = 0; i < 600; ++i) {
+      const uint64_t key = (i * 7 + child * 3) % kKeys;
+      if (const auto entry = cache.Find(Key(key))) {
+        ++found;
+        if (entry->bytes != expected(key)) _exit(1);
+      } else if (!cache.Store(Key(key), expected(key))) {
+        _exit(2);
+      }
+    }
+    _exit(found > 0 ? 0 : 3);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  for (const auto& entry : fs::directory_iterator(folder_ / "c")) EXPECT_FALSE(entry.path().filename().string().starts_with("new-"));
+}
+
+// What a process leaves that dies while it writes goes, once it is old.
+TEST_F(CodeCacheTest, HalvesOfTheDeadAreRemoved) {
+  CodeCache cache((folder_ / "c").string(), 10'000);
+  const fs::path old = folder_ / "c" / "new-1-1", young = folder_ / "c" / "new-2-1";
+  for (const fs::path& half : {old, young}) std::ofstream(half) << "half";
+  fs::last_write_time(old, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  for (uint64_t i = 0; i < 12; ++i) ASSERT_TRUE(cache.Store(Key(i), Bytes(1000, 1)));
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(young));
 }
 
 TEST_F(CodeCacheTest, AFailedStoreLeavesNothingBehind) {

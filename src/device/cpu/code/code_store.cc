@@ -69,14 +69,19 @@ class Refusals {
   }
   void Add(const CacheKey& key, const Error& error) {
     const std::lock_guard lock(mutex_);
-    if (errors_.size() >= kMaxErrors) errors_.clear();
-    errors_[key] = error;
+    if (errors_.size() >= kMaxErrors || bytes_ + error.text.size() > kMaxBytes) {
+      errors_.clear();
+      bytes_ = 0;
+    }
+    if (errors_.insert_or_assign(key, error).second) bytes_ += error.text.size();
   }
 
  private:
   static constexpr size_t kMaxErrors = 1024;
+  static constexpr size_t kMaxBytes = 1 << 20;  // of text
   mutable std::mutex mutex_;
   std::map<CacheKey, Error> errors_;
+  size_t bytes_ = 0;
 };
 
 class CodeStore final : public CodeSource {
