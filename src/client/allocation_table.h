@@ -22,6 +22,8 @@ enum class AllocationKind : uint8_t {
   kDevice,
   kPool,  // stream-ordered; freed by cuMemFreeAsync or cuMemFree
   kArray,
+  kTexture,  // what a texture object's handle points to
+  kSurface,
   kHost,  // pinned, in the window
   kManaged,
   kModule,      // globals and constants of a module

@@ -5,9 +5,7 @@
 #include "client/memory.h"
 
 namespace tutti::client {
-namespace {
 
-// Bytes of one channel; 0: not a format of arrays here.
 uint64_t ChannelBytes(cuda::CUarray_format format) {
   switch (format) {
     case cuda::CU_AD_FORMAT_UNSIGNED_INT8:
@@ -25,8 +23,6 @@ uint64_t ChannelBytes(cuda::CUarray_format format) {
       return 0;
   }
 }
-
-}  // namespace
 
 constinit Pool<Array, 1 << 16> Array::pool_;
 

@@ -12,6 +12,9 @@ namespace tutti::client {
 
 class Context;
 
+// Bytes of one channel; 0: not a format of arrays here.
+uint64_t ChannelBytes(cuda::CUarray_format format);
+
 // Immutable, so thread-safe.
 class Array {
  public:

@@ -380,3 +380,4 @@ enum : uint64_t { CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1, CU_GET_PROC_ADDRESS_PER
 }  // namespace tutti::cuda
 
 #include "cuda/graph_types.h"
+#include "cuda/texture_types.h"

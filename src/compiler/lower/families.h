@@ -102,6 +102,11 @@ void EmitNothing(Emitter& e);  // prefetch, discard, and other advice
 void EmitCreatepolicy(Emitter& e);
 // atomic.cc
 void EmitAtom(Emitter& e);  // atom and red
+// texture.cc
+void EmitTex(Emitter& e);
+void EmitTld4(Emitter& e);
+void EmitSuld(Emitter& e);
+void EmitSust(Emitter& e);
 // async.cc
 void EmitCp(Emitter& e);
 // mbarrier.cc

@@ -6,10 +6,23 @@
 #include "compiler/lower/finish.h"
 #include "compiler/lower/module_emitter.h"
 #include "compiler/lower/optimize.h"
+#include "compiler/sampling/sampling.h"
 #include "cuda/result.h"
 #include "fmt/format.h"
 
 namespace tutti::compiler {
+namespace {
+
+// Blocks do not wait for each other, nor read each other's shared memory: a cluster of several would compute nonsense.
+Status CheckCluster(const ptx::Function& kernel) {
+  const auto& cluster = kernel.required_cluster;
+  if (std::all_of(cluster.begin(), cluster.end(), [](uint32_t blocks) { return blocks <= 1; })) return {};
+  return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED,
+              fmt::format("line {}: .reqnctapercluster: clusters of {}x{}x{} blocks: clusters of one block only", kernel.position.line,
+                          std::max(cluster[0], 1u), std::max(cluster[1], 1u), std::max(cluster[2], 1u)));
+}
+
+}  // namespace
 
 std::string LowerDiagnostics::Text() const {
   std::string text;
@@ -26,6 +39,7 @@ Result<std::unique_ptr<llvm::Module>> LowerKernel(llvm::LLVMContext& context, co
                                                   uint32_t function, const ModuleLayout& layout,
                                                   const LowerOptions& options, LowerDiagnostics& diagnostics) {
   TUTTI_ASSIGN(const KernelLayout kernel, layout.Kernel(function));
+  TUTTI_TRY(CheckCluster(module.functions[function]));
   lowering::ModuleEmitter emitter(context, module, layout, kernel, options, diagnostics);
   emitter.Emit();
   if (!diagnostics.empty()) {
@@ -34,6 +48,7 @@ Result<std::unique_ptr<llvm::Module>> LowerKernel(llvm::LLVMContext& context, co
     return Fail(invalid ? cuda::CUDA_ERROR_INVALID_PTX : cuda::CUDA_ERROR_NOT_SUPPORTED, diagnostics.Text());
   }
   std::unique_ptr<llvm::Module> result = emitter.Take();
+  TUTTI_TRY(LinkSampling(*result));
   std::string broken;
   llvm::raw_string_ostream out(broken);
   if (llvm::verifyModule(*result, &out)) {

@@ -1,0 +1,176 @@
+// Texture fetches and surface accesses by objects. What they compute is said in compiler/sampling/texture.cc; here operands
+// are put in order. There are no mipmaps: levels and gradients choose among one.
+#include <algorithm>
+
+#include "compiler/lower/families.h"
+
+namespace tutti::compiler::lowering {
+namespace {
+
+using M = ptx::Modifier;
+using T = ptx::Type;
+
+struct Geometry {
+  unsigned dimensions = 0;  // 0: one that we do not have
+  bool layered = false;
+};
+
+Geometry GeometryOf(const Emitter& e) {
+  if (e.Has(M::k1D)) return {1, false};
+  if (e.Has(M::k2D)) return {2, false};
+  if (e.Has(M::k3D)) return {3, false};
+  if (e.Has(M::kA1D)) return {1, true};
+  if (e.Has(M::kA2D)) return {2, true};
+  return {};
+}
+
+// [handle, {layer, x, y, z}] as values; refuses what is not that.
+struct Access {
+  llvm::Value* handle = nullptr;
+  llvm::Value* layer = nullptr;
+  std::vector<llvm::Value*> at;  // one per dimension
+};
+
+bool ReadAccess(Emitter& e, size_t operand, const Geometry& geometry, T coordinate, Access* access) {
+  const ptx::Operand& base = e.operand(operand);
+  if (geometry.dimensions == 0) return e.Refuse("cube maps and multisampled textures are not supported"), false;
+  if (base.kind != ptx::OperandKind::kAddress || base.base != ptx::BaseKind::kRegister || base.count != 1) {
+    return e.Refuse("only texture and surface objects are supported, not references"), false;
+  }
+  access->handle = e.ir.CreatePtrToInt(e.Pointer(base, ptx::Space::kGlobal), e.ir.getInt64Ty());
+  const auto coordinates = e.Elements(e.operand(operand + 1));
+  const size_t layers = geometry.layered ? 1 : 0;
+  if (coordinates.size() < layers + geometry.dimensions) return e.Invalid("too few coordinates"), false;
+  access->layer = geometry.layered ? e.Read(*coordinates[0], T::kU32) : e.ir.getInt32(0);
+  for (unsigned i = 0; i < geometry.dimensions; ++i) access->at.push_back(e.Read(*coordinates[layers + i], coordinate));
+  return true;
+}
+
+llvm::Value* Call(Emitter& e, const std::string& name, llvm::Type* result, const std::vector<llvm::Value*>& arguments) {
+  std::vector<llvm::Type*> types;
+  for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+  return e.ir.CreateCall(e.module().module().getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)), arguments);
+}
+
+// The four words of a fetch to the destinations.
+void WriteFetched(Emitter& e, llvm::Value* fetched) {
+  const auto destinations = e.Elements(e.operand(0));
+  const T type = e.type(0);
+  if (destinations.size() != 4 || (type != T::kF32 && type != T::kS32 && type != T::kU32)) {
+    return e.Refuse("only fetches of four 32-bit values are supported");
+  }
+  for (unsigned i = 0; i < 4; ++i) {
+    if (destinations[i]->kind == ptx::OperandKind::kSink) continue;
+    llvm::Value* word = e.ir.CreateExtractValue(fetched, i / 2);
+    if (i % 2 == 1) word = e.ir.CreateLShr(word, 32);
+    word = e.ir.CreateTrunc(word, e.ir.getInt32Ty());
+    e.Write(*destinations[i], e.ir.CreateBitCast(word, TypeOf(e.context(), type)), type);
+  }
+}
+
+llvm::Type* FetchedType(Emitter& e) { return llvm::StructType::get(e.ir.getInt64Ty(), e.ir.getInt64Ty()); }
+
+// Bytes of each register of a surface access; 0 if they are not as the instruction says.
+uint64_t ElementBytes(Emitter& e, size_t registers) {
+  const uint64_t bytes = ptx::BitsOf(e.type()) / 8;
+  if (registers != std::max<size_t>(e.instruction().vector, 1) || bytes == 0) {
+    e.Invalid("the number of registers is not that of the vector");
+    return 0;
+  }
+  return bytes;
+}
+
+// What a surface access means. With .zero it happens in a block of its own; another one is for what lies outside.
+struct Place {
+  llvm::Value* address = nullptr;
+  llvm::BasicBlock* outside = nullptr;
+};
+
+bool Locate(Emitter& e, size_t operand, uint64_t bytes, Place* place) {
+  if (!e.Has(M::kB)) return e.Refuse("only unformatted surface accesses (.b) are supported"), false;
+  const Geometry geometry = GeometryOf(e);
+  Access access;
+  if (!ReadAccess(e, operand, geometry, T::kS32, &access)) return false;
+  access.at.resize(3, e.ir.getInt32(0));
+  llvm::Value* address = Call(e, "tutti_surface", e.ir.getInt64Ty(),
+                              {access.handle, access.layer, access.at[0], access.at[1], access.at[2], e.ir.getInt32(geometry.layered ? 1 : 0),
+                               e.ir.getInt32(static_cast<uint32_t>(bytes)), e.ir.getInt32(e.Has(M::kClamp) ? 1 : 0)});
+  place->address = address;
+  if (!e.Has(M::kZero)) return true;  // .trap: 0 is where the access fails
+  llvm::BasicBlock* inside = e.NewBlock("inside");
+  place->outside = e.NewBlock("outside");
+  e.ir.CreateCondBr(e.ir.CreateICmpNE(address, e.ir.getInt64(0)), inside, place->outside);
+  e.ir.SetInsertPoint(inside);
+  return true;
+}
+
+// After the access: what lies outside reads as 0.
+void GoOn(Emitter& e, const Place& place, const std::vector<const ptx::Operand*>& read) {
+  if (place.outside == nullptr) return;
+  llvm::BasicBlock* after = e.NewBlock("after");
+  e.ir.CreateBr(after);
+  e.ir.SetInsertPoint(place.outside);
+  for (const ptx::Operand* destination : read) e.Write(*destination, e.Zero(e.type()), e.type());
+  e.ir.CreateBr(after);
+  e.ir.SetInsertPoint(after);
+}
+
+llvm::Value* ElementPointer(Emitter& e, const Place& place, uint64_t offset) {
+  return e.PointerFrom(e.ir.CreateAdd(place.address, e.ir.getInt64(offset)), kGlobalSpace);
+}
+
+}  // namespace
+
+void EmitTex(Emitter& e) {
+  if (e.instruction().has_second_destination) return e.Refuse("sparse textures are not supported");
+  const Geometry geometry = GeometryOf(e);
+  const T coordinate = e.type(1);
+  if (coordinate != T::kF32 && coordinate != T::kS32) return e.Invalid("coordinates are .f32 or .s32");
+  Access access;
+  if (!ReadAccess(e, 1, geometry, coordinate, &access)) return;
+  std::vector<llvm::Value*> arguments = {access.handle, access.layer};
+  if (coordinate == T::kF32) {
+    arguments.insert(arguments.end(), access.at.begin(), access.at.end());
+    return WriteFetched(e, Call(e, "tutti_texture_" + std::to_string(geometry.dimensions) + "d", FetchedType(e), arguments));
+  }
+  access.at.resize(3, e.ir.getInt32(0));
+  arguments.insert(arguments.end(), access.at.begin(), access.at.end());
+  arguments.push_back(e.ir.getInt32(geometry.layered ? 1 : 0));
+  WriteFetched(e, Call(e, "tutti_texel", FetchedType(e), arguments));
+}
+
+void EmitTld4(Emitter& e) {
+  if (e.instruction().has_second_destination) return e.Refuse("sparse textures are not supported");
+  const Geometry geometry = GeometryOf(e);
+  if (geometry.dimensions != 2 || e.type(1) != T::kF32) return e.Refuse("only two-dimensional textures are supported");
+  Access access;
+  if (!ReadAccess(e, 1, geometry, T::kF32, &access)) return;
+  const uint32_t channel = e.Has(M::kA) ? 3 : e.Has(M::kB) ? 2 : e.Has(M::kG) ? 1 : 0;
+  WriteFetched(e, Call(e, "tutti_texture_gather", FetchedType(e),
+                       {access.handle, access.layer, access.at[0], access.at[1], e.ir.getInt32(channel)}));
+}
+
+void EmitSuld(Emitter& e) {
+  const auto destinations = e.Elements(e.operand(0));
+  const uint64_t bytes = ElementBytes(e, destinations.size());
+  Place place;
+  if (bytes == 0 || !Locate(e, 1, bytes * destinations.size(), &place)) return;
+  for (size_t i = 0; i < destinations.size(); ++i) {
+    llvm::Value* at = ElementPointer(e, place, i * bytes);
+    e.Write(*destinations[i], e.ir.CreateAlignedLoad(TypeOf(e.context(), e.type()), at, llvm::Align(bytes)), e.type());
+  }
+  GoOn(e, place, destinations);
+}
+
+void EmitSust(Emitter& e) {
+  const auto sources = e.Elements(e.operand(2));
+  const uint64_t bytes = ElementBytes(e, sources.size());
+  Place place;
+  if (bytes == 0 || !Locate(e, 0, bytes * sources.size(), &place)) return;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    e.ir.CreateAlignedStore(e.Read(*sources[i], e.type()), ElementPointer(e, place, i * bytes), llvm::Align(bytes));
+  }
+  GoOn(e, place, {});
+}
+
+}  // namespace tutti::compiler::lowering
