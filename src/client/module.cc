@@ -74,11 +74,11 @@ void LogFailure(int status, const std::string& text, const void* where) {
 
 constinit Pool<Module, 1 << 17> Module::pool_;
 
-Module::Module(Context& context, uint32_t id, uint64_t segment, guest::ModuleIndex index)
+Module::Module(Context& context, uint32_t id, const guest::SegmentAddresses& addresses, guest::ModuleIndex index)
     : context_(context),
       id_(id),
       serial_(next_serial.fetch_add(1, std::memory_order_relaxed)),
-      segment_(segment),
+      addresses_(addresses),
       index_(std::move(index)) {
   for (uint32_t i = 0; i < index_.kernels.size(); ++i) {
     Function* function = Function::Create(*this, i);
@@ -86,22 +86,27 @@ Module::Module(Context& context, uint32_t id, uint64_t segment, guest::ModuleInd
     functions_by_name_.emplace(index_.kernels[i].name, function);
   }
   for (const guest::VariableInfo& info : index_.variables) {
-    variables_.emplace(info.name, Variable{segment + info.offset, info.bytes, info.is_managed});
+    variables_.emplace(info.name, Variable{addresses.Of(info.offset), info.bytes, info.is_managed});
   }
-  if (index_.segment_bytes != 0) {
-    AllocationTable::Get().Insert({.address = segment,
-                                   .bytes = index_.segment_bytes,
+  const auto insert = [&context](uint64_t address, uint64_t bytes) {
+    if (bytes == 0) return;
+    AllocationTable::Get().Insert({.address = address,
+                                   .bytes = bytes,
                                    .kind = AllocationKind::kModule,
                                    .context = &context,
-                                   .device_address = segment});
-  }
+                                   .device_address = address});
+  };
+  insert(addresses.segment, index_.segment_bytes);
+  insert(addresses.constants, addresses.constant_bytes);
 }
 
 Module::~Module() {
   for (Function* function : functions_) {
     if (function != nullptr) Function::Delete(function);
   }
-  AllocationTable::Get().Take(segment_, [](const Allocation& a) { return a.kind == AllocationKind::kModule; });
+  for (const uint64_t address : {addresses_.segment, addresses_.constants}) {
+    AllocationTable::Get().Take(address, [](const Allocation& a) { return a.kind == AllocationKind::kModule; });
+  }
 }
 
 Answer<Module*> Module::Load(Context& current, std::span<const uint8_t> image, const JitOptions& options,
@@ -119,7 +124,10 @@ Answer<Module*> Module::Load(Context& current, std::span<const uint8_t> image, c
   }
   options.WriteInfo(loaded->reply.log);
   options.WriteError("");
-  Module* module = pool_.Create(context, loaded->reply.module, loaded->reply.segment_address, std::move(loaded->index));
+  const guest::SegmentAddresses addresses{.segment = loaded->reply.segment_address,
+                                          .constants = loaded->reply.constants_address,
+                                          .constant_bytes = guest::ConstantBytes(loaded->index)};
+  Module* module = pool_.Create(context, loaded->reply.module, addresses, std::move(loaded->index));
   if (module == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   context.Add(module);
   return module;

@@ -30,7 +30,7 @@ struct Variable {
 // Immutable once loaded, so thread-safe.
 class Module {
  public:
-  Module(Context& context, uint32_t id, uint64_t segment, guest::ModuleIndex index);
+  Module(Context& context, uint32_t id, const guest::SegmentAddresses& addresses, guest::ModuleIndex index);
   ~Module();
 
   static Module* Find(const void* handle) { return pool_.Find(handle); }
@@ -61,7 +61,7 @@ class Module {
   Context& context_;
   const uint32_t id_;
   const uint64_t serial_;
-  const uint64_t segment_;
+  const guest::SegmentAddresses addresses_;
   const guest::ModuleIndex index_;
   std::vector<Function*> functions_;  // as index_.kernels
   std::map<std::string_view, Function*> functions_by_name_;

@@ -139,7 +139,7 @@ class Space {
   // `image` is PTX text or a fatbin. On failure the error's text is the JIT log.
   struct LoadedModule {
     uint32_t id = 0;
-    uint64_t segment_address = 0;  // variables lie at segment_address + VariableInfo::offset
+    guest::SegmentAddresses addresses;  // of its variables
     std::shared_ptr<const guest::ModuleIndex> index;
   };
   virtual Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) = 0;

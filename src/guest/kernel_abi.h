@@ -16,7 +16,7 @@
 
 namespace tutti::guest {
 
-inline constexpr uint32_t kAbiVersion = 2;
+inline constexpr uint32_t kAbiVersion = 3;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
@@ -61,22 +61,23 @@ struct GuestServices {
   uint64_t (*clock)(WarpState*);
   // Grid-wide barrier of a cooperative launch.
   void (*grid_barrier)(WarpState*, uint32_t mask);
-  // Bytes of the client's window, from its begin on, that have memory behind them now: what its other threads or the
-  // kernel itself have allocated since the block began is beyond BlockState::window_reach.
-  uint64_t (*window_reach)(WarpState*);
+  // Whether [address, address + bytes), which lies in the client's window but beyond BlockState::window_reach, may be read,
+  // or if `writes` written: what was allocated since the block began may, and constants may be read.
+  uint32_t (*may_touch)(WarpState*, uint64_t address, uint64_t bytes, uint32_t writes);
 };
 
 // One running block. Prepared by the device, read-only to guest code, except where noted.
 struct BlockState {
   const GuestServices* services;
   const uint8_t* params;      // the kernel's parameter buffer (a private copy)
-  uint64_t module_base;       // where this client's copy of the module's globals and constants lies
+  uint64_t module_base;       // where this client's copy of the module's globals lies
+  uint64_t constants_base;    // ... and of its constants
   uint8_t* shared;            // the block's shared window; offset 0 of the .shared space
   uint32_t shared_bytes;      // static + dynamic
   uint32_t dynamic_shared_bytes;
   uint64_t window_base;       // the client's device window: the only global memory this code may touch
   uint64_t window_bytes;
-  uint64_t window_reach;      // ... of which so much, from its begin on, had memory behind it when the block began
+  uint64_t window_reach;      // ... of which so much, from its begin on, could be written when the block began
   uint32_t grid[3];
   uint32_t block[3];
   uint32_t ctaid[3];

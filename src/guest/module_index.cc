@@ -68,7 +68,7 @@ Status Check(const ModuleIndex& index) {
 
 }  // namespace
 
-uint64_t SealableBytes(const ModuleIndex& index) {
+uint64_t ConstantBytes(const ModuleIndex& index) {
   uint64_t end = 0;
   for (const VariableInfo& variable : index.variables) {
     if (variable.is_const) end = std::max(end, variable.offset + variable.bytes);

@@ -1,8 +1,9 @@
 // What is in a module: made by the compiler from the PTX, kept in the code cache, read by the device and handed on to the
 // client. Nothing here needs LLVM or a PTX parser to use.
 //
-// All of a module's .global and .const variables are laid out in one *segment*; a client's instance of the module is one
-// allocation of `segment_bytes` in its window, filled from `image` (zero beyond its end) and patched by `relocations`.
+// All of a module's .global and .const variables are laid out in one *segment*, filled from `image` (zero beyond its end)
+// and patched by `relocations`. A client's instance of the module is an allocation of `segment_bytes` in its window; the
+// constants, with which the segment begins, have an address of their own (SegmentAddresses).
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ struct VariableInfo {
   bool is_managed = false;
 };
 
-// Adds to the 8 bytes at `offset`: the address of the segment (kSegment), or stores a function index (kFunction).
+// Stores into the 8 bytes at `offset`: the address of what is at `addend` in the segment (kSegment), or a function's.
 struct Relocation {
   enum class Kind : uint8_t { kSegment = 0, kFunction = 1 };
   uint64_t offset = 0;
@@ -51,8 +52,8 @@ struct Relocation {
   Kind kind = Kind::kSegment;
 };
 
-// A segment begins with the module's constants, if it has any, on whole pages that hold nothing else: they can be kept from
-// being written.
+// A segment begins with the module's constants, if it has any, on whole pages that hold nothing else: they can lie where no
+// kernel writes.
 inline constexpr uint64_t kSegmentPageBytes = 4096;
 
 struct ModuleIndex {
@@ -71,7 +72,16 @@ inline constexpr uint64_t kFunctionAddressBase = 0x100;
 inline constexpr uint64_t FunctionAddress(uint32_t index) { return kFunctionAddressBase + 16ull * index; }
 
 // Bytes of the segment's first pages that hold constants and nothing else; 0 if the index does not keep to that.
-uint64_t SealableBytes(const ModuleIndex& index);
+uint64_t ConstantBytes(const ModuleIndex& index);
+
+// Where an instance of a module has its variables.
+struct SegmentAddresses {
+  uint64_t segment = 0;         // 0: it has none
+  uint64_t constants = 0;       // of the first `constant_bytes`
+  uint64_t constant_bytes = 0;  // 0: they are in the segment like all else
+
+  uint64_t Of(uint64_t offset) const { return (offset < constant_bytes ? constants : segment) + offset; }
+};
 
 std::vector<uint8_t> Serialize(const ModuleIndex& index);
 // For bytes from the compiler process or the cache, neither of which is trusted with our memory.

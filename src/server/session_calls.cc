@@ -83,7 +83,10 @@ void Session::LoadModule(uint32_t serial, uint32_t device, int image_fd) {
   const auto index = os::CreateMemoryOf("tutti-module-index", ForClient(*module->index));
   if (!index) return ipc::SendRefusal(socket_.get(), serial, kOutOfMemory, index.error().text);
   wire::Put(body, wire::LoadModuleReply{
-                      .module = module->id, .segment_address = module->segment_address, .log = module->index->log});
+                      .module = module->id,
+                      .segment_address = module->addresses.segment,
+                      .constants_address = module->addresses.constants,
+                      .log = module->index->log});
   const int fds[] = {index->get()};
   Answer(wire::MessageKind::kLoadModuleReply, serial, std::move(body), fds);
 }

@@ -64,6 +64,7 @@ void Put(ByteWriter& out, const LoadModuleReply& reply) {
   out.Put(reply.status);
   out.Put(reply.module);
   out.Put(reply.segment_address);
+  out.Put(reply.constants_address);
   out.PutString(std::string_view(reply.log).substr(0, kMaxLogBytes));
 }
 
@@ -72,6 +73,7 @@ Result<LoadModuleReply> GetLoadModuleReply(ByteReader& in) {
   reply.status = in.Get<int32_t>();
   reply.module = in.Get<uint32_t>();
   reply.segment_address = in.Get<uint64_t>();
+  reply.constants_address = in.Get<uint64_t>();
   reply.log = in.GetString();
   return Finish(in, reply, "LoadModuleReply");
 }

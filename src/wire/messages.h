@@ -99,6 +99,7 @@ struct LoadModuleReply {
   int32_t status = 0;  // CUresult
   uint32_t module = 0;
   uint64_t segment_address = 0;
+  uint64_t constants_address = 0;  // of the constants the segment begins with
   std::string log;  // JIT log; at most kMaxLogBytes
 };
 inline constexpr size_t kMaxLogBytes = 32 * 1024;

@@ -195,7 +195,8 @@ void ModuleEmitter::WriteMetadata() {
   for (const std::string& file : source_.files) files->addOperand(llvm::MDNode::get(c, {llvm::MDString::get(c, file)}));
   module_->getOrInsertNamedMetadata("tutti.kernel")
       ->addOperand(llvm::MDNode::get(
-          c, {Number(c, kernel_.shared_bytes), Number(c, kernel_.local_bytes), Number(c, kernel_.param_bytes)}));
+          c, {Number(c, kernel_.shared_bytes), Number(c, kernel_.local_bytes), Number(c, kernel_.param_bytes),
+              Number(c, static_cast<uint32_t>(std::min<uint64_t>(layout_.const_end(), ~0u)))}));
   llvm::NamedMDNode* lines = module_->getOrInsertNamedMetadata("tutti.lines");
   for (const auto& [ptx_line, source] : source_lines_) {
     lines->addOperand(llvm::MDNode::get(c, {Number(c, ptx_line), Number(c, source.first), Number(c, source.second)}));

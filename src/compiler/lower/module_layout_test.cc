@@ -40,7 +40,7 @@ TEST(ModuleLayout, InitialisedVariablesComeFirstSoThatTheImageIsShort) {
   EXPECT_LT(layout->index().image.size(), 64u);
   EXPECT_GE(layout->index().segment_bytes, 4000000u);
   EXPECT_EQ(layout->index().image[Find(*layout, "set").offset], 7);
-  EXPECT_EQ(guest::SealableBytes(layout->index()), 0u);
+  EXPECT_EQ(guest::ConstantBytes(layout->index()), 0u);
 }
 
 TEST(ModuleLayout, ConstantsLieOnPagesOfTheirOwn) {
@@ -54,7 +54,7 @@ TEST(ModuleLayout, ConstantsLieOnPagesOfTheirOwn) {
   EXPECT_EQ(Find(*layout, "set").offset, 4096u);
   EXPECT_LT(Find(*layout, "zero").offset, 8192u);
   EXPECT_EQ(layout->index().segment_alignment, 4096u);
-  EXPECT_EQ(guest::SealableBytes(layout->index()), 4096u);
+  EXPECT_EQ(guest::ConstantBytes(layout->index()), 4096u);
 }
 
 TEST(ModuleLayout, ConstantsAloneTakeWholePages) {
@@ -62,18 +62,18 @@ TEST(ModuleLayout, ConstantsAloneTakeWholePages) {
   const auto layout = ModuleLayout::Make(*module);
   ASSERT_TRUE(layout);
   EXPECT_EQ(layout->index().segment_bytes, 8192u);
-  EXPECT_EQ(guest::SealableBytes(layout->index()), 8192u);
+  EXPECT_EQ(guest::ConstantBytes(layout->index()), 8192u);
 }
 
 TEST(ModuleLayout, AnIndexThatMixesThemIsNotSealed) {
   guest::ModuleIndex index;
   index.variables = {{"c", 0, 4, true, false}, {"g", 16, 4, false, false}};
   index.segment_bytes = 8192;
-  EXPECT_EQ(guest::SealableBytes(index), 0u);
+  EXPECT_EQ(guest::ConstantBytes(index), 0u);
   index.variables[1].offset = 4096;
-  EXPECT_EQ(guest::SealableBytes(index), 4096u);
+  EXPECT_EQ(guest::ConstantBytes(index), 4096u);
   index.segment_bytes = 100;
-  EXPECT_EQ(guest::SealableBytes(index), 0u) << "the rest of the page is somebody else's";
+  EXPECT_EQ(guest::ConstantBytes(index), 0u) << "the rest of the page is somebody else's";
 }
 
 TEST(ModuleLayout, AddressesInInitialisersBecomeRelocations) {

@@ -92,7 +92,7 @@ void EmitIsspacep(Emitter& e) {
   llvm::Value* param =
       InWindow(e, address, e.CallI64("tutti.param_base"), ir.getInt64(e.module().kernel().param_bytes));
   const ModuleLayout& layout = e.module().layout();
-  llvm::Value* constant = InWindow(e, address, e.CallI64("tutti.module_base"), ir.getInt64(layout.const_end()));
+  llvm::Value* constant = InWindow(e, address, e.CallI64("tutti.constants_base"), ir.getInt64(layout.const_end()));
   llvm::Value* device = InWindow(e, address, e.CallI64("tutti.window_base"), e.CallI64("tutti.window_bytes"));
   llvm::Value* result;
   switch (e.instruction().space) {

@@ -14,17 +14,17 @@ TUTTI_INLINE bool Within(uint64_t address, uint64_t bytes, uint64_t start, uint6
   return address - start < size && bytes <= size - (address - start);
 }
 
-// What is beyond the reach that the block began with may have been allocated since.
-TUTTI_INLINE bool IsInWindow(WarpState* warp, uint64_t address, uint64_t bytes) {
+// The device knows of what is beyond the reach that the block began with.
+TUTTI_INLINE bool IsInWindow(WarpState* warp, uint64_t address, uint64_t bytes, uint32_t writes) {
   const BlockState* block = warp->block;
   if (Within(address, bytes, block->window_base, block->window_reach)) return true;
   return Within(address, bytes, block->window_base, block->window_bytes) &&
-         Within(address, bytes, block->window_base, block->services->window_reach(warp));
+         block->services->may_touch(warp, address, bytes, writes) != 0;
 }
 
 TUTTI_INLINE bool IsLegal(WarpState* warp, uint64_t address, uint64_t bytes, uint32_t spaces, uint64_t param_bytes) {
   const BlockState* block = warp->block;
-  if ((spaces & kWindow) != 0 && IsInWindow(warp, address, bytes)) return true;
+  if ((spaces & kWindow) != 0 && IsInWindow(warp, address, bytes, spaces & kWrites)) return true;
   if ((spaces & kShared) != 0 && Within(address, bytes, reinterpret_cast<uint64_t>(block->shared), block->shared_bytes)) return true;
   if ((spaces & kLocal) != 0 && Within(address, bytes, reinterpret_cast<uint64_t>(warp->local), uint64_t{warp->local_bytes} * TUTTI_LANES)) return true;
   return (spaces & kParams) != 0 && Within(address, bytes, reinterpret_cast<uint64_t>(block->params), param_bytes);

@@ -10,6 +10,8 @@ enum Space : uint32_t {
   kShared = 1u << 1,   // the block's shared memory
   kLocal = 1u << 2,    // the warp's local memory
   kParams = 1u << 3,   // the kernel's parameters
+  kConstants = 1u << 4,  // the module's constants
+  kWrites = 1u << 5,   // no memory: the access writes
 };
 // Above them: log2 of the alignment that the access needs.
 inline constexpr uint32_t kAlignShift = 8;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/checked.h"
 #include "compiler/testing/guest_print.h"
 
 // Warps of kernels that yield run each on a stack of its own. A stack is entered the first time by setcontext and from then
@@ -199,7 +200,10 @@ uint64_t ServeGlobalTimer(WarpState*) {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1));
 }
 uint64_t ServeClock(WarpState*) { return __builtin_ia32_rdtsc(); }
-uint64_t ServeWindowReach(WarpState* warp) { return g_grid->reach_now != 0 ? g_grid->reach_now : warp->block->window_reach; }
+uint32_t ServeMayTouch(WarpState* warp, uint64_t address, uint64_t bytes, uint32_t) {
+  const uint64_t reach = g_grid->reach_now != 0 ? g_grid->reach_now : warp->block->window_reach;
+  return InRange<uint64_t>(address - warp->block->window_base, bytes, reach) ? 1 : 0;
+}
 
 constexpr guest::GuestServices kServices = {
     .barrier = ServeBarrier,
@@ -213,7 +217,7 @@ constexpr guest::GuestServices kServices = {
     .global_timer = ServeGlobalTimer,
     .clock = ServeClock,
     .grid_barrier = ServeGridBarrier,
-    .window_reach = ServeWindowReach,
+    .may_touch = ServeMayTouch,
 };
 
 // ---- running
@@ -288,7 +292,7 @@ void PrepareBlock(Block& block, const GridLaunch& launch, uint32_t index) {
   state = {};
   state.services = &kServices;
   state.params = launch.params.data();
-  state.module_base = launch.module_base;
+  state.module_base = state.constants_base = launch.module_base;
   state.shared = aligned(block.shared);
   state.shared_bytes = dynamic_offset + launch.dynamic_shared_bytes;
   state.dynamic_shared_bytes = launch.dynamic_shared_bytes;

@@ -18,9 +18,9 @@ class LaneAddresses {
   LaneAddresses(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, uint64_t bytes) : emitter_(emitter) {
     llvm::IRBuilder<>& builder = emitter.builder();
     Region region = RegionOf(emitter, instruction, pointer, bytes);
-    region.spaces &= ~guest_runtime::kParams;
+    OnlyWritable(region);
     Fence fence(emitter, region, instruction);
-    is_shared_ = region.likely == guest_runtime::kShared && region.spaces == region.likely;
+    is_shared_ = region.spaces == (guest_runtime::kShared | guest_runtime::kWrites);
     const auto based = [&](Value* address, Value* base) { return region.base != nullptr ? builder.CreateAdd(address, base) : address; };
     if (emitter.shape(pointer).is_uniform()) {
       uniform_ = based(emitter.values().Uniform(pointer), region.base);

@@ -68,6 +68,44 @@ bool IsInShared(FunctionEmitter& emitter, const llvm::Instruction& access, const
   return bytes <= size && greatest <= size - bytes && known.countMinTrailingZeros() >= align_log2;
 }
 
+// What `pointer` is an address plus a constant of.
+const llvm::Value* BaseOf(const llvm::Value* pointer, uint64_t& offset) {
+  offset = 0;
+  const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer);
+  if (cast == nullptr) return nullptr;
+  const llvm::Value* address = cast->getOperand(0);
+  if (const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(address); sum != nullptr && sum->getOpcode() == llvm::Instruction::Add) {
+    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(sum->getOperand(1));
+    if (constant == nullptr) return nullptr;
+    offset = constant->getZExtValue();
+    address = sum->getOperand(0);
+  }
+  return address;
+}
+
+bool IsConstantsBase(const llvm::Value* value) {
+  const auto* call = llvm::dyn_cast_or_null<llvm::CallInst>(value);
+  return call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName() == "tutti.constants_base";
+}
+
+// The address of constants is a term of this one: most likely it is one of theirs.
+bool IsFromConstants(const llvm::Value* value, unsigned depth = 6) {
+  if (IsConstantsBase(value)) return true;
+  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (instruction == nullptr || depth == 0) return false;
+  const unsigned opcode = instruction->getOpcode();
+  if (opcode != llvm::Instruction::Add && opcode != llvm::Instruction::Or && opcode != llvm::Instruction::IntToPtr) return false;
+  return llvm::any_of(instruction->operands(), [&](const llvm::Use& operand) { return IsFromConstants(operand.get(), depth - 1); });
+}
+
+// At a place that is known now. Constants begin on a page of their own.
+bool IsInConstants(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_t bytes, unsigned align_log2) {
+  uint64_t offset = 0;
+  if (!IsConstantsBase(BaseOf(pointer, offset))) return false;
+  const uint64_t size = emitter.module().constant_bytes;
+  return bytes <= size && offset <= size - bytes && offset % (uint64_t{1} << align_log2) == 0;
+}
+
 }  // namespace
 
 Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer, uint64_t bytes) {
@@ -82,6 +120,7 @@ Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, 
         region.is_safe = inside;
       } else {
         region.spaces = runtime::kWindow | runtime::kShared | runtime::kLocal | runtime::kParams;
+        if (IsFromConstants(pointer)) region.likely = runtime::kConstants;
       }
       break;
     }
@@ -89,6 +128,10 @@ Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, 
       region.spaces = region.likely = runtime::kShared;
       region.base = emitter.abi().shared_base();
       region.is_safe = IsInShared(emitter, instruction, pointer, bytes, align_log2);
+      break;
+    case 4:
+      if (emitter.module().constant_bytes != 0) region.likely = runtime::kConstants;
+      region.is_safe = IsInConstants(emitter, pointer, bytes, align_log2);
       break;
     case 5:
       region.spaces = region.likely = runtime::kLocal;
@@ -112,6 +155,11 @@ Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, 
   return region;
 }
 
+void OnlyWritable(Region& region) {
+  region.spaces = (region.spaces & ~runtime::kParams) | runtime::kWrites;
+  if (region.likely == runtime::kConstants) region = {.spaces = region.spaces};
+}
+
 Fence::Fence(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction)
     : emitter_(emitter), region_(region), instruction_(instruction), align_log2_(AccessAlignLog2(instruction)) {}
 
@@ -132,6 +180,8 @@ Fence::Range Fence::Likely() {
               })};
     case runtime::kParams:
       return {abi.params_base(), llvm::ConstantInt::get(i64, emitter_.module().param_bytes)};
+    case runtime::kConstants:
+      return {abi.BlockField(offsetof(BlockState, constants_base), i64), llvm::ConstantInt::get(i64, emitter_.module().constant_bytes)};
     default:
       return {abi.BlockField(offsetof(BlockState, window_base), i64), abi.BlockField(offsetof(BlockState, window_reach), i64)};
   }
@@ -165,7 +215,8 @@ llvm::Value* Fence::Covers(llvm::Value* address, uint64_t bytes, unsigned align_
 llvm::Value* Fence::SpanHolds(unsigned most_runs) {
   if (is_off()) return nullptr;
   Span* span = emitter_.spans().Of(instruction_);
-  if (span == nullptr) return nullptr;
+  // Who writes asks of other memory than who reads what is constant.
+  if (span == nullptr || (span->writes && region_.likely == runtime::kConstants)) return nullptr;
   if (span->holds != nullptr) return span->holds;
   const auto runs = LaneBounds(emitter_.shape(span->base), span->align_log2);
   if (runs.empty() || runs.size() > most_runs) return nullptr;

@@ -30,6 +30,9 @@ struct Region {
 // For the access that `instruction` makes to `bytes` through `pointer`.
 Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer, uint64_t bytes);
 
+// The same for an access that writes.
+void OnlyWritable(Region& region);
+
 class Fence {
  public:
   Fence(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction);

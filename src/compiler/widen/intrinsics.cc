@@ -22,6 +22,7 @@ const Row kRows[] = {
     {"nsmid", Intrinsic::kBlockField},
     {"gridid", Intrinsic::kBlockField},
     {"module_base", Intrinsic::kBlockField},
+    {"constants_base", Intrinsic::kBlockField},
     {"shared_base", Intrinsic::kBlockField},
     {"param_base", Intrinsic::kBlockField},
     {"window_base", Intrinsic::kBlockField},

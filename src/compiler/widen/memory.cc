@@ -31,7 +31,7 @@ class Access {
         simple_(simple),
         region_(RegionOf(emitter, instruction, pointer, bytes())),
         fence_(emitter, region_, instruction) {
-    if (llvm::isa<llvm::StoreInst>(instruction)) region_.spaces &= ~guest_runtime::kParams;
+    if (llvm::isa<llvm::StoreInst>(instruction)) OnlyWritable(region_);
   }
 
   bool IsSupported() const {

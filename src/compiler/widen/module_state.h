@@ -38,6 +38,7 @@ struct ModuleState {
   llvm::DenseMap<const llvm::Function*, llvm::Function*> wide;  // of functions that are called
   uint32_t flags = 0;             // guest::KernelFlags
   uint64_t param_bytes = 0;
+  uint64_t constant_bytes = 0;       // of the module, at tutti.constants_base()
   uint64_t static_shared_bytes = 0;  // a block has at least these
   uint64_t local_bytes = 0;       // per lane, of all functions
   uint64_t wide_operations = 0;   // made so far: what the stack estimate goes by

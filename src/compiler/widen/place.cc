@@ -25,6 +25,7 @@ int64_t FieldOffset(llvm::StringRef name) {
                            .Case("nsmid", offsetof(BlockState, nsmid))
                            .Case("gridid", offsetof(BlockState, gridid))
                            .Case("module_base", offsetof(BlockState, module_base))
+                           .Case("constants_base", offsetof(BlockState, constants_base))
                            .Case("shared_base", offsetof(BlockState, shared))
                            .Case("param_base", offsetof(BlockState, params))
                            .Case("window_base", offsetof(BlockState, window_base))

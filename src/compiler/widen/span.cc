@@ -102,16 +102,18 @@ void Spans::Add(const llvm::Instruction& access, std::vector<Open>& open) {
   const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&access);
   const auto bytes = static_cast<int64_t>(
       layout_.getTypeStoreSize(llvm::getLoadStoreType(const_cast<llvm::Instruction*>(&access))).getFixedValue());
+  const bool writes = llvm::isa<llvm::StoreInst>(access);
   Open own{SumOf(pointer), pointer->getType()->getPointerAddressSpace(), nullptr};
   for (const Open& other : open) {
     if (other.space != own.space || other.sum.terms != own.sum.terms) continue;
     if (!Extend(*other.span, static_cast<int64_t>(own.sum.constant - other.sum.constant), bytes,
                 AccessAlignLog2(access)))
       continue;
+    other.span->writes |= writes;
     spans_[&access] = other.span;
     return;
   }
-  own.span = &all_.emplace_back(Span{.base = pointer, .high = bytes, .align_log2 = AccessAlignLog2(access)});
+  own.span = &all_.emplace_back(Span{.base = pointer, .high = bytes, .align_log2 = AccessAlignLog2(access), .writes = writes});
   spans_[&access] = own.span;
   if (open.size() < kMostOpen) open.push_back(std::move(own));
 }

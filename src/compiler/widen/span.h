@@ -16,6 +16,7 @@ struct Span {
   const llvm::Value* base = nullptr;  // the pointer of the first access
   int64_t low = 0, high = 0;          // from it on, in bytes
   unsigned align_log2 = 0;            // what base + low must be a multiple of for all accesses to be aligned
+  bool writes = false;                // one of them is a store
   llvm::Value* holds = nullptr;       // i1: all of it may be accessed, by any lane; made by the first access
 };
 

@@ -96,6 +96,7 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
   ModuleState state(module, options);
   state.static_shared_bytes = KernelNumber(module, 0);
   state.param_bytes = KernelNumber(module, 2);
+  state.constant_bytes = KernelNumber(module, 3);
 
   std::vector<llvm::Function*> scalars;
   bool recursion_uses_local = false;

@@ -49,6 +49,7 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
       .services = &kGuestServices,
       .params = launch.params,
       .module_base = launch.module_base,
+      .constants_base = launch.constants_base,
       .shared = shared_.data(),
       .shared_bytes = launch.shared_bytes(),
       .dynamic_shared_bytes = launch.dynamic_shared_bytes,

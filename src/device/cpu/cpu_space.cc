@@ -97,7 +97,7 @@ void CpuSpace::Leave(std::unique_lock<std::mutex>* lock) {
 }
 
 Result<uint64_t> CpuSpace::Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
-  return memory_.Allocate(device, kind, bytes, alignment);
+  return memory_.Allocate(device, kind, bytes, alignment, WindowMemory::Holder::kClient);
 }
 
 Status CpuSpace::Free(uint64_t address) {
@@ -119,10 +119,11 @@ Result<PreparedKernel> CpuSpace::Prepare(uint32_t module, uint32_t kernel, const
 }
 
 Status CpuSpace::UnloadModule(uint32_t module) {
-  uint64_t segment_address = 0;
-  TUTTI_ASSIGN(auto kept, modules_.Unload(module, &segment_address));
+  guest::SegmentAddresses addresses;
+  TUTTI_ASSIGN(auto kept, modules_.Unload(module, &addresses));
   std::unique_lock lock(mutex_);
-  engine_.Defer({.address = segment_address, .kept = std::move(kept)});
+  if (addresses.constant_bytes != 0) engine_.Defer({.address = addresses.constants, .kept = nullptr});
+  engine_.Defer({.address = addresses.segment, .kept = std::move(kept)});
   Leave(&lock);
   return {};
 }

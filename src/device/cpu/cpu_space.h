@@ -83,7 +83,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   void EndTask(Operation* operation);
   void PrepareTask(Operation* operation, const Stream& stream);
   Status CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const;
-  void WriteThroughSeals(Transfer* transfer) const;
+  void WriteConstants(Transfer* transfer) const;
   void FailLocked(uint32_t device, Fault fault);
   void DropWork(uint32_t device);
   // Unlocks, then runs the errands and releases what has been let go.

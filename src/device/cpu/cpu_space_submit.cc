@@ -119,10 +119,11 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     launch.dynamic_shared_bytes = grid.dynamic_shared_bytes;
     launch.params = operation->arguments.data();
     launch.param_bytes = static_cast<uint32_t>(operation->arguments.size());
-    launch.module_base = kernel->module->segment_address;
+    launch.module_base = kernel->module->addresses.segment;
+    launch.constants_base = kernel->module->addresses.Of(0);
     launch.window_base = memory_.base();
     launch.window_bytes = memory_.bytes();
-    launch.window_reach = &memory_.reach();
+    launch.memory = &memory_;
     launch.grid_id = ++launched_;
     launch.cooperative = grid.cooperative;
     launch.cooperative_workspace = 0;
@@ -140,8 +141,8 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
 }
 
 // Constants are written by copies, and by nothing else.
-void CpuSpace::WriteThroughSeals(Transfer* transfer) const {
-  if (memory_.HasSealed(transfer->destination(), transfer->destination_bytes()))
+void CpuSpace::WriteConstants(Transfer* transfer) const {
+  if (memory_.HasConstants(transfer->destination(), transfer->destination_bytes()))
     transfer->WriteThrough(memory_.fd(), memory_.base());
 }
 
@@ -154,7 +155,7 @@ Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
   if (!operation->task.transfer.SetCopy(copy, memory_.base(), memory_.bytes(), &bad)) {
     FailLocked(stream->device, IllegalAddress("copy", bad));
   }
-  WriteThroughSeals(&operation->task.transfer);
+  WriteConstants(&operation->task.transfer);
   operation->task.total_blocks = operation->task.transfer.pieces();
   counters_.Add(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
   engine_.Enqueue(stream, operation);
@@ -171,7 +172,7 @@ Status CpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillB
   if (!operation->task.transfer.SetFill(fill, memory_.base(), memory_.bytes(), &bad)) {
     FailLocked(stream->device, IllegalAddress("fill", bad));
   }
-  WriteThroughSeals(&operation->task.transfer);
+  WriteConstants(&operation->task.transfer);
   operation->task.total_blocks = operation->task.transfer.pieces();
   counters_.Add(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
   engine_.Enqueue(stream, operation);
@@ -232,7 +233,7 @@ bool CpuSpace::Start(Operation* operation) {
     // What %envreg1/2 point to: {u32 size, u32 barrier}, zero at the start.
     constexpr uint64_t kWorkspaceBytes = 256;
     const uint32_t device = operation->stream->device;
-    const auto workspace = memory_.Allocate(device, wire::MemoryKind::kScratch, kWorkspaceBytes, 0);
+    const auto workspace = memory_.Allocate(device, wire::MemoryKind::kScratch, kWorkspaceBytes, 0, WindowMemory::Holder::kDevice);
     if (!workspace) return false;  // only with a full window
     *reinterpret_cast<uint32_t*>(*workspace) = 2 * sizeof(uint32_t);
     task.kernel.cooperative_workspace = *workspace;

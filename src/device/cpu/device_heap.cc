@@ -10,7 +10,7 @@ uint64_t DeviceHeap::Allocate(uint64_t bytes) {
   bytes = std::max<uint64_t>(bytes, 1);
   std::lock_guard lock(mutex_);
   if (allocator_ == nullptr) {
-    const auto heap = memory_->Allocate(device_, wire::MemoryKind::kDevice, kHeapBytes, 0);
+    const auto heap = memory_->Allocate(device_, wire::MemoryKind::kDevice, kHeapBytes, 0, WindowMemory::Holder::kDevice);
     if (!heap) return 0;
     allocator_ = std::make_unique<WindowAllocator>(*heap, kHeapBytes, kGranularity);
   }

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "device/cpu/block_run.h"
+#include "device/cpu/window_memory.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -132,7 +133,10 @@ uint64_t GlobalTimer(WarpState*) {
 
 uint64_t Clock(WarpState*) { return __rdtsc(); }
 
-uint64_t WindowReach(WarpState* warp) { return RunOf(warp).launch()->WindowReach(); }
+uint32_t MayTouch(WarpState* warp, uint64_t address, uint64_t bytes, uint32_t writes) {
+  const KernelLaunch& launch = *RunOf(warp).launch();
+  return launch.memory == nullptr || launch.memory->MayTouch(address, bytes, writes != 0) ? 1 : 0;
+}
 
 void GridBarrier(WarpState* warp, uint32_t) {
   BlockRun& run = RunOf(warp);
@@ -160,7 +164,7 @@ const guest::GuestServices kGuestServices = {
     .global_timer = &GlobalTimer,
     .clock = &Clock,
     .grid_barrier = &GridBarrier,
-    .window_reach = &WindowReach,
+    .may_touch = &MayTouch,
 };
 
 }  // namespace tutti::device::cpu

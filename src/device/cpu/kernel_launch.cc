@@ -1,5 +1,7 @@
 #include "device/cpu/kernel_launch.h"
 
+#include "device/cpu/window_memory.h"
+
 namespace tutti::device::cpu {
 namespace {
 
@@ -10,6 +12,8 @@ void Unflatten(uint64_t index, const uint32_t extent[3], uint32_t out[3]) {
 }
 
 }  // namespace
+
+uint64_t KernelLaunch::WindowReach() const { return memory != nullptr ? memory->reach() : window_bytes; }
 
 void KernelLaunch::BlockAt(uint64_t index, uint32_t ctaid[3], uint32_t cluster_ctaid[3]) const {
   const uint32_t per_cluster = cluster_blocks();

@@ -1,13 +1,14 @@
 // One launch of a kernel: everything its blocks have in common. Owned by the operation; constant while blocks run.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "guest/kernel_abi.h"
 
 namespace tutti::device::cpu {
+
+class WindowMemory;
 
 // Memory as the code of one running block sees it: the client's window and the block's own shared, local and parameter
 // memory. Other addresses are refused.
@@ -44,9 +45,10 @@ struct KernelLaunch {
   uint32_t dynamic_shared_bytes = 0;
   const uint8_t* params = nullptr;
   uint64_t module_base = 0;
+  uint64_t constants_base = 0;
   uint64_t window_base = 0;
   uint64_t window_bytes = 0;
-  const std::atomic<uint64_t>* window_reach = nullptr;  // how much of it has memory behind it now; null: all
+  const WindowMemory* memory = nullptr;  // of the window; null: all of it can be written
   uint64_t grid_id = 0;
   uint64_t cooperative_workspace = 0;
   bool cooperative = false;
@@ -60,10 +62,8 @@ struct KernelLaunch {
   uint32_t dynamic_shared_offset() const { return (descriptor->static_shared_bytes + 15) & ~15u; }
   uint32_t shared_bytes() const { return dynamic_shared_offset() + dynamic_shared_bytes; }
 
-  // Async-signal-safe.
-  uint64_t WindowReach() const {
-    return window_reach != nullptr ? window_reach->load(std::memory_order_acquire) : window_bytes;
-  }
+  // How much of the window, from its begin on, can be written now. Async-signal-safe.
+  uint64_t WindowReach() const;
 
   // Coordinates of the block that is `index`th in running order: x fastest, and cluster by cluster.
   void BlockAt(uint64_t index, uint32_t ctaid[3], uint32_t cluster_ctaid[3]) const;

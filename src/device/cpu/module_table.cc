@@ -13,9 +13,9 @@ namespace {
 
 constexpr size_t kMostKernels = 1 << 17;  // of one client; ids are never used again
 
-// The segment's first bytes, as they must be at `base`. The index comes from the compiler process: checked like a
+// The segment's first bytes, as they must be at these addresses. The index comes from the compiler process: checked like a
 // stranger's.
-Result<std::vector<uint8_t>> RelocatedImage(const guest::ModuleIndex& index, uint64_t base) {
+Result<std::vector<uint8_t>> RelocatedImage(const guest::ModuleIndex& index, const guest::SegmentAddresses& addresses) {
   std::vector<uint8_t> bytes = index.image;
   if (bytes.size() > index.segment_bytes)
     return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "module image larger than its segment");
@@ -26,7 +26,7 @@ Result<std::vector<uint8_t>> RelocatedImage(const guest::ModuleIndex& index, uin
     if (bytes.size() < relocation.offset + sizeof(uint64_t)) bytes.resize(relocation.offset + sizeof(uint64_t));
     uint64_t value = 0;
     if (relocation.kind == guest::Relocation::Kind::kSegment) {
-      value = base + relocation.addend;
+      value = addresses.Of(relocation.addend);
     } else {
       value = guest::FunctionAddress(static_cast<uint32_t>(relocation.addend));
     }
@@ -37,33 +37,43 @@ Result<std::vector<uint8_t>> RelocatedImage(const guest::ModuleIndex& index, uin
 
 }  // namespace
 
-Result<uint64_t> ModuleTable::PlaceSegment(uint32_t device, const guest::ModuleIndex& index) {
-  if (index.segment_bytes == 0) return 0;
-  TUTTI_ASSIGN(const uint64_t address, memory_->Allocate(device, wire::MemoryKind::kDevice, index.segment_bytes,
-                                                         std::max<uint64_t>(index.segment_alignment, 256)));
-  auto bytes = RelocatedImage(index, address);
-  if (!bytes) {
-    memory_->Release(address);
-    return std::unexpected(bytes.error());
+// The constants' part of the segment stays untouched, so it costs no memory; it keeps all offsets what they are, and counts
+// for the constants.
+Result<guest::SegmentAddresses> ModuleTable::PlaceSegment(uint32_t device, const guest::ModuleIndex& index) {
+  guest::SegmentAddresses addresses{.constant_bytes = guest::ConstantBytes(index)};
+  if (index.segment_bytes == 0) return addresses;
+  TUTTI_ASSIGN(addresses.segment, memory_->Allocate(device, wire::MemoryKind::kDevice, index.segment_bytes,
+                                                    std::max<uint64_t>(index.segment_alignment, 256),
+                                                    WindowMemory::Holder::kDevice));
+  const auto fill = [&]() -> Status {
+    if (addresses.constant_bytes != 0) {
+      TUTTI_ASSIGN(addresses.constants, memory_->AllocateConstants(addresses.constant_bytes));
+    }
+    TUTTI_ASSIGN(const std::vector<uint8_t> bytes, RelocatedImage(index, addresses));
+    const auto constants = std::span(bytes).first(std::min<uint64_t>(bytes.size(), addresses.constant_bytes));
+    TUTTI_TRY(memory_->WriteConstants(addresses.constants, constants));
+    std::copy(bytes.begin() + static_cast<ptrdiff_t>(constants.size()), bytes.end(),
+              reinterpret_cast<uint8_t*>(addresses.segment + constants.size()));
+    return {};
+  };
+  if (const Status filled = fill(); !filled) {
+    if (addresses.constants != 0) memory_->Release(addresses.constants);
+    memory_->Release(addresses.segment);
+    return std::unexpected(filled.error());
   }
-  std::copy(bytes->begin(), bytes->end(), reinterpret_cast<uint8_t*>(address));
-  if (auto sealed = memory_->Seal(address, SealableBytes(index)); !sealed) {
-    memory_->Release(address);
-    return std::unexpected(sealed.error());
-  }
-  return address;
+  return addresses;
 }
 
 Result<Space::LoadedModule> ModuleTable::Load(uint32_t device, std::span<const uint8_t> image) {
   auto instance = std::make_shared<ModuleInstance>();
   instance->device = device;
   TUTTI_ASSIGN(instance->index, source_->Index(image, cancelled_));
-  TUTTI_ASSIGN(instance->segment_address, PlaceSegment(device, *instance->index));
+  TUTTI_ASSIGN(instance->addresses, PlaceSegment(device, *instance->index));
   instance->image.assign(image.begin(), image.end());
   std::lock_guard lock(mutex_);
   const uint32_t id = next_module_++;
   modules_[id].instance = instance;
-  return Space::LoadedModule{.id = id, .segment_address = instance->segment_address, .index = instance->index};
+  return Space::LoadedModule{.id = id, .addresses = instance->addresses, .index = instance->index};
 }
 
 Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) {
@@ -112,14 +122,14 @@ Result<PreparedKernel> ModuleTable::Describe(uint32_t id) const {
       .id = id, .local_bytes = kernel.code->descriptor->local_bytes, .max_threads = kernel.max_threads};
 }
 
-Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, uint64_t* segment_address) {
+Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, guest::SegmentAddresses* addresses) {
   std::lock_guard lock(mutex_);
   const auto found = modules_.find(module);
   if (found == modules_.end())
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
   auto kept = std::make_shared<std::vector<std::shared_ptr<const void>>>();
   for (const uint32_t id : found->second.kernel_ids) kept->push_back(std::move(kernels_[id]));
-  *segment_address = found->second.instance->segment_address;
+  *addresses = found->second.instance->addresses;
   kept->push_back(std::move(found->second.instance));
   std::erase_if(prepared_, [module](const auto& entry) { return std::get<0>(entry.first) == module; });
   modules_.erase(found);

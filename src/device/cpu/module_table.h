@@ -20,7 +20,7 @@ namespace tutti::device::cpu {
 // One client's instance of a module: its index, its image, and where its variables lie.
 struct ModuleInstance {
   uint32_t device = 0;
-  uint64_t segment_address = 0;  // 0: no variables
+  guest::SegmentAddresses addresses;
   std::shared_ptr<const guest::ModuleIndex> index;
   std::vector<uint8_t> image;
 };
@@ -42,7 +42,7 @@ class ModuleTable {
   Result<Space::LoadedModule> Load(uint32_t device, std::span<const uint8_t> image);
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]);
   // Takes module and kernels out of the table. They, and the segment, stay as long as the result is kept.
-  Result<std::shared_ptr<const void>> Unload(uint32_t module, uint64_t* segment_address);
+  Result<std::shared_ptr<const void>> Unload(uint32_t module, guest::SegmentAddresses* addresses);
 
   // Null if there is none. Valid until what Unload returned is let go.
   const KernelInstance* Find(uint32_t kernel_id) const;
@@ -57,7 +57,7 @@ class ModuleTable {
   };
   using Shape = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;  // module, kernel, block
 
-  Result<uint64_t> PlaceSegment(uint32_t device, const guest::ModuleIndex& index);
+  Result<guest::SegmentAddresses> PlaceSegment(uint32_t device, const guest::ModuleIndex& index);
   Result<PreparedKernel> Describe(uint32_t id) const;
 
   CodeSource* const source_;

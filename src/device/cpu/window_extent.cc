@@ -30,8 +30,9 @@ Status WindowExtent::OpenTo(uint64_t end) {
   if (wanted <= open) return {};
   constexpr int kFlags = MAP_SHARED | MAP_NORESERVE | MAP_FIXED;
   void* const begin = Pointer(base_ + open);
-  const auto at = static_cast<off_t>(open);
-  if (mmap(begin, wanted - open, PROT_READ | PROT_WRITE, kFlags, fd_, at) == MAP_FAILED) {
+  const auto at = static_cast<off_t>(fd_offset_ + open);
+  const int protection = writable_ ? PROT_READ | PROT_WRITE : PROT_READ;
+  if (mmap(begin, wanted - open, protection, kFlags, fd_, at) == MAP_FAILED) {
     return FailErrno("opening a client's window", cuda::CUDA_ERROR_OUT_OF_MEMORY);
   }
   open_bytes_.store(wanted, std::memory_order_release);

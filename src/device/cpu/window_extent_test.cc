@@ -70,5 +70,16 @@ TEST_F(WindowExtentTest, OpeningMoreKeepsWhatIsThere) {
   EXPECT_TRUE(CanWrite(kBytes - 1));
 }
 
+TEST_F(WindowExtentTest, APartForReadingIsThatPartOfTheFile) {
+  constexpr uint64_t kPart = 768 << 20;
+  WindowExtent part = WindowExtent::ReadOnly(kBase + kPart, kBytes - kPart, fd_.get(), kPart);
+  ASSERT_TRUE(part.OpenTo(kBase + kPart + 4096));
+  const uint8_t value = 9;
+  ASSERT_EQ(pwrite(fd_.get(), &value, 1, kPart + 5), 1);
+  EXPECT_EQ(At(kPart + 5), 9);
+  EXPECT_FALSE(CanWrite(kPart + 5));
+  EXPECT_GE(part.reach(), 4096u);
+}
+
 }  // namespace
 }  // namespace tutti::device::cpu

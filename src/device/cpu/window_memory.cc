@@ -2,13 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
 #include <iterator>
 
-#include "base/check.h"
 #include "base/checked.h"
 #include "cuda/result.h"
 
@@ -17,6 +16,7 @@ namespace {
 
 constexpr uint64_t kPageBytes = 4096;
 constexpr uint64_t kGranularity = 256;
+constexpr uint64_t kConstantsShare = 16;  // of a window, which is larger than what it is for
 
 }  // namespace
 
@@ -25,13 +25,16 @@ WindowMemory::WindowMemory(uint64_t window_base, uint64_t window_bytes, int wind
                            metrics::ClientCounters* counters)
     : base_(window_base),
       bytes_(window_bytes),
+      constants_base_(window_base + window_bytes - window_bytes / kConstantsShare / kPageBytes * kPageBytes),
       fd_(window_fd),
       accounts_(accounts.begin(), accounts.end()),
       groups_(accounts.size()),
       sink_(sink),
       counters_(counters),
-      allocator_(window_base, window_bytes, kGranularity),
-      extent_(window_base, window_bytes, window_fd),
+      allocator_(window_base, constants_base_ - window_base, kGranularity),
+      constants_allocator_(constants_base_, window_base + window_bytes - constants_base_, kPageBytes),
+      extent_(window_base, constants_base_ - window_base, window_fd),
+      constants_extent_(WindowExtent::ReadOnly(constants_base_, window_base + window_bytes - constants_base_, window_fd, constants_base_ - window_base)),
       used_(accounts.size()),
       limits_(accounts.size(), kNoMemoryLimit) {
   for (const auto& group : groups) {
@@ -45,7 +48,8 @@ WindowMemory::~WindowMemory() {
   }
 }
 
-Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
+Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment,
+                                        Holder holder) {
   if (device >= accounts_.size())
     return Fail(cuda::CUDA_ERROR_INVALID_DEVICE, fmt::format("there is no device {}", device));
   if (bytes == 0 || (alignment != 0 && !std::has_single_bit(alignment))) {
@@ -67,7 +71,7 @@ Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, 
     if (counted) accounts_[device]->Release(bytes, groups_[device]);
     return std::unexpected(opened.error());
   }
-  allocations_.emplace(*address, Allocation{.bytes = bytes, .device = device, .counted = counted});
+  allocations_.emplace(*address, Allocation{.bytes = bytes, .device = device, .counted = counted, .holder = holder});
   if (counted) CountUse(device, static_cast<int64_t>(bytes));
   counters_->Add(metrics::Counter::allocations);
   return *address;
@@ -103,8 +107,8 @@ void WindowMemory::CountUse(uint32_t device, int64_t bytes) {
 Status WindowMemory::Retire(uint64_t address) {
   std::lock_guard lock(mutex_);
   const auto found = allocations_.find(address);
-  if (found == allocations_.end() || found->second.retired) {
-    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no allocation begins at 0x{:x}", address));
+  if (found == allocations_.end() || found->second.retired || found->second.holder != Holder::kClient) {
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no allocation of the client begins at 0x{:x}", address));
   }
   found->second.retired = true;
   return {};
@@ -115,7 +119,6 @@ void WindowMemory::Release(uint64_t address) {
   {
     std::lock_guard lock(mutex_);
     allocation = allocations_.at(address);
-    Unseal(address);
   }
   // Nobody else can have it yet, so the expensive part needs no lock. Parts of pages are zeroed by this, whole ones
   // freed.
@@ -124,7 +127,7 @@ void WindowMemory::Release(uint64_t address) {
 
   std::lock_guard lock(mutex_);
   allocations_.erase(address);
-  const auto [free_begin, free_bytes] = allocator_.Give(address, allocation.bytes);
+  const auto [free_begin, free_bytes] = AllocatorOf(address).Give(address, allocation.bytes);
   // The pages at both ends may have become free as a whole.
   const uint64_t first = std::max(AlignUp(free_begin, kPageBytes), address / kPageBytes * kPageBytes);
   const uint64_t last = std::min((free_begin + free_bytes) / kPageBytes * kPageBytes, AlignUp(end, kPageBytes));
@@ -132,31 +135,35 @@ void WindowMemory::Release(uint64_t address) {
   Uncount(allocation);
 }
 
-Status WindowMemory::Seal(uint64_t address, uint64_t bytes) {
-  if (bytes == 0) return {};
+Result<uint64_t> WindowMemory::AllocateConstants(uint64_t bytes) {
   std::lock_guard lock(mutex_);
-  if (mprotect(reinterpret_cast<void*>(address), bytes, PROT_READ) != 0) {
-    return FailErrno("keeping constants from being written", cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  bytes = constants_allocator_.RoundUp(bytes);
+  const auto address = constants_allocator_.Take(bytes, kPageBytes);
+  if (!address) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("no room for {} bytes of constants in the client's window", bytes));
+  if (auto opened = constants_extent_.OpenTo(*address + bytes); !opened) {
+    constants_allocator_.Give(*address, bytes);
+    return std::unexpected(opened.error());
   }
-  sealed_[address] = address + bytes;
-  sealed_count_.store(sealed_.size(), std::memory_order_relaxed);
+  allocations_.emplace(*address, Allocation{.bytes = bytes, .holder = Holder::kDevice});
+  return *address;
+}
+
+Status WindowMemory::WriteConstants(uint64_t address, std::span<const uint8_t> bytes) const {
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t count = pwrite(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(address - base_ + done));
+    if (count <= 0) return FailErrno("writing constants", cuda::CUDA_ERROR_OUT_OF_MEMORY);
+    done += static_cast<size_t>(count);
+  }
   return {};
 }
 
-// Makes mappings fewer, so it does not fail for want of room.
-void WindowMemory::Unseal(uint64_t address) {
-  const auto found = sealed_.find(address);
-  if (found == sealed_.end()) return;
-  TUTTI_CHECK(mprotect(reinterpret_cast<void*>(address), found->second - address, PROT_READ | PROT_WRITE) == 0);
-  sealed_.erase(found);
-  sealed_count_.store(sealed_.size(), std::memory_order_relaxed);
+bool WindowMemory::HasConstants(uint64_t address, uint64_t bytes) const {
+  return bytes != 0 && address + bytes > constants_base_ && address < base_ + bytes_;
 }
 
-bool WindowMemory::HasSealed(uint64_t address, uint64_t bytes) const {
-  if (sealed_count_.load(std::memory_order_relaxed) == 0) return false;
-  std::lock_guard lock(mutex_);
-  const auto behind = sealed_.lower_bound(address + bytes);
-  return behind != sealed_.begin() && std::prev(behind)->second > address;
+bool WindowMemory::MayTouch(uint64_t address, uint64_t bytes, bool writes) const {
+  if (InRange(address - base_, bytes, extent_.reach())) return true;
+  return !writes && InRange(address - constants_base_, bytes, constants_extent_.reach());
 }
 
 void WindowMemory::NameNearest(Fault* fault) const {

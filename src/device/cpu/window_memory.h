@@ -3,13 +3,11 @@
 // Freed memory is given back to the system at once (holes punched into the window's file) and is zero when it is
 // allocated again, so nothing of one use is ever seen by the next.
 //
-// What kernels may only read (constants) is sealed: its pages are mapped so. The device's own copies write it through the
-// memory file.
+// What kernels may only read (constants) lies by itself in the window's last part, which is mapped so: what kernels may write
+// is one range, as far as memory reaches. The device's own copies write constants through the memory file.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <span>
 #include <unordered_map>
@@ -32,22 +30,27 @@ class WindowMemory {
 
   uint64_t base() const { return base_; }
   uint64_t bytes() const { return bytes_; }
-  // How much of it has memory behind it, from its begin on: what kernels may touch.
-  const std::atomic<uint64_t>& reach() const { return extent_.reach(); }
+  // How much of it, from its begin on, kernels may write. Async-signal-safe.
+  uint64_t reach() const { return extent_.reach(); }
+  // Whether a kernel may read these bytes of the window, or write them. Async-signal-safe.
+  bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const;
 
-  // Zeroed memory. OUT_OF_MEMORY over the limit, the device's size or the window.
-  Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment);
-  // The client has freed the allocation that begins at `address`: INVALID_VALUE if there is none. It stays what it is
+  // Zeroed memory. OUT_OF_MEMORY over the limit, the device's size or the window. What the device holds for itself (of a
+  // module, say) the client cannot free.
+  enum class Holder : uint8_t { kClient, kDevice };
+  Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment, Holder holder);
+  // Zeroed memory for constants, on whole pages, counted against nothing; held by the device.
+  Result<uint64_t> AllocateConstants(uint64_t bytes);
+  // Writes there what the device itself has to write.
+  Status WriteConstants(uint64_t address, std::span<const uint8_t> bytes) const;
+  // The client has freed the allocation that begins at `address`: INVALID_VALUE if it holds none. It stays what it is
   // until Release, when earlier work is done.
   Status Retire(uint64_t address);
   void Release(uint64_t address);
 
-  // Kernels can no longer write the first `bytes` of the allocation that begins at `address`; both are whole pages. It ends
-  // with the allocation. OUT_OF_MEMORY if the system has no room for another mapping.
-  Status Seal(uint64_t address, uint64_t bytes);
-  // Whether some of these bytes are sealed.
-  bool HasSealed(uint64_t address, uint64_t bytes) const;
-  // The window's memory file, for those who may write what is sealed.
+  // Whether some of these bytes are where constants lie.
+  bool HasConstants(uint64_t address, uint64_t bytes) const;
+  // The window's memory file, for those who may write constants.
   int fd() const { return fd_; }
 
   // Completes the report of a fault at an address: which allocation lies nearest, and on which side of it.
@@ -62,15 +65,17 @@ class WindowMemory {
     uint32_t device = 0;
     bool counted = false;
     bool retired = false;
+    Holder holder = Holder::kClient;
   };
   Status Reserve(uint32_t device, uint64_t bytes);
   void CountUse(uint32_t device, int64_t bytes);
   void Punch(uint64_t begin, uint64_t end) const;
-  void Unseal(uint64_t address);
+  WindowAllocator& AllocatorOf(uint64_t address) { return address < constants_base_ ? allocator_ : constants_allocator_; }
   void Uncount(const Allocation& allocation);
 
   const uint64_t base_;
   const uint64_t bytes_;
+  const uint64_t constants_base_;  // from here to the window's end
   const int fd_;
   const std::vector<MemoryAccount*> accounts_;
   std::vector<MemoryGroups> groups_;  // per device; constant
@@ -79,10 +84,10 @@ class WindowMemory {
 
   mutable std::mutex mutex_;
   WindowAllocator allocator_;
+  WindowAllocator constants_allocator_;
   WindowExtent extent_;
+  WindowExtent constants_extent_;
   std::unordered_map<uint64_t, Allocation> allocations_;
-  std::map<uint64_t, uint64_t> sealed_;           // begin -> end
-  std::atomic<size_t> sealed_count_{0};           // of those; a copy elsewhere need not lock
   std::vector<uint64_t> used_;    // per device
   uint64_t used_on_all_ = 0;
   std::vector<uint64_t> limits_;  // per device

@@ -16,13 +16,13 @@ TEST_F(Conformance, AModulesVariablesAreInTheWindowInitialisedAndRelocated) {
   Client client(backend_.get());
   const auto module = client.space().LoadModule(0, Image("add"));
   ASSERT_TRUE(module);
-  const auto* const segment = reinterpret_cast<const uint8_t*>(module->segment_address);
+  const auto* const segment = reinterpret_cast<const uint8_t*>(module->addresses.segment);
   uint32_t value;
   std::memcpy(&value, segment + kTestVariableOffset, sizeof value);
   EXPECT_EQ(value, kTestVariableValue);
   uint64_t pointer;
   std::memcpy(&pointer, segment + 32, sizeof pointer);
-  EXPECT_EQ(pointer, module->segment_address + kTestVariableOffset);
+  EXPECT_EQ(pointer, module->addresses.segment + kTestVariableOffset);
   std::memcpy(&pointer, segment + 40, sizeof pointer);
   EXPECT_EQ(pointer, guest::FunctionAddress(2));
 }

@@ -208,7 +208,7 @@ Result<Space::LoadedModule> NullSpace::LoadModule(uint32_t, std::span<const uint
   if (index->kernels.empty()) return Fail(kInvalidPtx, "the image has no .entry");
   std::lock_guard lock(modules_mutex_);
   modules_[next_module_] = index;
-  return LoadedModule{.id = next_module_++, .segment_address = 0, .index = index};
+  return LoadedModule{.id = next_module_++, .addresses = {}, .index = index};
 }
 
 Result<PreparedKernel> NullSpace::Prepare(uint32_t module, uint32_t kernel, const uint32_t*) {
