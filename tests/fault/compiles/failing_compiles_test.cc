@@ -3,7 +3,8 @@
 // loads something else meanwhile is served.
 //
 //   failing_compiles_test CONTROL      beside a daemon whose servers use bad_compiler (TUTTI_COMPILER), with
-//                                      TUTTI_COMPILE_SECONDS=2
+//                                      TUTTI_COMPILE_SECONDS=2, but for those of the tests WhoIs...: nobody is to wait there
+//                                      for the limit
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
