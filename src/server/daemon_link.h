@@ -1,6 +1,8 @@
 // The socket to the control daemon that started this server (wire/server_messages.h).
 #pragma once
 
+#include <sys/eventfd.h>
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -42,7 +44,7 @@ class DaemonLink {
 
   os::Fd socket_;
   Server* server_;
-  os::Fd spare_;  // makes room for a client's connection where there are no descriptors left, so that it can be told so
+  os::Fd spare_{eventfd(0, EFD_CLOEXEC)};  // makes room for a client's connection where there are no descriptors left, so that it can be told so
   int failures_ = 0;
   bool gone_ = false;
   bool draining_ = false;
