@@ -133,6 +133,13 @@ TEST_F(FailingCalls, OfTheServerThatCompiles) {
   All("tutti-server", false, warm / 2);
 }
 
+TEST_F(FailingCalls, OfTheCompiler) {
+  const std::string cache = folder_ + "/cache";
+  ASSERT_EQ(Run("tutti-compiler", cache, 0), "");
+  ASSERT_TRUE(ended_well_);
+  EXPECT_GT(All("tutti-compiler", false), 5u);
+}
+
 // A server that dies in the middle of any write leaves a cache that the next one works with.
 TEST_F(FailingCalls, DeathsOfTheServerWhileItWritesItsCache) {
   const std::string cache = folder_ + "/cache";
