@@ -138,6 +138,8 @@ class Soak {
       Control(fmt::format("shutdown_server {} -f", server_.pid));
     }
     programs_.AwaitAll(problem_);
+    // A server that is told to end is listed until it has.
+    for (int i = 0; i < 1000 && kill(server_.pid, 0) == 0; ++i) std::this_thread::sleep_for(10ms);
     FindServer();
   }
 
