@@ -39,7 +39,7 @@ Status CheckOwner(const std::string& path) {
 
 std::string Remedy(const grpc::Status& status) {
   switch (status.error_code()) {
-    case grpc::StatusCode::DEADLINE_EXCEEDED: return "the kubelet did not answer within ten seconds";
+    case grpc::StatusCode::DEADLINE_EXCEEDED: return "the kubelet has not answered in time (--kubelet-timeout)";
     case grpc::StatusCode::UNIMPLEMENTED: return "the kubelet does not know device plugin API v1beta1: is it older than 1.10?";
     case grpc::StatusCode::UNAVAILABLE: return fmt::format("nobody who speaks gRPC answers there ({})", status.error_message());
     default: return fmt::format("the kubelet refuses: {}", status.error_message());
@@ -48,13 +48,13 @@ std::string Remedy(const grpc::Status& status) {
 
 }  // namespace
 
-Result<KubeletDirectory> KubeletDirectory::Watch(const std::string& directory) {
+Result<KubeletDirectory> KubeletDirectory::Watch(const std::string& directory, int patience_ms) {
   os::Fd inotify(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!inotify) return FailErrno("inotify_init1");
   if (inotify_add_watch(inotify.get(), directory.c_str(), IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM) < 0) {
     return FailErrno(fmt::format("cannot watch the kubelet's directory {} (--kubelet-directory)", directory));
   }
-  return KubeletDirectory(directory, std::move(inotify));
+  return KubeletDirectory(directory, std::move(inotify), patience_ms);
 }
 
 bool KubeletDirectory::KubeletIsThere() const { return access(kubelet_socket().c_str(), F_OK) == 0; }
@@ -89,7 +89,7 @@ Status Register(const KubeletDirectory& directory, const std::string& endpoint, 
   TUTTI_TRY(CheckOwner(directory.kubelet_socket()));
   const auto stub = v1beta1::Registration::NewStub(grpc::CreateChannel("unix://" + directory.kubelet_socket(), grpc::InsecureChannelCredentials()));
   grpc::ClientContext call;
-  call.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+  call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(directory.patience_ms()));
   call.set_wait_for_ready(false);
   v1beta1::RegisterRequest request;
   request.set_version("v1beta1");

@@ -19,6 +19,8 @@ std::expected<Options, int> ParseOptions(int argc, char** argv) {
   app.add_flag("--run-daemon", options.run_daemon, "Be the control daemon that the configuration asks for, in the foreground: for a pod of its own (tutti.startDaemon: false)");
   app.add_option("--kubelet-directory", options.kubelet_directory, "The kubelet's device plugin directory")
       ->envname("KUBELET_DEVICE_PLUGIN_DIRECTORY")->default_val(kDefaultKubeletDirectory);
+  app.add_option("--kubelet-timeout", options.kubelet_timeout_s, "Seconds the kubelet may take for an answer before it is asked anew")
+      ->check(CLI::Range(0.01, 3600.0))->default_val(10);
   app.add_option("--control-program", options.control_program, "The control daemon (default: beside this program)");
   app.add_option("--daemon-timeout", options.daemon_timeout_s, "Seconds the control daemon may take for an answer before its devices are unhealthy")
       ->check(CLI::Range(0.01, 3600.0))->default_val(5);

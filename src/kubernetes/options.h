@@ -22,6 +22,7 @@ struct Options {
   std::string node_name;
   std::string proc_directory;   // where the processes of the pods are seen
   double daemon_timeout_s = 5;  // for the control daemon's answer to one command
+  double kubelet_timeout_s = 10;
   bool run_daemon = false;      // --run-daemon: be the control daemon that the configuration asks for
   bool check_only = false;      // --check: read the configuration, say what it means, and end
   // As given; empty where the file decides.

@@ -66,7 +66,7 @@ class Supervisor {
   Status Prepare() {
     if (config_.flags.mps_root.empty()) config_.flags.mps_root = kDefaultRoot;
     TUTTI_ASSIGN(places_, PrepareDirectories(config_));
-    TUTTI_ASSIGN(KubeletDirectory directory, KubeletDirectory::Watch(options_.kubelet_directory));
+    TUTTI_ASSIGN(KubeletDirectory directory, KubeletDirectory::Watch(options_.kubelet_directory, static_cast<int>(options_.kubelet_timeout_s * 1000)));
     directory_ = std::make_unique<KubeletDirectory>(std::move(directory));
     return {};
   }

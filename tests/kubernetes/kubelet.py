@@ -6,6 +6,7 @@ peer shares no code with it.
 import os
 import queue
 import threading
+import time
 from concurrent import futures
 
 import device_plugin_pb2 as api
@@ -91,14 +92,19 @@ class Plugin:
 class Kubelet:
     """Listens at kubelet.sock; a start deletes every socket in the directory, as a real kubelet's does."""
 
-    def __init__(self, directory, refuse=None):
+    def __init__(self, directory, refuse=None, slow_s=0, others="delete"):
         self.directory = directory
         self.registered = queue.Queue()
-        for name in os.listdir(directory):
+        for name in os.listdir(directory) if others == "delete" else ():
             os.unlink(os.path.join(directory, name))
         self.server = grpc.server(futures.ThreadPoolExecutor(max_workers=2))
 
         def register(request, context):
+            nonlocal slow_s
+            if slow_s:  # the first time
+                pause, slow_s = slow_s, 0
+                time.sleep(pause)
+                return api.Empty()
             if refuse is not None:
                 context.abort(grpc.StatusCode.UNKNOWN, refuse)
             self.registered.put(request)

@@ -1,6 +1,5 @@
 """The device plugin against a kubelet stand-in: every call, every refusal, exhaustion, garbage."""
 import os
-import signal
 import socket
 import unittest
 
@@ -34,26 +33,6 @@ class DevicePlugin(PluginCase):
         mounts = {mount.container_path: mount.host_path for mount in answer.mounts}
         self.assertEqual(mounts, {"/mps/nvidia.com/gpu/pipe": self.node.root + "/nvidia.com/gpu/pipe", "/dev/shm": self.node.root + "/shm"})
 
-    def test_what_is_not_throttled_still_has_its_part_of_the_memory(self):
-        self.plugin(MPS_FOUR + "tutti: {throttle: false}\n")
-        until("the memory", lambda: self.node.ask("get_default_device_pinned_mem_limit 0") == "256M")
-        self.assertEqual(self.node.ask("get_default_active_thread_percentage"), "100.0")
-
-    def test_one_server_for_all_users_is_had_where_asked_for(self):
-        for asked, options in ((False, ["-d"]), (True, ["-d", "-M"])):
-            self.plugin(MPS_FOUR + "tutti: {multiUserServer: %s}\n" % str(asked).lower()).next_list()
-            daemon = self.node.daemons()[0]
-            with open("/proc/%d/cmdline" % daemon) as file:
-                self.assertEqual(file.read().split("\0")[1:-1], options)
-            self.node.plugin.terminate()
-            self.node.plugin.wait(20)
-            os.kill(daemon, signal.SIGKILL)
-            until("the daemon has ended", lambda: not self.node.daemons())
-
-    def test_a_container_keeps_its_own_shared_memory_where_asked_for(self):
-        answer = self.plugin(MPS_FOUR + "tutti: {mountShm: false}\n").allocate([UUID + "::0"])[0]
-        self.assertEqual([mount.container_path for mount in answer.mounts], ["/mps/nvidia.com/gpu/pipe"])
-
     def test_every_container_of_a_request_is_answered(self):
         self.assertEqual(len(self.plugin().allocate([UUID + "::0"], [UUID + "::1"])), 2)
 
@@ -83,18 +62,6 @@ class DevicePlugin(PluginCase):
                 except OSError:
                     pass
         self.assertEqual(len(plugin.allocate([UUID + "::0"])), 1)
-
-    def test_unequal_shares_are_resources_of_their_own(self):
-        self.node.start("tutti:\n  shares:\n  - {resource: gpu.big, threads: 50}\n  - {resource: gpu.small, replicas: 4, threads: 10}\n")
-        plugins = {}
-        for _ in range(2):
-            plugin = self.kubelet.plugin()
-            self.addCleanup(plugin.close)
-            plugins[plugin.resource] = plugin
-        small = plugins["nvidia.com/gpu.small"].allocate([UUID + "::3"])[0]
-        self.assertEqual(small.envs["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "10")
-        self.assertEqual(small.envs["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"], UUID + "=102M")
-        until("the largest share as the default", lambda: self.node.ask("get_default_active_thread_percentage") == "50.0")
 
 
 if __name__ == "__main__":

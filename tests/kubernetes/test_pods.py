@@ -1,6 +1,7 @@
 """What belongs to a pod: its metrics, the share its annotations ask for, the labels of its node. Pods are stand-ins, their
 processes are real clients of a real daemon."""
 import os
+import re
 import socket
 import subprocess
 import unittest
@@ -69,9 +70,11 @@ class PodTest(unittest.TestCase):
 
     def test_an_annotation_changes_the_share_of_a_running_client(self):
         self.start(MPS_FOUR + "tutti:\n  annotations: true\n")
-        wide = self.client(self.pods.add("wide", UUID + "::0", {"tutti.dev/threads": "60"}))
+        wide = self.client(self.pods.add("wide", UUID + "::0", {"tutti.dev/threads": "5", "tutti.dev/threads.main": "60", "tutti.dev/memory": "512Mi"}))
         plain = self.client(self.pods.add("plain", UUID + "::1"))
         until("60%% as asked, is %s" % self.percentage(wide), lambda: self.percentage(wide) == "60.0")
+        limit = r'tutti_client_memory_limit_bytes\{[^}]*pod="%s"[^}]*\} (\d+)'
+        until("512 MiB as asked", lambda: re.findall(limit % "wide", self.metrics()) == [str(512 << 20)])
         until("a replica's share for the other, though its environment said nothing", lambda: self.percentage(plain) == "25.0")
 
     def test_an_annotation_that_asks_for_more_than_there_is_changes_nothing(self):
@@ -82,6 +85,12 @@ class PodTest(unittest.TestCase):
         self.node.logged("default/greedy, container main: threads 90% are more than the 75%")
         until("a replica's share for the greedy one, too", lambda: self.percentage(greedy) == "25.0")
         self.assertEqual(self.percentage(plain), "25.0")
+        hoarder = self.client(self.pods.add("hoarder", UUID + "::2", {"tutti.dev/threads": "1", "tutti.dev/memory": "900Mi"}))
+        self.node.logged("default/hoarder, container main: memory of 900 MiB is more than the 512 MiB")
+        until("a replica's share for it, of threads, too: nothing half of it", lambda: self.percentage(hoarder) == "25.0")
+        confused = self.client(self.pods.add("confused", UUID + "::3", {"tutti.dev/threads": "a lot"}))
+        self.node.logged('default/confused, container main: tutti.dev/threads "a lot" must be a percentage')
+        until("a replica's share for it", lambda: self.percentage(confused) == "25.0")
 
     def test_the_feature_file_has_the_nodes_labels(self):
         self.start(MPS_FOUR)

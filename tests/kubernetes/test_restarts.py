@@ -1,8 +1,7 @@
-"""The device plugin and what comes and goes around it: kubelets of all kinds, the daemon, its own restarts, its configuration."""
+"""The device plugin and what comes and goes around it: kubelets of all kinds, its sockets, its configuration."""
 import os
 import signal
 import socket
-import subprocess
 import threading
 import time
 import unittest
@@ -26,85 +25,18 @@ class Restarts(PluginCase):
             devices = again.next_list()
         self.assertEqual(len(devices), 4)
 
+    def test_registers_again_with_a_kubelet_that_leaves_the_sockets(self):
+        self.plugin().next_list()
+        self.kubelet.stop()
+        self.kubelet = Kubelet(self.node.kubelet_directory, others="stay")
+        self.kubelet.plugin().close()
+
     def test_serves_again_when_its_socket_is_deleted(self):
         self.plugin().next_list()
         os.unlink(os.path.join(self.node.kubelet_directory, "nvidia-gpu.sock"))
         again = self.kubelet.plugin()
         self.addCleanup(again.close)
         self.assertTrue(again.options().get_preferred_allocation_available)
-
-    def test_a_dead_daemon_makes_all_replicas_unhealthy_and_its_successor_heals_them(self):
-        plugin = self.plugin()
-        plugin.wait_for(lambda devices: len(devices) == 4)
-        os.kill(self.node.daemons()[0], signal.SIGKILL)
-        sick = plugin.wait_for(lambda devices: "Unhealthy" in devices.values())
-        self.assertEqual(set(sick.values()), {"Unhealthy"}, "all replicas together")
-        plugin.wait_for(lambda devices: set(devices.values()) == {"Healthy"})
-        self.assertEqual(self.node.ask("get_default_active_thread_percentage"), "25.0", "the successor has the defaults, too")
-
-    def test_a_daemon_that_hangs_makes_all_replicas_unhealthy_until_it_answers_again(self):
-        plugin = self.plugin(MPS_FOUR, "--daemon-timeout", "0.5")
-        plugin.wait_for(lambda devices: len(devices) == 4)
-        daemon = self.node.daemons()[0]
-        os.kill(daemon, signal.SIGSTOP)
-        try:
-            sick = plugin.wait_for(lambda devices: "Unhealthy" in devices.values())
-            self.assertEqual(set(sick.values()), {"Unhealthy"}, "all replicas together")
-            self.node.logged("has not answered")
-        finally:
-            os.kill(daemon, signal.SIGCONT)
-        plugin.wait_for(lambda devices: set(devices.values()) == {"Healthy"})
-        self.assertEqual(self.node.daemons(), [daemon], "it was not replaced: pods may be using it")
-
-    def test_a_daemon_that_dies_while_it_hangs_is_replaced(self):
-        plugin = self.plugin(MPS_FOUR, "--daemon-timeout", "0.5")
-        plugin.wait_for(lambda devices: len(devices) == 4)
-        daemon = self.node.daemons()[0]
-        os.kill(daemon, signal.SIGSTOP)
-        plugin.wait_for(lambda devices: "Unhealthy" in devices.values())
-        os.kill(daemon, signal.SIGKILL)
-        plugin.wait_for(lambda devices: set(devices.values()) == {"Healthy"})
-        self.assertNotEqual(self.node.daemons(), [daemon])
-
-    def test_a_running_daemon_is_taken_over_and_survives_the_plugin(self):
-        self.plugin().next_list()
-        daemon = self.node.daemons()
-        self.node.plugin.terminate()
-        self.assertEqual(self.node.plugin.wait(20), 0)
-        self.assertEqual(self.node.daemons(), daemon)
-        self.plugin().next_list()
-        self.assertEqual(self.node.daemons(), daemon)
-        self.assertIn("taking it over", self.node.log())
-
-    def test_a_daemon_that_was_started_otherwise_is_named_with_the_remedy(self):
-        self.plugin().next_list()
-        daemon = self.node.daemons()
-        self.assertNotIn("-M", self.node.log(), "nothing is said where nothing is wrong")
-        self.node.configure(MPS_FOUR + "tutti: {multiUserServer: true}\n")
-        self.node.plugin.send_signal(signal.SIGHUP)
-        self.node.logged("tutti.multiUserServer is true, but the control daemon that runs (process %d) was started without -M" % daemon[0])
-        self.assertEqual(self.node.daemons(), daemon, "pods may be using it")
-        self.node.ask("quit")
-        until("another daemon", lambda: self.node.daemons() not in ([], daemon))
-        with open("/proc/%d/cmdline" % self.node.daemons()[0]) as file:
-            self.assertIn("-M", file.read().split("\0"))
-
-    def test_a_daemon_that_others_start_is_waited_for_and_never_started(self):
-        pipe, log = os.path.join(self.node.root, "nvidia.com/gpu/pipe"), os.path.join(self.node.root, "nvidia.com/gpu/log")
-        self.node.start(MPS_FOUR + "tutti: {startDaemon: false}\n")
-        self.node.logged("no control daemon answers in %s; tutti.startDaemon is false: waiting for one" % pipe)
-        for daemons in (1, 2):
-            environment = dict(self.node.environment, CUDA_MPS_PIPE_DIRECTORY=pipe, CUDA_MPS_LOG_DIRECTORY=log)
-            subprocess.run([self.node.control, "-d"], env=environment, check=True)
-            if daemons == 1:
-                plugin = self.kubelet.plugin()
-                self.addCleanup(plugin.close)
-                plugin.watch()
-            plugin.wait_for(lambda devices: set(devices.values()) == {"Healthy"})
-            until("the default", lambda: self.node.ask("get_default_active_thread_percentage") == "25.0")
-            os.kill(self.node.daemons()[0], signal.SIGKILL)
-            plugin.wait_for(lambda devices: set(devices.values()) == {"Unhealthy"})
-        self.assertNotIn("starting ", self.node.log())
 
     def test_a_new_configuration_is_taken_on_sighup_a_broken_one_is_not(self):
         self.plugin().next_list()
@@ -130,6 +62,13 @@ class Restarts(PluginCase):
         self.node.start()
         self.node.logged("no kubelet at")
         self.kubelet = Kubelet(self.node.kubelet_directory)
+        self.kubelet.plugin().close()
+
+    def test_a_kubelet_that_is_slow_is_named_and_asked_again(self):
+        self.kubelet.stop()
+        self.kubelet = Kubelet(self.node.kubelet_directory, slow_s=2)
+        self.node.start(MPS_FOUR, "--kubelet-timeout", "0.3")
+        self.node.logged("the kubelet has not answered in time (--kubelet-timeout); trying again")
         self.kubelet.plugin().close()
 
     def test_names_a_kubelet_of_another_version(self):
