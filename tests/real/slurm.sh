@@ -81,7 +81,7 @@ EOF
 export SLURM_CONF=$slurm/slurm.conf
 slurmctld -D -c > "$slurm/slurmctld.out" 2>&1 &
 slurmd -D -N localhost > "$slurm/slurmd.out" 2>&1 &
-trap 'status=$?; set +e; [ $status -eq 0 ] || tail -n 30 "$slurm/slurmd.log" | sed "s/^/  slurmd: /" >&2; for pid in $(ours); do kill -KILL "$pid" 2> /dev/null; done; (exit $status); finish' EXIT
+trap 'status=$?; set +e; [ $status -eq 0 ] || tail -n 30 "$slurm/slurmd.log" | sed "s/^/  slurmd: /" >&2; for pid in $(ours); do kill -KILL "$pid" 2> /dev/null; done; CUDA_MPS_LOG_DIRECTORY=$work/log; (exit $status); finish' EXIT
 until_true "the node is idle" bash -c '[ "$(sinfo -h -o %T)" = idle ]'
 
 # A job that looks at its device and holds it until told to end. The library's place is the administrator's to set.
