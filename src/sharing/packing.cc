@@ -77,8 +77,8 @@ Result<Packing> Pack(const NodeTemplate& node_template, const NodeType& type, st
   double used_bytes = 0, used_gpus = 0;
   int64_t used_places = 0;
   for (const PodDemand* pod : order) {
+    size_t at = 0;  // a node without room for one copy has none for the next
     for (int64_t copy = 0; copy < pod->count; ++copy) {
-      size_t at = 0;
       while (at < rooms.size() && !Place(*pod, type, rooms[at], packing.nodes[at])) ++at;
       if (at == rooms.size()) {
         rooms.push_back({type.cpus, type.memory_bytes, std::vector<int64_t>(static_cast<size_t>(type.gpus), packing.clients_per_gpu)});

@@ -17,6 +17,12 @@ Result<double> ReadQuantity(const Value& value) {
   return quantity ? quantity : value.Wrong(quantity.error().text);
 }
 
+Result<uint64_t> ReadBytes(const Value& value) {
+  TUTTI_ASSIGN(const std::string text, value.Text());
+  const auto bytes = ParseBytes(text);
+  return bytes ? bytes : value.Wrong(bytes.error().text);
+}
+
 Result<std::optional<Value>> Path(const Value& from, std::initializer_list<std::string_view> keys) {
   std::optional<Value> at = from;
   for (const std::string_view key : keys) {
@@ -28,26 +34,25 @@ Result<std::optional<Value>> Path(const Value& from, std::initializer_list<std::
 }
 
 Status ReadContainer(const Value& container, PodDemand& pod) {
-  for (const char* part : {"requests", "limits"}) {
-    TUTTI_ASSIGN(const auto resources, Path(container, {"resources", part}));
-    if (!resources) continue;
-    const bool requests = part == std::string_view("requests");
-    const auto gpu = resources->Find("nvidia.com/gpu");
-    // For an extended resource the limit is the request.
-    if (gpu && !requests) {
-      TUTTI_ASSIGN(const double gpus, ReadQuantity(*gpu));
-      if (gpus != std::floor(gpus) || gpus > 1000) return gpu->Wrong(fmt::format("nvidia.com/gpu must be a whole number, but is {}", gpu->Shown()));
-      pod.gpus += static_cast<int64_t>(gpus);
-    }
-    if (!requests) continue;
-    if (const auto cpu = resources->Find("cpu")) {
-      TUTTI_ASSIGN(const double cpus, ReadQuantity(*cpu));
-      pod.cpus += cpus;
-    }
-    if (const auto memory = resources->Find("memory")) {
-      TUTTI_ASSIGN(const double bytes, ReadQuantity(*memory));
-      pod.memory_bytes += bytes;
-    }
+  TUTTI_ASSIGN(const auto requests, Path(container, {"resources", "requests"}));
+  TUTTI_ASSIGN(const auto limits, Path(container, {"resources", "limits"}));
+  // What has a limit and no request asks for its limit. For an extended resource they are the same.
+  const auto asked = [&](const char* name) {
+    auto found = requests ? requests->Find(name) : std::nullopt;
+    return found || !limits ? found : limits->Find(name);
+  };
+  if (const auto gpu = asked("nvidia.com/gpu")) {
+    TUTTI_ASSIGN(const double gpus, ReadQuantity(*gpu));
+    if (gpus != std::floor(gpus) || gpus > 1000) return gpu->Wrong(fmt::format("nvidia.com/gpu must be a whole number, but is {}", gpu->Shown()));
+    pod.gpus += static_cast<int64_t>(gpus);
+  }
+  if (const auto cpu = asked("cpu")) {
+    TUTTI_ASSIGN(const double cpus, ReadQuantity(*cpu));
+    pod.cpus += cpus;
+  }
+  if (const auto memory = asked("memory")) {
+    TUTTI_ASSIGN(const double bytes, ReadQuantity(*memory));
+    pod.memory_bytes += bytes;
   }
   return {};
 }
@@ -56,8 +61,7 @@ Status ReadAnnotations(const Value& metadata, PodDemand& pod) {
   const auto annotations = metadata.Find("annotations");
   if (!annotations) return {};
   if (const auto memory = annotations->Find("tutti.dev/memory")) {
-    TUTTI_ASSIGN(const double bytes, ReadQuantity(*memory));
-    pod.gpu_memory_bytes = static_cast<uint64_t>(bytes);
+    TUTTI_ASSIGN(pod.gpu_memory_bytes, ReadBytes(*memory));
   }
   if (const auto threads = annotations->Find("tutti.dev/threads")) {
     TUTTI_ASSIGN(const double percentage, ReadQuantity(*threads));
@@ -133,8 +137,7 @@ Result<NodeType> ReadNodeType(const Value& value) {
   if (!name || !gpu || !gpu_memory) return value.Wrong("a node type needs name, gpu and gpuMemory");
   TUTTI_ASSIGN(type.name, name->Text());
   TUTTI_ASSIGN(type.gpu, gpu->Text());
-  TUTTI_ASSIGN(const double bytes, ReadQuantity(*gpu_memory));
-  type.gpu_memory_bytes = static_cast<uint64_t>(bytes);
+  TUTTI_ASSIGN(type.gpu_memory_bytes, ReadBytes(*gpu_memory));
   if (const auto gpus = value.Find("gpus")) {
     TUTTI_ASSIGN(type.gpus, gpus->Integer());
     if (type.gpus < 1 || type.gpus > 64) return gpus->Wrong(fmt::format("gpus must be from 1 to 64, but are {}", type.gpus));

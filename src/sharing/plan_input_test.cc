@@ -39,7 +39,15 @@ kind: Service
   EXPECT_TRUE(pods[1].host_ipc);
 }
 
+TEST(PlanInput, WhatHasALimitAndNoRequestAsksForItsLimit) {
+  const auto pods = ReadPods("{kind: Pod, spec: {containers: [{resources: {limits: {cpu: 2, memory: 4Gi}, requests: {cpu: 1}}}]}}", "p").value();
+  EXPECT_DOUBLE_EQ(pods[0].cpus, 1);
+  EXPECT_DOUBLE_EQ(pods[0].memory_bytes, 4.0 * (1ull << 30));
+}
+
 TEST(PlanInput, ErrorsNameTheLine) {
+  EXPECT_EQ(ReadPods("kind: Pod\nspec:\n  containers:\n  - resources: {limits: {nvidia.com/gpu: -1}}\n", "p").error().text.substr(0, 24), "p:4: \"-1\" is no quantity");
+  EXPECT_EQ(ReadNodeTypes("nodeTypes: [{name: a, gpu: t4, gpuMemory: 99Ei}]", "n").error().text, "n:1: \"99Ei\" is more memory than there can be");
   EXPECT_EQ(ReadPods("kind: Pod\nspec:\n  containers:\n  - resources: {limits: {nvidia.com/gpu: 0.5}}\n", "p").error().text,
             "p:4: nvidia.com/gpu must be a whole number, but is 0.5");
   EXPECT_EQ(ReadPods("kind: Service", "p").error().text, "p: no pods: give manifests of Pod, Deployment, StatefulSet, ReplicaSet or Job");
