@@ -2,6 +2,7 @@
 
 Skyward itself is not needed: a stand-in records what the plugin hands over, in the shape of skyward.plugins.plugin.
 """
+import concurrent.futures
 import dataclasses
 import multiprocessing
 import os
@@ -73,7 +74,10 @@ def work(task, library, environment, results):
     status = status or cuda.cuDeviceGetAttribute(ctypes.byref(count), 16, device)
     memory = ctypes.c_void_p()
     over = cuda.cuMemAlloc_v2(ctypes.byref(memory), ctypes.c_size_t(200 << 20))
-    results.put((task, status, total.value, count.value, over))
+    answer = (task, status, total.value, count.value, over)
+    if results is not None:
+        results.put(answer)
+    return answer
 
 
 class Settings(unittest.TestCase):
@@ -107,7 +111,7 @@ class Settings(unittest.TestCase):
 
 @unittest.skipUnless(os.path.exists(os.path.join(BIN, "..", "lib", "libcuda.so.1")), "needs a build (TUTTI_BIN)")
 class Bootstrap(unittest.TestCase):
-    def test_the_bootstrap_starts_a_daemon_that_eight_spawned_workers_share(self):
+    def test_the_bootstrap_starts_a_daemon_that_spawned_workers_share(self):
         with tempfile.TemporaryDirectory(prefix="tutti-sky.") as directory:
             os.chmod(directory, 0o755)
             settings = tutti_skyward.Settings(50, "0=128M", pipe_directory=directory + "/pipe", log_directory=directory + "/log")
@@ -115,6 +119,7 @@ class Bootstrap(unittest.TestCase):
             script = "set -e\ntrap 'echo bootstrap failed: $BASH_COMMAND' ERR\nexport PATH=\"%s:$PATH\"\n%s%s\necho bootstrap completed\n" % (
                 BIN, exports, "\n".join(settings.commands() * 2))
             environment = {key: value for key, value in os.environ.items() if not key.startswith("CUDA_")}
+            environment["TUTTI_CPU_SMS"] = "8"
             done = subprocess.run(["bash", "-c", script], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
             try:
                 self.assertEqual((done.returncode, done.stdout), (0, "bootstrap completed\n"))
@@ -127,10 +132,12 @@ class Bootstrap(unittest.TestCase):
                 answers = sorted(results.get(timeout=60) for _ in workers)
                 for worker in workers:
                     worker.join(60)
-                for task, status, total, _, over in answers:
-                    self.assertEqual((task, status, total), (task, 0, 128 << 20), "the share, and not the whole device")
-                    self.assertEqual(over, 2, "CUDA_ERROR_OUT_OF_MEMORY")
-                self.assertEqual([answer[0] for answer in answers], list(range(8)))
+                # The share, and not the whole device; beyond it CUDA_ERROR_OUT_OF_MEMORY.
+                self.assertEqual(answers, [(task, 0, 128 << 20, 4, 2) for task in range(8)])
+                # As with reuse_processes=False: a new process, and so a new client, for each task.
+                with concurrent.futures.ProcessPoolExecutor(2, mp_context=context, max_tasks_per_child=1) as pool:
+                    answers = sorted(pool.map(work, range(4), [library] * 4, [settings.environment()] * 4, [None] * 4, timeout=60))
+                self.assertEqual(answers, [(task, 0, 128 << 20, 4, 2) for task in range(4)])
             finally:
                 with open(directory + "/pipe/nvidia-cuda-mps-control.pid") as file:
                     os.kill(int(file.read()), signal.SIGKILL)

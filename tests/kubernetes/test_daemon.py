@@ -82,6 +82,23 @@ class Daemon(PluginCase):
             plugin.wait_for(lambda devices: set(devices.values()) == {"Unhealthy"})
         self.assertNotIn("starting ", self.node.log())
 
+    def test_a_pod_of_its_own_becomes_the_daemon_that_the_same_configuration_waits_for(self):
+        shared = MPS_FOUR.replace("    resources", "    renameByDefault: true\n    resources")
+        config = shared + "tutti: {startDaemon: false, multiUserServer: true}\n"
+        self.node.configure(config)
+        with open(os.path.join(self.node.work, "daemon.out"), "w") as out:
+            daemon = subprocess.Popen([os.path.join(self.node.bin, "tutti-device-plugin"), "--run-daemon", "--config-file", os.path.join(self.node.work, "config.yaml"),
+                                       "--mps-root", self.node.root, "--control-program", self.node.control], env=self.node.environment, stdout=out)
+        self.addCleanup(daemon.wait)
+        self.addCleanup(daemon.kill)
+        plugin = self.plugin(config)
+        self.assertEqual(plugin.request.resource_name, "nvidia.com/gpu.shared")
+        self.assertEqual(set(plugin.next_list().values()), {"Healthy"})
+        self.assertEqual(self.node.daemons(), [daemon.pid])
+        with open("/proc/%d/cmdline" % daemon.pid) as file:
+            self.assertEqual(file.read().split("\0")[:-1], ["nvidia-cuda-mps-control", "-f", "-M"])
+        self.assertNotIn("but the control daemon that runs", self.node.log(), "it was started as configured")
+
 
 if __name__ == "__main__":
     unittest.main()
