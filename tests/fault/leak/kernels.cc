@@ -16,9 +16,26 @@ std::string Repeat(uint32_t count, const char* text) {
   return all;
 }
 
-// Volatile, so that no compiler decides what was never written, or that nobody reads what was.
-std::string Ptx() {
-  return std::string(R"(
+// A kernel with registers %p, %r, %s, %rd for `body`, which has the first parameter in %rd0.
+std::string Kernel(const char* name, const char* parameters, const std::string& body) {
+  return fmt::format(R"(
+.visible .entry {}(.param .u64 {})
+{{
+  .local .align 16 .b8 depot[1024];
+  .reg .pred %p<4>;
+  .reg .b32 %r<16>;
+  .reg .b32 %s<64>;
+  .reg .b64 %rd<8>;
+{}  ret;
+}}
+)",
+                     name, parameters, body);
+}
+std::string Finder(const char* name, const std::string& body) {
+  return Kernel(name, "out, .param .u32 never", "  ld.param.u64 %rd0, [out];\n  mov.u32 %r0, %tid.x;\n" + body);
+}
+
+constexpr const char* kBegin = R"(
 .version 8.0
 .target sm_80
 .address_size 64
@@ -35,14 +52,11 @@ std::string Ptx() {
   st.param.b64 [r], %rd1;
   ret;
 }
+)";
 
-.visible .entry plant(.param .u32 secret, .param .u64 flag)
-{
-  .local .align 16 .b8 depot[1024];
-  .reg .pred %p<4>;
-  .reg .b32 %r<16>;
-  .reg .b32 %s<64>;
-  .reg .b64 %rd<8>;
+// Here and below volatile, so that no compiler decides what was never written, or that nobody reads what was.
+std::string Plant() {
+  return Kernel("plant", "flag, .param .u32 secret", R"(
   ld.param.u32 %r0, [secret];
   mov.u32 %r1, %tid.x;
   mov.u32 %r2, dynamic;
@@ -66,8 +80,8 @@ local_words:
   { .param .b64 a; .param .b64 b; st.param.b64 [a], 256; call.uni (b), get, (a); ld.param.b64 %rd1, [b]; }
   setp.eq.u64 %p2, %rd1, 0;
   @%p2 bra registers;
-)") + Repeat(64, "  st.volatile.u32 [%rd1+{at}], %r0;\n") +
-         "registers:\n  mov.u32 %r8, %tid.x;\n" + Repeat(48, "  shfl.sync.idx.b32 %s{i}, %r0, %r8, 31, -1;\n") + R"(
+)" + Repeat(64, "  st.volatile.u32 [%rd1+{at}], %r0;\n") +
+                    "registers:\n  mov.u32 %r8, %tid.x;\n" + Repeat(48, "  shfl.sync.idx.b32 %s{i}, %r0, %r8, 31, -1;\n") + R"(
   ld.param.u64 %rd2, [flag];
   setp.eq.u64 %p3, %rd2, 0;
   @%p3 bra done;
@@ -79,18 +93,11 @@ hold:
   @%p3 bra hold;
 done:
   mov.u32 %r10, 0;
-)" + Repeat(48, "  add.u32 %r10, %r10, %s{i};\n") + R"(
-  st.volatile.local.u32 [depot], %r10;
-  ret;
+)" + Repeat(48, "  add.u32 %r10, %r10, %s{i};\n") + "  st.volatile.local.u32 [depot], %r10;\n");
 }
 
-.visible .entry find_shared(.param .u64 out, .param .u32 never)
-{
-  .reg .pred %p<2>;
-  .reg .b32 %r<8>;
-  .reg .b64 %rd<8>;
-  ld.param.u64 %rd0, [out];
-  mov.u32 %r0, %tid.x;
+std::string FindShared() {
+  return Finder("find_shared", R"(
   mov.u32 %r1, dynamic;
 words:
   mad.lo.u32 %r2, %r0, 4, %r1;
@@ -101,17 +108,11 @@ words:
   add.u32 %r0, %r0, 256;
   setp.lt.u32 %p0, %r0, 12288;
   @%p0 bra words;
-  ret;
+)");
 }
 
-.visible .entry find_local(.param .u64 out, .param .u32 never)
-{
-  .local .align 16 .b8 depot[1024];
-  .reg .pred %p<2>;
-  .reg .b32 %r<8>;
-  .reg .b64 %rd<8>;
-  ld.param.u64 %rd0, [out];
-  mov.u32 %r0, %tid.x;
+std::string FindLocal() {
+  return Finder("find_local", R"(
   mul.wide.u32 %rd1, %r0, 1024;
   add.s64 %rd0, %rd0, %rd1;
   mov.u32 %r1, 0;
@@ -123,58 +124,42 @@ words:
   add.s64 %rd3, %rd0, %rd2;
   st.global.u32 [%rd3], %r4;
   add.u32 %r1, %r1, 4;
-  setp.lt.u32 %p0, %r1, 1024;
-  @%p0 bra words;
-  ret;
+  setp.lt.u32 %p1, %r1, 1024;
+  @%p1 bra words;
+)");
 }
 
-.visible .entry find_registers(.param .u64 out, .param .u32 never)
-{
-  .reg .pred %p<4>;
-  .reg .b32 %r<8>;
-  .reg .b32 %s<64>;
-  .reg .b64 %rd<8>;
-  ld.param.u64 %rd0, [out];
+std::string FindRegisters() {
+  return Finder("find_registers", R"(
   ld.param.u32 %r0, [never];
   setp.ne.u32 %p0, %r0, 0;
 )" + Repeat(64, "  @%p0 mov.u32 %s{i}, {i};\n  st.volatile.global.u32 [%rd0+{at}], %s{i};\n") + R"(
   ld.volatile.global.u32 %r1, [%rd0+8192];
   @%p0 mov.u32 %r1, 1;
 )" + Repeat(31, "  shfl.sync.idx.b32 %r2, %r1, {i}, 31, -1;\n  st.volatile.global.u32 [%rd0+{at}+256], %r2;\n") +
-         Repeat(31, "  @%p0 mov.u32 %r3, 5;\n  shfl.sync.down.b32 %r2, %r3, {i}, 31, -1;\n  st.volatile.global.u32 [%rd0+{at}+384], %r2;\n") + R"(
-  ret;
+                                      Repeat(31, "  @%p0 mov.u32 %r3, 5;\n  shfl.sync.down.b32 %r2, %r3, {i}, 31, -1;\n  st.volatile.global.u32 [%rd0+{at}+384], %r2;\n"));
 }
 
-.visible .entry find_heap(.param .u64 out, .param .u32 never)
-{
-  .reg .pred %p<2>;
-  .reg .b32 %r<8>;
-  .reg .b64 %rd<8>;
-  ld.param.u64 %rd0, [out];
-  mov.u32 %r0, %tid.x;
+std::string FindHeap() {
+  return Finder("find_heap", R"(
   mul.wide.u32 %rd1, %r0, 256;
   add.s64 %rd0, %rd0, %rd1;
   { .param .b64 a; .param .b64 b; st.param.b64 [a], 256; call.uni (b), get, (a); ld.param.b64 %rd2, [b]; }
   setp.eq.u64 %p0, %rd2, 0;
   @%p0 bra done;
-)" + Repeat(64, "  ld.volatile.u32 %r1, [%rd2+{at}];\n  st.global.u32 [%rd0+{at}], %r1;\n") + R"(
-done:
-  ret;
+)" + Repeat(64, "  ld.volatile.u32 %r1, [%rd2+{at}];\n  st.global.u32 [%rd0+{at}], %r1;\n") + "done:\n");
 }
 
-.visible .entry find_variables(.param .u64 out, .param .u32 never)
-{
-  .reg .b32 %r<4>;
-  .reg .b64 %rd<4>;
-  ld.param.u64 %rd0, [out];
+std::string FindVariables() {
+  return Finder("find_variables", R"(
   ld.global.u32 %r0, [variable];
   ld.const.u32 %r1, [constant];
   st.global.u32 [%rd0], %r0;
   st.global.u32 [%rd0+4], %r1;
-  ret;
+)");
 }
-)";
-}
+
+std::string Ptx() { return kBegin + Plant() + FindShared() + FindLocal() + FindRegisters() + FindHeap() + FindVariables(); }
 
 }  // namespace
 
@@ -188,7 +173,7 @@ void LeakModule::Launch(const char* kernel, uint32_t threads, uint32_t shared_by
 
 void LeakModule::Hold(CUdeviceptr flag) {
   uint32_t secret = kSecretWord;
-  Launch("plant", kThreads, kSharedWords * 4, {&secret, &flag});
+  Launch("plant", kThreads, kSharedWords * 4, {&flag, &secret});
 }
 
 void LeakModule::Plant() {
