@@ -20,10 +20,11 @@ void MessageSocket::Start(std::function<void(ipc::Envelope)> message, std::funct
 }
 
 void MessageSocket::Send(std::vector<uint8_t> bytes, std::vector<os::Fd> fds) {
+  queued_bytes_ += bytes.size();
   queue_.push_back({std::move(bytes), std::move(fds)});
   if (queue_.size() == 1) Flush();
   // The owner learns of a lost peer from the loop, never from inside its own Send.
-  if (queue_.size() > kMaxQueued) shutdown(socket_.get(), SHUT_RDWR);
+  if (queue_.size() > kMaxQueued || queued_bytes_ > kMaxQueuedBytes) shutdown(socket_.get(), SHUT_RDWR);
 }
 
 os::Fd MessageSocket::Release() {
@@ -49,6 +50,7 @@ void MessageSocket::Flush() {
     for (const os::Fd& fd : queue_.front().fds) fds.push_back(fd.get());
     const auto sent = os::TrySend(socket_.get(), queue_.front().bytes, fds);
     if (sent && !*sent) break;
+    queued_bytes_ -= queue_.front().bytes.size();
     queue_.pop_front();  // sent, or the peer is gone: then the loop reports the hang-up
   }
   if (watch_ != 0) loop_.Change(watch_, wanted_events());

@@ -14,8 +14,9 @@ namespace tutti::daemon {
 
 class MessageSocket {
  public:
-  // A peer that does not read may have this many packets waiting; then the connection is given up.
+  // A peer that does not read may have this many packets and bytes waiting; then the connection is given up.
   static constexpr size_t kMaxQueued = 65536;
+  static constexpr size_t kMaxQueuedBytes = 64 << 20;
 
   MessageSocket(EventLoop& loop, os::Fd socket);
   ~MessageSocket();
@@ -48,6 +49,7 @@ class MessageSocket {
   os::Fd socket_;
   WatchId watch_ = 0;
   std::deque<Outgoing> queue_;
+  size_t queued_bytes_ = 0;
   std::function<void(ipc::Envelope)> message_;
   std::function<void()> closed_;
 };

@@ -43,6 +43,19 @@ TEST_F(MessageSocketTest, APeerThatDoesNotReadBlocksNobodyAndLosesNothing) {
   EXPECT_TRUE(ours_->idle());
 }
 
+// Somebody who asks for long answers and reads none: the daemon's memory is not his.
+TEST_F(MessageSocketTest, APeerThatDoesNotReadIsGivenUp) {
+  constexpr size_t kBytes = 100'000;
+  bool closed = false;
+  ours_->Start([](ipc::Envelope) {}, [&] {
+    closed = true;
+    loop_->Stop();
+  });
+  for (uint32_t i = 0; i < MessageSocket::kMaxQueuedBytes / kBytes + 10; ++i) ours_->Send(Packet(i, kBytes));
+  loop_->Run();
+  EXPECT_TRUE(closed);
+}
+
 TEST_F(MessageSocketTest, AnOwnerMayDestroyItWhenTheMessageComes) {
   ours_->Start([&](ipc::Envelope message) {
     EXPECT_EQ(message.head.serial, 7u);
