@@ -44,6 +44,20 @@ class RealDevice(unittest.TestCase):
             plugin.close()
             kubelet.stop()
 
+    def test_replicas_are_preferred_as_the_policy_says(self):
+        for policy, preferred in (("distributed", 0), ("packed", 1)):  # the device with more free replicas, and with fewer
+            with Node(BIN, environment={"TUTTI_CPU_DEVICES": "2"}) as node:
+                kubelet = Kubelet(node.kubelet_directory)
+                node.start(MPS_FOUR + "flags: {plugin: {sharedDevicesAllocationPolicy: %s}}\n" % policy)
+                plugin = kubelet.plugin()
+                plugin.watch()
+                ids = sorted(plugin.next_list())
+                devices = sorted({device.split("::")[0] for device in ids})
+                free = [device for device in ids if device not in (devices[1] + "::0", devices[1] + "::1")]
+                self.assertEqual(plugin.prefer(free, 1)[0].split("::")[0], devices[preferred], policy)
+                plugin.close()
+                kubelet.stop()
+
     def test_the_processes_of_a_container_share_its_limit_where_asked_for(self):
         with Node(BIN, environment={"TUTTI_CPU_MEMORY": "1G"}) as node:
             kubelet = Kubelet(node.kubelet_directory)
