@@ -151,6 +151,8 @@ class Space {
   // What the streams of one context may use together, as a part of the device: SMs x time, 0 < part <= 1. Holds besides
   // the client's own limits. Acts from the next scheduling decision.
   virtual Status LimitContext(uint32_t device, uint32_t context, double part) = 0;
+  // How much memory kernels' malloc may give out. Counts if none has asked for any yet.
+  virtual Status LimitHeap(uint32_t device, uint64_t bytes) = 0;
 
   // These are thread-safe. Live changes act from the next scheduling decision.
   virtual void SetLimits(const Limits& limits) = 0;

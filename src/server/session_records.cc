@@ -77,6 +77,8 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
       return space_->HostCallDone(stream);
     case RecordKind::kContextLimit:
       return HandleContextLimit(untrusted);
+    case RecordKind::kHeapLimit:
+      return HandleHeapLimit(untrusted);
     case RecordKind::kAllocate:
       return HandleAllocate(untrusted);
     case RecordKind::kPrepare:
@@ -171,6 +173,12 @@ Status Session::HandleContextLimit(const wire::Untrusted<wire::RawRecord>& untru
                wire::ValidateContextLimit(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
   const uint32_t part_ppm = body.part_ppm == 0 ? wire::kWholeDevice : body.part_ppm;
   return space_->LimitContext(body.device, body.context, static_cast<double>(part_ppm) / wire::kWholeDevice);
+}
+
+Status Session::HandleHeapLimit(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  TUTTI_ASSIGN(const wire::HeapLimitBody body,
+               wire::ValidateHeapLimit(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  return space_->LimitHeap(body.device, body.bytes);
 }
 
 // May compile for seconds: on a loader, while the ring goes on.

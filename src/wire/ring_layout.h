@@ -41,6 +41,7 @@ enum class RecordKind : uint8_t {
   kFree = 19,
   kHostCallDone = 20,
   kContextLimit = 21,
+  kHeapLimit = 22,
   // Answered in a reply slot.
   kAllocate = 32,
   kPrepare = 33,  // makes a kernel ready for a block shape; replies with the id to launch
@@ -144,6 +145,13 @@ struct ContextLimitBody {
   uint32_t reserved;
 };
 inline constexpr uint32_t kWholeDevice = 1'000'000;
+
+// How large the heap is that malloc in kernels takes memory from. Counts if no kernel has asked for memory yet.
+struct HeapLimitBody {
+  uint64_t bytes;
+  uint32_t device;
+  uint32_t reserved;
+};
 
 struct ModuleUnloadBody {
   uint32_t module;

@@ -33,6 +33,7 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kFree:
     case RecordKind::kHostCallDone:
     case RecordKind::kContextLimit:
+    case RecordKind::kHeapLimit:
     case RecordKind::kAllocate:
     case RecordKind::kPrepare:
     case RecordKind::kReset:
@@ -185,6 +186,12 @@ Result<ContextLimitBody> ValidateContextLimit(const Untrusted<RawRecord>& untrus
   if (body.device >= device_count) return Fail(fmt::format("limit of a context on device {}", body.device));
   if (body.part_ppm > kWholeDevice)
     return Fail(fmt::format("limit of a context to {} millionths of the device", body.part_ppm));
+  return body;
+}
+
+Result<HeapLimitBody> ValidateHeapLimit(const Untrusted<RawRecord>& untrusted, uint32_t device_count) {
+  const auto body = untrusted.Unchecked().body<HeapLimitBody>();
+  if (body.device >= device_count) return Fail(fmt::format("limit of a heap on device {}", body.device));
   return body;
 }
 

@@ -34,6 +34,7 @@ Result<WaitBody> ValidateWait(const Untrusted<RawRecord>& record);
 HostCallBody ValidateHostCall(const Untrusted<RawRecord>& record);  // any token is good
 Result<StreamCreateBody> ValidateStreamCreate(const Untrusted<RawRecord>& record, uint32_t device_count);
 Result<ContextLimitBody> ValidateContextLimit(const Untrusted<RawRecord>& record, uint32_t device_count);
+Result<HeapLimitBody> ValidateHeapLimit(const Untrusted<RawRecord>& record, uint32_t device_count);  // any size is good
 ModuleUnloadBody ValidateModuleUnload(const Untrusted<RawRecord>& record);
 FreeBody ValidateFree(const Untrusted<RawRecord>& record);
 Result<AllocateBody> ValidateAllocate(const Untrusted<RawRecord>& record, uint32_t device_count);

@@ -37,7 +37,7 @@ bool HeadIsGood(RecordKind kind, uint32_t stream, uint16_t reply = 0) {
 TEST(ValidateHead, RefusesKindsThatDoNotExist) {
   int known = 0;
   for (int kind = 0; kind < 256; ++kind) known += HeadIsGood(static_cast<RecordKind>(kind), 1);
-  EXPECT_EQ(known, 16);
+  EXPECT_EQ(known, 17);
   EXPECT_FALSE(HeadIsGood(RecordKind::kNone, 1));
 }
 
@@ -248,6 +248,14 @@ TEST(ValidateContextLimit, IsAPartOfADeviceThatThereIs) {
   EXPECT_TRUE(good(0, kWholeDevice));
   EXPECT_FALSE(good(2, 1));
   EXPECT_FALSE(good(0, kWholeDevice + 1));
+}
+
+TEST(ValidateHeapLimit, IsOfADeviceThatThereIs) {
+  const auto good = [](uint32_t device) {
+    return ValidateHeapLimit(Record(RecordKind::kHeapLimit, HeapLimitBody{.bytes = ~0ull, .device = device}), 2).has_value();
+  };
+  EXPECT_TRUE(good(1));
+  EXPECT_FALSE(good(2));
 }
 
 }  // namespace

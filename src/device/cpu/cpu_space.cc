@@ -177,6 +177,12 @@ Status CpuSpace::LimitContext(uint32_t device, uint32_t context, double part) {
   return parts_[device]->device->scheduler.LimitContext(&parts_[device]->share, context, part);
 }
 
+Status CpuSpace::LimitHeap(uint32_t device, uint64_t bytes) {
+  if (device >= parts_.size()) return tutti::Fail(fmt::format("the heap of device {}, which does not exist", device));
+  parts_[device]->heap.SetLimit(bytes);
+  return {};
+}
+
 int32_t CpuSpace::Part::Print(const GuestMemory& memory, uint64_t format, uint64_t arguments) {
   const PrintedText printed = FormatPrint(memory, format, arguments);
   if (!printed.text.empty()) space->sink_->Printed(printed.text);

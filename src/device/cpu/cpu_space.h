@@ -45,6 +45,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   void Reset(uint32_t device) override;
   void SetLimits(const Limits& limits) override;
   Status LimitContext(uint32_t device, uint32_t context, double part) override;
+  Status LimitHeap(uint32_t device, uint64_t bytes) override;
   void Abandon() override;
   metrics::ClientCounters& counters() override { return counters_; }
 

@@ -13,10 +13,10 @@ namespace tutti::device::cpu {
 
 class DeviceHeap {
  public:
-  static constexpr uint64_t kHeapBytes = 8 << 20;  // CUDA's default of CU_LIMIT_MALLOC_HEAP_SIZE
-
   DeviceHeap(WindowMemory* memory, uint32_t device) : memory_(memory), device_(device) {}
 
+  // How large the heap is, if it has not been made yet.
+  void SetLimit(uint64_t bytes);
   // 16-byte aligned; 0 if there is no room.
   uint64_t Allocate(uint64_t bytes);
   // Ignores what was not allocated here (null, double free).
@@ -26,6 +26,7 @@ class DeviceHeap {
   WindowMemory* const memory_;
   const uint32_t device_;
   std::mutex mutex_;
+  uint64_t bytes_ = 8 << 20;  // CUDA's default of CU_LIMIT_MALLOC_HEAP_SIZE
   std::unique_ptr<WindowAllocator> allocator_;
   std::unordered_map<uint64_t, uint64_t> allocations_;  // address -> bytes
 };

@@ -38,6 +38,7 @@ class NullSpace final : public Space {
   void Reset(uint32_t device) override;
   void SetLimits(const Limits& limits) override;
   Status LimitContext(uint32_t, uint32_t, double) override { return {}; }
+  Status LimitHeap(uint32_t, uint64_t) override { return {}; }
   void Abandon() override {}
   metrics::ClientCounters& counters() override { return counters_; }
 
