@@ -159,6 +159,32 @@ void EmitPrmt(Emitter& e) {
   e.Out(result, ptx::Type::kB32);
 }
 
-void EmitFns(Emitter& e) { e.Refuse("fns is not supported"); }
+// The n-th bit that is set from a position on, upwards or, with a negative n, downwards; n = 0: the bit there, if it is set.
+// Halves are chosen by their number of bits; downwards is upwards in the mirror.
+void EmitFns(Emitter& e) {
+  const auto number = [&](uint32_t n) { return e.ir.getInt32(n); };
+  const auto ones = [&](llvm::Value* value) { return e.ir.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, value); };
+  llvm::Value* mask = e.In(1, ptx::Type::kU32);
+  llvm::Value* base = e.In(2, ptx::Type::kU32);
+  llvm::Value* n = e.In(3, ptx::Type::kS32);
+  llvm::Value* down = e.ir.CreateICmpSLT(n, number(0));
+  llvm::Value* here = e.ir.CreateICmpEQ(n, number(0));
+  mask = e.ir.CreateSelect(down, e.ir.CreateUnaryIntrinsic(llvm::Intrinsic::bitreverse, mask), mask);
+  llvm::Value* from = e.ir.CreateSelect(down, e.ir.CreateSub(number(31), base), base);
+  llvm::Value* left = e.ir.CreateAnd(mask, ShiftLeft(e, e.ir.CreateSelect(here, number(1), number(~0u)), from));
+  left = e.ir.CreateSelect(e.ir.CreateICmpULT(base, number(32)), left, number(0));
+  llvm::Value* wanted = e.ir.CreateSelect(here, number(1), e.ir.CreateSelect(down, e.ir.CreateNeg(n), n));
+  llvm::Value* position = number(0);
+  for (uint32_t width = 16; width != 0; width /= 2) {
+    llvm::Value* below = ones(e.ir.CreateAnd(left, number((1u << width) - 1)));
+    llvm::Value* above = e.ir.CreateICmpUGT(wanted, below);
+    wanted = e.ir.CreateSub(wanted, e.ir.CreateSelect(above, below, number(0)));
+    left = e.ir.CreateSelect(above, e.ir.CreateLShr(left, width), left);
+    position = e.ir.CreateAdd(position, e.ir.CreateSelect(above, number(width), number(0)));
+  }
+  llvm::Value* found = e.ir.CreateAnd(e.ir.CreateICmpEQ(wanted, number(1)), e.ir.CreateTrunc(left, e.ir.getInt1Ty()));
+  position = e.ir.CreateSelect(down, e.ir.CreateSub(number(31), position), position);
+  e.Out(e.ir.CreateSelect(found, position, number(~0u)), ptx::Type::kU32);
+}
 
 }  // namespace tutti::compiler::lowering

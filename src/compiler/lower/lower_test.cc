@@ -120,10 +120,11 @@ TEST(Lower, AnExponentialCallTreeIsNotInlined) {
 }
 
 TEST(Lower, WhatIsNotSupportedIsToldFromWhatIsInvalid) {
-  const auto unsupported = Lower(".visible .entry k() { .reg .b32 %r<9>; fns.b32 %r0, %r1, %r2, %r3; ret; }\n");
+  const auto unsupported = Lower(
+      ".visible .entry k() { .reg .b64 %d; .reg .f32 %f<8>; tex.cube.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d, {%f4, %f5, %f6, %f7}]; ret; }\n");
   ASSERT_FALSE(unsupported->module);
   EXPECT_EQ(unsupported->module.error().code, cuda::CUDA_ERROR_NOT_SUPPORTED);
-  EXPECT_THAT(unsupported->module.error().text, testing::HasSubstr("line 4, k: fns.b32"));
+  EXPECT_THAT(unsupported->module.error().text, testing::HasSubstr("line 4, k: tex.cube"));
   const auto invalid = Lower(".visible .entry k() { .reg .b32 %r; .reg .f32 %f; cvt.s32.f32 %r, %f; ret; }\n");
   ASSERT_FALSE(invalid->module);
   EXPECT_EQ(invalid->module.error().code, cuda::CUDA_ERROR_INVALID_PTX);

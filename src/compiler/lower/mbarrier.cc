@@ -36,7 +36,8 @@ llvm::Value* TestPhase(Emitter& e, llvm::Value* pointer, llvm::Value* parity, bo
 
 llvm::Value* Wide(Emitter& e, size_t n) { return e.ir.CreateZExt(e.In(n, T::kU32), e.ir.getInt64Ty()); }
 
-// mbarrier.arrive{.expect_tx}, .arrive_drop: {state,} [address]{, count or bytes}
+// mbarrier.arrive{.expect_tx}{.noComplete}, .arrive_drop: {state,} [address]{, count or bytes}. That an arrival does not
+// complete the phase is the program's promise.
 void Arrive(Emitter& e, size_t address) {
   MbarrierChange change;
   llvm::Value* operand = e.operands() > address + 1 ? Wide(e, address + 1) : e.ir.getInt64(1);
@@ -78,7 +79,6 @@ void EmitMbarrier(Emitter& e) {
   } else if (e.Has(M::kInval)) {
     e.ir.CreateAlignedStore(e.ir.getInt64(0), pointer(0), llvm::Align(8));
   } else if (e.Has(M::kArrive) || e.Has(M::kArriveDrop)) {
-    if (e.Has(M::kNoComplete)) return e.Refuse("mbarrier.arrive.noComplete is not supported");
     Arrive(e, e.operand(0).kind == ptx::OperandKind::kAddress ? 0 : 1);
   } else if (e.Has(M::kExpectTx)) {
     ChangeMbarrier(e, pointer(0), {.expect = Wide(e, 1)});

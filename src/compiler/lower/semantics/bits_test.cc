@@ -207,5 +207,30 @@ TEST(Bits, ComparisonsOfIntegers) {
   s.Check();
 }
 
+// As the PTX manual writes it.
+u32 FindNthSet(u32 mask, u32 base, u32 offset) {
+  const i32 n = static_cast<i32>(offset);
+  if (n == 0) return base < 32 && (mask >> base & 1) != 0 ? base : ~0u;
+  i64 count = std::abs(i64{n}) - 1;
+  for (i64 position = base; position >= 0 && position < 32; position += n > 0 ? 1 : -1) {
+    if ((mask >> position & 1) != 0 && count-- == 0) return static_cast<u32>(position);
+  }
+  return ~0u;
+}
+
+TEST(Bits, TheNthSetBitIsFoundInBothDirections) {
+  Statements s;
+  std::vector<std::tuple<u32, u32, u32>> input;
+  for (const u32 mask : {0u, 1u, 0x80000000u, 0xffffffffu, 0x55555555u, 0x12345678u, 0xf000000fu}) {
+    for (const u32 base : {0u, 1u, 5u, 16u, 30u, 31u}) {
+      for (const i32 n : {0, 1, 2, 3, 13, 16, 32, 33, 0x7fffffff, -1, -2, -3, -13, -32, -33, -0x7fffffff - 1}) {
+        input.emplace_back(mask, base, static_cast<u32>(n));
+      }
+    }
+  }
+  s.Add<u32(u32, u32, u32)>("fns.b32 %d, %a, %b, %c;", input, FindNthSet);
+  s.Check();
+}
+
 }  // namespace
 }  // namespace tutti::compiler
