@@ -1,7 +1,25 @@
 // tutti: the user's command.
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "cli/subcommands.h"
+#include "control/nearest.h"
+
+namespace {
+
+// Of a first word that is no subcommand, what may have been meant; "" if it is one, or an option.
+std::string WhyNoSubcommand(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* subcommand : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(subcommand->get_name());
+  if (word.starts_with('-') || std::find(names.begin(), names.end(), word) != names.end()) return "";
+  const std::string nearest = tutti::control::Nearest(word, names);
+  return "there is no subcommand " + word + (nearest.empty() ? "" : ": did you mean " + nearest + "?") + " (tutti --help lists them)";
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app("Tutti: many CUDA programs on one device. The daemon is tutti-control.", "tutti");
@@ -25,6 +43,15 @@ int main(int argc, char** argv) {
   tutti::cli::AddRecommend(app, status);
   tutti::cli::AddCdi(app, status);
   tutti::cli::AddCompletion(app, status);
+  app.failure_message([](const CLI::App* parsed, const CLI::Error& error) {
+    const auto chosen = parsed->get_subcommands();
+    const std::string command = chosen.empty() ? "tutti" : "tutti " + chosen.front()->get_name();
+    return command + ": " + error.what() + " (" + command + " --help says more)\n";
+  });
+  if (const std::string why = argc > 1 ? WhyNoSubcommand(app, argv[1]) : ""; !why.empty()) {
+    tutti::cli::Complain(why);
+    return 2;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
