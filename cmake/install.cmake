@@ -8,7 +8,7 @@ foreach(program tutti-device-plugin tutti-exporter)  # left out where gRPC is
 endforeach()
 foreach(integration slurm skyward grafana)
   if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/integrations/${integration})
-    install(DIRECTORY integrations/${integration} DESTINATION share/tutti USE_SOURCE_PERMISSIONS)
+    install(DIRECTORY integrations/${integration} DESTINATION share/tutti USE_SOURCE_PERMISSIONS PATTERN "*test*" EXCLUDE)
   endif()
 endforeach()
 install(TARGETS cuda LIBRARY DESTINATION lib/tutti/lib NAMELINK_SKIP)

@@ -1,4 +1,4 @@
-# The Containerfile, built by buildah on a Debian that debootstrap made (no registry is asked), and run by runc: the daemon is the
+# The Containerfiles, built by buildah on a Debian that debootstrap made (no registry is asked), and run by runc: the daemon is the
 # container's first process, programs outside reach it through the pipe directory that they share, SIGTERM ends it.
 . "$(dirname "$0")/../e2e/lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root"
@@ -40,4 +40,13 @@ first=$(grep -lsz "^/usr/bin/nvidia-cuda-mps-control$" /proc/[0-9]*/cmdline | cu
 kill -TERM $first
 until_true "it ends" gone "$daemon"
 [ ! -e "$work/mps/control" ] || fail "its socket is left"
-echo "image: built, run, asked and ended"
+
+# The device plugin's image, of deployments/container: its programs find all that they load, and the plugin reads its manifest's configuration.
+build bud -q --isolation chroot --pull-never -f "$root/deployments/container/Containerfile" -t plugin "$root" > "$work/build.log" 2>&1 ||
+  { tail -n 20 "$work/build.log"; fail "the plugin's image is not built"; }
+container=$(build from --pull-never localhost/plugin 2> /dev/null)
+expect "entry point" "[tutti-device-plugin]" "$(setting '{{.OCIv1.Config.Entrypoint}}')"
+expect "libraries that are missing" "" "$(inside sh -c 'ldd /usr/local/tutti/bin/* /usr/local/tutti/lib/*' 2>&1 | grep 'not found' || true)"
+sed -n '/config.yaml: |/,/^---/p' "$root/deployments/static/tutti-device-plugin.yaml" | sed '1d;$d;s/^    //' > "$work/mps/config.yaml"
+expect_in "what it offers" "nvidia.com/gpu: 4 per device" "$(inside tutti-device-plugin --check --config-file /tmp/nvidia-mps/config.yaml)"
+echo "image: the daemon's and the plugin's are built; the daemon was run, asked and ended"

@@ -23,8 +23,10 @@ try_chart() {
   expect_in "the directory of the feature file" '"mountPath":"/features.d"' "$(template '.containers[0].volumeMounts')"
   expect_in "the daemon's environment" '"env":[{"name":"TUTTI_CPU_SMS","value":"8"}]' "$(k -n chart get daemonset plain-control-daemon -o 'jsonpath={.spec.template.spec.containers[0]}')"
   expect "node selector" '{"gpu":"yes"}' "$(template .nodeSelector)"
-  echo '{"nodeSelector": {}}' > "$work/values.json"  # the chart's own again; with no values at all Helm keeps the last ones
+  # A node template instead of NVIDIA's file; all else the chart's own again.
+  echo '{"config": {"sharing": null, "gpu": {"sharingStrategy": "mps", "defaultSharedClientsPerGpu": 4}}}' > "$work/values.json"
   helm upgrade plain "$chart" "$work/values.json" > "$work/chart.yaml"
+  checked chart plain-device-plugin
   expect "the role is back" 2 "$(cluster_roles)"
   expect "revisions" "plain 3 deployed" "$(helm list)"
   helm uninstall plain
