@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "base/log.h"
 #include "container_runtime.grpc.pb.h"
 #include "kubernetes/cgroup.h"
 #include "pod_resources.grpc.pb.h"
@@ -17,6 +18,9 @@ std::unique_ptr<typename Service::Stub> Connect(const std::string& socket) {
   if (socket.empty()) return nullptr;
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(16 << 20);
+  // A runtime that comes back is known again at once; gRPC's own patience grows to two minutes.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   return Service::NewStub(grpc::CreateCustomChannel("unix://" + socket, grpc::InsecureChannelCredentials(), arguments));
 }
 
@@ -95,7 +99,15 @@ Status PodDirectory::RefreshDevices() {
 Status PodDirectory::Refresh() {
   const Status containers = RefreshContainers();
   const Status devices = RefreshDevices();
-  return containers ? devices : containers;
+  const Status both = containers ? devices : containers;
+  const std::string trouble = both ? "" : both.error().text;
+  const std::lock_guard lock(mutex_);
+  if (trouble != trouble_) {
+    if (trouble.empty()) log::Info("pods are known again");
+    else log::Warning("{}: metrics do not name all pods, and annotations may not be read", trouble);
+    trouble_ = trouble;
+  }
+  return both;
 }
 
 std::optional<PodContainer> PodDirectory::Find(pid_t pid) const {

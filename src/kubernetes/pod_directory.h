@@ -45,7 +45,7 @@ class PodDirectory {
   ~PodDirectory();
 
   // Asks runtime and kubelet anew. What one of them does not answer within two seconds keeps its old value; the error says
-  // which. To be called before a round of questions.
+  // which, and so does the log when that changes. To be called before a round of questions.
   Status Refresh();
 
   // Nothing for a process that is in no pod.
@@ -65,6 +65,7 @@ class PodDirectory {
   mutable std::mutex mutex_;  // guards the rest
   std::map<std::string, PodContainer> by_container_id_;
   std::vector<PodContainer> holders_;  // annotations and UID empty
+  std::string trouble_;                // of the last refresh
 };
 
 }  // namespace tutti::kubernetes

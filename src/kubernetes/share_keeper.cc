@@ -30,7 +30,7 @@ std::string Commands(const control::ClientReport& client, const Entitlement& ent
 }  // namespace
 
 void ShareKeeper::Apply(control::DaemonConnection& daemon, const control::Report& report) {
-  if (const Status status = pods_.Refresh(); !status) log::Debug("{}", status.error().text);
+  (void)pods_.Refresh();
   std::vector<PodContainer> holders = pods_.Holders();
   const std::vector<sharing::DeviceFacts> devices = DevicesOf(report, geteuid());
   // The kubelet says who holds what, the runtime has the annotations.

@@ -39,8 +39,6 @@ void NoteSignal(int number) {
   errno = saved;
 }
 
-std::string IfThere(const std::string& socket) { return access(socket.c_str(), F_OK) == 0 ? socket : ""; }
-
 class Supervisor {
  public:
   Supervisor(const Options& options, sharing::Config config) : options_(options), config_(std::move(config)) {}
@@ -72,7 +70,7 @@ class Supervisor {
   }
 
   Status ServeMetrics() {
-    pods_ = std::make_unique<PodDirectory>(PodSources{options_.proc_directory, IfThere(options_.runtime_socket), IfThere(options_.pod_resources_socket)});
+    pods_ = std::make_unique<PodDirectory>(PodSources{options_.proc_directory, options_.runtime_socket, options_.pod_resources_socket});
     if (config_.extension.metrics_address.empty()) return {};
     exporter_ = std::make_shared<Exporter>([this] { return keeper_->LastReport(); }, *pods_, [this] { return keeper_->daemons(); });
     TUTTI_TRY(exporter_->Serve(config_.extension.metrics_address));

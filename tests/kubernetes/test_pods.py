@@ -92,6 +92,30 @@ class PodTest(unittest.TestCase):
         self.node.logged('default/confused, container main: tutti.dev/threads "a lot" must be a percentage')
         until("a replica's share for it", lambda: self.percentage(confused) == "25.0")
 
+    def test_a_runtime_that_is_not_there_yet_or_sends_garbage_is_named(self):
+        there, self.pods.runtime_socket = self.pods.runtime_socket, os.path.join(self.node.work, "later.sock")
+        self.start(MPS_FOUR)
+        pid = self.client(self.pods.add("busy", UUID + "::2"))
+        until("the client is measured", lambda: 'pid="%d"' % pid in self.metrics())
+        self.node.logged("later.sock does not answer")
+        with socket.socket(socket.AF_UNIX) as babbler:
+            babbler.bind(self.pods.runtime_socket)
+            babbler.listen()
+            babbler.settimeout(20)
+
+            def babbled():
+                self.metrics()
+                connection, _ = babbler.accept()
+                connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n" * 100)
+                connection.close()
+                return True
+
+            until("it has been asked", babbled)
+            self.assertIn('pid="%d"' % pid, self.metrics(), "the rest is measured all the same")
+        os.rename(there, self.pods.runtime_socket)
+        until("the pod has its name", lambda: re.search(r'tutti_client_launches_total[^\n]*pod="busy"|tutti_client_faulted[^\n]*pod="busy"', self.metrics()))
+        self.node.logged("pods are known again")
+
     def test_the_feature_file_has_the_nodes_labels(self):
         self.start(MPS_FOUR)
         until("the feature file", lambda: os.path.exists(self.features))
