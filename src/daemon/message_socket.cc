@@ -3,11 +3,18 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
+#include "base/log.h"
 #include "os/socket.h"
 
 namespace tutti::daemon {
+namespace {
 
-MessageSocket::MessageSocket(EventLoop& loop, os::Fd socket) : loop_(loop), socket_(std::move(socket)) {}
+constexpr int kMostFailedSends = 1000;  // of one message
+
+}  // namespace
+
+MessageSocket::MessageSocket(EventLoop& loop, os::Fd socket, int may_lose)
+    : loop_(loop), socket_(std::move(socket)), may_lose_(may_lose) {}
 
 MessageSocket::~MessageSocket() {
   if (watch_ != 0) loop_.Unwatch(watch_);
@@ -39,7 +46,13 @@ void MessageSocket::Ready(uint32_t events) {
   if ((events & EPOLLOUT) != 0) Flush();
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return;
   auto received = ipc::ReceiveMessage(socket_.get(), 0);
+  if (!received && lost_ < may_lose_) {
+    ++lost_;
+    log::Error("A message is lost: {}", received.error().text);
+    return;
+  }
   if (!received || received->closed) return Close();
+  lost_ = 0;
   const auto message = message_;  // the callback may destroy this object
   message(std::move(*received));
 }
@@ -50,8 +63,13 @@ void MessageSocket::Flush() {
     for (const os::Fd& fd : queue_.front().fds) fds.push_back(fd.get());
     const auto sent = os::TrySend(socket_.get(), queue_.front().bytes, fds);
     if (sent && !*sent) break;
+    // Out of memory for a moment, or the peer is gone: then the loop reports the hang-up. Nobody may wait for an answer that
+    // was dropped.
+    if (!sent && ++failed_sends_ < kMostFailedSends) break;
+    if (!sent) shutdown(socket_.get(), SHUT_RDWR);
+    failed_sends_ = 0;
     queued_bytes_ -= queue_.front().bytes.size();
-    queue_.pop_front();  // sent, or the peer is gone: then the loop reports the hang-up
+    queue_.pop_front();
   }
   if (watch_ != 0) loop_.Change(watch_, wanted_events());
 }

@@ -18,7 +18,9 @@ class MessageSocket {
   static constexpr size_t kMaxQueued = 65536;
   static constexpr size_t kMaxQueuedBytes = 64 << 20;
 
-  MessageSocket(EventLoop& loop, os::Fd socket);
+  // `may_lose`: how many messages in a row may fail to be received (no descriptor, no memory left) before the connection
+  // is given up.
+  MessageSocket(EventLoop& loop, os::Fd socket, int may_lose = 0);
   ~MessageSocket();
   MessageSocket(const MessageSocket&) = delete;
   MessageSocket& operator=(const MessageSocket&) = delete;
@@ -47,6 +49,8 @@ class MessageSocket {
 
   EventLoop& loop_;
   os::Fd socket_;
+  const int may_lose_;
+  int lost_ = 0, failed_sends_ = 0;
   WatchId watch_ = 0;
   std::deque<Outgoing> queue_;
   size_t queued_bytes_ = 0;

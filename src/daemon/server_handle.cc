@@ -16,6 +16,7 @@ namespace {
 constexpr uint64_t kSecondNs = 1'000'000'000;
 constexpr uint64_t kStartPatienceNs = 30 * kSecondNs;
 constexpr uint64_t kEndPatienceNs = 2 * kSecondNs;
+constexpr int kMayLose = 100;  // a message that cannot be received must not cost all clients their server
 
 int ExitStatus(pid_t pid) {
   int status = 0;
@@ -36,10 +37,10 @@ const char* StateName(ServerState state) {
 
 ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings)
     : loop_(loop), launched_(std::move(launched)), plan_(std::move(plan)), settings_(std::move(settings)),
-      channel_(loop, std::move(launched_.channel)), started_ns_(NowNs()) {}
+      channel_(loop, std::move(launched_.channel), kMayLose), started_ns_(NowNs()) {}
 
 ServerHandle::ServerHandle(EventLoop& loop, Succession::Server left)
-    : loop_(loop), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel)),
+    : loop_(loop), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel), kMayLose),
       state_(ServerState::kActive), stopping_(true), understands_(left.understands), devices_(std::move(left.devices)),
       started_ns_(left.started_ns) {}
 
