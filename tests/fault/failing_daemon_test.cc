@@ -46,6 +46,28 @@ TEST(FailingDaemon, GoesOnWhateverCallFailsWhileAClientComes) {
   EXPECT_LE(HoldingsOf(stage.daemon()).resident_bytes, before.resident_bytes + (1 << 20)) << "the daemon has grown";
 }
 
+// Where the server is up already: it stays, with whoever it serves besides.
+TEST(FailingDaemon, LeavesItsServerAloneWhateverCallFails) {
+  DaemonStage stage(control, std::filesystem::path(control).filename());
+  ASSERT_EQ(stage.Run({client}), 0) << "without any failure";
+  const pid_t server = stage.Server();
+  ASSERT_GT(server, 0);
+  uint64_t call = 0, made = 0;
+  do {
+    stage.FailAt(++call);
+    const int told = stage.Run({client}), answered = stage.Run({control, "get_client_list", std::to_string(server)});
+    made = stage.page().calls.load();
+    const std::string when = stage.When(call);
+    stage.FailAt(0);
+    EXPECT_GE(told, 0) << "the client hangs " << when;
+    EXPECT_GE(answered, 0) << "the shell hangs " << when;
+    EXPECT_EQ(stage.Run({client}), 0) << "the next client is not served " << when;
+    ASSERT_EQ(stage.Server(), server) << "the server is another one " << when;
+  } while (made >= call);
+  fmt::print("{} calls\n", call - 1);
+  EXPECT_GT(call, 10u) << "the library fails nothing";
+}
+
 }  // namespace
 }  // namespace tutti::fault
 
