@@ -26,6 +26,45 @@ class Choices {
   size_t size_, at_ = 0;
 };
 
+// Functions that call themselves to a depth of each lane's own. One returns with a lock taken.
+constexpr const char* kFunctions = R"(
+.func (.param .b32 result) down(.param .b32 value, .param .b32 depth)
+{
+.reg .pred %p<2>; .reg .b32 %r<8>;
+ld.param.b32 %r0, [value]; ld.param.b32 %r1, [depth];
+mad.lo.u32 %r4, %r0, 3, %r1;
+setp.eq.u32 %p0, %r1, 0;
+@%p0 bra leave;
+sub.u32 %r2, %r1, 1;
+{ .param .b32 a; .param .b32 b; .param .b32 r; st.param.b32 [a], %r4; st.param.b32 [b], %r2; call (r), down, (a, b); ld.param.b32 %r3, [r]; }
+xor.b32 %r4, %r3, %r0;
+leave:
+st.param.b32 [result], %r4;
+ret;
+}
+.func (.param .b32 result) take(.param .b64 word, .param .b32 value, .param .b32 depth)
+{
+.reg .pred %p<2>; .reg .b32 %r<8>; .reg .b64 %rd<2>;
+ld.param.b64 %rd0, [word]; ld.param.b32 %r0, [value]; ld.param.b32 %r1, [depth];
+mad.lo.u32 %r4, %r0, 5, %r1;
+setp.eq.u32 %p0, %r1, 0;
+@%p0 bra try;
+sub.u32 %r2, %r1, 1;
+{ .param .b64 w; .param .b32 a; .param .b32 b; .param .b32 r; st.param.b64 [w], %rd0; st.param.b32 [a], %r4; st.param.b32 [b], %r2;
+call (r), take, (w, a, b); ld.param.b32 %r3, [r]; }
+xor.b32 %r4, %r3, %r0;
+bra leave;
+try:
+atom.global.cas.b32 %r5, [%rd0], 0, 1;
+setp.ne.u32 %p1, %r5, 0;
+@%p1 bra try;
+membar.gl;
+leave:
+st.param.b32 [result], %r4;
+ret;
+}
+)";
+
 std::string Register(Choices& choices) { return "%r" + std::to_string(choices.Below(kRegisters)); }
 
 std::string Arithmetic(Choices& choices) {
@@ -38,7 +77,7 @@ std::string Arithmetic(Choices& choices) {
 
 std::string Statement(Choices& choices, uint32_t number) {
   const std::string label = "l" + std::to_string(number);
-  switch (choices.Below(10)) {
+  switch (choices.Below(12)) {
     case 0: return "mov.u32 " + Register(choices) + ", " + std::to_string(choices.Below(256) * 0x01010101u) + ";\n";
     case 1: return "mov.u32 " + Register(choices) + ", %tid.x;\n";
     case 2: return "popc.b32 " + Register(choices) + ", " + Register(choices) + ";\n";
@@ -65,15 +104,25 @@ std::string Statement(Choices& choices, uint32_t number) {
       const std::string to = Register(choices), a = Register(choices), b = Register(choices);
       return "setp.gt.s32 %p2, " + a + ", " + b + ";\nselp.b32 " + to + ", " + a + ", " + b + ", %p2;\n";
     }
+    case 9:
+    case 10: {  // a call by some of the lanes
+      const std::string a = Register(choices), b = Register(choices), to = Register(choices);
+      const bool locks = choices.Below(2) != 0;
+      return "setp.lt.u32 %p1, " + a + ", " + b + ";\n@%p1 bra " + label + ";\nand.b32 %r24, " + b + ", 3;\n" +
+             "{ .param .b64 w; .param .b32 a; .param .b32 b; .param .b32 r; st.param.b64 [w], %rd6; st.param.b32 [a], " + a +
+             "; st.param.b32 [b], %r24;\n" + (locks ? "call (r), take, (w, a, b);" : "call (r), down, (a, b);") + " ld.param.b32 " + to + ", [r]; }\n" +
+             (locks ? "membar.gl;\natom.global.exch.b32 %r25, [%rd6], 0;\n" : "") + label + ":\n";
+    }
     default: return Arithmetic(choices);
   }
 }
 
 std::string MakePtx(Choices choices) {
   std::string ptx =
-      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 table, .param .u64 out)\n{\n"
+      ".version 8.0\n.target sm_80\n.address_size 64\n" + std::string(kFunctions) +
+      ".visible .entry k(.param .u64 table, .param .u64 out, .param .u64 lock)\n{\n"
       ".reg .pred %p<4>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<8>;\n"
-      "ld.param.u64 %rd0, [table];\nld.param.u64 %rd1, [out];\nmov.u32 %r0, %tid.x;\n";
+      "ld.param.u64 %rd0, [table];\nld.param.u64 %rd1, [out];\nld.param.u64 %rd6, [lock];\nmov.u32 %r0, %tid.x;\n";
   for (uint32_t r = 1; r < kRegisters; ++r) ptx += "mov.u32 %r" + std::to_string(r) + ", " + std::to_string(r * 77) + ";\n";
   for (uint32_t i = 0; i < kMostStatements && !choices.empty(); ++i) ptx += Statement(choices, i);
   ptx += "mov.u32 %r22, %tid.x;\nmul.wide.u32 %rd4, %r22, " + std::to_string(4 * kRegisters) + ";\nadd.s64 %rd5, %rd1, %rd4;\n";
@@ -91,7 +140,8 @@ std::vector<uint32_t> Run(const std::string& ptx, CompileOptions options, bool k
     std::abort();
   }
   GridLaunch launch;
-  launch.Param(table.data()).Param(out.data());
+  uint32_t lock = 0;
+  launch.Param(table.data()).Param(out.data()).Param(&lock);
   launch.block = {kThreads, 1, 1};
   const auto kernel = module->Kernel("k", known_block ? launch.block : std::array<uint32_t, 3>{});
   if (!kernel) {
@@ -99,7 +149,7 @@ std::vector<uint32_t> Run(const std::string& ptx, CompileOptions options, bool k
     std::abort();
   }
   const GridResult result = RunGrid((*kernel)->descriptor(), launch);
-  if (result.fault || result.deadlock) std::abort();
+  if (result.fault || result.deadlock || lock != 0) std::abort();
   return out;
 }
 

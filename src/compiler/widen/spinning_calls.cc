@@ -5,10 +5,12 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include <vector>
 
+#include "compiler/pass_managers.h"
 #include "compiler/widen/call_merger.h"
 #include "compiler/widen/calls.h"
 #include "compiler/widen/intrinsics.h"
@@ -128,12 +130,22 @@ class SpinningCalls {
   std::vector<std::pair<uint32_t, llvm::Function*>> by_address_;  // with their numbers
 };
 
+// Where nothing was optimised registers are still variables: in a frame they would stay that, and a loop that waits would not
+// be known by what it waits for.
+void MakeValues(const Functions& functions) {
+  PassManagers managers(llvm::Triple(functions.front()->getParent()->getTargetTriple()));
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  for (llvm::Function* function : functions) passes.run(*function, managers.functions);
+}
+
 }  // namespace
 
 void MergeWhatSpins(llvm::Function& kernel) {
   const SpinningCalls calls(kernel);
   const Functions spinning = calls.Find();
   if (spinning.empty()) return;
+  MakeValues(spinning);
   calls.CallByName(kernel, spinning);
   for (llvm::Function* function : spinning) calls.CallByName(*function, spinning);
   calls.ForgetAddresses(spinning);
