@@ -206,6 +206,29 @@ TEST(Leak, AnAddressOfAnotherClientMeansNothing) {
   EXPECT_EQ(donor.Leave(), "");
 }
 
+// And what a client frees is the machine's again, however long the client lives.
+TEST(Leak, PagesOfFreedMemoryAreGivenBack) {
+  constexpr uint64_t kBytesEach = 8 << 20;
+  auto connection = ipc::ClientConnection::Connect(std::getenv("CUDA_MPS_PIPE_DIRECTORY"), {.command_line = "leak"}, 60'000);
+  ASSERT_TRUE(connection.has_value()) << connection.error().text;
+  ipc::ClientConnection& client = **connection;
+  const auto pages = [&client] {
+    struct stat info {};
+    fstat(client.window_fd(), &info);
+    return static_cast<uint64_t>(info.st_blocks) * 512;
+  };
+  for (int i = 0; i < 20; ++i) {
+    const auto reply = client.replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = kBytesEach, .alignment = 256});
+    ASSERT_EQ(reply.status, 0);
+    std::memset(reinterpret_cast<void*>(reply.value[0]), 1, kBytesEach);
+    EXPECT_GE(pages(), kBytesEach);
+    client.producer().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = reply.value[0]}, {}, ipc::WaitHint::kNow);
+    // Answered behind it.
+    ASSERT_EQ(client.replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = 4096, .alignment = 256}).status, 0);
+  }
+  EXPECT_LT(pages(), kBytesEach);
+}
+
 // Its slot in the address space is used again when all others have been: after 1,536 clients where windows are as large as
 // they can be.
 TEST(Leak, AWindowThatIsUsedAgainHoldsNothing) {
