@@ -52,15 +52,16 @@ std::string Grouped(const std::vector<std::string>& pods) {
   return text.empty() ? "(free)" : text;
 }
 
-std::string AsText(const std::vector<sharing::Packing>& packings, size_t unshared_nodes) {
+std::string AsText(const sharing::Plan& plan, size_t unshared_nodes) {
   std::vector<std::vector<std::string>> rows = {{"NODE TYPE", "NODES", "PER HOUR", "SHARES/NODE", "FREE SHARES", "UNUSED GPU MEMORY", "UNUSED GPUS"}};
-  for (const sharing::Packing& packing : packings) {
+  for (const sharing::Packing& packing : plan.packings) {
     rows.push_back({packing.type.name, std::to_string(packing.nodes.size()), packing.price > 0 ? fmt::format("{:.2f}", packing.price) : "-",
                     std::to_string(packing.clients_per_gpu * packing.type.gpus), std::to_string(packing.free_places),
                     Bytes(static_cast<uint64_t>(std::max(0.0, packing.wasted_memory_bytes))), fmt::format("{:.2f}", packing.wasted_compute_gpus)});
   }
-  const sharing::Packing& best = packings.front();
+  const sharing::Packing& best = plan.packings.front();
   std::string text = Table(rows, {1, 2, 3, 4, 5, 6});
+  for (const std::string& why : plan.refused) text += why + "\n";
   text += fmt::format("\n{} of {}, where unshared GPUs would need {}:\n", Plural(best.nodes.size(), "node"), best.type.name, unshared_nodes);
   for (size_t node = 0; node < best.nodes.size(); ++node) {
     for (size_t gpu = 0; gpu < best.nodes[node].gpus.size(); ++gpu) {
@@ -78,16 +79,16 @@ Result<std::string> Plan(const PlanCommand& command) {
   TUTTI_ASSIGN(const std::vector<sharing::PodDemand> pods, sharing::ReadPods(pod_text, command.pods));
   TUTTI_ASSIGN(const std::string node_text, sharing::ReadFile(command.nodes));
   TUTTI_ASSIGN(const std::vector<sharing::NodeType> types, sharing::ReadNodeTypes(node_text, command.nodes));
-  TUTTI_ASSIGN(const std::vector<sharing::Packing> packings, sharing::PackAll(node_template, types, pods));
+  TUTTI_ASSIGN(const sharing::Plan plan, sharing::PackAll(node_template, types, pods));
   if (command.json) {
     Json list = Json::array();
-    for (const sharing::Packing& packing : packings) list.push_back(AsJson(packing));
+    for (const sharing::Packing& packing : plan.packings) list.push_back(AsJson(packing));
     return list.dump(2) + "\n";
   }
   sharing::NodeTemplate unshared = node_template;
   unshared.strategy = sharing::Strategy::kNone;
-  const auto without = sharing::Pack(unshared, packings.front().type, pods);
-  return AsText(packings, without ? without->nodes.size() : 0);
+  const auto without = sharing::Pack(unshared, plan.packings.front().type, pods);
+  return AsText(plan, without ? without->nodes.size() : 0);
 }
 
 }  // namespace

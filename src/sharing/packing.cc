@@ -99,19 +99,18 @@ Result<Packing> Pack(const NodeTemplate& node_template, const NodeType& type, st
   return packing;
 }
 
-Result<std::vector<Packing>> PackAll(const NodeTemplate& node_template, std::span<const NodeType> types, std::span<const PodDemand> pods) {
-  std::vector<Packing> packings;
-  std::optional<Error> first;
+Result<Plan> PackAll(const NodeTemplate& node_template, std::span<const NodeType> types, std::span<const PodDemand> pods) {
+  Plan plan;
   for (const NodeType& type : types) {
     auto packing = Pack(node_template, type, pods);
-    if (packing) packings.push_back(std::move(*packing));
-    else if (!first) first = packing.error();
+    if (packing) plan.packings.push_back(std::move(*packing));
+    else plan.refused.push_back(packing.error().text);
   }
-  if (packings.empty()) return std::unexpected(first.value_or(Error{0, "there are no node types"}));
-  std::stable_sort(packings.begin(), packings.end(), [](const Packing& a, const Packing& b) {
+  if (plan.packings.empty()) return Fail(plan.refused.empty() ? "there are no node types" : plan.refused.front());
+  std::stable_sort(plan.packings.begin(), plan.packings.end(), [](const Packing& a, const Packing& b) {
     return std::tuple(a.price, a.nodes.size()) < std::tuple(b.price, b.nodes.size());
   });
-  return packings;
+  return plan;
 }
 
 }  // namespace tutti::sharing

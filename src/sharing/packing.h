@@ -39,8 +39,12 @@ struct Packing {
 // Fails if a pod cannot run on such a node, with the pod, the reason and the remedy.
 Result<Packing> Pack(const NodeTemplate& node_template, const NodeType& type, std::span<const PodDemand> pods);
 
-// The cheapest of all types that can run the pods; the fewest nodes where no price is known. Fails with the first reason
-// if none can.
-Result<std::vector<Packing>> PackAll(const NodeTemplate& node_template, std::span<const NodeType> types, std::span<const PodDemand> pods);
+struct Plan {
+  std::vector<Packing> packings;     // the cheapest type first; the fewest nodes where no price is known
+  std::vector<std::string> refused;  // why the other types are none, a line each
+};
+
+// Of all types that can run the pods. Fails with the first reason if none can.
+Result<Plan> PackAll(const NodeTemplate& node_template, std::span<const NodeType> types, std::span<const PodDemand> pods);
 
 }  // namespace tutti::sharing

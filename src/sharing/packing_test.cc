@@ -40,7 +40,18 @@ TEST(Packing, CpusLimitANodeAsWell) {
 TEST(Packing, TheCheapestTypeComesFirst) {
   const NodeType types[] = {kA100, kT4};
   const PodDemand pods[] = {Pods(5)};
-  EXPECT_EQ(PackAll(kFour, types, pods)->front().type.name, "g4");
+  EXPECT_EQ(PackAll(kFour, types, pods)->packings.front().type.name, "g4");
+}
+
+TEST(Packing, ATypeThatCannotRunThePodsIsLeftOutAndSaysWhy) {
+  PodDemand pod = Pods(1);
+  pod.gpu_memory_bytes = 5ull << 30;  // a share of the T4 has 4 GiB, of the A100 5 GiB
+  const NodeType types[] = {kT4, kA100};
+  const Plan plan = PackAll(kFour, types, {{pod}}).value();
+  ASSERT_EQ(plan.packings.size(), 1u);
+  EXPECT_EQ(plan.packings.front().type.name, "a2");
+  ASSERT_EQ(plan.refused.size(), 1u);
+  EXPECT_EQ(plan.refused.front().substr(0, 26), "pod p cannot run on g4: it");
 }
 
 TEST(Packing, PodsThatCannotRunSayWhy) {

@@ -26,5 +26,8 @@ expect_in "memory that nobody uses: 32 GiB less five times 1" '"wasted_memory_by
 sed -i 's/1Gi/6Gi/' "$work/pods.yaml"
 ! answer=$(plan) || fail "a pod that is larger than its share was planned"
 expect_in "why" "pod small cannot run on one: it needs 6144 MiB of GPU memory, a share has 4096 MiB" "$answer"
+sed -i 's/]$/, {name: large, gpu: a100, gpuMemory: 40Gi}]/' "$work/nodes.yaml"
+expect_in "another type does, and the first says why not" "pod small cannot run on one" "$(plan)"
+expect_in "how many of the other" "2 nodes of large" "$(plan)"
 echo 'gpu: {sharingStrategy: mps, defaultSharedClientsPerGpu: 49}' > "$work/template.json"
 expect_in "limits of the template" "template.json:1: gpu.defaultSharedClientsPerGpu must be from 1 to 48, but is 49" "$(plan || true)"
