@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <span>
@@ -73,7 +74,7 @@ int main() {
     const auto request = os::Receive(guest::kCompilerSocketFd);
     if (!request || request->bytes.empty() || request->fds.size() != 1) return 0;
     const std::string text = TextOf(request->fds[0].get());
-    if (Says(text, "crash")) raise(SIGSEGV);
+    if (Says(text, "crash")) std::abort();
     if (Says(text, "hang")) pause();
     if (Says(text, "exhaust")) Exhaust(real, pid);
     const auto answer = Ask(real, request->bytes, request->fds[0].get());
