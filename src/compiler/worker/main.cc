@@ -32,6 +32,7 @@ int Complain(int status, const std::string& text) {
 int RunWorker() {
   Service service(HostTarget::Detect());
   if (const auto warm = service.WarmUp(); !warm) return Complain(kCannotCompile, warm.error().text);
+  std::ofstream("/proc/self/oom_score_adj") << 1000;  // where the machine's memory runs out, a compiler goes and not the server
   if (const auto shut = EnterSandbox(guest::kCompilerSocketFd, {}); !shut) return Complain(kCannotCompile, shut.error().text);
   return service.Serve(guest::kCompilerSocketFd) ? 0 : kCannotCompile;
 }

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <string>
 
 #include "cuda/result.h"
@@ -123,6 +124,13 @@ TEST_F(Worker, CompilesAKernelToASharedObject) {
   EXPECT_TRUE(answer.sealed);
   ASSERT_GT(answer.bytes.size(), 4u);
   EXPECT_EQ(std::string(answer.bytes.begin(), answer.bytes.begin() + 4), "\177ELF");
+}
+
+TEST_F(Worker, GoesFirstWhereTheMachinesMemoryRunsOut) {
+  EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, kModule).reply.status, 0);
+  int score = 0;
+  std::ifstream("/proc/" + std::to_string(process_) + "/oom_score_adj") >> score;
+  EXPECT_EQ(score, 1000);
 }
 
 TEST_F(Worker, GoesOnAfterRequestsThatFail) {
