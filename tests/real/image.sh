@@ -13,7 +13,7 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 unset LD_LIBRARY_PATH
 build() { buildah --root "$work/storage" --runroot "$work/run" --storage-driver vfs "$@"; }
 forget() { build rm --all > /dev/null 2>&1 || true; }
-trap 'status=$?; forget; (exit $status); finish' EXIT
+trap 'status=$?; set +e; forget; (exit $status); finish' EXIT
 
 mkdir "$work/debian" "$work/mps"
 fresh_debian "$work/debian"
@@ -42,7 +42,8 @@ until_true "it ends" gone "$daemon"
 [ ! -e "$work/mps/control" ] || fail "its socket is left"
 
 # The device plugin's image, of deployments/container: its programs find all that they load, and the plugin reads its manifest's configuration.
-build bud -q --isolation chroot --pull-never -f "$root/deployments/container/Containerfile" -t plugin "$root" > "$work/build.log" 2>&1 ||
+for part in bin lib; do mkdir -p "$work/context/build/release/$part" && cp -a "$bin/../$part/." "$work/context/build/release/$part"; done
+build bud -q --isolation chroot --pull-never -f "$root/deployments/container/Containerfile" -t plugin "$work/context" > "$work/build.log" 2>&1 ||
   { tail -n 20 "$work/build.log"; fail "the plugin's image is not built"; }
 container=$(build from --pull-never localhost/plugin 2> /dev/null)
 expect "entry point" "[tutti-device-plugin]" "$(setting '{{.OCIv1.Config.Entrypoint}}')"
