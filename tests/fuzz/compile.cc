@@ -149,7 +149,11 @@ std::vector<uint32_t> Run(const std::string& ptx, CompileOptions options, bool k
     std::abort();
   }
   const GridResult result = RunGrid((*kernel)->descriptor(), launch);
-  if (result.fault || result.deadlock || lock != 0) std::abort();
+  if (result.fault || result.deadlock || lock != 0) {
+    const GuestFault fault = result.fault.value_or(GuestFault{});
+    std::fprintf(stderr, "fault %u in PTX line %u, deadlock %d, lock %u\n%s\n", static_cast<unsigned>(fault.kind), fault.ptx_line, result.deadlock, lock, ptx.c_str());
+    std::abort();
+  }
   return out;
 }
 

@@ -248,7 +248,7 @@ void Resume(Fiber& fiber) {
   if (fiber.started) Jump(fiber.resume);
   fiber.started = true;
   fiber.stack = TakeStack();
-  fiber.warp->stack_limit = reinterpret_cast<uint64_t>(fiber.stack) + kStackBytes / 2;
+  fiber.warp->stack_limit = reinterpret_cast<uint64_t>(fiber.stack) + kStackBytes / 8;
   getcontext(&fiber.start);
   fiber.start.uc_stack.ss_sp = fiber.stack;
   fiber.start.uc_stack.ss_size = kStackBytes + g_grid->kernel->stack_bytes;

@@ -59,7 +59,6 @@ Status SeparateLanes(llvm::Function& scalar, const ModuleState& state) {
 }
 
 Status WidenFunction(llvm::Function& scalar, llvm::Function& wide, ModuleState& state) {
-  TUTTI_TRY(SeparateLanes(scalar, state));
   llvm::DominatorTree dominators(scalar);
   llvm::LoopInfo loops(dominators);
   Schedule schedule(scalar, loops);
@@ -68,6 +67,16 @@ Status WidenFunction(llvm::Function& scalar, llvm::Function& wide, ModuleState& 
   TUTTI_TRY(emitter.Emit());
   PromoteSlots(wide);
   return {};
+}
+
+// Of each lane, for all functions that are there at once.
+uint64_t LocalBytes(llvm::ArrayRef<llvm::Function*> scalars) {
+  uint64_t of_kernel = 0, of_others = 0;
+  for (const llvm::Function* scalar : scalars) {
+    uint64_t& bytes = scalar->getName() == "tutti.kernel" ? of_kernel : of_others;
+    bytes += LocalFrame(*scalar).bytes();
+  }
+  return of_kernel + (of_others != 0 ? kRecursionBytes : 0);
 }
 
 llvm::Function* Declare(llvm::Module& module, llvm::FunctionType* type, const llvm::Twine& name) {
@@ -99,16 +108,12 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
   state.constant_bytes = KernelNumber(module, 3);
 
   std::vector<llvm::Function*> scalars;
-  bool recursion_uses_local = false;
   for (llvm::Function& function : module) {
-    if (function.isDeclaration()) continue;
-    scalars.push_back(&function);
-    const uint64_t bytes = LocalFrame(function).bytes();
-    const bool is_kernel = function.getName() == "tutti.kernel";
-    if (is_kernel) state.local_bytes += bytes;
-    recursion_uses_local |= !is_kernel && bytes != 0;
+    if (!function.isDeclaration()) scalars.push_back(&function);
   }
-  if (recursion_uses_local) state.local_bytes += kRecursionBytes;
+  state.local_bytes = LocalBytes(scalars);
+  for (llvm::Function* scalar : scalars) TUTTI_TRY(SeparateLanes(*scalar, state));
+  state.local_bytes = LocalBytes(scalars);  // taking turns may have moved what is there
 
   llvm::Function* kernel = nullptr;
   for (llvm::Function* scalar : scalars) {
