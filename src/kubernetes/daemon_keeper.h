@@ -4,6 +4,8 @@
 // while it does not answer.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <functional>
 #include <mutex>
