@@ -100,7 +100,11 @@ Result<std::vector<uint8_t>> LinkSharedObject(std::span<const uint8_t> kernel, s
   const bool linked = lld::elf::link(arguments, out, out, /*exitEarly=*/false, /*disableOutput=*/false);
   lld::CommonLinkerContext::destroy();
   redirected.reset();
+  // lld does not look whether all of it was written.
+  const std::error_code written = llvm::outs().error();
+  llvm::outs().clear_error();
   if (!linked) return Fail("linking kernel " + name + ": " + said);
+  if (written) return Fail("linking kernel " + name + ": writing the object: " + written.message());
   return ReadAll(output.get());
 }
 

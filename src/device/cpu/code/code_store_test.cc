@@ -157,7 +157,7 @@ TEST_F(CodeStoreTest, ACrashIsTriedAgainTheNextTime) {
 
 TEST_F(CodeStoreTest, ObjectsThatAreNotKernelsAreRefused) {
   const auto store = CreateCodeStore(settings_);
-  for (const char* kernel : {"garbage", "wrong_magic", "escape", "misnamed"}) {
+  for (const char* kernel : {"garbage", "half", "wrong_magic", "escape", "misnamed"}) {
     const auto loaded = Get(*store, kernel);
     ASSERT_FALSE(loaded) << kernel;
     EXPECT_THAT(loaded.error().text, HasSubstr("compiled kernel")) << kernel;

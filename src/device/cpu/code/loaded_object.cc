@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -99,6 +100,28 @@ Status CheckDescriptor(const guest::KernelDescriptor* descriptor, const Extents&
   return {};
 }
 
+// The dynamic loader maps what the headers say and follows it, so a file that lacks its end would be the server's: headers
+// and segments must lie in it.
+Status CheckWhole(int file) {
+  struct stat info {};
+  Elf64_Ehdr header{};
+  if (fstat(file, &info) != 0) return FailErrno("fstat of a compiled kernel");
+  const auto size = static_cast<uint64_t>(info.st_size);
+  if (pread(file, &header, sizeof header, 0) != sizeof header || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) || header.e_shentsize != sizeof(Elf64_Shdr))
+    return Bad("it is no shared object");
+  if (!InRange<uint64_t>(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr), size) ||
+      !InRange<uint64_t>(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr), size))
+    return Bad("its end is missing");
+  for (uint32_t i = 0; i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    const auto at = static_cast<off_t>(header.e_phoff + i * sizeof segment);
+    if (pread(file, &segment, sizeof segment, at) != sizeof segment) return Bad("its headers cannot be read");
+    if (!InRange<uint64_t>(segment.p_offset, segment.p_filesz, size)) return Bad("a segment is not in the file");
+  }
+  return {};
+}
+
 struct LoadedObject : LoadedKernel {
   LoadedObject(os::Fd opened, void* loaded) : file(std::move(opened)), handle(loaded) {}
   LoadedObject(const LoadedObject&) = delete;
@@ -111,6 +134,7 @@ struct LoadedObject : LoadedKernel {
 }  // namespace
 
 Result<std::shared_ptr<const LoadedKernel>> LoadObject(os::Fd file, std::string_view kernel) {
+  TUTTI_TRY(CheckWhole(file.get()));
   const std::string path = fmt::format("/proc/self/fd/{}", file.get());
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return Bad(fmt::format("it cannot be loaded: {}", dlerror()));
