@@ -8,6 +8,9 @@
 #include <llvm/Support/MemoryBuffer.h>
 #include <llvm/Transforms/IPO/Internalize.h>
 
+#include <string>
+#include <vector>
+
 // embedded.S
 extern "C" const char tutti_sampling_bitcode_begin[], tutti_sampling_bitcode_end[];
 
@@ -18,6 +21,10 @@ llvm::StringRef Bitcode() {
   return {tutti_sampling_bitcode_begin, static_cast<size_t>(tutti_sampling_bitcode_end - tutti_sampling_bitcode_begin)};
 }
 
+// A fetch by a handle that all lanes share is far faster as part of the kernel, and takes the compiler 0.2 s. Beyond this
+// number of calls of one function they stay calls.
+constexpr unsigned kMostCopies = 32;
+
 bool IsWanted(const llvm::Function& function) { return function.isDeclaration() && function.getName().starts_with("tutti_"); }
 
 }  // namespace
@@ -26,8 +33,10 @@ Status LinkSampling(llvm::Module& module) {
   if (llvm::none_of(module, IsWanted)) return {};
   auto functions = llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(Bitcode(), "sampling"), module.getContext());
   if (!functions) return Fail("sampling: " + llvm::toString(functions.takeError()));
+  std::vector<std::string> names;
   for (const llvm::Function& wanted : module) {
     if (!IsWanted(wanted)) continue;
+    names.push_back(wanted.getName().str());
     const llvm::Function* found = (*functions)->getFunction(wanted.getName());
     if (found == nullptr || found->getFunctionType() != wanted.getFunctionType()) {
       return Fail("there is no function " + wanted.getName().str() + " of that type for sampling");
@@ -40,6 +49,12 @@ Status LinkSampling(llvm::Module& module) {
   };
   if (llvm::Linker::linkModules(module, std::move(*functions), llvm::Linker::LinkOnlyNeeded, internalize)) {
     return Fail("the functions for sampling do not link with the kernel");
+  }
+  for (const std::string& name : names) {
+    llvm::Function* function = module.getFunction(name);
+    if (function->getNumUses() <= kMostCopies) continue;
+    function->removeFnAttr(llvm::Attribute::AlwaysInline);
+    function->addFnAttr(llvm::Attribute::NoInline);
   }
   return {};
 }

@@ -17,7 +17,7 @@ class Module;
 
 namespace tutti::compiler {
 
-// Adds the functions above that `module` declares, as internal ones that are always inlined. Fails if a declaration has
+// Adds the functions above that `module` declares, as internal ones that are inlined, if there are not too many calls. Fails if a declaration has
 // another type. Thread-safe on different modules.
 Status LinkSampling(llvm::Module& module);
 
