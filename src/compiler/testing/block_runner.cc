@@ -27,7 +27,7 @@ using guest::WarpState;
 struct Block;
 
 constexpr uint32_t kBarriers = 16;
-constexpr size_t kStackBytes = 512 * 1024;
+constexpr size_t kStackBytes = 4 << 20;  // what is not optimised needs more than its descriptor says
 
 // What __builtin_setjmp fills. Jumping is a function of its own, as the compilers want it.
 using Context = void* [5];
@@ -248,7 +248,7 @@ void Resume(Fiber& fiber) {
   if (fiber.started) Jump(fiber.resume);
   fiber.started = true;
   fiber.stack = TakeStack();
-  fiber.warp->stack_limit = reinterpret_cast<uint64_t>(fiber.stack) + kStackBytes / 8;
+  fiber.warp->stack_limit = reinterpret_cast<uint64_t>(fiber.stack) + (64 << 10);
   getcontext(&fiber.start);
   fiber.start.uc_stack.ss_sp = fiber.stack;
   fiber.start.uc_stack.ss_size = kStackBytes + g_grid->kernel->stack_bytes;
