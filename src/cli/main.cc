@@ -13,10 +13,12 @@ namespace {
 // Of a first word that is no subcommand, what may have been meant; "" if it is one, or an option.
 std::string WhyNoSubcommand(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
-  for (const CLI::App* subcommand : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(subcommand->get_name());
+  for (const CLI::App* subcommand : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(subcommand->get_name());
   if (word.starts_with('-') || std::find(names.begin(), names.end(), word) != names.end()) return "";
   const std::string nearest = tutti::control::Nearest(word, names);
-  return "there is no subcommand " + word + (nearest.empty() ? "" : ": did you mean " + nearest + "?") + " (tutti --help lists them)";
+  return "there is no subcommand " + word + (nearest.empty() ? "" : ": did you mean " + nearest + "?") +
+         " (tutti --help lists them)";
 }
 
 }  // namespace

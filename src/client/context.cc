@@ -255,7 +255,8 @@ bool Context::SetLimit(cuda::CUlimit limit, size_t value) {
   if (limit < 0 || limit >= cuda::CU_LIMIT_SHMEM_SIZE) return false;  // the rest can only be read
   limits_[limit].store(value, std::memory_order_relaxed);
   if (limit == cuda::CU_LIMIT_MALLOC_HEAP_SIZE) {
-    Session::Get().ring().Submit(wire::RecordKind::kHeapLimit, 0, wire::HeapLimitBody{.bytes = value, .device = device_.index()});
+    Session::Get().ring().Submit(wire::RecordKind::kHeapLimit, 0,
+                                 wire::HeapLimitBody{.bytes = value, .device = device_.index()});
   }
   return true;
 }

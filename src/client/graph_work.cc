@@ -85,7 +85,10 @@ Answer<KernelWork> MakeKernelWork(CUfunction handle, Context& context, const Lau
   Function* const given = Function::Find(handle);
   CU_ASSIGN_OR_REFUSE(Function* const function, given != nullptr ? given : ResolveFunction(handle, context));
   const Kernel* const kernel = Kernel::Find(handle);
-  KernelWork work{.kernel = kernel != nullptr ? reinterpret_cast<CUkernel>(handle) : nullptr, .function = function, .serial = function->serial(), .shape = shape};
+  KernelWork work{.kernel = kernel != nullptr ? reinterpret_cast<CUkernel>(handle) : nullptr,
+                  .function = function,
+                  .serial = function->serial(),
+                  .shape = shape};
   work.arguments.resize(function->info().param_bytes);
   const int checked = CheckLaunch(function->context(), *function, shape);
   if (checked != 0)

@@ -81,7 +81,8 @@ int CheckCooperative(const Context& context, const Function& function, const Lau
                   function.info().name, blocks, per_sm * sms);
 }
 
-// Blocks of a cluster cannot wait for each other here, nor read each other's shared memory: rather no result than a wrong one.
+// Blocks of a cluster cannot wait for each other here, nor read each other's shared memory: rather no result than a
+// wrong one.
 int CheckCluster(const Function& function, const LaunchShape& shape) {
   for (int i = 0; i < 3; ++i) {
     if (shape.cluster[i] == 0 || shape.cluster[i] > 255 || shape.grid[i] % shape.cluster[i] != 0)

@@ -22,7 +22,8 @@ constexpr uint64_t kMostTexels = std::numeric_limits<int32_t>::max();  // of one
 
 bool IsInteger(CUarray_format format) { return format != CU_AD_FORMAT_HALF && format != CU_AD_FORMAT_FLOAT; }
 bool IsSigned(CUarray_format format) {
-  return format == CU_AD_FORMAT_SIGNED_INT8 || format == CU_AD_FORMAT_SIGNED_INT16 || format == CU_AD_FORMAT_SIGNED_INT32;
+  return format == CU_AD_FORMAT_SIGNED_INT8 || format == CU_AD_FORMAT_SIGNED_INT16 ||
+         format == CU_AD_FORMAT_SIGNED_INT32;
 }
 
 int NotSupported(const char* what) { return Complain(CUDA_ERROR_NOT_SUPPORTED, "{} are not supported", what); }
@@ -32,7 +33,9 @@ int SetTexels(Texture& texture, CUarray_format format, unsigned channels) {
   texture.channel_bytes = static_cast<uint32_t>(ChannelBytes(format));
   texture.texel_bytes = texture.channel_bytes * channels;
   if (texture.channel_bytes == 0 || (channels != 1 && channels != 2 && channels != 4)) return CUDA_ERROR_INVALID_VALUE;
-  texture.kind = format == CU_AD_FORMAT_HALF ? TexelKind::kHalf : IsSigned(format) ? TexelKind::kSigned : TexelKind::kBits;
+  texture.kind = format == CU_AD_FORMAT_HALF ? TexelKind::kHalf
+                 : IsSigned(format)          ? TexelKind::kSigned
+                                             : TexelKind::kBits;
   return CUDA_SUCCESS;
 }
 
@@ -96,7 +99,8 @@ AddressMode ModeOf(const CUDA_TEXTURE_DESC& sampling, int axis, bool is_linear_m
   return repeats && !normalized ? AddressMode::kClamp : mode;
 }
 
-int SetSampling(Texture& texture, const CUDA_RESOURCE_DESC& resource, CUarray_format format, const CUDA_TEXTURE_DESC& sampling) {
+int SetSampling(Texture& texture, const CUDA_RESOURCE_DESC& resource, CUarray_format format,
+                const CUDA_TEXTURE_DESC& sampling) {
   if ((sampling.flags & CU_TRSF_SRGB) != 0) return NotSupported("sRGB textures");
   const bool is_linear_memory = resource.resType == CU_RESOURCE_TYPE_LINEAR;
   for (int i = 0; i < 3; ++i) {
@@ -105,13 +109,15 @@ int SetSampling(Texture& texture, const CUDA_RESOURCE_DESC& resource, CUarray_fo
     texture.mode[i] = ModeOf(sampling, i, is_linear_memory);
   }
   SetFractions(texture, sampling.flags);
-  const bool reads_integers = texture.kind == TexelKind::kSigned || (texture.kind == TexelKind::kBits && IsInteger(format));
+  const bool reads_integers =
+      texture.kind == TexelKind::kSigned || (texture.kind == TexelKind::kBits && IsInteger(format));
   texture.linear = sampling.filterMode == CU_TR_FILTER_MODE_LINEAR && !reads_integers && !is_linear_memory ? 1 : 0;
   texture.normalized = (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0 ? 1 : 0;
   for (int i = 0; i < 4 && !is_linear_memory; ++i) {
     const float color = sampling.borderColor[i];
     const float integer = color >= -2147483648.0f && color < 2147483648.0f ? color : 0;
-    texture.border[i] = reads_integers ? static_cast<uint32_t>(static_cast<int32_t>(integer)) : std::bit_cast<uint32_t>(color);
+    texture.border[i] =
+        reads_integers ? static_cast<uint32_t>(static_cast<int32_t>(integer)) : std::bit_cast<uint32_t>(color);
   }
   return CUDA_SUCCESS;
 }
@@ -145,7 +151,8 @@ Answer<TextureRecord> Find(uint64_t handle, AllocationKind kind) {
 
 }  // namespace
 
-Answer<uint64_t> CreateTexture(Context& context, const CUDA_RESOURCE_DESC& resource, const CUDA_TEXTURE_DESC& sampling) {
+Answer<uint64_t> CreateTexture(Context& context, const CUDA_RESOURCE_DESC& resource,
+                               const CUDA_TEXTURE_DESC& sampling) {
   TextureRecord record{.texture = {}, .resource = resource, .sampling = sampling};
   CU_TRY_OR_REFUSE(SetResource(record.texture, resource));
   CU_TRY_OR_REFUSE(SetSampling(record.texture, resource, FormatOf(resource), sampling));

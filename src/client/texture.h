@@ -19,7 +19,8 @@ struct TextureRecord {
 };
 
 // INVALID_VALUE for descriptions that make no sense, NOT_SUPPORTED for mipmaps, cube maps and sRGB. Thread-safe.
-Answer<uint64_t> CreateTexture(Context& context, const cuda::CUDA_RESOURCE_DESC& resource, const cuda::CUDA_TEXTURE_DESC& sampling);
+Answer<uint64_t> CreateTexture(Context& context, const cuda::CUDA_RESOURCE_DESC& resource,
+                               const cuda::CUDA_TEXTURE_DESC& sampling);
 Answer<uint64_t> CreateSurface(Context& context, const cuda::CUDA_RESOURCE_DESC& resource);
 
 // INVALID_VALUE for what is no handle of that kind. Work submitted before still finds the object. Thread-safe.

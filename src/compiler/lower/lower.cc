@@ -17,9 +17,10 @@ namespace {
 Status CheckCluster(const ptx::Function& kernel) {
   const auto& cluster = kernel.required_cluster;
   if (std::all_of(cluster.begin(), cluster.end(), [](uint32_t blocks) { return blocks <= 1; })) return {};
-  return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED,
-              fmt::format("line {}: .reqnctapercluster: clusters of {}x{}x{} blocks: clusters of one block only", kernel.position.line,
-                          std::max(cluster[0], 1u), std::max(cluster[1], 1u), std::max(cluster[2], 1u)));
+  return Fail(
+      cuda::CUDA_ERROR_NOT_SUPPORTED,
+      fmt::format("line {}: .reqnctapercluster: clusters of {}x{}x{} blocks: clusters of one block only",
+                  kernel.position.line, std::max(cluster[0], 1u), std::max(cluster[1], 1u), std::max(cluster[2], 1u)));
 }
 
 }  // namespace

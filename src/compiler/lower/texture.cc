@@ -1,5 +1,5 @@
-// Texture fetches and surface accesses by objects. What they compute is said in compiler/sampling/texture.cc; here operands
-// are put in order. There are no mipmaps: levels and gradients choose among one.
+// Texture fetches and surface accesses by objects. What they compute is said in compiler/sampling/texture.cc; here
+// operands are put in order. There are no mipmaps: levels and gradients choose among one.
 #include <algorithm>
 
 #include "compiler/lower/families.h"
@@ -49,7 +49,8 @@ bool ReadAccess(Emitter& e, size_t operand, const Geometry& geometry, T coordina
 llvm::Value* Call(Emitter& e, const std::string& name, llvm::Type* result, const std::vector<llvm::Value*>& arguments) {
   std::vector<llvm::Type*> types;
   for (llvm::Value* argument : arguments) types.push_back(argument->getType());
-  return e.ir.CreateCall(e.module().module().getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)), arguments);
+  return e.ir.CreateCall(e.module().module().getOrInsertFunction(name, llvm::FunctionType::get(result, types, false)),
+                         arguments);
 }
 
 // The four words of a fetch to the destinations.
@@ -92,9 +93,10 @@ bool Locate(Emitter& e, size_t operand, uint64_t bytes, Place* place) {
   Access access;
   if (!ReadAccess(e, operand, geometry, T::kS32, &access)) return false;
   access.at.resize(3, e.ir.getInt32(0));
-  llvm::Value* address = Call(e, "tutti_surface", e.ir.getInt64Ty(),
-                              {access.handle, access.layer, access.at[0], access.at[1], access.at[2], e.ir.getInt32(geometry.layered ? 1 : 0),
-                               e.ir.getInt32(static_cast<uint32_t>(bytes)), e.ir.getInt32(e.Has(M::kClamp) ? 1 : 0)});
+  llvm::Value* address = Call(
+      e, "tutti_surface", e.ir.getInt64Ty(),
+      {access.handle, access.layer, access.at[0], access.at[1], access.at[2], e.ir.getInt32(geometry.layered ? 1 : 0),
+       e.ir.getInt32(static_cast<uint32_t>(bytes)), e.ir.getInt32(e.Has(M::kClamp) ? 1 : 0)});
   place->address = address;
   if (!e.Has(M::kZero)) return true;  // .trap: 0 is where the access fails
   llvm::BasicBlock* inside = e.NewBlock("inside");
@@ -131,7 +133,8 @@ void EmitTex(Emitter& e) {
   std::vector<llvm::Value*> arguments = {access.handle, access.layer};
   if (coordinate == T::kF32) {
     arguments.insert(arguments.end(), access.at.begin(), access.at.end());
-    return WriteFetched(e, Call(e, "tutti_texture_" + std::to_string(geometry.dimensions) + "d", FetchedType(e), arguments));
+    return WriteFetched(
+        e, Call(e, "tutti_texture_" + std::to_string(geometry.dimensions) + "d", FetchedType(e), arguments));
   }
   access.at.resize(3, e.ir.getInt32(0));
   arguments.insert(arguments.end(), access.at.begin(), access.at.end());

@@ -21,11 +21,13 @@ llvm::StringRef Bitcode() {
   return {tutti_sampling_bitcode_begin, static_cast<size_t>(tutti_sampling_bitcode_end - tutti_sampling_bitcode_begin)};
 }
 
-// A fetch by a handle that all lanes share is far faster as part of the kernel, and takes the compiler 0.2 s. Beyond this
-// number of calls of one function they stay calls.
+// A fetch by a handle that all lanes share is far faster as part of the kernel, and takes the compiler 0.2 s. Beyond
+// this number of calls of one function they stay calls.
 constexpr unsigned kMostCopies = 32;
 
-bool IsWanted(const llvm::Function& function) { return function.isDeclaration() && function.getName().starts_with("tutti_"); }
+bool IsWanted(const llvm::Function& function) {
+  return function.isDeclaration() && function.getName().starts_with("tutti_");
+}
 
 }  // namespace
 
@@ -45,7 +47,8 @@ Status LinkSampling(llvm::Module& module) {
   (*functions)->setTargetTriple(module.getTargetTriple());
   (*functions)->setDataLayout(module.getDataLayout());
   const auto internalize = [](llvm::Module& linked, const llvm::StringSet<>& names) {
-    llvm::internalizeModule(linked, [&](const llvm::GlobalValue& value) { return !value.hasName() || names.count(value.getName()) == 0; });
+    llvm::internalizeModule(
+        linked, [&](const llvm::GlobalValue& value) { return !value.hasName() || names.count(value.getName()) == 0; });
   };
   if (llvm::Linker::linkModules(module, std::move(*functions), llvm::Linker::LinkOnlyNeeded, internalize)) {
     return Fail("the functions for sampling do not link with the kernel");

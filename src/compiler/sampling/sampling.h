@@ -1,12 +1,14 @@
 // Texture and surface accesses of kernels: functions written in C++ (texture.cc), compiled to bitcode when Tutti is built,
 // carried inside the compiler and linked with the scalar IR of a kernel that calls them.
 //
-//   {i64, i64} tutti_texture_1d(i64 handle, i32 layer, float)              four results of 32 bits, the first lowest
+//   {i64, i64} tutti_texture_1d(i64 handle, i32 layer, float)
+//     four results of 32 bits, the first lowest
 //   {i64, i64} tutti_texture_2d(i64 handle, i32 layer, float, float)
 //   {i64, i64} tutti_texture_3d(i64 handle, i32 0, float, float, float)
 //   {i64, i64} tutti_texel(i64 handle, i32 layer, i32, i32, i32, i32 layered)
 //   {i64, i64} tutti_texture_gather(i64 handle, i32 layer, float, float, i32 channel)
-//   i64 tutti_surface(i64 handle, i32 layer, i32 x, i32 y, i32 z, i32 layered, i32 bytes, i32 clamp)   an address or 0
+//   i64 tutti_surface(i64 handle, i32 layer, i32 x, i32 y, i32 z, i32 layered, i32 bytes, i32 clamp)
+//     an address or 0
 #pragma once
 
 #include "base/error.h"

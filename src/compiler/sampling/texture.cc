@@ -1,9 +1,9 @@
-// Texture fetches, in C++: compiled to scalar LLVM IR when Tutti is built, and linked with kernels before they are widened
-// (sampling.h). To widening a fetch is a few more lines of the kernel, and all its loads, of the description as of texels,
-// are checked like the kernel's own. What the handle points to is therefore not checked here.
+// Texture fetches, in C++: compiled to scalar LLVM IR when Tutti is built, and linked with kernels before they are
+// widened (sampling.h). To widening a fetch is a few more lines of the kernel, and all its loads, of the description as
+// of texels, are checked like the kernel's own. What the handle points to is therefore not checked here.
 //
-// Linear filtering follows the programming guide: texel centres lie at .5, the fraction between two texels is rounded to
-// 8 bits, as the hardware does, so that programs that compare with stored results find the same ones.
+// Linear filtering follows the programming guide: texel centres lie at .5, the fraction between two texels is rounded
+// to 8 bits, as the hardware does, so that programs that compare with stored results find the same ones.
 #include "guest/texture.h"
 
 #define TUTTI_SAMPLING extern "C" __attribute__((visibility("default"), nothrow, always_inline))
@@ -101,7 +101,8 @@ TUTTI_INLINE Texel Filter(const Texture* t, Place x, Place y, Place z, uint32_t 
   float r = 0, g = 0, b = 0, a = 0;
   for (uint32_t corner = 0; corner < corners; ++corner) {
     const bool sx = (corner & 1) != 0, sy = (corner & 2) != 0, sz = (corner & 4) != 0;
-    const float weight = (sx ? x.weight : 1 - x.weight) * (sy ? y.weight : 1 - y.weight) * (sz ? z.weight : 1 - z.weight);
+    const float weight =
+        (sx ? x.weight : 1 - x.weight) * (sy ? y.weight : 1 - y.weight) * (sz ? z.weight : 1 - z.weight);
     if (weight == 0) continue;
     const int32_t i = sx ? x.second : x.first, j = sy ? y.second : y.first, k = sz ? z.second : z.first;
     r += weight * Float(Fetch(t, i, j, k, 0));
@@ -154,16 +155,20 @@ TUTTI_SAMPLING Texel tutti_texture_gather(uint64_t handle, uint32_t layer, float
   const float scale_x = t->normalized != 0 ? half / static_cast<float>(static_cast<int32_t>(t->extent[0])) : half;
   const float scale_y = t->normalized != 0 ? half / static_cast<float>(static_cast<int32_t>(t->extent[1])) : half;
   const Place i = PlaceOf(t, 0, x - scale_x), j = PlaceOf(t, 1, y - scale_y), k = Layer(t, layer);
-  return {Fetch(t, i.first, j.second, k.first, channel) | static_cast<uint64_t>(Fetch(t, i.second, j.second, k.first, channel)) << 32,
-          Fetch(t, i.second, j.first, k.first, channel) | static_cast<uint64_t>(Fetch(t, i.first, j.first, k.first, channel)) << 32};
+  return {Fetch(t, i.first, j.second, k.first, channel) |
+              static_cast<uint64_t>(Fetch(t, i.second, j.second, k.first, channel)) << 32,
+          Fetch(t, i.second, j.first, k.first, channel) |
+              static_cast<uint64_t>(Fetch(t, i.first, j.first, k.first, channel)) << 32};
 }
 
-// suld and sust: where `bytes` of a surface lie; x counts bytes. Outside it is the nearest place, or 0, where no memory is.
-TUTTI_SAMPLING uint64_t tutti_surface(uint64_t handle, uint32_t layer, int32_t x, int32_t y, int32_t z, uint32_t layered, uint32_t bytes,
-                                      uint32_t clamp) {
+// suld and sust: where `bytes` of a surface lie; x counts bytes. Outside it is the nearest place, or 0, where no memory
+// is.
+TUTTI_SAMPLING uint64_t tutti_surface(uint64_t handle, uint32_t layer, int32_t x, int32_t y, int32_t z,
+                                      uint32_t layered, uint32_t bytes, uint32_t clamp) {
   const Texture* t = At(handle);
   const uint32_t last[3] = {t->extent[0] * t->texel_bytes - bytes, t->extent[1] - 1, t->extent[2] - 1};
-  const uint32_t given[3] = {static_cast<uint32_t>(x), static_cast<uint32_t>(y), layered != 0 ? layer : static_cast<uint32_t>(z)};
+  const uint32_t given[3] = {static_cast<uint32_t>(x), static_cast<uint32_t>(y),
+                             layered != 0 ? layer : static_cast<uint32_t>(z)};
   uint64_t at = t->address;
   const uint64_t stride[3] = {1, t->row_bytes, t->plane_bytes};
   bool outside = false;

@@ -1,5 +1,5 @@
-// Texture and surface objects by the driver API, from PTX text: what needs no toolkit. tests/compat/programs/textures.cu has
-// all filters, modes and formats.
+// Texture and surface objects by the driver API, from PTX text: what needs no toolkit.
+// tests/compat/programs/textures.cu has all filters, modes and formats.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -64,7 +64,8 @@ class TextureTest : public DriverTest {
   CUdeviceptr Rows() {
     const CUdeviceptr rows = Allocate(2 * kWidth * sizeof(float));
     for (unsigned i = 0; i < kWidth; ++i) {
-      EXPECT_EQ(cuMemsetD32_v2(rows + i * sizeof(float), std::bit_cast<uint32_t>(10.0f * static_cast<float>(i)), 1), CUDA_SUCCESS);
+      EXPECT_EQ(cuMemsetD32_v2(rows + i * sizeof(float), std::bit_cast<uint32_t>(10.0f * static_cast<float>(i)), 1),
+                CUDA_SUCCESS);
     }
     return rows;
   }

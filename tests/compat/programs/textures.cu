@@ -1,10 +1,10 @@
 // Texture and surface objects: every kind of memory behind them, filters, what lies outside, and element formats, each
 // against a model on the host.
+#include <cuda_fp16.h>
+
 #include <cmath>
 #include <numeric>
 #include <vector>
-
-#include <cuda_fp16.h>
 
 #include "program.h"
 
@@ -14,7 +14,9 @@ struct Point {
   float x, y, z;
 };
 
-__global__ void Sample1(cudaTextureObject_t texture, const Point* at, float* out) { out[threadIdx.x] = tex1D<float>(texture, at[threadIdx.x].x); }
+__global__ void Sample1(cudaTextureObject_t texture, const Point* at, float* out) {
+  out[threadIdx.x] = tex1D<float>(texture, at[threadIdx.x].x);
+}
 __global__ void Sample2(cudaTextureObject_t texture, const Point* at, float* out) {
   out[threadIdx.x] = tex2D<float>(texture, at[threadIdx.x].x, at[threadIdx.x].y);
 }
@@ -24,18 +26,30 @@ __global__ void Sample3(cudaTextureObject_t texture, const Point* at, float* out
 __global__ void SampleLayers(cudaTextureObject_t texture, const Point* at, float* out) {
   out[threadIdx.x] = tex2DLayered<float>(texture, at[threadIdx.x].x, at[threadIdx.x].y, threadIdx.x % kDepth);
 }
-__global__ void Fetch(cudaTextureObject_t texture, float4* out) { out[threadIdx.x] = tex1Dfetch<float4>(texture, threadIdx.x); }
-__global__ void FetchBytes(cudaTextureObject_t texture, uchar4* out) { out[threadIdx.x] = tex2D<uchar4>(texture, threadIdx.x, 1); }
-__global__ void FetchShorts(cudaTextureObject_t texture, short2* out) { out[threadIdx.x] = tex2D<short2>(texture, threadIdx.x, 1); }
-__global__ void FetchFractions(cudaTextureObject_t texture, float4* out) { out[threadIdx.x] = tex2D<float4>(texture, threadIdx.x, 1); }
-__global__ void Gather(cudaTextureObject_t texture, float4* out) { out[threadIdx.x] = tex2Dgather<float4>(texture, threadIdx.x + 1, 1, 0); }
+__global__ void Fetch(cudaTextureObject_t texture, float4* out) {
+  out[threadIdx.x] = tex1Dfetch<float4>(texture, threadIdx.x);
+}
+__global__ void FetchBytes(cudaTextureObject_t texture, uchar4* out) {
+  out[threadIdx.x] = tex2D<uchar4>(texture, threadIdx.x, 1);
+}
+__global__ void FetchShorts(cudaTextureObject_t texture, short2* out) {
+  out[threadIdx.x] = tex2D<short2>(texture, threadIdx.x, 1);
+}
+__global__ void FetchFractions(cudaTextureObject_t texture, float4* out) {
+  out[threadIdx.x] = tex2D<float4>(texture, threadIdx.x, 1);
+}
+__global__ void Gather(cudaTextureObject_t texture, float4* out) {
+  out[threadIdx.x] = tex2Dgather<float4>(texture, threadIdx.x + 1, 1, 0);
+}
 __global__ void Exchange(cudaSurfaceObject_t from, cudaSurfaceObject_t to) {
   const int x = threadIdx.x, y = blockIdx.x;
   const float value = surf2Dread<float>(from, (x - 1) * 4, y, cudaBoundaryModeZero);
   surf2Dwrite(value + surf2Dread<float>(from, (x + 1) * 4, y, cudaBoundaryModeClamp), to, x * 4, y);
   surf2Dwrite(-1.0f, to, (x + kWidth) * 4, y, cudaBoundaryModeZero);
 }
-__global__ void WriteBox(cudaSurfaceObject_t box) { surf3Dwrite(short(100 * blockIdx.y + 10 * blockIdx.x + threadIdx.x), box, threadIdx.x * 2, blockIdx.x, blockIdx.y); }
+__global__ void WriteBox(cudaSurfaceObject_t box) {
+  surf3Dwrite(short(100 * blockIdx.y + 10 * blockIdx.x + threadIdx.x), box, threadIdx.x * 2, blockIdx.x, blockIdx.y);
+}
 
 std::vector<float> texels;
 float Texel(int x, int y, int z) { return texels[(z * kHeight + y) * kWidth + x]; }
@@ -67,7 +81,8 @@ float Model(const Point& p, int dimensions, cudaTextureAddressMode mode, bool li
   float sum = 0;
   for (int c = 0; c < 8; ++c) {
     const int i = c & 1 ? x.second : x.first, j = c & 2 ? y.second : y.first, k = c & 4 ? z.second : z.first;
-    const float weight = (c & 1 ? x.weight : 1 - x.weight) * (c & 2 ? y.weight : 1 - y.weight) * (c & 4 ? z.weight : 1 - z.weight);
+    const float weight =
+        (c & 1 ? x.weight : 1 - x.weight) * (c & 2 ? y.weight : 1 - y.weight) * (c & 4 ? z.weight : 1 - z.weight);
     sum += weight * (i < 0 || j < 0 || k < 0 ? 0 : Texel(i, j, k));
   }
   return sum;
@@ -135,14 +150,17 @@ cudaTextureObject_t Make(const cudaResourceDesc& resource, cudaTextureAddressMod
 }
 
 void CheckSampling(int dimensions, const cudaResourceDesc& resource) {
-  void (*const kernel)(cudaTextureObject_t, const Point*, float*) = dimensions == 1 ? Sample1 : dimensions == 2 ? Sample2 : Sample3;
+  void (*const kernel)(cudaTextureObject_t, const Point*, float*) = dimensions == 1   ? Sample1
+                                                                    : dimensions == 2 ? Sample2
+                                                                                      : Sample3;
   float* out;
   CUDA(cudaMalloc(&out, 128 * sizeof(float)));
   for (const bool normalized : {false, true}) {
     const std::vector<Point> points = Points(normalized);
     const Point* at = Device(points);
     for (const bool linear : {false, true}) {
-      for (const auto mode : {cudaAddressModeClamp, cudaAddressModeBorder, cudaAddressModeWrap, cudaAddressModeMirror}) {
+      for (const auto mode :
+           {cudaAddressModeClamp, cudaAddressModeBorder, cudaAddressModeWrap, cudaAddressModeMirror}) {
         if (!normalized && mode != cudaAddressModeClamp && mode != cudaAddressModeBorder) continue;
         const cudaTextureObject_t texture = Make(resource, mode, linear, normalized);
         kernel<<<1, 128>>>(texture, at, out);
@@ -150,10 +168,12 @@ void CheckSampling(int dimensions, const cudaResourceDesc& resource) {
         int wrong = 0;
         for (int i = 0; i < 128; ++i) {
           const float expected = Model(points[i], dimensions, mode, linear, normalized);
-          if (!(std::fabs(results[i] - expected) <= (linear ? 0.3f * dimensions : 1e-4f))) ++wrong;  // weights have 8 bits
+          if (!(std::fabs(results[i] - expected) <= (linear ? 0.3f * dimensions : 1e-4f)))
+            ++wrong;  // weights have 8 bits
         }
         CHECK_EQ(wrong, 0);
-        if (wrong != 0) std::fprintf(stderr, "%dD, mode %d, linear %d, normalized %d\n", dimensions, mode, linear, normalized);
+        if (wrong != 0)
+          std::fprintf(stderr, "%dD, mode %d, linear %d, normalized %d\n", dimensions, mode, linear, normalized);
         CUDA(cudaDestroyTextureObject(texture));
       }
     }
@@ -183,7 +203,8 @@ void CheckFormats() {
   const auto short_rows = OfRows(Device(shorts), kWidth, 2, kWidth * sizeof(short2));
   FetchShorts<<<1, kWidth>>>(Make(short_rows, cudaAddressModeClamp, false, false), pairs);
   CHECK_EQ(Host(pairs, kWidth)[9].x, shorts[kWidth + 9].x);
-  FetchFractions<<<1, kWidth>>>(Make(short_rows, cudaAddressModeClamp, false, false, cudaReadModeNormalizedFloat), fractions);
+  FetchFractions<<<1, kWidth>>>(Make(short_rows, cudaAddressModeClamp, false, false, cudaReadModeNormalizedFloat),
+                                fractions);
   CHECK_EQ(Host(fractions, kWidth)[9].x, shorts[kWidth + 9].x / 32767.0f);
   auto half_rows = OfRows(Device(shorts), kWidth, 2, kWidth * sizeof(__half));
   half_rows.res.pitch2D.devPtr = Device(halves);
@@ -213,7 +234,8 @@ void CheckLinearMemory() {
 
 void CheckSurfaces() {
   cudaSurfaceObject_t from, to, box;
-  const cudaArray_t source = MakeArray(kHeight, 0, cudaArraySurfaceLoadStore), target = MakeArray(kHeight, 0, cudaArraySurfaceLoadStore);
+  const cudaArray_t source = MakeArray(kHeight, 0, cudaArraySurfaceLoadStore),
+                    target = MakeArray(kHeight, 0, cudaArraySurfaceLoadStore);
   const cudaResourceDesc first = Of(source), second = Of(target);
   CUDA(cudaCreateSurfaceObject(&from, &first));
   CUDA(cudaCreateSurfaceObject(&to, &second));
@@ -260,7 +282,8 @@ int main() {
   float* out;
   CUDA(cudaMalloc(&out, 128 * sizeof(float)));
   const std::vector<Point> points = Points(false);
-  SampleLayers<<<1, 128>>>(Make(Of(MakeArray(kHeight, kDepth, cudaArrayLayered)), cudaAddressModeClamp, false, false), Device(points), out);
+  SampleLayers<<<1, 128>>>(Make(Of(MakeArray(kHeight, kDepth, cudaArrayLayered)), cudaAddressModeClamp, false, false),
+                           Device(points), out);
   const std::vector<float> layered = Host(out, 128);
   int wrong = 0;
   for (int i = 0; i < 128; ++i) {
