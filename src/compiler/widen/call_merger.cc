@@ -9,8 +9,8 @@
 // way to its uses as before. The kernel is entered once, so its values need no frame; those needed behind a call become
 // stack slots, and phis again where they can.
 //
-// So lanes deep in a recursion and lanes that have left it are lanes at different places of one function, which is all that
-// the rest of widening knows of.
+// So lanes deep in a recursion and lanes that have left it are lanes at different places of one function, which is all
+// that the rest of widening knows of.
 #include "compiler/widen/call_merger.h"
 
 #include <llvm/ADT/MapVector.h>
@@ -74,7 +74,7 @@ class CallMerger {
     AllocaInst* result = nullptr;
     uint64_t frame_bytes = sizeof(uint64_t);  // the number of the call is first
     std::vector<llvm::ReturnInst*> returns;
-    std::vector<BasicBlock*> behind;          // the calls of it, by number
+    std::vector<BasicBlock*> behind;  // the calls of it, by number
   };
 
   AllocaInst* NewSlot(llvm::Type* type, const char* name) {
@@ -188,7 +188,8 @@ class CallMerger {
       load->replaceAllUsesWith(builder_.CreateTrunc(byte, builder_.getInt1Ty()));
     } else {
       auto& store = llvm::cast<llvm::StoreInst>(access);
-      builder_.CreateStore(builder_.CreateZExt(store.getValueOperand(), builder_.getInt8Ty()), store.getPointerOperand());
+      builder_.CreateStore(builder_.CreateZExt(store.getValueOperand(), builder_.getInt8Ty()),
+                           store.getPointerOperand());
     }
     access.eraseFromParent();
   }
@@ -206,16 +207,20 @@ class CallMerger {
     Body& target = bodies_.find(site.target)->second;
     Instruction* old = site.before->getTerminator();
     builder_.SetInsertPoint(old);
-    for (unsigned i = 0; i < target.arguments.size(); ++i) builder_.CreateStore(site.call->getArgOperand(i), target.arguments[i]);
-    Value* frame = builder_.CreateAdd(builder_.CreateLoad(builder_.getInt64Ty(), pointer_), builder_.getInt64(FrameBytes(*site.owner)));
+    for (unsigned i = 0; i < target.arguments.size(); ++i)
+      builder_.CreateStore(site.call->getArgOperand(i), target.arguments[i]);
+    Value* frame = builder_.CreateAdd(builder_.CreateLoad(builder_.getInt64Ty(), pointer_),
+                                      builder_.getInt64(FrameBytes(*site.owner)));
     auto* enter = BasicBlock::Create(kernel_.getContext(), "call", &kernel_);
     auto* overflow = BasicBlock::Create(kernel_.getContext(), "overflow", &kernel_);
-    builder_.CreateCondBr(builder_.CreateICmpULE(frame, builder_.getInt64(kStackBytes - target.frame_bytes)), enter, overflow);
+    builder_.CreateCondBr(builder_.CreateICmpULE(frame, builder_.getInt64(kStackBytes - target.frame_bytes)), enter,
+                          overflow);
 
     builder_.SetInsertPoint(overflow);
     llvm::FunctionCallee trap = kernel_.getParent()->getOrInsertFunction(
         "tutti.trap", llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getInt32Ty()}, false));
-    llvm::CallInst* ends = builder_.CreateCall(trap, {builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kHardwareStackError))});
+    llvm::CallInst* ends =
+        builder_.CreateCall(trap, {builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kHardwareStackError))});
     ends->setMetadata("tutti.loc", site.call->getMetadata("tutti.loc"));
     ends->setDoesNotReturn();
     builder_.CreateUnreachable();
@@ -242,8 +247,10 @@ class CallMerger {
       old->eraseFromParent();
     }
     builder_.SetInsertPoint(leave);
-    Value* number = builder_.CreateLoad(builder_.getInt32Ty(), InFrame(builder_.CreateLoad(builder_.getInt64Ty(), pointer_), 0));
-    llvm::SwitchInst* which = builder_.CreateSwitch(number, body.behind.front(), static_cast<unsigned>(body.behind.size()));
+    Value* number =
+        builder_.CreateLoad(builder_.getInt32Ty(), InFrame(builder_.CreateLoad(builder_.getInt64Ty(), pointer_), 0));
+    llvm::SwitchInst* which =
+        builder_.CreateSwitch(number, body.behind.front(), static_cast<unsigned>(body.behind.size()));
     for (uint32_t i = 1; i < body.behind.size(); ++i) which->addCase(builder_.getInt32(i), body.behind[i]);
   }
 

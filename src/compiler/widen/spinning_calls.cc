@@ -79,7 +79,8 @@ class SpinningCalls {
     if (table == nullptr) return;
     std::vector<llvm::MDNode*> kept;
     for (llvm::MDNode* row : table->operands()) {
-      auto* function = row->getNumOperands() < 2 ? nullptr : llvm::mdconst::dyn_extract_or_null<llvm::Function>(row->getOperand(1));
+      auto* function =
+          row->getNumOperands() < 2 ? nullptr : llvm::mdconst::dyn_extract_or_null<llvm::Function>(row->getOperand(1));
       if (function == nullptr || !functions.contains(function)) kept.push_back(row);
     }
     table->clearOperands();
@@ -106,7 +107,8 @@ class SpinningCalls {
     llvm::BasicBlock* after = llvm::SplitBlock(other, std::next(call.getIterator()));
     before->getTerminator()->eraseFromParent();
     llvm::IRBuilder<> builder(before);
-    llvm::SwitchInst* choice = builder.CreateSwitch(call.getArgOperand(0), other, static_cast<unsigned>(targets.size()));
+    llvm::SwitchInst* choice =
+        builder.CreateSwitch(call.getArgOperand(0), other, static_cast<unsigned>(targets.size()));
     llvm::PHINode* result = nullptr;
     if (!call.getType()->isVoidTy()) {
       builder.SetInsertPoint(after, after->begin());
@@ -118,7 +120,8 @@ class SpinningCalls {
       auto* here = llvm::BasicBlock::Create(call.getContext(), "named", before->getParent(), other);
       choice->addCase(builder.getInt64(guest::FunctionAddress(index)), here);
       builder.SetInsertPoint(here);
-      llvm::CallInst* named = builder.CreateCall(target, llvm::SmallVector<llvm::Value*, 8>(llvm::drop_begin(call.args())));
+      llvm::CallInst* named =
+          builder.CreateCall(target, llvm::SmallVector<llvm::Value*, 8>(llvm::drop_begin(call.args())));
       named->setMetadata("tutti.loc", call.getMetadata("tutti.loc"));
       builder.CreateBr(after);
       if (result != nullptr) result->addIncoming(named, here);
@@ -130,8 +133,8 @@ class SpinningCalls {
   std::vector<std::pair<uint32_t, llvm::Function*>> by_address_;  // with their numbers
 };
 
-// Where nothing was optimised registers are still variables: in a frame they would stay that, and a loop that waits would not
-// be known by what it waits for.
+// Where nothing was optimised registers are still variables: in a frame they would stay that, and a loop that waits
+// would not be known by what it waits for.
 void MakeValues(const Functions& functions) {
   PassManagers managers(llvm::Triple(functions.front()->getParent()->getTargetTriple()));
   llvm::FunctionPassManager passes;

@@ -1,9 +1,9 @@
 // Called functions in which lanes wait.
 //
 // A function that is not inlined, as it is recursive or called by its address, is run by the lanes that called it until
-// all have returned: one that returns with a lock that another waits for in it would never give it back. Where lanes can
-// take turns (turns.h) no such thing happens, so functions that may spin, and all that come to call them, become a part
-// of the kernel (call_merger.h).
+// all have returned: one that returns with a lock that another waits for in it would never give it back. Where lanes
+// can take turns (turns.h) no such thing happens, so functions that may spin, and all that come to call them, become a
+// part of the kernel (call_merger.h).
 #pragma once
 
 namespace llvm {

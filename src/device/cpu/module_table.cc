@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kMostKernels = 1 << 17;  // of one client; ids are never used again
 
-// The segment's first bytes, as they must be at these addresses. The index comes from the compiler process: checked like a
-// stranger's.
+// The segment's first bytes, as they must be at these addresses. The index comes from the compiler process: checked
+// like a stranger's.
 Result<std::vector<uint8_t>> RelocatedImage(const guest::ModuleIndex& index, const guest::SegmentAddresses& addresses) {
   std::vector<uint8_t> bytes = index.image;
   if (bytes.size() > index.segment_bytes)
@@ -37,14 +37,14 @@ Result<std::vector<uint8_t>> RelocatedImage(const guest::ModuleIndex& index, con
 
 }  // namespace
 
-// The constants' part of the segment stays untouched, so it costs no memory; it keeps all offsets what they are, and counts
-// for the constants.
+// The constants' part of the segment stays untouched, so it costs no memory; it keeps all offsets what they are, and
+// counts for the constants.
 Result<guest::SegmentAddresses> ModuleTable::PlaceSegment(uint32_t device, const guest::ModuleIndex& index) {
   guest::SegmentAddresses addresses{.constant_bytes = guest::ConstantBytes(index)};
   if (index.segment_bytes == 0) return addresses;
-  TUTTI_ASSIGN(addresses.segment, memory_->Allocate(device, wire::MemoryKind::kDevice, index.segment_bytes,
-                                                    std::max<uint64_t>(index.segment_alignment, 256),
-                                                    WindowMemory::Holder::kDevice));
+  TUTTI_ASSIGN(addresses.segment,
+               memory_->Allocate(device, wire::MemoryKind::kDevice, index.segment_bytes,
+                                 std::max<uint64_t>(index.segment_alignment, 256), WindowMemory::Holder::kDevice));
   const auto fill = [&]() -> Status {
     if (addresses.constant_bytes != 0) {
       TUTTI_ASSIGN(addresses.constants, memory_->AllocateConstants(addresses.constant_bytes));

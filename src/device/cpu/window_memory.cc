@@ -34,7 +34,8 @@ WindowMemory::WindowMemory(uint64_t window_base, uint64_t window_bytes, int wind
       allocator_(window_base, constants_base_ - window_base, kGranularity),
       constants_allocator_(constants_base_, window_base + window_bytes - constants_base_, kPageBytes),
       extent_(window_base, constants_base_ - window_base, window_fd),
-      constants_extent_(WindowExtent::ReadOnly(constants_base_, window_base + window_bytes - constants_base_, window_fd, constants_base_ - window_base)),
+      constants_extent_(WindowExtent::ReadOnly(constants_base_, window_base + window_bytes - constants_base_, window_fd,
+                                               constants_base_ - window_base)),
       used_(accounts.size()),
       limits_(accounts.size(), kNoMemoryLimit) {
   for (const auto& group : groups) {
@@ -139,7 +140,9 @@ Result<uint64_t> WindowMemory::AllocateConstants(uint64_t bytes) {
   std::lock_guard lock(mutex_);
   bytes = constants_allocator_.RoundUp(bytes);
   const auto address = constants_allocator_.Take(bytes, kPageBytes);
-  if (!address) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("no room for {} bytes of constants in the client's window", bytes));
+  if (!address)
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
+                fmt::format("no room for {} bytes of constants in the client's window", bytes));
   if (auto opened = constants_extent_.OpenTo(*address + bytes); !opened) {
     constants_allocator_.Give(*address, bytes);
     return std::unexpected(opened.error());
@@ -150,7 +153,8 @@ Result<uint64_t> WindowMemory::AllocateConstants(uint64_t bytes) {
 
 Status WindowMemory::WriteConstants(uint64_t address, std::span<const uint8_t> bytes) const {
   for (size_t done = 0; done < bytes.size();) {
-    const ssize_t count = pwrite(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(address - base_ + done));
+    const ssize_t count =
+        pwrite(fd_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(address - base_ + done));
     if (count <= 0) return FailErrno("writing constants", cuda::CUDA_ERROR_OUT_OF_MEMORY);
     done += static_cast<size_t>(count);
   }
@@ -171,17 +175,20 @@ void WindowMemory::NameNearest(Fault* fault) const {
   uint64_t nearest = ~0ull;
   for (const auto& [address, allocation] : allocations_) {
     const uint64_t end = address + allocation.bytes;
-    const uint64_t distance = fault->address < address ? address - fault->address : fault->address >= end ? fault->address - end + 1 : 0;
+    const uint64_t distance = fault->address < address ? address - fault->address
+                              : fault->address >= end  ? fault->address - end + 1
+                                                       : 0;
     if (distance >= nearest) continue;
     nearest = distance;
     fault->allocation = address;
     fault->allocation_bytes = allocation.bytes;
   }
   if (nearest == ~0ull) return;
-  const std::string where = nearest == 0 ? "in"
+  const std::string where = nearest == 0                         ? "in"
                             : fault->address < fault->allocation ? fmt::format("{} bytes before", nearest)
                                                                  : fmt::format("{} bytes behind", nearest - 1);
-  fault->report += fmt::format("; that is {} the {} bytes allocated at 0x{:x}", where, fault->allocation_bytes, fault->allocation);
+  fault->report +=
+      fmt::format("; that is {} the {} bytes allocated at 0x{:x}", where, fault->allocation_bytes, fault->allocation);
 }
 
 void WindowMemory::Uncount(const Allocation& allocation) {

@@ -3,8 +3,8 @@
 // Freed memory is given back to the system at once (holes punched into the window's file) and is zero when it is
 // allocated again, so nothing of one use is ever seen by the next.
 //
-// What kernels may only read (constants) lies by itself in the window's last part, which is mapped so: what kernels may write
-// is one range, as far as memory reaches. The device's own copies write constants through the memory file.
+// What kernels may only read (constants) lies by itself in the window's last part, which is mapped so: what kernels may
+// write is one range, as far as memory reaches. The device's own copies write constants through the memory file.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ class WindowMemory {
   // Whether a kernel may read these bytes of the window, or write them. Async-signal-safe.
   bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const;
 
-  // Zeroed memory. OUT_OF_MEMORY over the limit, the device's size or the window. What the device holds for itself (of a
-  // module, say) the client cannot free.
+  // Zeroed memory. OUT_OF_MEMORY over the limit, the device's size or the window. What the device holds for itself (of
+  // a module, say) the client cannot free.
   enum class Holder : uint8_t { kClient, kDevice };
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment, Holder holder);
   // Zeroed memory for constants, on whole pages, counted against nothing; held by the device.
@@ -70,7 +70,9 @@ class WindowMemory {
   Status Reserve(uint32_t device, uint64_t bytes);
   void CountUse(uint32_t device, int64_t bytes);
   void Punch(uint64_t begin, uint64_t end) const;
-  WindowAllocator& AllocatorOf(uint64_t address) { return address < constants_base_ ? allocator_ : constants_allocator_; }
+  WindowAllocator& AllocatorOf(uint64_t address) {
+    return address < constants_base_ ? allocator_ : constants_allocator_;
+  }
   void Uncount(const Allocation& allocation);
 
   const uint64_t base_;
@@ -88,7 +90,7 @@ class WindowMemory {
   WindowExtent extent_;
   WindowExtent constants_extent_;
   std::unordered_map<uint64_t, Allocation> allocations_;
-  std::vector<uint64_t> used_;    // per device
+  std::vector<uint64_t> used_;  // per device
   uint64_t used_on_all_ = 0;
   std::vector<uint64_t> limits_;  // per device
 };
