@@ -117,7 +117,7 @@ llvm::AllocaInst* Emitter::Register(ptx::RegisterId id) {
     llvm::Type* type = TypeOf(context(), function_.registers[id].type);
     if (type == nullptr) return nullptr;
     registers_[id] = NewAlloca(type, function_.registers[id].name);
-    // A register that is read before it is written holds zero, never an undefined value: see settle_undefined.h.
+    // A register that is read before it is written holds zero, never an undefined value: see finish.h.
     llvm::IRBuilder<>(entry_).CreateStore(llvm::Constant::getNullValue(type), registers_[id]);
   }
   return registers_[id];

@@ -19,6 +19,7 @@
 #include <llvm/Transforms/Utils/ModuleUtils.h>
 
 #include "compiler/lower/finish.h"
+#include "compiler/lower/first_zeroes.h"
 #include "compiler/lower/local_pointers.h"
 #include "compiler/pass_managers.h"
 
@@ -52,6 +53,7 @@ void RunPasses(llvm::Module& module) {
 
   // Registers become SSA values before inlining, so that what is copied is small.
   llvm::FunctionPassManager early;
+  early.addPass(FirstZeroesPass());
   early.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   early.addPass(CleanUpBranches());  // the chains of one-instruction blocks that labels and guards left
   early.addPass(llvm::EarlyCSEPass());
