@@ -232,16 +232,16 @@ class Access {
     return indexed;
   }
 
-  // One base, and distances known now.
+  // One base, lane 0's, and distances known now.
   std::optional<IndexedAddress> ConstantlyApart() {
     if (!shape_.is_runs() || shape_.run() != kLanes || !shape_.wraps().empty()) return std::nullopt;
     llvm::SmallVector<uint32_t, kLanes> distances;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
-      const int64_t distance = shape_.offset(lane);
+      const int64_t distance = shape_.offset(lane) - shape_.offset(0);
       if (distance != static_cast<int32_t>(distance)) return std::nullopt;
       distances.push_back(static_cast<uint32_t>(distance));
     }
-    IndexedAddress address{.base = Based(values_.Base(pointer_)), .index = llvm::ConstantDataVector::get(builder_.getContext(), distances)};
+    IndexedAddress address{.base = Based(values_.InRun(pointer_)), .index = llvm::ConstantDataVector::get(builder_.getContext(), distances)};
     if (!CanIndex(emitter_, element_, address)) return std::nullopt;
     return address;
   }

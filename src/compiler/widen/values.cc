@@ -126,25 +126,30 @@ llvm::Value* Values::InRun(const llvm::Value* value, unsigned run, unsigned r) {
   return Add(builder_, Base(value, run, r), shape(value).offset(r * run));
 }
 
-llvm::Constant* Values::ConstantLanes(llvm::Type* integer, const Shape& shape) {
+llvm::Constant* Values::ConstantLanes(llvm::Type* integer, const Shape& shape, int64_t from) {
   llvm::SmallVector<llvm::Constant*, kLanes> lanes;
-  for (unsigned lane = 0; lane < kLanes; ++lane) lanes.push_back(llvm::ConstantInt::getSigned(llvm::cast<llvm::IntegerType>(integer), shape.offset(lane)));
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    lanes.push_back(llvm::ConstantInt::getSigned(llvm::cast<llvm::IntegerType>(integer), shape.offset(lane) - from));
+  }
   return llvm::ConstantVector::get(lanes);
 }
 
 llvm::Value* Values::FromBases(llvm::ArrayRef<llvm::Value*> bases, const Shape& shape, llvm::Type* type) {
   if (shape.is_constant_lanes()) return ConstantLanes(type, shape);
+  // The offset of lane 0 goes to the bases: so x[i], x[i + 1], ... have their constants in common, which are large and which
+  // code generation looks up one by one.
+  const int64_t first = shape.offset(0);
   llvm::Value* vector;
   if (bases.size() == 1) {
-    vector = builder_.CreateVectorSplat(kLanes, bases[0]);
+    vector = builder_.CreateVectorSplat(kLanes, Add(builder_, bases[0], first));
   } else {
     llvm::Value* packed = llvm::PoisonValue::get(llvm::FixedVectorType::get(type, static_cast<unsigned>(bases.size())));
-    for (unsigned r = 0; r < bases.size(); ++r) packed = builder_.CreateInsertElement(packed, bases[r], r);
+    for (unsigned r = 0; r < bases.size(); ++r) packed = builder_.CreateInsertElement(packed, Add(builder_, bases[r], first), r);
     llvm::SmallVector<int, kLanes> lanes;
     for (unsigned lane = 0; lane < kLanes; ++lane) lanes.push_back(static_cast<int>(lane / shape.run()));
     vector = builder_.CreateShuffleVector(packed, lanes);
   }
-  if (shape.has_offsets()) vector = builder_.CreateAdd(vector, ConstantLanes(type, shape));
+  if (shape.has_offsets()) vector = builder_.CreateAdd(vector, ConstantLanes(type, shape, first));
   return vector;
 }
 

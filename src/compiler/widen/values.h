@@ -55,7 +55,7 @@ class Values {
   };
 
   // A vector with `offsets` as elements.
-  static llvm::Constant* ConstantLanes(llvm::Type* integer, const Shape& shape);
+  static llvm::Constant* ConstantLanes(llvm::Type* integer, const Shape& shape, int64_t from = 0);
   llvm::AllocaInst* Slot(llvm::Type* type, const llvm::Twine& name = "");
 
  private:
