@@ -1,0 +1,90 @@
+// compile: what a kernel's length costs. Kernels without a branch, as unrolled loops are, of arithmetic alone and with
+// loads and stores among it, each compiled by this program. A statement of a long kernel should cost what one of a short
+// kernel does: several parts of a compiler take a square of steps if they are let.
+//
+//   compile [DIRECTORY]
+#include <fmt/format.h>
+#include <time.h>
+
+#include <cstdlib>
+#include <random>
+#include <string>
+
+#include "compiler/pipeline.h"
+#include "report.h"
+
+namespace {
+
+using tutti::compiler::HostTarget;
+using tutti::compiler::ImageCompiler;
+
+constexpr int kLive = 64;  // registers that a statement may read
+
+// Processor time of this thread: the machine may be shared.
+double NowMs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
+// `statements` of them, each with a register of its own; every eighth loads and every eighth stores if `memory`.
+std::string Straight(int statements, bool memory) {
+  std::mt19937 random(1);
+  std::string ptx = fmt::format(
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n"
+      ".reg .f32 %f<{}>;\n.reg .b64 %d<4>;\n.reg .b32 %r;\nld.param.u64 %d0, [p];\ncvta.to.global.u64 %d1, %d0;\n"
+      "mov.u32 %r, %tid.x;\nmul.wide.u32 %d2, %r, 4;\nadd.s64 %d3, %d1, %d2;\n",
+      statements);
+  for (int i = 0; i < statements; ++i) {
+    const auto earlier = [&] { return i - 1 - static_cast<int>(random() % kLive); };
+    if (i < kLive || (memory && i % 8 == 0)) {
+      ptx += fmt::format("ld.global.f32 %f{}, [%d3+{}];\n", i, 128 * i);
+    } else if (memory && i % 8 == 4) {
+      ptx += fmt::format("st.global.f32 [%d3+{}], %f{};\nmov.f32 %f{}, %f{};\n", 128 * i, earlier(), i, earlier());
+    } else {
+      ptx += fmt::format("fma.rn.f32 %f{}, %f{}, %f{}, %f{};\n", i, earlier(), earlier(), earlier());
+    }
+  }
+  return ptx + fmt::format("st.global.f32 [%d3], %f{};\nret;\n}}\n", statements - 1);
+}
+
+double CompileMs(const std::string& ptx) {
+  const double begin = NowMs();
+  const auto image = ImageCompiler::Open({reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()});
+  if (!image) {
+    fmt::print(stderr, "compile: {}\n", image.error().text);
+    std::exit(1);
+  }
+  const auto object = (*image)->Compile("k", {.block = {128, 1, 1}, .target = HostTarget::Detect()});
+  if (!object) {
+    fmt::print(stderr, "compile: {}\n", object.error().text);
+    std::exit(1);
+  }
+  return NowMs() - begin;
+}
+
+void Compare(bool memory, const char* name, bench::Report& report) {
+  constexpr int kShort = 500, kRounds = 3;
+  const auto of = [&](int statements) {
+    std::vector<double> samples;
+    const std::string ptx = Straight(statements, memory);
+    for (int i = 0; i < kRounds; ++i) samples.push_back(CompileMs(ptx) / statements);
+    return bench::Summarize(samples);
+  };
+  const bench::Statistics at_first = of(kShort);
+  for (const int statements : {2000, 8000}) {
+    const bench::Statistics later = of(statements);
+    report.Add({fmt::format("{}, {} statements", name, statements), later.median * 1000, "us", at_first.median * 1000,
+                fmt::format("each of {}", kShort), later.median / at_first.median, later.spread});
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CompileMs(Straight(kLive + 1, false));  // LLVM's own beginning
+  bench::Report report("compile", "time per statement of a kernel without a branch / the same of a short one; 1 would be linear");
+  Compare(false, "arithmetic", report);
+  Compare(true, "a quarter loads and stores", report);
+  return report.Finish(argc > 1 ? argv[1] : "build/bench");
+}
