@@ -34,7 +34,7 @@ CommandLineResult ParseCommandLine(int count, char** arguments) {
       "tutti-compiler"};
   app.set_version_flag("--version", "tutti-compiler " TUTTI_VERSION);
   std::string emit, block;
-  app.add_option("input", line.input, "PTX text, fatbin, cubin, object file or program; - reads standard input")->type_name("FILE");
+  app.add_option("input", line.input, "PTX text or a fatbin; - reads standard input")->type_name("FILE");
   app.add_option("--emit", emit, "What to make: index (what the device keeps of the module), fenced-ptx (the module with its accesses checked, for a GPU), ir (one thread), widened (one warp), "
                                  "opt-ir, asm, obj, so")
       ->type_name("STAGE")
