@@ -75,11 +75,11 @@ Result<std::vector<uint8_t>> Finish(llvm::Module& module, const std::string& ker
 ImageCompiler::ImageCompiler(std::unique_ptr<ptx::Module> module, std::unique_ptr<ModuleLayout> layout)
     : module_(std::move(module)), layout_(std::move(layout)) {}
 
-Result<std::unique_ptr<ImageCompiler>> ImageCompiler::Open(std::span<const uint8_t> image, PhaseTimes* times) {
+Result<std::unique_ptr<ImageCompiler>> ImageCompiler::Open(std::span<const uint8_t> image, uint32_t capability, PhaseTimes* times) {
   PhaseTimes unwatched;
   PhaseTimes& phases = times != nullptr ? *times : unwatched;
   phases.Start("parse");
-  TUTTI_ASSIGN(const std::vector<image::PtxText> units, image::SelectPtx(image));
+  TUTTI_ASSIGN(const std::vector<image::PtxText> units, image::SelectPtx(image, capability));
   std::vector<ptx::Module> parsed;
   for (const image::PtxText& unit : units) {
     TUTTI_ASSIGN(ptx::Module module, ptx::Parse(unit.text));

@@ -38,8 +38,9 @@ class ImageCompiler {
  public:
   // Of PTX text or of a fatbin in any compression; the bytes are not needed afterwards. Fails with
   // CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU (no PTX in it), CUDA_ERROR_INVALID_PTX or
-  // CUDA_ERROR_UNSUPPORTED_PTX_VERSION. `times` may be null.
-  static Result<std::unique_ptr<ImageCompiler>> Open(std::span<const uint8_t> image, PhaseTimes* times = nullptr);
+  // CUDA_ERROR_UNSUPPORTED_PTX_VERSION. `capability` says which of several texts (image/ptx_selection.h). `times` may be null.
+  static Result<std::unique_ptr<ImageCompiler>> Open(std::span<const uint8_t> image, uint32_t capability = 0,
+                                                     PhaseTimes* times = nullptr);
 
   const guest::ModuleIndex& index() const { return layout_->index(); }
   const ptx::Module& module() const { return *module_; }

@@ -8,6 +8,7 @@ std::vector<uint8_t> Serialize(const CompileRequest& request) {
   out.PutString(request.kernel);
   for (const uint32_t extent : request.block) out.Put(extent);
   out.Put(request.optimize);
+  out.Put(request.capability);
   return out.Take();
 }
 
@@ -25,6 +26,7 @@ Result<CompileRequest> ParseCompileRequest(std::span<const uint8_t> bytes) {
   request.kernel = in.GetString();
   for (uint32_t& extent : request.block) extent = in.Get<uint32_t>();
   request.optimize = in.Get<uint32_t>();
+  request.capability = in.Get<uint32_t>();
   if (!in.ok()) return Fail("compile request is cut short");
   return request;
 }

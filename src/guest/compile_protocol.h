@@ -26,7 +26,8 @@ struct CompileRequest {
   CompileOp op = CompileOp::kIndex;
   std::string kernel;
   uint32_t block[3] = {0, 0, 0};
-  uint32_t optimize = 2;  // 0 .. 3
+  uint32_t optimize = 2;    // 0 .. 3
+  uint32_t capability = 0;  // 80 for 8.0: which of several PTX texts is meant (image/ptx_selection.h)
 };
 
 // Fd 0 of the message, if status == 0: the serialized ModuleIndex, or the shared object.

@@ -25,16 +25,20 @@ std::unexpected<Error> NoPtx(const std::set<uint32_t>& archs, bool has_lto) {
                           found));
 }
 
-// Newest first. Of one architecture the generic code rather than the architecture-specific (sm_90a), which may use
-// instructions that only this chip has.
-bool IsBetter(const FatbinEntry& a, const FatbinEntry& b) {
-  if (a.arch != b.arch) return a.arch > b.arch;
+// The newest of those that `capability` allows, before the oldest of the others. Of one architecture the generic code rather
+// than the architecture-specific (sm_90a), which may use instructions that only this chip has.
+bool IsBetter(const FatbinEntry& a, const FatbinEntry& b, uint32_t capability) {
+  const auto is_above = [=](const FatbinEntry& entry) { return capability != 0 && entry.arch > capability; };
+  if (is_above(a) != is_above(b)) return is_above(b);
+  if (a.arch != b.arch) return (a.arch > b.arch) != is_above(a);
   const uint64_t specific = kFlagArchSpecific | kFlagFamilySpecific;
   return (a.flags & specific) == 0 && (b.flags & specific) != 0;
 }
 
 class Selection {
  public:
+  explicit Selection(uint32_t capability) : capability_(capability) {}
+
   Status Add(std::span<const uint8_t> bytes, bool in_list) {
     switch (KindOf(bytes)) {
       case ImageKind::kPtx:
@@ -71,7 +75,7 @@ class Selection {
       if (entry.kind == EntryKind::kLtoIr) has_lto = true;
       if (entry.kind != EntryKind::kPtx) continue;
       const FatbinEntry*& chosen = best[entry.unit];
-      if (chosen == nullptr || IsBetter(entry, *chosen)) chosen = &entry;
+      if (chosen == nullptr || IsBetter(entry, *chosen, capability_)) chosen = &entry;
     }
     bool any = false;
     for (const FatbinEntry* entry : best) {
@@ -91,14 +95,15 @@ class Selection {
     return {};
   }
 
+  const uint32_t capability_;
   std::vector<PtxText> texts_;
   uint64_t left_ = kMaxPtxBytes;
 };
 
 }  // namespace
 
-Result<std::vector<PtxText>> SelectPtx(std::span<const uint8_t> bytes) {
-  Selection selection;
+Result<std::vector<PtxText>> SelectPtx(std::span<const uint8_t> bytes, uint32_t capability) {
+  Selection selection(capability);
   TUTTI_TRY(selection.Add(bytes, false));
   return selection.Take();
 }

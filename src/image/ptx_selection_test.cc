@@ -28,6 +28,19 @@ TEST(PtxSelectionTest, TheNewestArchitectureWins) {
   EXPECT_EQ(texts->front().text, ".version 9.0 // new");
 }
 
+// As a GPU would: what host code learns of the device and what runs on it agree.
+TEST(PtxSelectionTest, TheNewestThatTheCapabilityAllowsWins) {
+  const auto arch = [](std::vector<uint32_t> archs, uint32_t capability) {
+    FatbinBuilder builder;
+    for (const uint32_t arch : archs) builder.Add(EntryKind::kPtx, arch, ".version 9.0");
+    return SelectPtx(builder.Build(), capability).value().front().arch;
+  };
+  EXPECT_EQ(arch({75, 90, 80, 120}, 80), 80u);
+  EXPECT_EQ(arch({120, 75, 90}, 80), 75u);
+  EXPECT_EQ(arch({75, 90, 120}, 120), 120u);
+  EXPECT_EQ(arch({120, 90, 100}, 80), 90u) << "none is allowed: rather the oldest than none";
+}
+
 TEST(PtxSelectionTest, GenericCodeWinsOverArchitectureSpecificCode) {
   const auto bytes = FatbinBuilder()
                          .Add(EntryKind::kPtx, 90, ".version 9.0 // sm_90a", Packing::kPlain, kFlagArchSpecific)

@@ -28,8 +28,9 @@ Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, co
   if (name == "cpu") {
     TUTTI_ASSIGN(device::cpu::CpuSettings settings, device::cpu::CpuSettings::FromEnvironment());
     if (visible != nullptr) TUTTI_TRY(Choose(visible, settings));
-    return device::cpu::CreateCpuBackend(settings,
-                                         device::cpu::CreateCodeStore(device::cpu::CodeSettings::FromEnvironment()));
+    auto code = device::cpu::CodeSettings::FromEnvironment();
+    code.capability = static_cast<uint32_t>(10 * settings.compute_major + settings.compute_minor);
+    return device::cpu::CreateCpuBackend(settings, device::cpu::CreateCodeStore(code));
   }
   return Fail(fmt::format("this build has no device \"{}\"", name));
 }

@@ -41,6 +41,7 @@ CommandLineResult ParseCommandLine(int count, char** arguments) {
       ->check(CLI::IsMember({"index", "fenced-ptx", "ir", "widened", "opt-ir", "asm", "obj", "so"}));
   app.add_option("--kernel,-k", line.kernel, "The kernel to compile; may be left out if there is only one")->type_name("NAME");
   app.add_option("--block,-b", block, "Compile for this block shape; without it for any, at some cost")->type_name("X[,Y[,Z]]");
+  app.add_option("--capability", line.capability, "Of several PTX texts the one that a device of this compute capability runs (80 for 8.0); without it the newest")->type_name("NUMBER");
   app.add_option("-O", line.optimize, "Optimisation level")->check(CLI::Range(0, 3))->capture_default_str();
   app.add_option("-o,--output", line.output, "Where to write; text goes to standard output without it")->type_name("FILE");
   app.add_option("--cpu", line.cpu, "Compile for this processor (x86-64-v3, znver4, ...) instead of this machine's");

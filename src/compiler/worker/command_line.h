@@ -23,6 +23,7 @@ struct CommandLine {
   std::string cpu;              // empty: this machine's
   std::array<uint32_t, 3> block = {0, 0, 0};
   uint32_t optimize = 2;
+  uint32_t capability = 0;
 };
 
 // The parsed line, or the exit status of a program that has said what there is to say (--help, --version, a mistake).

@@ -90,7 +90,7 @@ int Run(const CommandLine& line) {
   const auto input = ReadInput(line.input);
   if (!input) return Complain(kUsage, input.error().text);
   PhaseTimes times;
-  const auto compiler = ImageCompiler::Open(*input, &times);
+  const auto compiler = ImageCompiler::Open(*input, line.capability, &times);
   if (!compiler) return Complain(kCannotCompile, line.input + ": " + compiler.error().text);
   if (line.index) return Write(line, false, guest::Serialize((*compiler)->index()));
   if (line.fenced_ptx) return WriteFenced(line, (*compiler)->module());

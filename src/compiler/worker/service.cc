@@ -79,17 +79,18 @@ Status Service::WarmUp() {
   return {};
 }
 
-Result<const ImageCompiler*> Service::Open(std::vector<uint8_t> image) {
-  if (compiler_ == nullptr || image != image_) {
+Result<const ImageCompiler*> Service::Open(std::vector<uint8_t> image, uint32_t capability) {
+  if (compiler_ == nullptr || image != image_ || capability != capability_) {
     compiler_.reset();
-    TUTTI_ASSIGN(compiler_, ImageCompiler::Open(image));
+    TUTTI_ASSIGN(compiler_, ImageCompiler::Open(image, capability));
     image_ = std::move(image);
+    capability_ = capability;
   }
   return compiler_.get();
 }
 
 Result<std::vector<uint8_t>> Service::Answer(const guest::CompileRequest& request, std::vector<uint8_t> image) {
-  TUTTI_ASSIGN(const ImageCompiler* compiler, Open(std::move(image)));
+  TUTTI_ASSIGN(const ImageCompiler* compiler, Open(std::move(image), request.capability));
   switch (request.op) {
     case guest::CompileOp::kIndex: return guest::Serialize(compiler->index());
     case guest::CompileOp::kKernel: {

@@ -27,10 +27,11 @@ class Service {
   Result<std::vector<uint8_t>> Answer(const guest::CompileRequest& request, std::vector<uint8_t> image);
 
  private:
-  Result<const ImageCompiler*> Open(std::vector<uint8_t> image);
+  Result<const ImageCompiler*> Open(std::vector<uint8_t> image, uint32_t capability);
 
   HostTarget target_;
   std::vector<uint8_t> image_;
+  uint32_t capability_ = 0;
   std::unique_ptr<ImageCompiler> compiler_;
 };
 

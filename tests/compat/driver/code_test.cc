@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "driver/fixture.h"
+#include "image/testing_fatbin.h"
 
 namespace tutti::compat {
 namespace {
@@ -29,6 +30,27 @@ TEST_F(CodeTest, ParametersMayComeAsOneBuffer) {
   EXPECT_EQ(Read(data, 64), std::vector<uint32_t>(64, 77));
   bytes = 8;
   EXPECT_EQ(cuLaunchKernel(Function("fill"), 1, 1, 1, 64, 1, 1, 0, nullptr, nullptr, extra), CUDA_ERROR_INVALID_VALUE);
+  CU_EXPECT(cuMemFree_v2(data));
+}
+
+// The device is one of compute capability 8.0: host code that asks expects the first.
+TEST_F(CodeTest, OfSeveralTextsTheOneForTheDevicesCapabilityRuns) {
+  image::FatbinBuilder builder;
+  for (const uint32_t arch : {75u, 90u}) {
+    const std::string number = std::to_string(arch);
+    builder.Add(image::EntryKind::kPtx, arch,
+                ".version 8.0\n.target sm_" + number + "\n.address_size 64\n.visible .entry which(.param .u64 out) {\n  .reg .b64 %d<2>;\n"
+                "  ld.param.u64 %d0, [out];\n  cvta.to.global.u64 %d1, %d0;\n  st.global.u32 [%d1], " + number + ";\n  ret;\n}\n");
+  }
+  CUmodule both = nullptr;
+  CUfunction which = nullptr;
+  CU_ASSERT(cuModuleLoadData(&both, builder.Build().data()));
+  CU_ASSERT(cuModuleGetFunction(&which, both, "which"));
+  CUdeviceptr data = Allocate(4);
+  void* parameters[] = {&data};
+  CU_ASSERT(cuLaunchKernel(which, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr));
+  EXPECT_EQ(Read(data, 1), std::vector<uint32_t>{75});
+  CU_EXPECT(cuModuleUnload(both));
   CU_EXPECT(cuMemFree_v2(data));
 }
 

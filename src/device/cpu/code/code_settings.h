@@ -12,6 +12,7 @@ struct CodeSettings {
   uint64_t cache_bytes = 4ull << 30;
   std::string compiler;  // path of tutti-compiler
   uint32_t max_compilers = 1;
+  uint32_t capability = 0;  // of the devices, 80 for 8.0: chooses among a program's PTX texts; 0: the newest
   uint64_t request_limit_ns = 120'000'000'000;
   uint64_t idle_limit_ns = 10'000'000'000;  // then a compiler without work ends, and LLVM's memory with it
 

@@ -96,7 +96,7 @@ class CodeStore final : public CodeSource {
       if (const auto entry = cache().Find(key)) {
         if (auto index = guest::ParseModuleIndex(entry->bytes)) return origins_.Keep(std::move(*index), image_key);
       }
-      const guest::CompileRequest request{.op = guest::CompileOp::kIndex, .kernel = {}};
+      const guest::CompileRequest request{.op = guest::CompileOp::kIndex, .kernel = {}, .capability = settings_.capability};
       TUTTI_ASSIGN(const Bytes bytes, Compile(request, image, image_key, key, cancelled));
       auto index = guest::ParseModuleIndex(bytes);
       if (!index) return Fail(cuda::CUDA_ERROR_UNKNOWN, "the compiler's index of the module: " + index.error().text);
@@ -126,7 +126,7 @@ class CodeStore final : public CodeSource {
         if (auto loaded = Load(std::move(entry->file), entry->bytes, name)) return loaded;
       }
       const guest::CompileRequest request{
-          .op = guest::CompileOp::kKernel, .kernel = name, .block = {block[0], block[1], block[2]}};
+          .op = guest::CompileOp::kKernel, .kernel = name, .block = {block[0], block[1], block[2]}, .capability = settings_.capability};
       TUTTI_ASSIGN(const Bytes bytes, Compile(request, image, image_key, key, cancelled));
       if (Keep(key, bytes)) {
         if (auto entry = cache().Find(key)) return Load(std::move(entry->file), bytes, name);
@@ -142,8 +142,11 @@ class CodeStore final : public CodeSource {
     std::call_once(cache_once_, [this] { cache_.emplace(settings_.cache_folder, settings_.cache_bytes); });
     return *cache_;
   }
+  // All that the code of an image depends on but the image.
   const CacheKey& identity() {
-    std::call_once(identity_once_, [this] { identity_ = CompilerIdentity(settings_.compiler); });
+    std::call_once(identity_once_, [this] {
+      identity_ = KeyBuilder().Add(CompilerIdentity(settings_.compiler)).Add(uint64_t{settings_.capability}).Finish();
+    });
     return identity_;
   }
 
