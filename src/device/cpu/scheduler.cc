@@ -68,42 +68,53 @@ void Scheduler::Wake() {
 
 bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_at_ns) {
   Nudge nudge{.scheduler = this};
+  bool taken;
   {
     std::lock_guard lock(mutex_);
     const uint64_t now_ns = NowNs();
     *retry_at_ns = WakeThrottled(now_ns);
     SpaceShare* const share = policy_->Pick(sm.index, now_ns);
-    if (share == nullptr) {
+    taken = share != nullptr;
+    if (taken) {
+      nudge = Begin(sm, share, chunk, now_ns);
+    } else {
+      // What this SM has left behind, or has just let in again, may be for others only, and they sleep.
+      nudge.wake = offered_ != 0 && IdleSmHasNext(now_ns);
       *seen = gate_.epoch();
-      return false;
     }
-    Task* const task = share->queues[std::countr_zero(share->queued_mask)].head;
-    if (!task->begun) share->Count(metrics::Counter::queue_wait_ns, now_ns - std::min(now_ns, task->ready_ns));
-    task->begun = true;
-    if (task->active_chunks == 0) task->active_since_ns = now_ns;
-    GiveOut(task, chunk);
-    share->cap.Begin();
-    if (task->cap != nullptr) task->cap->cap.Begin();
-    ++busy_;
-    sm.share = share;
-    sm.task = task;
-    sm.begin_ns = chunk->begin_ns = now_ns;
-    chunk->kernel_limit_ns = share->kernel_limit_ns;
-    sm.estimate_ns = EstimateNs(*chunk);
-    chunk->may_be_long = sm.estimate_ns > kLongNs || task->time->ns.load(std::memory_order_relaxed) == 0 || task->yields;
-    sm.thread->stop.store(StopReason::kNone, std::memory_order_relaxed);
-    policy_->Charge(share, static_cast<int64_t>(sm.estimate_ns));
-    UpdateOffer(share);
-    if (offered_ != 0) {
-      nudge.wake = IdleSmHasNext(now_ns);
-      if (!nudge.wake) nudge.interrupt = MakeRoom(now_ns);
-    }
-    nudge.look_at_ns = offered_ != 0 && !nudge.wake ? NextLookNs(now_ns) : NextLookNs(sm, now_ns);
-    // So that the ticker need not be woken when a block is told to give way.
-    if (chunk->may_be_long) nudge.look_at_ns = std::min(nudge.look_at_ns, now_ns + kRemindNs);
   }
   Carry(nudge);
-  return true;
+  return taken;
+}
+
+// Gives the SM a chunk of the share's most urgent task. Returns what is to be done for those that are left.
+Nudge Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns) {
+  Nudge nudge{.scheduler = this};
+  Task* const task = share->queues[std::countr_zero(share->queued_mask)].head;
+  if (!task->begun) share->Count(metrics::Counter::queue_wait_ns, now_ns - std::min(now_ns, task->ready_ns));
+  task->begun = true;
+  if (task->active_chunks == 0) task->active_since_ns = now_ns;
+  GiveOut(task, chunk);
+  share->cap.Begin();
+  if (task->cap != nullptr) task->cap->cap.Begin();
+  ++busy_;
+  sm.share = share;
+  sm.task = task;
+  sm.begin_ns = chunk->begin_ns = now_ns;
+  chunk->kernel_limit_ns = share->kernel_limit_ns;
+  sm.estimate_ns = EstimateNs(*chunk);
+  chunk->may_be_long = sm.estimate_ns > kLongNs || task->time->ns.load(std::memory_order_relaxed) == 0 || task->yields;
+  sm.thread->stop.store(StopReason::kNone, std::memory_order_relaxed);
+  policy_->Charge(share, static_cast<int64_t>(sm.estimate_ns));
+  UpdateOffer(share);
+  if (offered_ != 0) {
+    nudge.wake = IdleSmHasNext(now_ns);
+    if (!nudge.wake) nudge.interrupt = MakeRoom(now_ns);
+  }
+  nudge.look_at_ns = offered_ != 0 && !nudge.wake ? NextLookNs(now_ns) : NextLookNs(sm, now_ns);
+  // So that the ticker need not be woken when a block is told to give way.
+  if (chunk->may_be_long) nudge.look_at_ns = std::min(nudge.look_at_ns, now_ns + kRemindNs);
+  return nudge;
 }
 
 bool Scheduler::IdleSmHasNext(uint64_t now_ns) const {

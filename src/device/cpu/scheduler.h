@@ -126,6 +126,7 @@ class Scheduler {
   static uint64_t ChunkBlocks(const Task& task, uint64_t available, uint32_t sms);
   void Enqueue(Task* task);
   void Dequeue(Task* task);
+  Nudge Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns);
   void GiveOut(Task* task, Chunk* chunk);
   uint64_t EstimateNs(const Chunk& chunk) const;
   void Return(Task* task, const ChunkResult& result);

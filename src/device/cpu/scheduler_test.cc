@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <deque>
+#include <future>
 
 #include "base/clock.h"
 #include "device/cpu/fair_policy.h"
@@ -86,6 +88,25 @@ TEST_F(SchedulerTest, BlocksGivenBackAreGivenOutAgain) {
   ASSERT_TRUE(Take(1));
   EXPECT_EQ(chunks_[1].first, 4u);
   EXPECT_EQ(chunks_[1].count, 6u);
+  EXPECT_TRUE(Finish(1));
+}
+
+// What an SM leaves behind may be for another one, which had found nothing and slept.
+TEST_F(SchedulerTest, AnSmThatMayNotGoOnWakesTheOneThatMay) {
+  SpaceShare* const share = NewShare();
+  Submit(share, 1);
+  ASSERT_TRUE(Take(0));
+  scheduler_.SetLimits(share, {.sms = SmSet().set(1)});
+  ASSERT_FALSE(Take(1));
+  EXPECT_FALSE(scheduler_.Finish(scheduler_.sm(0), chunks_[0], {.rest_begin = 0, .rest_end = 1, .end_ns = NowNs()}));
+  std::future<void> slept = std::async(std::launch::async, [this, epoch = scheduler_.gate().epoch()] {
+    scheduler_.gate().Sleep(epoch, kNever, !scheduler_.restricted());
+  });
+  // It wakes whoever sleeps at that moment, so again until the other does.
+  for (int i = 0; i < 1000 && slept.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready; ++i) ASSERT_FALSE(Take(0));
+  EXPECT_EQ(slept.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+  scheduler_.gate().WakeAll();
+  EXPECT_TRUE(Take(1));
   EXPECT_TRUE(Finish(1));
 }
 
