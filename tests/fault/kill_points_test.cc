@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "actor.h"
+#include "control_main.h"
 #include "holdings.h"
 #include "ipc/message.h"
 #include "os/socket.h"
@@ -25,8 +26,6 @@ namespace {
 using namespace std::chrono_literals;
 using namespace cuda;
 using Clock = std::chrono::steady_clock;
-
-std::string control;
 
 void Compute(ActorPage& page) {
   CUdeviceptr words;
@@ -177,10 +176,3 @@ TEST_F(KillPoints, WhileItAttaches) {
 
 }  // namespace
 }  // namespace tutti::fault
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (argc != 2) return fmt::print(stderr, "usage: {} CONTROL\n", argv[0]), 3;
-  tutti::fault::control = argv[1];
-  return RUN_ALL_TESTS();
-}

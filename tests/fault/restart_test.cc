@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "actor.h"
+#include "control_main.h"
 #include "holdings.h"
 
 namespace tutti::fault {
@@ -22,8 +23,6 @@ namespace {
 using namespace std::chrono_literals;
 using namespace cuda;
 using Clock = std::chrono::steady_clock;
-
-std::string control;
 
 uint64_t NowUs() { return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count()); }
 
@@ -80,10 +79,3 @@ TEST(Restart, ClientsThatMakeTheirContextAgainGoOnWithTheNextServer) {
 
 }  // namespace
 }  // namespace tutti::fault
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (argc != 2) return fmt::print(stderr, "usage: {} CONTROL\n", argv[0]), 3;
-  tutti::fault::control = argv[1];
-  return RUN_ALL_TESTS();
-}

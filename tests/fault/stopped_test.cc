@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "actor.h"
+#include "control_main.h"
 #include "holdings.h"
 #include "ipc/client_connection.h"
 #include "ipc/message.h"
@@ -28,8 +29,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace cuda;
-
-std::string control;
 
 int Ask(const std::string& command) { return std::system(fmt::format("'{}' {} > /dev/null", control, command).c_str()); }
 
@@ -169,10 +168,3 @@ TEST_F(Stopped, HalfAttached) {
 
 }  // namespace
 }  // namespace tutti::fault
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (argc != 2) return fmt::print(stderr, "usage: {} CONTROL\n", argv[0]), 3;
-  tutti::fault::control = argv[1];
-  return RUN_ALL_TESTS();
-}

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "../actor.h"
+#include "../control_main.h"
 #include "../holdings.h"
 
 namespace tutti::fault {
@@ -25,8 +26,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace cuda;
-
-std::string control;
 
 // A kernel of its own for each number.
 std::string Good(uint64_t number) {
@@ -215,10 +214,3 @@ TEST_F(FailingCompiles, AHundredMegabytesOfTextEndAtTheTimeLimit) {
 
 }  // namespace
 }  // namespace tutti::fault
-
-int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  if (argc != 2) return fmt::print(stderr, "usage: {} CONTROL\n", argv[0]), 3;
-  tutti::fault::control = argv[1];
-  return RUN_ALL_TESTS();
-}
