@@ -4,7 +4,6 @@
 //
 //   compile [DIRECTORY]
 #include <fmt/format.h>
-#include <time.h>
 
 #include <cstdlib>
 #include <random>
@@ -12,6 +11,7 @@
 
 #include "compiler/pipeline.h"
 #include "report.h"
+#include "timing.h"
 
 namespace {
 
@@ -19,13 +19,6 @@ using tutti::compiler::HostTarget;
 using tutti::compiler::ImageCompiler;
 
 constexpr int kLive = 64;  // registers that a statement may read
-
-// Processor time of this thread: the machine may be shared.
-double NowMs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
 
 // `statements` of them, each with a register of its own; every eighth loads and every eighth stores if `memory`.
 std::string Straight(int statements, bool memory) {
@@ -49,7 +42,7 @@ std::string Straight(int statements, bool memory) {
 }
 
 double CompileMs(const std::string& ptx) {
-  const double begin = NowMs();
+  const double begin = bench::ThreadMs();
   const auto image = ImageCompiler::Open({reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()});
   if (!image) {
     fmt::print(stderr, "compile: {}\n", image.error().text);
@@ -60,7 +53,7 @@ double CompileMs(const std::string& ptx) {
     fmt::print(stderr, "compile: {}\n", object.error().text);
     std::exit(1);
   }
-  return NowMs() - begin;
+  return bench::ThreadMs() - begin;
 }
 
 void Compare(bool memory, const char* name, bench::Report& report) {

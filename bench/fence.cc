@@ -4,7 +4,6 @@
 //
 //   fence [DIRECTORY] [ROUNDS]
 #include <fmt/format.h>
-#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "compiler/testing/test_module.h"
 #include "kernels/problems.h"
 #include "report.h"
+#include "timing.h"
 
 namespace {
 
@@ -25,13 +25,6 @@ using tutti::compiler::HostTarget;
 using tutti::compiler::TestModule;
 
 constexpr uint32_t kWords = 1u << 20;
-
-// Processor time of this thread: the machine may be shared.
-double NowMs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
 
 class Comparison {
  public:
@@ -49,9 +42,9 @@ class Comparison {
     std::vector<double> samples[2];
     for (int round = 0; round <= rounds_; ++round) {
       for (int way = 0; way < 2; ++way) {
-        const double begin = NowMs();
+        const double begin = ThreadMs();
         const auto result = modules_[static_cast<size_t>(way)].Run(kernel, launch);
-        const double ms = NowMs() - begin;
+        const double ms = ThreadMs() - begin;
         if (!result) Stop(result.error().text);
         if (result->fault)
           Stop(fmt::format("{}: fault {} at PTX line {}", kernel, static_cast<int>(result->fault->kind),

@@ -1,6 +1,7 @@
 // Time for benchmarks: the cheapest clock there is, and repetition.
 #pragma once
 
+#include <time.h>
 #include <x86intrin.h>
 
 #include <cstdint>
@@ -20,6 +21,13 @@ inline double NsPerTick() {
     return static_cast<double>(tutti::NowNs() - begin_ns) / static_cast<double>(__rdtsc() - begin);
   }();
   return value;
+}
+
+// Processor time of the calling thread, for what needs one core of a machine that others may be using.
+inline double ThreadMs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
 // Durations in ns of `count` calls of `body`, each timed on its own. The clock's own cost (about 10 ns) is in each sample.

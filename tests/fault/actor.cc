@@ -30,6 +30,15 @@ void Check(ActorPage& page, const char* call, CUresult result) {
   if (result != CUDA_SUCCESS) GiveUp(page, fmt::format("{}: error {}", call, static_cast<int>(result)));
 }
 
+void ComputeOnce(ActorPage& page) {
+  CUdeviceptr words;
+  uint32_t found[4] = {};
+  Check(page, "cuMemAlloc", cuMemAlloc_v2(&words, sizeof found));
+  Check(page, "cuMemsetD32", cuMemsetD32_v2(words, 7, 4));
+  Check(page, "cuMemcpyDtoH", cuMemcpyDtoH_v2(found, words, sizeof found));
+  if (found[0] != 7 || found[3] != 7) GiveUp(page, "wrong results");
+}
+
 void WaitToLeave(ActorPage& page) {
   page.ready.store(true);
   while (!page.leave.load()) std::this_thread::sleep_for(1ms);

@@ -49,6 +49,8 @@ class Actor {
 // For actors. Notes what has failed and ends the process.
 [[noreturn]] void GiveUp(ActorPage& page, const std::string& what);
 void Check(ActorPage& page, const char* call, cuda::CUresult result);
+// Memory of its own, written on the device and read back.
+void ComputeOnce(ActorPage& page);
 // Ready; goes on when the test says so.
 void WaitToLeave(ActorPage& page);
 

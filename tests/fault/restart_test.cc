@@ -26,15 +26,6 @@ using Clock = std::chrono::steady_clock;
 
 uint64_t NowUs() { return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count()); }
 
-void Compute(ActorPage& page) {
-  CUdeviceptr words;
-  uint32_t found[4] = {};
-  Check(page, "cuMemAlloc", cuMemAlloc_v2(&words, sizeof found));
-  Check(page, "cuMemsetD32", cuMemsetD32_v2(words, 7, 4));
-  Check(page, "cuMemcpyDtoH", cuMemcpyDtoH_v2(found, words, sizeof found));
-  if (found[0] != 7 || found[3] != 7) GiveUp(page, "wrong results");
-}
-
 // A call that the server has to answer.
 CUresult Ask() {
   CUdeviceptr word;
@@ -44,13 +35,13 @@ CUresult Ask() {
 
 // Works, is told that its server has gone, and works again. Notes in `address` when that was.
 void WorkOnTwoServers(ActorPage& page) {
-  Compute(page);
+  ComputeOnce(page);
   WaitToLeave(page);
   CUresult told = CUDA_SUCCESS;
   for (const auto end = Clock::now() + 60s; told == CUDA_SUCCESS && Clock::now() < end;) told = Ask();
   if (told != CUDA_ERROR_MPS_RPC_FAILURE) GiveUp(page, fmt::format("told {} and not CUDA_ERROR_MPS_RPC_FAILURE", static_cast<int>(told)));
   Check(page, "cuDevicePrimaryCtxReset", cuDevicePrimaryCtxReset_v2(0));
-  Compute(page);
+  ComputeOnce(page);
   page.address.store(NowUs());
 }
 

@@ -32,15 +32,6 @@ using namespace cuda;
 
 int Ask(const std::string& command) { return std::system(fmt::format("'{}' {} > /dev/null", control, command).c_str()); }
 
-void ComputeOnce(ActorPage& page) {
-  CUdeviceptr words;
-  uint32_t found[4] = {};
-  Check(page, "cuMemAlloc", cuMemAlloc_v2(&words, sizeof found));
-  Check(page, "cuMemsetD32", cuMemsetD32_v2(words, 7, 4));
-  Check(page, "cuMemcpyDtoH", cuMemcpyDtoH_v2(found, words, sizeof found));
-  if (found[0] != 7 || found[3] != 7) GiveUp(page, "wrong results");
-}
-
 // Where the process is told to stand still. Not before it is ready.
 void Stop(const Actor& actor) {
   ASSERT_EQ(kill(actor.pid(), SIGSTOP), 0);
@@ -100,8 +91,8 @@ TEST_F(Stopped, InTheMiddleOfLoads) {
       if (getpeername(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0) socket = fd;
     }
     const std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
-    const auto image = os::CreateMemory("image", text.size());
-    if (!image || pwrite(image->get(), text.data(), text.size(), 0) < 0) GiveUp(page, "no image");
+    const auto image = os::CreateMemoryOf("image", {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+    if (!image) GiveUp(page, "no image");
     const int fds[] = {image->get()};
     for (uint32_t i = 0; i < 8; ++i) {
       ByteWriter body;
