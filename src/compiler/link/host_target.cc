@@ -1,5 +1,6 @@
 #include "compiler/link/host_target.h"
 
+#include <fmt/format.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/Module.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -11,8 +12,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <span>
 #include <string_view>
-#include <vector>
 
 namespace tutti::compiler {
 namespace {
@@ -20,15 +21,21 @@ namespace {
 constexpr const char* kTriple = "x86_64-pc-linux-gnu";
 
 // Shadow stacks and the like are decided by the process that loads the code, and say nothing about vectors.
-bool Wanted(std::string_view feature) { return feature != "shstk" && feature != "ibt" && feature != "uintr"; }
+constexpr std::string_view kOfTheProcess[] = {"shstk", "ibt", "uintr"};
+// APX: registers r16 to r31 are none that a preempted kernel gets back (device/cpu/guest_switch.S), and the rest is of use
+// with them only. A processor's name may imply them, so they are named as absent.
+constexpr std::string_view kApx[] = {"ccmp", "cf", "egpr", "ndd", "nf", "ppx", "push2pop2", "zu"};
+
+bool IsOneOf(std::span<const std::string_view> names, std::string_view feature) {
+  return std::ranges::find(names, feature) != names.end();
+}
 
 std::string Join(std::vector<std::string> features) {
   std::sort(features.begin(), features.end());
   std::string text;
-  for (const std::string& feature : features) {
-    if (!text.empty()) text += ',';
-    text += '+' + feature;
-  }
+  for (const std::string& feature : features) text += '+' + feature + ',';
+  for (const std::string_view feature : kApx) text += fmt::format("-{},", feature);
+  text.pop_back();
   return text;
 }
 
@@ -62,15 +69,19 @@ llvm::CodeGenOptLevel CodeGenLevel(uint32_t optimize) {
 
 }  // namespace
 
-HostTarget HostTarget::Named(std::string cpu) {
-  llvm::SmallVector<llvm::StringRef, 64> names;
-  llvm::X86::getFeaturesForCPU(cpu, names);
-  std::vector<std::string> features(names.begin(), names.end());
+HostTarget HostTarget::With(std::string cpu, std::vector<std::string> features) {
+  std::erase_if(features, [](const std::string& name) { return IsOneOf(kOfTheProcess, name) || IsOneOf(kApx, name); });
   HostTarget target;
   target.cpu = std::move(cpu);
   target.level = LevelOf(features);
   target.features = Join(std::move(features));
   return target;
+}
+
+HostTarget HostTarget::Named(std::string cpu) {
+  llvm::SmallVector<llvm::StringRef, 64> names;
+  llvm::X86::getFeaturesForCPU(cpu, names);
+  return With(std::move(cpu), std::vector<std::string>(names.begin(), names.end()));
 }
 
 HostTarget HostTarget::Detect() {
@@ -81,13 +92,9 @@ HostTarget HostTarget::Detect() {
   }
   std::vector<std::string> features;
   for (const auto& entry : llvm::sys::getHostCPUFeatures()) {
-    if (entry.second && Wanted(entry.first())) features.push_back(entry.first().str());
+    if (entry.second) features.push_back(entry.first().str());
   }
-  HostTarget target;
-  target.cpu = llvm::sys::getHostCPUName().str();
-  target.level = LevelOf(features);
-  target.features = Join(std::move(features));
-  return target;
+  return With(llvm::sys::getHostCPUName().str(), std::move(features));
 }
 
 std::string HostTarget::CacheKey() const { return cpu + ' ' + features + " LLVM " LLVM_VERSION_STRING; }

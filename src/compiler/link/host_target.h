@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 
@@ -20,13 +21,15 @@ enum class VectorLevel : uint8_t { kBaseline, kAvx2, kAvx512 };
 
 struct HostTarget {
   std::string cpu;       // as LLVM names it: "znver4"
-  std::string features;  // "+avx2,+fma,...", sorted: equal machines give equal text
+  std::string features;  // "+avx2,+fma,...,-egpr,...", sorted: equal machines give equal text
   VectorLevel level = VectorLevel::kBaseline;
 
   // This machine. TUTTI_CPU=x86-64-v2|x86-64-v3|x86-64-v4 asks for a lesser one (to test what others run).
   static HostTarget Detect();
   // A named processor, with the features LLVM knows it to have.
   static HostTarget Named(std::string cpu);
+  // A processor with these features, of which those are left out that kernels may not use.
+  static HostTarget With(std::string cpu, std::vector<std::string> features);
 
   // All that decides the generated code, for cache keys: "znver4 +avx2,..., LLVM 19.1.7".
   std::string CacheKey() const;
