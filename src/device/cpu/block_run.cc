@@ -319,10 +319,9 @@ bool BlockRun::Read(uint64_t address, void* out, size_t bytes) const {
     return InRange<uint64_t>(address - reinterpret_cast<uint64_t>(begin), bytes, size);
   };
   const uint64_t local_bytes = uint64_t{launch_->descriptor->local_bytes} * guest::kWarpSize * launch_->warps();
-  bool readable = inside(reinterpret_cast<const void*>(launch_->window_base), launch_->window_bytes) ||
-                  inside(block_.shared, block_.shared_bytes) || inside(local_.data(), local_bytes) ||
-                  inside(launch_->params, launch_->param_bytes);
-  readable = readable || inside(stacks_.low(running_), stacks_.stack_bytes());
+  const bool readable = inside(reinterpret_cast<const void*>(launch_->window_base), launch_->window_bytes) ||
+                        inside(block_.shared, block_.shared_bytes) || inside(local_.data(), local_bytes) ||
+                        inside(launch_->params, launch_->param_bytes);
   if (readable) std::memcpy(out, reinterpret_cast<const void*>(address), bytes);
   return readable;
 }

@@ -64,6 +64,8 @@ class BlockRun final : public GuestMemory {
   // Lets the warps go on that wait at the grid's barrier.
   void PassGridBarrier();
 
+  // What PTX can name: the client's window, the block's shared and local memory, its parameters. Not the stacks: nobody
+  // cleans them between clients.
   bool Read(uint64_t address, void* out, size_t bytes) const override;
 
   // Async-signal-safe.

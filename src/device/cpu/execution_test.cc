@@ -161,6 +161,28 @@ TEST_F(Execution, PrintfReachesTheClient) {
   EXPECT_EQ(memory[32], 2u);
 }
 
+TEST_F(Execution, WhatAKernelLeavesOnItsStackIsPrintedToNobody) {
+  const auto backend = CreateCpuBackend({.devices = 1, .sms = 1, .memory_bytes = 256 << 20}, cts::NewTestCode());
+  Client earlier(backend.get()), later(backend.get());
+  uint64_t secret = 0;
+  for (Client* client : {&earlier, &later}) {
+    client->CreateStream(1);
+    auto* const memory = client->Array<uint64_t>(64);
+    const auto address = reinterpret_cast<uint64_t>(memory);
+    std::strcpy(reinterpret_cast<char*>(memory), "%s");
+    if (client == &earlier) {
+      client->Launch(1, client->Kernel("whisper"), 1, 1, {address});
+      ASSERT_TRUE(client->Synchronize(1));
+      secret = memory[0];
+    } else {
+      memory[8] = secret;
+      client->Launch(1, client->Kernel("print"), 1, 1, {address, address + 64, address + 128});
+      ASSERT_TRUE(client->Synchronize(1));
+    }
+  }
+  EXPECT_NE(secret, 0u);
+  EXPECT_EQ(later.sink().printed().find('s'), std::string::npos) << later.sink().printed();
+}
 TEST_F(Execution, PrintfOfForeignMemoryIsHarmless) {
   Client client(backend_.get());
   client.CreateStream(1);

@@ -193,6 +193,14 @@ void OddEven(WarpState* w) {
 
 void ComputeBlock(WarpState* w) { Pointer(w, 0)[BlockIndex(w)] = Compute(BlockIndex(w), Arguments(w)[1]); }
 
+// Leaves text on its own stack and says where.
+void Whisper(WarpState* w) {
+  volatile char text[256];
+  for (size_t i = 0; i + 1 < sizeof text; ++i) text[i] = 's';
+  text[sizeof text - 1] = 0;
+  Pointer(w, 0)[0] = reinterpret_cast<uint64_t>(&text[0]);
+}
+
 struct TestKernel final : cpu::LoadedKernel {
   TestKernel(const char* name, guest::RunWarps run, uint32_t flags, uint32_t static_shared_bytes = 0) {
     own = KernelDescriptor{
@@ -247,6 +255,7 @@ Kernels AllKernels() {
   add("where", &Each<&Where>, 0);
   add("compute", &Each<&ComputeBlock>, 0);
   add("odd_even", &Each<&OddEven>, kYields);
+  add("whisper", &Each<&Whisper>, 0);
   return kernels;
 }
 

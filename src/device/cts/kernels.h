@@ -22,6 +22,7 @@
 //   where     out                           out[block] = ctaid packed as x | y << 16 | z << 32, cluster ctaid << 48
 //   compute   out, rounds                   out[block] = Compute(block, rounds): long arithmetic in registers
 //   odd_even  flag, counter                 block 1 sets *flag, block 0 waits for it
+//   whisper   out                           leaves text on its own stack; out[0] = where
 #pragma once
 
 #include <memory>
