@@ -1,8 +1,9 @@
 // Arithmetic that rounds toward zero, down or up.
 //
 // The processor does it, told by MXCSR. The operands and the result pass through empty asm statements, which the compiler
-// may not move across the two LDMXCSRs: so the operation stays between them, and nothing else is moved in by its data. A
-// worker that abandons guest code in here (a fault, a kill) gets its own MXCSR back from the signal frame.
+// may not move across the two LDMXCSRs: so the operation stays between them, and nothing else is moved in by its data.
+// Whoever takes a thread away in here gives it a new thread's MXCSR, and this one back when the kernel goes on
+// (device/cpu/guest_switch.h).
 #include "compiler/runtime/vector.h"
 
 using namespace tutti::guest_runtime;

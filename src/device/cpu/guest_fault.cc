@@ -5,7 +5,8 @@
 // again.
 //
 // For a fault, or a block that must be abandoned, the place is the worker's own saved context: the guest stack is
-// simply forgotten. That is sound because guest code holds no locks and owns no memory (guest/kernel_abi.h).
+// simply forgotten. That is sound because guest code holds no locks and owns no memory (guest/kernel_abi.h). What the
+// guest may have told the processor about rounding is forgotten with it (guest_switch.h).
 //
 // For a block that only has to give way, the place is tutti_guest_preempted on the guest's own stack, which looks to
 // the guest like a call made by the interrupted instruction: it saves every register, switches to the worker like any
@@ -38,6 +39,8 @@ void ContinueAsWorker(ucontext_t* context, GuestThread* thread, Leave reason) {
   context->uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(thread->own_context));
   context->uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(&tutti_guest_resume));
   context->uc_mcontext.gregs[REG_EFL] &= ~(0x400 | 0x100);  // direction and trap flags
+  context->uc_mcontext.fpregs->mxcsr = kNewThreadMxcsr;
+  context->uc_mcontext.fpregs->cwd = kNewThreadX87Control;
 }
 
 // A service that runs into the guard below its guest stack does so because the guest has used up the stack.

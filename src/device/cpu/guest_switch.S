@@ -82,6 +82,8 @@ tutti_guest_preempted:
         mov eax, 0xe7                   # x87, SSE, AVX, AVX-512: what kernels use
         xor edx, edx
         xsave64 [rsp]
+        fninit                          # from here on as a new thread, whatever the guest was in the middle of
+        ldmxcsr [rip + .Lnew_thread_mxcsr]
         call tutti_guest_preempt
         mov eax, 0xe7
         xor edx, edx
@@ -106,5 +108,10 @@ tutti_guest_preempted:
         ret 128
         .cfi_endproc
         .size tutti_guest_preempted, . - tutti_guest_preempted
+
+        .section .rodata
+        .balign 4
+.Lnew_thread_mxcsr:
+        .long 0x1f80                    # kNewThreadMxcsr
 
         .section .note.GNU-stack, "", @progbits
