@@ -2,7 +2,7 @@
 // modules.
 //
 // Answers what the driver API asks about a pointer, and whether a copy stays inside what it names. Addresses are the
-// same in host and device code, except for host memory that was registered and then mapped for the device.
+// same in host and device code; registered memory is the host's alone.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Allocation {
   uint64_t bytes = 0;
   AllocationKind kind = AllocationKind::kDevice;
   Context* context = nullptr;
-  uint64_t device_address = 0;  // of its first byte in device code; 0: not mapped (registered memory)
+  uint64_t device_address = 0;  // of its first byte in device code; 0: none (registered memory)
   uint64_t host_address = 0;    // of its first byte in host code; 0: host code has no business there
   unsigned flags = 0;           // as it was allocated or registered
   uint64_t id = 0;              // never reused (CU_POINTER_ATTRIBUTE_BUFFER_ID)

@@ -8,6 +8,8 @@
 #include "client/capture.h"
 #include "client/complaint.h"
 #include "client/context.h"
+#include "client/host_copy.h"
+#include "client/host_registration.h"
 #include "client/printing.h"
 #include "client/staging.h"
 
@@ -21,15 +23,6 @@ constexpr uint64_t kInlineBytes = 64 * 1024;
 constexpr uint64_t kStagedBytes = 16u << 20;
 // No pointer of a program lies below: catches null and small numbers taken for pointers.
 constexpr uint64_t kLowestAddress = 4096;
-
-// Bytes from the first to the end of the last row.
-std::optional<uint64_t> Extent(const CopySide& side, const CopyShape& shape) {
-  const auto planes = CheckedMul(side.plane, shape.planes - 1);
-  const auto rows = CheckedMul(side.pitch, shape.rows - 1);
-  if (!planes || !rows) return std::nullopt;
-  const auto before = CheckedAdd(*planes, *rows);
-  return before ? CheckedAdd(*before, shape.row_bytes) : std::nullopt;
-}
 
 int CopyAfterWaiting(Stream& stream, const CopyRequest& request) {
   CU_TRY(stream.Settle());
@@ -65,15 +58,24 @@ int CopyThroughScratch(Stream& stream, const CopyRequest& request) {
   return cuda::CUDA_SUCCESS;
 }
 
+// Host memory that stays where it is until the program says otherwise: a copy of it may come later.
+bool IsRegistered(const CopySide& side, const CopyShape& shape) {
+  const auto extent = Extent(side, shape);
+  return extent && client::IsRegistered(side.address, *extent);
+}
+
 int CopyAsynchronously(Stream& stream, const CopyRequest& request) {
   const bool from_window = Session::Get().InWindow(request.source.address);
   const bool to_window = Session::Get().InWindow(request.destination.address);
-  if (from_window && to_window) {
-    if (request.shape.bytes() > kInlineBytes || !stream.Settled()) {
-      SubmitCopy(stream, request);
-    } else {
+  const bool from_registered = !from_window && IsRegistered(request.source, request.shape);
+  const bool to_registered = !to_window && IsRegistered(request.destination, request.shape);
+  if ((from_window || from_registered) && (to_window || to_registered)) {
+    if (request.shape.bytes() <= kInlineBytes && stream.Settled()) {
       CopyHere(request);
+      return cuda::CUDA_SUCCESS;
     }
+    if (from_registered || to_registered) return HostCopies::Get().Submit(stream, request);
+    SubmitCopy(stream, request);
     return cuda::CUDA_SUCCESS;
   }
   if (!to_window || stream.Settled() || request.shape.bytes() > kStagedBytes) return CopyAfterWaiting(stream, request);
@@ -81,6 +83,14 @@ int CopyAsynchronously(Stream& stream, const CopyRequest& request) {
 }
 
 }  // namespace
+
+std::optional<uint64_t> Extent(const CopySide& side, const CopyShape& shape) {
+  const auto planes = CheckedMul(side.plane, shape.planes - 1);
+  const auto rows = CheckedMul(side.pitch, shape.rows - 1);
+  if (!planes || !rows) return std::nullopt;
+  const auto before = CheckedAdd(*planes, *rows);
+  return before ? CheckedAdd(*before, shape.row_bytes) : std::nullopt;
+}
 
 void CopyHere(const CopyRequest& request) {
   const CopyShape& shape = request.shape;

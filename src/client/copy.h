@@ -8,9 +8,11 @@
 //   window to window       a record in the ring
 //   host to window         into scratch memory of the window now, a record from there; large ones wait instead
 //   window to host         waits, as CUDA may for memory that is not pinned
+//   registered host memory a host call, which copies when the stream gets there (client/host_copy.h)
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "client/stream.h"
 
@@ -37,6 +39,9 @@ struct CopyRequest {
   CopySide source;
   CopyShape shape;
 };
+
+// Bytes from the first to the end of the last row. Nothing if that overflows.
+std::optional<uint64_t> Extent(const CopySide& side, const CopyShape& shape);
 
 // One row.
 inline CopyRequest Linear(uint64_t destination, uint64_t source, uint64_t bytes) {

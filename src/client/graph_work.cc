@@ -1,13 +1,12 @@
 #include "client/graph_work.h"
 
-#include <memory>
-
 #include "client/complaint.h"
 #include "client/context.h"
 #include "client/copy_description.h"
 #include "client/event.h"
 #include "client/graph.h"
 #include "client/host_calls.h"
+#include "client/host_copy.h"
 #include "client/library.h"
 #include "client/session.h"
 
@@ -27,21 +26,13 @@ int RunWork(const KernelWork& work, Stream& stream) {
   return Launch(stream, *work.function, work.shape, nullptr, extra);
 }
 
-// Host memory is read when the stream gets there, not before: a node in front of this one may be about to write it. The
-// server cannot read it; so the copy is a call to the host.
+// Host memory is read when the stream gets there, not before: a node in front of this one may be about to write it.
 int RunWork(const CopyWork& work, Stream& stream) {
   const CopyRequest& request = work.request;
   if (request.shape.empty()) return CUDA_SUCCESS;
   if (Session::Get().InWindow(request.source.address) && Session::Get().InWindow(request.destination.address))
     return Copy(stream, request, CopyMode::kAsynchronous);
-  auto later = std::make_unique<CopyRequest>(request);
-  const auto copy = [](void* user) {
-    const std::unique_ptr<CopyRequest> wanted(static_cast<CopyRequest*>(user));
-    CopyHere(*wanted);
-  };
-  CU_TRY(SubmitHostFunction(stream, copy, later.get()));
-  later.release();
-  return CUDA_SUCCESS;
+  return HostCopies::Get().Submit(stream, request);
 }
 
 int RunWork(const FillWork& work, Stream& stream) { return Fill(stream, work.request, CopyMode::kAsynchronous); }

@@ -4,7 +4,6 @@
 
 #include "client/complaint.h"
 #include "client/context.h"
-#include "client/host_registration.h"
 #include "client/session.h"
 #include "client/stream.h"
 
@@ -79,11 +78,7 @@ int FreeHostMemory(uint64_t address) {
 }
 
 void ReturnMemory(const Allocation& allocation) {
-  if (allocation.kind == AllocationKind::kRegistered) {
-    UnmapRegistered(allocation);
-  } else {
-    ReleaseMemory(allocation.address);
-  }
+  if (allocation.kind != AllocationKind::kRegistered) ReleaseMemory(allocation.address);
 }
 
 }  // namespace tutti::client

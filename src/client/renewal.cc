@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "client/attach.h"
 #include "client/device.h"
+#include "client/host_copy.h"
 #include "client/session.h"
 #include "client/staging.h"
 #include "client/stream_slots.h"
@@ -33,6 +34,7 @@ void Renewal::Ended() {
 }
 
 int Renewal::Renew() {
+  HostCopies::Get().Abandon();
   // The next server may well offer the same addresses.
   Session::Get().connection().ReleaseWindow();
   auto connection = Attach();

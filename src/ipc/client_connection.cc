@@ -79,15 +79,13 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd sock
                 fmt::format("no room for the device window at {:#x}: {}", header.window_base, window.error().text));
   }
   return std::unique_ptr<ClientConnection>(
-      new ClientConnection(std::move(socket), std::move(fds[wire::kWelcomeDoorbellFd]),
-                           std::move(fds[wire::kWelcomeWindowFd]), std::move(*channel), std::move(*window)));
+      new ClientConnection(std::move(socket), std::move(fds[wire::kWelcomeDoorbellFd]), std::move(*channel),
+                           std::move(*window)));
 }
 
-ClientConnection::ClientConnection(os::Fd socket, os::Fd doorbell, os::Fd window_fd, os::Mapping channel,
-                                   os::Mapping window)
+ClientConnection::ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, os::Mapping window)
     : socket_(std::move(socket)),
       doorbell_(std::move(doorbell)),
-      window_fd_(std::move(window_fd)),
       channel_mapping_(std::move(channel)),
       window_(std::move(window)),
       channel_(reinterpret_cast<wire::Channel*>(channel_mapping_.data())),

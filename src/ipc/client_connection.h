@@ -40,8 +40,6 @@ class ClientConnection {
   const wire::ChannelHeader& header() const { return channel_->header; }
   uint64_t window_base() const { return header().window_base; }
   uint64_t window_bytes() const { return header().window_bytes; }
-  // The window's memory file, to map parts of it a second time.
-  int window_fd() const { return window_fd_.get(); }
   RingProducer& producer() { return producer_; }
   CompletionWaiter& waiter() { return waiter_; }
   ReplySlots& replies() { return replies_; }
@@ -62,11 +60,10 @@ class ClientConnection {
   // (client_connection.cc).
   static Result<std::unique_ptr<ClientConnection>> TryAdopt(os::Fd socket, const wire::Hello& hello, int timeout_ms);
 
-  ClientConnection(os::Fd socket, os::Fd doorbell, os::Fd window_fd, os::Mapping channel, os::Mapping window);
+  ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, os::Mapping window);
 
   os::Fd socket_;
   os::Fd doorbell_;
-  os::Fd window_fd_;
   os::Mapping channel_mapping_;
   os::Mapping window_;
   wire::Channel* channel_;

@@ -152,22 +152,6 @@ TEST_F(MemoryTest, PinnedAndManagedMemoryAreTheSameOnBothSides) {
   CU_EXPECT(cuMemFree_v2(managed));
 }
 
-TEST_F(MemoryTest, RegisteredMemoryIsUsedInPlaceAndKeepsItsContents) {
-  std::vector<uint32_t> words(10'000);
-  std::iota(words.begin(), words.end(), 0u);
-  CU_ASSERT(cuMemHostRegister_v2(words.data(), words.size() * 4, CU_MEMHOSTREGISTER_DEVICEMAP));
-  EXPECT_EQ(cuMemHostRegister_v2(words.data() + 5, 16, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
-  CUdeviceptr device = 0;
-  CU_ASSERT(cuMemHostGetDevicePointer_v2(&device, words.data(), 0));
-  CU_ASSERT(AddOne(device, static_cast<uint32_t>(words.size())));
-  CU_ASSERT(cuCtxSynchronize());
-  EXPECT_EQ(words[0], 1u);
-  EXPECT_EQ(words[9999], 10'000u);
-  CU_ASSERT(cuMemHostUnregister(words.data()));
-  EXPECT_EQ(words[9999], 10'000u);
-  EXPECT_EQ(cuMemHostUnregister(words.data()), CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED);
-}
-
 TEST_F(MemoryTest, APageableCopyMayBeOverwrittenAtOnce) {
   constexpr size_t kCount = 1 << 16;
   const CUdeviceptr flag = Allocate(4), data = Allocate(kCount * 4);

@@ -1,4 +1,5 @@
-// Host memory of the program's own, registered and used by a kernel in place.
+// Host memory of the program's own, registered: copies use it where it lies, asynchronously and in stream order; kernels
+// are refused it.
 #include <cstdlib>
 
 #include "program.h"
@@ -10,20 +11,26 @@ __global__ void Double(int* data, int n) {
 
 int main() {
   const int n = 50'000;
-  int* data = static_cast<int*>(malloc(n * sizeof(int)));
+  const size_t bytes = n * sizeof(int);
+  int* data = static_cast<int*>(malloc(bytes));
   for (int i = 0; i < n; ++i) data[i] = i;
-  CUDA(cudaHostRegister(data, n * sizeof(int), cudaHostRegisterMapped));
+  CUDA(cudaHostRegister(data, bytes, cudaHostRegisterDefault));
   int* device;
-  CUDA(cudaHostGetDevicePointer(&device, data, 0));
-  Double<<<(n + 255) / 256, 256>>>(device, n);
-  CUDA(cudaDeviceSynchronize());
-  CHECK_EQ(data[n - 1], 2 * (n - 1));
-  data[0] = 21;
-  Double<<<1, 1>>>(device, 1);
-  CUDA(cudaDeviceSynchronize());
-  CHECK_EQ(data[0], 42);
+  CUDA(cudaMalloc(&device, bytes));
+  cudaStream_t stream;
+  CUDA(cudaStreamCreate(&stream));
+  for (int round = 0; round < 3; ++round) {
+    CUDA(cudaMemcpyAsync(device, data, bytes, cudaMemcpyHostToDevice, stream));
+    Double<<<(n + 255) / 256, 256, 0, stream>>>(device, n);
+    CUDA(cudaMemcpyAsync(data, device, bytes, cudaMemcpyDeviceToHost, stream));
+  }
+  CUDA(cudaStreamSynchronize(stream));
+  CHECK_EQ(data[n - 1], 8 * (n - 1));
+  CHECK_EQ(cudaHostGetDevicePointer(&device, data, 0), cudaErrorNotSupported);
   CUDA(cudaHostUnregister(data));
-  CHECK_EQ(data[n - 1], 2 * (n - 1));
+  CHECK_EQ(cudaHostRegister(data, bytes, cudaHostRegisterMapped), cudaErrorNotSupported);
+  CHECK_EQ(cudaGetLastError(), cudaErrorNotSupported);
+  CHECK_EQ(data[n - 1], 8 * (n - 1));
   free(data);
   return Verdict();
 }

@@ -1,0 +1,48 @@
+// Copies between the window and host memory that come when their stream gets to them, made by this process.
+//
+// The server cannot read host memory. So such a copy is a host call (client/host_calls.h), which the library's own
+// thread answers with a memcpy: the caller goes on at once, and the bytes are read and written in stream order, as by
+// the copy engine of a GPU. A copy waits for nothing but its stream, whatever functions of the program are running.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <list>
+#include <mutex>
+
+#include "client/copy.h"
+#include "client/stream.h"
+
+namespace tutti::client {
+
+// Thread-safe.
+class HostCopies {
+ public:
+  struct Copy {
+    CopyRequest request;
+    bool abandoned = false;
+  };
+  // One that was submitted. Stays valid until it is made.
+  using Handle = std::list<Copy>::iterator;
+
+  static HostCopies& Get();
+
+  // Both sides have been checked. OUT_OF_MEMORY if the library's thread cannot be started.
+  int Submit(Stream& stream, const CopyRequest& request);
+  // Waits until no submitted copy touches the range any more. 0, or what the session ended with.
+  int Await(uint64_t address, uint64_t bytes);
+  // By the thread that answers host calls: the stream is there. It is not made if the stream's work has failed.
+  void Make(Handle copy, int status);
+  // The session has ended: what was submitted is not made any more, and the window may go.
+  void Abandon();
+
+ private:
+  bool Touches(uint64_t address, uint64_t bytes) const;
+
+  std::mutex mutex_;
+  std::condition_variable made_;
+  std::list<Copy> waiting_;
+  unsigned making_ = 0;
+};
+
+}  // namespace tutti::client
