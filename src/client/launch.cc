@@ -148,7 +148,8 @@ int FillArguments(const guest::KernelInfo& info, void* const* parameters, void* 
   if (status == 0) {
     body.flags |= wire::kLaunchArgumentsInWindow;
     stream.Submit(wire::RecordKind::kLaunch, body,
-                  std::span(reinterpret_cast<const uint8_t*>(&scratch->address), sizeof scratch->address));
+                  std::span(reinterpret_cast<const uint8_t*>(&scratch->address), sizeof scratch->address),
+                  body.argument_bytes);
   }
   Staging::Get().GiveBack(*scratch, stream.LastMark());
   return status;

@@ -71,6 +71,12 @@ void Stream::Destroy(Stream* stream) {
   pool_.Delete(stream);
 }
 
+[[gnu::cold]] void Stream::LookAtBacklog() {
+  const uint64_t end = end_.fetch_and(~kWeightMask, std::memory_order_acq_rel);
+  const auto weight = static_cast<uint32_t>(end & kWeightMask);
+  if (weight != 0) backlog_.Add(slot_, (end >> kWeightBits) - 1, weight);
+}
+
 StreamMark Stream::FullMark() {
   const bool alone =
       options_.legacy ? context_.BlockingStreamsIdle() : options_.non_blocking || context_.legacy()->Idle();

@@ -6,14 +6,17 @@
 // for.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <span>
 
 #include "client/answer.h"
+#include "client/backlog.h"
 #include "client/pool.h"
 #include "client/session.h"
 #include "cuda/types.h"
+#include "wire/backlog.h"
 
 namespace tutti::client {
 
@@ -75,24 +78,30 @@ class Stream {
   Capture* capture() const { return capture_.load(std::memory_order_acquire); }
   void SetCapture(Capture* capture) { capture_.store(capture, std::memory_order_release); }
 
+  // Waits while the stream holds as much as it may (client/backlog.h).
   template <typename Body>
   uint64_t Submit(wire::RecordKind kind, const Body& body, std::span<const uint8_t> trailing = {}) {
+    return Submit(kind, body, trailing, trailing.size());
+  }
+  // `argument_bytes`: that the server will copy, where they do not follow the record.
+  template <typename Body>
+  uint64_t Submit(wire::RecordKind kind, const Body& body, std::span<const uint8_t> trailing, uint64_t argument_bytes) {
     const uint64_t ticket = Session::Get().ring().Submit(kind, slot_, body, trailing);
-    Note(ticket);
+    Note(ticket, wire::BacklogWeight(argument_bytes));
     return ticket;
   }
   uint64_t SubmitMarker() {
     const uint64_t ticket = Session::Get().ring().Submit(wire::RecordKind::kMarker, slot_);
-    Note(ticket);
+    Note(ticket, wire::BacklogWeight(0));
     return ticket;
   }
 
   // Whether everything submitted to it is done.
   bool Idle() const {
-    const uint64_t next = next_.load(std::memory_order_acquire);
+    const uint64_t next = Next();
     return next == 0 || Session::Get().waiter().Done(slot_, next - 1);
   }
-  StreamMark LastMark() const { return {slot_, generation_, next_.load(std::memory_order_acquire)}; }
+  StreamMark LastMark() const { return {slot_, generation_, Next()}; }
   // Like LastMark, and what the work of other streams that a new record would wait for is included.
   StreamMark FullMark();
 
@@ -101,11 +110,24 @@ class Stream {
   int Settle();
 
  private:
-  void Note(uint64_t ticket) {
-    uint64_t seen = next_.load(std::memory_order_relaxed);
-    while (seen < ticket + 1 && !next_.compare_exchange_weak(seen, ticket + 1, std::memory_order_acq_rel)) {
-    }
+  // The ticket after that of the last record, 0: there is none; and in the low bits the weight of what was submitted since
+  // its backlog was last looked at. One word, so that the launch path has one exchange.
+  static constexpr uint32_t kWeightBits = 10;
+  static constexpr uint64_t kWeightMask = (1 << kWeightBits) - 1;
+
+  uint64_t Next() const { return end_.load(std::memory_order_acquire) >> kWeightBits; }
+
+  void Note(uint64_t ticket, uint32_t weight) {
+    uint64_t seen = end_.load(std::memory_order_relaxed), now;
+    do {
+      // More than fits is only ever there if tens of threads are between here and the look.
+      const uint64_t total = std::min((seen & kWeightMask) + weight, kWeightMask);
+      now = std::max(seen >> kWeightBits, ticket + 1) << kWeightBits | total;
+    } while (!end_.compare_exchange_weak(seen, now, std::memory_order_acq_rel));
+    if ((now & kWeightMask) >= Backlog::kLookEvery) [[unlikely]]
+      LookAtBacklog();
   }
+  void LookAtBacklog();
 
   static constinit Pool<Stream, wire::kMaxStreams> pool_;
 
@@ -114,7 +136,8 @@ class Stream {
   const uint32_t slot_;
   const uint32_t generation_;
   const uint64_t id_;
-  std::atomic<uint64_t> next_{0};
+  std::atomic<uint64_t> end_{0};
+  Backlog backlog_;
   std::atomic<Capture*> capture_{nullptr};
 };
 

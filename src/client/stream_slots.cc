@@ -12,10 +12,12 @@ StreamSlots::Place StreamSlots::Take() {
   if (!resting_.empty() && resting_.front().Reached()) {
     const StreamMark last = resting_.front();
     resting_.pop_front();
+    open_.fetch_add(1, std::memory_order_relaxed);
     const uint32_t generation = generations_[last.slot].fetch_add(1, std::memory_order_acq_rel) + 1;
     return {last.slot, generation};
   }
   if (used_ == wire::kMaxStreams) return {};
+  open_.fetch_add(1, std::memory_order_relaxed);
   const uint32_t slot = used_++;
   return {slot, generations_[slot].load(std::memory_order_relaxed)};
 }
@@ -25,11 +27,13 @@ void StreamSlots::StartAgain() {
   for (uint32_t slot = 0; slot < used_; ++slot) generations_[slot].fetch_add(1, std::memory_order_acq_rel);
   resting_.clear();
   used_ = 1;
+  open_.store(0, std::memory_order_relaxed);
 }
 
 void StreamSlots::GiveBack(const StreamMark& last) {
   std::lock_guard lock(mutex_);
   resting_.push_back(last);
+  open_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 }  // namespace tutti::client

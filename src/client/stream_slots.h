@@ -26,12 +26,15 @@ class StreamSlots {
   void GiveBack(const StreamMark& last);
   // For a new session: every mark of the old one counts as reached.
   void StartAgain();
+  // Streams that have a slot now.
+  uint32_t open() const { return open_.load(std::memory_order_relaxed); }
   uint32_t GenerationOf(uint32_t slot) const { return generations_[slot].load(std::memory_order_acquire); }
 
  private:
   std::mutex mutex_;
   std::deque<StreamMark> resting_;
   uint32_t used_ = 1;  // slot 0 is never a stream
+  std::atomic<uint32_t> open_{0};  // written under the lock
   std::atomic<uint32_t> generations_[wire::kMaxStreams] = {};
 };
 

@@ -125,6 +125,7 @@ class Space {
 
   // Stream-ordered work; each completes through Sink::Completed(stream, ticket). Arguments have been validated against the
   // wire limits; that addresses lie in the window and kernels exist is checked here, and is a Fault of the Space, not of us.
+  // More of it waiting than wire::kMostBacklog is a protocol error.
   virtual Status Launch(uint32_t stream, uint64_t ticket, const Grid& grid) = 0;
   virtual Status Copy(uint32_t stream, uint64_t ticket, const wire::CopyBody& copy) = 0;
   virtual Status Fill(uint32_t stream, uint64_t ticket, const wire::FillBody& fill) = 0;

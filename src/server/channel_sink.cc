@@ -27,43 +27,17 @@ void Append(wire::TextFifo<kBytes>& fifo, uint64_t& produced, std::string_view t
 
 }  // namespace
 
-Result<std::unique_ptr<ChannelSink>> ChannelSink::Create(wire::Channel* channel, Hooks hooks) {
-  TUTTI_ASSIGN(os::Mapping completed, os::Mapping::Anonymous(wire::kMaxStreams * sizeof(std::atomic<uint64_t>)));
-  return std::unique_ptr<ChannelSink>(new ChannelSink(channel, std::move(hooks), std::move(completed)));
-}
-
-ChannelSink::ChannelSink(wire::Channel* channel, Hooks hooks, os::Mapping completed)
-    : channel_(channel),
-      hooks_(std::move(hooks)),
-      completed_memory_(std::move(completed)),
-      completed_(reinterpret_cast<std::atomic<uint64_t>*>(completed_memory_.data())) {}
-
 bool ChannelSink::Completed(uint32_t stream, uint64_t ticket) {
-  completed_[stream].store(ticket + 1, std::memory_order_seq_cst);
   wire::StreamCompletion& word = channel_->streams[stream];
   // seq_cst: pairs with the client that says what it awaits and then looks at `completed` once more. The release in it
   // also publishes what the work wrote.
   word.completed.store(ticket + 1, std::memory_order_seq_cst);
-  const bool sleepers = word.TakeSleepers(ticket + 1);
-  // Pairs with IsDoneOrTellMe.
-  if (tell_.load(std::memory_order_seq_cst) && tell_.exchange(false, std::memory_order_seq_cst)) hooks_.done();
-  return sleepers;
+  return word.TakeSleepers(ticket + 1);
 }
 
 void ChannelSink::Wake(uint32_t stream) { os::FutexWake(&channel_->streams[stream].wake); }
 
-bool ChannelSink::IsDone(uint32_t stream, uint64_t ticket) const {
-  return completed_[stream].load(std::memory_order_seq_cst) > ticket;
-}
-
-bool ChannelSink::IsDoneOrTellMe(uint32_t stream, uint64_t ticket) {
-  if (IsDone(stream, ticket)) return true;
-  tell_.store(true, std::memory_order_seq_cst);
-  return IsDone(stream, ticket);
-}
-
 void ChannelSink::StreamBegins(uint32_t stream, uint64_t ticket) {
-  completed_[stream].store(ticket, std::memory_order_relaxed);
   channel_->streams[stream].completed.store(ticket, std::memory_order_seq_cst);
   std::lock_guard lock(streams_mutex_);
   streams_.set(stream);
@@ -91,7 +65,6 @@ void ChannelSink::AppendHostCall(const wire::HostCall& call) {
 void ChannelSink::HostCallReached(uint32_t stream, uint64_t token, int32_t status) {
   const wire::HostCall call{.token = token, .stream = stream, .status = status};
   std::lock_guard lock(host_call_mutex_);
-  host_calls_out_.fetch_add(1, std::memory_order_relaxed);
   if (host_calls_waiting_.empty() && HostCallRoom()) {
     AppendHostCall(call);
   } else {
@@ -101,9 +74,6 @@ void ChannelSink::HostCallReached(uint32_t stream, uint64_t token, int32_t statu
 
 void ChannelSink::HostCallAnswered() {
   std::lock_guard lock(host_call_mutex_);
-  if (const uint32_t out = host_calls_out_.load(std::memory_order_relaxed); out != 0) {
-    host_calls_out_.store(out - 1, std::memory_order_relaxed);
-  }
   while (!host_calls_waiting_.empty() && HostCallRoom()) {
     AppendHostCall(host_calls_waiting_.front());
     host_calls_waiting_.pop_front();

@@ -9,12 +9,10 @@
 #include <bitset>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <string>
 
 #include "device/device.h"
-#include "os/memory.h"
 #include "wire/channel_layout.h"
 
 namespace tutti::server {
@@ -27,11 +25,9 @@ class ChannelSink final : public device::Sink {
     std::function<void(uint32_t device, const device::Fault& fault)> faulted;
     // Memory use of this client has changed; returns what all clients use on `device`.
     std::function<uint64_t(uint32_t device)> memory_changed;
-    // Work that WhenDone asked for has been done.
-    std::function<void()> done;
   };
 
-  static Result<std::unique_ptr<ChannelSink>> Create(wire::Channel* channel, Hooks hooks);
+  ChannelSink(wire::Channel* channel, Hooks hooks) : channel_(channel), hooks_(std::move(hooks)) {}
 
   bool Completed(uint32_t stream, uint64_t ticket) override;
   void Wake(uint32_t stream) override;
@@ -42,15 +38,8 @@ class ChannelSink final : public device::Sink {
   void Faulted(uint32_t device, const device::Fault& fault) override;
   void MemoryUsed(uint32_t device, uint64_t bytes) override;
 
-  // Whether `ticket` of `stream` is done, by our own books.
-  bool IsDone(uint32_t stream, uint64_t ticket) const;
-  // Like IsDone; if not, Hooks::done is called once when it may be.
-  bool IsDoneOrTellMe(uint32_t stream, uint64_t ticket);
-
   // The client has answered a host call: it may have made room for one that waited.
   void HostCallAnswered();
-  // Host calls reached and not answered yet.
-  uint32_t host_calls() const { return host_calls_out_.load(std::memory_order_relaxed); }
 
   // A new stream has taken this number: tickets below `ticket` count as done.
   void StreamBegins(uint32_t stream, uint64_t ticket);
@@ -67,21 +56,15 @@ class ChannelSink final : public device::Sink {
   void End(int32_t status);
 
  private:
-  ChannelSink(wire::Channel* channel, Hooks hooks, os::Mapping completed);
-
   void AppendHostCall(const wire::HostCall& call);
   bool HostCallRoom() const;
 
   wire::Channel* channel_;
   Hooks hooks_;
-  os::Mapping completed_memory_;      // pages of streams that are never used cost nothing
-  std::atomic<uint64_t>* completed_;  // by stream; our copy
-  std::atomic<bool> tell_{false};
 
   std::mutex host_call_mutex_;
   uint32_t host_calls_produced_ = 0;
   std::deque<wire::HostCall> host_calls_waiting_;
-  std::atomic<uint32_t> host_calls_out_{0};
 
   std::mutex text_mutex_;
   uint64_t print_produced_ = 0;

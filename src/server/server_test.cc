@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "server/testing/server_process.h"
+#include "wire/backlog.h"
 
 namespace tutti::server::testing {
 namespace {
@@ -179,7 +180,9 @@ TEST(Server, QueueOfAStuckStreamIsBounded) {
   const auto client = ClientWithStream(server, 1000);
   const auto other = ClientWithStream(server, 1001);
   client->producer().Submit(RecordKind::kHostCall, 1, wire::HostCallBody{.token = 1});
-  for (int i = 0; i < 400'000 && client->watch().ended() == 0; ++i) client->producer().Submit(RecordKind::kMarker, 1);
+  for (uint32_t i = 0; i <= wire::kMostBacklog && client->watch().ended() == 0; ++i) {
+    client->producer().Submit(RecordKind::kMarker, 1);
+  }
   EXPECT_TRUE(Eventually([&] { return client->watch().ended() == 806; }));
   EXPECT_EQ(Ping(*other), 0);
 }

@@ -55,9 +55,7 @@ Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services
   session->channel_ = reinterpret_cast<wire::Channel*>(session->channel_mapping_.data());
   session->FillChannel();
 
-  auto sink = ChannelSink::Create(session->channel_, session->SinkHooks());
-  if (!sink) return OutOfResources(sink.error());
-  session->sink_ = std::move(*sink);
+  session->sink_ = std::make_unique<ChannelSink>(session->channel_, session->SinkHooks());
   session->consumer_ = std::make_unique<ipc::RingConsumer>(session->channel_);
   session->PublishLimits();
   TUTTI_ASSIGN(session->space_,
@@ -79,7 +77,6 @@ ChannelSink::Hooks Session::SinkHooks() {
             services_.memory_changed(device);
             return services_.backend->used_bytes(device);
           },
-      .done = [this] { services_.watch->Wake(watch_number_); },
   };
 }
 
@@ -153,7 +150,7 @@ void Session::Break(std::string reason) {
 // --- the ring
 
 bool Session::Consume() {
-  if (over() || paused_.load(std::memory_order_acquire) || Throttled()) return false;
+  if (over() || paused_.load(std::memory_order_acquire)) return false;
   bool found = false;
   for (int i = 0; i < kBatch; ++i) {
     auto record = consumer_->Next();
@@ -167,14 +164,14 @@ bool Session::Consume() {
       Break(handled.error().text);
       return true;
     }
-    if (paused_.load(std::memory_order_acquire) || Throttled()) break;
+    if (paused_.load(std::memory_order_acquire)) break;
   }
   consumer_->ReleaseSlots();
   return found;
 }
 
 bool Session::Peek() {
-  return !over() && !paused_.load(std::memory_order_acquire) && !Throttled() && consumer_->Peek();
+  return !over() && !paused_.load(std::memory_order_acquire) && consumer_->Peek();
 }
 
 void Session::SetBell(wire::Doorbell state) {

@@ -9,7 +9,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -116,8 +115,6 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   void OnLoader(std::function<void()> work);
   Status HandlePrepare(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleReset(const wire::Untrusted<wire::RawRecord>& record);
-  bool Throttled();
-  Status CountQueued(uint32_t stream, uint64_t ticket);
   void Break(std::string reason);
 
   // session_calls.cc
@@ -149,10 +146,6 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   std::atomic<bool> paused_{false};        // a reset is under way: no record is taken until it is done
   std::atomic<uint32_t> devices_used_{0};  // bit per device
   std::atomic<uint32_t> calls_{0};         // socket calls that are being worked on
-  // Stream-ordered work handed to the device: every kMarkEvery-th record, oldest first. Bounds what a client can queue.
-  std::deque<std::pair<uint32_t, uint64_t>> marks_;
-  uint32_t since_mark_ = 0;
-  bool throttled_ = false;
 
   std::mutex logs_mutex_;
   std::map<std::pair<uint32_t, uint32_t>, std::string> prepare_logs_;

@@ -15,17 +15,8 @@ namespace {
 
 using wire::RecordKind;
 
-// A client may have about kSoftMarks * kMarkEvery pieces of work queued; then its ring is left alone until the oldest
-// are done. Records of the ring may be what the oldest waits for if host calls are out: then it may queue up to
-// kHardMarks.
-constexpr uint32_t kMarkEvery = 512;
-constexpr size_t kSoftMarks = 32;
-constexpr size_t kHardMarks = 512;
-
 constexpr int kInvalidValue = 1;  // CUDA_ERROR_INVALID_VALUE
 constexpr int kOutOfMemory = 2;   // CUDA_ERROR_OUT_OF_MEMORY
-
-bool IsStreamWork(RecordKind kind) { return kind >= RecordKind::kLaunch && kind <= RecordKind::kMarker; }
 
 }  // namespace
 
@@ -35,7 +26,6 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
   const wire::RawRecord& head = untrusted.Unchecked();
   const uint32_t stream = head.stream;
   const uint64_t ticket = head.ticket;
-  if (IsStreamWork(head.kind)) TUTTI_TRY(CountQueued(stream, ticket));
 
   switch (head.kind) {
     case RecordKind::kLaunch:
@@ -216,25 +206,6 @@ Status Session::HandleReset(const wire::Untrusted<wire::RawRecord>& untrusted) {
       });
   if (!taken) return Fail("more resets than a client can wait for");
   return {};
-}
-
-Status Session::CountQueued(uint32_t stream, uint64_t ticket) {
-  if (++since_mark_ < kMarkEvery) return {};
-  since_mark_ = 0;
-  marks_.emplace_back(stream, ticket);
-  while (!marks_.empty() && sink_->IsDone(marks_.front().first, marks_.front().second)) marks_.pop_front();
-  if (marks_.size() > kHardMarks)
-    return Fail(fmt::format("more than {} pieces of work queued", kHardMarks * kMarkEvery));
-  throttled_ = marks_.size() > kSoftMarks;
-  return {};
-}
-
-bool Session::Throttled() {
-  if (!throttled_) return false;
-  if (sink_->host_calls() != 0) return false;
-  if (!sink_->IsDoneOrTellMe(marks_.front().first, marks_.front().second)) return true;
-  throttled_ = false;
-  return false;
 }
 
 }  // namespace tutti::server

@@ -51,7 +51,7 @@ CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, c
       sink_(sink),
       memory_(window_base, window_bytes, window_fd, AccountsOf(devices), limits.memory_groups, sink, &counters_),
       modules_(source, &memory_),
-      engine_(this, sink) {
+      engine_(this, sink, wire::kMostBacklog) {
   for (uint32_t i = 0; i < devices.size(); ++i) parts_.push_back(std::make_unique<Part>(this, devices[i].get(), i));
   SetLimits(limits);
 }

@@ -97,7 +97,8 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
   const KernelInstance* const kernel = modules_.Find(grid.kernel);
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
-  Operation* const operation = engine_.NewOperation(Operation::Kind::kTask, ticket);
+  TUTTI_ASSIGN(Operation* const operation,
+               engine_.NewOperation(Operation::Kind::kTask, ticket, grid.arguments.size()));
   PrepareTask(operation, *stream);
   Part& part = *parts_[stream->device];
   const Status valid = kernel != nullptr ? CheckLaunch(grid, *kernel, stream->device)
@@ -149,7 +150,7 @@ void CpuSpace::WriteConstants(Transfer* transfer) const {
 Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyBody& copy) {
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
-  Operation* const operation = engine_.NewOperation(Operation::Kind::kTask, ticket);
+  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(Operation::Kind::kTask, ticket));
   PrepareTask(operation, *stream);
   uint64_t bad = 0;
   if (!operation->task.transfer.SetCopy(copy, memory_.base(), memory_.bytes(), &bad)) {
@@ -166,7 +167,7 @@ Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
 Status CpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillBody& fill) {
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
-  Operation* const operation = engine_.NewOperation(Operation::Kind::kTask, ticket);
+  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(Operation::Kind::kTask, ticket));
   PrepareTask(operation, *stream);
   uint64_t bad = 0;
   if (!operation->task.transfer.SetFill(fill, memory_.base(), memory_.bytes(), &bad)) {
@@ -184,7 +185,7 @@ Status CpuSpace::SubmitSimple(Operation::Kind kind, uint32_t stream_number, uint
                               void (*fill)(Operation*, uint64_t, uint64_t), uint64_t a, uint64_t b) {
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
-  Operation* const operation = engine_.NewOperation(kind, ticket);
+  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(kind, ticket));
   fill(operation, a, b);
   engine_.Enqueue(stream, operation);
   Leave(&lock);

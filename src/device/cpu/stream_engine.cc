@@ -59,8 +59,9 @@ void StreamEngine::Remove(Stream* stream) {
   streams_[stream->number].reset();
 }
 
-Operation* StreamEngine::NewOperation(Operation::Kind kind, uint64_t ticket) {
-  Operation* const operation = pool_.Get();
+Result<Operation*> StreamEngine::NewOperation(Operation::Kind kind, uint64_t ticket, uint64_t argument_bytes) {
+  Operation* const operation = pool_.Get(wire::BacklogWeight(argument_bytes));
+  if (operation == nullptr) return Fail("more work in its streams than a client may have waiting");
   operation->kind = kind;
   operation->ticket = ticket;
   operation->next = nullptr;

@@ -33,7 +33,8 @@ class StreamEngine {
     virtual int32_t DeviceError(uint32_t device) const = 0;
   };
 
-  StreamEngine(Owner* owner, Sink* sink) : owner_(owner), sink_(sink) {}
+  // `most_backlog`: what may wait in its streams (wire/backlog.h).
+  StreamEngine(Owner* owner, Sink* sink, uint32_t most_backlog) : owner_(owner), sink_(sink), pool_(most_backlog) {}
   ~StreamEngine();
 
   Status Create(uint32_t number, const StreamOptions& options);
@@ -41,7 +42,8 @@ class StreamEngine {
   // Null if there is none.
   Stream* Find(uint32_t number) const;
 
-  Operation* NewOperation(Operation::Kind kind, uint64_t ticket);
+  // Fails if too much waits already.
+  Result<Operation*> NewOperation(Operation::Kind kind, uint64_t ticket, uint64_t argument_bytes = 0);
   void Enqueue(Stream* stream, Operation* operation);
   void TaskDone(Operation* operation);
   void HostCallDone(uint32_t number);

@@ -1,5 +1,6 @@
 // Streams: order, waits, the legacy stream, host calls, events, and how they end.
 #include "device/cts/conformance.h"
+#include "wire/backlog.h"
 
 namespace tutti::device::cts {
 namespace {
@@ -183,6 +184,19 @@ TEST_F(Conformance, ResetDropsWhatIsQueued) {
   EXPECT_TRUE(client.space().HostCallDone(1)) << "a late answer is ignored";
   EXPECT_TRUE(client.Synchronize(1));
   EXPECT_TRUE(client.sink().faults().empty());
+}
+
+TEST_F(Conformance, WhatMayWaitIsBounded) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  client.CreateStream(2);
+  Gate gate(&client, 1);
+  for (uint32_t i = 1; i < wire::kMostBacklog; ++i) ASSERT_TRUE(client.space().Mark(1, client.next_ticket()));
+  EXPECT_FALSE(client.space().Mark(1, client.next_ticket()));
+  EXPECT_FALSE(client.space().Mark(2, client.next_ticket()));
+  gate.Open();
+  EXPECT_TRUE(client.Synchronize(1)) << "what is done does not count";
+  EXPECT_TRUE(client.Synchronize(2));
 }
 
 }  // namespace

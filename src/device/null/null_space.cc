@@ -9,6 +9,7 @@
 
 #include "base/checked.h"
 #include "base/clock.h"
+#include "wire/backlog.h"
 
 namespace tutti::device::null {
 namespace {
@@ -124,6 +125,7 @@ Status NullSpace::DestroyStream(uint32_t number) {
 Status NullSpace::Add(uint32_t number, const Piece& piece) {
   const auto it = streams_.find(number);
   if (it == streams_.end() || it->second.destroyed) return Fail(fmt::format("stream {} does not exist", number));
+  if (queued_ >= wire::kMostBacklog) return Fail("more work in its streams than a client may have waiting");
   it->second.queue.push_back(piece);
   ++queued_;
   if (Advance(number, it->second)) AdvanceAll();

@@ -1,0 +1,85 @@
+// Much work that waits: in whatever order it is submitted, what other work or the program waits for gets through.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "driver/fixture.h"
+
+namespace tutti::compat {
+namespace {
+
+using BacklogTest = DriverTest;
+
+constexpr int kBehindTheGate = 600;  // less than CUDA itself lets wait in a stream
+constexpr int kBeforeTheKey = 100'000;
+
+TEST_F(BacklogTest, AKernelThatWaitsForTheLastOfManyLaunchesInAnotherStreamEnds) {
+  CUstream gated, busy;
+  CU_ASSERT(cuStreamCreate(&gated, CU_STREAM_NON_BLOCKING));
+  CU_ASSERT(cuStreamCreate(&busy, CU_STREAM_NON_BLOCKING));
+  CUdeviceptr flag = Allocate(4), gated_count = Allocate(4), busy_count = Allocate(4);
+  CU_ASSERT(cuMemsetD32_v2(flag, 0, 1));
+  CU_ASSERT(cuMemsetD32_v2(gated_count, 0, 1));
+  CU_ASSERT(cuMemsetD32_v2(busy_count, 0, 1));
+  void* spin[] = {&flag};
+  CU_ASSERT(cuLaunchKernel(Function("spin"), 1, 1, 1, 1, 1, 1, 0, gated, spin, nullptr));
+  for (int i = 0; i < kBehindTheGate; ++i) CU_ASSERT(AddOne(gated_count, 1, gated));
+  for (int i = 0; i < kBeforeTheKey; ++i) CU_ASSERT(AddOne(busy_count, 1, busy));
+  EXPECT_EQ(cuStreamQuery(gated), CUDA_ERROR_NOT_READY);
+  CU_ASSERT(AddOne(flag, 1, busy));
+  CU_ASSERT(cuStreamSynchronize(gated));
+  EXPECT_EQ(Read(gated_count, 1), std::vector<uint32_t>{kBehindTheGate});
+  EXPECT_EQ(Read(busy_count, 1), std::vector<uint32_t>{kBeforeTheKey});
+  CU_EXPECT(cuStreamDestroy_v2(gated));
+  CU_EXPECT(cuStreamDestroy_v2(busy));
+}
+
+TEST_F(BacklogTest, LaunchesBehindAHostFunctionWaitForItHoweverManyTheyAre) {
+  CUdeviceptr count = Allocate(4);
+  CU_ASSERT(cuMemsetD32_v2(count, 0, 1));
+  constexpr int kLaunches = 400'000;
+  const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::seconds(3)); };
+  CU_ASSERT(cuLaunchHostFunc(nullptr, sleep, nullptr));
+  for (int i = 0; i < kLaunches; ++i) CU_ASSERT(AddOne(count, 1));
+  CU_ASSERT(cuCtxSynchronize());
+  EXPECT_EQ(Read(count, 1), std::vector<uint32_t>{kLaunches});
+}
+
+// A thread that a full stream holds up holds up nobody else.
+TEST_F(BacklogTest, AFullStreamHoldsUpOnlyTheThreadThatFillsIt) {
+  CUstream gated, other;
+  CU_ASSERT(cuStreamCreate(&gated, CU_STREAM_NON_BLOCKING));
+  CU_ASSERT(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  CUdeviceptr flag = Allocate(4), count = Allocate(4);
+  CU_ASSERT(cuMemsetD32_v2(flag, 0, 1));
+  CU_ASSERT(cuMemsetD32_v2(count, 0, 1));
+  CUfunction add_one = Function("add_one");
+  void* spin[] = {&flag};
+  CU_ASSERT(cuLaunchKernel(Function("spin"), 1, 1, 1, 1, 1, 1, 0, gated, spin, nullptr));
+  constexpr uint32_t kLaunches = 20'000;
+  std::atomic<uint32_t> launched{0};
+  std::thread filler([&] {
+    CU_ASSERT(cuCtxSetCurrent(context_));
+    uint32_t n = 1;
+    void* parameters[] = {&count, &n};
+    for (uint32_t i = 0; i < kLaunches; ++i) {
+      CU_ASSERT(cuLaunchKernel(add_one, 1, 1, 1, 1, 1, 1, 0, gated, parameters, nullptr));
+      ++launched;
+    }
+  });
+  // It is held up once this does not change any more; should it only be slow, the rest holds all the same.
+  for (uint32_t seen = 0; launched < kLaunches && (seen == 0 || launched != seen);) {
+    seen = launched;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_LT(launched, kLaunches);
+  CU_ASSERT(AddOne(flag, 1, other));
+  filler.join();
+  CU_ASSERT(cuStreamSynchronize(gated));
+  EXPECT_EQ(Read(count, 1), std::vector<uint32_t>{kLaunches});
+  CU_EXPECT(cuStreamDestroy_v2(gated));
+  CU_EXPECT(cuStreamDestroy_v2(other));
+}
+
+}  // namespace
+}  // namespace tutti::compat
