@@ -1,0 +1,73 @@
+// Barriers of a block.
+#include <algorithm>
+#include <bit>
+
+#include "interpreter/families.h"
+
+namespace tutti::interpreter {
+
+void ArriveAtBarrier(Step& step) {
+  step.Accept({Modifier::kCta, Modifier::kAligned, Modifier::kSync, Modifier::kAnd, Modifier::kOr, Modifier::kPopc, Modifier::kRelease,
+               Modifier::kAcquire, Modifier::kRelaxed});
+  Thread& thread = step.thread;
+  const bool reduces = step.Has(Modifier::kRed), arrives = step.Has(Modifier::kArrive), waits = step.Has(Modifier::kWait);
+  if (step.Has(Modifier::kCluster)) {
+    Barrier& cluster = step.block.barriers[kBarriers];
+    if (!waits) ++cluster.arrivals[thread.warp()];
+    if (arrives) return;
+    thread.waiting = Waiting::kBarrier;
+    thread.barrier = kBarriers;
+    thread.barrier_instruction = &step.in;
+    return;
+  }
+  const size_t first = reduces ? 1 : 0;
+  const uint64_t id = step.Get(first, Type::kU32);
+  if (id >= kBarriers) return step.Refuse("a barrier that is none");
+  const bool counted = step.count() - first - (reduces ? 1 : 0) == 2;
+  Barrier& barrier = step.block.barriers[id];
+  barrier.expected = counted ? static_cast<uint32_t>(step.Get(first + 1, Type::kU32)) : 0;
+  ++barrier.arrivals[thread.warp()];
+  if (reduces) {
+    barrier.votes += step.Predicate(step.count() - 1) ? 1 : 0;
+    ++barrier.voters;
+  }
+  if (arrives) return;
+  thread.waiting = Waiting::kBarrier;
+  thread.barrier = static_cast<uint32_t>(id);
+  thread.barrier_instruction = &step.in;
+}
+
+// A barrier counts warps: one is there when all its threads are that have not exited, and counts for as many threads as a
+// warp has.
+bool Machine::CompleteBarriers() {
+  std::vector<uint32_t> alive(block_.barriers[0].arrivals.size());
+  for (const Thread& thread : block_.threads) alive[thread.warp()] += thread.exited ? 0 : 1;
+  bool completed = false;
+  for (uint32_t id = 0; id < block_.barriers.size(); ++id) {
+    Barrier& barrier = block_.barriers[id];
+    uint32_t arrived = 0, missing = 0;
+    bool any = false;
+    for (size_t warp = 0; warp < alive.size(); ++warp) {
+      const uint32_t here = barrier.arrivals[warp];
+      any |= here != 0;
+      arrived += here != 0 && here >= alive[warp] ? kWarpSize : here;
+      missing += here < alive[warp] ? alive[warp] - here : 0;
+    }
+    if (!any || (barrier.expected == 0 ? missing != 0 : arrived < barrier.expected)) continue;
+    const uint32_t votes = barrier.votes, voters = barrier.voters;
+    std::ranges::fill(barrier.arrivals, 0);
+    barrier.votes = barrier.voters = barrier.expected = 0;
+    completed = true;
+    for (Thread& thread : block_.threads) {
+      if (thread.waiting != Waiting::kBarrier || thread.barrier != id) continue;
+      thread.waiting = Waiting::kNo;
+      Step step(*this, thread, *thread.barrier_instruction);
+      if (!step.Has(Modifier::kRed)) continue;
+      if (step.Has(Modifier::kPopc)) step.Put(0, Type::kU32, votes);
+      else step.Put(0, Type::kPred, step.Has(Modifier::kAnd) ? votes == voters : votes != 0);
+    }
+  }
+  return completed;
+}
+
+}  // namespace tutti::interpreter

@@ -1,0 +1,98 @@
+// The families of instructions: each row of opcode.def is executed by one of these functions, or refused.
+#pragma once
+
+#include "interpreter/step.h"
+#include "ptx/opcode.h"
+
+namespace tutti::interpreter {
+
+// One thread by itself.
+using Execute = void (*)(Step&);
+// All members of a warp operation, once they have met.
+using ExecuteTogether = void (*)(Meeting&);
+
+struct Family {
+  Execute alone = nullptr;
+  ExecuteTogether together = nullptr;
+};
+// Both null: not interpreted.
+Family FamilyOf(const ptx::Instruction& instruction);
+// The lanes that must meet for a warp operation, as the thread's operands say. activemask waits for nobody.
+inline constexpr uint32_t kWhoeverIsHere = 0;
+uint32_t MembersOf(Step& step);
+
+void AddSubtract(Step&);       // integer.cc
+void Multiply(Step&);
+void MultiplyAdd(Step&);
+void Divide(Step&);
+void AbsoluteOrNegative(Step&);
+void MinMax(Step&);
+void SumOfDifferences(Step&);
+void Multiply24(Step&);
+void AddWithCarry(Step&);      // carry.cc
+void MultiplyAddWithCarry(Step&);
+void CountBits(Step&);         // bits.cc
+void ReverseBits(Step&);
+void FindBit(Step&);
+void ExtractField(Step&);
+void InsertField(Step&);
+void MakeMask(Step&);
+void ExtendSign(Step&);
+void FindNthSet(Step&);
+void Permute(Step&);
+void DotProduct(Step&);
+void FloatAddSubtract(Step&);  // float.cc
+void FloatMultiply(Step&);
+void FloatMultiplyAdd(Step&);
+void FloatDivide(Step&);
+void FloatRoot(Step&);
+void FloatSign(Step&);         // float_sign.cc
+void FloatMinMax(Step&);
+void CopySign(Step&);
+void TestProperty(Step&);
+void Approximate(Step&);       // approximate.cc
+void Convert(Step&);           // convert.cc
+void ConvertPacked(Step&);     // convert_packed.cc
+void Compare(Step&);           // compare.cc
+void SetValue(Step&);
+void Select(Step&);
+void SelectBySign(Step&);
+void Logic(Step&);             // logic.cc
+void Lookup3(Step&);
+void Shift(Step&);
+void FunnelShift(Step&);
+void Move(Step&);              // move.cc
+void ConvertAddress(Step&);
+void IsInSpace(Step&);
+void Load(Step&);              // load_store.cc
+void Store(Step&);
+void Atomic(Step&);            // atomic.cc
+void Branch(Step&);            // control.cc
+void BranchIndexed(Step&);
+void Call(Step&);
+void Return(Step&);
+void Exit(Step&);
+void Trap(Step&);
+void Stack(Step&);
+void Nothing(Step&);
+void CallService(Step&, const std::string& name);  // services.cc
+void ActiveMask(Meeting&);     // warp.cc
+void Shuffle(Meeting&);
+void Vote(Meeting&);
+void Match(Meeting&);
+void Reduce(Meeting&);
+void Elect(Meeting&);
+void MeetOnly(Meeting&);
+void ArriveAtBarrier(Step&);   // barrier.cc
+void CopyAsync(Step&);         // async.cc
+void PhaseBarrier(Step&);
+void Video(Step&);             // video.cc
+void VideoMultiplyAdd(Step&);
+void VideoPacked(Step&);       // video_packed.cc
+void MatrixMultiply(Meeting&); // matrix.cc
+void MatrixFragments(Meeting&);  // wmma.cc
+void MatrixLoad(Meeting&);     // matrix_move.cc
+void MatrixStore(Meeting&);
+void MatrixTranspose(Meeting&);
+
+}  // namespace tutti::interpreter

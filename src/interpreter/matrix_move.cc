@@ -1,0 +1,86 @@
+// ldmatrix, stmatrix, movmatrix: 8 by 8 matrices of 16-bit elements. Lane l holds elements 2 * (l % 4) and the next of row
+// l / 4; the addresses of the rows of matrix j come from lanes 8 * j and on.
+#include <cstring>
+
+#include "interpreter/families.h"
+
+namespace tutti::interpreter {
+namespace {
+
+struct Place {
+  uint32_t row, column;
+};
+Place PlaceOf(uint32_t lane, uint32_t half, bool transposed) {
+  const uint32_t row = lane / 4, column = 2 * (lane % 4) + half;
+  return transposed ? Place{column, row} : Place{row, column};
+}
+
+// The bytes of a row, asked for by the lane that has its address.
+uint8_t* RowOf(Meeting& meeting, uint32_t matrix, uint32_t row, size_t operand) {
+  Step* step = meeting.lane(8 * matrix + row);
+  if (step == nullptr) return nullptr;
+  const Operand& address = step->in.operands[operand];
+  return step->Locate(step->SpaceOf(address), step->Address(address), 16, 16, &address);
+}
+
+uint32_t CountOf(Step& step) { return step.Has(Modifier::kX4) ? 4 : step.Has(Modifier::kX2) ? 2 : 1; }
+
+}  // namespace
+
+void MatrixLoad(Meeting& meeting) {
+  Step& asked = meeting.any();
+  asked.Accept({Modifier::kSync, Modifier::kAligned, Modifier::kM8n8, Modifier::kX1});
+  const bool transposed = asked.Has(Modifier::kTrans);
+  const uint32_t matrices = CountOf(asked);
+  for (uint32_t matrix = 0; matrix < matrices; ++matrix) {
+    uint16_t elements[8][8];
+    for (uint32_t row = 0; row < 8; ++row) {
+      const uint8_t* at = RowOf(meeting, matrix, row, 1);
+      if (at == nullptr) return;
+      std::memcpy(elements[row], at, 16);
+    }
+    meeting.ForEach([&](uint32_t lane, Step& step) {
+      uint64_t word = 0;
+      for (uint32_t half = 0; half < 2; ++half) {
+        const Place place = PlaceOf(lane, half, transposed);
+        word |= uint64_t{elements[place.row][place.column]} << (16 * half);
+      }
+      step.PutWide(step.Elements(step.in.operands[0])[matrix], word);
+    });
+  }
+}
+
+void MatrixStore(Meeting& meeting) {
+  Step& asked = meeting.any();
+  asked.Accept({Modifier::kSync, Modifier::kAligned, Modifier::kM8n8, Modifier::kX1});
+  const bool transposed = asked.Has(Modifier::kTrans);
+  const uint32_t matrices = CountOf(asked);
+  for (uint32_t matrix = 0; matrix < matrices; ++matrix) {
+    uint16_t elements[8][8] = {};
+    meeting.ForEach([&](uint32_t lane, Step& step) {
+      const auto word = static_cast<uint64_t>(step.Wide(step.Elements(step.in.operands[1])[matrix], Type::kB32));
+      for (uint32_t half = 0; half < 2; ++half) {
+        const Place place = PlaceOf(lane, half, transposed);
+        elements[place.row][place.column] = static_cast<uint16_t>(word >> (16 * half));
+      }
+    });
+    for (uint32_t row = 0; row < 8; ++row) {
+      uint8_t* at = RowOf(meeting, matrix, row, 0);
+      if (at == nullptr) return;
+      std::memcpy(at, elements[row], 16);
+    }
+  }
+}
+
+void MatrixTranspose(Meeting& meeting) {
+  meeting.any().Accept({Modifier::kSync, Modifier::kAligned, Modifier::kM8n8, Modifier::kTrans});
+  uint16_t elements[8][8] = {};
+  meeting.ForEach([&](uint32_t lane, Step& step) {
+    for (uint32_t half = 0; half < 2; ++half) elements[lane / 4][2 * (lane % 4) + half] = static_cast<uint16_t>(step.Get(1, Type::kB32) >> (16 * half));
+  });
+  meeting.ForEach([&](uint32_t lane, Step& step) {
+    step.Put(0, Type::kB32, uint64_t{elements[2 * (lane % 4)][lane / 4]} | uint64_t{elements[2 * (lane % 4) + 1][lane / 4]} << 16);
+  });
+}
+
+}  // namespace tutti::interpreter
