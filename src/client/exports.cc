@@ -38,6 +38,9 @@ using namespace tutti::cuda;
 #define CU_HIDDEN_PER_THREAD CU_HIDDEN
 #include "cuda/api.def"
 
+// What tells this library from the vendor's, for who looks for the vendor's: by the symbol, without loading it.
+TUTTI_EXPORT const char* tuttiVersion() { return TUTTI_VERSION; }
+
 namespace {
 
 const Export kExports[] = {
