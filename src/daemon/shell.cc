@@ -97,8 +97,7 @@ std::optional<control::DaemonConnection> Connect(const control::Places& places) 
   auto daemon = control::DaemonConnection::Open(places);
   if (daemon) return std::move(*daemon);
   // The first line is the one that scripts look for; the reason is for people.
-  std::puts(kNoDaemon);
-  std::fflush(stdout);
+  std::fprintf(stderr, "%s\n", kNoDaemon);
   if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "%s\n", daemon.error().text.c_str());
   return std::nullopt;
 }

@@ -6,7 +6,7 @@ kill -KILL "$(daemon_pid)"
 until_true "daemon gone" gone "$(daemon_pid)"
 [ -S "$CUDA_MPS_PIPE_DIRECTORY/control" ] || fail "the test needs stale files"
 status=0
-text=$(ask get_server_list) || status=$?
+text=$(ask get_server_list 2>&1) || status=$?
 expect "exit status without a daemon" 1 $status
 expect "text without a daemon" "Cannot find MPS control daemon process" "$text"
 
