@@ -152,7 +152,7 @@ bool StreamEngine::Begin(Stream* stream, Operation* operation) {
     case Operation::Kind::kMark:
       return true;
     case Operation::Kind::kEvent:
-      if (operation->event != 0 && sink_ != nullptr) sink_->EventReached(operation->event, NowNs());
+      if (operation->event != 0 && sink_ != nullptr) ReachEvent(operation->event, operation->ticket);
       return true;
     case Operation::Kind::kWait: {
       Stream* const other =
@@ -177,6 +177,14 @@ bool StreamEngine::Begin(Stream* stream, Operation* operation) {
       return true;
   }
   return true;
+}
+
+// An event that was recorded again, in a stream that is ahead, keeps the time of the later recording.
+void StreamEngine::ReachEvent(uint32_t event, uint64_t ticket) {
+  if (event >= event_tickets_.size()) event_tickets_.resize(std::max<size_t>(event + 1, 2 * event_tickets_.size()));
+  if (ticket < event_tickets_[event]) return;
+  event_tickets_[event] = ticket;
+  sink_->EventReached(event, NowNs());
 }
 
 void StreamEngine::Complete(Stream* stream) {

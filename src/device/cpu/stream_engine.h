@@ -67,6 +67,7 @@ class StreamEngine {
   void Run();
   void Look(Stream* stream);
   bool Begin(Stream* stream, Operation* operation);
+  void ReachEvent(uint32_t event, uint64_t ticket);
   void Complete(Stream* stream);
   void WakeWaiters(Stream* stream);
   void Remove(Stream* stream);
@@ -78,6 +79,7 @@ class StreamEngine {
   OperationPool pool_;
   DeferredRelease deferred_;
   std::vector<Deferred> released_;
+  std::vector<uint64_t> event_tickets_;  // by event: of the recording whose time it has
   Errands errands_;
   Stream* listed_head_ = nullptr;
   Stream* listed_tail_ = nullptr;

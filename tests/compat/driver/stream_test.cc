@@ -122,6 +122,33 @@ TEST_F(StreamTest, EventsMeasureTime) {
   CU_EXPECT(cuMemFree_v2(data));
 }
 
+// Recorded first in a stream that is held up, then in one that is not.
+TEST_F(StreamTest, AnEventHasTheTimeOfItsLastRecording) {
+  void* flag = nullptr;
+  CU_ASSERT(cuMemHostAlloc(&flag, 4, 0));
+  *static_cast<volatile uint32_t*>(flag) = 0;
+  CUstream slow, fast;
+  CUevent event, after;
+  CU_ASSERT(cuStreamCreate(&slow, CU_STREAM_NON_BLOCKING));
+  CU_ASSERT(cuStreamCreate(&fast, CU_STREAM_NON_BLOCKING));
+  CU_ASSERT(cuEventCreate(&event, 0));
+  CU_ASSERT(cuEventCreate(&after, 0));
+  void* parameters[] = {&flag};
+  CU_ASSERT(Launch(Function("spin"), 1, 1, parameters, slow));
+  CU_ASSERT(cuEventRecord(event, slow));
+  CU_ASSERT(cuEventRecord(event, fast));
+  CU_ASSERT(cuEventRecord(after, fast));
+  CU_ASSERT(cuEventSynchronize(after));
+  *static_cast<volatile uint32_t*>(flag) = 1;
+  CU_ASSERT(cuStreamSynchronize(slow));
+  float milliseconds = -1;
+  CU_ASSERT(cuEventElapsedTime_v2(&milliseconds, event, after));
+  EXPECT_GE(milliseconds, 0);
+  for (CUevent each : {event, after}) CU_EXPECT(cuEventDestroy_v2(each));
+  for (CUstream each : {slow, fast}) CU_EXPECT(cuStreamDestroy_v2(each));
+  CU_EXPECT(cuMemFreeHost(flag));
+}
+
 TEST_F(StreamTest, HostFunctionsRunInStreamOrder) {
   struct State {
     CUdeviceptr data;
