@@ -2,7 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "os/socket.h"
@@ -34,16 +37,28 @@ Result<std::vector<os::Fd>> AwaitWelcome(int socket, int timeout_ms) {
   return std::move(envelope->fds);
 }
 
+Status CheckListener(int socket, const std::string& pipe_directory, std::span<const uid_t> trusted) {
+  TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(socket));
+  if (peer.uid == 0 || peer.uid == geteuid() || std::ranges::find(trusted, peer.uid) != trusted.end()) return {};
+  return Fail(fmt::format("{}/control belongs to user {}, who is neither root nor you and would see all that this program "
+                          "computes: set CUDA_MPS_PIPE_DIRECTORY to the directory of another daemon, or, if you trust "
+                          "that user, {}={}",
+                          pipe_directory, peer.uid, kTrustVariable, peer.uid));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ClientConnection>> ClientConnection::Connect(const std::string& pipe_directory,
-                                                                    const wire::Hello& hello, int timeout_ms) {
+                                                                    const wire::Hello& hello, int timeout_ms,
+                                                                    std::span<const uid_t> trusted) {
   // A server picks the window's addresses without knowing ours. Where they are taken we ask again, and hold on to the
   // connections made so far: so it offers other addresses each time.
   std::vector<os::Fd> held;
   for (;;) {
-    auto socket = os::Connect(pipe_directory + "/control");
+    auto socket = os::Connect(pipe_directory + "/control", timeout_ms);
     if (!socket) return ConnectionFailed(socket.error().text);
+    if (auto checked = CheckListener(socket->get(), pipe_directory, trusted); !checked)
+      return ConnectionFailed(checked.error().text);
     os::Fd copy(fcntl(socket->get(), F_DUPFD_CLOEXEC, 0));
     auto connection = TryAdopt(std::move(*socket), hello, timeout_ms);
     if (connection || connection.error().code != kWindowTaken) return connection;
@@ -67,13 +82,17 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd sock
     return ConnectionFailed(sent.error().text);
   }
   TUTTI_ASSIGN(std::vector<os::Fd> fds, AwaitWelcome(socket.get(), timeout_ms));
+  if (auto unbounded = os::LimitSends(socket.get(), -1); !unbounded) return ConnectionFailed(unbounded.error().text);
   auto channel = os::Mapping::Shared(fds[wire::kWelcomeChannelFd].get(), sizeof(wire::Channel));
   if (!channel) return ConnectionFailed(channel.error().text);
   const auto& header = *reinterpret_cast<const wire::ChannelHeader*>(channel->data());
   if (header.magic != wire::kChannelMagic || header.protocol_version != wire::kProtocolVersion) {
     return ConnectionFailed("the server's channel is of another version: install the same version on both sides");
   }
-  auto window = os::Mapping::SharedAt(header.window_base, fds[wire::kWelcomeWindowFd].get(), header.window_bytes);
+  // A child has no session: it needs nothing of it, and would keep it.
+  if (madvise(channel->data(), channel->size(), MADV_DONTFORK) != 0)
+    return ConnectionFailed(FailErrno("keeping the channel from children").error().text);
+  auto window = ClientWindow::Map(header.window_base, fds[wire::kWelcomeWindowFd].get(), header.window_bytes);
   if (!window) {
     return Fail(kWindowTaken,
                 fmt::format("no room for the device window at {:#x}: {}", header.window_base, window.error().text));
@@ -83,7 +102,7 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd sock
                            std::move(*window)));
 }
 
-ClientConnection::ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, os::Mapping window)
+ClientConnection::ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, ClientWindow window)
     : socket_(std::move(socket)),
       doorbell_(std::move(doorbell)),
       channel_mapping_(std::move(channel)),
@@ -103,6 +122,10 @@ Result<Envelope> ClientConnection::Call(wire::MessageKind request, ByteWriter bo
     const int32_t ended = watch_.Check();
     return Fail(ended != 0 ? ended : kRpcFailure, text);
   };
+  if (!watch_.HasSocket()) {
+    watch_.Lose();
+    return lost("the program has closed the session's socket");
+  }
   const uint32_t serial = next_serial_++;
   if (auto sent = SendMessage(socket_.get(), request, serial, std::move(body), fds); !sent)
     return lost(sent.error().text);
@@ -121,6 +144,8 @@ Result<Envelope> ClientConnection::Call(wire::MessageKind request, ByteWriter bo
   }
 }
 
-void ClientConnection::AbandonInChild() { socket_.Reset(); }
+void ClientConnection::AbandonInChild() {
+  if (watch_.HasSocket()) socket_.Reset();
+}
 
 }  // namespace tutti::ipc

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "ipc/client_window.h"
 #include "ipc/completion_waiter.h"
 #include "ipc/message.h"
 #include "ipc/peer_watch.h"
@@ -21,14 +22,19 @@
 
 namespace tutti::ipc {
 
+// Names a user, by number, whose daemon this user's programs trust; for the text of a refusal.
+inline constexpr const char* kTrustVariable = "TUTTI_TRUST_UID";
+
 // Thread-safe once made. Destroying it ends the session and unmaps channel and window; no thread may use it by then.
 // After a fork the child must not touch it: the server knows the parent only.
 class ClientConnection {
  public:
-  // Through the daemon that listens in `pipe_directory`. Waits up to `timeout_ms` for a server to be ready. The error's
-  // code is the CUresult for the caller (the refusal's, or MPS_CONNECTION_FAILED).
+  // Through the daemon that listens in `pipe_directory`. Waits up to `timeout_ms` for the daemon to take the call, and
+  // as long again for a server to be ready. Whoever listens is given everything the program computes: it must be root's,
+  // this user's, or of one of the `trusted` users. The error's code is the CUresult for the caller (the refusal's, or
+  // MPS_CONNECTION_FAILED).
   static Result<std::unique_ptr<ClientConnection>> Connect(const std::string& pipe_directory, const wire::Hello& hello,
-                                                           int timeout_ms);
+                                                           int timeout_ms, std::span<const uid_t> trusted = {});
   // Over a socket whose other end a private server holds.
   static Result<std::unique_ptr<ClientConnection>> Adopt(os::Fd socket, const wire::Hello& hello, int timeout_ms);
 
@@ -49,8 +55,9 @@ class ClientConnection {
   // with a CUresult as its code. One call at a time; others wait. Waits as long as the session lives.
   Result<Envelope> Call(wire::MessageKind request, ByteWriter body, std::span<const int> fds, wire::MessageKind answer);
 
+  ClientWindow& window() { return window_; }
   // The session is over and nothing in the window is used any more: its addresses are free for another one.
-  void ReleaseWindow() { window_ = os::Mapping(); }
+  void ReleaseWindow() { window_.Unmap(); }
 
   // In the child of a fork: closes the inherited socket, so that the parent's death is seen. Async-signal-safe.
   void AbandonInChild();
@@ -60,12 +67,12 @@ class ClientConnection {
   // (client_connection.cc).
   static Result<std::unique_ptr<ClientConnection>> TryAdopt(os::Fd socket, const wire::Hello& hello, int timeout_ms);
 
-  ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, os::Mapping window);
+  ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, ClientWindow window);
 
   os::Fd socket_;
   os::Fd doorbell_;
   os::Mapping channel_mapping_;
-  os::Mapping window_;
+  ClientWindow window_;
   wire::Channel* channel_;
   PeerWatch watch_;
   RingProducer producer_;

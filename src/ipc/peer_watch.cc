@@ -12,10 +12,11 @@ constexpr int32_t kRpcFailure = 806;  // CUDA_ERROR_MPS_RPC_FAILURE
 int32_t PeerWatch::Check() {
   if (const int32_t status = ended(); status != 0) return status;
   pollfd look{socket_, 0, 0};
-  if (poll(&look, 1, 0) > 0 && (look.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0) {
-    lost_.store(kRpcFailure, std::memory_order_relaxed);
-  }
+  const bool hung_up = poll(&look, 1, 0) > 0 && (look.revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+  if (hung_up || !HasSocket()) Lose();
   return ended();
 }
+
+void PeerWatch::Lose() { lost_.store(kRpcFailure, std::memory_order_relaxed); }
 
 }  // namespace tutti::ipc

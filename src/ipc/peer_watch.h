@@ -1,10 +1,12 @@
 // Whether the server at the other end of a session still serves it. Sleeps of the client library are bounded; after
-// each that timed out it asks here, so a call never outlives its server by more than one such sleep.
+// each that timed out it asks here, so a call never outlives its server by more than one such sleep. A program that has
+// closed the session's descriptors has ended its session.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "os/file_identity.h"
 #include "wire/channel_layout.h"
 
 namespace tutti::ipc {
@@ -12,7 +14,8 @@ namespace tutti::ipc {
 // Thread-safe. Owns nothing: channel and socket outlive it.
 class PeerWatch {
  public:
-  PeerWatch(const wire::ChannelHeader* channel, int socket) : channel_(channel), socket_(socket) {}
+  PeerWatch(const wire::ChannelHeader* channel, int socket)
+      : channel_(channel), socket_(socket), identity_(socket) {}
 
   // The CUresult this session has ended with, 0 while it lives. A load; does not ask the kernel.
   int32_t ended() const {
@@ -21,10 +24,15 @@ class PeerWatch {
   }
   // The same, and looks whether the server has closed its end: a system call.
   int32_t Check();
+  // Whether the socket's number is still the session's.
+  bool HasSocket() const { return identity_.IsOf(socket_); }
+  // A descriptor of the session is gone.
+  void Lose();
 
  private:
   const wire::ChannelHeader* channel_;
   int socket_;
+  const os::FileIdentity identity_;
   std::atomic<int32_t> lost_{0};
 };
 

@@ -13,6 +13,7 @@
 
 #include "base/tsan.h"
 #include "ipc/peer_watch.h"
+#include "os/file_identity.h"
 #include "wire/channel_layout.h"
 
 namespace tutti::ipc {
@@ -25,7 +26,11 @@ enum class WaitHint { kLater, kNow };
 class RingProducer {
  public:
   RingProducer(wire::Channel* channel, int doorbell_fd, PeerWatch* watch)
-      : header_(&channel->header), ring_(channel->ring), doorbell_fd_(doorbell_fd), watch_(watch) {}
+      : header_(&channel->header),
+        ring_(channel->ring),
+        doorbell_fd_(doorbell_fd),
+        doorbell_identity_(doorbell_fd),
+        watch_(watch) {}
 
   // To the thread sanitizer: the server has seen what was submitted until now, and its answer comes after it.
   void AfterWhatWasSubmitted() const { OrderedAfter(&header_->head); }
@@ -98,6 +103,7 @@ class RingProducer {
   wire::ChannelHeader* header_;
   wire::Slot* ring_;
   int doorbell_fd_;
+  const os::FileIdentity doorbell_identity_;
   PeerWatch* watch_;
   // The last head a producer has seen: spares the consumer's cache line in nearly every Submit.
   alignas(64) std::atomic<uint64_t> seen_head_{0};

@@ -1,7 +1,9 @@
 #include "os/memory.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +14,14 @@ namespace tutti::os {
 namespace {
 
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+
+// The kernel answers a file above the process's limit with a signal, which ends a program that does not expect it.
+Status CheckLimit(uint64_t bytes) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur) return {};
+  return Fail(fmt::format("a memory file of {} bytes: the limit on the size of files (ulimit -f) is {}", bytes,
+                          limit.rlim_cur));
+}
 
 Result<Fd> CreateUnsealed(std::string_view name) {
   Fd fd(memfd_create(std::string(name).c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -29,6 +39,7 @@ Status Seal(const Fd& fd, int seals) {
 
 Result<Fd> CreateMemory(std::string_view name, uint64_t bytes) {
   TUTTI_ASSIGN(Fd fd, CreateUnsealed(name));
+  TUTTI_TRY(CheckLimit(bytes));
   if (ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return FailErrno("ftruncate of shared memory");
   TUTTI_TRY(Seal(fd, kSizeSeals));
   return fd;
@@ -36,6 +47,7 @@ Result<Fd> CreateMemory(std::string_view name, uint64_t bytes) {
 
 Result<Fd> CreateMemoryOf(std::string_view name, std::span<const uint8_t> bytes) {
   TUTTI_ASSIGN(Fd fd, CreateUnsealed(name));
+  TUTTI_TRY(CheckLimit(bytes.size()));
   while (!bytes.empty()) {
     const ssize_t written = write(fd.get(), bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -69,9 +81,9 @@ Result<Mapping> Mapping::Shared(int fd, uint64_t bytes, bool writable) {
   return Mapping(data, bytes);
 }
 
-Result<Mapping> Mapping::SharedAt(uint64_t address, int fd, uint64_t bytes) {
+Result<Mapping> Mapping::SharedAt(uint64_t address, int fd, uint64_t bytes, bool accessible) {
   void* const wanted = reinterpret_cast<void*>(address);
-  void* data = mmap(wanted, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+  void* data = mmap(wanted, bytes, accessible ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
   if (data == MAP_FAILED) return FailErrno("mmap of the device window", errno == EEXIST ? EEXIST : 0);
   return Mapping(data, bytes);
 }

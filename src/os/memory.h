@@ -14,7 +14,8 @@ namespace tutti::os {
 
 // An anonymous memory file of `bytes` bytes of zeros, close-on-exec, sealed against any later change of its size: a peer
 // that maps it can never be made to fault by the other side shrinking it. It takes no further seals: no peer can forbid
-// us to map or to write what we have made. `name` is seen in /proc only.
+// us to map or to write what we have made. `name` is seen in /proc only. Where a
+// limit on the size of files (ulimit -f) forbids it, that is an error and no signal.
 Result<Fd> CreateMemory(std::string_view name, uint64_t bytes);
 
 // The same with `bytes` in it, which nobody can change any more.
@@ -34,8 +35,9 @@ class Mapping {
 
   // Maps `bytes` of `fd` shared at any address.
   static Result<Mapping> Shared(int fd, uint64_t bytes, bool writable = true);
-  // Maps `bytes` of `fd` shared at exactly `address`; an error, of code EEXIST, if anything is mapped there already.
-  static Result<Mapping> SharedAt(uint64_t address, int fd, uint64_t bytes);
+  // Maps `bytes` of `fd` shared at exactly `address`; an error, of code EEXIST, if anything is mapped there already. Not
+  // `accessible`: every access faults until mprotect says otherwise.
+  static Result<Mapping> SharedAt(uint64_t address, int fd, uint64_t bytes, bool accessible = true);
   // Maps `bytes` of zeroed private memory, not reserved against swap.
   static Result<Mapping> Anonymous(uint64_t bytes);
 

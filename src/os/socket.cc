@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/clock.h"
+
 namespace tutti::os {
 namespace {
 
@@ -48,6 +50,36 @@ Result<bool> SendWith(int flags, int socket, std::span<const uint8_t> bytes, std
   }
 }
 
+// A time limit that does not begin anew when a signal comes.
+class Deadline {
+ public:
+  explicit Deadline(int timeout_ms)
+      : at_ns_(timeout_ms < 0 ? kNever : NowNs() + static_cast<uint64_t>(timeout_ms) * kNsPerMs) {}
+  bool Over() const { return at_ns_ != kNever && NowNs() >= at_ns_; }
+  // Rounded up; -1: none.
+  int LeftMs() const {
+    if (at_ns_ == kNever) return -1;
+    const uint64_t now_ns = NowNs();
+    return now_ns >= at_ns_ ? 0 : static_cast<int>((at_ns_ - now_ns + kNsPerMs - 1) / kNsPerMs);
+  }
+
+ private:
+  static constexpr uint64_t kNsPerMs = 1'000'000;
+  const uint64_t at_ns_;
+};
+
+// Until something can be received.
+Status AwaitReadable(int socket, int timeout_ms) {
+  const Deadline deadline(timeout_ms);
+  for (;;) {
+    pollfd wait{socket, POLLIN, 0};
+    const int ready = poll(&wait, 1, deadline.LeftMs());
+    if (ready > 0) return {};
+    if (ready == 0) return Fail("timed out waiting for a message");
+    if (errno != EINTR) return FailErrno("waiting for a message");
+  }
+}
+
 }  // namespace
 
 Result<Fd> Listen(const std::string& path, mode_t mode) {
@@ -66,16 +98,26 @@ Result<Fd> Connect(const std::string& path, int timeout_ms) {
   TUTTI_ASSIGN(const sockaddr_un address, AddressOf(path));
   Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd) return FailErrno("socket");
-  if (timeout_ms >= 0) {
-    // A limit of 0 would be none. The kernel applies it to connect() as well.
-    const int limit_ms = timeout_ms > 0 ? timeout_ms : 1;
-    const timeval limit{limit_ms / 1000, limit_ms % 1000 * 1000};
-    if (setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) return FailErrno("SO_SNDTIMEO");
-  }
-  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  const Deadline deadline(timeout_ms);
+  for (;;) {
+    // The kernel applies the limit to connect() as well, but begins anew after a signal.
+    TUTTI_TRY(LimitSends(fd.get(), deadline.LeftMs()));
+    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) break;
+    if (errno == EINTR && !deadline.Over()) continue;
+    if (errno == EAGAIN || errno == EINTR)
+      return FailErrno(fmt::format("connect to {}: whoever listens there takes no calls for {} ms", path, timeout_ms));
     return FailErrno("connect to " + path);
   }
+  TUTTI_TRY(LimitSends(fd.get(), timeout_ms));
   return fd;
+}
+
+Status LimitSends(int socket, int timeout_ms) {
+  // In the kernel, a limit of 0 is none.
+  const int limit_ms = timeout_ms < 0 ? 0 : std::max(timeout_ms, 1);
+  const timeval limit{limit_ms / 1000, limit_ms % 1000 * 1000};
+  if (setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) return FailErrno("SO_SNDTIMEO");
+  return {};
 }
 
 Result<Fd> Accept(int listener) {
@@ -122,11 +164,7 @@ Result<size_t> NextMessageBytes(int socket) {
 }  // namespace
 
 Result<Message> Receive(int socket, int timeout_ms) {
-  if (timeout_ms >= 0) {
-    pollfd wait{socket, POLLIN, 0};
-    const int ready = poll(&wait, 1, timeout_ms);
-    if (ready == 0) return Fail("timed out waiting for a message");
-  }
+  if (timeout_ms >= 0) TUTTI_TRY(AwaitReadable(socket, timeout_ms));
   Message message;
   TUTTI_ASSIGN(const size_t size, NextMessageBytes(socket));
   message.bytes.resize(std::min(size, kMaxMessageBytes));

@@ -33,8 +33,11 @@ struct Message {
 // address allows (107 bytes) are refused with a text that says so.
 Result<Fd> Listen(const std::string& path, mode_t mode);
 // Connects to a listener; the error's text names the path. A listener that accepts nobody makes its callers wait once its
-// queue is full: `timeout_ms` bounds that, and each later Send on this socket; < 0 waits for ever.
+// queue is full: `timeout_ms` bounds that, whatever signals come meanwhile, and each later Send on this socket; < 0 waits
+// for ever.
 Result<Fd> Connect(const std::string& path, int timeout_ms = -1);
+// Bounds each later Send on the socket; < 0: not at all.
+Status LimitSends(int socket, int timeout_ms);
 Result<Fd> Accept(int listener);
 Result<std::pair<Fd, Fd>> SocketPair();
 
@@ -46,7 +49,8 @@ Status Send(int socket, std::span<const uint8_t> bytes, std::span<const int> fds
 // The same without ever blocking: false if there is no room for the message now (wait until the socket is writable).
 Result<bool> TrySend(int socket, std::span<const uint8_t> bytes, std::span<const int> fds = {});
 // Receives one message with its descriptors (close-on-exec). An empty message with no descriptors means that the peer
-// has closed. `timeout_ms` < 0 waits for ever. A message longer than kMaxMessageBytes is an error.
+// has closed. `timeout_ms`, whatever signals come meanwhile, < 0 waits for ever. A message longer than kMaxMessageBytes
+// is an error.
 Result<Message> Receive(int socket, int timeout_ms = -1);
 
 }  // namespace tutti::os

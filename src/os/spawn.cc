@@ -39,6 +39,7 @@ constexpr size_t kMaskBytes = 8;  // of a set of signals, for the kernel
 struct ChildPlan {
   const char* path;
   char** arguments;
+  char** environment;
   const std::pair<int, int>* files;
   size_t file_count;
   int highest;
@@ -87,7 +88,7 @@ TUTTI_ON_OWN_STACK int RunChild(void* argument) {
     syscall(SYS_rt_sigaction, signal, &action, nullptr, kMaskBytes);
   }
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &plan.signals, nullptr, kMaskBytes);
-  syscall(SYS_execve, plan.path, plan.arguments, environ);
+  syscall(SYS_execve, plan.path, plan.arguments, plan.environment);
   plan.error = errno;
   End(127);
 }
@@ -106,8 +107,10 @@ Result<pid_t> Spawn(const SpawnOptions& options) {
   std::vector<char*> arguments;
   for (const std::string& argument : options.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
+  char* nothing[] = {nullptr};
   ChildPlan plan{.path = options.path.c_str(),
                  .arguments = arguments.data(),
+                 .environment = options.without_environment ? nothing : environ,
                  .files = options.files.data(),
                  .file_count = options.files.size(),
                  .highest = 2};

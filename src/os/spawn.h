@@ -18,9 +18,10 @@ struct SpawnOptions {
   std::vector<std::pair<int, int>> files;  // {ours, the child's number}; everything else is closed. Give 0, 1 and 2.
   // Not a child of ours: no SIGCHLD at its end, wait() never sees it. For a library in a stranger's process.
   bool unnoticed = false;
+  bool without_environment = false;
 };
 
-// Starts the program, with our environment. Returns its process id once exec has happened; fails if exec failed.
+// Starts the program, with our environment unless it is to have none. Returns its process id once exec has happened; fails if exec failed.
 Result<pid_t> Spawn(const SpawnOptions& options);
 
 }  // namespace tutti::os

@@ -7,6 +7,9 @@ as_user 65534 test -x "$probe" || skip "the build directory is closed to other u
 mkdir "$work/pipe" "$work/log"
 chown 54321 "$work/pipe" "$work/log"
 as_user 54321 "$control" -d -M
+# Such a daemon sees what programs compute: each user says whether it is to be trusted.
+expect_in "a program that does not trust it" "TUTTI_TRUST_UID=54321" "$(as_user 65534 "$probe" 2>&1 || true)"
+export TUTTI_TRUST_UID=54321
 expect_in "a program of another user" mps=1 "$(as_user 65534 "$probe")"
 expect_in "a program of root" mps=1 "$("$probe")"
 server=$(ask get_server_list)

@@ -68,6 +68,8 @@ systemctl stop tutti.socket tutti
 
 echo "one server for all, of a user of its own"
 systemctl start tutti-shared
+/root/vector_add_driver > /dev/null 2>&1 && fail "a program uses a daemon that it has not been told to trust"
+export TUTTI_TRUST_UID=$(id -u tutti)
 /root/vector_add_driver > /dev/null || fail "a program"
 expect "whose server" tutti "$(ps -o user= -p "$(pgrep -f daemon-socket-fd | head -n 1)")"
 systemctl stop tutti-shared

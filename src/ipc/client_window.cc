@@ -1,0 +1,57 @@
+#include "ipc/client_window.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "base/checked.h"
+
+namespace tutti::ipc {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kLeastStep = 2u << 20;
+constexpr uint64_t kPartOfStep = 8;  // an eighth more than is needed: so the window is opened some tens of times at most
+// What lies further beyond than this is opened alone: the constants of modules have the end of the window.
+constexpr uint64_t kApart = 1ull << 30;
+
+bool Access(uint64_t begin, uint64_t end) {
+  return mprotect(reinterpret_cast<void*>(begin), end - begin, PROT_READ | PROT_WRITE) == 0;
+}
+
+}  // namespace
+
+Result<ClientWindow> ClientWindow::Map(uint64_t address, int fd, uint64_t bytes) {
+  TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::SharedAt(address, fd, bytes, false));
+  if (madvise(mapping.data(), bytes, MADV_DONTFORK) != 0) return FailErrno("keeping the window from children");
+  return ClientWindow(std::move(mapping));
+}
+
+bool ClientWindow::OpenTo(uint64_t address, uint64_t end) {
+  std::lock_guard lock(mutex_);
+  const uint64_t opened = opened_.load(std::memory_order_relaxed);
+  if (end <= opened) return true;
+  const uint64_t begin = address - base();
+  if (begin > opened + kApart) return Access(base() + begin / kPage * kPage, base() + AlignUp(end, kPage));
+  const uint64_t wanted = AlignUp(end + end / kPartOfStep, kLeastStep);
+  const uint64_t reach = std::min(wanted, mapping_.size());
+  if (!Access(base() + opened, base() + reach)) return false;
+  opened_.store(reach, std::memory_order_release);
+  return true;
+}
+
+void ClientWindow::Share(uint64_t address, uint64_t bytes) {
+  if (shared_.fetch_add(1, std::memory_order_relaxed) >= kMostShared) return;
+  const uint64_t begin = address / kPage * kPage;
+  // Where the system has no room for another mapping the child goes without.
+  madvise(reinterpret_cast<void*>(begin), AlignUp(address + bytes, kPage) - begin, MADV_DOFORK);
+}
+
+// A page at either end may hold a neighbour that is shared as well.
+void ClientWindow::Hide(uint64_t address, uint64_t bytes) {
+  shared_.fetch_sub(1, std::memory_order_relaxed);
+  const uint64_t begin = AlignUp(address, kPage), end = (address + bytes) / kPage * kPage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTFORK);
+}
+
+}  // namespace tutti::ipc
