@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "client/complaint.h"
+#include "client/context.h"
 
 namespace tutti::client {
 namespace {
@@ -30,7 +32,57 @@ void Join(std::vector<GraphNode*>& list, std::span<GraphNode* const> more) {
   }
 }
 
+// Of the calling thread.
+thread_local constinit int thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
+
 }  // namespace
+
+constinit std::atomic<uint32_t> Capture::forbidding_{0};
+
+void Capture::Enlist(Stream& stream) {
+  stream.SetCapture(this);
+  if (stream.blocking()) stream.context().captured_streams().fetch_add(1, std::memory_order_relaxed);
+}
+
+void Capture::Dismiss(Stream& stream) {
+  stream.SetCapture(nullptr);
+  if (stream.blocking()) stream.context().captured_streams().fetch_sub(1, std::memory_order_relaxed);
+}
+
+int Capture::BreakBlocking(const Context& context) {
+  std::lock_guard lock(CaptureMutex());
+  for (const auto& [id, capture] : Active()) {
+    for (const auto& [stream, nodes] : capture->last_) {
+      if (stream->blocking() && &stream->context() == &context) capture->broken_ = true;
+    }
+  }
+  return Complain(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+                  "work in the legacy default stream while a stream that synchronises with it is being captured: capture "
+                  "a non-blocking stream, or work in another one");
+}
+
+// A thread that has not relaxed itself may not disturb its own captures, nor, unless it is bound by its own alone, those
+// of others that forbid it to everybody.
+int Capture::BreakForbidding(const char* what) {
+  if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
+  std::lock_guard lock(CaptureMutex());
+  bool forbidden = false;
+  for (const auto& [id, capture] : Active()) {
+    const bool own = capture->thread_ == std::this_thread::get_id() && capture->mode_ != CU_STREAM_CAPTURE_MODE_RELAXED;
+    const bool everybodys =
+        capture->mode_ == CU_STREAM_CAPTURE_MODE_GLOBAL && thread_mode == CU_STREAM_CAPTURE_MODE_GLOBAL;
+    if (!own && !everybodys) continue;
+    capture->broken_ = true;
+    forbidden = true;
+  }
+  if (!forbidden) return CUDA_SUCCESS;
+  return Complain(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                  "{} while a stream is being captured in a mode that forbids it: capture in relaxed mode, or exchange "
+                  "the thread's mode around the call",
+                  what);
+}
+
+int Capture::ExchangeMode(int mode) { return std::exchange(thread_mode, mode); }
 
 Capture::Capture(Stream& origin, int mode, Graph* graph, bool own_graph)
     : id_(next_id++), origin_(origin), mode_(mode), graph_(graph), own_graph_(own_graph) {}
@@ -47,7 +99,8 @@ int Capture::Begin(Stream& stream, int mode, Graph* graph, std::span<GraphNode* 
   auto* const capture = new Capture(stream, mode, into, graph == nullptr);
   capture->last_[&stream].assign(before.begin(), before.end());
   Active().emplace(capture->id_, capture);
-  stream.SetCapture(capture);
+  if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) forbidding_.fetch_add(1, std::memory_order_relaxed);
+  capture->Enlist(stream);
   return CUDA_SUCCESS;
 }
 
@@ -86,7 +139,8 @@ bool Capture::Joined() const {
 }
 
 void Capture::Release() {
-  for (const auto& [stream, nodes] : last_) stream->SetCapture(nullptr);
+  for (const auto& [stream, nodes] : last_) Dismiss(*stream);
+  if (mode_ != CU_STREAM_CAPTURE_MODE_RELAXED) forbidding_.fetch_sub(1, std::memory_order_relaxed);
   Active().erase(id_);
   delete this;
 }
@@ -98,6 +152,7 @@ void Capture::Forget(Stream& stream) {
   if (&capture->origin_ != &stream) {
     capture->broken_ = true;  // its work can no longer be joined
     capture->last_.erase(&stream);
+    capture->Dismiss(stream);
     return;
   }
   if (capture->own_graph_) Graph::Destroy(capture->graph_);
@@ -149,7 +204,7 @@ int Capture::Wait(Stream& stream, Event& event, bool* done) {
   if (stream.legacy()) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   Capture* const joined = Active().at(captured.capture);
   joined->last_[&stream] = captured.nodes;
-  stream.SetCapture(joined);
+  joined->Enlist(stream);
   return CUDA_SUCCESS;
 }
 
@@ -165,7 +220,9 @@ Capture::State Capture::Of(Stream& stream) {
   Capture* const capture = stream.capture();
   if (capture == nullptr) return {};
   if (capture->broken_) return {.status = CU_STREAM_CAPTURE_STATUS_INVALIDATED};
-  return {CU_STREAM_CAPTURE_STATUS_ACTIVE, capture->id_, capture->graph_, &capture->last_[&stream]};
+  std::vector<GraphNode*>& told = capture->told_[&stream];
+  told = capture->last_[&stream];
+  return {CU_STREAM_CAPTURE_STATUS_ACTIVE, capture->id_, capture->graph_, told};
 }
 
 int Capture::SetLast(Stream& stream, std::span<GraphNode* const> nodes, bool instead) {

@@ -4,9 +4,12 @@
 // stream joins it, and must be joined back before the end. For each stream the capture knows the nodes that its next
 // one comes after. A call that cannot be captured breaks the capture: it is invalid until it is ended.
 //
-// One lock for all captures: they are short and rare. Streams that capture nothing pay one load.
+// Calls that may wait for work that is only being captured (allocating, freeing, asking for events) are refused as the
+// mode of the capture says, and break it. One lock for all captures: they are short and rare. Streams that capture
+// nothing pay one load.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -35,6 +38,14 @@ class Capture {
   // What no capture may contain: breaks it, returns STREAM_CAPTURE_UNSUPPORTED.
   static int Break(Stream& stream, const char* what);
   static int Record(Stream& stream, Event& event);
+  // 0, or STREAM_CAPTURE_UNSUPPORTED: a capture forbids this thread a call that is not safe beside it, and is broken.
+  static int CheckUnsafe(const char* what) {
+    return forbidding_.load(std::memory_order_relaxed) == 0 ? 0 : BreakForbidding(what);
+  }
+  // Breaks the captures of the context's streams that synchronise with its legacy stream; STREAM_CAPTURE_IMPLICIT.
+  static int BreakBlocking(const Context& context);
+  // How the calling thread is bound by captures from now on (cuThreadExchangeStreamCaptureMode); returns how it was.
+  static int ExchangeMode(int mode);
   // Any stream: 0 and `*done` if the event or the stream is of a capture.
   static int Wait(Stream& stream, Event& event, bool* done);
   // Whether the event was recorded in a capture that still goes on.
@@ -44,7 +55,7 @@ class Capture {
     int status = cuda::CU_STREAM_CAPTURE_STATUS_NONE;
     uint64_t id = 0;
     Graph* graph = nullptr;
-    const std::vector<GraphNode*>* last = nullptr;  // valid until the stream's next call
+    std::span<GraphNode* const> last = {};  // valid until it is asked for again or the capture ends
   };
   static State Of(Stream& stream);
   // What the stream's next node comes after: besides what it is, or instead.
@@ -52,6 +63,9 @@ class Capture {
 
  private:
   Capture(Stream& origin, int mode, Graph* graph, bool own_graph);
+  static int BreakForbidding(const char* what);
+  void Enlist(Stream& stream);
+  void Dismiss(Stream& stream);
   int End();
   bool Joined() const;
   void Release();
@@ -64,6 +78,9 @@ class Capture {
   const bool own_graph_;
   bool broken_ = false;
   std::map<Stream*, std::vector<GraphNode*>> last_;
+  std::map<Stream*, std::vector<GraphNode*>> told_;  // the last list that Of gave out
+
+  static constinit std::atomic<uint32_t> forbidding_;  // captures that go on and are not relaxed
 };
 
 }  // namespace tutti::client

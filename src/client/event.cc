@@ -86,11 +86,7 @@ void Event::Record(Stream& stream) {
   mark_.next = ticket + 1;
 }
 
-void Event::MakeWait(Stream& stream) const {
-  const StreamMark place = mark();
-  if (place.Reached() || place.slot == stream.slot()) return;
-  stream.Submit(wire::RecordKind::kWait, wire::WaitBody{.stream = place.slot, .ticket = place.ticket()});
-}
+void Event::MakeWait(Stream& stream) const { mark().MakeWait(stream); }
 
 int Event::Elapsed(const Event& start, const Event& end, float* milliseconds) {
   const StreamMark from = start.mark(), to = end.mark();

@@ -38,6 +38,7 @@ Answer<GraphNode*> Graph::Add(std::span<GraphNode* const> before, NodeWork work)
   GraphNode* const node = GraphNode::pool_.Create(*this, std::move(work));
   if (node == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   nodes_.push_back(node);
+  order_.clear();
   for (GraphNode* const earlier : before) Connect(earlier, node);
   return node;
 }
@@ -45,6 +46,7 @@ Answer<GraphNode*> Graph::Add(std::span<GraphNode* const> before, NodeWork work)
 int Graph::Connect(GraphNode* from, GraphNode* to) {
   if (&from->graph_ != this || &to->graph_ != this || from == to || Has(from->after_, to))
     return cuda::CUDA_ERROR_INVALID_VALUE;
+  order_.clear();
   from->after_.push_back(to);
   to->before_.push_back(from);
   return cuda::CUDA_SUCCESS;
@@ -52,6 +54,7 @@ int Graph::Connect(GraphNode* from, GraphNode* to) {
 
 int Graph::Disconnect(GraphNode* from, GraphNode* to) {
   if (!Has(from->after_, to)) return cuda::CUDA_ERROR_INVALID_VALUE;
+  order_.clear();
   std::erase(from->after_, to);
   std::erase(to->before_, from);
   return cuda::CUDA_SUCCESS;
@@ -62,6 +65,7 @@ void Graph::Remove(GraphNode* node) {
   for (GraphNode* const earlier : node->before_) std::erase(earlier->after_, node);
   for (GraphNode* const later : node->after_) std::erase(later->before_, node);
   std::erase(nodes_, node);
+  order_.clear();
   if (const ChildWork* const child = node->As<ChildWork>()) Destroy(child->graph);
   GraphNode::pool_.Delete(node);
 }
@@ -86,6 +90,13 @@ Graph* Graph::Clone(bool owned) const {
   }
   clone->user_objects_ = user_objects_;
   return clone;
+}
+
+Answer<std::span<GraphNode* const>> Graph::KeptOrder() {
+  if (order_.empty()) {
+    CU_ASSIGN_OR_REFUSE(order_, Ordered());
+  }
+  return order_;
 }
 
 Answer<std::vector<GraphNode*>> Graph::Ordered() const {

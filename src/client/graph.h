@@ -78,12 +78,15 @@ class Graph {
   Graph* Clone(bool owned) const;
   // Each node after those that come before it, otherwise in the order of their making. INVALID_VALUE for a circle.
   Answer<std::vector<GraphNode*>> Ordered() const;
+  // The same, sorted once and kept until the graph changes. For one thread at a time.
+  Answer<std::span<GraphNode* const>> KeptOrder();
 
  private:
   static constinit Pool<Graph, 1 << 17> pool_;
 
   const bool owned_;
   std::vector<GraphNode*> nodes_;
+  std::vector<GraphNode*> order_;  // empty: not sorted since it changed
   UserObjects user_objects_;
 };
 

@@ -1,23 +1,30 @@
 #include "client/graph_exec.h"
 
+#include <algorithm>
+
 namespace tutti::client {
 
 using namespace tutti::cuda;
 
 constinit Pool<GraphExec, 1 << 16> GraphExec::pool_;
 
-GraphExec::GraphExec(Graph* copy, std::vector<GraphNode*> order, uint64_t flags)
-    : copy_(copy), order_(std::move(order)), flags_(flags) {
+GraphExec::GraphExec(Graph* copy, GraphPlan plan, uint64_t flags)
+    : copy_(copy), plan_(std::move(plan)), flags_(flags) {
   for (GraphNode* const node : copy_->nodes()) own_.emplace(node->origin(), node);
 }
 
-GraphExec::~GraphExec() { Graph::Destroy(copy_); }
+GraphExec::~GraphExec() {
+  for (const Lane& lane : lanes_) {
+    if (Stream* const stream = lane.Find()) Stream::Destroy(stream);
+  }
+  Graph::Destroy(copy_);
+}
 
 Answer<GraphExec*> GraphExec::Create(const Graph& graph, uint64_t flags) {
   CU_TRY_OR_REFUSE(graph.Ordered() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
   Graph* const copy = graph.Clone(true);
   if (copy == nullptr) return Refuse(CUDA_ERROR_OUT_OF_MEMORY);
-  GraphExec* const exec = pool_.Create(copy, *copy->Ordered(), flags);
+  GraphExec* const exec = pool_.Create(copy, MakePlan(*copy->Ordered()), flags);
   if (exec != nullptr) return exec;
   Graph::Destroy(copy);
   return Refuse(CUDA_ERROR_OUT_OF_MEMORY);
@@ -27,16 +34,45 @@ void GraphExec::Destroy(GraphExec* exec) {
   if (pool_.Retire(exec)) pool_.Delete(exec);
 }
 
+// Where there are too many streams, the branch runs in the stream of the launch.
+Stream& GraphExec::LaneOf(uint32_t number, Stream& stream) {
+  if (number == 0) return stream;
+  lanes_.resize(std::max<size_t>(lanes_.size(), number));
+  Lane& lane = lanes_[number - 1];
+  Stream* const kept = lane.Find();
+  if (kept != nullptr && &kept->context() == &stream.context() && kept->priority() == stream.priority()) return *kept;
+  if (kept != nullptr) Stream::Destroy(kept);
+  Stream* const made = Stream::Create(stream.context(), {.non_blocking = true, .priority = stream.priority()});
+  lane = {made, made != nullptr ? made->id() : 0};
+  return made != nullptr ? *made : stream;
+}
+
 int GraphExec::Launch(Stream& stream) {
   std::lock_guard lock(launch_mutex_);
-  if (!last_launch_.Reached() && last_launch_.slot != stream.slot()) {
-    stream.Submit(wire::RecordKind::kWait,
-                  wire::WaitBody{.stream = last_launch_.slot, .ticket = last_launch_.ticket()});
+  last_launch_.MakeWait(stream);
+  std::vector<Stream*> lanes{&stream};
+  if (plan_.lanes > 1) {
+    const StreamMark begin = stream.FullMark();
+    for (uint32_t lane = 1; lane < plan_.lanes; ++lane) {
+      lanes.push_back(&LaneOf(lane, stream));
+      begin.MakeWait(*lanes.back());
+    }
   }
-  for (const GraphNode* const node : order_) {
-    if (Enabled(node)) CU_TRY(Run(node->work(), stream));
-  }
+  const int status = RunSteps(lanes);
+  for (const Stream* const lane : lanes) lane->LastMark().MakeWait(stream);
   last_launch_ = stream.LastMark();
+  return status;
+}
+
+int GraphExec::RunSteps(std::span<Stream* const> lanes) const {
+  std::vector<StreamMark> done(plan_.lanes > 1 ? plan_.steps.size() : 0);
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    const GraphPlan::Step& step = plan_.steps[i];
+    Stream& lane = *lanes[step.lane];
+    for (const uint32_t earlier : step.after) done[earlier].MakeWait(lane);
+    if (Enabled(step.node)) CU_TRY(Run(step.node->work(), lane));
+    if (!done.empty()) done[i] = lane.LastMark();
+  }
   return CUDA_SUCCESS;
 }
 

@@ -1,16 +1,20 @@
-// A graph made executable: a copy of its own, in an order in which its nodes can run.
+// A graph made executable: a copy of its own, and a plan of the streams in which its nodes run.
 //
-// A launch asks the stream for each node in turn, so a branch does not overlap with its sister; what a program can see
-// is the order, and that holds. Launches of one executable graph follow one another, whatever streams they are in.
+// A launch asks the streams for each node in turn. The first lane of the plan is the stream that the graph is launched
+// into; the others are streams of the graph's own, made when they are first needed, which begin after what is in that
+// stream and are waited for at the end. A child graph runs in the lane of its node. Launches of one executable graph
+// follow one another, whatever streams they are in.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <mutex>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "client/graph.h"
+#include "client/graph_plan.h"
 #include "client/stream.h"
 
 namespace tutti::client {
@@ -18,7 +22,7 @@ namespace tutti::client {
 // Launch is thread-safe; changes are the caller's to keep apart, as the API says.
 class GraphExec {
  public:
-  GraphExec(Graph* copy, std::vector<GraphNode*> order, uint64_t flags);
+  GraphExec(Graph* copy, GraphPlan plan, uint64_t flags);
   ~GraphExec();
 
   static GraphExec* Find(const void* handle) { return pool_.Find(handle); }
@@ -46,14 +50,28 @@ class GraphExec {
   Difference Update(const Graph& graph);
 
  private:
+  // A stream of the graph's own. It ends with its context, and another may have its place by then.
+  struct Lane {
+    Stream* stream = nullptr;
+    uint64_t id = 0;
+
+    Stream* Find() const {
+      Stream* const found = Stream::Find(stream);
+      return found != nullptr && found->id() == id ? found : nullptr;
+    }
+  };
+  Stream& LaneOf(uint32_t number, Stream& stream);
+  int RunSteps(std::span<Stream* const> lanes) const;
+
   static constinit Pool<GraphExec, 1 << 16> pool_;
 
   Graph* const copy_;
-  const std::vector<GraphNode*> order_;
+  const GraphPlan plan_;
   const uint64_t flags_;
   std::map<const GraphNode*, GraphNode*> own_;
   std::set<const GraphNode*> disabled_;
-  std::mutex launch_mutex_;
+  std::mutex launch_mutex_;  // of the rest
+  std::vector<Lane> lanes_;  // from the second
   StreamMark last_launch_;
 };
 

@@ -40,7 +40,7 @@ int RunWork(const FillWork& work, Stream& stream) { return Fill(stream, work.req
 int RunWork(const HostWork& work, Stream& stream) { return SubmitHostFunction(stream, work.function, work.user); }
 
 int RunWork(const ChildWork& work, Stream& stream) {
-  CU_ASSIGN(const std::vector<GraphNode*> nodes, work.graph->Ordered());
+  CU_ASSIGN(const auto nodes, work.graph->KeptOrder());
   for (const GraphNode* node : nodes) CU_TRY(Run(node->work(), stream));
   return CUDA_SUCCESS;
 }

@@ -21,6 +21,11 @@ bool StreamMark::Reached() const {
 
 int StreamMark::Wait() const { return Reached() ? 0 : Session::Get().waiter().Wait(slot, next - 1); }
 
+void StreamMark::MakeWait(Stream& stream) const {
+  if (Reached() || slot == stream.slot()) return;
+  stream.Submit(wire::RecordKind::kWait, wire::WaitBody{.stream = slot, .ticket = ticket()});
+}
+
 Stream::Stream(Context& context, const StreamOptions& options, uint32_t slot, uint32_t generation)
     : context_(context),
       options_(options),
@@ -28,7 +33,7 @@ Stream::Stream(Context& context, const StreamOptions& options, uint32_t slot, ui
       generation_(generation),
       id_(next_stream_id.fetch_add(1, std::memory_order_relaxed)) {}
 
-Answer<Stream*> Stream::Resolve(cuda::CUstream handle) {
+Answer<Stream*> Stream::Resolve(cuda::CUstream handle, Use use) {
   const auto word = reinterpret_cast<uintptr_t>(handle);
   if (word > cuda::kStreamPerThreadHandle) {
     Stream* stream = Find(handle);
@@ -40,6 +45,9 @@ Answer<Stream*> Stream::Resolve(cuda::CUstream handle) {
   const bool own = word == cuda::kStreamPerThreadHandle || (word == 0 && per_thread_default);
   Stream* stream = own ? PerThreadStream(*context) : context->legacy();
   if (stream == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  const bool captured = !own && context->captured_streams().load(std::memory_order_relaxed) != 0;
+  if (captured && use == Use::kWork) [[unlikely]]
+    return Refuse(Capture::BreakBlocking(*context));
   return stream;
 }
 

@@ -22,6 +22,7 @@ namespace tutti::client {
 
 class Capture;
 class Context;
+class Stream;
 
 // Lower is more urgent.
 inline constexpr int kLeastPriority = 0;
@@ -36,6 +37,8 @@ struct StreamMark {
   bool Reached() const;
   // 0, or what the session ended with.
   int Wait() const;
+  // Work submitted to `stream` from now on comes after it.
+  void MakeWait(Stream& stream) const;
   uint64_t ticket() const { return next - 1; }
 };
 
@@ -53,9 +56,12 @@ class Stream {
 
   // The stream behind a handle of the API: null for those that are no stream. Not for the default streams' handles.
   static Stream* Find(const void* handle) { return pool_.Find(handle); }
+  // What a call wants of a stream: that it does, or is waited for; or only to be told what it is.
+  enum class Use { kWork, kAsk };
   // The stream a call means: 0 by the kind of entry, 1 and 2 the default streams, or a created one. Its context is
-  // usable.
-  static Answer<Stream*> Resolve(cuda::CUstream handle);
+  // usable. Work in the legacy stream would wait for what is only being captured: STREAM_CAPTURE_IMPLICIT, and the
+  // captures are broken.
+  static Answer<Stream*> Resolve(cuda::CUstream handle, Use use = Use::kWork);
   // The stream that a synchronous call without a stream runs in.
   static Answer<Stream*> Default() { return Resolve(nullptr); }
 

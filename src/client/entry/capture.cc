@@ -2,7 +2,6 @@
 #include "client/capture.h"
 
 #include <span>
-#include <utility>
 
 #include "client/context.h"
 #include "client/entry/entries.h"
@@ -46,18 +45,19 @@ CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status, 
   return cuStreamGetCaptureInfo_v2(handle, status, id, nullptr, nullptr, nullptr);
 }
 
+// Asking for the legacy stream beside a captured one that synchronises with it is an error, which breaks nothing.
 CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
                                    const CUgraphNode** nodes, size_t* count) {
   if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
+  if (stream->legacy() && stream->context().captured_streams() != 0) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   const Capture::State state = Capture::Of(*stream);
   *status = state.status;
   if (id != nullptr) *id = state.id;
   if (graph != nullptr) *graph = state.graph != nullptr ? state.graph->handle() : nullptr;
   // A node's handle is its address, so the list is one of handles.
-  if (nodes != nullptr)
-    *nodes = state.last != nullptr ? reinterpret_cast<const CUgraphNode*>(state.last->data()) : nullptr;
-  if (count != nullptr) *count = state.last != nullptr ? state.last->size() : 0;
+  if (nodes != nullptr) *nodes = reinterpret_cast<const CUgraphNode*>(state.last.data());
+  if (count != nullptr) *count = state.last.size();
   return CUDA_SUCCESS;
 }
 
@@ -80,9 +80,9 @@ CUresult cuStreamUpdateCaptureDependencies(CUstream stream, CUgraphNode* nodes, 
 }
 
 CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) {
-  static thread_local constinit CUstreamCaptureMode current = 0;
-  if (mode == nullptr || *mode < 0 || *mode > 2) return CUDA_ERROR_INVALID_VALUE;
-  std::swap(current, *mode);
+  if (mode == nullptr || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED)
+    return CUDA_ERROR_INVALID_VALUE;
+  *mode = Capture::ExchangeMode(*mode);
   return CUDA_SUCCESS;
 }
 

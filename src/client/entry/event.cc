@@ -45,6 +45,7 @@ CUresult cuEventQuery(CUevent handle) {
   Event* event = Event::Find(handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (Capture::Has(*event)) return CUDA_ERROR_CAPTURED_EVENT;
+  CU_TRY(Capture::CheckUnsafe("cuEventQuery"));
   const CUresult reached = event->Query();
   if (reached == CUDA_ERROR_NOT_READY) {
     Session::Get().ring().Nudge();

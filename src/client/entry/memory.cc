@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "client/capture.h"
 #include "client/context.h"
 #include "client/current.h"
 #include "client/device.h"
@@ -24,6 +25,7 @@ CUresult Give(CUdeviceptr* out, const Answer<uint64_t>& address) {
 CUresult AllocateHost(void** out, size_t bytes, unsigned flags) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Context* const context, UsableContext());
+  CU_TRY(Capture::CheckUnsafe("host memory allocation"));
   CU_ASSIGN(const uint64_t address, Allocate(*context, AllocationKind::kHost, bytes, flags));
   *out = reinterpret_cast<void*>(address);
   return CUDA_SUCCESS;
@@ -36,6 +38,7 @@ uint64_t Address(const void* pointer) { return reinterpret_cast<uint64_t>(pointe
 CUresult cuMemAlloc_v2(CUdeviceptr* out, size_t bytes) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Context* const context, UsableContext());
+  CU_TRY(Capture::CheckUnsafe("cuMemAlloc"));
   return Give(out, Allocate(*context, AllocationKind::kDevice, bytes));
 }
 
@@ -53,6 +56,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* out, size_t* pitch, size_t width, size_
 CUresult cuMemFree_v2(CUdeviceptr address) {
   if (address == 0) return CUDA_SUCCESS;
   CU_ASSIGN(Context* const context, UsableContext());
+  CU_TRY(Capture::CheckUnsafe("cuMemFree"));
   static_cast<void>(context);
   return FreeDeviceMemory(address);
 }
@@ -60,6 +64,7 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
 CUresult cuMemAllocManaged(CUdeviceptr* out, size_t bytes, unsigned int flags) {
   if (out == nullptr || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Context* const context, UsableContext());
+  CU_TRY(Capture::CheckUnsafe("cuMemAllocManaged"));
   return Give(out, Allocate(*context, AllocationKind::kManaged, bytes, flags));
 }
 
@@ -73,6 +78,7 @@ CUresult cuMemHostAlloc(void** out, size_t bytes, unsigned int flags) {
 CUresult cuMemFreeHost(void* pointer) {
   if (pointer == nullptr) return CUDA_SUCCESS;
   CU_ASSIGN(Context* const context, UsableContext());
+  CU_TRY(Capture::CheckUnsafe("cuMemFreeHost"));
   static_cast<void>(context);
   return FreeHostMemory(Address(pointer));
 }
@@ -97,18 +103,20 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned int flags) {
   if ((flags & CU_MEMHOSTREGISTER_IOMEMORY) != 0) return CUDA_ERROR_NOT_SUPPORTED;
   if ((flags & ~kKnown) != 0) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Context* const context, UsableContext());
+  CU_TRY(Capture::CheckUnsafe("cuMemHostRegister"));
   return RegisterHost(*context, Address(pointer), bytes, flags);
 }
 
 CUresult cuMemHostUnregister(void* pointer) {
   CU_ASSIGN(Context* const context, UsableContext());
+  CU_TRY(Capture::CheckUnsafe("cuMemHostUnregister"));
   static_cast<void>(context);
   return pointer != nullptr ? UnregisterHost(Address(pointer)) : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
   CU_ASSIGN(Context* const context, UsableContext());
-  CU_TRY(AwaitFrees(*context));
+  AwaitFrees();
   if (free != nullptr) *free = context->device().free_bytes();
   if (total != nullptr) *total = context->device().total_bytes();
   return CUDA_SUCCESS;

@@ -93,7 +93,7 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* user) {
 }
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
   return Give(context, stream->context().owner().handle());
 }
 
@@ -104,29 +104,29 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* gree
 }
 
 CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
   return Give(device, stream->context().device().ordinal());
 }
 
 CUresult cuStreamGetFlags(CUstream handle, unsigned int* flags) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
   return Give(flags, stream->flags());
 }
 
 CUresult cuStreamGetPriority(CUstream handle, int* priority) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
   return Give(priority, stream->priority());
 }
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
   return Give(id, static_cast<unsigned long long>(stream->id()));
 }
 
 // Priority is the one attribute that a stream here has; the others are hints about caches, accepted.
 CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue* value) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
   *value = {};
   if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY) value->number = stream->priority();
   if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) value->number = 1;
@@ -135,14 +135,14 @@ CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID attribute, CUstrea
 
 CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID attribute, const CUstreamAttrValue* value) {
   if (value == nullptr || attribute <= 0 || attribute > CU_LAUNCH_ATTRIBUTE_LAST) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
   static_cast<void>(stream);
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamCopyAttributes(CUstream destination, CUstream source) {
-  CU_ASSIGN(Stream* const to, Stream::Resolve(destination));
-  CU_ASSIGN(Stream* const from, Stream::Resolve(source));
+  CU_ASSIGN(Stream* const to, Stream::Resolve(destination, Stream::Use::kAsk));
+  CU_ASSIGN(Stream* const from, Stream::Resolve(source, Stream::Use::kAsk));
   return &to->context() == &from->context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
