@@ -1,10 +1,10 @@
 #include "client/context.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "client/allocation_table.h"
 #include "client/complaint.h"
+#include "client/environment.h"
 #include "client/module.h"
 #include "client/mps_environment.h"
 #include "client/printing.h"
@@ -38,7 +38,12 @@ constexpr size_t kDefaultLimits[cuda::CU_LIMIT_COUNT] = {
 constinit Pool<Context, 4096> Context::pool_;
 
 Context::Context(Device& device, bool primary, const Options& options)
-    : device_(device), primary_(primary), options_(options), id_(0), flags_(options.flags) {
+    : device_(device),
+      primary_(primary),
+      options_(options),
+      id_(0),
+      flags_(options.flags),
+      attached_(primary ? 0 : 1) {
   for (size_t i = 0; i < limits_.size(); ++i) limits_[i] = kDefaultLimits[i];
 }
 
@@ -63,6 +68,24 @@ int Context::Destroy(Context* context) {
   }
   pool_.Delete(context);
   return cuda::CUDA_SUCCESS;
+}
+
+int Context::Attach() {
+  std::lock_guard lock(lifetime_mutex_);
+  if (primary_) CU_TRY(Retain());
+  ++attached_;
+  return cuda::CUDA_SUCCESS;
+}
+
+int Context::Detach(Context* context) {
+  {
+    std::lock_guard lock(context->lifetime_mutex_);
+    if (context->attached_ == 0) return cuda::CUDA_ERROR_INVALID_CONTEXT;
+    --context->attached_;
+    if (context->primary_) return context->Release();
+    if (context->attached_ != 0) return cuda::CUDA_SUCCESS;
+  }
+  return Destroy(context);
 }
 
 int Context::Retain() {
@@ -102,12 +125,12 @@ int Context::CheckComputeMode() const {
                     device_.ordinal(), wire::UuidText(device_.info().uuid));
   }
   if (mode == kExclusiveProcess && Session::Get().header().shared_server == 0) {
-    const char* const directory = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+    const std::string directory = Environment("CUDA_MPS_PIPE_DIRECTORY");
     return Complain(
         cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
         "device {} is in compute mode EXCLUSIVE_PROCESS and no control daemon answers in {}: start tutti-control -d "
         "or set CUDA_MPS_PIPE_DIRECTORY to the directory of the one that runs",
-        device_.ordinal(), directory != nullptr && *directory != '\0' ? directory : "/tmp/nvidia-mps");
+        device_.ordinal(), directory.empty() ? "/tmp/nvidia-mps" : directory);
   }
   return cuda::CUDA_SUCCESS;
 }

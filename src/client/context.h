@@ -42,6 +42,10 @@ class Context {
   static Answer<Context*> Create(Device& device, const Options& options);
   // Ends a created context and everything in it. INVALID_CONTEXT for a primary one or one that is ending already.
   static int Destroy(Context* context);
+  // One more user, and one less: the last ends the context. A created context begins with one, a primary one with none;
+  // there Attach retains and Detach releases. INVALID_CONTEXT for more of the second than of the first.
+  int Attach();
+  static int Detach(Context* context);
 
   // Primary contexts only.
   int Retain();
@@ -71,6 +75,8 @@ class Context {
   Stream* legacy() const { return legacy_.load(std::memory_order_acquire); }
   void Add(Stream* stream);
   void Remove(Stream* stream);
+  // How many streams that synchronise with the legacy stream are being captured (client/capture.h counts them).
+  std::atomic<uint32_t>& captured_streams() { return captured_streams_; }
   // Of the streams that synchronise with the legacy stream, other than itself.
   bool BlockingStreamsIdle();
   int WaitForBlockingStreams();
@@ -106,10 +112,12 @@ class Context {
   std::atomic<bool> active_{false};
   std::atomic<uint32_t> own_sms_{~0u};  // its limit in SMs, rounded as NVIDIA does
   std::atomic<Stream*> legacy_{nullptr};
+  std::atomic<uint32_t> captured_streams_{0};
   std::atomic<uint32_t> blocking_streams_{0};
   LocalStorage local_storage_;
   std::recursive_mutex lifetime_mutex_;  // of activation and end, whose destructors may call back; taken before mutex_
   unsigned holders_ = 0;
+  unsigned attached_ = 0;  // by Attach and, for a created context, by its making
   std::mutex mutex_;  // of the lists
   std::vector<Stream*> streams_;
   std::vector<Module*> modules_;

@@ -4,7 +4,9 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
+#include <vector>
 
 #include "client/answer.h"
 #include "client/pool.h"
@@ -47,7 +49,7 @@ class Function {
       if (held == wanted) return entry.kernel;
       if (held == 0) break;
     }
-    return Prepare(shape);
+    return PreparedLater(shape);
   }
 
   int GetAttribute(cuda::CUfunction_attribute attribute, int* value) const;
@@ -62,7 +64,18 @@ class Function {
     std::atomic<uint64_t> shape{0};
     uint32_t kernel = 0;
   };
+  // The shapes that came after the first few: a hash table, open addressing, that is replaced by a larger one when half
+  // full. Those that were replaced stay, since a launch may be looking.
+  struct Table {
+    explicit Table(size_t size) : mask(size - 1), entries(new Prepared_[size]) {}
+    Prepared_& EntryOf(uint64_t shape) const;
+    const size_t mask;
+    const std::unique_ptr<Prepared_[]> entries;
+    size_t used = 0;  // under mutex_
+  };
+  [[gnu::noinline]] Answer<uint32_t> PreparedLater(const BlockShape& shape);
   Answer<uint32_t> Prepare(const BlockShape& shape);
+  void Keep(uint64_t shape, uint32_t kernel);
   void LogFailure(int status) const;
 
   static constinit Pool<Function, 1 << 20> pool_;
@@ -76,7 +89,9 @@ class Function {
   std::atomic<int> carveout_{-1};
   std::atomic<int> non_portable_cluster_{0};
   std::array<Prepared_, 6> prepared_;
-  std::mutex mutex_;  // of adding to prepared_
+  std::atomic<const Table*> later_{nullptr};
+  std::mutex mutex_;  // of adding to what is prepared
+  std::vector<std::unique_ptr<Table>> tables_;  // the last is later_
 };
 
 }  // namespace tutti::client

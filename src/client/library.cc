@@ -1,8 +1,11 @@
 #include "client/library.h"
 
+#include <algorithm>
+
 #include "client/context.h"
 #include "client/current.h"
 #include "client/device.h"
+#include "client/renewal.h"
 
 namespace tutti::client {
 
@@ -27,6 +30,7 @@ Library::~Library() {
   for (const Instance& instance : instances_) {
     if (Module* module = instance.Find()) Module::Unload(module);
   }
+  if (held_ != nullptr) held_->Release();
 }
 
 Answer<Library*> Library::Load(const void* image, bool preserved) {
@@ -61,20 +65,41 @@ Answer<Module*> Library::In(Context& current) {
   return module;
 }
 
-// What kernels a library has is the same everywhere: any module of it tells.
-Answer<Module*> Library::AnyModule() {
+Answer<Module*> Library::ModuleAtHand() {
   if (auto current = UsableContext()) return In(**current);
-  {
-    std::lock_guard lock(mutex_);
-    for (const Instance& instance : instances_) {
-      if (Module* module = instance.Find()) return module;
-    }
+  for (const Instance& instance : instances_) {
+    if (Module* module = instance.Find()) return module;
   }
+  return nullptr;
+}
+
+Answer<Module*> Library::AnyModule() {
+  std::lock_guard lock(mutex_);
+  CU_ASSIGN_OR_REFUSE(Module* const at_hand, ModuleAtHand());
+  if (at_hand != nullptr) return at_hand;
   Context& primary = Device::Find(0)->primary();
-  CU_TRY_OR_REFUSE(primary.Retain());
-  auto module = In(primary);
-  if (!module) primary.Release();
-  return module;
+  if (held_ == nullptr) {
+    CU_TRY_OR_REFUSE(primary.Retain());
+    held_ = &primary;
+  }
+  return In(primary);
+}
+
+Answer<const std::vector<std::string>*> Library::Names() {
+  if (names_) return &*names_;
+  CU_ASSIGN_OR_REFUSE(const Module* const module, ModuleAtHand());
+  if (module != nullptr) {
+    names_.emplace();
+    for (const guest::KernelInfo& info : module->index().kernels) names_->push_back(info.name);
+    return &*names_;
+  }
+  // As a context would: after the server's end, attaches anew.
+  CU_TRY_OR_REFUSE(Renewal::Get().Begin());
+  auto names = Module::KernelNames(*Device::Find(0), JoinParts(parts_), where_);
+  Renewal::Get().Ended();
+  if (!names) return Refuse(names.error());
+  names_ = std::move(*names);
+  return &*names_;
 }
 
 Kernel* Library::KernelOf(const std::string& name) {
@@ -86,8 +111,8 @@ Kernel* Library::KernelOf(const std::string& name) {
 Answer<Kernel*> Library::FindKernel(std::string_view name) {
   std::lock_guard lock(mutex_);
   if (const auto it = kernels_.find(name); it != kernels_.end() && it->second != nullptr) return it->second;
-  CU_ASSIGN_OR_REFUSE(Module* const module, AnyModule());
-  if (module->FindFunction(name) == nullptr) return Refuse(cuda::CUDA_ERROR_NOT_FOUND);
+  CU_ASSIGN_OR_REFUSE(const auto* const names, Names());
+  if (std::ranges::find(*names, name) == names->end()) return Refuse(cuda::CUDA_ERROR_NOT_FOUND);
   Kernel* kernel = KernelOf(std::string(name));
   if (kernel == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   return kernel;
@@ -95,9 +120,9 @@ Answer<Kernel*> Library::FindKernel(std::string_view name) {
 
 Answer<std::vector<Kernel*>> Library::Kernels() {
   std::lock_guard lock(mutex_);
-  CU_ASSIGN_OR_REFUSE(Module* const module, AnyModule());
+  CU_ASSIGN_OR_REFUSE(const auto* const names, Names());
   std::vector<Kernel*> kernels;
-  for (const guest::KernelInfo& info : module->index().kernels) kernels.push_back(KernelOf(info.name));
+  for (const std::string& name : *names) kernels.push_back(KernelOf(name));
   return kernels;
 }
 

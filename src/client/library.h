@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,10 +74,12 @@ class Library {
   cuda::CUlibrary handle() { return reinterpret_cast<cuda::CUlibrary>(this); }
   // Its module in a context.
   Answer<Module*> In(Context& context);
-  // NOT_FOUND if there is none of that name. Loads it into the current context, or onto the first device, to know.
+  // NOT_FOUND if there is none of that name. Kernels are the same everywhere: where there is no module of it to tell, the
+  // server is asked without a context.
   Answer<Kernel*> FindKernel(std::string_view name);
   Answer<std::vector<Kernel*>> Kernels();
-  // Its module in the current context; without one, any module of it, loaded onto the first device if there is none.
+  // Its module in the current context; without one, any module of it. If there is none, one in the primary context of the
+  // first device, which the library then holds until it is unloaded: the addresses of its variables are to last.
   Answer<Module*> AnyModule();
 
  private:
@@ -91,7 +94,10 @@ class Library {
       return found != nullptr && found->serial() == serial ? found : nullptr;
     }
   };
-  // The kernel object of that name, made when first asked for. Called with the lock held.
+  // The rest with the lock held.
+  Answer<Module*> ModuleAtHand();  // null if there is none
+  Answer<const std::vector<std::string>*> Names();
+  // The kernel object of that name, made when first asked for.
   Kernel* KernelOf(const std::string& name);
 
   static constinit Pool<Library, 1 << 17> pool_;
@@ -102,6 +108,8 @@ class Library {
   std::recursive_mutex mutex_;
   std::vector<Instance> instances_;
   std::map<std::string, Kernel*, std::less<>> kernels_;
+  std::optional<std::vector<std::string>> names_;  // of its kernels, in their order
+  Context* held_ = nullptr;
 };
 
 }  // namespace tutti::client

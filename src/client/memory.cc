@@ -1,9 +1,13 @@
 #include "client/memory.h"
 
+#include <sched.h>
+
 #include <atomic>
 
+#include "base/clock.h"
 #include "client/complaint.h"
 #include "client/context.h"
+#include "client/memory_pool.h"
 #include "client/session.h"
 #include "client/stream.h"
 
@@ -11,7 +15,8 @@ namespace tutti::client {
 namespace {
 
 constexpr uint64_t kHugePage = 2u << 20;
-constinit std::atomic<bool> frees_on_their_way{false};
+constexpr uint64_t kLongestAwaitNs = 200'000'000;
+constinit std::atomic<uint64_t> after_last_free{0};  // position in the ring; 0: none
 
 wire::MemoryKind WireKind(AllocationKind kind) {
   if (kind == AllocationKind::kHost) return wire::MemoryKind::kHost;
@@ -34,19 +39,33 @@ Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t 
   }
   if (reply.status != 0) return Refuse(reply.status);
   if (!Session::Get().InWindow(reply.value[0], bytes)) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);
+  if (!Session::Get().connection().window().Open(reply.value[0], bytes)) {
+    ReleaseMemory(reply.value[0]);
+    return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  }
   return reply.value[0];
 }
 
 void ReleaseMemory(uint64_t address) {
-  frees_on_their_way.store(true, std::memory_order_relaxed);
-  Session::Get().ring().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = address});
+  const uint64_t ticket =
+      Session::Get().ring().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = address});
+  after_last_free.store(ticket + 1, std::memory_order_relaxed);
 }
 
-int AwaitFrees(Context& context) {
-  if (!frees_on_their_way.exchange(false, std::memory_order_relaxed)) return cuda::CUDA_SUCCESS;
-  context.legacy()->SubmitMarker();  // the server takes it after the frees
-  return context.Synchronize();
+// The server takes a record within microseconds, but not while the client has more work queued than it may have: then
+// the answer is one of before the free.
+void AwaitFrees() {
+  Session& session = Session::Get();
+  const uint64_t wanted = after_last_free.load(std::memory_order_relaxed);
+  const uint64_t give_up_ns = NowNs() + kLongestAwaitNs;
+  while (session.header().head.load(std::memory_order_acquire) < wanted && session.ended() == 0 &&
+         NowNs() < give_up_ns) {
+    session.ring().Nudge();
+    sched_yield();
+  }
 }
+
+void ForgetFrees() { after_last_free.store(0, std::memory_order_relaxed); }
 
 Answer<uint64_t> Allocate(Context& context, AllocationKind kind, uint64_t bytes, unsigned flags) {
   if (bytes == 0) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
@@ -57,6 +76,7 @@ Answer<uint64_t> Allocate(Context& context, AllocationKind kind, uint64_t bytes,
   if (kind == AllocationKind::kHost || kind == AllocationKind::kManaged) allocation.host_address = address;
   allocation.flags = flags;
   if (!AllocationTable::Get().Insert(allocation)) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);
+  if (kind == AllocationKind::kHost) Session::Get().connection().window().Share(address, bytes);
   return address;
 }
 
@@ -78,6 +98,9 @@ int FreeHostMemory(uint64_t address) {
 }
 
 void ReturnMemory(const Allocation& allocation) {
+  MemoryPool::Count(allocation);
+  if (allocation.kind == AllocationKind::kHost)
+    Session::Get().connection().window().Hide(allocation.address, allocation.bytes);
   if (allocation.kind != AllocationKind::kRegistered) ReleaseMemory(allocation.address);
 }
 

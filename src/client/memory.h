@@ -17,9 +17,11 @@ Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t 
 // Gives memory back that AskForMemory returned; it is free once the work submitted so far is done.
 void ReleaseMemory(uint64_t address);
 
-// Waits until what was freed before has been counted as free: a free is a one-way record, and whoever asks how much is
-// free expects it done. 0, or what the context fails with.
-int AwaitFrees(Context& context);
+// Waits until the server has taken what was freed before: a free is a one-way record, and whoever asks how much is free
+// expects it counted. Waits for no work.
+void AwaitFrees();
+// For a new session, whose ring begins anew.
+void ForgetFrees();
 
 // Memory with an entry in the allocation table. INVALID_VALUE for 0 bytes.
 Answer<uint64_t> Allocate(Context& context, AllocationKind kind, uint64_t bytes, unsigned flags = 0);

@@ -81,11 +81,13 @@ int MemoryPool::Free(Stream&, uint64_t address) {
     return a.kind == AllocationKind::kPool || a.kind == AllocationKind::kDevice;
   });
   if (!taken) return CUDA_ERROR_INVALID_VALUE;
-  if (MemoryPool* pool = Find(reinterpret_cast<void*>(taken->pool))) {
-    pool->used_bytes_.fetch_sub(taken->bytes, std::memory_order_relaxed);
-  }
   ReturnMemory(*taken);
   return CUDA_SUCCESS;
+}
+
+void MemoryPool::Count(const Allocation& freed) {
+  if (MemoryPool* const pool = Find(reinterpret_cast<void*>(freed.pool)))
+    pool->used_bytes_.fetch_sub(freed.bytes, std::memory_order_relaxed);
 }
 
 int MemoryPool::GetAttribute(CUmemPool_attribute attribute, void* value) const {

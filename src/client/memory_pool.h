@@ -14,6 +14,7 @@ namespace tutti::client {
 
 class Context;
 class Device;
+struct Allocation;
 
 // Thread-safe.
 class MemoryPool {
@@ -37,6 +38,8 @@ class MemoryPool {
   Answer<uint64_t> Allocate(Stream& stream, uint64_t bytes);
   // Frees memory of any pool, after the work in the stream. INVALID_VALUE if it is none.
   static int Free(Stream& stream, uint64_t address);
+  // An allocation has been freed, whichever way; nothing if it is of no pool, or of one that is gone.
+  static void Count(const Allocation& freed);
 
   int GetAttribute(cuda::CUmemPool_attribute attribute, void* value) const;
   int SetAttribute(cuda::CUmemPool_attribute attribute, const void* value);

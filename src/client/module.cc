@@ -25,10 +25,11 @@ struct Loaded {
 };
 
 Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
-  TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-image", image));
+  const auto file = os::CreateMemoryOf("tutti-image", image);
+  if (!file) return Fail(cuda::CUDA_ERROR_OPERATING_SYSTEM, file.error().text);
   ByteWriter body;
   wire::Put(body, wire::LoadModule{.device = device});
-  const int fds[] = {file.get()};
+  const int fds[] = {file->get()};
   TUTTI_ASSIGN(const ipc::Envelope answer,
                Session::Get().connection().Call(wire::MessageKind::kLoadModule, std::move(body), fds,
                                                 wire::MessageKind::kLoadModuleReply));
@@ -70,6 +71,27 @@ void LogFailure(int status, const std::string& text, const void* where) {
                                : "");
 }
 
+Answer<Loaded> LoadOn(const Device& device, std::span<const uint8_t> image, const JitOptions& options,
+                      const void* where) {
+  auto loaded = AskServer(device.index(), image);
+  if (!loaded) {
+    LogFailure(loaded.error().code, loaded.error().text, where);
+    return Refuse(loaded.error().code != 0 ? loaded.error().code : cuda::CUDA_ERROR_UNKNOWN);
+  }
+  if (loaded->reply.status != 0) {
+    options.WriteError(loaded->reply.log);
+    LogFailure(loaded->reply.status, loaded->reply.log, where);
+    return Refuse(loaded->reply.status);
+  }
+  options.WriteInfo(loaded->reply.log);
+  options.WriteError("");
+  return std::move(*loaded);
+}
+
+void Forget(uint32_t module) {
+  Session::Get().ring().Submit(wire::RecordKind::kModuleUnload, 0, wire::ModuleUnloadBody{.module = module});
+}
+
 }  // namespace
 
 constinit Pool<Module, 1 << 17> Module::pool_;
@@ -109,25 +131,30 @@ Module::~Module() {
   }
 }
 
+Answer<std::vector<std::string>> Module::KernelNames(const Device& device, std::span<const uint8_t> image,
+                                                     const void* where) {
+  CU_ASSIGN_OR_REFUSE(const Loaded loaded, LoadOn(device, image, {}, where));
+  Forget(loaded.reply.module);
+  std::vector<std::string> names;
+  for (const guest::KernelInfo& info : loaded.index.kernels) names.push_back(info.name);
+  return names;
+}
+
 Answer<Module*> Module::Load(Context& current, std::span<const uint8_t> image, const JitOptions& options,
                              const void* where) {
   Context& context = current.owner();
-  auto loaded = AskServer(context.device().index(), image);
-  if (!loaded) {
-    LogFailure(loaded.error().code, loaded.error().text, where);
-    return Refuse(loaded.error().code != 0 ? loaded.error().code : cuda::CUDA_ERROR_UNKNOWN);
+  CU_ASSIGN_OR_REFUSE(Loaded loaded, LoadOn(context.device(), image, options, where));
+  const guest::SegmentAddresses addresses{.segment = loaded.reply.segment_address,
+                                          .constants = loaded.reply.constants_address,
+                                          .constant_bytes = guest::ConstantBytes(loaded.index)};
+  ipc::ClientWindow& window = Session::Get().connection().window();
+  const bool opened = window.Open(addresses.segment, loaded.index.segment_bytes) &&
+                      window.Open(addresses.constants, addresses.constant_bytes);
+  if (!opened) {
+    Forget(loaded.reply.module);
+    return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   }
-  if (loaded->reply.status != 0) {
-    options.WriteError(loaded->reply.log);
-    LogFailure(loaded->reply.status, loaded->reply.log, where);
-    return Refuse(loaded->reply.status);
-  }
-  options.WriteInfo(loaded->reply.log);
-  options.WriteError("");
-  const guest::SegmentAddresses addresses{.segment = loaded->reply.segment_address,
-                                          .constants = loaded->reply.constants_address,
-                                          .constant_bytes = guest::ConstantBytes(loaded->index)};
-  Module* module = pool_.Create(context, loaded->reply.module, addresses, std::move(loaded->index));
+  Module* module = pool_.Create(context, loaded.reply.module, addresses, std::move(loaded.index));
   if (module == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   context.Add(module);
   return module;
@@ -142,7 +169,7 @@ int Module::Unload(Module* module) {
 
 bool Module::Delete(Module* module) {
   if (!pool_.Retire(module)) return false;
-  Session::Get().ring().Submit(wire::RecordKind::kModuleUnload, 0, wire::ModuleUnloadBody{.module = module->id_});
+  Forget(module->id_);
   pool_.Delete(module);
   return true;
 }

@@ -19,6 +19,7 @@
 namespace tutti::client {
 
 class Context;
+class Device;
 class Function;
 
 struct Variable {
@@ -38,6 +39,10 @@ class Module {
   // where the program has it, which is only used to name the file it comes from.
   static Answer<Module*> Load(Context& context, std::span<const uint8_t> image, const JitOptions& options,
                               const void* where = nullptr);
+  // The names of the kernels in an image, in their order: it is loaded onto the device and unloaded at once. Needs no
+  // context.
+  static Answer<std::vector<std::string>> KernelNames(const Device& device, std::span<const uint8_t> image,
+                                                      const void* where);
   // Unloads a module that the program loaded; the device does it once the work submitted so far is done.
   static int Unload(Module* module);
   // The same for one that a context or library ends; true if it was still there.

@@ -4,6 +4,7 @@
 #include "client/attach.h"
 #include "client/device.h"
 #include "client/host_copy.h"
+#include "client/memory.h"
 #include "client/session.h"
 #include "client/staging.h"
 #include "client/stream_slots.h"
@@ -46,6 +47,7 @@ int Renewal::Renew() {
   StreamSlots::Get().StartAgain();
   Staging::Get().StartAgain();
   VirtualMemory::Get().StartAgain();
+  ForgetFrees();
   if (!Device::Reinstall()) {
     log::Error("the server is gone and the next one has not all of its devices");
     return cuda::CUDA_ERROR_DEVICE_UNAVAILABLE;

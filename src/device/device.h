@@ -53,6 +53,8 @@ class Sink {
   // The memory this Space holds on `device` (what counts against its limit) is now `bytes`. Called before Allocate returns,
   // and whenever a free has taken effect.
   virtual void MemoryUsed(uint32_t device, uint64_t bytes) = 0;
+  // Of that, `bytes` have been freed and are held until work before the free is done.
+  virtual void MemoryFreed(uint32_t /*device*/, uint64_t /*bytes*/) {}
 };
 
 // A kernel made ready for one block shape.

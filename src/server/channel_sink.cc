@@ -110,6 +110,10 @@ void ChannelSink::MemoryUsed(uint32_t device, uint64_t bytes) {
   SetUsed(device, hooks_.memory_changed(device));
 }
 
+void ChannelSink::MemoryFreed(uint32_t device, uint64_t bytes) {
+  channel_->header.states[device].freed_bytes.store(bytes, std::memory_order_relaxed);
+}
+
 void ChannelSink::SetUsed(uint32_t device, uint64_t bytes) {
   channel_->header.states[device].used_bytes.store(bytes, std::memory_order_relaxed);
 }

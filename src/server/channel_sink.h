@@ -37,6 +37,7 @@ class ChannelSink final : public device::Sink {
   void AssertFailed(std::string_view line) override;
   void Faulted(uint32_t device, const device::Fault& fault) override;
   void MemoryUsed(uint32_t device, uint64_t bytes) override;
+  void MemoryFreed(uint32_t device, uint64_t bytes) override;
 
   // The client has answered a host call: it may have made room for one that waited.
   void HostCallAnswered();

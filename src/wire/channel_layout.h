@@ -106,6 +106,7 @@ struct alignas(64) DeviceState {
   std::atomic<uint64_t> limit_bytes;   // this client's limit; ~0: none
   std::atomic<int32_t> error;          // sticky CUresult of this client's work on the device, 0: none
   std::atomic<int32_t> sm_count;       // that this client is given
+  std::atomic<uint64_t> freed_bytes;   // of client_bytes: freed by the client, in use until work before that is done
 };
 
 struct ChannelHeader {

@@ -81,12 +81,17 @@ CUresult cuCtxDestroy_v2(CUcontext handle) {
 CUresult cuCtxAttach(CUcontext* out, unsigned int flags) {
   if (out == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Context* const context, CurrentContext());
+  CU_TRY(context->Attach());
   *out = context->handle();
   return CUDA_SUCCESS;
 }
 
 CUresult cuCtxDetach(CUcontext handle) {
-  return Context::Find(handle) != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+  Context* const context = Context::Find(handle);
+  if (context == nullptr || context->green() || context != current_context) return CUDA_ERROR_INVALID_CONTEXT;
+  CU_TRY(Context::Detach(context));
+  if (Context::Find(handle) == nullptr) PopCurrent();
+  return CUDA_SUCCESS;
 }
 
 CUresult cuCtxPushCurrent_v2(CUcontext handle) {

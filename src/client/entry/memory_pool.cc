@@ -45,6 +45,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUmemoryPool po
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
   CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  if (address == 0) return CUDA_SUCCESS;
   if (stream->capture() != nullptr) return Capture::Break(*stream, "stream-ordered free");
   return MemoryPool::Free(*stream, address);
 }

@@ -37,6 +37,7 @@ WindowMemory::WindowMemory(uint64_t window_base, uint64_t window_bytes, int wind
       constants_extent_(WindowExtent::ReadOnly(constants_base_, window_base + window_bytes - constants_base_, window_fd,
                                                constants_base_ - window_base)),
       used_(accounts.size()),
+      freed_(accounts.size()),
       limits_(accounts.size(), kNoMemoryLimit) {
   for (const auto& group : groups) {
     if (group->device < groups_.size()) groups_[group->device].push_back(group);
@@ -105,6 +106,11 @@ void WindowMemory::CountUse(uint32_t device, int64_t bytes) {
   sink_->MemoryUsed(device, used_[device]);
 }
 
+void WindowMemory::CountFreed(uint32_t device, int64_t bytes) {
+  freed_[device] += static_cast<uint64_t>(bytes);
+  sink_->MemoryFreed(device, freed_[device]);
+}
+
 Status WindowMemory::Retire(uint64_t address) {
   std::lock_guard lock(mutex_);
   const auto found = allocations_.find(address);
@@ -112,6 +118,7 @@ Status WindowMemory::Retire(uint64_t address) {
     return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no allocation of the client begins at 0x{:x}", address));
   }
   found->second.retired = true;
+  if (found->second.counted) CountFreed(found->second.device, static_cast<int64_t>(found->second.bytes));
   return {};
 }
 
@@ -195,6 +202,7 @@ void WindowMemory::Uncount(const Allocation& allocation) {
   if (!allocation.counted) return;
   accounts_[allocation.device]->Release(allocation.bytes, groups_[allocation.device]);
   CountUse(allocation.device, -static_cast<int64_t>(allocation.bytes));
+  if (allocation.retired) CountFreed(allocation.device, -static_cast<int64_t>(allocation.bytes));
 }
 
 void WindowMemory::Punch(uint64_t begin, uint64_t end) const {

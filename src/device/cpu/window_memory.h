@@ -69,6 +69,7 @@ class WindowMemory {
   };
   Status Reserve(uint32_t device, uint64_t bytes);
   void CountUse(uint32_t device, int64_t bytes);
+  void CountFreed(uint32_t device, int64_t bytes);
   void Punch(uint64_t begin, uint64_t end) const;
   WindowAllocator& AllocatorOf(uint64_t address) {
     return address < constants_base_ ? allocator_ : constants_allocator_;
@@ -90,7 +91,8 @@ class WindowMemory {
   WindowExtent extent_;
   WindowExtent constants_extent_;
   std::unordered_map<uint64_t, Allocation> allocations_;
-  std::vector<uint64_t> used_;  // per device
+  std::vector<uint64_t> used_;   // per device
+  std::vector<uint64_t> freed_;  // of used_: retired
   uint64_t used_on_all_ = 0;
   std::vector<uint64_t> limits_;  // per device
 };

@@ -82,6 +82,32 @@ TEST_F(ContextTest, ThePrimaryContextIsCounted) {
   CU_ASSERT(cuDevicePrimaryCtxRetain(&again, 0));
 }
 
+TEST_F(ContextTest, ACreatedContextEndsWithItsLastUser) {
+  CUcontext created, attached;
+  CU_ASSERT(cuCtxCreate_v2(&created, 0, 0));
+  CU_ASSERT(cuCtxAttach(&attached, 0));
+  EXPECT_EQ(attached, created);
+  CU_ASSERT(cuCtxDetach(created));
+  CU_EXPECT(cuCtxSynchronize());
+  CU_ASSERT(cuCtxDetach(created));
+  EXPECT_EQ(cuCtxPushCurrent_v2(created), CUDA_ERROR_INVALID_CONTEXT);
+  CUcontext current;
+  CU_ASSERT(cuCtxGetCurrent(&current));
+  EXPECT_EQ(current, context_);
+}
+
+TEST_F(ContextTest, APrimaryContextIsDetachedAsOftenAsItWasAttached) {
+  CUcontext attached;
+  EXPECT_EQ(cuCtxDetach(context_), CUDA_ERROR_INVALID_CONTEXT);
+  CU_ASSERT(cuCtxAttach(&attached, 0));
+  CU_ASSERT(cuDevicePrimaryCtxRelease_v2(0));
+  CU_EXPECT(cuCtxSynchronize());
+  CU_ASSERT(cuDevicePrimaryCtxRetain(&context_, 0));
+  CU_ASSERT(cuCtxDetach(context_));
+  EXPECT_EQ(cuCtxDetach(context_), CUDA_ERROR_INVALID_CONTEXT);
+  CU_EXPECT(cuCtxSynchronize());
+}
+
 TEST_F(ContextTest, LimitsAndConfigurationsAreKept) {
   size_t stack = 0;
   CU_ASSERT(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 4096));

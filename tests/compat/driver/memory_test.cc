@@ -212,5 +212,55 @@ TEST_F(MemoryTest, StreamOrderedMemoryIsAllocatedAndFreed) {
   EXPECT_EQ(used, 0u);
 }
 
+// Asking waits for no work, and what was freed is free although a kernel that might use it still runs.
+TEST_F(MemoryTest, FreedMemoryIsFreeBesideAKernelThatRuns) {
+  void* flag = nullptr;
+  CU_ASSERT(cuMemHostAlloc(&flag, 4, 0));
+  *static_cast<volatile uint32_t*>(flag) = 0;
+  CUstream stream;
+  CU_ASSERT(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  const CUfunction spin = Function("spin");
+  const CUdeviceptr data = Allocate(64 << 20);
+  size_t before = 0, after = 0, total = 0;
+  CU_ASSERT(cuMemGetInfo_v2(&before, &total));
+  void* parameters[] = {&flag};
+  CU_ASSERT(Launch(spin, 1, 1, parameters, stream));
+  CU_ASSERT(cuMemFree_v2(data));
+  CU_ASSERT(cuMemGetInfo_v2(&after, &total));
+  EXPECT_EQ(after, before + (64 << 20));
+  *static_cast<volatile uint32_t*>(flag) = 1;
+  CU_ASSERT(cuStreamSynchronize(stream));
+  CU_ASSERT(cuMemGetInfo_v2(&after, &total));
+  EXPECT_EQ(after, before + (64 << 20));
+  CU_EXPECT(cuStreamDestroy_v2(stream));
+  CU_EXPECT(cuMemFreeHost(flag));
+}
+
+TEST_F(MemoryTest, MemoryOfAPoolIsCountedHoweverItIsFreed) {
+  const CUmemPoolProps properties{.allocType = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                  .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE, .id = 0},
+                                  .maxSize = 1 << 20};
+  CUmemoryPool pool;
+  CU_ASSERT(cuMemPoolCreate(&pool, &properties));
+  uint64_t used = 0;
+  for (int i = 0; i < 4; ++i) {
+    CUdeviceptr data = 0;
+    CU_ASSERT(cuMemAllocFromPoolAsync(&data, 1 << 19, pool, nullptr));
+    CU_ASSERT(cuMemFree_v2(data));
+    CU_EXPECT(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+    EXPECT_EQ(used, 0u);
+  }
+  CUcontext created;
+  CU_ASSERT(cuCtxCreate_v2(&created, 0, 0));
+  CUdeviceptr lost = 0;
+  CU_ASSERT(cuMemAllocFromPoolAsync(&lost, 1 << 19, pool, nullptr));
+  CU_ASSERT(cuCtxDestroy_v2(created));
+  CU_EXPECT(cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &used));
+  EXPECT_EQ(used, 0u);
+  CU_EXPECT(cuMemPoolDestroy(pool));
+}
+
+TEST_F(MemoryTest, FreeingNothingInStreamOrderSucceeds) { CU_EXPECT(cuMemFreeAsync(0, nullptr)); }
+
 }  // namespace
 }  // namespace tutti::compat

@@ -89,6 +89,28 @@ TEST_F(RenewalTest, APrimaryContextThatIsResetWorksWithTheNextServer) {
   ExpectWorks();
 }
 
+// While the server stands still, a launch that had to ask it would not return.
+TEST_F(RenewalTest, ALaunchAsksTheServerForNoShapeItHasHad) {
+  const CUdeviceptr data = Allocate(4096);
+  CUmodule module = nullptr;
+  CUfunction function = nullptr;
+  CU_ASSERT(cuModuleLoadData(&module, kPtx));
+  CU_ASSERT(cuModuleGetFunction(&function, module, "add_one"));
+  uint32_t count = 0;
+  void* parameters[] = {const_cast<CUdeviceptr*>(&data), &count};
+  const auto launch_all = [&] {
+    for (unsigned threads = 1; threads <= 40; ++threads) CU_EXPECT(Launch(function, 1, threads, parameters));
+  };
+  launch_all();
+  CU_ASSERT(cuCtxSynchronize());
+  ASSERT_EQ(kill(ServerPid(), SIGSTOP), 0);
+  launch_all();
+  ASSERT_EQ(kill(ServerPid(), SIGCONT), 0);
+  CU_EXPECT(cuCtxSynchronize());
+  CU_EXPECT(cuMemFree_v2(data));
+  CU_EXPECT(cuModuleUnload(module));
+}
+
 TEST_F(RenewalTest, AWaitingThreadIsToldAtOnce) {
   const CUdeviceptr flag = Allocate(4);
   CU_ASSERT(cuMemsetD32_v2(flag, 0, 1));
