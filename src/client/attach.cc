@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
+#include <charconv>
 #include <cstring>
+#include <vector>
 
 #include "base/log.h"
+#include "client/environment.h"
 #include "client/mps_environment.h"
 #include "client/private_server.h"
 #include "cuda/result.h"
@@ -22,11 +24,6 @@ constexpr const char* kDefaultPipeDirectory = "/tmp/nvidia-mps";
 // The daemon may have to start a server first.
 constexpr int kAttachTimeoutMs = 60'000;
 constexpr size_t kMostCommandLine = 1024;
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::string(value).substr(0, 4096) : std::string();
-}
 
 std::string CommandLine() {
   const os::Fd file(open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC));
@@ -76,18 +73,33 @@ Result<bool> HasDaemon(const std::string& directory) {
 // A socket file whose daemon is gone.
 bool IsStale(const std::string& directory) {
   errno = 0;
-  return !os::Connect(directory + "/control") && (errno == ECONNREFUSED || errno == ENOENT);
+  return !os::Connect(directory + "/control", kAttachTimeoutMs) && (errno == ECONNREFUSED || errno == ENOENT);
+}
+
+// Besides root and ourselves.
+std::vector<uid_t> TrustedUsers() {
+  std::vector<uid_t> users;
+  const std::string text = Environment(ipc::kTrustVariable);
+  if (text.empty()) return users;
+  uid_t user = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), user);
+  if (error == std::errc() && end == text.data() + text.size()) {
+    users.push_back(user);
+  } else {
+    log::Warning("{}={}: it names a user by number; nobody is trusted by it", ipc::kTrustVariable, text);
+  }
+  return users;
 }
 
 }  // namespace
 
 Result<std::unique_ptr<ipc::ClientConnection>> Attach() {
-  const char* named = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
-  const std::string directory = named != nullptr && *named != '\0' ? named : kDefaultPipeDirectory;
+  std::string directory = Environment("CUDA_MPS_PIPE_DIRECTORY");
+  if (directory.empty()) directory = kDefaultPipeDirectory;
   const wire::Hello hello = MakeHello();
   TUTTI_ASSIGN(const bool daemon, HasDaemon(directory));
   if (daemon) {
-    auto connection = ipc::ClientConnection::Connect(directory, hello, kAttachTimeoutMs);
+    auto connection = ipc::ClientConnection::Connect(directory, hello, kAttachTimeoutMs, TrustedUsers());
     if (connection || connection.error().code != cuda::CUDA_ERROR_MPS_CONNECTION_FAILED || !IsStale(directory))
       return connection;
     log::Info("nobody listens on {}/control any more: using a private server", directory);

@@ -1,12 +1,12 @@
 #include "client/device.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
 #include "base/log.h"
 #include "client/context.h"
+#include "client/environment.h"
 #include "client/session.h"
 #include "cuda/device_attribute.h"
 #include "wire/visible_devices.h"
@@ -29,7 +29,7 @@ std::vector<uint32_t> Named(std::string_view list, std::span<const wire::DeviceI
 
 std::vector<uint32_t> Chosen(const wire::ChannelHeader& header) {
   const std::span all(header.devices, std::min(header.device_count, wire::kMaxDevices));
-  if (const char* list = std::getenv("CUDA_VISIBLE_DEVICES"); list != nullptr) return Named(list, all);
+  if (IsSet("CUDA_VISIBLE_DEVICES")) return Named(Environment("CUDA_VISIBLE_DEVICES"), all);
   std::vector<uint32_t> every(all.size());
   for (uint32_t i = 0; i < every.size(); ++i) every[i] = i;
   return every;
@@ -94,8 +94,11 @@ uint64_t Device::total_bytes() const {
 
 uint64_t Device::free_bytes() const {
   const uint64_t limit = state_->limit_bytes.load(std::memory_order_relaxed);
-  const uint64_t used = state_->used_bytes.load(std::memory_order_relaxed);
-  const uint64_t mine = state_->client_bytes.load(std::memory_order_relaxed);
+  // What the client has freed is free to it: an allocation that needs it waits for the work that still uses it.
+  const uint64_t freed = state_->freed_bytes.load(std::memory_order_relaxed);
+  const auto without_freed = [freed](uint64_t bytes) { return bytes - std::min(bytes, freed); };
+  const uint64_t used = without_freed(state_->used_bytes.load(std::memory_order_relaxed));
+  const uint64_t mine = without_freed(state_->client_bytes.load(std::memory_order_relaxed));
   const uint64_t of_device = info_->total_bytes - std::min(info_->total_bytes, used);
   return std::min(of_device, limit - std::min(limit, mine));
 }

@@ -2,8 +2,7 @@
 
 #include <pthread.h>
 
-#include <cstdlib>
-
+#include "client/environment.h"
 #include "client/printing.h"
 #include "client/session.h"
 
@@ -19,15 +18,17 @@ namespace {
 }
 
 void CloseInChild() {
+  if (!Session::installed() && !Gate::opening()) return;  // never begun, or failed: the child may try
   Gate::Close(cuda::CUDA_ERROR_NOT_INITIALIZED);
   Session::AbandonInChild();
 }
 
+// Before any call can take a lock of ours.
+[[gnu::constructor]] void WatchForks() { pthread_atfork(nullptr, nullptr, CloseInChild); }
+
 }  // namespace
 
 void Gate::Open() {
-  static const int watched = pthread_atfork(nullptr, nullptr, CloseInChild);
-  static_cast<void>(watched);
   int expected = word_.load(std::memory_order_relaxed);
   while (!closed() && !word_.compare_exchange_weak(expected, expected & ~kStatusMask, std::memory_order_acq_rel)) {
   }
@@ -39,8 +40,8 @@ void Gate::Close(cuda::Result status) {
 }
 
 void Gate::ReadEnvironment() {
-  const char* trace = std::getenv("TUTTI_TRACE");
-  if (trace != nullptr && *trace != '\0' && *trace != '0') word_.fetch_or(kTraceBit, std::memory_order_relaxed);
+  const std::string trace = Environment("TUTTI_TRACE");
+  if (!trace.empty() && !trace.starts_with('0')) word_.fetch_or(kTraceBit, std::memory_order_relaxed);
 }
 
 }  // namespace tutti::client

@@ -3,10 +3,17 @@
 //
 // One word decides. It is 0 while everything is normal, so that the way in costs one load and one branch. Otherwise:
 //
-//   before cuInit, or cuInit failed       CUDA_ERROR_NOT_INITIALIZED
-//   in a forked child                     CUDA_ERROR_NOT_INITIALIZED, also for cuInit: server and rings are the
-//   parent's after exit handlers ran               CUDA_ERROR_DEINITIALIZED after a bug of ours was noticed
-//   CUDA_ERROR_UNKNOWN (poison.h) TUTTI_TRACE=1                         calls go the slow way and are printed
+// clang-format off
+//   before cuInit, or cuInit failed    CUDA_ERROR_NOT_INITIALIZED
+//   in a forked child                  CUDA_ERROR_NOT_INITIALIZED, also for cuInit: server and rings are the parent's
+//   after exit handlers ran            CUDA_ERROR_DEINITIALIZED
+//   after a bug of ours was noticed    CUDA_ERROR_UNKNOWN (poison.h)
+//   TUTTI_TRACE=1                      calls go the slow way and are printed
+// clang-format on
+//
+// A child forked before its parent's first cuInit may begin for itself. One forked while another thread of the parent
+// is in it is closed like one forked after it: what that thread holds, nobody in the child will ever give back. So forks
+// are watched from the moment the library is loaded.
 //
 // Thread-safe.
 #pragma once
@@ -25,8 +32,17 @@ class Gate {
   static int status() { return word_.load(std::memory_order_acquire) & kStatusMask; }
   static bool tracing() { return (word_.load(std::memory_order_relaxed) & kTraceBit) != 0; }
 
-  // cuInit has succeeded; from now on forks are watched.
+  // cuInit has succeeded.
   static void Open();
+  // While it lives, the thread is in cuInit.
+  class Opening {
+   public:
+    Opening() { opening_.fetch_add(1, std::memory_order_seq_cst); }
+    ~Opening() { opening_.fetch_sub(1, std::memory_order_seq_cst); }
+    Opening(const Opening&) = delete;
+    Opening& operator=(const Opening&) = delete;
+  };
+  static bool opening() { return opening_.load(std::memory_order_seq_cst) != 0; }
   // Closes the gate for good with this answer.
   static void Close(cuda::Result status);
   // True once Close has been called: not even cuInit may open it.
@@ -38,6 +54,7 @@ class Gate {
   static constexpr int kTraceBit = 0x10000;
   inline static constinit std::atomic<int> word_{cuda::CUDA_ERROR_NOT_INITIALIZED};
   inline static constinit std::atomic<bool> closed_{false};
+  inline static constinit std::atomic<int> opening_{0};
 };
 
 }  // namespace tutti::client

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "base/log.h"
+#include "client/environment.h"
 #include "wire/limit_text.h"
 #include "wire/visible_devices.h"
 
@@ -17,14 +17,8 @@ constexpr const char* kPercentage = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
 constexpr const char* kMemory = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT";
 constexpr const char* kPriority = "CUDA_MPS_CLIENT_PRIORITY";
 constexpr const char* kPerContext = "CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING";
-constexpr size_t kMostText = 4096;
 
 constinit std::atomic<bool> per_context{false};
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? std::string(value).substr(0, kMostText) : std::string();
-}
 
 // The text if `parse` takes it, else nothing, with one line.
 template <typename T>

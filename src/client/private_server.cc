@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "client/environment.h"
 #include "cuda/result.h"
 #include "os/socket.h"
 #include "os/spawn.h"
@@ -20,21 +21,27 @@ namespace {
 constexpr int kStartTimeoutMs = 60'000;
 constexpr int kServerSocketFd = 3;  // the number the server is told; any free one would do
 
-// The directory of the file this code was loaded from, links resolved.
+// The directory of the file this code was loaded from, links resolved; empty if that cannot be known.
 std::string OwnDirectory() {
   Dl_info info{};
   char path[PATH_MAX];
   if (dladdr(reinterpret_cast<const void*>(&OwnDirectory), &info) == 0 || realpath(info.dli_fname, path) == nullptr)
-    return ".";
+    return {};
   const std::string text = path;
   return text.substr(0, text.rfind('/'));
 }
 
+std::vector<std::string> Candidates() {
+  if (const std::string named = Environment("TUTTI_SERVER"); !named.empty()) return {named};
+  std::vector<std::string> candidates;
+  if (const std::string own = OwnDirectory(); !own.empty())
+    candidates = {own + "/../bin/tutti-server", own + "/tutti-server"};
+  candidates.insert(candidates.end(), {"/usr/lib/tutti/tutti-server", "/usr/bin/tutti-server"});
+  return candidates;
+}
+
 Result<std::string> FindServer() {
-  const std::string own = OwnDirectory();
-  std::vector<std::string> candidates = {own + "/../bin/tutti-server", own + "/tutti-server",
-                                         "/usr/lib/tutti/tutti-server", "/usr/bin/tutti-server"};
-  if (const char* named = std::getenv("TUTTI_SERVER"); named != nullptr && *named != '\0') candidates = {named};
+  const std::vector<std::string> candidates = Candidates();
   for (const std::string& path : candidates) {
     if (access(path.c_str(), X_OK) == 0) return path;
   }
@@ -47,8 +54,8 @@ Result<std::string> FindServer() {
 
 // Where a private server's own log goes: nowhere, since it has no terminal of its own, unless a file is named.
 os::Fd OpenLog() {
-  if (const char* path = std::getenv("TUTTI_SERVER_LOG"); path != nullptr && *path != '\0') {
-    os::Fd file(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (const std::string path = Environment("TUTTI_SERVER_LOG"); !path.empty()) {
+    os::Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (file) return file;
   }
   return os::Fd(open("/dev/null", O_RDWR | O_CLOEXEC));
@@ -66,6 +73,7 @@ Result<std::unique_ptr<ipc::ClientConnection>> StartPrivateServer(const wire::He
       .arguments = {"tutti-server", "--private-fd", std::to_string(kServerSocketFd)},
       .files = {{nothing.get(), 0}, {log.get(), 1}, {log.get(), 2}, {sockets.second.get(), kServerSocketFd}},
       .unnoticed = true,
+      .without_environment = !EnvironmentIsTrusted(),
   };
   if (auto started = os::Spawn(options); !started) {
     return Fail(cuda::CUDA_ERROR_SYSTEM_NOT_READY, fmt::format("{} cannot be started: {}", path, started.error().text));

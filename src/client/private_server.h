@@ -11,6 +11,7 @@
 
 namespace tutti::client {
 
+// A program with more rights than its caller chooses neither server nor anything of its environment by its caller's word.
 // Looks for tutti-server at $TUTTI_SERVER, ../bin and the directory of this library, /usr/lib/tutti and /usr/bin.
 Result<std::unique_ptr<ipc::ClientConnection>> StartPrivateServer(const wire::Hello& hello);
 

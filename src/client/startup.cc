@@ -1,11 +1,11 @@
 #include "client/startup.h"
 
-#include <cstdlib>
 #include <mutex>
 
 #include "base/log.h"
 #include "client/attach.h"
 #include "client/device.h"
+#include "client/environment.h"
 #include "client/gate.h"
 #include "client/launch.h"
 #include "client/mps_environment.h"
@@ -14,22 +14,20 @@
 namespace tutti::client {
 namespace {
 
-std::mutex& StartMutex() {
-  static auto* const mutex = new std::mutex;
-  return *mutex;
-}
+constinit std::mutex start_mutex;
 
 // To stderr, unless a file is named; only what a user must act on, unless more is asked for.
 void OpenLog() {
-  const char* path = std::getenv("TUTTI_CLIENT_LOG");
-  log::Open(path != nullptr ? path : "", "Other");
-  if (std::getenv("TUTTI_LOG_LEVEL") == nullptr) log::SetLevel(log::Level::kWarning);
+  log::Open(Environment("TUTTI_CLIENT_LOG"), "Other");
+  if (Environment("TUTTI_LOG_LEVEL").empty()) log::SetLevel(log::Level::kWarning);
 }
 
 }  // namespace
 
 int Start() {
-  std::lock_guard lock(StartMutex());
+  const Gate::Opening opening;
+  if (Gate::closed()) return Gate::status();  // in a forked child, nobody may give the lock back
+  std::lock_guard lock(start_mutex);
   if (Gate::closed()) return Gate::status();
   if (Gate::status() == 0) return cuda::CUDA_SUCCESS;
   if (Session::installed()) return cuda::CUDA_ERROR_NO_DEVICE;  // as found the first time
@@ -47,8 +45,7 @@ int StartWith(std::unique_ptr<ipc::ClientConnection> connection) {
   Session::Install(std::move(connection));
   CheckMemoryLimits(Session::Get().header());
   if (!Device::Install()) return cuda::CUDA_ERROR_OUT_OF_MEMORY;
-  if (const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING"); blocking != nullptr && *blocking == '1')
-    launches_block = true;
+  if (Environment("CUDA_LAUNCH_BLOCKING").starts_with('1')) launches_block = true;
   if (Device::count() == 0) return cuda::CUDA_ERROR_NO_DEVICE;
   Gate::Open();
   return cuda::CUDA_SUCCESS;
