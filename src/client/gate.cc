@@ -18,9 +18,9 @@ namespace {
 }
 
 void CloseInChild() {
-  if (!Session::installed() && !Gate::opening()) return;  // never begun, or failed: the child may try
-  Gate::Close(cuda::CUDA_ERROR_NOT_INITIALIZED);
   Session::AbandonInChild();
+  // Where cuInit was never called, or failed, the child may try.
+  if (Gate::status() == 0 || Gate::opening()) Gate::Close(cuda::CUDA_ERROR_NOT_INITIALIZED);
 }
 
 // Before any call can take a lock of ours.

@@ -97,6 +97,17 @@ TEST(Habits, AChildForkedBeforeTheFirstInitHasASessionOfItsOwn) {
   EXPECT_EQ(InProcess([] { return Begin() == 0 && Work() == CUDA_SUCCESS ? 0 : 1; }), 0);
 }
 
+TEST(Habits, AChildOfAProgramWithoutDevicesHasNoneEither) {
+  EXPECT_EQ(InProcess([] {
+              setenv("CUDA_VISIBLE_DEVICES", "", 1);
+              STEP(1, cuInit(0) == CUDA_ERROR_NO_DEVICE);
+              STEP(2, InProcess([] { return cuInit(0) == CUDA_ERROR_NO_DEVICE ? 0 : 1; }) == 0);
+              STEP(3, cuInit(0) == CUDA_ERROR_NO_DEVICE);
+              return 0;
+            }),
+            0);
+}
+
 // The primary context is neither made nor held for it.
 TEST(Habits, AKernelOfALibraryIsFoundWithoutAContext) {
   EXPECT_EQ(InProcess([] {
