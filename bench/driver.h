@@ -9,6 +9,7 @@ int cuStreamCreate(CUstream* stream, unsigned flags);
 int cuStreamSynchronize(CUstream stream);
 int cuMemAllocHost_v2(void** address, size_t bytes);
 int cuMemFreeHost(void* address);
+int cuMemsetD32_v2(CUdeviceptr address, unsigned value, size_t count);
 }
 
 namespace bench {

@@ -55,10 +55,13 @@ void Programs::Start() {
   // Run tests that fail as they should: a fault is their result.
   static constexpr const char* kFaults[] = {"wild_address_is_an_illegal_address", "trap_fails_the_launch", "assert_fails_with_its_own_error",
                                             "syntax_error_is_invalid_ptx", "misaligned_word_of_local_memory"};
-  const bool faults = random_() % 4 == 0;
-  std::string what = faults ? kFaults[random_() % std::size(kFaults)] : kPrograms[random_() % std::size(kPrograms)];
+  const bool faults = random_() % 4 == 0, chain = random_() % 6 == 0;
+  const bool is_case = faults || chain;
+  std::string what = chain    ? "each_block_waits_for_the_one_before"
+                     : faults ? kFaults[random_() % std::size(kFaults)]
+                              : kPrograms[random_() % std::size(kPrograms)];
   const std::vector<std::string> words =
-      faults ? std::vector<std::string>{build_ + "/test/run_test", cases_ + "/" + what + ".ptx"}
+      is_case ? std::vector<std::string>{build_ + "/test/run_test", cases_ + "/" + what + ".ptx"}
              : std::vector<std::string>{build_ + "/examples/" + what + "_driver", "--seconds", fmt::format("{}", 0.2 + 0.1 * static_cast<double>(random_() % 20))};
   std::string log = fmt::format("{}/{}-{}.log", logs_, ++started_, what);
   const pid_t pid = Spawn(words, log);

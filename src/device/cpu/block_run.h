@@ -16,6 +16,7 @@
 #include "device/cpu/guest_stack.h"
 #include "device/cpu/guest_thread.h"
 #include "device/cpu/kernel_launch.h"
+#include "device/cpu/standing_runs.h"
 #include "device/cpu/warp_barrier.h"
 #include "device/fault.h"
 #include "guest/kernel_abi.h"
@@ -53,6 +54,12 @@ class BlockRun final : public GuestMemory {
   Leave Run(GuestThread* thread);
   // The block was left and will not be entered again: forgets what is on its stacks.
   void GiveUp();
+
+  // What it holds while nobody uses it, for the next block.
+  uint64_t held_bytes() const { return stacks_.bytes() + shared_.bytes() + local_.bytes(); }
+  uint64_t held_mappings() const { return 2 * uint64_t{stacks_.count()} + 2; }
+  // Gives that back. It has finished, or was given up.
+  void Release();
 
   const KernelLaunch* launch() const { return launch_; }
   uint64_t index() const { return index_; }
@@ -101,7 +108,14 @@ class BlockRun final : public GuestMemory {
   };
   std::atomic<Code> code{Code::kService};
 
-  BlockRun* next = nullptr;  // in a list of suspended or free runs
+  BlockRun* next = nullptr;  // in a list of standing or free runs
+  // While it stands still: StandingRuns' own.
+  struct Standing {
+    StandingRuns::Kind kind = StandingRuns::Kind::kReady;
+    uint32_t position = 0;
+    uint64_t seen = 0;
+    BlockRun* previous = nullptr;
+  } standing;
 
  private:
   struct Fiber {

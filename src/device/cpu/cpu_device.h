@@ -13,7 +13,7 @@ namespace tutti::device::cpu {
 
 struct CpuDevice {
   CpuDevice(const CpuSettings& settings, Ticker* ticker, BlockPool* pool)
-      : account(settings.memory_bytes), scheduler(settings.sms, ticker, pool) {}
+      : account(settings.memory_bytes), scheduler({.sms = settings.sms, .cores = settings.cores}, ticker, pool) {}
 
   MemoryAccount account;
   Scheduler scheduler;

@@ -11,13 +11,14 @@ namespace {
 
 constexpr uint64_t kChunkNs = 20'000;            // worth a critical section
 constexpr uint64_t kUnknownEstimateNs = 20'000;  // of a block that never ran before
+constexpr uint32_t kParkedTurn = 64;
 constexpr uint64_t kLongNs = 100'000;            // a record in a ring should not wait so long
 
 }  // namespace
 
-Scheduler::Scheduler(uint32_t sms, Ticker* ticker, BlockPool* pool)
-    : policy_(NewPolicy(Policy::kShare)), sm_states_(sms), ticker_(ticker), pool_(pool) {
-  for (uint32_t i = 0; i < sms; ++i) sm_states_[i].index = i;
+Scheduler::Scheduler(const Size& size, Ticker* ticker, BlockPool* pool)
+    : policy_(NewPolicy(Policy::kShare)), sm_states_(size.sms), cores_(size.cores), ticker_(ticker), pool_(pool) {
+  for (uint32_t i = 0; i < size.sms; ++i) sm_states_[i].index = i;
 }
 
 Nudge Scheduler::Submit(Task* task) {
@@ -26,8 +27,9 @@ Nudge Scheduler::Submit(Task* task) {
     std::lock_guard lock(mutex_);
     SpaceShare* const share = task->share;
     task->ready_ns = NowNs();
-    task->begun = false;
+    task->begun_ns = 0;
     task->active_ns = 0;
+    task->order.Reset(task->total_blocks, task->kernel.cooperative ? BlockOrder::kNone : kMaxBlocksPerSm * uint64_t{sms()});
     task->cap = nullptr;
     for (const auto& context : share->contexts) {
       if (context->context == task->context) task->cap = context.get();
@@ -73,7 +75,7 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
     std::lock_guard lock(mutex_);
     const uint64_t now_ns = NowNs();
     *retry_at_ns = WakeThrottled(now_ns);
-    SpaceShare* const share = policy_->Pick(sm.index, now_ns);
+    SpaceShare* const share = PickShare(sm, now_ns);
     taken = share != nullptr;
     if (taken) {
       nudge = Begin(sm, share, chunk, now_ns);
@@ -91,13 +93,14 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
 Nudge Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns) {
   Nudge nudge{.scheduler = this};
   Task* const task = share->queues[std::countr_zero(share->queued_mask)].head;
-  if (!task->begun) share->Count(metrics::Counter::queue_wait_ns, now_ns - std::min(now_ns, task->ready_ns));
-  task->begun = true;
+  if (task->begun_ns == 0) {
+    share->Count(metrics::Counter::queue_wait_ns, now_ns - std::min(now_ns, task->ready_ns));
+    task->begun_ns = now_ns;
+  }
   if (task->active_chunks == 0) task->active_since_ns = now_ns;
   GiveOut(task, chunk);
   share->cap.Begin();
   if (task->cap != nullptr) task->cap->cap.Begin();
-  ++busy_;
   sm.share = share;
   sm.task = task;
   sm.begin_ns = chunk->begin_ns = now_ns;
@@ -138,31 +141,62 @@ uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available, uint32_t s
   return std::min(whole, available);
 }
 
-// Blocks that were begun go on first, so that few are resident. But a block that yields may wait for one that was not
-// begun yet: as long as hardware would have all of them resident, new blocks come first then.
+// What is next is the task's own business (block_order.h).
 void Scheduler::GiveOut(Task* task, Chunk* chunk) {
   *chunk = Chunk{.task = task};
-  const bool has_new = task->next_block < task->total_blocks || !task->given_back.empty();
-  const uint64_t begun = task->suspended_count + task->at_grid_count + task->active_chunks;
-  const bool new_first = task->kernel.cooperative || (task->yields && begun < kMaxBlocksPerSm * uint64_t{sms()});
-  if (!task->suspended.empty() && !(has_new && new_first)) {
-    chunk->resumed = task->suspended.Pop();
+  const uint64_t begun = task->order.standing() + task->at_grid_count + task->active_chunks;
+  chunk->resumed = task->order.Next(begun);
+  if (chunk->resumed != nullptr) {
+    chunk->first = chunk->resumed->index();
     chunk->count = 1;
-    --task->suspended_count;
-  } else if (!task->given_back.empty()) {
-    auto& [begin, end] = task->given_back.back();
-    chunk->first = begin;
-    chunk->count = ChunkBlocks(*task, end - begin, sms());
-    begin += chunk->count;
-    if (begin == end) task->given_back.pop_back();
   } else {
-    chunk->first = task->next_block;
-    chunk->count = ChunkBlocks(*task, task->total_blocks - task->next_block, sms());
-    task->next_block += chunk->count;
+    const auto [first, end] = task->order.Fresh();
+    chunk->first = first;
+    chunk->count = ChunkBlocks(*task, end - first, sms());
+    task->order.TakeFresh(chunk->count);
   }
   ++task->active_chunks;
+  busy_.store(busy_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   Dequeue(task);
-  if (task->HasWork()) Enqueue(task);  // at the back: round robin among the Space's grids of one urgency
+  EnqueueIfWork(task);  // at the back: round robin among the Space's grids of one urgency
+}
+
+// Where SMs share cores, what only waits is not worth one more of them: it would take the core from those that are waited
+// for. So it is parked: nobody is woken for it, but an SM that is awake and has nothing else looks at it, as long as there
+// are cores. Should all SMs be kept by others, it has its turn after kParkedTurn chunks, and at every look of the ticker.
+void Scheduler::EnqueueIfWork(Task* task) {
+  if (!task->order.HasWork()) return;
+  if (sms() > cores_ && task->order.OnlyWaits()) {
+    parked_.PushBack(task);
+  } else {
+    Enqueue(task);
+  }
+}
+
+void Scheduler::Unpark(Task* task) {
+  parked_.Remove(task);
+  Enqueue(task);
+  UpdateOffer(task->share);
+}
+
+SpaceShare* Scheduler::PickShare(const SmState& sm, uint64_t now_ns) {
+  if (parked_.head != nullptr && ++since_parked_ >= kParkedTurn) {
+    since_parked_ = 0;
+    Unpark(parked_.head);
+  }
+  SpaceShare* share = policy_->Pick(sm.index, now_ns);
+  while (share == nullptr && parked_.head != nullptr && busy_.load(std::memory_order_relaxed) < cores_) {
+    Unpark(parked_.head);
+    share = policy_->Pick(sm.index, now_ns);
+  }
+  return share;
+}
+
+bool Scheduler::ShouldGiveWay(Task& task, uint64_t index, bool has_rest) const {
+  const uint64_t own = task.queued.load(std::memory_order_relaxed) ? 1 : 0;
+  if (task.order.HasEarlier(index) || queued_tasks_.load(std::memory_order_relaxed) > own) return true;
+  if (busy_.load(std::memory_order_relaxed) > cores_) return true;
+  return (has_rest || task.order.HasOthers()) && task.order.TakeTurn(NowNs());
 }
 
 bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result) {
@@ -181,18 +215,24 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
       ReleaseHeld(task->cap);
     }
     if (--task->active_chunks == 0) task->active_ns += result.end_ns - std::min(result.end_ns, task->active_since_ns);
-    --busy_;
+    busy_.store(busy_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     sm.task = nullptr;
     Return(task, result);
     if (busy_ != 0) look_at_ns = WakeThrottled(result.end_ns);
+    if (parked_.head != nullptr) look_at_ns = std::min(look_at_ns, result.end_ns + kRemindNs);
     if (share->dead) {
-      DiscardRuns(&task->suspended);
-      DiscardRuns(&task->at_grid_barrier);
+      DiscardAll(task);
       done = task->active_chunks == 0;
     } else {
       PassGridBarrierIfComplete(task);
-      done = task->finished_blocks == task->total_blocks;
-      if (!done && task->queue == nullptr && task->HasWork()) Enqueue(task);
+      done = task->order.ended() == task->total_blocks;
+      if (!done && task->queue == &parked_) Unpark(task);
+      if (!done && task->queue == nullptr) {
+        EnqueueIfWork(task);
+      } else if (!done && task->queue == &share->queues[task->queued_urgency] && task->queued_urgency != UrgencyOf(*task)) {
+        Dequeue(task);
+        Enqueue(task);
+      }
     }
     if (done) {
       TaskEnds(share, result.end_ns);
@@ -209,18 +249,19 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
 
 // What a chunk has left of its blocks.
 void Scheduler::Return(Task* task, const ChunkResult& result) {
-  task->finished_blocks += result.finished;
+  task->order.End(result.finished);
   task->yields |= result.yielded;
-  if (result.rest_begin < result.rest_end) task->given_back.emplace_back(result.rest_begin, result.rest_end);
+  if (result.rest_begin < result.rest_end) task->order.GiveBack(result.rest_begin, result.rest_end);
   if (result.suspended == nullptr) return;
   if (result.at_grid_barrier) {
     task->at_grid_barrier.Push(result.suspended);
     ++task->at_grid_count;
-    return;
+  } else if (result.yielded) {
+    task->order.Stand(result.suspended, StandingRuns::Kind::kWaiting, result.seen_ended);
+  } else {
+    task->order.Stand(result.suspended, StandingRuns::Kind::kReady);
+    task->share->Count(metrics::Counter::preemptions);
   }
-  task->suspended.Push(result.suspended);
-  ++task->suspended_count;
-  if (!result.yielded) task->share->Count(metrics::Counter::preemptions);
 }
 
 void Scheduler::Release(SmState& sm) {
@@ -244,32 +285,43 @@ void Scheduler::CountWanted(SpaceShare* share, uint64_t now_ns) {
 }
 
 void Scheduler::PassGridBarrierIfComplete(Task* task) {
-  if (task->at_grid_count == 0 || task->at_grid_count + task->finished_blocks != task->total_blocks) return;
-  for (BlockRun* run = task->at_grid_barrier.head; run != nullptr; run = run->next) run->PassGridBarrier();
-  task->suspended_count += task->at_grid_count;
+  if (task->at_grid_count == 0 || task->at_grid_count + task->order.ended() != task->total_blocks) return;
+  while (BlockRun* const run = task->at_grid_barrier.Pop()) {
+    run->PassGridBarrier();
+    task->order.Stand(run, StandingRuns::Kind::kReady);
+  }
   task->at_grid_count = 0;
-  task->suspended.Append(task->at_grid_barrier);
 }
+
+// What only waits is least urgent: what it waits for may be less urgent than itself.
+uint32_t Scheduler::UrgencyOf(const Task& task) { return task.order.OnlyWaits() ? kUrgencies - 1 : task.urgency; }
 
 void Scheduler::Enqueue(Task* task) {
   queued_tasks_.fetch_add(1, std::memory_order_relaxed);
-  task->share->queues[task->urgency].PushBack(task);
-  task->share->queued_mask |= 1u << task->urgency;
+  task->queued.store(true, std::memory_order_relaxed);
+  task->queued_urgency = UrgencyOf(*task);
+  task->share->queues[task->queued_urgency].PushBack(task);
+  task->share->queued_mask |= 1u << task->queued_urgency;
 }
 
 void Scheduler::Dequeue(Task* task) {
   TaskQueue* const queue = task->queue;
   queue->Remove(task);
   queued_tasks_.fetch_sub(1, std::memory_order_relaxed);
-  TaskQueue& own = task->share->queues[task->urgency];
-  if (queue == &own && own.head == nullptr) task->share->queued_mask &= ~(1u << task->urgency);
+  task->queued.store(false, std::memory_order_relaxed);
+  TaskQueue& own = task->share->queues[task->queued_urgency];
+  if (queue == &own && own.head == nullptr) task->share->queued_mask &= ~(1u << task->queued_urgency);
 }
 
-void Scheduler::DiscardRuns(RunList* runs) {
-  while (BlockRun* const run = runs->Pop()) {
-    run->GiveUp();
-    pool_->Put(run);
-  }
+void Scheduler::Discard(BlockRun* run) {
+  run->GiveUp();
+  pool_->Put(run);
+}
+
+void Scheduler::DiscardAll(Task* task) {
+  while (BlockRun* const run = task->order.TakeAny()) Discard(run);
+  while (BlockRun* const run = task->at_grid_barrier.Pop()) Discard(run);
+  task->at_grid_count = 0;
 }
 
 }  // namespace tutti::device::cpu

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -52,6 +53,7 @@ struct ChunkResult {
   BlockRun* suspended = nullptr;  // a block that goes on later
   bool at_grid_barrier = false;   // ... when all others have come to where it is
   bool yielded = false;           // ... it waits for memory that others write
+  uint64_t seen_ended = 0;        //     and looked for it last when so many blocks of its task had ended
   uint64_t end_ns = 0;
 };
 
@@ -68,7 +70,11 @@ class Scheduler {
   static constexpr size_t kMostContextCaps = 1024;       // of one share
   static constexpr uint64_t kRemindNs = 10'000'000;  // whoever has been told to leave its block and has not
 
-  Scheduler(uint32_t sms, Ticker* ticker, BlockPool* pool);
+  struct Size {
+    uint32_t sms = 1;
+    uint32_t cores = kMaxSms;  // that run the SMs: SMs beyond do not spin
+  };
+  Scheduler(const Size& size, Ticker* ticker, BlockPool* pool);
 
   IdleGate& gate() { return gate_; }
   // Some work is not for every SM.
@@ -99,8 +105,9 @@ class Scheduler {
   bool Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result);
   void Release(SmState& sm);
 
-  // Whether anything is ready that a block could give way to. A hint; needs no lock.
-  bool HasQueued() const { return queued_tasks_.load(std::memory_order_relaxed) != 0; }
+  // Whether a block of `task` that only waits, the `index`th, should give way: to an earlier block of the task, to other
+  // tasks, or, when it is the task's turn, to any other block of it (`has_rest`: of its chunk). A hint; needs no lock.
+  bool ShouldGiveWay(Task& task, uint64_t index, bool has_rest) const;
 
   // Nothing of the share is begun any more; what runs is abandoned. Tasks that no SM runs are returned, the others come
   // back from Finish.
@@ -109,6 +116,9 @@ class Scheduler {
   void WaitQuiet(SpaceShare* share);
   // A dropped, quiet share may begin work again.
   void Revive(SpaceShare* share);
+
+  // Calls `look` for each task of the share that has begun, with the lock held: it must be short.
+  void ForEachBegun(const SpaceShare* share, const std::function<void(const Task&)>& look);
 
   // Makes blocks give way that others wait for, and ends what has run too long. Returns when that may be necessary again,
   // as things are now, or kNever.
@@ -124,14 +134,19 @@ class Scheduler {
 
   // scheduler.cc
   static uint64_t ChunkBlocks(const Task& task, uint64_t available, uint32_t sms);
+  static uint32_t UrgencyOf(const Task& task);
   void Enqueue(Task* task);
   void Dequeue(Task* task);
   Nudge Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns);
   void GiveOut(Task* task, Chunk* chunk);
+  void EnqueueIfWork(Task* task);
+  void Unpark(Task* task);
+  SpaceShare* PickShare(const SmState& sm, uint64_t now_ns);
   uint64_t EstimateNs(const Chunk& chunk) const;
   void Return(Task* task, const ChunkResult& result);
   void PassGridBarrierIfComplete(Task* task);
-  void DiscardRuns(RunList* runs);
+  void Discard(BlockRun* run);
+  void DiscardAll(Task* task);
   void TaskEnds(SpaceShare* share, uint64_t now_ns);
   void CountWanted(SpaceShare* share, uint64_t now_ns);
   bool IdleSmHasNext(uint64_t now_ns) const;
@@ -163,7 +178,10 @@ class Scheduler {
   std::vector<SmState> sm_states_;
   std::vector<const GuestThread*> told_;   // the ticker's own
   uint32_t offered_ = 0;                   // shares
-  uint32_t busy_ = 0;                      // SMs with a task
+  std::atomic<uint32_t> busy_{0};          // SMs with a task; written under the lock, read without it as a hint
+  const uint32_t cores_;
+  TaskQueue parked_;                       // tasks that only wait; empty as long as each SM has a core
+  uint32_t since_parked_ = 0;              // chunks
   std::atomic<uint64_t> queued_tasks_{0};  // written under the lock, read without it as a hint
   std::atomic<uint32_t> restricted_{0};    // shares that may not use all SMs; likewise
   IdleGate gate_;

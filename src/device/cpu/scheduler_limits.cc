@@ -32,14 +32,40 @@ void Scheduler::AddShare(SpaceShare* share) {
 }
 
 void Scheduler::RemoveShare(SpaceShare* share) {
+  bool last;
+  {
+    std::lock_guard lock(mutex_);
+    share->dead = true;
+    UpdateOffer(share);
+    policy_->Forget(share);
+    std::erase(shares_, share);
+    ForgetThrottled(share, nullptr);
+    for (const auto& context : share->contexts) ForgetThrottled(share, context.get());
+    if (!share->sms.all()) restricted_.fetch_sub(1, std::memory_order_relaxed);
+    last = shares_.empty();
+  }
+  pool_->ClientEnded(last);
+  if (!last) return;
+  gate_.Advance();
+  gate_.WakeAll();  // SMs hold a run each
+}
+
+// A task that has begun is on an SM, or is in a queue since it has blocks left.
+void Scheduler::ForEachBegun(const SpaceShare* share, const std::function<void(const Task&)>& look) {
   std::lock_guard lock(mutex_);
-  share->dead = true;
-  UpdateOffer(share);
-  policy_->Forget(share);
-  std::erase(shares_, share);
-  ForgetThrottled(share, nullptr);
-  for (const auto& context : share->contexts) ForgetThrottled(share, context.get());
-  if (!share->sms.all()) restricted_.fetch_sub(1, std::memory_order_relaxed);
+  const auto in_queue = [&](const TaskQueue& queue) {
+    for (const Task* task = queue.head; task != nullptr; task = task->next) {
+      if (task->share == share && task->begun_ns != 0) look(*task);
+    }
+  };
+  for (const TaskQueue& queue : share->queues) in_queue(queue);
+  for (const auto& context : share->contexts) in_queue(context->held);
+  in_queue(parked_);
+  for (auto sm = sm_states_.begin(); sm != sm_states_.end(); ++sm) {
+    const auto on_earlier = [&](const SmState& earlier) { return earlier.task == sm->task; };
+    if (sm->task == nullptr || sm->task->share != share || sm->task->queue != nullptr) continue;
+    if (std::none_of(sm_states_.begin(), sm, on_earlier)) look(*sm->task);
+  }
 }
 
 void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
@@ -125,6 +151,7 @@ void Scheduler::HoldCapped(SpaceShare* share) {
     if (task->cap == nullptr || task->cap->cap.open()) return;
     Dequeue(task);
     queued_tasks_.fetch_add(1, std::memory_order_relaxed);
+    task->queued.store(true, std::memory_order_relaxed);
     task->cap->held.PushBack(task);
   }
 }

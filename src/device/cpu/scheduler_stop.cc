@@ -72,6 +72,8 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
   {
     std::lock_guard lock(mutex_);
     const uint64_t throttled_until_ns = WakeThrottled(now_ns);
+    const bool parked = parked_.head != nullptr;
+    while (parked_.head != nullptr) Unpark(parked_.head);
     for (SmState& sm : sm_states_) {
       if (sm.task == nullptr) continue;
       const uint64_t limit_ns = sm.share->kernel_limit_ns;
@@ -84,6 +86,7 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
       }
     }
     next_ns = std::min(NextLookNs(now_ns), busy_ != 0 ? throttled_until_ns : kNever);
+    if (parked) next_ns = std::min(next_ns, now_ns + kRemindNs);
   }
   for (const GuestThread* thread : told_) thread->Interrupt();
   return next_ns;
@@ -100,12 +103,16 @@ void Scheduler::Drop(SpaceShare* share, std::vector<Task*>* dropped) {
   ticker_->Arm(now_ns + kRemindNs);
   std::lock_guard lock(mutex_);
   share->dead = true;
+  for (Task* task = parked_.head; task != nullptr;) {
+    Task* const next = task->next;
+    if (task->share == share) Unpark(task);
+    task = next;
+  }
   const auto drop_all = [&](TaskQueue& queue) {
     while (Task* const task = queue.head) {
       Dequeue(task);
-      DiscardRuns(&task->suspended);
+      DiscardAll(task);
       if (task->active_chunks != 0) continue;
-      DiscardRuns(&task->at_grid_barrier);
       TaskEnds(share, now_ns);
       dropped->push_back(task);
     }

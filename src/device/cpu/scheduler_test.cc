@@ -15,7 +15,7 @@ namespace {
 
 class SchedulerTest : public testing::Test {
  protected:
-  SchedulerTest() : ticker_([](uint64_t) { return kNever; }), scheduler_(2, &ticker_, &pool_) {
+  SchedulerTest() : ticker_([](uint64_t) { return kNever; }), scheduler_({.sms = 2}, &ticker_, &pool_) {
     for (uint32_t i = 0; i < 2; ++i) scheduler_.sm(i).thread = &threads_[i];
   }
 
@@ -187,7 +187,9 @@ TEST_F(SchedulerTest, TheTickerIsToldWhenToLook) {
   EXPECT_GT(look_at_ns, now_ns);
   EXPECT_LE(look_at_ns, now_ns + FairPolicy::kMostLeadNs);
   // Where the machine kept the test waiting for longer than a slice, the hog is rightly told.
-  if (now_ns - scheduler_.sm(0).begin_ns < FairPolicy::kSliceNs) EXPECT_EQ(threads_[0].stop, StopReason::kNone);
+  if (now_ns - scheduler_.sm(0).begin_ns < FairPolicy::kSliceNs) {
+    EXPECT_EQ(threads_[0].stop, StopReason::kNone);
+  }
 }
 
 TEST_F(SchedulerTest, AKernelsTimeLimitIsATimeToLook) {

@@ -17,13 +17,6 @@ constexpr uint32_t kMaxSms = 256;
 constexpr uint32_t kMostNice = 19;
 constexpr uint64_t kLeastMemory = 64ull << 20;
 
-uint32_t CoresOfThisProcess() {
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-  const int count = CPU_COUNT(&cores);
-  return count < 1 ? 1 : static_cast<uint32_t>(count);
-}
-
 uint64_t HalfOfMemory() {
   const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
   const auto page_bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -62,6 +55,13 @@ Status SetComputeCapability(CpuSettings& settings) {
 
 }  // namespace
 
+uint32_t CoresOfThisProcess() {
+  cpu_set_t cores;
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  const int count = CPU_COUNT(&cores);
+  return count < 1 ? 1 : static_cast<uint32_t>(count);
+}
+
 std::optional<uint64_t> ParseBytes(std::string_view text) {
   uint64_t value = 0;
   const char* const end = text.data() + text.size();
@@ -89,7 +89,7 @@ std::optional<uint64_t> ParseBytes(std::string_view text) {
 Result<CpuSettings> CpuSettings::FromEnvironment() {
   CpuSettings settings;
   TUTTI_ASSIGN(settings.devices, CountFrom("TUTTI_CPU_DEVICES", 1, wire::kMaxDevices));
-  TUTTI_ASSIGN(settings.sms, CountFrom("TUTTI_CPU_SMS", CoresOfThisProcess(), kMaxSms));
+  TUTTI_ASSIGN(settings.sms, CountFrom("TUTTI_CPU_SMS", settings.cores, kMaxSms));
   TUTTI_ASSIGN(settings.nice, CountFrom("TUTTI_CPU_NICE", settings.nice, kMostNice, 0));
   settings.memory_bytes = HalfOfMemory();
   if (const char* text = std::getenv("TUTTI_CPU_MEMORY"); text != nullptr && *text != '\0') {

@@ -10,10 +10,13 @@
 
 namespace tutti::device::cpu {
 
+uint32_t CoresOfThisProcess();  // in its affinity mask
+
 struct CpuSettings {
   uint32_t devices = 1;       // TUTTI_CPU_DEVICES
   std::vector<uint32_t> served;  // ordinals of those that are served, in this order; empty: all
   uint32_t sms = 1;           // TUTTI_CPU_SMS: per device; default: cores in the affinity mask
+  uint32_t cores = CoresOfThisProcess();  // that the SMs' threads share
   uint64_t memory_bytes = 0;  // TUTTI_CPU_MEMORY: per device; default: half of the RAM
   uint32_t nice = 5;          // TUTTI_CPU_NICE: of the SMs' threads, on top of the server's own; see worker.cc
   int32_t compute_major = 8;  // TUTTI_COMPUTE_CAPABILITY

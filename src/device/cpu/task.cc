@@ -19,13 +19,6 @@ BlockRun* RunList::Pop() {
   return run;
 }
 
-void RunList::Append(RunList& other) {
-  if (other.empty()) return;
-  (tail != nullptr ? tail->next : head) = other.head;
-  tail = other.tail;
-  other = RunList{};
-}
-
 void TaskQueue::PushBack(Task* task) {
   task->queue = this;
   task->next = nullptr;

@@ -4,9 +4,8 @@
 
 #include <atomic>
 #include <cstdint>
-#include <utility>
-#include <vector>
 
+#include "device/cpu/block_order.h"
 #include "device/cpu/kernel_launch.h"
 #include "device/cpu/transfer.h"
 
@@ -29,15 +28,13 @@ struct BlockTime {
   }
 };
 
-// Runs that wait to be entered again.
+// Runs, in order.
 struct RunList {
   BlockRun* head = nullptr;
   BlockRun* tail = nullptr;
 
-  bool empty() const { return head == nullptr; }
   void Push(BlockRun* run);
   BlockRun* Pop();
-  void Append(RunList& other);
 };
 
 struct Task;
@@ -65,28 +62,25 @@ struct Task {
   Transfer transfer;
 
   // Progress.
-  uint64_t next_block = 0;                                // blocks from here on have not been given out
-  std::vector<std::pair<uint64_t, uint64_t>> given_back;  // [begin, end) given out, not begun
-  uint64_t finished_blocks = 0;
+  BlockOrder order;
   uint32_t active_chunks = 0;  // given out now
-  RunList suspended;           // begun, can go on
-  uint64_t suspended_count = 0;
-  RunList at_grid_barrier;  // begun, wait for the others
+  RunList at_grid_barrier;     // begun, wait for the others
   uint64_t at_grid_count = 0;
   bool yields = false;       // a block of it has waited for memory
   ContextCap* cap = nullptr;  // of its context, if that has one
   uint64_t ready_ns = 0;     // when it was submitted
-  bool begun = false;
+  uint64_t begun_ns = 0;     // when its first block was given out; 0: not yet
   uint64_t active_ns = 0;        // time in which at least one of its blocks ran, up to
   uint64_t active_since_ns = 0;  // this, if one runs now
   TaskQueue* queue = nullptr;    // that it is in
+  uint32_t queued_urgency = 0;   // of that queue, if it is the share's
+  std::atomic<bool> queued{false};  // counted among the scheduler's queued tasks: a hint that needs no lock
   Task* previous = nullptr;
   Task* next = nullptr;
 
   uint64_t ActiveNs(uint64_t now_ns) const {
     return active_ns + (active_chunks != 0 && now_ns > active_since_ns ? now_ns - active_since_ns : 0);
   }
-  bool HasWork() const { return next_block < total_blocks || !given_back.empty() || !suspended.empty(); }
 };
 
 }  // namespace tutti::device::cpu

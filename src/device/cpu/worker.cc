@@ -78,7 +78,8 @@ void Worker::RunChunk(const Chunk& chunk) {
   if (trace_.enabled()) Record(chunk, result);
   CpuSpace* const space = chunk.task->share->space;
   Operation* const operation = chunk.task->operation;
-  space->CountRun(result.end_ns - chunk.begin_ns, chunk.task->is_kernel ? result.finished : 0);
+  chunk.task->share->Count(metrics::Counter::device_ns, result.end_ns - chunk.begin_ns);
+  if (chunk.task->is_kernel && result.finished != 0) chunk.task->share->Count(metrics::Counter::blocks, result.finished);
   if (!scheduler_->Finish(scheduler_->sm(sm_), chunk, result)) return;  // the Space may be gone from here on
   space->TaskDone(operation);
   scheduler_->Release(scheduler_->sm(sm_));
@@ -122,7 +123,7 @@ bool Worker::PrepareBlock(const Chunk& chunk, uint64_t index) {
 
 // True if the run is free again; false if it goes on later.
 bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
-  const Leave leave = RunThroughYields(run);
+  const Leave leave = RunThroughYields(chunk, run, result);
   switch (leave) {
     case Leave::kFinished:
       ++result->finished;
@@ -152,10 +153,13 @@ bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
 }
 
 // A block that waits for memory gives way only if there is somebody to give way to.
-Leave Worker::RunThroughYields(BlockRun* run) {
-  for (;;) {
+Leave Worker::RunThroughYields(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
+  const bool has_rest = run->index() + 1 < chunk.first + chunk.count;
+  for (bool looks = !chunk.may_be_long;; looks = false) {
+    result->seen_ended = chunk.task->order.ended();
     const Leave leave = run->Run(&guest_);
-    if (leave != Leave::kYielded || scheduler_->HasQueued()) return leave;
+    if (leave != Leave::kYielded || scheduler_->ShouldGiveWay(*chunk.task, run->index(), has_rest)) return leave;
+    if (looks) LookAway();  // nobody can say for how long
     CpuRelax();
   }
 }
@@ -199,6 +203,10 @@ void Worker::LookAway() {
 }
 
 void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
+  if (const uint32_t generation = pool_->generation(); generation != generation_) {
+    generation_ = generation;
+    run_->Release();
+  }
   if (stopping_ || Spin(seen, retry_at_ns)) return;  // looked at after `seen`: else the last wake could be missed
   // The doorbells are the first device's business: one ring should wake one worker, not one of every device.
   const bool serves = device_ == 0 && idle_->has_work.load(std::memory_order_acquire);

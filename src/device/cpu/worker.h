@@ -30,7 +30,7 @@ class Worker {
   ChunkResult RunBlocks(const Chunk& chunk);
   bool PrepareBlock(const Chunk& chunk, uint64_t index);
   bool RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result);
-  Leave RunThroughYields(BlockRun* run);
+  Leave RunThroughYields(const Chunk& chunk, BlockRun* run, ChunkResult* result);
   void ReportFault(const Chunk& chunk, Fault fault);
   void ReportTimeLimit(const Chunk& chunk);
   void Learn(const Chunk& chunk, const ChunkResult& result);
@@ -51,6 +51,7 @@ class Worker {
   GuestThread guest_;
   TraceRing trace_;
   BlockRun* run_ = nullptr;    // for the next block that begins
+  uint32_t generation_ = 0;    // of the pool, when it last let go of what run_ holds
   uint64_t spin_ns_ = 20'000;  // adapted to how soon work comes
   std::atomic<bool> stopping_{false};
   std::thread thread_;

@@ -191,6 +191,25 @@ void OddEven(WarpState* w) {
   AtomicAdd(Pointer(w, 1), 1);
 }
 
+void Chain(WarpState* w) {
+  if (w->warp != 0) return;
+  const uint64_t self = BlockIndex(w);
+  while (__atomic_load_n(Pointer(w, 0), __ATOMIC_ACQUIRE) != self) w->block->services->yield(w);
+  for (const uint64_t end = Now(w) + Arguments(w)[1]; Arguments(w)[1] != 0 && Now(w) < end;) {
+  }
+  __atomic_store_n(Pointer(w, 0), self + 1, __ATOMIC_RELEASE);
+}
+
+// Every block waits until all have come, as often as `rounds` says.
+void Meet(WarpState* w) {
+  if (w->warp != 0) return;
+  const uint64_t blocks = w->block->grid[0];
+  for (uint64_t round = 1; round <= Arguments(w)[1]; ++round) {
+    __atomic_fetch_add(Pointer(w, 0), 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(Pointer(w, 0), __ATOMIC_ACQUIRE) < round * blocks) w->block->services->yield(w);
+  }
+}
+
 void ComputeBlock(WarpState* w) { Pointer(w, 0)[BlockIndex(w)] = Compute(BlockIndex(w), Arguments(w)[1]); }
 
 // Leaves text on its own stack and says where.
@@ -256,6 +275,8 @@ Kernels AllKernels() {
   add("compute", &Each<&ComputeBlock>, 0);
   add("odd_even", &Each<&OddEven>, kYields);
   add("whisper", &Each<&Whisper>, 0);
+  add("chain", &Each<&Chain>, kYields);
+  add("meet", &Each<&Meet>, kYields);
   return kernels;
 }
 

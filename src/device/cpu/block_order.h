@@ -1,0 +1,88 @@
+// Which block of a task is next. What a grid may rely on:
+//
+//   Blocks begin in the order of their indexes.
+//   A block that has begun goes on, the lowest index first, before any later one begins.
+//   A block that only waits gives way to any earlier one, and is looked at again: the earliest one that waits whenever a
+//   block of the task has ended, every one after a bounded number of chunks, however many others there are.
+//
+// So the earliest block that has not ended is always run or next, and a task whose blocks wait only for earlier ones
+// ends. Blocks may wait for later ones, too, as long as the device can have them all begun at once (`most_begun`): if all
+// that have begun wait, new ones begin.
+//
+// Guarded by the device's scheduler lock, except what is marked.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "device/cpu/standing_runs.h"
+
+namespace tutti::device::cpu {
+
+class BlockOrder {
+ public:
+  static constexpr uint64_t kNone = ~0ull;
+  // Of so many chunks one goes to whoever has stood still longest.
+  static constexpr uint32_t kTurn = 8;
+
+  // A new task of `total` blocks. Nothing of the last one is left.
+  void Reset(uint64_t total, uint64_t most_begun);
+
+  // Something may be given out.
+  bool HasWork() const { return !standing_.empty() || next_ < total_ || !given_back_.empty(); }
+  // ... but all that stand still wait, and nothing has happened since they were looked at.
+  bool OnlyWaits() const;
+  // The run that goes on now; null: blocks begin (there are some), the first ones of Fresh().
+  BlockRun* Next(uint64_t begun);
+  // The earliest blocks that have not begun: [first, second); empty: there are none.
+  std::pair<uint64_t, uint64_t> Fresh() const;
+  void TakeFresh(uint64_t count);
+
+  // What a chunk has left behind.
+  void GiveBack(uint64_t begin, uint64_t end);  // not begun
+  // `seen`: what ended() was before the run last looked for what it waits for.
+  void Stand(BlockRun* run, StandingRuns::Kind kind, uint64_t seen = 0);
+  void End(uint64_t blocks);
+
+  uint64_t total() const { return total_; }
+  uint64_t begun() const;  // or given out to begin
+  uint64_t ended() const { return ended_.load(std::memory_order_acquire); }  // needs no lock
+  uint64_t standing() const { return standing_.count(); }
+  // For what is given up: any run that stands still, or null.
+  BlockRun* TakeAny();
+
+  // Differs for orders that go on differently.
+  uint64_t StateForTests() const;
+
+  // Needs no lock: whether a block that waits should give way to an earlier one. A hint that comes true soon.
+  bool HasEarlier(uint64_t index) const { return earliest_.load(std::memory_order_relaxed) < index; }
+  // Needs no lock: there is something that a block that waits could give way to, if it is its turn (TakeTurn).
+  bool HasOthers() const { return others_.load(std::memory_order_relaxed); }
+  // Needs no lock: true for one caller per kTurnNs.
+  bool TakeTurn(uint64_t now_ns);
+
+ private:
+  static constexpr uint64_t kTurnNs = 250;
+
+  static constexpr size_t kFewStanding = 64;  // each holds its stacks and shared memory
+
+  bool FreshIsNext(uint64_t begun, uint64_t going_on);
+  bool IsNews(const BlockRun* waiting) const;
+  uint64_t EarliestThatGoesOn() const;  // the index, or kNone
+  void Tell();
+
+  uint64_t total_ = 0;
+  uint64_t most_begun_ = 0;
+  uint64_t next_ = 0;                                      // blocks from here on have not been given out
+  std::vector<std::pair<uint64_t, uint64_t>> given_back_;  // [begin, end) not begun, a heap: the earliest in front
+  std::atomic<uint64_t> ended_{0};
+  uint32_t since_turn_ = 0, since_fresh_ = 0;  // chunks
+  StandingRuns standing_;
+  std::atomic<uint64_t> earliest_{kNone};
+  std::atomic<bool> others_{false};
+  std::atomic<uint64_t> turn_ns_{0};
+};
+
+}  // namespace tutti::device::cpu

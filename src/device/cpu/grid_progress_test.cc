@@ -1,0 +1,125 @@
+// Grids whose blocks wait for each other, on real SMs: each must end, whatever makes its blocks give way.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "base/clock.h"
+#include "device/cpu/cpu_backend.h"
+#include "device/cpu/sanitizers.h"
+#include "device/cts/client.h"
+#include "device/cts/kernels.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+using cts::Client;
+
+std::unique_ptr<Backend> NewBackend(uint32_t sms) {
+  return CreateCpuBackend({.devices = 1, .sms = sms, .memory_bytes = 4ull << 30}, cts::NewTestCode());
+}
+
+// A launch of `kernel` with a word of its own, which counts.
+struct Counted {
+  Counted(Client* owner, uint32_t stream, const char* kernel, uint32_t blocks, uint64_t argument = 0)
+      : client(owner), count(owner->Array<uint64_t>(1)) {
+    client->Launch(stream, client->Kernel(kernel), blocks, 32, {reinterpret_cast<uint64_t>(count), argument});
+  }
+  uint64_t value() const { return std::atomic_ref(*count).load(); }
+
+  Client* client;
+  uint64_t* count;
+};
+
+class GridProgress : public testing::TestWithParam<uint32_t> {
+ protected:
+  std::unique_ptr<Backend> backend_ = NewBackend(GetParam());
+};
+
+INSTANTIATE_TEST_SUITE_P(Sms, GridProgress, testing::Values(1, 2, 64), testing::PrintToStringParamName());
+
+TEST_P(GridProgress, ChainsOfAnyLengthEnd) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  // A million takes too long where dozens of SMs share a core with a sanitizer.
+  const uint32_t most = kAsyncLeave ? 1'000'000 : 10'000;
+  for (const uint32_t blocks : {10u, 1000u, most}) {
+    const Counted chain(&client, 1, "chain", blocks);
+    ASSERT_TRUE(client.Synchronize(1));
+    EXPECT_EQ(chain.value(), blocks);
+  }
+}
+
+TEST_P(GridProgress, ChainsOfSeveralClientsEndBesideEachOther) {
+  Client a(backend_.get()), b(backend_.get());
+  constexpr uint32_t kBlocks = 20'000;
+  a.CreateStream(1);
+  b.CreateStream(1);
+  const Counted first(&a, 1, "chain", kBlocks), second(&b, 1, "chain", kBlocks, 500);
+  ASSERT_TRUE(a.Synchronize(1));
+  ASSERT_TRUE(b.Synchronize(1));
+  EXPECT_EQ(first.value(), kBlocks);
+  EXPECT_EQ(second.value(), kBlocks);
+}
+
+TEST_P(GridProgress, BlocksThatAllWaitForEachOtherMeetIfTheSmsCanHoldThem) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  const uint32_t blocks = 32 * GetParam();
+  constexpr uint64_t kRounds = 50;
+  const Counted all(&client, 1, "meet", blocks, kRounds);
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(all.value(), kRounds * blocks);
+}
+
+// A part of an SM, one SM or all of them, one priority or another, under any policy: at any moment.
+TEST_P(GridProgress, ChainsEndWhileEverythingAboutTheirClientsChanges) {
+  constexpr uint32_t kBlocks = 3000, kSms = 2;
+  std::mt19937 random(GetParam());
+  Client doomed(backend_.get());
+  doomed.CreateStream(1);
+  const Counted endless(&doomed, 1, "chain", 2'000'000'000);
+  for (int round = 0; round < 3; ++round) {
+    Client a(backend_.get()), b(backend_.get());
+    for (Client* client : {&a, &b}) {
+      client->CreateStream(1);
+      client->CreateStream(2, {.priority = -5, .non_blocking = true});
+    }
+    const Counted chains[] = {{&a, 1, "chain", kBlocks}, {&a, 2, "chain", kBlocks, 1000}, {&b, 1, "chain", kBlocks, 1000}};
+    const uint64_t marks[] = {a.Mark(1), a.Mark(2), b.Mark(1)};
+    const auto done = [&] {
+      return a.sink().IsDone(1, marks[0]) && a.sink().IsDone(2, marks[1]) && b.sink().IsDone(1, marks[2]);
+    };
+    const uint64_t give_up_ns = NowNs() + 100'000'000'000;
+    while (!done() && NowNs() < give_up_ns) {
+      Limits limits{.active_thread_percentage = 20.0 + static_cast<double>(random() % 81), .priority = static_cast<int32_t>(random() % 2)};
+      const auto sm = static_cast<uint32_t>(random() % kSms % GetParam());
+      if (random() % 2 == 0) limits.sm_ranges.push_back({.device = 0, .first_sm = sm, .count = 1});
+      (random() % 2 == 0 ? a : b).space().SetLimits(limits);
+      if (random() % 8 == 0) backend_->SetPolicy(static_cast<Policy>(random() % std::size(kPolicyNames)));
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 2000));
+      a.space().SetLimits({});
+      b.space().SetLimits({});
+    }
+    ASSERT_TRUE(done());
+    for (const Counted& chain : chains) EXPECT_EQ(chain.value(), kBlocks);
+    if (round == 1) doomed.Destroy();  // in the middle of its chain
+  }
+}
+
+// More urgent work that only waits lets the less urgent run that it waits for.
+TEST_P(GridProgress, AnUrgentGridThatWaitsForAnotherStreamLetsItRun) {
+  Client client(backend_.get());
+  client.CreateStream(1, {.priority = 0, .non_blocking = true});
+  client.CreateStream(2, {.priority = -5, .non_blocking = true});
+  auto* const words = client.Array<uint64_t>(2);
+  const auto flag = reinterpret_cast<uint64_t>(words);
+  client.Launch(2, client.Kernel("wait"), 16 * GetParam(), 32, {flag, flag + 8});
+  client.Launch(1, client.Kernel("store"), 1, 1, {flag, 1});
+  EXPECT_TRUE(client.Synchronize(2));
+}
+
+}  // namespace
+}  // namespace tutti::device::cpu
