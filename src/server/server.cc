@@ -2,13 +2,16 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "wire/limit_text.h"
 
@@ -41,6 +44,16 @@ size_t MaxClients() {
   }
   const rlim_t usable = limit.rlim_cur > kSpareFds ? limit.rlim_cur - kSpareFds : 0;
   return std::min<size_t>(usable / kFdsPerClient, RingWatch::kCapacity);
+}
+
+// What a client has freed with its end goes back to the machine. Takes a moment, so not for each of many that end at once.
+void GiveBackFreedMemory() {
+  constexpr uint64_t kPauseNs = 100'000'000;
+  static std::atomic<uint64_t> next_ns{0};
+  const uint64_t now_ns = NowNs();
+  uint64_t due_ns = next_ns.load(std::memory_order_relaxed);
+  if (now_ns < due_ns || !next_ns.compare_exchange_strong(due_ns, now_ns + kPauseNs, std::memory_order_relaxed)) return;
+  malloc_trim(0);
 }
 
 }  // namespace
@@ -160,6 +173,7 @@ void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
   auto task = [last = std::move(session), gone = std::move(gone)]() mutable {
     last->Abandon();
     last.reset();
+    GiveBackFreedMemory();
     if (gone) gone(true);
   };
   (void)reaper_.Add(id, std::move(task));
@@ -169,7 +183,8 @@ Status Server::Terminate(uint32_t pid, int32_t status, std::function<void()> end
   const auto sessions = ByPid(pid);
   if (sessions.empty()) return Fail(kInvalidValue, fmt::format("there is no client {}", pid));
   auto left = std::make_shared<std::atomic<size_t>>(sessions.size());
-  for (const Session* session : sessions) {
+  for (Session* session : sessions) {
+    session->LogRunning();
     Drop(session->info().id, status, [this, left, ended](bool) {
       if (left->fetch_sub(1, std::memory_order_acq_rel) == 1) Post(ended);
     });
@@ -269,6 +284,17 @@ void Server::Evict(uint32_t asker, uint32_t device, uint64_t bytes, std::functio
   log::Warning("Device {}: client {} needs {} bytes within its soft limit: client {}, which holds {} and whose group is over its own, is terminated",
                device, it->second->info().pid, bytes, victim->info().pid, victim->memory_bytes(device));
   Drop(victim->info().id, kClientTerminated, std::move(done));
+}
+
+std::string Server::RunningKernels() {
+  constexpr size_t kMostBytes = 256 << 10;  // of one answer
+  std::string all;
+  for (const auto& [id, session] : sessions_) {
+    std::string lines = session->RunningLines();
+    if (all.size() + lines.size() > kMostBytes) break;
+    all += lines;
+  }
+  return all;
 }
 
 std::vector<wire::ClientStatus> Server::Clients() {

@@ -1,6 +1,9 @@
-// BlockRuns that nobody uses, with their stacks and buffers kept warm. Thread-safe.
+// BlockRuns that nobody uses, with their stacks and buffers kept warm. A cache: it keeps so many runs, so many bytes of
+// address space and so many of the process's mappings, and less with every client that ends. Thread-safe.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <mutex>
 
 #include "device/cpu/block_run.h"
@@ -9,40 +12,77 @@ namespace tutti::device::cpu {
 
 class BlockPool {
  public:
-  ~BlockPool() {
-    while (BlockRun* run = Pop()) delete run;
-  }
+  static constexpr uint32_t kMostRuns = 256;
+  static constexpr uint64_t kMostBytes = 512ull << 20;
+  static constexpr uint64_t kMostMappings = 8192;  // of the 65,530 that a process usually may have
+
+  ~BlockPool() { Shrink(0); }
+
   BlockRun* Get() {
+    std::lock_guard lock(mutex_);
     BlockRun* const run = Pop();
     return run != nullptr ? run : new BlockRun;
   }
+
   void Put(BlockRun* run) {
-    std::lock_guard lock(mutex_);
-    if (count_ < kKept) {
-      run->next = free_;
-      free_ = run;
-      ++count_;
-      return;
+    {
+      std::lock_guard lock(mutex_);
+      if (runs_ < kMostRuns && bytes_ + run->held_bytes() <= kMostBytes &&
+          mappings_ + run->held_mappings() <= kMostMappings) {
+        run->next = free_;
+        free_ = run;
+        ++runs_;
+        bytes_ += run->held_bytes();
+        mappings_ += run->held_mappings();
+        return;
+      }
     }
     delete run;
   }
 
+  // A client has ended, and what is kept may have been for it alone: keeps half of it, or, if it was the last, nothing.
+  void ClientEnded(bool last) {
+    uint32_t kept = 0;
+    if (!last) {
+      std::lock_guard lock(mutex_);
+      kept = runs_ / 2;
+    }
+    Shrink(kept);
+    if (last) generation_.fetch_add(1, std::memory_order_relaxed);
+  }
+  // Moves when those who hold a run between two blocks should let go of its memory.
+  uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
+
  private:
-  static constexpr uint32_t kKept = 256;
+  void Shrink(uint32_t kept) {
+    for (;;) {
+      BlockRun* run = nullptr;
+      {
+        std::lock_guard lock(mutex_);
+        if (runs_ > kept) run = Pop();
+      }
+      if (run == nullptr) return;
+      delete run;
+    }
+  }
 
   BlockRun* Pop() {
-    std::lock_guard lock(mutex_);
     BlockRun* const run = free_;
     if (run == nullptr) return nullptr;
     free_ = run->next;
     run->next = nullptr;
-    --count_;
+    --runs_;
+    bytes_ -= run->held_bytes();
+    mappings_ -= run->held_mappings();
     return run;
   }
 
   std::mutex mutex_;
   BlockRun* free_ = nullptr;
-  uint32_t count_ = 0;
+  uint32_t runs_ = 0;
+  uint64_t bytes_ = 0;
+  uint64_t mappings_ = 0;
+  std::atomic<uint32_t> generation_{0};
 };
 
 }  // namespace tutti::device::cpu

@@ -28,6 +28,12 @@ BlockRun::~BlockRun() {
   }
 }
 
+void BlockRun::Release() {
+  stacks_.Release();
+  shared_.Release();
+  local_.Release();
+}
+
 Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm) {
   const guest::KernelDescriptor& kernel = *launch.descriptor;
   const uint32_t warps = launch.warps();

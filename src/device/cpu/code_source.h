@@ -8,6 +8,7 @@
 #include <span>
 
 #include "base/error.h"
+#include "device/cpu/image_store.h"
 #include "guest/kernel_abi.h"
 #include "guest/module_index.h"
 
@@ -34,6 +35,11 @@ class CodeSource {
   virtual Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t> image,
                                                              const guest::ModuleIndex& index, uint32_t kernel,
                                                              const uint32_t block[3], const Cancelled& cancelled) = 0;
+  // Of all clients that it serves.
+  ImageStore& images() { return images_; }
+
+ private:
+  ImageStore images_;
 };
 
 }  // namespace tutti::device::cpu

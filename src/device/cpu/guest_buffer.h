@@ -30,7 +30,13 @@ class GuestBuffer {
     }
     used_ = 0;
   }
+  // Gives it back.
+  void Release() {
+    mapping_ = os::Mapping();
+    used_ = 0;
+  }
   uint8_t* data() const { return mapping_.data(); }
+  uint64_t bytes() const { return mapping_.size(); }
 
  private:
   static constexpr uint64_t kLeastBytes = 64 << 10;

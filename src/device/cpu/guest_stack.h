@@ -23,8 +23,13 @@ class GuestStacks {
   // mapping.
   Status Require(uint32_t count, size_t bytes);
 
+  // Gives them back.
+  void Release() { Unmap(); }
+
   uint8_t* low(uint32_t index) const { return base_ + index * stride() + kGuardBytes; }
   uint8_t* top(uint32_t index) const { return low(index) + stack_bytes_; }
+  uint32_t count() const { return count_; }
+  size_t bytes() const { return count_ * stride(); }
   size_t stack_bytes() const { return stack_bytes_; }
   bool IsGuard(uint64_t address) const;
 

@@ -11,7 +11,10 @@
 namespace tutti::device::cpu {
 namespace {
 
-constexpr size_t kMostKernels = 1 << 17;  // of one client; ids are never used again
+// Of one client.
+constexpr size_t kMostKernels = 1 << 17;             // ever: ids are never used again
+constexpr size_t kMostLoaded = 4096;                 // at a time: each is a shared object, of some five mappings
+constexpr uint64_t kMostImageBytes = 4ull << 30;     // of all its modules
 
 // The segment's first bytes, as they must be at these addresses. The index comes from the compiler process: checked
 // like a stranger's.
@@ -69,8 +72,15 @@ Result<Space::LoadedModule> ModuleTable::Load(uint32_t device, std::span<const u
   instance->device = device;
   TUTTI_ASSIGN(instance->index, source_->Index(image, cancelled_));
   TUTTI_ASSIGN(instance->addresses, PlaceSegment(device, *instance->index));
-  instance->image.assign(image.begin(), image.end());
-  std::lock_guard lock(mutex_);
+  instance->image = source_->images().Keep(image);
+  std::unique_lock lock(mutex_);
+  if (image.size() > kMostImageBytes - image_bytes_) {
+    lock.unlock();
+    if (instance->addresses.constants != 0) memory_->Release(instance->addresses.constants);
+    if (instance->addresses.segment != 0) memory_->Release(instance->addresses.segment);
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "the modules of this client are too large together");
+  }
+  image_bytes_ += image.size();
   const uint32_t id = next_module_++;
   modules_[id].instance = instance;
   return Space::LoadedModule{.id = id, .addresses = instance->addresses, .index = instance->index};
@@ -96,7 +106,7 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
     return Fail(cuda::CUDA_ERROR_INVALID_PTX, fmt::format("kernel {}: {}", info.name, info.error));
 
   auto prepared = std::make_shared<KernelInstance>();
-  TUTTI_ASSIGN(prepared->code, source_->Kernel(instance->image, index, kernel, block, cancelled_));
+  TUTTI_ASSIGN(prepared->code, source_->Kernel(*instance->image, index, kernel, block, cancelled_));
   prepared->module = instance;
   prepared->name = std::make_shared<const std::string>(info.name);
   prepared->param_bytes = std::max(info.param_bytes, prepared->code->descriptor->param_bytes);
@@ -107,7 +117,7 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
   const auto found = modules_.find(module);
   if (found == modules_.end())
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} was unloaded", module));
-  if (kernels_.size() >= kMostKernels)
+  if (kernels_.size() >= kMostKernels || prepared_.size() >= kMostLoaded)
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "too many kernels prepared by one client");
   const auto id = static_cast<uint32_t>(kernels_.size());
   kernels_.push_back(std::move(prepared));
@@ -130,6 +140,7 @@ Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, guest::
   auto kept = std::make_shared<std::vector<std::shared_ptr<const void>>>();
   for (const uint32_t id : found->second.kernel_ids) kept->push_back(std::move(kernels_[id]));
   *addresses = found->second.instance->addresses;
+  image_bytes_ -= found->second.instance->image->size();
   kept->push_back(std::move(found->second.instance));
   std::erase_if(prepared_, [module](const auto& entry) { return std::get<0>(entry.first) == module; });
   modules_.erase(found);

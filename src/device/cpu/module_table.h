@@ -22,7 +22,7 @@ struct ModuleInstance {
   uint32_t device = 0;
   guest::SegmentAddresses addresses;
   std::shared_ptr<const guest::ModuleIndex> index;
-  std::vector<uint8_t> image;
+  std::shared_ptr<const std::vector<uint8_t>> image;  // one for all clients that load it
 };
 
 // A kernel of an instance, compiled for one block shape.
@@ -68,6 +68,7 @@ class ModuleTable {
   std::vector<std::shared_ptr<KernelInstance>> kernels_;  // by id
   std::map<Shape, uint32_t> prepared_;
   uint32_t next_module_ = 1;
+  uint64_t image_bytes_ = 0;
 };
 
 }  // namespace tutti::device::cpu

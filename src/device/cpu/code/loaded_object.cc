@@ -12,8 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstring>
+#include <fstream>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/checked.h"
@@ -122,11 +126,44 @@ Status CheckWhole(int file) {
   return {};
 }
 
+// Mappings that all processes' limit (vm.max_map_count) leaves for compiled kernels: half of them.
+uint64_t MostObjects() {
+  constexpr uint64_t kMappingsPerObject = 5;
+  constexpr uint64_t kUsualLimit = 65530;
+  static const uint64_t most = [] {
+    uint64_t limit = 0;
+    std::ifstream("/proc/sys/vm/max_map_count") >> limit;
+    return (limit != 0 ? limit : kUsualLimit) / 2 / kMappingsPerObject;
+  }();
+  return most;
+}
+
+// One of the objects that this process has loaded.
+class Place {
+ public:
+  static std::optional<Place> Take() {
+    if (taken_.fetch_add(1, std::memory_order_relaxed) < MostObjects()) return Place();
+    taken_.fetch_sub(1, std::memory_order_relaxed);
+    return std::nullopt;
+  }
+  Place(Place&& other) noexcept : held_(std::exchange(other.held_, false)) {}
+  ~Place() {
+    if (held_) taken_.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+ private:
+  Place() = default;
+  static inline std::atomic<uint64_t> taken_{0};
+  bool held_ = true;
+};
+
 struct LoadedObject : LoadedKernel {
-  LoadedObject(os::Fd opened, void* loaded) : file(std::move(opened)), handle(loaded) {}
+  LoadedObject(os::Fd opened, void* loaded, Place taken)
+      : place(std::move(taken)), file(std::move(opened)), handle(loaded) {}
   LoadedObject(const LoadedObject&) = delete;
   LoadedObject& operator=(const LoadedObject&) = delete;
   ~LoadedObject() override { dlclose(handle); }
+  Place place;
   os::Fd file;
   void* handle;
 };
@@ -135,10 +172,15 @@ struct LoadedObject : LoadedKernel {
 
 Result<std::shared_ptr<const LoadedKernel>> LoadObject(os::Fd file, std::string_view kernel) {
   TUTTI_TRY(CheckWhole(file.get()));
+  auto place = Place::Take();
+  if (!place) {
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
+                fmt::format("this server has {} compiled kernels in memory, which is its limit", MostObjects()));
+  }
   const std::string path = fmt::format("/proc/self/fd/{}", file.get());
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return Bad(fmt::format("it cannot be loaded: {}", dlerror()));
-  auto object = std::make_shared<LoadedObject>(std::move(file), handle);
+  auto object = std::make_shared<LoadedObject>(std::move(file), handle, std::move(*place));
   const auto* descriptor = static_cast<const guest::KernelDescriptor*>(dlsym(handle, guest::kKernelSymbol));
   if (descriptor == nullptr) return Bad("it has no descriptor");
   link_map* map = nullptr;

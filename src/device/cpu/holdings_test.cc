@@ -1,0 +1,102 @@
+// What the process holds for clients that have ended: memory and mappings.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "device/cpu/cpu_backend.h"
+#include "device/cpu/sanitizers.h"
+#include "device/cts/client.h"
+#include "device/cts/kernels.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+using cts::Client;
+
+uint64_t Mappings() {
+  std::ifstream maps("/proc/self/maps");
+  uint64_t lines = 0;
+  for (std::string line; std::getline(maps, line);) ++lines;
+  return lines;
+}
+
+uint64_t AnonymousBytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    uint64_t kilobytes = 0;
+    if (word == "RssAnon:" && status >> kilobytes) return kilobytes << 10;
+  }
+  return 0;
+}
+
+bool Falls(uint64_t (*what)(), uint64_t to) {
+  for (int tries = 0; tries < 1000; ++tries) {
+    if (what() <= to) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));  // SMs let go when they fall asleep
+  }
+  return false;
+}
+
+// 64 blocks of 32 warps that stand still at a time: 64 stacks of 32 warps each, and half a megabyte of local memory.
+TEST(Holdings, StacksAndBuffersGoWithTheLastClient) {
+  if (!kAsyncLeave) GTEST_SKIP() << "the sanitizer keeps memory of its own";
+  const auto backend = CreateCpuBackend({.devices = 1, .sms = 2, .memory_bytes = 1ull << 30}, cts::NewTestCode());
+  const auto run = [&] {
+    Client client(backend.get());
+    client.CreateStream(1);
+    client.Launch(1, client.Kernel("meet"), 64, 1024, {client.Allocate(8), 3});
+    ASSERT_TRUE(client.Synchronize(1));
+  };
+  const uint64_t mappings = Mappings(), bytes = AnonymousBytes();
+  for (int i = 0; i < 3; ++i) run();
+  EXPECT_TRUE(Falls(&Mappings, mappings + 64)) << Mappings() << " mappings, before " << mappings;
+  EXPECT_TRUE(Falls(&AnonymousBytes, bytes + (8 << 20))) << AnonymousBytes() << " bytes, before " << bytes;
+}
+
+TEST(Holdings, WhatIsKeptForOneClientIsLessWithEveryOtherThatEnds) {
+  if (!kAsyncLeave) GTEST_SKIP() << "the sanitizer keeps memory of its own";
+  const auto backend = CreateCpuBackend({.devices = 1, .sms = 2, .memory_bytes = 1ull << 30}, cts::NewTestCode());
+  Client stays(backend.get());
+  const uint64_t mappings = Mappings();
+  {
+    Client client(backend.get());
+    client.CreateStream(1);
+    client.Launch(1, client.Kernel("meet"), 64, 1024, {client.Allocate(8), 3});
+    ASSERT_TRUE(client.Synchronize(1));
+  }
+  for (int i = 0; i < 8; ++i) Client(backend.get());
+  EXPECT_TRUE(Falls(&Mappings, mappings + 256)) << Mappings() << " mappings, before " << mappings;
+}
+
+TEST(Holdings, OneClientCannotHaveAllMappingsForItsKernels) {
+  const auto backend = CreateCpuBackend({.devices = 1, .sms = 1, .memory_bytes = 1ull << 30}, cts::NewTestCode());
+  Client client(backend.get());
+  const auto module = client.space().LoadModule(0, std::vector<uint8_t>{'a', 'd', 'd'});
+  ASSERT_TRUE(module);
+  constexpr uint32_t kMost = 4096;
+  for (uint32_t shape = 0; shape < kMost; ++shape) {
+    const uint32_t block[3] = {1 + shape % 64, 1 + shape / 64, 1};
+    ASSERT_TRUE(client.space().Prepare(module->id, 0, block));
+  }
+  const uint32_t another[3] = {1, 1, 2}, known[3] = {1, 1, 1};
+  EXPECT_FALSE(client.space().Prepare(module->id, 0, another));
+  EXPECT_TRUE(client.space().Prepare(module->id, 0, known));
+  ASSERT_TRUE(client.space().UnloadModule(module->id));
+  const auto again = client.space().LoadModule(0, std::vector<uint8_t>{'a', 'd', 'd'});
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(client.space().Prepare(again->id, 0, another)) << "what is unloaded does not count";
+}
+
+TEST(Holdings, AnImageIsKeptOnceForAllWhoLoadIt) {
+  ImageStore store;
+  const std::vector<uint8_t> bytes(1000, 7), others(1000, 8);
+  const auto first = store.Keep(bytes);
+  EXPECT_EQ(store.Keep(bytes), first);
+  EXPECT_NE(store.Keep(others), first);
+  EXPECT_EQ(*store.Keep(others), others);
+}
+
+}  // namespace
+}  // namespace tutti::device::cpu
