@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -25,12 +26,31 @@ std::string ClientTable(const Report& report) {
   return Table(rows, {0, 2, 3, 5, 6, 7, 8, 9});
 }
 
-int Ps(bool json) {
+std::string Extents(const std::vector<uint32_t>& extents) { return fmt::format("({})", fmt::join(extents, ",")); }
+
+std::string KernelTable(const Report& report) {
+  std::vector<std::vector<std::string>> rows{
+      {"PID", "USER", "DEV", "SECONDS", "DONE", "BEGUN", "BLOCKS", "GRID", "THREADS", "KERNEL", "COMMAND"}};
+  for (const ServerReport& server : report.servers) {
+    for (const ClientReport& client : server.clients) {
+      for (const KernelReport& kernel : client.kernels) {
+        rows.push_back({std::to_string(client.pid), UserName(client.uid), std::to_string(client.device),
+                        fmt::format("{:.1f}", kernel.seconds), std::to_string(kernel.done), std::to_string(kernel.begun),
+                        std::to_string(kernel.blocks), Extents(kernel.grid), Extents(kernel.block),
+                        Shortened(kernel.name, 60), Shortened(CommandName(client.command), 40)});
+      }
+    }
+  }
+  return Table(rows, {0, 2, 3, 4, 5, 6});
+}
+
+int Ps(bool json, bool kernels) {
   auto daemon = control::DaemonConnection::Open(control::PlacesFromEnvironment());
   if (!daemon) return Complain(daemon.error().text);
   const auto report = FetchReport(*daemon);
   if (!report) return Complain(report.error().text);
-  std::fputs(json ? report->json.c_str() : ClientTable(*report).c_str(), stdout);
+  const std::string text = json ? report->json : kernels ? KernelTable(*report) : ClientTable(*report);
+  std::fputs(text.c_str(), stdout);
   for (const ServerReport& server : report->servers) {
     if (!server.error.empty()) return Complain(server.error);
   }
@@ -43,7 +63,9 @@ void AddPs(CLI::App& app, int& status) {
   auto* const command = app.add_subcommand("ps", "List the programs that share the device");
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "As JSON");
-  command->callback([json, &status] { status = Ps(*json); });
+  const auto kernels = std::make_shared<bool>(false);
+  command->add_flag("-k,--kernels", *kernels, "The kernels that run now, instead of the programs");
+  command->callback([json, kernels, &status] { status = Ps(*json, *kernels); });
 }
 
 }  // namespace tutti::cli

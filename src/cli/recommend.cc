@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "cli/format.h"
 #include "cli/report.h"
@@ -30,7 +31,7 @@ struct Watched {
 
 struct Devices {
   std::map<std::string, DeviceReport> by_uuid;
-  std::map<std::pair<uint32_t, uint32_t>, Watched> clients;  // by server and client
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, Watched> clients;  // by server, client and device
 };
 
 uint64_t Counter(const ClientReport& client, const char* name, uint64_t otherwise) {
@@ -44,7 +45,7 @@ void Look(const Report& report, Devices& devices) {
     for (const ClientReport& client : server.clients) {
       if (client.device >= server.devices.size()) continue;
       const uint64_t busy = Counter(client, "device_ns", client.busy_ns), wait = Counter(client, "queue_wait_ns", 0);
-      const auto [entry, fresh] = devices.clients.try_emplace({server.pid, client.id}, Watched{server.devices[client.device].uuid, busy, busy, wait, wait, 0});
+      const auto [entry, fresh] = devices.clients.try_emplace({server.pid, client.id, client.device}, Watched{server.devices[client.device].uuid, busy, busy, wait, wait, 0});
       entry->second.last_busy_ns = busy;
       entry->second.last_wait_ns = wait;
       entry->second.memory_bytes = std::max({entry->second.memory_bytes, client.used_bytes, Counter(client, "memory_peak_bytes", 0)});

@@ -8,6 +8,7 @@ namespace tutti::cli {
 using control::ClientReport;
 using control::DeviceReport;
 using control::FetchReport;
+using control::KernelReport;
 using control::ParseReport;
 using control::Report;
 using control::ServerReport;

@@ -27,10 +27,16 @@ double SmCount(const ServerReport& server, uint32_t device) {
   return device < server.devices.size() ? std::max(1u, server.devices[device].sm_count) : 1;
 }
 
+std::string LongestKernel(const ClientReport& client) {
+  const auto longest = std::ranges::max_element(client.kernels, {}, &KernelReport::seconds);
+  if (longest == client.kernels.end()) return "";
+  return fmt::format("{} {}/{} {:.1f}s", Shortened(longest->name, 32), longest->done, longest->blocks, longest->seconds);
+}
+
 TopRow RowOf(const ServerReport& server, const ClientReport& client, const ClientReport* earlier, double seconds) {
   TopRow row{.pid = client.pid, .user = UserName(client.uid), .device = client.device, .state = client.state, .share = client.share,
              .percentage = client.percentage, .used_bytes = client.used_bytes, .limit_bytes = client.limit_bytes,
-             .command = CommandName(client.command)};
+             .command = CommandName(client.command), .kernel = LongestKernel(client)};
   if (earlier == nullptr || client.launches < earlier->launches || client.busy_ns < earlier->busy_ns) return row;
   row.launches_per_second = static_cast<double>(client.launches - earlier->launches) / seconds;
   row.share = static_cast<double>(client.busy_ns - earlier->busy_ns) / 1e9 / (seconds * SmCount(server, client.device));
@@ -81,12 +87,12 @@ std::string TopText(const TopModel& model) {
   for (const TopDevice& device : model.devices) busy += device.busy / static_cast<double>(model.devices.size());
   std::string text = fmt::format("tutti top - policy {}, {}, {}, device {} busy\n\n", model.policy, Plural(model.servers, "server"),
                                  Plural(model.rows.size(), "client"), Percent(busy));
-  std::vector<std::vector<std::string>> table{{"PID", "USER", "DEV", "SHARE", "", "THREADS", "MEMORY", "LIMIT", "LAUNCH/S", "COMMAND"}};
+  std::vector<std::vector<std::string>> table{{"PID", "USER", "DEV", "SHARE", "", "THREADS", "MEMORY", "LIMIT", "LAUNCH/S", "COMMAND", "KERNEL"}};
   const size_t room = std::max<size_t>(20, TerminalWidth() - std::min<size_t>(TerminalWidth(), 90));
   for (const TopRow& row : model.rows) {
     table.push_back({std::to_string(row.pid), row.user, std::to_string(row.device), Percent(row.share), Bar(row.share, 10),
                      control::FormatPercentage(row.percentage) + "%", Bytes(row.used_bytes),
-                     row.limit_bytes ? Bytes(*row.limit_bytes) : "-", Count(row.launches_per_second), Shortened(row.command, room)});
+                     row.limit_bytes ? Bytes(*row.limit_bytes) : "-", Count(row.launches_per_second), Shortened(row.command, room), row.kernel});
   }
   return text + Table(table, {0, 2, 3, 5, 6, 7, 8});
 }

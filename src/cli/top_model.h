@@ -27,6 +27,7 @@ struct TopRow {
   std::optional<uint64_t> limit_bytes;
   double launches_per_second = 0;
   std::string command;
+  std::string kernel;  // that has run longest of those that run now: "name 12/64 3.2s"; empty: none
 };
 
 // A device as it is seen through one server.

@@ -57,7 +57,8 @@ int DrawDevices(const TopModel& model, int y) {
 }
 
 std::string RowText(const TopRow& row) {
-  const std::string command = Shortened(row.command, static_cast<size_t>(std::max(8, COLS - 86)));
+  const std::string said = row.kernel.empty() ? row.command : row.command + ": " + row.kernel;
+  const std::string command = Shortened(said, static_cast<size_t>(std::max(8, COLS - 86)));
   return fmt::format(fmt::runtime(kRowFormat), row.pid, Shortened(row.user, 10), row.device, Percent(row.share), Bar(row.share, 10),
                      control::FormatPercentage(row.percentage) + "%", Bytes(row.used_bytes), row.limit_bytes ? Bytes(*row.limit_bytes) : "-",
                      Count(row.launches_per_second), command);

@@ -34,6 +34,18 @@ std::vector<T> List(const Json& object, const char* name, Function read) {
   return list;
 }
 
+uint32_t ReadExtent(const Json& json) { return json.is_number_unsigned() ? json.get<uint32_t>() : 0; }
+
+KernelReport ReadKernel(const Json& json) {
+  return {.name = Text(json, "kernel"),
+          .grid = List<uint32_t>(json, "grid", ReadExtent),
+          .block = List<uint32_t>(json, "block", ReadExtent),
+          .blocks = Number<uint64_t>(json, "blocks"),
+          .begun = Number<uint64_t>(json, "begun"),
+          .done = Number<uint64_t>(json, "done"),
+          .seconds = Number<double>(json, "seconds")};
+}
+
 ClientReport ReadClient(const Json& json) {
   ClientReport client{.pid = Number<uint32_t>(json, "pid"),
                       .id = Number<uint32_t>(json, "id"),
@@ -46,7 +58,8 @@ ClientReport ReadClient(const Json& json) {
                       .share = Number<double>(json, "share"),
                       .used_bytes = Number<uint64_t>(json, "used_bytes"),
                       .launches = Number<uint64_t>(json, "launches"),
-                      .busy_ns = Number<uint64_t>(json, "busy_ns")};
+                      .busy_ns = Number<uint64_t>(json, "busy_ns"),
+                      .kernels = List<KernelReport>(json, "kernels", ReadKernel)};
   if (Member(json, "limit_bytes").is_number()) client.limit_bytes = Number<uint64_t>(json, "limit_bytes");
   const Json& counters = Member(json, "counters");
   if (counters.is_object()) {

@@ -12,6 +12,16 @@
 
 namespace tutti::control {
 
+// A kernel that runs now.
+struct KernelReport {
+  std::string name;
+  std::vector<uint32_t> grid, block;
+  uint64_t blocks = 0;
+  uint64_t begun = 0;
+  uint64_t done = 0;
+  double seconds = 0;  // since its first block began
+};
+
 struct ClientReport {
   uint32_t pid = 0;
   uint32_t id = 0;  // the server's number for it
@@ -26,7 +36,8 @@ struct ClientReport {
   std::optional<uint64_t> limit_bytes;
   uint64_t launches = 0;
   uint64_t busy_ns = 0;
-  std::map<std::string, uint64_t> counters;  // by their names in metrics/counters.def
+  std::vector<KernelReport> kernels;
+  std::map<std::string, uint64_t> counters;  // on this device, by their names in metrics/counters.def
 };
 
 struct DeviceReport {

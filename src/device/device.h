@@ -159,11 +159,24 @@ class Space {
 
   // These are thread-safe. Live changes act from the next scheduling decision.
   virtual void SetLimits(const Limits& limits) = 0;
+  // Kernels on `device` of which blocks have begun and not all have ended: for whoever asks, not for a fast path. Of many
+  // the first kMostRunning.
+  struct RunningKernel {
+    std::string name;
+    uint32_t grid[3] = {};
+    uint32_t block[3] = {};
+    uint64_t blocks = 0;  // of the grid
+    uint64_t begun = 0;
+    uint64_t done = 0;
+    uint64_t running_ns = 0;  // since its first block began
+  };
+  static constexpr size_t kMostRunning = 16;
+  virtual std::vector<RunningKernel> Running(uint32_t) { return {}; }
   // The client is gone: drops all work, ends what runs, lets LoadModule and Prepare return soon and fail. Nothing is
   // reported any more. Does not wait.
   virtual void Abandon() = 0;
-  // What this Space has used; the device's part of it is kept up to date by the Space.
-  virtual metrics::ClientCounters& counters() = 0;
+  // What this Space has used of `device`, kept up to date by the Space.
+  virtual metrics::ClientCounters& counters(uint32_t device) = 0;
 };
 
 // How Spaces share a device (device/cpu/policy_*.cc).

@@ -105,7 +105,7 @@ Status DaemonLink::HandleQuery(const ipc::Envelope& message) {
   ByteReader in(message.body);
   TUTTI_ASSIGN(const wire::ServerQuery query, wire::GetServerQuery(in));
   if (query.what == wire::QueryKind::kClients) {
-    Reply(message.head.serial, {.clients = server_->Clients()});
+    Reply(message.head.serial, {.text = server_->RunningKernels(), .clients = server_->Clients()});
     return {};
   }
   if (query.what == wire::QueryKind::kFaults) {

@@ -54,6 +54,7 @@ class Server {
   Status SetMemoryGroup(const wire::MemoryGroupLimit& limit);
 
   std::vector<wire::ClientStatus> Clients();
+  std::string RunningKernels();  // of all clients (running_kernels.h)
   const FaultLog& faults() const { return faults_; }
   size_t client_count() const { return sessions_.size(); }
   device::Backend& backend() { return *backend_; }

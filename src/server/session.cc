@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "os/pidfd.h"
 #include "server/compute_modes.h"
+#include "server/running_kernels.h"
 
 namespace tutti::server {
 namespace {
@@ -186,26 +187,47 @@ void Session::SetLimits(const device::Limits& limits) {
   PublishLimits();
 }
 
-std::vector<wire::ClientStatus> Session::Describe() {
-  const metrics::ClientCounters& counters = space_->counters();
-  const uint64_t device_ns = counters.Get(metrics::Counter::device_ns);
-  const uint64_t now_ns = NowNs();
-  if (sample_ns_ == 0) {
-    sample_ns_ = now_ns;
-    sample_busy_ns_ = device_ns;
-  } else if (now_ns - sample_ns_ >= kSampleNs) {
+double Session::ShareOf(uint32_t device, uint64_t now_ns) {
+  Sample& sample = samples_[device];
+  const uint64_t busy_ns = space_->counters(device).Get(metrics::Counter::device_ns);
+  if (sample.taken_ns == 0) {
+    sample = {.taken_ns = now_ns, .busy_ns = busy_ns};
+  } else if (now_ns - sample.taken_ns >= kSampleNs) {
     constexpr int kMultiprocessorCount = 16;
-    const double sms = std::max(1, services_.backend->devices()[0].attributes[kMultiprocessorCount]);
-    const auto busy_ns = static_cast<double>(device_ns - sample_busy_ns_);
-    share_ = std::min(1.0, busy_ns / (static_cast<double>(now_ns - sample_ns_) * sms));
-    sample_ns_ = now_ns;
-    sample_busy_ns_ = device_ns;
+    const double sms = std::max(1, services_.backend->devices()[device].attributes[kMultiprocessorCount]);
+    const auto ran_ns = static_cast<double>(busy_ns - sample.busy_ns);
+    const double share = std::min(1.0, ran_ns / (static_cast<double>(now_ns - sample.taken_ns) * sms));
+    sample = {.taken_ns = now_ns, .busy_ns = busy_ns, .share = share};
   }
+  return sample.share;
+}
 
+std::string Session::RunningLines() {
+  std::string lines;
+  ForEachRunning([&](uint32_t device, const auto& kernel) { lines += RunningLine(info_, device, kernel); });
+  return lines;
+}
+
+void Session::LogRunning() {
+  ForEachRunning([this](uint32_t device, const auto& kernel) {
+    log::Info("Client {} on device {} had running: {}", info_.pid, device, RunningText(kernel));
+  });
+}
+
+void Session::ForEachRunning(const std::function<void(uint32_t, const device::Space::RunningKernel&)>& visit) {
+  for (uint32_t device = 0; device < services_.backend->devices().size(); ++device) {
+    if ((devices_used_.load(std::memory_order_relaxed) >> device & 1) == 0) continue;
+    for (const auto& kernel : space_->Running(device)) visit(device, kernel);
+  }
+}
+
+std::vector<wire::ClientStatus> Session::Describe() {
+  const uint64_t now_ns = NowNs();
   std::vector<wire::ClientStatus> all;
   const uint32_t used = std::max(1u, devices_used_.load(std::memory_order_relaxed));
   for (uint32_t device = 0; device < services_.backend->devices().size(); ++device) {
     if ((used >> device & 1) == 0) continue;
+    const metrics::ClientCounters& counters = space_->counters(device);
     const uint64_t limit = device < limits_.memory_bytes.size() ? limits_.memory_bytes[device] : ~0ull;
     all.push_back({.id = info_.id,
                    .pid = info_.pid,
@@ -215,11 +237,11 @@ std::vector<wire::ClientStatus> Session::Describe() {
                    .device = device,
                    .state = sink_->error(device) != 0 ? wire::ClientState::kFault : wire::ClientState::kActive,
                    .percentage = limits_.active_thread_percentage,
-                   .share = share_,
+                   .share = ShareOf(device, now_ns),
                    .used_bytes = sink_->memory_bytes(device),
                    .limit_bytes = limit,
                    .launches = counters.Get(metrics::Counter::launches),
-                   .busy_ns = device_ns,
+                   .busy_ns = counters.Get(metrics::Counter::device_ns),
                    .priority = limits_.priority,
                    .name_space = info_.name_space,
                    .own_percentage = info_.own_percentage,

@@ -81,6 +81,9 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   void SetUsed(uint32_t device, uint64_t bytes) { sink_->SetUsed(device, bytes); }
   // An entry per device it uses (the first if it uses none).
   std::vector<wire::ClientStatus> Describe();
+  // What it runs now, on all devices (running_kernels.h).
+  std::string RunningLines();
+  void LogRunning();
 
   uint64_t memory_bytes(uint32_t device) const { return sink_->memory_bytes(device); }
 
@@ -102,6 +105,8 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
 
   ChannelSink::Hooks SinkHooks();
   void FillChannel();
+  double ShareOf(uint32_t device, uint64_t now_ns);
+  void ForEachRunning(const std::function<void(uint32_t, const device::Space::RunningKernel&)>& visit);
   void PublishLimits();
 
   // session_records.cc: ring's lock held.
@@ -151,9 +156,12 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   std::map<std::pair<uint32_t, uint32_t>, std::string> prepare_logs_;
 
   // For the share of `ps`: usage at the last report that is old enough.
-  uint64_t sample_ns_ = 0;
-  uint64_t sample_busy_ns_ = 0;
-  double share_ = 0;
+  struct Sample {
+    uint64_t taken_ns = 0;
+    uint64_t busy_ns = 0;
+    double share = 0;
+  };
+  Sample samples_[wire::kMaxDevices];
 
   std::unique_ptr<device::Space> space_;  // last: destroyed first, it still reports to the sink
 };

@@ -110,7 +110,7 @@ struct ClientStatus {
   std::vector<uint64_t> counters;               // of the client on all devices, in the order of metrics/counters.def
 };
 
-// For kClients: `clients`. For kFaults `text`: the last faults, the oldest first, one JSON object per line. For kTrace fd 0 is a sealed memory file with one Chrome trace event per line (ph X, pid =
+// For kClients: `clients`, and in `text` what runs now, one JSON object per line (server/running_kernels.h). For kFaults `text`: the last faults, the oldest first, one JSON object per line. For kTrace fd 0 is a sealed memory file with one Chrome trace event per line (ph X, pid =
 // client's pid, tid = SM, ts and dur in microseconds, name = kernel); taking it empties the trace.
 struct ServerReply {
   int32_t status = 0;  // CUresult

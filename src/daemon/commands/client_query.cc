@@ -39,6 +39,7 @@ void QueryClients(const CommandCall& call, const std::vector<ServerHandle*>& ser
                         return;
                       }
                       entry.clients = std::move(reply->body.clients);
+                      entry.running = std::move(reply->body.text);
                       std::erase_if(entry.clients, [&](const auto& client) { return !daemon.MaySeeClient(uid, client.uid); });
                     });
   }

@@ -19,6 +19,7 @@ struct ServerClients {
   ServerSettings settings;
   std::vector<wire::ServedDevice> devices;
   std::vector<wire::ClientStatus> clients;  // those that the caller may see
+  std::string running;                      // kernels of all clients, one JSON object per line
   std::string error;                        // not empty: the server gave no answer
 };
 

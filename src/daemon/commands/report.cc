@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -40,7 +44,25 @@ Json Counters(const wire::ClientStatus& client) {
   return counters;
 }
 
-Json OfClient(const ServerClients& server, const wire::ClientStatus& client) {
+// What the server says runs: by client and device.
+using Kernels = std::map<std::pair<uint32_t, uint32_t>, Json>;
+
+Kernels KernelsOf(const ServerClients& server) {
+  Kernels kernels;
+  std::istringstream lines(server.running);
+  for (std::string text; std::getline(lines, text);) {
+    Json kernel = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+    if (!kernel.is_object() || !kernel["id"].is_number_unsigned() || !kernel["device"].is_number_unsigned()) continue;
+    Json& list = kernels[{kernel["id"].get<uint32_t>(), kernel["device"].get<uint32_t>()}];
+    kernel.erase("id");
+    kernel.erase("device");
+    list.push_back(std::move(kernel));
+  }
+  return kernels;
+}
+
+Json OfClient(const ServerClients& server, const Kernels& kernels, const wire::ClientStatus& client) {
+  const auto running = kernels.find({client.id, client.device});
   return {{"pid", client.pid},
           {"id", client.id},
           {"uid", client.uid},
@@ -58,6 +80,7 @@ Json OfClient(const ServerClients& server, const wire::ClientStatus& client) {
           {"priority", client.priority},
           {"name_space", client.name_space},
           {"cgroup", CgroupOf(client.pid)},
+          {"kernels", running != kernels.end() ? running->second : Json::array()},
           {"counters", Counters(client)}};
 }
 
@@ -71,7 +94,8 @@ Json OfServer(const ServerClients& server) {
                        {"pci", PciAddress(device)}});
   }
   Json clients = Json::array();
-  for (const auto& client : server.clients) clients.push_back(OfClient(server, client));
+  const Kernels kernels = KernelsOf(server);
+  for (const auto& client : server.clients) clients.push_back(OfClient(server, kernels, client));
   return {{"pid", server.server_pid},
           {"name", server.name},
           {"uid", server.uid},

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "base/clock.h"
 #include "cuda/result.h"
 #include "device/cpu/print_format.h"
 
@@ -40,16 +41,17 @@ SmSet SmsOf(const Limits& limits, uint32_t device) {
 CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t ordinal)
     : space(owner), device(on), heap(&owner->memory_, ordinal) {
   share.space = owner;
-  share.counters = &owner->counters_;
+  share.counters = &owner->counters_[ordinal];
   device->scheduler.AddShare(&share);
 }
 
 CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, const Limits& limits, Sink* sink,
                    std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, CodeSource* source)
-    : owner_number_(NextOwnerNumber()),
+    : counters_(new metrics::ClientCounters[devices.size()]),
+      owner_number_(NextOwnerNumber()),
       label_(std::make_shared<const std::string>(label)),
       sink_(sink),
-      memory_(window_base, window_bytes, window_fd, AccountsOf(devices), limits.memory_groups, sink, &counters_),
+      memory_(window_base, window_bytes, window_fd, AccountsOf(devices), limits.memory_groups, sink, counters_.get()),
       modules_(source, &memory_),
       engine_(this, sink, wire::kMostBacklog) {
   for (uint32_t i = 0; i < devices.size(); ++i) parts_.push_back(std::make_unique<Part>(this, devices[i].get(), i));
@@ -128,6 +130,24 @@ Status CpuSpace::UnloadModule(uint32_t module) {
   return {};
 }
 
+std::vector<Space::RunningKernel> CpuSpace::Running(uint32_t device) {
+  std::vector<RunningKernel> running;
+  running.reserve(kMostRunning);
+  const uint64_t now_ns = NowNs();
+  parts_[device]->device->scheduler.ForEachBegun(&parts_[device]->share, [&](const Task& task) {
+    if (!task.is_kernel || running.size() == kMostRunning) return;
+    RunningKernel& kernel = running.emplace_back();
+    kernel.name = *task.operation->kernel->name;
+    std::copy_n(task.kernel.grid, 3, kernel.grid);
+    std::copy_n(task.kernel.block, 3, kernel.block);
+    kernel.blocks = task.total_blocks;
+    kernel.begun = task.order.begun();
+    kernel.done = task.order.ended();
+    kernel.running_ns = now_ns - std::min(now_ns, task.begun_ns);
+  });
+  return running;
+}
+
 void CpuSpace::Fail(uint32_t device, Fault fault) {
   std::unique_lock lock(mutex_);
   FailLocked(device, std::move(fault));
@@ -138,7 +158,7 @@ void CpuSpace::FailLocked(uint32_t device, Fault fault) {
   Part& part = *parts_[device];
   if (part.error != 0) return;
   part.error = fault.status;
-  counters_.Add(metrics::Counter::faults);
+  counters_[device].Add(metrics::Counter::faults);
   if (fault.has_address) memory_.NameNearest(&fault);
   sink_->Faulted(device, fault);
   std::vector<Task*> dropped;

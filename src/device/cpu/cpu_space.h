@@ -47,15 +47,12 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Status LimitContext(uint32_t device, uint32_t context, double part) override;
   Status LimitHeap(uint32_t device, uint64_t bytes) override;
   void Abandon() override;
-  metrics::ClientCounters& counters() override { return counters_; }
+  std::vector<RunningKernel> Running(uint32_t device) override;
+  metrics::ClientCounters& counters(uint32_t device) override { return counters_[device]; }
 
   // For workers. The Space stays while the scheduler counts the SM as its own.
   void TaskDone(Operation* operation);
   void Fail(uint32_t device, Fault fault);
-  void CountRun(uint64_t device_ns, uint64_t blocks) {
-    counters_.Add(metrics::Counter::device_ns, device_ns);
-    if (blocks != 0) counters_.Add(metrics::Counter::blocks, blocks);
-  }
   const std::shared_ptr<const std::string>& label() const { return label_; }
 
  private:
@@ -90,7 +87,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   // Unlocks, then runs the errands and releases what has been let go.
   void Leave(std::unique_lock<std::mutex>* lock);
 
-  metrics::ClientCounters counters_;
+  const std::unique_ptr<metrics::ClientCounters[]> counters_;  // by device
   const uint64_t owner_number_;
   const std::shared_ptr<const std::string> label_;
   Sink* const sink_;

@@ -28,7 +28,7 @@ TEST_F(Execution, EveryThreadRunsOnce) {
   client.Launch(1, client.Kernel("index"), 100, 70, {reinterpret_cast<uint64_t>(out), 1000});
   ASSERT_TRUE(client.Synchronize(1));
   for (uint64_t i = 0; i < 100 * 70; ++i) ASSERT_EQ(out[i], 1000 + i);
-  EXPECT_EQ(client.space().counters().Get(metrics::Counter::blocks), 100u);
+  EXPECT_EQ(client.space().counters(0).Get(metrics::Counter::blocks), 100u);
 }
 
 TEST_F(Execution, ManySmallLaunchesRunInOrder) {

@@ -25,7 +25,7 @@ std::unique_ptr<Backend> NewBackend(uint64_t memory_bytes = 4ull << 30) {
   return CreateCpuBackend({.devices = 1, .sms = kSms, .memory_bytes = memory_bytes}, cts::NewTestCode());
 }
 
-uint64_t DeviceNs(Client& client) { return client.space().counters().Get(Counter::device_ns); }
+uint64_t DeviceNs(Client& client) { return client.space().counters(0).Get(Counter::device_ns); }
 
 // Gives the client more than enough to do on `streams` streams: blocks of 50 us.
 void GiveWork(Client& client, uint32_t streams = 1, StreamOptions options = {.non_blocking = true}) {
@@ -128,7 +128,7 @@ TEST(Limits, AnUrgentKernelDoesNotWaitForBlocksThatNeverEnd) {
     low.Launch(1, low.Kernel("endless"), 10, 32, {});
     normal.CreateStream(1);
     // Until it has been seen to run, and to give way.
-    while (low.space().counters().Get(Counter::preemptions) == 0) {
+    while (low.space().counters(0).Get(Counter::preemptions) == 0) {
       normal.Launch(1, normal.Kernel("empty"), 4, 32, {});
       ASSERT_TRUE(normal.Synchronize(1));
     }
@@ -157,7 +157,7 @@ TEST(Limits, AKernelThatRunsTooLongEndsAndNothingElse) {
   other.Launch(1, other.Kernel("slow"), 200, 32, {reinterpret_cast<uint64_t>(counter), 500'000});
   ASSERT_TRUE(endless.sink().WaitFaults(1));
   EXPECT_EQ(endless.sink().faults()[0].status, cuda::CUDA_ERROR_LAUNCH_TIMEOUT);
-  EXPECT_GT(endless.space().counters().Get(Counter::time_limit_hits), 0u);
+  EXPECT_GT(endless.space().counters(0).Get(Counter::time_limit_hits), 0u);
   ASSERT_TRUE(other.Synchronize(1));
   EXPECT_EQ(*counter, 200u);
   EXPECT_TRUE(other.sink().faults().empty());
@@ -228,10 +228,55 @@ TEST(MemoryLimits, ModulesAreCounted) {
   Client client(backend.get());
   client.space().SetLimits({.memory_bytes = {16}});
   EXPECT_FALSE(client.space().LoadModule(0, std::vector<uint8_t>{'a', 'd', 'd'}));
-  EXPECT_EQ(client.space().counters().Get(Counter::memory_limit_hits), 1u);
+  EXPECT_EQ(client.space().counters(0).Get(Counter::memory_limit_hits), 1u);
   client.space().SetLimits({});
   EXPECT_TRUE(client.space().LoadModule(0, std::vector<uint8_t>{'a', 'd', 'd'}));
-  EXPECT_GT(client.space().counters().Get(Counter::memory_bytes), 0u);
+  EXPECT_GT(client.space().counters(0).Get(Counter::memory_bytes), 0u);
+}
+
+TEST(Counters, OfEachDeviceAreItsOwn) {
+  const auto backend = CreateCpuBackend({.devices = 2, .sms = kSms, .memory_bytes = 4ull << 30}, cts::NewTestCode());
+  Client client(backend.get());
+  client.CreateStream(1, {.device = 1});
+  const uint64_t before = client.space().counters(1).Get(Counter::memory_bytes);
+  ASSERT_TRUE(client.space().Allocate(1, wire::MemoryKind::kDevice, 1 << 20, 0));
+  client.Launch(1, client.Kernel("slow", 1), 10, 32, {client.Allocate(8), 100'000});
+  ASSERT_TRUE(client.Synchronize(1));
+  const auto& idle = client.space().counters(0);
+  const auto& used = client.space().counters(1);
+  EXPECT_EQ(idle.Get(Counter::launches), 0u);
+  EXPECT_EQ(idle.Get(Counter::blocks), 0u);
+  EXPECT_EQ(idle.Get(Counter::device_ns), 0u);
+  EXPECT_EQ(used.Get(Counter::launches), 1u);
+  EXPECT_EQ(used.Get(Counter::blocks), 10u);
+  EXPECT_GE(used.Get(Counter::device_ns), 1'000'000u);
+  EXPECT_GE(used.Get(Counter::memory_bytes), before + (1 << 20));
+  EXPECT_LT(idle.Get(Counter::memory_bytes), 1u << 20);
+}
+
+TEST(Running, SaysWhichKernelsHaveBegunAndHowFarTheyAre) {
+  const auto backend = NewBackend();
+  Client client(backend.get());
+  client.CreateStream(1);
+  client.CreateStream(2);
+  auto* const words = client.Array<uint64_t>(2);
+  const auto flag = reinterpret_cast<uint64_t>(words);
+  EXPECT_TRUE(client.space().Running(0).empty());
+  client.Launch(1, client.Kernel("wait"), 3, 64, {flag, flag + 8});
+  std::vector<Space::RunningKernel> running;
+  do {
+    running = client.space().Running(0);
+  } while (running.empty() || running[0].begun != 3);
+  ASSERT_EQ(running.size(), 1u);
+  EXPECT_EQ(running[0].name, "wait");
+  EXPECT_EQ(running[0].grid[0], 3u);
+  EXPECT_EQ(running[0].block[0], 64u);
+  EXPECT_EQ(running[0].blocks, 3u);
+  EXPECT_EQ(running[0].done, 0u);
+  EXPECT_GT(running[0].running_ns, 0u);
+  std::atomic_ref(words[0]).store(1);
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_TRUE(client.space().Running(0).empty());
 }
 
 TEST(Counters, TellWhatAClientHad) {
@@ -242,7 +287,7 @@ TEST(Counters, TellWhatAClientHad) {
   client.Launch(1, client.Kernel("slow"), 10, 32, {memory, 1'000'000});
   ASSERT_TRUE(client.space().Fill(1, client.next_ticket(), {.destination = memory, .width = 1000, .height = 1, .element_bytes = 4}));
   ASSERT_TRUE(client.Synchronize(1));
-  const auto& counters = client.space().counters();
+  const auto& counters = client.space().counters(0);
   EXPECT_EQ(counters.Get(Counter::launches), 1u);
   EXPECT_EQ(counters.Get(Counter::blocks), 10u);
   EXPECT_EQ(counters.Get(Counter::copied_bytes), 4000u);

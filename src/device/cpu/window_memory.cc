@@ -75,13 +75,13 @@ Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, 
   }
   allocations_.emplace(*address, Allocation{.bytes = bytes, .device = device, .counted = counted, .holder = holder});
   if (counted) CountUse(device, static_cast<int64_t>(bytes));
-  counters_->Add(metrics::Counter::allocations);
+  counters_[device].Add(metrics::Counter::allocations);
   return *address;
 }
 
 Status WindowMemory::Reserve(uint32_t device, uint64_t bytes) {
   const auto refuse = [&](std::string text) {
-    counters_->Add(metrics::Counter::memory_limit_hits);
+    counters_[device].Add(metrics::Counter::memory_limit_hits);
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, std::move(text));
   };
   if (bytes > limits_[device] || used_[device] > limits_[device] - bytes) {
@@ -100,9 +100,8 @@ Status WindowMemory::Reserve(uint32_t device, uint64_t bytes) {
 
 void WindowMemory::CountUse(uint32_t device, int64_t bytes) {
   used_[device] += static_cast<uint64_t>(bytes);
-  used_on_all_ += static_cast<uint64_t>(bytes);
-  counters_->Set(metrics::Counter::memory_bytes, used_on_all_);
-  counters_->Raise(metrics::Counter::memory_peak_bytes, used_on_all_);
+  counters_[device].Set(metrics::Counter::memory_bytes, used_[device]);
+  counters_[device].Raise(metrics::Counter::memory_peak_bytes, used_[device]);
   sink_->MemoryUsed(device, used_[device]);
 }
 

@@ -83,7 +83,7 @@ class WindowMemory {
   const std::vector<MemoryAccount*> accounts_;
   std::vector<MemoryGroups> groups_;  // per device; constant
   Sink* const sink_;
-  metrics::ClientCounters* const counters_;
+  metrics::ClientCounters* const counters_;  // per device
 
   mutable std::mutex mutex_;
   WindowAllocator allocator_;
@@ -93,7 +93,6 @@ class WindowMemory {
   std::unordered_map<uint64_t, Allocation> allocations_;
   std::vector<uint64_t> used_;   // per device
   std::vector<uint64_t> freed_;  // of used_: retired
-  uint64_t used_on_all_ = 0;
   std::vector<uint64_t> limits_;  // per device
 };
 

@@ -39,13 +39,13 @@ TEST_F(Conformance, MemoryInUseIsReported) {
   EXPECT_EQ(backend_->used_bytes(0), before + 4 * kMiB);
   ASSERT_TRUE(client.space().Free(address));
   EXPECT_EQ(client.sink().memory_used(0), 0u);
-  EXPECT_EQ(client.space().counters().Get(metrics::Counter::memory_bytes), 0u);
+  EXPECT_EQ(client.space().counters(0).Get(metrics::Counter::memory_bytes), 0u);
 }
 
 TEST_F(Conformance, HostMemoryDoesNotCountAgainstTheDevice) {
   Client client(backend_.get());
   ASSERT_TRUE(client.space().Allocate(0, wire::MemoryKind::kHost, kMiB, 256));
-  EXPECT_EQ(client.space().counters().Get(metrics::Counter::memory_bytes), 0u);
+  EXPECT_EQ(client.space().counters(0).Get(metrics::Counter::memory_bytes), 0u);
 }
 
 TEST_F(Conformance, AClientsLimitHolds) {
@@ -116,7 +116,7 @@ TEST_F(Conformance, CopiesMoveBytes) {
                                    .planes = 1}));
   ASSERT_TRUE(client.Synchronize(1));
   EXPECT_EQ(std::memcmp(to, from, kBytes), 0);
-  EXPECT_EQ(client.space().counters().Get(metrics::Counter::copied_bytes), kBytes);
+  EXPECT_EQ(client.space().counters(0).Get(metrics::Counter::copied_bytes), kBytes);
 }
 
 TEST_F(Conformance, FillsSetElements) {

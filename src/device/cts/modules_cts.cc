@@ -44,7 +44,7 @@ TEST_F(Conformance, AnUnloadedModuleCannotBeUsed) {
   EXPECT_TRUE(client.space().UnloadModule(module->id));
   EXPECT_EQ(client.space().Prepare(module->id, 0, shape).error().code, cuda::CUDA_ERROR_INVALID_HANDLE);
   EXPECT_EQ(client.space().UnloadModule(module->id).error().code, cuda::CUDA_ERROR_INVALID_HANDLE);
-  EXPECT_EQ(client.space().counters().Get(metrics::Counter::memory_bytes), 0u);
+  EXPECT_EQ(client.space().counters(0).Get(metrics::Counter::memory_bytes), 0u);
 }
 
 TEST_F(Conformance, UnloadingWaitsForLaunchedKernels) {
@@ -68,7 +68,7 @@ TEST_F(Conformance, LaunchesAreCounted) {
   client.CreateStream(1);
   for (int i = 0; i < 5; ++i) client.Launch(1, client.Kernel("empty"), 1, 32, {});
   ASSERT_TRUE(client.Synchronize(1));
-  EXPECT_EQ(client.space().counters().Get(metrics::Counter::launches), 5u);
+  EXPECT_EQ(client.space().counters(0).Get(metrics::Counter::launches), 5u);
 }
 
 TEST_F(Conformance, PoliciesCanBeChangedLive) {

@@ -40,7 +40,7 @@ class NullSpace final : public Space {
   Status LimitContext(uint32_t, uint32_t, double) override { return {}; }
   Status LimitHeap(uint32_t, uint64_t) override { return {}; }
   void Abandon() override {}
-  metrics::ClientCounters& counters() override { return counters_; }
+  metrics::ClientCounters& counters(uint32_t) override { return counters_; }
 
  private:
   enum class Kind { kNothing, kEvent, kWait, kHostCall };
