@@ -22,6 +22,9 @@ constexpr TypeRow kTypes[] = {
     {"u4", 4},       {"s4", 4},       {"b1", 1},       {"e3m2", 6},     {"e2m3", 6},     {"e2m1", 4},
     {"ue8m0", 8},
     {"e3m2x2", 16},  {"e2m3x2", 16},  {"e2m1x2", 8},   {"ue8m0x2", 16},
+    {"e4m3x4", 32},  {"e5m2x4", 32},  {"e3m2x4", 32},  {"e2m3x4", 32},  {"e2m1x4", 16},
+    {"u2", 2},       {"s2", 2},       {"ue4m3", 8},
+    {"b8x16", 128},  {"b6x16_p32", 128}, {"b4x16_p64", 128},
     {"pred", 1},
     {"texref", 0},   {"samplerref", 0}, {"surfref", 0},
 };
@@ -84,6 +87,7 @@ bool IsFloat(Type type) {
 
 bool IsSigned(Type type) {
   switch (type) {
+    case Type::kS2:
     case Type::kS4:
     case Type::kS8:
     case Type::kS16:

@@ -32,6 +32,9 @@ enum class Type : uint8_t {
   kU16x2, kS16x2, kF32x2,
   kU4, kS4, kB1, kE3M2, kE2M3, kE2M1, kUE8M0,  // matrix element types only
   kE3M2x2, kE2M3x2, kE2M1x2, kUE8M0x2,
+  kE4M3x4, kE5M2x4, kE3M2x4, kE2M3x4, kE2M1x4,
+  kU2, kS2, kUE4M3,
+  kB8x16, kB6x16P32, kB4x16P64,  // formats of matrices in memory
   kPred,
   kTexref, kSamplerref, kSurfref,
 };
@@ -108,7 +111,8 @@ enum class SpecialRegister : uint8_t {
   kTotalSmemSize, kDynamicSmemSize, kReservedSmemOffset,
   kClusteridX, kClusteridY, kClusteridZ, kNclusteridX, kNclusteridY, kNclusteridZ,
   kClusterCtaidX, kClusterCtaidY, kClusterCtaidZ, kClusterNctaidX, kClusterNctaidY, kClusterNctaidZ,
-  kClusterCtarank, kClusterNctarank, kIsExplicitCluster, kWarpSz,
+  kClusterCtarank, kClusterNctarank, kIsExplicitCluster, kAggrSmemSize,
+  kCurrentGraphExec, kWarpSz,
 };
 std::string_view NameOf(SpecialRegister special);  // "%tid.x"
 std::optional<SpecialRegister> SpecialRegisterFromName(std::string_view name);
@@ -118,7 +122,7 @@ enum class BaseKind : uint8_t { kNone, kRegister, kSymbol, kLocal };
 struct Operand {
   OperandKind kind = OperandKind::kSink;
   BaseKind base = BaseKind::kNone;  // kAddress only
-  bool negated = false;             // "!%p" as a source operand
+  bool negated = false;             // "!%p" as a source operand; "-%r" of vmad
   bool is_float = false;            // kImmediate: `bits` are those of an f64 (0d) or f32 (0f) literal
   bool is_f32 = false;              // kImmediate with is_float: written as 0f
   uint32_t index = 0;               // register, symbol, local, label, special, or first vector element

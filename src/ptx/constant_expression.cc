@@ -1,10 +1,13 @@
-// Precedence climbing over C's integer operators, all arithmetic modulo 2^64, division and comparison signed unless an
-// operand is unsigned (suffix U, or a literal above the signed range), as the ISA has it. Floats: literals and their
-// negation only; nobody writes more.
+// Precedence climbing over C's operators with PTX's rules of types: integers are of 64 bits, signed unless a literal is
+// above the signed range or has the suffix U, floats are f64, and the two do not mix. An integer operation is unsigned
+// if an operand is; comparisons, !, && and || give signed results, ~ an unsigned one, shifts keep the type of what they
+// shift (by the amount modulo 64), and % is always unsigned. Where the ISA's words leave a choice the vendor's
+// assembler was asked. The hexadecimal floats 0f... stand alone or behind a minus sign.
 #include "ptx/constant_expression.h"
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <limits>
 
 namespace tutti::ptx {
@@ -29,6 +32,35 @@ class ExpressionParser {
  public:
   ExpressionParser(ParseContext& context, TokenStream& tokens) : context_(context), tokens_(tokens) {}
 
+  // a ? b : c, of integers.
+  std::optional<Constant> Conditional(int depth) {
+    const Token start = tokens_.current();
+    auto condition = Binary(1, depth);
+    if (!condition || !tokens_.Accept('?')) return condition;
+    if (depth > kMaxDepth) return TooDeep(start);
+    const auto yes = Conditional(depth + 1);
+    if (!yes) return std::nullopt;
+    if (!tokens_.Accept(':')) {
+      context_.Expected(tokens_.current(), "':'");
+      return std::nullopt;
+    }
+    const auto no = Conditional(depth + 1);
+    if (!no) return std::nullopt;
+    if (condition->is_float || yes->is_float || no->is_float) {
+      context_.Fail(start.position, kNeedsIntegers);
+      return std::nullopt;
+    }
+    return condition->bits != 0 ? yes : no;
+  }
+
+ private:
+  static constexpr const char* kNeedsIntegers = "this operator takes integers";
+
+  std::optional<Constant> TooDeep(const Token& at) {
+    context_.Fail(at.position, "this expression is nested too deeply");
+    return std::nullopt;
+  }
+
   std::optional<Constant> Binary(int least_precedence, int depth) {
     auto left = Unary(depth);
     while (left) {
@@ -44,7 +76,6 @@ class ExpressionParser {
     return left;
   }
 
- private:
   const BinaryOperator* OperatorAt() const {
     if (tokens_.current().kind != TokenKind::kPunct) return nullptr;
     for (const BinaryOperator& op : kOperators) {
@@ -57,10 +88,7 @@ class ExpressionParser {
 
   std::optional<Constant> Unary(int depth) {
     const Token token = tokens_.current();
-    if (depth > kMaxDepth) {
-      context_.Fail(token.position, "this expression is nested too deeply");
-      return std::nullopt;
-    }
+    if (depth > kMaxDepth) return TooDeep(token);
     if (token.kind == TokenKind::kInteger || token.kind == TokenKind::kFloat) {
       tokens_.Advance();
       const bool is_float = token.kind == TokenKind::kFloat;
@@ -74,8 +102,8 @@ class ExpressionParser {
     }
     if (tokens_.Accept('+')) return Unary(depth + 1);
     if (tokens_.Accept('-')) return Negate(Unary(depth + 1));
-    if (tokens_.Accept('~')) return Map(Unary(depth + 1), token, [](uint64_t v) { return ~v; });
-    if (tokens_.Accept('!')) return Map(Unary(depth + 1), token, [](uint64_t v) { return uint64_t{v == 0}; });
+    if (tokens_.Accept('~')) return Map(Unary(depth + 1), token, [](uint64_t v) { return Integer(~v, true); });
+    if (tokens_.Accept('!')) return Map(Unary(depth + 1), token, [](uint64_t v) { return Integer(v == 0, false); });
     if (tokens_.Accept('(')) return Parenthesized(depth + 1);
     context_.Expected(token, "a number");
     return std::nullopt;
@@ -90,11 +118,9 @@ class ExpressionParser {
       }
       tokens_.Advance();
       if (!Close()) return std::nullopt;
-      auto value = Unary(depth);
-      if (value) value->is_unsigned = is_unsigned;
-      return value;
+      return Map(Unary(depth), tokens_.current(), [&](uint64_t v) { return Integer(v, is_unsigned); });
     }
-    auto value = Binary(1, depth);
+    auto value = Conditional(depth);
     if (!value || !Close()) return std::nullopt;
     return value;
   }
@@ -111,63 +137,91 @@ class ExpressionParser {
     return value;
   }
 
+  static Constant Integer(uint64_t bits, bool is_unsigned) { return {false, false, is_unsigned, bits}; }
+  static double AsDouble(const Constant& value) { return std::bit_cast<double>(value.bits); }
+
   template <typename F>
   std::optional<Constant> Map(std::optional<Constant> value, const Token& at, F function) {
     if (value && value->is_float) {
-      context_.Fail(at.position, "this operator takes integers");
+      context_.Fail(at.position, kNeedsIntegers);
       return std::nullopt;
     }
-    if (value) value->bits = function(value->bits);
+    if (value) value = function(value->bits);
     return value;
   }
 
   std::optional<Constant> Apply(const BinaryOperator& op, const Constant& a, const Constant& b, const Token& at) {
-    if (a.is_float || b.is_float) {
-      context_.Fail(at.position, "this operator takes integers");
-      return std::nullopt;
-    }
-    const bool is_unsigned = a.is_unsigned || b.is_unsigned;
+    if (a.is_float || b.is_float) return ApplyToFloats(op, a, b, at);
     if ((op.first == '/' || op.first == '%') && b.bits == 0) {
       context_.Fail(at.position, "division by zero");
       return std::nullopt;
     }
-    return Constant{false, false, is_unsigned, Compute(op, a.bits, b.bits, is_unsigned)};
+    return Compute(op, a, b);
   }
 
-  static uint64_t Compute(const BinaryOperator& op, uint64_t a, uint64_t b, bool is_unsigned) {
+  std::optional<Constant> ApplyToFloats(const BinaryOperator& op, const Constant& a, const Constant& b,
+                                        const Token& at) {
+    if (a.is_float != b.is_float || a.is_f32 || b.is_f32) {
+      context_.Fail(at.position, "the operands are of different kinds");
+      return std::nullopt;
+    }
+    const double x = AsDouble(a), y = AsDouble(b);
+    const auto number = [](double value) { return Constant{true, false, false, std::bit_cast<uint64_t>(value)}; };
+    if (op.second == '=') {
+      if (op.first == '=') return Integer(x == y, false);
+      if (op.first == '!') return Integer(x != y, false);
+      return Integer(op.first == '<' ? x <= y : x >= y, false);
+    }
+    if (op.second == 0 && op.first == '<') return Integer(x < y, false);
+    if (op.second == 0 && op.first == '>') return Integer(x > y, false);
+    if (op.first == '+') return number(x + y);
+    if (op.first == '-') return number(x - y);
+    if (op.first == '*') return number(x * y);
+    if (op.first == '/' && y != 0) return number(x / y);
+    context_.Fail(at.position, op.first == '/' ? "division by zero" : kNeedsIntegers);
+    return std::nullopt;
+  }
+
+  static Constant Compute(const BinaryOperator& op, const Constant& left, const Constant& right) {
+    const uint64_t a = left.bits, b = right.bits;
+    const bool is_unsigned = left.is_unsigned || right.is_unsigned;
     const auto sa = static_cast<int64_t>(a);
     const auto sb = static_cast<int64_t>(b);
+    const auto truth = [](bool value) { return Integer(value, false); };
+    const auto same = [&](uint64_t bits) { return Integer(bits, is_unsigned); };
     if (op.second == '=') {
-      if (op.first == '=') return a == b;
-      if (op.first == '!') return a != b;
-      if (op.first == '<') return is_unsigned ? a <= b : sa <= sb;
-      return is_unsigned ? a >= b : sa >= sb;
+      if (op.first == '=') return truth(a == b);
+      if (op.first == '!') return truth(a != b);
+      if (op.first == '<') return truth(is_unsigned ? a <= b : sa <= sb);
+      return truth(is_unsigned ? a >= b : sa >= sb);
     }
-    if (op.second != 0 && op.first == '|') return a != 0 || b != 0;
-    if (op.second != 0 && op.first == '&') return a != 0 && b != 0;
-    if (op.second != 0 && op.first == '<') return b > 63 ? 0 : a << b;
-    if (op.second != 0) return is_unsigned ? (b > 63 ? 0 : a >> b) : static_cast<uint64_t>(sa >> (b > 63 ? 63 : b));
+    if (op.second != 0 && op.first == '|') return truth(a != 0 || b != 0);
+    if (op.second != 0 && op.first == '&') return truth(a != 0 && b != 0);
+    if (op.second != 0 && op.first == '<') return Integer(a << (b % 64), left.is_unsigned);
+    if (op.second != 0) {
+      return Integer(left.is_unsigned ? a >> (b % 64) : static_cast<uint64_t>(sa >> (b % 64)), left.is_unsigned);
+    }
     switch (op.first) {
       case '|':
-        return a | b;
+        return same(a | b);
       case '^':
-        return a ^ b;
+        return same(a ^ b);
       case '&':
-        return a & b;
+        return same(a & b);
       case '<':
-        return is_unsigned ? a < b : sa < sb;
+        return truth(is_unsigned ? a < b : sa < sb);
       case '>':
-        return is_unsigned ? a > b : sa > sb;
+        return truth(is_unsigned ? a > b : sa > sb);
       case '+':
-        return a + b;
+        return same(a + b);
       case '-':
-        return a - b;
+        return same(a - b);
       case '*':
-        return a * b;
+        return same(a * b);
       case '/':
-        return is_unsigned ? a / b : (sb == -1 ? 0 - a : static_cast<uint64_t>(sa / sb));
+        return same(is_unsigned ? a / b : (sb == -1 ? 0 - a : static_cast<uint64_t>(sa / sb)));
       default:
-        return is_unsigned ? a % b : (sb == -1 ? 0 : static_cast<uint64_t>(sa % sb));
+        return Integer(a % b, true);
     }
   }
 
@@ -183,7 +237,7 @@ bool StartsConstant(const Token& token) {
 }
 
 std::optional<Constant> ParseConstant(ParseContext& context, TokenStream& tokens) {
-  return ExpressionParser(context, tokens).Binary(1, 0);
+  return ExpressionParser(context, tokens).Conditional(0);
 }
 
 std::optional<uint64_t> ParseCount(ParseContext& context, TokenStream& tokens, uint64_t limit, std::string_view what) {

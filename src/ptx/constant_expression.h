@@ -1,5 +1,5 @@
-// Numbers where PTX wants a constant: literals, WARP_SZ, and C-like expressions over integers ("-4", "1<<3",
-// "(2+1)*8").
+// Numbers where PTX wants a constant: literals, WARP_SZ, and C-like expressions ("-4", "1<<3", "(2+1)*8",
+// "1 ? 2 : 3", "0.5*3.0").
 #pragma once
 
 #include <optional>

@@ -58,6 +58,12 @@ class OperandParser {
       operand->negated = true;
       return operand->kind == OperandKind::kRegister || Fail(token, "'!' needs a predicate register");
     }
+    if (token.Is('-') && state_.tokens.next().kind == TokenKind::kWord && state_.tokens.next().text != "WARP_SZ") {
+      state_.tokens.Advance();  // of a factor of vmad
+      if (!Named(operand)) return false;
+      operand->negated = true;
+      return operand->kind == OperandKind::kRegister || Fail(token, "'-' needs a number or a register");
+    }
     if (token.kind == TokenKind::kWord && token.text == "WARP_SZ" && !state_.tokens.next().Is('+'))
       return Named(operand);
     return StartsConstant(token) ? Immediate(operand) : Named(operand);

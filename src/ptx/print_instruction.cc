@@ -170,7 +170,7 @@ class InstructionPrinter {
   }
 
   void PrintOperand(const Operand& operand) {
-    if (operand.negated) Append("!");
+    if (operand.negated) Append(instruction_.opcode == Opcode::kVmad ? "-" : "!");
     switch (operand.kind) {
       case OperandKind::kRegister:
         Append(function_.registers[operand.index].name);

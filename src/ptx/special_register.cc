@@ -16,7 +16,8 @@ constexpr std::string_view kNames[] = {
     "%clusterid.x", "%clusterid.y", "%clusterid.z", "%nclusterid.x", "%nclusterid.y", "%nclusterid.z",
     "%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctaid.z",
     "%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z",
-    "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster", "WARP_SZ",
+    "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster", "%aggr_smem_size",
+    "%current_graph_exec", "WARP_SZ",
 };
 static_assert(std::size(kNames) == static_cast<size_t>(SpecialRegister::kWarpSz) + 1);
 

@@ -81,7 +81,9 @@ class InstructionVerifier {
       }
       if (operand.count != 0 && !TakesBracketList(instruction_.opcode)) Fail("one address in brackets, not a list");
     }
-    if (operand.negated && RegisterType(operand) != Type::kPred) Fail("'!' needs a predicate register");
+    if (operand.negated && (instruction_.opcode == Opcode::kVmad) == (RegisterType(operand) == Type::kPred)) {
+      Fail("'!' needs a predicate register, and a minus sign stands at factors of vmad only");
+    }
     if (operand.selector != 0 && !IsVideo(instruction_.opcode)) Fail("this instruction has no part selectors");
     if (operand.kind != OperandKind::kVector) return;
     for (const Operand& element : Elements(operand)) {
@@ -107,6 +109,7 @@ class InstructionVerifier {
       case Opcode::kLdu:
         return CheckTransfer(0);
       case Opcode::kSt:
+        if (Has(Modifier::kBulk)) return;
         return CheckTransfer(1);
       case Opcode::kRed:
         return CheckTransfer(1);
