@@ -17,6 +17,14 @@ void AcceptHints(Step& step) {
 
 uint64_t BytesOf(Type type) { return (ptx::BitsOf(type) + 7) / 8; }
 
+// st.bulk [a], size, 0
+void StoreZeros(Step& step) {
+  const Operand& address = step.in.operands[0];
+  const uint64_t bytes = step.Get(1, Type::kB64);
+  uint8_t* at = step.Locate(step.SpaceOf(address), step.Address(address), bytes, 8, &address);
+  if (at != nullptr) std::memset(at, 0, bytes);
+}
+
 }  // namespace
 
 void Load(Step& step) {
@@ -38,6 +46,7 @@ void Load(Step& step) {
 void Store(Step& step) {
   AcceptHints(step);
   const Operand& address = step.in.operands[0];
+  if (step.Has(Modifier::kBulk)) return StoreZeros(step);
   const Type type = step.last_type();
   const uint64_t bytes = BytesOf(type), all = bytes * step.in.vector;
   uint8_t* at = step.Locate(step.SpaceOf(address), step.Address(address), all, all, &address);

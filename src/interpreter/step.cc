@@ -183,7 +183,8 @@ uint64_t Step::Special(SpecialRegister special) {
     case SpecialRegister::kClock64:
     case SpecialRegister::kGlobaltimer:
     case SpecialRegister::kGlobaltimerLo: return machine.steps_;
-    case SpecialRegister::kTotalSmemSize: return block.shared.size();
+    case SpecialRegister::kTotalSmemSize:
+    case SpecialRegister::kAggrSmemSize: return block.shared.size();
     case SpecialRegister::kDynamicSmemSize: return launch().dynamic_shared_bytes;
     case SpecialRegister::kClusteridX:
     case SpecialRegister::kClusteridY:

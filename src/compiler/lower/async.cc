@@ -94,6 +94,15 @@ void CopyBulk(Emitter& e) {
 
 }  // namespace
 
+// st.bulk [a], bytes, 0: shared memory filled with zeros, eight bytes at a time.
+void EmitStBulk(Emitter& e) {
+  const ptx::Operand& value = e.operand(2);
+  if (value.kind != ptx::OperandKind::kImmediate || value.bits != 0) return e.Invalid("st.bulk stores zeros only");
+  llvm::Value* to = e.Pointer(e.operand(0), e.instruction().space);
+  llvm::Value* bytes = e.ir.CreateAnd(e.In(1, T::kU64), ~uint64_t{7});
+  Loop(e, bytes, 8, [&](llvm::Value* i) { e.ir.CreateAlignedStore(e.ir.getInt64(0), At(e, to, i), llvm::Align(8)); });
+}
+
 void EmitCp(Emitter& e) {
   if (!e.Has(M::kAsync)) return e.Refuse("this copy is not supported");
   if (e.Has(M::kCommitGroup) || e.Has(M::kWaitGroup) || e.Has(M::kWaitAll)) return;

@@ -59,7 +59,7 @@ llvm::Value* UpdateOne(Emitter& e, const OperationRow& row, llvm::Value* pointer
     return UpdateHalves(e, pointer, operand, type, row.modifier);
   }
   const Op op = IsWideFloat(type) ? row.on_float : ptx::IsSigned(type) ? row.on_signed : row.on_unsigned;
-  if (op == Op::BAD_BINOP || halves || ptx::BitsOf(type) > 64) {
+  if (op == Op::BAD_BINOP || halves || (ptx::BitsOf(type) > 64 && op != Op::Xchg)) {
     e.Refuse("this atomic operation does not exist for this type");
     return operand;
   }
@@ -70,10 +70,6 @@ llvm::Value* UpdateOne(Emitter& e, const OperationRow& row, llvm::Value* pointer
 llvm::Value* CompareAndSwap(Emitter& e, llvm::Value* pointer, size_t first_operand) {
   llvm::Value* compare = AsBits(e.ir, e.In(first_operand));
   llvm::Value* value = AsBits(e.ir, e.In(first_operand + 1));
-  if (ptx::BitsOf(e.type()) > 64) {
-    e.Refuse("128-bit atomics are not supported");
-    return compare;
-  }
   const llvm::AtomicOrdering order = AtomicOrderOf(e);
   llvm::Value* pair = e.ir.CreateAtomicCmpXchg(pointer, compare, value, llvm::Align(ptx::BitsOf(e.type()) / 8), order,
                                                llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order));

@@ -44,15 +44,20 @@ void EmitSad(Emitter& e);
 bool UsesCarry(const Emitter& e);
 void EmitCarryAddSub(Emitter& e);
 void EmitCarryMad(Emitter& e);
-// packed.cc: two 16-bit numbers in 32 bits; dp4a, dp2a; the SIMD video instructions
+// packed.cc: two 16-bit numbers in 32 bits; dp4a, dp2a, cvt.pack
 void EmitPackedInteger(Emitter& e);
 void EmitDotProduct(Emitter& e);
-void EmitVideo(Emitter& e);
+void EmitCvtPack(Emitter& e);
+// video.cc
+void EmitVideo(Emitter& e);  // vadd, vsub, vabsdiff, vmin, vmax, vshl, vshr, vset
+void EmitVideoMad(Emitter& e);
+void EmitSimdVideo(Emitter& e);  // the same of two or four parts
 
 // float.cc: f32 and f64
 void EmitFloatAddSub(Emitter& e, bool subtract);
 void EmitFloatMul(Emitter& e);
 void EmitFloatFma(Emitter& e);
+void EmitFloatPair(Emitter& e);
 void EmitFloatDiv(Emitter& e);
 void EmitFloatAbs(Emitter& e);
 void EmitFloatNeg(Emitter& e);
@@ -109,6 +114,7 @@ void EmitSuld(Emitter& e);
 void EmitSust(Emitter& e);
 // async.cc
 void EmitCp(Emitter& e);
+void EmitStBulk(Emitter& e);
 // mbarrier.cc
 void EmitMbarrier(Emitter& e);
 

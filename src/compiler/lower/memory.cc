@@ -1,10 +1,17 @@
 // Loads and stores. A vector access is one access of an LLVM vector, so that widening sees its whole width.
+//
+// What is volatile, relaxed or stronger is seen by other threads while it happens. The ISA promises each element in one
+// piece; GPUs move all of an aligned vector in one, and programs count on it: a look-back scan publishes a value and
+// its state in one st.relaxed.v2.u64. So such a vector of up to 64 bits is accessed as one integer, and wider ones in
+// volatile vectors of 128 bits, which widening leaves whole (widen/memory.h) and which are one move of the processor.
 #include "compiler/lower/families.h"
 
 namespace tutti::compiler::lowering {
 namespace {
 
 using M = ptx::Modifier;
+
+constexpr uint32_t kWidestBits = 128;  // of what is accessed in one piece
 
 struct Order {
   bool is_volatile = false;
@@ -15,7 +22,8 @@ Order OrderOf(const Emitter& e) {
   if (e.Has(M::kRelaxed)) return {false, llvm::AtomicOrdering::Monotonic};
   if (e.Has(M::kAcquire)) return {false, llvm::AtomicOrdering::Acquire};
   if (e.Has(M::kRelease)) return {false, llvm::AtomicOrdering::Release};
-  return {e.Has(M::kVolatile) || e.Has(M::kMmio), llvm::AtomicOrdering::NotAtomic};
+  // .cv fetches again what others may have written.
+  return {e.Has(M::kVolatile) || e.Has(M::kMmio) || e.Has(M::kCv), llvm::AtomicOrdering::NotAtomic};
 }
 
 // How the accessed vector of `count` elements looks in memory.
@@ -38,16 +46,38 @@ bool ShapeOf(Emitter& e, size_t registers, Shape* shape) {
     e.Invalid("the number of registers is not that of the vector");
     return false;
   }
+  if (shape->bits() > 2 * kWidestBits) {
+    e.Invalid("no access is that wide");
+    return false;
+  }
   return llvm::isPowerOf2_32(shape->count);
 }
 
-// Atomic accesses are of scalars. What fits in 64 bits is accessed as one integer, as a GPU does: lock-free algorithms
-// publish a flag and a value in one ld.relaxed.v2. What does not fit is a volatile vector access.
-llvm::Type* AccessType(Emitter& e, const Shape& shape, Order* order) {
-  if (order->atomic == llvm::AtomicOrdering::NotAtomic) return shape.whole();
-  if (shape.bits() <= 64) return shape.count == 1 ? shape.element : e.ir.getIntNTy(shape.bits());
-  *order = {.is_volatile = true};
-  return shape.whole();
+// How an access is made: as `count` accesses of `type`, one behind the other.
+struct Pieces {
+  llvm::Type* type;
+  uint32_t count = 1;
+};
+
+Pieces PiecesOf(Emitter& e, const Shape& shape, Order* order) {
+  const bool is_atomic = order->atomic != llvm::AtomicOrdering::NotAtomic;
+  if (shape.element->isIntegerTy(kWidestBits)) {  // widened, two words are better than one that no register holds
+    if (is_atomic) *order = {.is_volatile = true};
+    return {llvm::FixedVectorType::get(e.ir.getInt64Ty(), 2)};
+  }
+  if (shape.count == 1 || (!is_atomic && !order->is_volatile)) return {shape.whole()};
+  if (shape.bits() <= 64) return {e.ir.getIntNTy(shape.bits())};
+  *order = {.is_volatile = true};  // LLVM has no atomic accesses of vectors
+  if (shape.bits() <= kWidestBits) return {shape.whole()};
+  const uint32_t count = shape.bits() / kWidestBits;
+  return {llvm::FixedVectorType::get(shape.element, shape.count / count), count};
+}
+
+// What an access that became a volatile one still asks of the optimiser; the processor orders its accesses by itself.
+void OrderInThread(Emitter& e, llvm::AtomicOrdering order) { e.ir.CreateFence(order, llvm::SyncScope::SingleThread); }
+
+llvm::Value* PieceAt(Emitter& e, llvm::Value* pointer, uint32_t piece) {
+  return piece == 0 ? pointer : e.ir.CreateConstGEP1_64(e.ir.getInt8Ty(), pointer, piece * kWidestBits / 8);
 }
 
 // Nothing writes these while a kernel runs.
@@ -64,38 +94,51 @@ void EmitLd(Emitter& e) {
   if (!ShapeOf(e, destinations.size(), &shape)) return;
   llvm::Value* pointer = e.Pointer(e.operand(1), e.instruction().space);
   Order order = OrderOf(e);
-  llvm::Type* type = AccessType(e, shape, &order);
-  llvm::LoadInst* load = e.ir.CreateAlignedLoad(type, pointer, shape.alignment(), order.is_volatile);
-  if (order.atomic != llvm::AtomicOrdering::NotAtomic) {
-    load->setAtomic(order.atomic);
-  } else if (!order.is_volatile && IsInvariant(e, pointer)) {
-    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(e.context(), {}));
+  const llvm::AtomicOrdering wanted = order.atomic;
+  const Pieces pieces = PiecesOf(e, shape, &order);
+  const uint32_t in_piece = shape.count / pieces.count;
+  llvm::Type* vector = in_piece == 1 ? shape.element : llvm::FixedVectorType::get(shape.element, in_piece);
+  for (uint32_t p = 0; p < pieces.count; ++p) {
+    llvm::LoadInst* load =
+        e.ir.CreateAlignedLoad(pieces.type, PieceAt(e, pointer, p),
+                               p == 0 ? shape.alignment() : llvm::Align(kWidestBits / 8), order.is_volatile);
+    if (order.atomic != llvm::AtomicOrdering::NotAtomic) {
+      load->setAtomic(order.atomic);
+    } else if (!order.is_volatile && IsInvariant(e, pointer)) {
+      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(e.context(), {}));
+    }
+    llvm::Value* value = e.ir.CreateBitCast(load, vector);
+    for (uint32_t i = 0; i < in_piece; ++i) {
+      llvm::Value* element = in_piece == 1 ? value : e.ir.CreateExtractElement(value, i);
+      e.Write(*destinations[p * in_piece + i], element, e.type());
+    }
   }
-  llvm::Value* value = load;
-  if (shape.count == 1) return e.Write(*destinations[0], value, e.type());
-  value = e.ir.CreateBitCast(value, shape.whole());
-  for (uint32_t i = 0; i < shape.count; ++i) e.Write(*destinations[i], e.ir.CreateExtractElement(value, i), e.type());
+  if (wanted == llvm::AtomicOrdering::Acquire && order.is_volatile) OrderInThread(e, wanted);
 }
 
 void EmitSt(Emitter& e) {
-  if (e.Has(M::kAsync) || e.Has(M::kBulk)) return e.Refuse("asynchronous stores are not supported");
+  if (e.Has(M::kAsync)) return e.Refuse("asynchronous stores are not supported");
+  if (e.Has(M::kBulk)) return EmitStBulk(e);
   const auto sources = e.Elements(e.operand(1));
   Shape shape{};
   if (!ShapeOf(e, sources.size(), &shape)) return;
   llvm::Value* pointer = e.Pointer(e.operand(0), e.instruction().space);
   Order order = OrderOf(e);
-  llvm::Type* type = AccessType(e, shape, &order);
-  llvm::Value* value;
-  if (shape.count == 1) {
-    value = e.Read(*sources[0], e.type());
-  } else {
-    value = llvm::PoisonValue::get(shape.whole());
-    for (uint32_t i = 0; i < shape.count; ++i)
-      value = e.ir.CreateInsertElement(value, e.Read(*sources[i], e.type()), i);
-    value = e.ir.CreateBitCast(value, type);
+  const llvm::AtomicOrdering wanted = order.atomic;
+  const Pieces pieces = PiecesOf(e, shape, &order);
+  if (wanted == llvm::AtomicOrdering::Release && order.is_volatile) OrderInThread(e, wanted);
+  const uint32_t in_piece = shape.count / pieces.count;
+  for (uint32_t p = 0; p < pieces.count; ++p) {
+    llvm::Value* value = in_piece == 1 ? e.Read(*sources[p], e.type())
+                                       : llvm::PoisonValue::get(llvm::FixedVectorType::get(shape.element, in_piece));
+    for (uint32_t i = 0; in_piece != 1 && i < in_piece; ++i) {
+      value = e.ir.CreateInsertElement(value, e.Read(*sources[p * in_piece + i], e.type()), i);
+    }
+    llvm::StoreInst* store =
+        e.ir.CreateAlignedStore(e.ir.CreateBitCast(value, pieces.type), PieceAt(e, pointer, p),
+                                p == 0 ? shape.alignment() : llvm::Align(kWidestBits / 8), order.is_volatile);
+    if (order.atomic != llvm::AtomicOrdering::NotAtomic) store->setAtomic(order.atomic);
   }
-  llvm::StoreInst* store = e.ir.CreateAlignedStore(value, pointer, shape.alignment(), order.is_volatile);
-  if (order.atomic != llvm::AtomicOrdering::NotAtomic) store->setAtomic(order.atomic);
 }
 
 void EmitNothing(Emitter&) {}

@@ -37,6 +37,7 @@ const char* PureFunctionOf(S special) {
     case S::kNsmid:
       return "tutti.nsmid";
     case S::kTotalSmemSize:
+    case S::kAggrSmemSize:  // nothing is reserved besides
       return "tutti.shared_bytes";
     case S::kDynamicSmemSize:
       return "tutti.dynamic_shared_bytes";
@@ -163,6 +164,8 @@ llvm::Value* ReadSpecialRegister(Emitter& e, S special) {
       return ClusterSize(e);
     case S::kIsExplicitCluster:
       return e.ir.CreateZExt(e.ir.CreateICmpUGT(ClusterSize(e), e.ir.getInt32(1)), e.ir.getInt32Ty());
+    case S::kCurrentGraphExec:  // no kernel belongs to a graph of the device
+      return e.ir.getInt64(0);
     case S::kWarpSz:
       return e.ir.getInt32(32);
     default:

@@ -46,7 +46,9 @@ class Access {
     if (result.is_runs()) return emitter_.Define(load, LoadRuns(load, result));
     CompilerBarrier();
     llvm::SmallVector<Value*, 4> components;
-    if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
+    if (is_whole()) {
+      components = LoadWhole();
+    } else if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
       const Pieces pieces = MakePieces(lanes);
       const Value* holds = PiecesHold(pieces);
       if (holds == nullptr) {
@@ -67,7 +69,9 @@ class Access {
     CompilerBarrier();
     llvm::SmallVector<Value*, 4> components;
     for (unsigned c = 0; c < components_; ++c) components.push_back(values_.Vector(store.getValueOperand(), c));
-    if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
+    if (is_whole()) {
+      StoreWhole(components);
+    } else if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
       const Pieces pieces = MakePieces(lanes);
       Value* holds = PiecesHold(pieces);
       const auto in_pieces = [&]() -> Value* {
@@ -91,6 +95,9 @@ class Access {
 
  private:
   uint64_t bytes() const { return components_ * element_bytes_; }
+
+  // Each lane's vector is one access: others may look on.
+  bool is_whole() const { return !simple_ && type_->isVectorTy(); }
 
   // Vector accesses cannot be volatile or atomic; what those ask of the compiler, this does.
   void CompilerBarrier() {
@@ -274,6 +281,53 @@ class Access {
     RequireLanes(holds);
     Value* addresses = BasedVector();
     for (unsigned c = 0; c < components_; ++c) EmitScatter(emitter_, components[c], ComponentAddress(addresses, c));
+  }
+
+  // Calls access(lane, pointer) for each active lane, of addresses that were checked.
+  template <typename F>
+  void ForEachWhole(F access) {
+    Value* addresses = BasedVector();
+    fence_.RequireLanes(addresses, bytes());
+    llvm::Type* word = builder_.getInt64Ty();
+    llvm::AllocaInst* array = emitter_.LaneArray(word);
+    builder_.CreateStore(addresses, array);
+    emitter_.ForEachLane(emitter_.mask_bits(), [&](Value* lane) {
+      Value* address = builder_.CreateLoad(word, emitter_.LaneElement(array, word, lane));
+      access(lane, builder_.CreateIntToPtr(address, builder_.getPtrTy()));
+    });
+  }
+
+  llvm::SmallVector<Value*, 4> LoadWhole() {
+    llvm::SmallVector<llvm::AllocaInst*, 4> arrays;
+    llvm::Type* wide = Values::Wide(element_);
+    for (unsigned c = 0; c < components_; ++c) {
+      arrays.push_back(emitter_.LaneArray(element_));
+      builder_.CreateStore(llvm::Constant::getNullValue(wide), arrays[c]);
+    }
+    ForEachWhole([&](Value* lane, Value* pointer) {
+      Value* value = builder_.CreateAlignedLoad(type_, pointer, llvm::Align(1), true);
+      for (unsigned c = 0; c < components_; ++c) {
+        builder_.CreateStore(builder_.CreateExtractElement(value, c), emitter_.LaneElement(arrays[c], element_, lane));
+      }
+    });
+    llvm::SmallVector<Value*, 4> components;
+    for (llvm::AllocaInst* array : arrays) components.push_back(builder_.CreateLoad(wide, array));
+    return components;
+  }
+
+  void StoreWhole(llvm::ArrayRef<Value*> components) {
+    llvm::SmallVector<llvm::AllocaInst*, 4> arrays;
+    for (Value* component : components) {
+      arrays.push_back(emitter_.LaneArray(element_));
+      builder_.CreateStore(component, arrays.back());
+    }
+    ForEachWhole([&](Value* lane, Value* pointer) {
+      Value* value = llvm::PoisonValue::get(type_);
+      for (unsigned c = 0; c < components_; ++c) {
+        value = builder_.CreateInsertElement(value, builder_.CreateLoad(element_, emitter_.LaneElement(arrays[c], element_, lane)), c);
+      }
+      builder_.CreateAlignedStore(value, pointer, llvm::Align(1), true);
+    });
   }
 
   FunctionEmitter& emitter_;

@@ -111,6 +111,35 @@ done:
   }
 }
 
+TEST(Memory, AVolatileVectorIsOneMovePerLane) {
+  // p1[i] = p0[i] of 16 bytes, in lanes' own order and by an index from memory.
+  for (const bool varying : {false, true}) {
+    const std::string index = varying ? Address("at", "%p2", "%tx", 2) + "  %i = load i32, ptr addrspace(1) %at\n" : "  %i = add i32 %tx, 0\n";
+    const std::string ir = KernelText(index + Address("from", "%p0", "%i", 4) + Address("to", "%p1", "%i", 4) + R"(
+  %v = load volatile <4 x i32>, ptr addrspace(1) %from, align 16
+  %r = shufflevector <4 x i32> %v, <4 x i32> poison, <4 x i32> <i32 3, i32 2, i32 1, i32 0>
+  store volatile <4 x i32> %r, ptr addrspace(1) %to, align 16
+  ret void
+)");
+    for (const char* cpu : {"x86-64-v3", "x86-64-v4"}) {
+      TestTarget target{.target = HostTarget::Named(cpu), .block = {64, 1, 1}, .fence = false};
+      const auto text = WidenText(ir, target);
+      ASSERT_TRUE(text) << text.error().text;
+      EXPECT_THAT(*text, HasSubstr("load volatile <4 x i32>"));
+      EXPECT_THAT(*text, HasSubstr("store volatile <4 x i32>"));
+      if (!varying) EXPECT_THAT(*text, Not(HasSubstr("gather")));
+      EXPECT_THAT(*text, Not(HasSubstr("scatter")));
+      if (HostTarget::Detect().level < HostTarget::Named(cpu).level) continue;
+      std::vector<uint32_t> from(256), to(256), at(64);
+      std::iota(from.begin(), from.end(), 0u);
+      for (uint32_t i = 0; i < 64; ++i) at[i] = i * 37 % 64;
+      target.fence = true;
+      RunOn(ir, target, GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(at.data()).Param(0u));
+      for (uint32_t i = 0; i < 256; ++i) EXPECT_EQ(to[i], i / 4 * 4 + 3 - i % 4) << cpu;
+    }
+  }
+}
+
 TEST(Memory, AnUnsignedIndexThatWrapsIsFollowed) {
   // p1[t] = p0[(t - 1) mod 2^32] for t > 0: lane 0's address is wild, and lanes do not lie in one piece by 64-bit sums.
   const std::string ir = KernelText("  %some = icmp ne i32 %tx, 0\n  br i1 %some, label %copy, label %done\ncopy:\n  %i = add i32 %tx, -1\n" +
