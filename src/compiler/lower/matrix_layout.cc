@@ -6,10 +6,12 @@ namespace {
 using M = ptx::Modifier;
 using T = ptx::Type;
 
-constexpr MmaKind kHalves = {"m16n8k16", 16, 2, 2, false};
-constexpr MmaKind kTf32 = {"m16n8k8", 8, 1, 4, false};
-constexpr MmaKind kBytes = {"m16n8k16", 16, 4, 1, false};
-constexpr MmaKind kDoubles = {"m8n8k4", 4, 1, 8, true};
+constexpr MmaKind kHalves = {"m16n8k16", 16, 2, 16, false};
+constexpr MmaKind kTf32 = {"m16n8k8", 8, 1, 32, false};
+constexpr MmaKind kBytes = {"m16n8k16", 16, 4, 8, false};
+constexpr MmaKind kDoubles = {"m8n8k4", 4, 1, 64, true};
+constexpr MmaKind kNibbles = {"m8n8k32", 32, 8, 4, true};
+constexpr MmaKind kBits = {"m8n8k128", 128, 32, 1, true};
 
 llvm::Value* Group(Emitter& e) { return e.ir.CreateLShr(e.CallI32("tutti.laneid"), 2); }
 llvm::Value* Thread(Emitter& e) { return e.ir.CreateAnd(e.CallI32("tutti.laneid"), 3); }
@@ -21,6 +23,9 @@ std::optional<WmmaShape> WmmaShapeOf(const Emitter& e, T element) {
   const bool bytes = element == T::kS8 || element == T::kU8;
   if (element == T::kF64 && e.Has(M::kM8n8k4)) return WmmaShape{kDoubles, 8, 8, 4, false, 1, 1};
   if (element == T::kTF32 && e.Has(M::kM16n16k8)) return WmmaShape{kTf32, 16, 16, 8, false, 1, 2};
+  const bool nibbles = element == T::kS4 || element == T::kU4;
+  if (nibbles && e.Has(M::kM8n8k32)) return WmmaShape{kNibbles, 8, 8, 32, false, 1, 1};
+  if (element == T::kB1 && e.Has(M::kM8n8k128)) return WmmaShape{kBits, 8, 8, 128, false, 1, 1};
   if (!halves && !bytes) return std::nullopt;
   const MmaKind mma = halves ? kHalves : kBytes;
   if (e.Has(M::kM16n16k16)) return WmmaShape{mma, 16, 16, 16, false, 1, 2};

@@ -28,12 +28,15 @@ void Move(Emitter& e, bool store) {
   auto& ir = e.ir;
   const auto registers = e.Elements(e.operand(store ? 1 : 0));
   const ptx::Space space = e.instruction().space;
-  if (space != ptx::Space::kShared && space != ptx::Space::kSharedCluster) return e.Refuse("only in shared memory");
   if (ptx::BitsOf(e.type()) != 16) return e.Refuse("only of 16-bit elements");
   if (registers.size() != (e.Has(M::kX4) ? 4u : e.Has(M::kX2) ? 2u : 1u))
     return e.Invalid("the number of registers is not that of the matrices");
   llvm::Value* pointer = e.Pointer(e.operand(store ? 0 : 1), space);
-  llvm::Value* own_row = ir.CreateTrunc(ir.CreatePtrToInt(pointer, ir.getInt64Ty()), ir.getInt32Ty());
+  llvm::Value* address = ir.CreatePtrToInt(pointer, ir.getInt64Ty());
+  if (pointer->getType()->getPointerAddressSpace() == kGenericSpace) {  // of shared memory, in whatever way it is given
+    address = ir.CreateSub(address, e.CallI64("tutti.shared_base"));
+  }
+  llvm::Value* own_row = ir.CreateTrunc(address, ir.getInt32Ty());
   for (uint32_t j = 0; j < registers.size(); ++j) {
     llvm::Value* word = store ? e.Read(*registers[j], T::kB32) : nullptr;
     if (!e.Has(M::kTrans)) {

@@ -14,24 +14,36 @@ struct Product {
   M shape;
   const char* name;
   T accumulator;
-  T element;
+  T element;  // of a family whose members may differ in A and B, any of them
   size_t left, right, sums;
 };
 constexpr Product kProducts[] = {
-    {M::kM16n8k16, "m16n8k16", T::kF32, T::kF16, 4, 2, 4}, {M::kM16n8k16, "m16n8k16", T::kF32, T::kBF16, 4, 2, 4},
-    {M::kM16n8k16, "m16n8k16", T::kF16, T::kF16, 4, 2, 2}, {M::kM16n8k8, "m16n8k8", T::kF32, T::kF16, 2, 1, 4},
-    {M::kM16n8k8, "m16n8k8", T::kF32, T::kBF16, 2, 1, 4},  {M::kM16n8k8, "m16n8k8", T::kF16, T::kF16, 2, 1, 2},
-    {M::kM16n8k8, "m16n8k8", T::kF32, T::kTF32, 4, 2, 4},  {M::kM16n8k4, "m16n8k4", T::kF32, T::kTF32, 2, 1, 4},
-    {M::kM8n8k4, "m8n8k4", T::kF64, T::kF64, 1, 1, 2},     {M::kM16n8k32, "m16n8k32", T::kS32, T::kS8, 4, 2, 4},
-    {M::kM16n8k16, "m16n8k16", T::kS32, T::kS8, 2, 1, 4},  {M::kM8n8k16, "m8n8k16", T::kS32, T::kS8, 1, 1, 2},
+    {M::kM16n8k16, "m16n8k16", T::kF32, T::kF16, 4, 2, 4},  {M::kM16n8k16, "m16n8k16", T::kF32, T::kBF16, 4, 2, 4},
+    {M::kM16n8k16, "m16n8k16", T::kF16, T::kF16, 4, 2, 2},  {M::kM16n8k8, "m16n8k8", T::kF32, T::kF16, 2, 1, 4},
+    {M::kM16n8k8, "m16n8k8", T::kF32, T::kBF16, 2, 1, 4},   {M::kM16n8k8, "m16n8k8", T::kF16, T::kF16, 2, 1, 2},
+    {M::kM16n8k8, "m16n8k8", T::kF32, T::kTF32, 4, 2, 4},   {M::kM16n8k4, "m16n8k4", T::kF32, T::kTF32, 2, 1, 4},
+    {M::kM16n8k32, "m16n8k32", T::kF32, T::kE4M3, 4, 2, 4}, {M::kM16n8k32, "m16n8k32", T::kF16, T::kE4M3, 4, 2, 2},
+    {M::kM16n8k16, "m16n8k16", T::kF32, T::kE4M3, 2, 1, 4}, {M::kM16n8k16, "m16n8k16", T::kF16, T::kE4M3, 2, 1, 2},
+    {M::kM8n8k4, "m8n8k4", T::kF64, T::kF64, 1, 1, 2},      {M::kM16n8k4, "m16n8k4", T::kF64, T::kF64, 2, 1, 4},
+    {M::kM16n8k8, "m16n8k8", T::kF64, T::kF64, 4, 2, 4},    {M::kM16n8k16, "m16n8k16", T::kF64, T::kF64, 8, 4, 4},
+    {M::kM16n8k32, "m16n8k32", T::kS32, T::kS8, 4, 2, 4},   {M::kM16n8k16, "m16n8k16", T::kS32, T::kS8, 2, 1, 4},
+    {M::kM8n8k16, "m8n8k16", T::kS32, T::kS8, 1, 1, 2},     {M::kM16n8k64, "m16n8k64", T::kS32, T::kS4, 4, 2, 4},
+    {M::kM16n8k32, "m16n8k32", T::kS32, T::kS4, 2, 1, 4},   {M::kM8n8k32, "m8n8k32", T::kS32, T::kS4, 1, 1, 2},
+    {M::kM16n8k256, "m16n8k256", T::kS32, T::kB1, 4, 2, 4}, {M::kM16n8k128, "m16n8k128", T::kS32, T::kB1, 2, 1, 4},
+    {M::kM8n8k128, "m8n8k128", T::kS32, T::kB1, 1, 1, 2},
 };
 
-bool IsByte(T type) { return type == T::kS8 || type == T::kU8; }
+// Types that go together as A and B, by one of them; each other stands for itself.
+T FamilyOf(T type) {
+  if (type == T::kU8) return T::kS8;
+  if (type == T::kU4) return T::kS4;
+  return type == T::kE5M2 ? T::kE4M3 : type;
+}
+bool NamesBoth(T family) { return family == T::kS8 || family == T::kS4 || family == T::kE4M3; }
 
 const Product* ProductOf(std::string_view shape, const MatrixTypes& types) {
   for (const Product& product : kProducts) {
-    const bool same_element = IsByte(product.element) ? IsByte(types.a) && IsByte(types.b)
-                                                      : types.a == product.element && types.b == product.element;
+    const bool same_element = FamilyOf(types.a) == product.element && FamilyOf(types.b) == product.element;
     if (product.name == shape && product.accumulator == types.d && types.c == types.d && same_element) return &product;
   }
   return nullptr;
@@ -59,12 +71,17 @@ std::vector<llvm::Value*> MultiplyAccumulate(Emitter& e, const std::string& shap
   }
   std::string name =
       "tutti.mma." + shape + "." + std::string(ptx::NameOf(types.d)) + "." + std::string(ptx::NameOf(types.a));
-  if (IsByte(types.a)) name += "." + std::string(ptx::NameOf(types.b));
+  if (NamesBoth(product->element)) name += "." + std::string(ptx::NameOf(types.b));
+  if (types.a == T::kB1) {
+    const bool both = e.Has(M::kAnd);
+    if (!e.Has(M::kPopc) || (!both && !e.Has(M::kXor))) e.Invalid("products of bits are .and.popc or .xor.popc");
+    name += both ? ".and" : ".xor";
+  }
   std::vector<llvm::Value*> arguments = factors.left;
   arguments.insert(arguments.end(), factors.right.begin(), factors.right.end());
-  // A product of bytes cannot overflow, the sum can: with .satfinite the runtime adds to zero and the sum is clamped
-  // here.
-  const bool clamps = e.Has(M::kSatfinite) && types.d == T::kS32;
+  // A product of bytes or nibbles cannot overflow, the sum can: with .satfinite the runtime adds to zero and the sum is
+  // clamped here.
+  const bool clamps = types.d == T::kS32 && types.a != T::kB1 && e.Has(M::kSatfinite);
   std::vector<llvm::Type*> result_types;
   for (llvm::Value* sum : factors.sums) {
     arguments.push_back(clamps ? llvm::Constant::getNullValue(sum->getType()) : sum);

@@ -1,5 +1,6 @@
 // wmma.load, wmma.store, wmma.mma: see matrix_layout.h for the layout of fragments.
 #include "compiler/lower/families.h"
+#include "compiler/lower/float_values.h"
 #include "compiler/lower/matrix_layout.h"
 #include "compiler/lower/matrix_product.h"
 
@@ -13,7 +14,8 @@ using T = ptx::Type;
 struct Memory {
   llvm::Value* base;
   llvm::Value* stride;  // i32, elements between neighbours across the leading dimension
-  uint32_t element_bytes;
+  uint32_t element_bits;
+  uint32_t element_bytes() const { return element_bits / 8; }
 };
 
 // `lead` counts within a run of contiguous elements, `across` counts runs.
@@ -21,7 +23,10 @@ llvm::Value* ElementPointer(Emitter& e, const Memory& memory, llvm::Value* acros
                             uint32_t further = 0) {
   auto& ir = e.ir;
   llvm::Value* index = ir.CreateAdd(ir.CreateMul(across, memory.stride), ir.CreateAdd(lead, ir.getInt32(further)));
-  llvm::Value* offset = ir.CreateMul(ir.CreateSExt(index, ir.getInt64Ty()), ir.getInt64(memory.element_bytes));
+  index = ir.CreateSExt(index, ir.getInt64Ty());
+  llvm::Value* offset = memory.element_bits < 8
+                            ? ir.CreateAShr(ir.CreateMul(index, ir.getInt64(memory.element_bits)), 3)
+                            : ir.CreateMul(index, ir.getInt64(memory.element_bytes()));
   return ir.CreateGEP(ir.getInt8Ty(), memory.base, offset);
 }
 
@@ -29,7 +34,7 @@ Memory MemoryOf(Emitter& e, size_t address, size_t stride, uint32_t default_stri
   Memory memory{};
   memory.base = e.Pointer(e.operand(address), e.instruction().space);
   memory.stride = e.operands() > stride ? e.In(stride, T::kU32) : e.ir.getInt32(default_stride);
-  memory.element_bytes = ptx::BitsOf(element) / 8;
+  memory.element_bits = ptx::BitsOf(element);
   return memory;
 }
 
@@ -37,7 +42,7 @@ Memory MemoryOf(Emitter& e, size_t address, size_t stride, uint32_t default_stri
 llvm::Value* LoadFactorRegister(Emitter& e, const Memory& memory, const Place& place, uint32_t pack,
                                 bool k_contiguous) {
   auto& ir = e.ir;
-  if (memory.element_bytes == 8) {
+  if (memory.element_bits == 64) {
     llvm::Value* at = k_contiguous ? ElementPointer(e, memory, place.outer, place.inner)
                                    : ElementPointer(e, memory, place.inner, place.outer);
     return ir.CreateAlignedLoad(ir.getDoubleTy(), at, llvm::Align(8));
@@ -47,11 +52,11 @@ llvm::Value* LoadFactorRegister(Emitter& e, const Memory& memory, const Place& p
                                    : ElementPointer(e, memory, place.inner, place.outer);
     return ir.CreateAlignedLoad(ir.getInt32Ty(), at, llvm::Align(4));
   }
-  const unsigned bits = 8 * memory.element_bytes;
+  const unsigned bits = memory.element_bits;
   llvm::Value* word = nullptr;
   for (uint32_t i = 0; i < pack; ++i) {
     llvm::Value* at = ElementPointer(e, memory, ir.CreateAdd(place.inner, ir.getInt32(i)), place.outer);
-    llvm::Value* part = ir.CreateAlignedLoad(ir.getIntNTy(bits), at, llvm::Align(memory.element_bytes));
+    llvm::Value* part = ir.CreateAlignedLoad(ir.getIntNTy(bits), at, llvm::Align(memory.element_bytes()));
     part = ir.CreateShl(ir.CreateZExt(part, ir.getInt32Ty()), bits * i);
     word = word == nullptr ? part : ir.CreateOr(word, part);
   }
@@ -63,6 +68,7 @@ void LoadFactor(Emitter& e, const WmmaShape& shape, bool is_a) {
   const auto destinations = e.Elements(e.operand(0));
   const bool row = e.Has(M::kRow);
   const bool k_contiguous = is_a == row;
+  if (ptx::BitsOf(e.type()) < 8 && !k_contiguous) return e.Invalid("small elements are .row in A and .col in B");
   const uint32_t lead = k_contiguous ? shape.k : is_a ? shape.m : shape.n;
   const Memory memory = MemoryOf(e, 1, 2, lead, e.type());
   const bool left = is_a != shape.transposed;
@@ -103,7 +109,7 @@ void LoadAccumulator(Emitter& e, const WmmaShape& shape) {
   const auto destinations = e.Elements(e.operand(0));
   const bool halves = e.type() == T::kF16;
   const Memory memory = MemoryOf(e, 1, 2, e.Has(M::kRow) ? shape.n : shape.m, e.type());
-  const llvm::Align alignment(memory.element_bytes);
+  const llvm::Align alignment(memory.element_bytes());
   const uint32_t elements = shape.mma.accumulators() * shape.left_tiles * shape.right_tiles;
   if (destinations.size() != (halves ? elements / 2 : elements)) return e.Invalid("the fragment has another size");
   llvm::Value* low = nullptr;
@@ -124,7 +130,7 @@ void StoreAccumulator(Emitter& e, const WmmaShape& shape) {
   const auto sources = e.Elements(e.operand(1));
   const bool halves = e.type() == T::kF16;
   const Memory memory = MemoryOf(e, 0, 2, e.Has(M::kRow) ? shape.n : shape.m, e.type());
-  const llvm::Align alignment(memory.element_bytes);
+  const llvm::Align alignment(memory.element_bytes());
   const uint32_t elements = shape.mma.accumulators() * shape.left_tiles * shape.right_tiles;
   if (sources.size() != (halves ? elements / 2 : elements)) return e.Invalid("the fragment has another size");
   ForAccumulator(e, shape, memory, [&](uint32_t i, llvm::Value* at) {
@@ -145,6 +151,30 @@ std::vector<llvm::Value*> Slice(const std::vector<llvm::Value*>& values, uint32_
   return {values.begin() + first, values.begin() + first + count};
 }
 
+// C in the type of D, where one is of halves and the other of floats: halves are packed in pairs. Into halves this
+// rounds twice, C and the sum; the ISA leaves the precision of sums open.
+std::vector<llvm::Value*> ConvertAccumulator(Emitter& e, const MatrixTypes& types) {
+  auto& ir = e.ir;
+  std::vector<llvm::Value*> converted;
+  if (types.c == T::kF16 && types.d == T::kF32) {
+    for (llvm::Value* pair : ReadAll(e, 3, T::kB32)) {
+      for (unsigned part = 0; part < 2; ++part) {
+        converted.push_back(F16ToF32(ir, ir.CreateTrunc(ir.CreateLShr(pair, 16 * part), ir.getInt16Ty())));
+      }
+    }
+  } else if (types.c == T::kF32 && types.d == T::kF16) {
+    const auto floats = ReadAll(e, 3, T::kF32);
+    for (size_t i = 0; i + 1 < floats.size(); i += 2) {
+      llvm::Value* low = ir.CreateZExt(F32ToF16(ir, floats[i], Rounding::kNearest), ir.getInt32Ty());
+      llvm::Value* high = ir.CreateZExt(F32ToF16(ir, floats[i + 1], Rounding::kNearest), ir.getInt32Ty());
+      converted.push_back(ir.CreateOr(low, ir.CreateShl(high, 16)));
+    }
+  } else {
+    e.Refuse("accumulators of these two types");
+  }
+  return converted;
+}
+
 // wmma.mma: d, a, b, c
 void Multiply(Emitter& e) {
   // .dtype.ctype for f16 factors, .dtype.atype.btype.ctype for all others.
@@ -152,15 +182,15 @@ void Multiply(Emitter& e) {
   const MatrixTypes types{e.type(0), four ? e.type(1) : T::kF16, four ? e.type(2) : T::kF16, e.type(four ? 3 : 1)};
   const auto shape = WmmaShapeOf(e, types.a);
   if (!shape) return e.Refuse("this matrix shape is not supported");
-  if (types.c != types.d) return e.Refuse("accumulators of two types");
   const T factor = types.a == T::kF64 ? T::kF64 : T::kB32;
   const T accumulator = types.d == T::kF16 ? T::kB32 : types.d;
   const auto left = ReadAll(e, shape->transposed ? 2 : 1, factor);
   const auto right = ReadAll(e, shape->transposed ? 1 : 2, factor);
-  const auto sums = ReadAll(e, 3, accumulator);
+  const auto sums = types.c == types.d ? ReadAll(e, 3, accumulator) : ConvertAccumulator(e, types);
   const auto destinations = e.Elements(e.operand(0));
   const uint32_t per_tile = types.d == T::kF16 ? shape->mma.accumulators() / 2 : shape->mma.accumulators();
   MatrixTypes product_types = types;
+  product_types.c = types.d;
   if (shape->transposed) std::swap(product_types.a, product_types.b);
   if (destinations.size() != per_tile * shape->left_tiles * shape->right_tiles)
     return e.Invalid("the fragment has another size");
@@ -180,6 +210,8 @@ void Multiply(Emitter& e) {
 std::optional<WmmaShape> AccumulatorShape(Emitter& e) {
   if (e.type() == T::kF64) return WmmaShapeOf(e, T::kF64);
   if (e.Has(M::kM16n16k8)) return WmmaShapeOf(e, T::kTF32);
+  if (e.Has(M::kM8n8k32)) return WmmaShapeOf(e, T::kS4);
+  if (e.Has(M::kM8n8k128)) return WmmaShapeOf(e, T::kB1);
   return WmmaShapeOf(e, T::kF16);
 }
 

@@ -129,6 +129,47 @@ TEST(Matrix, BytesIntoWords) {
   }
 }
 
+// Integers of few bits are exact in both 8-bit formats.
+uint32_t E4M3Bits(int value) {
+  if (value == 0) return 0;
+  const uint32_t half = HalfBits(value);
+  return (half >> 8 & 128) | (((half & 0x7fff) - (8u << 10)) >> 7);
+}
+uint32_t E5M2Bits(int value) { return HalfBits(value) >> 8; }
+
+TEST(Matrix, EightBitFloats) {
+  for (const bool a_large : {true, false}) {
+    for (const bool b_large : {true, false}) {
+      const std::string types = std::string(a_large ? "e5m2_" : "e4m3_") + (b_large ? "e5m2" : "e4m3");
+      const auto a = a_large ? E5M2Bits : E4M3Bits, b = b_large ? E5M2Bits : E4M3Bits;
+      Check("tutti_mma_m16n8k32_f32_" + types, {16, 32, 4}, "float", -4, 4, 4, a, b, FloatBits, FloatValue);
+      Check("tutti_mma_m16n8k16_f32_" + types, {16, 16, 4}, "float", -4, 4, 4, a, b, FloatBits, FloatValue);
+      Check("tutti_mma_m16n8k32_f16_" + types, {16, 32, 4}, "i32", -4, 4, 2, a, b, HalfBits, HalfValue);
+      Check("tutti_mma_m16n8k16_f16_" + types, {16, 16, 4}, "i32", -4, 4, 2, a, b, HalfBits, HalfValue);
+    }
+  }
+}
+
+TEST(Matrix, NibblesIntoWords) {
+  const auto nibble = [](int value) { return static_cast<uint32_t>(value) & 15; };
+  for (const bool a_signed : {true, false}) {
+    for (const bool b_signed : {true, false}) {
+      const std::string types = std::string(a_signed ? "s4_" : "u4_") + (b_signed ? "s4" : "u4");
+      const int low = a_signed && b_signed ? -8 : 0, high = a_signed || b_signed ? 7 : 15;
+      Check("tutti_mma_m16n8k64_s32_" + types, {16, 64, 8}, "i32", low, high, 4, nibble, nibble, WordBits, WordValue);
+      Check("tutti_mma_m16n8k32_s32_" + types, {16, 32, 8}, "i32", low, high, 4, nibble, nibble, WordBits, WordValue);
+      Check("tutti_mma_m8n8k32_s32_" + types, {8, 32, 8}, "i32", low, high, 2, nibble, nibble, WordBits, WordValue);
+    }
+  }
+}
+
+TEST(Matrix, BitsThatBothHaveAreCounted) {
+  const auto bit = [](int value) { return static_cast<uint32_t>(value); };
+  Check("tutti_mma_m16n8k256_s32_b1_and", {16, 256, 32}, "i32", 0, 1, 4, bit, bit, WordBits, WordValue);
+  Check("tutti_mma_m16n8k128_s32_b1_and", {16, 128, 32}, "i32", 0, 1, 4, bit, bit, WordBits, WordValue);
+  Check("tutti_mma_m8n8k128_s32_b1_and", {8, 128, 32}, "i32", 0, 1, 2, bit, bit, WordBits, WordValue);
+}
+
 TEST(Matrix, Doubles) {
   const auto function = VectorFunction::Compile("tutti_mma_m8n8k4_f64_f64", {"double", "double"}, {"double", "double", "double", "double"}, HostTarget::Detect());
   ASSERT_TRUE(function) << function.error().text;
