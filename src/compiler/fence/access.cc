@@ -1,6 +1,10 @@
 #include "compiler/fence/access.h"
 
+#include <algorithm>
 #include <bit>
+
+#include "fmt/format.h"
+#include "ptx/modifier_use.h"
 
 namespace tutti::compiler::fencing {
 namespace {
@@ -11,63 +15,205 @@ using ptx::OperandKind;
 
 constexpr uint32_t kMostAlignLog2 = 4;
 
+// Instructions that touch no memory, or none that an address of the program decides.
+constexpr O kHarmless[] = {
+    O::kAbs,
+    O::kActivemask,
+    O::kAdd,
+    O::kAddc,
+    O::kAnd,
+    O::kBar,
+    O::kBarrier,
+    O::kBfe,
+    O::kBfi,
+    O::kBfind,
+    O::kBmsk,
+    O::kBra,
+    O::kBrev,
+    O::kClz,
+    O::kCnot,
+    O::kCopysign,
+    O::kCos,
+    O::kCvt,
+    O::kCvta,
+    O::kDiv,
+    O::kDp2a,
+    O::kDp4a,
+    O::kElect,
+    O::kEx2,
+    O::kExit,
+    O::kFence,
+    O::kFma,
+    O::kFns,
+    O::kIsspacep,
+    O::kLg2,
+    O::kLop3,
+    O::kMad,
+    O::kMad24,
+    O::kMadc,
+    O::kMatch,
+    O::kMax,
+    O::kMembar,
+    O::kMin,
+    O::kMma,
+    O::kMov,
+    O::kMovmatrix,
+    O::kMul,
+    O::kMul24,
+    O::kNanosleep,
+    O::kNeg,
+    O::kNot,
+    O::kOr,
+    O::kPmevent,
+    O::kPopc,
+    O::kPrmt,
+    O::kRcp,
+    O::kRedux,
+    O::kRem,
+    O::kRet,
+    O::kRsqrt,
+    O::kSad,
+    O::kSelp,
+    O::kSet,
+    O::kSetp,
+    O::kShf,
+    O::kShfl,
+    O::kShl,
+    O::kShr,
+    O::kSin,
+    O::kSlct,
+    O::kSqrt,
+    O::kSub,
+    O::kSubc,
+    O::kSzext,
+    O::kTanh,
+    O::kTestp,
+    O::kVabsdiff,
+    O::kVabsdiff2,
+    O::kVabsdiff4,
+    O::kVadd,
+    O::kVadd2,
+    O::kVadd4,
+    O::kVavrg2,
+    O::kVavrg4,
+    O::kVmad,
+    O::kVmax,
+    O::kVmax2,
+    O::kVmax4,
+    O::kVmin,
+    O::kVmin2,
+    O::kVmin4,
+    O::kVote,
+    O::kVset,
+    O::kVset2,
+    O::kVset4,
+    O::kVshl,
+    O::kVshr,
+    O::kVsub,
+    O::kVsub2,
+    O::kVsub4,
+    O::kXor,
+    // Advice about memory: what is not there is not fetched, and nothing is changed.
+    O::kPrefetch,
+    O::kPrefetchu,
+    O::kCreatepolicy,
+    O::kGriddepcontrol,
+    O::kSetmaxnreg,
+    O::kGetctarank,
+};
+
+// Modifiers of accesses that change neither which bytes are touched nor whose.
+constexpr M kSameBytes[] = {
+    M::kWeak,
+    M::kVolatile,
+    M::kRelaxed,
+    M::kAcquire,
+    M::kRelease,
+    M::kAcqRel,
+    M::kSc,
+    M::kMmio,
+    M::kCta,
+    M::kGpu,
+    M::kSys,
+    M::kCluster,
+    M::kUnified,
+    M::kNc,
+    M::kCv,
+    M::kNoftz,
+    M::kL2,
+    // Atomic operations.
+    M::kAnd,
+    M::kOr,
+    M::kXor,
+    M::kAdd,
+    M::kInc,
+    M::kDec,
+    M::kMin,
+    M::kMax,
+    M::kExch,
+    M::kCas,
+    // Copies.
+    M::kAsync,
+    M::kBulk,
+    M::kBulkGroup,
+    M::kArrive,
+    M::kNoinc,
+    M::kRead,
+    M::kMbarrierCompleteTxBytes,
+    M::kReduce,
+    // Barriers in memory.
+    M::kInit,
+    M::kInval,
+    M::kArriveDrop,
+    M::kExpectTx,
+    M::kCompleteTx,
+    M::kTestWait,
+    M::kTryWait,
+    M::kPendingCount,
+    M::kNoComplete,
+    M::kParity,
+    // Matrices, whose extents are looked at.
+    M::kSync,
+    M::kRow,
+    M::kCol,
+    M::kTrans,
+    M::kX1,
+    M::kX2,
+    M::kX4,
+    M::kM8n8,
+    M::kA,
+    M::kB,
+    M::kC,
+    M::kD,
+    M::kMma,
+    M::kSatfinite,
+    M::kPopc,
+    M::kM8n8k32,
+    M::kM8n8k128,
+    M::kM8n8k4,
+    M::kM16n16k16,
+    M::kM32n8k16,
+    M::kM8n32k16,
+    M::kM16n16k8,
+};
+
+template <typename List, typename T>
+bool Holds(const List& list, T value) {
+  return std::ranges::find(list, value) != std::ranges::end(list);
+}
+
 class Finder {
  public:
   Finder(const ptx::Function& function, const ptx::Instruction& instruction)
-      : function_(function), instruction_(instruction) {}
+      : function_(function), instruction_(instruction), modifiers_(instruction) {}
 
   Accesses Find() {
-    switch (instruction_.opcode) {
-      case O::kLd:
-      case O::kLdu:
-        Plain(false);
-        break;
-      case O::kSt:
-      case O::kAtom:
-      case O::kRed:
-        if (Has(M::kAsync)) Refuse("asynchronous stores to other blocks cannot be fenced");
-        Plain(true);
-        break;
-      case O::kCp:
-        Copy();
-        break;
-      case O::kDiscard:
-        Add(0, instruction_.space, 128, 0, true);
-        break;
-      case O::kLdmatrix:
-        Add(NextAddress(0), instruction_.space, 16, 4, false);
-        break;
-      case O::kStmatrix:
-        Add(NextAddress(0), instruction_.space, 16, 4, true);
-        break;
-      case O::kWmma:
-        Wmma();
-        break;
-      case O::kMbarrier:
-        for (uint32_t i = NextAddress(0); i != kNone; i = NextAddress(i + 1)) Add(i, instruction_.space, 8, 3, true);
-        break;
-      case O::kTex:
-      case O::kTld4:
-      case O::kTxq:
-      case O::kSuld:
-      case O::kSust:
-      case O::kSured:
-      case O::kSuq:
-        Refuse("textures and surfaces cannot be fenced");
-        break;
-      case O::kMapa:
-        Refuse("shared memory of other blocks cannot be fenced");
-        break;
-      case O::kMultimem:
-      case O::kTensormap:
-      case O::kWgmma:
-      case O::kClusterlaunchcontrol:
-      case O::kAlloca:
-      case O::kStackrestore:
-        Refuse("the instruction cannot be fenced");
-        break;
-      default:
-        break;
+    if (Holds(kHarmless, instruction_.opcode)) return {};
+    FindAccesses();
+    const auto unknown =
+        modifiers_.FirstUnseen([](M modifier) { return ptx::IsHint(modifier) || Holds(kSameBytes, modifier); });
+    if (found_.refusal.empty() && unknown) {
+      Refuse(fmt::format("{} with .{} cannot be fenced", NameOf(instruction_.opcode), NameOf(*unknown)));
     }
     return std::move(found_);
   }
@@ -75,7 +221,48 @@ class Finder {
  private:
   static constexpr uint32_t kNone = ~0u;
 
-  bool Has(M modifier) const { return instruction_.Has(modifier); }
+  // Whatever is not known here is refused: an instruction that comes later does not pass unseen.
+  void FindAccesses() {
+    switch (instruction_.opcode) {
+      case O::kLd:
+      case O::kLdu:
+        return Plain(false);
+      case O::kSt:
+      case O::kAtom:
+      case O::kRed:
+        if (Has(M::kAsync)) Refuse("asynchronous stores to other blocks cannot be fenced");
+        if (instruction_.opcode == O::kSt && Has(M::kBulk)) return StoreBulk();
+        return Plain(true);
+      case O::kCp:
+        return Copy();
+      case O::kDiscard:
+      case O::kApplypriority:
+        return Add(0, instruction_.space, 128, 0, true);
+      case O::kLdmatrix:
+        return Add(NextAddress(0), instruction_.space, 16, 4, false);
+      case O::kStmatrix:
+        return Add(NextAddress(0), instruction_.space, 16, 4, true);
+      case O::kWmma:
+        return Wmma();
+      case O::kMbarrier:
+        for (uint32_t i = NextAddress(0); i != kNone; i = NextAddress(i + 1)) Add(i, instruction_.space, 8, 3, true);
+        return;
+      case O::kTex:
+      case O::kTld4:
+      case O::kTxq:
+      case O::kSuld:
+      case O::kSust:
+      case O::kSured:
+      case O::kSuq:
+        return Refuse("textures and surfaces cannot be fenced");
+      case O::kMapa:
+        return Refuse("shared memory of other blocks cannot be fenced");
+      default:
+        return Refuse(fmt::format("{} cannot be fenced", NameOf(instruction_.opcode)));
+    }
+  }
+
+  bool Has(M modifier) const { return modifiers_.Has(modifier); }
   void Refuse(std::string why) { found_.refusal = std::move(why); }
 
   uint32_t NextAddress(uint32_t from) const {
@@ -133,8 +320,8 @@ class Finder {
 
   // cp.async [shared], [global], size{, source size}; cp.async.bulk [to], [from], size{, [mbarrier]}.
   void Copy() {
-    if (Has(M::kCommitGroup) || Has(M::kWaitGroup) || Has(M::kWaitAll) || Has(M::kPrefetch)) return;
     if (Has(M::kTensor)) return Refuse("copies by tensor maps cannot be fenced");
+    if (Has(M::kCommitGroup) || Has(M::kWaitGroup) || Has(M::kWaitAll) || Has(M::kPrefetch)) return;
     const uint32_t to = NextAddress(0);
     if (Has(M::kMbarrier)) return Add(to, ptx::Space::kShared, 8, 3, true);
     const uint32_t from = to == kNone ? kNone : NextAddress(to + 1);
@@ -149,6 +336,13 @@ class Finder {
       Add(from, instruction_.second_space, 0, 4, false, from + 1, 1);
     }
     Add(NextAddress(from + 1), ptx::Space::kShared, 8, 3, true);
+  }
+
+  // st.bulk [shared], size, 0
+  void StoreBulk() {
+    if (instruction_.space != ptx::Space::kShared)
+      return Refuse("a store in bulk at a generic address cannot be fenced");
+    Add(0, instruction_.space, 0, 3, true, 1, 1);
   }
 
   // A matrix in memory: rows (or columns) of `minor` elements, `stride` apart.
@@ -180,6 +374,7 @@ class Finder {
 
   const ptx::Function& function_;
   const ptx::Instruction& instruction_;
+  const ptx::ModifierUse modifiers_;
   Accesses found_;
 };
 

@@ -361,6 +361,9 @@ class FunctionFence {
       Operand count = instruction.operands[access.counted_by];
       if (count.kind == OperandKind::kImmediate) {
         EmitMove(bytes, Number(static_cast<uint32_t>(count.bits) * access.factor));
+      } else if (access.factor == 1 && count.kind == OperandKind::kRegister &&
+                 BitsOf(function_.registers[count.index].type) == 64) {
+        EmitMove(bytes, count);
       } else {
         Emit(O::kMul, {M::kWide}, {T::kU32}, {Register(bytes), count, Number(access.factor)});
       }
