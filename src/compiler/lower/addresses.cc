@@ -35,6 +35,16 @@ void Emitter::StoreArguments() {
   std::vector<size_t> first_piece;
   const std::vector<Piece> pieces = module_.PiecesOf(function_.prototype.params, &first_piece);
   for (size_t i = 0; i < function_.prototype.params.size(); ++i) {
+    const ptx::LocalVariable& local = function_.locals[function_.first_param + i];
+    if (local.space == ptx::Space::kReg) {
+      llvm::AllocaInst* place = Register(local.register_id);
+      if (place == nullptr || first_piece[i + 1] - first_piece[i] != 1)
+        continue;  // of a type that nothing computes with
+      llvm::IRBuilder<> at(entry_);
+      llvm::Value* argument = ir_function_->getArg(static_cast<unsigned>(first_piece[i]));
+      at.CreateStore(Reinterpret(at, argument, place->getAllocatedType(), false), place);
+      continue;
+    }
     llvm::AllocaInst* storage = Storage(function_.first_param + static_cast<uint32_t>(i));
     llvm::IRBuilder<> at(entry_);
     for (size_t p = first_piece[i]; p < first_piece[i + 1]; ++p) {

@@ -25,8 +25,11 @@ const char* FunctionOf(O opcode) {
 
 llvm::Value* OfHalf(Emitter& e, llvm::Value* half) {
   const bool bfloat = IsBfloat(e.type());
+  const bool flushes = bfloat && e.Has(M::kFtz);  // bf16 has the subnormals of f32; f16 keeps its own
   llvm::Value* x = bfloat ? Bf16ToF32(e.ir, half) : F16ToF32(e.ir, half);
+  if (flushes) x = FlushToZero(e.ir, x);
   x = e.CallFn(FunctionOf(e.instruction().opcode), {x});
+  if (flushes) x = FlushToZero(e.ir, x);
   return bfloat ? F32ToBf16(e.ir, x, Rounding::kNearest) : F32ToF16(e.ir, x, Rounding::kNearest);
 }
 

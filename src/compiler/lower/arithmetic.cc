@@ -21,6 +21,7 @@ bool CheckInteger(Emitter& e) {
 void EmitAdd(Emitter& e) {
   if (OnHalves(e)) return EmitHalfArithmetic(e);
   if (IsWideFloat(e.type())) return EmitFloatAddSub(e, false);
+  if (e.type() == ptx::Type::kF32x2) return EmitFloatPair(e);
   if (OnIntegerPairs(e)) return EmitPackedInteger(e);
   if (!CheckInteger(e)) return;
   if (UsesCarry(e)) return EmitCarryAddSub(e);
@@ -30,6 +31,7 @@ void EmitAdd(Emitter& e) {
 void EmitSub(Emitter& e) {
   if (OnHalves(e)) return EmitHalfArithmetic(e);
   if (IsWideFloat(e.type())) return EmitFloatAddSub(e, true);
+  if (e.type() == ptx::Type::kF32x2) return EmitFloatPair(e);
   if (OnIntegerPairs(e)) return EmitPackedInteger(e);
   if (!CheckInteger(e)) return;
   if (UsesCarry(e)) return EmitCarryAddSub(e);
@@ -39,12 +41,14 @@ void EmitSub(Emitter& e) {
 void EmitMul(Emitter& e) {
   if (OnHalves(e)) return EmitHalfArithmetic(e);
   if (IsWideFloat(e.type())) return EmitFloatMul(e);
+  if (e.type() == ptx::Type::kF32x2) return EmitFloatPair(e);
   if (CheckInteger(e)) EmitIntegerMul(e);
 }
 
 void EmitMad(Emitter& e) {
   if (OnHalves(e)) return EmitHalfArithmetic(e);
   if (IsWideFloat(e.type())) return EmitFloatFma(e);
+  if (e.type() == ptx::Type::kF32x2) return EmitFloatPair(e);
   if (!CheckInteger(e)) return;
   if (UsesCarry(e)) return EmitCarryMad(e);
   EmitIntegerMad(e);

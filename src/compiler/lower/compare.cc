@@ -36,12 +36,16 @@ llvm::Value* Compare(Emitter& e, llvm::Value* a, llvm::Value* b, ptx::Type type)
   }
   if (IsHalf(type) || IsHalfPair(type)) {
     const bool bfloat = IsBfloat(type);
+    if (!bfloat && e.Has(M::kFtz)) {
+      a = FlushF16ToZero(e.ir, a);
+      b = FlushF16ToZero(e.ir, b);
+    }
     a = bfloat ? Bf16ToF32(e.ir, a) : F16ToF32(e.ir, a);
     b = bfloat ? Bf16ToF32(e.ir, b) : F16ToF32(e.ir, b);
   } else if (!IsWideFloat(type)) {
     return e.ir.CreateICmp(ptx::IsSigned(type) ? comparison->on_signed : comparison->on_unsigned, a, b);
   }
-  if (e.Has(M::kFtz) && a->getType()->isFloatTy() && IsSinglePrecision(type)) {
+  if (IsSinglePrecision(type) && e.Has(M::kFtz)) {
     a = FlushToZero(e.ir, a);
     b = FlushToZero(e.ir, b);
   }

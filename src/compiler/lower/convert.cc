@@ -55,19 +55,36 @@ llvm::Value* Relu(Emitter& e, llvm::Value* x) {
   return e.ir.CreateSelect(e.ir.CreateFCmpOLE(x, zero), zero, x);
 }
 
+// .satfinite: what is beyond the largest number of a half becomes that number.
+llvm::Value* Limit(Emitter& e, llvm::Value* x, T half) {
+  const uint32_t largest_bits = half == T::kF16 ? 0x477fe000 : 0x7f7f0000;
+  llvm::Value* largest = e.ir.CreateBitCast(e.ir.getInt32(largest_bits), x->getType());
+  llvm::Value* beyond = e.ir.CreateFCmpOGT(e.Intrinsic(llvm::Intrinsic::fabs, {x}), largest);
+  return e.ir.CreateSelect(beyond, e.Intrinsic(llvm::Intrinsic::copysign, {largest, x}), x);
+}
+
 void FloatToFloat(Emitter& e, T to, T from) {
   llvm::Value* x = ToIntegral(e, ReadFloat(e, 1, from));
   if (e.Has(M::kSat)) x = Saturate(e.ir, x);
   if (e.Has(M::kRelu)) x = Relu(e, x);
-  if (e.Has(M::kSatfinite)) return e.Refuse("cvt.satfinite to this type");
+  if (from == T::kF32 && IsHalf(to) && e.Has(M::kSatfinite)) x = Limit(e, x, to);
   e.Out(NarrowTo(e, x, to, RoundingOf(e)), to);
 }
 
 void FloatToInteger(Emitter& e, T to, T from) {
   if (!RoundsToIntegral(e)) return e.Invalid("cvt from float to integer needs .rni, .rzi, .rmi or .rpi");
   llvm::Value* x = ToIntegral(e, ReadFloat(e, 1, from));
+  static_cast<void>(e.Has(M::kSat));  // it saturates with and without
   const llvm::Intrinsic::ID id = ptx::IsSigned(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-  e.Out(e.ir.CreateIntrinsic(id, {TypeOf(e.context(), to), x->getType()}, {x}), to);
+  llvm::Type* type = TypeOf(e.context(), to);
+  llvm::Value* result = e.ir.CreateIntrinsic(id, {type, x->getType()}, {x});
+  // NaN is zero in conversions of 32 bits and less; where 64 bits take part it is the top bit alone.
+  const uint32_t bits = ptx::BitsOf(to);
+  if (from == T::kF64 || bits == 64) {
+    llvm::Value* top = llvm::ConstantInt::get(type, llvm::APInt::getSignMask(bits));
+    result = e.ir.CreateSelect(IsNan(e.ir, x), top, result);
+  }
+  e.Out(result, to);
 }
 
 // An integer cut to the 24 or 53 leading bits that a float type holds, so that converting it is exact. What is cut off
@@ -147,9 +164,9 @@ void PackHalves(Emitter& e, T to) {
   for (size_t n = 0; n < 2; ++n) {
     llvm::Value* x = ReadFloat(e, n + 1, T::kF32);
     if (e.Has(M::kRelu)) x = Relu(e, x);
+    if (e.Has(M::kSatfinite)) x = Limit(e, x, half);
     parts[n] = e.ir.CreateZExt(NarrowTo(e, x, half, RoundingOf(e)), word);
   }
-  if (e.Has(M::kSatfinite)) return e.Refuse("cvt.satfinite to this type");
   e.Out(e.ir.CreateOr(e.ir.CreateShl(parts[0], 16), parts[1]), T::kB32);
 }
 
@@ -157,9 +174,9 @@ void PackHalves(Emitter& e, T to) {
 
 void EmitCvt(Emitter& e) {
   const T to = e.type(0), from = e.type(1);
+  if (e.Has(M::kPack)) return EmitCvtPack(e);
   if (e.instruction().types.size() != 2) return e.Refuse("cvt takes two types");
   if (e.Has(M::kRs)) return e.Refuse("stochastic rounding is not supported");
-  if (e.Has(M::kPack)) return e.Refuse("cvt.pack is not supported");
   if (IsNarrowFormat(to) || IsNarrowFormat(from) || to == T::kTF32) return EmitCvtNarrow(e);
   if (IsHalfPair(to) && from == T::kF32) return PackHalves(e, to);
   if (IsScalarFloat(to) && IsScalarFloat(from)) return FloatToFloat(e, to, from);

@@ -1,6 +1,7 @@
 #include "compiler/lower/emitter.h"
 
 #include "compiler/lower/families.h"
+#include "compiler/lower/implied_modifiers.h"
 #include "compiler/lower/special_registers.h"
 #include "fmt/format.h"
 
@@ -43,12 +44,18 @@ void Emitter::EmitBody() {
 
 void Emitter::EmitInstruction(const ptx::Instruction& instruction) {
   instruction_ = &instruction;
+  modifiers_ = ptx::ModifierUse(instruction);
   refused_ = false;
   ir.SetCurrentDebugLocation(llvm::DILocation::get(context(), instruction.position.line, 0, subprogram_));
   module_.NoteSource(instruction);
-  const Family* family = FamilyOf(instruction.opcode);
+  EmitGuarded();
+  RefuseUnseenModifiers();
+}
+
+void Emitter::EmitGuarded() {
+  const Family* family = FamilyOf(instruction_->opcode);
   if (family == nullptr) return Refuse("this instruction is not supported");
-  if (!instruction.guard || family->guarding == Guarding::kControl) return family->emit(*this);
+  if (!instruction_->guard || family->guarding == Guarding::kControl) return family->emit(*this);
   if (family->guarding == Guarding::kSelect) {
     select_guard_ = Guard();
     family->emit(*this);
@@ -62,6 +69,14 @@ void Emitter::EmitInstruction(const ptx::Instruction& instruction) {
   family->emit(*this);
   ir.CreateBr(next);
   ir.SetInsertPoint(next);
+}
+
+void Emitter::RefuseUnseenModifiers() {
+  if (refused_) return;
+  const auto ignored = modifiers_.FirstUnseen(
+      [&](ptx::Modifier modifier) { return ptx::IsHint(modifier) || IsImplied(instruction_->opcode, modifier); });
+  if (!ignored) return;
+  Refuse(fmt::format("{} with .{} is not supported", ptx::NameOf(instruction_->opcode), ptx::NameOf(*ignored)));
 }
 
 // --- The instruction.
@@ -138,9 +153,8 @@ llvm::Value* Emitter::Read(const ptx::Operand& operand, ptx::Type as) {
       if (is_predicate != (as == ptx::Type::kPred)) break;
       value = Reinterpret(ir, value, type, false);
       if (!operand.negated) return value;
-      return type->isFloatingPointTy() ? ir.CreateFNeg(value)
-             : is_predicate            ? ir.CreateNot(value)
-                                       : ir.CreateNeg(value);
+      if (!is_predicate) break;
+      return ir.CreateNot(value);
     }
     case ptx::OperandKind::kImmediate:
       return Immediate(operand, as);
@@ -274,6 +288,16 @@ void Emitter::Return() {
   const std::vector<Piece> pieces = module_.PiecesOf(function_.prototype.returns, &first_piece);
   std::vector<llvm::Value*> values;
   for (size_t r = 0; r < function_.prototype.returns.size(); ++r) {
+    const ptx::LocalVariable& local = function_.locals[function_.first_return + r];
+    if (local.space == ptx::Space::kReg) {
+      for (size_t p = first_piece[r]; p < first_piece[r + 1]; ++p) {
+        llvm::AllocaInst* place = Register(local.register_id);
+        values.push_back(place == nullptr
+                             ? llvm::Constant::getNullValue(pieces[p].type)
+                             : Reinterpret(ir, ir.CreateLoad(place->getAllocatedType(), place), pieces[p].type, false));
+      }
+      continue;
+    }
     llvm::AllocaInst* storage = Storage(function_.first_return + static_cast<uint32_t>(r));
     for (size_t p = first_piece[r]; p < first_piece[r + 1]; ++p) {
       llvm::Value* at = ir.CreateConstGEP1_64(ir.getInt8Ty(), storage, pieces[p].offset);

@@ -15,6 +15,7 @@
 #include "compiler/lower/types.h"
 #include "guest/kernel_abi.h"
 #include "ptx/ast.h"
+#include "ptx/modifier_use.h"
 
 namespace tutti::compiler::lowering {
 
@@ -36,7 +37,8 @@ class Emitter {
 
   // --- The instruction being lowered.
   const ptx::Instruction& instruction() const { return *instruction_; }
-  bool Has(ptx::Modifier modifier) const { return instruction_->Has(modifier); }
+  // A modifier that no family asks for, and that is neither a hint nor implied (implied_modifiers.h), is refused.
+  bool Has(ptx::Modifier modifier) const { return modifiers_.Has(modifier); }
   // The n-th type; the last one if there are fewer.
   ptx::Type type(size_t n = 0) const;
   size_t operands() const { return instruction_->operands.size(); }
@@ -101,6 +103,8 @@ class Emitter {
 
  private:
   void EmitInstruction(const ptx::Instruction& instruction);
+  void EmitGuarded();
+  void RefuseUnseenModifiers();
   void StoreArguments();
   void Report(std::string reason, bool invalid);
   llvm::AllocaInst* Register(ptx::RegisterId id);
@@ -114,6 +118,7 @@ class Emitter {
   llvm::Function* const ir_function_;
   llvm::DISubprogram* subprogram_ = nullptr;
   const ptx::Instruction* instruction_ = nullptr;
+  ptx::ModifierUse modifiers_;  // of instruction_
   bool refused_ = false;
   llvm::Value* select_guard_ = nullptr;  // where a guard selects between old and new value
   llvm::BasicBlock* entry_ = nullptr;    // only allocas and their first values

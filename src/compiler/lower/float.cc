@@ -9,7 +9,10 @@ namespace {
 using M = ptx::Modifier;
 using O = ptx::Opcode;
 
-bool Flushes(const Emitter& e) { return e.Has(M::kFtz) && IsSinglePrecision(e.type()); }
+// Of the instruction's type; f64 is never flushed.
+bool Flushes(const Emitter& e) {
+  return (IsSinglePrecision(e.type()) || e.type() == ptx::Type::kF32x2) && e.Has(M::kFtz);
+}
 
 llvm::Value* InFloat(Emitter& e, size_t n) {
   llvm::Value* value = e.In(n);
@@ -22,6 +25,19 @@ void OutFloat(Emitter& e, llvm::Value* value) {
   e.Out(value);
 }
 
+// An operand of the last type, which may be a half: those are widened.
+llvm::Value* InMixed(Emitter& e, size_t n) {
+  const ptx::Type type = e.type(1);
+  if (type == e.type()) return InFloat(e, n);
+  llvm::Value* half = e.In(n, type);
+  return type == ptx::Type::kBF16 ? Bf16ToF32(e.ir, half) : F16ToF32(e.ir, half);
+}
+
+bool IsMixed(const Emitter& e) { return e.instruction().types.size() > 1; }
+bool CanMix(const Emitter& e) {
+  return !IsMixed(e) || (IsSinglePrecision(e.type()) && IsHalf(e.type(1)) && e.instruction().types.size() == 2);
+}
+
 // "" for round to nearest, "rz", "rm", "rp".
 llvm::StringRef DirectionOf(const Emitter& e) {
   return e.Has(M::kRz) ? "rz" : e.Has(M::kRm) ? "rm" : e.Has(M::kRp) ? "rp" : "";
@@ -29,13 +45,32 @@ llvm::StringRef DirectionOf(const Emitter& e) {
 
 // tutti.fn.<operation>.<direction>.<type>
 llvm::Value* Directed(Emitter& e, llvm::StringRef operation, llvm::ArrayRef<llvm::Value*> arguments) {
-  const char* type = IsSinglePrecision(e.type()) ? ".f32" : ".f64";
+  const char* type = arguments.front()->getType()->isFloatTy() ? ".f32" : ".f64";
   return e.CallFn((operation + "." + DirectionOf(e) + type).str(), arguments);
 }
 
-llvm::Value* Constant(Emitter& e, double value) { return llvm::ConstantFP::get(TypeOf(e.context(), e.type()), value); }
+// Of the type of `like`.
+llvm::Value* Constant(llvm::Value* like, double value) { return llvm::ConstantFP::get(like->getType(), value); }
 
-llvm::Value* Reciprocal(Emitter& e, llvm::Value* x) { return e.ir.CreateFDiv(Constant(e, 1.0), x); }
+llvm::Value* Reciprocal(Emitter& e, llvm::Value* x) { return e.ir.CreateFDiv(Constant(x, 1.0), x); }
+
+llvm::Value* Add(Emitter& e, llvm::Value* a, llvm::Value* b, bool subtract) {
+  if (!DirectionOf(e).empty()) {
+    return Directed(e, "fma", {a, Constant(a, 1.0), subtract ? e.ir.CreateFNeg(b) : b});
+  }
+  return subtract ? e.ir.CreateFSub(a, b) : e.ir.CreateFAdd(a, b);
+}
+
+// A directed product is a directed fma with a zero that cannot change its sign: -0 + -0 and +0 + -0 are what the
+// product is for .rz and .rp, +0 + +0 and -0 + +0 for .rm.
+llvm::Value* Multiply(Emitter& e, llvm::Value* a, llvm::Value* b) {
+  if (!DirectionOf(e).empty()) return Directed(e, "fma", {a, b, Constant(a, e.Has(M::kRm) ? 0.0 : -0.0)});
+  return e.ir.CreateFMul(a, b);
+}
+
+llvm::Value* Fma(Emitter& e, llvm::Value* a, llvm::Value* b, llvm::Value* c) {
+  return DirectionOf(e).empty() ? e.Intrinsic(llvm::Intrinsic::fma, {a, b, c}) : Directed(e, "fma", {a, b, c});
+}
 
 // rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 are starting values for Newton steps: 32 bits of input and result count.
 llvm::Value* UpperWord(Emitter& e, llvm::Value* x) {
@@ -58,34 +93,44 @@ void EmitStartingValue(Emitter& e) {
 }  // namespace
 
 void EmitFloatAddSub(Emitter& e, bool subtract) {
-  if (e.instruction().types.size() > 1) return e.Refuse("additions of mixed precision");
-  llvm::Value* a = InFloat(e, 1);
-  llvm::Value* b = InFloat(e, 2);
-  if (!DirectionOf(e).empty()) {
-    if (subtract) b = e.ir.CreateFNeg(b);
-    return OutFloat(e, Directed(e, "fma", {a, Constant(e, 1.0), b}));
-  }
-  OutFloat(e, subtract ? e.ir.CreateFSub(a, b) : e.ir.CreateFAdd(a, b));
+  if (!CanMix(e)) return e.Refuse("additions of these types");
+  llvm::Value* a = InMixed(e, 1);
+  OutFloat(e, Add(e, a, InFloat(e, 2), subtract));
 }
 
-// A directed product is a directed fma with a zero that cannot change its sign: -0 + -0 and +0 + -0 are what the
-// product is for .rz and .rp, +0 + +0 and -0 + +0 for .rm.
 void EmitFloatMul(Emitter& e) {
   llvm::Value* a = InFloat(e, 1);
-  llvm::Value* b = InFloat(e, 2);
-  if (!DirectionOf(e).empty()) {
-    return OutFloat(e, Directed(e, "fma", {a, b, Constant(e, e.Has(M::kRm) ? 0.0 : -0.0)}));
-  }
-  OutFloat(e, e.ir.CreateFMul(a, b));
+  OutFloat(e, Multiply(e, a, InFloat(e, 2)));
 }
 
 void EmitFloatFma(Emitter& e) {
-  if (e.instruction().types.size() > 1) return e.Refuse("fma of mixed precision");
-  llvm::Value* a = InFloat(e, 1);
-  llvm::Value* b = InFloat(e, 2);
-  llvm::Value* c = InFloat(e, 3);
-  if (!DirectionOf(e).empty()) return OutFloat(e, Directed(e, "fma", {a, b, c}));
-  OutFloat(e, e.Intrinsic(llvm::Intrinsic::fma, {a, b, c}));
+  if (!CanMix(e)) return e.Refuse("fma of these types");
+  llvm::Value* a = InMixed(e, 1);
+  llvm::Value* b = InMixed(e, 2);
+  OutFloat(e, Fma(e, a, b, InFloat(e, 3)));
+}
+
+// add, sub, mul and fma of .f32x2: two numbers in 64 bits.
+void EmitFloatPair(Emitter& e) {
+  auto& ir = e.ir;
+  const O opcode = e.instruction().opcode;
+  const auto half = [&](size_t n, unsigned part) {
+    llvm::Value* bits = ir.CreateTrunc(ir.CreateLShr(e.In(n), 32 * part), ir.getInt32Ty());
+    llvm::Value* value = ir.CreateBitCast(bits, ir.getFloatTy());
+    return Flushes(e) ? FlushToZero(ir, value) : value;
+  };
+  llvm::Value* pair = ir.getInt64(0);
+  for (unsigned part = 0; part < 2; ++part) {
+    llvm::Value* a = half(1, part);
+    llvm::Value* b = half(2, part);
+    llvm::Value* result = opcode == O::kMul   ? Multiply(e, a, b)
+                          : opcode == O::kFma ? Fma(e, a, b, half(3, part))
+                                              : Add(e, a, b, opcode == O::kSub);
+    if (Flushes(e)) result = FlushToZero(ir, result);
+    llvm::Value* bits = ir.CreateZExt(AsBits(ir, result), ir.getInt64Ty());
+    pair = ir.CreateOr(pair, ir.CreateShl(bits, 32 * part));
+  }
+  e.Out(pair);
 }
 
 // .approx and .full may be less exact than they are here.
@@ -104,7 +149,7 @@ void EmitRcpSqrt(Emitter& e) {
   llvm::Value* x = InFloat(e, 1);
   const bool directed = !DirectionOf(e).empty();
   if (opcode == O::kRcp) {
-    return OutFloat(e, directed ? Directed(e, "div", {Constant(e, 1.0), x}) : Reciprocal(e, x));
+    return OutFloat(e, directed ? Directed(e, "div", {Constant(x, 1.0), x}) : Reciprocal(e, x));
   }
   if (directed) return OutFloat(e, Directed(e, "sqrt", {x}));
   llvm::Value* root = e.Intrinsic(llvm::Intrinsic::sqrt, {x});
@@ -119,13 +164,11 @@ void EmitFloatMinMax(Emitter& e) {
   llvm::Value* b = InFloat(e, 2);
   const MinMax mode{.maximum = e.instruction().opcode == O::kMax, .propagate_nan = e.Has(M::kPropagateNan)};
   llvm::Value* sign = nullptr;
-  if (e.Has(M::kXorsign)) {  // .xorsign.abs: of the magnitudes, with the product's sign
-    sign = e.ir.CreateXor(AsBits(e.ir, a), AsBits(e.ir, b));
-    a = e.Intrinsic(llvm::Intrinsic::fabs, {a});
-    b = e.Intrinsic(llvm::Intrinsic::fabs, {b});
-  }
-  llvm::Value* result = FloatMinMax(e.ir, a, b, mode);
-  if (e.operands() > 3) result = FloatMinMax(e.ir, result, InFloat(e, 3), mode);
+  if (e.Has(M::kXorsign)) sign = e.ir.CreateXor(AsBits(e.ir, a), AsBits(e.ir, b));  // with the product's sign
+  const bool magnitudes = e.Has(M::kAbs);
+  const auto of = [&](llvm::Value* x) { return magnitudes ? e.Intrinsic(llvm::Intrinsic::fabs, {x}) : x; };
+  llvm::Value* result = FloatMinMax(e.ir, of(a), of(b), mode);
+  if (e.operands() > 3) result = FloatMinMax(e.ir, result, of(InFloat(e, 3)), mode);
   if (sign != nullptr) {
     llvm::Value* donor = e.ir.CreateBitCast(sign, result->getType());
     result = e.Intrinsic(llvm::Intrinsic::copysign, {result, donor});
@@ -139,13 +182,18 @@ void EmitCopysign(Emitter& e) {
   e.Out(e.Intrinsic(llvm::Intrinsic::copysign, {e.In(2), a}));
 }
 
+// Zeros count as normal numbers.
 void EmitTestp(Emitter& e) {
   static constexpr struct {
     M modifier;
     unsigned classes;
   } kTests[] = {
-      {M::kFinite, llvm::fcFinite},  {M::kInfinite, llvm::fcInf},  {M::kNumber, llvm::fcAllFlags & ~llvm::fcNan},
-      {M::kNotanumber, llvm::fcNan}, {M::kNormal, llvm::fcNormal}, {M::kSubnormal, llvm::fcSubnormal | llvm::fcZero},
+      {M::kFinite, llvm::fcFinite},
+      {M::kInfinite, llvm::fcInf},
+      {M::kNumber, llvm::fcAllFlags & ~llvm::fcNan},
+      {M::kNotanumber, llvm::fcNan},
+      {M::kNormal, llvm::fcNormal | llvm::fcZero},
+      {M::kSubnormal, llvm::fcSubnormal},
   };
   for (const auto& test : kTests) {
     if (!e.Has(test.modifier)) continue;

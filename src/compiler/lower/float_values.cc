@@ -48,6 +48,11 @@ llvm::Value* FlushToZero(llvm::IRBuilder<>& ir, llvm::Value* x) {
   return ir.CreateBitCast(ir.CreateSelect(small, sign, bits), x->getType());
 }
 
+llvm::Value* FlushF16ToZero(llvm::IRBuilder<>& ir, llvm::Value* half) {
+  llvm::Value* small = ir.CreateIsNull(ir.CreateAnd(half, ir.getInt16(0x7c00)));
+  return ir.CreateSelect(small, ir.CreateAnd(half, ir.getInt16(0x8000)), half);
+}
+
 llvm::Value* Saturate(llvm::IRBuilder<>& ir, llvm::Value* x) {
   llvm::Value* one = llvm::ConstantFP::get(x->getType(), 1.0);
   x = ir.CreateSelect(ir.CreateFCmpOGT(x, Zero(x)), x, Zero(x));

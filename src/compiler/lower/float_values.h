@@ -9,6 +9,8 @@ enum class Rounding { kNearest, kZero, kDown, kUp };
 
 // Subnormal f32 become zero of the same sign: what .ftz does to inputs and results.
 llvm::Value* FlushToZero(llvm::IRBuilder<>& ir, llvm::Value* x);
+// The same of f16, as i16.
+llvm::Value* FlushF16ToZero(llvm::IRBuilder<>& ir, llvm::Value* half);
 // To [0, 1]; NaN becomes +0.
 llvm::Value* Saturate(llvm::IRBuilder<>& ir, llvm::Value* x);
 

@@ -17,13 +17,7 @@ llvm::Value* Narrow(Emitter& e, llvm::Value* value) {
   return IsBfloat(e.type()) ? F32ToBf16(e.ir, value, Rounding::kNearest) : F32ToF16(e.ir, value, Rounding::kNearest);
 }
 
-// f16 subnormals, for .ftz: bit patterns with an exponent of zero.
-llvm::Value* FlushF16(Emitter& e, llvm::Value* half) {
-  llvm::Value* small = e.ir.CreateIsNull(e.ir.CreateAnd(half, e.ir.getInt16(0x7c00)));
-  return e.ir.CreateSelect(small, e.ir.CreateAnd(half, e.ir.getInt16(0x8000)), half);
-}
-
-bool Flushes(const Emitter& e) { return e.Has(M::kFtz) && !IsBfloat(e.type()); }
+bool Flushes(const Emitter& e) { return !IsBfloat(e.type()) && e.Has(M::kFtz); }
 
 // One result from one operand each. `x` are halves.
 llvm::Value* Compute(Emitter& e, llvm::ArrayRef<llvm::Value*> x) {
@@ -46,7 +40,7 @@ llvm::Value* Compute(Emitter& e, llvm::ArrayRef<llvm::Value*> x) {
     case O::kMin:
     case O::kMax: {
       llvm::Value* sign = ir.CreateXor(AsBits(ir, a), AsBits(ir, b));
-      if (e.Has(M::kXorsign)) {
+      if (e.Has(M::kAbs)) {
         a = e.Intrinsic(llvm::Intrinsic::fabs, {a});
         b = e.Intrinsic(llvm::Intrinsic::fabs, {b});
       }
@@ -64,7 +58,7 @@ llvm::Value* Compute(Emitter& e, llvm::ArrayRef<llvm::Value*> x) {
 
 // .sat and .relu, on the f32 value.
 llvm::Value* Finish(Emitter& e, llvm::Value* half) {
-  if (Flushes(e)) half = FlushF16(e, half);
+  if (Flushes(e)) half = FlushF16ToZero(e.ir, half);
   if (e.Has(M::kSat)) half = Narrow(e, Saturate(e.ir, Widen(e, half)));
   if (e.Has(M::kRelu)) {  // negative becomes +0, NaN the canonical NaN
     llvm::Value* value = Widen(e, half);
@@ -84,13 +78,13 @@ void EmitHalfArithmetic(Emitter& e) {
   for (size_t n = 1; n < e.operands(); ++n) inputs.push_back(e.In(n));
   const bool unary = e.instruction().opcode == O::kNeg || e.instruction().opcode == O::kAbs;
   const bool fused = e.instruction().opcode == O::kFma || e.instruction().opcode == O::kMad;
-  if (inputs.size() < (unary ? 1u : fused ? 3u : 2u)) return e.Invalid("too few operands");
+  if (inputs.size() != (unary ? 1u : fused ? 3u : 2u)) return e.Invalid("another number of operands is needed");
   llvm::Value* word = nullptr;
   for (unsigned part = 0; part < (pair ? 2u : 1u); ++part) {
     llvm::SmallVector<llvm::Value*, 3> x;
     for (llvm::Value* input : inputs) {
       llvm::Value* half = pair ? e.ir.CreateTrunc(e.ir.CreateLShr(input, 16 * part), e.ir.getInt16Ty()) : input;
-      x.push_back(Flushes(e) ? FlushF16(e, half) : half);
+      x.push_back(Flushes(e) ? FlushF16ToZero(e.ir, half) : half);
     }
     llvm::Value* result = Finish(e, Compute(e, x));
     if (!pair) return e.Out(result);

@@ -149,6 +149,7 @@ void EmitIntegerNeg(Emitter& e) { e.Out(e.ir.CreateNeg(e.In(1))); }
 
 void EmitIntegerMinMax(Emitter& e) {
   const bool maximum = e.instruction().opcode == ptx::Opcode::kMax;
+  if (e.operands() != 3) return e.Invalid("of integers there are two");
   llvm::Value* result = IntegerMinMax(e.ir, e.In(1), e.In(2), ptx::IsSigned(e.type()), maximum);
   if (e.Has(M::kRelu)) result = IntegerMinMax(e.ir, result, llvm::ConstantInt::get(result->getType(), 0), true, true);
   e.Out(result);

@@ -67,16 +67,24 @@ void EmitLogic(Emitter& e) {
 // Any function of three bits: bit 4 a + 2 b + c of the table. With f0 and f1 the functions of b and c for a = 0 and 1
 // it is f0 ^ (a & (f0 ^ f1)), and f0 ^ f1 is again a function of two.
 void EmitLop3(Emitter& e) {
-  if (e.instruction().modifiers.size() != 0) return e.Refuse("lop3 with a boolean operation");
-  const ptx::Operand& table_operand = e.operand(4);
+  const size_t first = e.instruction().has_second_destination ? 2 : 1;
+  const ptx::Operand& table_operand = e.operand(first + 3);
   if (table_operand.kind != ptx::OperandKind::kImmediate) return e.Invalid("lop3 takes its table as a literal");
   const unsigned table = static_cast<unsigned>(table_operand.bits) & 255;
-  llvm::Value* a = e.In(1);
-  llvm::Value* b = e.In(2);
-  llvm::Value* c = e.In(3);
+  llvm::Value* a = e.In(first);
+  llvm::Value* b = e.In(first + 1);
+  llvm::Value* c = e.In(first + 2);
   llvm::Value* f0 = TwoInputs(e.ir, table & 15, b, c);
   llvm::Value* differs = TwoInputs(e.ir, (table & 15) ^ (table >> 4), b, c);
-  e.Out(e.ir.CreateXor(f0, e.ir.CreateAnd(a, differs)));
+  llvm::Value* result = e.ir.CreateXor(f0, e.ir.CreateAnd(a, differs));
+  if (first == 1) return e.Out(result);
+  // lop3.op d|p, a, b, c, table, q: p = (d != 0) op q
+  llvm::Value* test = e.ir.CreateIsNotNull(result);
+  llvm::Value* with = e.In(first + 4, ptx::Type::kPred);
+  e.Out(result);
+  if (e.Has(M::kAnd)) return e.Write(e.operand(1), e.ir.CreateAnd(test, with), ptx::Type::kPred);
+  if (e.Has(M::kOr)) return e.Write(e.operand(1), e.ir.CreateOr(test, with), ptx::Type::kPred);
+  e.Invalid("a second result needs .and or .or");
 }
 
 // Amounts of the width and more give what shifting one by one would.

@@ -1,11 +1,13 @@
-// Conversions to and from formats that are not computed with: 8-bit floats in pairs, and tf32.
+// Conversions to and from formats that are not computed with: floats of 4, 6 and 8 bits in pairs, exponents alone, and
+// tf32.
 #pragma once
 
 #include "compiler/lower/emitter.h"
 
 namespace tutti::compiler::lowering {
 
-inline bool IsNarrowFormat(ptx::Type type) { return type == ptx::Type::kE4M3x2 || type == ptx::Type::kE5M2x2; }
+// One of the formats in pairs: .e4m3x2 and its like.
+bool IsNarrowFormat(ptx::Type type);
 
 void EmitCvtNarrow(Emitter& e);
 

@@ -20,33 +20,6 @@ llvm::Value* Assemble(llvm::IRBuilder<>& ir, llvm::Value* word, llvm::Value* ele
   return word == nullptr ? placed : ir.CreateOr(word, placed);
 }
 
-struct VideoRow {
-  O opcode;
-  unsigned bits;
-  enum { kAdd, kSub, kDistance, kMin, kMax } operation;
-};
-constexpr VideoRow kVideo[] = {
-    {O::kVadd4, 8, VideoRow::kAdd},  {O::kVadd2, 16, VideoRow::kAdd},         {O::kVsub4, 8, VideoRow::kSub},
-    {O::kVsub2, 16, VideoRow::kSub}, {O::kVabsdiff4, 8, VideoRow::kDistance}, {O::kVabsdiff2, 16, VideoRow::kDistance},
-    {O::kVmin4, 8, VideoRow::kMin},  {O::kVmin2, 16, VideoRow::kMin},         {O::kVmax4, 8, VideoRow::kMax},
-    {O::kVmax2, 16, VideoRow::kMax},
-};
-
-llvm::Value* VideoElement(Emitter& e, const VideoRow& row, llvm::Value* a, llvm::Value* b) {
-  switch (row.operation) {
-    case VideoRow::kAdd:
-      return e.ir.CreateAdd(a, b);
-    case VideoRow::kSub:
-      return e.ir.CreateSub(a, b);
-    case VideoRow::kDistance:
-      return IntegerAbs(e.ir, e.ir.CreateSub(a, b));
-    case VideoRow::kMin:
-      return IntegerMinMax(e.ir, a, b, true, false);
-    default:
-      return IntegerMinMax(e.ir, a, b, true, true);
-  }
-}
-
 llvm::Value* Clamp(Emitter& e, llvm::Value* value, unsigned bits, bool is_signed) {
   const int64_t low = is_signed ? -(int64_t{1} << (bits - 1)) : 0;
   const int64_t high = is_signed ? (int64_t{1} << (bits - 1)) - 1 : (int64_t{1} << bits) - 1;
@@ -93,36 +66,22 @@ void EmitDotProduct(Emitter& e) {
   e.Out(sum, ptx::Type::kB32);
 }
 
-// v<op>{2,4}.dtype.atype.btype{.sat}{.add} d, a, b, c: an operation on each of two or four parts; with .add the parts
-// are summed into c, without they are put together (c fills parts that a mask leaves out, and masks are not supported).
-void EmitVideo(Emitter& e) {
-  const VideoRow* row = nullptr;
-  for (const VideoRow& candidate : kVideo) {
-    if (candidate.opcode == e.instruction().opcode) row = &candidate;
+// cvt.pack.sat.type.s32{.b32} d, a, b{, c}: a and b, each limited to the type, side by side at the bottom with b
+// lowest; small types push c up.
+void EmitCvtPack(Emitter& e) {
+  auto& ir = e.ir;
+  const unsigned bits = ptx::BitsOf(e.type());
+  const bool pushes = e.instruction().types.size() == 3;
+  if (!e.Has(M::kSat) || e.type(1) != ptx::Type::kS32 || bits > 16 || (bits == 16) == pushes) {
+    return e.Invalid("no form of cvt.pack");
   }
-  for (const M modifier : e.instruction().modifiers) {
-    if (modifier != M::kSat && modifier != M::kAdd) return e.Refuse("video instructions with masks or selectors");
-  }
-  for (size_t i = 1; i <= 2; ++i) {
-    if (e.operand(i).kind == ptx::OperandKind::kSink) return e.Refuse("too few operands");
-  }
-  llvm::Value* a = e.In(1, ptx::Type::kB32);
-  llvm::Value* b = e.In(2, ptx::Type::kB32);
-  const bool result_signed = ptx::IsSigned(e.type(0));
-  llvm::Value* sum = e.Has(M::kAdd) ? e.In(3, ptx::Type::kB32) : nullptr;
-  llvm::Value* word = nullptr;
-  for (unsigned i = 0; i < 32 / row->bits; ++i) {
-    llvm::Value* x = Element(e.ir, a, i, row->bits, ptx::IsSigned(e.type(1)));
-    llvm::Value* y = Element(e.ir, b, i, row->bits, ptx::IsSigned(e.type(2)));
-    llvm::Value* result = VideoElement(e, *row, x, y);
-    if (e.Has(M::kSat)) result = Clamp(e, result, row->bits, result_signed);
-    if (sum != nullptr) {
-      sum = e.ir.CreateAdd(sum, result);
-    } else {
-      word = Assemble(e.ir, word, result, i, row->bits);
-    }
-  }
-  e.Out(sum != nullptr ? sum : word, ptx::Type::kB32);
+  if (e.operands() != (pushes ? 4u : 3u)) return e.Invalid("another number of operands is needed");
+  const bool is_signed = ptx::IsSigned(e.type());
+  llvm::Value* a = ir.CreateAnd(Clamp(e, e.In(1, ptx::Type::kS32), bits, is_signed), (1u << bits) - 1);
+  llvm::Value* b = ir.CreateAnd(Clamp(e, e.In(2, ptx::Type::kS32), bits, is_signed), (1u << bits) - 1);
+  llvm::Value* word = ir.CreateOr(ir.CreateShl(a, bits), b);
+  if (pushes) word = ir.CreateOr(ir.CreateShl(e.In(3, ptx::Type::kB32), 2 * bits), word);
+  e.Out(word, ptx::Type::kB32);
 }
 
 }  // namespace tutti::compiler::lowering

@@ -1,5 +1,6 @@
 // Operations of a warp. Forms without .sync, of PTX for older GPUs, are those with all lanes as members.
 #include "compiler/lower/families.h"
+#include "compiler/lower/float_values.h"
 
 namespace tutti::compiler::lowering {
 namespace {
@@ -66,8 +67,36 @@ void EmitMatch(Emitter& e) {
   if (first == 2) e.Write(e.operand(1), e.ir.CreateExtractValue(result, 1), T::kPred);
 }
 
+namespace {
+
+// redux.sync.{min,max}{.abs}{.NaN}.f32: as integers in the order of the numbers, -0 below +0. A NaN is left out, or
+// with .NaN the result.
+void ReduceFloats(Emitter& e) {
+  auto& ir = e.ir;
+  const bool maximum = e.Has(M::kMax);
+  if (!maximum && !e.Has(M::kMin)) return e.Invalid("redux of numbers is .min or .max");
+  llvm::Value* x = e.In(1);
+  llvm::Value* members = e.In(2, T::kB32);
+  if (e.Has(M::kAbs)) x = e.Intrinsic(llvm::Intrinsic::fabs, {x});
+  const auto in_order = [&](llvm::Value* bits) {  // its own inverse
+    return ir.CreateXor(bits, ir.CreateAnd(ir.CreateAShr(bits, 31), 0x7fffffff));
+  };
+  llvm::Value* is_nan = IsNan(ir, x);
+  llvm::Value* neutral = ir.getInt32(maximum ? 0x80000000 : 0x7fffffff);
+  llvm::Value* key = ir.CreateSelect(is_nan, neutral, in_order(AsBits(ir, x)));
+  llvm::Value* best =
+      e.Call(maximum ? "tutti.redux.max" : "tutti.redux.min", ir.getInt32Ty(), {members, key}, Effect::kWarp);
+  llvm::Value* no_result = e.Has(M::kPropagateNan) ? ir.CreateIsNotNull(Ballot(e, members, is_nan))
+                                                   : ir.CreateIsNull(Ballot(e, members, ir.CreateNot(is_nan)));
+  llvm::Value* bits = ir.CreateSelect(no_result, ir.getInt32(0x7fffffff), in_order(best));
+  e.Out(ir.CreateBitCast(bits, ir.getFloatTy()));
+}
+
+}  // namespace
+
 // redux.sync.op.type d, a, members
 void EmitRedux(Emitter& e) {
+  if (IsSinglePrecision(e.type())) return ReduceFloats(e);
   static constexpr struct {
     M modifier;
     const char* on_signed;

@@ -170,7 +170,7 @@ TEST(Conversions, EveryHalfBecomesTheNumberItIs) {
   s.Add<double(u16)>("cvt.f64.f16 %d, %a;", all, [](u16 a) { return Decode(a, kF16); });
   s.Add<float(u16)>("cvt.f32.bf16 %d, %a;", all, [](u16 a) { return float(Decode(a, kBf16)); });
   s.Add<u32(u16)>("cvt.rni.s32.f16 %d, %a;", all,
-                  [](u16 a) { return u32(ToInteger<i32>(Decode(a, kF16), FE_TONEAREST)); });
+                  [](u16 a) { return u32(ToInteger<i32>(static_cast<float>(Decode(a, kF16)), FE_TONEAREST)); });
   s.Check();
 }
 
@@ -220,7 +220,7 @@ TEST(Conversions, TensorFormats) {
     const int exponent = a >> 3 & 15, mantissa = a & 7;
     double value = exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
     if (a & 0x80) value = -value;
-    const u32 half = (a & 0x7f) == 0x7f ? 0x7fff | (a & 0x80) << 8 : Encode(value, kF16);
+    const u32 half = (a & 0x7f) == 0x7f ? 0x7fff : Encode(value, kF16);  // a NaN loses its sign
     return 0x3c00u << 16 | half;
   });
   s.Check();

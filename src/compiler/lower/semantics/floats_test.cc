@@ -156,6 +156,10 @@ TEST(Floats, SignsAndClasses) {
   s.Add<bool(float)>("testp.finite.f32 %d, %a;", singles, [](float a) { return std::isfinite(a); });
   s.Add<bool(float)>("testp.notanumber.f32 %d, %a;", singles, [](float a) { return std::isnan(a); });
   s.Add<bool(float)>("testp.infinite.f32 %d, %a;", singles, [](float a) { return std::isinf(a); });
+  s.Add<bool(float)>("testp.number.f32 %d, %a;", singles, [](float a) { return !std::isnan(a); });
+  s.Add<bool(float)>("testp.normal.f32 %d, %a;", singles, [](float a) { return a == 0 || std::isnormal(a); });
+  s.Add<bool(float)>("testp.subnormal.f32 %d, %a;", singles,
+                     [](float a) { return std::fpclassify(a) == FP_SUBNORMAL; });
   s.Check();
 }
 

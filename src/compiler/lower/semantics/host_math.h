@@ -70,10 +70,11 @@ inline uint16_t Narrow(double x, SmallFloat format, int mode) {
   return Encode(RoundTo(x, format.digits, format.minimum, format.maximum, mode), format);
 }
 
-// Float to integer: rounded by the mode, then clamped; NaN is 0.
+// Float to integer: rounded by the mode, then clamped; NaN is 0, or where 64 bits take part the top bit alone.
 template <typename Integer, typename Float>
 Integer ToInteger(Float x, int mode) {
-  if (std::isnan(x)) return 0;
+  constexpr bool wide = sizeof(Float) == 8 || sizeof(Integer) == 8;
+  if (std::isnan(x)) return wide ? static_cast<Integer>(uint64_t{1} << (8 * sizeof(Integer) - 1)) : 0;
   const auto rounded = Rounded(mode, [&] { return std::nearbyint(static_cast<long double>(x)); });
   if (rounded <= static_cast<long double>(std::numeric_limits<Integer>::min()))
     return std::numeric_limits<Integer>::min();

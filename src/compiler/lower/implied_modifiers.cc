@@ -1,0 +1,109 @@
+#include "compiler/lower/implied_modifiers.h"
+
+#include <algorithm>
+#include <span>
+
+namespace tutti::compiler::lowering {
+namespace {
+
+using M = ptx::Modifier;
+using O = ptx::Opcode;
+
+struct Row {
+  std::span<const O> opcodes;
+  std::span<const M> modifiers;
+};
+
+// Arithmetic is exact to the last place, in the default rounding unless the family was asked for another.
+constexpr O kRounded[] = {O::kAdd, O::kSub,  O::kMul, O::kMad,  O::kFma, O::kDiv,
+                          O::kRcp, O::kSqrt, O::kCvt, O::kWmma, O::kMma};
+constexpr M kNearest[] = {M::kRn};
+constexpr O kCoarse[] = {O::kDiv, O::kRcp, O::kSqrt, O::kRsqrt, O::kSin, O::kCos, O::kEx2, O::kLg2, O::kTanh};
+constexpr M kMayBeCoarse[] = {M::kApprox, M::kFull};
+constexpr O kLowHalves[] = {O::kMul, O::kMad, O::kMadc, O::kMul24, O::kMad24, O::kDp2a};
+constexpr M kLow[] = {M::kLo};
+constexpr O kLimited[] = {O::kBmsk, O::kSzext};
+constexpr M kClamped[] = {M::kClamp};
+constexpr O kFunnels[] = {O::kShf};
+constexpr M kWrapped[] = {M::kWrap};
+constexpr O kAddressConversions[] = {O::kCvta};
+constexpr M kDirection[] = {M::kTo};
+
+// One thread computes a warp, and all lanes that are there take part.
+constexpr O kOfWarps[] = {O::kShfl, O::kVote,     O::kMatch,    O::kRedux,     O::kElect, O::kWmma,
+                          O::kMma,  O::kLdmatrix, O::kStmatrix, O::kMovmatrix, O::kBar,   O::kBarrier};
+constexpr M kTogether[] = {M::kSync};
+constexpr O kMatches[] = {O::kMatch};
+constexpr M kAnyMatch[] = {M::kAny};
+constexpr O kMatrices[] = {O::kLdmatrix, O::kStmatrix, O::kMovmatrix};
+constexpr M kMatrixForms[] = {M::kM8n8, M::kX1};
+constexpr O kTransposes[] = {O::kMovmatrix};
+constexpr M kTransposed[] = {M::kTrans};
+constexpr O kWarpMatrices[] = {O::kWmma};
+constexpr M kFragments[] = {M::kRow, M::kCol, M::kC, M::kD, M::kA, M::kB};  // see matrix_layout.h
+
+// Accesses are as visible as in the strongest scope; locks and fences order as the strongest would.
+constexpr O kAccesses[] = {O::kLd, O::kLdu, O::kSt, O::kAtom, O::kRed, O::kMbarrier};
+constexpr M kAccessForms[] = {M::kWeak, M::kCta, M::kGpu, M::kSys, M::kCluster, M::kMmio, M::kNc, M::kUnified};
+constexpr O kUpdates[] = {O::kAtom, O::kRed, O::kMbarrier, O::kBarrier, O::kBar};
+constexpr M kUpdateForms[] = {M::kRelaxed, M::kAcquire, M::kRelease, M::kAcqRel, M::kNoftz, M::kNoComplete};
+constexpr O kBarriers[] = {O::kBar, O::kBarrier};
+constexpr M kBarrierForms[] = {M::kArrive, M::kOr};
+constexpr O kFences[] = {O::kMembar, O::kFence};
+constexpr M kFenceForms[] = {M::kSc,
+                             M::kAcqRel,
+                             M::kAcquire,
+                             M::kRelease,
+                             M::kCta,
+                             M::kProxy,
+                             M::kAlias,
+                             M::kAsync,
+                             M::kGeneric,
+                             M::kTensormapGeneric,
+                             M::kGl,
+                             M::kCluster,
+                             M::kGpu,
+                             M::kMbarrierInit,
+                             M::kSyncRestrictSharedCta,
+                             M::kSys,
+                             M::kSyncRestrictSharedCluster};
+// Copies are done at once, so waiting for some of them is nothing.
+constexpr O kCopies[] = {O::kCp};
+constexpr M kCopyForms[] = {M::kArrive, M::kBulk, M::kBulkGroup, M::kRead, M::kCommitGroup, M::kWaitGroup, M::kWaitAll};
+
+// There is one level of each texture, and what lies outside of a surface traps.
+constexpr O kTextures[] = {O::kTex, O::kTld4};
+constexpr M kTextureForms[] = {M::kLevel, M::kGrad, M::kBase, M::kR};
+constexpr O kSurfaces[] = {O::kSuld, O::kSust};
+constexpr M kSurfaceForms[] = {M::kTrap};
+
+// Advice, all of it.
+constexpr O kAdvice[] = {O::kPrefetch,     O::kPrefetchu,  O::kDiscard, O::kApplypriority,
+                         O::kCreatepolicy, O::kSetmaxnreg, O::kPmevent, O::kGriddepcontrol};
+constexpr M kAdviceForms[] = {M::kL1,    M::kL2,   M::kTensormap, M::kFractional,
+                              M::kRange, M::kInc,  M::kDec,       M::kLaunchDependents,
+                              M::kWait,  M::kSync, M::kCvt,       M::kMask};
+
+constexpr Row kRows[] = {
+    {kRounded, kNearest},        {kCoarse, kMayBeCoarse},    {kLowHalves, kLow},
+    {kLimited, kClamped},        {kFunnels, kWrapped},       {kAddressConversions, kDirection},
+    {kOfWarps, kTogether},       {kMatches, kAnyMatch},      {kMatrices, kMatrixForms},
+    {kWarpMatrices, kFragments}, {kAccesses, kAccessForms},  {kUpdates, kUpdateForms},
+    {kBarriers, kBarrierForms},  {kFences, kFenceForms},     {kCopies, kCopyForms},
+    {kTextures, kTextureForms},  {kSurfaces, kSurfaceForms}, {kAdvice, kAdviceForms},
+    {kTransposes, kTransposed},
+};
+
+template <typename T>
+bool Holds(std::span<const T> values, T value) {
+  return std::ranges::find(values, value) != values.end();
+}
+
+}  // namespace
+
+bool IsImplied(ptx::Opcode opcode, ptx::Modifier modifier) {
+  return std::ranges::any_of(
+      kRows, [&](const Row& row) { return Holds(row.opcodes, opcode) && Holds(row.modifiers, modifier); });
+}
+
+}  // namespace tutti::compiler::lowering
