@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -17,6 +18,7 @@
 #include "control/command_message.h"
 #include "control/compute_mode.h"
 #include "control/daemon_connection.h"
+#include "ipc/client_connection.h"
 
 namespace tutti::cli {
 namespace {
@@ -40,7 +42,21 @@ const ServerReport* OwnServer(const Report& report) {
   return report.servers.empty() ? nullptr : &report.servers.front();  // of everybody, in multi-user mode
 }
 
+// As the client library decides it (ipc/client_connection.h).
+bool ProgramsTrust(uid_t daemon) {
+  const char* const trusted = std::getenv(ipc::kTrustVariable);
+  return daemon == 0 || daemon == geteuid() || (trusted != nullptr && fmt::to_string(daemon) == trusted);
+}
+
 Finding Answering(const Report& report, const ServerReport& server) {
+  if (!ProgramsTrust(report.daemon_uid)) {
+    return {Finding::Kind::kProblem,
+            fmt::format("the daemon would serve you, but belongs to {}: your programs talk to root's daemon and to your "
+                        "own",
+                        UserName(report.daemon_uid)),
+            fmt::format("if you trust that user with what they compute: export {}={}", ipc::kTrustVariable,
+                        report.daemon_uid)};
+  }
   std::string devices;
   for (const DeviceReport& device : server.devices) {
     devices += fmt::format(", device {}: {} with {} SMs", device.ordinal, device.name, device.sm_count);

@@ -21,10 +21,10 @@ bool Access(uint64_t begin, uint64_t end) {
 
 }  // namespace
 
-Result<ClientWindow> ClientWindow::Map(uint64_t address, int fd, uint64_t bytes) {
-  TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::SharedAt(address, fd, bytes, false));
+Result<ClientWindow> ClientWindow::Map(uint64_t address, os::Fd file, uint64_t bytes) {
+  TUTTI_ASSIGN(os::Mapping mapping, os::Mapping::SharedAt(address, file.get(), bytes, false));
   if (madvise(mapping.data(), bytes, MADV_DONTFORK) != 0) return FailErrno("keeping the window from children");
-  return ClientWindow(std::move(mapping));
+  return ClientWindow(std::move(file), std::move(mapping));
 }
 
 bool ClientWindow::OpenTo(uint64_t address, uint64_t end) {

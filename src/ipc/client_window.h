@@ -16,6 +16,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "os/fd.h"
 #include "os/memory.h"
 
 namespace tutti::ipc {
@@ -24,8 +25,11 @@ namespace tutti::ipc {
 class ClientWindow {
  public:
   // The error's code is EEXIST if anything is mapped there already.
-  static Result<ClientWindow> Map(uint64_t address, int fd, uint64_t bytes);
-  ClientWindow(ClientWindow&& other) noexcept : mapping_(std::move(other.mapping_)) {}
+  static Result<ClientWindow> Map(uint64_t address, os::Fd file, uint64_t bytes);
+  ClientWindow(ClientWindow&& other) noexcept : file_(std::move(other.file_)), mapping_(std::move(other.mapping_)) {}
+
+  // Its memory file.
+  int fd() const { return file_.get(); }
 
   // [address, address + bytes) may be accessed from now on. False if it does not lie in the window, or the system has no
   // room for another mapping.
@@ -44,13 +48,14 @@ class ClientWindow {
  private:
   static constexpr uint32_t kMostShared = 4096;
 
-  explicit ClientWindow(os::Mapping mapping) : mapping_(std::move(mapping)) {}
+  ClientWindow(os::Fd file, os::Mapping mapping) : file_(std::move(file)), mapping_(std::move(mapping)) {}
   uint64_t base() const { return reinterpret_cast<uint64_t>(mapping_.data()); }
   bool OpenTo(uint64_t address, uint64_t end);
 
+  os::Fd file_;
   os::Mapping mapping_;
-  std::mutex mutex_;                  // of opening
-  std::atomic<uint64_t> opened_{0};   // bytes from the begin
+  std::mutex mutex_;                 // of opening
+  std::atomic<uint64_t> opened_{0};  // bytes from the begin
   std::atomic<uint32_t> shared_{0};
 };
 

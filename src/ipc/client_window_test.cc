@@ -27,8 +27,7 @@ bool ChildReads(uint64_t address) {
 
 class ClientWindowTest : public testing::Test {
  protected:
-  os::Fd file_ = os::CreateMemory("window", kBytes).value();
-  ClientWindow window_ = ClientWindow::Map(kBase, file_.get(), kBytes).value();
+  ClientWindow window_ = ClientWindow::Map(kBase, os::CreateMemory("window", kBytes).value(), kBytes).value();
 };
 
 TEST_F(ClientWindowTest, WhatIsOpenedCanBeAccessed) {
@@ -65,13 +64,12 @@ TEST_F(ClientWindowTest, AChildHasWhatIsSharedUntilItIsHidden) {
 
 TEST(ClientWindow, LockingAllMemoryMakesNoPagesOfWhatIsClosed) {
   constexpr uint64_t kFew = 256ull << 20;
-  const os::Fd file = os::CreateMemory("window", kFew).value();
-  ClientWindow window = ClientWindow::Map(kBase, file.get(), kFew).value();
+  ClientWindow window = ClientWindow::Map(kBase, os::CreateMemory("window", kFew).value(), kFew).value();
   ASSERT_TRUE(window.Open(kBase, 4096));
   if (mlockall(MCL_CURRENT) != 0) GTEST_SKIP() << "may not lock memory";
   munlockall();
   struct stat info;
-  ASSERT_EQ(fstat(file.get(), &info), 0);
+  ASSERT_EQ(fstat(window.fd(), &info), 0);
   EXPECT_LE(info.st_blocks * 512, 16 << 20);
 }
 

@@ -68,6 +68,7 @@ class Client {
       const auto memory =
           connection_.replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = bytes, .alignment = 256});
       EXPECT(memory.status == 0);
+      EXPECT(connection_.window().Open(memory.value[0], bytes));
       handed_over_.fetch_add(1, std::memory_order_acq_rel);
       auto* const data = reinterpret_cast<uint8_t*>(memory.value[0]);
       for (uint64_t i = 0; i < bytes; i += 512) EXPECT(data[i] == 0);

@@ -132,20 +132,20 @@ constexpr RawAttack kAttacks[] = {
        const uint64_t own = a.Allocate(16 << 20);
        for (int i = 0; i < 50; ++i) {
          a.Submit(RecordKind::kFill, wire::FillBody{.destination = own, .width = 4 << 20, .height = 1, .value = 1, .element_bytes = 4});
-         fallocate(a.connection().window_fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(own - a.window()), 16 << 20);
+         fallocate(a.connection().window().fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(own - a.window()), 16 << 20);
        }
      }},
     {"shortens_its_window", End::kNothing,
      [](Attacker& a) {
        const uint64_t own = a.Allocate(4096);
-       for (const off_t bytes : {off_t{0}, off_t{4096}, off_t{1} << 50}) a.refused = a.refused || ftruncate(a.connection().window_fd(), bytes) == 0;
+       for (const off_t bytes : {off_t{0}, off_t{4096}, off_t{1} << 50}) a.refused = a.refused || ftruncate(a.connection().window().fd(), bytes) == 0;
        a.Submit(RecordKind::kFill, wire::FillBody{.destination = own, .width = 1024, .height = 1, .value = 1, .element_bytes = 4});
      }},
     // With its own mapping gone, and before the server has opened the window anew, there would be nobody who writes.
     {"forbids_the_server_to_write_its_window", End::kNothing,
      [](Attacker& a) {
        munmap(reinterpret_cast<void*>(a.window()), a.channel().header.window_bytes);
-       for (const int seal : {F_SEAL_WRITE, F_SEAL_FUTURE_WRITE}) a.refused = a.refused || fcntl(a.connection().window_fd(), F_ADD_SEALS, seal) == 0;
+       for (const int seal : {F_SEAL_WRITE, F_SEAL_FUTURE_WRITE}) a.refused = a.refused || fcntl(a.connection().window().fd(), F_ADD_SEALS, seal) == 0;
        const uint64_t own = a.Allocate(64 << 20);
        a.Submit(RecordKind::kFill, wire::FillBody{.destination = own, .width = 16 << 20, .height = 1, .value = 1, .element_bytes = 4});
      }},

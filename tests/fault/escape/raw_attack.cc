@@ -18,7 +18,10 @@ Attacker::Attacker(std::unique_ptr<ipc::ClientConnection> connection, const Targ
 }
 
 uint64_t Attacker::Allocate(uint64_t bytes) {
-  return connection_->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = bytes, .alignment = 256}).value[0];
+  const uint64_t address =
+      connection_->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = bytes, .alignment = 256}).value[0];
+  connection_->window().Open(address, bytes);
+  return address;
 }
 
 uint32_t Attacker::Load(const char* ptx, uint32_t* kernel) {

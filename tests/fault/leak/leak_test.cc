@@ -214,12 +214,13 @@ TEST(Leak, PagesOfFreedMemoryAreGivenBack) {
   ipc::ClientConnection& client = **connection;
   const auto pages = [&client] {
     struct stat info {};
-    fstat(client.window_fd(), &info);
+    fstat(client.window().fd(), &info);
     return static_cast<uint64_t>(info.st_blocks) * 512;
   };
   for (int i = 0; i < 20; ++i) {
     const auto reply = client.replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = kBytesEach, .alignment = 256});
     ASSERT_EQ(reply.status, 0);
+    ASSERT_TRUE(client.window().Open(reply.value[0], kBytesEach));
     std::memset(reinterpret_cast<void*>(reply.value[0]), 1, kBytesEach);
     EXPECT_GE(pages(), kBytesEach);
     client.producer().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = reply.value[0]}, {}, ipc::WaitHint::kNow);
@@ -237,9 +238,9 @@ TEST(Leak, AWindowThatIsUsedAgainHoldsNothing) {
     EXPECT_TRUE(connection.has_value()) << (connection ? "" : connection.error().text);
     return std::move(*connection);
   };
-  const auto blocks = [](const ipc::ClientConnection& connection) {
+  const auto blocks = [](ipc::ClientConnection& connection) {
     struct stat info {};
-    fstat(connection.window_fd(), &info);
+    fstat(connection.window().fd(), &info);
     return info.st_blocks;
   };
   uint64_t first = 0;
@@ -248,6 +249,7 @@ TEST(Leak, AWindowThatIsUsedAgainHoldsNothing) {
     ASSERT_EQ(blocks(*connection), 0) << "a new client's window has pages";
     const auto reply = connection->replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = 4096, .alignment = 256});
     ASSERT_EQ(reply.status, 0);
+    ASSERT_TRUE(connection->window().Open(reply.value[0], 4096));
     auto* const word = reinterpret_cast<uint32_t*>(reply.value[0]);
     ASSERT_EQ(*word, 0u);
     *word = kSecretWord;
