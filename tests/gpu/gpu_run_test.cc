@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -46,7 +47,7 @@ class GpuRun : public testing::Test {
     return StartProcess(plan);
   }
   int Run(const std::string& driver, const std::vector<std::string>& options, const Environment& environment = {}) {
-    const Ending ending = WaitFor(Start(driver, options, environment), 240);
+    const Ending ending = WaitFor(Start(driver, options, environment), 800);
     return ending.ended && WIFEXITED(ending.status) ? WEXITSTATUS(ending.status) : -1;
   }
   Evidence Results() const { return Evidence::Read(out_ + "/results.jsonl"); }
@@ -74,7 +75,7 @@ size_t Count(const std::string& text, const std::string& part) {
 }
 
 TEST_F(GpuRun, EachStepAnswersOrSaysWhatIsLacking) {
-  ASSERT_EQ(Run(our_driver, {"--minutes", "4"}), 0) << Output();
+  ASSERT_EQ(Run(our_driver, {"--minutes", "12"}), 0) << Output();
   const Evidence evidence = Results();
   const std::string page = Page();
   size_t probes = 0;
@@ -156,8 +157,24 @@ TEST_F(GpuRun, ADriverThatEndsItsProcessIsSaidToHave) {
 }
 
 TEST_F(GpuRun, WhatAPeerCouldNotDoIsSaidByItsStep) {
-  ASSERT_EQ(Run(lying_driver, {"--only", "P8", "--minutes", "0.25"}, {{"TUTTI_GPU_LIE", "cuStreamCreate=fail:304"}}), 0) << Output();
+  ASSERT_EQ(Run(lying_driver, {"--only", "P8"}, {{"TUTTI_GPU_LIE", "cuStreamCreate=fail:304"}}), 0) << Output();
   EXPECT_EQ(EndingOf(Results(), "P8", "far_read")->Text("reason"), "bystander: cuStreamCreate: CUDA_ERROR_OPERATING_SYSTEM (304)");
+}
+
+// As the bundle is used: copied, by another user, with no environment at all.
+TEST_F(GpuRun, ACopyElsewhereRunsForAnybody) {
+  if (getuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+  const std::string copy = directory_ + "/elsewhere", from = run_program.substr(0, run_program.rfind('/'));
+  std::filesystem::copy(from, copy, std::filesystem::copy_options::recursive);
+  std::filesystem::permissions(directory_, std::filesystem::perms::all);
+  const auto as_nobody = [](std::vector<std::string> command) {
+    command.insert(command.begin(), {FindProgram("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", FindProgram("env"), "-i"});
+    const Ending ending = WaitFor(StartProcess({.arguments = std::move(command), .environment = {}, .files = {}}), 300);
+    return ending.ended && ending.status == 0;
+  };
+  if (!as_nobody({FindProgram("test"), "-r", our_driver})) GTEST_SKIP() << our_driver << " is not for everybody";
+  ASSERT_TRUE(as_nobody({copy + "/run", "--small", "--vendor", our_driver, "--only", "P20", "--out", out_}));
+  for (const char* step : {"jit", "link", "features"}) EXPECT_EQ(EndingOf(Results(), "P20", step)->Text("outcome"), "done") << step;
 }
 
 TEST_F(GpuRun, NoDriverIsALine) {
@@ -193,7 +210,7 @@ TEST_F(GpuRun, AFullCardIsALine) {
 }
 
 TEST_F(GpuRun, ACardThatSomebodyUsesIsALineUnlessItIsAllowed) {
-  const std::string folder = lying_driver.substr(0, lying_driver.rfind('/'));
+  const std::string folder = lying_driver.substr(0, lying_driver.rfind('/')) + "/management";
   EXPECT_EQ(Run(lying_driver, {"--only", "P11"}, {{"LD_LIBRARY_PATH", folder}}), 4);
   EXPECT_NE(Output().find("is in use by 1 process (4242)"), std::string::npos) << Output();
   EXPECT_EQ(Run(lying_driver, {"--only", "P11", "--shared-anyway"}, {{"LD_LIBRARY_PATH", folder}}), 0) << Output();

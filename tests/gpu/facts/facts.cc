@@ -119,6 +119,7 @@ void Ceilings(std::string_view) {
       .Set("launch in us", launch_us)
       .Set("start of the driver in ms", gpu.init_ms)
       .Set("context in ms", gpu.context_ms)
+      .Set("first kernel in ms", gpu.kernel_ms)
       .Write();
 }
 

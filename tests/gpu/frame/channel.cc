@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "frame/record.h"
+#include "frame/settings.h"
 #include "os/socket.h"
 
 namespace tutti::gpu {
@@ -28,7 +29,7 @@ void Channel::Say(std::string_view word, const std::vector<double>& numbers, con
 
 Heard Channel::Hear(double seconds) {
   Heard heard;
-  auto message = os::Receive(socket_.get(), static_cast<int>(seconds * 1000));
+  auto message = os::Receive(socket_.get(), static_cast<int>(seconds * Here().Size(1.0, kSmallPatience) * 1000));
   if (!message) return heard;
   heard.text.assign(message->bytes.begin(), message->bytes.end());
   std::istringstream text(heard.text);

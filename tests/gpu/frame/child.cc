@@ -22,10 +22,15 @@ const Probe* FindProbe(std::string_view id) {
   return nullptr;
 }
 
-// A fault of this process is an answer, not something to keep a gigabyte of core file of.
-void NoCoreFiles() {
+// A fault of this process is an answer, not something to keep a gigabyte of core file of; and there is a descriptor for
+// every slab.
+void SetLimits() {
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
+  rlimit files{};
+  getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
 }
 
 int End() {
@@ -36,7 +41,7 @@ int End() {
 }  // namespace
 
 int RunStep(const std::string& step) {
-  NoCoreFiles();
+  SetLimits();
   JoinProgress("");
   const size_t first = step.find('/'), second = step.find('/', first + 1);
   const Probe* const probe = FindProbe(step.substr(first + 1, second - first - 1));
@@ -50,7 +55,7 @@ int RunStep(const std::string& step) {
 }
 
 int RunPeer(const std::string& role, const std::string& argument) {
-  NoCoreFiles();
+  SetLimits();
   const std::string& step = Here().step;
   const size_t first = step.find('/'), second = step.find('/', first + 1);
   const Probe* const probe = FindProbe(step.substr(first + 1, second - first - 1));

@@ -28,9 +28,12 @@ Gpu OpenGpu() {
   const Stopwatch context;
   CU(cuDevicePrimaryCtxRetain, &gpu.context, gpu.device);
   CU(cuCtxSetCurrent, gpu.context);
-  Launch(Kernel("empty"), 1, 1, nullptr);
   CU(cuCtxSynchronize);
   gpu.context_ms = context.ms();
+  const Stopwatch kernel;
+  Launch(Kernel("empty"), 1, 1, nullptr);
+  CU(cuCtxSynchronize);
+  gpu.kernel_ms = kernel.ms();
   return gpu;
 }
 
@@ -93,13 +96,19 @@ void FillPattern(CUdeviceptr at, uint64_t bytes, uint64_t seed, CUstream stream)
 }
 
 uint64_t CountDifferences(CUdeviceptr at, uint64_t bytes, uint64_t seed) {
-  static SharedWords wrong(1);
-  static const CUstream stream = NewStream();
-  wrong[0] = 0;
-  Launch(Kernel("compare"), static_cast<unsigned>(std::clamp<uint64_t>(bytes >> 16, 1, 1024)), 256, stream, at, bytes / 8, seed,
-         wrong.at(0));
-  CU(cuStreamSynchronize, stream);
-  return wrong[0];
+  // Counted in the device's memory: atomic operations on the host's are not promised. All in the default stream, since a
+  // copy to the device may return before it is done.
+  static const CUdeviceptr wrong = [] {
+    CUdeviceptr word = 0;
+    CU(cuMemAlloc_v2, &word, size_t{8});
+    return word;
+  }();
+  uint64_t count = 0;
+  CU(cuMemcpyHtoD_v2, wrong, static_cast<const void*>(&count), sizeof count);
+  Launch(Kernel("compare"), static_cast<unsigned>(std::clamp<uint64_t>(bytes >> 16, 1, 1024)), 256, nullptr, at, bytes / 8, seed,
+         wrong);
+  CU(cuMemcpyDtoH_v2, static_cast<void*>(&count), wrong, sizeof count);
+  return count;
 }
 
 }  // namespace tutti::gpu

@@ -14,7 +14,8 @@ struct Gpu {
   cuda::CUdevice device = 0;
   cuda::CUcontext context = nullptr;
   double init_ms = 0;     // of cuInit
-  double context_ms = 0;  // until the context was there and had finished a kernel
+  double context_ms = 0;  // until the context was there
+  double kernel_ms = 0;   // from then until a first kernel was done: its module is loaded, too
 };
 // Opens the driver, too.
 Gpu OpenGpu();

@@ -25,6 +25,26 @@ again:
   ret;
 }
 
+// So many steps, each waiting for the one before: work that takes as long as the device is given to it.
+.visible .entry work(.param .u64 steps, .param .u64 out)
+{
+  .reg .u64 %steps, %out, %i;
+  .reg .f32 %x;
+  .reg .pred %more;
+  ld.param.u64 %steps, [steps];
+  ld.param.u64 %out, [out];
+  mov.f32 %x, 0f3F800000;
+  mov.u64 %i, 0;
+again:
+  fma.rn.f32 %x, %x, 0f3F7FFFFF, 0f33800000;
+  add.u64 %i, %i, 1;
+  setp.lt.u64 %more, %i, %steps;
+  @%more bra again;
+  setp.ne.u64 %more, %out, 0;
+  @%more st.global.f32 [%out], %x;
+  ret;
+}
+
 // Until the word at `flag` is not zero, at most so many nanoseconds.
 .visible .entry hold(.param .u64 flag, .param .u64 ns)
 {

@@ -19,6 +19,9 @@ struct Settings {
   }
 };
 
+// Small runs are for busy machines, and nothing is measured in them: times that something may take are longer.
+inline constexpr double kSmallPatience = 6;
+
 // Those of this process, read at the first call.
 const Settings& Here();
 // For processes that are started from now on.

@@ -144,11 +144,11 @@ void Allocation(std::string_view) {
 
 void Starter(Channel& step, std::string_view) {
   const Gpu gpu = OpenGpu();
-  step.Say("works", {gpu.init_ms, gpu.context_ms});
+  step.Say("works", {gpu.init_ms, gpu.context_ms, gpu.kernel_ms});
 }
 
 void Start(std::string_view) {
-  std::vector<double> all, init, context;
+  std::vector<double> all, init, context, kernel;
   for (int i = 0; i < Here().Size(5, 2); ++i) {
     const Stopwatch time;
     Peer starter("starter");
@@ -156,9 +156,10 @@ void Start(std::string_view) {
     all.push_back(time.ms());
     init.push_back(works.number(0));
     context.push_back(works.number(1));
+    kernel.push_back(works.number(2));
     starter.Finish();
   }
-  Record().Set("from exec to the end of the first kernel, ms", Median(all)).Set("of it cuInit", Median(init)).Set("of it the context", Median(context)).Write();
+  Record().Set("from exec to the end of the first kernel, ms", Median(all)).Set("of it cuInit", Median(init)).Set("of it the context", Median(context)).Set("of it the kernel", Median(kernel)).Write();
 }
 
 std::string Decide(const Evidence& evidence) {

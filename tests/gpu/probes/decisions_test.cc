@@ -40,7 +40,7 @@ TEST(Decisions, MemoryThatIsGoneMeansNoRelocation) {
   EXPECT_TRUE(Has(Decide(kP1, {R"("probe":"P1","step":"exit","words that differ":0)"}), "keeps all memory as descriptors"));
 }
 
-constexpr char kQuiet[] = R"("neighbours go on":true,"words that differ":0,"longest since, ms":40,"its next kernel, ms":12)";
+constexpr char kQuiet[] = R"("sticky":true,"neighbours go on":true,"words that differ":0,"longest since, ms":40,"its next kernel, ms":12)";
 
 TEST(Decisions, RecoveryIsOnIfMemoryIsIntactAndOthersWaitLittle) {
   EXPECT_TRUE(Has(Decide(kP8, {R"("probe":"P8","step":"trap",)" + std::string(kQuiet)}), "recovery is on by default"));
@@ -48,7 +48,7 @@ TEST(Decisions, RecoveryIsOnIfMemoryIsIntactAndOthersWaitLittle) {
 
 TEST(Decisions, OneFaultThatSpoilsMemoryIsEnoughAgainstRecovery) {
   EXPECT_TRUE(Has(Decide(kP8, {R"("probe":"P8","step":"trap",)" + std::string(kQuiet),
-                               R"("probe":"P8","step":"far_write","neighbours go on":true,"words that differ":1,"longest since, ms":40,"its next kernel, ms":12)"}),
+                               R"("probe":"P8","step":"far_write","sticky":true,"neighbours go on":true,"words that differ":1,"longest since, ms":40,"its next kernel, ms":12)"}),
                   "only for clients that opt in"));
 }
 
@@ -56,8 +56,12 @@ TEST(Decisions, AFaultThatReachesOthersComesFirst) {
   EXPECT_TRUE(Has(Decide(kP8, {R"("probe":"P8","step":"trap",)" + std::string(kQuiet), R"("probe":"P8","step":"assert","neighbours go on":false)"}), "(assert) reaches other processes"));
 }
 
+TEST(Decisions, KernelsThatDidNotFailProveNothing) {
+  EXPECT_EQ(Decide(kP8, {R"("probe":"P8","step":"trap","sticky":false,"neighbours go on":true,"words that differ":0,"longest since, ms":4,"its next kernel, ms":1)"}), "undecided: no kernel failed");
+}
+
 TEST(Decisions, WithoutALookAtMemoryRecoveryIsUndecided) {
-  EXPECT_TRUE(Decide(kP8, {R"("probe":"P8","step":"trap","neighbours go on":true,"longest since, ms":40,"its next kernel, ms":12)"}).starts_with("undecided: "));
+  EXPECT_TRUE(Decide(kP8, {R"("probe":"P8","step":"trap","sticky":true,"neighbours go on":true,"longest since, ms":40,"its next kernel, ms":12)"}).starts_with("undecided: "));
 }
 
 TEST(Decisions, TheArenaIsTheLargestThatAlwaysComes) {

@@ -54,19 +54,24 @@ void AddKernels(std::string_view ptx, std::set<std::string>* kernels) {
     at += kWord.size();
     const size_t end = ptx.find_first_of("( \t\r\n", at);
     if (end == std::string_view::npos) return;
-    kernels->insert(BareName(std::string(ptx.substr(at, end - at))));
+    kernels->insert(FullName(std::string(ptx.substr(at, end - at))));
   }
 }
 
 }  // namespace
 
-std::string BareName(const std::string& kernel) {
+std::string FullName(const std::string& kernel) {
   std::string name = kernel;
   int status = 0;
   if (char* const plain = abi::__cxa_demangle(kernel.c_str(), nullptr, nullptr, &status); plain != nullptr) {
     name = plain;
     std::free(plain);
   }
+  return name;
+}
+
+std::string BareName(const std::string& kernel) {
+  std::string name = kernel;
   // Names may hold "(anonymous namespace)" and template arguments with brackets: what is inside of them goes.
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   for (size_t at; (at = name.find(kAnonymous)) != std::string::npos;) name.erase(at, kAnonymous.size());

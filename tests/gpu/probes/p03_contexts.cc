@@ -18,7 +18,7 @@ using namespace cuda;
 
 void Newcomer(Channel& step, std::string_view) {
   const Gpu gpu = OpenGpu();
-  step.Say("open", {gpu.init_ms, gpu.context_ms});
+  step.Say("open", {gpu.init_ms, gpu.context_ms, gpu.kernel_ms});
   step.Hear(20);
 }
 
@@ -32,7 +32,7 @@ void First(std::string_view) {
   const Heard open = newcomer.Expect("open");
   const auto after = nvml ? nvml->UsedMib() : std::nullopt;
   Record record;
-  record.Set("cuInit in ms", open.number(0)).Set("context in ms", open.number(1));
+  record.Set("cuInit in ms", open.number(0)).Set("context in ms", open.number(1)).Set("first kernel in ms", open.number(2));
   if (before && after) record.Set("MiB", *after - *before);
   record.Write();
   newcomer.Finish();
@@ -44,7 +44,7 @@ void Watched(const Peer::Environment& environment) {
   Peer newcomer("newcomer", "", environment);
   const Heard open = newcomer.Expect("open");
   const double after = FreeMib();
-  Record().Set("cuInit in ms", open.number(0)).Set("context in ms", open.number(1)).Set("MiB", before - after).Write();
+  Record().Set("cuInit in ms", open.number(0)).Set("context in ms", open.number(1)).Set("first kernel in ms", open.number(2)).Set("MiB", before - after).Write();
   newcomer.Finish();
 }
 

@@ -82,7 +82,7 @@ std::string Decide(const Evidence& evidence) {
 }
 
 constexpr Role kRoles[] = {{"reserver", Reserver}};
-constexpr Step kSteps[] = {{"before", Ask, 20}, {"after", Ask, 20}};
+constexpr Step kSteps[] = {{"before", Ask, 25}, {"after", Ask, 30}};
 
 }  // namespace
 

@@ -65,8 +65,9 @@ std::string Decide(const Evidence& evidence) {
   };
   const auto alone = intact("descriptors_only"), file = intact("device_file_open");
   if (!alone) return evidence.Undecided("P7");
-  const bool persistent = evidence.Truth("P7", "descriptors_only", "persistence daemon").value_or(false);
-  if (*alone) return std::string("descriptors alone keep the memory") + (persistent ? " (with the persistence daemon here: elsewhere the server keeps a standby or an opened device file)" : ": the server needs nothing else");
+  bool persistent = evidence.Truth("P7", "descriptors_only", "persistence daemon").value_or(false);
+  for (const Row* row : evidence.Of("facts", "driver")) persistent = persistent || (row->Text("fact") == "persistence mode" && row->Text("value") == "1");
+  if (*alone) return std::string("descriptors alone keep the memory") + (persistent ? " (with persistence on: elsewhere the server keeps a standby or an opened device file)" : ": the server needs nothing else");
   if (file.value_or(false)) return "the server keeps an opened device file: without it memory is lost with the last context";
   return "memory is lost with the last context: a standby executor is always kept";
 }

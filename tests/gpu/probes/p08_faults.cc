@@ -98,11 +98,15 @@ std::string Decide(const Evidence& evidence) {
       return "a fault (" + row->step + ") reaches other processes: no separation by processes is enough; only fenced kernels in `shared`, or one GPU per client";
   }
   if (!wait || !idle) return evidence.Undecided("P8");
+  // A kernel that did not fail proves nothing.
+  const auto rows = evidence.Of("P8");
+  const auto faults = std::count_if(rows.begin(), rows.end(), [](const Row* row) { return row->Truth("sticky") == true; });
+  if (faults == 0) return "undecided: no kernel failed";
   const double longest = std::max(*wait, *idle);
   if (!differ) return "undecided: neighbours go on after " + Show(longest) + " ms at most, but the contents of memory could not be looked at";
   if (*differ > 0) return "memory is not intact after a fault: recovery only for clients that opt in, `process` is the default";
-  if (longest <= 100) return "memory is intact after every fault asked for, and others wait " + Show(longest) + " ms at most: recovery is on by default";
-  return "memory is intact, but a fault holds others up for " + Show(longest) + " ms: recovery is on, and its aim of 100 ms cannot be held";
+  if (longest <= 100) return "memory is intact after " + Show(static_cast<double>(faults)) + " kinds of faults, and others wait " + Show(longest) + " ms at most: recovery is on by default";
+  return "memory is intact after " + Show(static_cast<double>(faults)) + " kinds of faults, but one holds others up for " + Show(longest) + " ms: recovery is on, and its aim of 100 ms cannot be held";
 }
 
 constexpr Role kRoles[] = {{"owner", Owner}, {"bystander", RunBystander}, {"culprit", RunCulprit}};

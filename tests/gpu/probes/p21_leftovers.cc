@@ -2,6 +2,7 @@
 //
 // A kernel or an allocation leaves a word behind wherever it can; then another one, of the same process or of the next,
 // counts where it finds it.
+#include <array>
 #include <string>
 
 #include "frame/gpu.h"
@@ -149,11 +150,13 @@ uint64_t PageBytes() { return Here().Size<uint64_t>(512 << 20, 4 << 20); }
 
 class Litter {
  public:
-  explicit Litter(const Gpu& gpu) : gpu_(gpu), module_(Load(kModule)), counts_(2), blocks_(4 * static_cast<unsigned>(MultiprocessorCount(gpu.device))) {}
+  explicit Litter(const Gpu& gpu) : gpu_(gpu), module_(Load(kModule)), blocks_(4 * static_cast<unsigned>(MultiprocessorCount(gpu.device))) {
+    CU(cuMemAlloc_v2, &counts_, size_t{16});
+  }
 
   void LeaveOnChip() {
-    Launch(FunctionOf(module_, "leave_shared"), blocks_, 256, nullptr, kWord, counts_.at(0));
-    Launch(FunctionOf(module_, "leave_local"), blocks_, 256, nullptr, kWord, counts_.at(0));
+    Launch(FunctionOf(module_, "leave_shared"), blocks_, 256, nullptr, kWord, counts_);
+    Launch(FunctionOf(module_, "leave_local"), blocks_, 256, nullptr, kWord, counts_);
     CU(cuCtxSynchronize);
   }
   void LeaveInPages() {
@@ -171,11 +174,11 @@ class Litter {
   // Rows: how many words there were to look at, how many were the other's, how many were not zero.
   void FindOnChip(std::string_view whose) {
     for (const char* where : {"shared", "local"}) {
-      counts_[0] = 0;
-      Launch(FunctionOf(module_, (std::string("find_") + where).c_str()), blocks_, 256, nullptr, kWord, counts_.at(0));
+      CU(cuMemsetD32_v2, counts_, 0u, size_t{4});
+      Launch(FunctionOf(module_, (std::string("find_") + where).c_str()), blocks_, 256, nullptr, kWord, counts_);
       CU(cuCtxSynchronize);
       const uint64_t words = blocks_ * (where[0] == 's' ? 4096ull : 256ull * 256);
-      Record().Set("memory", where).Set("left by", whose).Set("words", words).Set("found", counts_[0]).Write();
+      Record().Set("memory", where).Set("left by", whose).Set("words", words).Set("found", Counts()[0]).Write();
     }
   }
   void FindInPages(std::string_view whose) {
@@ -184,19 +187,24 @@ class Litter {
     const CUdeviceptr slab = PlaceSlab(gpu_.device, PageBytes(), handle);
     CU(cuMemAlloc_v2, &plain, static_cast<size_t>(PageBytes()));
     for (const auto& [name, at] : {std::pair{"cuMemCreate", slab}, std::pair{"cuMemAlloc", plain}}) {
-      counts_[0] = 0;
-      counts_[1] = 0;
-      Launch(FunctionOf(module_, "find_pages"), 256, 256, nullptr, uint64_t{0x2020'6f6b'2020'6f6b}, counts_.at(0), at, PageBytes() / 8);
+      CU(cuMemsetD32_v2, counts_, 0u, size_t{4});
+      Launch(FunctionOf(module_, "find_pages"), 256, 256, nullptr, uint64_t{0x2020'6f6b'2020'6f6b}, counts_, at, PageBytes() / 8);
       CU(cuCtxSynchronize);
-      Record().Set("memory", name).Set("left by", whose).Set("words", PageBytes() / 8).Set("found", counts_[0]).Set("not zero", counts_[1]).Write();
+      Record().Set("memory", name).Set("left by", whose).Set("words", PageBytes() / 8).Set("found", Counts()[0]).Set("not zero", Counts()[1]).Write();
     }
   }
 
  private:
+  std::array<uint64_t, 2> Counts() const {
+    std::array<uint64_t, 2> counts{};
+    CU(cuMemcpyDtoH_v2, static_cast<void*>(counts.data()), counts_, size_t{16});
+    return counts;
+  }
+
   const Gpu& gpu_;
   CUmodule module_;
-  SharedWords counts_;
   unsigned blocks_;
+  CUdeviceptr counts_ = 0;  // two words of the device's memory, where atomic operations are sure
 };
 
 void Leaver(Channel& step, std::string_view) {

@@ -64,7 +64,7 @@ void ByLibrary(std::string_view) {
 std::string Profile(const Torch& torch) {
   const std::string file = Here().scratch + "/profile";
   const os::Fd output(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  const pid_t child = StartProcess({.arguments = {torch.python, Here().data + "/torch_work.py", "profile"}, .environment = {{"PYTHONDONTWRITEBYTECODE", "1"}}, .files = {{output.get(), 1}}});
+  const pid_t child = StartProcess({.arguments = {torch.python, Here().data + "/torch_work.py", "profile"}, .environment = {{"PYTHONDONTWRITEBYTECODE", "1"}, {"CUDA_MODULE_LOADING", "LAZY"}}, .files = {{output.get(), 1}}});
   const Ending ending = WaitFor(child, 45);
   if (!ending.ended) kill(child, SIGKILL);
   if (!ending.ended || ending.status != 0) GiveUp(Outcome::kFailed, "the profile of the models ended with " + (ending.ended ? Describe(ending.status) : std::string("nothing in time")));
@@ -75,7 +75,7 @@ void ByLaunches(std::string_view) {
   const Torch torch = FindTorch();
   if (torch.python.empty()) GiveUp(Outcome::kLacks, torch.why_not);
   const std::string profile = Profile(torch);
-  std::set<std::string> kernels;
+  std::set<std::string> kernels, bare;
   bool complete = true;
   const uint64_t deadline_ns = NowNs() + 15'000'000'000;
   for (const std::string& library : Libraries(torch)) {
@@ -84,18 +84,24 @@ void ByLaunches(std::string_view) {
     complete = complete && code->names_complete;
     kernels.merge(code->kernels);
   }
-  std::map<std::string, std::pair<double, double>> launches;  // all, with PTX
+  for (const std::string& kernel : kernels) bare.insert(BareName(kernel));
+  struct Launches {
+    double all = 0, with_ptx = 0, perhaps = 0;
+  };
+  std::map<std::string, Launches> launches;  // by model
   std::istringstream lines(profile);
   for (std::string line; std::getline(lines, line);) {
     const size_t first = line.find('\t'), second = line.find('\t', first + 1);
     if (second == std::string::npos) continue;
     const double count = std::strtod(line.c_str() + first + 1, nullptr);
-    auto& [all, with] = launches[line.substr(0, first)];
-    all += count;
-    with += kernels.contains(BareName(line.substr(second + 1))) ? count : 0;
+    const std::string kernel = FullName(line.substr(second + 1));
+    Launches& model = launches[line.substr(0, first)];
+    model.all += count;
+    model.with_ptx += kernels.contains(kernel) ? count : 0;
+    model.perhaps += bare.contains(BareName(kernel)) ? count : 0;
   }
   for (const auto& [model, counts] : launches)
-    Record().Set("model", model).Set("launches", counts.first).Set("of kernels with PTX", counts.second).Set("with PTX, %", 100 * counts.second / counts.first).Set("all PTX was read", complete).Write();
+    Record().Set("model", model).Set("launches", counts.all).Set("with PTX, %", 100 * counts.with_ptx / counts.all).Set("with PTX of the same name, other arguments, %", 100 * counts.perhaps / counts.all).Set("all PTX was read", complete).Write();
 }
 
 std::string Decide(const Evidence& evidence) {
@@ -104,8 +110,10 @@ std::string Decide(const Evidence& evidence) {
     const auto libraries = evidence.Most("P24", "by_library", "with PTX, %");
     return evidence.Undecided("P24", "by_launches") + (libraries ? "; of the libraries' fat binaries at most " + Show(*libraries) + "% have PTX" : "");
   }
-  const std::string share = "of the models' launches " + Show(*least) + "% at least have PTX";
+  const double most = evidence.Least("P24", "by_launches", "with PTX of the same name, other arguments, %").value_or(*least);
+  const std::string share = "of a model's launches " + Show(*least) + "% at least have PTX" + (most > *least ? ", " + Show(most) + "% if arguments of templates are not looked at" : "");
   if (*least >= 99.5) return "`auto` keeps such programs in `shared`: " + share;
+  if (most >= 99.5) return "undecided: " + share;
   return "programs of such libraries go to `nested` at once, `shared` is for the rest: " + share;
 }
 

@@ -14,10 +14,10 @@ constexpr const Probe* kNative[] = {&kN1, &kN2};
 constexpr const Probe* kSharing[] = {&kS1, &kS2};
 
 constexpr Section kSections[] = {
-    {"facts", "Facts", 8, kFactsProbes},
-    {"probes", "Probes", 52, kProbes},
-    {"native", "One process with the vendor's driver", 14, kNative},
-    {"sharing_today", "Several processes, as it is today", 34, kSharing},
+    {"facts", "Facts", 6, kFactsProbes},
+    {"probes", "Probes", 56, kProbes},
+    {"native", "One process with the vendor's driver", 12, kNative},
+    {"sharing_today", "Several processes, as it is today", 30, kSharing},
 };
 
 }  // namespace

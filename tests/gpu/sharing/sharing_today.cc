@@ -45,7 +45,7 @@ std::string Anchor(const Evidence& evidence, std::string_view probe, std::string
 }
 
 std::string DecideKernels(const Evidence& evidence) {
-  const std::string anchor = Anchor(evidence, "S1", "kernels of 50 us");
+  const std::string anchor = Anchor(evidence, "S1", "kernels of about 50 us");
   return anchor.empty() ? evidence.Undecided("S1") : "to beat with 8 processes and kernels of 50 us: " + anchor;
 }
 

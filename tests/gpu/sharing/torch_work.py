@@ -120,7 +120,7 @@ def profile(models):
             torch.cuda.synchronize()
         counts = {}
         for event in profiled.events():
-            if not event.name.startswith(("Memcpy", "Memset", "cuda", "cu")):
+            if event.device_type == torch.autograd.DeviceType.CUDA and not event.name.startswith(("Memcpy", "Memset")):
                 counts[event.name] = counts.get(event.name, 0) + 1
         for kernel, count in counts.items():
             print(f"{name}\t{count}\t{kernel}")

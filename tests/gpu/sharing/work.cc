@@ -12,7 +12,7 @@ namespace tutti::gpu {
 
 using namespace cuda;
 
-std::vector<Work> KernelWork() { return {{"kernels of 5 us", {5, 0}}, {"kernels of 50 us", {50, 0}}, {"kernels of 500 us", {500, 0}}}; }
+std::vector<Work> KernelWork() { return {{"kernels of about 5 us", {2'000, 0}}, {"kernels of about 50 us", {20'000, 0}}, {"kernels of about 500 us", {200'000, 0}}}; }
 
 std::vector<Work> ModelWork() {
   return {{"ResNet-50, batch 1", {0, 1}}, {"ResNet-50, batch 8", {0, 8}}, {"DistilBERT, batch 1", {1, 1}}, {"DistilBERT, batch 8", {1, 8}}};
@@ -20,11 +20,12 @@ std::vector<Work> ModelWork() {
 
 void RunKernelWorker(Channel& step, std::string_view) {
   const Gpu gpu = OpenGpu();
-  const CUfunction spin = Kernel("spin");
+  const CUfunction kernel = Kernel("work");
   const CUstream stream = NewStream();
-  // A few blocks: what small work of one process leaves free others can use.
+  // A few blocks: what small work of one process leaves free others can use. Steps and not time: a clock goes on while
+  // another process has the device.
   const unsigned blocks = std::max(1, MultiprocessorCount(gpu.device) / 8);
-  Launch(spin, blocks, 128, stream, uint64_t{1000});
+  Launch(kernel, blocks, 128, stream, uint64_t{1000}, CUdeviceptr{0});
   CU(cuStreamSynchronize, stream);
   step.Say("ready");
   for (Heard order = step.Hear(60); order.word == "run"; order = step.Hear(60)) {
@@ -32,7 +33,7 @@ void RunKernelWorker(Channel& step, std::string_view) {
     const Stopwatch all;
     while (all.seconds() < order.number(2)) {
       const Stopwatch time;
-      Launch(spin, blocks, 128, stream, static_cast<uint64_t>(order.number(0) * 1e3));
+      Launch(kernel, blocks, 128, stream, static_cast<uint64_t>(order.number(0)), CUdeviceptr{0});
       CU(cuStreamSynchronize, stream);
       times.push_back(time.ms());
     }
@@ -44,7 +45,7 @@ void RunKernelWorker(Channel& step, std::string_view) {
 Peer StartModelWorker() {
   const Torch torch = FindTorch();
   if (torch.python.empty()) GiveUp(Outcome::kLacks, torch.why_not);
-  return Peer::OfProgram("the model worker", {torch.python, Here().data + "/torch_work.py", "serve"}, {{"PYTHONDONTWRITEBYTECODE", "1"}});
+  return Peer::OfProgram("the model worker", {torch.python, Here().data + "/torch_work.py", "serve"}, {{"PYTHONDONTWRITEBYTECODE", "1"}, {"CUDA_MODULE_LOADING", "LAZY"}});
 }
 
 void Together(std::vector<Peer>& workers, size_t count, const Work& work, double seconds, std::string_view how) {

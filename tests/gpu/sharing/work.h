@@ -8,7 +8,7 @@
 
 namespace tutti::gpu {
 
-// What a worker may be asked to do: kernels of so many microseconds, or a model and its batch.
+// What a worker may be asked to do: kernels of so many steps, or a model and its batch.
 struct Work {
   std::string name;
   std::vector<double> numbers;
