@@ -1,6 +1,6 @@
 // The GPU run where there is no GPU: on our own library, and on a driver that lies.
 //
-//   gpu_run_test RUN LIBCUDA LYING_DRIVER
+//   gpu_run_test RUN LIBCUDA LYING_DRIVER CONTROL_PROGRAM
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -23,7 +23,7 @@
 namespace tutti::gpu {
 namespace {
 
-std::string run_program, our_driver, lying_driver;
+std::string run_program, our_driver, lying_driver, our_control;
 
 // One run, in a directory of its own and with next to no environment.
 class GpuRun : public testing::Test {
@@ -177,6 +177,23 @@ TEST_F(GpuRun, ACopyElsewhereRunsForAnybody) {
   for (const char* step : {"jit", "link", "features"}) EXPECT_EQ(EndingOf(Results(), "P20", step)->Text("outcome"), "done") << step;
 }
 
+// Our control daemon in the place of NVIDIA's.
+TEST_F(GpuRun, StepsUnderMpsRunBesideADaemonOfTheirOwn) {
+  ASSERT_EQ(Run(our_driver, {"--mps-control", our_control, "--only", "P23,S1"}), 0) << Output();
+  const Evidence evidence = Results();
+  for (const char* step : {"fault_far_write", "fault_trap", "terminate"}) {
+    const Row* const ending = EndingOf(evidence, "P23", step);
+    ASSERT_NE(ending, nullptr) << step;
+    EXPECT_EQ(ending->Text("outcome"), "done") << step << ": " << ending->Text("reason");
+  }
+  EXPECT_EQ(evidence.Truth("P23", "fault_trap", "other client lives"), true);
+  EXPECT_EQ(evidence.Truth("P23", "fault_trap", "who is outside lives"), true);
+  EXPECT_EQ(evidence.Truth("P23", "terminate", "ended early"), true);
+  EXPECT_EQ(evidence.Truth("P23", "terminate", "other client lives"), true);
+  EXPECT_EQ(EndingOf(evidence, "S1", "mps")->Text("outcome"), "done");
+  EXPECT_NE(Page().find("another client lived through a fault"), std::string::npos);
+}
+
 TEST_F(GpuRun, NoDriverIsALine) {
   EXPECT_EQ(Run("/nowhere/libcuda.so.1", {}), 3);
   EXPECT_EQ(Output(), "gpu: /nowhere/libcuda.so.1: No such file or directory\n");
@@ -238,9 +255,10 @@ TEST_F(GpuRun, APartThatThereIsNotIsALine) {
 
 int main(int count, char** arguments) {
   testing::InitGoogleTest(&count, arguments);
-  if (count != 4) return 2;
+  if (count != 5) return 2;
   tutti::gpu::run_program = arguments[1];
   tutti::gpu::our_driver = arguments[2];
   tutti::gpu::lying_driver = arguments[3];
+  tutti::gpu::our_control = arguments[4];
   return RUN_ALL_TESTS();
 }

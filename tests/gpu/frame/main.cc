@@ -58,6 +58,7 @@ int main(int count, char** arguments) {
   app.add_option("--only", only, "Parts of it, with commas between: " + KnownParts() + ", or probes (P8)")->type_name("LIST");
   app.add_option("--out", plan.out, "Where the results go: results.jsonl, results.md, environment.txt, log.tar")->type_name("DIR")->capture_default_str();
   app.add_option("--vendor", plan.settings.vendor, "The driver to measure, instead of the one that the loader would take")->type_name("PATH");
+  app.add_option("--mps-control", plan.settings.mps, "The nvidia-cuda-mps-control to compare with, instead of the one in the usual places")->type_name("PATH")->check(CLI::ExistingFile);
   app.add_flag("--small", plan.settings.small, "Small sizes and few rounds: to see that it works, not to measure");
   app.add_flag("--shared-anyway", plan.shared_anyway, "Also if other processes use the device");
   app.add_flag("--find", find, "Only print which driver it would take");
@@ -90,9 +91,10 @@ int main(int count, char** arguments) {
     std::printf("%s", Summary(evidence, page).c_str());
     return 0;
   }
-  if (!plan.settings.vendor.empty()) {
-    char* const real = realpath(plan.settings.vendor.c_str(), nullptr);
-    if (real != nullptr) plan.settings.vendor = real;
+  // Processes in other directories use them.
+  for (std::string* path : {&plan.settings.vendor, &plan.settings.mps}) {
+    char* const real = path->empty() ? nullptr : realpath(path->c_str(), nullptr);
+    if (real != nullptr) *path = real;
     std::free(real);
   }
   return static_cast<int>(RunAll(std::move(plan)));

@@ -17,6 +17,8 @@ namespace {
 
 constexpr char kProgram[] = "nvidia-cuda-mps-control";
 
+std::string ControlProgram(const Settings& settings) { return settings.mps.empty() ? FindNvidiaProgram(kProgram) : settings.mps; }
+
 // Runs the program with `input` on its standard input; its output.
 std::string Talk(const std::string& program, const std::vector<std::string>& options, const std::string& input,
                  const std::vector<std::pair<std::string, std::string>>& environment, double seconds, bool* well) {
@@ -45,11 +47,11 @@ std::string Talk(const std::string& program, const std::vector<std::string>& opt
 
 }  // namespace
 
-std::string NvidiaMps::Start(const std::string& scratch) {
-  program_ = FindNvidiaProgram(kProgram);
+std::string NvidiaMps::Start(const Settings& settings) {
+  program_ = ControlProgram(settings);
   if (program_.empty()) return std::string("not here: ") + kProgram + " of NVIDIA";
-  pipes_ = scratch + "/mps";
-  logs_ = scratch + "/mpslog";
+  pipes_ = settings.scratch + "/mps";
+  logs_ = settings.scratch + "/mpslog";
   mkdir(pipes_.c_str(), 0700);
   mkdir(logs_.c_str(), 0700);
   bool well = false;
@@ -68,7 +70,7 @@ void NvidiaMps::End() {
 }
 
 std::string AskNvidiaMps(const std::string& command, double seconds) {
-  const std::string program = FindNvidiaProgram(kProgram);
+  const std::string program = ControlProgram(Here());
   bool well = false;
   return program.empty() ? "" : Talk(program, {}, command + "\n", {}, seconds, &well);
 }

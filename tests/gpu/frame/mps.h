@@ -3,12 +3,14 @@
 
 #include <string>
 
+#include "frame/settings.h"
+
 namespace tutti::gpu {
 
 class NvidiaMps {
  public:
-  // Starts the daemon with directories of its own below `scratch`. Empty: it runs. Else why not.
-  std::string Start(const std::string& scratch);
+  // Starts the daemon with directories of its own below the scratch directory. Empty: it runs. Else why not.
+  std::string Start(const Settings& settings);
   const std::string& pipe_directory() const { return pipes_; }
   const std::string& log_directory() const { return logs_; }
   // Tells it to quit. What is left of it is among the run's children (EndAllChildren).

@@ -63,7 +63,7 @@ class Run {
     };
     NvidiaMps mps;
     if (step.under_mps) {
-      const std::string problem = IsOurs(plan_.settings.vendor) ? "not here: the driver is not NVIDIA's" : mps.Start(plan_.settings.scratch);
+      const std::string problem = plan_.settings.mps.empty() && IsOurs(plan_.settings.vendor) ? "not here: the driver is not NVIDIA's" : mps.Start(plan_.settings);
       if (!problem.empty()) {
         end("lacks", problem, 0);
         EndAllChildren();

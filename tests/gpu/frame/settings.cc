@@ -18,6 +18,7 @@ std::string Variable(const char* name) {
 const Settings& Here() {
   static const Settings settings{
       .vendor = Variable("TUTTI_GPU_VENDOR"),
+      .mps = Variable("TUTTI_GPU_MPS"),
       .small = Variable("TUTTI_GPU_SMALL") == "1",
       .scratch = Variable("TUTTI_GPU_SCRATCH"),
       .data = OwnDirectory(),
@@ -28,6 +29,7 @@ const Settings& Here() {
 
 void Announce(const Settings& settings) {
   setenv("TUTTI_GPU_VENDOR", settings.vendor.c_str(), 1);
+  setenv("TUTTI_GPU_MPS", settings.mps.c_str(), 1);
   setenv("TUTTI_GPU_SMALL", settings.small ? "1" : "0", 1);
   setenv("TUTTI_GPU_SCRATCH", settings.scratch.c_str(), 1);
   setenv("TUTTI_GPU_STEP", settings.step.c_str(), 1);

@@ -7,6 +7,7 @@ namespace tutti::gpu {
 
 struct Settings {
   std::string vendor;   // the driver's path
+  std::string mps;      // of NVIDIA's control program for MPS; empty: where it usually is
   bool small = false;   // sizes and rounds for a continuous-integration machine
   std::string scratch;  // a directory for files; the run removes it
   std::string data;     // where the files that belong to the program are: beside it
