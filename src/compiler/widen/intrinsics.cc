@@ -46,6 +46,7 @@ const Row kRows[] = {
     {"turn", Intrinsic::kTurn},
     {"barrier.red.", Intrinsic::kBarrierReduce},
     {"barrier", Intrinsic::kBarrier},
+    {"cluster_barrier", Intrinsic::kClusterBarrier},
     {"grid_barrier", Intrinsic::kGridBarrier},
     {"yield", Intrinsic::kYield},
     {"exit", Intrinsic::kExit},
@@ -95,12 +96,33 @@ bool IsMeetingOfAll(Intrinsic kind) {
   switch (kind) {
     case Intrinsic::kBarrier:
     case Intrinsic::kBarrierReduce:
+    case Intrinsic::kClusterBarrier:
     case Intrinsic::kGridBarrier:
     case Intrinsic::kMatrix:
       return true;
     default:
       return false;
   }
+}
+
+bool IsBarrier(Intrinsic kind) {
+  return kind == Intrinsic::kBarrier || kind == Intrinsic::kBarrierReduce || kind == Intrinsic::kClusterBarrier ||
+         kind == Intrinsic::kGridBarrier;
+}
+
+bool AreMembersHere(const llvm::CallInst& call) {
+  const auto* members = llvm::dyn_cast<llvm::CallInst>(call.getArgOperand(0));
+  return members != nullptr && members->getParent() == call.getParent() &&
+         ClassifyCall(*members).kind == Intrinsic::kActivemask;
+}
+
+bool WaitsForLanes(const llvm::BasicBlock& block) {
+  return llvm::any_of(block, [](const llvm::Instruction& instruction) {
+    const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+    if (call == nullptr) return false;
+    const Intrinsic kind = ClassifyCall(*call).kind;
+    return IsBarrier(kind) || (IsMeetingOfMembers(kind) && !AreMembersHere(*call));
+  });
 }
 
 bool IsUniformResult(Intrinsic kind) {
@@ -123,8 +145,7 @@ bool IsUniformAmongMembers(Intrinsic kind) { return kind == Intrinsic::kBallot |
 
 bool UsesBarrier(const llvm::Module& module) {
   return llvm::any_of(module, [](const llvm::Function& function) {
-    const Intrinsic kind = ClassifyFunction(&function).kind;
-    return !function.use_empty() && (kind == Intrinsic::kBarrier || kind == Intrinsic::kBarrierReduce || kind == Intrinsic::kGridBarrier);
+    return !function.use_empty() && IsBarrier(ClassifyFunction(&function).kind);
   });
 }
 

@@ -15,7 +15,7 @@ enum class Intrinsic : uint8_t {
   kWarpid, kNwarpid,
   kClock, kGlobaltimer, kActivemask,
   kShfl, kBallot, kMatchAny, kMatchAll, kRedux, kElect, kWarpBarrier, kTurn,
-  kBarrier, kBarrierReduce, kGridBarrier, kYield,
+  kBarrier, kBarrierReduce, kClusterBarrier, kGridBarrier, kYield,
   kExit, kTrap, kPrint, kAssertFail, kMalloc, kFree, kFence,
   kIndirectCall, kFunction, kMatrix,
   kUnknown,     // tutti.<something else>
@@ -32,6 +32,13 @@ inline IntrinsicCall ClassifyCall(const llvm::CallInst& call) { return ClassifyF
 // Lanes come here together: those that the first argument names, or all.
 bool IsMeetingOfMembers(Intrinsic kind);
 bool IsMeetingOfAll(Intrinsic kind);
+// One of the barriers that count all threads that have not ended.
+bool IsBarrier(Intrinsic kind);
+// Lanes wait here for lanes that have not ended: at a barrier, or at an operation of members that they have not asked
+// for in the same block.
+bool WaitsForLanes(const llvm::BasicBlock& block);
+// These members are all here, as they were asked for in the call's own block.
+bool AreMembersHere(const llvm::CallInst& call);
 // All active lanes get one value, whatever the arguments.
 bool IsUniformResult(Intrinsic kind);
 // All lanes that name one set of members get one value.

@@ -67,11 +67,9 @@ class ConflictFinder {
     if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
       const llvm::Function* callee = call->getCalledFunction();
       if (callee != nullptr && callee->isIntrinsic()) return Effect::kNone;
-      switch (ClassifyCall(*call).kind) {
-        case Intrinsic::kBarrier:
-        case Intrinsic::kBarrierReduce:
-        case Intrinsic::kGridBarrier:
-          return Effect::kMeets;
+      const Intrinsic kind = ClassifyCall(*call).kind;
+      if (IsBarrier(kind)) return Effect::kMeets;
+      switch (kind) {
         case Intrinsic::kNone:
         case Intrinsic::kIndirectCall:
         case Intrinsic::kUnknown:

@@ -91,6 +91,15 @@ void DemotePhis(llvm::Function& function) {
   for (llvm::PHINode* phi : phis) llvm::DemotePHIToStack(phi);
 }
 
+// Whoever goes to the return has ended, as far as others are told: what is to be done before must be another block.
+void PutReturnByItself(llvm::Function& function) {
+  for (llvm::BasicBlock& block : function) {
+    if (!llvm::isa<llvm::ReturnInst>(block.getTerminator())) continue;
+    if (&block.front() != block.getTerminator()) llvm::SplitBlock(&block, block.getTerminator());
+    return;
+  }
+}
+
 Status FindUnsupported(llvm::Module& module) {
   for (llvm::Function& function : module) {
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
@@ -187,6 +196,10 @@ Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
     if (HasIrreducibleLoop(function)) {
       DemotePhis(function);
       irreducible.run(function, functions);
+      functions.clear();
+    }
+    if (llvm::any_of(function, WaitsForLanes)) {
+      PutReturnByItself(function);
       functions.clear();
     }
     canonical.run(function, functions);

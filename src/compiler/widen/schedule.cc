@@ -17,19 +17,12 @@ using llvm::Loop;
 // Topological order of one level of the loop forest, where a loop below it is one node, expanded in place.
 class Layout {
  public:
-  Layout(llvm::Function& function, const llvm::LoopInfo& loops, std::vector<BasicBlock*>& order) : loops_(loops), order_(order) {
-    std::vector<BasicBlock*> work;
-    const auto reach = [&](BasicBlock* block) {
-      if (reaches_barrier_.insert(block).second) work.push_back(block);
-    };
-    for (BasicBlock& block : function) {
-      if (HasBarrier(block)) reach(&block);
+  Layout(llvm::Function& function, const llvm::LoopInfo& loops, std::vector<BasicBlock*>& order)
+      : loops_(loops), order_(order), before_meeting_(BlocksBeforeMeetings(function)) {
+    for (const Loop* loop : loops.getLoopsInPreorder()) {
+      if (llvm::any_of(loop->blocks(), [](const BasicBlock* block) { return WaitsForLanes(*block); })) meeting_.insert(loop);
     }
-    while (!work.empty()) {
-      BasicBlock* block = work.back();
-      work.pop_back();
-      for (BasicBlock* from : llvm::predecessors(block)) reach(from);
-    }
+    for (BasicBlock& block : function) Adopt(block);
   }
 
   void Place(const Loop* level, BasicBlock* first) {
@@ -39,18 +32,55 @@ class Layout {
     for (BasicBlock* block : llvm::reverse(reversed)) {
       if (const Loop* inner = ChildLoop(level, block)) {
         Place(inner, inner->getHeader());
+        last_[inner] = order_.back();
       } else {
         order_.push_back(block);
       }
     }
   }
 
+  // Of the loop's piece: its latch, or an end that the loop has adopted.
+  BasicBlock* Last(const Loop* loop) const { return last_.lookup(loop); }
+
  private:
-  // The loop directly below `level` that holds `block`, or null.
-  const Loop* ChildLoop(const Loop* level, BasicBlock* block) const {
+  // Ends that only `block` leads to belong to the loop with a meeting that it is in.
+  void Adopt(BasicBlock& block) {
+    const Loop* loop = loops_.getLoopFor(&block);
+    while (loop != nullptr && !meeting_.contains(loop)) loop = loop->getParentLoop();
+    if (loop == nullptr) return;
+    for (BasicBlock* to : llvm::successors(&block)) {
+      if (before_meeting_.contains(to) || IsReturn(*to)) continue;
+      const auto part = PartFrom(to);
+      if (!HasOneEntry(part)) continue;
+      for (BasicBlock* end : part) {
+        adopters_[end] = loop;
+        ends_[loop].push_back(end);
+      }
+    }
+  }
+
+  static bool IsReturn(const BasicBlock& block) { return llvm::isa<llvm::ReturnInst>(block.getTerminator()); }
+
+  // As LoopInfo has it, with what is adopted.
+  const Loop* LoopOf(const BasicBlock* block) const {
     const Loop* loop = loops_.getLoopFor(block);
+    return loop != nullptr ? loop : adopters_.lookup(block);
+  }
+  const Loop* ParentOf(const Loop* loop) const {
+    const Loop* parent = loop->getParentLoop();
+    return parent != nullptr ? parent : adopters_.lookup(loop->getHeader());
+  }
+  bool Contains(const Loop* level, const BasicBlock* block) const {
+    const Loop* loop = LoopOf(block);
+    while (loop != nullptr && loop != level) loop = ParentOf(loop);
+    return loop == level;
+  }
+
+  // The loop directly below `level` that holds `block`, or null.
+  const Loop* ChildLoop(const Loop* level, const BasicBlock* block) const {
+    const Loop* loop = LoopOf(block);
     if (loop == level) return nullptr;
-    while (loop->getParentLoop() != level) loop = loop->getParentLoop();
+    while (ParentOf(loop) != level) loop = ParentOf(loop);
     return loop;
   }
 
@@ -61,7 +91,8 @@ class Layout {
   }
 
   // Depth-first, without recursion: functions of thousands of blocks occur.
-  void Visit(const Loop* level, BasicBlock* first, llvm::DenseSet<BasicBlock*>& seen, std::vector<BasicBlock*>& reversed) const {
+  void Visit(const Loop* level, BasicBlock* first, llvm::DenseSet<BasicBlock*>& seen,
+             std::vector<BasicBlock*>& reversed) const {
     struct Frame {
       BasicBlock* node;
       std::vector<BasicBlock*> successors;
@@ -70,9 +101,9 @@ class Layout {
     const auto push = [&](BasicBlock* node) {
       seen.insert(node);
       stack.push_back({node, Successors(level, node)});
-      // Who is visited first comes last: behind the lanes that end without coming to the barrier, or it waits for them.
+      // Who is visited first comes last: behind the lanes that end without coming to the meeting, which waits for them.
       auto& successors = stack.back().successors;
-      std::ranges::stable_partition(successors, [&](BasicBlock* to) { return !reaches_barrier_.contains(to); });
+      std::ranges::stable_partition(successors, [&](BasicBlock* to) { return !before_meeting_.contains(to); });
     };
     push(first);
     while (!stack.empty()) {
@@ -91,46 +122,81 @@ class Layout {
   std::vector<BasicBlock*> Successors(const Loop* level, BasicBlock* node) const {
     std::vector<BasicBlock*> result;
     const auto add = [&](BasicBlock* to) {
-      if (level != nullptr && (!level->contains(to) || to == level->getHeader())) return;
+      if (level != nullptr && (!Contains(level, to) || to == level->getHeader())) return;
       result.push_back(Node(level, to));
     };
     if (const Loop* inner = ChildLoop(level, node)) {
       llvm::SmallVector<BasicBlock*, 8> exits;
       inner->getExitBlocks(exits);
-      for (BasicBlock* exit : exits) add(exit);
+      for (BasicBlock* end : ends_.lookup(inner)) llvm::append_range(exits, llvm::successors(end));
+      for (BasicBlock* exit : exits) {
+        if (!Contains(inner, exit)) add(exit);
+      }
     } else {
       for (BasicBlock* to : llvm::successors(node)) add(to);
     }
     return result;
   }
 
-  static bool HasBarrier(const BasicBlock& block) {
-    return llvm::any_of(block, [](const llvm::Instruction& instruction) {
-      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-      if (call == nullptr) return false;
-      const Intrinsic kind = ClassifyCall(*call).kind;
-      return kind == Intrinsic::kBarrier || kind == Intrinsic::kBarrierReduce || kind == Intrinsic::kGridBarrier;
-    });
-  }
-
   const llvm::LoopInfo& loops_;
   std::vector<BasicBlock*>& order_;
-  llvm::DenseSet<const BasicBlock*> reaches_barrier_;
+  llvm::DenseSet<const BasicBlock*> before_meeting_;
+  llvm::DenseSet<const Loop*> meeting_;
+  llvm::DenseMap<const BasicBlock*, const Loop*> adopters_;
+  llvm::DenseMap<const Loop*, std::vector<BasicBlock*>> ends_;  // that a loop has adopted
+  llvm::DenseMap<const Loop*, BasicBlock*> last_;
 };
 
 }  // namespace
 
+llvm::DenseSet<const BasicBlock*> BlocksBeforeMeetings(llvm::Function& function) {
+  llvm::DenseSet<const BasicBlock*> before;
+  std::vector<BasicBlock*> work;
+  const auto reach = [&](BasicBlock* block) {
+    if (before.insert(block).second) work.push_back(block);
+  };
+  for (BasicBlock& block : function) {
+    if (WaitsForLanes(block)) reach(&block);
+  }
+  while (!work.empty()) {
+    BasicBlock* block = work.back();
+    work.pop_back();
+    for (BasicBlock* from : llvm::predecessors(block)) reach(from);
+  }
+  return before;
+}
+
+llvm::SetVector<BasicBlock*> PartFrom(BasicBlock* first) {
+  llvm::SetVector<BasicBlock*> part;
+  part.insert(first);
+  for (size_t i = 0; i < part.size(); ++i) {
+    for (BasicBlock* to : llvm::successors(part[i])) {
+      if (!llvm::isa<llvm::ReturnInst>(to->getTerminator())) part.insert(to);
+    }
+  }
+  return part;
+}
+
+bool HasOneEntry(const llvm::SetVector<BasicBlock*>& part) {
+  unsigned entries = 0;
+  for (BasicBlock* block : part) {
+    entries += static_cast<unsigned>(llvm::count_if(llvm::predecessors(block), [&](BasicBlock* from) { return !part.contains(from); }));
+  }
+  return entries == 1;
+}
+
 Schedule::Schedule(llvm::Function& function, const llvm::LoopInfo& loops) {
-  Layout(function, loops, order_).Place(nullptr, &function.getEntryBlock());
+  Layout layout(function, loops, order_);
+  layout.Place(nullptr, &function.getEntryBlock());
   // Beside an endless loop the order leaves the place of the return open.
   std::stable_partition(order_.begin(), order_.end(), [](BasicBlock* block) { return !llvm::isa<llvm::ReturnInst>(block->getTerminator()); });
   for (unsigned i = 0; i < size(); ++i) index_[order_[i]] = i;
-  for (const Loop* loop : loops.getLoopsInPreorder()) latches_[index(loop->getHeader())] = index(loop->getLoopLatch());
+  for (const Loop* loop : loops.getLoopsInPreorder()) last_[index(loop->getHeader())] = index(layout.Last(loop));
 }
 
 // Twice the place in the order, so that there are places between blocks: a header that `from` did not come to from before
-// goes round behind its loop's latch.
-unsigned Schedule::Place(unsigned from, unsigned i) const { return i <= from ? 2 * latches_.lookup(i) + 2 : 2 * i + 1; }
+// goes round behind its loop's last block.
+unsigned Schedule::Place(unsigned from, unsigned i) const { return i <= from ? 2 * last_.lookup(i) + 2 : 2 * i + 1; }
 
 llvm::SmallVector<unsigned, 2> Targets(const Schedule& schedule, const BasicBlock& block) {
   llvm::SmallVector<unsigned, 2> targets;

@@ -1,7 +1,8 @@
 // The order in which a warp executes the blocks of a function, and where lanes wait for each other.
 //
-// Blocks lie in one order: topological, loops in one piece, what follows a loop after it, what leads to a barrier after
-// what does not, the return last. A warp runs
+// Blocks lie in one order: topological, loops in one piece, what follows a loop after it, what leads to a *meeting* (a
+// barrier, an operation that names other lanes) after what does not, the return last. An end of the kernel that lanes come
+// to from a loop with a meeting, and from nowhere else, lies in the loop's piece, right behind the jump (early_ends.h). A warp runs
 // through the order; each block that lanes may have to wait for has a *pending mask*. A block hands its lanes to the pending
 // masks of its successors, and the next block in the order with a lane pending runs next; a loop's latch looks at its
 // header first. So all lanes that can reach a block have reached it before it runs: divergent lanes meet again at the
@@ -20,6 +21,8 @@
 #include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/Function.h>
@@ -62,9 +65,16 @@ class Schedule {
   llvm::DenseMap<const llvm::BasicBlock*, unsigned> index_;
   std::vector<llvm::BitVector> waiting_;
   llvm::BitVector joins_;
-  llvm::DenseMap<unsigned, unsigned> latches_;  // by header
+  llvm::DenseMap<unsigned, unsigned> last_;  // block of a loop's piece, by header
   std::vector<unsigned> dominator_;
 };
+
+// Blocks from which a lane can come to where lanes wait for each other (WaitsForLanes), those included.
+llvm::DenseSet<const llvm::BasicBlock*> BlocksBeforeMeetings(llvm::Function& function);
+// What lanes can come to from `first`, but for the return.
+llvm::SetVector<llvm::BasicBlock*> PartFrom(llvm::BasicBlock* first);
+// Only one jump leads into the part, to its first block.
+bool HasOneEntry(const llvm::SetVector<llvm::BasicBlock*>& part);
 
 // Distinct successors of a block as indices: one for an unconditional branch or one with equal targets.
 llvm::SmallVector<unsigned, 2> Targets(const Schedule& schedule, const llvm::BasicBlock& block);

@@ -157,9 +157,7 @@ bool LetsOthersRun(const Loop& loop) {
       const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
       if (call == nullptr) continue;
       const Intrinsic kind = ClassifyCall(*call).kind;
-      if (kind == Intrinsic::kBarrier || kind == Intrinsic::kBarrierReduce || kind == Intrinsic::kYield ||
-          kind == Intrinsic::kGridBarrier)
-        return true;
+      if (IsBarrier(kind) || kind == Intrinsic::kYield) return true;
     }
   }
   return false;

@@ -9,6 +9,7 @@
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include "compiler/widen/calls.h"
+#include "compiler/widen/early_ends.h"
 #include "compiler/widen/function_emitter.h"
 #include "compiler/widen/intrinsics.h"
 #include "compiler/widen/kernel_descriptor.h"
@@ -43,18 +44,26 @@ void PromoteSlots(llvm::Function& function) {
   if (!slots.empty()) llvm::PromoteMemToReg(slots, dominators);
 }
 
+enum class Separation { kNone, kEnds, kTurns };
+
+// What must be done so that no lane waits for ever for one that could go on.
+Separation Needed(llvm::Function& scalar, const ModuleState& state) {
+  const llvm::DominatorTree dominators(scalar);
+  const llvm::LoopInfo loops(dominators);
+  const bool spins = llvm::any_of(loops.getLoopsInPreorder(), [&](const llvm::Loop* loop) { return IsSpinLoop(loops, *loop); });
+  if (!spins && !HasJumpsToEnds(scalar)) return Separation::kNone;
+  Schedule schedule(scalar, loops);
+  const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
+  if (spins && HasLaneConflict(loops, dominators, schedule, shapes)) return Separation::kTurns;
+  return HoldsBackEnds(scalar, schedule) ? Separation::kEnds : Separation::kNone;
+}
+
 Status SeparateLanes(llvm::Function& scalar, const ModuleState& state) {
-  {
-    const llvm::DominatorTree dominators(scalar);
-    const llvm::LoopInfo loops(dominators);
-    if (llvm::none_of(loops.getLoopsInPreorder(), [&](const llvm::Loop* loop) { return IsSpinLoop(loops, *loop); })) return {};
-    Schedule schedule(scalar, loops);
-    const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
-    if (!HasLaneConflict(loops, dominators, schedule, shapes)) return {};
-  }
-  TUTTI_TRY(TakeTurns(scalar));
+  const Separation needed = Needed(scalar, state);
+  if (needed == Separation::kNone) return {};
+  if (needed == Separation::kTurns || !SeparateEnds(scalar)) TUTTI_TRY(TakeTurns(scalar));
   MakeCanonical(scalar);
-  if (llvm::verifyFunction(scalar)) return Fail("LLVM made invalid code of the turns of " + scalar.getName().str());
+  if (llvm::verifyFunction(scalar)) return Fail("LLVM made invalid code of the separate lanes of " + scalar.getName().str());
   return {};
 }
 
