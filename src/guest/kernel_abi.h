@@ -16,7 +16,7 @@
 
 namespace tutti::guest {
 
-inline constexpr uint32_t kAbiVersion = 3;
+inline constexpr uint32_t kAbiVersion = 4;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
@@ -35,12 +35,35 @@ enum class FaultKind : uint32_t {
   kLaunchFailed = 719,  // trap
 };
 
+// What lanes do at a barrier. Warps that waited for the whole block go on one after the other, so programs that read
+// shared memory behind a barrier and write it again without another one see an order. They work on a GPU if what all
+// warps do first comes before what one does later, and so they do here: from the first warp upwards, for it is mostly
+// the first that reads what all have written; but from the last downwards where all read one word, for it is mostly the
+// first that writes that word again.
+enum class BarrierMode : uint32_t {
+  kArrive = 0,           // and go on at once
+  kArriveAndWait = 1,    // for all to arrive; then the first warp goes on first
+  kArriveAndWaitDown = 2,  // for all to arrive; then the last warp goes on first
+  kWait = 3,             // for the phase to complete in which the warp has arrived before
+};
+
+// Mistakes of a program that lanes of a warp make together.
+enum class WarpMistake : uint32_t {  // names lanes that have not ended and are elsewhere:
+  kShuffle = 0,
+  kVote = 1,
+  kMatch = 2,
+  kRedux = 3,
+  kElect = 4,
+  kWarpBarrier = 5,
+  kBarrierNumbers = 6,  // lanes reduce at one barrier instruction and name different barriers
+};
+
 // Services of the device to guest code. All take the calling warp; all may switch to another warp's stack.
 // `mask` is the set of lanes that call.
 struct GuestServices {
-  // bar.sync / barrier.sync / bar.arrive: barrier `id` (0..15) with `threads` participants (0: all of the block).
-  // `wait` = 0 only arrives. Lanes that have exited count as arrived for the full-block form.
-  void (*barrier)(WarpState*, uint32_t mask, uint32_t id, uint32_t threads, uint32_t wait);
+  // bar.sync / barrier.sync / bar.arrive: barrier `id` (0..15) with `threads` participants (0: all of the block). Lanes
+  // that have exited count as arrived for the full-block form.
+  void (*barrier)(WarpState*, uint32_t mask, uint32_t id, uint32_t threads, BarrierMode mode);
   // bar.red over the participants: op 0 popc, 1 and, 2 or, of the lanes' predicates `votes`. Returns the result.
   uint32_t (*barrier_reduce)(WarpState*, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes);
   // Lets other warps of the block run: called on back-edges of loops that wait for memory, and by nanosleep.
@@ -59,6 +82,10 @@ struct GuestServices {
   // %globaltimer, in nanoseconds, and %clock64.
   uint64_t (*global_timer)(WarpState*);
   uint64_t (*clock)(WarpState*);
+  // barrier.cluster in a cluster of one block: a barrier of the whole block that is none of the 16. kArrive or kWait.
+  void (*cluster_barrier)(WarpState*, uint32_t mask, BarrierMode mode);
+  // Ends the client's kernel like fault. `lanes`: the absent ones.
+  void (*mistake)(WarpState*, WarpMistake what, uint32_t lane, uint32_t lanes, uint32_t location);
   // Grid-wide barrier of a cooperative launch.
   void (*grid_barrier)(WarpState*, uint32_t mask);
   // Whether [address, address + bytes), which lies in the client's window but beyond BlockState::window_reach, may be read,
@@ -104,7 +131,7 @@ struct WarpState {
 };
 
 enum KernelFlags : uint32_t {
-  kYields = 1u << 0,         // calls barrier, barrier_reduce, yield or grid_barrier: each warp needs a stack of its own
+  kYields = 1u << 0,         // calls a barrier or yield: each warp needs a stack of its own
   kUsesPrint = 1u << 1,
   kUsesHeap = 1u << 2,
   kCooperative = 1u << 3,    // uses the grid barrier

@@ -5,6 +5,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "compiler/link/descriptor_fields.h"
@@ -14,6 +15,7 @@
 namespace tutti::compiler {
 namespace {
 
+using guest::BarrierMode;
 using guest::GuestServices;
 using guest::KernelDescriptor;
 using guest::WarpState;
@@ -29,7 +31,8 @@ std::optional<uint64_t> ServiceOf(const llvm::CallInst& call) {
 
 bool Waits(uint64_t service) {
   return service == offsetof(GuestServices, barrier) || service == offsetof(GuestServices, barrier_reduce) ||
-         service == offsetof(GuestServices, yield) || service == offsetof(GuestServices, grid_barrier);
+         service == offsetof(GuestServices, yield) || service == offsetof(GuestServices, cluster_barrier) ||
+         service == offsetof(GuestServices, grid_barrier);
 }
 
 bool IsConstant(const llvm::Value* value, uint64_t expected) {
@@ -47,11 +50,16 @@ bool IsWholeWarp(const llvm::Value* mask, const llvm::Function& warp) {
   return base == warp.getArg(0) && offset == offsetof(WarpState, lanes);
 }
 
+bool IsMode(const llvm::CallInst& barrier, BarrierMode mode) {
+  return IsConstant(barrier.getArgOperand(4), static_cast<uint64_t>(mode));
+}
+
 // A wait of all lanes of the warp for the whole block.
 bool IsBlockBarrier(const llvm::CallInst& call, const llvm::Function& warp, uint32_t threads) {
   if (ServiceOf(call) != offsetof(GuestServices, barrier)) return false;
   const bool whole_block = IsConstant(call.getArgOperand(3), 0) || (threads != 0 && IsConstant(call.getArgOperand(3), threads));
-  return IsWholeWarp(call.getArgOperand(1), warp) && whole_block && IsConstant(call.getArgOperand(4), 1);
+  return IsWholeWarp(call.getArgOperand(1), warp) && whole_block &&
+         (IsMode(call, BarrierMode::kArriveAndWait) || IsMode(call, BarrierMode::kArriveAndWaitDown));
 }
 
 // The barriers of `warp`; nothing if the kernel also waits in a way that a round of all warps does not give.
@@ -92,8 +100,9 @@ llvm::Function* MakeStep(llvm::Function& warp) {
   return step;
 }
 
-// Fills run(warps, count): round after round, each warp that has not ended takes one step.
-void EmitRounds(llvm::Function& run, llvm::Function& step, uint64_t frame_bytes) {
+// Fills run(warps, count): round after round, each warp that has not ended takes one step. Behind the first `upwards`
+// barriers the first warp goes on first; if there are others, the last warp does behind these.
+void EmitRounds(llvm::Function& run, llvm::Function& step, uint64_t frame_bytes, size_t upwards, size_t barriers) {
   run.deleteBody();
   run.setLinkage(llvm::GlobalValue::InternalLinkage);
   llvm::LLVMContext& context = run.getContext();
@@ -114,12 +123,21 @@ void EmitRounds(llvm::Function& run, llvm::Function& step, uint64_t frame_bytes)
   builder.CreateMemSet(states, builder.getInt8(0), sizeof(uint32_t) * guest::kWarpSize, llvm::Align(64));
   builder.CreateCondBr(builder.CreateICmpEQ(count, builder.getInt64(0)), done, round);
 
+  const bool turns_round = upwards != barriers;
+  llvm::BasicBlock* entry = builder.GetInsertBlock();
   builder.SetInsertPoint(round);
+  auto* down = turns_round ? builder.CreatePHI(builder.getInt1Ty(), 2) : nullptr;
   builder.CreateBr(next);
 
   builder.SetInsertPoint(next);
-  auto* index = builder.CreatePHI(i64, 2);
+  auto* position = builder.CreatePHI(i64, 2);
   auto* waiting = builder.CreatePHI(builder.getInt1Ty(), 2);
+  auto* turning = turns_round ? builder.CreatePHI(builder.getInt1Ty(), 2) : nullptr;
+  llvm::Value* index = position;
+  if (turns_round) {
+    llvm::Value* last = builder.CreateSub(count, builder.getInt64(1));
+    index = builder.CreateSelect(down, builder.CreateSub(last, position), position);
+  }
   llvm::Value* slot = builder.CreateInBoundsGEP(i32, states, index);
   llvm::Value* state = builder.CreateLoad(i32, slot);
   builder.CreateCondBr(builder.CreateICmpEQ(state, builder.getInt32(~0u)), skip, advance);
@@ -130,16 +148,31 @@ void EmitRounds(llvm::Function& run, llvm::Function& step, uint64_t frame_bytes)
   llvm::Value* reached = builder.CreateCall(&step, {warp, frame, state});
   builder.CreateStore(reached, slot);
   llvm::Value* waits = builder.CreateOr(waiting, builder.CreateICmpNE(reached, builder.getInt32(~0u)));
+  llvm::Value* turns = nullptr;
+  if (turns_round) {
+    llvm::Value* beyond = builder.CreateSub(reached, builder.getInt32(static_cast<uint32_t>(upwards) + 1));
+    llvm::Value* is_down = builder.CreateICmpULT(beyond, builder.getInt32(static_cast<uint32_t>(barriers - upwards)));
+    turns = builder.CreateOr(turning, is_down);
+  }
   builder.CreateBr(skip);
 
   builder.SetInsertPoint(skip);
   auto* any = builder.CreatePHI(builder.getInt1Ty(), 2);
   any->addIncoming(waiting, next);
   any->addIncoming(waits, advance);
-  llvm::Value* following = builder.CreateAdd(index, builder.getInt64(1));
+  if (turns_round) {
+    auto* turned = builder.CreatePHI(builder.getInt1Ty(), 2);
+    turned->addIncoming(turning, next);
+    turned->addIncoming(turns, advance);
+    turning->addIncoming(builder.getFalse(), round);
+    turning->addIncoming(turned, skip);
+    down->addIncoming(builder.getFalse(), entry);
+    down->addIncoming(turned, again);
+  }
+  llvm::Value* following = builder.CreateAdd(position, builder.getInt64(1));
   builder.CreateCondBr(builder.CreateICmpEQ(following, count), again, next);
-  index->addIncoming(builder.getInt64(0), round);
-  index->addIncoming(following, skip);
+  position->addIncoming(builder.getInt64(0), round);
+  position->addIncoming(following, skip);
   waiting->addIncoming(builder.getFalse(), round);
   waiting->addIncoming(any, skip);
 
@@ -165,15 +198,17 @@ bool RunInLockstep(llvm::Module& module) {
   const uint32_t flags = descriptor->Get32(offsetof(KernelDescriptor, flags));
   if ((flags & guest::kYields) == 0 || (flags & guest::kCooperative) != 0) return false;
   const uint32_t threads = ThreadsOf(*descriptor);
-  const auto barriers = FindBarriers(*warp, threads);
+  auto barriers = FindBarriers(*warp, threads);
   if (!barriers || barriers->empty()) return false;
+  const auto down = std::ranges::stable_partition(
+      *barriers, [](const llvm::CallInst* call) { return IsMode(*call, BarrierMode::kArriveAndWait); });
 
   FrameCut cut(*warp, *barriers);
   const uint64_t frame_bytes = cut.frame_bytes();
   if (frame_bytes > kMaxFrameBytes) return false;
   llvm::Function* step = MakeStep(*warp);
   cut.Apply(*step);
-  EmitRounds(*run, *step, frame_bytes);
+  EmitRounds(*run, *step, frame_bytes, barriers->size() - down.size(), barriers->size());
   warp->eraseFromParent();
   const uint64_t warps = threads != 0 ? (threads + guest::kWarpSize - 1) / guest::kWarpSize : guest::kWarpSize;
   descriptor->Set32(offsetof(KernelDescriptor, flags), flags & ~guest::kYields);

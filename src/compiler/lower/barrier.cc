@@ -7,9 +7,6 @@ namespace {
 using M = ptx::Modifier;
 using T = ptx::Type;
 
-// The barrier number that barrier.cluster uses in a cluster of one block.
-constexpr uint32_t kClusterBarrier = 15;
-
 void Wait(Emitter& e, llvm::Value* id, llvm::Value* threads, bool wait) {
   e.Call("tutti.barrier", e.ir.getVoidTy(), {id, threads, e.ir.getInt1(wait)}, Effect::kBarrier);
 }
@@ -36,9 +33,10 @@ void EmitBarrier(Emitter& e) {
     e.Call("tutti.warp_barrier", e.ir.getVoidTy(), {e.In(0, T::kB32)}, Effect::kBarrier);
     return;
   }
-  // Clusters are of one block: arriving needs nobody else, and waiting for all of the cluster is waiting for the block.
+  // Clusters are of one block, which has a barrier for it besides its 16.
   if (e.Has(M::kCluster)) {
-    if (e.Has(M::kWait)) Wait(e, e.ir.getInt32(kClusterBarrier), e.ir.getInt32(0), true);
+    if (!e.Has(M::kArrive) && !e.Has(M::kWait)) return e.Invalid("barrier.cluster needs .arrive or .wait");
+    e.Call("tutti.cluster_barrier", e.ir.getVoidTy(), {e.ir.getInt1(e.Has(M::kWait))}, Effect::kBarrier);
     return;
   }
   if (e.Has(M::kRed)) return Reduce(e);

@@ -1,4 +1,4 @@
-// Operations of a warp. Forms without .sync, of PTX for older GPUs, are those with all lanes as members.
+// Operations of a warp. Forms without .sync, of PTX for older GPUs, are those with all lanes that are there as members.
 #include "compiler/lower/families.h"
 #include "compiler/lower/float_values.h"
 
@@ -8,7 +8,9 @@ namespace {
 using M = ptx::Modifier;
 using T = ptx::Type;
 
-llvm::Value* Members(Emitter& e, size_t n) { return e.Has(M::kSync) ? e.In(n, T::kB32) : e.ir.getInt32(~0u); }
+llvm::Value* ActiveLanes(Emitter& e) { return e.Call("tutti.activemask", e.ir.getInt32Ty(), {}, Effect::kWarp); }
+
+llvm::Value* Members(Emitter& e, size_t n) { return e.Has(M::kSync) ? e.In(n, T::kB32) : ActiveLanes(e); }
 
 llvm::Value* Ballot(Emitter& e, llvm::Value* members, llvm::Value* predicate) {
   return e.Call("tutti.ballot", e.ir.getInt32Ty(), {members, predicate}, Effect::kWarp);
@@ -114,7 +116,7 @@ void EmitRedux(Emitter& e) {
   e.Invalid("redux needs an operation");
 }
 
-void EmitActivemask(Emitter& e) { e.Out(e.Call("tutti.activemask", e.ir.getInt32Ty(), {}, Effect::kWarp), T::kB32); }
+void EmitActivemask(Emitter& e) { e.Out(ActiveLanes(e), T::kB32); }
 
 // elect.sync d|p, members: d is the lowest member that is active, p is true there.
 void EmitElect(Emitter& e) {

@@ -26,7 +26,7 @@ using guest::WarpState;
 
 struct Block;
 
-constexpr uint32_t kBarriers = 16;
+constexpr uint32_t kNamedBarriers = 16, kClusterBarrier = 16, kBarriers = 17;
 constexpr size_t kStackBytes = 4 << 20;  // what is not optimised needs more than its descriptor says
 
 // What __builtin_setjmp fills. Jumping is a function of its own, as the compilers want it.
@@ -48,6 +48,7 @@ struct Barrier {
   uint64_t generation = 0;
   uint32_t arrived = 0, threads = 0;  // threads 0: all
   uint32_t votes = 0, voters = 0, result_votes = 0, result_voters = 0;
+  uint64_t arrived_in[guest::kWarpSize] = {};  // the generation in which a warp arrived last without waiting
 };
 
 struct Block {
@@ -56,6 +57,8 @@ struct Block {
   std::vector<uint8_t> shared, local;
   std::vector<Fiber> fibers;
   Barrier barriers[kBarriers];
+  bool downwards = false;  // the order in which its warps go on
+  bool in_new_order = false;
 };
 
 enum HowFaulted { kByService = 1, kBySignal = 2 };
@@ -131,20 +134,39 @@ void Arrive(WarpState* warp, uint32_t mask, Barrier& barrier, uint32_t threads) 
   barrier.threads = threads;
 }
 
-void ServeBarrier(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t wait) {
+void ArriveOrWait(WarpState* warp, uint32_t mask, Barrier& barrier, uint32_t threads, guest::BarrierMode mode) {
   Block* block = BlockOf(warp);
-  Barrier& barrier = block->barriers[id % kBarriers];
+  if (mode == guest::BarrierMode::kWait) {
+    if (barrier.generation == barrier.arrived_in[warp->warp]) WaitFor(barrier.generation);
+    return;
+  }
   Arrive(warp, mask, barrier, threads);
   const uint64_t before = barrier.generation;
   CompleteIfFull(barrier, threads == 0 ? LiveThreads(*block) : threads);
-  if (wait != 0 && barrier.generation == before) WaitFor(barrier.generation);
+  if (mode == guest::BarrierMode::kArrive) {
+    barrier.arrived_in[warp->warp] = before;
+  } else if (barrier.generation == before) {
+    WaitFor(barrier.generation);
+  } else if (threads == 0) {
+    block->downwards = mode == guest::BarrierMode::kArriveAndWaitDown;
+    block->in_new_order = true;
+    SwitchToScheduler();
+  }
+}
+
+void ServeBarrier(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, guest::BarrierMode mode) {
+  ArriveOrWait(warp, mask, BlockOf(warp)->barriers[id % kNamedBarriers], threads, mode);
+}
+
+void ServeClusterBarrier(WarpState* warp, uint32_t mask, guest::BarrierMode mode) {
+  ArriveOrWait(warp, mask, BlockOf(warp)->barriers[kClusterBarrier], 0, mode);
 }
 
 uint32_t ServeBarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes) {
-  Barrier& barrier = BlockOf(warp)->barriers[id % kBarriers];
+  Barrier& barrier = BlockOf(warp)->barriers[id % kNamedBarriers];
   barrier.votes += static_cast<uint32_t>(__builtin_popcount(votes & mask));
   barrier.voters += static_cast<uint32_t>(__builtin_popcount(mask));
-  ServeBarrier(warp, mask, id, threads, 1);
+  ServeBarrier(warp, mask, id, threads, guest::BarrierMode::kArriveAndWait);
   if (op == 0) return barrier.result_votes;
   return op == 1 ? barrier.result_votes == barrier.result_voters : barrier.result_votes != 0;
 }
@@ -173,6 +195,14 @@ void ServeFault(WarpState* warp, FaultKind kind, uint32_t lane, uint64_t address
               .thread = LinearThread(warp, lane),
               .address = address,
               .ptx_line = LineOf(location)});
+}
+
+void ServeMistake(WarpState* warp, guest::WarpMistake what, uint32_t lane, uint32_t lanes, uint32_t location) {
+  Stop(warp, {.kind = FaultKind::kLaunchFailed,
+              .thread = LinearThread(warp, lane),
+              .ptx_line = LineOf(location),
+              .mistake = what,
+              .absent = lanes});
 }
 
 int32_t ServePrint(WarpState*, uint32_t, uint64_t format, uint64_t arguments) {
@@ -216,6 +246,8 @@ constexpr guest::GuestServices kServices = {
     .assert_fail = ServeAssertFail,
     .global_timer = ServeGlobalTimer,
     .clock = ServeClock,
+    .cluster_barrier = ServeClusterBarrier,
+    .mistake = ServeMistake,
     .grid_barrier = ServeGridBarrier,
     .may_touch = ServeMayTouch,
 };
@@ -263,7 +295,9 @@ void RunFibers() {
     unfinished = false;
     bool progress = false;
     for (Block& block : g_grid->resident) {
-      for (Fiber& fiber : block.fibers) {
+      block.in_new_order = false;
+      for (size_t i = 0; i < block.fibers.size() && !block.in_new_order; ++i) {
+        Fiber& fiber = block.fibers[block.downwards ? block.fibers.size() - 1 - i : i];
         if (fiber.finished) continue;
         unfinished = true;
         if (fiber.waiting_for != nullptr && *fiber.waiting_for == fiber.waiting_generation) continue;
@@ -315,6 +349,7 @@ void PrepareBlock(Block& block, const GridLaunch& launch, uint32_t index) {
   block.warps.assign(warps, {});
   block.fibers.resize((kernel.flags & guest::kYields) != 0 ? warps : 0);
   for (Barrier& barrier : block.barriers) barrier = {};
+  block.downwards = false;
   for (uint32_t w = 0; w < warps; ++w) {
     const uint32_t left = threads - w * guest::kWarpSize;
     WarpState& warp = block.warps[w];

@@ -44,6 +44,8 @@ struct GuestFault {
   uint64_t address = 0;
   uint32_t ptx_line = 0;    // 0: unknown
   std::string text;         // of an assertion
+  std::optional<guest::WarpMistake> mistake;  // and the lanes that it is about
+  uint32_t absent = 0;
 };
 
 struct GridResult {

@@ -44,9 +44,9 @@ TEST(BlockRunner, BarrierLetsNoWarpPassBeforeAllHaveArrived) {
     const auto& services = *warp->block->services;
     for (uint32_t round = 1; round <= 3; ++round) {
       slots[warp->warp] = round;
-      services.barrier(warp, warp->lanes, 0, 0, 1);
+      services.barrier(warp, warp->lanes, 0, 0, guest::BarrierMode::kArriveAndWait);
       for (uint32_t w = 0; w < 4; ++w) Output(warp)[0] += slots[w] == round ? 0 : 1;
-      services.barrier(warp, warp->lanes, 0, 0, 1);
+      services.barrier(warp, warp->lanes, 0, 0, guest::BarrierMode::kArriveAndWait);
     }
     Output(warp)[1] += services.barrier_reduce(warp, warp->lanes, 0, 0, 0, 1u << warp->warp);
   }, guest::kYields);
@@ -60,7 +60,7 @@ TEST(BlockRunner, BarrierLetsNoWarpPassBeforeAllHaveArrived) {
 
 TEST(BlockRunner, ReportsWarpsThatWaitForEver) {
   const auto kernel = Descriptor([](WarpState* warp, uint32_t) {
-    warp->block->services->barrier(warp, warp->lanes, 1, warp->warp == 0 ? 64 : 32, 1);
+    warp->block->services->barrier(warp, warp->lanes, 1, warp->warp == 0 ? 64 : 32, guest::BarrierMode::kArriveAndWait);
   }, guest::kYields);
   EXPECT_FALSE(RunGrid(kernel, {.block = {32, 1, 1}}).fault);
   EXPECT_TRUE(RunGrid(kernel, {.block = {32, 1, 1}}).deadlock);

@@ -267,5 +267,63 @@ TEST(Control, WhatCannotBeWidenedIsNamed) {
   EXPECT_THAT(text.error().text, HasSubstr("tutti.nonsense"));
 }
 
+// Half of the warp executes an operation that names all lanes; the other half has a store and a barrier before it.
+GridResult RunInABranch(const std::string& operation, const std::string& condition = "icmp ult i32 %tx, 16") {
+  const std::string ir = KernelText(R"(
+  %some = )" + condition + R"(
+  br i1 %some, label %in, label %after
+in:
+  )" + operation + R"(
+  br label %after
+after:
+  %w = zext i32 %tx to i64
+  %b = shl i64 %w, 2
+  %a = add i64 %p0, %b
+  %to = inttoptr i64 %a to ptr addrspace(1)
+  store i32 1, ptr addrspace(1) %to
+  call void @tutti.barrier(i32 0, i32 0, i1 true)
+  ret void
+)");
+  std::vector<uint32_t> out(32);
+  return RunOn(ir, GridLaunch{.block = {32, 1, 1}}.Param(out.data()).Param(uint64_t{0}).Param(uint64_t{0}).Param(0u));
+}
+
+TEST(Control, NamingLanesThatAreElsewhereIsAFaultThatNamesTheOperation) {
+  const std::pair<guest::WarpMistake, const char*> kOperations[] = {
+      {guest::WarpMistake::kShuffle, "%x = call {i32, i1} @tutti.shfl.idx.i32(i32 -1, i32 %tx, i32 0, i32 31)"},
+      {guest::WarpMistake::kVote, "%x = call i32 @tutti.ballot(i32 -1, i1 true)"},
+      {guest::WarpMistake::kMatch, "%x = call i32 @tutti.match.any.i32(i32 -1, i32 %tx)"},
+      {guest::WarpMistake::kRedux, "%x = call i32 @tutti.redux.add(i32 -1, i32 %tx)"},
+      {guest::WarpMistake::kElect, "%x = call i1 @tutti.elect(i32 -1)"},
+      {guest::WarpMistake::kWarpBarrier, "call void @tutti.warp_barrier(i32 -1)"},
+  };
+  for (const auto& [mistake, operation] : kOperations) {
+    SCOPED_TRACE(operation);
+    const GridResult result = RunInABranch(operation);
+    ASSERT_TRUE(result.fault);
+    EXPECT_EQ(result.fault->kind, guest::FaultKind::kLaunchFailed);
+    EXPECT_EQ(result.fault->mistake, mistake);
+    EXPECT_EQ(result.fault->absent, 0xffff0000u);
+  }
+}
+
+TEST(Control, NamingTheLanesThatAreHereIsNone) {
+  EXPECT_FALSE(RunInABranch("call void @tutti.warp_barrier(i32 65535)").fault);
+  EXPECT_FALSE(RunInABranch("%m = call i32 @tutti.activemask()\n  call void @tutti.warp_barrier(i32 %m)").fault);
+  EXPECT_FALSE(RunInABranch("call void @tutti.warp_barrier(i32 -1)", "icmp ult i32 %tx, 32").fault);
+}
+
+TEST(Control, WhatAllLanesExecuteIsNotCheckedForAbsentOnes) {
+  const std::string ir = KernelText(R"(
+  %x = call i32 @tutti.redux.add(i32 %n, i32 %tx)
+  %to = inttoptr i64 %p0 to ptr addrspace(1)
+  store i32 %x, ptr addrspace(1) %to
+  ret void
+)");
+  const auto text = WidenText(ir, {.block = {128, 1, 1}, .fence = false});
+  ASSERT_TRUE(text) << text.error().text;
+  EXPECT_THAT(*text, Not(HasSubstr("tutti.service")));
+}
+
 }  // namespace
 }  // namespace tutti::compiler

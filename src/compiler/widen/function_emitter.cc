@@ -39,7 +39,7 @@ Status FunctionEmitter::Emit() {
     }
   }
   if (failed()) return status_;
-  tells_exits_ = is_kernel() && UsesBarrier(module_.module);
+  tells_exits_ = is_kernel() && AsksWhoHasEnded();
   for (unsigned i = 0; i < schedule_.size(); ++i) {
     entries_.push_back(llvm::BasicBlock::Create(wide_.getContext(), schedule_.block(i)->getName(), &wide_));
   }
@@ -49,6 +49,30 @@ Status FunctionEmitter::Emit() {
   llvm::IRBuilder<>(prologue_).CreateBr(setup_first_);
   llvm::IRBuilder<>(setup_last_).CreateBr(entries_[0]);
   return status_;
+}
+
+bool FunctionEmitter::OthersMayBeElsewhere(unsigned block) const {
+  if (!is_kernel()) return true;  // the caller's
+  return llvm::any_of(schedule_.waiting(block).set_bits(), [&](unsigned other) {
+    return !llvm::isa<llvm::ReturnInst>(schedule_.block(other)->getTerminator());
+  });
+}
+
+// Barriers do, and operations of lanes that may not be together.
+bool FunctionEmitter::AsksWhoHasEnded() const {
+  if (UsesBarrier(module_.module)) return true;
+  const auto meets = [](const llvm::BasicBlock& block) {
+    return llvm::any_of(block, [](const llvm::Instruction& instruction) {
+      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      return call != nullptr && IsMeetingOfMembers(ClassifyCall(*call).kind);
+    });
+  };
+  for (unsigned i = 0; i < schedule_.size(); ++i) {
+    if (OthersMayBeElsewhere(i) && meets(*schedule_.block(i))) return true;
+  }
+  return llvm::any_of(module_.module, [&](const llvm::Function& function) {
+    return &function != &scalar_ && llvm::any_of(function, meets);
+  });
 }
 
 void FunctionEmitter::PrepareEntry() {

@@ -46,6 +46,8 @@ class FunctionEmitter {
   llvm::Value* mask() const { return mask_; }          // <32 x i1>: the lanes of this block
   llvm::Value* mask_bits();                            // i32
   bool is_full() const;                                // all 32, known now
+  // Lanes of the warp that have not ended may not be in this block.
+  bool OthersMayBeElsewhere() const { return OthersMayBeElsewhere(block_); }
   llvm::Value* Masked(llvm::Value* condition, bool otherwise = false);  // condition in the active lanes
   llvm::Value* Bits(llvm::Value* lanes);               // <32 x i1> to i32
   llvm::Value* Lanes(llvm::Value* bits);               // i32 to <32 x i1>
@@ -74,6 +76,8 @@ class FunctionEmitter {
   bool failed() const { return !status_.has_value(); }
 
  private:
+  bool OthersMayBeElsewhere(unsigned block) const;
+  bool AsksWhoHasEnded() const;
   void EmitBlock(unsigned block);
   void EmitInstruction(const llvm::Instruction& instruction);
   void EmitCall(const llvm::CallInst& call);
@@ -111,7 +115,7 @@ class FunctionEmitter {
   llvm::Value* mask_ = nullptr;
   llvm::Value* mask_bits_ = nullptr;
   unsigned block_ = 0;
-  bool tells_exits_ = false;                      // barriers must know of lanes that have left the kernel
+  bool tells_exits_ = false;                      // somebody must know of lanes that have left the kernel
 };
 
 }  // namespace tutti::compiler

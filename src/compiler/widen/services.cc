@@ -1,6 +1,9 @@
 #include "compiler/widen/services.h"
 
+#include <llvm/ADT/SetVector.h>
+#include <llvm/IR/CFG.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/IntrinsicInst.h>
 
 #include "compiler/widen/function_emitter.h"
 #include "guest/kernel_abi.h"
@@ -8,8 +11,52 @@
 namespace tutti::compiler {
 namespace {
 
+using guest::BarrierMode;
 using guest::GuestServices;
 using llvm::Value;
+
+// The value is the same in all threads of the block, as far as that is easily seen.
+bool IsOfBlock(const Value* value, unsigned depth = 8) {
+  if (llvm::isa<llvm::Constant>(value)) return true;
+  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (instruction == nullptr || depth == 0) return false;
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(instruction)) {
+    return ClassifyCall(*call).kind == Intrinsic::kBlockField;
+  }
+  if (!llvm::isa<llvm::CastInst, llvm::BinaryOperator, llvm::GetElementPtrInst>(instruction)) return false;
+  return llvm::all_of(instruction->operands(),
+                      [&](const llvm::Use& operand) { return IsOfBlock(operand.get(), depth - 1); });
+}
+
+// On some way behind this barrier all threads read one word of shared memory before any writes there.
+bool AllReadOneWord(const llvm::CallInst& barrier) {
+  constexpr size_t kMostBlocks = 16;
+  constexpr unsigned kShared = 3;
+  llvm::SmallSetVector<const llvm::BasicBlock*, kMostBlocks> blocks;
+  const auto finds = [&](llvm::BasicBlock::const_iterator from, const llvm::BasicBlock& block) {
+    for (const llvm::Instruction& instruction : llvm::make_range(from, block.end())) {
+      if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+        if (load->getPointerAddressSpace() == kShared && IsOfBlock(load->getPointerOperand())) return true;
+      } else if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
+        const Intrinsic kind = ClassifyCall(*call).kind;
+        const bool is_known = kind != Intrinsic::kNone && kind != Intrinsic::kIndirectCall;
+        if (IsBarrier(kind) || (!is_known && !llvm::isa<llvm::IntrinsicInst>(call))) return false;
+      } else if (instruction.mayWriteToMemory()) {
+        const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+        if (store == nullptr || store->getPointerAddressSpace() == kShared) return false;
+      }
+    }
+    for (const llvm::BasicBlock* to : llvm::successors(&block)) {
+      if (blocks.size() < kMostBlocks) blocks.insert(to);
+    }
+    return false;
+  };
+  if (finds(std::next(barrier.getIterator()), *barrier.getParent())) return true;
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    if (finds(blocks[i]->begin(), *blocks[i])) return true;
+  }
+  return false;
+}
 
 class Service {
  public:
@@ -23,8 +70,12 @@ class Service {
     switch (intrinsic_.kind) {
       case Intrinsic::kBarrier:
         Flag(guest::kYields);
-        abi.CallService(builder_, offsetof(GuestServices, barrier), none,
-                        {warp, emitter_.mask_bits(), Common(0), Common(1), builder_.CreateZExt(Common(2), i32)});
+        Barrier();
+        return true;
+      case Intrinsic::kClusterBarrier:
+        Flag(guest::kYields);
+        abi.CallService(builder_, offsetof(GuestServices, cluster_barrier), none,
+                        {warp, emitter_.mask_bits(), Mode(IsTrue(0) ? BarrierMode::kWait : BarrierMode::kArrive)});
         return true;
       case Intrinsic::kBarrierReduce:
         Flag(guest::kYields);
@@ -95,7 +146,66 @@ class Service {
     return scope != nullptr && scope->isZero();
   }
 
+  bool IsUniform(unsigned i) const { return emitter_.shape(call_.getArgOperand(i)).is_uniform(); }
+  bool IsTrue(unsigned i) const {
+    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(call_.getArgOperand(i));
+    return constant != nullptr && constant->isOne();
+  }
+  Value* Mode(BarrierMode mode) { return builder_.getInt32(static_cast<uint32_t>(mode)); }
+
+  void Barrier() {
+    const auto arrive = [&](Value* lanes, Value* id, Value* threads, BarrierMode mode) {
+      emitter_.abi().CallService(builder_, offsetof(GuestServices, barrier), builder_.getVoidTy(),
+                                 {emitter_.abi().warp(), lanes, id, threads, Mode(mode)});
+    };
+    const bool waits = IsTrue(2);
+    if (IsUniform(0) && IsUniform(1)) {
+      const BarrierMode wait = AllReadOneWord(call_) ? BarrierMode::kArriveAndWaitDown : BarrierMode::kArriveAndWait;
+      return arrive(emitter_.mask_bits(), Common(0), Common(1), waits ? wait : BarrierMode::kArrive);
+    }
+    // Lanes that name different barriers arrive at all of them before they wait for any.
+    PerBarrier([&](Value* lanes, Value* id, Value* threads) { arrive(lanes, id, threads, BarrierMode::kArrive); });
+    if (!waits) return;
+    PerBarrier([&](Value* lanes, Value* id, Value* threads) { arrive(lanes, id, threads, BarrierMode::kWait); });
+  }
+
+  // Emits `body` in a loop over the different barriers that lanes name, each with its lanes.
+  void PerBarrier(llvm::function_ref<void(Value*, Value*, Value*)> body) {
+    Value* ids = emitter_.values().Vector(call_.getArgOperand(0));
+    Value* counts = emitter_.values().Vector(call_.getArgOperand(1));
+    llvm::AllocaInst* rest = emitter_.values().Slot(builder_.getInt32Ty());
+    builder_.CreateStore(emitter_.mask_bits(), rest);
+    llvm::Function* function = builder_.GetInsertBlock()->getParent();
+    auto* round = llvm::BasicBlock::Create(builder_.getContext(), "barriers", function);
+    auto* done = llvm::BasicBlock::Create(builder_.getContext(), "", function);
+    builder_.CreateBr(round);
+    builder_.SetInsertPoint(round);
+    Value* lanes = builder_.CreateLoad(builder_.getInt32Ty(), rest);
+    Value* first = builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {builder_.getInt32Ty()}, {lanes, builder_.getTrue()});
+    Value* id = builder_.CreateExtractElement(ids, first);
+    Value* count = builder_.CreateExtractElement(counts, first);
+    const auto equal = [&](Value* all, Value* one) {
+      return emitter_.Bits(builder_.CreateICmpEQ(all, builder_.CreateVectorSplat(kLanes, one)));
+    };
+    Value* group = builder_.CreateAnd(lanes, builder_.CreateAnd(equal(ids, id), equal(counts, count)));
+    body(group, id, count);
+    Value* left = builder_.CreateAnd(lanes, builder_.CreateNot(group));
+    builder_.CreateStore(left, rest);
+    builder_.CreateCondBr(builder_.CreateICmpEQ(left, builder_.getInt32(0)), done, round);
+    builder_.SetInsertPoint(done);
+  }
+
+  void RequireOneBarrier() {
+    for (unsigned i = 0; i < 2; ++i) {
+      if (IsUniform(i)) continue;
+      Value* all = emitter_.values().Vector(call_.getArgOperand(i));
+      Value* differ = builder_.CreateICmpNE(all, builder_.CreateVectorSplat(kLanes, Common(i)));
+      EmitMistake(emitter_, call_, guest::WarpMistake::kBarrierNumbers, emitter_.Bits(emitter_.Masked(differ)));
+    }
+  }
+
   void BarrierReduce() {
+    RequireOneBarrier();
     llvm::Type* i32 = builder_.getInt32Ty();
     const uint32_t operation = intrinsic_.suffix == "popc" ? 0 : intrinsic_.suffix == "and" ? 1 : 2;
     Value* votes = emitter_.Bits(emitter_.Masked(emitter_.values().Vector(call_.getArgOperand(2))));
@@ -175,6 +285,15 @@ class Service {
 
 bool EmitService(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic) {
   return Service(emitter, call, intrinsic).Emit();
+}
+
+void EmitMistake(FunctionEmitter& emitter, const llvm::CallInst& call, guest::WarpMistake what, Value* lanes) {
+  llvm::IRBuilder<>& builder = emitter.builder();
+  emitter.Unless(builder.CreateICmpEQ(lanes, builder.getInt32(0)), [&] {
+    emitter.abi().CallService(builder, offsetof(GuestServices, mistake), builder.getVoidTy(),
+                              {emitter.abi().warp(), builder.getInt32(static_cast<uint32_t>(what)), emitter.FirstLane(),
+                               lanes, emitter.Location(call)});
+  });
 }
 
 void EmitTrap(FunctionEmitter& emitter, const llvm::Instruction& instruction, Value* kind) {

@@ -4,6 +4,7 @@
 #include <llvm/IR/Instructions.h>
 
 #include "compiler/widen/intrinsics.h"
+#include "guest/kernel_abi.h"
 
 namespace tutti::compiler {
 
@@ -11,6 +12,9 @@ class FunctionEmitter;
 
 // False if `intrinsic` is not one of these.
 bool EmitService(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic);
+
+// Ends the kernel if any of `lanes` (i32) is set: these are lanes that the mistake is about.
+void EmitMistake(FunctionEmitter& emitter, const llvm::CallInst& call, guest::WarpMistake what, llvm::Value* lanes);
 
 // Ends the kernel with a fault of the lowest active lane. `kind` (i32) is a guest::FaultKind.
 void EmitTrap(FunctionEmitter& emitter, const llvm::Instruction& instruction, llvm::Value* kind);

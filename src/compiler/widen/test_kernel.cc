@@ -97,6 +97,11 @@ declare i32 @tutti.ctaid.x() memory(none)
 declare i32 @tutti.laneid() memory(none)
 declare i64 @tutti.shared_base() memory(none)
 declare i32 @tutti.activemask() convergent
+declare {i32, i1} @tutti.shfl.idx.i32(i32, i32, i32, i32) convergent
+declare i32 @tutti.ballot(i32, i1) convergent
+declare i32 @tutti.match.any.i32(i32, i32) convergent
+declare i32 @tutti.redux.add(i32, i32) convergent
+declare i1 @tutti.elect(i32) convergent
 declare void @tutti.warp_barrier(i32) convergent
 declare void @tutti.barrier(i32, i32, i1) convergent
 declare void @tutti.trap(i32) noreturn

@@ -6,6 +6,7 @@
 #include "compiler/widen/function_emitter.h"
 #include "compiler/widen/place.h"
 #include "compiler/widen/reduction.h"
+#include "compiler/widen/services.h"
 #include "compiler/widen/shuffle.h"
 
 namespace tutti::compiler {
@@ -20,6 +21,7 @@ class WarpOperation {
       : emitter_(emitter), builder_(emitter.builder()), values_(emitter.values()), call_(call), intrinsic_(intrinsic) {}
 
   bool Emit() {
+    if (IsMeetingOfMembers(intrinsic_.kind)) RequireMembers();
     switch (intrinsic_.kind) {
       case Intrinsic::kActivemask:
         emitter_.Define(call_, {emitter_.mask_bits()});
@@ -58,6 +60,40 @@ class WarpOperation {
   const Value* members() const { return call_.getArgOperand(0); }
   bool has_one_group() const { return emitter_.shape(members()).is_uniform(); }
   Value* MembersHere() { return builder_.CreateAnd(values_.Uniform(members()), emitter_.mask_bits()); }
+
+  guest::WarpMistake Mistake() const {
+    switch (intrinsic_.kind) {
+      case Intrinsic::kShfl:
+        return guest::WarpMistake::kShuffle;
+      case Intrinsic::kBallot:
+        return guest::WarpMistake::kVote;
+      case Intrinsic::kRedux:
+        return guest::WarpMistake::kRedux;
+      case Intrinsic::kElect:
+        return guest::WarpMistake::kElect;
+      case Intrinsic::kWarpBarrier:
+        return guest::WarpMistake::kWarpBarrier;
+      default:
+        return guest::WarpMistake::kMatch;
+    }
+  }
+
+  // Who is named must come here as well. Lanes that have ended are not waited for; any others that are elsewhere in the
+  // kernel come too late.
+  void RequireMembers() {
+    if (!emitter_.OthersMayBeElsewhere()) return;
+    if (AreMembersHere(call_)) return;
+    Value* named;
+    if (has_one_group()) {
+      named = values_.Uniform(members());
+    } else {
+      Value* here = builder_.CreateSelect(emitter_.mask(), values_.Vector(members()), llvm::Constant::getNullValue(Values::Wide(builder_.getInt32Ty())));
+      named = builder_.CreateOrReduce(here);
+    }
+    Value* alive = builder_.CreateLoad(builder_.getInt32Ty(), emitter_.abi().LanesAddress(builder_));
+    Value* absent = builder_.CreateAnd(builder_.CreateAnd(named, alive), builder_.CreateNot(emitter_.mask_bits()));
+    EmitMistake(emitter_, call_, Mistake(), absent);
+  }
 
   void Ballot() {
     Value* votes = emitter_.Bits(emitter_.Masked(values_.Vector(call_.getArgOperand(1))));

@@ -139,6 +139,7 @@ void BlockRun::PrepareFibers(uint32_t count) {
   running_ = 0;
   runnable_ = unfinished_ = FirstBits(count);
   fruitless_yields_ = 0;
+  downwards_ = false;
   at_grid_ = 0;
 }
 
@@ -237,8 +238,19 @@ TUTTI_NO_SANITIZE void BlockRun::SwitchTo(uint32_t fiber) {
 }
 
 uint32_t BlockRun::NextRunnable() const {
+  if (downwards_) {
+    const uint32_t below = runnable_ & FirstBits(running_);
+    return 31 - static_cast<uint32_t>(std::countl_zero(below != 0 ? below : runnable_));
+  }
   const uint32_t above = running_ == 31 ? 0 : runnable_ & ~FirstBits(running_ + 1);
   return static_cast<uint32_t>(std::countr_zero(above != 0 ? above : runnable_));
+}
+
+void BlockRun::GoOnInOrder(uint32_t released, bool downwards) {
+  Release(released);
+  downwards_ = downwards;
+  const auto first = static_cast<uint32_t>(downwards ? 31 - std::countl_zero(runnable_) : std::countr_zero(runnable_));
+  if (first != running_) SwitchTo(first);
 }
 
 void BlockRun::WaitForRelease() {

@@ -93,6 +93,9 @@ class BlockRun final : public GuestMemory {
     runnable_ |= warps;
     fruitless_yields_ = 0;
   }
+  // Of the warp that completed a barrier of the block, as the last: all go on, from the first warp upwards or from the
+  // last downwards (guest::BarrierMode).
+  void GoOnInOrder(uint32_t released, bool downwards);
   void WaitForRelease();  // takes the running warp off the runnable ones and switches away until it is released
   void YieldWarp();       // lets other warps, then other blocks run
   void ArriveAtGrid(uint32_t warp);
@@ -144,6 +147,7 @@ class BlockRun final : public GuestMemory {
   uint32_t runnable_ = 0;    // fibers, running one included
   uint32_t unfinished_ = 0;  // fibers
   uint32_t fruitless_yields_ = 0;
+  bool downwards_ = false;   // the order of the warps since the last barrier of the block
   uint32_t at_grid_ = 0;  // warps that wait at the grid's barrier
   ServiceRequest request_{};
 

@@ -59,6 +59,7 @@ Fault BlockRun::DescribeFault(const FaultRecord& record) const {
   Fault fault{.status = FaultStatus(record)};
   std::string& line = fault.report;
   line = *record.text != '\0' ? record.text : record.signal == SIGFPE ? "arithmetic fault" : NameOf(fault.status);
+  if (record.lanes != 0) line += fmt::format(" ({:#010x})", record.lanes);
   if (HasAddress(fault.status)) {
     fault.has_address = true;
     fault.address = record.address;

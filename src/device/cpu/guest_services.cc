@@ -31,30 +31,62 @@ void RequireWarpContexts(BlockRun& run) {
             .text = "barrier in a kernel that was compiled as one that has none"});
 }
 
-void Arrive(BlockRun& run, const WarpBarriers::Arrival& arrival) {
+void RequireNamedBarrier(BlockRun& run, const WarpState* warp, uint32_t id, uint32_t threads) {
+  if (id < kNamedBarriers && threads <= kMaxWarps * guest::kWarpSize) return;
+  run.Fail({.kind = static_cast<uint32_t>(guest::FaultKind::kIllegalInstruction),
+            .warp = warp->warp,
+            .text = "barrier with an invalid number or thread count"});
+}
+
+void Arrive(BlockRun& run, const WarpBarriers::Arrival& arrival, bool downwards = false) {
   RequireWarpContexts(run);
-  if (arrival.id >= kBarriers || arrival.threads > kMaxWarps * guest::kWarpSize) {
-    run.Fail({.kind = static_cast<uint32_t>(guest::FaultKind::kIllegalInstruction),
-              .warp = arrival.warp,
-              .text = "barrier with an invalid number or thread count"});
-  }
   uint32_t released = 0;
-  if (run.barriers().Arrive(arrival, &released)) {
+  if (!run.barriers().Arrive(arrival, &released)) {
+    if (arrival.wait) run.WaitForRelease();
+  } else if (arrival.wait && run.barriers().IsOfBlock(arrival.threads)) {
+    run.GoOnInOrder(released, downwards);
+  } else {
     run.Release(released);
-  } else if (arrival.wait) {
-    run.WaitForRelease();
   }
 }
 
-void Barrier(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t wait) {
+void ArriveOrWait(BlockRun& run, const WarpBarriers::Arrival& arrival, guest::BarrierMode mode) {
+  if (mode != guest::BarrierMode::kWait) {
+    Arrive(run, arrival, mode == guest::BarrierMode::kArriveAndWaitDown);
+    return;
+  }
+  RequireWarpContexts(run);
+  if (!run.barriers().Await(arrival.id, arrival.warp)) run.WaitForRelease();
+}
+
+bool Waits(guest::BarrierMode mode) { return mode != guest::BarrierMode::kArrive; }
+
+void Barrier(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, guest::BarrierMode mode) {
   BlockRun& run = RunOf(warp);
   const ServiceScope scope(run);
-  Arrive(run, {.id = id, .warp = warp->warp, .mask = mask, .live = warp->lanes, .threads = threads, .wait = wait != 0});
+  RequireNamedBarrier(run, warp, id, threads);
+  ArriveOrWait(run,
+               {.id = id, .warp = warp->warp, .mask = mask, .live = warp->lanes, .threads = threads, .wait = Waits(mode)},
+               mode);
+}
+
+void ClusterBarrier(WarpState* warp, uint32_t mask, guest::BarrierMode mode) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  ArriveOrWait(run,
+               {.id = kClusterBarrier,
+                .warp = warp->warp,
+                .mask = mask,
+                .live = warp->lanes,
+                .threads = 0,
+                .wait = Waits(mode)},
+               mode);
 }
 
 uint32_t BarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes) {
   BlockRun& run = RunOf(warp);
   const ServiceScope scope(run);
+  RequireNamedBarrier(run, warp, id, threads);
   Arrive(run, {.id = id,
                .warp = warp->warp,
                .mask = mask,
@@ -79,6 +111,37 @@ void Fault(WarpState* warp, guest::FaultKind kind, uint32_t lane, uint64_t addre
             .lane = lane,
             .location = location,
             .address = address});
+}
+
+const char* TextOf(guest::WarpMistake what) {
+  switch (what) {
+    case guest::WarpMistake::kShuffle:
+      return "shfl.sync names lanes that are elsewhere in the kernel";
+    case guest::WarpMistake::kVote:
+      return "vote.sync names lanes that are elsewhere in the kernel";
+    case guest::WarpMistake::kMatch:
+      return "match.sync names lanes that are elsewhere in the kernel";
+    case guest::WarpMistake::kRedux:
+      return "redux.sync names lanes that are elsewhere in the kernel";
+    case guest::WarpMistake::kElect:
+      return "elect.sync names lanes that are elsewhere in the kernel";
+    case guest::WarpMistake::kWarpBarrier:
+      return "bar.warp.sync names lanes that are elsewhere in the kernel";
+    case guest::WarpMistake::kBarrierNumbers:
+      return "lanes of a warp reduce at one barrier instruction and name different barriers";
+  }
+  return "operation that its warp cannot do";
+}
+
+void Mistake(WarpState* warp, guest::WarpMistake what, uint32_t lane, uint32_t lanes, uint32_t location) {
+  BlockRun& run = RunOf(warp);
+  run.code.store(BlockRun::Code::kService, std::memory_order_relaxed);
+  run.Fail({.kind = static_cast<uint32_t>(guest::FaultKind::kLaunchFailed),
+            .warp = warp->warp,
+            .lane = lane,
+            .location = location,
+            .lanes = lanes,
+            .text = TextOf(what)});
 }
 
 int32_t Print(WarpState* warp, uint32_t lane, uint64_t format, uint64_t arguments) {
@@ -163,6 +226,8 @@ const guest::GuestServices kGuestServices = {
     .assert_fail = &AssertFail,
     .global_timer = &GlobalTimer,
     .clock = &Clock,
+    .cluster_barrier = &ClusterBarrier,
+    .mistake = &Mistake,
     .grid_barrier = &GridBarrier,
     .may_touch = &MayTouch,
 };

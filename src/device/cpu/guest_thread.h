@@ -43,6 +43,7 @@ struct FaultRecord {
   uint32_t lane = 0;
   uint32_t location = ~0u;
   uint64_t address = 0;
+  uint32_t lanes = 0;     // that are part of the reason
   const char* text = "";  // static
 };
 

@@ -27,7 +27,7 @@ void WarpBarriers::Reset(uint32_t warps, uint32_t threads) {
 bool WarpBarriers::Arrive(const Arrival& a, uint32_t* released) {
   Barrier& barrier = barriers_[a.id];
   used_ |= 1u << a.id;
-  barrier.counted = a.threads != 0 && a.threads != threads_;
+  barrier.counted = !IsOfBlock(a.threads);
   barrier.outcome.population += std::popcount(a.votes & a.mask);
   barrier.outcome.all &= (a.votes & a.mask) == a.mask;
 
@@ -45,9 +45,17 @@ bool WarpBarriers::Arrive(const Arrival& a, uint32_t* released) {
     if ((arrived & a.live) == a.live) barrier.arrived |= 1u << a.warp;
     complete = IsFull(barrier);
   }
+  if (!a.wait) arrived_in_[a.id][a.warp] = phases_[a.id];
   if (a.wait && !complete) barrier.waiting |= 1u << a.warp;
   if (complete) *released = Complete(a.id, a.warp);
   return complete;
+}
+
+bool WarpBarriers::Await(uint32_t id, uint32_t warp) {
+  if (arrived_in_[id][warp] != phases_[id]) return true;
+  used_ |= 1u << id;
+  barriers_[id].waiting |= 1u << warp;
+  return false;
 }
 
 uint32_t WarpBarriers::WarpFinished(uint32_t warp) {
@@ -67,6 +75,7 @@ uint32_t WarpBarriers::Complete(uint32_t id, uint32_t last_warp) {
     outcomes_[std::countr_zero(warps)] = barrier.outcome;
   }
   barrier = Barrier{};
+  ++phases_[id];
   used_ &= ~(1u << id);
   return released;
 }

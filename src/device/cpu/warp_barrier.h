@@ -1,4 +1,4 @@
-// The 16 named barriers of a block: who has arrived, who waits, when a phase is complete. Pure accounting; switching
+// The 16 named barriers of a block and the one of its cluster: who has arrived, who waits, when a phase is complete. Pure accounting; switching
 // between warps is BlockRun's. Not thread-safe: a block runs on one thread at a time.
 //
 // Two forms. `threads` = 0 (or all threads of the block): every lane of the block that has not exited must arrive.
@@ -10,7 +10,9 @@
 
 namespace tutti::device::cpu {
 
-inline constexpr uint32_t kBarriers = 16;
+inline constexpr uint32_t kNamedBarriers = 16;
+inline constexpr uint32_t kClusterBarrier = kNamedBarriers;  // its number
+inline constexpr uint32_t kBarriers = kNamedBarriers + 1;
 
 enum class BarrierReduction : uint32_t { kPopulation = 0, kAnd = 1, kOr = 2 };
 
@@ -38,6 +40,10 @@ class WarpBarriers {
   // True if the phase is complete with this arrival: then *released are the warps that waited, to be let go on (never
   // the arriving one itself).
   bool Arrive(const Arrival& arrival, uint32_t* released);
+  // Of a warp that has arrived without waiting: the phase is complete by now. If not, `warp` waits from now on.
+  bool Await(uint32_t id, uint32_t warp);
+  // An arrival of this form is for the whole block.
+  bool IsOfBlock(uint32_t threads) const { return threads == 0 || threads == threads_; }
   // The warp has ended. Returns the warps whose barrier is complete by that.
   uint32_t WarpFinished(uint32_t warp);
   // Of the phase in which `warp` took part last.
@@ -63,6 +69,8 @@ class WarpBarriers {
   uint32_t used_ = 0;  // barriers with an open phase
   Barrier barriers_[kBarriers];
   Outcome outcomes_[32];
+  uint32_t phases_[kBarriers] = {};          // completed, over all blocks
+  uint32_t arrived_in_[kBarriers][32] = {};  // the phase in which a warp arrived last without waiting
   uint32_t lanes_[kBarriers][32];  // lanes arrived so far of warps that arrive piecewise
 };
 

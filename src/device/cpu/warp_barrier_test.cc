@@ -57,6 +57,21 @@ TEST(WarpBarriers, PartsOfAWarpAddUp) {
       barriers.Arrive({.id = 0, .warp = 0, .mask = 0xffff0000, .live = ~0u, .threads = 0, .wait = true}, &released));
 }
 
+TEST(WarpBarriers, WhoArrivedBeforeWaitsForThatPhaseOnly) {
+  WarpBarriers barriers;
+  barriers.Reset(2, 64);
+  uint32_t released = 0;
+  WarpBarriers::Arrival arrival = Full(0, kClusterBarrier);
+  arrival.wait = false;
+  EXPECT_FALSE(barriers.Arrive(arrival, &released));
+  EXPECT_FALSE(barriers.Await(kClusterBarrier, 0)) << "the other warp has not arrived";
+  arrival.warp = 1;
+  EXPECT_TRUE(barriers.Arrive(arrival, &released));
+  EXPECT_EQ(released, 0b01u);
+  EXPECT_TRUE(barriers.Await(kClusterBarrier, 1)) << "all have arrived";
+  EXPECT_TRUE(barriers.Await(kClusterBarrier, 0));
+}
+
 TEST(WarpBarriers, CountedFormCompletesWithThatManyThreads) {
   WarpBarriers barriers;
   barriers.Reset(4, 128);

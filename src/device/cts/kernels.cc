@@ -34,7 +34,7 @@ uint32_t BlockThreads(const WarpState* warp) {
 void AtomicAdd(uint64_t* where, uint64_t value) { __atomic_fetch_add(where, value, __ATOMIC_RELAXED); }
 
 void Wait(WarpState* warp, uint32_t id = 0, uint32_t threads = 0) {
-  warp->block->services->barrier(warp, warp->lanes, id, threads, 1);
+  warp->block->services->barrier(warp, warp->lanes, id, threads, guest::BarrierMode::kArriveAndWait);
 }
 
 uint64_t Now(WarpState* warp) { return warp->block->services->global_timer(warp); }
