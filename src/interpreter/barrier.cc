@@ -13,8 +13,11 @@ void ArriveAtBarrier(Step& step) {
   const bool reduces = step.Has(Modifier::kRed), arrives = step.Has(Modifier::kArrive), waits = step.Has(Modifier::kWait);
   if (step.Has(Modifier::kCluster)) {
     Barrier& cluster = step.block.barriers[kBarriers];
-    if (!waits) ++cluster.arrivals[thread.warp()];
-    if (arrives) return;
+    if (!waits) {
+      ++cluster.arrivals[thread.warp()];
+      thread.cluster_phase = cluster.phase;
+    }
+    if (arrives || thread.cluster_phase != cluster.phase) return;
     thread.waiting = Waiting::kBarrier;
     thread.barrier = kBarriers;
     thread.barrier_instruction = &step.in;
@@ -57,6 +60,7 @@ bool Machine::CompleteBarriers() {
     const uint32_t votes = barrier.votes, voters = barrier.voters;
     std::ranges::fill(barrier.arrivals, 0);
     barrier.votes = barrier.voters = barrier.expected = 0;
+    ++barrier.phase;
     completed = true;
     for (Thread& thread : block_.threads) {
       if (thread.waiting != Waiting::kBarrier || thread.barrier != id) continue;

@@ -40,6 +40,7 @@ struct Thread {
   uint32_t barrier = 0;                       // kBarrier
   bool vote = false;
   const ptx::Instruction* barrier_instruction = nullptr;
+  uint32_t cluster_phase = 0;                 // in which it arrived at barrier.cluster
 
   uint32_t lane() const { return index % kWarpSize; }
   uint32_t warp() const { return index / kWarpSize; }
@@ -50,6 +51,7 @@ struct Barrier {
   uint32_t expected = 0;                // threads; 0: all that have not exited
   std::vector<uint32_t> arrivals;       // of each warp
   uint32_t votes = 0, voters = 0;       // of barrier.red
+  uint32_t phase = 0;                   // completed ones
 };
 
 struct Block {

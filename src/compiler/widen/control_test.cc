@@ -313,6 +313,14 @@ TEST(Control, NamingTheLanesThatAreHereIsNone) {
   EXPECT_FALSE(RunInABranch("call void @tutti.warp_barrier(i32 -1)", "icmp ult i32 %tx, 32").fault);
 }
 
+TEST(Control, LanesThatReduceAtDifferentBarriersAreAFault) {
+  const std::string reduce = "%odd = and i32 %tx, 1\n  %x = call i32 @tutti.barrier.red.popc(i32 %odd, i32 0, i1 true)";
+  const GridResult result = RunInABranch(reduce, "icmp ult i32 %tx, 32");
+  ASSERT_TRUE(result.fault);
+  EXPECT_EQ(result.fault->mistake, guest::WarpMistake::kBarrierNumbers);
+  EXPECT_EQ(result.fault->absent, 0xaaaaaaaau);
+}
+
 TEST(Control, WhatAllLanesExecuteIsNotCheckedForAbsentOnes) {
   const std::string ir = KernelText(R"(
   %x = call i32 @tutti.redux.add(i32 %n, i32 %tx)

@@ -104,6 +104,7 @@ declare i32 @tutti.redux.add(i32, i32) convergent
 declare i1 @tutti.elect(i32) convergent
 declare void @tutti.warp_barrier(i32) convergent
 declare void @tutti.barrier(i32, i32, i1) convergent
+declare i32 @tutti.barrier.red.popc(i32, i32, i1) convergent
 declare void @tutti.trap(i32) noreturn
 declare void @tutti.exit() noreturn
 !tutti.kernel = !{!0}
