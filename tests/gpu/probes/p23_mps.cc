@@ -99,7 +99,7 @@ void Share(std::string_view) {
 
 void Green(std::string_view) {
   const Gpu gpu = OpenGpu();
-  const SmGroups split = SplitSms(gpu.device, 8);
+  const SmGroups split = SplitSms(gpu.device, Here().Size(8u, 1u));
   int result = 0;
   const GreenContext green = MakeGreenContext(gpu.device, std::span(split.groups).first(1), &result);
   if (result == 0) {
