@@ -88,6 +88,25 @@ Result<Mapping> Mapping::SharedAt(uint64_t address, int fd, uint64_t bytes, bool
   return Mapping(data, bytes);
 }
 
+Result<Mapping> Mapping::Constant(int fd, uint64_t most_bytes) {
+  const int seals = fcntl(fd, F_GET_SEALS);
+  // What is sealed against writing can have no holes punched into it either.
+  if (seals < 0 || (seals & kSizeSeals) != kSizeSeals || (seals & F_SEAL_WRITE) == 0) {
+    return Fail("descriptor is not shared memory that is sealed against every change");
+  }
+  struct stat info;
+  if (fstat(fd, &info) != 0) return FailErrno("fstat of shared memory");
+  const auto bytes = static_cast<uint64_t>(info.st_size);
+  if (bytes == 0) return Fail("empty shared memory");
+  if (bytes > most_bytes) return Fail("shared memory of " + std::to_string(bytes) + " bytes, " + std::to_string(most_bytes) + " are allowed");
+  constexpr uint64_t kBlock = 512;  // of st_blocks, whatever the file system
+  if (static_cast<uint64_t>(info.st_blocks) * kBlock < bytes) return Fail("shared memory with holes in it");
+  // Private, since Linux before 6.7 maps no such file shared.
+  void* data = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+  if (data == MAP_FAILED) return FailErrno("mmap of shared memory");
+  return Mapping(data, bytes);
+}
+
 Result<Mapping> Mapping::Anonymous(uint64_t bytes) {
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (data == MAP_FAILED) return FailErrno("mmap");

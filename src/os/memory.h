@@ -38,6 +38,10 @@ class Mapping {
   // Maps `bytes` of `fd` shared at exactly `address`; an error, of code EEXIST, if anything is mapped there already. Not
   // `accessible`: every access faults until mprotect says otherwise.
   static Result<Mapping> SharedAt(uint64_t address, int fd, uint64_t bytes, bool accessible = true);
+  // Maps, for reading, all of a peer's memory file that nobody can change any more and that has every page in place, so
+  // reading takes no memory and shows the same for ever. CreateMemoryOf makes such files. Fails for any other, for an
+  // empty one, and above `most_bytes`.
+  static Result<Mapping> Constant(int fd, uint64_t most_bytes);
   // Maps `bytes` of zeroed private memory, not reserved against swap.
   static Result<Mapping> Anonymous(uint64_t bytes);
 
