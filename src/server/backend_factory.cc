@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "device/cpu/code/code_settings.h"
 #include "device/cpu/code/code_store.h"
 #include "device/cpu/cpu_backend.h"
@@ -23,10 +25,12 @@ Status Choose(std::string_view visible, device::cpu::CpuSettings& settings) {
 
 }  // namespace
 
-Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, const char* visible) {
+Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bool shared) {
   if (name == "null") return device::null::CreateNullBackend();
   if (name == "cpu") {
     TUTTI_ASSIGN(device::cpu::CpuSettings settings, device::cpu::CpuSettings::FromEnvironment());
+    if (shared) settings.client_host_bytes = settings.host_bytes / 2;
+    const char* const visible = shared ? std::getenv("CUDA_VISIBLE_DEVICES") : nullptr;
     if (visible != nullptr) TUTTI_TRY(Choose(visible, settings));
     auto code = device::cpu::CodeSettings::FromEnvironment();
     code.capability = static_cast<uint32_t>(10 * settings.compute_major + settings.compute_minor);

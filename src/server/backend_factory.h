@@ -9,8 +9,9 @@
 
 namespace tutti::server {
 
-// "cpu" or "null". `visible`: CUDA_VISIBLE_DEVICES of the daemon, whose servers serve these alone, numbered from 0; null means
-// all. Fails if this build has no such device, or the device cannot start.
-Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, const char* visible);
+// "cpu" or "null". For a server that is shared: with the devices alone that CUDA_VISIBLE_DEVICES of the daemon names,
+// numbered from 0, and none of its clients may have more than half of the host memory. Fails if this build has no such
+// device, or the device cannot start.
+Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bool shared);
 
 }  // namespace tutti::server

@@ -70,10 +70,10 @@ Status Session::HandleLoadModule(const ipc::Envelope& envelope) {
 }
 
 void Session::LoadModule(uint32_t serial, uint32_t device, int image_fd) {
-  // A copy: the client can still write to the file.
-  const auto image = ipc::FromMemoryFile(image_fd, kMaxImageBytes);
+  // Where it lies, in the client's memory.
+  const auto image = os::Mapping::Constant(image_fd, kMaxImageBytes);
   if (!image) return ipc::SendRefusal(socket_.get(), serial, kInvalidImage, image.error().text);
-  const auto module = space_->LoadModule(device, *image);
+  const auto module = space_->LoadModule(device, {image->data(), image->size()});
   ByteWriter body;
   if (!module) {
     wire::Put(body, wire::LoadModuleReply{.status = module.error().code != 0 ? module.error().code : kInvalidImage,

@@ -6,6 +6,8 @@
 //
 //   --setenv NAME=VALUE   set by the program itself before its first CUDA call
 //   --allocate MIB        on the first device; says "allocated MIB" or the CUresult
+//   --pin                 pins host memory and has the first device write it until it gets no more; says "pinned MIB", then
+//   the CUresult, with exit status 1
 //   --hold                stays until its standard input ends, then asks the device once more and says "still served"
 //   or the CUresult
 #include <cstdio>
@@ -62,6 +64,22 @@ void Allocate(size_t mib) {
   std::printf("allocated %zu\n", mib);
 }
 
+[[noreturn]] void Pin() {
+  constexpr size_t kPieceMib = 32;
+  CUcontext context = nullptr;
+  Check(cuDevicePrimaryCtxRetain(&context, 0));
+  Check(cuCtxSetCurrent(context));
+  for (size_t mib = 0;; mib += kPieceMib) {
+    void* memory = nullptr;
+    CUresult status = cuMemAllocHost_v2(&memory, kPieceMib << 20);
+    if (status == 0) status = cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(memory), 1, kPieceMib << 20, nullptr);
+    if (status == 0) status = cuCtxSynchronize();
+    if (status == 0) continue;
+    std::printf("pinned %zu\n", mib);
+    Stop(status);
+  }
+}
+
 void Hold() {
   std::puts("holding");
   std::fflush(stdout);
@@ -77,16 +95,18 @@ void Hold() {
 
 int main(int argc, char** argv) {
   size_t mib = 0;
-  bool hold = false;
+  bool hold = false, pin = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--setenv") == 0 && i + 1 < argc) {
       putenv(argv[++i]);
     } else if (std::strcmp(argv[i], "--allocate") == 0 && i + 1 < argc) {
       mib = std::strtoul(argv[++i], nullptr, 10);
+    } else if (std::strcmp(argv[i], "--pin") == 0) {
+      pin = true;
     } else if (std::strcmp(argv[i], "--hold") == 0) {
       hold = true;
     } else {
-      std::fprintf(stderr, "usage: device_probe [--setenv NAME=VALUE] [--allocate MIB] [--hold]\n");
+      std::fprintf(stderr, "usage: device_probe [--setenv NAME=VALUE] [--allocate MIB] [--pin] [--hold]\n");
       return 3;
     }
   }
@@ -95,6 +115,7 @@ int main(int argc, char** argv) {
   Check(cuDeviceGetCount(&count));
   for (CUdevice device = count; device-- > 0;) Describe(device);  // the first is current in the end
   if (mib != 0) Allocate(mib);
+  if (pin) Pin();
   if (hold) Hold();
   return 0;
 }

@@ -28,6 +28,8 @@ class CpuBackend final : public Backend {
   CpuBackend(const CpuSettings& settings, std::shared_ptr<CodeSource> source)
       : source_(std::move(source)),
         window_bytes_(WindowBytes(settings)),
+        host_(settings.host_bytes),
+        client_host_bytes_(settings.client_host_bytes),
         ticker_([this](uint64_t now_ns) { return Tick(now_ns); }) {
     InstallGuestFaultHandlers();
     // One spinner keeps a launch from costing a wake; more would take cores from the clients.
@@ -61,8 +63,8 @@ class CpuBackend final : public Backend {
   Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
                                              std::string_view label) override {
     TUTTI_TRY(WindowExtent::Close(window_base, window_bytes_));
-    return std::make_unique<CpuSpace>(window_base, window_bytes_, window_fd, limits, sink, label, devices_,
-                                      source_.get());
+    return std::make_unique<CpuSpace>(window_base, window_bytes_, window_fd, limits, sink, label, devices_, &host_,
+                                      client_host_bytes_, source_.get());
   }
 
   void SetIdleWork(IdleWork work) override {
@@ -107,6 +109,8 @@ class CpuBackend final : public Backend {
 
   const std::shared_ptr<CodeSource> source_;
   const uint64_t window_bytes_;
+  MemoryAccount host_;
+  const uint64_t client_host_bytes_;
   std::vector<wire::DeviceInfo> infos_;
   std::atomic<Policy> policy_{Policy::kShare};
   IdleShared idle_;

@@ -23,6 +23,14 @@ std::vector<MemoryAccount*> AccountsOf(const std::vector<std::unique_ptr<CpuDevi
   return accounts;
 }
 
+// Work that waits is not counted byte by byte; it takes about a KiB for each of its weight. A server that has little memory
+// for its clients lets less of it wait, but what a library lets wait in a few streams it always does.
+uint32_t MostBacklog(uint64_t host_bytes) {
+  constexpr uint64_t kBytes = 1024;
+  const uint64_t most = std::clamp<uint64_t>(host_bytes / kBytes, 2 * wire::kSharedBacklog, wire::kMostBacklog);
+  return static_cast<uint32_t>(most);
+}
+
 // All, if the device is not named.
 SmSet SmsOf(const Limits& limits, uint32_t device) {
   SmSet sms;
@@ -46,14 +54,17 @@ CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t ordinal)
 }
 
 CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, const Limits& limits, Sink* sink,
-                   std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, CodeSource* source)
+                   std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices,
+                   MemoryAccount* host, uint64_t host_bytes, CodeSource* source)
     : counters_(new metrics::ClientCounters[devices.size()]),
       owner_number_(NextOwnerNumber()),
       label_(std::make_shared<const std::string>(label)),
       sink_(sink),
-      memory_(window_base, window_bytes, window_fd, AccountsOf(devices), limits.memory_groups, sink, counters_.get()),
-      modules_(source, &memory_),
-      engine_(this, sink, wire::kMostBacklog) {
+      host_(host, host_bytes),
+      memory_(window_base, window_bytes, window_fd, AccountsOf(devices), &host_, limits.memory_groups, sink,
+              counters_.get()),
+      modules_(source, &memory_, &host_),
+      engine_(this, sink, MostBacklog(host_bytes)) {
   for (uint32_t i = 0; i < devices.size(); ++i) parts_.push_back(std::make_unique<Part>(this, devices[i].get(), i));
   SetLimits(limits);
 }

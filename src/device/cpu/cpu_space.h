@@ -24,7 +24,8 @@ namespace tutti::device::cpu {
 class CpuSpace final : public Space, private StreamEngine::Owner {
  public:
   CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, const Limits& limits, Sink* sink,
-           std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, CodeSource* source);
+           std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, MemoryAccount* host,
+           uint64_t host_bytes, CodeSource* source);
   ~CpuSpace() override;
 
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
@@ -91,6 +92,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   const uint64_t owner_number_;
   const std::shared_ptr<const std::string> label_;
   Sink* const sink_;
+  HostShare host_;
   WindowMemory memory_;
   ModuleTable modules_;
   std::vector<std::unique_ptr<Part>> parts_;  // by device

@@ -279,6 +279,58 @@ TEST(Running, SaysWhichKernelsHaveBegunAndHowFarTheyAre) {
   EXPECT_TRUE(client.space().Running(0).empty());
 }
 
+class HostMemory : public testing::Test {
+ protected:
+  static constexpr uint64_t kPiece = 1 << 20;
+  static constexpr uint64_t kOfAll = 8 * kPiece, kOfOne = 6 * kPiece;
+
+  // How many pieces of this kind the client gets.
+  static uint64_t TakeAll(Client& client, wire::MemoryKind kind) {
+    uint64_t taken = 0;
+    while (const auto memory = client.space().Allocate(0, kind, kPiece, 0)) {
+      ++taken;
+      last_ = *memory;
+    }
+    return taken;
+  }
+  static inline uint64_t last_ = 0;
+
+  const std::unique_ptr<Backend> backend_ = CreateCpuBackend(
+      {.devices = 1, .sms = 1, .memory_bytes = 1ull << 30, .host_bytes = kOfAll, .client_host_bytes = kOfOne},
+      cts::NewTestCode());
+};
+
+TEST_F(HostMemory, OfOneClientIsLimitedWhateverItsKind) {
+  for (const auto kind : {wire::MemoryKind::kHost, wire::MemoryKind::kScratch}) {
+    Client client(backend_.get());
+    EXPECT_EQ(TakeAll(client, kind), kOfOne / kPiece);
+    const auto refused = client.space().Allocate(0, kind, kPiece, 0);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, 2) << "CUDA_ERROR_OUT_OF_MEMORY";
+    EXPECT_TRUE(client.space().Allocate(0, wire::MemoryKind::kDevice, kPiece, 0)) << "device memory is another account";
+    ASSERT_TRUE(client.space().Free(last_));
+    EXPECT_TRUE(client.space().Allocate(0, kind, kPiece, 0)) << "what is freed can be had again";
+  }
+}
+
+TEST_F(HostMemory, OfAllClientsIsLimited) {
+  Client first(backend_.get()), second(backend_.get());
+  EXPECT_EQ(TakeAll(first, wire::MemoryKind::kHost), kOfOne / kPiece);
+  EXPECT_EQ(TakeAll(second, wire::MemoryKind::kHost), (kOfAll - kOfOne) / kPiece);
+  first.Destroy();
+  EXPECT_EQ(TakeAll(second, wire::MemoryKind::kHost), (2 * kOfOne - kOfAll) / kPiece) << "what has ended gives back";
+}
+
+TEST_F(HostMemory, CountsTheImagesOfModules) {
+  Client client(backend_.get());
+  std::vector<uint8_t> image(kOfOne + 1, ' ');
+  std::ranges::copy(std::string_view("add"), image.begin());
+  const auto module = client.space().LoadModule(0, image);
+  ASSERT_FALSE(module);
+  EXPECT_EQ(module.error().code, 2) << module.error().text;
+  EXPECT_EQ(TakeAll(client, wire::MemoryKind::kHost), kOfOne / kPiece) << "a load that failed holds nothing";
+}
+
 TEST(Counters, TellWhatAClientHad) {
   const auto backend = NewBackend();
   Client client(backend.get());

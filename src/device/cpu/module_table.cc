@@ -70,6 +70,12 @@ Result<guest::SegmentAddresses> ModuleTable::PlaceSegment(uint32_t device, const
 Result<Space::LoadedModule> ModuleTable::Load(uint32_t device, std::span<const uint8_t> image) {
   auto instance = std::make_shared<ModuleInstance>();
   instance->device = device;
+  instance->hold = HostHold(host_, image.size());
+  if (!instance->hold) {
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
+                fmt::format("an image of {} bytes, and the client holds {} of its {} bytes of host memory", image.size(),
+                            host_->used_bytes(), host_->limit_bytes()));
+  }
   TUTTI_ASSIGN(instance->index, source_->Index(image, cancelled_));
   TUTTI_ASSIGN(instance->addresses, PlaceSegment(device, *instance->index));
   instance->image = source_->images().Keep(image);

@@ -13,6 +13,7 @@
 #include "device/cpu/code_source.h"
 #include "device/cpu/task.h"
 #include "device/cpu/window_memory.h"
+#include "device/host_share.h"
 #include "device/device.h"
 
 namespace tutti::device::cpu {
@@ -23,6 +24,7 @@ struct ModuleInstance {
   guest::SegmentAddresses addresses;
   std::shared_ptr<const guest::ModuleIndex> index;
   std::shared_ptr<const std::vector<uint8_t>> image;  // one for all clients that load it
+  HostHold hold;  // of so many bytes: it may be this client that keeps it
 };
 
 // A kernel of an instance, compiled for one block shape.
@@ -37,7 +39,8 @@ struct KernelInstance {
 
 class ModuleTable {
  public:
-  ModuleTable(CodeSource* source, WindowMemory* memory) : source_(source), memory_(memory) {}
+  ModuleTable(CodeSource* source, WindowMemory* memory, HostShare* host)
+      : source_(source), memory_(memory), host_(host) {}
 
   Result<Space::LoadedModule> Load(uint32_t device, std::span<const uint8_t> image);
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]);
@@ -62,6 +65,7 @@ class ModuleTable {
 
   CodeSource* const source_;
   WindowMemory* const memory_;
+  HostShare* const host_;
   Cancelled cancelled_{false};
   mutable std::mutex mutex_;
   std::unordered_map<uint32_t, Entry> modules_;

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 #include <sched.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 
 #include "base/checked.h"
+#include "os/memory_limit.h"
 #include "wire/limits.h"
 
 namespace tutti::device::cpu {
@@ -17,11 +17,25 @@ constexpr uint32_t kMaxSms = 256;
 constexpr uint32_t kMostNice = 19;
 constexpr uint64_t kLeastMemory = 64ull << 20;
 
-uint64_t HalfOfMemory() {
-  const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
-  const auto page_bytes = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+uint64_t WholeMegabytes(uint64_t bytes) {
   constexpr uint64_t kGranularity = 1ull << 20;
-  return pages * page_bytes / 2 / kGranularity * kGranularity;
+  return bytes / kGranularity * kGranularity;
+}
+
+// Of what this process can have without being ended for it, an eighth is for the server itself and the machine. An eighth
+// is also the least: who gives the devices more than there is counts on their not being filled.
+uint64_t LeftForHost(uint64_t memory_bytes, uint64_t device_bytes) {
+  const uint64_t usable = memory_bytes - memory_bytes / 8;
+  return WholeMegabytes(std::max(usable > device_bytes ? usable - device_bytes : 0, memory_bytes / 8));
+}
+
+Result<uint64_t> BytesFrom(const char* name, uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return otherwise;
+  const auto bytes = ParseBytes(text);
+  if (!bytes || *bytes < kLeastMemory)
+    return Fail(fmt::format("{}={}: expected bytes like 8G or 512M, at least 64M", name, text));
+  return *bytes;
 }
 
 Result<uint32_t> CountFrom(const char* name, uint32_t otherwise, uint32_t limit, uint32_t least = 1) {
@@ -91,14 +105,11 @@ Result<CpuSettings> CpuSettings::FromEnvironment() {
   TUTTI_ASSIGN(settings.devices, CountFrom("TUTTI_CPU_DEVICES", 1, wire::kMaxDevices));
   TUTTI_ASSIGN(settings.sms, CountFrom("TUTTI_CPU_SMS", settings.cores, kMaxSms));
   TUTTI_ASSIGN(settings.nice, CountFrom("TUTTI_CPU_NICE", settings.nice, kMostNice, 0));
-  settings.memory_bytes = HalfOfMemory();
-  if (const char* text = std::getenv("TUTTI_CPU_MEMORY"); text != nullptr && *text != '\0') {
-    const auto bytes = ParseBytes(text);
-    if (!bytes || *bytes < kLeastMemory) {
-      return Fail(fmt::format("TUTTI_CPU_MEMORY={}: expected bytes like 8G or 512M, at least 64M", text));
-    }
-    settings.memory_bytes = *bytes;
-  }
+  const uint64_t memory_bytes = os::MemoryOfThisProcess();
+  TUTTI_ASSIGN(settings.memory_bytes, BytesFrom("TUTTI_CPU_MEMORY", WholeMegabytes(memory_bytes / 2)));
+  TUTTI_ASSIGN(settings.host_bytes,
+               BytesFrom("TUTTI_CPU_HOST_MEMORY", LeftForHost(memory_bytes, settings.devices * settings.memory_bytes)));
+  settings.client_host_bytes = settings.host_bytes;
   TUTTI_TRY(SetComputeCapability(settings));
   return settings;
 }

@@ -7,6 +7,7 @@
 #include "cuda/device_attribute.h"
 #include "device/cpu/cpu_backend.h"
 #include "device/cpu/device_info.h"
+#include "os/memory_limit.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -32,6 +33,7 @@ TEST(CpuSettings, ReadsAllVariables) {
   const Environment environment{{"TUTTI_CPU_DEVICES", "3"},
                                 {"TUTTI_CPU_SMS", "5"},
                                 {"TUTTI_CPU_MEMORY", "8G"},
+                                {"TUTTI_CPU_HOST_MEMORY", "3G"},
                                 {"TUTTI_CPU_NICE", "0"},
                                 {"TUTTI_COMPUTE_CAPABILITY", "9.0"}};
   const auto settings = CpuSettings::FromEnvironment();
@@ -40,6 +42,7 @@ TEST(CpuSettings, ReadsAllVariables) {
   EXPECT_EQ(settings->sms, 5u);
   EXPECT_EQ(settings->nice, 0u);
   EXPECT_EQ(settings->memory_bytes, 8ull << 30);
+  EXPECT_EQ(settings->host_bytes, 3ull << 30);
   EXPECT_EQ(settings->compute_major, 9);
 }
 
@@ -48,12 +51,20 @@ TEST(CpuSettings, NamesTheVariableThatIsWrong) {
                                     {"TUTTI_CPU_SMS", "two"},
                                     {"TUTTI_CPU_NICE", "20"},
                                     {"TUTTI_CPU_MEMORY", "1Q"},
+                                    {"TUTTI_CPU_HOST_MEMORY", "1M"},
                                     {"TUTTI_COMPUTE_CAPABILITY", "8"}}) {
     const Environment environment{{name, value}};
     const auto settings = CpuSettings::FromEnvironment();
     ASSERT_FALSE(settings) << name;
     EXPECT_NE(settings.error().text.find(name), std::string::npos) << settings.error().text;
   }
+}
+
+TEST(CpuSettings, LeavesSomeMemoryToTheServer) {
+  const auto settings = CpuSettings::FromEnvironment();
+  ASSERT_TRUE(settings);
+  EXPECT_LT(settings->memory_bytes + settings->host_bytes, os::MemoryOfThisProcess());
+  EXPECT_GT(settings->host_bytes, 0u);
 }
 
 TEST(ParseBytes, KnowsUnitsAndRefusesNonsense) {

@@ -21,13 +21,14 @@ constexpr uint64_t kConstantsShare = 16;  // of a window, which is larger than w
 }  // namespace
 
 WindowMemory::WindowMemory(uint64_t window_base, uint64_t window_bytes, int window_fd,
-                           std::span<MemoryAccount* const> accounts, const MemoryGroups& groups, Sink* sink,
-                           metrics::ClientCounters* counters)
+                           std::span<MemoryAccount* const> accounts, HostShare* host, const MemoryGroups& groups,
+                           Sink* sink, metrics::ClientCounters* counters)
     : base_(window_base),
       bytes_(window_bytes),
       constants_base_(window_base + window_bytes - window_bytes / kConstantsShare / kPageBytes * kPageBytes),
       fd_(window_fd),
       accounts_(accounts.begin(), accounts.end()),
+      host_(host),
       groups_(accounts.size()),
       sink_(sink),
       counters_(counters),
@@ -45,9 +46,7 @@ WindowMemory::WindowMemory(uint64_t window_base, uint64_t window_bytes, int wind
 }
 
 WindowMemory::~WindowMemory() {
-  for (const auto& [address, allocation] : allocations_) {
-    if (allocation.counted) accounts_[allocation.device]->Release(allocation.bytes, groups_[allocation.device]);
-  }
+  for (const auto& [address, allocation] : allocations_) Unreserve(allocation);
 }
 
 Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment,
@@ -59,27 +58,46 @@ Result<uint64_t> WindowMemory::Allocate(uint32_t device, wire::MemoryKind kind, 
   }
   if (bytes > bytes_)
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes do not fit into the window", bytes));
-  const bool counted = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged;
   std::lock_guard lock(mutex_);
-  bytes = allocator_.RoundUp(bytes);
-  if (counted) TUTTI_TRY(Reserve(device, bytes));
-  const auto address = allocator_.Take(bytes, alignment);
+  const Allocation allocation{.bytes = allocator_.RoundUp(bytes),
+                              .device = device,
+                              .on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged,
+                              .holder = holder};
+  TUTTI_TRY(Reserve(allocation));
+  const auto address = allocator_.Take(allocation.bytes, alignment);
   if (!address) {
-    if (counted) accounts_[device]->Release(bytes, groups_[device]);
+    Unreserve(allocation);
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("no room for {} bytes in the client's window", bytes));
   }
-  if (auto opened = extent_.OpenTo(*address + bytes); !opened) {
-    allocator_.Give(*address, bytes);
-    if (counted) accounts_[device]->Release(bytes, groups_[device]);
+  if (auto opened = extent_.OpenTo(*address + allocation.bytes); !opened) {
+    allocator_.Give(*address, allocation.bytes);
+    Unreserve(allocation);
     return std::unexpected(opened.error());
   }
-  allocations_.emplace(*address, Allocation{.bytes = bytes, .device = device, .counted = counted, .holder = holder});
-  if (counted) CountUse(device, static_cast<int64_t>(bytes));
+  allocations_.emplace(*address, allocation);
+  if (allocation.on_device) CountUse(device, static_cast<int64_t>(allocation.bytes));
   counters_[device].Add(metrics::Counter::allocations);
   return *address;
 }
 
-Status WindowMemory::Reserve(uint32_t device, uint64_t bytes) {
+Status WindowMemory::Reserve(const Allocation& allocation) {
+  if (allocation.on_device) return ReserveOnDevice(allocation.device, allocation.bytes);
+  if (host_->Reserve(allocation.bytes)) return {};
+  counters_[allocation.device].Add(metrics::Counter::memory_limit_hits);
+  return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
+              fmt::format("{} bytes of host memory: the client holds {} of {}, or its server has no more for all of them",
+                          allocation.bytes, host_->used_bytes(), host_->limit_bytes()));
+}
+
+void WindowMemory::Unreserve(const Allocation& allocation) {
+  if (allocation.on_device) {
+    accounts_[allocation.device]->Release(allocation.bytes, groups_[allocation.device]);
+  } else {
+    host_->Release(allocation.bytes);
+  }
+}
+
+Status WindowMemory::ReserveOnDevice(uint32_t device, uint64_t bytes) {
   const auto refuse = [&](std::string text) {
     counters_[device].Add(metrics::Counter::memory_limit_hits);
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, std::move(text));
@@ -117,7 +135,7 @@ Status WindowMemory::Retire(uint64_t address) {
     return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("no allocation of the client begins at 0x{:x}", address));
   }
   found->second.retired = true;
-  if (found->second.counted) CountFreed(found->second.device, static_cast<int64_t>(found->second.bytes));
+  if (found->second.on_device) CountFreed(found->second.device, static_cast<int64_t>(found->second.bytes));
   return {};
 }
 
@@ -139,21 +157,28 @@ void WindowMemory::Release(uint64_t address) {
   const uint64_t first = std::max(AlignUp(free_begin, kPageBytes), address / kPageBytes * kPageBytes);
   const uint64_t last = std::min((free_begin + free_bytes) / kPageBytes * kPageBytes, AlignUp(end, kPageBytes));
   if (first < last && (first < address || last > end)) Punch(first, last);
-  Uncount(allocation);
+  Unreserve(allocation);
+  if (!allocation.on_device) return;
+  CountUse(allocation.device, -static_cast<int64_t>(allocation.bytes));
+  if (allocation.retired) CountFreed(allocation.device, -static_cast<int64_t>(allocation.bytes));
 }
 
 Result<uint64_t> WindowMemory::AllocateConstants(uint64_t bytes) {
   std::lock_guard lock(mutex_);
-  bytes = constants_allocator_.RoundUp(bytes);
-  const auto address = constants_allocator_.Take(bytes, kPageBytes);
-  if (!address)
+  const Allocation allocation{.bytes = constants_allocator_.RoundUp(bytes), .holder = Holder::kDevice};
+  TUTTI_TRY(Reserve(allocation));
+  const auto address = constants_allocator_.Take(allocation.bytes, kPageBytes);
+  if (!address) {
+    Unreserve(allocation);
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
                 fmt::format("no room for {} bytes of constants in the client's window", bytes));
-  if (auto opened = constants_extent_.OpenTo(*address + bytes); !opened) {
-    constants_allocator_.Give(*address, bytes);
+  }
+  if (auto opened = constants_extent_.OpenTo(*address + allocation.bytes); !opened) {
+    constants_allocator_.Give(*address, allocation.bytes);
+    Unreserve(allocation);
     return std::unexpected(opened.error());
   }
-  allocations_.emplace(*address, Allocation{.bytes = bytes, .holder = Holder::kDevice});
+  allocations_.emplace(*address, allocation);
   return *address;
 }
 
@@ -195,13 +220,6 @@ void WindowMemory::NameNearest(Fault* fault) const {
                                                                  : fmt::format("{} bytes behind", nearest - 1);
   fault->report +=
       fmt::format("; that is {} the {} bytes allocated at 0x{:x}", where, fault->allocation_bytes, fault->allocation);
-}
-
-void WindowMemory::Uncount(const Allocation& allocation) {
-  if (!allocation.counted) return;
-  accounts_[allocation.device]->Release(allocation.bytes, groups_[allocation.device]);
-  CountUse(allocation.device, -static_cast<int64_t>(allocation.bytes));
-  if (allocation.retired) CountFreed(allocation.device, -static_cast<int64_t>(allocation.bytes));
 }
 
 void WindowMemory::Punch(uint64_t begin, uint64_t end) const {

@@ -1,4 +1,4 @@
-// A Space's memory: what is allocated in its window, counted against devices and limits. Thread-safe.
+// A Space's memory: what is allocated in its window, counted against devices, host memory and limits. Thread-safe.
 //
 // Freed memory is given back to the system at once (holes punched into the window's file) and is zero when it is
 // allocated again, so nothing of one use is ever seen by the next.
@@ -17,15 +17,16 @@
 #include "device/cpu/window_allocator.h"
 #include "device/cpu/window_extent.h"
 #include "device/device.h"
+#include "device/host_share.h"
 #include "device/memory_account.h"
 
 namespace tutti::device::cpu {
 
 class WindowMemory {
  public:
-  // `accounts`: one per device, outliving this, as do `sink` and `counters`. `window_fd` is borrowed.
+  // `accounts`: one per device, outliving this, as do `host`, `sink` and `counters`. `window_fd` is borrowed.
   WindowMemory(uint64_t window_base, uint64_t window_bytes, int window_fd, std::span<MemoryAccount* const> accounts,
-               const MemoryGroups& groups, Sink* sink, metrics::ClientCounters* counters);
+               HostShare* host, const MemoryGroups& groups, Sink* sink, metrics::ClientCounters* counters);
   ~WindowMemory();
 
   uint64_t base() const { return base_; }
@@ -39,7 +40,7 @@ class WindowMemory {
   // a module, say) the client cannot free.
   enum class Holder : uint8_t { kClient, kDevice };
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment, Holder holder);
-  // Zeroed memory for constants, on whole pages, counted against nothing; held by the device.
+  // Zeroed memory for constants, on whole pages, counted as host memory; held by the device.
   Result<uint64_t> AllocateConstants(uint64_t bytes);
   // Writes there what the device itself has to write.
   Status WriteConstants(uint64_t address, std::span<const uint8_t> bytes) const;
@@ -63,24 +64,26 @@ class WindowMemory {
   struct Allocation {
     uint64_t bytes = 0;
     uint32_t device = 0;
-    bool counted = false;
+    bool on_device = false;  // else it is counted as host memory
     bool retired = false;
     Holder holder = Holder::kClient;
   };
-  Status Reserve(uint32_t device, uint64_t bytes);
+  Status Reserve(const Allocation& allocation);
+  Status ReserveOnDevice(uint32_t device, uint64_t bytes);
+  void Unreserve(const Allocation& allocation);
   void CountUse(uint32_t device, int64_t bytes);
   void CountFreed(uint32_t device, int64_t bytes);
   void Punch(uint64_t begin, uint64_t end) const;
   WindowAllocator& AllocatorOf(uint64_t address) {
     return address < constants_base_ ? allocator_ : constants_allocator_;
   }
-  void Uncount(const Allocation& allocation);
 
   const uint64_t base_;
   const uint64_t bytes_;
   const uint64_t constants_base_;  // from here to the window's end
   const int fd_;
   const std::vector<MemoryAccount*> accounts_;
+  HostShare* const host_;
   std::vector<MemoryGroups> groups_;  // per device; constant
   Sink* const sink_;
   metrics::ClientCounters* const counters_;  // per device

@@ -22,6 +22,8 @@ namespace {
 
 using wire::MessageKind;
 
+constexpr char kNothingToDo[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n";
+
 os::Fd ToTheDaemon() { return os::Connect(Stage::Get().pipe_directory() + "/control").value(); }
 
 // Whether the server refuses this image.
@@ -48,7 +50,7 @@ constexpr RawAttack kAttacks[] = {
     {"sends_a_terminate_of_the_victim", End::kSession,
      [](Attacker& a) {
        ByteWriter body;
-       wire::Put(body, wire::TerminateClient{.pid = static_cast<uint32_t>(getppid())});
+       wire::Put(body, wire::TerminateClient{.client = 0});
        (void)ipc::SendMessage(a.socket(), MessageKind::kTerminateClient, 1, std::move(body));
      }},
     {"sends_noise_on_its_socket", End::kSession,
@@ -98,6 +100,18 @@ constexpr RawAttack kAttacks[] = {
      [](Attacker& a) {
        const os::Fd zero(open("/dev/zero", O_RDONLY | O_CLOEXEC)), folder(open("/", O_RDONLY | O_CLOEXEC));
        a.refused = IsRefused(a, zero.get()) && IsRefused(a, folder.get());
+     }},
+    {"loads_an_image_that_it_can_still_write", End::kRefused,
+     [](Attacker& a) {
+       const os::Fd file = os::CreateMemory("image", 4096).value();
+       if (pwrite(file.get(), kNothingToDo, sizeof kNothingToDo, 0) > 0) a.refused = IsRefused(a, file.get());
+     }},
+    // Reading a hole makes its pages, and they would be the server's.
+    {"loads_an_image_that_is_one_hole", End::kRefused,
+     [](Attacker& a) {
+       const os::Fd file(memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+       if (ftruncate(file.get(), 256 << 20) != 0) return;
+       if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0) a.refused = IsRefused(a, file.get());
      }},
     {"loads_an_image_of_a_terabyte", End::kRefused,
      [](Attacker& a) {

@@ -1,0 +1,71 @@
+// Host memory that a server holds for a client: pinned and staging memory, constants, images of modules. Pages of it that a
+// kernel or the server touches first are the server's, so without a bound one client could have the system end the server
+// of all.
+//
+// There is one account for all clients of a server and a limit for each; what a client may not have is OUT_OF_MEMORY to it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "base/error.h"
+#include "device/memory_account.h"
+
+namespace tutti::device {
+
+// One client's. Thread-safe.
+class HostShare {
+ public:
+  // `all` outlives it.
+  HostShare(MemoryAccount* all, uint64_t limit_bytes) : all_(all), limit_bytes_(limit_bytes) {}
+  ~HostShare() { all_->Release(used_bytes_.load(std::memory_order_relaxed), {}); }
+  HostShare(const HostShare&) = delete;
+
+  // False: over the limit, or more than is left for all.
+  bool Reserve(uint64_t bytes) {
+    uint64_t used = used_bytes_.load(std::memory_order_relaxed);
+    do {
+      if (used > limit_bytes_ || bytes > limit_bytes_ - used) return false;
+    } while (!used_bytes_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
+    if (all_->Reserve(bytes, {}) == MemoryAccount::Answer::kGranted) return true;
+    used_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+    return false;
+  }
+  void Release(uint64_t bytes) {
+    all_->Release(bytes, {});
+    used_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
+  }
+
+  uint64_t limit_bytes() const { return limit_bytes_; }
+  uint64_t used_bytes() const { return used_bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  MemoryAccount* const all_;
+  const uint64_t limit_bytes_;
+  std::atomic<uint64_t> used_bytes_{0};
+};
+
+// A reservation that is given back with its owner.
+class HostHold {
+ public:
+  HostHold() = default;
+  // Of nothing if there is not so much.
+  HostHold(HostShare* share, uint64_t bytes) : share_(share->Reserve(bytes) ? share : nullptr), bytes_(bytes) {}
+  HostHold(HostHold&& other) noexcept : share_(std::exchange(other.share_, nullptr)), bytes_(other.bytes_) {}
+  HostHold& operator=(HostHold&& other) noexcept {
+    std::swap(share_, other.share_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+  }
+  ~HostHold() {
+    if (share_ != nullptr) share_->Release(bytes_);
+  }
+  explicit operator bool() const { return share_ != nullptr; }
+
+ private:
+  HostShare* share_ = nullptr;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace tutti::device
