@@ -43,5 +43,7 @@ Result<CompileReply> ParseCompileReply(std::span<const uint8_t> bytes);
 
 // Descriptor number on which the worker finds its socket.
 inline constexpr int kCompilerSocketFd = 3;
+// And the one of its server's lifeline (os/lifeline.h).
+inline constexpr int kCompilerLifelineFd = 0;
 
 }  // namespace tutti::guest

@@ -18,6 +18,7 @@
 #include "compiler/worker/service.h"
 #include "guest/compile_protocol.h"
 #include "guest/kernel_abi.h"
+#include "os/lifeline.h"
 
 namespace tutti::compiler {
 namespace {
@@ -30,10 +31,11 @@ int Complain(int status, const std::string& text) {
 }
 
 int RunWorker() {
+  os::EndWith(guest::kCompilerLifelineFd);
   Service service(HostTarget::Detect());
   if (const auto warm = service.WarmUp(); !warm) return Complain(kCannotCompile, warm.error().text);
   std::ofstream("/proc/self/oom_score_adj") << 1000;  // where the machine's memory runs out, a compiler goes and not the server
-  if (const auto shut = EnterSandbox(guest::kCompilerSocketFd, {}); !shut) return Complain(kCannotCompile, shut.error().text);
+  if (const auto shut = EnterSandbox(guest::kCompilerSocketFd, guest::kCompilerLifelineFd, {}); !shut) return Complain(kCannotCompile, shut.error().text);
   return service.Serve(guest::kCompilerSocketFd) ? 0 : kCannotCompile;
 }
 

@@ -128,11 +128,12 @@ Status Limit(__rlimit_resource_t resource, rlim_t soft, rlim_t hard) {
   return {};
 }
 
-Status KeepOnly(int socket) {
+// `lifeline` is one of the first three, or none.
+Status KeepOnly(int socket, int lifeline) {
   const int null = open("/dev/null", O_RDWR);
   if (null < 0) return FailErrno("/dev/null");
   for (const int fd : {0, 1, 2}) {
-    if (fd != socket && dup2(null, fd) < 0) return FailErrno("dup2");
+    if (fd != socket && fd != lifeline && dup2(null, fd) < 0) return FailErrno("dup2");
   }
   if (null > 2) close(null);
   if (socket > 3 && close_range(3, static_cast<unsigned>(socket) - 1, 0) != 0) return FailErrno("close_range");
@@ -142,9 +143,9 @@ Status KeepOnly(int socket) {
 
 }  // namespace
 
-Status EnterSandbox(int socket, const SandboxLimits& limits) {
+Status EnterSandbox(int socket, int lifeline, const SandboxLimits& limits) {
   if (kSanitized) return {};
-  TUTTI_TRY(KeepOnly(socket));
+  TUTTI_TRY(KeepOnly(socket, lifeline));
   TUTTI_TRY(Limit(RLIMIT_AS, limits.address_space_bytes, limits.address_space_bytes));
   TUTTI_TRY(Limit(RLIMIT_FSIZE, limits.file_bytes, limits.file_bytes));
   TUTTI_TRY(Limit(RLIMIT_CORE, 0, 0));

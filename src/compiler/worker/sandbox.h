@@ -26,7 +26,7 @@ struct SandboxLimits {
   uint32_t cpu_seconds = 24 * 3600;    // of the worker's whole life; see LimitRequestTime
 };
 
-// Closes every descriptor but 0, 1, 2 (turned to /dev/null) and `socket`, sets the limits, and installs the system call
+// Closes every descriptor but `socket`, `lifeline` (-1: none) and those of 0, 1, 2 that are neither, which become /dev/null, sets the limits, and installs the system call
 // filter. There is no way back. Everything that needs a file must have happened before: libraries loaded, the code
 // generator set up.
 //
@@ -34,7 +34,7 @@ struct SandboxLimits {
 // its inputs by such paths only (link/shared_object.cc). Any call outside the filter's list ends the process with SIGSYS.
 //
 // Does nothing in a build with a sanitizer, whose own run-time needs what the sandbox forbids.
-Status EnterSandbox(int socket, const SandboxLimits& limits);
+Status EnterSandbox(int socket, int lifeline, const SandboxLimits& limits);
 
 // From now on the process may use `seconds` of processor time until SIGXCPU ends it. Call before each request.
 void LimitRequestTime(uint32_t seconds);

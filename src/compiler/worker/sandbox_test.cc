@@ -34,7 +34,7 @@ int RunInside(Body body, SandboxLimits limits = {}) {
   auto sockets = os::SocketPair();
   const pid_t child = fork();
   if (child == 0) {
-    if (!EnterSandbox(sockets->first.get(), limits)) _exit(77);
+    if (!EnterSandbox(sockets->first.get(), -1, limits)) _exit(77);
     _exit(body() ? 0 : 1);
   }
   int status = 0;

@@ -116,9 +116,7 @@ CodeCache::CodeCache(const std::string& folder, uint64_t max_bytes) : max_bytes_
 }
 
 CodeCache::~CodeCache() {
-  if (!folder_.temporary) return;
-  for (const FileInfo& entry : ListEntries(folder_.fd.get())) unlinkat(folder_.fd.get(), entry.name.c_str(), 0);
-  rmdir(folder_.path.c_str());
+  if (folder_.temporary) RemoveCacheFolder(folder_);
 }
 
 std::optional<CodeCache::Entry> CodeCache::Find(const CacheKey& key) {

@@ -1,6 +1,7 @@
 #include "device/cpu/code/code_cache.h"
 
 #include <gmock/gmock.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -13,6 +14,8 @@
 #include <fstream>
 #include <memory>
 #include <thread>
+
+#include "device/cpu/code/cache_folder.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -222,6 +225,32 @@ TEST(CacheKeyTest, PartsDoNotRunTogether) {
   EXPECT_NE(KeyBuilder().Add("ab").Add("c").Finish(), KeyBuilder().Add("a").Add("bc").Finish());
   EXPECT_EQ(KeyBuilder().Add("ab").Finish(), KeyBuilder().Add("ab").Finish());
   EXPECT_EQ(CacheKey{}.Hex(), std::string(64, '0'));
+}
+
+TEST_F(CodeCacheTest, ATemporaryFolderOfAKilledServerIsRemovedByTheNext) {
+  setenv("TMPDIR", folder_.c_str(), 1);
+  const auto folders = [&] { return std::distance(fs::directory_iterator(folder_), fs::directory_iterator()); };
+  const auto living = MakeTemporaryCacheFolder();
+  ASSERT_TRUE(living) << living.error().text;
+  const pid_t killed = fork();
+  if (killed == 0) {
+    const auto left = MakeTemporaryCacheFolder();
+    if (!left || openat(left->fd.get(), "entry", O_CREAT | O_WRONLY, 0600) < 0) _exit(1);
+    raise(SIGKILL);
+  }
+  int status = 0;
+  waitpid(killed, &status, 0);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(folders(), 2);
+  {
+    const auto next = MakeTemporaryCacheFolder();
+    ASSERT_TRUE(next) << next.error().text;
+    EXPECT_EQ(folders(), 2) << "the one that was left has gone, the new one has come";
+    EXPECT_TRUE(fs::exists(living->path)) << "another server uses it";
+    RemoveCacheFolder(*next);
+  }
+  EXPECT_EQ(folders(), 1);
+  unsetenv("TMPDIR");
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "cuda/result.h"
 #include "os/memory.h"
+#include "os/lifeline.h"
 #include "os/socket.h"
 #include "os/spawn.h"
 
@@ -50,12 +51,15 @@ Result<std::unique_ptr<CompilerProcess>> CompilerProcess::Start(const std::strin
   TUTTI_ASSIGN(auto pair, os::SocketPair());
   const os::Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!nothing) return FailErrno("/dev/null");
-  const auto pid = os::Spawn(
-      {.path = program,
-       .arguments = {"tutti-compiler", "--worker"},
-       .files = {{nothing.get(), 0}, {nothing.get(), 1}, {2, 2}, {pair.second.get(), guest::kCompilerSocketFd}}});
+  TUTTI_ASSIGN(os::Lifeline lifeline, os::CreateLifeline());
+  const auto pid = os::Spawn({.path = program,
+                              .arguments = {"tutti-compiler", "--worker"},
+                              .files = {{lifeline.watched.get(), guest::kCompilerLifelineFd},
+                                        {nothing.get(), 1},
+                                        {2, 2},
+                                        {pair.second.get(), guest::kCompilerSocketFd}}});
   if (!pid) return Fail(cuda::CUDA_ERROR_JIT_COMPILER_NOT_FOUND, pid.error().text);
-  return std::unique_ptr<CompilerProcess>(new CompilerProcess(*pid, std::move(pair.first)));
+  return std::unique_ptr<CompilerProcess>(new CompilerProcess(*pid, std::move(pair.first), std::move(lifeline.held)));
 }
 
 CompilerProcess::~CompilerProcess() {

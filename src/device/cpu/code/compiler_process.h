@@ -40,7 +40,8 @@ class CompilerProcess {
   pid_t pid() const { return pid_; }
 
  private:
-  CompilerProcess(pid_t pid, os::Fd socket) : pid_(pid), socket_(std::move(socket)) {}
+  CompilerProcess(pid_t pid, os::Fd socket, os::Fd lifeline)
+      : pid_(pid), socket_(std::move(socket)), lifeline_(std::move(lifeline)) {}
   // False: cancelled, or nothing came in time.
   bool AwaitAnswer(uint64_t until_ns, const Cancelled& cancelled) const;
   // Kills and reaps. How it ended, for people.
@@ -48,6 +49,7 @@ class CompilerProcess {
 
   pid_t pid_;  // 0: reaped
   os::Fd socket_;
+  os::Fd lifeline_;  // the worker ends with this process, however that ends
 };
 
 }  // namespace tutti::device::cpu
