@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "os/memory.h"
 #include "os/socket.h"
 
@@ -13,17 +16,50 @@ namespace {
 
 constexpr size_t kMaxPacketBytes = 64 * 1024;
 constexpr uint64_t kMaxBodyBytes = 64ull << 20;
+constexpr int kConnectionFailed = 805;  // CUDA_ERROR_MPS_CONNECTION_FAILED
+
+// Strangers can make as many of these lines as they like.
+void LogRefusal(std::string_view text) {
+  constexpr uint64_t kPauseNs = 1'000'000'000;
+  static std::atomic<uint64_t> next_ns{0};
+  const uint64_t now_ns = NowNs();
+  uint64_t due_ns = next_ns.load(std::memory_order_relaxed);
+  if (now_ns < due_ns || !next_ns.compare_exchange_strong(due_ns, now_ns + kPauseNs, std::memory_order_relaxed)) return;
+  log::Info("A message is refused: {}", text);
+}
+
+// What is no message of ours gets no answer. Never blocks: whoever does not read it does not get it.
+void RefuseOtherVersion(int socket, std::span<const uint8_t> bytes, std::string_view text) {
+  const auto version = wire::OtherVersion(bytes);
+  if (!version) return;
+  LogRefusal(text);
+  ByteWriter body;
+  wire::Put(body, wire::Refuse{.status = kConnectionFailed, .text = std::string(text)});
+  (void)os::TrySend(socket, wire::Pack(wire::MessageKind::kRefuse, 0, std::move(body), *version));
+}
 
 }  // namespace
 
+Result<Packet> PackMessage(wire::MessageKind kind, uint32_t serial, ByteWriter body) {
+  Packet packet;
+  if (body.bytes().size() <= kMaxPacketBytes) {
+    packet.bytes = wire::Pack(kind, serial, std::move(body));
+    return packet;
+  }
+  TUTTI_ASSIGN(os::Fd file, os::CreateMemoryOf("tutti-message", body.bytes()));
+  packet.files.push_back(std::move(file));
+  ByteWriter head;
+  head.Put(wire::MessageHead{.kind = kind, .serial = serial, .flags = wire::kBodyInFile});
+  packet.bytes = head.Take();
+  return packet;
+}
+
 Status SendMessage(int socket, wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds) {
-  if (body.bytes().size() <= kMaxPacketBytes) return os::Send(socket, wire::Pack(kind, serial, std::move(body)), fds);
-  TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-message", body.bytes()));
-  std::vector<int> all{file.get()};
+  TUTTI_ASSIGN(const Packet packet, PackMessage(kind, serial, std::move(body)));
+  if (packet.files.empty()) return os::Send(socket, packet.bytes, fds);
+  std::vector<int> all{packet.files.front().get()};
   all.insert(all.end(), fds.begin(), fds.end());
-  ByteWriter packet;
-  packet.Put(wire::MessageHead{.kind = kind, .serial = serial, .flags = wire::kBodyInFile});
-  return os::Send(socket, packet.bytes(), all);
+  return os::Send(socket, packet.bytes, all);
 }
 
 Result<Envelope> ReceiveMessage(int socket, int timeout_ms) {
@@ -34,7 +70,12 @@ Result<Envelope> ReceiveMessage(int socket, int timeout_ms) {
     return envelope;
   }
   ByteReader in(message.bytes);
-  TUTTI_ASSIGN(envelope.head, wire::ReadHead(in));
+  const auto head = wire::ReadHead(in);
+  if (!head) {
+    RefuseOtherVersion(socket, message.bytes, head.error().text);
+    return std::unexpected(head.error());
+  }
+  envelope.head = *head;
   if ((envelope.head.flags & wire::kBodyInFile) == 0) {
     envelope.body.assign(message.bytes.begin() + sizeof(wire::MessageHead), message.bytes.end());
     return envelope;

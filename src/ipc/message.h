@@ -20,11 +20,18 @@ struct Envelope {
   bool closed = false;  // the peer has closed; nothing else is set
 };
 
+// A message as it goes onto a socket: the descriptors that travel with it are `files` and then its own.
+struct Packet {
+  std::vector<uint8_t> bytes;
+  std::vector<os::Fd> files;  // the body, if it is longer than a packet
+};
+Result<Packet> PackMessage(wire::MessageKind kind, uint32_t serial, ByteWriter body);
+
 // Sends one message; a body longer than a packet goes into a memory file. Thread-safe (one message is one send).
 Status SendMessage(int socket, wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds = {});
 
 // Receives one message; fails on timeout (`timeout_ms` < 0: none), on a socket error and on bytes that are no message
-// of this protocol version.
+// of this protocol version. A peer of another version is told so, as a refusal that it can read.
 Result<Envelope> ReceiveMessage(int socket, int timeout_ms = -1);
 
 // Sends kRefuse. Failure to send is ignored: the peer may be gone.

@@ -83,5 +83,27 @@ TEST_F(MessageTest, MemoryFileOverTheLimitIsNotRead) {
   EXPECT_FALSE(FromMemoryFile(file.get(), 1 << 20).has_value());
 }
 
+TEST_F(MessageTest, APeerOfAnotherVersionIsToldBothVersions) {
+  auto [mine, theirs] = os::SocketPair().value();
+  for (const uint16_t version : {uint16_t{0}, uint16_t{wire::kProtocolVersion + 1}, uint16_t{99}}) {
+    ASSERT_TRUE(os::Send(theirs.get(), wire::Pack(wire::MessageKind::kHello, 0, {}, version)));
+    EXPECT_FALSE(ReceiveMessage(mine.get(), 1000));
+    const auto answer = os::Receive(theirs.get(), 1000);
+    ASSERT_TRUE(answer) << answer.error().text;
+    ByteReader in(answer->bytes);
+    const auto head = in.Get<wire::MessageHead>();
+    EXPECT_EQ(head.version, version) << "it must be able to read it";
+    EXPECT_EQ(head.kind, wire::MessageKind::kRefuse);
+    const auto refuse = wire::GetRefuse(in);
+    ASSERT_TRUE(refuse);
+    EXPECT_EQ(refuse->status, 805);
+    EXPECT_NE(refuse->text.find("protocol " + std::to_string(version)), std::string::npos) << refuse->text;
+    EXPECT_NE(refuse->text.find("this program " + std::to_string(wire::kProtocolVersion)), std::string::npos) << refuse->text;
+  }
+  ASSERT_TRUE(os::Send(theirs.get(), std::vector<uint8_t>(100, 0x5a)));
+  EXPECT_FALSE(ReceiveMessage(mine.get(), 1000));
+  EXPECT_FALSE(os::Receive(theirs.get(), 0)) << "noise gets no answer";
+}
+
 }  // namespace
 }  // namespace tutti::ipc

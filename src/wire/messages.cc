@@ -99,9 +99,9 @@ Result<QueryModuleReply> GetQueryModuleReply(ByteReader& in) {
   return Finish(in, reply, "QueryModuleReply");
 }
 
-std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body) {
+std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version) {
   ByteWriter out;
-  out.Put(MessageHead{.kind = kind, .serial = serial});
+  out.Put(MessageHead{.version = version, .kind = kind, .serial = serial});
   std::vector<uint8_t> bytes = out.Take();
   const auto rest = body.bytes();
   bytes.insert(bytes.end(), rest.begin(), rest.end());
@@ -116,6 +116,13 @@ Result<MessageHead> ReadHead(ByteReader& in) {
                             head.version, kProtocolVersion));
   }
   return head;
+}
+
+std::optional<uint16_t> OtherVersion(std::span<const uint8_t> message) {
+  ByteReader in(message);
+  const auto head = in.Get<MessageHead>();
+  if (!in.ok() || head.magic != MessageHead{}.magic || head.version == kProtocolVersion) return std::nullopt;
+  return head.version;
 }
 
 }  // namespace tutti::wire

@@ -11,6 +11,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -120,9 +122,12 @@ struct QueryModuleReply {
 void Put(ByteWriter& out, const QueryModuleReply& reply);
 Result<QueryModuleReply> GetQueryModuleReply(ByteReader& in);
 
-// One message with its head.
-std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body);
+// One message with its head. In another `version` only what all versions understand: a Refuse.
+std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version = kProtocolVersion);
 // Checks magic and version and splits off the head; the reader stands at the body.
 Result<MessageHead> ReadHead(ByteReader& in);
+// The version of a message that is one of ours in another version than this program's. The head and Refuse are the same in
+// all versions, so its sender can be told.
+std::optional<uint16_t> OtherVersion(std::span<const uint8_t> message);
 
 }  // namespace tutti::wire
