@@ -76,7 +76,8 @@ class Function {
   [[gnu::noinline]] Answer<uint32_t> PreparedLater(const BlockShape& shape);
   Answer<uint32_t> Prepare(const BlockShape& shape);
   void Keep(uint64_t shape, uint32_t kernel);
-  void LogFailure(int status) const;
+  // To the log, once: to a program that does not look at its errors, a kernel that never ran looks like a wrong result.
+  void LogFailure(int status);
 
   static constinit Pool<Function, 1 << 20> pool_;
 
@@ -92,6 +93,7 @@ class Function {
   std::atomic<const Table*> later_{nullptr};
   std::mutex mutex_;  // of adding to what is prepared
   std::vector<std::unique_ptr<Table>> tables_;  // the last is later_
+  std::atomic<bool> failure_logged_{false};
 };
 
 }  // namespace tutti::client

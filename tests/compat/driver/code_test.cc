@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "driver/fixture.h"
@@ -295,6 +297,32 @@ TEST_F(CodeTest, SeveralInputsOfTheLinkerBecomeOneModule) {
   EXPECT_EQ(Read(out, 1)[0], 42u);
   CU_EXPECT(cuModuleUnload(linked));
   CU_EXPECT(cuMemFree_v2(out));
+}
+
+TEST_F(CodeTest, AKernelThatCannotBeCompiledIsNamedOnStderrOnce) {
+  const char* const ptx =
+      ".version 8.0\n.target sm_80\n.address_size 64\n"
+      ".visible .entry impossible() {\n  .reg .b32 %r<3>;\n  frobnicate.u32 %r1, %r2;\n  ret;\n}\n";
+  CUmodule module;
+  CUfunction impossible;
+  CU_ASSERT(cuModuleLoadData(&module, ptx));
+  CU_ASSERT(cuModuleGetFunction(&impossible, module, "impossible"));
+  const auto launch = [&] {
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 2; ++i) EXPECT_NE(cuLaunchKernel(impossible, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), 0);
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string text = launch();
+  EXPECT_NE(text.find("impossible"), std::string::npos) << text;
+  EXPECT_NE(text.find("frobnicate"), std::string::npos) << text;
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+  CU_ASSERT(cuModuleUnload(module));
+  CU_ASSERT(cuModuleLoadData(&module, ptx));
+  CU_ASSERT(cuModuleGetFunction(&impossible, module, "impossible"));
+  setenv("TUTTI_QUIET", "1", 1);
+  EXPECT_EQ(launch(), "");
+  unsetenv("TUTTI_QUIET");
+  CU_ASSERT(cuModuleUnload(module));
 }
 
 }  // namespace
