@@ -19,9 +19,9 @@ struct Finishing {
 std::string NamespaceOf(const wire::ClientStatus& client) { return client.name_space.substr(client.name_space.rfind('/') + 1); }
 
 void Tell(ServerHandle& server, const wire::ServerSet& set, const std::shared_ptr<Finishing>& finishing) {
-  server.Ask(wire::MessageKind::kServerSet, set, [finishing, pid = set.pid](const Result<ServerHandle::Reply>& answer) {
+  server.Ask(wire::MessageKind::kServerSet, set, [finishing, id = set.client](const Result<ServerHandle::Reply>& answer) {
     // A client that has just gone has no limits any more.
-    if (answer && answer->body.status != 0) log::Info("Client {} keeps its limits: {}", pid, answer->body.text);
+    if (answer && answer->body.status != 0) log::Info("Client with ID {} keeps its limits: {}", id, answer->body.text);
   });
 }
 
@@ -30,13 +30,13 @@ void Follow(ControlDaemon& daemon, ServerHandle& server, const wire::ClientStatu
   const ServerSettings settings = daemon.catalog().SettingsFor(server.name(), NamespaceOf(client), server.settings());
   const double percentage = EffectivePercentage(settings, client.own_percentage);
   if (changed.percentage && percentage != client.percentage && !daemon.options().static_partitioning) {
-    Tell(server, {.what = wire::SettingKind::kPercentage, .pid = client.pid, .percentage = percentage}, finishing);
+    Tell(server, {.what = wire::SettingKind::kPercentage, .client = client.id, .percentage = percentage}, finishing);
   }
   if (!changed.memory || client.device >= server.devices().size()) return;
   const std::string uuid = control::FormatUuid(server.devices()[client.device].uuid);
   const uint64_t bytes = std::min(settings.memory_limits.Of(client.device, uuid), client.own_limit_bytes);
   if (bytes != client.limit_bytes) {
-    Tell(server, {.what = wire::SettingKind::kMemoryLimit, .pid = client.pid, .device = client.device, .number = bytes}, finishing);
+    Tell(server, {.what = wire::SettingKind::kMemoryLimit, .client = client.id, .device = client.device, .number = bytes}, finishing);
   }
 }
 

@@ -40,9 +40,10 @@ Result<std::unique_ptr<DaemonLink>> DaemonLink::Create(os::Fd socket, Server* se
     served.pci_bus = attribute(kPciBusId);
     served.pci_device = attribute(kPciDeviceId);
   }
+  TUTTI_ASSIGN(link->outbox_, Outbox::Create(link->socket_.get(), server));
   ByteWriter body;
   wire::Put(body, ready);
-  TUTTI_TRY(ipc::SendMessage(link->socket_.get(), wire::MessageKind::kServerReady, 0, std::move(body)));
+  TUTTI_TRY(link->outbox_->Send(wire::MessageKind::kServerReady, 0, std::move(body)));
   TUTTI_TRY(server->Watch(link->socket_.get(), [self = link.get()] { self->OnReadable(); }));
   return link;
 }
@@ -150,25 +151,25 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
       return Fail(kInvalidValue, fmt::format("there is no policy \"{}\": give {}", set.text,
                                              fmt::join(device::kPolicyNames, ", ")));
     case wire::SettingKind::kPercentage:
-      TUTTI_TRY(server_->SetPercentage(set.pid, set.percentage));
-      log::Info("Active Threads Percentage of client {} set to {:.1f}", set.pid, set.percentage);
+      TUTTI_TRY(server_->SetPercentage(set.client, set.percentage));
+      log::Info("Active Threads Percentage of the client with ID {} set to {:.1f}", set.client, set.percentage);
       return {};
     case wire::SettingKind::kMemoryLimit:
-      TUTTI_TRY(server_->SetMemoryLimit(set.pid, set.device, set.number));
-      log::Info("Device pinned memory limit of client {} for device {} set to {:#x} bytes", set.pid, set.device,
+      TUTTI_TRY(server_->SetMemoryLimit(set.client, set.device, set.number));
+      log::Info("Device pinned memory limit of the client with ID {} for device {} set to {:#x} bytes", set.client, set.device,
                 set.number);
       return {};
     case wire::SettingKind::kPriority:
-      TUTTI_TRY(server_->SetPriority(set.pid, static_cast<int32_t>(std::min<uint64_t>(set.number, INT32_MAX))));
-      log::Info("Priority of client {} set to {}", set.pid, set.number);
+      TUTTI_TRY(server_->SetPriority(set.client, static_cast<int32_t>(std::min<uint64_t>(set.number, INT32_MAX))));
+      log::Info("Priority of the client with ID {} set to {}", set.client, set.number);
       return {};
     case wire::SettingKind::kDefaultPriority:
       TUTTI_TRY(server_->SetDefaultPriority(set.text, static_cast<int32_t>(std::min<uint64_t>(set.number, INT32_MAX))));
       log::Info("Default client priority set to {}{}{}", set.number, set.text.empty() ? "" : " in ", set.text);
       return {};
     case wire::SettingKind::kKernelTime:
-      TUTTI_TRY(server_->SetKernelTime(set.pid, set.number));
-      log::Info("Time limit of kernels of client {} set to {} ns", set.pid, set.number);
+      TUTTI_TRY(server_->SetKernelTime(set.client, set.number));
+      log::Info("Time limit of kernels of the client with ID {} set to {} ns", set.client, set.number);
       return {};
     case wire::SettingKind::kMemoryGroup:
       TUTTI_TRY(server_->SetMemoryGroup(
@@ -189,7 +190,7 @@ Status DaemonLink::HandleTerminate(const ipc::Envelope& message) {
   ByteReader in(message.body);
   TUTTI_ASSIGN(const wire::TerminateClient request, wire::GetTerminateClient(in));
   const uint32_t serial = message.head.serial;
-  const Status begun = server_->Terminate(request.pid, kClientTerminated, [this, serial] { ReplyStatus(serial, {}); });
+  const Status begun = server_->Terminate(request.client, kClientTerminated, [this, serial] { ReplyStatus(serial, {}); });
   if (!begun) ReplyStatus(serial, begun);
   return {};
 }
@@ -214,8 +215,7 @@ void DaemonLink::ReplyStatus(uint32_t serial, const Status& status) {
 void DaemonLink::Reply(uint32_t serial, const wire::ServerReply& reply, std::span<const int> fds) {
   ByteWriter body;
   wire::Put(body, reply);
-  if (auto sent = ipc::SendMessage(socket_.get(), wire::MessageKind::kServerReply, serial, std::move(body), fds);
-      !sent) {
+  if (auto sent = outbox_->Send(wire::MessageKind::kServerReply, serial, std::move(body), fds); !sent) {
     log::Warning("The control daemon does not take its answer: {}", sent.error().text);
   }
 }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "ipc/message.h"
 #include "os/fd.h"
+#include "server/outbox.h"
 #include "server/server.h"
 
 namespace tutti::server {
@@ -44,6 +45,7 @@ class DaemonLink {
 
   os::Fd socket_;
   Server* server_;
+  std::unique_ptr<Outbox> outbox_;
   os::Fd spare_{eventfd(0, EFD_CLOEXEC)};  // makes room for a client's connection where there are no descriptors left, so that it can be told so
   int failures_ = 0;
   bool gone_ = false;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "os/memory.h"
 #include "server/testing/server_process.h"
@@ -102,6 +103,20 @@ TEST(Exhaustion, AServerWithoutADescriptorTellsNewClientsAndKeepsOldOnes) {
   }
   prlimit(server.pid(), RLIMIT_NOFILE, &before, nullptr);
   EXPECT_TRUE(server.ConnectHere(3).has_value()) << "there is room again";
+}
+
+TEST(Exhaustion, OneUserLeavesHalfOfThePlacesToTheOthers) {
+  ServerProcess server({}, 200);
+  std::vector<std::unique_ptr<ipc::ClientConnection>> clients;
+  const auto connect = [&](uint32_t uid) { return server.ConnectHere(1, wire::Attach{.uid = uid}); };
+  Result<std::unique_ptr<ipc::ClientConnection>> client = Fail("none yet");
+  while ((client = connect(4711))) clients.push_back(std::move(*client));
+  EXPECT_EQ(client.error().code, 809);
+  EXPECT_NE(client.error().text.find("user 4711"), std::string::npos) << client.error().text;
+  ASSERT_GT(clients.size(), 1u);
+  const size_t quota = clients.size();
+  while ((client = connect(4712))) clients.push_back(std::move(*client));
+  EXPECT_GE(clients.size(), 2 * quota - 1) << "the other half is there for another user";
 }
 
 TEST(Exhaustion, ClientsForWhomThereIsNoMemoryAreRefusedWithAReason) {

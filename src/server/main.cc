@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "os/fd.h"
 #include "os/signal_bell.h"
 #include "server/backend_factory.h"
+#include "server/confinement.h"
 #include "server/daemon_link.h"
 #include "server/options.h"
 #include "server/private_client.h"
@@ -27,8 +27,7 @@ constexpr int kMultiprocessorCount = 16;
 Result<std::unique_ptr<Server>> Start(const Options& options) {
   log::Info("Startup");
   log::Info("Initializing server process");
-  TUTTI_ASSIGN(std::unique_ptr<device::Backend> backend, CreateBackend(
-                   options.device, options.daemon_socket_fd >= 0 ? std::getenv("CUDA_VISIBLE_DEVICES") : nullptr));
+  TUTTI_ASSIGN(std::unique_ptr<device::Backend> backend, CreateBackend(options.device, options.daemon_socket_fd >= 0));
   backend->SetPolicy(options.policy);
   uint32_t ordinal = 0;
   for (const wire::DeviceInfo& device : backend->devices()) {
@@ -48,6 +47,8 @@ Status Serve(const Options& options) {
   sigset_t none;  // whatever the starter had blocked
   sigemptyset(&none);
   if (pthread_sigmask(SIG_SETMASK, &none, nullptr) != 0) return FailErrno("pthread_sigmask");
+  // Nobody's server needs root's powers, and those who are not root have none.
+  if (const auto dropped = DropCapabilities(); !dropped) log::Warning("The server keeps its capabilities: {}", dropped.error().text);
   TUTTI_ASSIGN(os::SignalBell signals, os::SignalBell::Create({SIGTERM, SIGINT}));
   auto server = Start(options);
   if (!server) {
@@ -56,6 +57,9 @@ Status Serve(const Options& options) {
     else
       ipc::SendRefusal(peer.get(), 0, server.error().code != 0 ? server.error().code : 805, server.error().text);
     return std::unexpected(server.error());
+  }
+  if (const auto filtered = FilterSystemCalls(); !filtered) {
+    log::Warning("The server's system calls are not restricted: {}", filtered.error().text);
   }
   (*server)->SetDefaultKernelTime(options.kernel_time_ms * 1'000'000);
   bool terminated = false;

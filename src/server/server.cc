@@ -108,6 +108,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
     return Fail(kMaxConnectionsReached,
                 fmt::format("{} clients are connected, as many as the limit on open files allows", sessions_.size()));
   }
+  TUTTI_TRY(CheckQuota(attach.uid));
   device::Limits limits{.active_thread_percentage = std::clamp(attach.active_thread_percentage, 0.01, 100.0),
                         .priority = attach.priority,
                         .sm_ranges = attach.sm_ranges,
@@ -159,6 +160,16 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
   return session;
 }
 
+// A server of several users keeps places for the others of them; who runs it needs no leave.
+Status Server::CheckQuota(uint32_t uid) const {
+  if (uid == geteuid()) return {};
+  const size_t most = std::max<size_t>(std::min(max_clients_, windows_.slots()) / 2, 1);
+  const auto of_user = [uid](const auto& entry) { return entry.second->info().uid == uid; };
+  if (static_cast<size_t>(std::ranges::count_if(sessions_, of_user)) < most) return {};
+  return Fail(kMaxConnectionsReached,
+              fmt::format("user {} has {} clients, half of what this server can have; the rest is for other users", uid, most));
+}
+
 void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
   const auto it = sessions_.find(id);
   if (it == sessions_.end()) return;
@@ -179,16 +190,10 @@ void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
   (void)reaper_.Add(id, std::move(task));
 }
 
-Status Server::Terminate(uint32_t pid, int32_t status, std::function<void()> ended) {
-  const auto sessions = ByPid(pid);
-  if (sessions.empty()) return Fail(kInvalidValue, fmt::format("there is no client {}", pid));
-  auto left = std::make_shared<std::atomic<size_t>>(sessions.size());
-  for (Session* session : sessions) {
-    session->LogRunning();
-    Drop(session->info().id, status, [this, left, ended](bool) {
-      if (left->fetch_sub(1, std::memory_order_acq_rel) == 1) Post(ended);
-    });
-  }
+Status Server::Terminate(uint32_t client, int32_t status, std::function<void()> ended) {
+  TUTTI_ASSIGN(Session* const session, Find(client));
+  session->LogRunning();
+  Drop(client, status, [this, ended = std::move(ended)](bool) { Post(ended); });
   return {};
 }
 
@@ -196,44 +201,40 @@ void Server::TerminateAll(int32_t status) {
   while (!sessions_.empty()) Drop(sessions_.begin()->first, status);
 }
 
-std::vector<Session*> Server::ByPid(uint32_t pid) {
-  std::vector<Session*> found;
-  for (const auto& [id, session] : sessions_) {
-    if (session->info().pid == pid) found.push_back(session.get());
-  }
-  return found;
+Result<Session*> Server::Find(uint32_t client) {
+  const auto it = sessions_.find(client);
+  if (it == sessions_.end()) return Fail(kInvalidValue, fmt::format("there is no client {}", client));
+  return it->second.get();
 }
 
-Status Server::ChangeLimits(uint32_t pid, const std::function<void(device::Limits&)>& change) {
-  const auto sessions = ByPid(pid);
-  if (sessions.empty()) return Fail(kInvalidValue, fmt::format("there is no client {}", pid));
-  for (Session* session : sessions) {
-    device::Limits limits = session->limits();
-    change(limits);
-    session->SetLimits(limits);
-  }
+Status Server::ChangeLimits(uint32_t client, const std::function<void(device::Limits&)>& change) {
+  TUTTI_ASSIGN(Session* const session, Find(client));
+  device::Limits limits = session->limits();
+  change(limits);
+  session->SetLimits(limits);
   return {};
 }
 
-Status Server::SetPercentage(uint32_t pid, double percentage) {
+Status Server::SetPercentage(uint32_t client, double percentage) {
   if (!(percentage > 0 && percentage <= 100))
     return Fail(kInvalidValue, fmt::format("{} is no percentage", percentage));
-  return ChangeLimits(pid, [=](device::Limits& limits) { limits.active_thread_percentage = percentage; });
+  return ChangeLimits(client, [=](device::Limits& limits) { limits.active_thread_percentage = percentage; });
 }
 
-Status Server::SetMemoryLimit(uint32_t pid, uint32_t device, uint64_t bytes) {
+Status Server::SetMemoryLimit(uint32_t client, uint32_t device, uint64_t bytes) {
   const size_t devices = backend_->devices().size();
   if (device >= devices) return Fail(kInvalidValue, fmt::format("there is no device {}", device));
-  return ChangeLimits(pid, [=](device::Limits& limits) {
+  return ChangeLimits(client, [=](device::Limits& limits) {
     limits.memory_bytes.resize(devices, ~0ull);
     limits.memory_bytes[device] = bytes;
   });
 }
 
-Status Server::SetPriority(uint32_t pid, int32_t priority) {
+Status Server::SetPriority(uint32_t client, int32_t priority) {
   if (priority != 0 && priority != 1) return Fail(kInvalidValue, fmt::format("{} is no client priority", priority));
-  for (Session* session : ByPid(pid)) session->KeepPriority();
-  return ChangeLimits(pid, [=](device::Limits& limits) { limits.priority = priority; });
+  TUTTI_ASSIGN(Session* const session, Find(client));
+  session->KeepPriority();
+  return ChangeLimits(client, [=](device::Limits& limits) { limits.priority = priority; });
 }
 
 Status Server::SetDefaultPriority(std::string_view name_space, int32_t priority) {
@@ -248,8 +249,8 @@ Status Server::SetDefaultPriority(std::string_view name_space, int32_t priority)
   return {};
 }
 
-Status Server::SetKernelTime(uint32_t pid, uint64_t ns) {
-  return ChangeLimits(pid, [=](device::Limits& limits) { limits.kernel_ns = ns; });
+Status Server::SetKernelTime(uint32_t client, uint64_t ns) {
+  return ChangeLimits(client, [=](device::Limits& limits) { limits.kernel_ns = ns; });
 }
 
 Status Server::SetMemoryGroup(const wire::MemoryGroupLimit& limit) {
@@ -323,8 +324,8 @@ void Server::SpreadMemoryUse() {
 
 // --- the loop
 
-Status Server::Watch(int fd, std::function<void()> ready) {
-  TUTTI_TRY(epoll_.Add(fd, EPOLLIN, Key(KeyKind::kFd, static_cast<uint64_t>(fd))));
+Status Server::Watch(int fd, std::function<void()> ready, uint32_t events) {
+  TUTTI_TRY(epoll_.Add(fd, events, Key(KeyKind::kFd, static_cast<uint64_t>(fd))));
   watched_fds_[fd] = std::move(ready);
   return {};
 }

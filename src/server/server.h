@@ -36,18 +36,20 @@ class Server {
   // Takes a client's connection. The client is answered in any case: with a Welcome, or with a Refuse that says why
   // not.
   void Attach(const wire::Attach& attach, os::Fd connection);
-  // Ends the session of every client with this process id, which then sees `status`. INVALID_VALUE if there is none.
-  // `ended`: called by the main thread when all of it has ended and its memory is free.
-  Status Terminate(uint32_t pid, int32_t status, std::function<void()> ended);
+  // Clients are named by their numbers (ClientInfo::id).
+
+  // Ends the session of the client, which then sees `status`. INVALID_VALUE if there is none. `ended`: called by the main
+  // thread when all of it has ended and its memory is free.
+  Status Terminate(uint32_t client, int32_t status, std::function<void()> ended);
   void TerminateAll(int32_t status);
 
-  // Live settings of running clients, by process id.
-  Status SetPercentage(uint32_t pid, double percentage);
-  Status SetMemoryLimit(uint32_t pid, uint32_t device, uint64_t bytes);
-  Status SetPriority(uint32_t pid, int32_t priority);
+  // Live settings of running clients.
+  Status SetPercentage(uint32_t client, double percentage);
+  Status SetMemoryLimit(uint32_t client, uint32_t device, uint64_t bytes);
+  Status SetPriority(uint32_t client, int32_t priority);
   // Of all clients of the namespace ("": of all) that neither asked for a priority nor were given one for themselves.
   Status SetDefaultPriority(std::string_view name_space, int32_t priority);
-  Status SetKernelTime(uint32_t pid, uint64_t ns);
+  Status SetKernelTime(uint32_t client, uint64_t ns);
   // Of clients that come with none.
   void SetDefaultKernelTime(uint64_t ns) { default_kernel_ns_ = ns; }
   // Of a group that clients belong to.
@@ -62,8 +64,8 @@ class Server {
   // No new clients from now on: they get MPS_SERVER_NOT_READY.
   void Close() { closed_ = true; }
 
-  // Further descriptors of the program's: `ready` runs in the loop when `fd` is readable or hung up.
-  Status Watch(int fd, std::function<void()> ready);
+  // Further descriptors of the program's: `ready` runs in the loop when one of `events` (of epoll) or a hang-up is there.
+  Status Watch(int fd, std::function<void()> ready, uint32_t events = EPOLLIN);
   void Unwatch(int fd);
 
   // Serves until `done()`, which is looked at after every event.
@@ -77,16 +79,17 @@ class Server {
          std::unique_ptr<RingWatch> watch);
 
   Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach, os::Fd& connection);
+  Status CheckQuota(uint32_t uid) const;
   void OnEvent(uint64_t key);
   // Forgets the session and hands it to the reaper. `status`: what its client is told, 0: it is gone.
   // `gone` is called, on a thread of the reaper's, when everything of it is free.
   void Drop(uint32_t id, int32_t status, std::function<void(bool)> gone = nullptr);
   void Evict(uint32_t asker, uint32_t device, uint64_t bytes, std::function<void(bool)> done);
   Session* FindVictim(const Session& asker, uint32_t device);
-  Status ChangeLimits(uint32_t pid, const std::function<void(device::Limits&)>& change);
+  Status ChangeLimits(uint32_t client, const std::function<void(device::Limits&)>& change);
   void MemoryChanged();
   void SpreadMemoryUse();
-  std::vector<Session*> ByPid(uint32_t pid);
+  Result<Session*> Find(uint32_t client);
 
   // In the order in which they need each other: the last is destroyed first.
   bool shared_;

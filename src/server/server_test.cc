@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "os/socket.h"
 #include "server/testing/server_process.h"
 #include "wire/backlog.h"
 
@@ -106,11 +107,11 @@ TEST(Server, LimitsCanBeChangedWhileAClientRuns) {
   const auto client = ClientWithStream(server, 1000);
   EXPECT_EQ(client->header().states[0].sm_count.load(), 2);
   ByteWriter percentage;
-  wire::Put(percentage, wire::ServerSet{.what = wire::SettingKind::kPercentage, .pid = 1000, .percentage = 50});
+  wire::Put(percentage, wire::ServerSet{.what = wire::SettingKind::kPercentage, .client = server.Clients()[0].id, .percentage = 50});
   EXPECT_EQ(server.Ask(wire::MessageKind::kServerSet, std::move(percentage)).status, 0);
   EXPECT_EQ(client->header().states[0].sm_count.load(), 1);
   ByteWriter memory;
-  wire::Put(memory, wire::ServerSet{.what = wire::SettingKind::kMemoryLimit, .pid = 1000, .number = 8192});
+  wire::Put(memory, wire::ServerSet{.what = wire::SettingKind::kMemoryLimit, .client = server.Clients()[0].id, .number = 8192});
   EXPECT_EQ(server.Ask(wire::MessageKind::kServerSet, std::move(memory)).status, 0);
   EXPECT_EQ(client->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 16384, .alignment = 256}).status,
             2);
@@ -196,13 +197,27 @@ TEST(Server, TerminatedClientSeesItAtOnceWhileItWaits) {
   std::thread killer([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     ByteWriter body;
-    wire::Put(body, wire::TerminateClient{.pid = 1000});
+    wire::Put(body, wire::TerminateClient{.client = 0});
     EXPECT_EQ(server.Ask(wire::MessageKind::kTerminateClient, std::move(body)).status, 0);
   });
   EXPECT_EQ(Ping(*client), 810);
   killer.join();
   EXPECT_EQ(client->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1, .alignment = 1}).status, 810);
   EXPECT_TRUE(server.Clients().empty());
+}
+
+// As the first processes of two containers have.
+TEST(Server, ClientsWithTheSameProcessIdAreTwo) {
+  ServerProcess server;
+  const auto one = ClientWithStream(server, 1);
+  const auto two = ClientWithStream(server, 1);
+  const auto clients = server.Clients();
+  ASSERT_EQ(clients.size(), 2u);
+  ByteWriter body;
+  wire::Put(body, wire::TerminateClient{.client = clients[1].id});
+  EXPECT_EQ(server.Ask(wire::MessageKind::kTerminateClient, std::move(body)).status, 0);
+  EXPECT_EQ(Ping(*one), 0);
+  EXPECT_TRUE(Eventually([&] { return two->watch().Check() == 810; }));
 }
 
 TEST(Server, WaitingClientOutlivesItsServer) {
@@ -239,6 +254,26 @@ TEST(Server, ForcedShutdownEndsItsClients) {
   EXPECT_EQ(server.Ask(wire::MessageKind::kServerShutdown, std::move(body)).status, 0);
   EXPECT_EQ(Ping(*client), 810);
   EXPECT_EQ(server.AwaitExit(), 0);
+}
+
+TEST(Server, ADaemonThatDoesNotReadHoldsUpNobody) {
+  ServerProcess server;
+  auto one = ClientWithStream(server, 1001);
+  const auto two = ClientWithStream(server, 1002);
+  ASSERT_EQ(one->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1 << 20, .alignment = 256}).status,
+            0);
+  ASSERT_TRUE(Eventually([&] { return two->header().states[0].used_bytes.load() == 1u << 20; }));
+  ByteWriter body;
+  wire::Put(body, wire::ServerQuery{.what = wire::QueryKind::kClients});
+  const auto query = wire::Pack(wire::MessageKind::kServerQuery, 1, std::move(body));
+  for (int i = 0; i < 3000; ++i) {
+    bool sent = false;  // once: Eventually asks again
+    ASSERT_TRUE(Eventually([&] { return sent = sent || os::TrySend(server.socket(), query).value_or(false); }))
+        << "after " << i << " questions";
+  }
+  one.reset();
+  EXPECT_TRUE(Eventually([&] { return two->header().states[0].used_bytes.load() == 0; })) << "nobody notices its end";
+  EXPECT_EQ(Ping(*two), 0);
 }
 
 TEST(Server, EndsWithItsDaemon) {

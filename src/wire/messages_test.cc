@@ -62,9 +62,9 @@ TEST(Messages, DaemonMessagesComeBack) {
   ExpectRoundTrip(
       ServerReply{.status = 1, .text = "no", .clients = {{.id = 1, .command_line = "a"}, {.id = 2, .share = 0.5}}},
       GetServerReply);
-  ExpectRoundTrip(ServerSet{.what = SettingKind::kMemoryLimit, .pid = 3, .device = 1, .number = 9, .text = "x"},
+  ExpectRoundTrip(ServerSet{.what = SettingKind::kMemoryLimit, .client = 3, .device = 1, .number = 9, .text = "x"},
                   GetServerSet);
-  ExpectRoundTrip(TerminateClient{.pid = 4}, GetTerminateClient);
+  ExpectRoundTrip(TerminateClient{.client = 4}, GetTerminateClient);
   ExpectRoundTrip(ServerShutdown{.force = true}, GetServerShutdown);
 }
 

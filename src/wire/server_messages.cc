@@ -212,7 +212,7 @@ Result<ServerReply> GetServerReply(ByteReader& in) {
 
 void Put(ByteWriter& out, const ServerSet& set) {
   out.Put(set.what);
-  out.Put(set.pid);
+  out.Put(set.client);
   out.Put(set.device);
   out.Put(set.number);
   out.Put(set.second);
@@ -223,7 +223,7 @@ void Put(ByteWriter& out, const ServerSet& set) {
 Result<ServerSet> GetServerSet(ByteReader& in) {
   ServerSet set;
   set.what = in.Get<SettingKind>();
-  set.pid = in.Get<uint32_t>();
+  set.client = in.Get<uint32_t>();
   set.device = in.Get<uint32_t>();
   set.number = in.Get<uint64_t>();
   set.second = in.Get<uint64_t>();
@@ -232,10 +232,10 @@ Result<ServerSet> GetServerSet(ByteReader& in) {
   return Finish(in, std::move(set), "ServerSet");
 }
 
-void Put(ByteWriter& out, const TerminateClient& request) { out.Put(request.pid); }
+void Put(ByteWriter& out, const TerminateClient& request) { out.Put(request.client); }
 
 Result<TerminateClient> GetTerminateClient(ByteReader& in) {
-  const TerminateClient request{.pid = in.Get<uint32_t>()};
+  const TerminateClient request{.client = in.Get<uint32_t>()};
   return Finish(in, request, "TerminateClient");
 }
 

@@ -4,8 +4,9 @@
 //   daemon ── Attach + client's connection ──> server     the server answers the client itself (Welcome or Refuse)
 //   daemon ── Query, Set, TerminateClient, Shutdown ──> server ── ServerReply (same serial) ──> daemon
 //
-// A client is named by its process id as the daemon sees it. End of file on the socket: the daemon is gone, the server
-// ends.
+// A client is named by the server's number for it (ClientStatus::id), which nothing else ever gets. Process ids are for
+// people: two clients of other PID namespaces may have the same, and what a client claims for its own is a claim. End of
+// file on the socket: the daemon is gone, the server ends.
 #pragma once
 
 #include <cstdint>
@@ -122,11 +123,11 @@ Result<ServerReply> GetServerReply(ByteReader& in);
 
 enum class SettingKind : uint32_t {
   kPolicy = 1,       // text: share, priority, time_slice or partition
-  kPercentage = 2,   // of the running client `pid`
-  kMemoryLimit = 3,  // of the running client `pid` on `device`
+  kPercentage = 2,   // of the running client `client`
+  kMemoryLimit = 3,  // of the running client `client` on `device`
   kTrace = 4,        // number: 0 or 1
-  kPriority = 5,     // of the running client `pid`; number: 0 normal, 1 below normal
-  kKernelTime = 6,   // of the running client `pid`; number: ns that a kernel may run, 0: for ever
+  kPriority = 5,     // of the running client `client`; number: 0 normal, 1 below normal
+  kKernelTime = 6,   // of the running client `client`; number: ns that a kernel may run, 0: for ever
   kMemoryGroup = 7,  // text: name, device; number: hard limit in bytes, second: soft limit; ~0: none
   kLog = 8,              // fd 0: the file that takes the log, and all other output, from now on
   kDefaultPriority = 9,  // number: of running clients of the namespace `text` (all if empty) that have none of their own
@@ -134,7 +135,7 @@ enum class SettingKind : uint32_t {
 
 struct ServerSet {
   SettingKind what = SettingKind::kPolicy;
-  uint32_t pid = 0;
+  uint32_t client = 0;
   uint32_t device = 0;
   uint64_t number = 0;  // bytes, or a switch
   uint64_t second = 0;
@@ -146,7 +147,7 @@ Result<ServerSet> GetServerSet(ByteReader& in);
 
 // Answered when the client is gone: its calls fail with CUDA_ERROR_MPS_CLIENT_TERMINATED from then on.
 struct TerminateClient {
-  uint32_t pid = 0;
+  uint32_t client = 0;
 };
 void Put(ByteWriter& out, const TerminateClient& request);
 Result<TerminateClient> GetTerminateClient(ByteReader& in);

@@ -67,7 +67,7 @@ class FakeServer {
       case wire::MessageKind::kServerSet: {
         const auto set = wire::GetServerSet(in).value();
         for (Client& client : clients_) {
-          if (client.status.pid != set.pid) continue;
+          if (client.status.id != set.client) continue;
           if (set.what == wire::SettingKind::kPercentage) client.status.percentage = set.percentage;
           if (set.what == wire::SettingKind::kMemoryLimit) client.status.limit_bytes = set.number;
           if (set.what == wire::SettingKind::kPriority) client.status.priority = static_cast<int32_t>(set.number);
@@ -75,7 +75,7 @@ class FakeServer {
         break;
       }
       case wire::MessageKind::kTerminateClient:
-        std::erase_if(clients_, [pid = wire::GetTerminateClient(in).value().pid](const Client& client) { return client.status.pid == pid; });
+        std::erase_if(clients_, [id = wire::GetTerminateClient(in).value().client](const Client& client) { return client.status.id == id; });
         break;
       default: return;
     }

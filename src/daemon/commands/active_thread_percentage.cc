@@ -29,16 +29,16 @@ bool Set(const CommandCall& call, size_t index, double& percentage) {
 }
 
 // The live form: the process id is a running client's.
-void SetOfClient(const CommandCall& call, ServerHandle& server, uint32_t pid) {
+void SetOfClient(const CommandCall& call, ServerHandle& server, const ClientProcess& client) {
   const auto value = control::ParsePercentage(call.word(2));
   if (!value) return call.reply.Line(value.error().text);
   if (!AllowedFor(call, *value)) return;
-  server.Ask(wire::MessageKind::kServerSet,
-             wire::ServerSet{.what = wire::SettingKind::kPercentage, .pid = pid, .percentage = *value},
-             [reply = call.reply, percentage = *value](const Result<ServerHandle::Reply>& answer) {
-               if (!answer) return reply.Line(answer.error().text);
-               reply.Line(answer->body.status == 0 ? control::FormatPercentage(percentage) : answer->body.text);
-             });
+  AskAbout(server, client, wire::MessageKind::kServerSet,
+           wire::ServerSet{.what = wire::SettingKind::kPercentage, .percentage = *value},
+           [reply = call.reply, percentage = *value](const Result<wire::ServerReply>& answer) {
+             if (!answer) return reply.Line(answer.error().text);
+             reply.Line(answer->status == 0 ? control::FormatPercentage(percentage) : answer->text);
+           });
 }
 
 }  // namespace
@@ -55,8 +55,8 @@ void GetDefaultActiveThreadPercentage(const CommandCall& call) {
 
 void SetActiveThreadPercentage(const CommandCall& call) {
   if (!NamesServer(call, 1)) {
-    return WithClient(call, [call](ServerHandle& server, const ServerClients&, const wire::ClientStatus& client) {
-      SetOfClient(call, server, client.pid);
+    return WithClient(call, [call](ServerHandle& server, const ServerClients&, const ClientProcess& client) {
+      SetOfClient(call, server, client);
     });
   }
   ServerHandle* const server = NamedServer(call, 1, Access::kChange);
@@ -68,8 +68,8 @@ void SetActiveThreadPercentage(const CommandCall& call) {
 
 void GetActiveThreadPercentage(const CommandCall& call) {
   if (!NamesServer(call, 1)) {
-    return WithClient(call, [call](ServerHandle&, const ServerClients&, const wire::ClientStatus& client) {
-      call.reply.Line(control::FormatPercentage(client.percentage));
+    return WithClient(call, [call](ServerHandle&, const ServerClients&, const ClientProcess& client) {
+      call.reply.Line(control::FormatPercentage(client.first.percentage));
     });
   }
   if (ServerHandle* server = NamedServer(call, 1, Access::kSee)) {

@@ -10,20 +10,20 @@ namespace tutti::daemon::commands {
 // A kernel that runs longer ends with CUDA_ERROR_LAUNCH_TIMEOUT. Only root and the daemon's user may give a running client more.
 void SetClientKernelTime(const CommandCall& call) {
   constexpr uint64_t kNsPerMs = 1'000'000;
-  WithClient(call, [call](ServerHandle& server, const ServerClients&, const wire::ClientStatus& client) {
+  WithClient(call, [call](ServerHandle& server, const ServerClients&, const ClientProcess& client) {
     const auto milliseconds = control::ParseNumber(call.word(2));
     if (!milliseconds) return call.reply.Line(fmt::format("\"{}\" is no number of milliseconds: give 500, or 0 for no limit", call.word(2)));
     const uint64_t kernel_ns = *milliseconds * kNsPerMs;
-    const bool raises = client.kernel_ns != 0 && (kernel_ns == 0 || kernel_ns > client.kernel_ns);
+    const bool raises = client.first.kernel_ns != 0 && (kernel_ns == 0 || kernel_ns > client.first.kernel_ns);
     if (raises && !call.daemon.Privileged(call.caller.uid)) {
       return call.reply.Line(fmt::format("Permission denied: user {} cannot give a client more time", call.caller.uid));
     }
-    server.Ask(wire::MessageKind::kServerSet,
-               wire::ServerSet{.what = wire::SettingKind::kKernelTime, .pid = client.pid, .number = kernel_ns},
-               [reply = call.reply](const Result<ServerHandle::Reply>& answer) {
-                 if (!answer) return reply.Line(answer.error().text);
-                 answer->body.status == 0 ? reply.Nothing() : reply.Line(answer->body.text);
-               });
+    AskAbout(server, client, wire::MessageKind::kServerSet,
+             wire::ServerSet{.what = wire::SettingKind::kKernelTime, .number = kernel_ns},
+             [reply = call.reply](const Result<wire::ServerReply>& answer) {
+               if (!answer) return reply.Line(answer.error().text);
+               answer->status == 0 ? reply.Nothing() : reply.Line(answer->text);
+             });
   });
 }
 

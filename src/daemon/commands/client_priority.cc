@@ -23,18 +23,18 @@ void GetDefaultClientPriority(const CommandCall& call) {
 
 // Of a running client alone, from the next scheduling decision on. Its owner may only lower it.
 void SetClientPriority(const CommandCall& call) {
-  WithClient(call, [call](ServerHandle& server, const ServerClients&, const wire::ClientStatus& client) {
+  WithClient(call, [call](ServerHandle& server, const ServerClients&, const ClientProcess& client) {
     const auto priority = control::ParsePriority(call.word(2));
     if (!priority) return call.reply.Line(priority.error().text);
-    if (!call.daemon.Privileged(call.caller.uid) && *priority < client.priority) {
+    if (!call.daemon.Privileged(call.caller.uid) && *priority < client.first.priority) {
       return call.reply.Line(fmt::format("Permission denied: user {} cannot raise a client's priority", call.caller.uid));
     }
-    server.Ask(wire::MessageKind::kServerSet,
-               wire::ServerSet{.what = wire::SettingKind::kPriority, .pid = client.pid, .number = static_cast<uint64_t>(*priority)},
-               [reply = call.reply](const Result<ServerHandle::Reply>& answer) {
-                 if (!answer) return reply.Line(answer.error().text);
-                 answer->body.status == 0 ? reply.Nothing() : reply.Line(answer->body.text);
-               });
+    AskAbout(server, client, wire::MessageKind::kServerSet,
+             wire::ServerSet{.what = wire::SettingKind::kPriority, .number = static_cast<uint64_t>(*priority)},
+             [reply = call.reply](const Result<wire::ServerReply>& answer) {
+               if (!answer) return reply.Line(answer.error().text);
+               answer->status == 0 ? reply.Nothing() : reply.Line(answer->text);
+             });
   });
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "control/client_table.h"
 #include "control/words.h"
@@ -45,24 +46,44 @@ void QueryClients(const CommandCall& call, const std::vector<ServerHandle*>& ser
   }
 }
 
-int ServerOfClient(const std::vector<ServerClients>& servers, uint32_t client_pid) {
+Result<std::optional<ClientProcess>> FindClient(const std::vector<ServerClients>& servers, std::string_view word) {
+  const size_t colon = word.find(':');
+  const auto number = control::ParseNumber(word.substr(0, colon));
+  const auto id = colon == word.npos ? std::nullopt : control::ParseNumber(word.substr(colon + 1));
+  if (!number || (colon != word.npos && !id)) return std::nullopt;
+  std::vector<ClientProcess> found;
   for (size_t i = 0; i < servers.size(); ++i) {
-    for (const auto& client : servers[i].clients) {
-      if (client.pid == client_pid) return static_cast<int>(i);
+    for (const wire::ClientStatus& client : servers[i].clients) {
+      const bool named = id ? static_cast<uint64_t>(servers[i].server_pid) == *number && client.id == *id : client.pid == *number;
+      if (!named) continue;
+      // What a process claims for its PID namespace joins it with no other user's.
+      const auto same = std::ranges::find_if(found, [&](const ClientProcess& one) {
+        return one.server == i && one.first.uid == client.uid && one.first.pid_namespace == client.pid_namespace;
+      });
+      if (same == found.end()) {
+        found.push_back({i, client, {client.id}});
+      } else if (std::ranges::find(same->ids, client.id) == same->ids.end()) {
+        same->ids.push_back(client.id);
+      }
     }
   }
-  return -1;
+  if (found.empty()) return std::nullopt;
+  if (found.size() == 1) return found.front();
+  std::string names;
+  for (const ClientProcess& one : found) {
+    fmt::format_to(std::back_inserter(names), "{}{}:{} (user {})", names.empty() ? "" : ", ", servers[one.server].server_pid,
+                   one.first.id, one.first.uid);
+  }
+  return Fail(fmt::format("{} clients have the process id {}: name one as SERVER:ID: {}", found.size(), *number, names));
 }
 
-void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const ServerClients&, const wire::ClientStatus&)> found) {
+void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found) {
   QueryClients(call, call.daemon.ServersOf(call.caller.uid), [call, found = std::move(found)](const std::vector<ServerClients>& servers) {
-    const uint32_t pid = control::ParseNumber(call.word(1)).value_or(0);
-    const int index = pid == 0 ? -1 : ServerOfClient(servers, pid);
-    if (index < 0) return call.reply.Line(ServerNotFound(call.word(1)));
-    const ServerClients& entry = servers[static_cast<size_t>(index)];
-    ServerHandle* const server = call.daemon.servers().Find(entry.server_pid);
+    const auto client = FindClient(servers, call.word(1));
+    if (!client) return call.reply.Line(client.error().text);
+    ServerHandle* const server = *client ? call.daemon.servers().Find(servers[(*client)->server].server_pid) : nullptr;
     if (server == nullptr) return call.reply.Line(ServerNotFound(call.word(1)));
-    found(*server, entry, *std::ranges::find(entry.clients, pid, &wire::ClientStatus::pid));
+    found(*server, servers[(*client)->server], **client);
   });
 }
 

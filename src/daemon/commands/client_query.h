@@ -2,7 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "daemon/command.h"
@@ -27,12 +30,41 @@ struct ServerClients {
 void QueryClients(const CommandCall& call, const std::vector<ServerHandle*>& servers,
                   std::function<void(std::vector<ServerClients>)> done);
 
-// The client of one of `servers` with this process id: its server's index, or -1.
-int ServerOfClient(const std::vector<ServerClients>& servers, uint32_t client_pid);
+// A process that is a client, with all its connections to one server.
+struct ClientProcess {
+  size_t server = 0;          // index of its server
+  wire::ClientStatus first;   // its entry on its first device
+  std::vector<uint32_t> ids;  // by which its server knows it
+};
 
-// For commands that take the process id of a running client as word 1: calls `found` with its server and its entry (of its
-// first device). Answers the call with "Server N not found" if nobody has that process id.
-void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const ServerClients&, const wire::ClientStatus&)> found);
+// The client that `word` names among those of `servers`: by its process id, or as SERVER:ID with both numbers as ps shows
+// them. Nothing if there is none; an error that lists them if processes of several containers or users have that process
+// id: then only the second way says which.
+Result<std::optional<ClientProcess>> FindClient(const std::vector<ServerClients>& servers, std::string_view word);
+
+// For commands that take a running client as word 1: calls `found` with its server. Answers the call with "Server N not found"
+// if there is none.
+void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found);
+
+// Asks the server the same about all connections of a client; `done` gets the first answer that is not 0, or the last.
+template <typename Body>
+void AskAbout(ServerHandle& server, const ClientProcess& client, wire::MessageKind kind, Body body,
+              std::function<void(const Result<wire::ServerReply>&)> done, uint64_t patience_ns = 5'000'000'000) {
+  struct Gathering {
+    Result<wire::ServerReply> answer;
+    std::function<void(const Result<wire::ServerReply>&)> done;
+    ~Gathering() { done(answer); }
+  };
+  const auto gathering = std::make_shared<Gathering>(wire::ServerReply{}, std::move(done));
+  for (const uint32_t id : client.ids) {
+    body.client = id;
+    server.Ask(kind, body, [gathering](Result<ServerHandle::Reply> answer) {
+      if (!gathering->answer || gathering->answer->status != 0) return;
+      if (answer) gathering->answer = std::move(answer->body);
+      else gathering->answer = std::unexpected(answer.error());
+    }, patience_ns);
+  }
+}
 
 // Process ids of all clients of all servers, whoever asks.
 void WithLivingClients(const CommandCall& call, std::function<void(const std::set<uint32_t>&)> found);

@@ -69,26 +69,26 @@ void SetOfServer(const CommandCall& call, ServerHandle& server) {
 }
 
 // The live form: the process id is a running client's.
-void SetOfClient(const CommandCall& call, ServerHandle& server, const ServerClients& entry, uint32_t pid) {
+void SetOfClient(const CommandCall& call, ServerHandle& server, const ServerClients& entry, const ClientProcess& client) {
   const auto limit = ReadLimit(call, 2);
   if (!limit) return call.reply.Line(limit.error().text);
   const auto ordinal = Ordinal(entry.devices, limit->device);
   if (!ordinal) return call.reply.Line(ordinal.error().text);
   if (const auto allowed = AllowedFor(call, entry.devices, *limit); !allowed) return call.reply.Line(allowed.error().text);
-  server.Ask(wire::MessageKind::kServerSet,
-             wire::ServerSet{.what = wire::SettingKind::kMemoryLimit, .pid = pid, .device = *ordinal, .number = limit->bytes},
-             [reply = call.reply](const Result<ServerHandle::Reply>& answer) {
-               if (!answer) return reply.Line(answer.error().text);
-               if (answer->body.status != 0) return reply.Line(answer->body.text);
-               reply.Nothing();
-             });
+  AskAbout(server, client, wire::MessageKind::kServerSet,
+           wire::ServerSet{.what = wire::SettingKind::kMemoryLimit, .device = *ordinal, .number = limit->bytes},
+           [reply = call.reply](const Result<wire::ServerReply>& answer) {
+             if (!answer) return reply.Line(answer.error().text);
+             if (answer->status != 0) return reply.Line(answer->text);
+             reply.Nothing();
+           });
 }
 
-void AnswerOfClient(const CommandCall& call, const ServerClients& entry, uint32_t pid) {
+void AnswerOfClient(const CommandCall& call, const ServerClients& entry, const ClientProcess& named) {
   const auto ordinal = Ordinal(entry.devices, std::string(call.word(2)));
   if (!ordinal) return call.reply.Line(ordinal.error().text);
   for (const auto& client : entry.clients) {
-    if (client.pid != pid || client.device != *ordinal || client.limit_bytes == control::kNoMemoryLimit) continue;
+    if (client.id != named.ids.front() || client.device != *ordinal || client.limit_bytes == control::kNoMemoryLimit) continue;
     return call.reply.Line(control::FormatMemory(client.limit_bytes));
   }
   call.reply.Nothing();
@@ -106,8 +106,8 @@ void GetDefaultDevicePinnedMemLimit(const CommandCall& call) {
 
 void SetDevicePinnedMemLimit(const CommandCall& call) {
   if (!NamesServer(call, 1)) {
-    return WithClient(call, [call](ServerHandle& server, const ServerClients& entry, const wire::ClientStatus& client) {
-      SetOfClient(call, server, entry, client.pid);
+    return WithClient(call, [call](ServerHandle& server, const ServerClients& entry, const ClientProcess& client) {
+      SetOfClient(call, server, entry, client);
     });
   }
   if (ServerHandle* server = NamedServer(call, 1, Access::kChange)) SetOfServer(call, *server);
@@ -115,8 +115,8 @@ void SetDevicePinnedMemLimit(const CommandCall& call) {
 
 void GetDevicePinnedMemLimit(const CommandCall& call) {
   if (!NamesServer(call, 1)) {
-    return WithClient(call, [call](ServerHandle&, const ServerClients& entry, const wire::ClientStatus& client) {
-      AnswerOfClient(call, entry, client.pid);
+    return WithClient(call, [call](ServerHandle&, const ServerClients& entry, const ClientProcess& client) {
+      AnswerOfClient(call, entry, client);
     });
   }
   if (ServerHandle* server = NamedServer(call, 1, Access::kSee)) AnswerFrom(server->settings().memory_limits, call, 2);

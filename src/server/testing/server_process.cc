@@ -88,7 +88,7 @@ void ServerProcess::PassOn(os::Fd connection, uint32_t pid, wire::Attach attach)
   ByteReader in(message.body);
   attach.hello = wire::GetHello(in).value();
   attach.pid = pid;
-  attach.uid = getuid();
+  if (attach.uid == 0) attach.uid = getuid();
   ByteWriter body;
   wire::Put(body, attach);
   const int fds[] = {connection.get()};

@@ -36,7 +36,7 @@ class ServerProcess {
   static std::pair<os::Fd, os::Fd> ConnectionPair();
   // Reads the Hello on `connection` and hands it to the server, as the daemon does.
   void PassOn(os::Fd connection, uint32_t pid, double percentage = 100);
-  void PassOn(os::Fd connection, uint32_t pid, wire::Attach attach);  // Hello, pid and uid are filled in
+  void PassOn(os::Fd connection, uint32_t pid, wire::Attach attach);  // Hello and pid are filled in, and uid if it is 0
   // A client in this process.
   Result<std::unique_ptr<ipc::ClientConnection>> ConnectHere(uint32_t pid, double percentage = 100);
   Result<std::unique_ptr<ipc::ClientConnection>> ConnectHere(uint32_t pid, const wire::Attach& attach);

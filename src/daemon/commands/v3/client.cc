@@ -44,20 +44,25 @@ void List(const Request& request) {
   });
 }
 
-// The first entry of the client with the process id `positional(0)`.
-void WithOne(const Request& request, std::function<void(const Entry&)> found) {
-  const auto pid = control::ParseNumber(request.positional(0));
-  if (!pid) return request.Refuse(fmt::format("\"{}\" is no process id: see client list", request.positional(0)));
-  WithClients(request, request.daemon().ServersOf(request.uid()), [request, pid, found = std::move(found)](const std::vector<Entry>& entries) {
-    const auto entry = std::ranges::find_if(entries, [&](const Entry& one) { return one.client.pid == *pid; });
-    if (entry == entries.end()) return request.Refuse(fmt::format("there is no client {}: see client list", *pid));
-    found(*entry);
-  });
+// The client that `positional(0)` names.
+void WithOne(const Request& request, std::function<void(ServerHandle&, const commands::ClientProcess&)> found) {
+  const std::string word = request.positional(0);
+  if (!control::ParseNumber(word.substr(0, word.find(':')))) return request.Refuse(fmt::format("\"{}\" is no process id: see client list", word));
+  commands::QueryClients(request.call, request.daemon().ServersOf(request.uid()),
+                         [request, word, found = std::move(found)](const std::vector<commands::ServerClients>& servers) {
+                           const auto client = commands::FindClient(servers, word);
+                           if (!client) return request.Refuse(client.error().text);
+                           ServerHandle* const server =
+                               *client ? request.daemon().servers().Find(servers[(*client)->server].server_pid) : nullptr;
+                           if (server == nullptr) return request.Refuse(fmt::format("there is no client {}: see client list", word));
+                           found(*server, **client);
+                         });
 }
 
 void Get(const Request& request) {
-  WithOne(request, [request](const Entry& entry) {
-    const auto& [server, client] = entry;
+  WithOne(request, [request](ServerHandle& of, const commands::ClientProcess& found) {
+    const ServerHandle* const server = &of;
+    const wire::ClientStatus& client = found.first;
     const std::string& field = request.positionals[1];
     if (field == "pid") return request.Line(std::to_string(client.pid));
     if (field == "server") return request.Line(server->name());
@@ -74,13 +79,13 @@ void Get(const Request& request) {
 
 void Terminate(const Request& request) {
   constexpr uint64_t kPatienceNs = 30'000'000'000;
-  WithOne(request, [request](const Entry& entry) {
-    entry.server->Ask(wire::MessageKind::kTerminateClient, wire::TerminateClient{.pid = entry.client.pid},
-                      [request, pid = entry.client.pid](const Result<ServerHandle::Reply>& answer) {
-                        if (!answer) return request.Refuse(answer.error().text);
-                        if (answer->body.status != 0) return request.Refuse(answer->body.text);
-                        request.Line(fmt::format("Client {} terminated", pid));
-                      }, kPatienceNs);
+  WithOne(request, [request](ServerHandle& server, const commands::ClientProcess& client) {
+    commands::AskAbout(server, client, wire::MessageKind::kTerminateClient, wire::TerminateClient{},
+                       [request, pid = client.first.pid](const Result<wire::ServerReply>& answer) {
+                         if (!answer) return request.Refuse(answer.error().text);
+                         if (answer->status != 0) return request.Refuse(answer->text);
+                         request.Line(fmt::format("Client {} terminated", pid));
+                       }, kPatienceNs);
   });
 }
 

@@ -63,7 +63,7 @@ void Delete(const Request& request) {
     }
     for (const auto& client : inside) {
       if (ServerHandle* process = ProcessOf(request, *still)) {
-        process->Ask(wire::MessageKind::kTerminateClient, wire::TerminateClient{.pid = client.pid}, [](const auto&) {});
+        process->Ask(wire::MessageKind::kTerminateClient, wire::TerminateClient{.client = client.id}, [](const auto&) {});
       }
     }
     Remove(request, *still, name);

@@ -1,0 +1,98 @@
+// The filter forbids by name. A list of what is allowed would be shorter to reason about, but a server loads libc's and
+// LLVM-made code, resolves users by whatever the machine has for that, and runs on kernels that are newer than this: a call
+// that is missing in such a list ends everybody's work. What is forbidden here is what turns a process that was taken over
+// into more than that process: other processes' memory, other namespaces and mounts, the kernel's own interfaces, and the
+// network.
+#include "server/confinement.h"
+
+#include <linux/capability.h>
+#include <seccomp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace tutti::server {
+namespace {
+
+constexpr int kForbidden[] = {
+    // other processes
+    SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(process_madvise), SCMP_SYS(kcmp),
+    SCMP_SYS(pidfd_getfd), SCMP_SYS(perf_event_open),
+    // namespaces and mounts
+    SCMP_SYS(setns), SCMP_SYS(unshare), SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
+    SCMP_SYS(open_tree), SCMP_SYS(move_mount), SCMP_SYS(fsopen), SCMP_SYS(fsconfig), SCMP_SYS(fsmount), SCMP_SYS(fspick),
+    SCMP_SYS(mount_setattr), SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
+    // the kernel
+    SCMP_SYS(init_module), SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load), SCMP_SYS(kexec_file_load),
+    SCMP_SYS(bpf), SCMP_SYS(userfaultfd), SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
+    SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(fanotify_init), SCMP_SYS(lookup_dcookie),
+    SCMP_SYS(syslog), SCMP_SYS(quotactl), SCMP_SYS(acct), SCMP_SYS(swapon), SCMP_SYS(swapoff), SCMP_SYS(reboot),
+    SCMP_SYS(sethostname), SCMP_SYS(setdomainname), SCMP_SYS(settimeofday), SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime),
+    SCMP_SYS(adjtimex), SCMP_SYS(iopl), SCMP_SYS(ioperm), SCMP_SYS(modify_ldt), SCMP_SYS(personality), SCMP_SYS(vhangup),
+    SCMP_SYS(nfsservctl), SCMP_SYS(mbind), SCMP_SYS(migrate_pages), SCMP_SYS(move_pages), SCMP_SYS(set_mempolicy),
+    // who it is, and files that others would trust
+    SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setreuid), SCMP_SYS(setregid), SCMP_SYS(setresuid), SCMP_SYS(setresgid),
+    SCMP_SYS(setgroups), SCMP_SYS(setfsuid), SCMP_SYS(setfsgid), SCMP_SYS(capset), SCMP_SYS(chown), SCMP_SYS(fchown),
+    SCMP_SYS(lchown), SCMP_SYS(fchownat), SCMP_SYS(mknod), SCMP_SYS(mknodat), SCMP_SYS(setxattr), SCMP_SYS(lsetxattr),
+    SCMP_SYS(fsetxattr),
+};
+
+Status Checked(int result, const char* what) {
+  if (result == 0) return {};
+  errno = -result;
+  return FailErrno(what);
+}
+
+bool HasCapability(const __user_cap_data_struct (&data)[2]) {
+  return (data[0].permitted | data[0].effective | data[0].inheritable | data[1].permitted | data[1].effective |
+          data[1].inheritable) != 0;
+}
+
+}  // namespace
+
+Status DropCapabilities() {
+  __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+  __user_cap_data_struct data[2] = {};
+  if (syscall(SYS_capget, &header, data) != 0) return FailErrno("capget");
+  if (!HasCapability(data)) return {};
+  // What root's programs would get back by exec. Needs a capability itself; NO_NEW_PRIVS holds where it is missing.
+  for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
+    prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
+  }
+  const __user_cap_data_struct none[2] = {};
+  if (syscall(SYS_capset, &header, none) != 0) return FailErrno("capset");
+  return {};
+}
+
+Status FilterSystemCalls() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return {};
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  return {};
+#endif
+#endif
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return FailErrno("NO_NEW_PRIVS");
+  struct Context {
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    ~Context() { seccomp_release(filter); }
+  } context;
+  if (context.filter == nullptr) return Fail("cannot make a system call filter");
+  constexpr uint32_t kRefuse = SCMP_ACT_ERRNO(EPERM);
+  for (const int call : kForbidden) {
+    // A call that this machine does not have needs no rule.
+    const int added = seccomp_rule_add(context.filter, kRefuse, call, 0);
+    if (added != 0 && added != -EDOM && added != -EINVAL) TUTTI_TRY(Checked(added, "system call filter"));
+  }
+  // Sockets of this machine only: whoever resolves users' names may need one.
+  TUTTI_TRY(Checked(seccomp_rule_add(context.filter, kRefuse, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX)),
+                    "system call filter"));
+  // In all threads.
+  TUTTI_TRY(Checked(seccomp_attr_set(context.filter, SCMP_FLTATR_CTL_TSYNC, 1), "system call filter"));
+  return Checked(seccomp_load(context.filter), "loading the system call filter");
+}
+
+}  // namespace tutti::server

@@ -1,0 +1,114 @@
+// Each claim is tried in a child that has confined itself; the child's exit status is the answer.
+#include "server/confinement.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "server/testing/server_process.h"
+
+namespace tutti::server {
+namespace {
+
+bool Sanitized() { return std::getenv("ASAN_OPTIONS") != nullptr || std::getenv("TSAN_OPTIONS") != nullptr; }
+
+template <typename Body>
+bool HoldsInside(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!DropCapabilities() || !FilterSystemCalls()) _exit(77);
+    _exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+bool Refused(long result) { return result == -1 && errno == EPERM; }
+
+TEST(Confinement, ForbidsWhatReachesBeyondTheProcess) {
+  if (Sanitized()) GTEST_SKIP() << "no filter in a build with a sanitizer";
+  EXPECT_TRUE(HoldsInside([] { return Refused(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)); }));
+  EXPECT_TRUE(HoldsInside([] { return Refused(unshare(CLONE_NEWUSER)); }));
+  EXPECT_TRUE(HoldsInside([] { return Refused(mount("none", "/", "tmpfs", 0, nullptr)); }));
+  EXPECT_TRUE(HoldsInside([] { return Refused(syscall(SYS_bpf, 0, nullptr, 0)); }));
+  EXPECT_TRUE(HoldsInside([] { return Refused(syscall(SYS_keyctl, 0, 0, 0, 0, 0)); }));
+  EXPECT_TRUE(HoldsInside([] { return Refused(syscall(SYS_process_vm_readv, getppid(), nullptr, 0, nullptr, 0, 0)); }));
+  EXPECT_TRUE(HoldsInside([] { return Refused(setuid(getuid())); }));
+  EXPECT_TRUE(HoldsInside([] { return Refused(socket(AF_INET, SOCK_STREAM, 0)); }));
+}
+
+TEST(Confinement, LeavesWhatAServerDoes) {
+  EXPECT_TRUE(HoldsInside([] { return socket(AF_UNIX, SOCK_SEQPACKET, 0) >= 0; }));
+  EXPECT_TRUE(HoldsInside([] { return memfd_create("test", 0) >= 0; }));
+  EXPECT_TRUE(HoldsInside([] {
+    bool ran = false;
+    std::thread([&] { ran = true; }).join();
+    return ran;
+  }));
+}
+
+TEST(Confinement, HoldsInThreadsThatWereThereBefore) {
+  if (Sanitized()) GTEST_SKIP() << "no filter in a build with a sanitizer";
+  const pid_t child = fork();
+  if (child == 0) {
+    int ready[2], go[2];
+    if (pipe(ready) != 0 || pipe(go) != 0) _exit(1);
+    bool refused = false;
+    std::thread before([&] {
+      char byte = 0;
+      if (write(ready[1], "x", 1) != 1 || read(go[0], &byte, 1) != 1) return;
+      refused = Refused(unshare(CLONE_NEWUSER));
+    });
+    char byte = 0;
+    const bool filtered = read(ready[0], &byte, 1) == 1 && FilterSystemCalls().has_value();
+    if (write(go[1], "x", 1) != 1) _exit(1);
+    before.join();
+    _exit(filtered && refused ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+// The line "name: value" of a thread's status.
+std::string Field(const std::filesystem::path& status, const std::string& name) {
+  std::ifstream file(status);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(name + ":")) return line.substr(line.find_first_not_of(" \t", name.size() + 1));
+  }
+  return "";
+}
+
+TEST(Confinement, IsThatOfEveryThreadOfAServer) {
+  if (Sanitized()) GTEST_SKIP() << "no filter in a build with a sanitizer";
+  const testing::ServerProcess server;
+  int threads = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/" + std::to_string(server.pid()) + "/task")) {
+    const auto status = task.path() / "status";
+    ++threads;
+    EXPECT_EQ(Field(status, "NoNewPrivs"), "1") << status;
+    EXPECT_EQ(Field(status, "Seccomp"), "2") << status;
+    for (const char* set : {"CapEff", "CapPrm", "CapInh", "CapAmb"}) {
+      EXPECT_EQ(Field(status, set), "0000000000000000") << set << " of " << status;
+    }
+  }
+  EXPECT_GT(threads, 1);
+}
+
+}  // namespace
+}  // namespace tutti::server

@@ -1,0 +1,55 @@
+#include "server/outbox.h"
+
+#include <fcntl.h>
+#include <sys/epoll.h>
+
+#include <vector>
+
+#include "os/socket.h"
+
+namespace tutti::server {
+
+Result<std::unique_ptr<Outbox>> Outbox::Create(int socket, Server* server) {
+  os::Fd room(fcntl(socket, F_DUPFD_CLOEXEC, 0));
+  if (!room) return FailErrno("a descriptor for the daemon's socket");
+  std::unique_ptr<Outbox> outbox(new Outbox(socket, std::move(room), server));
+  // Edge-triggered: woken when the peer has read, and not while there is nothing to send.
+  TUTTI_TRY(server->Watch(outbox->room_.get(), [self = outbox.get()] { self->Flush(); }, EPOLLOUT | EPOLLET));
+  return outbox;
+}
+
+Outbox::~Outbox() { server_->Unwatch(room_.get()); }
+
+Status Outbox::Send(wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds) {
+  TUTTI_ASSIGN(ipc::Packet packet, ipc::PackMessage(kind, serial, std::move(body)));
+  for (const int fd : fds) {
+    os::Fd own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+    if (!own) return FailErrno("a descriptor for a message");
+    packet.files.push_back(std::move(own));
+  }
+  if (waiting_.empty()) {
+    TUTTI_ASSIGN(const bool sent, TrySend(packet));
+    if (sent) return {};
+  }
+  if (waiting_.size() == kMostMessages) return Fail("it has not read those before");
+  waiting_.push_back(std::move(packet));
+  Flush();  // there may be room since we looked
+  return {};
+}
+
+Result<bool> Outbox::TrySend(const ipc::Packet& packet) const {
+  std::vector<int> fds;
+  for (const os::Fd& file : packet.files) fds.push_back(file.get());
+  return os::TrySend(socket_, packet.bytes, fds);
+}
+
+// A peer that is gone gets nothing any more; the loop learns of that by reading.
+void Outbox::Flush() {
+  while (!waiting_.empty()) {
+    const auto sent = TrySend(waiting_.front());
+    if (sent && !*sent) return;
+    waiting_.pop_front();
+  }
+}
+
+}  // namespace tutti::server
