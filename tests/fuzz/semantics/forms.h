@@ -1,0 +1,28 @@
+// The forms of forms.def, each alternative its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "random.h"
+#include "program.h"
+
+namespace semantics {
+
+enum class Sources : uint8_t { kAny, kDivisor, kTame, kAngle, kNarrow };
+
+struct Form {
+  std::string name;      // "add.rn.f32"
+  std::string operands;  // letters of operand_shape.def; Q: a second destination, i: a number
+  Sources sources;
+};
+const std::vector<Form>& Forms();
+
+// One statement of the form: sources loaded from the thread's inputs, the result stored to its output.
+Statement MakeForm(const Form& form, Random& random, uint32_t& output_bytes);
+// An entry of the thread's inputs as an operand of a load: "[%in+48]".
+std::string Input(Random& random, Kind kind, uint32_t byte = 0);
+// Room in the output.
+uint32_t Reserve(uint32_t& output_bytes);
+
+}  // namespace semantics

@@ -1,0 +1,73 @@
+// Statements that are more than one form: what crosses threads, memory, control flow, calls, matrices, video.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "program.h"
+#include "random.h"
+
+namespace semantics {
+
+class Maker {
+ public:
+  Maker(Random& random, uint32_t& output_bytes) : random_(random), output_bytes_(output_bytes) {}
+
+  // A statement of any kind. `uniform`: all threads of the block come here together.
+  Statement Make(bool uniform, uint32_t depth);
+
+  // Statements with warps as they are in the program (warps.cc, memory.cc, ...).
+  Statement Shuffle();
+  Statement Vote();
+  Statement MatchOrReduce();
+  Statement WarpBarrier();
+  Statement HalvesMeet();
+  Statement SharedExchange();
+  Statement BarrierReduce();
+  Statement ProducerConsumer();
+  Statement PhaseBarrier();
+  Statement AsyncCopy();
+  Statement SharedAtomics();
+  Statement OwnAtomics();
+  Statement LoadStore();
+  Statement Addresses();
+  Statement Constants();
+  Statement Local();
+  Statement Stack();
+  Statement Packing();
+  Statement Carry();
+  Statement Video();
+  Statement VideoMultiplyAdd();
+  Statement VideoPacked();
+  Statement Lookup();
+  Statement Call();
+  Statement Hints();
+  Statement MatrixMultiply();
+  Statement MatrixMove();
+  Statement Wmma();
+  Statement MixIntegers();
+
+ private:
+  Statement If(bool uniform, uint32_t depth);
+  Statement Loop(bool uniform, uint32_t depth);
+  Statement Switch(uint32_t depth);
+  std::string X() { return "%x" + std::to_string(random_.Below(8)); }
+  std::string Label() { return "l" + std::to_string(labels_++); }
+  // " [%out+N], " with a result of the type behind it.
+  std::string Out(Statement& statement, tutti::ptx::Type type = tutti::ptx::Type::kB32);
+
+  Random& random_;
+  uint32_t& output_bytes_;
+  uint32_t labels_ = 0;
+};
+
+// What of `opcode.def` is never made, and why.
+struct Unreached {
+  const char* opcode;
+  const char* why;
+};
+const std::vector<Unreached>& UnreachedOpcodes();
+
+Program MakeProgram(uint64_t seed, uint32_t statements);
+
+}  // namespace semantics

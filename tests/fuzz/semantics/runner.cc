@@ -1,0 +1,193 @@
+#include "runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "compiler/fence/fence.h"
+#include "compiler/testing/test_module.h"
+#include "guest/fenced_ptx.h"
+#include "interpreter/float_format.h"
+#include "interpreter/lanes.h"
+#include "interpreter/machine.h"
+#include "ptx/parser.h"
+#include "random.h"
+
+namespace semantics {
+namespace {
+
+using namespace tutti;
+
+constexpr uint64_t kMostSteps = 50'000'000;
+
+uint64_t Number(Random& random, Kind kind) {
+  static constexpr uint64_t kIntegers[] = {0, 1, 2, ~0ull, 0x7fffffff7fffffff, 0x8000000080000000, 0x7fffffffffffffff, 0x8000000000000000, 0x7fff80007fff8000, 0xff80ff807f00807f, 31, 32, 33, 63, 64, 65, 0xffffffff00000000, 0x00000000ffffffff};
+  static constexpr uint32_t kFloats[] = {0, 0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 1, 0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff,
+                                         0x3f000000, 0x3effffff, 0x3f000001, 0x4b000000, 0x4b7fffff, 0x4f000000, 0x4effffff, 0xcf000000, 0x5f000000, 0x477fe000, 0x477ff000, 0x33000000, 0x33800000, 0x38800000, 0x43e00000, 0x43f00000};
+  static constexpr uint64_t kDoubles[] = {0, 1ull << 63, 0x3ff0000000000000, 0xbff0000000000000, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0xfff0000000000001, 1, 0x8000000000000001, 0x000fffffffffffff, 0x0010000000000000, 0x7fefffffffffffff,
+                                          0x3fe0000000000000, 0x41dfffffffc00000, 0x41e0000000000000, 0xc1e0000000000000, 0x43e0000000000000, 0xc3e0000000000000, 0x47efffffe0000000, 0x47effffff0000000, 0x36a0000000000000, 0x3690000000000000, 0x3810000000000000, 0x40effc0000000000};
+  static constexpr uint16_t kHalves[] = {0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0xfe01, 1, 0x8001, 0x03ff, 0x0400, 0x7bff, 0xfbff, 0x3f80, 0xbf80, 0x7f80, 0xff80, 0x7fc0, 0x7f7f, 0x0080, 0x007f, 0x3800, 0x3555};
+  const auto tame = [&](double least, double most) {
+    const double magnitude = std::exp2(least + (most - least) * static_cast<double>(random.Below(1 << 20)) / (1 << 20));
+    return random.OneIn(2) ? magnitude : -magnitude;
+  };
+  static constexpr double kLimits[] = {0.0, -0.0, HUGE_VAL, -HUGE_VAL, NAN, 1.0, -1.0, 2.0};
+  const auto float_bits = [&](double value) { return std::bit_cast<uint32_t>(static_cast<float>(value)); };
+  switch (kind) {
+    case Kind::kInteger:
+      if (random.OneIn(3)) return random.From(kIntegers);
+      if (random.OneIn(3)) return random.Below(256) | static_cast<uint64_t>(random.Below(256)) << 32;
+      return random.Bits();
+    case Kind::kFloat: {
+      const auto one = [&]() -> uint64_t {
+        if (random.OneIn(2)) return random.From(kFloats);
+        return random.OneIn(2) ? random.Bits() >> 32 : float_bits(tame(-30, 34));
+      };
+      const uint64_t low = one();
+      return low | one() << 32;
+    }
+    case Kind::kDouble: return random.OneIn(2) ? random.From(kDoubles) : random.OneIn(2) ? random.Bits() : std::bit_cast<uint64_t>(tame(-70, 70));
+    case Kind::kHalf: {
+      uint64_t bits = 0;
+      for (int i = 0; i < 4; ++i) bits |= (random.OneIn(2) ? uint64_t{random.From(kHalves)} : random.Bits() >> 48) << (16 * i);
+      return bits;
+    }
+    case Kind::kTame: {
+      const uint64_t low = float_bits(random.OneIn(6) ? random.From(kLimits) : tame(-20, 20));
+      return low | static_cast<uint64_t>(float_bits(random.OneIn(6) ? random.From(kLimits) : tame(-20, 20))) << 32;
+    }
+    case Kind::kAngle: return float_bits(tame(-20, 2.5)) | static_cast<uint64_t>(float_bits(tame(-3, 2.5))) << 32;
+    case Kind::kTameDouble: return std::bit_cast<uint64_t>(random.OneIn(8) ? random.From(kLimits) : tame(-20, 20));
+    default: {  // f16 and bf16 both have moderate values there
+      uint64_t bits = 0;
+      for (int i = 0; i < 4; ++i) bits |= (random.OneIn(6) ? uint64_t{random.From(std::array<uint16_t, 4>{0, 0x8000, 0x3c00, 0xbc00})} : 0x3800 + random.Below(0x700) + (random.OneIn(2) ? 0x8000 : 0)) << (16 * i);
+      return bits;
+    }
+  }
+}
+
+std::vector<uint8_t> Given() {
+  std::vector<uint8_t> bytes(16);
+  for (uint8_t i = 0; i < 16; ++i) bytes[i] = static_cast<uint8_t>(0x71 + 19 * i);
+  return bytes;
+}
+
+guest::FenceWords FenceOf(guest::FenceFault& fault) { return {4096, uint64_t{1} << 47, reinterpret_cast<uint64_t>(&fault), 0}; }
+
+compiler::CompileOptions OptionsOf(Judge judge) {
+  switch (judge) {
+    case Judge::kAvx2: return {.target = compiler::HostTarget::Named("x86-64-v3")};
+    case Judge::kBaseline: return {.target = compiler::HostTarget::Named("x86-64-v2")};
+    default: return {.target = compiler::HostTarget::Detect()};
+  }
+}
+
+// A value and what it may be off by.
+bool Same(const Result& result, uint64_t expected, uint64_t got) {
+  if (expected == got) return true;
+  const interpreter::Packing packing = interpreter::PackingOf(result.type);
+  const interpreter::FloatFormat* format = interpreter::FormatOf(packing.element);
+  if (format == nullptr || format->bits < 16) return false;
+  const uint32_t bits = ptx::BitsOf(packing.element), shift = result.type == ptx::Type::kTF32 ? 13 : 0;
+  for (uint32_t i = 0; i < packing.count; ++i) {
+    const uint64_t a = interpreter::LowBits(expected >> (bits * i + shift), bits), b = interpreter::LowBits(got >> (bits * i + shift), bits);
+    if (a == b || (interpreter::IsNan(*format, a) && interpreter::IsNan(*format, b))) continue;
+    const double x = interpreter::ToDouble(*format, a), y = interpreter::ToDouble(*format, b);
+    if (result.relative == 0 && result.absolute == 0) return false;
+    if (!(std::fabs(x - y) <= result.absolute + result.relative * std::fabs(x))) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+const char* NameOf(Judge judge) {
+  static constexpr const char* kNames[] = {"interpreter", "interpreter, fenced", "compiler, this machine", "compiler, AVX2", "compiler, SSE", "compiler, fenced"};
+  return kNames[static_cast<size_t>(judge)];
+}
+
+bool CanRun(Judge judge) {
+  if (judge == Judge::kAvx512) return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+  return judge != Judge::kAvx2 || (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
+}
+
+Runner::Runner() : inputs_(size_t{kThreads} * kInputBytes), scratch_(size_t{kThreads} * kScratchBytes) {}
+
+void Runner::SetInputs(uint64_t seed) {
+  Random random(seed ^ 0x5eed);
+  for (size_t at = 0; at < inputs_.size(); at += 8) {
+    const uint64_t number = Number(random, static_cast<Kind>(at % kInputBytes / 128));
+    std::memcpy(&inputs_[at], &number, 8);
+  }
+}
+
+Run Runner::Execute(const Program& program, Judge judge, uint32_t threads) {
+  Run run;
+  std::ranges::fill(scratch_, 0);
+  output_.assign(size_t{program.output_bytes} * kThreads + 64, 0x5a);
+  uint8_t* output = output_.data() + (64 - reinterpret_cast<uint64_t>(output_.data()) % 64) % 64;
+  std::vector<uint8_t> params(24);
+  const uint8_t* pointers[] = {inputs_.data(), output, scratch_.data()};
+  std::memcpy(params.data(), pointers, sizeof pointers);
+  const std::vector<uint8_t> given = Given();
+  params.insert(params.end(), given.begin(), given.end());
+
+  std::string text = program.Text();
+  const bool fenced = judge == Judge::kFencedInterpreter || judge == Judge::kFencedCompiler;
+  guest::FenceFault fault{};
+  const guest::FenceWords words = FenceOf(fault);
+  auto module = ptx::Parse(text);
+  if (!module) return {.error = module.error().text};
+  if (const std::string errors = ptx::FunctionErrors(*module); !errors.empty()) return {.error = errors};
+  if (fenced) {
+    const auto fence = compiler::FencePtx(std::move(*module));
+    if (!fence) return {.error = fence.error().text};
+    if (!fence->refused.empty()) return {.error = fence->refused[0].second};
+    text = fence->ptx;
+    module = ptx::Parse(text);
+    if (!module || !ptx::FunctionErrors(*module).empty()) return {.error = "fenced: " + (module ? ptx::FunctionErrors(*module) : module.error().text)};
+  }
+  if (judge == Judge::kInterpreter || judge == Judge::kFencedInterpreter) {
+    interpreter::Machine machine(*module);
+    for (std::vector<uint8_t>* buffer : {&inputs_, &output_, &scratch_}) machine.global().Map(*buffer);
+    machine.global().Map({reinterpret_cast<uint8_t*>(&fault), sizeof fault});
+    if (fenced) std::memcpy(machine.Variable(guest::kFenceVariable), &words, sizeof words);
+    const interpreter::Launch launch{.block = {threads, 1, 1}, .params = params, .steps = kMostSteps};
+    const interpreter::Outcome outcome = machine.Run("k", launch);
+    if (!outcome.refused.empty()) run.error = "not interpreted: " + outcome.refused;
+    else if (outcome.fault) run.error = fmt::format("fault {} of thread {}, line {}: {}", outcome.fault->error, outcome.fault->thread, outcome.fault->line, outcome.fault->text);
+    else if (outcome.deadlock) run.error = "deadlock";
+  } else {
+    auto compiled = compiler::TestModule::Open(text, OptionsOf(judge));
+    if (!compiled) return {.error = compiled.error().text};
+    if (fenced) std::memcpy(compiled->Variable(guest::kFenceVariable), &words, sizeof words);
+    compiler::GridLaunch launch{.block = {threads, 1, 1}, .params = params};
+    const auto result = compiled->Run("k", launch);
+    if (!result) run.error = result.error().text;
+    else if (result->fault) run.error = fmt::format("fault {} of thread {}, line {}, address {:#x}: {}", static_cast<uint32_t>(result->fault->kind), result->fault->thread, result->fault->ptx_line, result->fault->address, result->fault->text);
+    else if (result->deadlock) run.error = "deadlock";
+  }
+  if (run.error.empty() && fault.state != 0) run.error = fmt::format("fenced: fault {} at line {}, address {:#x}", fault.kind, fault.ptx_line, fault.address);
+  run.output.assign(output, output + size_t{program.output_bytes} * kThreads);
+  return run;
+}
+
+std::vector<Difference> Compare(const Program& program, const Run& expected, const Run& got, uint32_t threads) {
+  std::vector<Difference> differences;
+  for (const Result& result : program.Results()) {
+    const uint32_t bytes = std::max(1u, ptx::BitsOf(result.type) / 8);
+    for (uint32_t thread = 0; thread < threads; ++thread) {
+      const size_t at = size_t{thread} * program.output_bytes + result.offset;
+      uint64_t a = 0, b = 0;
+      std::memcpy(&a, &expected.output[at], std::min(bytes, 8u));
+      std::memcpy(&b, &got.output[at], std::min(bytes, 8u));
+      if (!Same(result, a, b)) differences.push_back({thread, result, fmt::format("{:0{}x}", a, 2 * bytes), fmt::format("{:0{}x}", b, 2 * bytes)});
+    }
+  }
+  return differences;
+}
+
+}  // namespace semantics
