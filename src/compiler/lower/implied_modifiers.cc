@@ -37,6 +37,8 @@ constexpr O kMatches[] = {O::kMatch};
 constexpr M kAnyMatch[] = {M::kAny};
 constexpr O kMatrices[] = {O::kLdmatrix, O::kStmatrix, O::kMovmatrix};
 constexpr M kMatrixForms[] = {M::kM8n8, M::kX1};
+constexpr O kIndexedBranches[] = {O::kBrx};
+constexpr M kIndexed[] = {M::kIdx};
 constexpr O kTransposes[] = {O::kMovmatrix};
 constexpr M kTransposed[] = {M::kTrans};
 constexpr O kWarpMatrices[] = {O::kWmma};
@@ -91,7 +93,7 @@ constexpr Row kRows[] = {
     {kWarpMatrices, kFragments}, {kAccesses, kAccessForms},  {kUpdates, kUpdateForms},
     {kBarriers, kBarrierForms},  {kFences, kFenceForms},     {kCopies, kCopyForms},
     {kTextures, kTextureForms},  {kSurfaces, kSurfaceForms}, {kAdvice, kAdviceForms},
-    {kTransposes, kTransposed},
+    {kTransposes, kTransposed},  {kIndexedBranches, kIndexed},
 };
 
 template <typename T>
