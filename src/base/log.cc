@@ -1,12 +1,13 @@
 #include "base/log.h"
 
-#include <fcntl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
+
+#include "base/log_file.h"
 
 namespace tutti::log {
 namespace {
@@ -52,7 +53,7 @@ bool Open(const std::string& path, std::string_view role) {
   State& s = state();
   int fd = STDERR_FILENO;
   if (!path.empty()) {
-    fd = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    fd = OpenFile(path);
     if (fd < 0) return false;
   }
   std::lock_guard lock(s.mutex);

@@ -87,9 +87,13 @@ Result<Fd> Listen(const std::string& path, mode_t mode) {
   Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd) return FailErrno("socket");
   unlink(path.c_str());
-  if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-    return FailErrno("bind to " + path);
-  if (chmod(path.c_str(), mode) != 0) return FailErrno("chmod of " + path);
+  // The file gets its mode with its name: whoever may change the directory could have put a link in its place by the time of a
+  // chmod(path).
+  if (fchmod(fd.get(), mode) != 0) return FailErrno("mode of the socket for " + path);
+  const mode_t before = umask(0);
+  const int bound = bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  umask(before);
+  if (bound != 0) return FailErrno("bind to " + path);
   if (listen(fd.get(), SOMAXCONN) != 0) return FailErrno("listen on " + path);
   return fd;
 }

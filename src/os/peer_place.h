@@ -1,0 +1,22 @@
+// In which user and PID namespace the process at the other end of a Unix socket lives. Root of a container is user 0 like the
+// machine's own root; what tells them apart is this.
+#pragma once
+
+#include <cstdint>
+
+#include "os/socket.h"
+
+namespace tutti::os {
+
+struct PeerPlace {
+  bool our_user_namespace = false;
+  bool sees_us = false;        // this process has a process id where the peer lives: in our PID namespace, or in one above it
+  uint64_t pid_namespace = 0;  // inode of its /proc/PID/ns/pid; 0: cannot be told
+};
+
+// `peer`: what Peer() says of the same socket. What cannot be told is false or 0: of a peer that has ended; before Linux 6.11 of
+// one whose process id is not visible here. Who has not CAP_SYS_PTRACE learns of processes of other users whether they live where
+// we do, and no more.
+PeerPlace PlaceOfPeer(int socket, const PeerCredentials& peer);
+
+}  // namespace tutti::os
