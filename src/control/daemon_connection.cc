@@ -17,6 +17,10 @@ namespace {
 
 constexpr int kWaitForEndMs = 5000;
 
+int64_t NowMs() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
 bool WaitReadable(int fd, int timeout_ms) {
   pollfd wait{fd, POLLIN, 0};
   int ready;
@@ -28,7 +32,7 @@ bool WaitReadable(int fd, int timeout_ms) {
 
 }  // namespace
 
-Result<DaemonConnection> DaemonConnection::Open(const Places& places, int patience_ms) {
+Result<DaemonConnection> DaemonConnection::Open(const Places& places, int patience_ms, AfterPatience then) {
   auto socket = os::Connect(places.control_socket(), patience_ms);
   if (!socket) {
     return Fail(fmt::format("no control daemon answers in {} ({}): start one with `tutti-control -d`, or set "
@@ -40,7 +44,7 @@ Result<DaemonConnection> DaemonConnection::Open(const Places& places, int patien
   const pid_t pid = peer ? peer->pid : 0;
   os::Fd process;
   if (pid > 0) process = os::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  return DaemonConnection(std::move(*socket), std::move(process), pid, patience_ms);
+  return DaemonConnection(places, std::move(*socket), std::move(process), pid, patience_ms, then);
 }
 
 Result<Answer> DaemonConnection::Run(std::string_view line) {
@@ -50,18 +54,25 @@ Result<Answer> DaemonConnection::Run(std::string_view line) {
   return answer;
 }
 
+Status DaemonConnection::AwaitPacket(std::string_view line, int64_t deadline_ms) {
+  if (patience_ms_ < 0) return {};
+  if (WaitReadable(socket_.get(), static_cast<int>(std::max<int64_t>(0, deadline_ms - NowMs())))) return {};
+  if (then_ == AfterPatience::kAskWhetherItLives) {
+    do {
+      auto second = Open(places_, patience_ms_);
+      if (!second || !second->Run("help help")) break;
+      if (WaitReadable(socket_.get(), patience_ms_)) return {};
+    } while (true);
+  }
+  return Fail(fmt::format("the control daemon (process {}) has not answered \"{}\" within {} ms: it hangs, or is stopped", daemon_pid_, line, patience_ms_));
+}
+
 Result<Answer> DaemonConnection::Exchange(std::string_view line) {
   TUTTI_TRY(os::Send(socket_.get(), PackCommand(next_serial_++, line)));
-  const auto begin = std::chrono::steady_clock::now();
+  const int64_t deadline_ms = NowMs() + patience_ms_;
   Answer answer;
   for (;;) {
-    if (patience_ms_ >= 0) {
-      const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
-      const int left_ms = std::max(0, patience_ms_ - static_cast<int>(waited.count()));
-      if (!WaitReadable(socket_.get(), left_ms)) {
-        return Fail(fmt::format("the control daemon (process {}) has not answered \"{}\" within {} ms: it hangs, or is stopped", daemon_pid_, line, patience_ms_));
-      }
-    }
+    TUTTI_TRY(AwaitPacket(line, deadline_ms));
     TUTTI_ASSIGN(os::Message message, os::Receive(socket_.get()));
     if (message.bytes.empty()) return Fail("the control daemon closed the connection before it had answered");
     TUTTI_ASSIGN(const CommandReply reply, ReadCommandReply(message.bytes));
@@ -76,7 +87,7 @@ Result<Answer> DaemonConnection::Exchange(std::string_view line) {
 
 void DaemonConnection::WaitForEnd() {
   // The kernel closes the daemon's end of the connection a little before the process is gone.
-  if (socket_) WaitReadable(socket_.get(), -1);
+  if (socket_) WaitReadable(socket_.get(), patience_ms_);
   if (process_) WaitReadable(process_.get(), kWaitForEndMs);
   // A dead process stays in the process list until its parent has collected it. Where nobody collects (a container whose
   // first process is no init) that never happens.

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 #include <vector>
 
 #include "control/command_message.h"
@@ -38,6 +39,36 @@ TEST_F(Silent, ACommandThatIsNotAnsweredFailsInTime) {
   const auto answer = daemon->Run("report");
   ASSERT_FALSE(answer);
   EXPECT_THAT(answer.error().text, HasSubstr("has not answered \"report\" within 20 ms"));
+}
+
+TEST_F(Silent, AShellDoesNotWaitForADaemonThatAnswersNobody) {
+  auto daemon = DaemonConnection::Open(places_, 20, DaemonConnection::AfterPatience::kAskWhetherItLives);
+  ASSERT_TRUE(daemon) << daemon.error().text;
+  const auto answer = daemon->Run("ps");
+  ASSERT_FALSE(answer);
+  EXPECT_THAT(answer.error().text, HasSubstr("has not answered \"ps\" within 20 ms"));
+}
+
+TEST_F(Silent, AShellWaitsForALongCommandOfADaemonThatLives) {
+  auto daemon = DaemonConnection::Open(places_, 500, DaemonConnection::AfterPatience::kAskWhetherItLives);
+  ASSERT_TRUE(daemon) << daemon.error().text;
+  std::thread lives([this] {
+    const auto asker = os::Accept(listener_.get());
+    const auto second = os::Accept(listener_.get());  // comes when the patience of the first has run out
+    (void)os::Receive(second->get());
+    (void)os::Send(second->get(), PackCommandReply(1, {.text = "here"}));
+    (void)os::Send(asker->get(), PackCommandReply(1, {.text = "at last"}));
+    (void)os::Receive(asker->get());
+  });
+  {
+    const auto answer = daemon->Run("quit");
+    EXPECT_TRUE(answer) << answer.error().text;
+    if (answer) {
+      EXPECT_EQ(answer->text, "at last");
+    }
+    const DaemonConnection closed = std::move(*daemon);
+  }
+  lives.join();
 }
 
 TEST_F(Silent, AQueueThatIsFullEndsTheWaitForAConnection) {

@@ -17,6 +17,14 @@ namespace tutti::daemon {
 namespace {
 
 constexpr const char* kNoDaemon = "Cannot find MPS control daemon process";
+constexpr int kPatienceMs = 30'000;
+
+// TUTTI_SHELL_TIMEOUT: seconds.
+int PatienceMs() {
+  const char* const text = std::getenv("TUTTI_SHELL_TIMEOUT");
+  const auto seconds = text != nullptr ? control::ParseNumber(text) : std::nullopt;
+  return seconds && *seconds >= 1 && *seconds <= 86'400 ? static_cast<int>(*seconds) * 1000 : kPatienceMs;
+}
 
 // A person at a terminal: completion is learnt from the daemon when it is first asked for.
 class Person {
@@ -94,7 +102,7 @@ std::optional<int> RunLine(control::DaemonConnection& daemon, const std::string&
 }
 
 std::optional<control::DaemonConnection> Connect(const control::Places& places) {
-  auto daemon = control::DaemonConnection::Open(places);
+  auto daemon = control::DaemonConnection::Open(places, PatienceMs(), control::DaemonConnection::AfterPatience::kAskWhetherItLives);
   if (daemon) return std::move(*daemon);
   // The first line is the one that scripts look for; the reason is for people.
   std::fprintf(stderr, "%s\n", kNoDaemon);
