@@ -81,9 +81,9 @@ def work(task, library, environment, results):
 
 
 class Settings(unittest.TestCase):
-    def test_the_environment_is_that_of_skywards_mps_plugin(self):
+    def test_the_environment_is_that_of_skywards_mps_plugin_but_for_directories_in_tmp(self):
         self.assertEqual(tutti_skyward.Settings(25, "0=2G").environment(), {
-            "CUDA_MPS_PIPE_DIRECTORY": "/tmp/nvidia-mps", "CUDA_MPS_LOG_DIRECTORY": "/tmp/nvidia-mps-log",
+            "CUDA_MPS_PIPE_DIRECTORY": "/run/nvidia-mps", "CUDA_MPS_LOG_DIRECTORY": "/var/log/nvidia-mps",
             "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "25", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": "0=2G"})
 
     def test_values_that_cannot_be_meant_are_refused(self):
@@ -94,9 +94,9 @@ class Settings(unittest.TestCase):
 
     def test_a_package_is_fetched_checked_and_installed(self):
         commands = tutti_skyward.Settings(package="https://example.org/a/tutti_1.deb?x=1", sha256="a" * 64).install_commands()
-        self.assertEqual(commands[0], "curl -fsSL --retry 3 -o /tmp/tutti_1.deb 'https://example.org/a/tutti_1.deb?x=1'")
+        self.assertEqual(commands[0], "mkdir -p -m 700 /run/tutti-downloads && curl -fsSL --retry 3 -o /run/tutti-downloads/tutti_1.deb 'https://example.org/a/tutti_1.deb?x=1'")
         self.assertIn("sha256sum -c", commands[1])
-        self.assertEqual(commands[2], "dpkg -i /tmp/tutti_1.deb")
+        self.assertEqual(commands[2], "dpkg -i /run/tutti-downloads/tutti_1.deb")
         self.assertEqual(tutti_skyward.Settings().install_commands(), [])
 
     @with_skyward

@@ -15,8 +15,10 @@ import re
 import shlex
 from dataclasses import dataclass, replace
 
-PIPE_DIRECTORY = "/tmp/nvidia-mps"
-LOG_DIRECTORY = "/tmp/nvidia-mps-log"
+# Not in /tmp, where any user of the worker could have made them first.
+PIPE_DIRECTORY = "/run/nvidia-mps"
+LOG_DIRECTORY = "/var/log/nvidia-mps"
+DOWNLOADS = "/run/tutti-downloads"
 
 # CUDA_MPS_PINNED_DEVICE_MEM_LIMIT: a device (ordinal or UUID) and an amount, several with commas.
 _LIMIT = re.compile(r"(\d+|GPU-[0-9a-f-]+)=\d+[MG]B?")
@@ -58,8 +60,8 @@ class Settings:
         commands = []
         path = shlex.quote(self.package)
         if re.match(r"https?://", self.package):
-            path = shlex.quote("/tmp/" + self.package.split("?")[0].rsplit("/", 1)[-1])
-            commands.append(f"curl -fsSL --retry 3 -o {path} {shlex.quote(self.package)}")
+            path = shlex.quote(DOWNLOADS + "/" + self.package.split("?")[0].rsplit("/", 1)[-1])
+            commands.append(f"mkdir -p -m 700 {DOWNLOADS} && curl -fsSL --retry 3 -o {path} {shlex.quote(self.package)}")
         if self.sha256 is not None:
             commands.append(f"echo {self.sha256}\\ \\ {path} | sha256sum -c --quiet -")
         if path.strip("'").endswith(".deb"):
