@@ -21,7 +21,7 @@ namespace {
 
 using namespace tutti;
 
-constexpr uint64_t kMostSteps = 50'000'000;
+constexpr uint64_t kMostSteps = 4'000'000;
 
 uint64_t Number(Random& random, Kind kind) {
   static constexpr uint64_t kIntegers[] = {0, 1, 2, ~0ull, 0x7fffffff7fffffff, 0x8000000080000000, 0x7fffffffffffffff, 0x8000000000000000, 0x7fff80007fff8000, 0xff80ff807f00807f, 31, 32, 33, 63, 64, 65, 0xffffffff00000000, 0x00000000ffffffff};
