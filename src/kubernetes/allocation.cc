@@ -99,7 +99,8 @@ void AddService(const AllocationContext& context, v1beta1::ContainerAllocateResp
   const sharing::Config& config = *context.config;
   const std::string directory = fmt::format("/mps/{}/pipe", context.offer->resource);
   (*response.mutable_envs())["CUDA_MPS_PIPE_DIRECTORY"] = directory;
-  AddMount(response, directory, context.host_pipe_directory);
+  // To connect to the socket takes no writing, and nobody in the container can put another one in its place.
+  AddMount(response, directory, context.host_pipe_directory, /*read_only=*/true);
   if (config.strategy == Strategy::kMps && config.extension.mount_shm) AddMount(response, "/dev/shm", config.flags.mps_root + "/shm");
   if (!config.extension.client_library) return;
   const sharing::ClientLibrary& library = *config.extension.client_library;

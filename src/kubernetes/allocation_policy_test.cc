@@ -15,7 +15,7 @@ const std::map<std::string, int64_t> kTwoOfFour = {{"A", 4}, {"B", 4}};
 TEST(ReplicaId, IsTheUuidAndANumber) {
   EXPECT_EQ(ReplicaId::Parse("GPU-1::12").replica, 12u);
   EXPECT_EQ(ReplicaId::Parse("GPU-1::12").Text(), "GPU-1::12");
-  for (const char* text : {"GPU-1", "GPU-1::", "GPU-1::x", "GPU-1::-1"}) EXPECT_FALSE(ReplicaId::Parse(text).replica) << text;
+  for (const char* text : {"GPU-1", "GPU-1::", "GPU-1::x", "GPU-1::-1", "GPU-1::00", "GPU-1::+1", "GPU-1::012"}) EXPECT_FALSE(ReplicaId::Parse(text).replica) << text;
 }
 
 TEST(AllocationPolicy, DistributedTakesTheLeastUsedDevice) {

@@ -31,7 +31,7 @@ TEST(Allocate, EnvironmentAndMountsAreNvidias) {
   ASSERT_EQ(response.mounts_size(), 2);
   EXPECT_EQ(response.mounts(0).container_path(), "/mps/nvidia.com/gpu/pipe");
   EXPECT_EQ(response.mounts(0).host_path(), "/run/nvidia/mps/nvidia.com/gpu/pipe");
-  EXPECT_FALSE(response.mounts(0).read_only());
+  EXPECT_TRUE(response.mounts(0).read_only());  // nobody in the container replaces the socket
   EXPECT_EQ(response.mounts(1).container_path(), "/dev/shm");
   EXPECT_EQ(response.mounts(1).host_path(), "/run/nvidia/mps/shm");
   EXPECT_EQ(response.devices_size(), 0);

@@ -22,14 +22,25 @@ std::string PodUid(std::string_view part) {
   return digits == 32 ? uid : PodUid(part.substr(at + 3));
 }
 
+// The 64 digits by which runtimes name a container: a part of the path, by itself or between "crio-", "cri-containerd-", "docker-"
+// and ".scope".
 std::string ContainerId(std::string_view part) {
-  for (size_t i = 0; i < part.size(); ++i) {
-    size_t end = i;
-    while (end < part.size() && IsHex(part[end])) ++end;
-    if (end - i == 64) return std::string(part.substr(i, 64));
-    if (end > i) i = end;
+  if (part.ends_with(".scope")) part.remove_suffix(6);
+  if (const size_t end = part.find_last_of("-:"); end != std::string_view::npos) part.remove_prefix(end + 1);
+  return part.size() == 64 && std::ranges::all_of(part, IsHex) ? std::string(part) : "";
+}
+
+// The outermost container of the path is the one that the runtime made. What is below it the container may have made itself
+// (some may), under any name: that of another one, too.
+ContainerRef ParsePath(std::string_view path) {
+  ContainerRef found;
+  while (!path.empty() && found.container_id.empty()) {
+    const std::string_view part = path.substr(0, path.find('/'));
+    path.remove_prefix(std::min(path.size(), part.size() + 1));
+    if (found.pod_uid.empty()) found.pod_uid = PodUid(part);
+    found.container_id = ContainerId(part);
   }
-  return "";
+  return found;
 }
 
 }  // namespace
@@ -39,13 +50,9 @@ ContainerRef ParseCgroup(std::string_view text) {
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
-    ContainerRef found;
-    while (!line.empty()) {
-      const std::string_view part = line.substr(0, line.find('/'));
-      line.remove_prefix(std::min(line.size(), part.size() + 1));
-      if (std::string uid = PodUid(part); !uid.empty()) found.pod_uid = std::move(uid);
-      if (std::string id = ContainerId(part); !id.empty()) found.container_id = std::move(id);
-    }
+    // "12:devices:/kubepods/...": the path begins behind the second colon
+    for (int colons = 0; colons < 2; ++colons) line.remove_prefix(std::min(line.size(), line.find(':') == std::string_view::npos ? line.size() : line.find(':') + 1));
+    ContainerRef found = ParsePath(line);
     if (!found.container_id.empty() && (best.container_id.empty() || best.pod_uid.empty())) best = std::move(found);
   }
   return best;

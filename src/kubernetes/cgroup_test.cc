@@ -25,6 +25,15 @@ TEST(Cgroup, AContainerMayHaveNoPod) {
   EXPECT_EQ(ParseCgroup("5:cpu:/k8s.io/" + kId + "\n"), (ContainerRef{"", kId}));
 }
 
+TEST(Cgroup, AContainerThatMakesCgroupsPassesForNoOther) {
+  const std::string other(64, 'b');
+  const ContainerRef wanted{kUid, kId};
+  const std::string own = "0::/kubepods/pod" + std::string(kUid) + "/" + kId;
+  EXPECT_EQ(ParseCgroup(own + "/" + other + "\n"), wanted);
+  EXPECT_EQ(ParseCgroup(own + "/pod0123456789abcdef0123456789abcdef/cri-containerd-" + other + ".scope\n"), wanted);
+  EXPECT_EQ(ParseCgroup(own + "/init\n"), wanted);
+}
+
 TEST(Cgroup, OtherProcessesAreInNone) {
   for (const char* text : {"", "0::/\n", "0::/user.slice/user-1000.slice/session-2.scope\n", "garbage", "0::/kubepods/podx/deadbeef\n"}) {
     EXPECT_EQ(ParseCgroup(text), ContainerRef{}) << text;

@@ -14,7 +14,9 @@ ReplicaId ReplicaId::Parse(std::string_view text) {
     uint32_t number = 0;
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data() + colons + 2, end, number);
-    if (error == std::errc{} && stop == end) return {std::string(text.substr(0, colons)), number};
+    // "00" and "+1" are no numbers of replicas: an id that was never offered would pass for another.
+    const bool as_written = text.substr(colons + 2) == std::to_string(number);
+    if (error == std::errc{} && stop == end && as_written) return {std::string(text.substr(0, colons)), number};
   }
   return {std::string(text), std::nullopt};
 }
