@@ -3,9 +3,9 @@
 // The files of the pipe directory, as other programs know them:
 //   control                       socket, 0666: clients and shells
 //   control_privileged            socket, 0755: the same, for the daemon's own user only
-//   control_lock                  0666: flock held for the life of the daemon; stays when it ends
+//   control_lock                  0600: flock held for the life of the daemon; stays when it ends
 //   log                           FIFO, 0777: a line written here appears in control.log
-//   nvidia-cuda-mps-control.pid   0666: the daemon's process id
+//   nvidia-cuda-mps-control.pid   0644: the daemon's process id
 #pragma once
 
 #include <string>

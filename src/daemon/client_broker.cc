@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "cuda/result.h"
 #include "ipc/message.h"
 
@@ -12,29 +11,29 @@ namespace {
 // For one server. Each holds a descriptor of ours.
 constexpr size_t kMaxWaiting = 4096;
 
-void RefuseClient(const WaitingClient& client, int status, const std::string& why) {
-  log::Info("NEW CLIENT {} from user {}: refused, {}", client.peer.pid, client.peer.uid, why);
+}  // namespace
+
+void ClientBroker::Refuse(const WaitingClient& client, int status, const std::string& why) {
+  log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: refused, {}", client.peer.pid, client.peer.uid, why);
   ipc::SendRefusal(client.connection.get(), 0, status, why);
 }
 
-}  // namespace
-
 void ClientBroker::Arrived(WaitingClient client) {
-  if (closed_) return RefuseClient(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
-  const auto plan = catalog_.PlanFor(client.route, client.peer.uid);
-  if (!plan) return RefuseClient(client, plan.error().code, plan.error().text);
+  if (closed_) return Refuse(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
+  const auto plan = catalog_.PlanFor(client.route, client.peer.served_as);
+  if (!plan) return Refuse(client, plan.error().code, plan.error().text);
   if (ServerHandle* server = servers_.Current(plan->name); server != nullptr && server->state() == ServerState::kActive) {
-    log::Info("NEW CLIENT {} from user {}: Server already exists", client.peer.pid, client.peer.uid);
+    log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: Server already exists", client.peer.pid, client.peer.uid);
     return HandOver(*server, std::move(client));
   }
   if (const auto started = servers_.Ensure(*plan); !started) {
-    return RefuseClient(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, started.error().text);
+    return Refuse(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, started.error().text);
   }
   auto& queue = waiting_[plan->name];
   if (queue.size() >= kMaxWaiting) {
-    return RefuseClient(client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, "too many clients wait for the server to start");
+    return Refuse(client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, "too many clients wait for the server to start");
   }
-  log::Info("NEW CLIENT {} from user {}: Server is not ready, push client to pending list", client.peer.pid, client.peer.uid);
+  log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: Server is not ready, push client to pending list", client.peer.pid, client.peer.uid);
   queue.push_back(std::move(client));
 }
 
@@ -47,14 +46,14 @@ void ClientBroker::ServerReady(ServerHandle& server) {
 void ClientBroker::ServerFailed(const std::string& name, const std::string& why) {
   auto queue = waiting_.extract(name);
   if (queue.empty()) return;
-  for (const WaitingClient& client : queue.mapped()) RefuseClient(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, why);
+  for (const WaitingClient& client : queue.mapped()) Refuse(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, why);
 }
 
 void ClientBroker::Close() {
   closed_ = true;
   for (auto& [name, queue] : std::exchange(waiting_, {})) {
     for (const WaitingClient& client : queue) {
-      RefuseClient(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
+      Refuse(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
     }
   }
 }
@@ -68,6 +67,8 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   GivePartition(attach, server, client);
   attach.pid = static_cast<uint32_t>(client.peer.pid);
   attach.uid = client.peer.uid;
+  // What a client says of itself decides nothing: who may see and end it is told by where it lives.
+  if (client.peer.pid_namespace != 0) attach.hello.pid_namespace = client.peer.pid_namespace;
   attach.memory_groups = GroupsOf("namespace:" + attach.name_space, catalog_.CollectiveFor(server.name(), name_space), server.devices());
   AddCgroupAccounts(accounting_, server.devices(), attach);
   server.Attach(attach, std::move(client.connection));
@@ -80,7 +81,7 @@ void ClientBroker::GivePartition(wire::Attach& attach, const ServerHandle& serve
   if (static_partitioning_) attach.active_thread_percentage = 100;
   if (!wanted.empty()) partitions_.NoteClient(wanted, static_cast<uint32_t>(client.peer.pid));
   if (std::ranges::all_of(attach.sm_ranges, [](const wire::SmRange& range) { return range.count > 0; })) return;
-  log::Info("Client {} can use no SM of some devices: its CUDA_MPS_SM_PARTITION is \"{}\" (see lspart)", client.peer.pid, wanted);
+  log_.Info(client.peer.party(), "Client {} can use no SM of some devices: its CUDA_MPS_SM_PARTITION is \"{}\" (see lspart)", client.peer.pid, wanted);
 }
 
 }  // namespace tutti::daemon

@@ -6,17 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "daemon/log_budget.h"
 #include "daemon/memory_accounting.h"
 #include "daemon/partition_table.h"
 #include "daemon/server_catalog.h"
 #include "daemon/server_table.h"
-#include "os/socket.h"
+#include "daemon/visitor.h"
+#include "os/fd.h"
 #include "wire/messages.h"
 
 namespace tutti::daemon {
 
 struct WaitingClient {
-  os::PeerCredentials peer;
+  Visitor peer;
   wire::Hello hello;
   os::Fd connection;
   Route route;
@@ -24,10 +26,17 @@ struct WaitingClient {
 
 class ClientBroker {
  public:
+  struct Needs {
+    ServerTable& servers;
+    ServerCatalog& catalog;
+    PartitionTable& partitions;
+    const MemoryAccounting& accounting;
+    LogBudget& log;
+  };
   // `static_partitioning`: every client needs an SM partition.
-  ClientBroker(ServerTable& servers, ServerCatalog& catalog, PartitionTable& partitions, const MemoryAccounting& accounting,
-               bool static_partitioning)
-      : servers_(servers), catalog_(catalog), partitions_(partitions), accounting_(accounting), static_partitioning_(static_partitioning) {}
+  ClientBroker(const Needs& needs, bool static_partitioning)
+      : servers_(needs.servers), catalog_(needs.catalog), partitions_(needs.partitions), accounting_(needs.accounting), log_(needs.log),
+        static_partitioning_(static_partitioning) {}
 
   void Arrived(WaitingClient client);
   void ServerReady(ServerHandle& server);
@@ -40,6 +49,7 @@ class ClientBroker {
   void Close();
 
  private:
+  void Refuse(const WaitingClient& client, int status, const std::string& why);
   void HandOver(ServerHandle& server, WaitingClient client);
   void GivePartition(wire::Attach& attach, const ServerHandle& server, const WaitingClient& client);
 
@@ -47,6 +57,7 @@ class ClientBroker {
   ServerCatalog& catalog_;
   PartitionTable& partitions_;
   const MemoryAccounting& accounting_;
+  LogBudget& log_;
   bool static_partitioning_;
   bool closed_ = false;
   std::map<std::string, std::vector<WaitingClient>> waiting_;  // by server

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/visitor.h"
 #include "os/fd.h"
-#include "os/socket.h"
 
 namespace tutti::daemon {
 
@@ -41,7 +41,7 @@ class Reply {
 
 struct CommandCall {
   ControlDaemon& daemon;
-  os::PeerCredentials caller;
+  Visitor caller;
   std::vector<std::string> words;  // words[0] is the command
   Reply reply;
 

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "control/client_table.h"
 #include "control/version.h"
 #include "control/words.h"
+#include "daemon/directory.h"
 #include "daemon/partition_commands.h"
 #include "daemon/session.h"
 #include "daemon/settings_commands.h"
@@ -19,7 +21,18 @@ namespace tutti::daemon {
 namespace {
 
 constexpr uint64_t kAcceptPauseNs = 50'000'000;
-constexpr size_t kMaxSessionsPerUser = 4096;
+// Connections of all users together, and of all administrators: of those that are still to say what they want and of shells. Of the descriptors that the
+// daemon may have, servers and clients that wait for one need their part.
+constexpr size_t kMaxConnections = 4096;
+constexpr size_t kDescriptorsPerConnection = 4;
+// What all shells of one user (of one container) may leave unread together; a single one may leave so much anyway.
+constexpr size_t kMaxUnreadBytes = 16 << 20;
+
+size_t MaxConnections() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxConnections;
+  return std::clamp<size_t>(limit.rlim_cur / kDescriptorsPerConnection, 1, kMaxConnections);
+}
 
 os::Fd SignalDescriptor() {
   signal(SIGPIPE, SIG_IGN);
@@ -36,14 +49,16 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
     : loop_(std::move(loop)), instance_(std::move(instance)), options_(std::move(options)),
       defaults_(Defaults::FromEnvironment()), servers_(*loop_, options_.places, defaults_),
       catalog_(defaults_, options_.places, options_.multi_user), inventory_(*loop_, options_.places),
-      broker_(servers_, catalog_, partitions_, accounting_, options_.static_partitioning), shutdown_(*loop_, servers_, broker_),
+      broker_({servers_, catalog_, partitions_, accounting_, log_}, options_.static_partitioning), shutdown_(*loop_, servers_, broker_),
       sockets_(*loop_, options_.places.pipe_directory,
                {.listen = [this](int listener, const Route& route) { Listen(listener, route); },
                 .forget = [this](int listener) { Forget(listener); }}),
-      log_fifo_(*loop_, instance_.log_fifo()), signals_(SignalDescriptor()), manager_(*loop_),
+      log_fifo_(std::make_unique<LogFifo>(*loop_, instance_.log_fifo())),
+      directory_(*loop_, options_.places.pipe_directory, [this] { PutBackFiles(); }), signals_(SignalDescriptor()), manager_(*loop_),
       handover_(*loop_, {.quiet = [this] { return Quiet(); },
                          .leave = [this] { return Leave(); },
-                         .gave_up = [this] { manager_.Ready(); }}) {
+                         .gave_up = [this] { manager_.Ready(); }}),
+      max_connections_(MaxConnections()) {
   servers_.SetObserver({
       .ready = [this](ServerHandle& server) { ServerReady(server); },
       .failed = [this](const std::string& name, const std::string& why) { broker_.ServerFailed(name, why); },
@@ -72,6 +87,24 @@ void ControlDaemon::Listen(int listener, const Route& route) {
   listening_[listener] = {loop_->Watch(listener, EPOLLIN, [this, listener](uint32_t) { Accept(listener); }), route};
 }
 
+// A cleaner of temporary files, or somebody in a container that has the directory, has removed what clients need. Without this
+// the daemon would run on, and nobody could reach it.
+void ControlDaemon::PutBackFiles() {
+  constexpr uint64_t kTryAgainNs = 5'000'000'000;
+  Status there = instance_.PutBack([this](int closing) {
+    if (closing == instance_.log_fifo()) log_fifo_.reset();
+    Forget(closing);
+  });
+  if (there) there = sockets_.PutBack();
+  if (!log_fifo_) log_fifo_ = std::make_unique<LogFifo>(*loop_, instance_.log_fifo());
+  for (const int listener : {instance_.listener(), instance_.privileged_listener()}) {
+    if (!listening_.contains(listener)) Listen(listener, {});
+  }
+  if (!there && there.error().text != not_put_back_) log::Error("The pipe directory cannot be put in order: {}", there.error().text);
+  not_put_back_ = there ? "" : there.error().text;
+  if (!there) directory_.CallAgain(kTryAgainNs);
+}
+
 void ControlDaemon::Forget(int listener) {
   if (const auto entry = listening_.extract(listener); !entry.empty()) loop_->Unwatch(entry.mapped().watch);
 }
@@ -80,40 +113,70 @@ void ControlDaemon::Accept(int listener) {
   auto socket = os::Accept(listener);
   if (!socket) {
     // Out of descriptors, most likely: who waits in the kernel's queue is taken up a little later.
-    log::Error("{}", socket.error().text);
+    log_.Info("connections that cannot be accepted", "{}", socket.error().text);
+    MakeRoom(connections_[connections_[0].size() > 0 ? 0 : 1]);
     loop_->Unwatch(listening_[listener].watch);
     loop_->After(kAcceptPauseNs, [this, listener] {
       if (const auto entry = listening_.find(listener); entry != listening_.end()) Listen(listener, Route(entry->second.route));
     });
     return;
   }
-  const auto peer = os::Peer(socket->get());
-  log::Info("Accepting connection...");
-  if (!peer) return log::Info("User did not send valid credentials");
-  const auto same_user = std::ranges::count_if(sessions_, [&](const auto& entry) { return entry.second->uid() == peer->uid; });
-  if (static_cast<size_t>(same_user) >= kMaxSessionsPerUser) return log::Warning("User {} has too many connections", peer->uid);
+  auto visitor = VisitorAt(socket->get());
+  if (!visitor) return log::Info("User did not send valid credentials");
+  log_.Info(visitor->party(), "Accepting connection...");
   const uint64_t id = next_session_++;
-  const auto session = std::make_shared<Session>(*this, id, *peer, std::move(*socket), listening_[listener].route);
+  FairShares& connections = connections_[visitor->administrator];
+  while (connections.size() >= max_connections_) MakeRoom(connections);
+  connections.Add(id, {.uid = visitor->uid, .cgroup = visitor->cgroup, .pid = visitor->pid});
+  const auto session = std::make_shared<Session>(*this, id, std::move(*visitor), std::move(*socket), listening_[listener].route);
   sessions_.emplace(id, session);
   session->Start();
 }
 
-void ControlDaemon::Remove(uint64_t session) { sessions_.erase(session); }
+// The newcomer is served; who has most connections has one less.
+void ControlDaemon::MakeRoom(FairShares& among) {
+  const uint64_t id = among.ToTakeBack();
+  if (id == 0) return;
+  const std::string party = sessions_.at(id)->visitor().party();
+  log_.Info(party, "A connection of {} is closed: there are too many, and theirs are the most", party);
+  Remove(id);
+}
+
+void ControlDaemon::Remove(uint64_t session) {
+  for (FairShares& connections : connections_) connections.Remove(session);
+  sessions_.erase(session);
+}
+
+bool ControlDaemon::MayLeaveUnread(const Visitor& visitor) const {
+  if (visitor.administrator) return true;
+  size_t bytes = 0;
+  const std::string party = visitor.party();
+  for (const auto& [id, session] : sessions_) {
+    if (session->unread_bytes() > 0 && session->visitor().party() == party) bytes += session->unread_bytes();
+  }
+  return bytes <= kMaxUnreadBytes;
+}
 
 void ControlDaemon::Signal() {
   signalfd_siginfo info{};
   if (read(signals_.get(), &info, sizeof info) != sizeof info) return;
   if (info.ssi_signo == SIGHUP) {
-    log::Open(options_.places.control_log(), "Control");
-    log::Info("Log opened anew");
-    return servers_.OpenLogsAnew();
+    return OpenLogsAnew();
   }
-  if (info.ssi_signo == SIGUSR2) {
-    manager_.Reloading();
-    return handover_.Begin();
-  }
+  if (info.ssi_signo == SIGUSR2) return GoOnAsInstalled();
   log::Info("Signal {}: shutting down", info.ssi_signo);
   Quit(0, [](int) {});
+}
+
+void ControlDaemon::GoOnAsInstalled() {
+  manager_.Reloading();
+  handover_.Begin();
+}
+
+void ControlDaemon::OpenLogsAnew() {
+  if (!log::Open(options_.places.control_log(), "Control")) log::Error("The log goes on where it was: {}", FailErrno(options_.places.control_log()).error().text);
+  log::Info("Log opened anew");
+  servers_.OpenLogsAnew();
 }
 
 void ControlDaemon::ServerReady(ServerHandle& server) {
@@ -180,7 +243,7 @@ void ControlDaemon::TakeOver(Succession succession) {
   for (const std::string& command : succession.commands) {
     const auto words = control::SplitWords(command);
     if (RestorePartition(words, partitions_)) continue;
-    RunCommand({*this, {.pid = getpid(), .uid = geteuid()}, words, Reply([](const CommandAnswer&) {})});
+    RunCommand({*this, Ourselves(), words, Reply([](const CommandAnswer&) {})});
   }
 }
 
@@ -194,11 +257,9 @@ void ControlDaemon::Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done)
   });
 }
 
-bool ControlDaemon::Privileged(uid_t uid) const { return uid == 0 || uid == geteuid(); }
-
-std::vector<ServerHandle*> ControlDaemon::ServersOf(uid_t uid) {
+std::vector<ServerHandle*> ControlDaemon::ServersOf(const Visitor& visitor) {
   auto servers = servers_.All();
-  std::erase_if(servers, [&](const ServerHandle* server) { return !MaySee(uid, *server); });
+  std::erase_if(servers, [&](const ServerHandle* server) { return !MaySee(visitor, *server); });
   return servers;
 }
 

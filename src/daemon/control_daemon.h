@@ -2,6 +2,7 @@
 // thread only.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -10,9 +11,12 @@
 #include "daemon/client_broker.h"
 #include "daemon/command.h"
 #include "daemon/device_inventory.h"
+#include "daemon/directory_watch.h"
 #include "daemon/event_loop.h"
+#include "daemon/fair_shares.h"
 #include "daemon/handover.h"
 #include "daemon/instance.h"
+#include "daemon/log_budget.h"
 #include "daemon/log_fifo.h"
 #include "daemon/partition_table.h"
 #include "daemon/server_catalog.h"
@@ -57,20 +61,23 @@ class ControlDaemon {
   MemoryAccounting& accounting() { return accounting_; }
   ClientBroker& broker() { return broker_; }
   Defaults& defaults() { return defaults_; }
+  LogBudget& log() { return log_; }
   const DaemonOptions& options() const { return options_; }
   void Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done);
+  // After their files were renamed: all logs go on in new ones.
+  void OpenLogsAnew();
+  // As the program that is installed now, as soon as nobody is in the middle of something.
+  void GoOnAsInstalled();
 
   // Takes a server of protocol 3 out of the catalog, with its sockets and SM partitions; its process is the caller's affair.
   void RemoveServer(const std::string& name);
 
-  // Root and the daemon's own user may do everything; others what concerns their own server and clients.
-  bool Privileged(uid_t uid) const;
-  bool MayControl(uid_t uid, const ServerHandle& server) const { return Privileged(uid) || server.uid() == uid; }
-  // In multi-user mode everybody sees the one server, and of its clients their own.
-  bool MaySee(uid_t uid, const ServerHandle& server) const { return MayControl(uid, server) || options_.multi_user; }
-  bool MaySeeClient(uid_t uid, uint32_t client_uid) const { return Privileged(uid) || client_uid == uid; }
-  // The servers that the user may see.
-  std::vector<ServerHandle*> ServersOf(uid_t uid);
+  // Everybody sees the servers of their user; in multi-user mode all see the one server, and of its clients their own.
+  bool MaySeeServerOf(const Visitor& visitor, uid_t owner) const {
+    return visitor.administrator || owner == visitor.served_as || options_.multi_user;
+  }
+  bool MaySee(const Visitor& visitor, const ServerHandle& server) const { return MaySeeServerOf(visitor, server.uid()); }
+  std::vector<ServerHandle*> ServersOf(const Visitor& visitor);
 
  private:
   friend class Session;
@@ -82,7 +89,10 @@ class ControlDaemon {
   void Listen(int listener, const Route& route);
   void Forget(int listener);
   void Remove(uint64_t session);
+  void MakeRoom(FairShares& among);
+  bool MayLeaveUnread(const Visitor& visitor) const;
   void Signal();
+  void PutBackFiles();
   Status MakePlaceFor(const NamedServer& server);
   void ServerReady(ServerHandle& server);
   void MakePartitions(const ServerHandle& server);
@@ -93,6 +103,7 @@ class ControlDaemon {
   Instance instance_;
   DaemonOptions options_;
   Defaults defaults_;
+  LogBudget log_;  // for lines that visitors cause
   ServerTable servers_;
   ServerCatalog catalog_;
   DeviceInventory inventory_;
@@ -102,11 +113,16 @@ class ControlDaemon {
   Shutdown shutdown_;
   std::unordered_map<int, Listening> listening_;
   ServerSockets sockets_;
-  LogFifo log_fifo_;
+  std::unique_ptr<LogFifo> log_fifo_;
+  DirectoryWatch directory_;
+  std::string not_put_back_;  // why, so that it is said once
   os::Fd signals_;
   ServiceManager manager_;
   Handover handover_;
   std::unordered_map<uint64_t, std::shared_ptr<Session>> sessions_;
+  // Connections of administrators and of all others: neither can take the others' places.
+  std::array<FairShares, 2> connections_;  // by Visitor::administrator
+  size_t max_connections_;
   uint64_t next_session_ = 1;
   int exit_status_ = 0;
 };

@@ -64,27 +64,29 @@ void EventLoop::Unwatch(WatchId id) {
 
 TimerId EventLoop::After(uint64_t delay_ns, std::function<void()> due) {
   const TimerId id = next_id_++;
-  timers_.emplace(NowNs() + delay_ns, Timer{id, std::move(due)});
+  const uint64_t due_ns = NowNs() + delay_ns;
+  timers_.emplace(DueTime(due_ns, id), std::move(due));
+  due_ns_.emplace(id, due_ns);
   return id;
 }
 
 void EventLoop::Cancel(TimerId id) {
-  std::erase_if(timers_, [id](const auto& entry) { return entry.second.id == id; });
+  if (const auto entry = due_ns_.extract(id); !entry.empty()) timers_.erase(DueTime(entry.mapped(), id));
 }
 
 int EventLoop::MillisecondsToNextTimer() const {
   if (timers_.empty()) return -1;
   const uint64_t now = NowNs();
-  const uint64_t due = timers_.begin()->first;
+  const uint64_t due = timers_.begin()->first.first;
   return due <= now ? 0 : static_cast<int>((due - now) / 1'000'000u + 1);
 }
 
 void EventLoop::RunTimers() {
   const uint64_t now = NowNs();
-  while (!timers_.empty() && timers_.begin()->first <= now) {
-    const auto due = std::move(timers_.begin()->second.due);
-    timers_.erase(timers_.begin());
-    due();
+  while (!timers_.empty() && timers_.begin()->first.first <= now) {
+    const auto timer = timers_.extract(timers_.begin());
+    due_ns_.erase(timer.key().second);
+    timer.mapped()();
   }
 }
 

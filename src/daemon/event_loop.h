@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
 #include "base/error.h"
 #include "os/fd.h"
@@ -42,10 +43,7 @@ class EventLoop {
     uint32_t events;
     std::shared_ptr<std::function<void(uint32_t)>> ready;
   };
-  struct Timer {
-    TimerId id;
-    std::function<void()> due;
-  };
+  using DueTime = std::pair<uint64_t, TimerId>;
 
   explicit EventLoop(os::Fd epoll) : epoll_(std::move(epoll)) {}
   bool Begin(WatchId id);
@@ -55,7 +53,8 @@ class EventLoop {
 
   os::Fd epoll_;
   std::unordered_map<WatchId, Watched> watched_;
-  std::multimap<uint64_t, Timer> timers_;  // by due time
+  std::map<DueTime, std::function<void()>> timers_;
+  std::unordered_map<TimerId, uint64_t> due_ns_;  // of each timer: a connection has one, and storms of them cancel many
   uint64_t next_id_ = 1;
   bool running_ = false;
 };

@@ -10,14 +10,19 @@
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "base/log.h"
+#include "daemon/directory.h"
+#include "os/fifo.h"
 #include "os/socket.h"
 
 namespace tutti::daemon {
 namespace {
 
-// The directory may be one that others can write to (/tmp/nvidia-mps made by somebody else): never follow a link there.
+constexpr mode_t kControlMode = 0666, kPrivilegedMode = 0755, kFifoMode = 0777;
+
+// The directory may be one that others can write to (a user's daemon in /tmp): never follow a link there.
 Result<os::Fd> CreateFile(const std::string& path, int flags, mode_t mode) {
   os::Fd fd(open(path.c_str(), flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode));
   if (!fd) {
@@ -29,21 +34,32 @@ Result<os::Fd> CreateFile(const std::string& path, int flags, mode_t mode) {
   struct stat info{};
   fstat(fd.get(), &info);
   if (!S_ISREG(info.st_mode)) return Fail(path + " is not a regular file: remove it");
-  if (info.st_uid == geteuid()) fchmod(fd.get(), mode);  // whatever the umask took away
+  if (info.st_uid == geteuid()) fchmod(fd.get(), mode);  // whatever the umask took away, or an older program gave
   return fd;
 }
 
-Result<os::Fd> CreateFifo(const std::string& path, mode_t mode) {
-  unlink(path.c_str());
-  if (mkfifo(path.c_str(), mode) != 0) return FailErrno("mkfifo " + path);
-  os::Fd fd(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd) return FailErrno("open " + path);
-  fchmod(fd.get(), mode);
-  return fd;
+bool SomebodyListens(const std::string& path) {
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  if (path.size() >= sizeof address.sun_path) return false;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const os::Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return true;
+  return errno != ECONNREFUSED && errno != ENOENT;  // one that is stopped has a full queue
 }
 
-// The inherited socket that is bound to `path`, made ours; else a new one.
-Result<os::Fd> ListenAt(const std::string& path, mode_t mode, std::vector<os::Fd>& inherited) {
+// A daemon listens as soon as it has the lock, and goes on to. Anybody else who holds the lock opened the file when it was open
+// to others, and does so to keep daemons out.
+bool ADaemonHoldsIt(const std::string& control_socket) {
+  constexpr int kTries = 20;
+  for (int i = 0; i < kTries; ++i) {
+    if (SomebodyListens(control_socket)) return true;
+    usleep(100'000);
+  }
+  return false;
+}
+
+// The inherited socket that is bound to `path`, made ours, if there is one.
+std::optional<Result<os::Fd>> Inherited(const std::string& path, std::vector<os::Fd>& inherited) {
   for (os::Fd& socket : inherited) {
     sockaddr_un address{};
     socklen_t size = sizeof address;
@@ -60,42 +76,14 @@ Result<os::Fd> ListenAt(const std::string& path, mode_t mode, std::vector<os::Fd
     fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
     return std::move(socket);
   }
-  return os::Listen(path, mode);
+  return std::nullopt;
 }
 
 }  // namespace
 
-void WarnOfForeignDirectory(const std::string& path) {
-  struct stat info{};
-  if (stat(path.c_str(), &info) != 0 || info.st_uid == geteuid() || info.st_uid == 0) return;
-  log::Warning("{} belongs to user {}, who can put another daemon in the place of this one", path, info.st_uid);
-}
-
-Status MakeDirectory(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  if (slash != std::string::npos && slash > 0 && access(path.substr(0, slash).c_str(), F_OK) != 0) {
-    TUTTI_TRY(MakeDirectory(path.substr(0, slash)));
-  }
-  if (mkdir(path.c_str(), 0755) == 0) {
-    chmod(path.c_str(), 0755);
-    return {};
-  }
-  if (errno != EEXIST) {
-    return FailErrno(
-        fmt::format("cannot make the directory {} (make what is above it writable for user {}, or choose another one)",
-                    path, geteuid()));
-  }
-  struct stat info{};
-  if (stat(path.c_str(), &info) != 0) return FailErrno("cannot look at " + path);
-  if (!S_ISDIR(info.st_mode)) return Fail(fmt::format("{} is not a directory: remove it or choose another one", path));
-  if (access(path.c_str(), R_OK | W_OK | X_OK) != 0) {
-    return FailErrno(
-        fmt::format("cannot use the directory {} as user {} (change its mode or choose another one)", path, geteuid()));
-  }
-  return {};
-}
-
 Result<Instance> Instance::Claim(const control::Places& places, Inheritance inheritance) {
+  // An older program of this process has served here already, and its clients are there.
+  if (!inheritance.lock && geteuid() == 0) TUTTI_TRY(CheckDirectory(places.pipe_directory, "CUDA_MPS_PIPE_DIRECTORY"));
   TUTTI_TRY(MakeDirectory(places.pipe_directory));
   Instance instance(places);
   instance.of_manager_ = inheritance.of_manager;
@@ -106,24 +94,67 @@ Result<Instance> Instance::Claim(const control::Places& places, Inheritance inhe
 }
 
 Status Instance::TakeLock() {
-  TUTTI_ASSIGN(os::Fd lock, CreateFile(places_.lock_file(), O_RDWR, 0666));
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return Fail(kAlreadyRunning);
-    return FailErrno("lock of " + places_.lock_file());
+  for (const bool again : {false, true}) {
+    TUTTI_ASSIGN(os::Fd lock, CreateFile(places_.lock_file(), O_RDWR, 0600));
+    if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
+      lock_ = std::move(lock);
+      return {};
+    }
+    if (errno != EWOULDBLOCK) return FailErrno("lock of " + places_.lock_file());
+    if (again || ADaemonHoldsIt(places_.control_socket()) || os::FileId::At(places_.lock_file()) != os::FileId::Of(lock.get())) break;
+    log::Warning("{} is locked, but no daemon listens there: the file is made anew", places_.lock_file());
+    unlink(places_.lock_file().c_str());
   }
-  lock_ = std::move(lock);
+  return Fail(kAlreadyRunning);
+}
+
+Status Instance::WritePid() {
+  unlink(places_.pid_file().c_str());
+  TUTTI_ASSIGN(const os::Fd pid_file, CreateFile(places_.pid_file(), O_WRONLY | O_TRUNC, 0644));
+  const std::string pid = fmt::format("{}\n", getpid());
+  if (write(pid_file.get(), pid.data(), pid.size()) < 0) return FailErrno("write to " + places_.pid_file());
   return {};
 }
 
+Result<Instance::Listener> Instance::ListenAt(const std::string& path, mode_t mode, std::vector<os::Fd>& inherited) {
+  Listener listener;
+  if (auto socket = Inherited(path, inherited)) {
+    TUTTI_ASSIGN(listener.socket, std::move(*socket));
+  } else {
+    TUTTI_ASSIGN(listener.socket, os::Listen(path, mode));
+  }
+  listener.file = os::FileId::At(path);
+  return listener;
+}
+
 Status Instance::CreateFiles(std::vector<os::Fd> sockets) {
-  TUTTI_ASSIGN(log_fifo_, CreateFifo(places_.log_fifo(), 0777));
-  unlink(places_.pid_file().c_str());
-  TUTTI_ASSIGN(const os::Fd pid_file, CreateFile(places_.pid_file(), O_WRONLY | O_TRUNC, 0666));
-  const std::string pid = fmt::format("{}\n", getpid());
-  if (write(pid_file.get(), pid.data(), pid.size()) < 0) return FailErrno("write to " + places_.pid_file());
-  TUTTI_ASSIGN(privileged_, ListenAt(places_.privileged_socket(), 0755, sockets));
+  TUTTI_ASSIGN(log_fifo_, os::MakeFifo(places_.log_fifo(), kFifoMode));
+  TUTTI_TRY(WritePid());
+  TUTTI_ASSIGN(privileged_, ListenAt(places_.privileged_socket(), kPrivilegedMode, sockets));
   // Last: whoever can connect finds everything else in place.
-  TUTTI_ASSIGN(control_, ListenAt(places_.control_socket(), 0666, sockets));
+  TUTTI_ASSIGN(control_, ListenAt(places_.control_socket(), kControlMode, sockets));
+  return {};
+}
+
+Status Instance::PutBack(const std::function<void(int)>& closing) {
+  std::vector<os::Fd> none;
+  if (geteuid() == 0) TUTTI_TRY(CheckDirectory(places_.pipe_directory, "CUDA_MPS_PIPE_DIRECTORY"));
+  TUTTI_TRY(MakeDirectory(places_.pipe_directory));
+  if (os::FileId::At(places_.lock_file()) != os::FileId::Of(lock_.get())) TUTTI_TRY(TakeLock());
+  if (os::FileId::At(places_.log_fifo()) != os::FileId::Of(log_fifo_.get())) {
+    TUTTI_ASSIGN(os::Fd fifo, os::MakeFifo(places_.log_fifo(), kFifoMode));
+    closing(log_fifo_.get());
+    log_fifo_ = std::move(fifo);
+  }
+  if (!os::FileId::At(places_.pid_file())) TUTTI_TRY(WritePid());
+  const std::pair<Listener*, std::string> listeners[] = {{&privileged_, places_.privileged_socket()}, {&control_, places_.control_socket()}};
+  for (const auto& [listener, path] : listeners) {
+    if (os::FileId::At(path) == listener->file) continue;
+    TUTTI_ASSIGN(Listener fresh, ListenAt(path, listener == &control_ ? kControlMode : kPrivilegedMode, none));
+    closing(listener->socket.get());
+    *listener = std::move(fresh);
+    log::Warning("{} was removed or replaced: the daemon listens there anew", path);
+  }
   return {};
 }
 

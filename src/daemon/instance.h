@@ -2,16 +2,20 @@
 //
 // The lock is an flock on control_lock, which the kernel drops however the daemon ends. So what a killed daemon left
 // behind is known to be stale by whoever gets the lock, and is replaced; nothing ever has to be cleaned up by hand.
-// control_lock itself is never removed: that would let two daemons hold locks on two files of one name.
+// control_lock itself is not removed when the daemon ends: that would let two daemons hold locks on two files of one name.
+// Nobody else can open it: who can open a file can lock it, and a daemon would seem to run.
 #pragma once
 
 #include <sys/types.h>
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "control/places.h"
 #include "os/fd.h"
+#include "os/file_id.h"
 
 namespace tutti::daemon {
 
@@ -29,36 +33,40 @@ struct Inheritance {
 class Instance {
  public:
   // Makes the directory if it is missing, takes the lock and creates the files. The listening sockets accept from here
-  // on. Fails with kAlreadyRunning, or with a line that names the path and the remedy.
+  // on. Fails with kAlreadyRunning, or with a line that names the path and the remedy: root's daemon serves in no directory
+  // that others can change (daemon/directory.h), other users' daemons warn of it.
   static Result<Instance> Claim(const control::Places& places, Inheritance inheritance = {});
   ~Instance();
   Instance(Instance&&) = default;
   Instance& operator=(Instance&&) = delete;
 
-  int listener() const { return control_.get(); }
-  int privileged_listener() const { return privileged_.get(); }
+  int listener() const { return control_.socket.get(); }
+  int privileged_listener() const { return privileged_.socket.get(); }
   int log_fifo() const { return log_fifo_.get(); }
   int lock() const { return lock_.get(); }
   bool of_manager() const { return of_manager_; }
 
+  // Files that somebody has removed, or put something else in the place of, are made anew. Before a listening socket or the
+  // FIFO is closed, `closing` is told its descriptor. Fails if one cannot be made, or if another daemon has the lock by now.
+  Status PutBack(const std::function<void(int)>& closing);
+
  private:
+  struct Listener {
+    os::Fd socket;
+    os::FileId file;
+  };
   explicit Instance(control::Places places) : places_(std::move(places)) {}
   Status TakeLock();
   Status CreateFiles(std::vector<os::Fd> sockets);
+  Status WritePid();
+  static Result<Listener> ListenAt(const std::string& path, mode_t mode, std::vector<os::Fd>& inherited);
 
   control::Places places_;
   bool of_manager_ = false;
   os::Fd lock_;
-  os::Fd control_;
-  os::Fd privileged_;
+  Listener control_;
+  Listener privileged_;
   os::Fd log_fifo_;
 };
-
-// Makes `path` and what is missing above it, 0755 whatever the umask. Fails if something else than a directory is
-// there.
-Status MakeDirectory(const std::string& path);
-
-// Logs a warning if the directory belongs to another user than root and ourselves.
-void WarnOfForeignDirectory(const std::string& path);
 
 }  // namespace tutti::daemon

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "daemon/directory.h"
 #include "os/socket.h"
 
 namespace tutti::daemon {
@@ -40,9 +41,9 @@ TEST_F(InstanceTest, CreatesItsFilesWithTheModesOthersExpectWhateverTheUmask) {
   EXPECT_EQ(ModeOf(places_.pipe_directory), S_IFDIR | 0755u);
   EXPECT_EQ(ModeOf(places_.control_socket()), S_IFSOCK | 0666u);
   EXPECT_EQ(ModeOf(places_.privileged_socket()), S_IFSOCK | 0755u);
-  EXPECT_EQ(ModeOf(places_.lock_file()), S_IFREG | 0666u);
+  EXPECT_EQ(ModeOf(places_.lock_file()), S_IFREG | 0600u);  // who can open it can lock it
   EXPECT_EQ(ModeOf(places_.log_fifo()), S_IFIFO | 0777u);
-  EXPECT_EQ(ModeOf(places_.pid_file()), S_IFREG | 0666u);
+  EXPECT_EQ(ModeOf(places_.pid_file()), S_IFREG | 0644u);
 }
 
 TEST_F(InstanceTest, ASecondOneIsRefusedAndLeavesTheFirstAlone) {

@@ -13,8 +13,8 @@ constexpr int kMostFailedSends = 1000;  // of one message
 
 }  // namespace
 
-MessageSocket::MessageSocket(EventLoop& loop, os::Fd socket, int may_lose)
-    : loop_(loop), socket_(std::move(socket)), may_lose_(may_lose) {}
+MessageSocket::MessageSocket(EventLoop& loop, os::Fd socket, PeerRules rules)
+    : loop_(loop), socket_(std::move(socket)), rules_(rules) {}
 
 MessageSocket::~MessageSocket() {
   if (watch_ != 0) loop_.Unwatch(watch_);
@@ -40,19 +40,30 @@ os::Fd MessageSocket::Release() {
   return std::move(socket_);
 }
 
-uint32_t MessageSocket::wanted_events() const { return EPOLLIN | (queue_.empty() ? 0u : EPOLLOUT); }
+void MessageSocket::Next() {
+  its_turn_is_over_ = false;
+  if (watch_ != 0) loop_.Change(watch_, wanted_events());
+}
+
+uint32_t MessageSocket::wanted_events() const { return (reading() ? EPOLLIN : 0u) | (queue_.empty() ? 0u : EPOLLOUT); }
 
 void MessageSocket::Ready(uint32_t events) {
   if ((events & EPOLLOUT) != 0) Flush();
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return;
-  auto received = ipc::ReceiveMessage(socket_.get(), 0);
-  if (!received && lost_ < may_lose_) {
+  if (!reading()) {
+    // It is told here that nothing is to be read, not with each message: most are answered before the loop comes round again.
+    if ((events & (EPOLLHUP | EPOLLERR)) != 0) return Close();
+    return loop_.Change(watch_, wanted_events());
+  }
+  auto received = ipc::ReceiveMessage(socket_.get(), 0, rules_.max_file_bytes);
+  if (!received && lost_ < rules_.may_lose) {
     ++lost_;
     log::Error("A message is lost: {}", received.error().text);
     return;
   }
   if (!received || received->closed) return Close();
   lost_ = 0;
+  its_turn_is_over_ = true;
   const auto message = message_;  // the callback may destroy this object
   message(std::move(*received));
 }

@@ -12,15 +12,22 @@
 
 namespace tutti::daemon {
 
+// What a peer may do.
+struct PeerRules {
+  int may_lose = 0;  // so many messages in a row may fail to be received (no descriptor, no memory left) before the connection is given up
+  uint64_t max_file_bytes = ipc::kMaxBodyBytes;  // of a body in a memory file; 0: it may send none
+  // It has to wait for its answer: its next packet is read when the owner says Next() and all that is queued has been sent.
+  // What it sends meanwhile stays in the kernel's buffer, and its sender stops when that is full.
+  bool one_at_a_time = false;
+};
+
 class MessageSocket {
  public:
   // A peer that does not read may have this many packets and bytes waiting; then the connection is given up.
   static constexpr size_t kMaxQueued = 65536;
   static constexpr size_t kMaxQueuedBytes = 64 << 20;
 
-  // `may_lose`: how many messages in a row may fail to be received (no descriptor, no memory left) before the connection
-  // is given up.
-  MessageSocket(EventLoop& loop, os::Fd socket, int may_lose = 0);
+  MessageSocket(EventLoop& loop, os::Fd socket, PeerRules rules = {});
   ~MessageSocket();
   MessageSocket(const MessageSocket&) = delete;
   MessageSocket& operator=(const MessageSocket&) = delete;
@@ -35,6 +42,9 @@ class MessageSocket {
   // Gives the connection away, with no traffic of ours on it any more. Nothing may be queued.
   os::Fd Release();
   bool idle() const { return queue_.empty(); }
+  size_t queued_bytes() const { return queued_bytes_; }
+  // The peer may have its next packet read (PeerRules::one_at_a_time).
+  void Next();
   int fd() const { return socket_.get(); }
 
  private:
@@ -45,11 +55,13 @@ class MessageSocket {
   void Ready(uint32_t events);
   void Flush();
   void Close();
+  bool reading() const { return !rules_.one_at_a_time || (!its_turn_is_over_ && queue_.empty()); }
   uint32_t wanted_events() const;
 
   EventLoop& loop_;
   os::Fd socket_;
-  const int may_lose_;
+  const PeerRules rules_;
+  bool its_turn_is_over_ = false;
   int lost_ = 0, failed_sends_ = 0;
   WatchId watch_ = 0;
   std::deque<Outgoing> queue_;

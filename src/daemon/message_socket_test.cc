@@ -21,6 +21,7 @@ class MessageSocketTest : public testing::Test {
     ours_ = std::make_unique<MessageSocket>(*loop_, std::move(pair.first));
     peer_ = std::move(pair.second);
   }
+  void With(PeerRules rules) { ours_ = std::make_unique<MessageSocket>(*loop_, ours_->Release(), rules); }
 
   std::unique_ptr<EventLoop> loop_;
   std::unique_ptr<MessageSocket> ours_;
@@ -65,6 +66,55 @@ TEST_F(MessageSocketTest, AnOwnerMayDestroyItWhenTheMessageComes) {
   ASSERT_TRUE(os::Send(peer_.get(), Packet(7, 1)));
   loop_->Run();
   EXPECT_FALSE(ours_);
+}
+
+TEST_F(MessageSocketTest, ABodyInAFileEndsTheConnectionOfAStranger) {
+  With({.max_file_bytes = 0});
+  bool closed = false;
+  ours_->Start([](ipc::Envelope) { FAIL(); }, [&] {
+    closed = true;
+    loop_->Stop();
+  });
+  ByteWriter body;
+  body.PutString(std::string(100'000, 'x'));
+  ASSERT_TRUE(ipc::SendMessage(peer_.get(), wire::MessageKind::kCommand, 1, std::move(body)));
+  loop_->Run();
+  EXPECT_TRUE(closed);
+}
+
+TEST_F(MessageSocketTest, TheNextPacketIsReadWhenTheAnswerHasLeft) {
+  With({.one_at_a_time = true});
+  std::vector<uint32_t> read;
+  ours_->Start([&](ipc::Envelope message) {
+    read.push_back(message.head.serial);
+    if (read.size() == 2) loop_->Stop();
+  }, [] { FAIL(); });
+  for (uint32_t i = 0; i < 5; ++i) ASSERT_TRUE(os::Send(peer_.get(), Packet(i, 10)));
+  loop_->After(20'000'000, [&] { loop_->Stop(); });
+  loop_->Run();
+  EXPECT_EQ(read, std::vector<uint32_t>{0});  // it has not been answered
+
+  while (ours_->idle()) ours_->Send(Packet(100, 100'000));
+  ours_->Next();
+  loop_->After(20'000'000, [&] { loop_->Stop(); });
+  loop_->Run();
+  EXPECT_EQ(read, std::vector<uint32_t>{0});  // the answer has not left
+
+  loop_->Watch(peer_.get(), EPOLLIN, [&](uint32_t) { (void)ipc::ReceiveMessage(peer_.get(), 0); });
+  loop_->Run();
+  EXPECT_EQ(read, (std::vector<uint32_t>{0, 1}));
+}
+
+TEST_F(MessageSocketTest, APeerThatLeavesBeforeItsAnswerIsNoticed) {
+  With({.one_at_a_time = true});
+  bool closed = false;
+  ours_->Start([&](ipc::Envelope) { peer_.Reset(); }, [&] {
+    closed = true;
+    loop_->Stop();
+  });
+  for (uint32_t i = 0; i < 3; ++i) ASSERT_TRUE(os::Send(peer_.get(), Packet(i, 10)));
+  loop_->Run();
+  EXPECT_TRUE(closed);
 }
 
 TEST_F(MessageSocketTest, GarbageEndsTheConnection) {

@@ -1,9 +1,11 @@
 #include "daemon/partition_table.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/random.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "control/client_table.h"
 
@@ -21,6 +23,8 @@ void Append(std::vector<wire::SmRange>& ranges, uint32_t device, uint32_t sm) {
 void AppendAll(std::vector<wire::SmRange>& ranges, uint32_t device, const std::vector<wire::SmRange>& sms) {
   for (const wire::SmRange& range : sms) ranges.push_back({.device = device, .first_sm = range.first_sm, .count = range.count});
 }
+
+bool HasEnded(uint32_t pid) { return kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH; }
 
 }  // namespace
 
@@ -126,19 +130,25 @@ std::vector<wire::SmRange> PartitionTable::RangesFor(std::string_view wanted, st
 void PartitionTable::NoteClient(std::string_view wanted, uint32_t pid) {
   const size_t slash = std::min(wanted.find('/'), wanted.size());
   const auto named = Find(wanted.substr(0, slash), wanted.substr(std::min(slash + 1, wanted.size())));
-  if (named) clients_[(*named)->full_id()].insert(pid);
+  if (!named) return;
+  Noted& noted = clients_[(*named)->full_id()];
+  if (noted.pids.size() >= noted.most) {
+    std::erase_if(noted.pids, HasEnded);
+    noted.most = std::max<size_t>(64, 2 * noted.pids.size());
+  }
+  noted.pids.insert(pid);
 }
 
 bool PartitionTable::InUse(const Partition& partition, const std::set<uint32_t>& living) {
   const auto clients = clients_.find(partition.full_id());
   if (clients == clients_.end()) return false;
-  std::erase_if(clients->second, [&](uint32_t pid) { return !living.contains(pid); });
-  return !clients->second.empty();
+  std::erase_if(clients->second.pids, [&](uint32_t pid) { return !living.contains(pid); });
+  return !clients->second.pids.empty();
 }
 
 std::set<uint32_t> PartitionTable::ClientsOf(const Partition& partition) const {
   const auto clients = clients_.find(partition.full_id());
-  return clients == clients_.end() ? std::set<uint32_t>() : clients->second;
+  return clients == clients_.end() ? std::set<uint32_t>() : clients->second.pids;
 }
 
 std::string NewPartitionId(int protocol) {

@@ -57,7 +57,8 @@ class PartitionTable {
   std::vector<wire::SmRange> RangesFor(std::string_view wanted, std::string_view server, const std::vector<wire::ServedDevice>& devices,
                                        bool every_client) const;
 
-  // Who runs in a partition, as far as attached; asking with the process ids that live forgets the others.
+  // Who runs in a partition, as far as attached; asking with the process ids that live forgets the others, and so does noting
+  // one more when they have become many.
   void NoteClient(std::string_view wanted, uint32_t pid);
   bool InUse(const Partition& partition, const std::set<uint32_t>& living);
   // Process ids, of which some may have gone.
@@ -67,7 +68,11 @@ class PartitionTable {
   std::vector<bool> Taken(std::string_view device, uint32_t sm_count) const;
 
   std::vector<Partition> partitions_;
-  std::map<std::string, std::set<uint32_t>> clients_;  // by full id
+  struct Noted {
+    std::set<uint32_t> pids;
+    size_t most = 64;  // then those that have ended are forgotten
+  };
+  std::map<std::string, Noted> clients_;  // by full id
 };
 
 // Protocol 2: 36 letters and digits; protocol 3: 32 hexadecimal digits.

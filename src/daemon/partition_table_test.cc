@@ -59,6 +59,17 @@ TEST(PartitionTable, WhoHasNoPartitionHasTheRestOtherwise) {
   EXPECT_THAT(table.RangesFor("", "", {kDevice}, false), ElementsAre(SmRange{0, 3, 5}));
 }
 
+TEST(PartitionTable, ForgetsClientsThatHaveEndedWithoutBeingAsked) {
+  PartitionTable table;
+  const Partition& partition = Make(table, 1);
+  const auto mine = static_cast<uint32_t>(getpid());
+  table.NoteClient(partition.full_id(), mine);
+  constexpr uint32_t kNoProcess = 1u << 30;  // above what the kernel gives
+  for (uint32_t i = 0; i < 10'000; ++i) table.NoteClient(partition.full_id(), kNoProcess + i);
+  EXPECT_LE(table.ClientsOf(partition).size(), 65u);
+  EXPECT_TRUE(table.ClientsOf(partition).contains(mine));
+}
+
 TEST(PartitionTable, IsInUseWhileAClientOfItLives) {
   PartitionTable table;
   const Partition& partition = Make(table, 1);

@@ -16,7 +16,12 @@ namespace {
 constexpr uint64_t kSecondNs = 1'000'000'000;
 constexpr uint64_t kStartPatienceNs = 30 * kSecondNs;
 constexpr uint64_t kEndPatienceNs = 2 * kSecondNs;
-constexpr int kMayLose = 100;  // a message that cannot be received must not cost all clients their server
+// A message that cannot be received must not cost all clients their server. Its longest answer lists all of its clients. It runs
+// as its user, who may make it say anything: so it speaks when it is asked.
+constexpr PeerRules kRules{.may_lose = 100, .max_file_bytes = 16 << 20};
+
+// The program before has told it to end, and may have asked it more just before.
+constexpr uint32_t kUnheardOfLeft = 16;
 
 int ExitStatus(pid_t pid) {
   int status = 0;
@@ -37,12 +42,12 @@ const char* StateName(ServerState state) {
 
 ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings)
     : loop_(loop), launched_(std::move(launched)), plan_(std::move(plan)), settings_(std::move(settings)),
-      channel_(loop, std::move(launched_.channel), kMayLose), started_ns_(NowNs()) {}
+      channel_(loop, std::move(launched_.channel), kRules), started_ns_(NowNs()) {}
 
 ServerHandle::ServerHandle(EventLoop& loop, Succession::Server left)
-    : loop_(loop), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel), kMayLose),
+    : loop_(loop), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel), kRules),
       state_(ServerState::kActive), stopping_(true), understands_(left.understands), devices_(std::move(left.devices)),
-      started_ns_(left.started_ns) {}
+      started_ns_(left.started_ns), unheard_(kUnheardOfLeft) {}
 
 Leaving::Server ServerHandle::Leave() const {
   return {.pid = pid(), .process_fd = launched_.process.get(), .channel_fd = channel_.fd(), .plan = plan_, .started_ns = started_ns_,
@@ -82,6 +87,7 @@ void ServerHandle::SetLog(os::Fd file) {
   std::vector<os::Fd> fds;
   fds.push_back(std::move(file));
   channel_.Send(wire::Pack(wire::MessageKind::kServerSet, next_serial_++, std::move(body)), std::move(fds));
+  ++unheard_;
 }
 
 void ServerHandle::Shutdown(bool force) {
@@ -90,6 +96,7 @@ void ServerHandle::Shutdown(bool force) {
     ByteWriter body;
     wire::Put(body, wire::ServerShutdown{.force = force});
     channel_.Send(wire::Pack(wire::MessageKind::kServerShutdown, next_serial_++, std::move(body)));
+    ++unheard_;
   }
   if (force) KillAfter(kEndPatienceNs);
 }
@@ -108,6 +115,7 @@ void ServerHandle::SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFun
   if (!understands_) return reply(Fail(fmt::format("Server {} is of an older version: it ends with its last client", pid())));
   const uint32_t serial = next_serial_++;
   const TimerId patience = loop_.After(patience_ns, [this, serial] {
+    ++unheard_;
     Answer(serial, Fail(fmt::format("Server {} does not answer", pid())));
   });
   asked_.emplace(serial, Asked{std::move(reply), patience});
@@ -116,7 +124,11 @@ void ServerHandle::SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFun
 
 void ServerHandle::Answer(uint32_t serial, Result<Reply> reply) {
   auto asked = asked_.extract(serial);
-  if (asked.empty()) return;  // late: the asker has been told that there is no answer
+  if (asked.empty()) {  // late: the asker has been told that there is no answer
+    if (unheard_ == 0) return Break("it answers what it was not asked");
+    --unheard_;
+    return;
+  }
   loop_.Cancel(asked.mapped().patience);
   asked.mapped().reply(std::move(reply));
 }

@@ -104,6 +104,7 @@ class ServerHandle {
   uint64_t started_ns_;
   uint32_t next_serial_ = 1;
   std::unordered_map<uint32_t, Asked> asked_;
+  uint32_t unheard_ = 0;  // answers that may still come, though nobody waits for them
   std::function<void()> reported_;
   std::function<void(int)> exited_;
 };

@@ -17,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/log.h"
+#include "base/log_file.h"
 #include "os/socket.h"
 
 extern char** environ;
@@ -124,7 +126,9 @@ std::string ProgramDirectory() {
 
 os::Fd OpenServerLog(const control::Places& places, const ServerPlan& plan) {
   const std::string path = plan.log_file.empty() ? places.server_log() : plan.log_file;
-  return os::Fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  os::Fd file(log::OpenFile(path));
+  if (!file) log::Error("The log of server {} is lost: {}", plan.name, FailErrno("cannot write " + path).error().text);
+  return file;
 }
 
 Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerPlan& plan) {

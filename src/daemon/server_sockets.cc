@@ -1,31 +1,18 @@
 #include "daemon/server_sockets.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
 
-#include "daemon/instance.h"
+#include "base/log.h"
+#include "daemon/directory.h"
+#include "os/fifo.h"
 #include "os/socket.h"
 
 namespace tutti::daemon {
-namespace {
-
-Result<os::Fd> OpenFifo(const std::string& path) {
-  unlink(path.c_str());
-  if (mkfifo(path.c_str(), 0777) != 0) return FailErrno("mkfifo " + path);
-  os::Fd fd(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd) return FailErrno("open " + path);
-  fchmod(fd.get(), 0777);
-  return fd;
-}
-
-}  // namespace
-
 bool MayNameServer(const std::string& name) {
   constexpr std::array<std::string_view, 4> kTaken{"control", "control_lock", "control_privileged", "log"};
   return std::ranges::find(kTaken, name) == kTaken.end();
@@ -51,12 +38,28 @@ Status ServerSockets::Open(const Route& route) {
   TUTTI_TRY(MakeDirectory(directory));
   Place place{.route = route};
   if (route.name_space == kDefaultNamespace) {
-    TUTTI_ASSIGN(place.fifo, OpenFifo(directory + "/log"));
+    TUTTI_ASSIGN(place.fifo, os::MakeFifo(directory + "/log", 0777));
     place.log = std::make_unique<LogFifo>(loop_, place.fifo.get());
   }
   TUTTI_ASSIGN(place.listener, os::Listen(directory + "/control", 0666));
+  place.file = os::FileId::At(directory + "/control");
   observer_.listen(place.listener.get(), route);
   places_.insert_or_assign(directory, std::move(place));
+  return {};
+}
+
+Status ServerSockets::PutBack() {
+  std::vector<Route> gone;
+  for (const auto& [directory, place] : places_) {
+    if (os::FileId::At(directory + "/control") != place.file) gone.push_back(place.route);
+  }
+  for (const Route& route : gone) {
+    log::Warning("{}/control was removed or replaced: the daemon listens there anew", Directory(route));
+    auto old = places_.extract(Directory(route));
+    observer_.forget(old.mapped().listener.get());
+    old.mapped().log.reset();  // before its FIFO
+    TUTTI_TRY(Open(route));
+  }
   return {};
 }
 

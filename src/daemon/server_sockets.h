@@ -16,6 +16,7 @@
 #include "daemon/log_fifo.h"
 #include "daemon/server_catalog.h"
 #include "os/fd.h"
+#include "os/file_id.h"
 
 namespace tutti::daemon {
 
@@ -38,6 +39,9 @@ class ServerSockets {
   // All of the server's.
   void CloseServer(const std::string& server);
 
+  // Sockets that somebody has removed, or put something else in the place of, are made anew.
+  Status PutBack();
+
   // What a client sets CUDA_MPS_PIPE_DIRECTORY to.
   std::string Directory(const Route& route) const;
 
@@ -45,6 +49,7 @@ class ServerSockets {
   struct Place {
     Route route;
     os::Fd listener;
+    os::FileId file;  // of the listener
     os::Fd fifo;
     std::unique_ptr<LogFifo> log;
   };

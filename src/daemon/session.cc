@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/log.h"
 #include "control/command_message.h"
 #include "control/words.h"
 
@@ -10,41 +9,44 @@ namespace tutti::daemon {
 namespace {
 
 constexpr uint64_t kSilenceNs = 10'000'000'000;  // for the first message
-constexpr size_t kMaxWaitingCommands = 256;
+constexpr uint64_t kReadingNs = 30'000'000'000;  // in which a peer reads at least something of its answer
+// Whatever it sends is read and dropped in microseconds.
+constexpr PeerRules kRules{.max_file_bytes = 0, .one_at_a_time = true};
 
 // Programs poll with this one, once a second and more: it would bury everything else in the log.
 bool IsPolling(std::string_view line) { return line == "report"; }
 
-void LogLines(std::string_view text) {
+void LogLines(LogBudget& log, const std::string& party, std::string_view text) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
-    log::Info("{}", text.substr(0, end));
+    log.Info(party, "{}", text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
   }
 }
 
 }  // namespace
 
-Session::Session(ControlDaemon& daemon, uint64_t id, os::PeerCredentials peer, os::Fd socket, Route route)
-    : daemon_(daemon), id_(id), peer_(peer), route_(std::move(route)), socket_(daemon.loop(), std::move(socket)) {}
+Session::Session(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::Fd socket, Route route)
+    : daemon_(daemon), id_(id), visitor_(std::move(visitor)), party_(visitor_.party()), route_(std::move(route)),
+      socket_(daemon.loop(), std::move(socket), kRules) {}
 
 Session::~Session() {
-  daemon_.loop().Cancel(silence_);
-  if (is_shell_) log::Info("UI closed");
+  daemon_.loop().Cancel(patience_);
+  if (is_shell_) daemon_.log().Info(party_, "UI closed");
 }
 
 void Session::Start() {
-  silence_ = daemon_.loop().After(kSilenceNs, [this] { End(); });
+  patience_ = daemon_.loop().After(kSilenceNs, [this] { End(); });
   socket_.Start([this](ipc::Envelope message) { Received(std::move(message)); }, [this] { End(); });
 }
 
 void Session::End() { daemon_.Remove(id_); }
 
 void Session::Received(ipc::Envelope message) {
-  daemon_.loop().Cancel(std::exchange(silence_, 0));
+  daemon_.loop().Cancel(std::exchange(patience_, 0));
   if (message.head.kind == wire::MessageKind::kHello && !is_shell_) return ReceivedHello(message);
   if (message.head.kind == wire::MessageKind::kCommand) return ReceivedCommand(message);
-  log::Info("Unable to read new connection type information");
+  daemon_.log().Info(party_, "Unable to read new connection type information");
   End();
 }
 
@@ -52,37 +54,33 @@ void Session::ReceivedHello(const ipc::Envelope& message) {
   ByteReader in(message.body);
   auto hello = wire::GetHello(in);
   if (!hello) {
-    log::Info("A client of user {} is refused: {}", peer_.uid, hello.error().text);
+    daemon_.log().Info(party_, "A client of user {} is refused: {}", visitor_.uid, hello.error().text);
     return End();
   }
-  daemon_.broker_.Arrived({peer_, std::move(*hello), socket_.Release(), route_});
+  daemon_.broker_.Arrived({visitor_, std::move(*hello), socket_.Release(), route_});
   End();
 }
 
 void Session::ReceivedCommand(const ipc::Envelope& message) {
-  auto line = control::ReadCommand(message.body);
-  if (!line || waiting_.size() >= kMaxWaitingCommands) {
-    log::Info("A shell of user {} is disconnected: {}", peer_.uid, line ? "it does not wait for answers" : line.error().text);
+  const auto line = control::ReadCommand(message.body);
+  if (!line) {
+    daemon_.log().Info(party_, "A shell of user {} is disconnected: {}", visitor_.uid, line.error().text);
     return End();
   }
-  if (!is_shell_) log::Info("NEW UI");
+  if (!is_shell_) daemon_.log().Info(party_, "NEW UI");
   is_shell_ = true;
-  waiting_.push_back({message.head.serial, std::move(*line)});
-  RunNext();
+  Run(message.head.serial, *line);
 }
 
-void Session::RunNext() {
-  if (running_ || waiting_.empty()) return;
+void Session::Run(uint32_t serial, const std::string& line) {
   running_ = true;
-  const Waiting next = std::move(waiting_.front());
-  waiting_.pop_front();
-  const bool quiet = IsPolling(next.line);
-  if (!quiet) log::Info("Cmd:{}", next.line);
-  Reply reply([weak = weak_from_this(), serial = next.serial, quiet](CommandAnswer answer) {
-    if (!quiet) LogLines(answer.text);
+  const bool quiet = IsPolling(line);
+  if (!quiet) daemon_.log().Info(party_, "Cmd:{}", line);
+  Reply reply([weak = weak_from_this(), &log = daemon_.log(), party = party_, serial, quiet](CommandAnswer answer) {
+    if (!quiet) LogLines(log, party, answer.text);
     if (const auto self = weak.lock()) self->Answered(serial, std::move(answer));
   });
-  RunCommand({daemon_, peer_, control::SplitWords(next.line), std::move(reply)});
+  RunCommand({daemon_, visitor_, control::SplitWords(line), std::move(reply)});
 }
 
 void Session::Answered(uint32_t serial, CommandAnswer answer) {
@@ -101,9 +99,25 @@ void Session::Answered(uint32_t serial, CommandAnswer answer) {
                  last ? std::move(files) : std::vector<os::Fd>());
   }
   running_ = false;
-  // Not from inside the handler of the command before.
-  daemon_.loop().After(0, [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->RunNext();
+  if (!socket_.idle() && !daemon_.MayLeaveUnread(visitor_)) {
+    daemon_.log().Info(party_, "A shell of user {} is disconnected: it leaves too much unread", visitor_.uid);
+    // Not from inside the handler of its command.
+    daemon_.loop().Cancel(patience_);
+    patience_ = daemon_.loop().After(0, [this] { End(); });
+    return;
+  }
+  socket_.Next();
+  if (!socket_.idle()) ExpectReading(socket_.queued_bytes());
+}
+
+void Session::ExpectReading(size_t unread_bytes) {
+  daemon_.loop().Cancel(patience_);
+  patience_ = daemon_.loop().After(kReadingNs, [this, unread_bytes] {
+    patience_ = 0;
+    if (socket_.idle()) return;
+    if (socket_.queued_bytes() < unread_bytes) return ExpectReading(socket_.queued_bytes());
+    daemon_.log().Info(party_, "A shell of user {} is disconnected: it does not read its answers", visitor_.uid);
+    End();
   });
 }
 

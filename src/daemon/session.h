@@ -1,8 +1,10 @@
 // One accepted connection. Its first message decides what it is: a CUDA client, which is passed on, or a shell, whose
 // commands are run one after the other. Daemon thread only.
+//
+// Its peer is anybody. It sends packets, never files; its next command is read when the one before is answered and the answer
+// has left; it is given up when it says nothing at first, or leaves its answers unread.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <string>
 
@@ -13,34 +15,32 @@ namespace tutti::daemon {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(ControlDaemon& daemon, uint64_t id, os::PeerCredentials peer, os::Fd socket, Route route);
+  Session(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::Fd socket, Route route);
   ~Session();
   void Start();
-  uid_t uid() const { return peer_.uid; }
+  const Visitor& visitor() const { return visitor_; }
+  size_t unread_bytes() const { return socket_.queued_bytes(); }
   // Its peer waits for something: it has not been heard yet, or not been answered.
-  bool busy() const { return !is_shell_ || running_ || !waiting_.empty() || !socket_.idle(); }
+  bool busy() const { return !is_shell_ || running_ || !socket_.idle(); }
 
  private:
-  struct Waiting {
-    uint32_t serial;
-    std::string line;
-  };
   void Received(ipc::Envelope message);
   void ReceivedHello(const ipc::Envelope& message);
   void ReceivedCommand(const ipc::Envelope& message);
-  void RunNext();
+  void Run(uint32_t serial, const std::string& line);
   void Answered(uint32_t serial, CommandAnswer answer);
+  void ExpectReading(size_t unread_bytes);
   void End();
 
   ControlDaemon& daemon_;
   uint64_t id_;
-  os::PeerCredentials peer_;
+  Visitor visitor_;
+  std::string party_;
   Route route_;  // of the socket it came to
   MessageSocket socket_;
-  TimerId silence_ = 0;
+  TimerId patience_ = 0;  // with its silence, then with its unread answers
   bool is_shell_ = false;
   bool running_ = false;  // a command has not been answered yet
-  std::deque<Waiting> waiting_;
 };
 
 }  // namespace tutti::daemon

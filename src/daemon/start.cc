@@ -15,6 +15,7 @@
 #include "control/daemon_connection.h"
 #include "control/report.h"
 #include "daemon/apply_configuration.h"
+#include "daemon/directory.h"
 #include "daemon/service_manager.h"
 #include "daemon/succession.h"
 
@@ -35,9 +36,11 @@ void RaiseDescriptorLimit() {
 // A log directory that cannot be used is no reason not to serve: the pipe directory takes the log, and the user is
 // told.
 Status OpenLog(control::Places& places) {
-  const auto made = MakeDirectory(places.log_directory);
-  if (made && log::Open(places.control_log(), "Control")) return {};
-  const std::string why = made ? FailErrno("cannot write " + places.control_log()).error().text : made.error().text;
+  Status usable = geteuid() == 0 ? CheckDirectory(places.log_directory, "CUDA_MPS_LOG_DIRECTORY") : Status();
+  if (usable) usable = MakeDirectory(places.log_directory);
+  if (usable && log::Open(places.control_log(), "Control")) return {};
+  const std::string why = usable ? FailErrno(fmt::format("cannot write {} (a log is a file of ours, no link: remove what is there)", places.control_log())).error().text
+                                 : usable.error().text;
   std::fprintf(stderr, "%s; the logs go to %s\n", why.c_str(), places.pipe_directory.c_str());
   places.log_directory = places.pipe_directory;
   if (!log::Open(places.control_log(), "Control")) return FailErrno("cannot write " + places.control_log());
@@ -49,7 +52,9 @@ Result<std::unique_ptr<ControlDaemon>> CreateDaemon(DaemonOptions options, Inher
   TUTTI_ASSIGN(auto loop, EventLoop::Create());
   TUTTI_ASSIGN(Instance instance, Instance::Claim(options.places, std::move(inheritance)));
   TUTTI_TRY(OpenLog(options.places));
-  WarnOfForeignDirectory(options.places.pipe_directory);
+  if (const Status safe = CheckDirectory(options.places.pipe_directory, "CUDA_MPS_PIPE_DIRECTORY"); !safe) {
+    log::Warning("Another daemon could be put in the place of this one: {}", safe.error().text);
+  }
   return std::make_unique<ControlDaemon>(std::move(loop), std::move(instance), std::move(options));
 }
 
@@ -93,8 +98,15 @@ void LeaveTerminal() {
   if (null > STDERR_FILENO) close(null);
 }
 
+// What the caller has open is not ours: a pipe whose reader waits for its end, a lock that is meant to go with a job.
+void CloseAllBut(int kept) {
+  if (kept > STDERR_FILENO + 1) close_range(STDERR_FILENO + 1, static_cast<unsigned>(kept) - 1, 0);
+  close_range(static_cast<unsigned>(kept) + 1, ~0u, 0);
+}
+
 [[noreturn]] void ServeInChild(const DaemonOptions& options, int verdict) {
   setsid();
+  CloseAllBut(verdict);
   auto daemon = CreateNewDaemon(options, {});
   const std::string text = daemon ? std::string(1, kReady) : daemon.error().text;
   if (daemon) LeaveTerminal();

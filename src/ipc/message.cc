@@ -15,7 +15,6 @@ namespace tutti::ipc {
 namespace {
 
 constexpr size_t kMaxPacketBytes = 64 * 1024;
-constexpr uint64_t kMaxBodyBytes = 64ull << 20;
 constexpr int kConnectionFailed = 805;  // CUDA_ERROR_MPS_CONNECTION_FAILED
 
 // Strangers can make as many of these lines as they like.
@@ -62,7 +61,7 @@ Status SendMessage(int socket, wire::MessageKind kind, uint32_t serial, ByteWrit
   return os::Send(socket, packet.bytes, all);
 }
 
-Result<Envelope> ReceiveMessage(int socket, int timeout_ms) {
+Result<Envelope> ReceiveMessage(int socket, int timeout_ms, uint64_t max_file_bytes) {
   TUTTI_ASSIGN(os::Message message, os::Receive(socket, timeout_ms));
   Envelope envelope{.fds = std::move(message.fds)};
   if (message.bytes.empty()) {
@@ -80,8 +79,9 @@ Result<Envelope> ReceiveMessage(int socket, int timeout_ms) {
     envelope.body.assign(message.bytes.begin() + sizeof(wire::MessageHead), message.bytes.end());
     return envelope;
   }
+  if (max_file_bytes == 0) return Fail("message with its body in a file, where none is taken");
   if (envelope.fds.empty()) return Fail("message without the file that should hold its body");
-  TUTTI_ASSIGN(envelope.body, FromMemoryFile(envelope.fds.front().get(), kMaxBodyBytes));
+  TUTTI_ASSIGN(envelope.body, FromMemoryFile(envelope.fds.front().get(), max_file_bytes));
   envelope.fds.erase(envelope.fds.begin());
   return envelope;
 }

@@ -30,9 +30,14 @@ Result<Packet> PackMessage(wire::MessageKind kind, uint32_t serial, ByteWriter b
 // Sends one message; a body longer than a packet goes into a memory file. Thread-safe (one message is one send).
 Status SendMessage(int socket, wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds = {});
 
+// The longest body that a memory file may hold.
+inline constexpr uint64_t kMaxBodyBytes = 64ull << 20;
+
 // Receives one message; fails on timeout (`timeout_ms` < 0: none), on a socket error and on bytes that are no message
-// of this protocol version. A peer of another version is told so, as a refusal that it can read.
-Result<Envelope> ReceiveMessage(int socket, int timeout_ms = -1);
+// of this protocol version. A peer of another version is told so, as a refusal that it can read. A body in a memory file is read
+// if it is no longer than `max_file_bytes`; with 0 the message is refused unread: a sparse file costs its sender nothing and its
+// reader milliseconds, too long for who serves strangers.
+Result<Envelope> ReceiveMessage(int socket, int timeout_ms = -1, uint64_t max_file_bytes = kMaxBodyBytes);
 
 // Sends kRefuse. Failure to send is ignored: the peer may be gone.
 void SendRefusal(int socket, uint32_t serial, int32_t status, std::string_view text);

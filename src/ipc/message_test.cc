@@ -78,6 +78,13 @@ TEST_F(MessageTest, BodyFileThatCouldShrinkIsAnError) {
   EXPECT_FALSE(ReceiveMessage(right(), 1000).has_value());
 }
 
+TEST_F(MessageTest, ABodyInAFileIsNotReadWhereNoneIsTaken) {
+  ByteWriter body;
+  body.PutBytes(std::vector<uint8_t>(100'000));
+  ASSERT_TRUE(SendMessage(left(), wire::MessageKind::kCommand, 1, std::move(body)).has_value());
+  EXPECT_FALSE(ReceiveMessage(right(), 1000, 0).has_value());
+}
+
 TEST_F(MessageTest, MemoryFileOverTheLimitIsNotRead) {
   const os::Fd file = os::CreateMemory("big", 1ull << 40).value();
   EXPECT_FALSE(FromMemoryFile(file.get(), 1 << 20).has_value());

@@ -1,16 +1,19 @@
 // A client that only shakes hands: prints "welcome" or "refused CODE TEXT", then with --hold stays until its connection is
 // closed and prints "closed". With --garbage it sends packets that are wrong in every way it can think of, each on a
-// connection of its own; with --churn N it connects and leaves N times. With --listen it is no client but another kind of daemon: it takes connections and answers nothing a
+// connection of its own; with --bodies N it sends N commands whose bodies are long memory files, and counts what becomes of
+// them; with --silent N it keeps N connections on which it says nothing; with --churn N it connects and leaves N times. With --listen it is no client but another kind of daemon: it takes connections and answers nothing a
 // shell of ours understands. Its limits come from the CUDA_MPS_ environment variables, as a program's would.
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "ipc/message.h"
+#include "os/memory.h"
 #include "os/socket.h"
 #include "wire/messages.h"
 
@@ -63,6 +66,38 @@ int SendGarbage(const std::string& path) {
   return 0;
 }
 
+// A sparse file costs its sender nothing.
+int SendBodiesInFiles(const std::string& path, unsigned long count) {
+  const auto file = os::CreateMemory("body", 64ull << 20);
+  if (!file) return Complain(file.error().text);
+  ByteWriter head;
+  head.Put(wire::MessageHead{.kind = wire::MessageKind::kCommand, .serial = 1, .flags = wire::kBodyInFile});
+  const int fd = file->get();
+  unsigned long answered = 0;
+  for (unsigned long i = 0; i < count; ++i) {
+    const auto socket = os::Connect(path);
+    if (!socket) return Complain(socket.error().text);
+    (void)os::Send(socket->get(), head.bytes(), std::span(&fd, 1));
+    const auto answer = ipc::ReceiveMessage(socket->get(), 20'000);
+    if (answer && !answer->closed) ++answered;
+  }
+  std::printf("%lu of %lu were read\n", answered, count);
+  return 0;
+}
+
+int HoldSilently(const std::string& path, unsigned long count) {
+  std::vector<os::Fd> held;
+  while (held.size() < count) {
+    auto socket = os::Connect(path);
+    if (!socket) return Complain(socket.error().text);
+    held.push_back(std::move(*socket));
+  }
+  std::puts("holding");
+  std::fflush(stdout);
+  pause();
+  return 0;
+}
+
 int ListenInAnotherLanguage(const std::string& path) {
   const auto listener = os::Listen(path, 0666);
   if (!listener) return Complain(listener.error().text);
@@ -101,6 +136,8 @@ int Churn(const std::string& path, unsigned long times) {
 int main(int argc, char** argv) {
   const std::string path = Environment("CUDA_MPS_PIPE_DIRECTORY") + "/control";
   if (argc > 1 && std::string(argv[1]) == "--garbage") return SendGarbage(path);
+  if (argc > 2 && std::string(argv[1]) == "--bodies") return SendBodiesInFiles(path, std::stoul(argv[2]));
+  if (argc > 2 && std::string(argv[1]) == "--silent") return HoldSilently(path, std::stoul(argv[2]));
   if (argc > 2 && std::string(argv[1]) == "--churn") return Churn(path, std::stoul(argv[2]));
   if (argc > 1 && std::string(argv[1]) == "--listen") return ListenInAnotherLanguage(path);
   const auto socket = os::Connect(path);

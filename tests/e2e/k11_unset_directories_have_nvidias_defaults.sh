@@ -8,8 +8,8 @@ for directory in /tmp/nvidia-mps /var/log/nvidia-mps; do
   mkdir -p $directory
 done
 unshare --mount bash -euc '
-  mount -t tmpfs none /tmp/nvidia-mps
-  mount -t tmpfs none /var/log/nvidia-mps
+  mount -t tmpfs -o mode=755 none /tmp/nvidia-mps
+  mount -t tmpfs -o mode=755 none /var/log/nvidia-mps
   unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
   "$0" -d
   ls /tmp/nvidia-mps /var/log/nvidia-mps

@@ -1,4 +1,4 @@
-# On SIGHUP the daemon opens its log anew, and those of its servers, also for one that may not do that itself.
+# On rotate_logs, as on SIGHUP, the daemon opens its log anew, and those of its servers, also for one that may not do that itself.
 . "$(dirname "$0")/lib.sh"
 use_probe
 
@@ -10,7 +10,7 @@ started() { [ "$(grep -c "Server has started" server.log)" = "$(ask get_server_l
 until_true "all servers have started" started
 mv control.log control.log.1
 mv server.log server.log.1
-kill -HUP "$(daemon_pid)"
+ask rotate_logs
 all_go_on() { [ "$(grep -c "Log opened anew" server.log)" = "$(ask get_server_list | wc -l)" ]; }
 until_true "every server goes on in the new file" all_go_on
 ask "set_policy time_slice" > /dev/null

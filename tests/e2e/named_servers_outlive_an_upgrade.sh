@@ -6,7 +6,7 @@ use_fakes
 "$control" namespace create small --server=training > /dev/null
 "$control" namespace set small --server=training --active-thread-percentage=25 --pinned-memory-limit=0=1G > /dev/null
 pid=$(daemon_pid)
-kill -USR2 "$pid"
+ask upgrade
 until_true "the daemon goes on" says "of the program before serves its clients" "$CUDA_MPS_LOG_DIRECTORY/control.log"
 expect "process" "$pid" "$(daemon_pid)"
 expect "percentage" 25.0 "$("$control" namespace get small training active-thread-percentage)"

@@ -18,7 +18,7 @@ bool NamesServer(const CommandCall& call, size_t index);
 // "Server 12 not found", with 0 for a word that is no number.
 std::string ServerNotFound(std::string_view word);
 
-// False, and the call is answered, unless the caller is root or the daemon's own user.
+// False, and the call is answered, unless the caller is an administrator.
 bool RequirePrivilege(const CommandCall& call);
 
 }  // namespace tutti::daemon::commands

@@ -12,7 +12,7 @@ namespace {
 // A user may lower what is theirs, but not go above what the daemon gives by default. Answers the call if it is refused.
 bool AllowedFor(const CommandCall& call, double percentage) {
   const double standard = call.daemon.defaults().server.active_thread_percentage;
-  if (call.daemon.Privileged(call.caller.uid) || percentage <= standard) return true;
+  if (call.caller.administrator || percentage <= standard) return true;
   call.reply.Line(fmt::format("Permission denied: user {} cannot go above the default of {}", call.caller.uid,
                               control::FormatPercentage(standard)));
   return false;

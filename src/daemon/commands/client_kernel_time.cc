@@ -15,7 +15,7 @@ void SetClientKernelTime(const CommandCall& call) {
     if (!milliseconds) return call.reply.Line(fmt::format("\"{}\" is no number of milliseconds: give 500, or 0 for no limit", call.word(2)));
     const uint64_t kernel_ns = *milliseconds * kNsPerMs;
     const bool raises = client.first.kernel_ns != 0 && (kernel_ns == 0 || kernel_ns > client.first.kernel_ns);
-    if (raises && !call.daemon.Privileged(call.caller.uid)) {
+    if (raises && !call.caller.administrator) {
       return call.reply.Line(fmt::format("Permission denied: user {} cannot give a client more time", call.caller.uid));
     }
     AskAbout(server, client, wire::MessageKind::kServerSet,

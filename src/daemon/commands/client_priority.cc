@@ -26,7 +26,7 @@ void SetClientPriority(const CommandCall& call) {
   WithClient(call, [call](ServerHandle& server, const ServerClients&, const ClientProcess& client) {
     const auto priority = control::ParsePriority(call.word(2));
     if (!priority) return call.reply.Line(priority.error().text);
-    if (!call.daemon.Privileged(call.caller.uid) && *priority < client.first.priority) {
+    if (!call.caller.administrator && *priority < client.first.priority) {
       return call.reply.Line(fmt::format("Permission denied: user {} cannot raise a client's priority", call.caller.uid));
     }
     AskAbout(server, client, wire::MessageKind::kServerSet,

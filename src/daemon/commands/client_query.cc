@@ -33,7 +33,7 @@ void QueryClients(const CommandCall& call, const std::vector<ServerHandle*>& ser
   for (size_t i = 0; i < servers.size(); ++i) {
     if (servers[i]->state() == ServerState::kInitializing) continue;
     servers[i]->Ask(wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kClients},
-                    [gathering, i, &daemon = call.daemon, uid = call.caller.uid](Result<ServerHandle::Reply> reply) {
+                    [gathering, i, caller = call.caller](Result<ServerHandle::Reply> reply) {
                       ServerClients& entry = gathering->servers[i];
                       if (!reply) {
                         entry.error = reply.error().text;
@@ -41,7 +41,7 @@ void QueryClients(const CommandCall& call, const std::vector<ServerHandle*>& ser
                       }
                       entry.clients = std::move(reply->body.clients);
                       entry.running = std::move(reply->body.text);
-                      std::erase_if(entry.clients, [&](const auto& client) { return !daemon.MaySeeClient(uid, client.uid); });
+                      std::erase_if(entry.clients, [&](const auto& client) { return !caller.MaySee(client); });
                     });
   }
 }
@@ -78,7 +78,7 @@ Result<std::optional<ClientProcess>> FindClient(const std::vector<ServerClients>
 }
 
 void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found) {
-  QueryClients(call, call.daemon.ServersOf(call.caller.uid), [call, found = std::move(found)](const std::vector<ServerClients>& servers) {
+  QueryClients(call, call.daemon.ServersOf(call.caller), [call, found = std::move(found)](const std::vector<ServerClients>& servers) {
     const auto client = FindClient(servers, call.word(1));
     if (!client) return call.reply.Line(client.error().text);
     ServerHandle* const server = *client ? call.daemon.servers().Find(servers[(*client)->server].server_pid) : nullptr;
@@ -89,7 +89,7 @@ void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const
 
 void WithLivingClients(const CommandCall& call, std::function<void(const std::set<uint32_t>&)> found) {
   CommandCall as_daemon = call;
-  as_daemon.caller.uid = geteuid();
+  as_daemon.caller = Ourselves();
   QueryClients(as_daemon, call.daemon.servers().All(), [found = std::move(found)](const std::vector<ServerClients>& servers) {
     std::set<uint32_t> pids;
     for (const ServerClients& server : servers) {

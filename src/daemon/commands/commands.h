@@ -38,6 +38,8 @@ void Trace(const CommandCall& call);
 void Faults(const CommandCall& call);
 void Report(const CommandCall& call);
 void Quit(const CommandCall& call);
+void RotateLogs(const CommandCall& call);
+void Upgrade(const CommandCall& call);
 void Help(const CommandCall& call);
 
 // Help lines of the commands that protocol 3 has, too.

@@ -44,7 +44,7 @@ void DeviceQuery(const CommandCall& call) {
   call.daemon.inventory().Ask([call, csv](const Result<Devices>& devices) {
     if (!devices) return call.reply.Line(devices.error().text);
     std::string text = Block("Default", DeviceTable(*devices, call.daemon.defaults().policy), csv);
-    for (const ServerHandle* server : call.daemon.ServersOf(call.caller.uid)) {
+    for (const ServerHandle* server : call.daemon.ServersOf(call.caller)) {
       text += Block(fmt::format("Server {}", server->pid()), DeviceTable(server->devices(), server->policy()), csv);
     }
     call.reply.Text(std::move(text));

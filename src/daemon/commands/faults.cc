@@ -33,9 +33,10 @@ void AddLines(const std::string& text, pid_t server, bool of_all, uid_t uid, std
 }  // namespace
 
 void Faults(const CommandCall& call) {
+  if (!call.caller.at_home) return call.reply.Finish({.text = "Permission denied: faults are told outside of containers\n", .exit_status = 1});
   const auto gathered = std::make_shared<Gathered>(call.reply);
-  const bool of_all = call.daemon.Privileged(call.caller.uid);
-  for (ServerHandle* server : call.daemon.ServersOf(call.caller.uid)) {
+  const bool of_all = call.caller.administrator;
+  for (ServerHandle* server : call.daemon.ServersOf(call.caller)) {
     if (server->state() == ServerState::kInitializing) continue;
     server->Ask(wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kFaults},
                 [gathered, of_all, uid = call.caller.uid, pid = server->pid()](Result<ServerHandle::Reply> reply) {

@@ -53,7 +53,7 @@ Result<uint32_t> Ordinal(const std::vector<wire::ServedDevice>& devices, const s
 
 // A user may lower what is theirs, but not go above what the daemon gives by default.
 Status AllowedFor(const CommandCall& call, const std::vector<wire::ServedDevice>& devices, const DeviceAndBytes& limit) {
-  if (call.daemon.Privileged(call.caller.uid)) return {};
+  if (call.caller.administrator) return {};
   TUTTI_ASSIGN(const uint32_t ordinal, Ordinal(devices, limit.device));
   const uint64_t standard = call.daemon.defaults().server.memory_limits.Of(ordinal, control::FormatUuid(devices[ordinal].uuid));
   if (limit.bytes <= standard) return {};

@@ -123,7 +123,7 @@ Json OfDaemon(ControlDaemon& daemon) {
 }  // namespace
 
 void Report(const CommandCall& call) {
-  QueryClients(call, call.daemon.ServersOf(call.caller.uid), [call](const std::vector<ServerClients>& servers) {
+  QueryClients(call, call.daemon.ServersOf(call.caller), [call](const std::vector<ServerClients>& servers) {
     Json list = Json::array();
     for (const ServerClients& server : servers) list.push_back(OfServer(server));
     const Json report = {{"daemon", OfDaemon(call.daemon)}, {"servers", list}};

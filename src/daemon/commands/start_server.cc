@@ -10,10 +10,10 @@ namespace tutti::daemon::commands {
 void StartServer(const CommandCall& call) {
   const auto uid = call.word(1) == "-uid" ? control::ParseNumber(call.word(2)) : std::nullopt;
   if (!uid) return call.reply.Line("A user id (UID) is required to start a new server");
-  if (!call.daemon.Privileged(call.caller.uid) && *uid != call.caller.uid) {
+  if (!call.caller.administrator && *uid != call.caller.uid) {
     return call.reply.Line(fmt::format("Permission denied: user {} cannot start a server for user {}", call.caller.uid, *uid));
   }
-  const auto started = call.daemon.servers().Ensure(PlanOfUser(call.daemon.catalog().ServingUser(*uid)));
+  const auto started = call.daemon.servers().Ensure(PlanOfUser(call.daemon.catalog().ServingUser(*uid == call.caller.uid ? call.caller.served_as : *uid)));
   if (!started) return call.reply.Line(started.error().text);
   call.reply.Nothing();
 }

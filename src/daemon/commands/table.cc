@@ -41,6 +41,8 @@ constexpr Command kCommands[] = {
     {"trace", "on|off|dump [FILE]", "records what runs on each SM; dump writes Chrome trace JSON", commands::Trace, true},
     {"faults", "", "the last faults of the clients, one JSON object per line", commands::Faults, true},
     {"report", "", "everything about servers and clients, as JSON", commands::Report, true},
+    {"rotate_logs", "", "all logs go on in new files, after theirs were renamed", commands::RotateLogs, true},
+    {"upgrade", "", "goes on as the program that is installed now, in the same process", commands::Upgrade, true},
     {"quit", "[-t SECONDS]", "ends the daemon with the last client, or with -t after that time", commands::Quit, true},
     {"help", "[COMMAND]", "this list", commands::Help},
 };

@@ -30,7 +30,7 @@ void WithClients(const Request& request, const std::vector<ServerHandle*>& serve
 }
 
 void List(const Request& request) {
-  std::vector<ServerHandle*> servers = request.daemon().ServersOf(request.uid());
+  std::vector<ServerHandle*> servers = request.daemon().ServersOf(request.call.caller);
   if (const std::string* name = request.option("server")) {
     if (FindServer(request, *name) == nullptr) return;
     std::erase_if(servers, [&](const ServerHandle* server) { return server->name() != *name; });
@@ -48,7 +48,7 @@ void List(const Request& request) {
 void WithOne(const Request& request, std::function<void(ServerHandle&, const commands::ClientProcess&)> found) {
   const std::string word = request.positional(0);
   if (!control::ParseNumber(word.substr(0, word.find(':')))) return request.Refuse(fmt::format("\"{}\" is no process id: see client list", word));
-  commands::QueryClients(request.call, request.daemon().ServersOf(request.uid()),
+  commands::QueryClients(request.call, request.daemon().ServersOf(request.call.caller),
                          [request, word, found = std::move(found)](const std::vector<commands::ServerClients>& servers) {
                            const auto client = commands::FindClient(servers, word);
                            if (!client) return request.Refuse(client.error().text);

@@ -23,7 +23,7 @@ void List(const Request& request) {
     control::TextTable table{.columns = {"ORDINAL", "SERVER", "PCI ID", "DEVICE UUID", "NAME", "TOTAL SMS", "TOTAL CHUNKS", "ATTRIBUTES"}};
     const std::string* const only = request.option("server");
     if (only == nullptr) AppendRows(table, "-", *devices);
-    for (const ServerHandle* server : request.daemon().ServersOf(request.uid())) {
+    for (const ServerHandle* server : request.daemon().ServersOf(request.call.caller)) {
       if (only == nullptr || server->name() == *only) AppendRows(table, server->name(), server->devices());
     }
     request.Print(table);

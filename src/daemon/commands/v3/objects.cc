@@ -11,13 +11,13 @@ namespace tutti::daemon::v3 {
 namespace {
 
 bool MaySee(const Request& request, const NamedServer& server) {
-  return request.daemon().Privileged(request.uid()) || server.plan.uid == request.uid() || request.daemon().options().multi_user;
+  return request.daemon().MaySeeServerOf(request.call.caller, server.plan.uid);
 }
 
 // Whether somebody who may only lower limits may give these. Limits may name devices by ordinal and by UUID, so they are compared
 // on the devices themselves.
 Status Allowed(const Request& request, const NamedServer& server, const NamespaceLimits& limits) {
-  if (request.daemon().Privileged(request.uid())) return {};
+  if (request.call.caller.administrator) return {};
   const ServerSettings& standard = request.daemon().defaults().server;
   if (limits.active_thread_percentage && *limits.active_thread_percentage > standard.active_thread_percentage) {
     return Fail(fmt::format("Permission denied: user {} cannot go above the default of {}", request.uid(),
@@ -51,8 +51,10 @@ NamedServer* FindServer(const Request& request, const std::string& name) {
 
 NamedServer* FindOwnServer(const Request& request, const std::string& name) {
   NamedServer* const server = FindServer(request, name);
-  if (server == nullptr || request.daemon().Privileged(request.uid()) || server->plan.uid == request.uid()) return server;
-  request.Refuse(fmt::format("Permission denied: server {} belongs to user {}", name, server->plan.uid));
+  if (server == nullptr || request.call.caller.MayChangeServerOf(server->plan.uid)) return server;
+  const bool own = server->plan.uid == request.call.caller.served_as;
+  request.Refuse(own ? fmt::format("Permission denied: server {} is shared with what runs outside of this container", name)
+                     : fmt::format("Permission denied: server {} belongs to user {}", name, server->plan.uid));
   return nullptr;
 }
 
@@ -63,7 +65,7 @@ std::vector<NamedServer*> VisibleServers(const Request& request) {
 }
 
 bool RequirePrivilege(const Request& request) {
-  if (request.daemon().Privileged(request.uid())) return true;
+  if (request.call.caller.administrator) return true;
   request.Refuse(fmt::format("Permission denied: {} {} is for root", request.call.word(0), request.call.word(1)));
   return false;
 }

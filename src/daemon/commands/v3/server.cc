@@ -21,13 +21,14 @@ std::string AllowedText(const NamedServer& server) { return server.allowed_devic
 // The user a new server is for: --uid, else the caller.
 Result<uid_t> Owner(const Request& request) {
   const std::string* const text = request.option("uid");
-  if (text == nullptr) return request.daemon().catalog().ServingUser(request.uid());
+  if (text == nullptr && request.call.caller.MayChangeServerOf(request.uid())) return request.daemon().catalog().ServingUser(request.uid());
+  if (text == nullptr) return Fail("Permission denied: servers are made outside of containers");
   const auto uid = control::ParseNumber(*text);
   if (!uid) return Fail(fmt::format("\"{}\" is no user id: --uid=1000", *text));
   if (request.daemon().options().multi_user && *uid != request.daemon().catalog().ServingUser(*uid)) {
     return Fail(fmt::format("in multi-user mode all servers are of user {}: leave --uid out", request.daemon().catalog().ServingUser(*uid)));
   }
-  if (*uid != request.uid() && !request.daemon().Privileged(request.uid())) {
+  if (!request.call.caller.MayChangeServerOf(*uid)) {
     return Fail(fmt::format("Permission denied: user {} cannot have a server of user {}", request.uid(), *uid));
   }
   return *uid;
@@ -44,7 +45,7 @@ Status ReadLocalityDomains(const Request& request) {
 // Each is a process: somebody who is not root cannot fill the machine with them.
 Status MayHaveOneMore(const Request& request, uid_t uid) {
   constexpr int64_t kMostServersOfUser = 32;
-  if (request.daemon().Privileged(request.uid())) return {};
+  if (request.call.caller.administrator) return {};
   const auto all = request.daemon().catalog().All();
   const auto own = std::ranges::count_if(all, [uid](const NamedServer* server) { return server->plan.uid == uid; });
   if (own < kMostServersOfUser) return {};

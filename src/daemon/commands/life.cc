@@ -19,4 +19,16 @@ void Quit(const CommandCall& call) {
   });
 }
 
+void Upgrade(const CommandCall& call) {
+  if (!RequirePrivilege(call)) return;
+  call.daemon.GoOnAsInstalled();
+  call.reply.Nothing();
+}
+
+void RotateLogs(const CommandCall& call) {
+  if (!RequirePrivilege(call)) return;
+  call.daemon.OpenLogsAnew();
+  call.reply.Nothing();
+}
+
 }  // namespace tutti::daemon::commands

@@ -1,0 +1,24 @@
+// Directories that the daemon keeps files in: making them, and whether they can be trusted.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+
+namespace tutti::daemon {
+
+// Makes `path` and what is missing above it, 0755 whatever the umask. Fails if something else than a directory is
+// there.
+Status MakeDirectory(const std::string& path);
+
+// Who may write to a directory, or to one above it, decides what its files are: they can put a link, a socket or another
+// directory in the place of ours. Fails, with the remedy, unless nobody but root and this process's user can do that:
+//
+//   the directory   is ours, and neither its group nor others may write to it;
+//   those above it  belong to root or us, and others may write to them only if they are sticky, as /tmp is;
+//   links           on the way belong to root or us, and the same holds where they lead.
+//
+// What does not exist yet is no objection. `variable` is what names the directory.
+Status CheckDirectory(const std::string& path, const std::string& variable);
+
+}  // namespace tutti::daemon

@@ -1,0 +1,65 @@
+#include "daemon/visitor.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "base/log.h"
+#include "control/words.h"
+#include "daemon/memory_accounting.h"
+#include "os/peer_place.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr uid_t kNobodysNumber = 65533;
+
+std::optional<uid_t> UserNamed(const char* name) {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> buffer(16 * 1024);
+  if (getpwnam_r(name, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) return entry.pw_uid;
+  return control::ParseNumber(name);
+}
+
+}  // namespace
+
+uid_t GuestRoot() {
+  const char* const named = std::getenv("TUTTI_GUEST_ROOT");
+  if (named == nullptr || *named == '\0') return UserNamed("tutti").value_or(kNobodysNumber);
+  const auto user = UserNamed(named);
+  if (!user) log::Error("TUTTI_GUEST_ROOT=\"{}\" is no user: root of containers is served as user {}", named, kNobodysNumber);
+  return user.value_or(kNobodysNumber);
+}
+
+bool Visitor::MaySee(const wire::ClientStatus& client) const {
+  if (administrator) return true;
+  if (client.uid != uid) return false;
+  if (at_home) return true;
+  if (pid_namespace != 0) return client.pid_namespace == pid_namespace;
+  return cgroup.size() > 1 && CgroupOf(client.pid) == cgroup;  // the root is everybody's
+}
+
+std::string Visitor::party() const {
+  if (administrator) return "the administrators";
+  return at_home ? fmt::format("user {}", uid) : fmt::format("user {} in the container {}", uid, cgroup.empty() ? "unknown" : cgroup);
+}
+
+Result<Visitor> VisitorAt(int socket) {
+  TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(socket));
+  const os::PeerPlace place = os::PlaceOfPeer(socket, peer);
+  Visitor visitor{.pid = peer.pid, .uid = peer.uid, .pid_namespace = place.pid_namespace, .at_home = place.our_user_namespace && place.sees_us};
+  if (peer.pid > 0) visitor.cgroup = CgroupOf(static_cast<uint32_t>(peer.pid));
+  visitor.administrator = visitor.at_home && (peer.uid == 0 || peer.uid == geteuid());
+  static const uid_t guest_root = GuestRoot();
+  visitor.served_as = peer.uid == 0 && !visitor.at_home && geteuid() == 0 ? guest_root : peer.uid;
+  return visitor;
+}
+
+Visitor Ourselves() { return {.pid = getpid(), .uid = geteuid(), .at_home = true, .administrator = true, .served_as = geteuid()}; }
+
+}  // namespace tutti::daemon

@@ -1,0 +1,45 @@
+// Who is at the other end of a connection, as the kernel says, and what they may do.
+//
+//   administrator  root and the daemon's own user, in the daemon's user namespace and in a PID namespace that sees the daemon:
+//                  who could send it a signal, that is. Root of a container is neither. They may do everything.
+//   at home        any user there: sees and changes their own server and all clients of theirs.
+//   guest          of a container: its user number says little, since many containers' programs are user 0. It sees and ends the
+//                  clients of its user in its own PID namespace (where that cannot be told: in its own cgroup), and changes no
+//                  server: that is shared with other containers. Root of a container is served as a user without rights.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+#include "os/socket.h"
+#include "wire/server_messages.h"
+
+namespace tutti::daemon {
+
+struct Visitor {
+  pid_t pid = 0;  // 0: not visible here
+  uid_t uid = 0;
+  std::string cgroup;          // "": not to be seen
+  uint64_t pid_namespace = 0;  // inode; 0: cannot be told
+  bool at_home = false;
+  bool administrator = false;
+  uid_t served_as = 0;  // whose server serves it: its own user's, mostly
+
+  bool MayChangeServerOf(uid_t owner) const { return administrator || (at_home && owner == uid); }
+  bool MaySee(const wire::ClientStatus& client) const;
+  // Whose share of the log its lines are: a user's, or a container's.
+  std::string party() const;
+};
+
+// Fails if the peer's credentials cannot be had. What cannot be told of it counts against it.
+Result<Visitor> VisitorAt(int socket);
+
+// Who serves root of containers where the daemon is root: the code of its kernels must not run as the machine's root.
+// TUTTI_GUEST_ROOT names a user or a number; by default the user `tutti`, or a number that is nobody's.
+uid_t GuestRoot();
+
+// This process itself.
+Visitor Ourselves();
+
+}  // namespace tutti::daemon
