@@ -47,6 +47,18 @@ bool SomebodyListens(const std::string& path) {
   return errno != ECONNREFUSED && errno != ENOENT;  // one that is stopped has a full queue
 }
 
+// A daemon that was killed a moment ago may still be closing its files.
+bool LockSoon(int file) {
+  constexpr int kTries = 30;
+  for (int i = 0; i < kTries; ++i) {
+    if (flock(file, LOCK_EX | LOCK_NB) == 0) return true;
+    if (errno != EWOULDBLOCK) return false;
+    usleep(10'000);
+  }
+  errno = EWOULDBLOCK;
+  return false;
+}
+
 // A daemon listens as soon as it has the lock, and goes on to. Anybody else who holds the lock opened the file when it was open
 // to others, and does so to keep daemons out.
 bool ADaemonHoldsIt(const std::string& control_socket) {
@@ -56,6 +68,12 @@ bool ADaemonHoldsIt(const std::string& control_socket) {
     usleep(100'000);
   }
   return false;
+}
+
+// Whether `path` names another file than the open `file`, or none. A file that cannot be asked who it is has not been replaced.
+bool Replaced(const std::string& path, int file) {
+  const os::FileId held = os::FileId::Of(file);
+  return held && os::FileId::At(path) != held;
 }
 
 // The inherited socket that is bound to `path`, made ours, if there is one.
@@ -96,7 +114,7 @@ Result<Instance> Instance::Claim(const control::Places& places, Inheritance inhe
 Status Instance::TakeLock() {
   for (const bool again : {false, true}) {
     TUTTI_ASSIGN(os::Fd lock, CreateFile(places_.lock_file(), O_RDWR, 0600));
-    if (flock(lock.get(), LOCK_EX | LOCK_NB) == 0) {
+    if (LockSoon(lock.get())) {
       lock_ = std::move(lock);
       return {};
     }
@@ -140,8 +158,8 @@ Status Instance::PutBack(const std::function<void(int)>& closing) {
   std::vector<os::Fd> none;
   if (geteuid() == 0) TUTTI_TRY(CheckDirectory(places_.pipe_directory, "CUDA_MPS_PIPE_DIRECTORY"));
   TUTTI_TRY(MakeDirectory(places_.pipe_directory));
-  if (os::FileId::At(places_.lock_file()) != os::FileId::Of(lock_.get())) TUTTI_TRY(TakeLock());
-  if (os::FileId::At(places_.log_fifo()) != os::FileId::Of(log_fifo_.get())) {
+  if (Replaced(places_.lock_file(), lock_.get())) TUTTI_TRY(TakeLock());
+  if (Replaced(places_.log_fifo(), log_fifo_.get())) {
     TUTTI_ASSIGN(os::Fd fifo, os::MakeFifo(places_.log_fifo(), kFifoMode));
     closing(log_fifo_.get());
     log_fifo_ = std::move(fifo);
