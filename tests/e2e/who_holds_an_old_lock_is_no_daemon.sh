@@ -6,7 +6,7 @@ use_fakes
 mkdir "$CUDA_MPS_PIPE_DIRECTORY"
 touch "$CUDA_MPS_PIPE_DIRECTORY/control_lock"
 chmod 666 "$CUDA_MPS_PIPE_DIRECTORY/control_lock"
-as_user 54321 bash -c 'exec 9<> "$0/control_lock" && flock -n 9 && echo locked && exec sleep 60' "$CUDA_MPS_PIPE_DIRECTORY" > "$work/lock" &
+as_user 54321 bash -c 'exec 9<> "$0/control_lock" && flock -n 9 && echo locked && exec sleep 20' "$CUDA_MPS_PIPE_DIRECTORY" > "$work/lock" &
 until_true "somebody has the lock" says locked "$work/lock"
 "$control" -d 2> "$work/said" || fail "a stranger's lock keeps the daemon from starting: $(cat "$work/said")"
 expect_in "what is said" "is locked, but no daemon listens there" "$(cat "$work/said")"

@@ -75,11 +75,14 @@ int DaemonStage::Run(const std::vector<std::string>& words, bool fails) const {
 
 pid_t DaemonStage::Server() const { return FirstServer(control_); }
 
-void DaemonStage::EndServer() const {
-  const pid_t server = Server();
-  if (server == 0) return;
-  (void)Run({control_, "shutdown_server", std::to_string(server), "-f"});
-  for (int i = 0; i < 2000 && kill(server, 0) == 0; ++i) std::this_thread::sleep_for(5ms);
+void DaemonStage::EndServers() const {
+  // Two at most: a client of which the daemon could not tell who it is has one without rights.
+  for (int left = 2; left > 0; --left) {
+    const pid_t server = Server();
+    if (server == 0) return;
+    (void)Run({control_, "shutdown_server", std::to_string(server), "-f"});
+    for (int i = 0; i < 2000 && kill(server, 0) == 0; ++i) std::this_thread::sleep_for(5ms);
+  }
 }
 
 bool DaemonStage::HoldsAtMost(pid_t pid, const Holdings& before) {

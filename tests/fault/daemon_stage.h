@@ -30,8 +30,8 @@ class DaemonStage {
   // Runs a program. Its exit status; 1000 + signal; -1 if it hangs. `fails`: its calls may be those that are counted.
   int Run(const std::vector<std::string>& words, bool fails = false) const;
   pid_t Server() const;
-  // Ends the server, so that the next client's is started again.
-  void EndServer() const;
+  // Ends every server, so that the next client's is started again.
+  void EndServers() const;
   // Waits until a process holds no more than that.
   static bool HoldsAtMost(pid_t pid, const Holdings& before);
   // "when call 7, mmap, fails"

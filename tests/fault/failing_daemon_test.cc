@@ -19,7 +19,7 @@ std::string control, client;
 TEST(FailingDaemon, GoesOnWhateverCallFailsWhileAClientComes) {
   DaemonStage stage(control, std::filesystem::path(control).filename());
   ASSERT_EQ(stage.Run({client}), 0) << "without any failure";
-  stage.EndServer();
+  stage.EndServers();
   const Holdings before = HoldingsOf(stage.daemon());
   ASSERT_GT(before.descriptors, 0u);
   int wrong = 0;
@@ -35,7 +35,7 @@ TEST(FailingDaemon, GoesOnWhateverCallFailsWhileAClientComes) {
     ASSERT_EQ(waitpid(stage.daemon(), nullptr, WNOHANG), 0) << "the daemon has ended " << when;
     const int next = stage.Run({client});
     EXPECT_EQ(next, 0) << "the next client is not served " << when;
-    stage.EndServer();
+    stage.EndServers();
     const bool within = DaemonStage::HoldsAtMost(stage.daemon(), before);
     EXPECT_TRUE(within) << "the daemon holds " << HoldingsOf(stage.daemon()).descriptors << " descriptors and not " << before.descriptors << ' ' << when;
     wrong += !told || next != 0 || !within;
