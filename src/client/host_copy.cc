@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds kCheckServer{100};
 
 bool Overlaps(const CopySide& side, const CopyShape& shape, uint64_t address, uint64_t bytes) {
   const uint64_t extent = Extent(side, shape).value_or(~0ull);
-  return side.address < address + bytes && address - side.address < extent;
+  return side.address >= address ? side.address - address < bytes : address - side.address < extent;
 }
 
 }  // namespace

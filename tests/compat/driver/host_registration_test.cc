@@ -170,6 +170,19 @@ TEST_F(HostRegistrationTest, UnregisteringWaitsForCopiesOfTheMemory) {
   release.join();
 }
 
+TEST_F(HostRegistrationTest, UnregisteringWaitsForCopiesOfAPartOfTheMemory) {
+  HoldStream();
+  CU_ASSERT(cuMemcpyDtoHAsync_v2(words_.data() + kCount / 2, data_, kCount * 2, stream_));
+  std::thread release([this] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    *flag_ = 1;
+  });
+  CU_EXPECT(cuMemHostUnregister(words_.data()));
+  EXPECT_EQ(words_[kCount / 2], 1u);
+  EXPECT_EQ(words_.back(), 1u);
+  release.join();
+}
+
 // A function in one stream that waits for what a copy in another brings.
 TEST_F(HostRegistrationTest, ACopyWaitsForNoFunctionOfAnotherStream) {
   CUstream other;
