@@ -12,8 +12,6 @@
 namespace tutti::client {
 namespace {
 
-constexpr size_t kFirstTable = 16;
-
 uint32_t DefaultDynamicShared(const Context& context, const guest::KernelInfo& info) {
   const auto limit =
       static_cast<uint32_t>(context.device().Attribute(cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
@@ -51,53 +49,22 @@ Answer<uint32_t> Function::Prepare(const BlockShape& shape) {
   return kernel;
 }
 
-// Where the shape is, or would be.
-Function::Prepared_& Function::Table::EntryOf(uint64_t shape) const {
-  constexpr uint64_t kGolden = 0x9e3779b97f4a7c15;
-  for (uint64_t i = shape * kGolden >> 32;; ++i) {
-    Prepared_& entry = entries[i & mask];
-    const uint64_t held = entry.shape.load(std::memory_order_acquire);
-    if (held == shape || held == 0) return entry;
-  }
-}
-
 Answer<uint32_t> Function::PreparedLater(const BlockShape& shape) {
-  if (const Table* const table = later_.load(std::memory_order_acquire)) {
-    const Prepared_& entry = table->EntryOf(shape.packed());
-    if (entry.shape.load(std::memory_order_acquire) != 0) return entry.kernel;
-  }
+  if (const auto kernel = later_.Find(shape.packed())) return *kernel;
   return Prepare(shape);
 }
 
 void Function::Keep(uint64_t shape, uint32_t kernel) {
-  const auto fill = [kernel](Prepared_& entry, uint64_t with) {
-    entry.kernel = kernel;
-    entry.shape.store(with, std::memory_order_release);
-  };
   std::lock_guard lock(mutex_);
   for (Prepared_& entry : prepared_) {
     const uint64_t held = entry.shape.load(std::memory_order_relaxed);
     if (held == shape) return;
-    if (held == 0) return fill(entry, shape);
+    if (held != 0) continue;
+    entry.kernel = kernel;
+    entry.shape.store(shape, std::memory_order_release);
+    return;
   }
-  if (tables_.empty() || 2 * tables_.back()->used > tables_.back()->mask) {
-    const Table* const old = tables_.empty() ? nullptr : tables_.back().get();
-    auto larger = std::make_unique<Table>(old == nullptr ? kFirstTable : 2 * (old->mask + 1));
-    for (size_t i = 0; old != nullptr && i <= old->mask; ++i) {
-      const uint64_t held = old->entries[i].shape.load(std::memory_order_relaxed);
-      if (held == 0) continue;
-      Prepared_& entry = larger->EntryOf(held);
-      entry.kernel = old->entries[i].kernel;
-      entry.shape.store(held, std::memory_order_relaxed);
-      ++larger->used;
-    }
-    later_.store(larger.get(), std::memory_order_release);
-    tables_.push_back(std::move(larger));
-  }
-  Prepared_& entry = tables_.back()->EntryOf(shape);
-  if (entry.shape.load(std::memory_order_relaxed) != 0) return;
-  fill(entry, shape);
-  ++tables_.back()->used;
+  later_.Add(shape, kernel);
 }
 
 void Function::LogFailure(int status) {

@@ -4,12 +4,11 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "client/answer.h"
 #include "client/pool.h"
+#include "client/shape_table.h"
 #include "cuda/types.h"
 #include "guest/module_index.h"
 
@@ -64,15 +63,6 @@ class Function {
     std::atomic<uint64_t> shape{0};
     uint32_t kernel = 0;
   };
-  // The shapes that came after the first few: a hash table, open addressing, that is replaced by a larger one when half
-  // full. Those that were replaced stay, since a launch may be looking.
-  struct Table {
-    explicit Table(size_t size) : mask(size - 1), entries(new Prepared_[size]) {}
-    Prepared_& EntryOf(uint64_t shape) const;
-    const size_t mask;
-    const std::unique_ptr<Prepared_[]> entries;
-    size_t used = 0;  // under mutex_
-  };
   [[gnu::noinline]] Answer<uint32_t> PreparedLater(const BlockShape& shape);
   Answer<uint32_t> Prepare(const BlockShape& shape);
   void Keep(uint64_t shape, uint32_t kernel);
@@ -90,9 +80,8 @@ class Function {
   std::atomic<int> carveout_{-1};
   std::atomic<int> non_portable_cluster_{0};
   std::array<Prepared_, 6> prepared_;
-  std::atomic<const Table*> later_{nullptr};
-  std::mutex mutex_;  // of adding to what is prepared
-  std::vector<std::unique_ptr<Table>> tables_;  // the last is later_
+  ShapeTable later_;  // the shapes that came after those
+  std::mutex mutex_;  // of adding to both
   std::atomic<bool> failure_logged_{false};
 };
 
