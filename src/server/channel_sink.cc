@@ -80,6 +80,11 @@ void ChannelSink::HostCallAnswered() {
   }
 }
 
+size_t ChannelSink::host_calls_waiting() const {
+  std::lock_guard lock(host_call_mutex_);
+  return host_calls_waiting_.size();
+}
+
 // --- texts, errors, memory
 
 void ChannelSink::Printed(std::string_view text) {

@@ -41,6 +41,8 @@ class ChannelSink final : public device::Sink {
 
   // The client has answered a host call: it may have made room for one that waited.
   void HostCallAnswered();
+  // Host calls that found no room in the channel.
+  size_t host_calls_waiting() const;
 
   // A new stream has taken this number: tickets below `ticket` count as done.
   void StreamBegins(uint32_t stream, uint64_t ticket);
@@ -63,7 +65,7 @@ class ChannelSink final : public device::Sink {
   wire::Channel* channel_;
   Hooks hooks_;
 
-  std::mutex host_call_mutex_;
+  mutable std::mutex host_call_mutex_;
   uint32_t host_calls_produced_ = 0;
   std::deque<wire::HostCall> host_calls_waiting_;
 

@@ -188,6 +188,21 @@ TEST(Server, QueueOfAStuckStreamIsBounded) {
   EXPECT_EQ(Ping(*other), 0);
 }
 
+// Each is answered as if it had been taken, so its stream goes on.
+TEST(Server, HostCallsThatNobodyTakesAreBounded) {
+  ServerProcess server;
+  const auto client = ClientWithStream(server, 1000);
+  const auto other = ClientWithStream(server, 1001);
+  uint32_t calls = 0;
+  for (; calls <= wire::kMostBacklog + wire::kHostCallSlots && client->watch().ended() == 0; ++calls) {
+    client->producer().Submit(RecordKind::kHostCall, 1, wire::HostCallBody{.token = calls});
+    client->producer().Submit(RecordKind::kHostCallDone, 1);
+  }
+  EXPECT_GE(calls, wire::kMostBacklog);
+  EXPECT_TRUE(Eventually([&] { return client->watch().ended() == 806; }));
+  EXPECT_EQ(Ping(*other), 0);
+}
+
 // --- ends
 
 TEST(Server, TerminatedClientSeesItAtOnceWhileItWaits) {

@@ -113,6 +113,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   Status Handle(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleLaunch(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleStreamCreate(const wire::Untrusted<wire::RawRecord>& record);
+  Status HandleHostCall(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleAllocate(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleContextLimit(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleHeapLimit(const wire::Untrusted<wire::RawRecord>& record);

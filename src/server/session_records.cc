@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "server/memory_groups.h"
 #include "server/session.h"
+#include "wire/backlog.h"
 #include "wire/validate.h"
 
 namespace tutti::server {
@@ -47,7 +48,7 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
       return space_->Wait(stream, ticket, wait.stream, wait.ticket);
     }
     case RecordKind::kHostCall:
-      return space_->HostCall(stream, ticket, wire::ValidateHostCall(untrusted).token);
+      return HandleHostCall(untrusted);
     case RecordKind::kMarker:
       return space_->Mark(stream, ticket);
     case RecordKind::kStreamCreate:
@@ -130,6 +131,15 @@ Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted
     return {};
   }
   sink_->Reply(reply, address ? 0 : address.error().code, {address ? *address : 0, 0, 0, 0});
+  return {};
+}
+
+// A call that has been reached weighs nothing in its stream any more: the client may answer it without taking it, or have
+// an error, with which calls are only told. What waits to be taken is bounded here.
+Status Session::HandleHostCall(const wire::Untrusted<wire::RawRecord>& untrusted) {
+  const wire::RawRecord& head = untrusted.Unchecked();
+  TUTTI_TRY(space_->HostCall(head.stream, head.ticket, wire::ValidateHostCall(untrusted).token));
+  if (sink_->host_calls_waiting() > wire::kMostBacklog) return Fail("more host calls than a client may leave untaken");
   return {};
 }
 
