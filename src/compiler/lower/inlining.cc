@@ -1,8 +1,6 @@
 #include "compiler/lower/inlining.h"
 
-#include <algorithm>
 #include <unordered_map>
-#include <unordered_set>
 
 namespace tutti::compiler::lowering {
 namespace {
@@ -12,36 +10,19 @@ namespace {
 constexpr uint64_t kMaxInlinedOnce = 20000;
 constexpr uint64_t kMaxInlinedInstructions = 2000;
 
-bool HasExit(const ptx::Function& function) {
-  return std::ranges::any_of(function.instructions,
-                             [](const ptx::Instruction& i) { return i.opcode == ptx::Opcode::kExit; });
-}
-
 // Sizes after inlining, callees first.
 class SizeEstimate {
  public:
   SizeEstimate(const ptx::Module& source, const CallGraph& calls, const std::vector<uint32_t>& functions)
       : source_(source), calls_(calls) {
-    std::unordered_map<uint32_t, std::vector<uint32_t>> callers;
-    std::vector<uint32_t> exiting;
     for (const uint32_t f : functions) {
-      if (HasExit(source.functions[f])) exiting.push_back(f);
-      for (const uint32_t callee : calls.callees(f)) {
-        ++call_sites_[callee];
-        callers[callee].push_back(f);
-      }
-    }
-    while (!exiting.empty()) {
-      const uint32_t f = exiting.back();
-      exiting.pop_back();
-      if (!exits_.insert(f).second) continue;
-      exiting.insert(exiting.end(), callers[f].begin(), callers[f].end());
+      for (const uint32_t callee : calls.callees(f)) ++call_sites_[callee];
     }
   }
 
   bool IsInlined(uint32_t f) {
     if (calls_.recursive(f) || calls_.address_taken(f)) return false;
-    return SizeOf(f) <= (call_sites_[f] == 1 || exits_.contains(f) ? kMaxInlinedOnce : kMaxInlinedInstructions);
+    return SizeOf(f) <= (call_sites_[f] == 1 ? kMaxInlinedOnce : kMaxInlinedInstructions);
   }
 
  private:
@@ -58,7 +39,6 @@ class SizeEstimate {
 
   const ptx::Module& source_;
   const CallGraph& calls_;
-  std::unordered_set<uint32_t> exits_;  // end their thread, or call who does: only in a kernel can that be done
   std::unordered_map<uint32_t, uint64_t> sizes_;
   std::unordered_map<uint32_t, uint32_t> call_sites_;
 };

@@ -119,17 +119,6 @@ TEST(Lower, AnExponentialCallTreeIsNotInlined) {
   EXPECT_LT((*lowered->module)->getInstructionCount(), 200000u);
 }
 
-TEST(Lower, AFunctionThatExitsIsInlinedThoughItIsLongAndCalledTwice) {
-  std::string body = ".reg .b32 %r; .reg .pred %p; mov.u32 %r, %tid.x; setp.eq.u32 %p, %r, 7; @%p exit;\n";
-  for (int i = 0; i < 3000; ++i) body += "xor.b32 %r, %r, " + std::to_string(i * 77 + 1) + "; add.u32 %r, %r, %r;\n";
-  const auto lowered = Lower(".global .u32 x;\n.func ends() { " + body + " st.global.u32 [x], %r; ret; }\n" +
-                             ".func twice() { call ends, (); call ends, (); ret; }\n" +
-                             ".visible .entry k() { call twice, (); call ends, (); ret; }\n");
-  ASSERT_TRUE(lowered->module) << lowered->module.error().text;
-  EXPECT_EQ((*lowered->module)->getFunction("fn.ends"), nullptr);
-  EXPECT_EQ((*lowered->module)->getFunction("fn.twice"), nullptr);
-}
-
 TEST(Lower, WhatIsNotSupportedIsToldFromWhatIsInvalid) {
   const auto unsupported = Lower(
       ".visible .entry k() { .reg .b64 %d; .reg .f32 %f<8>; tex.cube.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d, {%f4, %f5, %f6, %f7}]; ret; }\n");

@@ -50,6 +50,8 @@ const Row kRows[] = {
     {"grid_barrier", Intrinsic::kGridBarrier},
     {"yield", Intrinsic::kYield},
     {"exit", Intrinsic::kExit},
+    {"end_lane", Intrinsic::kEndLane},
+    {"has_ended", Intrinsic::kHasEnded},
     {"trap", Intrinsic::kTrap},
     {"vprintf", Intrinsic::kPrint},
     {"assertfail", Intrinsic::kAssertFail},

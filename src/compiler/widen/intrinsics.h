@@ -16,7 +16,7 @@ enum class Intrinsic : uint8_t {
   kClock, kGlobaltimer, kActivemask,
   kShfl, kBallot, kMatchAny, kMatchAll, kRedux, kElect, kWarpBarrier, kTurn,
   kBarrier, kBarrierReduce, kClusterBarrier, kGridBarrier, kYield,
-  kExit, kTrap, kPrint, kAssertFail, kMalloc, kFree, kFence,
+  kExit, kEndLane, kHasEnded, kTrap, kPrint, kAssertFail, kMalloc, kFree, kFence,
   kIndirectCall, kFunction, kMatrix,
   kUnknown,     // tutti.<something else>
 };

@@ -22,6 +22,7 @@
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
 #include "compiler/pass_managers.h"
+#include "compiler/widen/exits.h"
 #include "compiler/widen/intrinsics.h"
 #include "compiler/widen/spin_loops.h"
 #include "compiler/widen/spinning_calls.h"
@@ -50,26 +51,6 @@ bool FixBlockShape(llvm::Module& module, const WidenOptions& options) {
     }
   }
   return changed;
-}
-
-// A lane that exits goes where lanes that return go.
-void ExitByReturn(llvm::Function& kernel) {
-  llvm::BasicBlock* leave = nullptr;
-  for (llvm::BasicBlock& block : kernel) {
-    for (llvm::Instruction& instruction : llvm::make_early_inc_range(block)) {
-      auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-      if (call == nullptr || ClassifyCall(*call).kind != Intrinsic::kExit) continue;
-      if (leave == nullptr) {
-        leave = llvm::BasicBlock::Create(kernel.getContext(), "exit");
-        llvm::ReturnInst::Create(kernel.getContext(), leave);
-      }
-      llvm::changeToUnreachable(call);
-      block.getTerminator()->eraseFromParent();
-      llvm::BranchInst::Create(leave, &block);
-      break;
-    }
-  }
-  if (leave != nullptr) leave->insertInto(&kernel);
 }
 
 bool HasIrreducibleLoop(llvm::Function& function) {
@@ -106,8 +87,6 @@ Status FindUnsupported(llvm::Module& module) {
       if (llvm::isa<llvm::IndirectBrInst, llvm::CallBrInst, llvm::InvokeInst>(instruction)) return Fail("cannot widen an indirect branch in " + function.getName().str());
       const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
       if (alloca != nullptr && !alloca->isStaticAlloca()) return Fail("cannot widen a dynamic alloca in " + function.getName().str());
-      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
-      if (call != nullptr && ClassifyCall(*call).kind == Intrinsic::kExit) return Fail("cannot widen `exit` in the called function " + function.getName().str());
     }
   }
   return {};
@@ -167,7 +146,7 @@ Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
   inliner.addPass(llvm::AlwaysInlinerPass(/*InsertLifetimeIntrinsics=*/false));
   inliner.run(module, managers.modules);
   MergeWhatSpins(*kernel);
-  ExitByReturn(*kernel);
+  ExitByReturning(module);
   TUTTI_TRY(FindUnsupported(module));
 
   llvm::FunctionPassManager passes;

@@ -51,6 +51,12 @@ class WarpOperation {
       case Intrinsic::kTurn:
         Turn();
         return true;
+      case Intrinsic::kEndLane:
+        builder_.CreateStore(builder_.CreateAnd(Alive(), builder_.CreateNot(emitter_.mask_bits())), emitter_.abi().LanesAddress(builder_));
+        return true;
+      case Intrinsic::kHasEnded:
+        emitter_.Define(call_, {emitter_.Lanes(builder_.CreateNot(Alive()))});
+        return true;
       default:
         return EmitPlace(emitter_, call_, intrinsic_);
     }
@@ -59,6 +65,8 @@ class WarpOperation {
  private:
   const Value* members() const { return call_.getArgOperand(0); }
   bool has_one_group() const { return emitter_.shape(members()).is_uniform(); }
+  // The lanes of the warp that have not ended.
+  Value* Alive() { return builder_.CreateLoad(builder_.getInt32Ty(), emitter_.abi().LanesAddress(builder_)); }
   Value* MembersHere() { return builder_.CreateAnd(values_.Uniform(members()), emitter_.mask_bits()); }
 
   guest::WarpMistake Mistake() const {
@@ -90,8 +98,7 @@ class WarpOperation {
       Value* here = builder_.CreateSelect(emitter_.mask(), values_.Vector(members()), llvm::Constant::getNullValue(Values::Wide(builder_.getInt32Ty())));
       named = builder_.CreateOrReduce(here);
     }
-    Value* alive = builder_.CreateLoad(builder_.getInt32Ty(), emitter_.abi().LanesAddress(builder_));
-    Value* absent = builder_.CreateAnd(builder_.CreateAnd(named, alive), builder_.CreateNot(emitter_.mask_bits()));
+    Value* absent = builder_.CreateAnd(builder_.CreateAnd(named, Alive()), builder_.CreateNot(emitter_.mask_bits()));
     EmitMistake(emitter_, call_, Mistake(), absent);
   }
 
