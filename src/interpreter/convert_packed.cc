@@ -58,6 +58,7 @@ uint64_t ConvertOne(Step& step, Type to, double value, Rounding rounding) {
 
 void ConvertPacked(Step& step) {
   if (step.Has(Modifier::kPack)) return PackIntegers(step);
+  if (step.Has(Modifier::kRs)) return ConvertStochastically(step);
   const Type to = step.type(0), from = step.last_type();
   const Rounding rounding = RoundingOf(step);
   double upper, lower;

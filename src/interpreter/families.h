@@ -53,6 +53,7 @@ void TestProperty(Step&);
 void Approximate(Step&);       // approximate.cc
 void Convert(Step&);           // convert.cc
 void ConvertPacked(Step&);     // convert_packed.cc
+void ConvertStochastically(Step&);  // convert_stochastic.cc
 void Compare(Step&);           // compare.cc
 void SetValue(Step&);
 void Select(Step&);

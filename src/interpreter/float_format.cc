@@ -60,15 +60,20 @@ const FloatFormat* FormatOf(Type type) {
     case Type::kBF16:
     case Type::kBF16x2: return &kBF16;
     case Type::kE4M3:
-    case Type::kE4M3x2: return &kE4M3;
+    case Type::kE4M3x2:
+    case Type::kE4M3x4: return &kE4M3;
     case Type::kE5M2:
-    case Type::kE5M2x2: return &kE5M2;
+    case Type::kE5M2x2:
+    case Type::kE5M2x4: return &kE5M2;
     case Type::kE3M2:
-    case Type::kE3M2x2: return &kE3M2;
+    case Type::kE3M2x2:
+    case Type::kE3M2x4: return &kE3M2;
     case Type::kE2M3:
-    case Type::kE2M3x2: return &kE2M3;
+    case Type::kE2M3x2:
+    case Type::kE2M3x4: return &kE2M3;
     case Type::kE2M1:
-    case Type::kE2M1x2: return &kE2M1;
+    case Type::kE2M1x2:
+    case Type::kE2M1x4: return &kE2M1;
     default: return nullptr;
   }
 }

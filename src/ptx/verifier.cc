@@ -57,7 +57,7 @@ class InstructionVerifier {
     for (const Operand& operand : instruction_.operands) CheckCommon(operand);
     if (error_.empty() && instruction_.has_second_destination) CheckSecondDestination();
     if (error_.empty()) CheckByOpcode();
-    if (error_.empty()) CheckPattern(kPatternOf[static_cast<size_t>(instruction_.opcode)]);
+    if (error_.empty()) CheckPattern(Pattern());
     return error_.empty() ? error_ : fmt::format("{}: {}", NameOf(instruction_.opcode), error_);
   }
 
@@ -124,6 +124,9 @@ class InstructionVerifier {
         if (Has(Modifier::kLoad)) return CheckPattern("Va?n");
         if (Has(Modifier::kStore)) return CheckPattern("av?n");
         return CheckPattern("Vvvv");
+      case Opcode::kCvt:
+        if (IsOfFour()) CheckSourcesOfFour();
+        return;
       case Opcode::kCall:
         return CheckCall();
       case Opcode::kSetp:
@@ -164,6 +167,19 @@ class InstructionVerifier {
       } else if (given[i].kind == OperandKind::kRegister && BitsOf(RegisterType(given[i])) != BitsOf(wanted[i].type)) {
         Fail(fmt::format("'{}' is not of the size that the function has", RegisterName(given[i])));
       }
+    }
+  }
+
+  // cvt.rs d, {a, b, e, f}, random
+  bool IsOfFour() const {
+    return instruction_.opcode == Opcode::kCvt && instruction_.operands.size() > 1 &&
+           instruction_.operands[1].kind == OperandKind::kVector;
+  }
+  void CheckSourcesOfFour() {
+    if (!Has(Modifier::kRs)) return Fail("only stochastic rounding takes a vector");
+    for (const Operand& element : Elements(instruction_.operands[1])) {
+      CheckExact(element, 32, "a source");
+      if (element.kind == OperandKind::kSink) Fail("'_' is not a value");
     }
   }
 
@@ -273,6 +289,12 @@ class InstructionVerifier {
       at += at == 0 && instruction_.has_second_destination ? 2 : 1;
     }
     if (at < operands.size()) Fail("too many operands");
+  }
+
+  // That of the opcode, but for forms of it that take operands of their own.
+  std::string_view Pattern() const {
+    if (instruction_.opcode == Opcode::kCvt && Has(Modifier::kRs)) return IsOfFour() ? "Lvn" : "Luun";
+    return kPatternOf[static_cast<size_t>(instruction_.opcode)];
   }
 
   bool NeedsTypes(char letter) const { return std::string_view("DseLtuWw").contains(letter); }

@@ -176,7 +176,7 @@ void EmitCvt(Emitter& e) {
   const T to = e.type(0), from = e.type(1);
   if (e.Has(M::kPack)) return EmitCvtPack(e);
   if (e.instruction().types.size() != 2) return e.Refuse("cvt takes two types");
-  if (e.Has(M::kRs)) return e.Refuse("stochastic rounding is not supported");
+  if (e.Has(M::kRs)) return EmitCvtStochastic(e);
   if (IsNarrowFormat(to) || IsNarrowFormat(from) || to == T::kTF32) return EmitCvtNarrow(e);
   if (IsHalfPair(to) && from == T::kF32) return PackHalves(e, to);
   if (IsScalarFloat(to) && IsScalarFloat(from)) return FloatToFloat(e, to, from);

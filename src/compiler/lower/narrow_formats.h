@@ -1,5 +1,5 @@
 // Conversions to and from formats that are not computed with: floats of 4, 6 and 8 bits in pairs, exponents alone, and
-// tf32.
+// tf32; and stochastic rounding.
 #pragma once
 
 #include "compiler/lower/emitter.h"
@@ -10,5 +10,7 @@ namespace tutti::compiler::lowering {
 bool IsNarrowFormat(ptx::Type type);
 
 void EmitCvtNarrow(Emitter& e);
+// stochastic_rounding.cc: cvt.rs, to them and to halves
+void EmitCvtStochastic(Emitter& e);
 
 }  // namespace tutti::compiler::lowering
