@@ -1,5 +1,6 @@
-// Extended precision: the carry flag CC.CF of a thread, written by .cc and read by addc, subc and madc. A subtraction
-// leaves its borrow there.
+// Extended precision: the carry flag CC.CF of a thread, written by .cc and read by addc, subc and madc. The ISA speaks of
+// the borrow of a subtraction; the vendor's assembler, when it computes a chain itself, takes the subtraction for the sum
+// with the complement: the flag is set where nothing was borrowed. Only a subtraction and an addition in one chain show it.
 #include "interpreter/families.h"
 
 namespace tutti::interpreter {
@@ -9,9 +10,9 @@ void AddWithCarry(Step& step) {
   const uint32_t bits = ptx::BitsOf(type);
   const bool subtract = step.in.opcode == ptx::Opcode::kSub || step.in.opcode == ptx::Opcode::kSubc;
   const bool reads = step.in.opcode == ptx::Opcode::kAddc || step.in.opcode == ptx::Opcode::kSubc;
-  const Bits a = step.Get(1, type), b = step.Get(2, type), carry = reads && step.thread.carry ? 1 : 0;
+  const Bits a = step.Get(1, type), b = step.Get(2, type), carry = reads && step.thread.carry != subtract ? 1 : 0;
   const Bits result = subtract ? a - b - carry : a + b + carry;
-  if (step.Has(Modifier::kCc)) step.thread.carry = subtract ? a < b + carry : (result >> bits & 1) != 0;
+  if (step.Has(Modifier::kCc)) step.thread.carry = subtract ? a >= b + carry : (result >> bits & 1) != 0;
   step.Put(0, type, static_cast<uint64_t>(result));
 }
 

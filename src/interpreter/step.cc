@@ -15,7 +15,7 @@ using ptx::SpecialRegister;
 uint64_t Literal(const Operand& operand, Type type) {
   if (!operand.is_float) return operand.bits;
   const double value = operand.is_f32 ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(operand.bits))) : std::bit_cast<double>(operand.bits);
-  if (type == Type::kF64) return operand.is_f32 ? std::bit_cast<uint64_t>(value) : operand.bits;
+  if (ptx::BitsOf(type) == 64) return operand.is_f32 ? std::bit_cast<uint64_t>(value) : operand.bits;
   return operand.is_f32 ? operand.bits : std::bit_cast<uint32_t>(static_cast<float>(value));
 }
 

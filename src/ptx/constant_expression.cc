@@ -233,7 +233,7 @@ class ExpressionParser {
 
 bool StartsConstant(const Token& token) {
   return token.kind == TokenKind::kInteger || token.kind == TokenKind::kFloat || token.Is('-') || token.Is('+') ||
-         token.Is('~') || token.Is('(') || (token.kind == TokenKind::kWord && token.text == "WARP_SZ");
+         token.Is('~') || token.Is('(') || token.Is('!') || (token.kind == TokenKind::kWord && token.text == "WARP_SZ");
 }
 
 std::optional<Constant> ParseConstant(ParseContext& context, TokenStream& tokens) {

@@ -15,6 +15,9 @@ bool IsComponent(std::string_view word) { return word.size() == 1 && std::string
 
 uint32_t ComponentNumber(char letter) { return static_cast<uint32_t>(std::string_view("xyzwrgba").find(letter)) % 4; }
 
+// Of a register, not of a number.
+bool IsName(const Token& token) { return token.kind == TokenKind::kWord && token.text != "WARP_SZ"; }
+
 // ".b3", ".h10": up to four digits below 8.
 bool IsSelector(std::string_view word) {
   if (word.size() < 2 || word.size() > 5 || (word[0] != 'b' && word[0] != 'h')) return false;
@@ -52,20 +55,23 @@ class OperandParser {
 
   bool Simple(Operand* operand) {
     const Token token = current();
-    if (token.Is('!')) {
+    if (token.Is('!') && IsName(state_.tokens.next())) {
       state_.tokens.Advance();
       if (!Named(operand)) return false;
       operand->negated = true;
       return operand->kind == OperandKind::kRegister || Fail(token, "'!' needs a predicate register");
     }
-    if (token.Is('-') && state_.tokens.next().kind == TokenKind::kWord && state_.tokens.next().text != "WARP_SZ") {
+    if (token.Is('-') && IsName(state_.tokens.next())) {
       state_.tokens.Advance();  // of a factor of vmad
       if (!Named(operand)) return false;
       operand->negated = true;
       return operand->kind == OperandKind::kRegister || Fail(token, "'-' needs a number or a register");
     }
-    if (token.kind == TokenKind::kWord && token.text == "WARP_SZ" && !state_.tokens.next().Is('+'))
+    const Token& after = state_.tokens.next();
+    if (token.kind == TokenKind::kWord && token.text == "WARP_SZ" &&
+        (after.Is(',') || after.Is(';') || after.Is('}') || after.Is(']'))) {
       return Named(operand);
+    }
     return StartsConstant(token) ? Immediate(operand) : Named(operand);
   }
 

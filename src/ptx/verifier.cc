@@ -234,7 +234,9 @@ class InstructionVerifier {
     }
     CheckMovSide(to, type);
     if (from.kind == OperandKind::kSpecial || from.kind == OperandKind::kSymbol || from.kind == OperandKind::kLocal) {
-      if (type == Type::kPred || BitsOf(type) < 16) Fail("this value does not fit the type");
+      const bool is_predicate = from.kind == OperandKind::kSpecial &&
+                                static_cast<SpecialRegister>(from.index) == SpecialRegister::kIsExplicitCluster;
+      if (type == Type::kPred ? !is_predicate : BitsOf(type) < 16) Fail("this value does not fit the type");
       return;
     }
     CheckMovSide(from, type);
@@ -265,8 +267,9 @@ class InstructionVerifier {
     Fail(fmt::format("'{}' is a .{} register, too small for .{}", RegisterName(operand), NameOf(own), NameOf(type)));
   }
 
+  // A source '_' has been refused before.
   void CheckPredicate(const Operand& operand) {
-    if (operand.kind == OperandKind::kImmediate) return;
+    if (operand.kind == OperandKind::kImmediate || operand.kind == OperandKind::kSink) return;
     if (operand.kind == OperandKind::kRegister && RegisterType(operand) == Type::kPred) return;
     Fail("a predicate register is needed");
   }

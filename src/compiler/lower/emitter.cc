@@ -192,6 +192,10 @@ llvm::Value* Emitter::Immediate(const ptx::Operand& operand, ptx::Type as) {
     return llvm::ConstantFP::get(context(), value);
   }
   const uint32_t bits = type->getIntegerBitWidth();
+  if (operand.is_float && bits != (operand.is_f32 ? 32 : 64)) {
+    Invalid("a floating-point literal where an integer of another size is expected");
+    return llvm::Constant::getNullValue(type);
+  }
   llvm::APInt value(64, operand.bits);
   return llvm::ConstantInt::get(type, ptx::IsSigned(as) ? value.sextOrTrunc(bits) : value.zextOrTrunc(bits));
 }
@@ -209,18 +213,20 @@ void Emitter::Write(const ptx::Operand& operand, llvm::Value* value, ptx::Type a
   ir.CreateStore(value, reg);
 }
 
-llvm::Value* Emitter::ReadCarry() {
-  if (carry_ == nullptr) return ir.getFalse();
-  return ir.CreateLoad(ir.getInt1Ty(), carry_);
-}
-
-void Emitter::WriteCarry(llvm::Value* carry) {
+llvm::AllocaInst* Emitter::Carry() {
   if (carry_ == nullptr) {
     carry_ = NewAlloca(ir.getInt1Ty(), "carry");
     llvm::IRBuilder<>(entry_).CreateStore(ir.getFalse(), carry_);
   }
+  return carry_;
+}
+
+// What reads the flag may stand above what sets it, in a loop for one.
+llvm::Value* Emitter::ReadCarry() { return ir.CreateLoad(ir.getInt1Ty(), Carry()); }
+
+void Emitter::WriteCarry(llvm::Value* carry) {
   if (select_guard_ != nullptr) carry = ir.CreateSelect(select_guard_, carry, ReadCarry());
-  ir.CreateStore(carry, carry_);
+  ir.CreateStore(carry, Carry());
 }
 
 // --- Calls of tutti.*.

@@ -108,6 +108,7 @@ class Emitter {
   void StoreArguments();
   void Report(std::string reason, bool invalid);
   llvm::AllocaInst* Register(ptx::RegisterId id);
+  llvm::AllocaInst* Carry();
   llvm::AllocaInst* NewAlloca(llvm::Type* type, const llvm::Twine& name);
   llvm::Value* Immediate(const ptx::Operand& operand, ptx::Type as);
   llvm::Value* SpaceAddress(llvm::Value* base, int64_t offset, unsigned address_space);

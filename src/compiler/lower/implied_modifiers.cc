@@ -50,7 +50,7 @@ constexpr M kAccessForms[] = {M::kWeak, M::kCta, M::kGpu, M::kSys, M::kCluster, 
 constexpr O kUpdates[] = {O::kAtom, O::kRed, O::kMbarrier, O::kBarrier, O::kBar};
 constexpr M kUpdateForms[] = {M::kRelaxed, M::kAcquire, M::kRelease, M::kAcqRel, M::kNoftz, M::kNoComplete};
 constexpr O kBarriers[] = {O::kBar, O::kBarrier};
-constexpr M kBarrierForms[] = {M::kArrive, M::kOr};
+constexpr M kBarrierForms[] = {M::kArrive, M::kOr, M::kCta};
 constexpr O kFences[] = {O::kMembar, O::kFence};
 constexpr M kFenceForms[] = {M::kSc,
                              M::kAcqRel,

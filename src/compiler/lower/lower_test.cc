@@ -130,6 +130,18 @@ TEST(Lower, WhatIsNotSupportedIsToldFromWhatIsInvalid) {
   EXPECT_EQ(invalid->module.error().code, cuda::CUDA_ERROR_INVALID_PTX);
 }
 
+// ".b32 r, 1.0" is a mistake, and not the lower half of a double.
+TEST(Lower, AFloatingPointLiteralIsNoIntegerOfAnotherSize) {
+  for (const char* statement : {"mov.b32 %r, 1.0;", "mov.b64 %d, 0f3f800000;", "add.s32 %r, %r, 1.5;",
+                                "add.f16 %h, %h, 1.0;", "st.global.b32 [%d], 1.0;"}) {
+    const auto lowered = Lower(".visible .entry k() { .reg .b16 %h; .reg .b32 %r; .reg .b64 %d;\n" +
+                               std::string(statement) + "\nret; }");
+    EXPECT_EQ(lowered->module.error().code, cuda::CUDA_ERROR_INVALID_PTX) << statement;
+  }
+  EXPECT_TRUE(Lower(".visible .entry k() { .reg .b32 %r; .reg .b64 %d; mov.b32 %r, 0f3f800000; mov.b64 %d, 1.0; ret; }")
+                  ->module);
+}
+
 TEST(Lower, NearlyAllPtxInUseIsSupported) {
   std::ifstream file(TUTTI_HISTOGRAM);
   ASSERT_TRUE(file);

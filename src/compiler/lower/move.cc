@@ -51,6 +51,15 @@ void Unpack(Emitter& e) {
   }
 }
 
+// mov.v2.b32 {c, d}, {a, b}: all are read before the first is written.
+void CopyVector(Emitter& e) {
+  std::vector<llvm::Value*> values;
+  for (const ptx::Operand* source : e.Elements(e.operand(1))) values.push_back(e.Read(*source, e.type()));
+  const auto targets = e.Elements(e.operand(0));
+  if (targets.size() != values.size()) return e.Invalid("vectors of different lengths");
+  for (size_t i = 0; i < targets.size(); ++i) e.Write(*targets[i], values[i], e.type());
+}
+
 // The generic address of offset 0 of a space; null where addresses are generic ones already.
 llvm::Value* BaseOf(Emitter& e, S space) {
   if (space == S::kShared || space == S::kSharedCluster) return e.CallI64("tutti.shared_base");
@@ -68,8 +77,10 @@ llvm::Value* InWindow(Emitter& e, llvm::Value* address, llvm::Value* base, llvm:
 void EmitMov(Emitter& e) {
   if (TypeOf(e.context(), e.type()) == nullptr) return e.Invalid("mov of this type");
   const ptx::Operand& source = e.operand(1);
+  const bool is_vector = e.operand(0).kind == ptx::OperandKind::kVector;
+  if (is_vector && source.kind == ptx::OperandKind::kVector) return CopyVector(e);
   if (source.kind == ptx::OperandKind::kVector) return Pack(e);
-  if (e.operand(0).kind == ptx::OperandKind::kVector) return Unpack(e);
+  if (is_vector) return Unpack(e);
   e.Out(e.In(1));
 }
 
