@@ -171,7 +171,10 @@ uint32_t ServeBarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_
   return op == 1 ? barrier.result_votes == barrier.result_voters : barrier.result_votes != 0;
 }
 
-void ServeYield(WarpState*) { SwitchToScheduler(); }
+void ServeYield(WarpState*) {
+  ++g_grid->result.yields;
+  SwitchToScheduler();
+}
 
 void ServeGridBarrier(WarpState*, uint32_t mask) {
   Barrier& barrier = g_grid->grid_barrier;

@@ -52,6 +52,7 @@ struct GridResult {
   std::string output;              // what the kernel printed
   std::optional<GuestFault> fault;
   bool deadlock = false;           // every warp left waits at a barrier
+  uint64_t yields = 0;             // times a warp that waits for memory let others run
 };
 
 // One run at a time per process.

@@ -165,6 +165,25 @@ all:
               Not(HasSubstr(kTurns)));
 }
 
+// Whoever let others run first would have to be given the processor again before it acts on what it has seen.
+TEST(Control, AWarpThatFindsWhatItWaitsForLetsNobodyRunFirst) {
+  const std::string ir = KernelText(R"(
+  %word = inttoptr i64 %p0 to ptr addrspace(1)
+  br label %wait
+wait:
+  %seen = load atomic i32, ptr addrspace(1) %word acquire, align 4
+  %again = icmp ne i32 %seen, %n
+  br i1 %again, label %wait, label %all
+all:
+  store i32 1, ptr addrspace(1) %word
+  ret void
+)");
+  uint32_t word = 7;
+  const GridResult result = RunOn(ir, GridLaunch{.block = {32, 1, 1}}.Param(&word).Param(uint64_t{0}).Param(uint64_t{0}).Param(7u));
+  EXPECT_EQ(word, 1u);
+  EXPECT_EQ(result.yields, 0u);
+}
+
 TEST(Control, AWarpThatWaitsAsAWholeTakesNoTurns) {
   EXPECT_THAT(WidenedForWaiting(R"(
   %word = inttoptr i64 %p0 to ptr addrspace(1)

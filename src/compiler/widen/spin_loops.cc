@@ -8,6 +8,7 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/Module.h>
+#include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "compiler/widen/intrinsics.h"
 
@@ -167,14 +168,24 @@ bool LetsOthersRun(const Loop& loop) {
 
 void MarkSpinLoops(llvm::Function& function, const llvm::LoopInfo& loops, const llvm::DominatorTree& dominators,
                    const llvm::PostDominatorTree& post_dominators) {
+  struct WayRound {
+    BasicBlock *latch, *header;
+  };
+  llvm::SmallVector<WayRound, 4> ways;
   for (const Loop* loop : loops.getLoopsInPreorder()) {
     if (loop->getLoopLatch() == nullptr || LetsOthersRun(*loop) ||
         !WaitFinder(*loop, dominators, post_dominators).Waits())
       continue;
-    llvm::LLVMContext& context = function.getContext();
-    llvm::FunctionCallee yield = function.getParent()->getOrInsertFunction(
-        "tutti.yield", llvm::FunctionType::get(llvm::Type::getVoidTy(context), false));
-    llvm::CallInst::Create(yield, "", loop->getLoopLatch()->getTerminator()->getIterator());
+    ways.push_back({loop->getLoopLatch(), loop->getHeader()});
+  }
+  if (ways.empty()) return;
+  llvm::LLVMContext& context = function.getContext();
+  llvm::FunctionCallee yield = function.getParent()->getOrInsertFunction(
+      "tutti.yield", llvm::FunctionType::get(llvm::Type::getVoidTy(context), false));
+  for (const auto& [latch, header] : ways) {
+    // A latch that may leave the loop has just looked. To yield there would be to act on what was seen before.
+    BasicBlock* const way = latch->getSingleSuccessor() == nullptr ? llvm::SplitEdge(latch, header) : latch;
+    llvm::CallInst::Create(yield, "", way->getTerminator()->getIterator());
   }
 }
 
