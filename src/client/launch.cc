@@ -19,14 +19,14 @@ using namespace tutti::cuda;
 
 // Whether any kernel of the device could have this grid and block.
 bool FitsLimits(const Device& device, const LaunchShape& shape) {
+  // Seven questions per launch: asked of the table itself, since none of them is one that Attribute() answers otherwise.
+  const int32_t* const limits = device.info().attributes;
   for (int i = 0; i < 3; ++i) {
-    if (shape.grid[i] - 1 >= static_cast<uint32_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i)))
-      return false;
-    if (shape.block[i] - 1 >= static_cast<uint32_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i)))
-      return false;
+    if (shape.grid[i] - 1 >= static_cast<uint32_t>(limits[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i])) return false;
+    if (shape.block[i] - 1 >= static_cast<uint32_t>(limits[CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X + i])) return false;
   }
   const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
-  return threads <= static_cast<uint64_t>(device.Attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+  return threads <= static_cast<uint64_t>(limits[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK]);
 }
 
 // The long way, for a shape that is wrong: which of its numbers.

@@ -79,10 +79,13 @@ void Stream::Destroy(Stream* stream) {
   pool_.Delete(stream);
 }
 
-[[gnu::cold]] void Stream::LookAtBacklog() {
-  const uint64_t end = end_.fetch_and(~kWeightMask, std::memory_order_acq_rel);
-  const auto weight = static_cast<uint32_t>(end & kWeightMask);
-  if (weight != 0) backlog_.Add(slot_, (end >> kWeightBits) - 1, weight);
+// All that was noted since the last look goes to the backlog at once, with what comes with this record.
+[[gnu::cold]] void Stream::NoteAndLook(uint64_t ticket, uint32_t weight) {
+  uint64_t seen = end_.load(std::memory_order_relaxed), next;
+  do {
+    next = std::max(seen >> kWeightBits, ticket + 1);
+  } while (!end_.compare_exchange_weak(seen, next << kWeightBits, std::memory_order_acq_rel));
+  backlog_.Add(slot_, next - 1, static_cast<uint32_t>(seen & kWeightMask) + weight);
 }
 
 StreamMark Stream::FullMark() {

@@ -120,20 +120,19 @@ class Stream {
   // its backlog was last looked at. One word, so that the launch path has one exchange.
   static constexpr uint32_t kWeightBits = 10;
   static constexpr uint64_t kWeightMask = (1 << kWeightBits) - 1;
+  static_assert(Backlog::kLookEvery <= kWeightMask);
 
   uint64_t Next() const { return end_.load(std::memory_order_acquire) >> kWeightBits; }
 
   void Note(uint64_t ticket, uint32_t weight) {
     uint64_t seen = end_.load(std::memory_order_relaxed), now;
     do {
-      // More than fits is only ever there if tens of threads are between here and the look.
-      const uint64_t total = std::min((seen & kWeightMask) + weight, kWeightMask);
-      now = std::max(seen >> kWeightBits, ticket + 1) << kWeightBits | total;
+      if ((seen & kWeightMask) + weight >= Backlog::kLookEvery) [[unlikely]]
+        return NoteAndLook(ticket, weight);
+      now = (std::max(seen >> kWeightBits, ticket + 1) << kWeightBits | (seen & kWeightMask)) + weight;
     } while (!end_.compare_exchange_weak(seen, now, std::memory_order_acq_rel));
-    if ((now & kWeightMask) >= Backlog::kLookEvery) [[unlikely]]
-      LookAtBacklog();
   }
-  void LookAtBacklog();
+  void NoteAndLook(uint64_t ticket, uint32_t weight);
 
   static constinit Pool<Stream, wire::kMaxStreams> pool_;
 
