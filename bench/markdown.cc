@@ -1,6 +1,5 @@
 // Prints what the benchmarks have stored as Markdown:
 //   markdown DIRECTORY NAME...            a whole page
-//   markdown --tables DIRECTORY NAME...   what goes below a heading of another one
 //   markdown --summary DIRECTORY FILE     one table of the rows that FILE names (bench/summary.tsv)
 #include <fmt/format.h>
 #include <unistd.h>
@@ -27,8 +26,8 @@ std::string Processor() {
 
 std::string OrDash(double number, const char* format) { return number == 0 ? "–" : fmt::format(fmt::runtime(format), number); }
 
-void Print(const nlohmann::json& bench, const char* heading) {
-  fmt::print("\n{} {}\n\n{}\n\n| case | value | beside it, in the same run | ratio | spread |\n|---|---|---|---|---|\n", heading, bench.at("bench").get<std::string>(), bench.value("note", ""));
+void Print(const nlohmann::json& bench) {
+  fmt::print("\n## {}\n\n{}\n\n| case | value | beside it, in the same run | ratio | spread |\n|---|---|---|---|---|\n", bench.at("bench").get<std::string>(), bench.value("note", ""));
   for (const auto& row : bench.at("rows")) {
     const double reference = row.value("reference", 0.0);
     const std::string unit = row.value("unit", "");
@@ -78,10 +77,9 @@ void Summarize(const std::string& directory, const char* rows) {
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 && argv[1][0] == '-' ? argv[1] : "";
   const int first = mode.empty() ? 1 : 2;
-  if (argc < first + 2) return fmt::print(stderr, "usage: markdown [--tables|--summary] DIRECTORY NAME...\n"), 2;
+  if (argc < first + 2) return fmt::print(stderr, "usage: markdown [--summary] DIRECTORY NAME...\n"), 2;
   if (mode == "--summary") return Summarize(argv[first], argv[first + 1]), 0;
-  if (mode.empty()) fmt::print("# Measurements\n\nWritten by `./dev bench --page`. ");
-  fmt::print("{} cores, {}. Absolute times mean little on a small virtual machine: each number stands beside\nwhat the same machine did without us, or with a competitor, in the same run. Spread is the interquartile range of the samples over their median.\n", sysconf(_SC_NPROCESSORS_ONLN), Processor());
-  for (int i = first + 1; i < argc; ++i) Print(Load(argv[first], argv[i]), mode.empty() ? "##" : "###");
+  fmt::print("# Measurements\n\nWritten by `./dev bench --page`. {} cores, {}. Absolute times mean little on a small virtual machine: each number stands beside\nwhat the same machine did without us, or with a competitor, in the same run. Spread is the interquartile range of the samples over their median.\n", sysconf(_SC_NPROCESSORS_ONLN), Processor());
+  for (int i = first + 1; i < argc; ++i) Print(Load(argv[first], argv[i]));
   return 0;
 }
