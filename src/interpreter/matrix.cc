@@ -58,6 +58,32 @@ Shape ShapeOf(Step& step) {
   return shape;
 }
 
+namespace {
+
+// mma with .block_scale: a row of A and a column of B have a scale for each block along k. The scale of row r of A comes
+// from lane 4 * (r % 8) + 2 * t + r / 8, that of column c of B from lane 4 * c + t, where {byte, t} is the selector behind
+// the scales; of block i it is byte `byte` + i.
+double ScaleOf(Meeting& meeting, uint32_t lane, size_t operand, uint32_t thread_factor, uint32_t block, Type type) {
+  Step& asked = meeting.any();
+  const auto selector = asked.Elements(asked.in.operands[operand + 1]);
+  const uint64_t byte = asked.Get(selector[0], Type::kU16), thread = asked.Get(selector[1], Type::kU16);
+  const uint64_t scales = meeting.lane(lane + thread_factor * static_cast<uint32_t>(thread))->Get(operand, Type::kB32);
+  const uint64_t bits = scales >> (8 * (byte + block)) & 0xff;
+  if (type == Type::kUE8M0) return bits == 0xff ? std::nan("") : std::ldexp(1.0, static_cast<int>(bits) - 127);
+  return ToDouble(kE4M3, bits & 0x7f);
+}
+
+// A and B, each element multiplied with the scale of its block.
+void ApplyScales(Meeting& meeting, Matrix& a, Matrix& b, uint32_t blocks, Type type) {
+  for (uint32_t k = 0; k < a.columns; ++k) {
+    const uint32_t block = k * blocks / a.columns;
+    for (uint32_t row = 0; row < a.rows; ++row) a.at(row, k) *= ScaleOf(meeting, 4 * (row % 8) + row / 8, 4, 2, block, type);
+    for (uint32_t column = 0; column < b.columns; ++column) b.at(k, column) *= ScaleOf(meeting, 4 * column, 6, 1, block, type);
+  }
+}
+
+}  // namespace
+
 void MatrixMultiply(Meeting& meeting) {
   Step& asked = meeting.any();
   asked.Accept({Modifier::kSync, Modifier::kAligned, Modifier::kRow, Modifier::kCol, Modifier::kPopc});
@@ -65,16 +91,22 @@ void MatrixMultiply(Meeting& meeting) {
   const Type d_type = asked.type(0), a_type = asked.type(1), b_type = asked.type(2), c_type = asked.type(3);
   if (shape.m == 0 || (shape.k == 4 && shape.m == 8 && a_type == Type::kF16)) return asked.Refuse("this shape");
   const bool saturate = asked.Has(Modifier::kSatfinite);
+  // Of these kinds each element has a byte; e2m1 lies in its middle.
+  const bool in_bytes = asked.Has(Modifier::kKindF8f6f4) || asked.Has(Modifier::kKindMxf8f6f4);
+  const bool nibbles = asked.Has(Modifier::kKindMxf4) || asked.Has(Modifier::kKindMxf4nvf4), scaled = asked.Has(Modifier::kBlockScale);
+  asked.Accept({Modifier::kScaleVec1X, Modifier::kScaleVec2X});
+  const uint32_t blocks = asked.Has(Modifier::kScaleVec4X) ? 4 : nibbles ? 2 : 1;
   const Product product = asked.Has(Modifier::kXor) ? Product::kXorPopc : asked.Has(Modifier::kAnd) ? Product::kAndPopc : Product::kMultiply;
   Matrix a(shape.m, shape.k), b(shape.k, shape.n), c(shape.m, shape.n);
   // Calls f(row or column, place along k, bits) for every element of A or B that a lane holds.
   const auto elements = [&](Step& step, size_t operand, Type type, bool two_row_blocks, auto f) {
-    const uint32_t lane = step.thread.lane(), bits = ElementBits(type), per = bits >= 32 ? 1 : 32 / bits;
+    const uint32_t lane = step.thread.lane(), bits = ElementBits(type), place = in_bytes ? 8 : bits, per = place >= 32 ? 1 : 32 / place;
+    const uint32_t low = in_bytes && type == Type::kE2M1 ? 2 : 0;
     const auto registers = step.Elements(step.in.operands[operand]);
     for (uint32_t r = 0; r < registers.size(); ++r) {
       const uint64_t word = static_cast<uint64_t>(step.Wide(registers[r], type));
       const uint32_t across = lane / 4 + (two_row_blocks ? 8 * (r % 2) : 0), stretch = two_row_blocks ? r / 2 : r;
-      for (uint32_t j = 0; j < per; ++j) f(across, stretch * 4 * per + lane % 4 * per + j, LowBits(word >> (bits * j), bits));
+      for (uint32_t j = 0; j < per; ++j) f(across, stretch * 4 * per + lane % 4 * per + j, LowBits(word >> (place * j + low), bits));
     }
   };
   meeting.ForEach([&](uint32_t lane, Step& step) {
@@ -88,6 +120,7 @@ void MatrixMultiply(Meeting& meeting) {
       c.at(lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2) = ElementValue(c_type, LowBits(word >> (per == 2 ? 16 * (i % 2) : 0), bits));
     }
   });
+  if (scaled) ApplyScales(meeting, a, b, blocks, asked.type(4));
   Matrix d = MultiplyAccumulate(a, b, c, product);
   meeting.ForEach([&](uint32_t lane, Step& step) {
     const auto registers = step.Elements(step.in.operands[0]);

@@ -19,4 +19,8 @@ struct MatrixFactors {
 std::vector<llvm::Value*> MultiplyAccumulate(Emitter& e, const std::string& shape, const MatrixTypes& types,
                                              const MatrixFactors& factors);
 
+// mma_kinds.cc: mma with .kind.
+bool IsMmaOfKind(const Emitter& e);
+void EmitMmaOfKind(Emitter& e);
+
 }  // namespace tutti::compiler::lowering

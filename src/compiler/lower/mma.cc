@@ -99,6 +99,7 @@ std::vector<llvm::Value*> MultiplyAccumulate(Emitter& e, const std::string& shap
 // mma.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype d, a, b, c
 void EmitMma(Emitter& e) {
   if (e.Has(M::kSp) || e.Has(M::kSpOrderedMetadata)) return e.Refuse("sparse matrices are not supported");
+  if (IsMmaOfKind(e)) return EmitMmaOfKind(e);
   if (e.instruction().types.size() != 4) return e.Refuse("mma with these types is not supported");
   if (!e.Has(M::kRow) || !e.Has(M::kCol)) return e.Refuse("mma with this layout is not supported");
   const MatrixTypes types{e.type(0), e.type(1), e.type(2), e.type(3)};
