@@ -127,7 +127,9 @@ TEST(Memory, AVolatileVectorIsOneMovePerLane) {
       ASSERT_TRUE(text) << text.error().text;
       EXPECT_THAT(*text, HasSubstr("load volatile <4 x i32>"));
       EXPECT_THAT(*text, HasSubstr("store volatile <4 x i32>"));
-      if (!varying) EXPECT_THAT(*text, Not(HasSubstr("gather")));
+      if (!varying) {
+        EXPECT_THAT(*text, Not(HasSubstr("gather")));
+      }
       EXPECT_THAT(*text, Not(HasSubstr("scatter")));
       if (HostTarget::Detect().level < HostTarget::Named(cpu).level) continue;
       std::vector<uint32_t> from(256), to(256), at(64);
