@@ -2,8 +2,8 @@
 
 namespace tutti::interpreter {
 
-// Rows of opcode.def that are not here read what a host binds (textures, surfaces, tensor maps), need blocks beside the
-// running one (mapa, multimem, clusterlaunchcontrol), or belong to wgmma, which has no text of its own in opcode.def.
+// Rows of opcode.def that are not here read what a host binds (textures, surfaces, tensor maps), need several devices or
+// clusters of several blocks (multimem, clusterlaunchcontrol), or belong to wgmma, which has no text of its own in opcode.def.
 Family FamilyOf(const ptx::Instruction& instruction) {
   using ptx::Opcode;
   switch (instruction.opcode) {
@@ -63,6 +63,9 @@ Family FamilyOf(const ptx::Instruction& instruction) {
     case Opcode::kMov: return {.alone = Move};
     case Opcode::kCvta: return {.alone = ConvertAddress};
     case Opcode::kIsspacep: return {.alone = IsInSpace};
+    case Opcode::kMapa: return {.alone = MapToBlock};
+    case Opcode::kGetctarank: return {.alone = RankOfBlock};
+    case Opcode::kCreatepolicy: return {.alone = MakePolicy};
     case Opcode::kLd:
     case Opcode::kLdu: return {.alone = Load};
     case Opcode::kSt: return {.alone = Store};

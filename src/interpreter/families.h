@@ -65,6 +65,9 @@ void FunnelShift(Step&);
 void Move(Step&);              // move.cc
 void ConvertAddress(Step&);
 void IsInSpace(Step&);
+void MapToBlock(Step&);
+void RankOfBlock(Step&);
+void MakePolicy(Step&);
 void Load(Step&);              // load_store.cc
 void Store(Step&);
 void Atomic(Step&);            // atomic.cc

@@ -71,4 +71,19 @@ void IsInSpace(Step& step) {
   step.Put(0, Type::kPred, inside);
 }
 
+// Clusters are of one block, of rank 0: its own addresses are those of the cluster.
+void MapToBlock(Step& step) {
+  if (step.Get(2, Type::kU32) != 0) return step.Refuse("a block that the cluster has not");
+  const Operand& from = step.in.operands[1];
+  step.Put(0, step.type(), from.kind == OperandKind::kRegister ? step.Get(1, step.type()) : step.AddressOf(from));
+}
+
+void RankOfBlock(Step& step) { step.Put(0, Type::kU32, 0); }
+
+// Opaque, and good for hints only.
+void MakePolicy(Step& step) {
+  for (const Modifier modifier : step.in.modifiers) step.Has(modifier);
+  step.Put(0, Type::kB64, 0);
+}
+
 }  // namespace tutti::interpreter

@@ -66,15 +66,16 @@ void Video(Step& step) {
   step.Put(step.in.operands[0], Type::kU32, result);
 }
 
-// vmad: the product and c in 128 bits; a negated product is its complement plus one.
+// vmad: the product and c in 128 bits; a negated product is its complement plus one. c has the sign of the intermediate
+// result (a u32 is subtracted from a product of u32s), while the final result is signed if anything is negated.
 void VideoMultiplyAdd(Step& step) {
   const Type a_type = step.type(1), b_type = step.type(2);
   const bool negate_product = step.in.operands[1].negated != step.in.operands[2].negated, negate_c = step.in.operands[3].negated;
-  const bool is_signed = ptx::IsSigned(a_type) || ptx::IsSigned(b_type) || negate_product || negate_c;
+  const bool c_signed = ptx::IsSigned(a_type) || ptx::IsSigned(b_type) || negate_product, is_signed = c_signed || negate_c;
   __int128 value = static_cast<__int128>(Source(step, 1, a_type)) * Source(step, 2, b_type);
   if (negate_product) value = -value;
   const uint64_t bits = step.Get(3, Type::kB32);
-  const __int128 c = is_signed ? static_cast<__int128>(SignExtend(bits, 32)) : static_cast<__int128>(bits);
+  const __int128 c = c_signed ? static_cast<__int128>(SignExtend(bits, 32)) : static_cast<__int128>(bits);
   value += negate_c ? -c : c;
   if (step.Has(Modifier::kPo)) value += 1;
   if (step.Has(Modifier::kShr7)) value >>= 7;
