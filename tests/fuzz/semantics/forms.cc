@@ -1,7 +1,6 @@
 #include "forms.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <sstream>
 
@@ -88,6 +87,9 @@ std::string RegisterType(Type type) {
   }
 }
 
+// Of such a register.
+uint32_t BytesOf(const std::string& as) { return static_cast<uint32_t>(std::stoul(as.substr(1))) / 8; }
+
 bool IsNarrowInteger(Type type) { return type == Type::kU8 || type == Type::kS8; }
 
 Kind KindOf(Type type, Sources sources) {
@@ -97,22 +99,6 @@ Kind KindOf(Type type, Sources sources) {
   if (wide) return Kind::kDouble;
   if (type == Type::kF32 || type == Type::kF32x2) return Kind::kFloat;
   return IsFloat(type) && half ? Kind::kHalf : Kind::kInteger;
-}
-
-// What the ISA allows an .approx form to be off by.
-void Allow(const std::string& name, Result& result) {
-  const bool half = name.find("f16") != std::string::npos;
-  if (name.find(".approx") == std::string::npos && name.find(".full") == std::string::npos) return;
-  result.relative = std::ldexp(1, -21);
-  result.absolute = std::ldexp(1, -126);
-  if (name.starts_with("sin") || name.starts_with("cos")) result.absolute = std::ldexp(1, -20);
-  if (name.starts_with("lg2")) result.absolute = std::ldexp(1, -22);
-  if (name.ends_with("f64")) result.relative = std::ldexp(1, -19);
-  if (name.starts_with("tanh")) result.relative = std::ldexp(1, -10);
-  if (half) {
-    result.relative = std::ldexp(1, name.find("bf16") != std::string::npos ? -6 : -9);
-    result.absolute = std::ldexp(1, name.find("bf16") != std::string::npos ? -126 : -14);
-  }
 }
 
 Type Doubled(Type type) {
@@ -142,9 +128,13 @@ uint32_t Reserve(uint32_t& output_bytes) {
   return offset;
 }
 
-std::string Input(Random& random, Kind kind, uint32_t byte) {
-  return "[%in+" + std::to_string(16 * (8 * static_cast<uint32_t>(kind) + random.Below(8)) + byte) + "]";
+std::string Input(Random& random, Kind kind, uint32_t bytes) {
+  const uint32_t entry = 16 * (8 * static_cast<uint32_t>(kind) + random.Below(8)), inside = bytes * random.Below(16 / bytes);
+  if (bytes == 16 || random.OneIn(8)) return "[%in16+" + std::to_string(entry) + "*T+" + std::to_string(inside) + "]";
+  return "[%in" + std::to_string(bytes) + "+" + std::to_string(entry + inside) + "*T]";
 }
+
+std::string Output(const Result& result) { return "[%out" + std::to_string(StoredBytes(result.type)) + "+" + std::to_string(result.offset) + "*T]"; }
 
 Statement MakeForm(const Form& form, Random& random, uint32_t& output_bytes) {
   const std::vector<Type> types = TypesOf(form.name);
@@ -167,14 +157,14 @@ Statement MakeForm(const Form& form, Random& random, uint32_t& output_bytes) {
     operands += (operands.empty() ? "" : ", ") + name;
     if (type == Type::kPred) {
       declarations += ".reg .pred " + name + "; .reg .b32 " + name + "w;\n";
-      loads += "ld.global.b32 " + name + "w, " + Input(random, Kind::kInteger) + ";\nand.b32 " + name + "w, " + name + "w, 1;\nsetp.ne.b32 " + name + ", " + name + "w, 0;\n";
+      loads += "ld.global.b32 " + name + "w, " + Input(random, Kind::kInteger, 4) + ";\nand.b32 " + name + "w, " + name + "w, 1;\nsetp.ne.b32 " + name + ", " + name + "w, 0;\n";
       return;
     }
     const bool narrow = IsNarrowInteger(type) && !exact_registers;
     const std::string as = narrow ? "b32" : RegisterType(type);
     declarations += ".reg ." + as + " " + name + ";\n";
-    const uint32_t byte = as == "f64" || as == "b64" ? 0 : as == "b16" ? 2 * random.Below(4) : 4 * random.Below(2);
-    loads += "ld.global." + as + " " + name + ", " + Input(random, KindOf(type, form.sources), byte) + ";\n";
+    const uint32_t bytes = BytesOf(as);
+    loads += "ld.global." + as + " " + name + ", " + Input(random, KindOf(type, form.sources), bytes) + ";\n";
     if (form.sources == Sources::kDivisor && is_last) {  // positive
       const std::string bits = std::to_string(BitsOf(type));
       loads += "shr.u" + bits + " " + name + ", " + name + ", 1;\nmax.u" + bits + " " + name + ", " + name + ", 1;\n";
@@ -187,16 +177,15 @@ Statement MakeForm(const Form& form, Random& random, uint32_t& output_bytes) {
     const std::string as = widens ? "b32" : RegisterType(type);
     declarations += ".reg ." + as + " " + name + ";\n";
     operands += (operands.empty() ? "" : name == "e" ? "|" : ", ") + name;
-    Result result{.offset = Reserve(output_bytes), .type = widens ? Type::kB32 : type};
-    Allow(form.name, result);
-    const std::string at = "[%out+" + std::to_string(result.offset) + "]";
+    Result result{.offset = Reserve(output_bytes), .type = widens ? Type::kB32 : type, .tolerance = ToleranceOf(form.name)};
+    if (type == Type::kPred) result.type = Type::kB32;
+    const std::string at = Output(result);
     if (type == Type::kPred) {
-      result.type = Type::kB32;
       declarations += ".reg .b32 " + name + "w;\n";
       stores += "selp.b32 " + name + "w, 1, 0, " + name + ";\nst.global.b32 " + at + ", " + name + "w;\n";
       if (guarded) loads += "setp.ne.b32 " + name + ", %x0, %x1;\n";
     } else {
-      if (guarded) loads += "ld.global." + as + " " + name + ", " + Input(random, KindOf(type, Sources::kTame)) + ";\n";
+      if (guarded) loads += "ld.global." + as + " " + name + ", " + Input(random, KindOf(type, Sources::kTame), BytesOf(as)) + ";\n";
       stores += "st.global." + as + " " + at + ", " + name + ";\n";
     }
     statement.results.push_back(result);

@@ -20,8 +20,10 @@ const std::vector<Form>& Forms();
 
 // One statement of the form: sources loaded from the thread's inputs, the result stored to its output.
 Statement MakeForm(const Form& form, Random& random, uint32_t& output_bytes);
-// An entry of the thread's inputs as an operand of a load: "[%in+48]".
-std::string Input(Random& random, Kind kind, uint32_t byte = 0);
+// A value of the thread's inputs, of so many bytes, as an operand of a load: "[%in4+48*T]".
+std::string Input(Random& random, Kind kind, uint32_t bytes);
+// Where a result goes: "[%out4+48*T]".
+std::string Output(const Result& result);
 // Room in the output.
 uint32_t Reserve(uint32_t& output_bytes);
 

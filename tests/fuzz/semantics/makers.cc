@@ -8,9 +8,8 @@ namespace semantics {
 using tutti::ptx::Type;
 
 std::string Maker::Out(Statement& statement, Type type) {
-  const uint32_t offset = Reserve(output_bytes_);
-  statement.results.push_back({.offset = offset, .type = type});
-  return "[%out+" + std::to_string(offset) + "]";
+  statement.results.push_back({.offset = Reserve(output_bytes_), .type = type});
+  return Output(statement.results.back());
 }
 
 // Integer arithmetic on the registers that live through the whole program: chains for the optimiser.
@@ -32,6 +31,7 @@ Statement Maker::MixIntegers() {
 Statement Maker::Carry() {
   const bool wide = random_.OneIn(2), is_signed = random_.OneIn(2);
   const std::string type = std::string(is_signed ? "s" : "u") + (wide ? "64" : "32"), reg = wide ? "b64" : "b32";
+  const uint32_t bytes = wide ? 8 : 4;
   static constexpr const char* kChains[][3] = {
       {"add.cc.$0 d0, a, b;", "addc.cc.$0 d1, b, c;", "addc.$0 d2, a, c;"},
       {"sub.cc.$0 d0, a, b;", "subc.cc.$0 d1, b, c;", "subc.$0 d2, a, c;"},
@@ -42,7 +42,7 @@ Statement Maker::Carry() {
   const auto& chain = random_.From(kChains);
   Statement statement{.form = "carry"};
   statement.text = Fill("{\n.reg .$0 a, b, c, d0, d1, d2;\nld.global.$0 a, $1;\nld.global.$0 b, $2;\nld.global.$0 c, $3;\n",
-                        {reg, Input(random_, Kind::kInteger), Input(random_, Kind::kInteger), Input(random_, Kind::kInteger)});
+                        {reg, Input(random_, Kind::kInteger, bytes), Input(random_, Kind::kInteger, bytes), Input(random_, Kind::kInteger, bytes)});
   for (int i = 0; i < 3; ++i) {
     const std::string at = Out(statement, wide ? Type::kB64 : Type::kB32);
     statement.text += Fill(std::string(chain[i]) + "\nst.global.$1 $2, d$3;\n", {type, reg, at, std::to_string(i)});
@@ -54,16 +54,16 @@ Statement Maker::Carry() {
 // A mov between a register and its pieces, both ways.
 Statement Maker::Packing() {
   Statement statement{.form = "mov {}"};
-  const std::string a = Input(random_, Kind::kInteger), b = Input(random_, Kind::kInteger);
+  const uint32_t which = random_.Below(4), bytes = which % 2 == 0 ? 4 : 8;
+  const std::string a = Input(random_, Kind::kInteger, bytes), b = Input(random_, Kind::kInteger, bytes);
   const std::string at0 = Out(statement, Type::kB64), at1 = Out(statement, Type::kB64);
   static constexpr const char* kPatterns[] = {
       "{\n.reg .b32 a, b, c; .reg .b64 d, e;\nld.global.b32 a, $0;\nld.global.b32 b, $1;\nmov.b64 d, {a, b};\nmov.b64 {_, c}, d;\nmov.b64 e, {c, c};\nst.global.b64 $2, d;\nst.global.b64 $3, e;\n}\n",
       "{\n.reg .b16 h<4>; .reg .b64 d, e;\nld.global.b64 d, $0;\nmov.b64 {h0, h1, h2, h3}, d;\nmov.b64 e, {h3, h1, h0, h2};\nst.global.b64 $2, e;\nmov.b64 e, {h1, h1, h3, h3};\nst.global.b64 $3, e;\n}\n",
       "{\n.reg .b16 h<2>; .reg .b32 r, q; .reg .b64 d;\nld.global.b32 r, $0;\nmov.b32 {h0, h1}, r;\nmov.b32 q, {h1, h0};\nmov.b64 d, {q, r};\nst.global.b64 $2, d;\nst.global.b64 $3, d;\n}\n",
       "{\n.reg .b64 a, b, c, d; .reg .b128 q;\nld.global.b64 a, $0;\nld.global.b64 b, $1;\nmov.b128 q, {a, b};\nmov.b128 {c, d}, q;\nst.global.b64 $2, d;\nst.global.b64 $3, c;\n}\n",
-      "{\n.reg .b32 a, b, c, d; .reg .b64 e;\nld.global.b32 a, $0;\nld.global.b32 b, $1;\nmov.v2.b32 {c, d}, {b, a};\nmov.b64 e, {c, d};\nst.global.b64 $2, e;\nst.global.b64 $3, e;\n}\n",
   };
-  statement.text = Fill(kPatterns[random_.Below(4)], {a, b, at0, at1});
+  statement.text = Fill(kPatterns[which], {a, b, at0, at1});
   return statement;
 }
 
@@ -154,9 +154,9 @@ Statement Maker::Make(bool uniform, uint32_t depth) {
   using Method = Statement (Maker::*)();
   static constexpr Method kAnywhere[] = {&Maker::OwnAtomics, &Maker::LoadStore, &Maker::LoadStore, &Maker::Addresses, &Maker::Constants, &Maker::Local, &Maker::Stack,
                                          &Maker::Packing, &Maker::Carry, &Maker::Video, &Maker::Video, &Maker::VideoMultiplyAdd, &Maker::VideoPacked, &Maker::VideoPacked, &Maker::Lookup,
-                                         &Maker::Call, &Maker::Hints, &Maker::MixIntegers, &Maker::MixIntegers};
+                                         &Maker::Call, &Maker::Hints, &Maker::Policies, &Maker::MixIntegers, &Maker::MixIntegers};
   static constexpr Method kTogether[] = {&Maker::Shuffle, &Maker::Vote, &Maker::MatchOrReduce, &Maker::WarpBarrier, &Maker::HalvesMeet, &Maker::SharedExchange,
-                                         &Maker::BarrierReduce, &Maker::ProducerConsumer, &Maker::PhaseBarrier, &Maker::AsyncCopy, &Maker::SharedAtomics,
+                                         &Maker::BarrierReduce, &Maker::ProducerConsumer, &Maker::PhaseBarrier, &Maker::AsyncCopy, &Maker::SharedAtomics, &Maker::OwnCluster,
                                          &Maker::MatrixMultiply, &Maker::MatrixMove, &Maker::Wmma};
   const uint32_t what = random_.Below(100);
   if (what < 50) return MakeForm(random_.From(Forms()), random_, output_bytes_);
@@ -169,14 +169,12 @@ Statement Maker::Make(bool uniform, uint32_t depth) {
 
 const std::vector<Unreached>& UnreachedOpcodes() {
   static const std::vector<Unreached> list = {
+      {"alloca", "refused by the compiler"},
       {"clusterlaunchcontrol", "takes blocks of a grid that runs in clusters; refused by the compiler"},
-      {"createpolicy", "its result is opaque"},
-      {"getctarank", "needs the blocks of a cluster"},
-      {"istypep", "reads handles that the host binds"},
-      {"ldu", "of sm_100a no more; as ld"},
-      {"mapa", "needs the blocks of a cluster"},
-      {"multimem", "needs memory of several devices"},
-      {"setmaxnreg", "an advice to a warp group; as pmevent"},
+      {"istypep", "reads handles that the host binds; refused by the compiler"},
+      {"multimem", "needs memory of several devices; refused by the compiler"},
+      {"stackrestore", "refused by the compiler"},
+      {"stacksave", "refused by the compiler"},
       {"suld", "reads what the host binds: tests/compat"},
       {"suq", "reads what the host binds: tests/compat"},
       {"sured", "reads what the host binds: tests/compat"},

@@ -28,10 +28,12 @@ class Maker {
   Statement PhaseBarrier();
   Statement AsyncCopy();
   Statement SharedAtomics();
+  Statement OwnCluster();
   Statement OwnAtomics();
   Statement LoadStore();
   Statement Addresses();
   Statement Constants();
+  Statement Policies();
   Statement Local();
   Statement Stack();
   Statement Packing();

@@ -31,7 +31,7 @@ Statement Maker::OwnAtomics() {
   Statement statement{.form = "atom." + operation};
   const std::string at0 = Out(statement, row.type), at1 = Out(statement, row.type);
   const std::string old = random_.OneIn(2) ? "a" : "b";  // cas: equal, or most likely not
-  statement.text = Fill("{\n.reg .$0 a, b, c, d, e;\nld.global.$0 a, $1;\nld.global.$0 b, $2;\nld.global.$0 c, $1;\nst$3.$0 $4, a;\n", {row.reg, Input(random_, row.kind), Input(random_, row.kind), space, cell});
+  statement.text = Fill("{\n.reg .$0 a, b, c, d, e;\nld.global.$0 a, $1;\nld.global.$0 b, $2;\nld.global.$0 c, $1;\nst$3.$0 $4, a;\n", {row.reg, Input(random_, row.kind, StoredBytes(row.type)), Input(random_, row.kind, StoredBytes(row.type)), space, cell});
   const bool cas = operation.starts_with("cas"), exchange = operation.starts_with("exch");
   if (cas || exchange || random_.OneIn(2)) {
     statement.text += Fill("atom$0$1.$2 d, $3, $4$5;\n", {std::string(random_.From(kSemantics)), space, operation, cell, cas ? old : "b", cas ? ", b" : ""});
@@ -60,7 +60,7 @@ Statement Maker::LoadStore() {
   const std::string at = Out(statement, Type::kB64);
   // Vectors of bytes go with the plain kinds of access only.
   statement.text = Fill("{\n.reg .b64 a, d, g, lg; .reg .b32 r, q, s, u; .reg .b16 h<4>;\nld.global.b64 a, $0;\nmov.b64 {r, q}, a;\nmov.b64 {h0, h1, h2, h3}, a;\nmov.u32 u, shared_bytes;\nmad.lo.u32 s, %t0, 16, u;\nadd.u32 s, s, 6144;\ncvt.u64.u32 g, s;\ncvta.shared.u64 g, g;\nmov.u64 lg, local_bytes;\ncvta.local.u64 lg, lg;\n",
-                        {Input(random_, Kind::kInteger)});
+                        {Input(random_, Kind::kInteger, 8)});
   statement.text += Fill(std::string("mov.b64 d, 0;\nst$1.b64 [$0], d;\nst$1.b64 [$0+8], d;\n") + random_.From(kStores) + "\n" + random_.From(kLoads) + "\nst.global.b64 $2, d;\n}\n", {place.address, place.space, at});
   return statement;
 }
@@ -83,8 +83,19 @@ Statement Maker::Constants() {
   Statement statement{.form = "ld.const, ld.param"};
   const std::string at0 = Out(statement), at1 = Out(statement);
   static constexpr const char* kLoads[] = {"ld.const.b32 d, [b];", "ld.const.u8 d, [b];", "ld.const.s16 d, [b];"};
-  static constexpr const char* kOthers[] = {"ld.param.b32 d, [given+4];", "ld.param.s8 d, [given+9];", "ld.param.u16 d, [given+2];", "ld.global.nc.b32 d, [table+16];", "ld.global.b32 d, [table+60];", "ld.global.nc.L1::no_allocate.b32 d, [%in];", "ld.param.v2.b32 {d, _}, [given+8];"};
+  static constexpr const char* kOthers[] = {"ld.param.b32 d, [given+4];", "ld.param.s8 d, [given+9];", "ld.param.u16 d, [given+2];", "ld.global.nc.b32 d, [table+16];", "ld.global.b32 d, [table+60];", "ldu.global.b32 d, [table+48];", "ld.global.nc.L1::no_allocate.b32 d, [%in];", "ld.param.v2.b32 {d, _}, [given+8];"};
   statement.text = Fill("{\n.reg .b32 d, i; .reg .b64 b, c;\nand.b32 i, $0, 15;\nmov.u64 c, numbers;\nmad.wide.u32 b, i, 4, c;\n$1\nst.global.b32 $2, d;\n$3\nst.global.b32 $4, d;\n}\n", {X(), random_.From(kLoads), at0, random_.From(kOthers), at1});
+  return statement;
+}
+
+// Accesses with a cache policy, which changes nothing that can be read.
+Statement Maker::Policies() {
+  static constexpr const char* kPolicies[] = {"createpolicy.fractional.L2::evict_first.b64 c, 1.0;", "createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 c, 0.5;",
+                                              "createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64 c, [%in], 32, 64;"};
+  Statement statement{.form = "createpolicy"};
+  const std::string at = Out(statement);
+  statement.text = Fill("{\n.reg .b32 d, e; .reg .b64 c;\n$0\nst.global.L2::cache_hint.b32 [%own+192], $1, c;\nld.global.L2::cache_hint.b32 d, [%own+192], c;\nld.global.L2::cache_hint.b32 e, $2, c;\nxor.b32 d, d, e;\nst.global.b32 $3, d;\n}\n",
+                        {random_.From(kPolicies), X(), Input(random_, Kind::kInteger, 4), at});
   return statement;
 }
 

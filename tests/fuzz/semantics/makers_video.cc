@@ -16,7 +16,7 @@ Statement Maker::Video() {
   static constexpr const char* kOperations[] = {"vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vset"};
   static constexpr const char* kSecond[] = {".add", ".min", ".max"};
   const std::string operation = random_.From(kOperations);
-  const bool shifts = operation == "vshl" || operation == "vshr", sets = operation == "vset", merges = random_.OneIn(3), second = !merges && random_.OneIn(2);
+  const bool shifts = operation == "vshl" || operation == "vshr", sets = operation == "vset", merges = random_.OneIn(3), second = !merges && operation != "vshl" && random_.OneIn(2);
   std::string name = operation;
   if (!sets) name += std::string(".") + random_.From(kTypes);
   name += std::string(".") + random_.From(kTypes) + "." + (shifts ? "u32" : random_.From(kTypes));
@@ -24,13 +24,13 @@ Statement Maker::Video() {
   else if (random_.OneIn(2)) name += ".sat";
   if (shifts) name += random_.OneIn(2) ? ".clamp" : ".wrap";
   if (second) name += random_.From(kSecond);
-  // With a second operation the first stays within 32 bits: what becomes of more is not said.
+  // With a second operation the first stays within 32 bits: what becomes of more is not said. A shift left does not.
   const bool narrow = second || operation == "vshl";
   const auto part = [&] { return std::string(kParts[narrow ? 1 + random_.Below(6) : random_.Below(7)]); };
   Statement statement{.form = name};
   const std::string at = Out(statement);
   statement.text = Fill("{\n.reg .b32 d, a, b;\nmov.b32 d, 0;\nld.global.b32 a, $6;\nld.global.b32 b, $7;\n$0 d$1, a$2, b$3$4;\nst.global.b32 $5, d;\n}\n",
-                        {name, merges ? kParts[1 + random_.Below(6)] : "", part(), part(), merges || second ? ", " + X() : "", at, Input(random_, Kind::kInteger), Input(random_, Kind::kInteger)});
+                        {name, merges ? kParts[1 + random_.Below(6)] : "", part(), part(), merges || second ? ", " + X() : "", at, Input(random_, Kind::kInteger, 4), Input(random_, Kind::kInteger, 4)});
   return statement;
 }
 
@@ -70,7 +70,7 @@ Statement Maker::VideoPacked() {
   Statement statement{.form = name};
   const std::string at = Out(statement);
   statement.text = Fill("{\n.reg .b32 d, a, b;\nmov.b32 d, 0;\nld.global.b32 a, $6;\nld.global.b32 b, $7;\n$0 d$1, a$2, b$3, $4;\nst.global.b32 $5, d;\n}\n",
-                        {name, quad ? random_.From(kQuadMasks) : random_.From(kPairMasks), selector(), selector(), X(), at, Input(random_, Kind::kInteger), Input(random_, Kind::kInteger)});
+                        {name, quad ? random_.From(kQuadMasks) : random_.From(kPairMasks), selector(), selector(), X(), at, Input(random_, Kind::kInteger, 4), Input(random_, Kind::kInteger, 4)});
   return statement;
 }
 

@@ -57,7 +57,7 @@ Statement Maker::MatchOrReduce() {
       const std::string operation = random_.From(kFloats);
       statement.form = "redux.sync." + operation;
       const std::string at = Out(statement, Type::kF32);
-      statement.text = Fill("{\n.reg .f32 d, a;\nld.global.f32 a, $0;\nredux.sync.$1 d, a, -1;\nst.global.f32 $2, d;\n}\n", {Input(random_, Kind::kFloat), operation, at});
+      statement.text = Fill("{\n.reg .f32 d, a;\nld.global.f32 a, $0;\nredux.sync.$1 d, a, -1;\nst.global.f32 $2, d;\n}\n", {Input(random_, Kind::kFloat, 4), operation, at});
     }
   }
   return statement;
@@ -89,10 +89,11 @@ Statement Maker::HalvesMeet() {
 // Thread t's value goes to thread t ^ k, by shared memory between barriers.
 Statement Maker::SharedExchange() {
   static constexpr const char* kBarriers[] = {"bar.sync 0;", "barrier.sync 1;", "barrier.sync.aligned 2;", "bar.cta.sync 3;", "bar.sync 4, 64;", "barrier.cta.sync 15, 64;", "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;"};
-  Statement statement{.form = "st.shared, bar, ld.shared"};
+  const std::string barrier = random_.From(kBarriers);
+  Statement statement{.form = "exchange by " + barrier.substr(0, barrier.find_first_of(" ;"))};
   const std::string at = Out(statement);
   statement.text = Fill("{\n.reg .b32 a, b, d;\nmov.u32 b, shared_bytes;\nshl.b32 a, %t0, 2;\nadd.u32 a, a, b;\n$0\nst.shared.b32 [a], $1;\n$0\nxor.b32 a, %t0, $2;\nshl.b32 a, a, 2;\nadd.u32 a, a, b;\nld.shared.b32 d, [a];\nst.global.b32 $3, d;\n$0\n}\n",
-                        {random_.From(kBarriers), X(), std::to_string(random_.Below(64)), at});
+                        {barrier, X(), std::to_string(random_.Below(64)), at});
   return statement;
 }
 
@@ -132,8 +133,19 @@ Statement Maker::AsyncCopy() {
   const std::string at = Out(statement, Type::kB64);
   static constexpr const char* kCopies[] = {"cp.async.ca.shared.global [a+4096], $0, 4;", "cp.async.ca.shared.global [a+4096], $0, 8;", "cp.async.cg.shared.global [a+4096], $0, 16;",
                                             "cp.async.ca.shared::cta.global [a+4096], $0, 16, 8;", "cp.async.ca.shared.global [a+4096], $0, 8, 0;", "cp.async.cg.shared.global.L2::128B [a+4096], $0, 16;"};
-  statement.text = Fill("{\n.reg .b32 a, b; .reg .b64 d, z;\nbar.sync 0;\nmov.u32 b, shared_bytes;\nshl.b32 a, %t0, 4;\nadd.u32 a, a, b;\nmov.b64 z, -1;\nst.shared.v2.b64 [a+4096], {z, z};\n$0\n", {Fill(random_.From(kCopies), {Input(random_, Kind::kInteger)})}) +
+  statement.text = Fill("{\n.reg .b32 a, b; .reg .b64 d, z;\nbar.sync 0;\nmov.u32 b, shared_bytes;\nshl.b32 a, %t0, 4;\nadd.u32 a, a, b;\nmov.b64 z, -1;\nst.shared.v2.b64 [a+4096], {z, z};\n$0\n", {Fill(random_.From(kCopies), {Input(random_, Kind::kInteger, 16)})}) +
                    Fill("cp.async.commit_group;\ncp.async.wait_group 0;\nbar.sync 0;\nld.shared.b64 d, [a+4096];\nst.global.b64 $0, d;\nbar.sync 0;\n}\n", {at});
+  return statement;
+}
+
+// The cluster of one block that each block is. setmaxnreg is for a whole warp group, where there is a bound of registers;
+// there is none.
+Statement Maker::OwnCluster() {
+  Statement statement{.form = "mapa, getctarank"};
+  const std::string at0 = Out(statement), at1 = Out(statement);
+  statement.text = Fill("{\n.reg .b32 a, b, c, d;\nbar.sync 0;\nmov.u32 b, shared_bytes;\nshl.b32 a, %t0, 2;\nadd.u32 a, a, b;\nst.shared.b32 [a+5120], $0;\nbarrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n"
+                        "xor.b32 c, %t0, $1;\nshl.b32 c, c, 2;\nadd.u32 c, c, b;\nmapa.shared::cluster.u32 c, c, 0;\nld.shared::cluster.b32 d, [c+5120];\nst.global.b32 $2, d;\ngetctarank.shared::cluster.u32 d, c;\nst.global.b32 $3, d;\nsetmaxnreg.inc.sync.aligned.u32 96;\nbar.sync 0;\n}\n",
+                        {X(), std::to_string(random_.Below(64)), at0, at1});
   return statement;
 }
 

@@ -4,9 +4,12 @@
 #include <functional>
 
 #include "ptx/parser.h"
+#include "text.h"
 
 namespace semantics {
 namespace {
+
+constexpr uint32_t kLiving = 8;
 
 constexpr const char* kHead = R"(.version 9.0
 .target sm_100a
@@ -55,11 +58,12 @@ ret;
 .local .align 16 .b8 local_bytes[64];
 .reg .pred %p<8>;
 .reg .b32 %x<8>, %t<8>;
-.reg .b64 %in, %out, %scratch, %own, %a<4>;
+.reg .b64 %in, %in2, %in4, %in8, %in16, %out, %out2, %out4, %out8, %own, %a<4>;
 ld.param.u64 %in, [in];
 ld.param.u64 %out, [out];
-ld.param.u64 %scratch, [scratch];
+ld.param.u64 %own, [scratch];
 mov.u32 %t0, %tid.x;
+mov.u32 %t1, %ctaid.x;
 )";
 
 // `piece` is called for every piece of text, in order, with the statement it is of.
@@ -86,18 +90,50 @@ void ForEach(const std::vector<Statement>& statements, const std::function<void(
 
 }  // namespace
 
+std::string PlaceFor(const std::string& text, uint32_t threads) {
+  std::string placed;
+  size_t from = 0;
+  for (size_t at = text.find("*T"); at != std::string::npos; at = text.find("*T", from)) {
+    size_t number = at;
+    while (text[number - 1] >= '0' && text[number - 1] <= '9') --number;
+    uint32_t place = static_cast<uint32_t>(std::stoul(text.substr(number, at - number))) * threads;
+    placed.append(text, from, number - from);
+    from = at + 2;
+    if (text[from] == '+') {
+      size_t digits = 0;
+      place += static_cast<uint32_t>(std::stoul(text.substr(from + 1), &digits));
+      from += 1 + digits;
+    }
+    placed += std::to_string(place);
+  }
+  return placed.append(text, from);
+}
+
+bool Program::Names(uint32_t x) const {
+  const std::string name = "%x" + std::to_string(x);
+  bool found = false;
+  ForEachPiece(statements, [&](const Statement&, const std::string& piece) { found |= piece.find(name) != std::string::npos; });
+  return found;
+}
+
 std::string Program::Beginning() const {
   std::string text = kHead;
-  text += "mad.wide.u32 %in, %t0, " + std::to_string(kInputBytes) + ", %in;\nmad.wide.u32 %out, %t0, " + std::to_string(output_bytes) +
-          ", %out;\nmad.wide.u32 %own, %t0, " + std::to_string(kScratchBytes) + ", %scratch;\n";
-  for (int i = 0; i < 8; ++i) text += "ld.global.b32 %x" + std::to_string(i) + ", [%in+" + std::to_string(16 * i + 4) + "];\n";
+  text += "mad.wide.u32 %in, %t1, " + std::to_string(kInputBytes) + "*T, %in;\nmad.wide.u32 %out, %t1, " + std::to_string(output_bytes) +
+          "*T, %out;\nmad.wide.u32 %own, %t1, " + std::to_string(kScratchBytes) + "*T, %own;\nmad.wide.u32 %own, %t0, " + std::to_string(kScratchBytes) + ", %own;\n";
+  for (const char* width : {"2", "4", "8"}) text += Fill("mad.wide.u32 %in$0, %t0, $0, %in;\nmad.wide.u32 %out$0, %t0, $0, %out;\n", {width});
+  text += "mad.wide.u32 %in16, %t0, 16, %in;\n";
+  for (uint32_t i = 0; i < kLiving; ++i) {
+    if (Names(i)) text += Fill("ld.global.b32 %x$0, [%in4+$1*T];\n", {std::to_string(i), std::to_string(16 * i + 4)});
+  }
   return text;
 }
 
-std::string Program::Text() const {
+std::string Program::Pattern() const {
   std::string text = Beginning();
   ForEachPiece(statements, [&](const Statement&, const std::string& piece) { text += piece; });
-  for (int i = 0; i < 8; ++i) text += "st.global.b32 [%out+" + std::to_string(4 * i) + "], %x" + std::to_string(i) + ";\n";
+  for (uint32_t i = 0; i < kLiving; ++i) {
+    if (Names(i)) text += Fill("st.global.b32 [%out4+$1*T], %x$0;\n", {std::to_string(i), std::to_string(4 * i)});
+  }
   return text + "ret;\n}\n";
 }
 
@@ -115,7 +151,9 @@ const Statement* Program::At(uint32_t line) const {
 
 std::vector<Result> Program::Results() const {
   std::vector<Result> results;
-  for (uint32_t i = 0; i < 8; ++i) results.push_back({.offset = 4 * i});
+  for (uint32_t i = 0; i < kLiving; ++i) {
+    if (Names(i)) results.push_back({.offset = 4 * i});
+  }
   ForEach(statements, [&](const Statement& statement) { results.insert(results.end(), statement.results.begin(), statement.results.end()); });
   return results;
 }

@@ -6,12 +6,12 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <ctime>
 
+#include "case_file.h"
 #include "compiler/fence/fence.h"
 #include "compiler/testing/test_module.h"
 #include "guest/fenced_ptx.h"
-#include "interpreter/float_format.h"
-#include "interpreter/lanes.h"
 #include "interpreter/machine.h"
 #include "ptx/parser.h"
 #include "random.h"
@@ -21,7 +21,7 @@ namespace {
 
 using namespace tutti;
 
-constexpr uint64_t kMostSteps = 4'000'000;
+constexpr uint64_t kMostSteps = 4'000'000;  // of a block
 
 uint64_t Number(Random& random, Kind kind) {
   static constexpr uint64_t kIntegers[] = {0, 1, 2, ~0ull, 0x7fffffff7fffffff, 0x8000000080000000, 0x7fffffffffffffff, 0x8000000000000000, 0x7fff80007fff8000, 0xff80ff807f00807f, 31, 32, 33, 63, 64, 65, 0xffffffff00000000, 0x00000000ffffffff};
@@ -85,23 +85,6 @@ compiler::CompileOptions OptionsOf(Judge judge) {
   }
 }
 
-// A value and what it may be off by.
-bool Same(const Result& result, uint64_t expected, uint64_t got) {
-  if (expected == got) return true;
-  const interpreter::Packing packing = interpreter::PackingOf(result.type);
-  const interpreter::FloatFormat* format = interpreter::FormatOf(packing.element);
-  if (format == nullptr || format->bits < 16) return false;
-  const uint32_t bits = ptx::BitsOf(packing.element), shift = result.type == ptx::Type::kTF32 ? 13 : 0;
-  for (uint32_t i = 0; i < packing.count; ++i) {
-    const uint64_t a = interpreter::LowBits(expected >> (bits * i + shift), bits), b = interpreter::LowBits(got >> (bits * i + shift), bits);
-    if (a == b || (interpreter::IsNan(*format, a) && interpreter::IsNan(*format, b))) continue;
-    const double x = interpreter::ToDouble(*format, a), y = interpreter::ToDouble(*format, b);
-    if (result.relative == 0 && result.absolute == 0) return false;
-    if (!(std::fabs(x - y) <= result.absolute + result.relative * std::fabs(x))) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 const char* NameOf(Judge judge) {
@@ -114,20 +97,29 @@ bool CanRun(Judge judge) {
   return judge != Judge::kAvx2 || (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
 }
 
-Runner::Runner() : inputs_(size_t{kThreads} * kInputBytes), scratch_(size_t{kThreads} * kScratchBytes) {}
+Runner::Runner() : inputs_(size_t{kBlocks} * kThreads * kInputBytes), scratch_(size_t{kBlocks} * kThreads * kScratchBytes) {}
 
 void Runner::SetInputs(uint64_t seed) {
   Random random(seed ^ 0x5eed);
   for (size_t at = 0; at < inputs_.size(); at += 8) {
-    const uint64_t number = Number(random, static_cast<Kind>(at % kInputBytes / 128));
+    const uint64_t number = Number(random, static_cast<Kind>(at / (16 * kThreads) % kEntries / 8));
     std::memcpy(&inputs_[at], &number, 8);
   }
 }
 
-Run Runner::Execute(const Program& program, Judge judge, uint32_t threads) {
+Run Runner::Execute(const Program& program, Judge judge, Extent extent) {
+  const auto now = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
+  const double begin = now();
+  Run run = ExecuteUntimed(program, judge, extent);
+  seconds_[static_cast<size_t>(judge)] += now() - begin;
+  return run;
+}
+
+Run Runner::ExecuteUntimed(const Program& program, Judge judge, Extent extent) {
   Run run;
   std::ranges::fill(scratch_, 0);
-  output_.assign(size_t{program.output_bytes} * kThreads + 64, 0x5a);
+  const size_t output_bytes = size_t{program.output_bytes} * extent.threads * extent.blocks;
+  output_.assign(output_bytes + 64, kBefore);
   uint8_t* output = output_.data() + (64 - reinterpret_cast<uint64_t>(output_.data()) % 64) % 64;
   std::vector<uint8_t> params(24);
   const uint8_t* pointers[] = {inputs_.data(), output, scratch_.data()};
@@ -135,7 +127,7 @@ Run Runner::Execute(const Program& program, Judge judge, uint32_t threads) {
   const std::vector<uint8_t> given = Given();
   params.insert(params.end(), given.begin(), given.end());
 
-  std::string text = program.Text();
+  std::string text = program.Text(extent.threads);
   const bool fenced = judge == Judge::kFencedInterpreter || judge == Judge::kFencedCompiler;
   guest::FenceFault fault{};
   const guest::FenceWords words = FenceOf(fault);
@@ -155,7 +147,7 @@ Run Runner::Execute(const Program& program, Judge judge, uint32_t threads) {
     for (std::vector<uint8_t>* buffer : {&inputs_, &output_, &scratch_}) machine.global().Map(*buffer);
     machine.global().Map({reinterpret_cast<uint8_t*>(&fault), sizeof fault});
     if (fenced) std::memcpy(machine.Variable(guest::kFenceVariable), &words, sizeof words);
-    const interpreter::Launch launch{.block = {threads, 1, 1}, .params = params, .steps = kMostSteps};
+    const interpreter::Launch launch{.grid = {extent.blocks, 1, 1}, .block = {extent.threads, 1, 1}, .params = params, .steps = kMostSteps * extent.blocks};
     const interpreter::Outcome outcome = machine.Run("k", launch);
     if (!outcome.refused.empty()) run.error = "not interpreted: " + outcome.refused;
     else if (outcome.fault) run.error = fmt::format("fault {} of thread {}, line {}: {}", outcome.fault->error, outcome.fault->thread, outcome.fault->line, outcome.fault->text);
@@ -164,27 +156,28 @@ Run Runner::Execute(const Program& program, Judge judge, uint32_t threads) {
     auto compiled = compiler::TestModule::Open(text, OptionsOf(judge));
     if (!compiled) return {.error = compiled.error().text};
     if (fenced) std::memcpy(compiled->Variable(guest::kFenceVariable), &words, sizeof words);
-    compiler::GridLaunch launch{.block = {threads, 1, 1}, .params = params};
+    compiler::GridLaunch launch{.grid = {extent.blocks, 1, 1}, .block = {extent.threads, 1, 1}, .params = params};
     const auto result = compiled->Run("k", launch);
     if (!result) run.error = result.error().text;
     else if (result->fault) run.error = fmt::format("fault {} of thread {}, line {}, address {:#x}: {}", static_cast<uint32_t>(result->fault->kind), result->fault->thread, result->fault->ptx_line, result->fault->address, result->fault->text);
     else if (result->deadlock) run.error = "deadlock";
   }
   if (run.error.empty() && fault.state != 0) run.error = fmt::format("fenced: fault {} at line {}, address {:#x}", fault.kind, fault.ptx_line, fault.address);
-  run.output.assign(output, output + size_t{program.output_bytes} * kThreads);
+  run.output.assign(output, output + output_bytes);
   return run;
 }
 
-std::vector<Difference> Compare(const Program& program, const Run& expected, const Run& got, uint32_t threads) {
+std::vector<Difference> Compare(const Program& program, const Run& expected, const Run& got, Extent extent) {
   std::vector<Difference> differences;
   for (const Result& result : program.Results()) {
-    const uint32_t bytes = std::max(1u, ptx::BitsOf(result.type) / 8);
-    for (uint32_t thread = 0; thread < threads; ++thread) {
-      const size_t at = size_t{thread} * program.output_bytes + result.offset;
+    const uint32_t stored = StoredBytes(result.type), bytes = std::min(8u, std::max(1u, ptx::BitsOf(result.type) / 8));
+    for (uint32_t i = 0; i < extent.blocks * extent.threads; ++i) {
+      const uint32_t block = i / extent.threads, thread = i % extent.threads;
+      const size_t at = (size_t{block} * program.output_bytes + result.offset) * extent.threads + stored * thread;
       uint64_t a = 0, b = 0;
-      std::memcpy(&a, &expected.output[at], std::min(bytes, 8u));
-      std::memcpy(&b, &got.output[at], std::min(bytes, 8u));
-      if (!Same(result, a, b)) differences.push_back({thread, result, fmt::format("{:0{}x}", a, 2 * bytes), fmt::format("{:0{}x}", b, 2 * bytes)});
+      std::memcpy(&a, &expected.output[at], bytes);
+      std::memcpy(&b, &got.output[at], bytes);
+      if (!Same(result.type, result.tolerance, a, b)) differences.push_back({block, thread, result, fmt::format("{:0{}x}", a, 2 * bytes), fmt::format("{:0{}x}", b, 2 * bytes)});
     }
   }
   return differences;

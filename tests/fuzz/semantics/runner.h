@@ -1,6 +1,7 @@
 // One program, by each of those that can run it, on the same inputs at the same addresses.
 #pragma once
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -9,34 +10,44 @@
 namespace semantics {
 
 enum class Judge : uint8_t { kInterpreter, kFencedInterpreter, kAvx512, kAvx2, kBaseline, kFencedCompiler };
+inline constexpr size_t kJudges = 6;
 const char* NameOf(Judge judge);
 // Whether this machine can.
 bool CanRun(Judge judge);
 
+// How many threads run it.
+struct Extent {
+  uint32_t blocks = kBlocks, threads = kThreads;
+};
+
 struct Run {
   std::string error;             // not empty: it could not be compiled or run, and why
-  std::vector<uint8_t> output;   // of all threads
+  std::vector<uint8_t> output;   // of all blocks
 };
 
 class Runner {
  public:
   Runner();
-  // Inputs of all threads, made from the seed.
+  // Inputs of all blocks, made from the seed.
   void SetInputs(uint64_t seed);
   std::vector<uint8_t>& inputs() { return inputs_; }
-  Run Execute(const Program& program, Judge judge, uint32_t threads = kThreads);
+  Run Execute(const Program& program, Judge judge, Extent extent = {});
+  // Of the processor, that the judge has taken so far.
+  double seconds(Judge judge) const { return seconds_[static_cast<size_t>(judge)]; }
 
  private:
+  Run ExecuteUntimed(const Program& program, Judge judge, Extent extent);
+
+  std::array<double, kJudges> seconds_{};
   std::vector<uint8_t> inputs_, output_, scratch_;
 };
 
 struct Difference {
-  uint32_t thread = 0;
+  uint32_t block = 0, thread = 0;
   Result result;
   std::string expected, got;
 };
-// The first result that differs by more than its tolerance. NaNs of floating-point results are equal: the ISA promises their
-// bits for few instructions.
-std::vector<Difference> Compare(const Program& program, const Run& expected, const Run& got, uint32_t threads = kThreads);
+// The results that differ by more than their tolerance.
+std::vector<Difference> Compare(const Program& program, const Run& expected, const Run& got, Extent extent = {});
 
 }  // namespace semantics
