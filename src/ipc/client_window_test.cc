@@ -7,10 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "wire/limits.h"
+
 namespace tutti::ipc {
 namespace {
 
-constexpr uint64_t kBase = 0x6000'0000'0000;
+constexpr uint64_t kBase = wire::kWindowArenaBase;
 constexpr uint64_t kBytes = 8ull << 30;
 
 // Whether a child process can read there.

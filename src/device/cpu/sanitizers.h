@@ -28,6 +28,12 @@
 
 namespace tutti::device::cpu {
 
+#if defined(TUTTI_TSAN_FIBERS) || defined(TUTTI_ASAN_STACKS)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 #ifdef TUTTI_TSAN_FIBERS
 // The thread sanitizer's runtime takes locks of its own inside instrumented code, so a thread under it cannot be taken
 // out of guest code at any instruction; there, guest code is left at its calls of services only. Nor is it sent the
