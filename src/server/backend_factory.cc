@@ -25,7 +25,13 @@ Status Choose(std::string_view visible, device::cpu::CpuSettings& settings) {
 
 }  // namespace
 
-Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bool shared) {
+Result<std::shared_ptr<device::cpu::CompilerHost>> StartCompilerHost(std::string_view device) {
+  if (device != "cpu") return nullptr;
+  return device::cpu::CompilerHost::Start(device::cpu::CodeSettings::FromEnvironment());
+}
+
+Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bool shared,
+                                                       std::shared_ptr<device::cpu::CompilerHost> compilers) {
   if (name == "null") return device::null::CreateNullBackend();
   if (name == "cpu") {
     TUTTI_ASSIGN(device::cpu::CpuSettings settings, device::cpu::CpuSettings::FromEnvironment());
@@ -34,7 +40,7 @@ Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bo
     if (visible != nullptr) TUTTI_TRY(Choose(visible, settings));
     auto code = device::cpu::CodeSettings::FromEnvironment();
     code.capability = static_cast<uint32_t>(10 * settings.compute_major + settings.compute_minor);
-    return device::cpu::CreateCpuBackend(settings, device::cpu::CreateCodeStore(code));
+    return device::cpu::CreateCpuBackend(settings, device::cpu::CreateCodeStore(code, std::move(compilers)));
   }
   return Fail(fmt::format("this build has no device \"{}\"", name));
 }

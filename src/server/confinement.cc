@@ -1,24 +1,38 @@
 // The filter forbids by name. A list of what is allowed would be shorter to reason about, but a server loads libc's and
 // LLVM-made code, resolves users by whatever the machine has for that, and runs on kernels that are newer than this: a call
 // that is missing in such a list ends everybody's work. What is forbidden here is what turns a process that was taken over
-// into more than that process: other processes' memory, other namespaces and mounts, the kernel's own interfaces, and the
-// network.
+// into more than that process: new processes and programs, other processes' memory, signals to them, other namespaces and
+// mounts, the kernel's own interfaces, and the network. Compilers are started by another process
+// (device/cpu/code/compiler_host.h).
+//
+// A filter sees numbers, not paths: what /proc/PID/mem would give is kept by a Landlock domain, since nobody in one may
+// trace who is outside. That needs no rule; the domain forbids little besides.
 #include "server/confinement.h"
 
 #include <linux/capability.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
+
+#include "os/fd.h"
 
 namespace tutti::server {
 namespace {
 
 constexpr int kForbidden[] = {
+    // new processes, new programs
+    SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork),
     // other processes
+    SCMP_SYS(kill), SCMP_SYS(tkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo), SCMP_SYS(pidfd_send_signal),
+    SCMP_SYS(process_mrelease), SCMP_SYS(shmget), SCMP_SYS(shmat), SCMP_SYS(msgget), SCMP_SYS(semget),
     SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(process_madvise), SCMP_SYS(kcmp),
     SCMP_SYS(pidfd_getfd), SCMP_SYS(perf_event_open),
     // namespaces and mounts
@@ -40,11 +54,33 @@ constexpr int kForbidden[] = {
     SCMP_SYS(fsetxattr),
 };
 
+// Calls of which one argument decides.
+struct Condition {
+  int call;
+  scmp_arg_cmp argument;
+};
+// Signals by way of a descriptor's owner, and characters for another's terminal.
+constexpr uint64_t kSetOwner = 0x8901, kSetGroup = 0x8902;  // FIOSETOWN, SIOCSPGRP
+
+constexpr uint32_t kRefuse = SCMP_ACT_ERRNO(EPERM);
+
 Status Checked(int result, const char* what) {
   if (result == 0) return {};
   errno = -result;
   return FailErrno(what);
 }
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+#else
+constexpr bool kSanitized = false;
+#endif
 
 bool HasCapability(const __user_cap_data_struct (&data)[2]) {
   return (data[0].permitted | data[0].effective | data[0].inheritable | data[1].permitted | data[1].effective |
@@ -52,6 +88,8 @@ bool HasCapability(const __user_cap_data_struct (&data)[2]) {
 }
 
 }  // namespace
+
+std::span<const int> ForbiddenCalls() { return kForbidden; }
 
 Status DropCapabilities() {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
@@ -67,29 +105,62 @@ Status DropCapabilities() {
   return {};
 }
 
+Status EnterDomain() {
+  if (kSanitized) return {};
+  // From linux/landlock.h, which may be older than the kernel.
+  struct {
+    uint64_t handled_files = 1u << 0 | 1u << 6 | 1u << 11;  // LANDLOCK_ACCESS_FS_EXECUTE, _MAKE_CHAR, _MAKE_BLOCK
+    uint64_t handled_network = 0;
+    uint64_t scoped = 1u << 0 | 1u << 1;  // LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, _SIGNAL
+  } domain;
+  constexpr unsigned kAskVersion = 1;
+  constexpr size_t kFilesOnly = sizeof domain.handled_files;
+  const long version = syscall(SYS_landlock_create_ruleset, nullptr, 0, kAskVersion);
+  if (version < 0) return FailErrno("Landlock");
+  constexpr long kFirstWithScopes = 6;
+  const os::Fd rules(static_cast<int>(
+      syscall(SYS_landlock_create_ruleset, &domain, version >= kFirstWithScopes ? sizeof domain : kFilesOnly, 0)));
+  if (!rules) return FailErrno("a Landlock domain");
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return FailErrno("NO_NEW_PRIVS");
+  if (syscall(SYS_landlock_restrict_self, rules.get(), 0) != 0) return FailErrno("entering a Landlock domain");
+  return {};
+}
+
 Status FilterSystemCalls() {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return {};
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-  return {};
-#endif
-#endif
+  if (kSanitized) return {};
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return FailErrno("NO_NEW_PRIVS");
   struct Context {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     ~Context() { seccomp_release(filter); }
   } context;
   if (context.filter == nullptr) return Fail("cannot make a system call filter");
-  constexpr uint32_t kRefuse = SCMP_ACT_ERRNO(EPERM);
   for (const int call : kForbidden) {
     // A call that this machine does not have needs no rule.
     const int added = seccomp_rule_add(context.filter, kRefuse, call, 0);
     if (added != 0 && added != -EDOM && added != -EINVAL) TUTTI_TRY(Checked(added, "system call filter"));
   }
-  // Sockets of this machine only: whoever resolves users' names may need one.
-  TUTTI_TRY(Checked(seccomp_rule_add(context.filter, kRefuse, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX)),
-                    "system call filter"));
+  const auto self = static_cast<scmp_datum_t>(getpid());
+  const Condition conditions[] = {
+      // Sockets of this machine only: whoever resolves users' names may need one.
+      {SCMP_SYS(socket), SCMP_A0(SCMP_CMP_NE, AF_UNIX)},
+      // Threads yes, processes no.
+      {SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)},
+      // Signals to its own threads (preemption, abort), its own limits.
+      {SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_NE, self)},
+      {SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_NE, 0)},
+      {SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, F_SETOWN)},
+      {SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, F_SETOWN_EX)},
+      {SCMP_SYS(fcntl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, F_SETSIG)},
+      {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, kSetOwner)},
+      {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, kSetGroup)},
+      {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, TIOCSTI)},
+      {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, TIOCLINUX)},
+  };
+  for (const Condition& condition : conditions) {
+    TUTTI_TRY(Checked(seccomp_rule_add(context.filter, kRefuse, condition.call, 1, condition.argument), "system call filter"));
+  }
+  // Its flags are in memory, where no filter can look: libc takes clone then.
+  TUTTI_TRY(Checked(seccomp_rule_add(context.filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0), "system call filter"));
   // In all threads.
   TUTTI_TRY(Checked(seccomp_attr_set(context.filter, SCMP_FLTATR_CTL_TSYNC, 1), "system call filter"));
   return Checked(seccomp_load(context.filter), "loading the system call filter");

@@ -115,12 +115,20 @@ class FailingCompiles : public testing::Test {
   // Without those descriptors by which it talks to compilers, which stay for a while.
   Holdings Held() const {
     Holdings holdings = HoldingsOf(server_);
-    std::error_code error;
-    for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", server_), error)) {
-      std::ifstream children(task.path() / "children");
-      for (pid_t child; children >> child;) holdings.descriptors -= kDescriptorsOfACompiler;
+    // Its one child is the process that starts them.
+    for (const pid_t host : ChildrenOf(server_)) {
+      holdings.descriptors -= kDescriptorsOfACompiler * ChildrenOf(host).size();
     }
     return holdings;
+  }
+  static std::vector<pid_t> ChildrenOf(pid_t parent) {
+    std::vector<pid_t> all;
+    std::error_code error;
+    for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", parent), error)) {
+      std::ifstream children(task.path() / "children");
+      for (pid_t child; children >> child;) all.push_back(child);
+    }
+    return all;
   }
   static void RunToTheEnd(const std::function<void(ActorPage&)>& act) {
     Actor actor(act);

@@ -6,6 +6,9 @@
 
 namespace tutti::device::cpu {
 
+// For clients that would wait long while others have all compilers (compiler_pool.h).
+inline constexpr uint32_t kCompilersInAddition = 8;
+
 struct CodeSettings {
   // Where compiled code is kept. Empty: nowhere, everything is compiled again by each server.
   std::string cache_folder;
@@ -21,5 +24,10 @@ struct CodeSettings {
   // TUTTI_COMPILE_SECONDS: of one request, at most 120, which is also what a worker allows itself.
   static CodeSettings FromEnvironment();
 };
+
+// Above the number of compilers that are there at any time, those that are being replaced included.
+inline size_t MostCompilers(const CodeSettings& settings) {
+  return 2 * (size_t{settings.max_compilers} + kCompilersInAddition);
+}
 
 }  // namespace tutti::device::cpu

@@ -86,7 +86,8 @@ class Refusals {
 
 class CodeStore final : public CodeSource {
  public:
-  explicit CodeStore(const CodeSettings& settings) : settings_(settings), pool_(settings) {}
+  CodeStore(const CodeSettings& settings, std::shared_ptr<CompilerHost> host)
+      : settings_(settings), pool_(settings, std::move(host)) {}
 
   Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image,
                                                           const Cancelled& cancelled) override {
@@ -192,8 +193,8 @@ class CodeStore final : public CodeSource {
 
 }  // namespace
 
-std::shared_ptr<CodeSource> CreateCodeStore(const CodeSettings& settings) {
-  return std::make_shared<CodeStore>(settings);
+std::shared_ptr<CodeSource> CreateCodeStore(const CodeSettings& settings, std::shared_ptr<CompilerHost> host) {
+  return std::make_shared<CodeStore>(settings, std::move(host));
 }
 
 }  // namespace tutti::device::cpu

@@ -38,7 +38,7 @@ class CodeStoreTest : public CodeTestBase {
 };
 
 TEST_F(CodeStoreTest, AKernelIsCompiledLoadedAndRuns) {
-  const auto store = CreateCodeStore(settings_);
+  const auto store = CreateCodeStore(settings_, Host());
   const auto index = store->Index(Image("good other"), never_);
   ASSERT_TRUE(index) << index.error().text;
   EXPECT_EQ((*index)->kernels.at(1).name, "other");
@@ -49,7 +49,7 @@ TEST_F(CodeStoreTest, AKernelIsCompiledLoadedAndRuns) {
 }
 
 TEST_F(CodeStoreTest, TheSameKernelIsTheSameObject) {
-  const auto store = CreateCodeStore(settings_);
+  const auto store = CreateCodeStore(settings_, Host());
   const auto first = Get(*store, "good");
   const auto second = Get(*store, "good");
   ASSERT_TRUE(first && second);
@@ -59,21 +59,21 @@ TEST_F(CodeStoreTest, TheSameKernelIsTheSameObject) {
 }
 
 TEST_F(CodeStoreTest, AWarmCacheNeedsNoCompiler) {
-  ASSERT_TRUE(Get(*CreateCodeStore(settings_), "good"));
-  const auto kernel = Get(*CreateCodeStore(settings_), "good");
+  ASSERT_TRUE(Get(*CreateCodeStore(settings_, Host()), "good"));
+  const auto kernel = Get(*CreateCodeStore(settings_, Host()), "good");
   ASSERT_TRUE(kernel) << kernel.error().text;
   EXPECT_EQ(RunIt(**kernel), 42u);
   EXPECT_EQ(Requests().size(), 2u);
 }
 
 TEST_F(CodeStoreTest, ADamagedCacheIsCompiledAgain) {
-  ASSERT_TRUE(Get(*CreateCodeStore(settings_), "good"));
+  ASSERT_TRUE(Get(*CreateCodeStore(settings_, Host()), "good"));
   for (const auto& entry : fs::directory_iterator(settings_.cache_folder)) {
     std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(20);
     file.write("damage", 6);
   }
-  const auto kernel = Get(*CreateCodeStore(settings_), "good");
+  const auto kernel = Get(*CreateCodeStore(settings_, Host()), "good");
   ASSERT_TRUE(kernel) << kernel.error().text;
   EXPECT_EQ(CountOf("good"), 2);
   EXPECT_EQ(CountOf("index"), 2);
@@ -83,21 +83,21 @@ TEST_F(CodeStoreTest, ACompilerOfAnotherAgeMakesOtherEntries) {
   const fs::path compiler = folder_ / "compiler";
   fs::copy_file(settings_.compiler, compiler);
   settings_.compiler = compiler.string();
-  ASSERT_TRUE(Get(*CreateCodeStore(settings_), "good"));
+  ASSERT_TRUE(Get(*CreateCodeStore(settings_, Host()), "good"));
   fs::last_write_time(compiler, fs::file_time_type::clock::now() - std::chrono::hours(1));
-  ASSERT_TRUE(Get(*CreateCodeStore(settings_), "good"));
+  ASSERT_TRUE(Get(*CreateCodeStore(settings_, Host()), "good"));
   EXPECT_EQ(CountOf("good"), 2);
 }
 
 TEST_F(CodeStoreTest, WithoutACacheCodeComesFromMemory) {
   settings_.cache_folder = "";
-  const auto kernel = Get(*CreateCodeStore(settings_), "good");
+  const auto kernel = Get(*CreateCodeStore(settings_, Host()), "good");
   ASSERT_TRUE(kernel) << kernel.error().text;
   EXPECT_EQ(RunIt(**kernel), 42u);
 }
 
 TEST_F(CodeStoreTest, ACacheThatVanishesIsDoneWithout) {
-  const auto store = CreateCodeStore(settings_);
+  const auto store = CreateCodeStore(settings_, Host());
   ASSERT_TRUE(store->Index(Image("good"), never_));
   fs::remove_all(settings_.cache_folder);
   const auto kernel = Get(*store, "good");
@@ -107,7 +107,7 @@ TEST_F(CodeStoreTest, ACacheThatVanishesIsDoneWithout) {
 
 TEST_F(CodeStoreTest, TwoKernelsWithoutACacheAreTwo) {
   settings_.cache_folder = "";
-  const auto store = CreateCodeStore(settings_);
+  const auto store = CreateCodeStore(settings_, Host());
   const auto first = Get(*store, "good");
   const auto second = Get(*store, "second");
   ASSERT_TRUE(first && second);
@@ -116,7 +116,7 @@ TEST_F(CodeStoreTest, TwoKernelsWithoutACacheAreTwo) {
 }
 
 TEST_F(CodeStoreTest, ThreadsThatWantTheSameWaitForOneCompilation) {
-  const auto store = CreateCodeStore(settings_);
+  const auto store = CreateCodeStore(settings_, Host());
   constexpr int kThreads = 8;
   std::barrier start(kThreads);
   std::vector<std::shared_ptr<const LoadedKernel>> kernels(kThreads);
@@ -135,7 +135,7 @@ TEST_F(CodeStoreTest, ThreadsThatWantTheSameWaitForOneCompilation) {
 }
 
 TEST_F(CodeStoreTest, ARefusalIsRememberedWithItsLog) {
-  const auto store = CreateCodeStore(settings_);
+  const auto store = CreateCodeStore(settings_, Host());
   for (int i = 0; i < 3; ++i) {
     const auto kernel = Get(*store, "refuse");
     ASSERT_FALSE(kernel);
@@ -149,14 +149,14 @@ TEST_F(CodeStoreTest, ARefusalIsRememberedWithItsLog) {
 }
 
 TEST_F(CodeStoreTest, ACrashIsTriedAgainTheNextTime) {
-  const auto store = CreateCodeStore(settings_);
+  const auto store = CreateCodeStore(settings_, Host());
   EXPECT_FALSE(Get(*store, "crash"));
   EXPECT_FALSE(Get(*store, "crash"));
   EXPECT_EQ(CountOf("crash"), 2);
 }
 
 TEST_F(CodeStoreTest, ObjectsThatAreNotKernelsAreRefused) {
-  const auto store = CreateCodeStore(settings_);
+  const auto store = CreateCodeStore(settings_, Host());
   for (const char* kernel : {"garbage", "half", "wrong_magic", "escape", "misnamed"}) {
     const auto loaded = Get(*store, kernel);
     ASSERT_FALSE(loaded) << kernel;
@@ -165,13 +165,13 @@ TEST_F(CodeStoreTest, ObjectsThatAreNotKernelsAreRefused) {
 }
 
 TEST_F(CodeStoreTest, AKernelNumberBeyondTheIndexIsRefused) {
-  EXPECT_FALSE(Get(*CreateCodeStore(settings_), "good", 1));
+  EXPECT_FALSE(Get(*CreateCodeStore(settings_, Host()), "good", 1));
 }
 
 TEST_F(CodeStoreTest, AnIndexMayOutliveItsStore) {
   std::shared_ptr<const guest::ModuleIndex> index;
   {
-    const auto store = CreateCodeStore(settings_);
+    const auto store = CreateCodeStore(settings_, Host());
     index = *store->Index(Image("good"), never_);
   }
   EXPECT_EQ(index->kernels.at(0).name, "good");

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kLook{10};  // how soon a cancelled request goes
 constexpr uint64_t kPatienceNs = 200'000'000;  // of a client that has no place while others have them all
-constexpr uint32_t kMostInAddition = 8;
 constexpr int kCancelled = cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED;
 
 }  // namespace
@@ -35,7 +34,7 @@ size_t CompilerPool::workers() const {
 
 bool CompilerPool::HasPlaceFor(const Cancelled& client, uint64_t waited_ns) const {
   if (busy_ < settings_.max_compilers) return true;
-  return waited_ns > kPatienceNs && busy_ < settings_.max_compilers + kMostInAddition && !busy_for_.contains(&client);
+  return waited_ns > kPatienceNs && busy_ < settings_.max_compilers + kCompilersInAddition && !busy_for_.contains(&client);
 }
 
 Result<std::unique_ptr<CompilerProcess>> CompilerPool::TakePlace(const CacheKey& image_key,
@@ -85,7 +84,7 @@ Result<CompilerProcess::Answer> CompilerPool::Compile(const guest::CompileReques
   for (bool retried = false;; retried = true) {
     const bool fresh = process == nullptr;
     if (fresh) {
-      auto started = CompilerProcess::Start(settings_.compiler);
+      auto started = CompilerProcess::Start(host_);
       if (!started) {
         GiveBack(nullptr, image_key, cancelled);
         return std::unexpected(started.error());

@@ -24,7 +24,8 @@ namespace tutti::device::cpu {
 
 class CompilerPool {
  public:
-  explicit CompilerPool(const CodeSettings& settings) : settings_(settings) {}
+  CompilerPool(const CodeSettings& settings, std::shared_ptr<CompilerHost> host)
+      : settings_(settings), host_(std::move(host)) {}
   ~CompilerPool();
   CompilerPool(const CompilerPool&) = delete;
   CompilerPool& operator=(const CompilerPool&) = delete;
@@ -50,6 +51,7 @@ class CompilerPool {
   void EndIdle();
 
   const CodeSettings settings_;
+  const std::shared_ptr<CompilerHost> host_;
   mutable std::mutex mutex_;
   std::condition_variable place_free_;
   std::condition_variable idle_changed_;

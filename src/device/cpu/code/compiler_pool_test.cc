@@ -32,7 +32,7 @@ class CompilerPoolTest : public CodeTestBase {
 };
 
 TEST_F(CompilerPoolTest, AWorkerIsUsedAgain) {
-  CompilerPool pool(settings_);
+  CompilerPool pool(settings_, Host());
   for (int i = 0; i < 3; ++i) {
     const auto answer = Ask(pool, "good");
     ASSERT_TRUE(answer) << answer.error().text;
@@ -44,7 +44,7 @@ TEST_F(CompilerPoolTest, AWorkerIsUsedAgain) {
 }
 
 TEST_F(CompilerPoolTest, ARefusalIsAnAnswer) {
-  CompilerPool pool(settings_);
+  CompilerPool pool(settings_, Host());
   const auto answer = Ask(pool, "refuse");
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, 218);
@@ -52,7 +52,7 @@ TEST_F(CompilerPoolTest, ARefusalIsAnAnswer) {
 }
 
 TEST_F(CompilerPoolTest, ACrashCostsItsRequestOnly) {
-  CompilerPool pool(settings_);
+  CompilerPool pool(settings_, Host());
   const auto crashed = Ask(pool, "crash");
   ASSERT_FALSE(crashed);
   EXPECT_THAT(crashed.error().text, HasSubstr("signal 6"));
@@ -62,7 +62,7 @@ TEST_F(CompilerPoolTest, ACrashCostsItsRequestOnly) {
 
 TEST_F(CompilerPoolTest, ASlowRequestIsStopped) {
   settings_.request_limit_ns = 100'000'000;
-  CompilerPool pool(settings_);
+  CompilerPool pool(settings_, Host());
   const auto stopped = Ask(pool, "hang");
   ASSERT_FALSE(stopped);
   EXPECT_THAT(stopped.error().text, HasSubstr("stopped after"));
@@ -72,7 +72,7 @@ TEST_F(CompilerPoolTest, ASlowRequestIsStopped) {
 }
 
 TEST_F(CompilerPoolTest, ACancelledRequestTakesItsWorkerAlong) {
-  CompilerPool pool(settings_);
+  CompilerPool pool(settings_, Host());
   std::thread canceller([this] {
     while (CountOf("hang") == 0) std::this_thread::yield();
     cancelled_ = true;
@@ -87,7 +87,7 @@ TEST_F(CompilerPoolTest, ACancelledRequestTakesItsWorkerAlong) {
 
 TEST_F(CompilerPoolTest, ACancelledRequestDoesNotWaitForAPlace) {
   settings_.max_compilers = 1;
-  CompilerPool pool(settings_);
+  CompilerPool pool(settings_, Host());
   std::thread first([&] { EXPECT_FALSE(Ask(pool, "hang")); });
   while (CountOf("hang") == 0) std::this_thread::yield();
   std::thread second([&] { (void)Ask(pool, "good"); });  // cancelled, or made if the first one has left by then
@@ -97,7 +97,7 @@ TEST_F(CompilerPoolTest, ACancelledRequestDoesNotWaitForAPlace) {
 }
 
 TEST_F(CompilerPoolTest, AWorkerThatDiedWhileIdleIsReplacedUnnoticed) {
-  CompilerPool pool(settings_);
+  CompilerPool pool(settings_, Host());
   ASSERT_TRUE(Ask(pool, "good"));
   kill(Requests().at(0).pid, SIGKILL);
   // The kernel closes the worker's socket before the signal's sender can see it gone, but not before kill() returns.
@@ -115,7 +115,7 @@ TEST_F(CompilerPoolTest, AWorkerThatDiedWhileIdleIsReplacedUnnoticed) {
 
 TEST_F(CompilerPoolTest, IdleWorkersEnd) {
   settings_.idle_limit_ns = 1'000'000;
-  CompilerPool pool(settings_);
+  CompilerPool pool(settings_, Host());
   ASSERT_TRUE(Ask(pool, "good"));
   WaitUntilIdleOnesEnd(pool);
   // The pool lets go of a worker a moment before its process is gone.
@@ -124,7 +124,7 @@ TEST_F(CompilerPoolTest, IdleWorkersEnd) {
 }
 
 TEST_F(CompilerPoolTest, NoMoreWorkersThanAllowed) {
-  CompilerPool pool(settings_);
+  CompilerPool pool(settings_, Host());
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&, i] {
@@ -137,7 +137,7 @@ TEST_F(CompilerPoolTest, NoMoreWorkersThanAllowed) {
 }
 
 TEST_F(CompilerPoolTest, AWorkerThatKnowsTheImageIsUsedAgain) {
-  CompilerPool pool(settings_);
+  CompilerPool pool(settings_, Host());
   ASSERT_TRUE(Ask(pool, "good", "a"));
   ASSERT_TRUE(Ask(pool, "good", "b"));
   ASSERT_TRUE(Ask(pool, "good", "a"));
@@ -148,7 +148,7 @@ TEST_F(CompilerPoolTest, AWorkerThatKnowsTheImageIsUsedAgain) {
 
 // What an image has made of its worker, if it found a way to, must not reach the kernels of others.
 TEST_F(CompilerPoolTest, AWorkerSeesOneImage) {
-  CompilerPool pool(settings_);
+  CompilerPool pool(settings_, Host());
   for (const char* image : {"a", "b", "c", "d"}) ASSERT_TRUE(Ask(pool, "good", image));
   EXPECT_EQ(Processes(), 4u);
   EXPECT_LE(pool.workers(), 2u);
@@ -156,7 +156,7 @@ TEST_F(CompilerPoolTest, AWorkerSeesOneImage) {
 
 TEST_F(CompilerPoolTest, AMissingCompilerIsSaidByItsName) {
   settings_.compiler = "/nonexistent/tutti-compiler";
-  CompilerPool pool(settings_);
+  CompilerPool pool(settings_, Host());
   const auto answer = Ask(pool, "good");
   ASSERT_FALSE(answer);
   EXPECT_EQ(answer.error().code, cuda::CUDA_ERROR_JIT_COMPILER_NOT_FOUND);

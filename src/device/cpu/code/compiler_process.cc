@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -13,10 +12,9 @@
 
 #include "base/clock.h"
 #include "cuda/result.h"
-#include "os/memory.h"
 #include "os/lifeline.h"
+#include "os/memory.h"
 #include "os/socket.h"
-#include "os/spawn.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -47,19 +45,12 @@ std::string HowItEnded(int status) {
 
 }  // namespace
 
-Result<std::unique_ptr<CompilerProcess>> CompilerProcess::Start(const std::string& program) {
+Result<std::unique_ptr<CompilerProcess>> CompilerProcess::Start(std::shared_ptr<CompilerHost> host) {
   TUTTI_ASSIGN(auto pair, os::SocketPair());
-  const os::Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!nothing) return FailErrno("/dev/null");
   TUTTI_ASSIGN(os::Lifeline lifeline, os::CreateLifeline());
-  const auto pid = os::Spawn({.path = program,
-                              .arguments = {"tutti-compiler", "--worker"},
-                              .files = {{lifeline.watched.get(), guest::kCompilerLifelineFd},
-                                        {nothing.get(), 1},
-                                        {2, 2},
-                                        {pair.second.get(), guest::kCompilerSocketFd}}});
-  if (!pid) return Fail(cuda::CUDA_ERROR_JIT_COMPILER_NOT_FOUND, pid.error().text);
-  return std::unique_ptr<CompilerProcess>(new CompilerProcess(*pid, std::move(pair.first), std::move(lifeline.held)));
+  TUTTI_ASSIGN(const pid_t pid, host->StartCompiler(pair.second.get(), lifeline.watched.get()));
+  return std::unique_ptr<CompilerProcess>(
+      new CompilerProcess(std::move(host), pid, std::move(pair.first), std::move(lifeline.held)));
 }
 
 CompilerProcess::~CompilerProcess() {
@@ -69,13 +60,11 @@ CompilerProcess::~CompilerProcess() {
 }
 
 std::string CompilerProcess::End() {
-  // A worker holds nothing that needs an orderly end. Reaped by us alone, so the number is still its own.
-  kill(pid_, SIGKILL);
-  int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
+  // A worker holds nothing that needs an orderly end.
+  lifeline_.Reset();
+  const auto status = host_->EndCompiler(pid_);
   pid_ = 0;
-  return HowItEnded(status);
+  return status ? HowItEnded(*status) : "has gone";
 }
 
 bool CompilerProcess::AwaitAnswer(uint64_t until_ns, const Cancelled& cancelled) const {
@@ -106,12 +95,8 @@ Result<CompilerProcess::Answer> CompilerProcess::Ask(const guest::CompileRequest
   }
   const auto message = os::Receive(socket_.get(), 0);
   if (!message || (message->bytes.empty() && message->fds.empty())) {
-    socket_.Reset();
-    int status = 0;
-    const bool ended = waitpid(pid_, &status, WNOHANG) == pid_;
-    if (ended) pid_ = 0;
-    const std::string how = ended ? HowItEnded(status) : End();
-    return Fail(cuda::CUDA_ERROR_UNKNOWN, fmt::format("the compiler {} while it worked on this", how));
+    // It has ended, or is about to by what it told the kernel before it closed its socket.
+    return Fail(cuda::CUDA_ERROR_UNKNOWN, fmt::format("the compiler {} while it worked on this", End()));
   }
   TUTTI_ASSIGN(const guest::CompileReply reply, guest::ParseCompileReply(message->bytes));
   Answer answer{reply.status, reply.log, {}};

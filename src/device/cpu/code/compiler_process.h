@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "device/cpu/code/compiler_host.h"
 #include "device/cpu/code_source.h"
 #include "guest/compile_protocol.h"
 #include "os/fd.h"
@@ -20,7 +21,7 @@ namespace tutti::device::cpu {
 class CompilerProcess {
  public:
   // Error: CUDA_ERROR_JIT_COMPILER_NOT_FOUND.
-  static Result<std::unique_ptr<CompilerProcess>> Start(const std::string& program);
+  static Result<std::unique_ptr<CompilerProcess>> Start(std::shared_ptr<CompilerHost> host);
   // Closes the socket, upon which the worker ends; one that does not is killed.
   ~CompilerProcess();
   CompilerProcess(const CompilerProcess&) = delete;
@@ -40,16 +41,17 @@ class CompilerProcess {
   pid_t pid() const { return pid_; }
 
  private:
-  CompilerProcess(pid_t pid, os::Fd socket, os::Fd lifeline)
-      : pid_(pid), socket_(std::move(socket)), lifeline_(std::move(lifeline)) {}
+  CompilerProcess(std::shared_ptr<CompilerHost> host, pid_t pid, os::Fd socket, os::Fd lifeline)
+      : host_(std::move(host)), pid_(pid), socket_(std::move(socket)), lifeline_(std::move(lifeline)) {}
   // False: cancelled, or nothing came in time.
   bool AwaitAnswer(uint64_t until_ns, const Cancelled& cancelled) const;
   // Kills and reaps. How it ended, for people.
   std::string End();
 
+  const std::shared_ptr<CompilerHost> host_;
   pid_t pid_;  // 0: reaped
   os::Fd socket_;
-  os::Fd lifeline_;  // the worker ends with this process, however that ends
+  os::Fd lifeline_;  // the worker ends with this process, however that ends, and without the host if that is gone
 };
 
 }  // namespace tutti::device::cpu

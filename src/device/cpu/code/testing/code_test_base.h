@@ -7,11 +7,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "device/cpu/code/code_settings.h"
+#include "device/cpu/code/compiler_host.h"
 
 namespace tutti::device::cpu {
 
@@ -28,6 +30,13 @@ class CodeTestBase : public testing::Test {
     settings_.max_compilers = 2;
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  // One for these settings and this environment.
+  std::shared_ptr<CompilerHost> Host() const {
+    auto host = CompilerHost::Start(settings_);
+    EXPECT_TRUE(host) << host.error().text;
+    return host ? *host : nullptr;
+  }
 
   struct Request {
     int pid;
