@@ -79,7 +79,7 @@ void AnswerTrappedCall(int, siginfo_t* info, void* context) {
 
 constexpr int kAllowed[] = {
     SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev), SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(lseek),
-    SCMP_SYS(fstat), SCMP_SYS(close), SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(fcntl), SCMP_SYS(ftruncate),
+    SCMP_SYS(fstat), SCMP_SYS(close), SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(ftruncate),
     SCMP_SYS(memfd_create), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk), SCMP_SYS(futex),
     SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(getrandom), SCMP_SYS(clock_gettime),
     SCMP_SYS(clock_getres), SCMP_SYS(gettimeofday), SCMP_SYS(getrusage), SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_yield),
@@ -93,6 +93,9 @@ constexpr int kRefused[] = {
     SCMP_SYS(clone), SCMP_SYS(clone3), SCMP_SYS(statx), SCMP_SYS(statfs), SCMP_SYS(fstatfs), SCMP_SYS(mkdir), SCMP_SYS(getdents64),
     SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(kill), SCMP_SYS(tkill),
 };
+
+// Of fcntl. Not F_SETOWN or F_SETSIG: by these the kernel signals other processes in the compiler's name.
+constexpr unsigned kAllowedOfFcntl[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS};
 
 constexpr int kTrapped[] = {SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(stat), SCMP_SYS(newfstatat)};
 
@@ -114,6 +117,9 @@ Status InstallFilter() {
   // Memory yes, executable memory no: this process makes code and never runs any.
   for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) {
     TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, call, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)), "system call filter"));
+  }
+  for (const unsigned command : kAllowedOfFcntl) {
+    TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, command)), "system call filter"));
   }
   // Signals to itself (abort), and its own limits (LimitRequestTime).
   const auto self = static_cast<scmp_datum_t>(getpid());

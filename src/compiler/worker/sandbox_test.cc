@@ -75,6 +75,15 @@ TEST(Sandbox, HasNoNetworkAndNoOtherProcesses) {
   EXPECT_TRUE(Held(RunInside([] { return kill(1, SIGTERM) == -1; })));
 }
 
+// The kernel would send any signal to whoever is named the owner of a descriptor, in our name.
+TEST(Sandbox, EndsWhoNamesAnOwnerOfADescriptor) {
+  const pid_t victim = getpid();
+  f_owner_ex owner{.type = F_OWNER_PID, .pid = victim};
+  EXPECT_TRUE(KilledBy(RunInside([=] { return fcntl(0, F_SETOWN, victim) == 0; }), SIGSYS));
+  EXPECT_TRUE(KilledBy(RunInside([=] { return fcntl(0, F_SETOWN_EX, &owner) == 0; }), SIGSYS));
+  EXPECT_TRUE(KilledBy(RunInside([] { return fcntl(0, F_SETSIG, SIGKILL) == 0; }), SIGSYS));
+}
+
 TEST(Sandbox, EndsWhoTriesToRunAProgramOrNewCode) {
   EXPECT_TRUE(KilledBy(RunInside([] { return execl("/bin/true", "true", nullptr) == -1; }), SIGSYS));
   EXPECT_TRUE(KilledBy(RunInside([] {
