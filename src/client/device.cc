@@ -27,12 +27,23 @@ std::vector<uint32_t> Named(std::string_view list, std::span<const wire::DeviceI
   return visible;
 }
 
+// The server's numbers for those that are for this process, in their order.
+std::vector<uint32_t> Given(const wire::ChannelHeader& header) {
+  std::vector<uint32_t> given;
+  for (uint32_t i = 0; i < std::min(header.device_count, wire::kMaxDevices); ++i) {
+    if (std::ranges::any_of(header.devices[i].uuid, [](uint8_t byte) { return byte != 0; })) given.push_back(i);
+  }
+  return given;
+}
+
 std::vector<uint32_t> Chosen(const wire::ChannelHeader& header) {
-  const std::span all(header.devices, std::min(header.device_count, wire::kMaxDevices));
-  if (IsSet("CUDA_VISIBLE_DEVICES")) return Named(Environment("CUDA_VISIBLE_DEVICES"), all);
-  std::vector<uint32_t> every(all.size());
-  for (uint32_t i = 0; i < every.size(); ++i) every[i] = i;
-  return every;
+  const std::vector<uint32_t> given = Given(header);
+  if (!IsSet("CUDA_VISIBLE_DEVICES")) return given;
+  std::vector<wire::DeviceInfo> infos;
+  for (const uint32_t index : given) infos.push_back(header.devices[index]);
+  std::vector<uint32_t> chosen = Named(Environment("CUDA_VISIBLE_DEVICES"), infos);
+  for (uint32_t& index : chosen) index = given[index];
+  return chosen;
 }
 
 }  // namespace

@@ -18,8 +18,19 @@ void ClientBroker::Refuse(const WaitingClient& client, int status, const std::st
   ipc::SendRefusal(client.connection.get(), 0, status, why);
 }
 
+Status ClientBroker::CheckClaim(const WaitingClient& client) const {
+  const std::string& claim = client.route.claim;
+  if (claim.empty()) {
+    if (client.peer.at_home || !claims_.required()) return {};
+    return Fail(cuda::CUDA_ERROR_NOT_PERMITTED, "programs in containers need a claim here: the directory of one, mounted in place of the daemon's");
+  }
+  if (claims_.Find(claim) != nullptr) return {};
+  return Fail(cuda::CUDA_ERROR_NOT_PERMITTED, "the claim has been taken back");
+}
+
 void ClientBroker::Arrived(WaitingClient client) {
   if (closed_) return Refuse(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
+  if (const auto claimed = CheckClaim(client); !claimed) return Refuse(client, claimed.error().code, claimed.error().text);
   const auto plan = catalog_.PlanFor(client.route, client.peer.served_as);
   if (!plan) return Refuse(client, plan.error().code, plan.error().text);
   if (ServerHandle* server = servers_.Current(plan->name); server != nullptr && server->state() == ServerState::kActive) {
@@ -59,10 +70,15 @@ void ClientBroker::Close() {
 }
 
 void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
+  // Again: it may have waited for the server.
+  if (const auto claimed = CheckClaim(client); !claimed) return Refuse(client, claimed.error().code, claimed.error().text);
   const std::string& name_space = client.route.name_space;
   wire::Attach attach = EffectiveAttach(client.hello, catalog_.SettingsFor(server.name(), name_space, server.settings()),
                                         catalog_.PriorityFor(server.name(), name_space), server.devices());
   attach.name_space = server.name() + "/" + name_space;
+  if (const Claim* const claim = claims_.Find(client.route.claim)) {
+    if (const auto given = ApplyClaim(*claim, server.devices(), attach); !given) return Refuse(client, given.error().code, given.error().text);
+  }
   attach.kernel_ns = catalog_.defaults().kernel_ns;
   GivePartition(attach, server, client);
   attach.pid = static_cast<uint32_t>(client.peer.pid);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/claim.h"
 #include "daemon/log_budget.h"
 #include "daemon/memory_accounting.h"
 #include "daemon/partition_table.h"
@@ -30,12 +31,13 @@ class ClientBroker {
     ServerTable& servers;
     ServerCatalog& catalog;
     PartitionTable& partitions;
+    const ClaimTable& claims;
     const MemoryAccounting& accounting;
     LogBudget& log;
   };
   // `static_partitioning`: every client needs an SM partition.
   ClientBroker(const Needs& needs, bool static_partitioning)
-      : servers_(needs.servers), catalog_(needs.catalog), partitions_(needs.partitions), accounting_(needs.accounting), log_(needs.log),
+      : servers_(needs.servers), catalog_(needs.catalog), partitions_(needs.partitions), claims_(needs.claims), accounting_(needs.accounting), log_(needs.log),
         static_partitioning_(static_partitioning) {}
 
   void Arrived(WaitingClient client);
@@ -51,11 +53,13 @@ class ClientBroker {
  private:
   void Refuse(const WaitingClient& client, int status, const std::string& why);
   void HandOver(ServerHandle& server, WaitingClient client);
+  Status CheckClaim(const WaitingClient& client) const;
   void GivePartition(wire::Attach& attach, const ServerHandle& server, const WaitingClient& client);
 
   ServerTable& servers_;
   ServerCatalog& catalog_;
   PartitionTable& partitions_;
+  const ClaimTable& claims_;
   const MemoryAccounting& accounting_;
   LogBudget& log_;
   bool static_partitioning_;

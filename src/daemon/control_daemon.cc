@@ -49,7 +49,7 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
     : loop_(std::move(loop)), instance_(std::move(instance)), options_(std::move(options)),
       defaults_(Defaults::FromEnvironment()), servers_(*loop_, options_.places, defaults_),
       catalog_(defaults_, options_.places, options_.multi_user), inventory_(*loop_, options_.places),
-      broker_({servers_, catalog_, partitions_, accounting_, log_}, options_.static_partitioning), shutdown_(*loop_, servers_, broker_),
+      broker_({servers_, catalog_, partitions_, claims_, accounting_, log_}, options_.static_partitioning), shutdown_(*loop_, servers_, broker_),
       sockets_(*loop_, options_.places.pipe_directory,
                {.listen = [this](int listener, const Route& route) { Listen(listener, route); },
                 .forget = [this](int listener) { Forget(listener); }}),
@@ -121,7 +121,7 @@ void ControlDaemon::Accept(int listener) {
     });
     return;
   }
-  auto visitor = VisitorAt(socket->get());
+  auto visitor = VisitorAt(socket->get(), listening_[listener].route.claim);
   if (!visitor) return log::Info("User did not send valid credentials");
   log_.Info(visitor->party(), "Accepting connection...");
   const uint64_t id = next_session_++;
@@ -230,6 +230,8 @@ Leaving ControlDaemon::Leave() {
                   .lock_fd = instance_.lock(),
                   .of_manager = instance_.of_manager(),
                   .commands = SettingsCommands(options_.protocol, defaults_, accounting_, catalog_.All())};
+  for (const auto& [name, claim] : claims_.all()) leaving.commands.push_back(claim.Words());
+  if (claims_.required()) leaving.commands.emplace_back("claim require on");
   for (std::string& command : PartitionCommands(partitions_)) leaving.commands.push_back(std::move(command));
   for (ServerHandle* server : servers_.All()) {
     if (!server->stopping()) server->Shutdown(false);

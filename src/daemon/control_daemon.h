@@ -58,6 +58,7 @@ class ControlDaemon {
   ServerSockets& sockets() { return sockets_; }
   DeviceInventory& inventory() { return inventory_; }
   PartitionTable& partitions() { return partitions_; }
+  ClaimTable& claims() { return claims_; }
   MemoryAccounting& accounting() { return accounting_; }
   ClientBroker& broker() { return broker_; }
   Defaults& defaults() { return defaults_; }
@@ -108,6 +109,7 @@ class ControlDaemon {
   ServerCatalog catalog_;
   DeviceInventory inventory_;
   PartitionTable partitions_;
+  ClaimTable claims_;
   MemoryAccounting accounting_;
   ClientBroker broker_;
   Shutdown shutdown_;

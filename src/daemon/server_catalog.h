@@ -23,10 +23,12 @@ namespace tutti::daemon {
 
 inline constexpr const char* kDefaultNamespace = "default";
 
-// Where a client has come in: the socket of a server's namespace, or (no server) the one that serves every user.
+// Where a client has come in: the socket of a server's namespace, or (no server) the one that serves every user, or one that
+// does so within a claim (daemon/claim.h).
 struct Route {
   std::string server;
   std::string name_space = kDefaultNamespace;
+  std::string claim = {};
 };
 
 // What is not set is as the daemon's defaults have it.

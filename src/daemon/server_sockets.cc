@@ -14,7 +14,7 @@
 
 namespace tutti::daemon {
 bool MayNameServer(const std::string& name) {
-  constexpr std::array<std::string_view, 4> kTaken{"control", "control_lock", "control_privileged", "log"};
+  constexpr std::array<std::string_view, 5> kTaken{"claims", "control", "control_lock", "control_privileged", "log"};
   return std::ranges::find(kTaken, name) == kTaken.end();
 }
 
@@ -28,6 +28,7 @@ ServerSockets::~ServerSockets() {
 }
 
 std::string ServerSockets::Directory(const Route& route) const {
+  if (!route.claim.empty()) return root_ + "/claims/" + route.claim;
   if (route.server.empty()) return root_;
   const std::string server = root_ + "/" + route.server;
   return route.name_space == kDefaultNamespace ? server : server + "/" + route.name_space;
@@ -37,7 +38,7 @@ Status ServerSockets::Open(const Route& route) {
   const std::string directory = Directory(route);
   TUTTI_TRY(MakeDirectory(directory));
   Place place{.route = route};
-  if (route.name_space == kDefaultNamespace) {
+  if (route.claim.empty() && route.name_space == kDefaultNamespace) {
     TUTTI_ASSIGN(place.fifo, os::MakeFifo(directory + "/log", 0777));
     place.log = std::make_unique<LogFifo>(loop_, place.fifo.get());
   }
@@ -69,7 +70,7 @@ void ServerSockets::Remove(Place& place) {
   unlink((directory + "/control").c_str());
   if (place.fifo) unlink((directory + "/log").c_str());
   place.log.reset();
-  rmdir(directory.c_str());
+  if (place.route.claim.empty()) rmdir(directory.c_str());
 }
 
 void ServerSockets::Close(const Route& route) {

@@ -1,8 +1,9 @@
-// The sockets of protocol 3's servers and namespaces, which route clients by the directory they point at:
+// The sockets of protocol 3's servers and namespaces, and of claims, which route clients by the directory they point at:
 //
 //   <pipe directory>/<server>/control                the server's namespace "default"
 //   <pipe directory>/<server>/<namespace>/control    another of its namespaces
 //   <pipe directory>/<server>/log                    FIFO, 0777: a line written here appears in control.log
+//   <pipe directory>/claims/<claim>/control          a claim (daemon/claim.h)
 //
 // Daemon thread only.
 #pragma once
@@ -34,7 +35,7 @@ class ServerSockets {
 
   // Makes the directory and its socket; for kDefaultNamespace also the server's FIFO. What a killed daemon left is replaced.
   Status Open(const Route& route);
-  // Removes the socket and, if nothing else is in it, the directory.
+  // Removes the socket and, if nothing else is in it, the directory; not that of a claim, which containers may have.
   void Close(const Route& route);
   // All of the server's.
   void CloseServer(const std::string& server);

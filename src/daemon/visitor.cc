@@ -49,10 +49,11 @@ std::string Visitor::party() const {
   return at_home ? fmt::format("user {}", uid) : fmt::format("user {} in the container {}", uid, cgroup.empty() ? "unknown" : cgroup);
 }
 
-Result<Visitor> VisitorAt(int socket) {
+Result<Visitor> VisitorAt(int socket, const std::string& claim) {
   TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(socket));
   const os::PeerPlace place = os::PlaceOfPeer(socket, peer);
-  Visitor visitor{.pid = peer.pid, .uid = peer.uid, .pid_namespace = place.pid_namespace, .at_home = place.our_user_namespace && place.sees_us};
+  Visitor visitor{.pid = peer.pid, .uid = peer.uid, .pid_namespace = place.pid_namespace, .at_home = claim.empty() && place.our_user_namespace && place.sees_us,
+                  .claim = claim};
   if (peer.pid > 0) visitor.cgroup = CgroupOf(static_cast<uint32_t>(peer.pid));
   visitor.administrator = visitor.at_home && (peer.uid == 0 || peer.uid == geteuid());
   static const uid_t guest_root = GuestRoot();

@@ -24,6 +24,7 @@ struct Visitor {
   uint64_t pid_namespace = 0;  // inode; 0: cannot be told
   bool at_home = false;
   bool administrator = false;
+  std::string claim;  // by which it came; then it is a guest, wherever it lives
   uid_t served_as = 0;  // whose server serves it: its own user's, mostly
 
   bool MayChangeServerOf(uid_t owner) const { return administrator || (at_home && owner == uid); }
@@ -33,7 +34,7 @@ struct Visitor {
 };
 
 // Fails if the peer's credentials cannot be had. What cannot be told of it counts against it.
-Result<Visitor> VisitorAt(int socket);
+Result<Visitor> VisitorAt(int socket, const std::string& claim);
 
 // Who serves root of containers where the daemon is root: the code of its kernels must not run as the machine's root.
 // TUTTI_GUEST_ROOT names a user or a number; by default the user `tutti`, or a number that is nobody's.

@@ -69,6 +69,29 @@ TEST_F(Hostile, RecordsThatMakeNoSenseEndTheSession) {
   EXPECT_TRUE(Ends(RecordKind::kLaunch, 1, wire::LaunchBody{.grid = {1, 1, 1}, .block = {2048, 1, 1}}));
 }
 
+TEST_F(Hostile, ADeviceThatIsWithheldFromTheClientIsNeitherShownNorUsed) {
+  const auto attach = wire::Attach{.withheld_devices = 1};
+  const auto connect = [&] { return std::move(server_.ConnectHere(2, attach).value()); };
+  {
+    const auto client = connect();
+    const wire::ChannelHeader& header = client->channel().header;
+    for (const uint8_t byte : header.devices[0].uuid) EXPECT_EQ(byte, 0);
+    EXPECT_EQ(header.devices[0].total_bytes, 0u);
+    EXPECT_EQ(header.states[0].used_bytes.load(), 0u);
+  }
+  ASSERT_TRUE(server_.AwaitClientCount(1));
+  const auto ends = [&](RecordKind kind, uint32_t stream, const auto& body, uint16_t reply) {
+    const auto client = connect();
+    client->producer().Submit(kind, stream, body, {}, ipc::WaitHint::kNow, reply);
+    return IsEnded(*client);
+  };
+  EXPECT_TRUE(ends(RecordKind::kStreamCreate, 1, wire::StreamCreateBody{.device = 0}, 0));
+  EXPECT_TRUE(ends(RecordKind::kAllocate, 0, wire::AllocateBody{.bytes = 256, .alignment = 256}, 1));
+  EXPECT_TRUE(ends(RecordKind::kContextLimit, 0, wire::ContextLimitBody{}, 0));
+  EXPECT_TRUE(ends(RecordKind::kHeapLimit, 0, wire::HeapLimitBody{.bytes = 1 << 20}, 0));
+  EXPECT_TRUE(ends(RecordKind::kReset, 0, wire::ResetBody{}, 1));
+}
+
 TEST_F(Hostile, LaunchArgumentsOutsideOfTheWindowEndTheSession) {
   struct {
     wire::LaunchBody body{

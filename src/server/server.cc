@@ -149,6 +149,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
                         .name_space = attach.name_space,
                         .own_percentage = attach.own_percentage,
                         .own_limits = attach.own_memory_limits,
+                        .withheld_devices = attach.withheld_devices,
                         .own_priority = wire::ParsePriority(attach.hello.client_priority).has_value()};
   // The session has a descriptor of its own: the caller answers on `connection` if this fails.
   os::Fd socket(fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));

@@ -109,11 +109,12 @@ void Session::FillChannel() {
   header.window_bytes = window_.bytes();
   header.server_pid = static_cast<uint32_t>(getpid());
   header.shared_server = services_.shared_server ? 1 : 0;
-  std::copy(devices.begin(), devices.end(), header.devices);
-  FillComputeModes(header);
   for (uint32_t device = 0; device < devices.size(); ++device) {
+    if (IsWithheld(device)) continue;  // of which it learns nothing
+    header.devices[device] = devices[device];
     header.states[device].used_bytes.store(services_.backend->used_bytes(device), std::memory_order_relaxed);
   }
+  FillComputeModes(header);
 }
 
 void Session::PublishLimits() {

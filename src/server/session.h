@@ -40,6 +40,7 @@ struct ClientInfo {
   std::string name_space;
   double own_percentage = 100;                    // asked for by the client, as own_limits: only repeated to the daemon
   std::vector<wire::MemoryLimit> own_limits = {};
+  uint32_t withheld_devices = 0;  // bit per device: the client may do nothing with it
   bool own_priority = false;  // asked for by the client, or set for it alone
 };
 
@@ -78,7 +79,9 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
 
   void SetLimits(const device::Limits& limits);
   const device::Limits& limits() const { return limits_; }
-  void SetUsed(uint32_t device, uint64_t bytes) { sink_->SetUsed(device, bytes); }
+  void SetUsed(uint32_t device, uint64_t bytes) {
+    if (!IsWithheld(device)) sink_->SetUsed(device, bytes);
+  }
   // An entry per device it uses (the first if it uses none).
   std::vector<wire::ClientStatus> Describe();
   // What it runs now, on all devices (running_kernels.h).
@@ -108,6 +111,10 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   double ShareOf(uint32_t device, uint64_t now_ns);
   void ForEachRunning(const std::function<void(uint32_t, const device::Space::RunningKernel&)>& visit);
   void PublishLimits();
+
+  bool IsWithheld(uint32_t device) const { return device < 32 && (info_.withheld_devices >> device & 1) != 0; }
+  // For a device that a record names: fails if it is not for this client.
+  Status MayUse(uint32_t device) const;
 
   // session_records.cc: ring's lock held.
   Status Handle(const wire::Untrusted<wire::RawRecord>& record);

@@ -53,6 +53,7 @@ Status Session::HandleLoadModule(const ipc::Envelope& envelope) {
   if (envelope.fds.size() != 1) return Fail("LoadModule without an image");
   if (calls_.fetch_add(1, std::memory_order_relaxed) >= kMaxCalls) return Fail("too many calls at once");
   const uint32_t serial = envelope.head.serial;
+  TUTTI_TRY(MayUse(request.device));
   if (request.device >= services_.backend->devices().size()) {
     calls_.fetch_sub(1, std::memory_order_relaxed);
     ipc::SendRefusal(socket_.get(), serial, kInvalidDevice, fmt::format("there is no device {}", request.device));

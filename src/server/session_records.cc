@@ -21,6 +21,11 @@ constexpr int kOutOfMemory = 2;   // CUDA_ERROR_OUT_OF_MEMORY
 
 }  // namespace
 
+Status Session::MayUse(uint32_t device) const {
+  if (!IsWithheld(device)) return {};
+  return Fail(fmt::format("device {} is not for this client", device));
+}
+
 Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_TRY(wire::ValidateHead(untrusted));
   // Looked at by ValidateHead.
@@ -109,6 +114,7 @@ Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) 
 Status Session::HandleStreamCreate(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_ASSIGN(const wire::StreamCreateBody body,
                wire::ValidateStreamCreate(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  TUTTI_TRY(MayUse(body.device));
   const wire::RawRecord& head = untrusted.Unchecked();
   devices_used_.fetch_or(1u << body.device, std::memory_order_relaxed);
   TUTTI_TRY(space_->CreateStream(head.stream, {.device = body.device,
@@ -123,6 +129,7 @@ Status Session::HandleStreamCreate(const wire::Untrusted<wire::RawRecord>& untru
 Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_ASSIGN(const wire::AllocateBody body,
                wire::ValidateAllocate(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  TUTTI_TRY(MayUse(body.device));
   devices_used_.fetch_or(1u << body.device, std::memory_order_relaxed);
   const auto address = space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
   const uint16_t reply = untrusted.Unchecked().reply;
@@ -171,6 +178,7 @@ void Session::OnLoader(std::function<void()> work) {
 Status Session::HandleContextLimit(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_ASSIGN(const wire::ContextLimitBody body,
                wire::ValidateContextLimit(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  TUTTI_TRY(MayUse(body.device));
   const uint32_t part_ppm = body.part_ppm == 0 ? wire::kWholeDevice : body.part_ppm;
   return space_->LimitContext(body.device, body.context, static_cast<double>(part_ppm) / wire::kWholeDevice);
 }
@@ -178,6 +186,7 @@ Status Session::HandleContextLimit(const wire::Untrusted<wire::RawRecord>& untru
 Status Session::HandleHeapLimit(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_ASSIGN(const wire::HeapLimitBody body,
                wire::ValidateHeapLimit(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  TUTTI_TRY(MayUse(body.device));
   return space_->LimitHeap(body.device, body.bytes);
 }
 
@@ -204,6 +213,7 @@ Status Session::HandlePrepare(const wire::Untrusted<wire::RawRecord>& untrusted)
 Status Session::HandleReset(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_ASSIGN(const wire::ResetBody body,
                wire::ValidateReset(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));
+  TUTTI_TRY(MayUse(body.device));
   paused_.store(true, std::memory_order_release);
   const bool taken =
       services_.loaders->Add(info_.id, [self = shared_from_this(), body, reply = untrusted.Unchecked().reply] {

@@ -125,7 +125,7 @@ struct ChannelHeader {
   std::atomic<uint32_t> space_wake;            // futex
   alignas(64) std::atomic<uint32_t> doorbell;  // Doorbell
   DeviceState states[kMaxDevices];
-  DeviceInfo devices[kMaxDevices];
+  DeviceInfo devices[kMaxDevices];  // one without a UUID is not for this client
 };
 
 struct Channel {

@@ -163,6 +163,7 @@ void Put(ByteWriter& out, const Attach& attach) {
   PutLimits(out, attach.own_memory_limits);
   PutGroups(out, attach.memory_groups);
   out.Put(attach.kernel_ns);
+  out.Put(attach.withheld_devices);
 }
 
 Result<Attach> GetAttach(ByteReader& in) {
@@ -184,6 +185,7 @@ Result<Attach> GetAttach(ByteReader& in) {
   attach.own_memory_limits = GetLimits(in);
   attach.memory_groups = GetGroups(in);
   attach.kernel_ns = in.Get<uint64_t>();
+  attach.withheld_devices = in.Get<uint32_t>();
   return Finish(in, std::move(attach), "Attach");
 }
 

@@ -72,6 +72,7 @@ struct Attach {
   std::vector<MemoryLimit> own_memory_limits;
   std::vector<MemoryGroupLimit> memory_groups;  // that it belongs to
   uint64_t kernel_ns = 0;                       // that one of its kernels may run; 0: for ever
+  uint32_t withheld_devices = 0;                // bit per device: not this client's
 };
 void Put(ByteWriter& out, const Attach& attach);
 Result<Attach> GetAttach(ByteReader& in);

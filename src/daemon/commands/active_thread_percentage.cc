@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "daemon/commands/access.h"
 #include "daemon/commands/client_query.h"
@@ -12,9 +14,12 @@ namespace {
 // A user may lower what is theirs, but not go above what the daemon gives by default. Answers the call if it is refused.
 bool AllowedFor(const CommandCall& call, double percentage) {
   const double standard = call.daemon.defaults().server.active_thread_percentage;
-  if (call.caller.administrator || percentage <= standard) return true;
-  call.reply.Line(fmt::format("Permission denied: user {} cannot go above the default of {}", call.caller.uid,
-                              control::FormatPercentage(standard)));
+  const daemon::Claim* const claim = call.daemon.claims().Find(call.caller.claim);
+  const double given = claim != nullptr ? claim->active_thread_percentage.value_or(100) : 100;
+  if (call.caller.administrator || percentage <= std::min(standard, given)) return true;
+  call.reply.Line(given < standard ? fmt::format("Permission denied: the claim {} is for {}", call.caller.claim, control::FormatPercentage(given))
+                                   : fmt::format("Permission denied: user {} cannot go above the default of {}", call.caller.uid,
+                                                 control::FormatPercentage(standard)));
   return false;
 }
 

@@ -32,6 +32,7 @@ void SetClientPriority(const CommandCall& call);
 void SetClientKernelTime(const CommandCall& call);
 void SetLimitScope(const CommandCall& call);
 void GetLimitScope(const CommandCall& call);
+void Claim(const CommandCall& call);
 void SetPolicy(const CommandCall& call);
 void GetPolicy(const CommandCall& call);
 void Trace(const CommandCall& call);

@@ -55,8 +55,12 @@ Result<uint32_t> Ordinal(const std::vector<wire::ServedDevice>& devices, const s
 Status AllowedFor(const CommandCall& call, const std::vector<wire::ServedDevice>& devices, const DeviceAndBytes& limit) {
   if (call.caller.administrator) return {};
   TUTTI_ASSIGN(const uint32_t ordinal, Ordinal(devices, limit.device));
-  const uint64_t standard = call.daemon.defaults().server.memory_limits.Of(ordinal, control::FormatUuid(devices[ordinal].uuid));
-  if (limit.bytes <= standard) return {};
+  const std::string uuid = control::FormatUuid(devices[ordinal].uuid);
+  const uint64_t standard = call.daemon.defaults().server.memory_limits.Of(ordinal, uuid);
+  const daemon::Claim* const claim = call.daemon.claims().Find(call.caller.claim);
+  const uint64_t given = claim != nullptr ? claim->memory_limits.Of(ordinal, uuid) : control::kNoMemoryLimit;
+  if (limit.bytes <= std::min(standard, given)) return {};
+  if (given < standard) return Fail(fmt::format("Permission denied: the claim {} is for {}", call.caller.claim, control::FormatMemory(given)));
   return Fail(fmt::format("Permission denied: user {} cannot go above the default of {}", call.caller.uid, control::FormatMemory(standard)));
 }
 

@@ -36,6 +36,8 @@ constexpr Command kCommands[] = {
     {"set_client_kernel_time", "PID MILLISECONDS", "that a kernel of a running client may run; 0: for ever", commands::SetClientKernelTime, true},
     {"set_limit_scope", "process|container", "whether the programs of a container share its memory limit", commands::SetLimitScope, true},
     {"get_limit_scope", "", "", commands::GetLimitScope, true},
+    {"claim", "add NAME DEVICES [threads=P] [memory=DEVICE=SIZE,..] [partitions=P,..] | rm NAME | require on|off | list",
+     "what programs have that connect in the claim's directory, which is the answer to add", commands::Claim, true},
     {"set_policy", "share|priority|time_slice|partition [PID]", "how clients share the device, of all servers or of one, now", commands::SetPolicy, true},
     {"get_policy", "", "", commands::GetPolicy, true},
     {"trace", "on|off|dump [FILE]", "records what runs on each SM; dump writes Chrome trace JSON", commands::Trace, true},

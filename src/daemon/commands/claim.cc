@@ -1,0 +1,63 @@
+// Claims: what is given to containers (daemon/claim.h).
+#include "daemon/claim.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "daemon/commands/access.h"
+#include "daemon/commands/commands.h"
+
+namespace tutti::daemon::commands {
+namespace {
+
+void Refuse(const CommandCall& call, const std::string& why) { call.reply.Finish({.text = why + "\n", .exit_status = 1}); }
+
+void Add(const CommandCall& call) {
+  auto claim = ReadClaim({call.words.begin() + 2, call.words.end()});
+  if (!claim) return Refuse(call, claim.error().text);
+  const Route route{.claim = claim->name};
+  const std::string directory = call.daemon.sockets().Directory(route);
+  // What it says may change; who has the directory keeps it.
+  if (call.daemon.claims().Find(claim->name) == nullptr) {
+    if (const auto opened = call.daemon.sockets().Open(route); !opened) return Refuse(call, opened.error().text);
+  }
+  call.daemon.claims().Set(std::move(*claim));
+  call.reply.Line(directory);
+}
+
+void Remove(const CommandCall& call) {
+  const std::string name(call.word(2));
+  if (call.daemon.claims().Find(name) == nullptr) return Refuse(call, fmt::format("there is no claim \"{}\"", name));
+  const Route route{.claim = name};
+  call.daemon.sockets().Close(route);
+  rmdir(call.daemon.sockets().Directory(route).c_str());
+  call.daemon.claims().Remove(name);
+  call.reply.Nothing();
+}
+
+void Require(const CommandCall& call) {
+  const std::string_view word = call.word(2);
+  if (word != "on" && word != "off") return Refuse(call, "claim require on, or claim require off");
+  call.daemon.claims().Require(word == "on");
+  call.reply.Nothing();
+}
+
+void List(const CommandCall& call) {
+  std::string text;
+  for (const auto& [name, claim] : call.daemon.claims().all()) text += claim.Words() + "\n";
+  if (call.daemon.claims().required()) text += "claim require on\n";
+  call.reply.Text(std::move(text));
+}
+
+}  // namespace
+
+void Claim(const CommandCall& call) {
+  if (!RequirePrivilege(call)) return;
+  if (call.word(1) == "add") return Add(call);
+  if (call.word(1) == "rm") return Remove(call);
+  if (call.word(1) == "require") return Require(call);
+  if (call.word(1) == "list") return List(call);
+  Refuse(call, "claim add, rm, require or list: see `help claim`");
+}
+
+}  // namespace tutti::daemon::commands
