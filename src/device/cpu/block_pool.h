@@ -1,5 +1,5 @@
 // BlockRuns that nobody uses, with their stacks and buffers kept warm. A cache: it keeps so many runs, so many bytes of
-// address space and so many of the process's mappings, and less with every client that ends. Thread-safe.
+// address space and so many of the process's mappings, until a client ends. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class BlockPool {
   static constexpr uint64_t kMostBytes = 512ull << 20;
   static constexpr uint64_t kMostMappings = 8192;  // of the 65,530 that a process usually may have
 
-  ~BlockPool() { Shrink(0); }
+  ~BlockPool() { Empty(); }
 
   BlockRun* Get() {
     std::lock_guard lock(mutex_);
@@ -40,26 +40,22 @@ class BlockPool {
     delete run;
   }
 
-  // A client has ended, and what is kept may have been for it alone: keeps half of it, or, if it was the last, nothing.
+  // A client has ended, and what is kept may have been for it alone: nothing is. Others soon have again what they need.
+  // What each SM holds for its next block goes with the last client.
   void ClientEnded(bool last) {
-    uint32_t kept = 0;
-    if (!last) {
-      std::lock_guard lock(mutex_);
-      kept = runs_ / 2;
-    }
-    Shrink(kept);
+    Empty();
     if (last) generation_.fetch_add(1, std::memory_order_relaxed);
   }
   // Moves when those who hold a run between two blocks should let go of its memory.
   uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
 
  private:
-  void Shrink(uint32_t kept) {
+  void Empty() {
     for (;;) {
       BlockRun* run = nullptr;
       {
         std::lock_guard lock(mutex_);
-        if (runs_ > kept) run = Pop();
+        run = Pop();
       }
       if (run == nullptr) return;
       delete run;

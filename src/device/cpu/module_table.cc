@@ -11,10 +11,7 @@
 namespace tutti::device::cpu {
 namespace {
 
-// Of one client.
-constexpr size_t kMostKernels = 1 << 17;             // ever: ids are never used again
-constexpr size_t kMostLoaded = 4096;                 // at a time: each is a shared object, of some five mappings
-constexpr uint64_t kMostImageBytes = 4ull << 30;     // of all its modules
+constexpr uint64_t kMostImageBytes = 4ull << 30;  // of all modules of a client
 
 // The segment's first bytes, as they must be at these addresses. The index comes from the compiler process: checked
 // like a stranger's.
@@ -123,17 +120,37 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
   const auto found = modules_.find(module);
   if (found == modules_.end())
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} was unloaded", module));
-  if (kernels_.size() >= kMostKernels || prepared_.size() >= kMostLoaded)
-    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "too many kernels prepared by one client");
-  const auto id = static_cast<uint32_t>(kernels_.size());
-  kernels_.push_back(std::move(prepared));
+  uint32_t place = 0;
+  if (!TakePlace(&place)) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "too many kernels prepared by one client");
+  const uint32_t id = places_[place].id;
+  places_[place].kernel = std::move(prepared);
   found->second.kernel_ids.push_back(id);
   prepared_[shape] = id;
   return Describe(id);
 }
 
+bool ModuleTable::TakePlace(uint32_t* place) {
+  if (!free_places_.empty()) {
+    *place = free_places_.front();
+    free_places_.pop_front();
+    return true;
+  }
+  if (places_.size() == kMostLoaded) return false;
+  *place = static_cast<uint32_t>(places_.size());
+  places_.push_back({.kernel = nullptr, .id = *place});
+  return true;
+}
+
+// Its id is not given out again before all others of the place were.
+std::shared_ptr<KernelInstance> ModuleTable::GiveBackPlace(uint32_t id) {
+  Place& place = places_[id % kMostLoaded];
+  place.id += kMostLoaded;
+  free_places_.push_back(id % kMostLoaded);
+  return std::move(place.kernel);
+}
+
 Result<PreparedKernel> ModuleTable::Describe(uint32_t id) const {
-  const KernelInstance& kernel = *kernels_[id];
+  const KernelInstance& kernel = *places_[id % kMostLoaded].kernel;
   return PreparedKernel{
       .id = id, .local_bytes = kernel.code->descriptor->local_bytes, .max_threads = kernel.max_threads};
 }
@@ -144,7 +161,7 @@ Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, guest::
   if (found == modules_.end())
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
   auto kept = std::make_shared<std::vector<std::shared_ptr<const void>>>();
-  for (const uint32_t id : found->second.kernel_ids) kept->push_back(std::move(kernels_[id]));
+  for (const uint32_t id : found->second.kernel_ids) kept->push_back(GiveBackPlace(id));
   *addresses = found->second.instance->addresses;
   image_bytes_ -= found->second.instance->image->size();
   kept->push_back(std::move(found->second.instance));
@@ -155,7 +172,8 @@ Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, guest::
 
 const KernelInstance* ModuleTable::Find(uint32_t kernel_id) const {
   std::lock_guard lock(mutex_);
-  return kernel_id < kernels_.size() ? kernels_[kernel_id].get() : nullptr;
+  const uint32_t place = kernel_id % kMostLoaded;
+  return place < places_.size() && places_[place].id == kernel_id ? places_[place].kernel.get() : nullptr;
 }
 
 }  // namespace tutti::device::cpu

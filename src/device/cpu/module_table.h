@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -60,8 +61,19 @@ class ModuleTable {
   };
   using Shape = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;  // module, kernel, block
 
+  // A place for a kernel, used again once the kernel is gone. The id tells who has it: kMostLoaded places, and how often
+  // this one was used before.
+  struct Place {
+    std::shared_ptr<KernelInstance> kernel;
+    uint32_t id = 0;
+  };
+  // At a time: each is a shared object, of some five mappings.
+  static constexpr uint32_t kMostLoaded = 4096;
+
   Result<guest::SegmentAddresses> PlaceSegment(uint32_t device, const guest::ModuleIndex& index);
   Result<PreparedKernel> Describe(uint32_t id) const;
+  bool TakePlace(uint32_t* place);
+  std::shared_ptr<KernelInstance> GiveBackPlace(uint32_t id);
 
   CodeSource* const source_;
   WindowMemory* const memory_;
@@ -69,7 +81,8 @@ class ModuleTable {
   Cancelled cancelled_{false};
   mutable std::mutex mutex_;
   std::unordered_map<uint32_t, Entry> modules_;
-  std::vector<std::shared_ptr<KernelInstance>> kernels_;  // by id
+  std::vector<Place> places_;        // by id % kMostLoaded
+  std::deque<uint32_t> free_places_;  // the one that has been free longest first
   std::map<Shape, uint32_t> prepared_;
   uint32_t next_module_ = 1;
   uint64_t image_bytes_ = 0;
