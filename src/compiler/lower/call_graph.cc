@@ -5,10 +5,6 @@
 namespace tutti::compiler::lowering {
 namespace {
 
-void InsertOnce(std::vector<uint32_t>& list, uint32_t value) {
-  if (std::find(list.begin(), list.end(), value) == list.end()) list.push_back(value);
-}
-
 bool NamesSymbol(const ptx::Operand& operand) {
   return operand.kind == ptx::OperandKind::kSymbol ||
          (operand.kind == ptx::OperandKind::kAddress && operand.base == ptx::BaseKind::kSymbol);
@@ -17,6 +13,7 @@ bool NamesSymbol(const ptx::Operand& operand) {
 }  // namespace
 
 CallGraph::CallGraph(const ptx::Module& module) : nodes_(module.functions.size()) {
+  std::vector<const Node*> mentioned_by(module.variables.size());
   for (size_t f = 0; f < module.functions.size(); ++f) {
     const ptx::Function& function = module.functions[f];
     Node& node = nodes_[f];
@@ -32,9 +29,9 @@ CallGraph::CallGraph(const ptx::Module& module) : nodes_(module.functions.size()
           node.callees.push_back(module.symbols[target.index].index);
         }
       }
-      for (size_t i = first; i < instruction.operands.size(); ++i) Mention(module, node, instruction.operands[i]);
+      for (size_t i = first; i < instruction.operands.size(); ++i) Mention(module, node, instruction.operands[i], mentioned_by);
     }
-    for (const ptx::Operand& operand : function.vector_operands) Mention(module, node, operand);
+    for (const ptx::Operand& operand : function.vector_operands) Mention(module, node, operand, mentioned_by);
   }
   for (const ptx::Variable& variable : module.variables) {
     for (const ptx::Initializer::AddressOf& address : variable.init.addresses) {
@@ -45,32 +42,68 @@ CallGraph::CallGraph(const ptx::Module& module) : nodes_(module.functions.size()
   }
   for (uint32_t f = 0; f < nodes_.size(); ++f) {
     if (nodes_[f].address_taken) address_taken_.push_back(f);
-    nodes_[f].recursive = Reaches(f, f);
   }
+  MarkRecursive();
 }
 
-void CallGraph::Mention(const ptx::Module& module, Node& node, const ptx::Operand& operand) {
+void CallGraph::Mention(const ptx::Module& module, Node& node, const ptx::Operand& operand,
+                        std::vector<const Node*>& mentioned_by) {
   if (!NamesSymbol(operand) || operand.index >= module.symbols.size()) return;
   const ptx::Symbol& symbol = module.symbols[operand.index];
   if (symbol.kind == ptx::Symbol::Kind::kFunction) {
     nodes_[symbol.index].address_taken = true;
-  } else {
-    InsertOnce(node.variables, symbol.index);
+  } else if (mentioned_by[symbol.index] != &node) {
+    mentioned_by[symbol.index] = &node;
+    node.variables.push_back(symbol.index);
   }
 }
 
-bool CallGraph::Reaches(uint32_t from, uint32_t target) const {
-  std::vector<bool> seen(nodes_.size());
-  std::vector<uint32_t> work = nodes_[from].callees;
-  while (!work.empty()) {
-    const uint32_t next = work.back();
-    work.pop_back();
-    if (next == target) return true;
-    if (seen[next]) continue;
-    seen[next] = true;
-    work.insert(work.end(), nodes_[next].callees.begin(), nodes_[next].callees.end());
+// Tarjan's strongly connected components, each function and each call looked at once: libraries have tens of thousands.
+// A function is recursive if its component has others, or if it calls itself. The path is a list, not the stack of this
+// thread, since a client chooses how long it is.
+void CallGraph::MarkRecursive() {
+  constexpr uint32_t kUnseen = 0, kDone = ~0u;
+  struct Step {
+    uint32_t function;
+    size_t next_call;
+  };
+  std::vector<uint32_t> order(nodes_.size(), kUnseen), lowest(nodes_.size());
+  std::vector<uint32_t> open;  // seen, of components that are not complete
+  std::vector<Step> path;
+  uint32_t seen = 0;
+  const auto enter = [&](uint32_t function) {
+    order[function] = lowest[function] = ++seen;
+    open.push_back(function);
+    path.push_back({function, 0});
+  };
+  for (uint32_t root = 0; root < nodes_.size(); ++root) {
+    if (order[root] == kUnseen) enter(root);
+    while (!path.empty()) {
+      const uint32_t f = path.back().function;
+      const std::vector<uint32_t>& callees = nodes_[f].callees;
+      if (path.back().next_call < callees.size()) {
+        const uint32_t callee = callees[path.back().next_call++];
+        if (callee == f) nodes_[f].recursive = true;
+        if (order[callee] == kUnseen) {
+          enter(callee);
+        } else if (order[callee] != kDone) {
+          lowest[f] = std::min(lowest[f], order[callee]);
+        }
+        continue;
+      }
+      path.pop_back();
+      if (!path.empty()) lowest[path.back().function] = std::min(lowest[path.back().function], lowest[f]);
+      if (lowest[f] != order[f]) continue;
+      const bool alone = open.back() == f;
+      uint32_t member;
+      do {
+        member = open.back();
+        open.pop_back();
+        order[member] = kDone;
+        if (!alone) nodes_[member].recursive = true;
+      } while (member != f);
+    }
   }
-  return false;
 }
 
 std::vector<uint32_t> CallGraph::Reach(uint32_t function) const {

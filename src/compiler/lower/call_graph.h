@@ -32,8 +32,9 @@ class CallGraph {
     bool address_taken = false;
     bool recursive = false;
   };
-  void Mention(const ptx::Module& module, Node& node, const ptx::Operand& operand);
-  bool Reaches(uint32_t from, uint32_t target) const;
+  void Mention(const ptx::Module& module, Node& node, const ptx::Operand& operand,
+               std::vector<const Node*>& mentioned_by);
+  void MarkRecursive();
 
   std::vector<Node> nodes_;
   std::vector<uint32_t> address_taken_;
