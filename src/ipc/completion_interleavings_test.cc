@@ -34,22 +34,19 @@ class Stream final : public Threads {
   // CompletionWaiter::Wait
   void Wait(uint64_t ticket) {
     for (;;) {
-      Forget(ticket);
       uint32_t wake = without_.wake_first ? 0 : wake_.word.load();
       if (completed_.load() > ticket) break;  // done()
       Await(ticket + 1);
       if (!without_.second_look && completed_.load() > ticket) break;
       if (without_.wake_first) wake = wake_.word.load();
-      Forget(300 + wake * 8 + ticket);
       wake_.Wait(wake);
     }
-    Forget(100 + ticket);
   }
 
   // StreamCompletion::Await
   void Await(uint64_t wanted) {
     uint64_t least = awaited_.load();
-    while ((least == 0 || wanted < least) && !awaited_.compare_exchange(least, wanted)) {
+    while ((least == 0 || wanted < least) && !awaited_.compare_exchange_strong(least, wanted)) {
     }
   }
 
@@ -61,7 +58,6 @@ class Stream final : public Threads {
     const bool sleepers = TakeSleepers(ticket + 1);
     locked_.store(false);
     if (sleepers) wake_.WakeAll();
-    Forget(200 + ticket);
   }
 
   // StreamCompletion::TakeSleepers
@@ -86,7 +82,7 @@ Outcome Try(const Without& without) {
 class CompletionInterleavings : public testing::Test {
  protected:
   void SetUp() override {
-    if (!kCanSwitch) GTEST_SKIP() << "not under the thread sanitizer";
+    if (!kCanSwitch) GTEST_SKIP() << "not under sanitizers of memory and threads";
   }
 };
 

@@ -1,6 +1,7 @@
 // Tries every order in which the steps of a small concurrent system can happen, for tests of what must hold in all of
-// them. The system is made anew for every path and brought to where it branches by doing the same steps again, so it may
-// hold anything, real objects included. States that have been seen are not gone on from.
+// them. A system that can be saved is put back to where its paths branch. Another one is made anew for every path and
+// brought there by doing the same steps again, so it may hold anything, real objects included. States that have been seen are
+// not gone on from.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,9 @@ class World {
   virtual void Do(uint32_t step) = 0;
   // Different for states from which different things can follow.
   virtual uint64_t State() = 0;
+  // For systems that can be put back as they were.
+  virtual bool Save(std::vector<uint64_t>*) { return false; }
+  virtual void Restore(const std::vector<uint64_t>&) {}
   // What is wrong with it as it is now (at its end: that somebody still waits, say). Empty: nothing.
   virtual std::string Problem() = 0;
   // For systems that need not end in every order: from each state, one is asked to go on fairly, and what is wrong if that
