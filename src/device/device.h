@@ -214,7 +214,7 @@ class Backend {
     std::function<bool()> arm;    // going to sleep: no longer looking; but if it returns true it found records: still looking
     int doorbell_epoll_fd = -1;   // sleepers wait on this, too (poll(2) or nested epoll; never read from it)
     std::function<void()> woke;   // the sleep after an `arm` is over, for whatever reason. Not looking yet.
-    std::function<void()> rang;   // after `woke`, if the epoll fd was readable: handle its events. Not looking yet.
+    std::function<void()> rang;   // after `woke`, if the epoll fd was readable: handle its events. Looking.
   };
   virtual void SetIdleWork(IdleWork work) = 0;
 

@@ -8,8 +8,9 @@
 
 namespace tutti::server {
 
-// Thread-safe. A number inserted after the last Erase of it is found by every scan from then on.
-class HotSet {
+// Thread-safe. `Atomic`: std::atomic, or what stands for it where every order of steps is tried. A number inserted after the last Erase of it is found by every scan from then on.
+template <template <typename> typename Atomic>
+class BasicHotSet {
  public:
   static constexpr uint32_t kCapacity = 64 * 64;
 
@@ -41,8 +42,10 @@ class HotSet {
  private:
   static constexpr uint64_t Bit(uint32_t number) { return 1ull << number; }
 
-  std::atomic<uint64_t> summary_{0};
-  std::array<std::atomic<uint64_t>, 64> words_{};
+  Atomic<uint64_t> summary_{0};
+  std::array<Atomic<uint64_t>, 64> words_{};
 };
+
+using HotSet = BasicHotSet<std::atomic>;
 
 }  // namespace tutti::server

@@ -12,20 +12,28 @@
 //             threads run blocks, or it has none) it glances at the rings now and then, says kLingering, and sleeps on the
 //             bells when nothing comes. How often it glances, it learns. Otherwise it dozes. While there are lookers it looks now and then, too: one
 //             that thinks it will be back soon may be wrong.
+//
+// That no record stays in a ring that nobody will look at is tried in every order of steps, with this very code
+// (ring_watch_steps.h) on top of made-up threads and bells: ring_watch_interleavings_test.cc.
 #pragma once
 
+#include <sched.h>
+
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "device/device.h"
-#include "os/epoll.h"
-#include "os/fd.h"
+#include "os/futex.h"
+#include "server/bells.h"
 #include "server/hot_set.h"
 #include "wire/channel_layout.h"
 
@@ -42,14 +50,47 @@ class WatchedRing {
   virtual int doorbell_fd() const = 0;
 };
 
-// Thread-safe.
-class RingWatch {
- public:
-  static constexpr uint32_t kCapacity = HotSet::kCapacity;
+// What a RingWatch stands on.
+struct WatchSystem {
+  template <typename T>
+  using Atomic = std::atomic<T>;
+  using Bells = server::Bells;
 
-  static Result<std::unique_ptr<RingWatch>> Create();
+  static constexpr uint32_t kCapacity = HotSet::kCapacity;
+  static constexpr uint64_t kLeastLingerNs = 200'000;  // between two looks of the lookout
+  static constexpr uint64_t kMostLingerNs = 4'000'000;
+  static constexpr uint32_t kDozesBeforeDeep = 10;
+
+  // Of each thread: the watch that it is a looker of.
+  static const void*& LookingAt() {
+    constinit thread_local const void* looking_at = nullptr;
+    return looking_at;
+  }
+  // At every 256th poll of a thread: it is a system call.
+  static bool HarvestIsDue() {
+    constinit thread_local uint32_t polls = 0;
+    return ++polls % 256 == 0;
+  }
+  static uint64_t NowNs() { return tutti::NowNs(); }
+  static void Yield() { sched_yield(); }
+  static void FutexWait(const Atomic<uint32_t>* word, uint32_t expected, uint64_t timeout_ns) {
+    os::FutexWait(word, expected, timeout_ns);
+  }
+  static void FutexWake(const Atomic<uint32_t>* word) { os::FutexWake(word); }
+  static std::thread StartLookout(std::function<void()> lookout);
+};
+
+// Thread-safe.
+template <typename System>
+class BasicRingWatch {
+ public:
+  using Bells = typename System::Bells;
+  static constexpr uint32_t kCapacity = System::kCapacity;
+
+  static Result<std::unique_ptr<BasicRingWatch>> Create();
+  explicit BasicRingWatch(Bells bells);
   // All rings have been removed, and no thread of the backend calls any more.
-  ~RingWatch();
+  ~BasicRingWatch();
 
   // Starts watching; `ring` lives until Remove. Returns the ring's number. Fails when kCapacity rings are watched.
   Result<uint32_t> Add(WatchedRing* ring);
@@ -69,14 +110,15 @@ class RingWatch {
   bool ArmAll();
 
  private:
+  template <typename T>
+  using Atomic = typename System::template Atomic<T>;
+
   struct alignas(64) Slot {
-    std::atomic<bool> busy{false};  // the lock; guards the rest
+    Atomic<bool> busy{false};  // the lock; guards the rest
     WatchedRing* ring = nullptr;
     wire::Doorbell bell = wire::Doorbell::kArmed;  // what we last said
     uint64_t found_ns = 0;                         // when it last held records
   };
-
-  RingWatch(os::Epoll bells, os::Fd kick);
 
   static bool TryLock(Slot& slot) {
     return !slot.busy.load(std::memory_order_relaxed) && !slot.busy.exchange(true, std::memory_order_acquire);
@@ -90,30 +132,32 @@ class RingWatch {
   void Leave();
   bool ArmToSleep();
   void Woke();
+  void Rang();
   void HarvestBells();
 
   void Lookout();
   bool OthersLook() const;
   void CallLookout();
   void Doze();
-  bool SleepOnBells(uint64_t timeout_ns);  // true if one rang
 
-  os::Epoll bells_;
-  os::Fd kick_;  // rings all by itself: for Wake, and for the end
-  HotSet hot_;
-  std::unique_ptr<Slot[]> slots_;
+  Bells bells_;
+  BasicHotSet<System::template Atomic> hot_;
+  std::array<Slot, kCapacity> slots_;
   std::mutex free_mutex_;
   std::vector<uint32_t> free_;
 
-  alignas(64) std::atomic<int32_t> lookers_{0};
-  alignas(64) std::atomic<int32_t> sleepers_{0};
-  std::atomic<uint32_t> lookout_wake_{0};  // futex
-  std::atomic<bool> lookout_lingers_{false};  // it looks again within kMostLingerNs
-  std::atomic<bool> lookout_dozes_{false};
-  std::atomic<bool> lookout_deep_{false};
-  std::atomic<bool> stop_{false};
+  alignas(64) Atomic<int32_t> lookers_{0};
+  alignas(64) Atomic<int32_t> sleepers_{0};
+  Atomic<uint32_t> lookout_called_{0};  // futex
+  Atomic<bool> lookout_lingers_{false};  // it looks again within kMostLingerNs
+  Atomic<bool> lookout_dozes_{false};
+  Atomic<bool> lookout_deep_{false};
+  Atomic<bool> stop_{false};
   uint32_t dozes_ = 0;
-  std::thread lookout_;
+  decltype(System::StartLookout({})) lookout_;
 };
+
+extern template class BasicRingWatch<WatchSystem>;
+using RingWatch = BasicRingWatch<WatchSystem>;
 
 }  // namespace tutti::server
