@@ -6,7 +6,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "os/file_identity.h"
+#include "os/file_id.h"
 #include "wire/channel_layout.h"
 
 namespace tutti::ipc {
@@ -15,7 +15,7 @@ namespace tutti::ipc {
 class PeerWatch {
  public:
   PeerWatch(const wire::ChannelHeader* channel, int socket)
-      : channel_(channel), socket_(socket), identity_(socket) {}
+      : channel_(channel), socket_(socket), identity_(os::FileId::Of(socket)) {}
 
   // The CUresult this session has ended with, 0 while it lives. A load; does not ask the kernel.
   int32_t ended() const {
@@ -32,7 +32,7 @@ class PeerWatch {
  private:
   const wire::ChannelHeader* channel_;
   int socket_;
-  const os::FileIdentity identity_;
+  const os::FileId identity_;
   std::atomic<int32_t> lost_{0};
 };
 

@@ -13,7 +13,7 @@
 
 #include "base/tsan.h"
 #include "ipc/peer_watch.h"
-#include "os/file_identity.h"
+#include "os/file_id.h"
 #include "wire/channel_layout.h"
 
 namespace tutti::ipc {
@@ -29,7 +29,7 @@ class RingProducer {
       : header_(&channel->header),
         ring_(channel->ring),
         doorbell_fd_(doorbell_fd),
-        doorbell_identity_(doorbell_fd),
+        doorbell_identity_(os::FileId::Of(doorbell_fd)),
         watch_(watch) {}
 
   // To the thread sanitizer: the server has seen what was submitted until now, and its answer comes after it.
@@ -103,7 +103,7 @@ class RingProducer {
   wire::ChannelHeader* header_;
   wire::Slot* ring_;
   int doorbell_fd_;
-  const os::FileIdentity doorbell_identity_;
+  const os::FileId doorbell_identity_;
   PeerWatch* watch_;
   // The last head a producer has seen: spares the consumer's cache line in nearly every Submit.
   alignas(64) std::atomic<uint64_t> seen_head_{0};

@@ -1,4 +1,4 @@
-#include "os/file_identity.h"
+#include "os/file_id.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -10,10 +10,10 @@
 namespace tutti::os {
 namespace {
 
-TEST(FileIdentity, ANumberThatWasClosedAndUsedAgainIsAnotherFile) {
+TEST(FileId, ANumberThatWasClosedAndUsedAgainIsAnotherFile) {
   auto sockets = SocketPair().value();
   const int number = sockets.first.get();
-  const FileIdentity identity(number);
+  const FileId identity = FileId::Of(number);
   EXPECT_TRUE(identity.IsOf(number));
   sockets.first.Reset();
   EXPECT_FALSE(identity.IsOf(number));
@@ -22,16 +22,16 @@ TEST(FileIdentity, ANumberThatWasClosedAndUsedAgainIsAnotherFile) {
   EXPECT_FALSE(identity.IsOf(number));
 }
 
-TEST(FileIdentity, AnEventfdIsNoFile) {
+TEST(FileId, AnEventfdIsNoFile) {
   const Fd event(eventfd(0, EFD_CLOEXEC));
   const Fd file(open("/dev/null", O_RDWR | O_CLOEXEC));
-  const FileIdentity identity(event.get());
+  const FileId identity = FileId::Of(event.get());
   EXPECT_TRUE(identity.IsOf(event.get()));
   EXPECT_FALSE(identity.IsOf(file.get()));
 }
 
-TEST(FileIdentity, NothingIsLikeWhatWasNotOpen) {
-  const FileIdentity identity(-1);
+TEST(FileId, NothingIsLikeWhatWasNotOpen) {
+  const FileId identity = FileId::Of(-1);
   EXPECT_FALSE(identity.IsOf(-1));
 }
 
