@@ -18,7 +18,7 @@ struct AllocationContext {
   const sharing::Config* config = nullptr;
   const sharing::Offer* offer = nullptr;
   std::span<const sharing::DeviceFacts> devices;
-  std::string host_pipe_directory;  // of the control daemon
+  std::string host_pipe_directory;  // of the container's claim (claim_book.h)
 };
 
 // The texts of failures are NVIDIA's, as they reach a pod's status.

@@ -88,8 +88,8 @@ std::vector<std::string> DefaultCommands(const sharing::Config& config, const co
   return commands;
 }
 
-DaemonKeeper::DaemonKeeper(control::Places places, std::string program, int patience_ms, DeviceTable& table)
-    : places_(std::move(places)), program_(std::move(program)), patience_ms_(patience_ms), table_(table), stop_(eventfd(0, EFD_CLOEXEC)) {}
+DaemonKeeper::DaemonKeeper(control::Places places, std::string program, int patience_ms, DeviceTable& table, ClaimBook& claims)
+    : places_(std::move(places)), program_(std::move(program)), patience_ms_(patience_ms), table_(table), claims_(claims), stop_(eventfd(0, EFD_CLOEXEC)) {}
 
 DaemonKeeper::~DaemonKeeper() {
   (void)eventfd_write(stop_.get(), 1);
@@ -196,7 +196,7 @@ Status DaemonKeeper::Tell(control::DaemonConnection& daemon, const control::Repo
     if (answer.exit_status != 0) return Fail(fmt::format("the control daemon refuses {}: {}", command, answer.text));
     log::Info("{}: {}", command, answer.text.empty() ? "done" : answer.text.substr(0, answer.text.find('\n')));
   }
-  return {};
+  return claims_.Tell(daemon, config.extension.require_claims);
 }
 
 // One look: tells the daemon what it has not been told yet, and publishes its devices. Milliseconds to the next one.

@@ -15,6 +15,7 @@
 
 #include "control/places.h"
 #include "control/report.h"
+#include "kubernetes/claim_book.h"
 #include "kubernetes/device_table.h"
 #include "sharing/config.h"
 
@@ -24,8 +25,8 @@ class DaemonKeeper {
  public:
   // `program` is the control daemon's path. CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of this process must say
   // what `places` says. A daemon that takes longer than `patience_ms` for an answer hangs; answers take milliseconds, more
-  // only where the machine is out of breath. The table must outlive the keeper.
-  DaemonKeeper(control::Places places, std::string program, int patience_ms, DeviceTable& table);
+  // only where the machine is out of breath. Table and claims must outlive the keeper.
+  DaemonKeeper(control::Places places, std::string program, int patience_ms, DeviceTable& table, ClaimBook& claims);
   ~DaemonKeeper();  // leaves the daemon running: the pods that use it are not to be disturbed
 
   // Thread-safe. What is told to the daemon from now on, and at once. The first call starts the keeping: how a daemon is
@@ -58,6 +59,7 @@ class DaemonKeeper {
   const std::string program_;
   const int patience_ms_;
   DeviceTable& table_;
+  ClaimBook& claims_;
 
   mutable std::mutex mutex_;  // guards the next five
   sharing::Config config_;

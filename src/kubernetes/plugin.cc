@@ -17,9 +17,9 @@ std::string EndpointName(const std::string& resource) {
   return fmt::format("{}-{}.sock", vendor, resource.substr(resource.rfind('/') + 1));
 }
 
-Result<std::unique_ptr<Plugin>> Plugin::Start(const KubeletDirectory& directory, AllocationContext context, DeviceTable& table) {
+Result<std::unique_ptr<Plugin>> Plugin::Start(const KubeletDirectory& directory, AllocationContext context, DeviceTable& table, ClaimBook& claims) {
   const std::string resource = context.offer->resource;
-  std::unique_ptr<Plugin> plugin(new Plugin(std::move(context), table));
+  std::unique_ptr<Plugin> plugin(new Plugin(std::move(context), table, claims));
   plugin->resource_ = resource;
   plugin->endpoint_ = EndpointName(resource);
   const std::string path = directory.path() + "/" + plugin->endpoint_;

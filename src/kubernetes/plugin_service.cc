@@ -22,8 +22,8 @@ std::map<std::string, int64_t> Totals(const AllocationContext& context) {
 
 }  // namespace
 
-PluginService::PluginService(AllocationContext context, DeviceTable& table)
-    : context_(std::move(context)), table_(table), policy_(context_.config->flags.allocation_policy == "packed", Totals(context_)) {}
+PluginService::PluginService(AllocationContext context, DeviceTable& table, ClaimBook& claims)
+    : context_(std::move(context)), table_(table), claims_(claims), policy_(context_.config->flags.allocation_policy == "packed", Totals(context_)) {}
 
 void PluginService::Close() {
   closed_ = true;
@@ -82,8 +82,12 @@ grpc::Status PluginService::GetPreferredAllocation(grpc::ServerContext*, const v
 
 grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request, v1beta1::AllocateResponse* response) {
   for (const auto& container : request->container_requests()) {
-    auto allocated = kubernetes::Allocate(context_, {container.devices_ids().begin(), container.devices_ids().end()});
+    const std::vector<std::string> ids(container.devices_ids().begin(), container.devices_ids().end());
+    AllocationContext own = context_;
+    own.host_pipe_directory = claims_.Directory(own.offer->resource, ids);
+    auto allocated = kubernetes::Allocate(own, ids);
     if (!allocated) return Refused(allocated.error());
+    if (const auto made = claims_.Make(own, ids); !made) return Refused(made.error());
     *response->add_container_responses() = std::move(*allocated);
   }
   return grpc::Status::OK;

@@ -8,14 +8,15 @@
 #include "device_plugin.grpc.pb.h"
 #include "kubernetes/allocation.h"
 #include "kubernetes/allocation_policy.h"
+#include "kubernetes/claim_book.h"
 #include "kubernetes/device_table.h"
 
 namespace tutti::kubernetes {
 
 class PluginService final : public v1beta1::DevicePlugin::Service {
  public:
-  // All of `context` and `table` must outlive the service. `context.devices` is the order the ids were made in.
-  PluginService(AllocationContext context, DeviceTable& table);
+  // All of `context`, `table` and `claims` must outlive the service. `context.devices` is the order the ids were made in.
+  PluginService(AllocationContext context, DeviceTable& table, ClaimBook& claims);
 
   // Ends the streams: the kubelet has gone, or this plugin is about to.
   void Close();
@@ -31,6 +32,7 @@ class PluginService final : public v1beta1::DevicePlugin::Service {
 
   const AllocationContext context_;
   DeviceTable& table_;
+  ClaimBook& claims_;
   std::atomic<bool> closed_ = false;
   std::mutex policy_mutex_;  // guards policy_
   AllocationPolicy policy_;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "kubernetes/claim_book.h"
 #include "kubernetes/daemon_keeper.h"
 #include "kubernetes/exporter.h"
 #include "kubernetes/kubelet.h"
@@ -46,7 +47,8 @@ class Supervisor {
   Status Run() {
     TUTTI_TRY(Prepare());
     TUTTI_TRY(MarkNode());
-    keeper_ = std::make_unique<DaemonKeeper>(places_, ControlProgram(options_), static_cast<int>(options_.daemon_timeout_s * 1000), table_);
+    claims_ = std::make_unique<ClaimBook>(places_, config_.flags.mps_root + "/claims", static_cast<int>(options_.daemon_timeout_s * 1000));
+    keeper_ = std::make_unique<DaemonKeeper>(places_, ControlProgram(options_), static_cast<int>(options_.daemon_timeout_s * 1000), table_, *claims_);
     TUTTI_TRY(ServeMetrics());
     Apply();
     if (const auto wish = WaitForDevices(); !wish) return std::unexpected(wish.error());
@@ -174,7 +176,7 @@ class Supervisor {
   Status StartAll(const std::vector<sharing::Offer>& offers, const std::vector<sharing::DeviceFacts>& devices, std::vector<std::unique_ptr<Plugin>>& plugins) {
     if (!directory_->KubeletIsThere()) return Fail(fmt::format("no kubelet at {} yet", directory_->kubelet_socket()));
     for (const sharing::Offer& offer : offers) {
-      TUTTI_ASSIGN(std::unique_ptr<Plugin> plugin, Plugin::Start(*directory_, {&config_, &offer, devices, places_.pipe_directory}, table_));
+      TUTTI_ASSIGN(std::unique_ptr<Plugin> plugin, Plugin::Start(*directory_, {&config_, &offer, devices, {}}, table_, *claims_));
       plugins.push_back(std::move(plugin));
     }
     return {};
@@ -187,6 +189,7 @@ class Supervisor {
   std::unique_ptr<KubeletDirectory> directory_;
   // In the order they need each other: the keeper's thread uses the pods, the exporter's threads use both.
   std::unique_ptr<PodDirectory> pods_;
+  std::unique_ptr<ClaimBook> claims_;
   std::unique_ptr<DaemonKeeper> keeper_;
   std::shared_ptr<Exporter> exporter_;
   std::unique_ptr<NodeMarker> marker_;  // only where the node is marked through the API server

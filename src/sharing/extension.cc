@@ -94,6 +94,7 @@ Status ReadSwitches(const Value& value, Extension& extension) {
                                                     {"annotations", &extension.annotations},
                                                     {"multiUserServer", &extension.multi_user_server},
                                                     {"startDaemon", &extension.start_daemon},
+                                                    {"requireClaims", &extension.require_claims},
                                                     {"mountShm", &extension.mount_shm},
                                                     {"nodeApi", &extension.node_api}};
   for (const auto& [key, to] : switches) {
@@ -107,7 +108,7 @@ Status ReadSwitches(const Value& value, Extension& extension) {
 }  // namespace
 
 Result<Extension> ReadExtension(const Value& value) {
-  TUTTI_TRY(value.OnlyKeys({"singleReplica", "throttle", "oversubscription", "limitScope", "annotations", "multiUserServer", "startDaemon", "mountShm",
+  TUTTI_TRY(value.OnlyKeys({"singleReplica", "throttle", "oversubscription", "limitScope", "annotations", "multiUserServer", "startDaemon", "requireClaims", "mountShm",
                             "shares", "clientLibrary", "metricsAddress", "featureFile", "nodeApi"}));
   Extension extension;
   TUTTI_TRY(ReadSwitches(value, extension));

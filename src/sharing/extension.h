@@ -35,6 +35,7 @@ struct Extension {
   bool annotations = false;          // pods may ask for shares of their own
   bool multi_user_server = false;    // one server for all users
   bool start_daemon = true;          // false: the control daemon is somebody else's, and waited for
+  bool require_claims = true;        // containers to which the plugin gave nothing are not served
   bool mount_shm = true;             // false: containers keep their own /dev/shm
   std::vector<Share> shares;
   std::optional<ClientLibrary> client_library;

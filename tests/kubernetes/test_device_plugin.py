@@ -1,5 +1,6 @@
 """The device plugin against a kubelet stand-in: every call, every refusal, exhaustion, garbage."""
 import os
+import signal
 import socket
 import unittest
 
@@ -31,7 +32,23 @@ class DevicePlugin(PluginCase):
         self.assertEqual(answer.envs["NVIDIA_VISIBLE_DEVICES"], UUID)
         self.assertEqual(answer.envs["CUDA_MPS_PIPE_DIRECTORY"], "/mps/nvidia.com/gpu/pipe")
         mounts = {mount.container_path: mount.host_path for mount in answer.mounts}
-        self.assertEqual(mounts, {"/mps/nvidia.com/gpu/pipe": self.node.root + "/nvidia.com/gpu/pipe", "/dev/shm": self.node.root + "/shm"})
+        self.assertEqual(set(mounts), {"/mps/nvidia.com/gpu/pipe", "/dev/shm"})
+        self.assertRegex(mounts["/mps/nvidia.com/gpu/pipe"], "^%s/nvidia.com/gpu/pipe/claims/[0-9a-f]{16}$" % self.node.root)
+        self.assertEqual(mounts["/dev/shm"], self.node.root + "/shm")
+
+    def test_a_container_has_a_directory_of_its_own_until_its_replicas_are_anothers(self):
+        plugin = self.plugin(MPS_FOUR.replace("mps:", "mps:\n    failRequestsGreaterThanOne: false"))
+        directory = lambda *ids: [m.host_path for m in plugin.allocate([UUID + "::%d" % n for n in ids])[0].mounts if "pipe" in m.container_path][0]
+        pair, other = directory(0, 1), directory(2)
+        self.assertNotEqual(pair, other)
+        self.assertEqual(directory(1, 0), pair, "the same replicas")
+        one = directory(1)
+        self.assertFalse(os.path.exists(pair), "its replica 1 is another container's")
+        self.assertTrue(os.path.exists(one + "/control") and os.path.exists(other + "/control"))
+        self.assertIn("claim require on", self.node.ask("claim list"))
+        # A daemon that is started anew is told of the containers that run.
+        os.kill(self.node.daemons()[0], signal.SIGKILL)
+        until("the claims are back", lambda: self.node.daemons() and self.node.ask("claim list").count("claim add") == 2)
 
     def test_every_container_of_a_request_is_answered(self):
         self.assertEqual(len(self.plugin().allocate([UUID + "::0"], [UUID + "::1"])), 2)

@@ -31,6 +31,10 @@ class RealDevice(unittest.TestCase):
             environment = {key: mounts.get(value, value) for key, value in answer.envs.items()}
             seen = subprocess.run([PROBE], env=environment, stdout=subprocess.PIPE, text=True, timeout=60).stdout
             self.assertRegex(seen, r"^0 %s sms=2 total_mib=256 .* mps=1$" % re.escape(second))
+            # A container that forgets what it was told is still given no more.
+            bare = {key: environment[key] for key in ("CUDA_MPS_PIPE_DIRECTORY", "LD_LIBRARY_PATH")}
+            seen = subprocess.run([PROBE], env=bare, stdout=subprocess.PIPE, text=True, timeout=60).stdout
+            self.assertRegex(seen, r"^0 %s sms=2 total_mib=256 .* mps=1$" % re.escape(second))
             over = subprocess.run([PROBE, "--allocate", "300"], env=environment, stdout=subprocess.PIPE, text=True, timeout=60).stdout
             self.assertIn("CUDA_ERROR_OUT_OF_MEMORY", over)
             for example in ("vector_add", "vector_add_driver"):
