@@ -37,6 +37,7 @@ thread_local constinit int thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 }  // namespace
 
+constinit std::atomic<uint32_t> Capture::going_on_{0};
 constinit std::atomic<uint32_t> Capture::forbidding_{0};
 
 void Capture::Enlist(Stream& stream) {
@@ -82,6 +83,19 @@ int Capture::BreakForbidding(const char* what) {
                   what);
 }
 
+int Capture::BreakOf(const Context& context, const char* what) {
+  std::lock_guard lock(CaptureMutex());
+  bool captured = false;
+  for (const auto& [id, capture] : Active()) {
+    for (const auto& [stream, nodes] : capture->last_) {
+      if (&stream->context() == &context) captured = capture->broken_ = true;
+    }
+  }
+  if (!captured) return CUDA_SUCCESS;
+  return Complain(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+                  "{} while a stream of the context is being captured: it would wait for work that nobody runs", what);
+}
+
 int Capture::ExchangeMode(int mode) { return std::exchange(thread_mode, mode); }
 
 Capture::Capture(Stream& origin, int mode, Graph* graph, bool own_graph)
@@ -99,6 +113,7 @@ int Capture::Begin(Stream& stream, int mode, Graph* graph, std::span<GraphNode* 
   auto* const capture = new Capture(stream, mode, into, graph == nullptr);
   capture->last_[&stream].assign(before.begin(), before.end());
   Active().emplace(capture->id_, capture);
+  going_on_.fetch_add(1, std::memory_order_relaxed);
   if (mode != CU_STREAM_CAPTURE_MODE_RELAXED) forbidding_.fetch_add(1, std::memory_order_relaxed);
   capture->Enlist(stream);
   return CUDA_SUCCESS;
@@ -140,6 +155,7 @@ bool Capture::Joined() const {
 
 void Capture::Release() {
   for (const auto& [stream, nodes] : last_) Dismiss(*stream);
+  going_on_.fetch_sub(1, std::memory_order_relaxed);
   if (mode_ != CU_STREAM_CAPTURE_MODE_RELAXED) forbidding_.fetch_sub(1, std::memory_order_relaxed);
   Active().erase(id_);
   delete this;

@@ -4,9 +4,9 @@
 // stream joins it, and must be joined back before the end. For each stream the capture knows the nodes that its next
 // one comes after. A call that cannot be captured breaks the capture: it is invalid until it is ended.
 //
-// Calls that may wait for work that is only being captured (allocating, freeing, asking for events) are refused as the
-// mode of the capture says, and break it. One lock for all captures: they are short and rare. Streams that capture
-// nothing pay one load.
+// Calls that may wait for work that is only being captured (allocating, freeing, loading modules, asking or waiting for
+// events) are refused as the mode of the capture says, and break it. To wait for a whole context with a captured stream
+// is refused in every mode. One lock for all captures: they are short and rare. Streams that capture nothing pay one load.
 #pragma once
 
 #include <atomic>
@@ -42,6 +42,11 @@ class Capture {
   static int CheckUnsafe(const char* what) {
     return forbidding_.load(std::memory_order_relaxed) == 0 ? 0 : BreakForbidding(what);
   }
+  // 0, or STREAM_CAPTURE_UNSUPPORTED: the call would wait for all streams of the context, and captures of some of them go
+  // on, which are broken.
+  static int CheckWaitForAll(const Context& context, const char* what) {
+    return going_on_.load(std::memory_order_relaxed) == 0 ? 0 : BreakOf(context, what);
+  }
   // Breaks the captures of the context's streams that synchronise with its legacy stream; STREAM_CAPTURE_IMPLICIT.
   static int BreakBlocking(const Context& context);
   // How the calling thread is bound by captures from now on (cuThreadExchangeStreamCaptureMode); returns how it was.
@@ -64,6 +69,7 @@ class Capture {
  private:
   Capture(Stream& origin, int mode, Graph* graph, bool own_graph);
   static int BreakForbidding(const char* what);
+  static int BreakOf(const Context& context, const char* what);
   void Enlist(Stream& stream);
   void Dismiss(Stream& stream);
   int End();
@@ -80,7 +86,8 @@ class Capture {
   std::map<Stream*, std::vector<GraphNode*>> last_;
   std::map<Stream*, std::vector<GraphNode*>> told_;  // the last list that Of gave out
 
-  static constinit std::atomic<uint32_t> forbidding_;  // captures that go on and are not relaxed
+  static constinit std::atomic<uint32_t> going_on_;    // captures
+  static constinit std::atomic<uint32_t> forbidding_;  // those of them that are not relaxed
 };
 
 }  // namespace tutti::client

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "client/capture.h"
 #include "client/current.h"
 #include "client/device.h"
 #include "client/entry/entries.h"
@@ -137,6 +138,7 @@ CUresult cuCtxGetDevice(CUdevice* device) { return cuCtxGetDevice_v2(device, nul
 
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
   CU_ASSIGN(Context* const context, NamedOrCurrent(handle));
+  CU_TRY(Capture::CheckWaitForAll(*context, "cuCtxSynchronize"));
   return context->Synchronize();
 }
 

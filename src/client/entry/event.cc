@@ -58,6 +58,7 @@ CUresult cuEventSynchronize(CUevent handle) {
   Event* event = Event::Find(handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (Capture::Has(*event)) return CUDA_ERROR_CAPTURED_EVENT;
+  CU_TRY(Capture::CheckUnsafe("cuEventSynchronize"));
   CU_TRY(event->Synchronize());
   DrainPrints();
   return event->CheckDevice();

@@ -1,6 +1,7 @@
 // Modules, and the linker.
 #include "client/module.h"
 
+#include "client/capture.h"
 #include "client/context.h"
 #include "client/current.h"
 #include "client/entry/entries.h"
@@ -13,6 +14,7 @@ namespace {
 
 CUresult LoadImage(CUmodule* out, const void* image, const JitOptions& options) {
   if (out == nullptr || !options.valid()) return CUDA_ERROR_INVALID_VALUE;
+  CU_TRY(Capture::CheckUnsafe("loading a module"));
   CU_ASSIGN(Context* const context, UsableContext());
   CU_ASSIGN(const ImageParts parts, FindImage(image));
   CU_ASSIGN(Module* const module, Module::Load(*context, JoinParts(parts), options, image));
@@ -36,7 +38,9 @@ CUresult cuModuleLoad(CUmodule* out, const char* path) {
 
 CUresult cuModuleUnload(CUmodule handle) {
   Module* module = Module::Find(handle);
-  return module != nullptr ? Module::Unload(module) : CUDA_ERROR_INVALID_HANDLE;
+  if (module == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CU_TRY(Capture::CheckUnsafe("cuModuleUnload"));
+  return Module::Unload(module);
 }
 
 CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {

@@ -88,6 +88,44 @@ TEST_F(CaptureTest, AnEventMayNotBeAskedForBesideACapture) {
   CU_EXPECT(cuEventDestroy_v2(event));
 }
 
+TEST_F(CaptureTest, AnEventMayNotBeWaitedForBesideACapture) {
+  CUevent event;
+  CU_ASSERT(cuEventCreate(&event, 0));
+  Begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+  EXPECT_EQ(cuEventSynchronize(event), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(End(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  Begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+  CU_EXPECT(cuEventSynchronize(event));
+  EXPECT_EQ(End(), CUDA_SUCCESS);
+  CU_EXPECT(cuEventDestroy_v2(event));
+}
+
+TEST_F(CaptureTest, AContextWithACapturedStreamMayNotBeWaitedForInAnyMode) {
+  for (const CUstreamCaptureMode mode : {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_RELAXED}) {
+    Begin(mode);
+    EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    EXPECT_EQ(End(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    CU_EXPECT(cuCtxSynchronize());
+  }
+}
+
+TEST_F(CaptureTest, ModulesAreNeitherLoadedNorUnloadedBesideACapture) {
+  static constexpr char kPtx[] = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry nothing() { ret; }\n";
+  CUmodule before = nullptr, module = nullptr;
+  CU_ASSERT(cuModuleLoadData(&before, kPtx));
+  Begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+  EXPECT_EQ(cuModuleLoadData(&module, kPtx), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(End(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  Begin(CU_STREAM_CAPTURE_MODE_GLOBAL);
+  EXPECT_EQ(cuModuleUnload(before), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+  EXPECT_EQ(End(), CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  Begin(CU_STREAM_CAPTURE_MODE_RELAXED);
+  CU_EXPECT(cuModuleLoadData(&module, kPtx));
+  CU_EXPECT(cuModuleUnload(module));
+  EXPECT_EQ(End(), CUDA_SUCCESS);
+  CU_EXPECT(cuModuleUnload(before));
+}
+
 TEST_F(CaptureTest, TheLegacyStreamIsRefusedBesideACapturedStreamThatWaitsForIt) {
   CUstream blocking;
   CU_ASSERT(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));

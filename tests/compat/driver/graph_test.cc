@@ -14,6 +14,7 @@ class GraphTest : public DriverTest {
     CU_ASSERT(cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING));
     data_ = Allocate(kCount * 4);
     CU_ASSERT(cuMemsetD32_v2(data_, 0, kCount));
+    module();  // no module is loaded beside a capture
   }
   void TearDown() override {
     CU_EXPECT(cuMemFree_v2(data_));
