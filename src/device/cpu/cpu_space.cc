@@ -64,7 +64,7 @@ CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, c
       memory_(window_base, window_bytes, window_fd, AccountsOf(devices), &host_, limits.memory_groups, sink,
               counters_.get()),
       modules_(source, &memory_, &host_),
-      engine_(this, sink, MostBacklog(host_bytes)) {
+      engine_(this, sink, MostBacklog(host_bytes), &host_) {
   for (uint32_t i = 0; i < devices.size(); ++i) parts_.push_back(std::make_unique<Part>(this, devices[i].get(), i));
   SetLimits(limits);
 }

@@ -12,6 +12,7 @@
 #include "device/cpu/sanitizers.h"
 #include "device/cts/client.h"
 #include "device/cts/kernels.h"
+#include "wire/backlog.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -319,6 +320,32 @@ TEST_F(HostMemory, OfAllClientsIsLimited) {
   EXPECT_EQ(TakeAll(second, wire::MemoryKind::kHost), (kOfAll - kOfOne) / kPiece);
   first.Destroy();
   EXPECT_EQ(TakeAll(second, wire::MemoryKind::kHost), (2 * kOfOne - kOfAll) / kPiece) << "what has ended gives back";
+}
+
+// What waits in the streams of many clients is the server's memory, too.
+TEST(HostMemoryOfWork, BeyondWhatAnyClientMayHaveWaitingIsCounted) {
+  constexpr uint64_t kHost = 256 << 20;
+  constexpr uint32_t kAnyClient = 2 * wire::kSharedBacklog, kMost = kHost / 1024;
+  const auto backend = CreateCpuBackend(
+      {.devices = 1, .sms = 1, .memory_bytes = 1ull << 30, .host_bytes = kHost, .client_host_bytes = kHost}, cts::NewTestCode());
+  const auto fill = [](Client& client) {
+    uint32_t marks = 0;
+    while (client.space().Mark(1, client.next_ticket())) ++marks;
+    return marks;
+  };
+  const auto pin = [](Client& client, uint64_t bytes) { return client.space().Allocate(0, wire::MemoryKind::kHost, bytes, 0).has_value(); };
+  Client first(backend.get()), second(backend.get());
+  for (Client* client : {&first, &second}) {
+    client->CreateStream(1);
+    ASSERT_TRUE(client->space().HostCall(1, client->next_ticket(), 1));
+  }
+  EXPECT_EQ(fill(first), kMost - 1);
+  EXPECT_FALSE(pin(second, kHost)) << "what waits is not counted";
+  EXPECT_TRUE(pin(second, kHost - (kMost - kAnyClient) * 1024ull));
+  EXPECT_EQ(fill(second), kAnyClient - 1) << "there is no memory for more";
+  ASSERT_TRUE(first.space().HostCallDone(1));
+  ASSERT_TRUE(first.Synchronize(1));
+  EXPECT_TRUE(pin(first, (kMost - kAnyClient) * 1024ull - (32 << 20))) << "what is done is given back";
 }
 
 TEST_F(HostMemory, CountsTheImagesOfModules) {

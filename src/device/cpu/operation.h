@@ -2,11 +2,13 @@
 // the Space's lock, except its task while the scheduler has it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "device/cpu/task.h"
+#include "device/host_share.h"
 #include "wire/backlog.h"
 
 namespace tutti::device::cpu {
@@ -38,17 +40,18 @@ struct Operation {
 };
 
 // The operations of one Space: those that are in streams, counted by what they weigh (wire/backlog.h), and some that are
-// free. Not thread-safe.
+// free. What a library lets wait in a few streams may always wait; what is more counts as the client's host memory, since
+// many clients would have the system end their server otherwise. Not thread-safe.
 class OperationPool {
  public:
-  // `most`: weight that may be in streams at a time.
-  explicit OperationPool(uint32_t most) : most_(most) {}
+  // `most`: weight that may be in streams at a time. `host` outlives it.
+  OperationPool(uint32_t most, HostShare* host) : most_(most), host_(host), room_(std::min(most, kFree)) {}
   ~OperationPool() {
     while (free_ != nullptr) delete std::exchange(free_, free_->next);
   }
   // Null if there are too many.
   Operation* Get(uint32_t weight) {
-    if (weight > most_ - weight_) return nullptr;
+    if (weight > room_ - weight_ && !MakeRoom(weight)) return nullptr;
     Operation* operation = free_;
     if (operation != nullptr) {
       free_ = operation->next;
@@ -62,6 +65,7 @@ class OperationPool {
   }
   void Put(Operation* operation) {
     weight_ -= operation->weight;
+    if (room_ > kFree && room_ - weight_ >= 2 * kStep) GiveRoom();
     if (free_count_ == kMostFree || operation->arguments.capacity() > kMostKeptBytes) {
       delete operation;
       return;
@@ -76,7 +80,25 @@ class OperationPool {
   static constexpr uint32_t kMostFree = wire::kStreamBacklog;
   static constexpr size_t kMostKeptBytes = 1024;
 
+  static constexpr uint32_t kFree = 2 * wire::kSharedBacklog;
+  static constexpr uint32_t kStep = 16 << 10;
+  static constexpr uint64_t kBytesOfWeight = 1024;  // about: an operation, and its arguments by the KiB
+
+  bool MakeRoom(uint32_t weight) {
+    const uint32_t more = std::min(most_ - room_, kStep);
+    if (weight > room_ + more - weight_ || !host_->Reserve(more * kBytesOfWeight)) return false;
+    room_ += more;
+    return true;
+  }
+  void GiveRoom() {
+    const uint32_t less = std::min(room_ - kFree, kStep);
+    host_->Release(less * kBytesOfWeight);
+    room_ -= less;
+  }
+
   const uint32_t most_;
+  HostShare* const host_;
+  uint32_t room_;        // weight that may be in streams without asking
   uint32_t weight_ = 0;  // in streams
   Operation* free_ = nullptr;
   uint32_t free_count_ = 0;

@@ -33,8 +33,9 @@ class StreamEngine {
     virtual int32_t DeviceError(uint32_t device) const = 0;
   };
 
-  // `most_backlog`: what may wait in its streams (wire/backlog.h).
-  StreamEngine(Owner* owner, Sink* sink, uint32_t most_backlog) : owner_(owner), sink_(sink), pool_(most_backlog) {}
+  // `most_backlog`: what may wait in its streams (wire/backlog.h), counted against `host`, which outlives it.
+  StreamEngine(Owner* owner, Sink* sink, uint32_t most_backlog, HostShare* host)
+      : owner_(owner), sink_(sink), pool_(most_backlog, host) {}
   ~StreamEngine();
 
   Status Create(uint32_t number, const StreamOptions& options);
