@@ -6,6 +6,7 @@
 
 #include "cuda/result.h"
 #include "device/cpu/block_run.h"
+#include "device/cpu/said_name.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -70,10 +71,10 @@ Fault BlockRun::DescribeFault(const FaultRecord& record) const {
     return fault;
   }
   const guest::KernelDescriptor& kernel = *launch_->descriptor;
-  fault.kernel = kernel.name;
+  fault.kernel = SaidName(kernel.name);
   fault.has_block = true;
   std::copy(std::begin(block_.ctaid), std::end(block_.ctaid), fault.block);
-  line += fmt::format(" in kernel {}, block ({},{},{})", kernel.name, fault.block[0], fault.block[1], fault.block[2]);
+  line += fmt::format(" in kernel {}, block ({},{},{})", fault.kernel, fault.block[0], fault.block[1], fault.block[2]);
   if (record.warp < kMaxWarps) {
     fault.has_thread = true;
     ThreadOf(record.warp, record.lane, fault.thread);
@@ -86,9 +87,9 @@ Fault BlockRun::DescribeFault(const FaultRecord& record) const {
     fault.ptx_line = location.ptx_line;
     line += fmt::format(", PTX line {}", location.ptx_line);
     if (location.source_file != nullptr) {
-      fault.source_file = location.source_file;
+      fault.source_file = SaidPath(location.source_file);
       fault.source_line = location.source_line;
-      line += fmt::format(" ({}:{})", location.source_file, location.source_line);
+      line += fmt::format(" ({}:{})", fault.source_file, location.source_line);
     }
   }
   return fault;

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "cuda/result.h"
+#include "device/cpu/said_name.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -111,7 +112,7 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
   auto prepared = std::make_shared<KernelInstance>();
   TUTTI_ASSIGN(prepared->code, source_->Kernel(*instance->image, index, kernel, block, cancelled_));
   prepared->module = instance;
-  prepared->name = std::make_shared<const std::string>(info.name);
+  prepared->name = std::make_shared<const std::string>(SaidName(info.name));
   prepared->param_bytes = std::max(info.param_bytes, prepared->code->descriptor->param_bytes);
   prepared->max_threads = info.max_threads;
 
