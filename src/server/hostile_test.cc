@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "os/memory.h"
 #include "os/socket.h"
 #include "server/testing/server_process.h"
 
@@ -67,6 +68,25 @@ TEST_F(Hostile, RecordsThatMakeNoSenseEndTheSession) {
   EXPECT_TRUE(Ends(RecordKind::kCopy, 1, wire::CopyBody{}));
   EXPECT_TRUE(Ends(RecordKind::kWait, 1, wire::WaitBody{.stream = 1, .ticket = 1'000'000}));
   EXPECT_TRUE(Ends(RecordKind::kLaunch, 1, wire::LaunchBody{.grid = {1, 1, 1}, .block = {2048, 1, 1}}));
+}
+
+// The thread that attaches everybody reads it.
+TEST_F(Hostile, AMessageWithItsBodyInAFileEndsTheSession) {
+  auto [mine, theirs] = ServerProcess::ConnectionPair();
+  ByteWriter hello, body, head;
+  wire::Put(hello, wire::Hello{});
+  ASSERT_TRUE(ipc::SendMessage(mine.get(), wire::MessageKind::kHello, 0, std::move(hello)));
+  server_.PassOn(std::move(theirs), 2);
+  ASSERT_EQ(ipc::ReceiveMessage(mine.get(), 10'000)->head.kind, wire::MessageKind::kWelcome);
+  wire::Put(body, wire::QueryModule{});
+  head.Put(wire::MessageHead{.kind = wire::MessageKind::kQueryModule, .serial = 1, .flags = wire::kBodyInFile});
+  const auto file = os::CreateMemoryOf("body", body.bytes());
+  ASSERT_TRUE(file);
+  const int fds[] = {file->get()};
+  ASSERT_TRUE(os::Send(mine.get(), head.bytes(), fds));
+  const auto answer = ipc::ReceiveMessage(mine.get(), 10'000);
+  EXPECT_TRUE(!answer || answer->closed) << "it is answered";
+  EXPECT_TRUE(server_.AwaitClientCount(1));
 }
 
 TEST_F(Hostile, ADeviceThatIsWithheldFromTheClientIsNeitherShownNorUsed) {

@@ -32,7 +32,8 @@ bool HungUp(int socket) {
 }  // namespace
 
 Status Session::OnReadable() {
-  auto received = ipc::ReceiveMessage(socket_.get(), 0);
+  // What a client has to say is short. A body in a file, 64 MiB of holes say, would be copied by the thread that serves all.
+  auto received = ipc::ReceiveMessage(socket_.get(), 0, /*max_file_bytes=*/0);
   // A client that died with an answer unread leaves an error in place of an end of file.
   if (!received && HungUp(socket_.get())) return Fail("");
   TUTTI_ASSIGN(const ipc::Envelope envelope, std::move(received));
