@@ -124,6 +124,13 @@ TEST_F(HostRegistrationTest, AnAsynchronousCopyNeverHoldsUpTheCaller) {
   EXPECT_EQ(words_, std::vector<uint32_t>(kCount, 1));
 }
 
+// Before a copy that has been submitted already: the order of the two passes through the device, where the thread sanitizer
+// does not see it.
+__attribute__((no_sanitize("thread"))) void FillBeforeTheCopy(std::vector<uint32_t>& words, uint32_t value) {
+  uint32_t* const all = words.data();
+  for (size_t i = 0; i < kCount; ++i) all[i] = value;
+}
+
 TEST_F(HostRegistrationTest, CopiesReadAndWriteInStreamOrder) {
   HoldStream();
   CU_ASSERT(cuMemcpyHtoDAsync_v2(data_, words_.data(), kCount * 4, stream_));
@@ -135,7 +142,7 @@ TEST_F(HostRegistrationTest, CopiesReadAndWriteInStreamOrder) {
   CU_ASSERT(cuLaunchHostFunc(stream_, double_all, &words_));
   CU_ASSERT(cuMemcpyHtoDAsync_v2(data_, words_.data(), kCount * 4, stream_));
   CU_ASSERT(AddOne(data_, kCount, stream_));
-  words_.assign(kCount, 20);  // before the first copy reads
+  FillBeforeTheCopy(words_, 20);
   *flag_ = 1;
   CU_ASSERT(cuStreamSynchronize(stream_));
   EXPECT_EQ(Read(data_, kCount), std::vector<uint32_t>(kCount, 43));
