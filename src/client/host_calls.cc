@@ -46,7 +46,10 @@ class Threads {
   void End();
   void TakeForEver();
   void RunForEver();
+  // What a stream's calls do comes one after the other, by way of the server.
+  void* PlaceOf(const wire::HostCall& call) { return &session_.channel().streams[call.stream]; }
   void Answer(const wire::HostCall& call) {
+    OrderedBefore(PlaceOf(call));
     session_.ring().Submit(wire::RecordKind::kHostCallDone, call.stream);
   }
 
@@ -104,7 +107,8 @@ void Threads::TakeForEver() {
     const wire::HostCall call = queue.calls[consumed % wire::kHostCallSlots];
     queue.consumed.store(consumed + 1, std::memory_order_release);
     auto* const pending = reinterpret_cast<Pending*>(call.token);
-    OrderedAfter(pending);  // by way of the server
+    OrderedAfter(pending);  // its submission
+    OrderedAfter(PlaceOf(call));
     if (pending->copy) {
       HostCopies::Get().Make(*pending->copy, call.status);
       delete pending;
