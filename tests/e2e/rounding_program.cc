@@ -2,6 +2,7 @@
 // `rounding_program to_nearest ROUNDS` computes so often and says how many rounds had a wrong result.
 #include <cstdio>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,11 +13,14 @@ using namespace tutti::cuda;
 namespace {
 
 // Each thread adds three quarters of the distance to the next number, `count` times: to nearest that is a whole one.
-constexpr const char* kPtx = R"(
+// One rounding in the loop and no other: the kernel of a mode has the instruction of that mode alone.
+constexpr std::string_view kToNearest = "add.rn.f32 %f1, %f1, %f0;", kTowardZero = "fma.rz.f32 %f1, %f1, %f1, %f0;";
+std::string PtxOf(std::string_view step) {
+  return R"(
 .version 7.0
 .target sm_75
 .address_size 64
-.visible .entry to_nearest(.param .u64 out, .param .f32 little, .param .u32 count)
+.visible .entry rounds(.param .u64 out, .param .f32 little, .param .u32 count)
 {
   .reg .pred %p;
   .reg .b32 %r<4>;
@@ -27,28 +31,7 @@ constexpr const char* kPtx = R"(
   ld.param.u32 %r0, [count];
   mov.f32 %f1, 0f3F800000;
 again:
-  add.rn.f32 %f1, %f1, %f0;
-  sub.u32 %r0, %r0, 1;
-  setp.ne.u32 %p, %r0, 0;
-  @%p bra again;
-  mov.u32 %r1, %tid.x;
-  mul.wide.u32 %rd1, %r1, 4;
-  add.u64 %rd2, %rd0, %rd1;
-  st.global.f32 [%rd2], %f1;
-  ret;
-}
-.visible .entry toward_zero(.param .u64 out, .param .f32 little, .param .u32 count)
-{
-  .reg .pred %p;
-  .reg .b32 %r<4>;
-  .reg .f32 %f<3>;
-  .reg .b64 %rd<3>;
-  ld.param.u64 %rd0, [out];
-  ld.param.f32 %f0, [little];
-  ld.param.u32 %r0, [count];
-  mov.f32 %f1, 0f3F800000;
-again:
-  fma.rz.f32 %f1, %f1, %f1, %f0;
+  )" + std::string(step) + R"(
   sub.u32 %r0, %r0, 1;
   setp.ne.u32 %p, %r0, 0;
   @%p bra again;
@@ -59,6 +42,7 @@ again:
   ret;
 }
 )";
+}
 
 constexpr uint32_t kThreads = 64;
 
@@ -73,7 +57,7 @@ void Check(CUresult status) {
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   const bool to_nearest = mode == "to_nearest";
-  if (argc != (to_nearest ? 3 : 2)) return 3;
+  if ((!to_nearest && mode != "toward_zero") || argc != (to_nearest ? 3 : 2)) return 3;
   CUcontext context = nullptr;
   CUmodule module = nullptr;
   CUfunction kernel = nullptr;
@@ -81,8 +65,8 @@ int main(int argc, char** argv) {
   Check(cuInit(0));
   Check(cuDevicePrimaryCtxRetain(&context, 0));
   Check(cuCtxSetCurrent(context));
-  Check(cuModuleLoadData(&module, kPtx));
-  Check(cuModuleGetFunction(&kernel, module, argv[1]));
+  Check(cuModuleLoadData(&module, PtxOf(to_nearest ? kToNearest : kTowardZero).c_str()));
+  Check(cuModuleGetFunction(&kernel, module, "rounds"));
   Check(cuMemAlloc_v2(&out, kThreads * sizeof(float)));
   float little = 0x1.8p-24f;
   uint32_t count = to_nearest ? 100'000 : 10'000'000;

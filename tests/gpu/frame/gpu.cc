@@ -92,7 +92,7 @@ void Holder::Start(CUstream stream, double limit_ms, unsigned blocks) {
 }
 
 void FillPattern(CUdeviceptr at, uint64_t bytes, uint64_t seed, CUstream stream) {
-  Launch(Kernel("fill"), static_cast<unsigned>(std::clamp<uint64_t>(bytes >> 16, 1, 1024)), 256, stream, at, bytes / 8, seed);
+  Launch(Kernel("pattern"), static_cast<unsigned>(std::clamp<uint64_t>(bytes >> 16, 1, 1024)), 256, stream, at, bytes / 8, seed, uint64_t{0});
 }
 
 uint64_t CountDifferences(CUdeviceptr at, uint64_t bytes, uint64_t seed) {
@@ -105,7 +105,7 @@ uint64_t CountDifferences(CUdeviceptr at, uint64_t bytes, uint64_t seed) {
   }();
   uint64_t count = 0;
   CU(cuMemcpyHtoD_v2, wrong, static_cast<const void*>(&count), sizeof count);
-  Launch(Kernel("compare"), static_cast<unsigned>(std::clamp<uint64_t>(bytes >> 16, 1, 1024)), 256, nullptr, at, bytes / 8, seed,
+  Launch(Kernel("pattern"), static_cast<unsigned>(std::clamp<uint64_t>(bytes >> 16, 1, 1024)), 256, nullptr, at, bytes / 8, seed,
          wrong);
   CU(cuMemcpyDtoH_v2, static_cast<void*>(&count), wrong, sizeof count);
   return count;

@@ -65,47 +65,18 @@ done:
   ret;
 }
 
-// word[i] = (i + seed) * odd number, for `count` words, by all threads of the grid.
-.visible .entry fill(.param .u64 at, .param .u64 count, .param .u64 seed)
-{
-  .reg .u32 %a, %b, %c;
-  .reg .u64 %at, %count, %seed, %i, %step, %x, %p;
-  .reg .pred %end;
-  ld.param.u64 %at, [at];
-  ld.param.u64 %count, [count];
-  ld.param.u64 %seed, [seed];
-  mov.u32 %a, %ctaid.x;
-  mov.u32 %b, %ntid.x;
-  mov.u32 %c, %tid.x;
-  mad.wide.u32 %i, %a, %b, 0;
-  cvt.u64.u32 %x, %c;
-  add.u64 %i, %i, %x;
-  mov.u32 %a, %nctaid.x;
-  mul.wide.u32 %step, %a, %b;
-again:
-  setp.ge.u64 %end, %i, %count;
-  @%end bra done;
-  add.u64 %x, %i, %seed;
-  mul.lo.u64 %x, %x, 0x9e3779b97f4a7c15;
-  shl.b64 %p, %i, 3;
-  add.u64 %p, %p, %at;
-  st.global.u64 [%p], %x;
-  add.u64 %i, %i, %step;
-  bra again;
-done:
-  ret;
-}
-
-// Counts into `wrong` the words that are not what `fill` wrote.
-.visible .entry compare(.param .u64 at, .param .u64 count, .param .u64 seed, .param .u64 wrong)
+// word[i] = (i + seed) * odd number, for `count` words, by all threads of the grid: written where `wrong` is zero, else
+// compared, and what differs counted there.
+.visible .entry pattern(.param .u64 at, .param .u64 count, .param .u64 seed, .param .u64 wrong)
 {
   .reg .u32 %a, %b, %c;
   .reg .u64 %at, %count, %seed, %wrong, %i, %step, %x, %y, %p, %found;
-  .reg .pred %end, %same;
+  .reg .pred %end, %same, %writes;
   ld.param.u64 %at, [at];
   ld.param.u64 %count, [count];
   ld.param.u64 %seed, [seed];
   ld.param.u64 %wrong, [wrong];
+  setp.eq.u64 %writes, %wrong, 0;
   mov.u64 %found, 0;
   mov.u32 %a, %ctaid.x;
   mov.u32 %b, %ntid.x;
@@ -122,10 +93,14 @@ again:
   mul.lo.u64 %x, %x, 0x9e3779b97f4a7c15;
   shl.b64 %p, %i, 3;
   add.u64 %p, %p, %at;
+  add.u64 %i, %i, %step;
+  @!%writes bra compare;
+  st.global.u64 [%p], %x;
+  bra again;
+compare:
   ld.global.u64 %y, [%p];
   setp.eq.u64 %same, %x, %y;
   @!%same add.u64 %found, %found, 1;
-  add.u64 %i, %i, %step;
   bra again;
 done:
   setp.eq.u64 %end, %found, 0;

@@ -16,32 +16,37 @@ constexpr uint64_t kSeed = 7;
 
 uint64_t SlabBytes() { return Here().Size<uint64_t>(64 << 20, 4 << 20); }
 
+// An owner's slab: mapped, filled and exported.
+struct OwnedSlab {
+  Gpu gpu = OpenGpu();
+  PhysicalHandle handle = CreateSlab(gpu.device, SlabBytes());
+  os::Fd fd = ExportSlab(handle);
+  CUdeviceptr at = PlaceSlab(gpu.device, SlabBytes(), handle);
+
+  OwnedSlab() {
+    FillPattern(at, SlabBytes(), kSeed);
+    CU(cuCtxSynchronize);
+  }
+  void Offer(Channel& step) const {
+    step.Say("slab", {}, {fd.get()});
+    step.Hear(30);
+  }
+};
+
 // Releases everything and ends by itself.
 void OwnerThatLeaves(Channel& step, std::string_view) {
-  const Gpu gpu = OpenGpu();
-  const PhysicalHandle handle = CreateSlab(gpu.device, SlabBytes());
-  const os::Fd fd = ExportSlab(handle);
-  const CUdeviceptr at = PlaceSlab(gpu.device, SlabBytes(), handle);
-  FillPattern(at, SlabBytes(), kSeed);
-  CU(cuCtxSynchronize);
-  RemoveSlab(at, SlabBytes());
-  CU(cuMemRelease, handle);
-  step.Say("slab", {}, {fd.get()});
-  step.Hear(30);
+  const OwnedSlab slab;
+  RemoveSlab(slab.at, SlabBytes());
+  CU(cuMemRelease, slab.handle);
+  slab.Offer(step);
 }
 
 // Is in the middle of a kernel, with the slab mapped.
 void OwnerThatIsKilled(Channel& step, std::string_view) {
-  const Gpu gpu = OpenGpu();
-  const PhysicalHandle handle = CreateSlab(gpu.device, SlabBytes());
-  const os::Fd fd = ExportSlab(handle);
-  const CUdeviceptr at = PlaceSlab(gpu.device, SlabBytes(), handle);
-  FillPattern(at, SlabBytes(), kSeed);
-  CU(cuCtxSynchronize);
+  const OwnedSlab slab;
   Holder holder;
-  holder.Start(NewStream(), 20'000, static_cast<unsigned>(MultiprocessorCount(gpu.device)));
-  step.Say("slab", {}, {fd.get()});
-  step.Hear(30);
+  holder.Start(NewStream(), 20'000, static_cast<unsigned>(MultiprocessorCount(slab.gpu.device)));
+  slab.Offer(step);
 }
 
 void ImportAndCompare(const Gpu& gpu, int fd, Record& record) {

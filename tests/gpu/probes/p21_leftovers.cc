@@ -24,87 +24,56 @@ constexpr char kModule[] = R"(
 .target sm_60
 .address_size 64
 
-.visible .entry leave_shared(.param .u64 word, .param .u64 count)
-{
-  .shared .align 8 .b8 room[32768];
-  .reg .u32 %t;
-  .reg .u64 %word, %at, %i;
-  .reg .pred %more;
-  ld.param.u64 %word, [word];
-  mov.u32 %t, %tid.x;
-  cvt.u64.u32 %i, %t;
-again:
-  mov.u64 %at, room;
-  mad.lo.u64 %at, %i, 8, %at;
-  st.volatile.shared.u64 [%at], %word;
-  add.u64 %i, %i, 256;
-  setp.lt.u64 %more, %i, 4096;
-  @%more bra again;
-  ret;
-}
-
-.visible .entry find_shared(.param .u64 word, .param .u64 count)
+// `word` everywhere in shared memory: left there where `count` is zero, else counted where it is found.
+.visible .entry in_shared(.param .u64 word, .param .u64 count)
 {
   .shared .align 8 .b8 room[32768];
   .reg .u32 %t;
   .reg .u64 %word, %count, %at, %i, %value, %found;
-  .reg .pred %more, %same;
+  .reg .pred %more, %same, %leaves;
   ld.param.u64 %word, [word];
   ld.param.u64 %count, [count];
+  setp.eq.u64 %leaves, %count, 0;
   mov.u64 %found, 0;
   mov.u32 %t, %tid.x;
   cvt.u64.u32 %i, %t;
 again:
   mov.u64 %at, room;
   mad.lo.u64 %at, %i, 8, %at;
-  ld.volatile.shared.u64 %value, [%at];
+  @%leaves st.volatile.shared.u64 [%at], %word;
+  @!%leaves ld.volatile.shared.u64 %value, [%at];
   setp.eq.u64 %same, %value, %word;
   @%same add.u64 %found, %found, 1;
   add.u64 %i, %i, 256;
   setp.lt.u64 %more, %i, 4096;
   @%more bra again;
-  red.global.add.u64 [%count], %found;
+  @!%leaves red.global.add.u64 [%count], %found;
   ret;
 }
 
-.visible .entry leave_local(.param .u64 word, .param .u64 count)
-{
-  .local .align 8 .b8 room[2048];
-  .reg .u64 %word, %at, %i;
-  .reg .pred %more;
-  ld.param.u64 %word, [word];
-  mov.u64 %i, 0;
-  mov.u64 %at, room;
-  cvta.local.u64 %at, %at;
-again:
-  st.volatile.u64 [%at], %word;
-  add.u64 %at, %at, 8;
-  add.u64 %i, %i, 1;
-  setp.lt.u64 %more, %i, 256;
-  @%more bra again;
-  ret;
-}
-
-.visible .entry find_local(.param .u64 word, .param .u64 count)
+// The same in each thread's local memory.
+.visible .entry in_local(.param .u64 word, .param .u64 count)
 {
   .local .align 8 .b8 room[2048];
   .reg .u64 %word, %count, %at, %i, %value, %found;
-  .reg .pred %more, %same;
+  .reg .pred %more, %same, %leaves;
   ld.param.u64 %word, [word];
   ld.param.u64 %count, [count];
+  setp.eq.u64 %leaves, %count, 0;
   mov.u64 %found, 0;
   mov.u64 %i, 0;
   mov.u64 %at, room;
   cvta.local.u64 %at, %at;
 again:
-  ld.volatile.u64 %value, [%at];
+  @%leaves st.volatile.u64 [%at], %word;
+  @!%leaves ld.volatile.u64 %value, [%at];
   setp.eq.u64 %same, %value, %word;
   @%same add.u64 %found, %found, 1;
   add.u64 %at, %at, 8;
   add.u64 %i, %i, 1;
   setp.lt.u64 %more, %i, 256;
   @%more bra again;
-  red.global.add.u64 [%count], %found;
+  @!%leaves red.global.add.u64 [%count], %found;
   ret;
 }
 
@@ -155,8 +124,7 @@ class Litter {
   }
 
   void LeaveOnChip() {
-    Launch(FunctionOf(module_, "leave_shared"), blocks_, 256, nullptr, kWord, counts_);
-    Launch(FunctionOf(module_, "leave_local"), blocks_, 256, nullptr, kWord, counts_);
+    for (const char* kernel : {"in_shared", "in_local"}) Launch(FunctionOf(module_, kernel), blocks_, 256, nullptr, kWord, uint64_t{0});
     CU(cuCtxSynchronize);
   }
   void LeaveInPages() {
@@ -175,7 +143,7 @@ class Litter {
   void FindOnChip(std::string_view whose) {
     for (const char* where : {"shared", "local"}) {
       CU(cuMemsetD32_v2, counts_, 0u, size_t{4});
-      Launch(FunctionOf(module_, (std::string("find_") + where).c_str()), blocks_, 256, nullptr, kWord, counts_);
+      Launch(FunctionOf(module_, (std::string("in_") + where).c_str()), blocks_, 256, nullptr, kWord, counts_);
       CU(cuCtxSynchronize);
       const uint64_t words = blocks_ * (where[0] == 's' ? 4096ull : 256ull * 256);
       Record().Set("memory", where).Set("left by", whose).Set("words", words).Set("found", Counts()[0]).Write();
