@@ -1,4 +1,4 @@
-// cp.async, done at once, and mbarrier objects.
+// cp.async, done at once, mbarrier objects, and clusterlaunchcontrol.
 //
 // The bits of an mbarrier are nobody's business but its instructions'. Here: the phase in bit 0, the arrivals that a phase
 // takes in bits 1 to 20, those that are pending in bits 21 to 40, and the bytes awaited (tx-count) above, signed.
@@ -76,6 +76,29 @@ void PhaseBarrier(Step& step) {
     }
     phases.CompleteIfDue();
   }
+  word = phases.word();
+  std::memcpy(at, &word, sizeof word);
+}
+
+// A request to take back a cluster that has not started may always be declined, and is: the answer is 16 bytes of zeros.
+void ClusterLaunch(Step& step) {
+  if (!step.Has(Modifier::kTryCancel)) {
+    step.Accept({Modifier::kQueryCancel, Modifier::kGetFirstCtaid, Modifier::kGetFirstCtaidX, Modifier::kGetFirstCtaidY, Modifier::kGetFirstCtaidZ});
+    if (step.Has(Modifier::kIsCanceled)) return step.Put(0, Type::kPred, step.Wide(step.in.operands[1], Type::kB128) != 0);
+    for (const Operand& target : step.Elements(step.in.operands[0])) step.Put(target, Type::kB32, 0);
+    return;
+  }
+  step.Accept({Modifier::kAsync, Modifier::kMbarrierCompleteTxBytes, Modifier::kMulticastClusterAll});
+  const Operand &answer = step.in.operands[0], &barrier = step.in.operands[1];
+  uint8_t* to = step.Locate(step.SpaceOf(answer), step.Address(answer), 16, 16, &answer);
+  uint8_t* at = step.Locate(step.SpaceOf(barrier), step.Address(barrier), 8, 8, &barrier);
+  if (to == nullptr || at == nullptr) return;
+  std::memset(to, 0, 16);
+  uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  Phases phases = Phases::Of(word);
+  phases.bytes -= 16;
+  phases.CompleteIfDue();
   word = phases.word();
   std::memcpy(at, &word, sizeof word);
 }

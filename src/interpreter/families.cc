@@ -2,8 +2,8 @@
 
 namespace tutti::interpreter {
 
-// Rows of opcode.def that are not here read what a host binds (textures, surfaces, tensor maps), need several devices or
-// clusters of several blocks (multimem, clusterlaunchcontrol), or belong to wgmma, which has no text of its own in opcode.def.
+// Rows of opcode.def that are not here read what a host binds (textures, surfaces, tensor maps), need several devices
+// (multimem), or belong to wgmma, which has no text of its own in opcode.def.
 Family FamilyOf(const ptx::Instruction& instruction) {
   using ptx::Opcode;
   switch (instruction.opcode) {
@@ -103,6 +103,7 @@ Family FamilyOf(const ptx::Instruction& instruction) {
       return {.alone = ArriveAtBarrier};
     case Opcode::kCp: return {.alone = CopyAsync};
     case Opcode::kMbarrier: return {.alone = PhaseBarrier};
+    case Opcode::kClusterlaunchcontrol: return {.alone = ClusterLaunch};
     case Opcode::kVadd:
     case Opcode::kVsub:
     case Opcode::kVabsdiff:

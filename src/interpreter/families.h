@@ -90,6 +90,7 @@ void MeetOnly(Meeting&);
 void ArriveAtBarrier(Step&);   // barrier.cc
 void CopyAsync(Step&);         // async.cc
 void PhaseBarrier(Step&);
+void ClusterLaunch(Step&);
 void Video(Step&);             // video.cc
 void VideoMultiplyAdd(Step&);
 void VideoPacked(Step&);       // video_packed.cc

@@ -172,6 +172,14 @@ constexpr M kSameBytes[] = {
     M::kPendingCount,
     M::kNoComplete,
     M::kParity,
+    // Requests to take back a cluster.
+    M::kTryCancel,
+    M::kQueryCancel,
+    M::kIsCanceled,
+    M::kGetFirstCtaid,
+    M::kGetFirstCtaidX,
+    M::kGetFirstCtaidY,
+    M::kGetFirstCtaidZ,
     // Matrices, whose extents are looked at.
     M::kSync,
     M::kRow,
@@ -181,6 +189,7 @@ constexpr M kSameBytes[] = {
     M::kX2,
     M::kX4,
     M::kM8n8,
+    M::kM8n16,
     M::kA,
     M::kB,
     M::kC,
@@ -247,6 +256,10 @@ class Finder {
       case O::kMbarrier:
         for (uint32_t i = NextAddress(0); i != kNone; i = NextAddress(i + 1)) Add(i, instruction_.space, 8, 3, true);
         return;
+      case O::kClusterlaunchcontrol:
+        if (Has(M::kQueryCancel)) return;
+        Add(0, instruction_.space, 16, 4, true);
+        return Add(1, instruction_.space, 8, 3, true);
       case O::kTex:
       case O::kTld4:
       case O::kTxq:

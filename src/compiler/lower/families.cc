@@ -115,6 +115,7 @@ constexpr Row kRows[] = {
     {O::kSust, EmitSust, G::kBranch},
     {O::kCp, EmitCp, G::kBranch},
     {O::kMbarrier, EmitMbarrier, G::kBranch},
+    {O::kClusterlaunchcontrol, EmitClusterLaunchControl, G::kBranch},
     {O::kBra, EmitBra, G::kControl},
     {O::kBrx, EmitBrx, G::kBranch},
     {O::kRet, EmitRet, G::kBranch},

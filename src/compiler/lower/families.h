@@ -117,6 +117,7 @@ void EmitCp(Emitter& e);
 void EmitStBulk(Emitter& e);
 // mbarrier.cc
 void EmitMbarrier(Emitter& e);
+void EmitClusterLaunchControl(Emitter& e);
 
 // control.cc
 void EmitBra(Emitter& e);

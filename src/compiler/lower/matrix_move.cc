@@ -1,5 +1,6 @@
 // ldmatrix, stmatrix and movmatrix: 8 x 8 matrices of 16-bit elements between memory, or registers, and the layout in
-// which mma wants them: lane l holds elements 2 (l % 4) and the next of row l / 4.
+// which mma wants them: lane l holds elements 2 (l % 4) and the next of row l / 4. Of 8 x 16 matrices of 4 or 6 bits, which
+// get a byte each on their way into registers, it holds elements 4 (l % 4) and the next three.
 #include "compiler/lower/families.h"
 
 namespace tutti::compiler::lowering {
@@ -23,12 +24,34 @@ llvm::Value* SharedAt(Emitter& e, llvm::Value* row, llvm::Value* bytes) {
   return e.PointerFrom(e.ir.CreateAdd(row, bytes), kSharedSpace);
 }
 
+// Elements 4 t to 4 t + 3 of a row of sixteen that lie without gaps: 4 bits come to lie in the middle of their bytes, 6
+// bits at their low ends, as mma with .kind has them.
+llvm::Value* LoadExpanded(Emitter& e, llvm::Value* row, unsigned bits) {
+  auto& ir = e.ir;
+  const unsigned bytes = bits / 2;
+  llvm::Value* first = ir.CreateMul(Thread(e), ir.getInt32(bytes));
+  llvm::Value* packed = ir.getInt32(0);
+  for (unsigned i = 0; i < bytes; ++i) {
+    llvm::Value* at = SharedAt(e, row, ir.CreateAdd(first, ir.getInt32(i)));
+    llvm::Value* byte = ir.CreateZExt(ir.CreateLoad(ir.getInt8Ty(), at), ir.getInt32Ty());
+    packed = ir.CreateOr(packed, ir.CreateShl(byte, 8 * i));
+  }
+  llvm::Value* word = ir.getInt32(0);
+  for (unsigned i = 0; i < 4; ++i) {
+    llvm::Value* element = ir.CreateAnd(ir.CreateLShr(packed, bits * i), (1u << bits) - 1);
+    word = ir.CreateOr(word, ir.CreateShl(element, 8 * i + (bits == 4 ? 2 : 0)));
+  }
+  return word;
+}
+
 // Lane 8 j + i gives the address of row i of matrix j.
 void Move(Emitter& e, bool store) {
   auto& ir = e.ir;
   const auto registers = e.Elements(e.operand(store ? 1 : 0));
   const ptx::Space space = e.instruction().space;
-  if (ptx::BitsOf(e.type()) != 16) return e.Refuse("only of 16-bit elements");
+  const bool expands = !store && e.Has(M::kM8n16) && e.type(0) == T::kB8x16;
+  const unsigned source_bits = e.type(1) == T::kB4x16P64 ? 4 : e.type(1) == T::kB6x16P32 ? 6 : 0;
+  if (expands ? source_bits == 0 : ptx::BitsOf(e.type()) != 16) return e.Refuse("only of 16-bit elements");
   if (registers.size() != (e.Has(M::kX4) ? 4u : e.Has(M::kX2) ? 2u : 1u))
     return e.Invalid("the number of registers is not that of the matrices");
   llvm::Value* pointer = e.Pointer(e.operand(store ? 0 : 1), space);
@@ -38,6 +61,11 @@ void Move(Emitter& e, bool store) {
   }
   llvm::Value* own_row = ir.CreateTrunc(address, ir.getInt32Ty());
   for (uint32_t j = 0; j < registers.size(); ++j) {
+    if (expands) {
+      llvm::Value* row = FromLane(e, own_row, ir.CreateAdd(Group(e), ir.getInt32(8 * j)));
+      e.Write(*registers[j], LoadExpanded(e, row, source_bits), T::kB32);
+      continue;
+    }
     llvm::Value* word = store ? e.Read(*registers[j], T::kB32) : nullptr;
     if (!e.Has(M::kTrans)) {
       llvm::Value* row = FromLane(e, own_row, ir.CreateAdd(Group(e), ir.getInt32(8 * j)));

@@ -95,4 +95,31 @@ void EmitMbarrier(Emitter& e) {
   }
 }
 
+// Blocks are not taken back once a grid is launched: every request fails, which a program must expect, since its blocks
+// then do their work themselves. The answer is 16 bytes that nothing but queries read: whether it was granted, and the
+// first block of the cluster.
+void EmitClusterLaunchControl(Emitter& e) {
+  auto& ir = e.ir;
+  if (e.Has(M::kTryCancel)) {
+    static_cast<void>(e.Has(M::kMulticastClusterAll));  // to the cluster's one block
+    if (!e.Has(M::kAsync) || !e.Has(M::kMbarrierCompleteTxBytes)) return e.Invalid("no such request");
+    llvm::Value* answer = e.Pointer(e.operand(0), e.instruction().space);
+    llvm::Type* words = llvm::FixedVectorType::get(ir.getInt32Ty(), 4);
+    ir.CreateAlignedStore(llvm::Constant::getNullValue(words), answer, llvm::Align(16));
+    return static_cast<void>(
+        ChangeMbarrier(e, e.Pointer(e.operand(1), e.instruction().space), {.complete = ir.getInt64(16)}));
+  }
+  if (!e.Has(M::kQueryCancel)) return e.Refuse("this request is not supported");
+  llvm::Value* answer = e.In(1, T::kB128);
+  const auto word = [&](unsigned n) { return ir.CreateTrunc(ir.CreateLShr(answer, 32 * n), ir.getInt32Ty()); };
+  if (e.Has(M::kIsCanceled)) return e.Write(e.operand(0), ir.CreateTrunc(answer, ir.getInt1Ty()), T::kPred);
+  if (e.Has(M::kGetFirstCtaidX)) return e.Write(e.operand(0), word(1), T::kB32);
+  if (e.Has(M::kGetFirstCtaidY)) return e.Write(e.operand(0), word(2), T::kB32);
+  if (e.Has(M::kGetFirstCtaidZ)) return e.Write(e.operand(0), word(3), T::kB32);
+  const auto targets = e.Elements(e.operand(0));
+  if (!e.Has(M::kGetFirstCtaid) || targets.size() != 4) return e.Invalid("no such query");
+  for (unsigned i = 0; i < 3; ++i) e.Write(*targets[i], word(i + 1), T::kB32);
+  e.Write(*targets[3], ir.getInt32(0), T::kB32);
+}
+
 }  // namespace tutti::compiler::lowering

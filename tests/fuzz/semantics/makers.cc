@@ -171,7 +171,7 @@ Statement Maker::Make(bool uniform, uint32_t depth) {
 const std::vector<Unreached>& UnreachedOpcodes() {
   static const std::vector<Unreached> list = {
       {"alloca", "refused by the compiler"},
-      {"clusterlaunchcontrol", "takes blocks of a grid that runs in clusters; refused by the compiler"},
+      {"clusterlaunchcontrol", "declines every request: nothing to compute"},
       {"istypep", "reads handles that the host binds; refused by the compiler"},
       {"multimem", "needs memory of several devices; refused by the compiler"},
       {"stackrestore", "refused by the compiler"},
