@@ -6,12 +6,6 @@
 #include "ipc/message.h"
 
 namespace tutti::daemon {
-namespace {
-
-// For one server. Each holds a descriptor of ours.
-constexpr size_t kMaxWaiting = 4096;
-
-}  // namespace
 
 void ClientBroker::Refuse(const WaitingClient& client, int status, const std::string& why) {
   log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: refused, {}", client.peer.pid, client.peer.uid, why);
@@ -40,30 +34,28 @@ void ClientBroker::Arrived(WaitingClient client) {
   if (const auto started = servers_.Ensure(*plan); !started) {
     return Refuse(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, started.error().text);
   }
-  auto& queue = waiting_[plan->name];
-  if (queue.size() >= kMaxWaiting) {
-    return Refuse(client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, "too many clients wait for the server to start");
-  }
   log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: Server is not ready, push client to pending list", client.peer.pid, client.peer.uid);
-  queue.push_back(std::move(client));
+  if (const auto gone = waiting_[plan->name].Add(std::move(client))) {
+    Refuse(*gone, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, "too many clients wait for the server to start");
+  }
 }
 
 void ClientBroker::ServerReady(ServerHandle& server) {
   auto queue = waiting_.extract(server.name());
   if (queue.empty()) return;
-  for (WaitingClient& client : queue.mapped()) HandOver(server, std::move(client));
+  for (WaitingClient& client : queue.mapped().Empty()) HandOver(server, std::move(client));
 }
 
 void ClientBroker::ServerFailed(const std::string& name, const std::string& why) {
   auto queue = waiting_.extract(name);
   if (queue.empty()) return;
-  for (const WaitingClient& client : queue.mapped()) Refuse(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, why);
+  for (const WaitingClient& client : queue.mapped().Empty()) Refuse(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, why);
 }
 
 void ClientBroker::Close() {
   closed_ = true;
-  for (auto& [name, queue] : std::exchange(waiting_, {})) {
-    for (const WaitingClient& client : queue) {
+  for (auto& [name, room] : std::exchange(waiting_, {})) {
+    for (const WaitingClient& client : room.Empty()) {
       Refuse(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
     }
   }

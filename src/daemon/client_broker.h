@@ -1,10 +1,9 @@
 // Brings clients to servers: a client that says hello is handed to the server of its user, or to the one whose socket it
-// came to; it waits while that one starts, or is refused with a CUresult and a line that says why. Daemon thread only.
+// came to; it waits while that one starts (waiting_room.h), or is refused with a CUresult and a line that says why. Daemon thread only.
 #pragma once
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "daemon/claim.h"
 #include "daemon/log_budget.h"
@@ -12,18 +11,10 @@
 #include "daemon/partition_table.h"
 #include "daemon/server_catalog.h"
 #include "daemon/server_table.h"
-#include "daemon/visitor.h"
-#include "os/fd.h"
+#include "daemon/waiting_room.h"
 #include "wire/messages.h"
 
 namespace tutti::daemon {
-
-struct WaitingClient {
-  Visitor peer;
-  wire::Hello hello;
-  os::Fd connection;
-  Route route;
-};
 
 class ClientBroker {
  public:
@@ -64,7 +55,7 @@ class ClientBroker {
   LogBudget& log_;
   bool static_partitioning_;
   bool closed_ = false;
-  std::map<std::string, std::vector<WaitingClient>> waiting_;  // by server
+  std::map<std::string, WaitingRoom> waiting_;  // by server
 };
 
 }  // namespace tutti::daemon
