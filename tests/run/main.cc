@@ -76,31 +76,6 @@ Outcome Run(const TestCase& test) {
   return outcome;
 }
 
-// Number of values that differ; each is reported.
-size_t Compare(const std::string& path, const TestCase& test, const Outcome& outcome) {
-  size_t wrong = 0;
-  for (const run_test::Expectation& expectation : test.expectations) {
-    const std::vector<uint8_t>& bytes = outcome.buffers[static_cast<size_t>(expectation.buffer)];
-    const size_t size = run_test::BytesOf(expectation.type), count = bytes.size() / size;
-    const auto& values = expectation.values;
-    const bool repeats = !values.empty() && values.back() == "...";
-    const size_t given = values.size() - repeats;
-    if (given == 0 || (given != count && !repeats)) {
-      fmt::print("{}:{}: expects {} values, the buffer has {}\n", path, expectation.line, given, count);
-      return wrong + 1;
-    }
-    for (size_t i = 0; i < count; ++i) {
-      const std::string& value = values[std::min(i, given - 1)];
-      const std::vector<uint8_t> expected = run_test::ParseValue(expectation.type, value);
-      const bool both_nan = expectation.type[0] == 'f' && value.find("nan") != std::string::npos &&
-                            run_test::Format(expectation.type, &bytes[i * size]).find("nan") != std::string::npos;
-      if (both_nan || std::memcmp(expected.data(), &bytes[i * size], size) == 0) continue;
-      if (++wrong <= 10) fmt::print("{}:{}: value {} is {}, expected {}\n", path, expectation.line, i, run_test::Format(expectation.type, &bytes[i * size]), value);
-    }
-  }
-  return wrong;
-}
-
 void Bless(const std::string& path, const TestCase& test, const Outcome& outcome) {
   std::istringstream in(test.ptx);
   std::string out, text;
@@ -143,5 +118,7 @@ int main(int argc, char** argv) {
     Bless(path, test, outcome);
     return 0;
   }
-  return Compare(path, test, outcome) == 0 ? 0 : 1;
+  const std::vector<std::string> wrong = run_test::Mismatches(test, outcome.buffers);
+  for (const std::string& what : wrong) fmt::print("{}: {}\n", path, what);
+  return wrong.empty() ? 0 : 1;
 }

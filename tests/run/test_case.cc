@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -148,6 +150,50 @@ TestCase ParseTestCase(const std::string& whole_text, const std::string& path) {
   }
   if (test.kernel.empty()) Wrong(path, 1, "has no \"// kernel:\" line");
   return test;
+}
+
+std::vector<std::string> CasesIn(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+std::vector<uint8_t> PackArguments(const TestCase& test, const std::vector<std::vector<uint8_t>>& buffers) {
+  std::vector<uint8_t> params;
+  for (const Argument& argument : test.arguments) {
+    std::vector<uint8_t> bytes = argument.bytes;
+    if (argument.buffer >= 0) {
+      const uint8_t* address = buffers[static_cast<size_t>(argument.buffer)].data();
+      bytes.resize(sizeof address);
+      std::memcpy(bytes.data(), &address, sizeof address);
+    }
+    params.resize((params.size() + bytes.size() - 1) / bytes.size() * bytes.size());
+    params.insert(params.end(), bytes.begin(), bytes.end());
+  }
+  return params;
+}
+
+std::vector<std::string> Mismatches(const TestCase& test, const std::vector<std::vector<uint8_t>>& buffers) {
+  std::vector<std::string> wrong;
+  for (const Expectation& expectation : test.expectations) {
+    const std::string where = "line " + std::to_string(expectation.line) + ": ";
+    const std::vector<uint8_t>& bytes = buffers[static_cast<size_t>(expectation.buffer)];
+    const size_t size = BytesOf(expectation.type), count = bytes.size() / size;
+    const bool repeats = !expectation.values.empty() && expectation.values.back() == "...";
+    const size_t given = expectation.values.size() - (repeats ? 1 : 0);
+    if (given == 0 || (given != count && !repeats)) {
+      wrong.push_back(where + "expects " + std::to_string(given) + " values, the buffer has " + std::to_string(count));
+      continue;
+    }
+    for (size_t i = 0; i < count && wrong.size() < 10; ++i) {
+      const std::string &value = expectation.values[std::min(i, given - 1)], got = Format(expectation.type, &bytes[i * size]);
+      const bool both_nan = expectation.type[0] == 'f' && value.find("nan") != value.npos && got.find("nan") != got.npos;
+      if (both_nan || std::memcmp(ParseValue(expectation.type, value).data(), &bytes[i * size], size) == 0) continue;
+      wrong.push_back(where + "value " + std::to_string(i) + " is " + got + ", expected " + value);
+    }
+  }
+  return wrong;
 }
 
 }  // namespace run_test

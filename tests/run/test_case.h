@@ -52,6 +52,14 @@ TestCase ReadTestCase(const std::string& path);
 // The same of its text.
 TestCase ParseTestCase(const std::string& whole_text, const std::string& path);
 
+// The case files in a folder, by name.
+std::vector<std::string> CasesIn(const std::string& folder);
+
+// The kernel's parameter buffer, each argument at its own alignment: values, and the addresses of `buffers`.
+std::vector<uint8_t> PackArguments(const TestCase& test, const std::vector<std::vector<uint8_t>>& buffers);
+// What `buffers` hold and the case does not expect: a sentence each, ten at most. NaNs are equal.
+std::vector<std::string> Mismatches(const TestCase& test, const std::vector<std::vector<uint8_t>>& buffers);
+
 size_t BytesOf(const std::string& type);
 // One value of `type` at `bytes`, as a directive would write it.
 std::string Format(const std::string& type, const uint8_t* bytes);

@@ -16,52 +16,20 @@
 namespace tutti::compiler {
 namespace {
 
-std::vector<std::string> Cases() {
-  std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(TUTTI_SOURCE_DIR "/tests/run/cases")) paths.push_back(entry.path());
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
 class RunCase : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Cases, RunCase, testing::ValuesIn(Cases()),
+INSTANTIATE_TEST_SUITE_P(Cases, RunCase, testing::ValuesIn(run_test::CasesIn(TUTTI_SOURCE_DIR "/tests/run/cases")),
                          [](const auto& info) { return std::filesystem::path(info.param).stem().string(); });
 
-// The launch and its memory: each buffer ends where an unmapped or foreign byte would be noticed by the fence.
-GridLaunch LaunchOf(const run_test::TestCase& test, std::vector<std::vector<uint8_t>>& buffers) {
-  GridLaunch launch;
+// Each buffer ends where an unmapped or foreign byte would be noticed by the fence.
+GridLaunch LaunchOf(const run_test::TestCase& test, const std::vector<std::vector<uint8_t>>& buffers) {
+  GridLaunch launch{.params = run_test::PackArguments(test, buffers), .dynamic_shared_bytes = test.shared_bytes};
   std::copy(test.grid, test.grid + 3, launch.grid.begin());
   std::copy(test.block, test.block + 3, launch.block.begin());
-  launch.dynamic_shared_bytes = test.shared_bytes;
-  for (const auto& argument : test.arguments) {
-    std::vector<uint8_t> bytes = argument.bytes;
-    if (argument.buffer >= 0) {
-      const uint8_t* address = buffers[static_cast<size_t>(argument.buffer)].data();
-      bytes.resize(sizeof address);
-      std::memcpy(bytes.data(), &address, sizeof address);
-    }
-    launch.params.resize((launch.params.size() + bytes.size() - 1) / bytes.size() * bytes.size());
-    launch.params.insert(launch.params.end(), bytes.begin(), bytes.end());
-  }
   return launch;
 }
 
 void ExpectValues(const run_test::TestCase& test, const std::vector<std::vector<uint8_t>>& buffers) {
-  for (const auto& expectation : test.expectations) {
-    const auto& bytes = buffers[static_cast<size_t>(expectation.buffer)];
-    const size_t size = run_test::BytesOf(expectation.type);
-    const size_t given = expectation.values.size() - (expectation.values.back() == "..." ? 1 : 0);
-    size_t wrong = 0;
-    for (size_t i = 0; i < bytes.size() / size && wrong < 8; ++i) {
-      const std::string& value = expectation.values[std::min(i, given - 1)];
-      const auto expected = run_test::ParseValue(expectation.type, value);
-      const std::string got = run_test::Format(expectation.type, &bytes[i * size]);
-      const bool both_nan = expectation.type[0] == 'f' && value.find("nan") != value.npos && got.find("nan") != got.npos;
-      if (both_nan || std::memcmp(expected.data(), &bytes[i * size], size) == 0) continue;
-      ++wrong;
-      ADD_FAILURE() << "line " << expectation.line << ": value " << i << " is " << got << ", expected " << value;
-    }
-  }
+  for (const std::string& wrong : run_test::Mismatches(test, buffers)) ADD_FAILURE() << wrong;
 }
 
 TEST_P(RunCase, GivesWhatItExpects) {
