@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "base/log_file.h"
+#include "base/printable.h"
 
 namespace tutti::log {
 namespace {
@@ -77,9 +78,7 @@ bool Enabled(Level level) { return level >= state().level.load(std::memory_order
 void Write(Level, std::string_view text) {
   State& s = state();
   std::lock_guard lock(s.mutex);
-  std::string line = Prefix(s.role);
-  for (const char c : text) line += (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) ? '?' : c;
-  line += '\n';
+  const std::string line = Prefix(s.role) + Printable(text) + '\n';
   // A log that cannot be written must not take its program down; there is nowhere left to report it.
   [[maybe_unused]] ssize_t written = write(s.fd, line.data(), line.size());
   if (s.echo_fd >= 0) written = write(s.echo_fd, line.data(), line.size());

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace tutti::cli {
 namespace {
 
@@ -38,7 +40,7 @@ std::string UserName(uint32_t uid) {
 }
 
 std::string Shortened(std::string text, size_t width) {
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  text = Printable(text);
   if (text.size() > width && width > 3) text = text.substr(0, width - 3) + "...";
   return text;
 }

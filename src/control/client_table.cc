@@ -4,16 +4,9 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace tutti::control {
-namespace {
-
-std::string Printable(std::string_view text) {
-  std::string shown(text);
-  std::ranges::replace_if(shown, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return shown;
-}
-
-}  // namespace
 
 std::string FormatClientTable(const std::vector<ClientRow>& rows) {
   size_t device_width = std::string_view("DEVICE").size();

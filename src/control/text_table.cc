@@ -6,14 +6,10 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
+
 namespace tutti::control {
 namespace {
-
-// What clients choose (command lines) must not move the reader's cursor.
-std::string Printable(std::string text) {
-  std::ranges::replace_if(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
-  return text;
-}
 
 std::string Quoted(const std::string& entry) {
   if (entry.find_first_of(",\"\r\n") == std::string::npos) return entry;

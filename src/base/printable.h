@@ -1,0 +1,23 @@
+// Text that strangers chose, fit for a terminal and for a line of a log: control characters are replaced, those of one
+// byte and those of Unicode's second set (U+0080 to U+009F), of which terminals take U+009B for "escape [".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tutti {
+
+inline std::string Printable(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0;
+    const bool second_set = byte == 0xc2 && next >= 0x80 && next <= 0x9f;
+    shown += second_set || byte < 0x20 || byte == 0x7f ? '?' : text[i];
+    i += second_set;
+  }
+  return shown;
+}
+
+}  // namespace tutti
