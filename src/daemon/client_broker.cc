@@ -1,11 +1,31 @@
 #include "daemon/client_broker.h"
 
+#include <fmt/format.h>
+#include <sys/resource.h>
+
 #include <algorithm>
 
 #include "cuda/result.h"
 #include "ipc/message.h"
 
 namespace tutti::daemon {
+namespace {
+
+// For one server. Each holds a descriptor of ours.
+constexpr size_t kMaxWaiting = 4096;
+constexpr size_t kDescriptorsPerWaiting = 8;
+
+size_t MaxWaiting() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxWaiting;
+  return std::clamp<size_t>(limit.rlim_cur / kDescriptorsPerWaiting, 1, kMaxWaiting);
+}
+
+}  // namespace
+
+ClientBroker::ClientBroker(const Needs& needs, bool static_partitioning)
+    : servers_(needs.servers), catalog_(needs.catalog), partitions_(needs.partitions), claims_(needs.claims), accounting_(needs.accounting), log_(needs.log),
+      static_partitioning_(static_partitioning), max_waiting_(MaxWaiting()) {}
 
 void ClientBroker::Refuse(const WaitingClient& client, int status, const std::string& why) {
   log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: refused, {}", client.peer.pid, client.peer.uid, why);
@@ -28,6 +48,9 @@ void ClientBroker::Arrived(WaitingClient client) {
   const auto plan = catalog_.PlanFor(client.route, client.peer.served_as);
   if (!plan) return Refuse(client, plan.error().code, plan.error().text);
   if (ServerHandle* server = servers_.Current(plan->name); server != nullptr && server->state() == ServerState::kActive) {
+    if (server->untaken() >= max_waiting_) {
+      return Refuse(client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, fmt::format("server {} does not take the clients that came before: it hangs, or is stopped", server->pid()));
+    }
     log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: Server already exists", client.peer.pid, client.peer.uid);
     return HandOver(*server, std::move(client));
   }
@@ -76,7 +99,7 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   attach.pid = static_cast<uint32_t>(client.peer.pid);
   attach.uid = client.peer.uid;
   // What a client says of itself decides nothing: who may see and end it is told by where it lives.
-  if (client.peer.pid_namespace != 0) attach.hello.pid_namespace = client.peer.pid_namespace;
+  attach.hello.pid_namespace = client.peer.pid_namespace;
   attach.memory_groups = GroupsOf("namespace:" + attach.name_space, catalog_.CollectiveFor(server.name(), name_space), server.devices());
   AddCgroupAccounts(accounting_, server.devices(), attach);
   server.Attach(attach, std::move(client.connection));

@@ -27,9 +27,7 @@ class ClientBroker {
     LogBudget& log;
   };
   // `static_partitioning`: every client needs an SM partition.
-  ClientBroker(const Needs& needs, bool static_partitioning)
-      : servers_(needs.servers), catalog_(needs.catalog), partitions_(needs.partitions), claims_(needs.claims), accounting_(needs.accounting), log_(needs.log),
-        static_partitioning_(static_partitioning) {}
+  ClientBroker(const Needs& needs, bool static_partitioning);
 
   void Arrived(WaitingClient client);
   void ServerReady(ServerHandle& server);
@@ -54,6 +52,7 @@ class ClientBroker {
   const MemoryAccounting& accounting_;
   LogBudget& log_;
   bool static_partitioning_;
+  size_t max_waiting_;  // for one server that takes none
   bool closed_ = false;
   std::map<std::string, WaitingRoom> waiting_;  // by server
 };

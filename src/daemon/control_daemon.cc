@@ -110,10 +110,10 @@ void ControlDaemon::Forget(int listener) {
 }
 
 void ControlDaemon::Accept(int listener) {
-  auto socket = os::Accept(listener);
-  if (!socket) {
+  auto accepted = os::Accept(listener);
+  if (!accepted) {
     // Out of descriptors, most likely: who waits in the kernel's queue is taken up a little later.
-    log_.Info("connections that cannot be accepted", "{}", socket.error().text);
+    log_.Info("connections that cannot be accepted", "{}", accepted.error().text);
     MakeRoom(connections_[connections_[0].size() > 0 ? 0 : 1]);
     loop_->Unwatch(listening_[listener].watch);
     loop_->After(kAcceptPauseNs, [this, listener] {
@@ -121,14 +121,15 @@ void ControlDaemon::Accept(int listener) {
     });
     return;
   }
-  auto visitor = VisitorAt(socket->get(), listening_[listener].route.claim);
+  os::StrangersFd socket(std::move(*accepted));
+  auto visitor = VisitorAt(socket.get(), listening_[listener].route.claim);
   if (!visitor) return log::Info("User did not send valid credentials");
   log_.Info(visitor->party(), "Accepting connection...");
   const uint64_t id = next_session_++;
   FairShares& connections = connections_[visitor->administrator];
   while (connections.size() >= max_connections_) MakeRoom(connections);
   connections.Add(id, {.uid = visitor->uid, .cgroup = visitor->cgroup, .pid = visitor->pid});
-  const auto session = std::make_shared<Session>(*this, id, std::move(*visitor), std::move(*socket), listening_[listener].route);
+  const auto session = std::make_shared<Session>(*this, id, std::move(*visitor), std::move(socket), listening_[listener].route);
   sessions_.emplace(id, session);
   session->Start();
 }
@@ -180,7 +181,8 @@ void ControlDaemon::OpenLogsAnew() {
 }
 
 void ControlDaemon::ServerReady(ServerHandle& server) {
-  if (server.plan().visible_devices.empty()) inventory_.Learn(server.devices());
+  // What a server of another user says of the devices, that user may have made it say.
+  if (server.plan().visible_devices.empty() && server.uid() == geteuid()) inventory_.Learn(server.devices());
   server.set_policy(defaults_.policy);
   if (defaults_.policy != "share") {
     server.Ask(wire::MessageKind::kServerSet, wire::ServerSet{.what = wire::SettingKind::kPolicy, .text = defaults_.policy}, [](const auto&) {});
@@ -226,6 +228,10 @@ bool ControlDaemon::Quiet() const {
 }
 
 Leaving ControlDaemon::Leave() {
+  // The shells, which nobody has to answer now. What the next program does not know of would be closed by exec, in this thread.
+  sessions_.clear();
+  for (FairShares& connections : connections_) connections = {};
+  os::AwaitClosed();
   Leaving leaving{.sockets = {instance_.listener(), instance_.privileged_listener()},
                   .lock_fd = instance_.lock(),
                   .of_manager = instance_.of_manager(),

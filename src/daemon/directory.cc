@@ -95,6 +95,12 @@ Status CheckDirectory(const std::string& path, const std::string& variable) {
   return {};
 }
 
+Status MakeTrustedDirectory(const std::string& path, const std::string& variable) {
+  TUTTI_TRY(CheckDirectory(path, variable));
+  TUTTI_TRY(MakeDirectory(path));
+  return CheckDirectory(path, variable);
+}
+
 Status MakeDirectory(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash != std::string::npos && slash > 0 && access(path.substr(0, slash).c_str(), F_OK) != 0) {

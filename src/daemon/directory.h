@@ -21,4 +21,7 @@ Status MakeDirectory(const std::string& path);
 // What does not exist yet is no objection. `variable` is what names the directory.
 Status CheckDirectory(const std::string& path, const std::string& variable);
 
+// Both: makes it if nothing speaks against that, and looks again: somebody may have been faster.
+Status MakeTrustedDirectory(const std::string& path, const std::string& variable);
+
 }  // namespace tutti::daemon

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -68,6 +70,29 @@ TEST_F(DirectoryTest, ALinkIsTrustedAsFarAsItsMakerAndItsTarget) {
   ASSERT_EQ(lchown(link.c_str(), 0, 0), 0);
   chmod((root_ + "/above").c_str(), 0777);
   EXPECT_THAT(Objection("/link/mine"), HasSubstr("everybody may replace"));
+}
+
+// Somebody who may write to the directory above makes it between our look and our making it.
+TEST_F(DirectoryTest, WhoIsFasterThanUsIsNotTrusted) {
+  constexpr uid_t kSomebody = 54321;
+  const std::string path = root_ + "/above/contended";
+  chmod((root_ + "/above").c_str(), 01777);
+  const pid_t somebody = fork();
+  if (somebody == 0) {
+    if (setresuid(kSomebody, kSomebody, kSomebody) != 0) _exit(1);
+    for (;;) {
+      mkdir(path.c_str(), 0777);
+      rmdir(path.c_str());
+    }
+  }
+  for (int i = 0; i < 20'000; ++i) {
+    if (!MakeTrustedDirectory(path, "CUDA_MPS_PIPE_DIRECTORY")) continue;
+    struct stat info{};
+    EXPECT_TRUE(lstat(path.c_str(), &info) == 0 && info.st_uid == geteuid()) << "in round " << i;
+    rmdir(path.c_str());
+  }
+  kill(somebody, SIGKILL);
+  waitpid(somebody, nullptr, 0);
 }
 
 }  // namespace

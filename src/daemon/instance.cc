@@ -20,6 +20,7 @@
 namespace tutti::daemon {
 namespace {
 
+constexpr const char* kVariable = "CUDA_MPS_PIPE_DIRECTORY";
 constexpr mode_t kControlMode = 0666, kPrivilegedMode = 0755, kFifoMode = 0777;
 
 // The directory may be one that others can write to (a user's daemon in /tmp): never follow a link there.
@@ -103,8 +104,8 @@ std::optional<Result<os::Fd>> Inherited(const std::string& path, std::vector<os:
 
 Result<Instance> Instance::Claim(const control::Places& places, Inheritance inheritance) {
   // An older program of this process has served here already, and its clients are there.
-  if (!inheritance.lock && geteuid() == 0) TUTTI_TRY(CheckDirectory(places.pipe_directory, "CUDA_MPS_PIPE_DIRECTORY"));
-  TUTTI_TRY(MakeDirectory(places.pipe_directory));
+  const bool must_trust = !inheritance.lock && geteuid() == 0;
+  TUTTI_TRY(must_trust ? MakeTrustedDirectory(places.pipe_directory, kVariable) : MakeDirectory(places.pipe_directory));
   Instance instance(places);
   instance.of_manager_ = inheritance.of_manager;
   instance.lock_ = std::move(inheritance.lock);
@@ -139,9 +140,11 @@ Status Instance::WritePid() {
 Result<Instance::Listener> Instance::ListenAt(const std::string& path, mode_t mode, std::vector<os::Fd>& inherited) {
   Listener listener;
   if (auto socket = Inherited(path, inherited)) {
-    TUTTI_ASSIGN(listener.socket, std::move(*socket));
+    TUTTI_ASSIGN(os::Fd passed, std::move(*socket));
+    listener.socket = os::StrangersFd(std::move(passed));
   } else {
-    TUTTI_ASSIGN(listener.socket, os::Listen(path, mode));
+    TUTTI_ASSIGN(os::Fd made, os::Listen(path, mode));
+    listener.socket = os::StrangersFd(std::move(made));
   }
   listener.file = os::FileId::At(path);
   return listener;
@@ -158,8 +161,7 @@ Status Instance::CreateFiles(std::vector<os::Fd> sockets) {
 
 Status Instance::PutBack(const std::function<void(int)>& closing) {
   std::vector<os::Fd> none;
-  if (geteuid() == 0) TUTTI_TRY(CheckDirectory(places_.pipe_directory, "CUDA_MPS_PIPE_DIRECTORY"));
-  TUTTI_TRY(MakeDirectory(places_.pipe_directory));
+  TUTTI_TRY(geteuid() == 0 ? MakeTrustedDirectory(places_.pipe_directory, kVariable) : MakeDirectory(places_.pipe_directory));
   if (Replaced(places_.lock_file(), lock_.get())) TUTTI_TRY(TakeLock());
   if (Replaced(places_.log_fifo(), log_fifo_.get())) {
     TUTTI_ASSIGN(os::Fd fifo, os::MakeFifo(places_.log_fifo(), kFifoMode));

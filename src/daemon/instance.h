@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "control/places.h"
+#include "os/close_aside.h"
 #include "os/fd.h"
 #include "os/file_id.h"
 
@@ -52,7 +53,7 @@ class Instance {
 
  private:
   struct Listener {
-    os::Fd socket;
+    os::StrangersFd socket;  // with who has connected and was not accepted
     os::FileId file;
   };
   explicit Instance(control::Places places) : places_(std::move(places)) {}

@@ -14,7 +14,7 @@ constexpr int kMostFailedSends = 1000;  // of one message
 }  // namespace
 
 MessageSocket::MessageSocket(EventLoop& loop, os::Fd socket, PeerRules rules)
-    : loop_(loop), socket_(std::move(socket)), rules_(rules) {}
+    : loop_(loop), socket_(os::StrangersFd(std::move(socket))), rules_(rules) {}
 
 MessageSocket::~MessageSocket() {
   if (watch_ != 0) loop_.Unwatch(watch_);
@@ -28,7 +28,8 @@ void MessageSocket::Start(std::function<void(ipc::Envelope)> message, std::funct
 
 void MessageSocket::Send(std::vector<uint8_t> bytes, std::vector<os::Fd> fds) {
   queued_bytes_ += bytes.size();
-  queue_.push_back({std::move(bytes), std::move(fds)});
+  Outgoing& outgoing = queue_.emplace_back(std::move(bytes));
+  for (os::Fd& fd : fds) outgoing.fds.emplace_back(std::move(fd));
   if (queue_.size() == 1) Flush();
   // The owner learns of a lost peer from the loop, never from inside its own Send.
   if (queue_.size() > kMaxQueued || queued_bytes_ > kMaxQueuedBytes) shutdown(socket_.get(), SHUT_RDWR);
@@ -37,7 +38,7 @@ void MessageSocket::Send(std::vector<uint8_t> bytes, std::vector<os::Fd> fds) {
 os::Fd MessageSocket::Release() {
   if (watch_ != 0) loop_.Unwatch(watch_);
   watch_ = 0;
-  return std::move(socket_);
+  return socket_.Release();
 }
 
 void MessageSocket::Next() {
@@ -55,7 +56,7 @@ void MessageSocket::Ready(uint32_t events) {
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) return Close();
     return loop_.Change(watch_, wanted_events());
   }
-  auto received = ipc::ReceiveMessage(socket_.get(), 0, rules_.max_file_bytes);
+  auto received = ipc::ReceivePlainMessage(socket_.get(), 0);
   if (!received && lost_ < rules_.may_lose) {
     ++lost_;
     log::Error("A message is lost: {}", received.error().text);
@@ -71,7 +72,7 @@ void MessageSocket::Ready(uint32_t events) {
 void MessageSocket::Flush() {
   while (!queue_.empty()) {
     std::vector<int> fds;
-    for (const os::Fd& fd : queue_.front().fds) fds.push_back(fd.get());
+    for (const os::StrangersFd& fd : queue_.front().fds) fds.push_back(fd.get());
     const auto sent = os::TrySend(socket_.get(), queue_.front().bytes, fds);
     if (sent && !*sent) break;
     // Out of memory for a moment, or the peer is gone: then the loop reports the hang-up. Nobody may wait for an answer that

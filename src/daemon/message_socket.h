@@ -1,5 +1,5 @@
-// A message connection on the event loop: packets come in by callback, packets go out without ever blocking. Daemon
-// thread only.
+// A message connection on the event loop: packets come in by callback, packets go out without ever blocking. Its peer is
+// anybody: it sends packets without descriptors, and closing the connection never waits (os/close_aside.h). Daemon thread only.
 #pragma once
 
 #include <deque>
@@ -8,14 +8,13 @@
 
 #include "daemon/event_loop.h"
 #include "ipc/message.h"
-#include "os/fd.h"
+#include "os/close_aside.h"
 
 namespace tutti::daemon {
 
 // What a peer may do.
 struct PeerRules {
   int may_lose = 0;  // so many messages in a row may fail to be received (no descriptor, no memory left) before the connection is given up
-  uint64_t max_file_bytes = ipc::kMaxBodyBytes;  // of a body in a memory file; 0: it may send none
   // It has to wait for its answer: its next packet is read when the owner says Next() and all that is queued has been sent.
   // What it sends meanwhile stays in the kernel's buffer, and its sender stops when that is full.
   bool one_at_a_time = false;
@@ -42,6 +41,7 @@ class MessageSocket {
   // Gives the connection away, with no traffic of ours on it any more. Nothing may be queued.
   os::Fd Release();
   bool idle() const { return queue_.empty(); }
+  size_t queued() const { return queue_.size(); }
   size_t queued_bytes() const { return queued_bytes_; }
   // The peer may have its next packet read (PeerRules::one_at_a_time).
   void Next();
@@ -50,7 +50,7 @@ class MessageSocket {
  private:
   struct Outgoing {
     std::vector<uint8_t> bytes;
-    std::vector<os::Fd> fds;
+    std::vector<os::StrangersFd> fds;
   };
   void Ready(uint32_t events);
   void Flush();
@@ -59,7 +59,7 @@ class MessageSocket {
   uint32_t wanted_events() const;
 
   EventLoop& loop_;
-  os::Fd socket_;
+  os::StrangersFd socket_;
   const PeerRules rules_;
   bool its_turn_is_over_ = false;
   int lost_ = 0, failed_sends_ = 0;

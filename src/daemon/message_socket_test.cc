@@ -68,8 +68,8 @@ TEST_F(MessageSocketTest, AnOwnerMayDestroyItWhenTheMessageComes) {
   EXPECT_FALSE(ours_);
 }
 
-TEST_F(MessageSocketTest, ABodyInAFileEndsTheConnectionOfAStranger) {
-  With({.max_file_bytes = 0});
+// Above all a body in a memory file: it costs its sender nothing and its reader milliseconds.
+TEST_F(MessageSocketTest, ADescriptorEndsTheConnection) {
   bool closed = false;
   ours_->Start([](ipc::Envelope) { FAIL(); }, [&] {
     closed = true;

@@ -1,5 +1,6 @@
 #include "daemon/server_handle.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/epoll.h>
@@ -9,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "os/filled_memory.h"
 
 namespace tutti::daemon {
 namespace {
@@ -16,16 +18,18 @@ namespace {
 constexpr uint64_t kSecondNs = 1'000'000'000;
 constexpr uint64_t kStartPatienceNs = 30 * kSecondNs;
 constexpr uint64_t kEndPatienceNs = 2 * kSecondNs;
-// A message that cannot be received must not cost all clients their server. Its longest answer lists all of its clients. It runs
-// as its user, who may make it say anything: so it speaks when it is asked.
-constexpr PeerRules kRules{.may_lose = 100, .max_file_bytes = 16 << 20};
+constexpr uint64_t kMostAnswerBytes = 16 << 20;  // the longest answer lists all clients
 
 // The program before has told it to end, and may have asked it more just before.
 constexpr uint32_t kUnheardOfLeft = 16;
 
-int ExitStatus(pid_t pid) {
+// Of a process that has ended. Its user may be tracing it, and keeps its end from us until the tracer lets go: it is collected
+// then, and nobody waits for that.
+int Collect(EventLoop& loop, pid_t pid) {
   int status = 0;
-  if (waitpid(pid, &status, 0) != pid) return 1;
+  const pid_t collected = waitpid(pid, &status, WNOHANG);
+  if (collected == 0) loop.After(kSecondNs, [&loop, pid] { Collect(loop, pid); });
+  if (collected != pid) return 1;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -42,10 +46,10 @@ const char* StateName(ServerState state) {
 
 ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings)
     : loop_(loop), launched_(std::move(launched)), plan_(std::move(plan)), settings_(std::move(settings)),
-      channel_(loop, std::move(launched_.channel), kRules), started_ns_(NowNs()) {}
+      channel_(loop, std::move(launched_.channel)), started_ns_(NowNs()) {}
 
 ServerHandle::ServerHandle(EventLoop& loop, Succession::Server left)
-    : loop_(loop), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel), kRules),
+    : loop_(loop), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel)),
       state_(ServerState::kActive), stopping_(true), understands_(left.understands), devices_(std::move(left.devices)),
       started_ns_(left.started_ns), unheard_(kUnheardOfLeft) {}
 
@@ -72,11 +76,11 @@ void ServerHandle::Start(std::function<void()> reported, std::function<void(int)
   });
 }
 
-void ServerHandle::Attach(const wire::Attach& attach, os::Fd client) {
+void ServerHandle::Attach(const wire::Attach& attach, os::StrangersFd client) {
   ByteWriter body;
   wire::Put(body, attach);
   std::vector<os::Fd> fds;
-  fds.push_back(std::move(client));
+  fds.push_back(client.Release());
   channel_.Send(wire::Pack(wire::MessageKind::kAttach, next_serial_++, std::move(body)), std::move(fds));
 }
 
@@ -113,16 +117,42 @@ void ServerHandle::KillAfter(uint64_t delay_ns) {
 
 void ServerHandle::SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFunction reply, uint64_t patience_ns) {
   if (!understands_) return reply(Fail(fmt::format("Server {} is of an older version: it ends with its last client", pid())));
+  os::Fd file;
+  std::vector<os::Fd> sent;
+  if (kind == wire::MessageKind::kServerQuery) {
+    auto made = os::CreateMemoryToFill("tutti-answer");
+    if (!made) return reply(std::unexpected(made.error()));
+    file = std::move(*made);
+    sent.emplace_back(fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+    if (!sent.back()) return reply(FailErrno("a descriptor for an answer"));
+  }
   const uint32_t serial = next_serial_++;
   const TimerId patience = loop_.After(patience_ns, [this, serial] {
     ++unheard_;
     Answer(serial, Fail(fmt::format("Server {} does not answer", pid())));
   });
-  asked_.emplace(serial, Asked{std::move(reply), patience});
-  channel_.Send(wire::Pack(kind, serial, std::move(body)));
+  asked_.emplace(serial, Asked{std::move(reply), patience, std::move(file)});
+  channel_.Send(wire::Pack(kind, serial, std::move(body)), std::move(sent));
 }
 
-void ServerHandle::Answer(uint32_t serial, Result<Reply> reply) {
+// What it says, in its packet or in the file that it was given for that.
+void ServerHandle::ReceivedReply(ipc::Envelope message) {
+  const auto asked = asked_.find(message.head.serial);
+  const int file = asked != asked_.end() ? asked->second.file.get() : -1;
+  if ((message.head.flags & wire::kBodyInAskersFile) != 0 && file >= 0) {
+    auto bytes = os::ReadFilledMemory(file, kMostAnswerBytes);
+    if (!bytes) return Break(bytes.error().text);
+    message.body = std::move(*bytes);
+  } else if ((message.head.flags & wire::kBodyInAskersFile) != 0) {
+    return Answer(message.head.serial, {});  // late, its file is gone
+  }
+  ByteReader in(message.body);
+  auto body = wire::GetServerReply(in);
+  if (!body) return Break(body.error().text);
+  Answer(message.head.serial, std::move(*body));
+}
+
+void ServerHandle::Answer(uint32_t serial, Result<wire::ServerReply> body) {
   auto asked = asked_.extract(serial);
   if (asked.empty()) {  // late: the asker has been told that there is no answer
     if (unheard_ == 0) return Break("it answers what it was not asked");
@@ -130,7 +160,8 @@ void ServerHandle::Answer(uint32_t serial, Result<Reply> reply) {
     return;
   }
   loop_.Cancel(asked.mapped().patience);
-  asked.mapped().reply(std::move(reply));
+  if (!body) return asked.mapped().reply(std::unexpected(body.error()));
+  asked.mapped().reply(Reply{std::move(*body), std::move(asked.mapped().file)});
 }
 
 void ServerHandle::Received(ipc::Envelope message) {
@@ -140,11 +171,7 @@ void ServerHandle::Received(ipc::Envelope message) {
     const auto ready = wire::GetServerReady(in);
     return ready ? ReceivedReady(*ready) : Break(ready.error().text);
   }
-  if (message.head.kind == wire::MessageKind::kServerReply) {
-    auto body = wire::GetServerReply(in);
-    if (!body) return Break(body.error().text);
-    return Answer(message.head.serial, Reply{std::move(*body), std::move(message.fds)});
-  }
+  if (message.head.kind == wire::MessageKind::kServerReply) return ReceivedReply(std::move(message));
   Break(fmt::format("message kind {} was not expected", static_cast<int>(message.head.kind)));
 }
 
@@ -171,7 +198,7 @@ void ServerHandle::Break(const std::string& why) {
 
 void ServerHandle::Exited() {
   loop_.Unwatch(process_watch_);
-  const int status = ExitStatus(pid());
+  const int status = Collect(loop_, pid());
   auto asked = std::exchange(asked_, {});
   for (auto& [serial, entry] : asked) {
     loop_.Cancel(entry.patience);

@@ -1,4 +1,5 @@
-// The daemon's view of one server process: its state, its message connection, its end. Daemon thread only.
+// The daemon's view of one server process: its state, its message connection, its end. A server runs as its user, who may make it
+// say anything: so it speaks when it is asked, and nothing it says or does holds up the daemon. Daemon thread only.
 #pragma once
 
 #include <functional>
@@ -23,7 +24,7 @@ class ServerHandle {
  public:
   struct Reply {
     wire::ServerReply body;
-    std::vector<os::Fd> files;
+    os::Fd file;  // of a query: what the server has written there, if it was not its answer
   };
   using ReplyFunction = std::function<void(Result<Reply>)>;
 
@@ -39,7 +40,7 @@ class ServerHandle {
   void Start(std::function<void()> reported, std::function<void(int)> exited);
 
   // Hands a client's connection over; the server answers the client.
-  void Attach(const wire::Attach& attach, os::Fd client);
+  void Attach(const wire::Attach& attach, os::StrangersFd client);
 
   // Sends a request; `reply` is called exactly once: with the answer, or with an error when the server ends or stays
   // silent for `patience_ns`.
@@ -59,6 +60,8 @@ class ServerHandle {
 
   // For the next program. The descriptors stay ours.
   Leaving::Server Leave() const;
+  // Messages that it has not taken yet, clients above all.
+  size_t untaken() const { return channel_.queued(); }
   bool quiet() const { return channel_.idle() && asked_.empty(); }
 
   pid_t pid() const { return launched_.pid; }
@@ -79,9 +82,11 @@ class ServerHandle {
   struct Asked {
     ReplyFunction reply;
     TimerId patience;
+    os::Fd file;  // of a query: for what does not fit into a packet
   };
   void SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFunction reply, uint64_t patience_ns);
-  void Answer(uint32_t serial, Result<Reply> reply);
+  void ReceivedReply(ipc::Envelope message);
+  void Answer(uint32_t serial, Result<wire::ServerReply> body);
   void Received(ipc::Envelope message);
   void ReceivedReady(const wire::ServerReady& ready);
   void Exited();

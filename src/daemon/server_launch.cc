@@ -1,12 +1,13 @@
 // Between fork and exec the child gives up everything of the daemon's: groups and user ids before anything is executed,
-// signals, environment variables that belong to root's session. (The daemon has one thread, so its child may allocate and
-// look users up; a slow directory service holds up that server, not the daemon.) It asks for SIGKILL when the daemon dies only after it
+// signals, environment variables that belong to root's session. (The daemon's other thread does nothing but
+// close, so the child may allocate and look users up; a slow directory service holds up that server, not the daemon.) It asks for SIGKILL when the daemon dies only after it
 // has changed its user, because the kernel forgets that wish on a change of credentials.
 #include "daemon/server_launch.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
+#include <linux/close_range.h>
 #include <pwd.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -112,6 +113,8 @@ void ArrangeDescriptors(int channel, int log) {
   log = fcntl(log < 0 ? null : log, F_DUPFD_CLOEXEC, 10);
   if (dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0) _exit(kCannotExecute);
   if (dup2(channel, kChannelFd) < 0) GiveUp("dup2");
+  // A daemon in the foreground has what its caller had open, and not everything of that is for the server's user.
+  close_range(kChannelFd + 1, ~0u, CLOSE_RANGE_CLOEXEC);
 }
 
 }  // namespace

@@ -42,7 +42,8 @@ Status ServerSockets::Open(const Route& route) {
     TUTTI_ASSIGN(place.fifo, os::MakeFifo(directory + "/log", 0777));
     place.log = std::make_unique<LogFifo>(loop_, place.fifo.get());
   }
-  TUTTI_ASSIGN(place.listener, os::Listen(directory + "/control", 0666));
+  TUTTI_ASSIGN(os::Fd listener, os::Listen(directory + "/control", 0666));
+  place.listener = os::StrangersFd(std::move(listener));
   place.file = os::FileId::At(directory + "/control");
   observer_.listen(place.listener.get(), route);
   places_.insert_or_assign(directory, std::move(place));

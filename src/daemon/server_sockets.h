@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "daemon/log_fifo.h"
 #include "daemon/server_catalog.h"
+#include "os/close_aside.h"
 #include "os/fd.h"
 #include "os/file_id.h"
 
@@ -49,7 +50,7 @@ class ServerSockets {
  private:
   struct Place {
     Route route;
-    os::Fd listener;
+    os::StrangersFd listener;
     os::FileId file;  // of the listener
     os::Fd fifo;
     std::unique_ptr<LogFifo> log;

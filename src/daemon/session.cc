@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "control/command_message.h"
 #include "control/words.h"
 
@@ -11,7 +13,7 @@ namespace {
 constexpr uint64_t kSilenceNs = 10'000'000'000;  // for the first message
 constexpr uint64_t kReadingNs = 30'000'000'000;  // in which a peer reads at least something of its answer
 // Whatever it sends is read and dropped in microseconds.
-constexpr PeerRules kRules{.max_file_bytes = 0, .one_at_a_time = true};
+constexpr PeerRules kRules{.one_at_a_time = true};
 
 // Programs poll with this one, once a second and more: it would bury everything else in the log.
 bool IsPolling(std::string_view line) { return line == "report"; }
@@ -26,9 +28,9 @@ void LogLines(LogBudget& log, const std::string& party, std::string_view text) {
 
 }  // namespace
 
-Session::Session(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::Fd socket, Route route)
+Session::Session(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route)
     : daemon_(daemon), id_(id), visitor_(std::move(visitor)), party_(visitor_.party()), route_(std::move(route)),
-      socket_(daemon.loop(), std::move(socket), kRules) {}
+      socket_(daemon.loop(), socket.Release(), kRules) {}
 
 Session::~Session() {
   daemon_.loop().Cancel(patience_);
@@ -57,7 +59,7 @@ void Session::ReceivedHello(const ipc::Envelope& message) {
     daemon_.log().Info(party_, "A client of user {} is refused: {}", visitor_.uid, hello.error().text);
     return End();
   }
-  daemon_.broker_.Arrived({visitor_, std::move(*hello), socket_.Release(), route_});
+  daemon_.broker_.Arrived({visitor_, std::move(*hello), os::StrangersFd(socket_.Release()), route_});
   End();
 }
 
@@ -84,6 +86,8 @@ void Session::Run(uint32_t serial, const std::string& line) {
 }
 
 void Session::Answered(uint32_t serial, CommandAnswer answer) {
+  // Names and texts come from clients and servers, and the reader may be a terminal.
+  std::ranges::replace_if(answer.text, [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
   const auto pieces = control::SplitReply(answer.text);
   std::vector<os::Fd> files = std::move(answer.files);
   // A packet carries few descriptors, so many files travel on packets of their own, ahead of the text.

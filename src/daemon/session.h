@@ -15,7 +15,7 @@ namespace tutti::daemon {
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::Fd socket, Route route);
+  Session(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route);
   ~Session();
   void Start();
   const Visitor& visitor() const { return visitor_; }

@@ -36,8 +36,7 @@ void RaiseDescriptorLimit() {
 // A log directory that cannot be used is no reason not to serve: the pipe directory takes the log, and the user is
 // told.
 Status OpenLog(control::Places& places) {
-  Status usable = geteuid() == 0 ? CheckDirectory(places.log_directory, "CUDA_MPS_LOG_DIRECTORY") : Status();
-  if (usable) usable = MakeDirectory(places.log_directory);
+  const Status usable = geteuid() == 0 ? MakeTrustedDirectory(places.log_directory, "CUDA_MPS_LOG_DIRECTORY") : MakeDirectory(places.log_directory);
   if (usable && log::Open(places.control_log(), "Control")) return {};
   const std::string why = usable ? FailErrno(fmt::format("cannot write {} (a log is a file of ours, no link: remove what is there)", places.control_log())).error().text
                                  : usable.error().text;

@@ -12,7 +12,7 @@
 #include "daemon/fair_shares.h"
 #include "daemon/server_catalog.h"
 #include "daemon/visitor.h"
-#include "os/fd.h"
+#include "os/close_aside.h"
 #include "wire/messages.h"
 
 namespace tutti::daemon {
@@ -20,7 +20,7 @@ namespace tutti::daemon {
 struct WaitingClient {
   Visitor peer;
   wire::Hello hello;
-  os::Fd connection;
+  os::StrangersFd connection;
   Route route;
 };
 

@@ -14,7 +14,6 @@
 namespace tutti::ipc {
 namespace {
 
-constexpr size_t kMaxPacketBytes = 64 * 1024;
 constexpr int kConnectionFailed = 805;  // CUDA_ERROR_MPS_CONNECTION_FAILED
 
 // Strangers can make as many of these lines as they like.
@@ -37,52 +36,47 @@ void RefuseOtherVersion(int socket, std::span<const uint8_t> bytes, std::string_
   (void)os::TrySend(socket, wire::Pack(wire::MessageKind::kRefuse, 0, std::move(body), *version));
 }
 
-}  // namespace
-
-Result<Packet> PackMessage(wire::MessageKind kind, uint32_t serial, ByteWriter body) {
-  Packet packet;
-  if (body.bytes().size() <= kMaxPacketBytes) {
-    packet.bytes = wire::Pack(kind, serial, std::move(body));
-    return packet;
-  }
-  TUTTI_ASSIGN(os::Fd file, os::CreateMemoryOf("tutti-message", body.bytes()));
-  packet.files.push_back(std::move(file));
-  ByteWriter head;
-  head.Put(wire::MessageHead{.kind = kind, .serial = serial, .flags = wire::kBodyInFile});
-  packet.bytes = head.Take();
-  return packet;
-}
-
-Status SendMessage(int socket, wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds) {
-  TUTTI_ASSIGN(const Packet packet, PackMessage(kind, serial, std::move(body)));
-  if (packet.files.empty()) return os::Send(socket, packet.bytes, fds);
-  std::vector<int> all{packet.files.front().get()};
-  all.insert(all.end(), fds.begin(), fds.end());
-  return os::Send(socket, packet.bytes, all);
-}
-
-Result<Envelope> ReceiveMessage(int socket, int timeout_ms, uint64_t max_file_bytes) {
-  TUTTI_ASSIGN(os::Message message, os::Receive(socket, timeout_ms));
-  Envelope envelope{.fds = std::move(message.fds)};
-  if (message.bytes.empty()) {
-    envelope.closed = true;
-    return envelope;
-  }
-  ByteReader in(message.bytes);
+// A message as it came from `socket`, with what of its body is in the packet.
+Result<Envelope> Open(int socket, std::span<const uint8_t> bytes) {
+  Envelope envelope;
+  envelope.closed = bytes.empty();
+  if (envelope.closed) return envelope;
+  ByteReader in(bytes);
   const auto head = wire::ReadHead(in);
   if (!head) {
-    RefuseOtherVersion(socket, message.bytes, head.error().text);
+    RefuseOtherVersion(socket, bytes, head.error().text);
     return std::unexpected(head.error());
   }
   envelope.head = *head;
-  if ((envelope.head.flags & wire::kBodyInFile) == 0) {
-    envelope.body.assign(message.bytes.begin() + sizeof(wire::MessageHead), message.bytes.end());
-    return envelope;
-  }
-  if (max_file_bytes == 0) return Fail("message with its body in a file, where none is taken");
+  envelope.body.assign(bytes.begin() + sizeof(wire::MessageHead), bytes.end());
+  return envelope;
+}
+
+}  // namespace
+
+Status SendMessage(int socket, wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds) {
+  if (body.bytes().size() <= kMaxPacketBytes) return os::Send(socket, wire::Pack(kind, serial, std::move(body)), fds);
+  TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-message", body.bytes()));
+  std::vector<int> all{file.get()};
+  all.insert(all.end(), fds.begin(), fds.end());
+  return os::Send(socket, wire::Pack(kind, serial, {}, wire::kProtocolVersion, wire::kBodyInFile), all);
+}
+
+Result<Envelope> ReceiveMessage(int socket, int timeout_ms) {
+  TUTTI_ASSIGN(os::Message message, os::Receive(socket, timeout_ms));
+  TUTTI_ASSIGN(Envelope envelope, Open(socket, message.bytes));
+  envelope.fds = std::move(message.fds);
+  if ((envelope.head.flags & wire::kBodyInFile) == 0) return envelope;
   if (envelope.fds.empty()) return Fail("message without the file that should hold its body");
-  TUTTI_ASSIGN(envelope.body, FromMemoryFile(envelope.fds.front().get(), max_file_bytes));
+  TUTTI_ASSIGN(envelope.body, FromMemoryFile(envelope.fds.front().get(), kMaxBodyBytes));
   envelope.fds.erase(envelope.fds.begin());
+  return envelope;
+}
+
+Result<Envelope> ReceivePlainMessage(int socket, int timeout_ms) {
+  TUTTI_ASSIGN(const std::vector<uint8_t> bytes, os::ReceiveBytes(socket, timeout_ms));
+  TUTTI_ASSIGN(Envelope envelope, Open(socket, bytes));
+  if ((envelope.head.flags & wire::kBodyInFile) != 0) return Fail("message with its body in a file, where none is taken");
   return envelope;
 }
 

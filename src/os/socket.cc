@@ -154,24 +154,45 @@ Result<bool> TrySend(int socket, std::span<const uint8_t> bytes, std::span<const
 
 namespace {
 
+struct NextMessage {
+  size_t bytes = 0;
+  bool has_fds = false;
+};
+
 // How long the next message is, so that a short one costs no memory for the longest. Waits for it.
-Result<size_t> NextMessageBytes(int socket) {
+Result<NextMessage> LookAtNext(int socket) {
   msghdr nothing{};
   ssize_t size;
   do {
     size = recvmsg(socket, &nothing, MSG_PEEK | MSG_TRUNC);
   } while (size < 0 && errno == EINTR);
   if (size < 0) return FailErrno("receiving a message");
-  return static_cast<size_t>(size);
+  // There was no room for what comes beside the bytes.
+  return NextMessage{static_cast<size_t>(size), (nothing.msg_flags & MSG_CTRUNC) != 0};
 }
 
 }  // namespace
 
+Result<std::vector<uint8_t>> ReceiveBytes(int socket, int timeout_ms) {
+  if (timeout_ms >= 0) TUTTI_TRY(AwaitReadable(socket, timeout_ms));
+  TUTTI_ASSIGN(const NextMessage next, LookAtNext(socket));
+  if (next.has_fds) return Fail("message with descriptors, where none are taken");
+  if (next.bytes > kMaxMessageBytes) return Fail("message longer than the protocol allows");
+  std::vector<uint8_t> bytes(next.bytes);
+  ssize_t received;
+  do {
+    received = recv(socket, bytes.data(), bytes.size(), 0);
+  } while (received < 0 && errno == EINTR);
+  if (received < 0) return FailErrno("receiving a message");
+  bytes.resize(static_cast<size_t>(received));
+  return bytes;
+}
+
 Result<Message> Receive(int socket, int timeout_ms) {
   if (timeout_ms >= 0) TUTTI_TRY(AwaitReadable(socket, timeout_ms));
   Message message;
-  TUTTI_ASSIGN(const size_t size, NextMessageBytes(socket));
-  message.bytes.resize(std::min(size, kMaxMessageBytes));
+  TUTTI_ASSIGN(const NextMessage next, LookAtNext(socket));
+  message.bytes.resize(std::min(next.bytes, kMaxMessageBytes));
   iovec part{message.bytes.data(), message.bytes.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * kMaxMessageFds)] = {};
   msghdr header{};

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "os/filled_memory.h"
 #include "server/trace_file.h"
 
 namespace tutti::server {
@@ -105,21 +106,14 @@ Status DaemonLink::HandleAttach(ipc::Envelope& message) {
 Status DaemonLink::HandleQuery(const ipc::Envelope& message) {
   ByteReader in(message.body);
   TUTTI_ASSIGN(const wire::ServerQuery query, wire::GetServerQuery(in));
+  const int file = message.fds.empty() ? -1 : message.fds.front().get();
   if (query.what == wire::QueryKind::kClients) {
-    Reply(message.head.serial, {.text = server_->RunningKernels(), .clients = server_->Clients()});
-    return {};
+    Reply(message.head.serial, {.text = server_->RunningKernels(), .clients = server_->Clients()}, file);
+  } else if (query.what == wire::QueryKind::kFaults) {
+    Reply(message.head.serial, {.text = server_->faults().Lines()}, file);
+  } else {
+    ReplyStatus(message.head.serial, WriteTrace(server_->backend(), file));
   }
-  if (query.what == wire::QueryKind::kFaults) {
-    Reply(message.head.serial, {.text = server_->faults().Lines()});
-    return {};
-  }
-  const auto file = TakeTraceFile(server_->backend());
-  if (!file) {
-    ReplyStatus(message.head.serial, std::unexpected(file.error()));
-    return {};
-  }
-  const int fds[] = {file->get()};
-  Reply(message.head.serial, {}, fds);
   return {};
 }
 
@@ -212,10 +206,18 @@ void DaemonLink::ReplyStatus(uint32_t serial, const Status& status) {
   Reply(serial, reply);
 }
 
-void DaemonLink::Reply(uint32_t serial, const wire::ServerReply& reply, std::span<const int> fds) {
+void DaemonLink::Reply(uint32_t serial, const wire::ServerReply& reply, int file) {
   ByteWriter body;
   wire::Put(body, reply);
-  if (auto sent = outbox_->Send(wire::MessageKind::kServerReply, serial, std::move(body), fds); !sent) {
+  uint32_t flags = 0;
+  if (body.bytes().size() > ipc::kMaxPacketBytes) {
+    if (const Status filled = file >= 0 ? os::FillMemory(file, body.bytes()) : Fail("the answer is too long"); !filled) {
+      return ReplyStatus(serial, filled);
+    }
+    flags = wire::kBodyInAskersFile;
+    body = {};
+  }
+  if (auto sent = outbox_->Send(wire::MessageKind::kServerReply, serial, std::move(body), flags); !sent) {
     log::Warning("The control daemon does not take its answer: {}", sent.error().text);
   }
 }

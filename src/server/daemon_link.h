@@ -40,7 +40,7 @@ class DaemonLink {
   Status HandleShutdown(const ipc::Envelope& message);
   Status ApplySetting(const wire::ServerSet& set);
   static Status TakeLog(const ipc::Envelope& message);
-  void Reply(uint32_t serial, const wire::ServerReply& reply, std::span<const int> fds = {});
+  void Reply(uint32_t serial, const wire::ServerReply& reply, int file = -1);
   void ReplyStatus(uint32_t serial, const Status& status);
 
   os::Fd socket_;

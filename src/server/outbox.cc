@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <sys/epoll.h>
 
-#include <vector>
-
 #include "os/socket.h"
 
 namespace tutti::server {
@@ -20,15 +18,10 @@ Result<std::unique_ptr<Outbox>> Outbox::Create(int socket, Server* server) {
 
 Outbox::~Outbox() { server_->Unwatch(room_.get()); }
 
-Status Outbox::Send(wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds) {
-  TUTTI_ASSIGN(ipc::Packet packet, ipc::PackMessage(kind, serial, std::move(body)));
-  for (const int fd : fds) {
-    os::Fd own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-    if (!own) return FailErrno("a descriptor for a message");
-    packet.files.push_back(std::move(own));
-  }
+Status Outbox::Send(wire::MessageKind kind, uint32_t serial, ByteWriter body, uint32_t flags) {
+  std::vector<uint8_t> packet = wire::Pack(kind, serial, std::move(body), wire::kProtocolVersion, flags);
   if (waiting_.empty()) {
-    TUTTI_ASSIGN(const bool sent, TrySend(packet));
+    TUTTI_ASSIGN(const bool sent, os::TrySend(socket_, packet));
     if (sent) return {};
   }
   if (waiting_.size() == kMostMessages) return Fail("it has not read those before");
@@ -37,16 +30,10 @@ Status Outbox::Send(wire::MessageKind kind, uint32_t serial, ByteWriter body, st
   return {};
 }
 
-Result<bool> Outbox::TrySend(const ipc::Packet& packet) const {
-  std::vector<int> fds;
-  for (const os::Fd& file : packet.files) fds.push_back(file.get());
-  return os::TrySend(socket_, packet.bytes, fds);
-}
-
 // A peer that is gone gets nothing any more; the loop learns of that by reading.
 void Outbox::Flush() {
   while (!waiting_.empty()) {
-    const auto sent = TrySend(waiting_.front());
+    const auto sent = os::TrySend(socket_, waiting_.front());
     if (sent && !*sent) return;
     waiting_.pop_front();
   }

@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <span>
+#include <vector>
 
 #include "base/error.h"
-#include "ipc/message.h"
 #include "os/fd.h"
 #include "server/server.h"
+#include "wire/messages.h"
 
 namespace tutti::server {
 
@@ -25,18 +25,17 @@ class Outbox {
   Outbox(const Outbox&) = delete;
 
   // Fails if the peer is gone, or has so many messages to read already that nobody can be waiting for this one.
-  Status Send(wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds = {});
+  Status Send(wire::MessageKind kind, uint32_t serial, ByteWriter body, uint32_t flags = 0);
 
  private:
   Outbox(int socket, os::Fd room, Server* server) : socket_(socket), room_(std::move(room)), server_(server) {}
 
-  Result<bool> TrySend(const ipc::Packet& packet) const;
   void Flush();
 
   const int socket_;
   const os::Fd room_;  // the socket again, watched for room to write
   Server* const server_;
-  std::deque<ipc::Packet> waiting_;  // with all of their descriptors
+  std::deque<std::vector<uint8_t>> waiting_;
 };
 
 }  // namespace tutti::server

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "os/memory.h"
+#include "os/filled_memory.h"
 
 namespace tutti::server {
 
@@ -27,10 +27,10 @@ std::string TraceLine(const device::Backend::TraceEvent& event) {
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-Result<os::Fd> TakeTraceFile(device::Backend& backend) {
+Status WriteTrace(device::Backend& backend, int file) {
   std::string text;
   for (const auto& event : backend.TakeTrace()) text += TraceLine(event);
-  return os::CreateMemoryOf("tutti-trace", {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
+  return os::FillMemory(file, {reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
 }  // namespace tutti::server

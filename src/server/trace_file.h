@@ -5,13 +5,12 @@
 
 #include "base/error.h"
 #include "device/device.h"
-#include "os/fd.h"
 
 namespace tutti::server {
 
-// The backend's trace since it was last taken, as a sealed memory file: one JSON object per line, without commas
-// between.
-Result<os::Fd> TakeTraceFile(device::Backend& backend);
+// Writes the backend's trace since it was last taken into the memory file `file` (os/filled_memory.h): one JSON object per line,
+// without commas between.
+Status WriteTrace(device::Backend& backend, int file);
 
 // One event. Labels are "<pid> <program>", as sessions name their spaces.
 std::string TraceLine(const device::Backend::TraceEvent& event);

@@ -99,9 +99,9 @@ Result<QueryModuleReply> GetQueryModuleReply(ByteReader& in) {
   return Finish(in, reply, "QueryModuleReply");
 }
 
-std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version) {
+std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version, uint32_t flags) {
   ByteWriter out;
-  out.Put(MessageHead{.version = version, .kind = kind, .serial = serial});
+  out.Put(MessageHead{.version = version, .kind = kind, .serial = serial, .flags = flags});
   std::vector<uint8_t> bytes = out.Take();
   const auto rest = body.bytes();
   bytes.insert(bytes.end(), rest.begin(), rest.end());

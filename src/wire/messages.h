@@ -57,6 +57,7 @@ static_assert(sizeof(MessageHead) == 16);
 
 enum MessageFlags : uint32_t {
   kBodyInFile = 1u << 0,  // the packet has no body: fd 0 is the body, the message's own descriptors follow it
+  kBodyInAskersFile = 1u << 1,  // of an answer: the packet has no body, it is in the file that came with the question
 };
 
 // The body of kWelcome is empty: everything is in the channel. Its descriptors, in this order:
@@ -123,7 +124,7 @@ void Put(ByteWriter& out, const QueryModuleReply& reply);
 Result<QueryModuleReply> GetQueryModuleReply(ByteReader& in);
 
 // One message with its head. In another `version` only what all versions understand: a Refuse.
-std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version = kProtocolVersion);
+std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version = kProtocolVersion, uint32_t flags = 0);
 // Checks magic and version and splits off the head; the reader stands at the body.
 Result<MessageHead> ReadHead(ByteReader& in);
 // The version of a message that is one of ours in another version than this program's. The head and Refuse are the same in

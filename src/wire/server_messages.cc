@@ -1,5 +1,7 @@
 #include "wire/server_messages.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "wire/finish.h"
@@ -91,6 +93,10 @@ ClientStatus GetStatus(ByteReader& in) {
 }
 constexpr size_t kLeastStatusBytes = 124;
 constexpr size_t kLeastDeviceBytes = 52;
+// The daemon goes through what a server says, and the server may be in its user's hands.
+constexpr uint32_t kMostStatuses = 32768;  // more windows than there is room for, on all devices
+constexpr uint32_t kMostSms = 65536;
+constexpr size_t kMostNameBytes = 256;
 
 void PutLimits(ByteWriter& out, const std::vector<MemoryLimit>& limits) {
   out.Put(static_cast<uint32_t>(limits.size()));
@@ -130,7 +136,9 @@ void Put(ByteWriter& out, const ServerReady& ready) {
 Result<ServerReady> GetServerReady(ByteReader& in) {
   ServerReady ready;
   ready.error = in.GetString();
-  ready.devices.resize(in.GetCount(kLeastDeviceBytes));
+  const uint32_t count = in.GetCount(kLeastDeviceBytes);
+  if (count > kMaxDevices) return Fail(fmt::format("ServerReady message has {} devices, {} are allowed", count, kMaxDevices));
+  ready.devices.resize(count);
   for (ServedDevice& device : ready.devices) {
     for (uint8_t& byte : device.uuid) byte = in.Get<uint8_t>();
     device.name = in.GetString();
@@ -141,6 +149,7 @@ Result<ServerReady> GetServerReady(ByteReader& in) {
     device.pci_domain = in.Get<uint32_t>();
     device.pci_bus = in.Get<uint32_t>();
     device.pci_device = in.Get<uint32_t>();
+    if (device.sm_count > kMostSms || device.name.size() > kMostNameBytes) return Fail("ServerReady message has a device that cannot be");
   }
   return Finish(in, std::move(ready), "ServerReady");
 }
@@ -208,6 +217,7 @@ Result<ServerReply> GetServerReply(ByteReader& in) {
   reply.status = in.Get<int32_t>();
   reply.text = in.GetString();
   const uint32_t count = in.GetCount(kLeastStatusBytes);
+  if (count > kMostStatuses) return Fail(fmt::format("ServerReply message has {} clients, {} are allowed", count, kMostStatuses));
   for (uint32_t i = 0; i < count && in.ok(); ++i) reply.clients.push_back(GetStatus(in));
   return Finish(in, std::move(reply), "ServerReply");
 }

@@ -79,6 +79,8 @@ Result<Attach> GetAttach(ByteReader& in);
 
 enum class QueryKind : uint32_t { kClients = 1, kTrace = 2, kFaults = 3 };
 
+// fd 0: a memory file for an answer that is longer than a packet (kBodyInAskersFile), and for the trace. The daemon takes no
+// descriptors from servers.
 struct ServerQuery {
   QueryKind what = QueryKind::kClients;
 };
@@ -112,7 +114,7 @@ struct ClientStatus {
   std::vector<uint64_t> counters;               // of the client on all devices, in the order of metrics/counters.def
 };
 
-// For kClients: `clients`, and in `text` what runs now, one JSON object per line (server/running_kernels.h). For kFaults `text`: the last faults, the oldest first, one JSON object per line. For kTrace fd 0 is a sealed memory file with one Chrome trace event per line (ph X, pid =
+// For kClients: `clients`, and in `text` what runs now, one JSON object per line (server/running_kernels.h). For kFaults `text`: the last faults, the oldest first, one JSON object per line. For kTrace the query's file has one Chrome trace event per line (ph X, pid =
 // client's pid, tid = SM, ts and dur in microseconds, name = kernel); taking it empties the trace.
 struct ServerReply {
   int32_t status = 0;  // CUresult

@@ -1,8 +1,14 @@
 // A client that only shakes hands: prints "welcome" or "refused CODE TEXT", then with --hold stays until its connection is
 // closed and prints "closed". With --garbage it sends packets that are wrong in every way it can think of, each on a
 // connection of its own; with --bodies N it sends N commands whose bodies are long memory files, and counts what becomes of
-// them; with --silent N it keeps N connections on which it says nothing; with --churn N it connects and leaves N times. With --listen it is no client but another kind of daemon: it takes connections and answers nothing a
+// them; with --silent N it keeps N connections on which it says nothing; with --churn N it connects and leaves N times; with --hellos N it says hello N times and never waits
+// for the answer; with --linger it sends a command with a TCP socket that
+// waits an hour when it is closed; with --trace PID it keeps the end of that process from its parent. With --listen it is no client but another kind of daemon: it takes connections and answers nothing a
 // shell of ours understands. Its limits come from the CUDA_MPS_ environment variables, as a program's would.
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +116,55 @@ int ListenInAnotherLanguage(const std::string& path) {
   }
 }
 
+int SayHellos(const std::string& path, unsigned long times) {
+  for (unsigned long i = 0; i < times; ++i) {
+    const auto socket = os::Connect(path, 20'000);
+    if (!socket) return Complain(socket.error().text);
+    ByteWriter body;
+    wire::Put(body, MyHello("hello"));
+    (void)ipc::SendMessage(socket->get(), wire::MessageKind::kHello, 1, std::move(body));
+  }
+  std::puts("done");
+  return 0;
+}
+
+// The last reference to the socket is on its way: whoever closes it waits until its data are read, and nobody reads them.
+int SendLingering(const std::string& path) {
+  const os::Fd listener(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof address;
+  bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  listen(listener.get(), 1);
+  getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  os::Fd lingering(socket(AF_INET, SOCK_STREAM, 0));
+  if (connect(lingering.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return Complain("no TCP over loopback");
+  const os::Fd unread(accept(listener.get(), nullptr, nullptr));
+  const linger hour{1, 3600};
+  setsockopt(lingering.get(), SOL_SOCKET, SO_LINGER, &hour, sizeof hour);
+  const std::vector<char> bytes(64 * 1024);
+  while (send(lingering.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {}
+  const auto socket = os::Connect(path);
+  if (!socket) return Complain(socket.error().text);
+  ByteWriter body;
+  body.PutString("get_server_list");
+  const int fd = lingering.get();
+  (void)ipc::SendMessage(socket->get(), wire::MessageKind::kCommand, 1, std::move(body), std::span(&fd, 1));
+  lingering.Reset();
+  std::puts("sent");
+  std::fflush(stdout);
+  pause();
+  return 0;
+}
+
+int TraceToItsEnd(pid_t pid) {
+  if (ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) != 0) return Complain("cannot be traced");
+  kill(pid, SIGKILL);
+  std::puts("tracing");
+  std::fflush(stdout);
+  pause();
+  return 0;
+}
+
 // Connections that end in every way: without a word, in the middle of a packet's meaning, and as a client or a shell that has its
 // answer and leaves.
 int Churn(const std::string& path, unsigned long times) {
@@ -139,6 +194,9 @@ int main(int argc, char** argv) {
   if (argc > 2 && std::string(argv[1]) == "--bodies") return SendBodiesInFiles(path, std::stoul(argv[2]));
   if (argc > 2 && std::string(argv[1]) == "--silent") return HoldSilently(path, std::stoul(argv[2]));
   if (argc > 2 && std::string(argv[1]) == "--churn") return Churn(path, std::stoul(argv[2]));
+  if (argc > 2 && std::string(argv[1]) == "--hellos") return SayHellos(path, std::stoul(argv[2]));
+  if (argc > 1 && std::string(argv[1]) == "--linger") return SendLingering(path);
+  if (argc > 2 && std::string(argv[1]) == "--trace") return TraceToItsEnd(std::stoi(argv[2]));
   if (argc > 1 && std::string(argv[1]) == "--listen") return ListenInAnotherLanguage(path);
   const auto socket = os::Connect(path);
   if (!socket) return Complain(socket.error().text);

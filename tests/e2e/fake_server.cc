@@ -2,16 +2,22 @@
 // clients without serving them, and misbehaves on request.
 //
 // FAKE_SERVER in the environment: "" behaves; "exit" ends before it is ready; "fail" reports that it cannot serve; "slow"
-// takes half a second to be ready; "deaf" never answers and never obeys.
+// takes half a second to be ready; "deaf" never answers and never obeys. As one that its user has taken over: "deep" says what is
+// nested a million times, "mistyped" what is of no type that is expected, "crowd" that it has more clients than there can be, and
+// "files" answers with descriptors.
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "ipc/message.h"
+#include "os/filled_memory.h"
+#include "os/socket.h"
 #include "wire/server_messages.h"
 
 using namespace tutti;
@@ -25,7 +31,7 @@ struct Client {
 
 class FakeServer {
  public:
-  explicit FakeServer(int daemon) : daemon_(daemon) {}
+  FakeServer(int daemon, std::string_view behaviour) : daemon_(daemon), behaviour_(behaviour) {}
 
   void Ready(std::string error) {
     wire::ServerReady ready{.error = std::move(error)};
@@ -61,9 +67,7 @@ class FakeServer {
         draining_ = true;
         if (wire::GetServerShutdown(in).value().force) clients_.clear();
         return;
-      case wire::MessageKind::kServerQuery:
-        for (const Client& client : clients_) reply.clients.push_back(client.status);
-        break;
+      case wire::MessageKind::kServerQuery: return Answer(message, wire::GetServerQuery(in).value());
       case wire::MessageKind::kServerSet: {
         const auto set = wire::GetServerSet(in).value();
         for (Client& client : clients_) {
@@ -84,6 +88,28 @@ class FakeServer {
     (void)ipc::SendMessage(daemon_, wire::MessageKind::kServerReply, message.head.serial, std::move(body));
   }
 
+  void Answer(const ipc::Envelope& message, const wire::ServerQuery& query) {
+    constexpr size_t kLevels = 1'000'000;
+    wire::ServerReply reply;
+    for (const Client& client : clients_) reply.clients.push_back(client.status);
+    if (behaviour_ == "crowd") reply.clients.resize(120'000, {.pid = 7});
+    for (uint32_t i = 0; i < reply.clients.size() && behaviour_ == "crowd"; ++i) reply.clients[i].pid_namespace = i;
+    if (behaviour_ == "deep") {
+      reply.text = R"({"id":0,"device":0,"uid":)" + std::to_string(getuid()) + ",\"a\":" + std::string(kLevels, '[') + std::string(kLevels, ']') + "}\n";
+    }
+    if (behaviour_ == "mistyped") reply.text = query.what == wire::QueryKind::kFaults ? "{\"uid\":\"x\"}\n[1]\n" : "{\"id\":-1,\"device\":{}}\n3\n";
+    ByteWriter body;
+    wire::Put(body, reply);
+    if (behaviour_ == "files") {
+      (void)ipc::SendMessage(daemon_, wire::MessageKind::kServerReply, message.head.serial, std::move(body), std::span(&daemon_, 1));
+    } else if (body.bytes().size() <= ipc::kMaxPacketBytes) {
+      (void)ipc::SendMessage(daemon_, wire::MessageKind::kServerReply, message.head.serial, std::move(body));
+    } else {
+      (void)os::FillMemory(message.fds.at(0).get(), body.bytes());
+      (void)os::Send(daemon_, wire::Pack(wire::MessageKind::kServerReply, message.head.serial, {}, wire::kProtocolVersion, wire::kBodyInAskersFile));
+    }
+  }
+
   void Attach(const wire::Attach& attach, os::Fd connection) {
     (void)ipc::SendMessage(connection.get(), wire::MessageKind::kWelcome, 0, {});
     wire::ClientStatus status{.id = next_id_++, .pid = attach.pid, .uid = attach.uid, .pid_namespace = attach.hello.pid_namespace,
@@ -95,6 +121,7 @@ class FakeServer {
   }
 
   int daemon_;
+  std::string_view behaviour_;
   uint32_t next_id_ = 0;
   bool draining_ = false;
   std::vector<Client> clients_;
@@ -108,7 +135,7 @@ int main(int argc, char** argv) {
   const std::string_view behaviour = wish != nullptr ? wish : "";
   if (behaviour == "exit") return 5;
   if (behaviour == "slow") usleep(500'000);
-  FakeServer server(std::atoi(argv[2]));
+  FakeServer server(std::atoi(argv[2]), behaviour);
   server.Ready(behaviour == "fail" ? "no device is usable" : "");
   if (behaviour == "fail") return 1;
   while (behaviour == "deaf") pause();

@@ -12,3 +12,12 @@ exec 7>&- 8>&-
 until_true "the reader has come to the end" gone $reader
 flock -n "$work/lock" true || fail "the daemon holds its caller's lock"
 ask quit
+
+# In the foreground it has what its caller had open; its servers have not.
+"$control" -f 9< "$work/lock" > /dev/null &
+until_true "a daemon in the foreground" ask get_server_list
+"$client" --hold > "$work/client" &
+until_true "a client" says welcome "$work/client"
+server=$(ask get_server_list)
+! readlink "/proc/$server/fd/"* | grep -q "$work/lock" || fail "the server has a file of the daemon's caller"
+ask "quit -t 0"

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <ranges>
+#include <tuple>
 
 #include "control/client_table.h"
 #include "control/words.h"
@@ -52,25 +55,22 @@ Result<std::optional<ClientProcess>> FindClient(const std::vector<ServerClients>
   const auto id = colon == word.npos ? std::nullopt : control::ParseNumber(word.substr(colon + 1));
   if (!number || (colon != word.npos && !id)) return std::nullopt;
   std::vector<ClientProcess> found;
+  // What a process claims for its PID namespace joins it with no other user's.
+  std::map<std::tuple<size_t, uint32_t, uint64_t>, size_t> processes;  // by server, user and namespace
   for (size_t i = 0; i < servers.size(); ++i) {
     for (const wire::ClientStatus& client : servers[i].clients) {
       const bool named = id ? static_cast<uint64_t>(servers[i].server_pid) == *number && client.id == *id : client.pid == *number;
       if (!named) continue;
-      // What a process claims for its PID namespace joins it with no other user's.
-      const auto same = std::ranges::find_if(found, [&](const ClientProcess& one) {
-        return one.server == i && one.first.uid == client.uid && one.first.pid_namespace == client.pid_namespace;
-      });
-      if (same == found.end()) {
-        found.push_back({i, client, {client.id}});
-      } else if (std::ranges::find(same->ids, client.id) == same->ids.end()) {
-        same->ids.push_back(client.id);
-      }
+      const auto [process, is_new] = processes.try_emplace({i, client.uid, client.pid_namespace}, found.size());
+      if (is_new) found.push_back({i, client, {}});
+      found[process->second].ids.insert(client.id);
     }
   }
   if (found.empty()) return std::nullopt;
   if (found.size() == 1) return found.front();
+  constexpr size_t kMostNamed = 16;
   std::string names;
-  for (const ClientProcess& one : found) {
+  for (const ClientProcess& one : found | std::views::take(kMostNamed)) {
     fmt::format_to(std::back_inserter(names), "{}{}:{} (user {})", names.empty() ? "" : ", ", servers[one.server].server_pid,
                    one.first.id, one.first.uid);
   }

@@ -34,7 +34,7 @@ void QueryClients(const CommandCall& call, const std::vector<ServerHandle*>& ser
 struct ClientProcess {
   size_t server = 0;          // index of its server
   wire::ClientStatus first;   // its entry on its first device
-  std::vector<uint32_t> ids;  // by which its server knows it
+  std::set<uint32_t> ids;     // by which its server knows it
 };
 
 // The client that `word` names among those of `servers`: by its process id, or as SERVER:ID with both numbers as ps shows

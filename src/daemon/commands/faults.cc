@@ -2,12 +2,9 @@
 // may see everything see all.
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <sstream>
-
 #include "daemon/commands/access.h"
 #include "daemon/commands/commands.h"
+#include "daemon/commands/server_lines.h"
 
 namespace tutti::daemon::commands {
 namespace {
@@ -20,11 +17,14 @@ struct Gathered {
   ~Gathered() { reply.Finish(std::move(answer)); }
 };
 
+bool IsOf(const nlohmann::ordered_json& fault, uid_t uid) {
+  const auto entry = fault.find("uid");
+  return entry != fault.end() && entry->is_number_unsigned() && entry->get<uint64_t>() == uid;
+}
+
 void AddLines(const std::string& text, pid_t server, bool of_all, uid_t uid, std::string* out) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    auto fault = nlohmann::ordered_json::parse(line, nullptr, false);
-    if (!fault.is_object() || (!of_all && fault.value("uid", uint64_t{~0u}) != uid)) continue;
+  for (auto& fault : ReadServerLines(text)) {
+    if (!of_all && !IsOf(fault, uid)) continue;
     fault["server"] = server;
     *out += fault.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }

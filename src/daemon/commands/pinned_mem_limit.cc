@@ -92,7 +92,7 @@ void AnswerOfClient(const CommandCall& call, const ServerClients& entry, const C
   const auto ordinal = Ordinal(entry.devices, std::string(call.word(2)));
   if (!ordinal) return call.reply.Line(ordinal.error().text);
   for (const auto& client : entry.clients) {
-    if (client.id != named.ids.front() || client.device != *ordinal || client.limit_bytes == control::kNoMemoryLimit) continue;
+    if (client.id != named.first.id || client.device != *ordinal || client.limit_bytes == control::kNoMemoryLimit) continue;
     return call.reply.Line(control::FormatMemory(client.limit_bytes));
   }
   call.reply.Nothing();

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "daemon/commands/access.h"
 #include "daemon/commands/client_query.h"
 #include "daemon/commands/commands.h"
+#include "daemon/commands/server_lines.h"
 
 namespace tutti::daemon::commands {
 namespace {
@@ -49,10 +49,8 @@ using Kernels = std::map<std::pair<uint32_t, uint32_t>, Json>;
 
 Kernels KernelsOf(const ServerClients& server) {
   Kernels kernels;
-  std::istringstream lines(server.running);
-  for (std::string text; std::getline(lines, text);) {
-    Json kernel = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!kernel.is_object() || !kernel["id"].is_number_unsigned() || !kernel["device"].is_number_unsigned()) continue;
+  for (Json& kernel : ReadServerLines(server.running)) {
+    if (!kernel["id"].is_number_unsigned() || !kernel["device"].is_number_unsigned()) continue;
     Json& list = kernels[{kernel["id"].get<uint32_t>(), kernel["device"].get<uint32_t>()}];
     kernel.erase("id");
     kernel.erase("device");

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "os/filled_memory.h"
 #include "os/socket.h"
 #include "os/spawn.h"
 
@@ -108,13 +109,15 @@ Result<std::unique_ptr<ipc::ClientConnection>> ServerProcess::ConnectHere(uint32
   return connection;
 }
 
-wire::ServerReply ServerProcess::Ask(wire::MessageKind kind, ByteWriter body, std::vector<os::Fd>* fds) {
+wire::ServerReply ServerProcess::Ask(wire::MessageKind kind, ByteWriter body) {
   const uint32_t serial = next_serial_++;
-  TUTTI_CHECK(ipc::SendMessage(socket_.get(), kind, serial, std::move(body)).has_value());
-  auto message = ipc::ReceiveMessage(socket_.get(), kTimeoutMs).value();
+  const os::Fd answer = os::CreateMemoryToFill("answer").value();
+  const int fd = answer.get();
+  TUTTI_CHECK(ipc::SendMessage(socket_.get(), kind, serial, std::move(body), std::span(&fd, kind == wire::MessageKind::kServerQuery)).has_value());
+  auto message = ipc::ReceivePlainMessage(socket_.get(), kTimeoutMs).value();
   TUTTI_CHECK(message.head.kind == wire::MessageKind::kServerReply && message.head.serial == serial);
+  if ((message.head.flags & wire::kBodyInAskersFile) != 0) message.body = os::ReadFilledMemory(fd, ipc::kMaxBodyBytes).value();
   ByteReader in(message.body);
-  if (fds != nullptr) *fds = std::move(message.fds);
   return wire::GetServerReply(in).value();
 }
 

@@ -41,7 +41,7 @@ class ServerProcess {
   Result<std::unique_ptr<ipc::ClientConnection>> ConnectHere(uint32_t pid, double percentage = 100);
   Result<std::unique_ptr<ipc::ClientConnection>> ConnectHere(uint32_t pid, const wire::Attach& attach);
 
-  wire::ServerReply Ask(wire::MessageKind kind, ByteWriter body, std::vector<os::Fd>* fds = nullptr);
+  wire::ServerReply Ask(wire::MessageKind kind, ByteWriter body);
   std::vector<wire::ClientStatus> Clients();
   // Waits until the server has `count` clients; false after ten seconds.
   bool AwaitClientCount(size_t count);

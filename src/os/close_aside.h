@@ -1,0 +1,43 @@
+// Closing what a stranger had a hand in, without waiting for the stranger.
+//
+// Closing a socket closes the descriptors that lie unread in its queue, and one of those may be a TCP socket with SO_LINGER:
+// its close() waits as long as its owner likes. So a thread of its own closes, and no single close holds up that one for more
+// than a moment: a signal interrupts it (the connection goes on lingering in the kernel).
+//
+// A descriptor must not be received to be refused: one of a FUSE file waits for its owner at each close(), and no signal helps.
+#pragma once
+
+#include "os/fd.h"
+
+namespace tutti::os {
+
+// Returns at once. Takes SIGURG for the purpose, in its own thread alone. Thread-safe. In the child of a fork: closes here.
+void CloseAside(Fd fd);
+
+// Waits until everything given to CloseAside is closed: before exec, which would close it here.
+void AwaitClosed();
+
+// A descriptor that is closed aside.
+class StrangersFd {
+ public:
+  StrangersFd() = default;
+  explicit StrangersFd(Fd fd) : fd_(std::move(fd)) {}
+  StrangersFd(StrangersFd&&) = default;
+  StrangersFd& operator=(StrangersFd&& other) noexcept {
+    if (this != &other) {
+      CloseAside(std::move(fd_));
+      fd_ = std::move(other.fd_);
+    }
+    return *this;
+  }
+  ~StrangersFd() { CloseAside(std::move(fd_)); }
+
+  int get() const { return fd_.get(); }
+  explicit operator bool() const { return static_cast<bool>(fd_); }
+  Fd Release() { return std::move(fd_); }
+
+ private:
+  Fd fd_;
+};
+
+}  // namespace tutti::os

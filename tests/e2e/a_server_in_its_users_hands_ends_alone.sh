@@ -1,0 +1,15 @@
+# A server runs as its user, who may trace it and make it say anything. The daemon and the servers of others do not end by it.
+. "$(dirname "$0")/lib.sh"
+use_fakes
+
+for behaviour in deep mistyped crowd files; do
+  FAKE_SERVER=$behaviour "$control" -d
+  daemon=$(daemon_pid)
+  "$client" --hold > "$work/client" &
+  until_true "a client" says welcome "$work/client"
+  server=$(ask get_server_list)
+  for command in faults report "terminate_client $server 7" ps; do ask "$command" > "$work/answer" 2>&1 || true; done
+  expect "$behaviour: the daemon answers" 100.0 "$(ask get_default_active_thread_percentage)"
+  expect "$behaviour: the same daemon" "$daemon" "$(daemon_pid)"
+  ask "quit -t 0"
+done
