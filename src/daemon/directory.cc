@@ -98,7 +98,9 @@ Status CheckDirectory(const std::string& path, const std::string& variable) {
 Status MakeTrustedDirectory(const std::string& path, const std::string& variable) {
   TUTTI_TRY(CheckDirectory(path, variable));
   TUTTI_TRY(MakeDirectory(path));
-  return CheckDirectory(path, variable);
+  TUTTI_ASSIGN(const bool there, CheckWay(path, variable, true));
+  if (!there) return Fail(fmt::format("somebody makes and removes {} at this moment: set {} to another directory", path, variable));
+  return {};
 }
 
 Status MakeDirectory(const std::string& path) {

@@ -9,7 +9,9 @@ namespace tutti::daemon {
 namespace {
 
 constexpr uint64_t kHeadBytes = 48;  // time, role and process id, which each line begins with
-constexpr size_t kMaxParties = 4096;
+// A user can make as many containers as the machine has process ids: what comes above this number shares one account.
+constexpr size_t kMaxParties = 64;
+constexpr const char* kOthers = "others";
 constexpr uint64_t kSecondNs = 1'000'000'000;
 
 }  // namespace
@@ -19,10 +21,12 @@ LogBudget::LogBudget(Write write, Clock clock)
 
 void LogBudget::Line(const std::string& party, std::string_view line) {
   const uint64_t now = clock_();
-  if (accounts_.size() >= kMaxParties && !accounts_.contains(party)) {
+  const auto has_no_place = [&] { return accounts_.size() >= kMaxParties && !accounts_.contains(party); };
+  if (has_no_place()) {
     std::erase_if(accounts_, [&](const auto& entry) { return now - entry.second.filled_ns > kBurstBytes / kBytesPerSecond * kSecondNs; });
   }
-  Account& account = accounts_.try_emplace(party, Account{.filled_ns = now}).first->second;
+  const std::string payer = has_no_place() ? kOthers : party;
+  Account& account = accounts_.try_emplace(payer, Account{.filled_ns = now}).first->second;
   // In whole seconds, so that nothing is lost to rounding.
   const uint64_t seconds = (now - account.filled_ns) / kSecondNs;
   account.bytes = std::min(kBurstBytes, account.bytes + std::min(seconds, kBurstBytes) * kBytesPerSecond);

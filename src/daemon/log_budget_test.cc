@@ -46,5 +46,17 @@ TEST_F(LogBudgetTest, OnePartysFloodCostsTheOthersNothing) {
   EXPECT_EQ(lines_.back(), "seen");
 }
 
+// A user's containers are as many as that user likes.
+TEST(LogBudget, PartiesWithoutEndFillOnlySoMuch) {
+  constexpr int kParties = 10'000;
+  constexpr size_t kLineBytes = 10'000;
+  uint64_t bytes = 0;
+  LogBudget budget([&](std::string_view line) { bytes += line.size(); }, [] { return uint64_t{1}; });
+  for (int party = 0; party < kParties; ++party) {
+    for (int line = 0; line < 20; ++line) budget.Info("container " + std::to_string(party), "{}", std::string(kLineBytes, 'x'));
+  }
+  EXPECT_LT(bytes, 70 * LogBudget::kBurstBytes);
+}
+
 }  // namespace
 }  // namespace tutti::daemon

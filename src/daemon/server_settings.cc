@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "control/client_table.h"
 #include "control/words.h"
+#include "daemon/log_budget.h"
 
 namespace tutti::daemon {
 namespace {
@@ -17,13 +18,14 @@ std::string Environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// The value if `text` is given and can be read.
+// The value if `text` is given and can be read. Clients can make as many of these lines as they like.
 template <typename T>
-T ReadOr(std::string_view text, Result<T> (*parse)(std::string_view), T otherwise, std::string_view whose) {
+T ReadOr(std::string_view text, Result<T> (*parse)(std::string_view), T otherwise, const std::string& whose) {
+  static LogBudget lines;
   if (text.empty()) return otherwise;
   auto value = parse(text);
   if (value) return *std::move(value);
-  log::Warning("{} ignored: {}", whose, value.error().text);
+  lines.Info(whose, "{} ignored: {}", whose, value.error().text);
   return otherwise;
 }
 
