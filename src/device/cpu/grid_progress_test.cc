@@ -132,5 +132,40 @@ TEST_P(GridProgress, AnUrgentGridThatWaitsForAnotherStreamLetsItRun) {
   EXPECT_TRUE(client.Synchronize(2));
 }
 
+// An SM that turns to long blocks takes a last look at the rings. What it finds there is for an SM that sleeps.
+TEST(Progress, WhatAnSmFindsOnItsWayToLongBlocksIsRunByAnother) {
+  if (!kAsyncLeave) GTEST_SKIP() << "an endless kernel could not be ended";
+  std::atomic<int> asleep{0};
+  std::atomic<bool> record{false}, launched{false}, submitted{false};
+  Client* submitter = nullptr;
+  uint64_t flag = 0;
+  const auto backend = NewBackend(2);  // its threads use the above until it is gone
+  Client client(backend.get());
+  client.CreateStream(1);
+  client.CreateStream(2);
+  submitter = &client;
+  flag = reinterpret_cast<uint64_t>(client.Array<uint64_t>(1));
+  Backend::IdleWork work;
+  work.poll = [] { return false; };
+  work.leave = [&] {
+    if (!record.exchange(false)) return;
+    while (!launched) std::this_thread::yield();
+    submitter->Launch(2, submitter->Kernel("store"), 1, 1, {flag, 1});
+    submitted = true;
+  };
+  work.arm = [&] {
+    ++asleep;
+    return false;
+  };
+  work.woke = [&] { --asleep; };
+  backend->SetIdleWork(std::move(work));
+  while (asleep == 0) std::this_thread::yield();  // the other one sleeps, or is about to
+  record = true;
+  client.Launch(1, client.Kernel("endless"), 1, 32, {});
+  launched = true;
+  while (!submitted) std::this_thread::yield();
+  EXPECT_TRUE(client.Synchronize(2)) << "although an SM sleeps";
+}
+
 }  // namespace
 }  // namespace tutti::device::cpu

@@ -197,9 +197,13 @@ bool Worker::PollRings() {
   return idle_->has_work.load(std::memory_order_acquire) && idle_->work.poll && idle_->work.poll();
 }
 
-// So that somebody else looks at the rings while this SM is busy.
+// So that somebody else looks at the rings while this SM is busy. What it still finds there is for others, who may sleep: it
+// submits as one who will not look for work right after.
 void Worker::LookAway() {
-  if (idle_->has_work.load(std::memory_order_acquire) && idle_->work.leave) idle_->work.leave();
+  if (!idle_->has_work.load(std::memory_order_acquire) || !idle_->work.leave) return;
+  guest_.scheduler = nullptr;
+  idle_->work.leave();
+  guest_.scheduler = scheduler_;
 }
 
 void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
