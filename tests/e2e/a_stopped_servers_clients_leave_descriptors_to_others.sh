@@ -7,7 +7,8 @@ descriptors=256
 (ulimit -n $descriptors; "$control" -d)
 ask "start_server -uid 54321" > /dev/null
 server=$(ask get_server_list)
-until_true "the server" test "$(ask "get_server_status $server")" = ACTIVE
+active() { [ "$(ask "get_server_status $server")" = ACTIVE ]; }
+until_true "the server" active
 kill -STOP "$server"
 as_user 54321 "$client" --hellos 1000 > /dev/null
 expect "the daemon answers" 100.0 "$(TUTTI_SHELL_TIMEOUT=5 ask get_default_active_thread_percentage)"
