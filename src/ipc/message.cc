@@ -62,13 +62,14 @@ Status SendMessage(int socket, wire::MessageKind kind, uint32_t serial, ByteWrit
   return os::Send(socket, wire::Pack(kind, serial, {}, wire::kProtocolVersion, wire::kBodyInFile), all);
 }
 
-Result<Envelope> ReceiveMessage(int socket, int timeout_ms) {
+Result<Envelope> ReceiveMessage(int socket, int timeout_ms, uint64_t max_file_bytes) {
   TUTTI_ASSIGN(os::Message message, os::Receive(socket, timeout_ms));
   TUTTI_ASSIGN(Envelope envelope, Open(socket, message.bytes));
   envelope.fds = std::move(message.fds);
   if ((envelope.head.flags & wire::kBodyInFile) == 0) return envelope;
+  if (max_file_bytes == 0) return Fail("message with its body in a file, where none is taken");
   if (envelope.fds.empty()) return Fail("message without the file that should hold its body");
-  TUTTI_ASSIGN(envelope.body, FromMemoryFile(envelope.fds.front().get(), kMaxBodyBytes));
+  TUTTI_ASSIGN(envelope.body, FromMemoryFile(envelope.fds.front().get(), max_file_bytes));
   envelope.fds.erase(envelope.fds.begin());
   return envelope;
 }

@@ -28,8 +28,9 @@ inline constexpr size_t kMaxPacketBytes = 64 * 1024;
 inline constexpr uint64_t kMaxBodyBytes = 64ull << 20;
 
 // Receives one message; fails on timeout (`timeout_ms` < 0: none), on a socket error and on bytes that are no message
-// of this protocol version. A peer of another version is told so, as a refusal that it can read.
-Result<Envelope> ReceiveMessage(int socket, int timeout_ms = -1);
+// of this protocol version. A peer of another version is told so, as a refusal that it can read. A body in a memory file is read
+// if it is no longer than `max_file_bytes`; with 0 the message is refused unread.
+Result<Envelope> ReceiveMessage(int socket, int timeout_ms = -1, uint64_t max_file_bytes = kMaxBodyBytes);
 
 // The same from a stranger, who sends packets and nothing else: a message with descriptors is refused unread. A body in a file
 // costs its sender nothing and its reader milliseconds, and a stranger's descriptor has to be closed again (os/close_aside.h).
