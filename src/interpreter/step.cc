@@ -126,6 +126,8 @@ uint8_t* Step::Locate(Space space, uint64_t address, uint64_t bytes, uint64_t al
     if (!of_entry) space = Space::kLocal;
   }
   std::vector<uint8_t>* window = nullptr;
+  // Addresses of these are of 32 bits, whatever they were computed in.
+  if (space == Space::kShared || space == Space::kSharedCluster) address &= 0xffffffff;
   switch (space) {
     case Space::kShared:
     case Space::kSharedCluster: window = &block.shared; break;

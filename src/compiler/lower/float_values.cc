@@ -74,8 +74,11 @@ llvm::Value* FloatMinMax(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, 
     llvm::Value* merged = mode.maximum ? ir.CreateAnd(a_bits, b_bits) : ir.CreateOr(a_bits, b_bits);
     result = ir.CreateSelect(ir.CreateFCmpOEQ(a, b), ir.CreateBitCast(merged, a->getType()), result);
   }
-  if (mode.propagate_nan) {
-    return ir.CreateSelect(IsNan(ir, a), a, result);  // if b is NaN the result is b already
+  if (mode.propagate_nan) {  // not the operand: a NaN of its own
+    const bool is_single = a->getType()->isFloatTy();
+    llvm::Constant* bits =
+        llvm::ConstantInt::get(BitsType(ir, a), is_single ? 0x7fffffff : 0x7ff8000000000000);
+    return ir.CreateSelect(ir.CreateFCmpUNO(a, b), ir.CreateBitCast(bits, a->getType()), result);
   }
   return ir.CreateSelect(IsNan(ir, b), a, result);
 }

@@ -16,7 +16,7 @@ llvm::Value* Saturate(llvm::IRBuilder<>& ir, llvm::Value* x);
 
 struct MinMax {
   bool maximum = false;
-  bool propagate_nan = false;  // else a number wins over NaN
+  bool propagate_nan = false;  // as the canonical NaN; else a number wins over NaN
 };
 // With -0 below +0.
 llvm::Value* FloatMinMax(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, MinMax mode);
