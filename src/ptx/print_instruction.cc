@@ -61,9 +61,10 @@ class InstructionPrinter {
     return i == 1 ? instruction_.second_space : Space::kGeneric;
   }
 
-  // ".shared" alone means that of the block, but assemblers want bulk copies to say so.
+  // ".shared" alone means that of the block, but assemblers want these to say so.
   std::string_view SpaceName(Space space) const {
-    return space == Space::kShared && instruction_.Has(Modifier::kBulk) ? "shared::cta" : NameOf(space);
+    const bool said = instruction_.Has(Modifier::kBulk) || instruction_.opcode == Opcode::kClusterlaunchcontrol;
+    return space == Space::kShared && said ? "shared::cta" : NameOf(space);
   }
 
   bool PrintNextOf(WordGroup group) {
