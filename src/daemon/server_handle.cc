@@ -20,6 +20,9 @@ constexpr uint64_t kStartPatienceNs = 30 * kSecondNs;
 constexpr uint64_t kEndPatienceNs = 2 * kSecondNs;
 constexpr uint64_t kMostAnswerBytes = 16 << 20;  // the longest answer lists all clients
 
+// A failure of the moment is not the server's: its clients would pay for it.
+constexpr PeerRules kRules{.may_lose = 100};
+
 // The program before has told it to end, and may have asked it more just before.
 constexpr uint32_t kUnheardOfLeft = 16;
 
@@ -46,10 +49,10 @@ const char* StateName(ServerState state) {
 
 ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings)
     : loop_(loop), launched_(std::move(launched)), plan_(std::move(plan)), settings_(std::move(settings)),
-      channel_(loop, std::move(launched_.channel)), started_ns_(NowNs()) {}
+      channel_(loop, std::move(launched_.channel), kRules), started_ns_(NowNs()) {}
 
 ServerHandle::ServerHandle(EventLoop& loop, Succession::Server left)
-    : loop_(loop), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel)),
+    : loop_(loop), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel), kRules),
       state_(ServerState::kActive), stopping_(true), understands_(left.understands), devices_(std::move(left.devices)),
       started_ns_(left.started_ns), unheard_(kUnheardOfLeft) {}
 
