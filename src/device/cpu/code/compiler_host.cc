@@ -106,10 +106,10 @@ void CallItself(std::string_view name) {
 }
 
 [[noreturn]] void RunHost(const CodeSettings& settings, int socket) {
-  CallItself("tutti-spawner");
   // It ends when the server does, stopped or not; a signal that a service manager sends to all of a server's processes
   // is the server's to answer.
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  CallItself("tutti-spawner");
   for (const int ignored : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) signal(ignored, SIG_IGN);
   // Nor can the server look into it: it has rights that the server is to lose.
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
