@@ -20,20 +20,17 @@
 // Places are as few as will do. What lies between two is not interrupted, and lanes that part there meet there. They
 // are:
 //   * the headers of loops that wait: round the loop is a turn;
-//   * where lanes come together, barriers and warp operations (meetings.h): `members` are the lanes a lane wants to meet
-//     there; who has ended is not missed, as .sync asks for;
-//   * headers of loops that are entered in their middle, from such a place;
+//   * where lanes come together, barriers and warp operations: `members` are the lanes a lane wants to meet there;
+//     the place gets its turn when these have come (who has ended is not missed), as .sync asks for;
+//   * headers of loops around one of these, so that no loop remains that can be entered in its middle;
 //   * blocks that can be reached both from a place and from the function's entry without passing one.
 // What only the entry reaches stays in front of the loop and as fast as before.
 //
-// Functions whose lanes may come apart at warp operations and barriers, but hardly ever do, are there twice: as they
-// are, and as a copy whose lanes take turns. A site that misses lanes sets a flag of the warp and goes to its copy; the
-// blocks where others may be pending then look at the flag and go to theirs. All come to `start`. Nobody comes back.
-//
-// Values that cross blocks are variables of the lane meanwhile, and become values again, but for those of the copy
-// (lane_variables.h).
+// Values that cross from one turn to another, or that their definition no longer dominates, become variables of the
+// lane: stack slots, then phis again.
 #include "compiler/widen/turns.h"
 
+#include <llvm/ADT/SetVector.h>
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/IR/CFG.h>
@@ -41,15 +38,13 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
-#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/ValueHandle.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
-#include <llvm/Transforms/Utils/Cloning.h>
+#include <llvm/Transforms/Utils/Local.h>
+#include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
-#include <optional>
-
-#include "compiler/widen/lane_variables.h"
-#include "compiler/widen/meetings.h"
+#include "compiler/widen/intrinsics.h"
 #include "compiler/widen/spin_loops.h"
 #include "guest/kernel_abi.h"
 
@@ -61,47 +56,41 @@ using llvm::Instruction;
 using llvm::Value;
 using Blocks = llvm::SmallPtrSet<BasicBlock*, 32>;
 
-constexpr uint32_t kPlaceMask = 0x7fff;  // of what tutti.turn returns; the highest is the end, and no place at all
-constexpr size_t kMostCopied = 10000;    // instructions
-constexpr size_t kMostSites = 64;        // where lanes may part: each has ways from and to the loop of turns
+constexpr uint32_t kPlaceMask = 0xffff;  // of what tutti.turn returns; the highest is the end
 
 class TurnTaker {
  public:
-  TurnTaker(llvm::Function& function, bool barriers_apart)
-      : function_(function),
-        builder_(function.getContext()),
-        variables_(function),
-        turn_(variables_.New(builder_.getInt64Ty(), "turn")) {
-    SplitLeave();
-    FindLoops();
-    meetings_.emplace(function, variables_, turn_, barriers_apart);
-    for (const Meetings::Site& site : meetings_->sites()) {
-      const auto headers = headers_.lookup(site.before);
-      for (BasicBlock* part : {site.here, site.park, site.after}) headers_[part] = headers;
-    }
-    variables_.KeepWhatCrosses();
-  }
+  explicit TurnTaker(llvm::Function& function) : function_(function), builder_(function.getContext()) {}
 
   Status Run() {
-    for (BasicBlock* header : spin_loops_) places_.insert(header);
-    return Finish();
-  }
-
-  Status RunCopy(const Partings& partings) {
-    const auto originals = meetings_->sites();
-    variables_.Double(copies_, turn_);
-    Copy();
-    variables_.FindNeeded();
-    meetings_->MoveTo(copies_);
-    for (const Meetings::Site& site : originals) Rejoin(site, partings.sites.contains(site.call));
-    for (BasicBlock* gate : partings.gates) Open(*gate);
-    for (BasicBlock* header : spin_loops_) places_.insert(CopyOf(header));
-    return Finish();
+    FindWaits();
+    SplitLeave();
+    SplitMeetings();
+    ChoosePlaces();
+    if (places_.size() >= kPlaceMask)
+      return Fail("too many places at which the lanes of " + function_.getName().str() + " wait for each other");
+    DemotePlacePhis();
+    BuildLoop();
+    Rewire();
+    Repair();
+    return {};
   }
 
  private:
   BasicBlock* NewBlock(const char* name) { return BasicBlock::Create(function_.getContext(), name, &function_); }
-  BasicBlock* CopyOf(BasicBlock* block) const { return llvm::cast<BasicBlock>(copies_.lookup(block)); }
+
+  void FindWaits() {
+    const llvm::DominatorTree dominators(function_);
+    const llvm::LoopInfo loops(dominators);
+    for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
+      if (IsSpinLoop(loops, *loop)) places_.insert(loop->getHeader());
+    }
+    std::vector<llvm::AllocaInst*> allocas;
+    for (Instruction& instruction : function_.getEntryBlock()) {
+      if (auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) allocas.push_back(alloca);
+    }
+    for (llvm::AllocaInst* alloca : allocas) alloca->moveBefore(&*function_.getEntryBlock().begin());
+  }
 
   // The return, by itself; what is before it may be what others wait for.
   void SplitLeave() {
@@ -119,102 +108,37 @@ class TurnTaker {
     }
   }
 
-  void FindLoops() {
-    const llvm::DominatorTree dominators(function_);
-    const llvm::LoopInfo loops(dominators);
-    for (const llvm::Loop* loop : loops.getLoopsInPreorder()) {
-      if (IsSpinLoop(loops, *loop)) spin_loops_.push_back(loop->getHeader());
-    }
-    for (BasicBlock& block : function_) {
-      for (const llvm::Loop* loop = loops.getLoopFor(&block); loop != nullptr; loop = loop->getParentLoop()) {
-        headers_[&block].push_back(loop->getHeader());
-      }
-    }
-  }
-
-  void Copy() {
-    std::vector<BasicBlock*> blocks, made;
-    for (BasicBlock& block : function_) {
-      if (&block != leave_ && !block.isEntryBlock()) blocks.push_back(&block);
-    }
+  // Each operation at which lanes meet starts a block, unless they have met for it already.
+  void SplitMeetings() {
+    std::vector<BasicBlock*> blocks;
+    for (BasicBlock& block : function_) blocks.push_back(&block);
     for (BasicBlock* block : blocks) {
-      made.push_back(llvm::CloneBasicBlock(block, copies_, ".apart", &function_));
-      copies_[block] = made.back();
-    }
-    for (BasicBlock* block : made) {
-      for (Instruction& instruction : *block) {
-        llvm::RemapInstruction(&instruction, copies_, llvm::RF_NoModuleLevelChanges | llvm::RF_IgnoreMissingLocals);
+      Value* met = nullptr;
+      for (auto next = block->begin(); next != block->end();) {
+        Instruction& instruction = *next++;
+        const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+        if (call == nullptr) continue;
+        const Intrinsic kind = ClassifyCall(*call).kind;
+        if (!IsMeetingOfAll(kind) && !IsMeetingOfMembers(kind)) continue;
+        Value* members = IsMeetingOfAll(kind) ? builder_.getInt32(~0u) : call->getArgOperand(0);
+        if (met == members || met == builder_.getInt32(~0u)) continue;
+        block = llvm::SplitBlock(block, &instruction);
+        next = std::next(instruction.getIterator());
+        places_.insert(block);
+        members_[block] = met = members;
       }
-    }
-    for (BasicBlock* block : blocks) {
-      for (BasicBlock* header : headers_.lookup(block)) headers_[CopyOf(block)].push_back(CopyOf(header));
-    }
-  }
-
-  // The original of a site: who cannot meet all others there goes on in the copy, if that may be at all.
-  void Rejoin(const Meetings::Site& site, bool may_part) {
-    if (!may_part) {
-      auto* choice = llvm::cast<llvm::BranchInst>(site.before->getTerminator());
-      auto* absent = llvm::cast<Instruction>(choice->getCondition());
-      llvm::ReplaceInstWithInst(choice, llvm::BranchInst::Create(site.here));
-      absent->eraseFromParent();
-      return;
-    }
-    BasicBlock* gate = NewBlock("apart");
-    builder_.SetInsertPoint(gate);
-    builder_.CreateCall(Declare("tutti.set_apart", builder_.getVoidTy()));
-    GoToCopyOf(site.park);
-    site.before->getTerminator()->replaceSuccessorWith(site.park, gate);
-  }
-
-  // Lanes may be pending at `block` when others go to the copy. They go to its copy, then.
-  void Open(BasicBlock& block) {
-    BasicBlock* rest = llvm::SplitBlock(&block, block.begin());
-    BasicBlock* over = NewBlock("over");
-    block.getTerminator()->eraseFromParent();
-    builder_.SetInsertPoint(&block);
-    builder_.CreateCondBr(builder_.CreateCall(Declare("tutti.is_apart", builder_.getInt1Ty())), over, rest,
-                          llvm::MDBuilder(builder_.getContext()).createUnlikelyBranchWeights());
-    builder_.SetInsertPoint(over);
-    GoToCopyOf(&block);
-    AddHeaders(CopyOf(&block));
-  }
-
-  void GoToCopyOf(BasicBlock* block) {
-    variables_.TakeAlong(builder_, CopyOf(block));
-    builder_.CreateBr(CopyOf(block));
-  }
-
-  llvm::FunctionCallee Declare(const char* name, llvm::Type* result) {
-    return function_.getParent()->getOrInsertFunction(name, llvm::FunctionType::get(result, false));
-  }
-
-  Status Finish() {
-    meetings_->Link();
-    const auto others = places_.takeVector();
-    places_.insert(meetings_->places().begin(), meetings_->places().end());
-    places_.insert(others.begin(), others.end());
-    for (const Meetings::Site& site : meetings_->sites()) AddHeaders(site.after);
-    ChoosePlaces();
-    if (places_.size() >= kPlaceMask)
-      return Fail("too many places at which the lanes of " + function_.getName().str() + " wait for each other");
-    BuildLoop();
-    Rewire();
-    variables_.Promote();
-    return {};
-  }
-
-  // The block may be come to from elsewhere than where its loops begin.
-  void AddHeaders(BasicBlock* block) {
-    for (BasicBlock* header : headers_.lookup(block)) {
-      if (header != block) places_.insert(header);
     }
   }
 
   void ChoosePlaces() {
+    const llvm::DominatorTree dominators(function_);
+    const llvm::LoopInfo loops(dominators);
     for (bool changed = true; changed;) {
       changed = false;
-      for (size_t i = 0; i < places_.size(); ++i) AddHeaders(places_[i]);
+      for (size_t i = 0; i < places_.size(); ++i) {
+        for (const llvm::Loop* loop = loops.getLoopFor(places_[i]); loop != nullptr; loop = loop->getParentLoop())
+          places_.insert(loop->getHeader());
+      }
       before_ = Reach({&function_.getEntryBlock()});
       turns_ = Reach({places_.begin(), places_.end()});
       for (BasicBlock& block : function_) {
@@ -240,14 +164,34 @@ class TurnTaker {
     return reached;
   }
 
-  uint32_t NumberOf(const BasicBlock* place) const {
-    return static_cast<uint32_t>(llvm::find(places_, place) - places_.begin());
+  llvm::AllocaInst* Keep(llvm::AllocaInst* slot) {
+    new llvm::StoreInst(llvm::Constant::getNullValue(slot->getAllocatedType()), slot, std::next(slot->getIterator()));
+    slots_.push_back(slot);
+    return slot;
+  }
+  llvm::AllocaInst* NewSlot(llvm::Type* type, const char* name) {
+    return Keep(new llvm::AllocaInst(type, 0, name, function_.getEntryBlock().begin()));
+  }
+
+  void DemotePlacePhis() {
+    for (BasicBlock* place : places_) {
+      std::vector<llvm::PHINode*> phis;
+      for (llvm::PHINode& phi : place->phis()) phis.push_back(&phi);
+      for (llvm::PHINode* phi : phis) {
+        if (phi->use_empty()) {
+          phi->eraseFromParent();
+        } else {
+          Keep(llvm::DemotePHIToStack(phi));
+        }
+      }
+    }
   }
 
   void BuildLoop() {
     llvm::Type *i32 = builder_.getInt32Ty(), *i64 = builder_.getInt64Ty();
-    place_ = variables_.New(i32, "place");
-    wanted_ = variables_.New(i32, "members");
+    place_ = NewSlot(i32, "place");
+    wanted_ = NewSlot(i32, "members");
+    llvm::AllocaInst* state = NewSlot(i64, "turn");
     start_ = NewBlock("start");
     next_ = NewBlock("next_turn");
     auto *turns = NewBlock("turns"), *choice = NewBlock("turn");
@@ -257,15 +201,14 @@ class TurnTaker {
     builder_.SetInsertPoint(turns);
     llvm::Module& module = *function_.getParent();
     llvm::FunctionCallee take =
-        module.getOrInsertFunction("tutti.turn", llvm::FunctionType::get(i64, {i32, i32, i64, i32}, false));
-    Value* waiting = meetings_->wait() != nullptr ? builder_.getInt32(NumberOf(meetings_->wait())) : End();
-    Value* turn = builder_.CreateCall(take, {builder_.CreateLoad(i32, place_), builder_.CreateLoad(i32, wanted_),
-                                             builder_.CreateLoad(i64, turn_), waiting});
-    builder_.CreateStore(turn, turn_);
+        module.getOrInsertFunction("tutti.turn", llvm::FunctionType::get(i64, {i32, i32, i64}, false));
+    llvm::FunctionCallee lane = module.getOrInsertFunction("tutti.laneid", llvm::FunctionType::get(i32, false));
+    Value* turn = builder_.CreateCall(
+        take, {builder_.CreateLoad(i32, place_), builder_.CreateLoad(i32, wanted_), builder_.CreateLoad(i64, state)});
+    builder_.CreateStore(turn, state);
     Value* place = builder_.CreateAnd(builder_.CreateTrunc(turn, i32), kPlaceMask);
     Value* lanes = builder_.CreateTrunc(builder_.CreateLShr(turn, 32), i32);
-    Value* lane = builder_.CreateCall(Declare("tutti.laneid", i32));
-    Value* own = builder_.CreateTrunc(builder_.CreateLShr(lanes, lane), builder_.getInt1Ty());
+    Value* own = builder_.CreateTrunc(builder_.CreateLShr(lanes, builder_.CreateCall(lane)), builder_.getInt1Ty());
     builder_.CreateCondBr(own, choice, next_);
 
     builder_.SetInsertPoint(choice);
@@ -279,10 +222,13 @@ class TurnTaker {
 
   llvm::ConstantInt* End() { return builder_.getInt32(kPlaceMask); }
 
-  // Says at the builder's place where the lane goes on that comes from `from`.
-  void GoTo(BasicBlock* to, BasicBlock* way, BasicBlock* from) {
-    builder_.CreateStore(places_.contains(to) ? builder_.getInt32(NumberOf(to)) : End(), place_);
-    builder_.CreateStore(meetings_->Wanted(from, builder_), wanted_);
+  // Says at the builder's place where the lane goes on.
+  void GoTo(BasicBlock* to, BasicBlock* way) {
+    const auto found = llvm::find(places_, to);
+    const bool ends = found == places_.end();
+    builder_.CreateStore(ends ? End() : builder_.getInt32(static_cast<uint32_t>(found - places_.begin())), place_);
+    Value* members = members_.lookup(to);
+    builder_.CreateStore(members != nullptr ? members : builder_.getInt32(0), wanted_);
     builder_.CreateBr(way);
   }
 
@@ -301,7 +247,7 @@ class TurnTaker {
         if (!places_.contains(to) && !(turns && to == leave_)) continue;
         BasicBlock* edge = NewBlock("edge");
         builder_.SetInsertPoint(edge);
-        GoTo(to, turns ? next_ : start_, block);
+        GoTo(to, turns ? next_ : start_);
         terminator->setSuccessor(i, edge);
       }
     }
@@ -316,31 +262,38 @@ class TurnTaker {
           "tutti.trap", llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getInt32Ty()}, false));
       builder_.CreateCall(trap, {builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kLaunchFailed))});
     }
-    GoTo(leave_, next_, terminator.getParent());
+    GoTo(leave_, next_);
     terminator.eraseFromParent();
+  }
+
+  void Repair() {
+    {
+      const llvm::DominatorTree dominators(function_);
+      std::vector<Instruction*> lost;
+      for (Instruction& instruction : llvm::instructions(function_)) {
+        const auto is_lost = [&](const llvm::Use& use) { return !dominators.dominates(&instruction, use); };
+        if (llvm::any_of(instruction.uses(), is_lost)) lost.push_back(&instruction);
+      }
+      for (Instruction* instruction : lost) {
+        if (llvm::AllocaInst* slot = llvm::DemoteRegToStack(*instruction)) Keep(slot);
+      }
+    }
+    llvm::DominatorTree dominators(function_);
+    llvm::PromoteMemToReg(slots_, dominators);
   }
 
   llvm::Function& function_;
   llvm::IRBuilder<> builder_;
-  LaneVariables variables_;
-  llvm::AllocaInst* turn_;
-  std::optional<Meetings> meetings_;
-  llvm::ValueToValueMapTy copies_;
-  std::vector<BasicBlock*> spin_loops_;                                          // headers
-  llvm::DenseMap<const BasicBlock*, llvm::SmallVector<BasicBlock*, 2>> headers_;  // of the loops around a block
   llvm::SetVector<BasicBlock*> places_;
+  llvm::DenseMap<BasicBlock*, llvm::WeakTrackingVH> members_;  // of places where lanes meet; phis among them become loads
   Blocks before_, turns_;                        // blocks in front of the loop, and in it
   BasicBlock *start_ = nullptr, *next_ = nullptr, *leave_ = nullptr;
   llvm::AllocaInst *place_ = nullptr, *wanted_ = nullptr;
+  std::vector<llvm::AllocaInst*> slots_;
 };
 
 }  // namespace
 
-Status TakeTurns(llvm::Function& function, bool barriers_apart) { return TurnTaker(function, barriers_apart).Run(); }
-
-Status TakeTurnsWhenApart(llvm::Function& function, const Partings& partings) {
-  if (function.getInstructionCount() > kMostCopied || partings.sites.size() > kMostSites) return {};
-  return TurnTaker(function, partings.has_barriers).RunCopy(partings);
-}
+Status TakeTurns(llvm::Function& function) { return TurnTaker(function).Run(); }
 
 }  // namespace tutti::compiler

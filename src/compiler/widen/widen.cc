@@ -46,7 +46,7 @@ void PromoteSlots(llvm::Function& function) {
 
 enum class Separation { kNone, kEnds, kTurns };
 
-// What must be done so that no lane waits for ever for one that could go on, whatever the lanes do.
+// What must be done so that no lane waits for ever for one that could go on.
 Separation Needed(llvm::Function& scalar, const ModuleState& state) {
   const llvm::DominatorTree dominators(scalar);
   const llvm::LoopInfo loops(dominators);
@@ -58,33 +58,10 @@ Separation Needed(llvm::Function& scalar, const ModuleState& state) {
   return HoldsBackEnds(scalar, schedule) ? Separation::kEnds : Separation::kNone;
 }
 
-// Where lanes may have to meet that have come apart.
-Partings PartingsOf(llvm::Function& scalar, const ModuleState& state) {
-  if (!HasMeetings(scalar)) return {};
-  const llvm::DominatorTree dominators(scalar);
-  const llvm::LoopInfo loops(dominators);
-  Schedule schedule(scalar, loops);
-  const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
-  return FindPartings(scalar, schedule);
-}
-
 Status SeparateLanes(llvm::Function& scalar, const ModuleState& state) {
-  Separation needed = Needed(scalar, state);
-  if (needed == Separation::kEnds) {
-    if (SeparateEnds(scalar)) {
-      MakeCanonical(scalar);
-    } else {
-      needed = Separation::kTurns;
-    }
-  }
-  const Partings partings = PartingsOf(scalar, state);
-  if (needed == Separation::kTurns) {
-    TUTTI_TRY(TakeTurns(scalar, partings.has_barriers));
-  } else if (!partings.sites.empty()) {
-    TUTTI_TRY(TakeTurnsWhenApart(scalar, partings));
-  } else if (needed == Separation::kNone) {
-    return {};
-  }
+  const Separation needed = Needed(scalar, state);
+  if (needed == Separation::kNone) return {};
+  if (needed == Separation::kTurns || !SeparateEnds(scalar)) TUTTI_TRY(TakeTurns(scalar));
   MakeCanonical(scalar);
   if (llvm::verifyFunction(scalar)) return Fail("LLVM made invalid code of the separate lanes of " + scalar.getName().str());
   return {};

@@ -11,7 +11,8 @@ namespace semantics {
 
 class Maker {
  public:
-  Maker(Random& random, uint32_t& output_bytes) : random_(random), output_bytes_(output_bytes) {}
+  // `apart`: lanes that are apart may meet, too (Apart).
+  Maker(Random& random, uint32_t& output_bytes, bool apart) : random_(random), output_bytes_(output_bytes), apart_(apart) {}
 
   // A statement of any kind. `uniform`: all threads of the block come here together.
   Statement Make(bool uniform, uint32_t depth);
@@ -66,6 +67,7 @@ class Maker {
 
   Random& random_;
   uint32_t& output_bytes_;
+  bool apart_;
   uint32_t labels_ = 0;
 };
 
@@ -76,6 +78,6 @@ struct Unreached {
 };
 const std::vector<Unreached>& UnreachedOpcodes();
 
-Program MakeProgram(uint64_t seed, uint32_t statements);
+Program MakeProgram(uint64_t seed, uint32_t statements, bool apart);
 
 }  // namespace semantics
