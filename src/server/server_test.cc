@@ -34,6 +34,10 @@ std::unique_ptr<ipc::ClientConnection> ClientWithStream(ServerProcess& server, u
   return std::move(*client);
 }
 
+int32_t Allocate(ipc::ClientConnection& client, uint64_t bytes, uint32_t alignment = 256) {
+  return client.replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = bytes, .alignment = alignment}).status;
+}
+
 template <typename Condition>
 bool Eventually(Condition condition) {
   for (int i = 0; i < 1000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -69,8 +73,7 @@ TEST(Server, ReportsItsClients) {
   ServerProcess server;
   const auto one = ClientWithStream(server, 1001);
   const auto two = ClientWithStream(server, 1002);
-  ASSERT_EQ(one->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1 << 20, .alignment = 256}).status,
-            0);
+  ASSERT_EQ(Allocate(*one, 1 << 20), 0);
   const auto clients = server.Clients();
   ASSERT_EQ(clients.size(), 2u);
   EXPECT_EQ(clients[0].pid, 1001u);
@@ -84,8 +87,7 @@ TEST(Server, EachClientSeesWhatAllUse) {
   ServerProcess server;
   const auto one = ClientWithStream(server, 1001);
   const auto two = ClientWithStream(server, 1002);
-  ASSERT_EQ(one->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1 << 20, .alignment = 256}).status,
-            0);
+  ASSERT_EQ(Allocate(*one, 1 << 20), 0);
   EXPECT_EQ(one->header().states[0].client_bytes.load(), 1u << 20);
   EXPECT_TRUE(Eventually([&] { return two->header().states[0].used_bytes.load() == 1u << 20; }));
   EXPECT_EQ(two->header().states[0].client_bytes.load(), 0u);
@@ -95,8 +97,7 @@ TEST(Server, MemoryOfAClientThatIsGoneIsFreeForTheOthers) {
   ServerProcess server;
   auto one = ClientWithStream(server, 1001);
   const auto two = ClientWithStream(server, 1002);
-  ASSERT_EQ(one->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1 << 20, .alignment = 256}).status,
-            0);
+  ASSERT_EQ(Allocate(*one, 1 << 20), 0);
   ASSERT_TRUE(Eventually([&] { return two->header().states[0].used_bytes.load() == 1u << 20; }));
   one.reset();
   EXPECT_TRUE(Eventually([&] { return two->header().states[0].used_bytes.load() == 0; }));
@@ -113,10 +114,8 @@ TEST(Server, LimitsCanBeChangedWhileAClientRuns) {
   ByteWriter memory;
   wire::Put(memory, wire::ServerSet{.what = wire::SettingKind::kMemoryLimit, .client = server.Clients()[0].id, .number = 8192});
   EXPECT_EQ(server.Ask(wire::MessageKind::kServerSet, std::move(memory)).status, 0);
-  EXPECT_EQ(client->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 16384, .alignment = 256}).status,
-            2);
-  EXPECT_EQ(client->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 8192, .alignment = 256}).status,
-            0);
+  EXPECT_EQ(Allocate(*client, 16384), 2);
+  EXPECT_EQ(Allocate(*client, 8192), 0);
 }
 
 TEST(Server, HostCallsHoldTheirStreamAndNoOther) {
@@ -217,7 +216,7 @@ TEST(Server, TerminatedClientSeesItAtOnceWhileItWaits) {
   });
   EXPECT_EQ(Ping(*client), 810);
   killer.join();
-  EXPECT_EQ(client->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1, .alignment = 1}).status, 810);
+  EXPECT_EQ(Allocate(*client, 1, 1), 810);
   EXPECT_TRUE(server.Clients().empty());
 }
 
@@ -275,8 +274,7 @@ TEST(Server, ADaemonThatDoesNotReadHoldsUpNobody) {
   ServerProcess server;
   auto one = ClientWithStream(server, 1001);
   const auto two = ClientWithStream(server, 1002);
-  ASSERT_EQ(one->replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1 << 20, .alignment = 256}).status,
-            0);
+  ASSERT_EQ(Allocate(*one, 1 << 20), 0);
   ASSERT_TRUE(Eventually([&] { return two->header().states[0].used_bytes.load() == 1u << 20; }));
   ByteWriter body;
   wire::Put(body, wire::ServerQuery{.what = wire::QueryKind::kClients});

@@ -159,6 +159,15 @@ use_doctor() {
   tutti=$bin/tutti
   [ -x "$tutti" ] || skip "needs tutti"
 }
+# The doctor of user 65534, and directories for a daemon of user 54321.
+use_doctor_of_another_user() {
+  [ "$(id -u)" = 0 ] || skip "needs root, to act as two users"
+  use_doctor
+  as_user 65534 test -x "$tutti" || skip "the build directory is closed to other users"
+  export TUTTI_STATE_DIR=$work/state TUTTI_CACHE_DIR=$work/cache
+  mkdir -m 777 "$work/cache" "$work/pipe" "$work/log"
+  chown 54321 "$work/pipe" "$work/log"
+}
 doctor() {
   status=0
   diagnosis=$("$tutti" doctor "$@" 2>&1) || status=$?

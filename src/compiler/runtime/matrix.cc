@@ -64,11 +64,20 @@ struct Double {
   typedef F64 Number;
   TUTTI_INLINE Number Get(F64 value, int) { return value; }
 };
-struct Signed8 {
-  static constexpr int kPerRegister = 4;
+// Integers of `width` bits, the first in the lowest.
+template <int width, bool is_signed>
+struct Integer {
+  static constexpr int kPerRegister = 32 / width;
   typedef I32 Number;
-  TUTTI_INLINE Number Get(I32 bits, int part) { return bits << (24 - 8 * part) >> 24; }
+  TUTTI_INLINE Number Get(I32 bits, int part) {
+    if constexpr (is_signed) return bits << (32 - width - width * part) >> (32 - width);
+    return bits >> (width * part) & ((1 << width) - 1);
+  }
 };
+typedef Integer<8, true> Signed8;
+typedef Integer<8, false> Unsigned8;
+typedef Integer<4, true> Signed4;
+typedef Integer<4, false> Unsigned4;
 // 8-bit floats: e5m2 is the upper half of a half; e4m3 as one is 2^8 too small, and has one NaN.
 struct E5M2 {
   static constexpr int kPerRegister = 4;
@@ -86,22 +95,6 @@ struct E4M3 {
     const I32 quiet = __builtin_bit_cast(I32, value) | 0x7fc00000;
     return Float(rest == 127 ? quiet : __builtin_bit_cast(I32, value));
   }
-};
-struct Unsigned8 {
-  static constexpr int kPerRegister = 4;
-  typedef I32 Number;
-  TUTTI_INLINE Number Get(I32 bits, int part) { return bits >> (8 * part) & 255; }
-};
-
-struct Signed4 {
-  static constexpr int kPerRegister = 8;
-  typedef I32 Number;
-  TUTTI_INLINE Number Get(I32 bits, int part) { return bits << (28 - 4 * part) >> 28; }
-};
-struct Unsigned4 {
-  static constexpr int kPerRegister = 8;
-  typedef I32 Number;
-  TUTTI_INLINE Number Get(I32 bits, int part) { return bits >> (4 * part) & 15; }
 };
 struct SingleBits {
   static constexpr int kPerRegister = 1;
