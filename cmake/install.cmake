@@ -11,6 +11,11 @@ foreach(integration slurm skyward grafana)
     install(DIRECTORY integrations/${integration} DESTINATION share/tutti USE_SOURCE_PERMISSIONS PATTERN "*test*" EXCLUDE)
   endif()
 endforeach()
+# Those from PTX alone: what nvcc builds has parts of its toolkit in it.
+install(PROGRAMS examples/demo DESTINATION lib/tutti/examples)
+foreach(example vector_add matrix_multiply reduction mandelbrot histogram n_body)
+  install(TARGETS ${example}_driver RUNTIME DESTINATION lib/tutti/examples)
+endforeach()
 install(TARGETS cuda LIBRARY DESTINATION lib/tutti/lib NAMELINK_SKIP)
 install(CODE [=[
   function(link target name)

@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   tutti::cli::AddTrace(app, status);
   tutti::cli::AddTimeline(app, status);
   tutti::cli::AddDoctor(app, status);
+  tutti::cli::AddDemo(app, status);
   tutti::cli::AddBench(app, status);
   tutti::cli::AddPlan(app, status);
   tutti::cli::AddRecommend(app, status);

@@ -21,6 +21,7 @@ void AddFaults(CLI::App& app, int& status);
 void AddTrace(CLI::App& app, int& status);
 void AddTimeline(CLI::App& app, int& status);
 void AddDoctor(CLI::App& app, int& status);
+void AddDemo(CLI::App& app, int& status);
 void AddBench(CLI::App& app, int& status);
 void AddPlan(CLI::App& app, int& status);
 void AddRecommend(CLI::App& app, int& status);

@@ -11,5 +11,6 @@ fresh_debian() {
   else
     tar -C "$1" -xf "$base"
   fi
+  chmod 755 "$1"  # whatever the caller made: others than root live there, too
   cp /etc/resolv.conf "$1/etc/" 2> /dev/null || true
 }
