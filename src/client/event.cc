@@ -74,16 +74,21 @@ int Event::Destroy(Event* event) {
 
 bool Event::BelongsTo(Context& context) const { return &context.owner() == &context_ && context_.id() == context_id_; }
 
+// A full stream holds back who records in it (client/backlog.h), and nobody else: not who only asks about the event. So the
+// lock is not held yet. Of two threads that record it in one stream, the one with the earlier place may come to it last.
 void Event::Record(Stream& stream) {
+  StreamMark mark;
+  if (time_slot_ == 0) {
+    mark = stream.FullMark();
+  } else {
+    const uint64_t ticket = stream.Submit(wire::RecordKind::kEventRecord, wire::EventRecordBody{.event = time_slot_});
+    mark = stream.LastMark();
+    mark.next = ticket + 1;
+  }
   std::lock_guard lock(mutex_);
   captured_ = {};
-  if (time_slot_ == 0) {
-    mark_ = stream.FullMark();
-    return;
-  }
-  const uint64_t ticket = stream.Submit(wire::RecordKind::kEventRecord, wire::EventRecordBody{.event = time_slot_});
-  mark_ = stream.LastMark();
-  mark_.next = ticket + 1;
+  const bool overtaken = mark_.slot == mark.slot && mark_.generation == mark.generation && mark_.next > mark.next;
+  if (!overtaken) mark_ = mark;
 }
 
 void Event::MakeWait(Stream& stream) const { mark().MakeWait(stream); }

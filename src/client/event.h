@@ -48,7 +48,7 @@ class Event {
     return captured_;
   }
 
-  // The place is after everything submitted to the stream so far.
+  // The place is after everything submitted to the stream so far. Until it returns, others find the place of before.
   void Record(Stream& stream);
   // SUCCESS or NOT_READY; SUCCESS if it was never recorded.
   int Query() const { return mark().Reached() ? cuda::CUDA_SUCCESS : cuda::CUDA_ERROR_NOT_READY; }

@@ -81,5 +81,42 @@ TEST_F(BacklogTest, AFullStreamHoldsUpOnlyTheThreadThatFillsIt) {
   CU_EXPECT(cuStreamDestroy_v2(other));
 }
 
+// The one that is held back recording an event, too: others may ask about the event, and record it elsewhere.
+TEST_F(BacklogTest, AnEventThatIsBeingRecordedInAFullStreamCanBeAskedAndRecordedInAnother) {
+  CUstream gated, other;
+  CUevent event;
+  CU_ASSERT(cuStreamCreate(&gated, CU_STREAM_NON_BLOCKING));
+  CU_ASSERT(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  CU_ASSERT(cuEventCreate(&event, 0));
+  CUdeviceptr flag = Allocate(4);
+  CU_ASSERT(cuMemsetD32_v2(flag, 0, 1));
+  void* spin[] = {&flag};
+  CU_ASSERT(cuLaunchKernel(Function("spin"), 1, 1, 1, 1, 1, 1, 0, gated, spin, nullptr));
+  constexpr uint32_t kRecords = 20'000;
+  std::atomic<uint32_t> recorded{0};
+  std::thread filler([&] {
+    CU_ASSERT(cuCtxSetCurrent(context_));
+    for (uint32_t i = 0; i < kRecords; ++i) {
+      CU_ASSERT(cuEventRecord(event, gated));
+      ++recorded;
+    }
+  });
+  for (uint32_t seen = 0; recorded < kRecords && (seen == 0 || recorded != seen);) {
+    seen = recorded;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_LT(recorded, kRecords);
+  EXPECT_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
+  CU_EXPECT(cuEventRecord(event, other));
+  CU_EXPECT(cuEventSynchronize(event));
+  CU_ASSERT(AddOne(flag, 1, other));
+  filler.join();
+  CU_EXPECT(cuEventSynchronize(event));
+  EXPECT_EQ(cuStreamQuery(gated), CUDA_SUCCESS) << "recorded there last";
+  CU_EXPECT(cuEventDestroy_v2(event));
+  CU_EXPECT(cuStreamDestroy_v2(gated));
+  CU_EXPECT(cuStreamDestroy_v2(other));
+}
+
 }  // namespace
 }  // namespace tutti::compat
