@@ -150,12 +150,16 @@ Answer<Module*> Module::Load(Context& current, std::span<const uint8_t> image, c
   ipc::ClientWindow& window = Session::Get().connection().window();
   const bool opened = window.Open(addresses.segment, loaded.index.segment_bytes) &&
                       window.Open(addresses.constants, addresses.constant_bytes);
+  const uint32_t id = loaded.reply.module;
   if (!opened) {
-    Forget(loaded.reply.module);
+    Forget(id);
     return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   }
-  Module* module = pool_.Create(context, loaded.reply.module, addresses, std::move(loaded.index));
-  if (module == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  Module* module = pool_.Create(context, id, addresses, std::move(loaded.index));
+  if (module == nullptr) {
+    Forget(id);
+    return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  }
   context.Add(module);
   return module;
 }

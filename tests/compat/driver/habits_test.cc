@@ -160,6 +160,33 @@ TEST(Habits, ALimitOnTheSizeOfFilesIsAnErrorAndNoSignal) {
             0);
 }
 
+// What the library keeps of modules is mapped with the first one.
+TEST(Habits, AModuleThatTheProgramHasNoMemoryForIsNotLeftInTheServer) {
+  EXPECT_EQ(InProcess([] {
+              if (const int failed = Begin(); failed != 0) return failed;
+              constexpr uint64_t kVariableBytes = 64 << 20, kLeftBytes = 8 << 20;
+              const std::string ptx = ".version 7.0\n.target sm_70\n.address_size 64\n.global .u8 large[67108864];\n";
+              size_t before = 0, after = 0, total = 0;
+              CUdeviceptr data;
+              CUmodule module;
+              STEP(1, cuMemGetInfo_v2(&before, &total) == CUDA_SUCCESS && before > 2 * kVariableBytes);
+              rlimit all, little;
+              STEP(2, getrlimit(RLIMIT_AS, &all) == 0);
+              little = {StatusBytes("VmSize:") + kLeftBytes, all.rlim_max};
+              STEP(3, setrlimit(RLIMIT_AS, &little) == 0);
+              const CUresult status = cuModuleLoadData(&module, ptx.c_str());
+              STEP(4, setrlimit(RLIMIT_AS, &all) == 0);
+              STEP(5, status == CUDA_ERROR_OUT_OF_MEMORY);
+              // The server has answered this after it took what came before.
+              STEP(6, cuMemAlloc_v2(&data, 4096) == CUDA_SUCCESS);
+              STEP(7, cuMemGetInfo_v2(&after, &total) == CUDA_SUCCESS && after + kVariableBytes / 2 > before);
+              STEP(8, cuModuleLoadData(&module, ptx.c_str()) == CUDA_SUCCESS);
+              STEP(9, cuMemGetInfo_v2(&after, &total) == CUDA_SUCCESS && after + kVariableBytes <= before);
+              return 0;
+            }),
+            0);
+}
+
 // And files that the program then opens under the same numbers stay as they are.
 TEST(Habits, AProgramThatClosesAllDescriptorsLosesItsSessionAndNoFile) {
   EXPECT_EQ(InProcess([] {
