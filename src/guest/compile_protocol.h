@@ -20,11 +20,14 @@ enum class CompileOp : uint32_t {
   kKernel = 2,  // image + kernel name + block shape -> shared object
 };
 
+// A request is one packet (os::kMaxMessageBytes).
+inline constexpr size_t kMostNameBytes = 100 << 10;
+
 // Fd 0 of the message: the image: PTX text, or a fatbin (any compression), or several images concatenated in a container
 // (compile_protocol.cc: "images").
 struct CompileRequest {
   CompileOp op = CompileOp::kIndex;
-  std::string kernel;
+  std::string kernel;  // of kMostNameBytes at most, as every kernel of an index
   uint32_t block[3] = {0, 0, 0};
   uint32_t optimize = 2;    // 0 .. 3
   uint32_t capability = 0;  // 80 for 8.0: which of several PTX texts is meant (image/ptx_selection.h)

@@ -7,6 +7,7 @@
 #include "compiler/lower/kernel_layout.h"
 #include "cuda/result.h"
 #include "fmt/format.h"
+#include "guest/compile_protocol.h"
 
 namespace tutti::compiler {
 namespace {
@@ -34,10 +35,22 @@ int Rank(const ptx::Variable& variable) {
 
 std::unexpected<Error> InvalidPtx(std::string text) { return Fail(cuda::CUDA_ERROR_INVALID_PTX, std::move(text)); }
 
+// A kernel is asked for by its name.
+Status CheckNames(const ptx::Module& module) {
+  constexpr size_t kSaid = 60;
+  for (const ptx::Function& function : module.functions) {
+    if (!function.is_entry || function.name.size() <= guest::kMostNameBytes) continue;
+    return InvalidPtx(fmt::format("kernel {}...: its name has {} characters, {} are the most", function.name.substr(0, kSaid),
+                                  function.name.size(), guest::kMostNameBytes));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ModuleLayout> ModuleLayout::Make(const ptx::Module& module) {
   if (module.address_bits != 64) return InvalidPtx("PTX with 32-bit addresses: rebuild with .address_size 64");
+  TUTTI_TRY(CheckNames(module));
   ModuleLayout layout(module);
   TUTTI_TRY(layout.PlaceVariables());
   TUTTI_TRY(layout.FillImage());

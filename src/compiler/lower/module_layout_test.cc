@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cuda/result.h"
+#include "guest/compile_protocol.h"
 #include "ptx/parser.h"
 
 namespace tutti::compiler {
@@ -63,6 +64,18 @@ TEST(ModuleLayout, ConstantsAloneTakeWholePages) {
   ASSERT_TRUE(layout);
   EXPECT_EQ(layout->index().segment_bytes, 8192u);
   EXPECT_EQ(guest::ConstantBytes(layout->index()), 8192u);
+}
+
+TEST(ModuleLayout, AKernelWhoseNameFitsIntoNoRequestIsRefusedByName) {
+  const auto entry = [](size_t characters) { return ".visible .entry " + std::string(characters, 'k') + "() { ret; }\n"; };
+  EXPECT_TRUE(ModuleLayout::Make(*Parse(entry(guest::kMostNameBytes))));
+  const auto module = Parse(entry(guest::kMostNameBytes + 1));
+  const auto layout = ModuleLayout::Make(*module);
+  ASSERT_FALSE(layout);
+  EXPECT_EQ(layout.error().code, cuda::CUDA_ERROR_INVALID_PTX);
+  EXPECT_THAT(layout.error().text, HasSubstr("kernel kkkkk"));
+  EXPECT_THAT(layout.error().text, HasSubstr("102401 characters"));
+  EXPECT_LT(layout.error().text.size(), 200u);
 }
 
 TEST(ModuleLayout, AnIndexThatMixesThemIsNotSealed) {

@@ -126,6 +126,12 @@ TEST_F(Worker, CompilesAKernelToASharedObject) {
   EXPECT_EQ(std::string(answer.bytes.begin(), answer.bytes.begin() + 4), "\177ELF");
 }
 
+TEST_F(Worker, CompilesAKernelOfTheLongestName) {
+  const std::string name(guest::kMostNameBytes, 'k');
+  const std::string module = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry " + name + "() { ret; }\n";
+  EXPECT_EQ(Ask({.op = guest::CompileOp::kKernel, .kernel = name, .block = {64, 1, 1}}, module).reply.status, 0);
+}
+
 TEST_F(Worker, GoesFirstWhereTheMachinesMemoryRunsOut) {
   EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, kModule).reply.status, 0);
   int score = 0;
