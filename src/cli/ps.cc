@@ -52,6 +52,10 @@ int Ps(bool json, bool kernels) {
   const std::string text = json ? report->json : kernels ? KernelTable(*report) : ClientTable(*report);
   std::fputs(text.c_str(), stdout);
   for (const ServerReport& server : report->servers) {
+    if (json || !kernels || server.kernels_left_out == 0) continue;
+    fmt::print("Server {} runs {} more kernels, too many for one list.\n", server.pid, server.kernels_left_out);
+  }
+  for (const ServerReport& server : report->servers) {
     if (!server.error.empty()) return Complain(server.error);
   }
   return 0;

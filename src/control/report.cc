@@ -81,7 +81,8 @@ ServerReport ReadServer(const Json& json) {
           Text(json, "state"),
           Text(json, "error"),
           List<DeviceReport>(json, "devices", ReadDevice),
-          List<ClientReport>(json, "clients", ReadClient)};
+          List<ClientReport>(json, "clients", ReadClient),
+          Number<uint64_t>(json, "kernels_left_out")};
 }
 
 }  // namespace

@@ -57,6 +57,7 @@ struct ServerReport {
   std::string error;  // not empty: the server did not answer
   std::vector<DeviceReport> devices;
   std::vector<ClientReport> clients;
+  uint64_t kernels_left_out = 0;  // that run, too: there were too many for one answer
 };
 
 struct Report {

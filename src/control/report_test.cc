@@ -8,12 +8,13 @@ namespace {
 TEST(Report, ReadsServersAndTheirClients) {
   const auto report = ParseReport(R"({"daemon": {"pid": 7, "policy": "share", "multi_user": true}, "servers": [{"pid": 9, "state": "ACTIVE",
     "devices": [{"name": "CPU", "sm_count": 2}], "clients": [{"pid": 11, "command": "./a", "limit_bytes": 5,
-    "counters": {"device_ns": 3, "odd": "x"}}, {"pid": 12, "limit_bytes": null}]}]})");
+    "counters": {"device_ns": 3, "odd": "x"}}, {"pid": 12, "limit_bytes": null}], "kernels_left_out": 4}]})");
   ASSERT_TRUE(report);
   EXPECT_EQ(report->policy, "share");
   EXPECT_EQ(report->multi_user, true);
   ASSERT_EQ(report->servers.size(), 1u);
   EXPECT_EQ(report->servers[0].devices[0].sm_count, 2u);
+  EXPECT_EQ(report->servers[0].kernels_left_out, 4u);
   EXPECT_EQ(report->servers[0].clients[0].limit_bytes, 5u);
   EXPECT_FALSE(report->servers[0].clients[1].limit_bytes);
   EXPECT_EQ(report->servers[0].clients[0].counters, (std::map<std::string, uint64_t>{{"device_ns", 3}}));

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "server/running_kernels.h"
 #include "wire/limit_text.h"
 
 namespace tutti::server {
@@ -290,13 +291,9 @@ void Server::Evict(uint32_t asker, uint32_t device, uint64_t bytes, std::functio
 
 std::string Server::RunningKernels() {
   constexpr size_t kMostBytes = 256 << 10;  // of one answer
-  std::string all;
-  for (const auto& [id, session] : sessions_) {
-    std::string lines = session->RunningLines();
-    if (all.size() + lines.size() > kMostBytes) break;
-    all += lines;
-  }
-  return all;
+  std::vector<std::vector<std::string>> clients;
+  for (const auto& [id, session] : sessions_) clients.push_back(session->RunningLines());
+  return RunningAnswer(clients, kMostBytes);
 }
 
 std::vector<wire::ClientStatus> Server::Clients() {

@@ -203,9 +203,9 @@ double Session::ShareOf(uint32_t device, uint64_t now_ns) {
   return sample.share;
 }
 
-std::string Session::RunningLines() {
-  std::string lines;
-  ForEachRunning([&](uint32_t device, const auto& kernel) { lines += RunningLine(info_, device, kernel); });
+std::vector<std::string> Session::RunningLines() {
+  std::vector<std::string> lines;
+  ForEachRunning([&](uint32_t device, const auto& kernel) { lines.push_back(RunningLine(info_, device, kernel)); });
   return lines;
 }
 

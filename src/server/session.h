@@ -85,7 +85,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   // An entry per device it uses (the first if it uses none).
   std::vector<wire::ClientStatus> Describe();
   // What it runs now, on all devices (running_kernels.h).
-  std::string RunningLines();
+  std::vector<std::string> RunningLines();
   void LogRunning();
 
   uint64_t memory_bytes(uint32_t device) const { return sink_->memory_bytes(device); }

@@ -44,14 +44,19 @@ Json Counters(const wire::ClientStatus& client) {
   return counters;
 }
 
-// What the server says runs: by client and device.
-using Kernels = std::map<std::pair<uint32_t, uint32_t>, Json>;
+// What the server says runs: by client and device, and how many more there are.
+struct Kernels {
+  std::map<std::pair<uint32_t, uint32_t>, Json> of_client;
+  uint64_t left_out = 0;
+};
 
 Kernels KernelsOf(const ServerClients& server) {
   Kernels kernels;
   for (Json& kernel : ReadServerLines(server.running)) {
+    if (kernel["left_out"].is_number_unsigned()) kernels.left_out = kernel["left_out"].get<uint64_t>();
+    kernel.erase("left_out");
     if (!kernel["id"].is_number_unsigned() || !kernel["device"].is_number_unsigned()) continue;
-    Json& list = kernels[{kernel["id"].get<uint32_t>(), kernel["device"].get<uint32_t>()}];
+    Json& list = kernels.of_client[{kernel["id"].get<uint32_t>(), kernel["device"].get<uint32_t>()}];
     kernel.erase("id");
     kernel.erase("device");
     list.push_back(std::move(kernel));
@@ -60,7 +65,7 @@ Kernels KernelsOf(const ServerClients& server) {
 }
 
 Json OfClient(const ServerClients& server, const Kernels& kernels, const wire::ClientStatus& client) {
-  const auto running = kernels.find({client.id, client.device});
+  const auto running = kernels.of_client.find({client.id, client.device});
   return {{"pid", client.pid},
           {"id", client.id},
           {"uid", client.uid},
@@ -78,7 +83,7 @@ Json OfClient(const ServerClients& server, const Kernels& kernels, const wire::C
           {"priority", client.priority},
           {"name_space", client.name_space},
           {"cgroup", CgroupOf(client.pid)},
-          {"kernels", running != kernels.end() ? running->second : Json::array()},
+          {"kernels", running != kernels.of_client.end() ? running->second : Json::array()},
           {"counters", Counters(client)}};
 }
 
@@ -102,6 +107,7 @@ Json OfServer(const ServerClients& server) {
           {"active_thread_percentage", server.settings.active_thread_percentage},
           {"error", server.error},
           {"devices", devices},
+          {"kernels_left_out", kernels.left_out},
           {"clients", clients}};
 }
 
