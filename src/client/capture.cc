@@ -41,12 +41,12 @@ constinit std::atomic<uint32_t> Capture::going_on_{0};
 constinit std::atomic<uint32_t> Capture::forbidding_{0};
 
 void Capture::Enlist(Stream& stream) {
-  stream.SetCapture(this);
+  stream.BeginCapture(this, &Capture::Forget);
   if (stream.blocking()) stream.context().captured_streams().fetch_add(1, std::memory_order_relaxed);
 }
 
 void Capture::Dismiss(Stream& stream) {
-  stream.SetCapture(nullptr);
+  stream.EndCapture();
   if (stream.blocking()) stream.context().captured_streams().fetch_sub(1, std::memory_order_relaxed);
 }
 

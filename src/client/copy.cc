@@ -5,7 +5,6 @@
 
 #include "base/checked.h"
 #include "client/allocation_table.h"
-#include "client/capture.h"
 #include "client/complaint.h"
 #include "client/context.h"
 #include "client/host_copy.h"
@@ -128,10 +127,6 @@ int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
 int Copy(Stream& stream, const CopyRequest& request, CopyMode mode, SideKind destination, SideKind source) {
   CU_TRY(CheckSide(request.destination, request.shape, destination));
   CU_TRY(CheckSide(request.source, request.shape, source));
-  if (stream.capture() != nullptr) [[unlikely]] {
-    if (mode == CopyMode::kSynchronous) return Capture::Break(stream, "a synchronous copy");
-    return request.shape.empty() ? cuda::CUDA_SUCCESS : Capture::Add(stream, MakeCopyWork(request));
-  }
   if (mode == CopyMode::kSynchronous || request.shape.empty()) return CopyAfterWaiting(stream, request);
   return CopyAsynchronously(stream, request);
 }

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "base/checked.h"
-#include "client/capture.h"
 #include "client/context.h"
 
 namespace tutti::client {
@@ -39,17 +38,19 @@ void FillHere(const FillRequest& r) {
 
 }  // namespace
 
-int Fill(Stream& stream, const FillRequest& request, CopyMode mode) {
+Answer<CopyShape> CheckFill(const FillRequest& request) {
   const auto row_bytes = CheckedMul<uint64_t>(request.width, request.element_bytes);
-  if (!row_bytes || request.address % request.element_bytes != 0) return cuda::CUDA_ERROR_INVALID_VALUE;
+  if (!row_bytes || request.address % request.element_bytes != 0) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
   const CopyShape shape{*row_bytes, request.height, 1};
+  if (shape.empty()) return shape;
+  if (request.height > 1 && request.pitch % request.element_bytes != 0) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
+  CU_TRY_OR_REFUSE(CheckSide({request.address, request.pitch, 0}, shape, SideKind::kDevice));
+  return shape;
+}
+
+int Fill(Stream& stream, const FillRequest& request, CopyMode mode) {
+  CU_ASSIGN(const CopyShape shape, CheckFill(request));
   if (shape.empty()) return cuda::CUDA_SUCCESS;
-  if (request.height > 1 && request.pitch % request.element_bytes != 0) return cuda::CUDA_ERROR_INVALID_VALUE;
-  CU_TRY(CheckSide({request.address, request.pitch, 0}, shape, SideKind::kDevice));
-  if (stream.capture() != nullptr) [[unlikely]] {
-    if (mode == CopyMode::kSynchronous) return Capture::Break(stream, "a synchronous memset");
-    return Capture::Add(stream, FillWork{request});
-  }
   if (shape.bytes() <= kInlineBytes && stream.Settled()) {
     FillHere(request);
     return cuda::CUDA_SUCCESS;

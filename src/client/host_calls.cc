@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "base/tsan.h"
-#include "client/capture.h"
 #include "client/session.h"
 #include "os/futex.h"
 
@@ -170,12 +169,10 @@ int SubmitPending(Stream& stream, Pending* pending) {
 }  // namespace
 
 int SubmitHostFunction(Stream& stream, cuda::CUhostFn function, void* user) {
-  if (stream.capture() != nullptr) return Capture::Add(stream, HostWork{function, user});
   return SubmitPending(stream, new Pending{.function = function, .user = user});
 }
 
 int SubmitCallback(Stream& stream, cuda::CUstream handle, cuda::CUstreamCallback callback, void* user) {
-  if (stream.capture() != nullptr) return Capture::Break(stream, "cuStreamAddCallback");
   return SubmitPending(stream, new Pending{.callback = callback, .stream = handle, .user = user});
 }
 

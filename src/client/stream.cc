@@ -1,8 +1,6 @@
 #include "client/stream.h"
 
-#include "client/capture.h"
 #include "client/context.h"
-#include "client/current.h"
 #include "client/stream_slots.h"
 
 namespace tutti::client {
@@ -33,24 +31,6 @@ Stream::Stream(Context& context, const StreamOptions& options, uint32_t slot, ui
       generation_(generation),
       id_(next_stream_id.fetch_add(1, std::memory_order_relaxed)) {}
 
-Answer<Stream*> Stream::Resolve(cuda::CUstream handle, Use use) {
-  const auto word = reinterpret_cast<uintptr_t>(handle);
-  if (word > cuda::kStreamPerThreadHandle) {
-    Stream* stream = Find(handle);
-    if (stream == nullptr) return Refuse(cuda::CUDA_ERROR_INVALID_HANDLE);
-    if (const int status = stream->context_.Check(); status != 0) return Refuse(status);
-    return stream;
-  }
-  CU_ASSIGN_OR_REFUSE(Context* const context, UsableContext());
-  const bool own = word == cuda::kStreamPerThreadHandle || (word == 0 && per_thread_default);
-  Stream* stream = own ? PerThreadStream(*context) : context->legacy();
-  if (stream == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
-  const bool captured = !own && context->captured_streams().load(std::memory_order_relaxed) != 0;
-  if (captured && use == Use::kWork) [[unlikely]]
-    return Refuse(Capture::BreakBlocking(*context));
-  return stream;
-}
-
 Stream* Stream::Create(Context& context, const StreamOptions& options) {
   const auto place = StreamSlots::Get().Take();
   if (place.slot == 0) return nullptr;
@@ -72,7 +52,7 @@ Stream* Stream::Create(Context& context, const StreamOptions& options) {
 
 void Stream::Destroy(Stream* stream) {
   if (!pool_.Retire(stream)) return;
-  if (stream->capture() != nullptr) Capture::Forget(*stream);
+  if (stream->capture() != nullptr) stream->forget_.load(std::memory_order_relaxed)(*stream);
   stream->context_.Remove(stream);
   Session::Get().ring().Submit(wire::RecordKind::kStreamDestroy, stream->slot_);
   StreamSlots::Get().GiveBack(stream->LastMark());

@@ -54,16 +54,9 @@ class Stream {
  public:
   Stream(Context& context, const StreamOptions& options, uint32_t slot, uint32_t generation);
 
-  // The stream behind a handle of the API: null for those that are no stream. Not for the default streams' handles.
+  // The stream behind a handle of the API: null for those that are no stream. Not for the default streams' handles
+  // (client/entry/called_stream.h).
   static Stream* Find(const void* handle) { return pool_.Find(handle); }
-  // What a call wants of a stream: that it does, or is waited for; or only to be told what it is.
-  enum class Use { kWork, kAsk };
-  // The stream a call means: 0 by the kind of entry, 1 and 2 the default streams, or a created one. Its context is
-  // usable. Work in the legacy stream would wait for what is only being captured: STREAM_CAPTURE_IMPLICIT, and the
-  // captures are broken.
-  static Answer<Stream*> Resolve(cuda::CUstream handle, Use use = Use::kWork);
-  // The stream that a synchronous call without a stream runs in.
-  static Answer<Stream*> Default() { return Resolve(nullptr); }
 
   // Null if there are too many streams.
   static Stream* Create(Context& context, const StreamOptions& options);
@@ -82,7 +75,13 @@ class Stream {
 
   // Set while what is asked of it becomes nodes of a graph (client/capture.h, which changes it).
   Capture* capture() const { return capture_.load(std::memory_order_acquire); }
-  void SetCapture(Capture* capture) { capture_.store(capture, std::memory_order_release); }
+  // `forget` is called if the stream ends before the capture.
+  using Forget = void (*)(Stream& stream);
+  void BeginCapture(Capture* capture, Forget forget) {
+    forget_.store(forget, std::memory_order_relaxed);
+    capture_.store(capture, std::memory_order_release);
+  }
+  void EndCapture() { capture_.store(nullptr, std::memory_order_release); }
 
   // Waits while the stream holds as much as it may (client/backlog.h).
   template <typename Body>
@@ -144,6 +143,7 @@ class Stream {
   std::atomic<uint64_t> end_{0};
   Backlog backlog_;
   std::atomic<Capture*> capture_{nullptr};
+  std::atomic<Forget> forget_{nullptr};  // once captured, for ever
 };
 
 }  // namespace tutti::client

@@ -4,13 +4,14 @@
 #include <span>
 
 #include "client/context.h"
+#include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
 #include "client/entry/graph_handles.h"
 
 namespace tutti::client::entry {
 
 CUresult cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode mode) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   return Capture::Begin(*stream, mode);
 }
 
@@ -20,7 +21,7 @@ CUresult cuStreamBeginCapture(CUstream handle) {
 
 CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph_handle, const CUgraphNode* nodes,
                                      const CUgraphEdgeData*, size_t count, CUstreamCaptureMode mode) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   CU_ASSIGN(Graph* const graph, FindGraph(graph_handle));
   CU_ASSIGN(const auto before, FindNodes(nodes, count));
   for (const GraphNode* const node : before) {
@@ -31,7 +32,7 @@ CUresult cuStreamBeginCaptureToGraph(CUstream handle, CUgraph graph_handle, cons
 
 CUresult cuStreamEndCapture(CUstream handle, CUgraph* out) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   const auto graph = Capture::End(*stream);
   *out = graph ? (*graph)->handle() : nullptr;
   return graph ? CUDA_SUCCESS : graph.error();
@@ -49,7 +50,7 @@ CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status, 
 CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
                                    const CUgraphNode** nodes, size_t* count) {
   if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
   if (stream->legacy() && stream->context().captured_streams() != 0) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
   const Capture::State state = Capture::Of(*stream);
   *status = state.status;
@@ -70,7 +71,7 @@ CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus* statu
 CUresult cuStreamUpdateCaptureDependencies_v2(CUstream handle, CUgraphNode* nodes, const CUgraphEdgeData*, size_t count,
                                               unsigned int flags) {
   if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   CU_ASSIGN(const auto last, FindNodes(nodes, count));
   return Capture::SetLast(*stream, last, flags == 1);
 }

@@ -3,6 +3,8 @@
 
 #include "client/array.h"
 #include "client/context.h"
+#include "client/entry/called_stream.h"
+#include "client/entry/copy_or_capture.h"
 #include "client/entry/entries.h"
 
 namespace tutti::client::entry {
@@ -16,8 +18,8 @@ constexpr auto kAny = SideKind::kAny;
 
 CUresult CopyLinear(CUstream handle, CopyMode mode, uint64_t to, SideKind to_kind, uint64_t from, SideKind from_kind,
                     size_t bytes) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
-  return Copy(*stream, Linear(to, from, bytes), mode, to_kind, from_kind);
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
+  return CopyOrCapture(*stream, Linear(to, from, bytes), mode, to_kind, from_kind);
 }
 
 // The address of a byte of a one-dimensional array; INVALID_VALUE if the copy would leave it.

@@ -1,6 +1,8 @@
 // Copies in two and three dimensions, between any of host memory, device memory and arrays.
 #include "client/context.h"
 #include "client/copy_description.h"
+#include "client/entry/called_stream.h"
+#include "client/entry/copy_or_capture.h"
 #include "client/entry/entries.h"
 
 namespace tutti::client::entry {
@@ -9,10 +11,10 @@ namespace {
 template <typename Description>
 CUresult CopyDescribed(const Description* description, CUstream handle, CopyMode mode) {
   if (description == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   CU_ASSIGN(const DescribedCopy copy, Describe(*description));
   if (copy.request.shape.empty()) return CUDA_SUCCESS;
-  return Copy(*stream, copy.request, mode, copy.destination, copy.source);
+  return CopyOrCapture(*stream, copy.request, mode, copy.destination, copy.source);
 }
 
 constexpr auto kSync = CopyMode::kSynchronous;

@@ -4,6 +4,7 @@
 #include "client/capture.h"
 #include "client/context.h"
 #include "client/current.h"
+#include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
 #include "client/printing.h"
 #include "client/stream.h"
@@ -29,7 +30,7 @@ CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream_handle, unsigned
   if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
   Event* event = Event::Find(handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(stream_handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(stream_handle));
   if (!event->BelongsTo(stream->context())) return CUDA_ERROR_INVALID_HANDLE;
   if (stream->capture() != nullptr) {
     if ((flags & CU_EVENT_RECORD_EXTERNAL) != 0) return Capture::Add(*stream, RecordWork{handle});

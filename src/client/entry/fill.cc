@@ -1,6 +1,8 @@
 // Memsets.
 #include "client/fill.h"
 
+#include "client/entry/called_stream.h"
+#include "client/entry/copy_or_capture.h"
 #include "client/entry/entries.h"
 
 namespace tutti::client::entry {
@@ -8,8 +10,8 @@ namespace {
 
 template <typename T>
 CUresult Set(CUstream handle, CopyMode mode, CUdeviceptr address, size_t pitch, T value, size_t width, size_t height) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
-  return Fill(*stream, {address, width, height, pitch, value, sizeof(T)}, mode);
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
+  return FillOrCapture(*stream, {address, width, height, pitch, value, sizeof(T)}, mode);
 }
 
 constexpr auto kSync = CopyMode::kSynchronous;

@@ -5,6 +5,7 @@
 #include "client/complaint.h"
 #include "client/context.h"
 #include "client/device.h"
+#include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
 #include "client/entry/graph_handles.h"
 
@@ -74,7 +75,7 @@ CUresult cuGraphExecGetFlags(CUgraphExec handle, uint64_t* flags) {
 // In a stream that is captured, the graph becomes a part of the other one.
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
   CU_ASSIGN(GraphExec* const exec, FindExec(handle));
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(stream_handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(stream_handle));
   if (stream->capture() == nullptr) return exec->Launch(*stream);
   Graph* const copy = exec->Copy();
   return copy != nullptr ? Capture::Add(*stream, ChildWork{copy}) : CUDA_ERROR_OUT_OF_MEMORY;
@@ -83,7 +84,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
 CUresult cuGraphUpload(CUgraphExec handle, CUstream stream_handle) {
   CU_ASSIGN(const GraphExec* const exec, FindExec(handle));
   static_cast<void>(exec);
-  CU_ASSIGN(const Stream* const stream, Stream::Resolve(stream_handle));
+  CU_ASSIGN(const Stream* const stream, StreamOf(stream_handle));
   static_cast<void>(stream);
   return CUDA_SUCCESS;
 }

@@ -7,6 +7,7 @@
 #include "client/context.h"
 #include "client/current.h"
 #include "client/device.h"
+#include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
 #include "client/event.h"
 #include "client/sm_resource.h"
@@ -152,7 +153,7 @@ CUresult cuGreenCtxStreamCreate(CUstream* out, CUgreenCtx handle, unsigned int f
 
 CUresult cuStreamGetGreenCtx(CUstream handle, CUgreenCtx* out) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   *out = stream->context().green() ? GreenHandle(&stream->context()) : nullptr;
   return CUDA_SUCCESS;
 }

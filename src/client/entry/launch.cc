@@ -5,6 +5,7 @@
 
 #include "client/capture.h"
 #include "client/context.h"
+#include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
 #include "client/event.h"
 
@@ -13,7 +14,7 @@ namespace {
 
 CUresult LaunchIn(CUstream stream_handle, CUfunction function_handle, const LaunchShape& shape, void** parameters,
                   void** extra) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(stream_handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(stream_handle));
   if (stream->capture() != nullptr) [[unlikely]] {
     CU_ASSIGN(KernelWork work, MakeKernelWork(function_handle, stream->context(), shape, parameters, extra));
     return Capture::Add(*stream, std::move(work));

@@ -7,6 +7,7 @@
 #include "client/context.h"
 #include "client/current.h"
 #include "client/device.h"
+#include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
 #include "client/host_registration.h"
 #include "client/stream.h"
@@ -132,7 +133,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr a
 
 // Managed memory has one home, which every device reaches: hints about where it should be are taken and change nothing.
 CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice, CUstream handle) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   static_cast<void>(stream);
   return AllocationTable::Get().Covers(address, bytes) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

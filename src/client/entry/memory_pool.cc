@@ -3,6 +3,7 @@
 
 #include "client/capture.h"
 #include "client/context.h"
+#include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
 #include "client/stream.h"
 
@@ -34,17 +35,17 @@ CUresult CheckLocation(const CUmemLocation* location, int type) {
 }  // namespace
 
 CUresult cuMemAllocAsync(CUdeviceptr* out, size_t bytes, CUstream handle) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   return AllocateFrom(out, bytes, MemoryPool::CurrentOf(stream->context().device()), *stream);
 }
 
 CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUmemoryPool pool, CUstream handle) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   return AllocateFrom(out, bytes, MemoryPool::Find(pool), *stream);
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   if (address == 0) return CUDA_SUCCESS;
   if (stream->capture() != nullptr) return Capture::Break(*stream, "stream-ordered free");
   return MemoryPool::Free(*stream, address);

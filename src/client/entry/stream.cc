@@ -6,6 +6,8 @@
 #include "client/capture.h"
 #include "client/context.h"
 #include "client/current.h"
+#include "client/entry/called_stream.h"
+#include "client/entry/copy_or_capture.h"
 #include "client/entry/entries.h"
 #include "client/event.h"
 #include "client/fill.h"
@@ -23,9 +25,9 @@ CUresult Give(T* out, const T& value) {
 }
 
 CUresult WriteValue(CUstream handle, CUdeviceptr address, uint64_t value, uint32_t bytes) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   const FillRequest request{.address = address, .width = 1, .pitch = bytes, .value = value, .element_bytes = bytes};
-  return Fill(*stream, request, CopyMode::kAsynchronous);
+  return FillOrCapture(*stream, request, CopyMode::kAsynchronous);
 }
 
 }  // namespace
@@ -51,7 +53,7 @@ CUresult cuStreamDestroy_v2(CUstream handle) {
 }
 
 CUresult cuStreamQuery(CUstream handle) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   if (stream->capture() != nullptr) return Capture::Break(*stream, "cuStreamQuery");
   const bool done = stream->legacy() ? stream->Settled() : stream->Idle();
   if (done) return stream->context().Check();
@@ -60,7 +62,7 @@ CUresult cuStreamQuery(CUstream handle) {
 }
 
 CUresult cuStreamSynchronize(CUstream handle) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   if (stream->capture() != nullptr) return Capture::Break(*stream, "cuStreamSynchronize");
   CU_TRY(stream->legacy() ? stream->Settle() : stream->LastMark().Wait());
   DrainPrints();
@@ -69,7 +71,7 @@ CUresult cuStreamSynchronize(CUstream handle) {
 
 CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned int flags) {
   if (flags > 1) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   Event* event = Event::Find(event_handle);
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (stream->capture() != nullptr && (flags & CU_EVENT_WAIT_EXTERNAL) != 0)
@@ -82,18 +84,20 @@ CUresult cuStreamWaitEvent(CUstream handle, CUevent event_handle, unsigned int f
 
 CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* user, unsigned int flags) {
   if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
+  if (stream->capture() != nullptr) return Capture::Break(*stream, "cuStreamAddCallback");
   return SubmitCallback(*stream, handle, callback, user);
 }
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* user) {
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
+  if (stream->capture() != nullptr) return Capture::Add(*stream, HostWork{function, user});
   return SubmitHostFunction(*stream, function, user);
 }
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
   return Give(context, stream->context().owner().handle());
 }
 
@@ -104,29 +108,29 @@ CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* gree
 }
 
 CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
   return Give(device, stream->context().device().ordinal());
 }
 
 CUresult cuStreamGetFlags(CUstream handle, unsigned int* flags) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
   return Give(flags, stream->flags());
 }
 
 CUresult cuStreamGetPriority(CUstream handle, int* priority) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
   return Give(priority, stream->priority());
 }
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
   return Give(id, static_cast<unsigned long long>(stream->id()));
 }
 
 // Priority is the one attribute that a stream here has; the others are hints about caches, accepted.
 CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue* value) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
   *value = {};
   if (attribute == CU_LAUNCH_ATTRIBUTE_PRIORITY) value->number = stream->priority();
   if (attribute == CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY) value->number = 1;
@@ -135,20 +139,20 @@ CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID attribute, CUstrea
 
 CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID attribute, const CUstreamAttrValue* value) {
   if (value == nullptr || attribute <= 0 || attribute > CU_LAUNCH_ATTRIBUTE_LAST) return CUDA_ERROR_INVALID_VALUE;
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle, Stream::Use::kAsk));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
   static_cast<void>(stream);
   return CUDA_SUCCESS;
 }
 
 CUresult cuStreamCopyAttributes(CUstream destination, CUstream source) {
-  CU_ASSIGN(Stream* const to, Stream::Resolve(destination, Stream::Use::kAsk));
-  CU_ASSIGN(Stream* const from, Stream::Resolve(source, Stream::Use::kAsk));
+  CU_ASSIGN(Stream* const to, StreamOf(destination, StreamUse::kAsk));
+  CU_ASSIGN(Stream* const from, StreamOf(source, StreamUse::kAsk));
   return &to->context() == &from->context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 // Managed memory is the same memory for everybody: there is nothing to attach.
 CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t, unsigned int flags) {
-  CU_ASSIGN(Stream* const stream, Stream::Resolve(handle));
+  CU_ASSIGN(Stream* const stream, StreamOf(handle));
   static_cast<void>(stream);
   const bool known = flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE;
   return known && address != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
