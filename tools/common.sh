@@ -1,8 +1,33 @@
 # Sourced by the tools: where things are, and how they speak.
 root=$(pwd)
 
-say() { printf '%s\n' "$*"; }
+say() {
+  progress_end
+  printf '%s\n' "$*"
+}
+
+# progress WHAT [SECONDS_LEFT]: how far a long task is. On a terminal one line that is rewritten, and goes when something is
+# said; elsewhere a line, every 15 s at most.
+progress_shown=false
+progress_said=-15
+progress() {
+  local line=$1${2:+, about $2 s left}
+  if [ -t 2 ]; then
+    printf '\r\033[K%s' "$line" >&2
+    progress_shown=true
+  elif [ $((SECONDS - progress_said)) -ge 15 ]; then
+    printf '%s\n' "$line" >&2
+    progress_said=$SECONDS
+  fi
+}
+progress_end() {
+  $progress_shown || return 0
+  printf '\r\033[K' >&2
+  progress_shown=false
+}
+
 fail() {
+  progress_end
   printf '%s\n' "$*" >&2
   exit 1
 }
