@@ -1,7 +1,5 @@
 #include "client/allocation_table.h"
 
-#include "client/memory.h"
-
 namespace tutti::client {
 
 AllocationTable& AllocationTable::Get() {
@@ -45,21 +43,19 @@ bool AllocationTable::Covers(uint64_t address, uint64_t bytes) const {
   return bytes <= end - address;
 }
 
-void AllocationTable::FreeAllOf(Context& context) {
-  std::vector<Allocation> ended;
-  {
-    std::unique_lock lock(mutex_);
-    for (auto it = by_address_.begin(); it != by_address_.end();) {
-      if (it->second.context != &context || it->second.kind == AllocationKind::kModule ||
-          it->second.kind == AllocationKind::kVirtual) {
-        ++it;
-        continue;
-      }
-      ended.push_back(it->second);
-      it = by_address_.erase(it);
+std::vector<Allocation> AllocationTable::TakeAllOf(const Context& context) {
+  std::vector<Allocation> taken;
+  std::unique_lock lock(mutex_);
+  for (auto it = by_address_.begin(); it != by_address_.end();) {
+    if (it->second.context != &context || it->second.kind == AllocationKind::kModule ||
+        it->second.kind == AllocationKind::kVirtual) {
+      ++it;
+      continue;
     }
+    taken.push_back(it->second);
+    it = by_address_.erase(it);
   }
-  for (const Allocation& allocation : ended) ReturnMemory(allocation);
+  return taken;
 }
 
 }  // namespace tutti::client

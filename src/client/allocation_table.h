@@ -41,6 +41,7 @@ struct Allocation {
   unsigned flags = 0;           // as it was allocated or registered
   uint64_t id = 0;              // never reused (CU_POINTER_ATTRIBUTE_BUFFER_ID)
   uint64_t pool = 0;            // handle of its memory pool
+  void (*freed)(const Allocation& freed) = nullptr;  // who wants to know that it has been freed
   bool sync_memops = false;
 
   bool on_host() const { return kind == AllocationKind::kHost || kind == AllocationKind::kRegistered; }
@@ -76,8 +77,8 @@ class AllocationTable {
   }
   // Whether [address, address + bytes) lies in one allocation, or in mappings that follow one another without a gap.
   bool Covers(uint64_t address, uint64_t bytes) const;
-  // Gives back all memory of a context that ends; modules and mappings end by themselves.
-  void FreeAllOf(Context& context);
+  // All memory of a context, removed; modules and mappings end by themselves.
+  std::vector<Allocation> TakeAllOf(const Context& context);
 
  private:
   using Map = std::map<uint64_t, Allocation>;

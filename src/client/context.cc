@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "client/allocation_table.h"
 #include "client/complaint.h"
 #include "client/environment.h"
+#include "client/memory.h"
 #include "client/module.h"
 #include "client/mps_environment.h"
 #include "client/printing.h"
@@ -201,7 +201,7 @@ void Context::End() {
   for (Module* module : modules) Module::Delete(module);
   for (Stream* stream : Streams()) Stream::Destroy(stream);
   legacy_.store(nullptr, std::memory_order_release);
-  AllocationTable::Get().FreeAllOf(*this);
+  FreeAllOf(*this);
   if (error != 0) Session::Get().replies().Call(wire::RecordKind::kReset, wire::ResetBody{.device = device_.index()});
   Renewal::Get().Ended();
 }

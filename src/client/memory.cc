@@ -7,9 +7,7 @@
 #include "base/clock.h"
 #include "client/complaint.h"
 #include "client/context.h"
-#include "client/memory_pool.h"
 #include "client/session.h"
-#include "client/stream.h"
 
 namespace tutti::client {
 namespace {
@@ -98,10 +96,14 @@ int FreeHostMemory(uint64_t address) {
 }
 
 void ReturnMemory(const Allocation& allocation) {
-  MemoryPool::Count(allocation);
+  if (allocation.freed != nullptr) allocation.freed(allocation);
   if (allocation.kind == AllocationKind::kHost)
     Session::Get().connection().window().Hide(allocation.address, allocation.bytes);
   if (allocation.kind != AllocationKind::kRegistered) ReleaseMemory(allocation.address);
+}
+
+void FreeAllOf(const Context& context) {
+  for (const Allocation& allocation : AllocationTable::Get().TakeAllOf(context)) ReturnMemory(allocation);
 }
 
 }  // namespace tutti::client

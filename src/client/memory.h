@@ -32,5 +32,7 @@ int FreeHostMemory(uint64_t address);
 
 // What is behind a table entry that has been removed.
 void ReturnMemory(const Allocation& allocation);
+// Gives back all memory of a context that ends; modules and mappings end by themselves.
+void FreeAllOf(const Context& context);
 
 }  // namespace tutti::client

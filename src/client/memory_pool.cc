@@ -68,7 +68,10 @@ Answer<uint64_t> MemoryPool::Allocate(Stream& stream, uint64_t bytes) {
     used_bytes_.fetch_sub(bytes, std::memory_order_relaxed);
     return address;
   }
-  AllocationTable::Get().Update(*address, [&](Allocation& a) { a.pool = reinterpret_cast<uint64_t>(this); });
+  AllocationTable::Get().Update(*address, [&](Allocation& a) {
+    a.pool = reinterpret_cast<uint64_t>(this);
+    a.freed = &MemoryPool::CountFreed;
+  });
   uint64_t high = used_high_bytes_.load(std::memory_order_relaxed);
   while (high < used && !used_high_bytes_.compare_exchange_weak(high, used, std::memory_order_relaxed)) {
   }
@@ -85,7 +88,7 @@ int MemoryPool::Free(Stream&, uint64_t address) {
   return CUDA_SUCCESS;
 }
 
-void MemoryPool::Count(const Allocation& freed) {
+void MemoryPool::CountFreed(const Allocation& freed) {
   if (MemoryPool* const pool = Find(reinterpret_cast<void*>(freed.pool)))
     pool->used_bytes_.fetch_sub(freed.bytes, std::memory_order_relaxed);
 }

@@ -38,13 +38,14 @@ class MemoryPool {
   Answer<uint64_t> Allocate(Stream& stream, uint64_t bytes);
   // Frees memory of any pool, after the work in the stream. INVALID_VALUE if it is none.
   static int Free(Stream& stream, uint64_t address);
-  // An allocation has been freed, whichever way; nothing if it is of no pool, or of one that is gone.
-  static void Count(const Allocation& freed);
 
   int GetAttribute(cuda::CUmemPool_attribute attribute, void* value) const;
   int SetAttribute(cuda::CUmemPool_attribute attribute, const void* value);
 
  private:
+  // An allocation of a pool has been freed, whichever way; nothing if the pool is gone.
+  static void CountFreed(const Allocation& freed);
+
   static constinit Pool<MemoryPool, 4096> pool_;
 
   Device& device_;

@@ -8,7 +8,6 @@
 #include "client/current.h"
 #include "client/device.h"
 #include "client/memory.h"
-#include "client/virtual_memory.h"
 
 namespace tutti::client {
 namespace {
@@ -26,7 +25,7 @@ Answer<PhysicalMemory*> PhysicalMemory::Create(Device& device, uint64_t bytes,
   const auto current = CurrentContext();
   Context& context = current && &(*current)->device() == &device ? **current : device.primary();
   CU_ASSIGN_OR_REFUSE(const uint64_t home,
-                      AskForMemory(context, wire::MemoryKind::kDevice, bytes, VirtualMemory::kGranularity));
+                      AskForMemory(context, wire::MemoryKind::kDevice, bytes, kGranularity));
   PhysicalMemory* memory = pool_.Create(device, bytes, home, properties);
   if (memory != nullptr) return memory;
   ReleaseMemory(home);

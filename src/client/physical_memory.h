@@ -21,6 +21,8 @@ class Device;
 // Not thread-safe: VirtualMemory holds the lock. Find is thread-safe.
 class PhysicalMemory {
  public:
+  static constexpr uint64_t kGranularity = 2u << 20;
+
   PhysicalMemory(Device& device, uint64_t bytes, uint64_t home, const cuda::CUmemAllocationProp& properties)
       : device_(device), session_(&Session::Get()), bytes_(bytes), home_(home), properties_(properties) {}
 

@@ -23,7 +23,7 @@ class Context;
 // Thread-safe.
 class VirtualMemory {
  public:
-  static constexpr uint64_t kGranularity = 2u << 20;
+  static constexpr uint64_t kGranularity = PhysicalMemory::kGranularity;
 
   static VirtualMemory& Get();
 
