@@ -91,7 +91,7 @@ void Event::Record(Stream& stream) {
   if (!overtaken) mark_ = mark;
 }
 
-void Event::MakeWait(Stream& stream) const { mark().MakeWait(stream); }
+void Event::MakeWait(Stream& stream) const { stream.WaitFor(mark()); }
 
 int Event::Elapsed(const Event& start, const Event& end, float* milliseconds) {
   const StreamMark from = start.mark(), to = end.mark();

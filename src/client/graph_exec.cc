@@ -49,17 +49,17 @@ Stream& GraphExec::LaneOf(uint32_t number, Stream& stream) {
 
 int GraphExec::Launch(Stream& stream) {
   std::lock_guard lock(launch_mutex_);
-  last_launch_.MakeWait(stream);
+  stream.WaitFor(last_launch_);
   std::vector<Stream*> lanes{&stream};
   if (plan_.lanes > 1) {
     const StreamMark begin = stream.FullMark();
     for (uint32_t lane = 1; lane < plan_.lanes; ++lane) {
       lanes.push_back(&LaneOf(lane, stream));
-      begin.MakeWait(*lanes.back());
+      lanes.back()->WaitFor(begin);
     }
   }
   const int status = RunSteps(lanes);
-  for (const Stream* const lane : lanes) lane->LastMark().MakeWait(stream);
+  for (const Stream* const lane : lanes) stream.WaitFor(lane->LastMark());
   last_launch_ = stream.LastMark();
   return status;
 }
@@ -69,7 +69,7 @@ int GraphExec::RunSteps(std::span<Stream* const> lanes) const {
   for (size_t i = 0; i < plan_.steps.size(); ++i) {
     const GraphPlan::Step& step = plan_.steps[i];
     Stream& lane = *lanes[step.lane];
-    for (const uint32_t earlier : step.after) done[earlier].MakeWait(lane);
+    for (const uint32_t earlier : step.after) lane.WaitFor(done[earlier]);
     if (Enabled(step.node)) CU_TRY(Run(step.node->work(), lane));
     if (!done.empty()) done[i] = lane.LastMark();
   }

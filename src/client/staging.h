@@ -7,9 +7,11 @@
 #include <optional>
 #include <vector>
 
-#include "client/stream.h"
+#include "client/stream_slots.h"
 
 namespace tutti::client {
+
+class Context;
 
 // Keeps a few blocks and uses each again once the copy from it is done. Thread-safe.
 class Staging {

@@ -1,7 +1,6 @@
 #include "client/stream.h"
 
 #include "client/context.h"
-#include "client/stream_slots.h"
 
 namespace tutti::client {
 namespace {
@@ -11,18 +10,6 @@ std::atomic<uint64_t> next_stream_id{1};
 }  // namespace
 
 constinit Pool<Stream, wire::kMaxStreams> Stream::pool_;
-
-bool StreamMark::Reached() const {
-  if (next == 0 || StreamSlots::Get().GenerationOf(slot) != generation) return true;
-  return Session::Get().waiter().Poll(slot, next - 1);
-}
-
-int StreamMark::Wait() const { return Reached() ? 0 : Session::Get().waiter().Wait(slot, next - 1); }
-
-void StreamMark::MakeWait(Stream& stream) const {
-  if (Reached() || slot == stream.slot()) return;
-  stream.Submit(wire::RecordKind::kWait, wire::WaitBody{.stream = slot, .ticket = ticket()});
-}
 
 Stream::Stream(Context& context, const StreamOptions& options, uint32_t slot, uint32_t generation)
     : context_(context),
@@ -66,6 +53,11 @@ void Stream::Destroy(Stream* stream) {
     next = std::max(seen >> kWeightBits, ticket + 1);
   } while (!end_.compare_exchange_weak(seen, next << kWeightBits, std::memory_order_acq_rel));
   backlog_.Add(slot_, next - 1, static_cast<uint32_t>(seen & kWeightMask) + weight);
+}
+
+void Stream::WaitFor(const StreamMark& mark) {
+  if (mark.Reached() || mark.slot == slot_) return;
+  Submit(wire::RecordKind::kWait, wire::WaitBody{.stream = mark.slot, .ticket = mark.ticket()});
 }
 
 StreamMark Stream::FullMark() {

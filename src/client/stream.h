@@ -15,6 +15,7 @@
 #include "client/backlog.h"
 #include "client/pool.h"
 #include "client/session.h"
+#include "client/stream_slots.h"
 #include "cuda/types.h"
 #include "wire/backlog.h"
 
@@ -22,25 +23,10 @@ namespace tutti::client {
 
 class Capture;
 class Context;
-class Stream;
 
 // Lower is more urgent.
 inline constexpr int kLeastPriority = 0;
 inline constexpr int kGreatestPriority = -5;
-
-// A place in a stream: everything submitted to it before. Stays meaningful when the stream is gone.
-struct StreamMark {
-  uint32_t slot = 0;  // 0: nowhere, always reached
-  uint32_t generation = 0;
-  uint64_t next = 0;  // ticket + 1 of the last record before it; 0: none
-
-  bool Reached() const;
-  // 0, or what the session ended with.
-  int Wait() const;
-  // Work submitted to `stream` from now on comes after it.
-  void MakeWait(Stream& stream) const;
-  uint64_t ticket() const { return next - 1; }
-};
 
 struct StreamOptions {
   bool legacy = false;
@@ -100,6 +86,9 @@ class Stream {
     Note(ticket, wire::BacklogWeight(0));
     return ticket;
   }
+
+  // Work submitted to it from now on comes after the mark.
+  void WaitFor(const StreamMark& mark);
 
   // Whether everything submitted to it is done.
   bool Idle() const {

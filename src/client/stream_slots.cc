@@ -1,6 +1,15 @@
 #include "client/stream_slots.h"
 
+#include "client/session.h"
+
 namespace tutti::client {
+
+bool StreamMark::Reached() const {
+  if (next == 0 || StreamSlots::Get().GenerationOf(slot) != generation) return true;
+  return Session::Get().waiter().Poll(slot, next - 1);
+}
+
+int StreamMark::Wait() const { return Reached() ? 0 : Session::Get().waiter().Wait(slot, next - 1); }
 
 StreamSlots& StreamSlots::Get() {
   static auto* const instance = new StreamSlots;

@@ -7,10 +7,21 @@
 #include <deque>
 #include <mutex>
 
-#include "client/stream.h"
 #include "wire/limits.h"
 
 namespace tutti::client {
+
+// A place in a stream: everything submitted to it before. Stays meaningful when the stream is gone.
+struct StreamMark {
+  uint32_t slot = 0;  // 0: nowhere, always reached
+  uint32_t generation = 0;
+  uint64_t next = 0;  // ticket + 1 of the last record before it; 0: none
+
+  bool Reached() const;
+  // 0, or what the session ended with.
+  int Wait() const;
+  uint64_t ticket() const { return next - 1; }
+};
 
 // Thread-safe.
 class StreamSlots {
