@@ -4,8 +4,6 @@
 
 #include "client/complaint.h"
 #include "client/environment.h"
-#include "client/memory.h"
-#include "client/module.h"
 #include "client/mps_environment.h"
 #include "client/printing.h"
 #include "client/renewal.h"
@@ -198,10 +196,10 @@ void Context::End() {
     std::lock_guard lock(mutex_);
     modules.swap(modules_);
   }
-  for (Module* module : modules) Module::Delete(module);
+  for (Module* module : modules) dependants_.end_module(module);
   for (Stream* stream : Streams()) Stream::Destroy(stream);
   legacy_.store(nullptr, std::memory_order_release);
-  FreeAllOf(*this);
+  dependants_.free_memory(*this);
   if (error != 0) Session::Get().replies().Call(wire::RecordKind::kReset, wire::ResetBody{.device = device_.index()});
   Renewal::Get().Ended();
 }

@@ -32,6 +32,14 @@ class Context {
     bool green = false;  // shares code and memory with the device's primary context
   };
 
+  // What ends with a context and stands above it.
+  struct Dependants {
+    void (*end_module)(Module* module);
+    void (*free_memory)(const Context& context);
+  };
+  // By cuInit, before there is a context.
+  static void Use(const Dependants& dependants) { dependants_ = dependants; }
+
   Context(Device& device, bool primary, const Options& options);
 
   static Context* Find(const void* handle) { return pool_.Find(handle); }
@@ -103,6 +111,7 @@ class Context {
   std::vector<Stream*> Streams();
 
   static constinit Pool<Context, 4096> pool_;
+  inline static constinit Dependants dependants_{};
 
   Device& device_;
   const bool primary_;

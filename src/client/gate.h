@@ -13,7 +13,7 @@
 //
 // A child forked before its parent's first cuInit may begin for itself. One forked while another thread of the parent
 // is in it is closed like one forked after it: what that thread holds, nobody in the child will ever give back. So forks
-// are watched from the moment the library is loaded.
+// are watched from the moment the library is loaded (exit_and_fork.cc).
 //
 // Thread-safe.
 #pragma once

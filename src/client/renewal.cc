@@ -1,14 +1,6 @@
 #include "client/renewal.h"
 
-#include "base/log.h"
-#include "client/attach.h"
-#include "client/device.h"
-#include "client/host_copy.h"
-#include "client/memory.h"
 #include "client/session.h"
-#include "client/staging.h"
-#include "client/stream_slots.h"
-#include "client/virtual_memory.h"
 #include "cuda/result.h"
 
 namespace tutti::client {
@@ -18,12 +10,17 @@ Renewal& Renewal::Get() {
   return *instance;
 }
 
+void Renewal::Use(int (*attach_again)()) {
+  std::lock_guard lock(mutex_);
+  attach_again_ = attach_again;
+}
+
 int Renewal::Begin() {
   std::lock_guard lock(mutex_);
   const int ended = Session::Get().connection().watch().Check();
   if (ended != 0) {
     if (ended != cuda::CUDA_ERROR_MPS_RPC_FAILURE || active_ != 0) return ended;
-    if (const int status = Renew(); status != 0) return status;
+    if (const int status = attach_again_(); status != 0) return status;
   }
   ++active_;
   return cuda::CUDA_SUCCESS;
@@ -32,28 +29,6 @@ int Renewal::Begin() {
 void Renewal::Ended() {
   std::lock_guard lock(mutex_);
   --active_;
-}
-
-int Renewal::Renew() {
-  HostCopies::Get().Abandon();
-  // The next server may well offer the same addresses.
-  Session::Get().connection().ReleaseWindow();
-  auto connection = Attach();
-  if (!connection) {
-    log::Error("the server is gone and there is no other: {}", connection.error().text);
-    return cuda::CUDA_ERROR_MPS_RPC_FAILURE;
-  }
-  Session::Install(std::move(*connection));
-  StreamSlots::Get().StartAgain();
-  Staging::Get().StartAgain();
-  VirtualMemory::Get().StartAgain();
-  ForgetFrees();
-  if (!Device::Reinstall()) {
-    log::Error("the server is gone and the next one has not all of its devices");
-    return cuda::CUDA_ERROR_DEVICE_UNAVAILABLE;
-  }
-  log::Info("attached again, to server {}", Session::Get().header().server_pid);
-  return cuda::CUDA_SUCCESS;
 }
 
 }  // namespace tutti::client

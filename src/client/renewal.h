@@ -14,6 +14,8 @@ namespace tutti::client {
 class Renewal {
  public:
   static Renewal& Get();
+  // How one attaches again (client/attach_again.h): by cuInit.
+  void Use(int (*attach_again)());
 
   // A context is about to become active. If the session has ended and this is the first one, attaches again. 0, or the
   // CUresult that the context fails with; then Ended must not be called for it.
@@ -21,9 +23,8 @@ class Renewal {
   void Ended();
 
  private:
-  int Renew();
-
   std::mutex mutex_;
+  int (*attach_again_)() = nullptr;
   unsigned active_ = 0;
 };
 

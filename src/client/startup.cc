@@ -4,11 +4,16 @@
 
 #include "base/log.h"
 #include "client/attach.h"
+#include "client/attach_again.h"
+#include "client/context.h"
 #include "client/device.h"
 #include "client/environment.h"
 #include "client/gate.h"
 #include "client/launch.h"
+#include "client/memory.h"
+#include "client/module.h"
 #include "client/mps_environment.h"
+#include "client/renewal.h"
 #include "client/session.h"
 
 namespace tutti::client {
@@ -43,6 +48,8 @@ int Start() {
 
 int StartWith(std::unique_ptr<ipc::ClientConnection> connection) {
   Session::Install(std::move(connection));
+  Renewal::Get().Use(AttachAgain);
+  Context::Use({.end_module = [](Module* module) { Module::Delete(module); }, .free_memory = FreeAllOf});
   CheckMemoryLimits(Session::Get().header());
   if (!Device::Install()) return cuda::CUDA_ERROR_OUT_OF_MEMORY;
   if (Environment("CUDA_LAUNCH_BLOCKING").starts_with('1')) launches_block = true;
