@@ -8,17 +8,18 @@
 #include <algorithm>
 #include <vector>
 
+#include "cuda/result.h"
 #include "os/socket.h"
 
 namespace tutti::ipc {
 namespace {
 
-constexpr int kConnectionFailed = 805;  // CUDA_ERROR_MPS_CONNECTION_FAILED
-constexpr int kRpcFailure = 806;        // CUDA_ERROR_MPS_RPC_FAILURE
-constexpr int kWindowTaken = -1;        // internal: the address range the server chose is in use in this process
+constexpr int kWindowTaken = -1;  // internal: the address range the server chose is in use in this process
 constexpr int kAttempts = 8;
 
-std::unexpected<Error> ConnectionFailed(std::string_view text) { return Fail(kConnectionFailed, std::string(text)); }
+std::unexpected<Error> ConnectionFailed(std::string_view text) {
+  return Fail(cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, std::string(text));
+}
 
 // The descriptors of a Welcome, or why there are none.
 Result<std::vector<os::Fd>> AwaitWelcome(int socket, int timeout_ms) {
@@ -120,7 +121,7 @@ Result<Envelope> ClientConnection::Call(wire::MessageKind request, ByteWriter bo
   std::lock_guard lock(call_mutex_);
   const auto lost = [&](const std::string& text) {
     const int32_t ended = watch_.Check();
-    return Fail(ended != 0 ? ended : kRpcFailure, text);
+    return Fail(ended != 0 ? ended : cuda::CUDA_ERROR_MPS_RPC_FAILURE, text);
   };
   if (!watch_.HasSocket()) {
     watch_.Lose();

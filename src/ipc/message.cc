@@ -8,13 +8,12 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cuda/result.h"
 #include "os/memory.h"
 #include "os/socket.h"
 
 namespace tutti::ipc {
 namespace {
-
-constexpr int kConnectionFailed = 805;  // CUDA_ERROR_MPS_CONNECTION_FAILED
 
 // Strangers can make as many of these lines as they like.
 void LogRefusal(std::string_view text) {
@@ -32,7 +31,7 @@ void RefuseOtherVersion(int socket, std::span<const uint8_t> bytes, std::string_
   if (!version) return;
   LogRefusal(text);
   ByteWriter body;
-  wire::Put(body, wire::Refuse{.status = kConnectionFailed, .text = std::string(text)});
+  wire::Put(body, wire::Refuse{.status = cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, .text = std::string(text)});
   (void)os::TrySend(socket, wire::Pack(wire::MessageKind::kRefuse, 0, std::move(body), *version));
 }
 

@@ -2,13 +2,9 @@
 
 #include <poll.h>
 
+#include "cuda/result.h"
+
 namespace tutti::ipc {
-namespace {
-
-constexpr int32_t kRpcFailure = 806;  // CUDA_ERROR_MPS_RPC_FAILURE
-
-}  // namespace
-
 int32_t PeerWatch::Check() {
   if (const int32_t status = ended(); status != 0) return status;
   pollfd look{socket_, 0, 0};
@@ -17,6 +13,6 @@ int32_t PeerWatch::Check() {
   return ended();
 }
 
-void PeerWatch::Lose() { lost_.store(kRpcFailure, std::memory_order_relaxed); }
+void PeerWatch::Lose() { lost_.store(cuda::CUDA_ERROR_MPS_RPC_FAILURE, std::memory_order_relaxed); }
 
 }  // namespace tutti::ipc

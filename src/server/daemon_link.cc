@@ -5,23 +5,15 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cuda/device_attribute.h"
+#include "cuda/result.h"
 #include "os/filled_memory.h"
 #include "server/trace_file.h"
 
 namespace tutti::server {
 namespace {
 
-constexpr int kMostFailures = 1000;       // to receive, one after the other
-constexpr int kInvalidValue = 1;          // CUDA_ERROR_INVALID_VALUE
-constexpr int kNotSupported = 801;        // CUDA_ERROR_NOT_SUPPORTED
-constexpr int kClientTerminated = 810;    // CUDA_ERROR_MPS_CLIENT_TERMINATED
-// CU_DEVICE_ATTRIBUTE_...
-constexpr int kMultiprocessorCount = 16;
-constexpr int kPciBusId = 33;
-constexpr int kPciDeviceId = 34;
-constexpr int kPciDomainId = 50;
-constexpr int kComputeCapabilityMajor = 75;
-constexpr int kComputeCapabilityMinor = 76;
+constexpr int kMostFailures = 1000;  // to receive, one after the other
 
 }  // namespace
 
@@ -34,12 +26,12 @@ Result<std::unique_ptr<DaemonLink>> DaemonLink::Create(os::Fd socket, Server* se
     served.name = std::string(device.name, strnlen(device.name, sizeof device.name));
     served.total_bytes = device.total_bytes;
     const auto attribute = [&device](int number) { return static_cast<uint32_t>(device.attributes[number]); };
-    served.sm_count = attribute(kMultiprocessorCount);
-    served.compute_major = attribute(kComputeCapabilityMajor);
-    served.compute_minor = attribute(kComputeCapabilityMinor);
-    served.pci_domain = attribute(kPciDomainId);
-    served.pci_bus = attribute(kPciBusId);
-    served.pci_device = attribute(kPciDeviceId);
+    served.sm_count = attribute(cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    served.compute_major = attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    served.compute_minor = attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    served.pci_domain = attribute(cuda::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
+    served.pci_bus = attribute(cuda::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
+    served.pci_device = attribute(cuda::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
   }
   TUTTI_ASSIGN(link->outbox_, Outbox::Create(link->socket_.get(), server));
   ByteWriter body;
@@ -86,7 +78,7 @@ Status DaemonLink::Handle(ipc::Envelope& message) {
     case wire::MessageKind::kServerShutdown:
       return HandleShutdown(message);
     default:
-      ReplyStatus(message.head.serial, Fail(kNotSupported, "unknown request"));
+      ReplyStatus(message.head.serial, Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "unknown request"));
       return Fail(fmt::format("message of kind {}", static_cast<unsigned>(message.head.kind)));
   }
 }
@@ -96,7 +88,7 @@ Status DaemonLink::HandleAttach(ipc::Envelope& message) {
   if (message.fds.size() != 1) return Fail("Attach without a connection");
   auto attach = wire::GetAttach(in);
   if (!attach) {
-    ipc::SendRefusal(message.fds.front().get(), 0, kInvalidValue, attach.error().text);
+    ipc::SendRefusal(message.fds.front().get(), 0, cuda::CUDA_ERROR_INVALID_VALUE, attach.error().text);
     return std::unexpected(attach.error());
   }
   server_->Attach(*attach, std::move(message.fds.front()));
@@ -126,9 +118,9 @@ Status DaemonLink::HandleSet(const ipc::Envelope& message) {
 
 // After a rotation. The daemon opens the file, since a server that runs as its user may not.
 Status DaemonLink::TakeLog(const ipc::Envelope& message) {
-  if (message.fds.size() != 1) return Fail(kInvalidValue, "a log without a file");
+  if (message.fds.size() != 1) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "a log without a file");
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
-    if (dup2(message.fds.front().get(), fd) < 0) return FailErrno("the log's new file", kInvalidValue);
+    if (dup2(message.fds.front().get(), fd) < 0) return FailErrno("the log's new file", cuda::CUDA_ERROR_INVALID_VALUE);
   }
   log::Info("Log opened anew");
   return {};
@@ -142,8 +134,8 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
         log::Info("Policy set to {}", set.text);
         return {};
       }
-      return Fail(kInvalidValue, fmt::format("there is no policy \"{}\": give {}", set.text,
-                                             fmt::join(device::kPolicyNames, ", ")));
+      return Fail(cuda::CUDA_ERROR_INVALID_VALUE,
+                  fmt::format("there is no policy \"{}\": give {}", set.text, fmt::join(device::kPolicyNames, ", ")));
     case wire::SettingKind::kPercentage:
       TUTTI_TRY(server_->SetPercentage(set.client, set.percentage));
       log::Info("Active Threads Percentage of the client with ID {} set to {:.1f}", set.client, set.percentage);
@@ -177,14 +169,15 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
       server_->backend().SetTracing(set.number != 0);
       return {};
   }
-  return Fail(kNotSupported, "unknown setting");
+  return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "unknown setting");
 }
 
 Status DaemonLink::HandleTerminate(const ipc::Envelope& message) {
   ByteReader in(message.body);
   TUTTI_ASSIGN(const wire::TerminateClient request, wire::GetTerminateClient(in));
   const uint32_t serial = message.head.serial;
-  const Status begun = server_->Terminate(request.client, kClientTerminated, [this, serial] { ReplyStatus(serial, {}); });
+  const Status begun = server_->Terminate(request.client, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED,
+                                          [this, serial] { ReplyStatus(serial, {}); });
   if (!begun) ReplyStatus(serial, begun);
   return {};
 }
@@ -193,7 +186,7 @@ Status DaemonLink::HandleShutdown(const ipc::Envelope& message) {
   ByteReader in(message.body);
   TUTTI_ASSIGN(const wire::ServerShutdown request, wire::GetServerShutdown(in));
   server_->Close();
-  if (request.force) server_->TerminateAll(kClientTerminated);
+  if (request.force) server_->TerminateAll(cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED);
   draining_ = true;
   ReplyStatus(message.head.serial, {});
   return {};
@@ -202,7 +195,8 @@ Status DaemonLink::HandleShutdown(const ipc::Envelope& message) {
 void DaemonLink::ReplyStatus(uint32_t serial, const Status& status) {
   wire::ServerReply reply;
   if (!status)
-    reply = {.status = status.error().code != 0 ? status.error().code : kInvalidValue, .text = status.error().text};
+    reply = {.status = status.error().code != 0 ? status.error().code : cuda::CUDA_ERROR_INVALID_VALUE,
+             .text = status.error().text};
   Reply(serial, reply);
 }
 

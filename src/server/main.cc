@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "base/log.h"
+#include "cuda/device_attribute.h"
+#include "cuda/result.h"
 #include "os/fd.h"
 #include "os/signal_bell.h"
 #include "server/backend_factory.h"
@@ -21,9 +23,6 @@
 namespace tutti::server {
 namespace {
 
-constexpr int kClientTerminated = 810;  // CUDA_ERROR_MPS_CLIENT_TERMINATED
-constexpr int kMultiprocessorCount = 16;
-
 Result<std::unique_ptr<Server>> Start(const Options& options, std::shared_ptr<device::cpu::CompilerHost> compilers) {
   log::Info("Startup");
   log::Info("Initializing server process");
@@ -32,7 +31,7 @@ Result<std::unique_ptr<Server>> Start(const Options& options, std::shared_ptr<de
   uint32_t ordinal = 0;
   for (const wire::DeviceInfo& device : backend->devices()) {
     log::Info("Creating server context on device {} ({}), {} SMs", ordinal++, device.name,
-              device.attributes[kMultiprocessorCount]);
+              device.attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]);
   }
   return Server::Create(std::move(backend), options.daemon_socket_fd >= 0);
 }
@@ -72,7 +71,7 @@ Status Serve(const Options& options) {
     const int number = signals.Next();
     if (number == 0) return;
     log::Info("Signal {}: shutting down", number);
-    (*server)->TerminateAll(kClientTerminated);
+    (*server)->TerminateAll(cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED);
     terminated = true;
   }));
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda/result.h"
 #include "ipc/message.h"
 #include "os/socket.h"
 #include "wire/limit_text.h"
@@ -11,7 +12,6 @@ namespace tutti::server {
 namespace {
 
 constexpr int kHelloTimeoutMs = 30'000;
-constexpr int kConnectionFailed = 805;  // CUDA_ERROR_MPS_CONNECTION_FAILED
 
 Result<wire::Hello> AwaitHello(int socket) {
   TUTTI_ASSIGN(const ipc::Envelope message, ipc::ReceiveMessage(socket, kHelloTimeoutMs));
@@ -44,7 +44,7 @@ void ApplyEnvironment(const device::Backend& backend, wire::Attach* attach) {
 Status AttachPrivateClient(Server& server, os::Fd socket, double active_thread_percentage) {
   auto hello = AwaitHello(socket.get());
   if (!hello) {
-    ipc::SendRefusal(socket.get(), 0, kConnectionFailed, hello.error().text);
+    ipc::SendRefusal(socket.get(), 0, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, hello.error().text);
     return std::unexpected(hello.error());
   }
   wire::Attach attach{.hello = std::move(*hello), .active_thread_percentage = active_thread_percentage};

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cuda/result.h"
 #include "server/ring_watch.h"
 
 namespace tutti::server {
@@ -15,7 +16,6 @@ namespace ring_watch {
 inline constexpr uint64_t kColdAfterNs = 8'000'000;  // a ring without records for so long is armed though others are not
 inline constexpr uint64_t kDozeNs = 1'000'000;
 inline constexpr uint64_t kLongSleepNs = 1'000'000'000;
-inline constexpr int kMaxClientsReached = 808;  // CUDA_ERROR_MPS_MAX_CLIENTS_REACHED
 
 }  // namespace ring_watch
 
@@ -44,7 +44,9 @@ Result<uint32_t> BasicRingWatch<System>::Add(WatchedRing* ring) {
   uint32_t number;
   {
     std::lock_guard lock(free_mutex_);
-    if (free_.empty()) return Fail(ring_watch::kMaxClientsReached, fmt::format("all {} places for clients are taken", kCapacity));
+    if (free_.empty())
+      return Fail(cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,
+                  fmt::format("all {} places for clients are taken", kCapacity));
     number = free_.back();
     free_.pop_back();
   }

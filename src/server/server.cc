@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cuda/result.h"
 #include "server/running_kernels.h"
 #include "wire/limit_text.h"
 
@@ -22,12 +23,6 @@ namespace {
 // Keys of the epoll set: what it is in the low two bits, its number above.
 enum class KeyKind : uint64_t { kFd = 0, kSocket = 1, kPidfd = 2 };
 uint64_t Key(KeyKind kind, uint64_t number) { return number << 2 | static_cast<uint64_t>(kind); }
-
-constexpr int kInvalidValue = 1;             // CUDA_ERROR_INVALID_VALUE
-constexpr int kRpcFailure = 806;             // CUDA_ERROR_MPS_RPC_FAILURE
-constexpr int kServerNotReady = 807;         // CUDA_ERROR_MPS_SERVER_NOT_READY
-constexpr int kClientTerminated = 810;       // CUDA_ERROR_MPS_CLIENT_TERMINATED
-constexpr int kMaxConnectionsReached = 809;  // CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED
 
 constexpr rlim_t kFdsPerClient = 4;  // socket, pidfd, doorbell, window
 constexpr rlim_t kSpareFds = 96;     // logs, epolls, compilers, clients that are just being attached or taken down
@@ -85,7 +80,7 @@ Server::Server(std::unique_ptr<device::Backend> backend, bool shared, os::Epoll 
       loaders_("loader", kLoaders),
       reaper_("reaper", kReapers) {}
 
-Server::~Server() { TerminateAll(kRpcFailure); }
+Server::~Server() { TerminateAll(cuda::CUDA_ERROR_MPS_RPC_FAILURE); }
 
 // --- clients
 
@@ -94,7 +89,8 @@ void Server::Attach(const wire::Attach& attach, os::Fd connection) {
   auto session = Admit(attach, connection);
   if (!session) {
     log::Warning("Client {} is refused: {}", attach.pid, session.error().text);
-    ipc::SendRefusal(connection.get(), 0, session.error().code != 0 ? session.error().code : kMaxConnectionsReached,
+    ipc::SendRefusal(connection.get(), 0,
+                     session.error().code != 0 ? session.error().code : cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
                      session.error().text);
     return;
   }
@@ -104,9 +100,9 @@ void Server::Attach(const wire::Attach& attach, os::Fd connection) {
 }
 
 Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::Fd& connection) {
-  if (closed_) return Fail(kServerNotReady, "the server is shutting down");
+  if (closed_) return Fail(cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the server is shutting down");
   if (sessions_.size() >= max_clients_) {
-    return Fail(kMaxConnectionsReached,
+    return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
                 fmt::format("{} clients are connected, as many as the limit on open files allows", sessions_.size()));
   }
   TUTTI_TRY(CheckQuota(attach.uid));
@@ -132,7 +128,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
               const auto it = sessions_.find(id);
               if (it == sessions_.end()) return;
               log::Warning("Client {} is disconnected: it has broken the protocol: {}", it->second->info().pid, reason);
-              Drop(id, kRpcFailure);
+              Drop(id, cuda::CUDA_ERROR_MPS_RPC_FAILURE);
             });
           },
       .memory_changed = [this](uint32_t) { MemoryChanged(); },
@@ -154,7 +150,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
                         .own_priority = wire::ParsePriority(attach.hello.client_priority).has_value()};
   // The session has a descriptor of its own: the caller answers on `connection` if this fails.
   os::Fd socket(fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
-  if (!socket) return FailErrno("a descriptor for the client", kMaxConnectionsReached);
+  if (!socket) return FailErrno("a descriptor for the client", cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED);
   TUTTI_ASSIGN(std::shared_ptr<Session> session, Session::Create(services, info, std::move(limits), std::move(socket)));
   TUTTI_TRY(epoll_.Add(session->socket(), EPOLLIN | EPOLLRDHUP, Key(KeyKind::kSocket, id)));
   if (session->pidfd() >= 0) TUTTI_TRY(epoll_.Add(session->pidfd(), EPOLLIN, Key(KeyKind::kPidfd, id)));
@@ -168,8 +164,9 @@ Status Server::CheckQuota(uint32_t uid) const {
   const size_t most = std::max<size_t>(std::min(max_clients_, windows_.slots()) / 2, 1);
   const auto of_user = [uid](const auto& entry) { return entry.second->info().uid == uid; };
   if (static_cast<size_t>(std::ranges::count_if(sessions_, of_user)) < most) return {};
-  return Fail(kMaxConnectionsReached,
-              fmt::format("user {} has {} clients, half of what this server can have; the rest is for other users", uid, most));
+  return Fail(
+      cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
+      fmt::format("user {} has {} clients, half of what this server can have; the rest is for other users", uid, most));
 }
 
 void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
@@ -205,7 +202,7 @@ void Server::TerminateAll(int32_t status) {
 
 Result<Session*> Server::Find(uint32_t client) {
   const auto it = sessions_.find(client);
-  if (it == sessions_.end()) return Fail(kInvalidValue, fmt::format("there is no client {}", client));
+  if (it == sessions_.end()) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("there is no client {}", client));
   return it->second.get();
 }
 
@@ -219,13 +216,13 @@ Status Server::ChangeLimits(uint32_t client, const std::function<void(device::Li
 
 Status Server::SetPercentage(uint32_t client, double percentage) {
   if (!(percentage > 0 && percentage <= 100))
-    return Fail(kInvalidValue, fmt::format("{} is no percentage", percentage));
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("{} is no percentage", percentage));
   return ChangeLimits(client, [=](device::Limits& limits) { limits.active_thread_percentage = percentage; });
 }
 
 Status Server::SetMemoryLimit(uint32_t client, uint32_t device, uint64_t bytes) {
   const size_t devices = backend_->devices().size();
-  if (device >= devices) return Fail(kInvalidValue, fmt::format("there is no device {}", device));
+  if (device >= devices) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("there is no device {}", device));
   return ChangeLimits(client, [=](device::Limits& limits) {
     limits.memory_bytes.resize(devices, ~0ull);
     limits.memory_bytes[device] = bytes;
@@ -233,14 +230,16 @@ Status Server::SetMemoryLimit(uint32_t client, uint32_t device, uint64_t bytes) 
 }
 
 Status Server::SetPriority(uint32_t client, int32_t priority) {
-  if (priority != 0 && priority != 1) return Fail(kInvalidValue, fmt::format("{} is no client priority", priority));
+  if (priority != 0 && priority != 1)
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("{} is no client priority", priority));
   TUTTI_ASSIGN(Session* const session, Find(client));
   session->KeepPriority();
   return ChangeLimits(client, [=](device::Limits& limits) { limits.priority = priority; });
 }
 
 Status Server::SetDefaultPriority(std::string_view name_space, int32_t priority) {
-  if (priority != 0 && priority != 1) return Fail(kInvalidValue, fmt::format("{} is no client priority", priority));
+  if (priority != 0 && priority != 1)
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("{} is no client priority", priority));
   for (const auto& [id, session] : sessions_) {
     const ClientInfo& info = session->info();
     if (info.own_priority || (!name_space.empty() && info.name_space != name_space)) continue;
@@ -257,7 +256,8 @@ Status Server::SetKernelTime(uint32_t client, uint64_t ns) {
 
 Status Server::SetMemoryGroup(const wire::MemoryGroupLimit& limit) {
   if (groups_.Change(limit)) return {};
-  return Fail(kInvalidValue, fmt::format("no client belongs to \"{}\" on device {}", limit.name, limit.device));
+  return Fail(cuda::CUDA_ERROR_INVALID_VALUE,
+              fmt::format("no client belongs to \"{}\" on device {}", limit.name, limit.device));
 }
 
 // Whoever holds most of those in the group that has borrowed most; never the one who asks or its companions.
@@ -286,7 +286,7 @@ void Server::Evict(uint32_t asker, uint32_t device, uint64_t bytes, std::functio
   }
   log::Warning("Device {}: client {} needs {} bytes within its soft limit: client {}, which holds {} and whose group is over its own, is terminated",
                device, it->second->info().pid, bytes, victim->info().pid, victim->memory_bytes(device));
-  Drop(victim->info().id, kClientTerminated, std::move(done));
+  Drop(victim->info().id, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED, std::move(done));
 }
 
 std::string Server::RunningKernels() {
@@ -358,7 +358,7 @@ void Server::OnEvent(uint64_t key) {
         log::Warning("Client {} is disconnected: it has broken the protocol: {}", it->second->info().pid,
                      taken.error().text);
       }
-      Drop(static_cast<uint32_t>(number), closed ? 0 : kRpcFailure);
+      Drop(static_cast<uint32_t>(number), closed ? 0 : cuda::CUDA_ERROR_MPS_RPC_FAILURE);
       return;
     }
   }

@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cuda/device_attribute.h"
+#include "cuda/result.h"
 #include "os/pidfd.h"
 #include "server/compute_modes.h"
 #include "server/running_kernels.h"
@@ -20,9 +22,10 @@ namespace {
 
 constexpr int kBatch = 256;  // records taken before another session has its turn
 constexpr uint64_t kSampleNs = 250'000'000;
-constexpr int kMaxConnectionsReached = 809;  // CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED
 
-std::unexpected<Error> OutOfResources(const Error& error) { return Fail(kMaxConnectionsReached, error.text); }
+std::unexpected<Error> OutOfResources(const Error& error) {
+  return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED, error.text);
+}
 
 std::string Label(const ClientInfo& info) {
   const auto name = info.command_line.substr(0, info.command_line.find(' '));
@@ -118,10 +121,9 @@ void Session::FillChannel() {
 }
 
 void Session::PublishLimits() {
-  constexpr int kMultiprocessorCount = 16;  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
   const auto devices = services_.backend->devices();
   for (uint32_t device = 0; device < devices.size(); ++device) {
-    const auto sms = static_cast<uint32_t>(devices[device].attributes[kMultiprocessorCount]);
+    const auto sms = static_cast<uint32_t>(devices[device].attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]);
     const uint64_t bytes = device < limits_.memory_bytes.size() ? limits_.memory_bytes[device] : ~0ull;
     sink_->SetLimit(device, bytes, static_cast<int32_t>(device::GrantedSms(limits_, device, sms)));
   }
@@ -194,8 +196,8 @@ double Session::ShareOf(uint32_t device, uint64_t now_ns) {
   if (sample.taken_ns == 0) {
     sample = {.taken_ns = now_ns, .busy_ns = busy_ns};
   } else if (now_ns - sample.taken_ns >= kSampleNs) {
-    constexpr int kMultiprocessorCount = 16;
-    const double sms = std::max(1, services_.backend->devices()[device].attributes[kMultiprocessorCount]);
+    const double sms =
+        std::max(1, services_.backend->devices()[device].attributes[cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT]);
     const auto ran_ns = static_cast<double>(busy_ns - sample.busy_ns);
     const double share = std::min(1.0, ran_ns / (static_cast<double>(now_ns - sample.taken_ns) * sms));
     sample = {.taken_ns = now_ns, .busy_ns = busy_ns, .share = share};

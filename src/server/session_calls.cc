@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 
+#include "cuda/result.h"
 #include "os/memory.h"
 #include "server/session.h"
 
@@ -12,9 +13,6 @@ namespace {
 constexpr uint64_t kMaxImageBytes = 512ull << 20;
 constexpr uint32_t kMaxCalls = 32;    // at a time; the client library makes one
 constexpr size_t kMaxKeptLogs = 256;  // of kernels
-constexpr int kInvalidDevice = 101;   // CUDA_ERROR_INVALID_DEVICE
-constexpr int kInvalidImage = 200;    // CUDA_ERROR_INVALID_IMAGE
-constexpr int kOutOfMemory = 2;       // CUDA_ERROR_OUT_OF_MEMORY
 
 // The index as the client needs it: without what is inside the segment.
 std::vector<uint8_t> ForClient(const guest::ModuleIndex& index) {
@@ -57,7 +55,8 @@ Status Session::HandleLoadModule(const ipc::Envelope& envelope) {
   TUTTI_TRY(MayUse(request.device));
   if (request.device >= services_.backend->devices().size()) {
     calls_.fetch_sub(1, std::memory_order_relaxed);
-    ipc::SendRefusal(socket_.get(), serial, kInvalidDevice, fmt::format("there is no device {}", request.device));
+    ipc::SendRefusal(socket_.get(), serial, cuda::CUDA_ERROR_INVALID_DEVICE,
+                     fmt::format("there is no device {}", request.device));
     return {};
   }
   // Shared, since a std::function must be copyable.
@@ -74,16 +73,17 @@ Status Session::HandleLoadModule(const ipc::Envelope& envelope) {
 void Session::LoadModule(uint32_t serial, uint32_t device, int image_fd) {
   // Where it lies, in the client's memory.
   const auto image = os::Mapping::Constant(image_fd, kMaxImageBytes);
-  if (!image) return ipc::SendRefusal(socket_.get(), serial, kInvalidImage, image.error().text);
+  if (!image) return ipc::SendRefusal(socket_.get(), serial, cuda::CUDA_ERROR_INVALID_IMAGE, image.error().text);
   const auto module = space_->LoadModule(device, {image->data(), image->size()});
   ByteWriter body;
   if (!module) {
-    wire::Put(body, wire::LoadModuleReply{.status = module.error().code != 0 ? module.error().code : kInvalidImage,
-                                          .log = module.error().text});
+    wire::Put(body, wire::LoadModuleReply{
+                        .status = module.error().code != 0 ? module.error().code : cuda::CUDA_ERROR_INVALID_IMAGE,
+                        .log = module.error().text});
     return Answer(wire::MessageKind::kLoadModuleReply, serial, std::move(body));
   }
   const auto index = os::CreateMemoryOf("tutti-module-index", ForClient(*module->index));
-  if (!index) return ipc::SendRefusal(socket_.get(), serial, kOutOfMemory, index.error().text);
+  if (!index) return ipc::SendRefusal(socket_.get(), serial, cuda::CUDA_ERROR_OUT_OF_MEMORY, index.error().text);
   wire::Put(body, wire::LoadModuleReply{
                       .module = module->id,
                       .segment_address = module->addresses.segment,

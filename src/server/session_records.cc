@@ -6,6 +6,7 @@
 
 #include "base/checked.h"
 #include "base/log.h"
+#include "cuda/result.h"
 #include "server/memory_groups.h"
 #include "server/session.h"
 #include "wire/backlog.h"
@@ -15,9 +16,6 @@ namespace tutti::server {
 namespace {
 
 using wire::RecordKind;
-
-constexpr int kInvalidValue = 1;  // CUDA_ERROR_INVALID_VALUE
-constexpr int kOutOfMemory = 2;   // CUDA_ERROR_OUT_OF_MEMORY
 
 }  // namespace
 
@@ -133,7 +131,8 @@ Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted
   devices_used_.fetch_or(1u << body.device, std::memory_order_relaxed);
   const auto address = space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
   const uint16_t reply = untrusted.Unchecked().reply;
-  if (!address && address.error().code == kOutOfMemory && MayEvict(memory_groups_, body.device, body.bytes)) {
+  if (!address && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY &&
+      MayEvict(memory_groups_, body.device, body.bytes)) {
     AllocateByEviction(body, reply);
     return {};
   }
@@ -160,7 +159,7 @@ void Session::AllocateByEviction(const wire::AllocateBody& body, uint16_t reply)
     self->OnLoader([self, body, reply, evicted] {
       if (self->over()) return;
       const auto address = self->space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
-      if (!address && evicted && address.error().code == kOutOfMemory) {
+      if (!address && evicted && address.error().code == cuda::CUDA_ERROR_OUT_OF_MEMORY) {
         self->AllocateByEviction(body, reply);
         return;
       }
@@ -199,7 +198,8 @@ Status Session::HandlePrepare(const wire::Untrusted<wire::RawRecord>& untrusted)
         const auto kernel = self->space_->Prepare(body.module, body.function, body.block);
         if (!kernel) {
           self->KeepPrepareLog(body.module, body.function, kernel.error().text);
-          self->sink_->Reply(reply, kernel.error().code != 0 ? kernel.error().code : kInvalidValue, {0, 0, 0, 0});
+          self->sink_->Reply(reply, kernel.error().code != 0 ? kernel.error().code : cuda::CUDA_ERROR_INVALID_VALUE,
+                             {0, 0, 0, 0});
           return;
         }
         self->sink_->Reply(reply, 0, {kernel->id, kernel->local_bytes, kernel->max_threads, 0});

@@ -7,16 +7,10 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "cuda/result.h"
 #include "wire/limits.h"
 
 namespace tutti::server {
-namespace {
-
-constexpr int kMaxClientsReached = 808;      // CUDA_ERROR_MPS_MAX_CLIENTS_REACHED
-constexpr int kMaxConnectionsReached = 809;  // CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED
-
-}  // namespace
-
 struct WindowArena::State {
   std::mutex mutex;
   std::vector<bool> taken;
@@ -48,7 +42,7 @@ Result<Window> WindowArena::Create() {
     auto mapping = os::Mapping::SharedAt(AlignUp(wire::kWindowArenaBase, window_bytes_) + slot * window_bytes_,
                                          fd.get(), window_bytes_);
     if (!mapping && mapping.error().code == EEXIST) continue;
-    if (!mapping) return Fail(kMaxConnectionsReached, mapping.error().text);
+    if (!mapping) return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED, mapping.error().text);
     state_->taken[slot] = true;
     state_->next = slot + 1;
     return Window(std::move(fd), std::move(*mapping), [state = state_, slot] {
@@ -56,7 +50,7 @@ Result<Window> WindowArena::Create() {
       state->taken[slot] = false;
     });
   }
-  return Fail(kMaxClientsReached,
+  return Fail(cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,
               fmt::format("no address space left for another client: all {} windows are in use", state_->taken.size()));
 }
 

@@ -9,15 +9,12 @@
 
 #include "base/checked.h"
 #include "base/clock.h"
+#include "cuda/result.h"
 #include "wire/backlog.h"
 
 namespace tutti::device::null {
 namespace {
 
-constexpr int kInvalidValue = 1;     // CUDA_ERROR_INVALID_VALUE
-constexpr int kOutOfMemory = 2;      // CUDA_ERROR_OUT_OF_MEMORY
-constexpr int kInvalidPtx = 218;     // CUDA_ERROR_INVALID_PTX
-constexpr int kInvalidHandle = 400;  // CUDA_ERROR_INVALID_HANDLE
 constexpr uint64_t kPage = 4096;
 
 uint64_t LimitOf(const Limits& limits) { return limits.memory_bytes.empty() ? ~0ull : limits.memory_bytes[0]; }
@@ -53,8 +50,9 @@ NullSpace::~NullSpace() { account_->Release(used_bytes_.load(std::memory_order_r
 // --- memory: first fit, whole pages
 
 Result<uint64_t> NullSpace::Allocate(uint32_t, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
-  if (bytes == 0) return Fail(kInvalidValue, "an allocation needs a size");
-  if (bytes > kNullWindowBytes || alignment > kNullWindowBytes) return Fail(kOutOfMemory, "more than the device has");
+  if (bytes == 0) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "an allocation needs a size");
+  if (bytes > kNullWindowBytes || alignment > kNullWindowBytes)
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "more than the device has");
   const uint64_t size = AlignUp(bytes, kPage);
   const uint64_t step = std::max(alignment, kPage);
   uint64_t begin = AlignUp(base_ + kPage, step);
@@ -62,16 +60,17 @@ Result<uint64_t> NullSpace::Allocate(uint32_t, wire::MemoryKind kind, uint64_t b
     if (begin + size <= taken_begin) break;
     begin = AlignUp(std::max(begin, taken.end), step);
   }
-  if (begin + size > base_ + kNullWindowBytes) return Fail(kOutOfMemory, "the window is full");
+  if (begin + size > base_ + kNullWindowBytes) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "the window is full");
   const bool counted = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged;
-  if (counted && !Reserve(size)) return Fail(kOutOfMemory, "over the client's limit or the device's size");
+  if (counted && !Reserve(size))
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "over the client's limit or the device's size");
   taken_[begin] = {.end = begin + size, .counted = counted};
   return begin;
 }
 
 Status NullSpace::Free(uint64_t address) {
   const auto it = taken_.find(address);
-  if (it == taken_.end()) return Fail(kInvalidValue, "no allocation begins there");
+  if (it == taken_.end()) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "no allocation begins there");
   const uint64_t size = it->second.end - address;
   fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(address - base_),
             static_cast<off_t>(size));
@@ -207,7 +206,7 @@ Result<Space::LoadedModule> NullSpace::LoadModule(uint32_t, std::span<const uint
   for (std::string& name : EntryNames({reinterpret_cast<const char*>(image.data()), image.size()})) {
     index->kernels.push_back({.name = std::move(name), .ptx_version = 80});
   }
-  if (index->kernels.empty()) return Fail(kInvalidPtx, "the image has no .entry");
+  if (index->kernels.empty()) return Fail(cuda::CUDA_ERROR_INVALID_PTX, "the image has no .entry");
   std::lock_guard lock(modules_mutex_);
   modules_[next_module_] = index;
   return LoadedModule{.id = next_module_++, .addresses = {}, .index = index};
@@ -217,14 +216,15 @@ Result<PreparedKernel> NullSpace::Prepare(uint32_t module, uint32_t kernel, cons
   std::lock_guard lock(modules_mutex_);
   const auto it = modules_.find(module);
   if (it == modules_.end() || kernel >= it->second->kernels.size()) {
-    return Fail(kInvalidHandle, fmt::format("module {} has no kernel {}", module, kernel));
+    return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} has no kernel {}", module, kernel));
   }
   return PreparedKernel{.id = module << 16 | kernel, .local_bytes = 0, .max_threads = 1024};
 }
 
 Status NullSpace::UnloadModule(uint32_t module) {
   std::lock_guard lock(modules_mutex_);
-  if (modules_.erase(module) == 0) return Fail(kInvalidHandle, fmt::format("there is no module {}", module));
+  if (modules_.erase(module) == 0)
+    return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
   return {};
 }
 
