@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_space.h"
+#include "device/cpu/device_info.h"
 #include "device/cpu/guest_thread.h"
 #include "device/cpu/idle_work.h"
 #include "device/cpu/ticker.h"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include "device/cpu/device_info.h"
 #include "device/cpu/scheduler.h"
+#include "device/cpu/settings.h"
 #include "device/cpu/worker.h"
 #include "device/memory_account.h"
 

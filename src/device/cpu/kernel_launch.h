@@ -4,19 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "device/cpu/guest_memory.h"
 #include "guest/kernel_abi.h"
 
 namespace tutti::device::cpu {
 
 class WindowMemory;
-
-// Memory as the code of one running block sees it: the client's window and the block's own shared, local and parameter
-// memory. Other addresses are refused.
-class GuestMemory {
- public:
-  virtual ~GuestMemory() = default;
-  virtual bool Read(uint64_t address, void* out, size_t bytes) const = 0;
-};
 
 // What a block asks of its client's Space. Called on the worker's own stack. Thread-safe.
 class KernelHost {

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "device/cpu/kernel_launch.h"
+#include "device/cpu/guest_memory.h"
 
 namespace tutti::device::cpu {
 

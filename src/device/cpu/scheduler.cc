@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "base/clock.h"
-#include "device/cpu/device_info.h"
+#include "device/cpu/device_limits.h"
 
 namespace tutti::device::cpu {
 namespace {
