@@ -25,7 +25,7 @@ Status MakeServer(ControlDaemon& daemon, const control::ConfiguredServer& wanted
     daemon.partitions().Add({.device = partition.device, .id = NewPartitionId(3), .server = wanted.name, .name = partition.name,
                              .chunks = partition.chunks, .include_remainder = partition.include_remainder});
   }
-  return daemon.servers().Ensure(server->plan);
+  return daemon.servers().Ensure(server->plan, kAdministrators);
 }
 
 }  // namespace

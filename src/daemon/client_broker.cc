@@ -11,9 +11,14 @@
 namespace tutti::daemon {
 namespace {
 
-// For one server. Each holds a descriptor of ours.
+// For servers that start, and as often for each one that does not take its clients. Each holds a descriptor of ours.
 constexpr size_t kMaxWaiting = 4096;
 constexpr size_t kDescriptorsPerWaiting = 8;
+// When this many times as many wait for servers that do not take them, such servers get no more. One that does has few at any time.
+constexpr size_t kMostStoppedServers = 4;
+constexpr size_t kFewUntaken = 16;
+
+constexpr const char* kTakenBack = "the claim has been taken back";
 
 size_t MaxWaiting() {
   rlimit limit{};
@@ -25,7 +30,7 @@ size_t MaxWaiting() {
 
 ClientBroker::ClientBroker(const Needs& needs, bool static_partitioning)
     : servers_(needs.servers), catalog_(needs.catalog), partitions_(needs.partitions), claims_(needs.claims), accounting_(needs.accounting), log_(needs.log),
-      static_partitioning_(static_partitioning), max_waiting_(MaxWaiting()) {}
+      static_partitioning_(static_partitioning), max_waiting_(MaxWaiting()), waiting_(max_waiting_) {}
 
 void ClientBroker::Refuse(const WaitingClient& client, int status, const std::string& why) {
   log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: refused, {}", client.peer.pid, client.peer.uid, why);
@@ -39,49 +44,56 @@ Status ClientBroker::CheckClaim(const WaitingClient& client) const {
     return Fail(cuda::CUDA_ERROR_NOT_PERMITTED, "programs in containers need a claim here: the directory of one, mounted in place of the daemon's");
   }
   if (claims_.Find(claim) != nullptr) return {};
-  return Fail(cuda::CUDA_ERROR_NOT_PERMITTED, "the claim has been taken back");
+  return Fail(cuda::CUDA_ERROR_NOT_PERMITTED, kTakenBack);
 }
 
 void ClientBroker::Arrived(WaitingClient client) {
   if (closed_) return Refuse(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
   if (const auto claimed = CheckClaim(client); !claimed) return Refuse(client, claimed.error().code, claimed.error().text);
+  if (catalog_.WouldAdd(client.route, client.peer.served_as)) {
+    if (const auto may = servers_.MayStart(client.peer.party()); !may) return Refuse(client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, may.error().text);
+  }
   const auto plan = catalog_.PlanFor(client.route, client.peer.served_as);
   if (!plan) return Refuse(client, plan.error().code, plan.error().text);
   if (ServerHandle* server = servers_.Current(plan->name); server != nullptr && server->state() == ServerState::kActive) {
-    if (server->untaken() >= max_waiting_) {
+    if (LeavesTooManyUntaken(*server)) {
       return Refuse(client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, fmt::format("server {} does not take the clients that came before: it hangs, or is stopped", server->pid()));
     }
     log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: Server already exists", client.peer.pid, client.peer.uid);
     return HandOver(*server, std::move(client));
   }
-  if (const auto started = servers_.Ensure(*plan); !started) {
+  if (const auto started = servers_.Ensure(*plan, client.peer.party()); !started) {
     return Refuse(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, started.error().text);
   }
   log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: Server is not ready, push client to pending list", client.peer.pid, client.peer.uid);
-  if (const auto gone = waiting_[plan->name].Add(std::move(client))) {
-    Refuse(*gone, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, "too many clients wait for the server to start");
+  if (const auto gone = waiting_.Add(plan->name, std::move(client))) {
+    Refuse(*gone, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, "too many clients wait for servers to start");
   }
 }
 
+bool ClientBroker::LeavesTooManyUntaken(const ServerHandle& server) const {
+  if (server.untaken() >= max_waiting_) return true;
+  return server.untaken() > kFewUntaken && servers_.Untaken() >= kMostStoppedServers * max_waiting_;
+}
+
 void ClientBroker::ServerReady(ServerHandle& server) {
-  auto queue = waiting_.extract(server.name());
-  if (queue.empty()) return;
-  for (WaitingClient& client : queue.mapped().Empty()) HandOver(server, std::move(client));
+  for (WaitingClient& client : waiting_.Empty(server.name())) HandOver(server, std::move(client));
 }
 
 void ClientBroker::ServerFailed(const std::string& name, const std::string& why) {
-  auto queue = waiting_.extract(name);
-  if (queue.empty()) return;
-  for (const WaitingClient& client : queue.mapped().Empty()) Refuse(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, why);
+  for (const WaitingClient& client : waiting_.Empty(name)) Refuse(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, why);
 }
 
 void ClientBroker::Close() {
   closed_ = true;
-  for (auto& [name, room] : std::exchange(waiting_, {})) {
-    for (const WaitingClient& client : room.Empty()) {
-      Refuse(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
-    }
+  for (const WaitingClient& client : waiting_.Take([](const std::string&, const WaitingClient&) { return true; })) {
+    Refuse(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
   }
+}
+
+void ClientBroker::ClaimTakenBack(const std::string& claim) {
+  const auto came_by_it = [&claim](const std::string&, const WaitingClient& client) { return client.route.claim == claim; };
+  for (const WaitingClient& client : waiting_.Take(came_by_it)) Refuse(client, cuda::CUDA_ERROR_NOT_PERMITTED, kTakenBack);
 }
 
 void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
@@ -101,7 +113,7 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   // What a client says of itself decides nothing: who may see and end it is told by where it lives.
   attach.hello.pid_namespace = client.peer.pid_namespace;
   attach.memory_groups = GroupsOf("namespace:" + attach.name_space, catalog_.CollectiveFor(server.name(), name_space), server.devices());
-  AddCgroupAccounts(accounting_, server.devices(), attach);
+  AddCgroupAccounts(accounting_, server.devices(), client.peer.cgroup, attach);
   server.Attach(attach, std::move(client.connection));
 }
 

@@ -2,8 +2,9 @@
 // came to; it waits while that one starts (waiting_room.h), or is refused with a CUresult and a line that says why. Daemon thread only.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "daemon/claim.h"
 #include "daemon/log_budget.h"
@@ -33,14 +34,16 @@ class ClientBroker {
   void ServerReady(ServerHandle& server);
   void ServerFailed(const std::string& name, const std::string& why);
 
-  // No client waits for a server.
-  bool idle() const { return waiting_.empty(); }
-
   // From now on every client is refused, those that wait included.
   void Close();
+  // Who came by the claim and waits is refused.
+  void ClaimTakenBack(const std::string& claim);
+  // Those that wait for a server.
+  const WaitingRoom& waiting() const { return waiting_; }
 
  private:
   void Refuse(const WaitingClient& client, int status, const std::string& why);
+  bool LeavesTooManyUntaken(const ServerHandle& server) const;
   void HandOver(ServerHandle& server, WaitingClient client);
   Status CheckClaim(const WaitingClient& client) const;
   void GivePartition(wire::Attach& attach, const ServerHandle& server, const WaitingClient& client);
@@ -52,9 +55,9 @@ class ClientBroker {
   const MemoryAccounting& accounting_;
   LogBudget& log_;
   bool static_partitioning_;
-  size_t max_waiting_;  // for one server that takes none
+  size_t max_waiting_;  // for servers to start, and for one server that takes none
   bool closed_ = false;
-  std::map<std::string, WaitingRoom> waiting_;  // by server
+  WaitingRoom waiting_;
 };
 
 }  // namespace tutti::daemon

@@ -12,10 +12,13 @@
 #include "control/client_table.h"
 #include "control/version.h"
 #include "control/words.h"
+#include "cuda/result.h"
 #include "daemon/directory.h"
+#include "daemon/inherited_sockets.h"
 #include "daemon/partition_commands.h"
 #include "daemon/session.h"
 #include "daemon/settings_commands.h"
+#include "ipc/message.h"
 
 namespace tutti::daemon {
 namespace {
@@ -47,10 +50,10 @@ os::Fd SignalDescriptor() {
 
 ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance, DaemonOptions options)
     : loop_(std::move(loop)), instance_(std::move(instance)), options_(std::move(options)),
-      defaults_(Defaults::FromEnvironment()), servers_(*loop_, options_.places, defaults_),
-      catalog_(defaults_, options_.places, options_.multi_user), inventory_(*loop_, options_.places),
+      defaults_(Defaults::FromEnvironment()), servers_(*loop_, options_.places, defaults_, log_),
+      catalog_(defaults_, options_.places, options_.multi_user), inventory_(*loop_, options_.places, log_),
       broker_({servers_, catalog_, partitions_, claims_, accounting_, log_}, options_.static_partitioning), shutdown_(*loop_, servers_, broker_),
-      sockets_(*loop_, options_.places.pipe_directory,
+      sockets_(*loop_, options_.places.pipe_directory, instance_.TakeOtherSockets(),
                {.listen = [this](int listener, const Route& route) { Listen(listener, route); },
                 .forget = [this](int listener) { Forget(listener); }}),
       log_fifo_(std::make_unique<LogFifo>(*loop_, instance_.log_fifo())),
@@ -77,6 +80,7 @@ int ControlDaemon::Run() {
   log::Info("Starting control daemon using socket {}", options_.places.control_socket());
   log::Info("To connect CUDA applications to this daemon, set env CUDA_MPS_PIPE_DIRECTORY={}", options_.places.pipe_directory);
   log::Info("CUDA MPS Control binary version: {}", control::kBinaryVersion);
+  sockets_.ForgetInherited();
   manager_.Ready();
   loop_->Run();
   log::Info("Exit with status {}", exit_status_);
@@ -125,13 +129,16 @@ void ControlDaemon::Accept(int listener) {
   auto visitor = VisitorAt(socket.get(), listening_[listener].route.claim);
   if (!visitor) return log::Info("User did not send valid credentials");
   log_.Info(visitor->party(), "Accepting connection...");
+  sessions_.at(Admit(std::move(socket), std::move(*visitor), listening_[listener].route))->Start();
+}
+
+uint64_t ControlDaemon::Admit(os::StrangersFd socket, Visitor visitor, Route route) {
   const uint64_t id = next_session_++;
-  FairShares& connections = connections_[visitor->administrator];
+  FairShares& connections = connections_[visitor.administrator];
   while (connections.size() >= max_connections_) MakeRoom(connections);
-  connections.Add(id, {.uid = visitor->uid, .cgroup = visitor->cgroup, .pid = visitor->pid});
-  const auto session = std::make_shared<Session>(*this, id, std::move(*visitor), std::move(socket), listening_[listener].route);
-  sessions_.emplace(id, session);
-  session->Start();
+  connections.Add(id, visitor.holder());
+  sessions_.emplace(id, std::make_shared<Session>(*this, id, std::move(visitor), std::move(socket), std::move(route)));
+  return id;
 }
 
 // The newcomer is served; who has most connections has one less.
@@ -223,14 +230,16 @@ void ControlDaemon::RemoveServer(const std::string& name) {
 }
 
 bool ControlDaemon::Quiet() const {
-  const bool nobody_waits = std::ranges::none_of(sessions_, [](const auto& entry) { return entry.second->busy(); });
-  return nobody_waits && broker_.idle() && servers_.Quiet();
+  return servers_.Quiet() && std::ranges::none_of(sessions_, [](const auto& entry) { return entry.second->busy(); });
 }
 
 Leaving ControlDaemon::Leave() {
-  // The shells, which nobody has to answer now. What the next program does not know of would be closed by exec, in this thread.
-  sessions_.clear();
-  for (FairShares& connections : connections_) connections = {};
+  // The shells. What the next program does not know of would be closed by exec, in this thread.
+  std::vector<uint64_t> shells;
+  for (const auto& [id, session] : sessions_) {
+    if (!session->silent()) shells.push_back(id);
+  }
+  for (const uint64_t id : shells) Remove(id);
   os::AwaitClosed();
   Leaving leaving{.sockets = {instance_.listener(), instance_.privileged_listener()},
                   .lock_fd = instance_.lock(),
@@ -239,10 +248,18 @@ Leaving ControlDaemon::Leave() {
   for (const auto& [name, claim] : claims_.all()) leaving.commands.push_back(claim.Words());
   if (claims_.required()) leaving.commands.emplace_back("claim require on");
   for (std::string& command : PartitionCommands(partitions_)) leaving.commands.push_back(std::move(command));
+  for (const int listener : sockets_.Listeners()) leaving.sockets.push_back(listener);
   for (ServerHandle* server : servers_.All()) {
+    if (server->state() == ServerState::kInitializing) server->Kill();  // the next program starts its own
     if (!server->stopping()) server->Shutdown(false);
     leaving.servers.push_back(server->Leave());
   }
+  for (const auto& [id, session] : sessions_) leaving.connections.push_back({.fd = session->socket()});
+  broker_.waiting().ForEach([&leaving](const WaitingClient& client) {
+    ByteWriter hello;
+    wire::Put(hello, client.hello);
+    leaving.connections.push_back({.fd = client.connection.get(), .hello = {hello.bytes().begin(), hello.bytes().end()}});
+  });
   return leaving;
 }
 
@@ -253,6 +270,34 @@ void ControlDaemon::TakeOver(Succession succession) {
     if (RestorePartition(words, partitions_)) continue;
     RunCommand({*this, Ourselves(), words, Reply([](const CommandAnswer&) {})});
   }
+  for (Succession::Connection& connection : succession.connections) GoOnWith(std::move(connection), succession.understands);
+}
+
+// A client that has connected to the program before. Where it came in, its socket says.
+void ControlDaemon::GoOnWith(Succession::Connection connection, bool understands) {
+  os::StrangersFd socket(std::move(connection.socket));
+  const std::string path = BoundTo(socket.get());
+  const bool by_ours = path == options_.places.control_socket() || path == options_.places.privileged_socket();
+  const auto route = by_ours ? Route() : sockets_.RouteOf(path);
+  auto visitor = route ? VisitorAt(socket.get(), route->claim) : Fail("it came by a socket that is gone");
+  if (!visitor) return;
+  if (connection.hello.empty()) return sessions_.at(Admit(std::move(socket), std::move(*visitor), *route))->Start();
+  ByteReader in(connection.hello);
+  auto hello = understands ? wire::GetHello(in) : Fail("the control daemon has been upgraded: start the program again");
+  if (!hello) return ipc::SendRefusal(socket.get(), 0, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, hello.error().text);
+  broker_.Arrived({std::move(*visitor), std::move(*hello), std::move(socket), *route});
+}
+
+void ControlDaemon::RemoveClaim(const std::string& name) {
+  sockets_.Close({.claim = name});
+  rmdir(sockets_.Directory({.claim = name}).c_str());
+  claims_.Remove(name);
+  broker_.ClaimTakenBack(name);
+  std::vector<uint64_t> by_it;
+  for (const auto& [id, session] : sessions_) {
+    if (session->visitor().claim == name) by_it.push_back(id);
+  }
+  for (const uint64_t id : by_it) Remove(id);
 }
 
 void ControlDaemon::Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done) {

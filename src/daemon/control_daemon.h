@@ -70,6 +70,9 @@ class ControlDaemon {
   // As the program that is installed now, as soon as nobody is in the middle of something.
   void GoOnAsInstalled();
 
+  // Who came by the claim and has not been served yet is refused, its sockets and its directory go.
+  void RemoveClaim(const std::string& name);
+
   // Takes a server of protocol 3 out of the catalog, with its sockets and SM partitions; its process is the caller's affair.
   void RemoveServer(const std::string& name);
 
@@ -87,6 +90,9 @@ class ControlDaemon {
     Route route;
   };
   void Accept(int listener);
+  // Returns its number.
+  uint64_t Admit(os::StrangersFd socket, Visitor visitor, Route route);
+  void GoOnWith(Succession::Connection connection, bool understands);
   void Listen(int listener, const Route& route);
   void Forget(int listener);
   void Remove(uint64_t session);

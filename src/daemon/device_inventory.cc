@@ -8,6 +8,7 @@
 #include "control/client_table.h"
 #include "control/limits.h"
 #include "control/words.h"
+#include "daemon/visitor.h"
 
 namespace tutti::daemon {
 
@@ -17,7 +18,7 @@ void DeviceInventory::Ask(Done done) {
   if (asked_) return;
   auto launched = LaunchServer(places_, {.name = "devices", .uid = geteuid()});
   if (!launched) return Answer(std::unexpected(launched.error()));
-  asked_ = std::make_unique<ServerHandle>(loop_, std::move(*launched), ServerPlan{.name = "devices", .uid = geteuid()}, ServerSettings{});
+  asked_ = std::make_unique<ServerHandle>(loop_, std::move(*launched), ServerPlan{.name = "devices", .uid = geteuid()}, ServerSettings{}, kAdministrators, log_);
   asked_->Start(
       [this] {
         if (asked_->failure().empty()) known_ = asked_->devices();

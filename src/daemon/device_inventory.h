@@ -20,7 +20,7 @@ class DeviceInventory {
  public:
   using Done = std::function<void(const Result<Devices>&)>;
 
-  DeviceInventory(EventLoop& loop, control::Places places) : loop_(loop), places_(std::move(places)) {}
+  DeviceInventory(EventLoop& loop, control::Places places, LogBudget& log) : loop_(loop), places_(std::move(places)), log_(log) {}
 
   // Calls `done` at once if the devices are known. Else a server process is started that says what it has and ends.
   void Ask(Done done);
@@ -34,6 +34,7 @@ class DeviceInventory {
 
   EventLoop& loop_;
   control::Places places_;
+  LogBudget& log_;
   std::optional<Devices> known_;
   std::unique_ptr<ServerHandle> asked_;
   std::vector<Done> waiting_;

@@ -3,7 +3,7 @@
 namespace tutti::daemon {
 
 void FairShares::Add(uint64_t item, const Holder& holder) {
-  const Path path{std::to_string(holder.uid), holder.cgroup, std::to_string(holder.pid)};
+  const Path path{holder.party, holder.part, std::to_string(holder.pid)};
   Change(all_, path, 0, item, true);
   paths_.emplace(item, path);
 }

@@ -1,8 +1,9 @@
 // Who holds how many of something there is only so much of (places for connections), and who gives one back when nothing is
-// left: of the user who holds most, in the cgroup of theirs that holds most, the process that holds most, its oldest.
+// left: of the party (daemon/visitor.h) that holds most, in the part of it that holds most, the process that holds most, its
+// oldest.
 //
-// So a newcomer always gets in, and whoever hoards pays for it. A limit per user would let one program lock out all others of
-// its user, and in Kubernetes most containers are one user: root. Daemon thread only.
+// So a newcomer always gets in, and whoever hoards pays for it. A limit per party would let one program lock out all others of
+// its user. Daemon thread only.
 #pragma once
 
 #include <sys/types.h>
@@ -18,8 +19,8 @@
 namespace tutti::daemon {
 
 struct Holder {
-  uid_t uid = 0;
-  std::string cgroup;
+  std::string party;
+  std::string part;  // a user's cgroup, a container's user
   pid_t pid = 0;
 };
 
@@ -39,7 +40,7 @@ class FairShares {
     std::set<std::pair<size_t, std::string>> by_size;  // of the parts
     std::set<uint64_t> items;                          // of a process
   };
-  using Path = std::array<std::string, 3>;  // user, cgroup, process
+  using Path = std::array<std::string, 3>;  // party, part, process
 
   static void Change(Group& group, const Path& path, size_t depth, uint64_t item, bool add);
 

@@ -19,8 +19,10 @@ void Handover::Begin() {
 }
 
 void Handover::Try() {
-  if (daemon_.quiet()) return GiveUp(Succeed(daemon_.leave()).text);
-  if (NowNs() >= deadline_ns_) return GiveUp("clients and commands never paused");
+  const bool late = NowNs() >= deadline_ns_;
+  const bool quiet = daemon_.quiet();
+  if (late && !quiet) log::Warning("Commands never paused: those that have not been answered by now are lost");
+  if (late || quiet) return GiveUp(Succeed(daemon_.leave()).text);
   loop_.After(kPauseNs, [this] { Try(); });
 }
 

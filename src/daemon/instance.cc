@@ -10,10 +10,10 @@
 
 #include <cerrno>
 #include <cstring>
-#include <optional>
 
 #include "base/log.h"
 #include "daemon/directory.h"
+#include "daemon/inherited_sockets.h"
 #include "os/fifo.h"
 #include "os/socket.h"
 
@@ -79,27 +79,6 @@ bool Replaced(const std::string& path, int file) {
   return held && os::FileId::At(path) != held;
 }
 
-// The inherited socket that is bound to `path`, made ours, if there is one.
-std::optional<Result<os::Fd>> Inherited(const std::string& path, std::vector<os::Fd>& inherited) {
-  for (os::Fd& socket : inherited) {
-    sockaddr_un address{};
-    socklen_t size = sizeof address;
-    if (!socket || getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
-    if (address.sun_family != AF_UNIX ||
-        path != std::string(address.sun_path, strnlen(address.sun_path, sizeof address.sun_path)))
-      continue;
-    int type = 0;
-    size = sizeof type;
-    if (getsockopt(socket.get(), SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET) {
-      return Fail(fmt::format(
-          "the socket given for {} is not of type SOCK_SEQPACKET: use ListenSequentialPacket= in its unit", path));
-    }
-    fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
-    return std::move(socket);
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<Instance> Instance::Claim(const control::Places& places, Inheritance inheritance) {
@@ -139,7 +118,7 @@ Status Instance::WritePid() {
 
 Result<Instance::Listener> Instance::ListenAt(const std::string& path, mode_t mode, std::vector<os::Fd>& inherited) {
   Listener listener;
-  if (auto socket = Inherited(path, inherited)) {
+  if (auto socket = TakeInherited(path, inherited)) {
     TUTTI_ASSIGN(os::Fd passed, std::move(*socket));
     listener.socket = os::StrangersFd(std::move(passed));
   } else {
@@ -156,6 +135,9 @@ Status Instance::CreateFiles(std::vector<os::Fd> sockets) {
   TUTTI_ASSIGN(privileged_, ListenAt(places_.privileged_socket(), kPrivilegedMode, sockets));
   // Last: whoever can connect finds everything else in place.
   TUTTI_ASSIGN(control_, ListenAt(places_.control_socket(), kControlMode, sockets));
+  for (os::Fd& socket : sockets) {
+    if (socket) other_sockets_.push_back(std::move(socket));
+  }
   return {};
 }
 

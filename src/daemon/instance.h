@@ -46,6 +46,8 @@ class Instance {
   int log_fifo() const { return log_fifo_.get(); }
   int lock() const { return lock_.get(); }
   bool of_manager() const { return of_manager_; }
+  // Listening sockets that were inherited and are bound to other paths. Once.
+  std::vector<os::Fd> TakeOtherSockets() { return std::move(other_sockets_); }
 
   // Files that somebody has removed, or put something else in the place of, are made anew. Before a listening socket or the
   // FIFO is closed, `closing` is told its descriptor. Fails if one cannot be made, or if another daemon has the lock by now.
@@ -68,6 +70,7 @@ class Instance {
   Listener control_;
   Listener privileged_;
   os::Fd log_fifo_;
+  std::vector<os::Fd> other_sockets_;
 };
 
 }  // namespace tutti::daemon

@@ -28,22 +28,22 @@ std::vector<wire::MemoryGroupLimit> GroupsOf(const std::string& name, const Coll
   return groups;
 }
 
-void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wire::ServedDevice>& devices, wire::Attach& attach) {
+void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wire::ServedDevice>& devices, const std::string& cgroup,
+                       wire::Attach& attach) {
   if (!accounting.enabled || (accounting.cgroups.empty() && !accounting.container_scope && !accounting.audit_log)) return;
-  const std::string path = CgroupOf(attach.pid);
   // A limit on a cgroup holds for those below it as well.
   for (const auto& [limited, limits] : accounting.cgroups) {
-    if (path != limited && !path.starts_with(limited == "/" ? limited : limited + "/")) continue;
+    if (cgroup != limited && !cgroup.starts_with(limited == "/" ? limited : limited + "/")) continue;
     std::ranges::copy(GroupsOf("cgroup:" + limited, limits, devices), std::back_inserter(attach.memory_groups));
   }
   // The root is everybody's: sharing a limit there would join strangers.
-  if (accounting.container_scope && path.size() > 1) {
+  if (accounting.container_scope && cgroup.size() > 1) {
     for (const wire::MemoryLimit& limit : attach.memory_limits) {
-      attach.memory_groups.push_back({.name = "container:" + path, .device = limit.device, .hard_bytes = limit.bytes});
+      attach.memory_groups.push_back({.name = "container:" + cgroup, .device = limit.device, .hard_bytes = limit.bytes});
     }
   }
   if (!accounting.audit_log) return;
-  log::Info("memacct: client {} of user {} in cgroup {}", attach.pid, attach.uid, path.empty() ? "unknown" : path);
+  log::Info("memacct: client {} of user {} in cgroup {}", attach.pid, attach.uid, cgroup.empty() ? "unknown" : cgroup);
   for (const wire::MemoryGroupLimit& group : attach.memory_groups) {
     log::Info("memacct: client {} counts for {} on device {}: soft limit {}, hard limit {}", attach.pid, group.name, group.device,
               Size(group.soft_bytes), Size(group.hard_bytes));

@@ -25,8 +25,16 @@ TEST(MemoryAccounting, ALimitOnAGroupIsOneAccountPerDevice) {
 TEST(MemoryAccounting, NothingIsCountedWhereItIsSwitchedOff) {
   MemoryAccounting accounting{.enabled = false, .container_scope = true};
   wire::Attach attach{.pid = 1, .memory_limits = {{0, 100}}};
-  AddCgroupAccounts(accounting, std::vector<wire::ServedDevice>(1), attach);
+  AddCgroupAccounts(accounting, std::vector<wire::ServedDevice>(1), "/kubepods/a", attach);
   EXPECT_TRUE(attach.memory_groups.empty());
+}
+
+TEST(MemoryAccounting, AClientCountsForTheCgroupThatItConnectedIn) {
+  MemoryAccounting accounting{.container_scope = true};
+  wire::Attach attach{.pid = 1, .memory_limits = {{0, 100}}};  // a number that may be another process's by now
+  AddCgroupAccounts(accounting, std::vector<wire::ServedDevice>(1), "/kubepods/a", attach);
+  ASSERT_EQ(attach.memory_groups.size(), 1u);
+  EXPECT_EQ(attach.memory_groups[0].name, "container:/kubepods/a");
 }
 
 }  // namespace

@@ -32,6 +32,10 @@ Result<ServerPlan> ServerCatalog::PlanFor(const Route& route, uid_t client) {
   return server->plan;
 }
 
+bool ServerCatalog::WouldAdd(const Route& route, uid_t client) const {
+  return added_ && route.server.empty() && Find(PlanOfUser(ServingUser(client)).name) == nullptr;
+}
+
 const NamespaceLimits* ServerCatalog::LimitsOf(const std::string& server, const std::string& name_space) const {
   const NamedServer* const found = Find(server);
   if (found == nullptr) return nullptr;

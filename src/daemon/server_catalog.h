@@ -62,6 +62,9 @@ class ServerCatalog {
   // belongs to somebody else.
   Result<ServerPlan> PlanFor(const Route& route, uid_t client);
 
+  // Whether PlanFor would have to add a server.
+  bool WouldAdd(const Route& route, uid_t client) const;
+
   // What the server gives to clients of the namespace. `running`: the process' own settings, which protocol 2 changes.
   const Defaults& defaults() const { return defaults_; }
   ServerSettings SettingsFor(const std::string& server, const std::string& name_space, const ServerSettings& running) const;

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "daemon/visitor.h"
 #include "os/filled_memory.h"
 
 namespace tutti::daemon {
@@ -47,12 +47,13 @@ const char* StateName(ServerState state) {
   return "FAULT";
 }
 
-ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings)
-    : loop_(loop), launched_(std::move(launched)), plan_(std::move(plan)), settings_(std::move(settings)),
+ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings, std::string started_for,
+                           LogBudget& log)
+    : loop_(loop), log_(log), started_for_(std::move(started_for)), launched_(std::move(launched)), plan_(std::move(plan)), settings_(std::move(settings)),
       channel_(loop, std::move(launched_.channel), kRules), started_ns_(NowNs()) {}
 
-ServerHandle::ServerHandle(EventLoop& loop, Succession::Server left)
-    : loop_(loop), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel), kRules),
+ServerHandle::ServerHandle(EventLoop& loop, Succession::Server left, LogBudget& log)
+    : loop_(loop), log_(log), started_for_(kAdministrators), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel), kRules),
       state_(ServerState::kActive), stopping_(true), understands_(left.understands), devices_(std::move(left.devices)),
       started_ns_(left.started_ns), unheard_(kUnheardOfLeft) {}
 
@@ -113,7 +114,7 @@ void ServerHandle::Kill() { kill(pid(), SIGKILL); }
 void ServerHandle::KillAfter(uint64_t delay_ns) {
   loop_.Cancel(kill_timer_);
   kill_timer_ = loop_.After(delay_ns, [this] {
-    log::Warning("Server {} did not end when told, killing it", pid());
+    log_.Info(started_for_, "Server {} did not end when told, killing it", pid());
     Kill();
   });
 }
@@ -193,7 +194,7 @@ void ServerHandle::ReceivedReady(const wire::ServerReady& ready) {
 
 // The server does not keep to the protocol. It runs as its user, so this may be that user's doing: it ends, others go on.
 void ServerHandle::Break(const std::string& why) {
-  log::Error("Server {} is ended: {}", pid(), why);
+  log_.Info(started_for_, "Server {} is ended: {}", pid(), why);
   failure_ = why;
   stopping_ = true;
   Kill();

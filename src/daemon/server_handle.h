@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/event_loop.h"
+#include "daemon/log_budget.h"
 #include "daemon/message_socket.h"
 #include "daemon/server_launch.h"
 #include "daemon/server_settings.h"
@@ -28,9 +29,10 @@ class ServerHandle {
   };
   using ReplyFunction = std::function<void(Result<Reply>)>;
 
-  ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings);
+  // `started_for`: the party (daemon/visitor.h) that has made it necessary, which pays for lines about it.
+  ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings, std::string started_for, LogBudget& log);
   // A server that the program before has left: active, but with no new clients.
-  ServerHandle(EventLoop& loop, Succession::Server left);
+  ServerHandle(EventLoop& loop, Succession::Server left, LogBudget& log);
   ~ServerHandle();
   ServerHandle(const ServerHandle&) = delete;
   ServerHandle& operator=(const ServerHandle&) = delete;
@@ -68,6 +70,7 @@ class ServerHandle {
   const ServerPlan& plan() const { return plan_; }
   const std::string& name() const { return plan_.name; }
   uid_t uid() const { return plan_.uid; }
+  const std::string& started_for() const { return started_for_; }
   ServerState state() const { return state_; }
   bool stopping() const { return stopping_; }
   const std::string& failure() const { return failure_; }
@@ -94,6 +97,8 @@ class ServerHandle {
   void KillAfter(uint64_t delay_ns);
 
   EventLoop& loop_;
+  LogBudget& log_;
+  const std::string started_for_;
   LaunchedServer launched_;
   ServerPlan plan_;
   ServerSettings settings_;

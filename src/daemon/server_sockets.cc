@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "daemon/directory.h"
+#include "daemon/inherited_sockets.h"
 #include "os/fifo.h"
 #include "os/socket.h"
 
@@ -42,9 +43,13 @@ Status ServerSockets::Open(const Route& route) {
     TUTTI_ASSIGN(place.fifo, os::MakeFifo(directory + "/log", 0777));
     place.log = std::make_unique<LogFifo>(loop_, place.fifo.get());
   }
-  TUTTI_ASSIGN(os::Fd listener, os::Listen(directory + "/control", 0666));
+  const std::string path = directory + "/control";
+  auto inherited = TakeInherited(path, inherited_);
+  // Without its file nobody could connect to it.
+  if (inherited && *inherited && !os::FileId::At(path)) os::CloseAside(std::move(**inherited)), inherited.reset();
+  TUTTI_ASSIGN(os::Fd listener, inherited ? std::move(*inherited) : os::Listen(path, 0666));
   place.listener = os::StrangersFd(std::move(listener));
-  place.file = os::FileId::At(directory + "/control");
+  place.file = os::FileId::At(path);
   observer_.listen(place.listener.get(), route);
   places_.insert_or_assign(directory, std::move(place));
   return {};
@@ -63,6 +68,23 @@ Status ServerSockets::PutBack() {
     TUTTI_TRY(Open(route));
   }
   return {};
+}
+
+void ServerSockets::ForgetInherited() {
+  for (os::Fd& socket : inherited_) os::CloseAside(std::move(socket));
+  inherited_.clear();
+}
+
+std::vector<int> ServerSockets::Listeners() const {
+  std::vector<int> listeners;
+  for (const auto& [directory, place] : places_) listeners.push_back(place.listener.get());
+  return listeners;
+}
+
+std::optional<Route> ServerSockets::RouteOf(const std::string& socket_path) const {
+  const auto place = places_.find(socket_path.substr(0, socket_path.rfind('/')));
+  if (place == places_.end() || socket_path != place->first + "/control") return std::nullopt;
+  return place->second.route;
 }
 
 void ServerSockets::Remove(Place& place) {

@@ -11,7 +11,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "daemon/log_fifo.h"
@@ -30,8 +32,9 @@ class ServerSockets {
     std::function<void(int listener)> forget;
   };
 
-  ServerSockets(EventLoop& loop, std::string pipe_directory, Observer observer)
-      : loop_(loop), root_(std::move(pipe_directory)), observer_(std::move(observer)) {}
+  // `inherited`: listening sockets of the program before, which Open uses where their files are still there.
+  ServerSockets(EventLoop& loop, std::string pipe_directory, std::vector<os::Fd> inherited, Observer observer)
+      : loop_(loop), root_(std::move(pipe_directory)), inherited_(std::move(inherited)), observer_(std::move(observer)) {}
   ~ServerSockets();
 
   // Makes the directory and its socket; for kDefaultNamespace also the server's FIFO. What a killed daemon left is replaced.
@@ -43,6 +46,13 @@ class ServerSockets {
 
   // Sockets that somebody has removed, or put something else in the place of, are made anew.
   Status PutBack();
+
+  // Closes what was inherited and has not been opened.
+  void ForgetInherited();
+  // All listening sockets, for the next program.
+  std::vector<int> Listeners() const;
+  // Where the path of a listening socket leads; nothing if it is none of these.
+  std::optional<Route> RouteOf(const std::string& socket_path) const;
 
   // What a client sets CUDA_MPS_PIPE_DIRECTORY to.
   std::string Directory(const Route& route) const;
@@ -59,6 +69,7 @@ class ServerSockets {
 
   EventLoop& loop_;
   std::string root_;
+  std::vector<os::Fd> inherited_;
   Observer observer_;
   std::map<std::string, Place> places_;  // by directory
 };

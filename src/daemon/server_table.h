@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "daemon/log_budget.h"
 #include "daemon/server_handle.h"
 
 namespace tutti::daemon {
@@ -25,8 +26,8 @@ class ServerTable {
     std::function<void(pid_t, int status)> exited;
   };
 
-  ServerTable(EventLoop& loop, control::Places places, const Defaults& defaults)
-      : loop_(loop), places_(std::move(places)), defaults_(defaults) {}
+  // `log`: for what parties (daemon/visitor.h) make their servers do.
+  ServerTable(EventLoop& loop, control::Places places, const Defaults& defaults, LogBudget& log);
 
   // Before anything else.
   void SetObserver(Observer observer) { observer_ = std::move(observer); }
@@ -46,8 +47,15 @@ class ServerTable {
   // No server is on its way up, and none has messages of ours to take.
   bool Quiet() const;
 
-  // Makes sure that the server is there or on its way. Fails if it cannot be started at all.
-  Status Ensure(const ServerPlan& plan);
+  // Messages that servers have not taken yet, of all of them.
+  size_t Untaken() const;
+
+  // Makes sure that the server is there or on its way, for the party that needs it (kAdministrators: any number). Fails if it
+  // cannot be started at all, or if too many servers run already that this party has made necessary: in a container one may
+  // take any user number, and each has a server of its own.
+  Status Ensure(const ServerPlan& plan, const std::string& party);
+  // What Ensure would say of a server that is not there.
+  Status MayStart(const std::string& party) const;
 
  private:
   struct BackOff {
@@ -56,15 +64,18 @@ class ServerTable {
     bool start_pending = false;
   };
   bool Failing(const std::string& name) const;  // a server of this name has failed and is about to exit
-  Status Launch(const ServerPlan& plan);
+  Status Launch(const ServerPlan& plan, const std::string& party);
   void Add(std::unique_ptr<ServerHandle> server);
   void Reported(ServerHandle& server);
   void Exited(ServerHandle& server, int status);
   void CountFailure(const std::string& name, bool quick);
+  void ForgetOldFailures();
 
   EventLoop& loop_;
   control::Places places_;
   const Defaults& defaults_;
+  LogBudget& log_;
+  const size_t most_servers_;  // of one party
   Observer observer_;
   bool closed_ = false;
   std::map<pid_t, std::unique_ptr<ServerHandle>> servers_;

@@ -20,8 +20,11 @@ class Session : public std::enable_shared_from_this<Session> {
   void Start();
   const Visitor& visitor() const { return visitor_; }
   size_t unread_bytes() const { return socket_.queued_bytes(); }
-  // Its peer waits for something: it has not been heard yet, or not been answered.
-  bool busy() const { return !is_shell_ || running_ || !socket_.idle(); }
+  // It has not been heard yet.
+  bool silent() const { return !is_shell_; }
+  // It waits for the answer to a command.
+  bool busy() const { return is_shell_ && (running_ || !socket_.idle()); }
+  int socket() const { return socket_.fd(); }
 
  private:
   void Received(ipc::Envelope message);

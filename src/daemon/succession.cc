@@ -21,8 +21,11 @@ namespace tutti::daemon {
 namespace {
 
 constexpr const char* kVariable = "TUTTI_SUCCESSION_FD";
-constexpr uint32_t kFormat = 0x53545431;  // of this file; the last digit counts its versions
+// Of this file; the last digit counts its versions.
+constexpr uint32_t kWithoutConnections = 0x53545431;
+constexpr uint32_t kFormat = 0x53545432;
 constexpr size_t kLeastServerBytes = 40;
+constexpr size_t kLeastConnectionBytes = 8;
 
 std::string ProgramNow() {
   char path[4096];
@@ -59,6 +62,7 @@ std::vector<int> DescriptorsOf(const Leaving& leaving) {
     fds.push_back(server.process_fd);
     fds.push_back(server.channel_fd);
   }
+  for (const auto& connection : leaving.connections) fds.push_back(connection.fd);
   return fds;
 }
 
@@ -99,6 +103,11 @@ Result<os::Fd> WriteSuccession(const Leaving& leaving) {
     wire::Put(devices, wire::ServerReady{.devices = server.devices});
     out.PutBytes(devices.bytes());
   }
+  out.Put(static_cast<uint32_t>(leaving.connections.size()));
+  for (const auto& connection : leaving.connections) {
+    out.Put(static_cast<int32_t>(connection.fd));
+    out.PutBytes(connection.hello);
+  }
   os::Fd file(memfd_create("tutti-succession", MFD_CLOEXEC));
   const auto bytes = out.bytes();
   if (!file || pwrite(file.get(), bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) {
@@ -113,10 +122,12 @@ Result<Succession> ReadSuccession(int fd) {
   if (pread(fd, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
     return FailErrno("reading what the older daemon left");
   ByteReader in(bytes);
-  if (in.Get<uint32_t>() != kFormat)
+  const auto format = in.Get<uint32_t>();
+  if (format != kFormat && format != kWithoutConnections)
     return Fail("the older daemon left its state in a form this version does not know");
   const bool same_messages = in.Get<uint32_t>() == wire::kProtocolVersion;
   Succession succession;
+  succession.understands = same_messages;
   succession.inheritance.lock = Take(in);
   succession.inheritance.of_manager = in.Get<uint8_t>() != 0;
   for (uint32_t left = in.GetCount(sizeof(int32_t)); left > 0; --left)
@@ -136,6 +147,12 @@ Result<Succession> ReadSuccession(int fd) {
     ByteReader devices(in.GetBytes());
     if (!same_messages) continue;
     if (auto ready = wire::GetServerReady(devices)) server.devices = std::move(ready->devices);
+  }
+  for (uint32_t left = format == kFormat ? in.GetCount(kLeastConnectionBytes) : 0; left > 0; --left) {
+    auto& connection = succession.connections.emplace_back();
+    connection.socket = Take(in);
+    const auto hello = in.GetBytes();
+    connection.hello.assign(hello.begin(), hello.end());
   }
   if (!in.ok()) return Fail("what the older daemon left is cut short");
   return succession;

@@ -7,6 +7,7 @@
 //   servers,
 //     of the new version. So a running program stays with the server and the library it was started with.
 //   * its settings, as the commands that make them: the one language that versions have in common.
+//   * clients that have not been served yet: connections, and what has been read from them.
 #pragma once
 
 #include <cstdint>
@@ -32,11 +33,16 @@ struct Leaving {
     uint64_t started_ns = 0;
     std::vector<wire::ServedDevice> devices;
   };
+  struct Connection {
+    int fd = -1;
+    std::vector<uint8_t> hello;  // the body, if it has been read
+  };
   std::vector<int> sockets;
   int lock_fd = -1;
   bool of_manager = false;
   std::vector<std::string> commands;
   std::vector<Server> servers;
+  std::vector<Connection> connections;
 };
 
 // What the newer one finds.
@@ -48,9 +54,15 @@ struct Succession {
     bool understands = true;  // it is of our version of the messages; else it is only waited for
     std::vector<wire::ServedDevice> devices;
   };
+  struct Connection {
+    os::Fd socket;
+    std::vector<uint8_t> hello;
+  };
   Inheritance inheritance;
+  bool understands = true;  // the program before is of our version of the messages
   std::vector<std::string> commands;
   std::vector<Server> servers;
+  std::vector<Connection> connections;
 };
 
 // Executes the program that now stands where this one stood, with the same arguments. Returns only if that fails.

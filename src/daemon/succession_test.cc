@@ -23,6 +23,7 @@ Leaving WithTwoServers(int fd = -1) {
                                .started_ns = 12,
                                .devices = {{.name = "Device", .total_bytes = 1u << 30, .sm_count = 2}}});
   }
+  leaving.connections = {{.fd = some_fd()}, {.fd = some_fd(), .hello = {1, 2, 3}}};
   return leaving;
 }
 
@@ -45,6 +46,9 @@ TEST(SuccessionTest, WhatIsLeftIsFound) {
   EXPECT_TRUE(server.understands);
   ASSERT_EQ(server.devices.size(), 1u);
   EXPECT_EQ(server.devices[0].sm_count, 2u);
+  ASSERT_EQ(found->connections.size(), 2u);
+  EXPECT_EQ(found->connections[0].socket.get(), leaving.connections[0].fd);
+  EXPECT_EQ(found->connections[1].hello, leaving.connections[1].hello);
   // Nothing of it may get into the servers that are started from now on.
   EXPECT_EQ(fcntl(server.launched.channel.get(), F_GETFD), FD_CLOEXEC);
 }

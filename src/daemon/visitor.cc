@@ -12,6 +12,7 @@
 #include "control/words.h"
 #include "daemon/memory_accounting.h"
 #include "os/peer_place.h"
+#include "os/pidfd.h"
 
 namespace tutti::daemon {
 namespace {
@@ -45,16 +46,23 @@ bool Visitor::MaySee(const wire::ClientStatus& client) const {
 }
 
 std::string Visitor::party() const {
-  if (administrator) return "the administrators";
-  return at_home ? fmt::format("user {}", uid) : fmt::format("user {} in the container {}", uid, cgroup.empty() ? "unknown" : cgroup);
+  if (administrator) return kAdministrators;
+  if (at_home) return fmt::format("user {}", uid);
+  if (made_by && *made_by != 0) return fmt::format("user {}", *made_by);
+  if (cgroup.size() > 1) return "the container " + cgroup;  // the root is everybody's
+  return pid_namespace != 0 ? fmt::format("the container of PID namespace {}", pid_namespace) : "containers that cannot be told apart";
 }
+
+Holder Visitor::holder() const { return {.party = party(), .part = at_home ? cgroup : fmt::format("{} {}", cgroup, uid), .pid = pid}; }
 
 Result<Visitor> VisitorAt(int socket, const std::string& claim) {
   TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(socket));
   const os::PeerPlace place = os::PlaceOfPeer(socket, peer);
   Visitor visitor{.pid = peer.pid, .uid = peer.uid, .pid_namespace = place.pid_namespace, .at_home = claim.empty() && place.our_user_namespace && place.sees_us,
-                  .claim = claim};
+                  .claim = claim, .made_by = place.made_by};
   if (peer.pid > 0) visitor.cgroup = CgroupOf(static_cast<uint32_t>(peer.pid));
+  // Who connects and ends, so that another process has its number, passes for nobody.
+  if (const auto process = os::OpenPeerPidfd(socket); !process || !os::KeepsItsNumber(process->get())) visitor.cgroup.clear();
   visitor.administrator = visitor.at_home && (peer.uid == 0 || peer.uid == geteuid());
   static const uid_t guest_root = GuestRoot();
   visitor.served_as = peer.uid == 0 && !visitor.at_home && geteuid() == 0 ? guest_root : peer.uid;

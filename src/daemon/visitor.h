@@ -6,16 +6,24 @@
 //   guest          of a container: its user number says little, since many containers' programs are user 0. It sees and ends the
 //                  clients of its user in its own PID namespace (where that cannot be told: in its own cgroup), and changes no
 //                  server: that is shared with other containers. Root of a container is served as a user without rights.
+//
+// What there is only so much of is shared out between parties. A process of a container may take any user number there, so it is
+// its container, not its user, that counts; and where a user of the machine has made the container, that user.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
+#include "daemon/fair_shares.h"
 #include "os/socket.h"
 #include "wire/server_messages.h"
 
 namespace tutti::daemon {
+
+// Whose servers and connections are not counted against anybody.
+inline constexpr const char* kAdministrators = "the administrators";
 
 struct Visitor {
   pid_t pid = 0;  // 0: not visible here
@@ -26,11 +34,13 @@ struct Visitor {
   bool administrator = false;
   std::string claim;  // by which it came; then it is a guest, wherever it lives
   uid_t served_as = 0;  // whose server serves it: its own user's, mostly
+  std::optional<uid_t> made_by = {};  // which user of the machine has made its user namespace, if it lives in another one
 
   bool MayChangeServerOf(uid_t owner) const { return administrator || (at_home && owner == uid); }
   bool MaySee(const wire::ClientStatus& client) const;
-  // Whose share of the log its lines are: a user's, or a container's.
+  // Whose share of the log, of connections and of servers is used: "user 7", or "the container /kubepods/a".
   std::string party() const;
+  Holder holder() const;
 };
 
 // Fails if the peer's credentials cannot be had. What cannot be told of it counts against it.

@@ -51,5 +51,23 @@ TEST(Visitor, ContainersOfOneUserHaveEachTheirShareOfTheLog) {
   EXPECT_NE(one.party(), Ourselves().party());
 }
 
+TEST(Visitor, AContainerIsOnePartyWhateverUserNumbersItTakes) {
+  const Visitor one{.uid = 1, .cgroup = "/kubepods/a"}, other{.uid = 2, .cgroup = "/kubepods/a"};
+  EXPECT_EQ(one.holder().party, other.holder().party);
+  EXPECT_NE(one.holder().part, other.holder().part);
+}
+
+TEST(Visitor, ContainersThatAUserHasMadeAreThatUsers) {
+  const Visitor at_home{.uid = 1000, .cgroup = "/user/a", .at_home = true};
+  const Visitor below{.uid = 100'007, .cgroup = "/user/b", .made_by = 1000}, of_root{.uid = 1000, .cgroup = "/kubepods/a", .made_by = 0};
+  EXPECT_EQ(below.party(), at_home.party());
+  EXPECT_NE(of_root.party(), at_home.party());
+}
+
+TEST(Visitor, WhereNoCgroupIsSeenContainersAreToldApartByTheirPidNamespaces) {
+  const Visitor one{.uid = 0, .cgroup = "/", .pid_namespace = kHere}, other{.uid = 0, .cgroup = "/", .pid_namespace = kThere};
+  EXPECT_NE(one.party(), other.party());
+}
+
 }  // namespace
 }  // namespace tutti::daemon

@@ -4,13 +4,13 @@
 // processes as there are numbers within the microseconds until the accept.
 #include "os/peer_place.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/nsfs.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -42,8 +42,6 @@ std::string TextOf(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-bool Runs(int pidfd) { return syscall(SYS_pidfd_send_signal, pidfd, 0, nullptr, 0) == 0 || errno == EPERM; }
-
 // Its process id in each PID namespace from that of /proc down to its own.
 std::vector<pid_t> NumbersOf(int pidfd) {
   std::istringstream lines(TextOf(fmt::format("/proc/self/fdinfo/{}", pidfd)));
@@ -56,20 +54,37 @@ std::vector<pid_t> NumbersOf(int pidfd) {
   return numbers;
 }
 
+// Of a user namespace below that of inode `ours`.
+std::optional<uid_t> MadeBy(Fd users, uint64_t ours) {
+  constexpr int kDeepest = 32;  // as the kernel has it
+  for (int depth = 0; depth <= kDeepest && users; ++depth) {
+    Fd parent(ioctl(users.get(), NS_GET_PARENT));
+    if (Inode(parent) == ours) {
+      uid_t owner = 0;
+      if (ioctl(users.get(), NS_GET_OWNER_UID, &owner) != 0) return std::nullopt;
+      return owner;
+    }
+    users = std::move(parent);
+  }
+  return std::nullopt;
+}
+
 // From /proc, where the kernel gives no namespaces of a pidfd.
 PeerPlace ByProcessId(int pidfd, pid_t pid) {
   const std::string peer = fmt::format("/proc/{}", pid);
   PeerPlace place{.pid_namespace = InodeAt(peer + "/ns/pid")};
   if (place.pid_namespace != 0) {
     place.sees_us = place.pid_namespace == InodeAt("/proc/self/ns/pid");
-    place.our_user_namespace = InodeAt(peer + "/ns/user") == InodeAt("/proc/self/ns/user");
+    const uint64_t ours = InodeAt("/proc/self/ns/user");
+    place.our_user_namespace = InodeAt(peer + "/ns/user") == ours;
+    if (!place.our_user_namespace) place.made_by = MadeBy(Fd(open((peer + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC)), ours);
   } else {
     // Open to everybody: its one number is that of our namespace, and its user ids are mapped as ours are.
     place.sees_us = NumbersOf(pidfd) == std::vector{pid};
     place.our_user_namespace = TextOf(peer + "/uid_map") == TextOf("/proc/self/uid_map");
     if (place.sees_us) place.pid_namespace = InodeAt("/proc/self/ns/pid");
   }
-  return Runs(pidfd) ? place : PeerPlace{};  // of a process that has ended, the number may be another's by now
+  return KeepsItsNumber(pidfd) ? place : PeerPlace{};
 }
 
 }  // namespace
@@ -78,9 +93,11 @@ PeerPlace PlaceOfPeer(int socket, const PeerCredentials& peer) {
   const auto process = OpenPeerPidfd(socket);
   if (!process) return {};
   const Fd pids(ioctl(process->get(), kPidNamespace, 0));
-  const Fd users(ioctl(process->get(), kUserNamespace, 0));
+  Fd users(ioctl(process->get(), kUserNamespace, 0));
   if (!pids || !users) return peer.pid > 0 ? ByProcessId(process->get(), peer.pid) : PeerPlace{};
-  PeerPlace place{.our_user_namespace = Inode(users) == InodeAt("/proc/self/ns/user"), .pid_namespace = Inode(pids)};
+  const uint64_t ours = InodeAt("/proc/self/ns/user");
+  PeerPlace place{.our_user_namespace = Inode(users) == ours, .pid_namespace = Inode(pids)};
+  if (!place.our_user_namespace) place.made_by = MadeBy(std::move(users), ours);
   place.sees_us = place.pid_namespace == InodeAt("/proc/self/ns/pid") || ioctl(pids.get(), kGroupLeaderInNamespace, getpid()) > 0;
   return place;
 }

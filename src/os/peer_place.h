@@ -2,7 +2,10 @@
 // machine's own root; what tells them apart is this.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
+#include <optional>
 
 #include "os/socket.h"
 
@@ -12,6 +15,9 @@ struct PeerPlace {
   bool our_user_namespace = false;
   bool sees_us = false;        // this process has a process id where the peer lives: in our PID namespace, or in one above it
   uint64_t pid_namespace = 0;  // inode of its /proc/PID/ns/pid; 0: cannot be told
+  // Of a peer in a user namespace below ours: which of our users has made the one that it is in, or is below. That user may give
+  // it any number of user numbers.
+  std::optional<uid_t> made_by = {};
 };
 
 // `peer`: what Peer() says of the same socket. What cannot be told is false or 0: of a peer that has ended; before Linux 6.11 of

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <functional>
 
 namespace tutti::os {
@@ -21,7 +23,8 @@ PeerPlace PlaceOfChild(const std::function<bool()>& before, bool ends = false) {
   char directory[] = "/tmp/tutti-peer.XXXXXX";
   EXPECT_NE(mkdtemp(directory), nullptr);
   const std::string path = std::string(directory) + "/socket";
-  const auto listener = Listen(path, 0600);
+  chmod(directory, 0711);
+  const auto listener = Listen(path, 0666);
   EXPECT_TRUE(listener);
   const pid_t child = fork();
   if (child == 0) {
@@ -48,12 +51,17 @@ PeerPlace PlaceOfChild(const std::function<bool()>& before, bool ends = false) {
   return place;
 }
 
-bool MayUnshare(int what) {
+// In a child.
+bool Does(const std::function<bool()>& what) {
   const pid_t child = fork();
-  if (child == 0) _exit(unshare(what) == 0 ? 0 : 1);
+  if (child == 0) _exit(what() ? 0 : 1);
   int status = 1;
   waitpid(child, &status, 0);
   return status == 0;
+}
+
+bool MayUnshare(int what) {
+  return Does([what] { return unshare(what) == 0; });
 }
 
 TEST(PeerPlace, AProcessBesideUsIsAtHome) {
@@ -75,6 +83,25 @@ TEST(PeerPlace, RootOfAPidNamespaceBelowDoesNotSeeUs) {
 TEST(PeerPlace, RootOfAUserNamespaceIsAStranger) {
   if (!MayUnshare(CLONE_NEWUSER)) GTEST_SKIP() << "needs user namespaces";
   EXPECT_FALSE(PlaceOfChild([] { return unshare(CLONE_NEWUSER) == 0; }).our_user_namespace);
+}
+
+TEST(PeerPlace, WhoHasMadeAUserNamespaceIsKnownHoweverDeepThePeerIs) {
+  if (!MayUnshare(CLONE_NEWUSER)) GTEST_SKIP() << "needs user namespaces";
+  if (getuid() != 0) GTEST_SKIP() << "needs root, to be another user";
+  static constexpr uid_t kUser = 54321;
+  const auto become = [] { return setresgid(kUser, kUser, kUser) == 0 && setresuid(kUser, kUser, kUser) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0; };
+  const auto write = [](const char* path, const std::string& text) { return (std::ofstream(path) << text << std::flush).good(); };
+  const auto be_root_there = [&write] {  // who is nobody there may not make another one
+    const std::string map = "0 " + std::to_string(kUser) + " 1";
+    return write("/proc/self/setgroups", "deny") && write("/proc/self/gid_map", map) && write("/proc/self/uid_map", map);
+  };
+  if (!Does([&] { return become() && unshare(CLONE_NEWUSER) == 0 && be_root_there() && unshare(CLONE_NEWUSER) == 0; })) {
+    GTEST_SKIP() << "needs user namespaces for everybody";
+  }
+  EXPECT_EQ(PlaceOfChild([] { return true; }).made_by, std::nullopt);
+  EXPECT_EQ(PlaceOfChild([] { return unshare(CLONE_NEWUSER) == 0; }).made_by, 0u);
+  EXPECT_EQ(PlaceOfChild([&] { return become() && unshare(CLONE_NEWUSER) == 0; }).made_by, kUser);
+  EXPECT_EQ(PlaceOfChild([&] { return become() && unshare(CLONE_NEWUSER) == 0 && be_root_there() && unshare(CLONE_NEWUSER) == 0; }).made_by, kUser);
 }
 
 TEST(PeerPlace, OfAProcessThatHasEndedNothingIsTold) {

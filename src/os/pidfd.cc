@@ -3,6 +3,9 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 #include "os/socket.h"
 
@@ -17,6 +20,8 @@ Result<Fd> OpenPidfd(pid_t pid) {
   if (!fd) return FailErrno("pidfd_open");
   return fd;
 }
+
+bool KeepsItsNumber(int pidfd) { return syscall(SYS_pidfd_send_signal, pidfd, 0, nullptr, 0) == 0 || errno == EPERM; }
 
 Result<Fd> OpenPeerPidfd(int socket) {
   int fd = -1;

@@ -1,7 +1,7 @@
 // A client that only shakes hands: prints "welcome" or "refused CODE TEXT", then with --hold stays until its connection is
 // closed and prints "closed". With --garbage it sends packets that are wrong in every way it can think of, each on a
 // connection of its own; with --bodies N it sends N commands whose bodies are long memory files, and counts what becomes of
-// them; with --silent N it keeps N connections on which it says nothing; with --churn N it connects and leaves N times; with --hellos N it says hello N times and never waits
+// them; with --silent N it keeps N connections on which it says nothing; with --restless it never says anything either, but is always on a new connection; with --churn N it connects and leaves N times; with --hellos N it says hello N times and never waits
 // for the answer; with --linger it sends a command with a TCP socket that
 // waits an hour when it is closed; with --trace PID it keeps the end of that process from its parent. With --listen it is no client but another kind of daemon: it takes connections and answers nothing a
 // shell of ours understands. Its limits come from the CUDA_MPS_ environment variables, as a program's would.
@@ -104,6 +104,18 @@ int HoldSilently(const std::string& path, unsigned long count) {
   return 0;
 }
 
+int ReconnectSilently(const std::string& path) {
+  os::Fd before;
+  for (bool first = true;; first = false) {
+    auto socket = os::Connect(path);
+    if (!socket) return Complain(socket.error().text);
+    before = std::move(*socket);  // which closes the one before only now
+    if (first) std::puts("reconnecting");
+    std::fflush(stdout);
+    usleep(1000);
+  }
+}
+
 int ListenInAnotherLanguage(const std::string& path) {
   const auto listener = os::Listen(path, 0666);
   if (!listener) return Complain(listener.error().text);
@@ -193,6 +205,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "--garbage") return SendGarbage(path);
   if (argc > 2 && std::string(argv[1]) == "--bodies") return SendBodiesInFiles(path, std::stoul(argv[2]));
   if (argc > 2 && std::string(argv[1]) == "--silent") return HoldSilently(path, std::stoul(argv[2]));
+  if (argc > 1 && std::string(argv[1]) == "--restless") return ReconnectSilently(path);
   if (argc > 2 && std::string(argv[1]) == "--churn") return Churn(path, std::stoul(argv[2]));
   if (argc > 2 && std::string(argv[1]) == "--hellos") return SayHellos(path, std::stoul(argv[2]));
   if (argc > 1 && std::string(argv[1]) == "--linger") return SendLingering(path);
@@ -200,6 +213,12 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string(argv[1]) == "--listen") return ListenInAnotherLanguage(path);
   const auto socket = os::Connect(path);
   if (!socket) return Complain(socket.error().text);
+  // --after FILE: speaks when the file is gone.
+  if (argc > 2 && std::string(argv[1]) == "--after") {
+    std::puts("connected");
+    std::fflush(stdout);
+    while (access(argv[2], F_OK) == 0) usleep(10'000);
+  }
   ByteWriter body;
   wire::Put(body, MyHello(argv[0]));
   if (const auto sent = ipc::SendMessage(socket->get(), wire::MessageKind::kHello, 1, std::move(body)); !sent) {

@@ -2,7 +2,6 @@
 #include "daemon/claim.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include "daemon/commands/access.h"
 #include "daemon/commands/commands.h"
@@ -28,10 +27,7 @@ void Add(const CommandCall& call) {
 void Remove(const CommandCall& call) {
   const std::string name(call.word(2));
   if (call.daemon.claims().Find(name) == nullptr) return Refuse(call, fmt::format("there is no claim \"{}\"", name));
-  const Route route{.claim = name};
-  call.daemon.sockets().Close(route);
-  rmdir(call.daemon.sockets().Directory(route).c_str());
-  call.daemon.claims().Remove(name);
+  call.daemon.RemoveClaim(name);
   call.reply.Nothing();
 }
 

@@ -13,7 +13,8 @@ void StartServer(const CommandCall& call) {
   if (!call.caller.administrator && *uid != call.caller.uid) {
     return call.reply.Line(fmt::format("Permission denied: user {} cannot start a server for user {}", call.caller.uid, *uid));
   }
-  const auto started = call.daemon.servers().Ensure(PlanOfUser(call.daemon.catalog().ServingUser(*uid == call.caller.uid ? call.caller.served_as : *uid)));
+  const uid_t served_as = *uid == call.caller.uid ? call.caller.served_as : *uid;
+  const auto started = call.daemon.servers().Ensure(PlanOfUser(call.daemon.catalog().ServingUser(served_as)), call.caller.party());
   if (!started) return call.reply.Line(started.error().text);
   call.reply.Nothing();
 }

@@ -62,7 +62,7 @@ Result<NamedServer*> CreateServer(const Request& request) {
   TUTTI_TRY(MayHaveOneMore(request, uid));
   const std::string* const devices = request.option("allowed-devices");
   TUTTI_ASSIGN(NamedServer* server, request.daemon().catalog().Create(name, uid, devices != nullptr ? *devices : ""));
-  if (const auto started = request.daemon().servers().Ensure(server->plan); !started) {
+  if (const auto started = request.daemon().servers().Ensure(server->plan, request.call.caller.party()); !started) {
     request.daemon().RemoveServer(name);
     return std::unexpected(started.error());
   }
