@@ -42,6 +42,17 @@ expect "claims" 2 "$(ask "claim list" | wc -l)"
 ask "claim rm pod_one"
 [ ! -e "$one" ] || fail "the directory is still there"
 
+# Who has connected by a claim that is taken back has nothing of the next one of that name.
+touch "$work/quiet"
+CUDA_MPS_PIPE_DIRECTORY=$two "$fakes/fake_client" --after "$work/quiet" > "$work/late" &
+late=$!
+until_true "it is connected" says connected "$work/late"
+ask "claim rm pod_two"
+ask "claim add pod_two ${uuids[2]},0" > /dev/null
+rm "$work/quiet"
+wait $late || true
+! says welcome "$work/late" || fail "who came by the claim before is served by the next of its name"
+
 # Where claims are required, who lives elsewhere has none by the daemon's own directory.
 unshare --user --map-root-user --pid --fork true 2> /dev/null || { echo "without a namespace: nobody lives elsewhere"; exit 0; }
 elsewhere() { unshare --user --map-root-user --pid --fork --mount-proc "$probe" 2>&1 | tail -n 1; }
