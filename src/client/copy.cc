@@ -1,7 +1,6 @@
 #include "client/copy.h"
 
 #include <cstring>
-#include <optional>
 
 #include "base/checked.h"
 #include "client/allocation_table.h"
@@ -59,8 +58,7 @@ int CopyThroughScratch(Stream& stream, const CopyRequest& request) {
 
 // Host memory that stays where it is until the program says otherwise: a copy of it may come later.
 bool IsRegistered(const CopySide& side, const CopyShape& shape) {
-  const auto extent = Extent(side, shape);
-  return extent && client::IsRegistered(side.address, *extent);
+  return client::IsRegistered(side.address, Extent(side, shape));
 }
 
 int CopyAsynchronously(Stream& stream, const CopyRequest& request) {
@@ -83,12 +81,13 @@ int CopyAsynchronously(Stream& stream, const CopyRequest& request) {
 
 }  // namespace
 
-std::optional<uint64_t> Extent(const CopySide& side, const CopyShape& shape) {
+uint64_t ExtentOfRows(const CopySide& side, const CopyShape& shape) {
+  constexpr uint64_t kTooLarge = ~uint64_t{0};
   const auto planes = CheckedMul(side.plane, shape.planes - 1);
   const auto rows = CheckedMul(side.pitch, shape.rows - 1);
-  if (!planes || !rows) return std::nullopt;
+  if (!planes || !rows) return kTooLarge;
   const auto before = CheckedAdd(*planes, *rows);
-  return before ? CheckedAdd(*before, shape.row_bytes) : std::nullopt;
+  return before ? CheckedAdd(*before, shape.row_bytes).value_or(kTooLarge) : kTooLarge;
 }
 
 void CopyHere(const CopyRequest& request) {
@@ -106,8 +105,8 @@ void CopyHere(const CopyRequest& request) {
 
 int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
   if (shape.empty()) return cuda::CUDA_SUCCESS;
-  const auto extent = Extent(side, shape);
-  if (side.address < kLowestAddress || !extent || !CheckedAdd(side.address, *extent)) {
+  const uint64_t extent = Extent(side, shape);
+  if (side.address < kLowestAddress || !CheckedAdd(side.address, extent)) {
     return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "copy or memset at {:#x}, {} bytes x {} x {}: no memory lies there",
                     side.address, shape.row_bytes, shape.rows, shape.planes);
   }
@@ -115,13 +114,13 @@ int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
     if (kind != SideKind::kDevice) return cuda::CUDA_SUCCESS;
     return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{:#x} is given as device memory and is none", side.address);
   }
-  if (AllocationTable::Get().Covers(side.address, *extent)) return cuda::CUDA_SUCCESS;
+  if (AllocationTable::Get().Covers(side.address, extent)) return cuda::CUDA_SUCCESS;
   const auto found = AllocationTable::Get().Find(side.address);
   if (!found)
     return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{:#x} is in no allocation, or in one that was freed",
                     side.address);
   return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{} bytes at {:#x} leave the allocation of {} bytes at {:#x}",
-                  *extent, side.address, found->bytes, found->address);
+                  extent, side.address, found->bytes, found->address);
 }
 
 int Copy(Stream& stream, const CopyRequest& request, CopyMode mode, SideKind destination, SideKind source) {

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "client/stream.h"
 
@@ -40,8 +39,11 @@ struct CopyRequest {
   CopyShape shape;
 };
 
-// Bytes from the first to the end of the last row. Nothing if that overflows.
-std::optional<uint64_t> Extent(const CopySide& side, const CopyShape& shape);
+// Bytes from the first to the end of the last row; the shape is not empty. If that overflows, more than there are.
+uint64_t ExtentOfRows(const CopySide& side, const CopyShape& shape);
+inline uint64_t Extent(const CopySide& side, const CopyShape& shape) {
+  return shape.rows == 1 && shape.planes == 1 ? shape.row_bytes : ExtentOfRows(side, shape);
+}
 
 // One row.
 inline CopyRequest Linear(uint64_t destination, uint64_t source, uint64_t bytes) {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::chrono::milliseconds kCheckServer{100};
 
 bool Overlaps(const CopySide& side, const CopyShape& shape, uint64_t address, uint64_t bytes) {
-  const uint64_t extent = Extent(side, shape).value_or(~0ull);
+  const uint64_t extent = Extent(side, shape);
   return side.address >= address ? side.address - address < bytes : address - side.address < extent;
 }
 
