@@ -38,6 +38,10 @@ inline constexpr size_t kCounterCount = std::size(kCounters);
 class alignas(64) ClientCounters {
  public:
   void Add(Counter counter, uint64_t amount = 1) { at(counter).fetch_add(amount, std::memory_order_relaxed); }
+  // By whoever is alone in adding to this counter, since a lock sees to it.
+  void AddAlone(Counter counter, uint64_t amount = 1) {
+    at(counter).store(Get(counter) + amount, std::memory_order_relaxed);
+  }
   void Set(Counter counter, uint64_t value) { at(counter).store(value, std::memory_order_relaxed); }
   void Raise(Counter counter, uint64_t value) {
     uint64_t seen = at(counter).load(std::memory_order_relaxed);

@@ -34,24 +34,19 @@ uint64_t BlockOrder::EarliestThatGoesOn() const {
                   waiting != nullptr && IsNews(waiting) ? waiting->index() : kNone);
 }
 
-std::pair<uint64_t, uint64_t> BlockOrder::Fresh() const {
-  return given_back_.empty() ? std::pair(next_, total_) : given_back_.front();
-}
-
 uint64_t BlockOrder::begun() const {
   uint64_t begun = next_;
   for (const auto& [first, end] : given_back_) begun -= end - first;
   return begun;
 }
 
-bool BlockOrder::OnlyWaits() const {
-  if (standing_.empty() || EarliestThatGoesOn() != kNone) return false;
+bool BlockOrder::AllThatStandWait() const {
+  if (EarliestThatGoesOn() != kNone) return false;
   const auto [first, end] = Fresh();
   return first >= end || first > standing_.Lowest(Kind::kWaiting)->index();
 }
 
-BlockRun* BlockOrder::Next(uint64_t begun) {
-  if (standing_.empty()) return nullptr;
+BlockRun* BlockOrder::NextBesideStanding(uint64_t begun) {
   const uint64_t going_on = EarliestThatGoesOn();
   BlockRun* run = standing_.Longest();
   if (++since_turn_ % kTurn == 0) {
@@ -76,10 +71,8 @@ bool BlockOrder::FreshIsNext(uint64_t begun, uint64_t going_on) {
   return begun < most_begun_ && (standing_.count() < kFewStanding || ++since_fresh_ % kTurn == 0);
 }
 
-void BlockOrder::TakeFresh(uint64_t count) {
-  if (given_back_.empty()) {
-    next_ += count;
-  } else if (given_back_.front().first + count == given_back_.front().second) {
+void BlockOrder::TakeGivenBack(uint64_t count) {
+  if (given_back_.front().first + count == given_back_.front().second) {
     std::ranges::pop_heap(given_back_, std::greater());
     given_back_.pop_back();
   } else {
@@ -97,11 +90,6 @@ void BlockOrder::GiveBack(uint64_t begin, uint64_t end) {
 void BlockOrder::Stand(BlockRun* run, Kind kind, uint64_t seen) {
   standing_.Add(run, kind, seen);
   Tell();
-}
-
-void BlockOrder::End(uint64_t blocks) {
-  ended_.store(ended() + blocks, std::memory_order_release);  // with what they wrote: pairs with whoever waits
-  if (!standing_.empty()) Tell();
 }
 
 BlockRun* BlockOrder::TakeAny() {
@@ -123,12 +111,10 @@ uint64_t BlockOrder::StateForTests() const {
   return state;
 }
 
-// Paid for by tasks whose blocks stand still, and by one store per chunk for the others.
-void BlockOrder::Tell() {
+void BlockOrder::TellBesideStanding() {
   const auto [fresh, end] = Fresh();
-  const uint64_t first = fresh < end ? fresh : kNone;
-  earliest_.store(standing_.empty() ? first : std::min(first, EarliestThatGoesOn()), std::memory_order_relaxed);
-  others_.store(first != kNone || !standing_.empty(), std::memory_order_relaxed);
+  earliest_.store(std::min(fresh < end ? fresh : kNone, EarliestThatGoesOn()), std::memory_order_relaxed);
+  others_.store(true, std::memory_order_relaxed);
 }
 
 bool BlockOrder::TakeTurn(uint64_t now_ns) {

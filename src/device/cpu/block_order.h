@@ -33,18 +33,29 @@ class BlockOrder {
   // Something may be given out.
   bool HasWork() const { return !standing_.empty() || next_ < total_ || !given_back_.empty(); }
   // ... but all that stand still wait, and nothing has happened since they were looked at.
-  bool OnlyWaits() const;
-  // The run that goes on now; null: blocks begin (there are some), the first ones of Fresh().
-  BlockRun* Next(uint64_t begun);
+  bool OnlyWaits() const { return !standing_.empty() && AllThatStandWait(); }
+  // The run that goes on now; null: blocks begin (there are some), the first ones of Fresh(). `begun`: how many have begun
+  // and not ended.
+  BlockRun* Next(uint64_t begun) { return standing_.empty() ? nullptr : NextBesideStanding(begun); }
   // The earliest blocks that have not begun: [first, second); empty: there are none.
-  std::pair<uint64_t, uint64_t> Fresh() const;
-  void TakeFresh(uint64_t count);
+  std::pair<uint64_t, uint64_t> Fresh() const {
+    return given_back_.empty() ? std::pair(next_, total_) : given_back_.front();
+  }
+  void TakeFresh(uint64_t count) {
+    if (!given_back_.empty()) return TakeGivenBack(count);
+    next_ += count;
+    Tell();
+  }
 
   // What a chunk has left behind.
   void GiveBack(uint64_t begin, uint64_t end);  // not begun
   // `seen`: what ended() was before the run last looked for what it waits for.
   void Stand(BlockRun* run, StandingRuns::Kind kind, uint64_t seen = 0);
-  void End(uint64_t blocks);
+  void End(uint64_t blocks) {
+    // With what they wrote: pairs with whoever waits.
+    ended_.store(ended_.load(std::memory_order_relaxed) + blocks, std::memory_order_release);
+    if (!standing_.empty()) Tell();
+  }
 
   uint64_t total() const { return total_; }
   uint64_t begun() const;  // or given out to begin
@@ -68,10 +79,20 @@ class BlockOrder {
 
   static constexpr size_t kFewStanding = 64;  // each holds its stacks and shared memory
 
+  bool AllThatStandWait() const;
+  BlockRun* NextBesideStanding(uint64_t begun);
   bool FreshIsNext(uint64_t begun, uint64_t going_on);
+  void TakeGivenBack(uint64_t count);
   bool IsNews(const BlockRun* waiting) const;
   uint64_t EarliestThatGoesOn() const;  // the index, or kNone
-  void Tell();
+  // Paid for by tasks whose blocks stand still, and by two stores per chunk for the others.
+  void Tell() {
+    if (!standing_.empty()) return TellBesideStanding();
+    const auto [fresh, end] = Fresh();
+    earliest_.store(fresh < end ? fresh : kNone, std::memory_order_relaxed);
+    others_.store(fresh < end, std::memory_order_relaxed);
+  }
+  void TellBesideStanding();
 
   uint64_t total_ = 0;
   uint64_t most_begun_ = 0;

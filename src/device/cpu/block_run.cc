@@ -51,7 +51,9 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
   launch_ = &launch;
   function_ = nullptr;
   index_ = index;
-  block_ = guest::BlockState{
+  uint32_t at[3], at_cluster[3];
+  launch.BlockAt(index, at, at_cluster);
+  block_ = guest::BlockState{  // every member is named, so none is cleared first
       .services = &kGuestServices,
       .params = launch.params,
       .module_base = launch.module_base,
@@ -64,17 +66,16 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
       .window_reach = launch.WindowReach(),
       .grid = {launch.grid[0], launch.grid[1], launch.grid[2]},
       .block = {launch.block[0], launch.block[1], launch.block[2]},
-      .ctaid = {},
+      .ctaid = {at[0], at[1], at[2]},
       .smid = sm,
       .nsmid = launch.sm_count,
       .cluster = {launch.cluster[0], launch.cluster[1], launch.cluster[2]},
-      .cluster_ctaid = {},
+      .cluster_ctaid = {at_cluster[0], at_cluster[1], at_cluster[2]},
       .dynamic_shared_offset = launch.dynamic_shared_offset(),
       .gridid = launch.grid_id,
       .cooperative_workspace = launch.cooperative_workspace,
       .device = this,
   };
-  launch.BlockAt(index, block_.ctaid, block_.cluster_ctaid);
   for (uint32_t w = 0; w < warps; ++w) {
     warps_[w] = guest::WarpState{
         .block = &block_,

@@ -98,10 +98,9 @@ void CpuSpace::DropWork(uint32_t device) {
 }
 
 void CpuSpace::Leave(std::unique_lock<std::mutex>* lock) {
-  Errands errands;
-  if (!engine_.errands().empty()) errands = std::exchange(engine_.errands(), {});
-  std::vector<Deferred> released;
-  if (engine_.has_released()) released = engine_.TakeReleased();
+  if (engine_.errands().empty() && !engine_.has_released()) return lock->unlock();
+  const Errands errands = std::move(engine_.errands());
+  const std::vector<Deferred> released = engine_.TakeReleased();
   lock->unlock();
   errands.Run(sink_);
   for (const Deferred& item : released) {

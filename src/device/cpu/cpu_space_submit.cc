@@ -129,7 +129,7 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     launch.sm_count = part.device->scheduler.sms();
     task.total_blocks = launch.blocks();
     task.granule = launch.cluster_blocks();
-    counters_[stream->device].Add(metrics::Counter::launches);
+    counters_[stream->device].AddAlone(metrics::Counter::launches);
   } else {
     operation->task.total_blocks = 0;
     FailLocked(stream->device, {.status = valid.error().code, .report = valid.error().text});
@@ -156,7 +156,7 @@ Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
   }
   WriteConstants(&operation->task.transfer);
   operation->task.total_blocks = operation->task.transfer.pieces();
-  counters_[stream->device].Add(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
+  counters_[stream->device].AddAlone(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
   engine_.Enqueue(stream, operation);
   Leave(&lock);
   return {};
@@ -173,7 +173,7 @@ Status CpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillB
   }
   WriteConstants(&operation->task.transfer);
   operation->task.total_blocks = operation->task.transfer.pieces();
-  counters_[stream->device].Add(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
+  counters_[stream->device].AddAlone(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
   engine_.Enqueue(stream, operation);
   Leave(&lock);
   return {};

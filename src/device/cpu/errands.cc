@@ -1,9 +1,19 @@
 #include "device/cpu/errands.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "device/cpu/scheduler.h"
 #include "device/device.h"
 
 namespace tutti::device::cpu {
+
+// There is seldom more than one: no need to copy the room for more.
+Errands::Errands(Errands&& other)
+    : nudge_count_(std::exchange(other.nudge_count_, 0)), wake_count_(std::exchange(other.wake_count_, 0)) {
+  std::copy_n(other.nudges_.begin(), nudge_count_, nudges_.begin());
+  std::copy_n(other.wakes_.begin(), wake_count_, wakes_.begin());
+}
 
 void Errands::Add(const Nudge& nudge) {
   if (nudge_count_ == nudges_.size()) return nudge.scheduler->Carry(nudge);

@@ -31,6 +31,10 @@ struct Nudge {
 // room is done at once, which is right and merely slower.
 class Errands {
  public:
+  Errands() = default;
+  // What `other` has collected; it has nothing any more.
+  Errands(Errands&& other);
+
   void Add(const Nudge& nudge);
   void AddWake(uint32_t stream, Sink* sink);
   bool empty() const { return nudge_count_ == 0 && wake_count_ == 0; }

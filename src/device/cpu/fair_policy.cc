@@ -14,22 +14,22 @@ uint64_t Until(uint64_t end, uint64_t now) { return end > now ? end - now : 0; }
 
 }  // namespace
 
+// Where it is, or belongs.
+FairPolicy::Waiting::iterator FairPolicy::Place(Waiting& waiting, const SpaceShare* share) {
+  return std::lower_bound(waiting.begin(), waiting.end(), share, FurtherBehind());
+}
+
 void FairPolicy::Offer(SpaceShare* share) {
   const uint64_t claim = latest_ > kMostClaimNs ? latest_ - kMostClaimNs : 0;
   if (share->virtual_ns < claim) share->virtual_ns = claim;
   const uint32_t level = WaitingLevel(*share);
   levels_ |= 1u << level;
-  if (spare_.empty()) {
-    waiting_[level].insert(share);
-  } else {
-    spare_.value() = share;
-    waiting_[level].insert(std::move(spare_));
-  }
+  waiting_[level].insert(Place(waiting_[level], share), share);
 }
 
 void FairPolicy::Withdraw(SpaceShare* share) {
   const uint32_t level = WaitingLevel(*share);
-  spare_ = waiting_[level].extract(share);
+  waiting_[level].erase(Place(waiting_[level], share));
   if (waiting_[level].empty()) levels_ &= ~(1u << level);
 }
 
@@ -49,11 +49,20 @@ SpaceShare* FairPolicy::Pick(uint32_t sm, uint64_t) {
 }
 
 void FairPolicy::Charge(SpaceShare* share, int64_t ns) {
-  Waiting& waiting = waiting_[WaitingLevel(*share)];
-  auto node = share->offered ? waiting.extract(share) : Waiting::node_type();
   const int64_t clock = static_cast<int64_t>(share->virtual_ns) + Weighted(ns, *share);
-  share->virtual_ns = clock > 0 ? static_cast<uint64_t>(clock) : 0;
-  if (!node.empty()) waiting.insert(std::move(node));
+  const uint64_t virtual_ns = clock > 0 ? static_cast<uint64_t>(clock) : 0;
+  if (!share->offered) {
+    share->virtual_ns = virtual_ns;
+    return;
+  }
+  Waiting& waiting = waiting_[WaitingLevel(*share)];
+  const auto at = Place(waiting, share);
+  share->virtual_ns = virtual_ns;
+  if (ns > 0) {
+    std::rotate(at, at + 1, std::lower_bound(at + 1, waiting.end(), share, FurtherBehind()));
+  } else {
+    std::rotate(std::lower_bound(waiting.begin(), at, share, FurtherBehind()), at, at + 1);
+  }
 }
 
 uint64_t FairPolicy::GivesWayAtNs(const Running& running, uint64_t now_ns) const {

@@ -12,7 +12,7 @@
 // change places no more often than a lead takes to build up, while a Space that comes back with its claim is let in soon.
 #pragma once
 
-#include <set>
+#include <vector>
 
 #include "device/cpu/policy.h"
 
@@ -43,15 +43,17 @@ class FairPolicy : public SchedulingPolicy {
       return a->virtual_ns != b->virtual_ns ? a->virtual_ns < b->virtual_ns : a < b;
     }
   };
-  using Waiting = std::set<SpaceShare*, FurtherBehind>;
+  // Whoever is furthest behind first. An array: few wait at a time, and to move some hundred pointers is cheaper than to
+  // keep a tree in balance.
+  using Waiting = std::vector<SpaceShare*>;
 
+  static Waiting::iterator Place(Waiting& waiting, const SpaceShare* share);
   SpaceShare* First(uint32_t sm) const;
   static uint64_t LeadLeftNs(const Running& running, const SpaceShare& waiting);
 
   Waiting waiting_[kLevels];
-  uint32_t levels_ = 0;       // mask of those that have somebody
-  Waiting::node_type spare_;  // saves the allocation of the next Offer
-  uint64_t latest_ = 0;       // the clock of whoever was picked last
+  uint32_t levels_ = 0;  // mask of those that have somebody
+  uint64_t latest_ = 0;  // the clock of whoever was picked last
 };
 
 }  // namespace tutti::device::cpu

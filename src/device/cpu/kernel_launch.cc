@@ -6,6 +6,11 @@ namespace tutti::device::cpu {
 namespace {
 
 void Unflatten(uint64_t index, const uint32_t extent[3], uint32_t out[3]) {
+  if (index < extent[0]) {  // most: divisions are dear
+    out[0] = static_cast<uint32_t>(index);
+    out[1] = out[2] = 0;
+    return;
+  }
   out[0] = static_cast<uint32_t>(index % extent[0]);
   out[1] = static_cast<uint32_t>(index / extent[0] % extent[1]);
   out[2] = static_cast<uint32_t>(index / extent[0] / extent[1]);

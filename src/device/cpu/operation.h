@@ -66,10 +66,7 @@ class OperationPool {
   void Put(Operation* operation) {
     weight_ -= operation->weight;
     if (room_ > kFree && room_ - weight_ >= 2 * kStep) GiveRoom();
-    if (free_count_ == kMostFree || operation->arguments.capacity() > kMostKeptBytes) {
-      delete operation;
-      return;
-    }
+    if (free_count_ == kMostFree || operation->arguments.capacity() > kMostKeptBytes) return Discard(operation);
     ++free_count_;
     operation->next = free_;
     free_ = operation;
@@ -84,13 +81,14 @@ class OperationPool {
   static constexpr uint32_t kStep = 16 << 10;
   static constexpr uint64_t kBytesOfWeight = 1024;  // about: an operation, and its arguments by the KiB
 
-  bool MakeRoom(uint32_t weight) {
+  [[gnu::noinline]] static void Discard(Operation* operation) { delete operation; }
+  [[gnu::noinline]] bool MakeRoom(uint32_t weight) {
     const uint32_t more = std::min(most_ - room_, kStep);
     if (weight > room_ + more - weight_ || !host_->Reserve(more * kBytesOfWeight)) return false;
     room_ += more;
     return true;
   }
-  void GiveRoom() {
+  [[gnu::noinline]] void GiveRoom() {
     const uint32_t less = std::min(room_ - kFree, kStep);
     host_->Release(less * kBytesOfWeight);
     room_ -= less;

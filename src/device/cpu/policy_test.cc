@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <map>
+#include <random>
 
 namespace tutti::device::cpu {
 namespace {
@@ -39,6 +41,31 @@ TEST(SharePolicy, DividesTimeByWeightWhateverTheBlocksTake) {
   }
   const double part = static_cast<double>(taken[&heavy]) / static_cast<double>(taken[&heavy] + taken[&light]);
   EXPECT_NEAR(part, 0.75, 0.01);
+}
+
+TEST(SharePolicy, WhoeverIsFurthestBehindIsPickedWhateverIsChargedOrGivenBack) {
+  const auto policy = NewSharePolicy();
+  SpaceShare shares[20];
+  std::mt19937 random(1);
+  for (int i = 0; i < 20'000; ++i) {
+    SpaceShare& share = shares[random() % std::size(shares)];
+    if (random() % 4 != 0) {
+      policy->Charge(&share, static_cast<int64_t>(random() % 2'000'000) - 900'000);
+    } else if (share.offered) {
+      Withdraw(*policy, share);
+    } else {
+      Offer(*policy, share);
+    }
+    const SpaceShare* behind = nullptr;
+    for (const SpaceShare& other : shares) {
+      if (other.offered && (behind == nullptr || other.virtual_ns < behind->virtual_ns)) behind = &other;
+    }
+    const SpaceShare* const picked = policy->Pick(0, 0);
+    ASSERT_EQ(picked == nullptr, behind == nullptr);
+    if (picked != nullptr) {
+      ASSERT_EQ(picked->virtual_ns, behind->virtual_ns) << "step " << i;
+    }
+  }
 }
 
 TEST(SharePolicy, IdleTimeIsNotSavedUp) {

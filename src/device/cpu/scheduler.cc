@@ -39,14 +39,13 @@ Nudge Scheduler::Submit(Task* task) {
       share->cap.WorkCame(task->ready_ns);
     }
     Enqueue(task);
-    UpdateOffer(share);
+    if (!UpdateOffer(share)) gate_.Advance();
     // An idle SM that takes what waits will see who is left.
     if (busy_ != 0 && !IdleSmHasNext(task->ready_ns)) {
       nudge.interrupt = MakeRoom(task->ready_ns);
       nudge.look_at_ns = NextLookNs(task->ready_ns);
     }
   }
-  gate_.Advance();
   const bool restricted = restricted_.load(std::memory_order_relaxed) != 0;
   // A worker of this device looks for work right after this.
   nudge.wake = restricted || CurrentGuestThread() == nullptr || CurrentGuestThread()->scheduler != this;
@@ -75,7 +74,7 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
     std::lock_guard lock(mutex_);
     const uint64_t now_ns = NowNs();
     *retry_at_ns = WakeThrottled(now_ns);
-    SpaceShare* const share = PickShare(sm, now_ns);
+    SpaceShare* const share = parked_.head == nullptr ? policy_->Pick(sm.index, now_ns) : PickBesideParked(sm, now_ns);
     taken = share != nullptr;
     if (taken) {
       nudge = Begin(sm, share, chunk, now_ns);
@@ -134,9 +133,10 @@ uint64_t Scheduler::EstimateNs(const Chunk& chunk) const {
 
 uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available, uint32_t sms) {
   const uint32_t block_ns = task.time->ns.load(std::memory_order_relaxed);
-  const uint64_t wanted = block_ns == 0 ? 1 : std::max<uint64_t>(1, kChunkNs / block_ns);
+  const uint64_t wanted = block_ns == 0 ? 1 : std::max<uint32_t>(1, static_cast<uint32_t>(kChunkNs) / block_ns);
+  if (wanted >= available) return available;
   const uint64_t fair = (available + sms - 1) / sms;
-  const uint64_t blocks = wanted >= available ? available : std::min(wanted, fair);
+  const uint64_t blocks = std::min(wanted, fair);
   const uint64_t whole = (blocks + task.granule - 1) / task.granule * task.granule;
   return std::min(whole, available);
 }
@@ -179,8 +179,8 @@ void Scheduler::Unpark(Task* task) {
   UpdateOffer(task->share);
 }
 
-SpaceShare* Scheduler::PickShare(const SmState& sm, uint64_t now_ns) {
-  if (parked_.head != nullptr && ++since_parked_ >= kParkedTurn) {
+SpaceShare* Scheduler::PickBesideParked(const SmState& sm, uint64_t now_ns) {
+  if (++since_parked_ >= kParkedTurn) {
     since_parked_ = 0;
     Unpark(parked_.head);
   }
@@ -210,6 +210,8 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     policy_->Charge(share, static_cast<int64_t>(ran_ns) - static_cast<int64_t>(sm.estimate_ns));
     Spend(sm, ran_ns, result.end_ns);
     CountWanted(share, result.end_ns);
+    share->Count(metrics::Counter::device_ns, ran_ns);
+    if (task->is_kernel && result.finished != 0) share->Count(metrics::Counter::blocks, result.finished);
     if (task->cap != nullptr) {
       task->cap->cap.End();
       ReleaseHeld(task->cap);
@@ -296,9 +298,13 @@ void Scheduler::PassGridBarrierIfComplete(Task* task) {
 // What only waits is least urgent: what it waits for may be less urgent than itself.
 uint32_t Scheduler::UrgencyOf(const Task& task) { return task.order.OnlyWaits() ? kUrgencies - 1 : task.urgency; }
 
+void Scheduler::CountQueued(Task* task, bool queued) {
+  queued_tasks_.store(queued_tasks_.load(std::memory_order_relaxed) + (queued ? 1 : -1), std::memory_order_relaxed);
+  task->queued.store(queued, std::memory_order_relaxed);
+}
+
 void Scheduler::Enqueue(Task* task) {
-  queued_tasks_.fetch_add(1, std::memory_order_relaxed);
-  task->queued.store(true, std::memory_order_relaxed);
+  CountQueued(task, true);
   task->queued_urgency = UrgencyOf(*task);
   task->share->queues[task->queued_urgency].PushBack(task);
   task->share->queued_mask |= 1u << task->queued_urgency;
@@ -307,8 +313,7 @@ void Scheduler::Enqueue(Task* task) {
 void Scheduler::Dequeue(Task* task) {
   TaskQueue* const queue = task->queue;
   queue->Remove(task);
-  queued_tasks_.fetch_sub(1, std::memory_order_relaxed);
-  task->queued.store(false, std::memory_order_relaxed);
+  CountQueued(task, false);
   TaskQueue& own = task->share->queues[task->queued_urgency];
   if (queue == &own && own.head == nullptr) task->share->queued_mask &= ~(1u << task->queued_urgency);
 }

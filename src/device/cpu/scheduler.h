@@ -135,13 +135,14 @@ class Scheduler {
   // scheduler.cc
   static uint64_t ChunkBlocks(const Task& task, uint64_t available, uint32_t sms);
   static uint32_t UrgencyOf(const Task& task);
+  void CountQueued(Task* task, bool queued);
   void Enqueue(Task* task);
   void Dequeue(Task* task);
   Nudge Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns);
   void GiveOut(Task* task, Chunk* chunk);
   void EnqueueIfWork(Task* task);
   void Unpark(Task* task);
-  SpaceShare* PickShare(const SmState& sm, uint64_t now_ns);
+  SpaceShare* PickBesideParked(const SmState& sm, uint64_t now_ns);
   uint64_t EstimateNs(const Chunk& chunk) const;
   void Return(Task* task, const ChunkResult& result);
   void PassGridBarrierIfComplete(Task* task);
@@ -153,7 +154,7 @@ class Scheduler {
   void Wake();
 
   // scheduler_limits.cc
-  void UpdateOffer(SpaceShare* share);
+  bool UpdateOffer(SpaceShare* share);
   void TakeBackOffer(SpaceShare* share);
   void ApplyPercentage(SpaceShare* share);
   void HoldCapped(SpaceShare* share);

@@ -122,19 +122,21 @@ Status Scheduler::LimitContext(SpaceShare* share, uint32_t context, double part)
   return {};
 }
 
-void Scheduler::UpdateOffer(SpaceShare* share) {
-  HoldCapped(share);
+// True if idle SMs have been told, since it is offered anew.
+bool Scheduler::UpdateOffer(SpaceShare* share) {
+  if (!share->contexts.empty()) HoldCapped(share);
   const bool offer = !share->dead && share->queued_mask != 0 && share->cap.open();
   const uint32_t level =
       offer ? share->band * kUrgencies + static_cast<uint32_t>(std::countr_zero(share->queued_mask)) : share->level;
-  if (offer == share->offered && level == share->level) return;
+  if (offer == share->offered && level == share->level) return false;
   TakeBackOffer(share);
   share->level = level;
-  if (!offer) return;
+  if (!offer) return false;
   policy_->Offer(share);
   share->offered = true;
   ++offered_;
   gate_.Advance();
+  return true;
 }
 
 void Scheduler::TakeBackOffer(SpaceShare* share) {
@@ -145,13 +147,11 @@ void Scheduler::TakeBackOffer(SpaceShare* share) {
 }
 
 void Scheduler::HoldCapped(SpaceShare* share) {
-  if (share->contexts.empty()) return;
   while (share->queued_mask != 0) {
     Task* const task = share->queues[std::countr_zero(share->queued_mask)].head;
     if (task->cap == nullptr || task->cap->cap.open()) return;
     Dequeue(task);
-    queued_tasks_.fetch_add(1, std::memory_order_relaxed);
-    task->queued.store(true, std::memory_order_relaxed);
+    CountQueued(task, true);
     task->cap->held.PushBack(task);
   }
 }

@@ -61,8 +61,9 @@ struct SpaceShare {
   uint32_t offered_index = 0;  // the policy's own
 
   uint32_t running() const { return cap.running(); }  // SMs that work for it, or are about to tell it of their result
+  // Of counters that only the scheduler counts.
   void Count(metrics::Counter counter, uint64_t amount = 1) const {
-    if (counters != nullptr) counters->Add(counter, amount);
+    if (counters != nullptr) counters->AddAlone(counter, amount);
   }
 };
 

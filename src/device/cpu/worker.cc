@@ -78,8 +78,6 @@ void Worker::RunChunk(const Chunk& chunk) {
   if (trace_.enabled()) Record(chunk, result);
   CpuSpace* const space = chunk.task->share->space;
   Operation* const operation = chunk.task->operation;
-  chunk.task->share->Count(metrics::Counter::device_ns, result.end_ns - chunk.begin_ns);
-  if (chunk.task->is_kernel && result.finished != 0) chunk.task->share->Count(metrics::Counter::blocks, result.finished);
   if (!scheduler_->Finish(scheduler_->sm(sm_), chunk, result)) return;  // the Space may be gone from here on
   space->TaskDone(operation);
   scheduler_->Release(scheduler_->sm(sm_));
@@ -123,7 +121,9 @@ bool Worker::PrepareBlock(const Chunk& chunk, uint64_t index) {
 
 // True if the run is free again; false if it goes on later.
 bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
-  const Leave leave = RunThroughYields(chunk, run, result);
+  result->seen_ended = chunk.task->order.ended();
+  Leave leave = run->Run(&guest_);
+  if (leave == Leave::kYielded) leave = RunThroughYields(chunk, run, result);
   switch (leave) {
     case Leave::kFinished:
       ++result->finished;
@@ -152,15 +152,16 @@ bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
   return false;
 }
 
-// A block that waits for memory gives way only if there is somebody to give way to.
+// The block has yielded. One that waits for memory gives way only if there is somebody to give way to.
 Leave Worker::RunThroughYields(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
   const bool has_rest = run->index() + 1 < chunk.first + chunk.count;
+  Leave leave = Leave::kYielded;
   for (bool looks = !chunk.may_be_long;; looks = false) {
-    result->seen_ended = chunk.task->order.ended();
-    const Leave leave = run->Run(&guest_);
     if (leave != Leave::kYielded || scheduler_->ShouldGiveWay(*chunk.task, run->index(), has_rest)) return leave;
     if (looks) LookAway();  // nobody can say for how long
     CpuRelax();
+    result->seen_ended = chunk.task->order.ended();
+    leave = run->Run(&guest_);
   }
 }
 
