@@ -10,13 +10,14 @@
 
 #include "cli/installation.h"
 #include "cli/subcommands.h"
+#include "os/program.h"
 
 namespace tutti::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string BenchDirectory() { return fs::path(ProgramDirectory()).parent_path() / "bench"; }
+std::string BenchDirectory() { return fs::path(os::ProgramDirectory()).parent_path() / "bench"; }
 
 std::string Available() {
   std::vector<std::string> names;

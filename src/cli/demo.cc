@@ -9,12 +9,13 @@
 
 #include "cli/installation.h"
 #include "cli/subcommands.h"
+#include "os/program.h"
 
 namespace tutti::cli {
 namespace {
 
 int Demo(double seconds, const std::string& output) {
-  const std::string script = std::filesystem::path(ProgramDirectory()).parent_path() / "examples" / "demo";
+  const std::string script = std::filesystem::path(os::ProgramDirectory()).parent_path() / "examples" / "demo";
   const std::string each = fmt::format("{}", seconds);
   execl(script.c_str(), script.c_str(), "--seconds", each.c_str(), "--output", output.c_str(), nullptr);
   return Complain(fmt::format("cannot run {}: {}", script, std::strerror(errno)));

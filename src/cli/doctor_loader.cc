@@ -7,13 +7,13 @@
 #include <link.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "cli/doctor_checks.h"
 #include "cli/elf_file.h"
 #include "cli/installation.h"
 #include "image/ptx_selection.h"
+#include "os/program.h"
 
 namespace tutti::cli {
 namespace {
@@ -35,11 +35,6 @@ std::vector<std::string> Split(std::string text) {
   return parts;
 }
 
-std::string Variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 std::string FirstWithLibrary(const std::vector<std::string>& directories) {
   for (const std::string& directory : directories) {
     const std::string path = directory + "/" + kName;
@@ -57,7 +52,7 @@ std::string FromCache() {
 }
 
 Found Look(const Patient& patient) {
-  for (const std::string& library : Split(Variable("LD_PRELOAD"))) {
+  for (const std::string& library : Split(os::Environment("LD_PRELOAD"))) {
     if (std::filesystem::path(library).filename() == kName) return {library, "LD_PRELOAD names it"};
   }
   Result<ElfFile> program = patient.program.empty() ? Fail("") : ElfFile::Read(patient.program);
@@ -66,7 +61,7 @@ Found Look(const Patient& patient) {
     if (const auto path = FirstWithLibrary(program->rpath()); !path.empty())
       return {path, "its RPATH was linked into the program"};
   }
-  if (const auto path = FirstWithLibrary(Split(Variable("LD_LIBRARY_PATH"))); !path.empty()) {
+  if (const auto path = FirstWithLibrary(Split(os::Environment("LD_LIBRARY_PATH"))); !path.empty()) {
     return {path, "LD_LIBRARY_PATH names its directory"};
   }
   if (const auto path = FirstWithLibrary(runpath); !path.empty())

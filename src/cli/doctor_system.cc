@@ -5,7 +5,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "cli/doctor_checks.h"
@@ -13,6 +12,8 @@
 #include "cli/installation.h"
 #include "control/places.h"
 #include "os/memory.h"
+#include "os/program.h"
+#include "os/user_cache.h"
 
 namespace tutti::cli {
 namespace {
@@ -29,24 +30,16 @@ std::filesystem::path Existing(std::filesystem::path path) {
   return path;
 }
 
-std::string CacheDirectory() {
-  if (const char* const given = std::getenv("TUTTI_CACHE_DIR"); given != nullptr && *given != '\0') return given;
-  if (const char* const given = std::getenv("XDG_CACHE_HOME"); given != nullptr && *given != '\0')
-    return std::string(given) + "/tutti";
-  const char* const home = std::getenv("HOME");
-  return std::string(home != nullptr ? home : "/tmp") + "/.cache/tutti";
-}
-
 }  // namespace
 
 Finding CheckPrograms(const Patient&) {
   std::string missing;
   for (const char* name : {"tutti-control", "tutti-server", "tutti-compiler"}) {
-    if (access((ProgramDirectory() + "/" + name).c_str(), X_OK) != 0)
+    if (access((os::ProgramDirectory() + "/" + name).c_str(), X_OK) != 0)
       missing += std::string(missing.empty() ? "" : ", ") + name;
   }
-  if (missing.empty()) return {.text = "programs are in " + ProgramDirectory()};
-  return {Finding::Kind::kProblem, fmt::format("{} missing in {}", missing, ProgramDirectory()),
+  if (missing.empty()) return {.text = "programs are in " + os::ProgramDirectory()};
+  return {Finding::Kind::kProblem, fmt::format("{} missing in {}", missing, os::ProgramDirectory()),
           "build or install them there: ./dev build"};
 }
 
@@ -87,7 +80,7 @@ Finding CheckDescriptorLimit(const Patient&) {
 
 Finding CheckDisk(const Patient&) {
   const control::Places places = control::PlacesFromEnvironment();
-  for (const std::string& wanted : {CacheDirectory(), places.pipe_directory, places.log_directory}) {
+  for (const std::string& wanted : {os::UserCacheFolder(), places.pipe_directory, places.log_directory}) {
     const std::string directory = Existing(wanted);
     struct statvfs disk{};
     if (statvfs(directory.c_str(), &disk) != 0) continue;

@@ -3,22 +3,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
+
+#include "os/program.h"
 
 namespace tutti::cli {
 
-std::string ProgramDirectory() {
-  std::error_code error;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "." : program.parent_path().string();
-}
-
 Result<std::string> LibraryDirectory() {
-  const char* const given = std::getenv("TUTTI_LIBRARY_DIR");
-  const std::string base = std::filesystem::path(ProgramDirectory()).parent_path();
+  const std::string base = std::filesystem::path(os::ProgramDirectory()).parent_path();
   std::string looked;
-  for (const std::string& directory : {std::string(given != nullptr ? given : ""), base + "/lib", base + "/lib/tutti"}) {
+  for (const std::string& directory : {os::Environment("TUTTI_LIBRARY_DIR"), base + "/lib", base + "/lib/tutti"}) {
     if (directory.empty()) continue;
     if (access((directory + "/libcuda.so.1").c_str(), R_OK) == 0) return directory;
     looked += (looked.empty() ? "" : ", ") + directory;

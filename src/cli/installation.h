@@ -7,9 +7,6 @@
 
 namespace tutti::cli {
 
-// Directory of this program: tutti-control, tutti-server and tutti-compiler stand there too.
-std::string ProgramDirectory();
-
 // Directory of our libcuda.so.1: TUTTI_LIBRARY_DIR if set, else ../lib or ../lib/tutti beside the programs.
 Result<std::string> LibraryDirectory();
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/nearest.h"
 #include "cli/subcommands.h"
-#include "control/nearest.h"
 
 namespace {
 
@@ -16,7 +16,7 @@ std::string WhyNoSubcommand(const CLI::App& app, const std::string& word) {
   for (const CLI::App* subcommand : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(subcommand->get_name());
   if (word.starts_with('-') || std::find(names.begin(), names.end(), word) != names.end()) return "";
-  const std::string nearest = tutti::control::Nearest(word, names);
+  const std::string nearest = tutti::Nearest(word, names);
   return "there is no subcommand " + word + (nearest.empty() ? "" : ": did you mean " + nearest + "?") +
          " (tutti --help lists them)";
 }

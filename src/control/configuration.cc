@@ -9,8 +9,8 @@
 #include <sstream>
 #include <utility>
 
+#include "base/nearest.h"
 #include "control/configuration_text.h"
-#include "control/nearest.h"
 #include "control/object_values.h"
 
 // Some malformed files break the reader's own assertions; without those it reports them like any other. (With NDEBUG it would

@@ -1,11 +1,11 @@
 #include "daemon/line_editor.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 
 #include "daemon/completion.h"
 #include "daemon/edit_library.h"
+#include "os/program.h"
 
 namespace tutti::daemon {
 namespace {
@@ -18,11 +18,6 @@ char* Prompt(EditLine*) {
   return prompt;
 }
 
-std::string Environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
-
 std::string WithoutEnd(std::string line) {
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
   return line;
@@ -31,9 +26,9 @@ std::string WithoutEnd(std::string line) {
 }  // namespace
 
 std::string HistoryFile() {
-  const std::string state = Environment("XDG_STATE_HOME");
+  const std::string state = os::Environment("XDG_STATE_HOME");
   if (!state.empty()) return state + "/tutti/control_history";
-  const std::string home = Environment("HOME");
+  const std::string home = os::Environment("HOME");
   return home.empty() ? "" : home + "/.local/state/tutti/control_history";
 }
 

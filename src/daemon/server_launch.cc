@@ -14,12 +14,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <climits>
 #include <string_view>
 #include <vector>
 
 #include "base/log.h"
 #include "base/log_file.h"
+#include "os/program.h"
 #include "os/socket.h"
 
 extern char** environ;
@@ -33,7 +33,7 @@ constexpr int kCannotExecute = 127;
 
 // The name under which NVIDIA's tools and users look for servers in a process list, if that link stands there.
 std::string ServerProgram() {
-  const std::string directory = ProgramDirectory();
+  const std::string directory = os::ProgramDirectory();
   const std::string alias = directory + "/nvidia-cuda-mps-server";
   return access(alias.c_str(), F_OK) == 0 ? alias : directory + "/tutti-server";
 }
@@ -118,14 +118,6 @@ void ArrangeDescriptors(int channel, int log) {
 }
 
 }  // namespace
-
-std::string ProgramDirectory() {
-  char path[PATH_MAX];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
-  if (size <= 0) return ".";
-  const std::string_view text(path, static_cast<size_t>(size));
-  return std::string(text.substr(0, text.rfind('/')));
-}
 
 os::Fd OpenServerLog(const control::Places& places, const ServerPlan& plan) {
   const std::string path = plan.log_file.empty() ? places.server_log() : plan.log_file;

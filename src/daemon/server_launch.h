@@ -26,7 +26,4 @@ Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerP
 // The plan's log file for appending, made if it is not there; none if that fails.
 os::Fd OpenServerLog(const control::Places& places, const ServerPlan& plan);
 
-// Directory of the program file this process runs.
-std::string ProgramDirectory();
-
 }  // namespace tutti::daemon

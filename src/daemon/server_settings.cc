@@ -1,22 +1,17 @@
 #include "daemon/server_settings.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/log.h"
 #include "control/client_table.h"
 #include "control/words.h"
 #include "daemon/log_budget.h"
+#include "os/program.h"
 
 namespace tutti::daemon {
 namespace {
 
 constexpr uint64_t kNsPerMs = 1'000'000;
-
-std::string Environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr ? value : "";
-}
 
 // The value if `text` is given and can be read. Clients can make as many of these lines as they like.
 template <typename T>
@@ -34,14 +29,14 @@ T ReadOr(std::string_view text, Result<T> (*parse)(std::string_view), T otherwis
 Defaults Defaults::FromEnvironment() {
   Defaults defaults;
   defaults.server.active_thread_percentage =
-      ReadOr(Environment("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), control::ParsePercentage, 100.0,
+      ReadOr(os::Environment("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), control::ParsePercentage, 100.0,
              "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of this daemon");
   defaults.server.memory_limits =
-      ReadOr(Environment("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), control::MemoryLimits::Parse, control::MemoryLimits(),
+      ReadOr(os::Environment("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"), control::MemoryLimits::Parse, control::MemoryLimits(),
              "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT of this daemon");
-  defaults.client_priority = ReadOr(Environment("CUDA_MPS_CLIENT_PRIORITY"), control::ParsePriority, 0,
+  defaults.client_priority = ReadOr(os::Environment("CUDA_MPS_CLIENT_PRIORITY"), control::ParsePriority, 0,
                                     "CUDA_MPS_CLIENT_PRIORITY of this daemon");
-  if (const std::string text = Environment("TUTTI_KERNEL_TIME_MS"); !text.empty()) {
+  if (const std::string text = os::Environment("TUTTI_KERNEL_TIME_MS"); !text.empty()) {
     const auto milliseconds = control::ParseNumber(text);
     if (milliseconds) defaults.kernel_ns = *milliseconds * kNsPerMs;
     if (!milliseconds) log::Warning("TUTTI_KERNEL_TIME_MS of this daemon ignored: \"{}\" is no number of milliseconds", text);

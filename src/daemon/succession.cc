@@ -13,6 +13,7 @@
 #include <iterator>
 
 #include "base/bytes.h"
+#include "os/program.h"
 #include "wire/limits.h"
 
 extern char** environ;
@@ -26,15 +27,6 @@ constexpr uint32_t kWithoutConnections = 0x53545431;
 constexpr uint32_t kFormat = 0x53545432;
 constexpr size_t kLeastServerBytes = 40;
 constexpr size_t kLeastConnectionBytes = 8;
-
-std::string ProgramNow() {
-  char path[4096];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
-  std::string text(path, size > 0 ? static_cast<size_t>(size) : 0);
-  constexpr std::string_view kReplaced = " (deleted)";  // how the kernel calls a file that is no longer there
-  if (text.ends_with(kReplaced)) text.resize(text.size() - kReplaced.size());
-  return text;
-}
 
 std::vector<std::string> Strings(const char* path) {
   std::ifstream file(path, std::ios::binary);
@@ -159,7 +151,7 @@ Result<Succession> ReadSuccession(int fd) {
 }
 
 Error Succeed(const Leaving& leaving) {
-  const std::string program = ProgramNow();
+  const std::string program = os::ProgramPath();
   if (access(program.c_str(), X_OK) != 0) return FailErrno("cannot go on as " + program).error();
   auto file = WriteSuccession(leaving);
   if (!file) return file.error();

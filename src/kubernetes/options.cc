@@ -1,10 +1,10 @@
 #include "kubernetes/options.h"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 
 #include "kubernetes/api_server.h"
 #include "kubernetes/kubelet.h"
+#include "os/program.h"
 #include "sharing/document.h"
 
 namespace tutti::kubernetes {
@@ -57,8 +57,7 @@ std::expected<Options, int> ParseOptions(int argc, char** argv) {
 
 std::string ControlProgram(const Options& options) {
   if (!options.control_program.empty()) return options.control_program;
-  std::error_code ignored;
-  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "nvidia-cuda-mps-control";
+  return os::ProgramDirectory() + "/nvidia-cuda-mps-control";
 }
 
 namespace {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/nearest.h"
 #include "sharing/document.h"
-#include "sharing/nearest.h"
 
 namespace tutti::sharing {
 namespace {

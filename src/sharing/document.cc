@@ -10,7 +10,7 @@
 #include <memory>
 #include <set>
 
-#include "sharing/nearest.h"
+#include "base/nearest.h"
 
 namespace tutti::sharing {
 namespace {

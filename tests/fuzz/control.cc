@@ -2,8 +2,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/nearest.h"
 #include "control/command_message.h"
-#include "control/nearest.h"
 #include "control/object_values.h"
 #include "control/text_table.h"
 #include "control/words.h"
@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     (void)control::ParseMemoryLimits(entry);
     (void)control::CheckObjectName("server", entry);
     (void)control::ParseOutputFormat(entry);
-    (void)control::Nearest(entry, {"server", "namespace", "client"});
+    (void)Nearest(entry, std::vector<std::string>{"server", "namespace", "client"});
     table.rows.push_back({entry});
   }
   (void)control::FormatText(table, true);

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/nearest.h"
 #include "control/client_table.h"
-#include "control/nearest.h"
 #include "control/object_values.h"
 #include "daemon/commands/access.h"
 
@@ -44,7 +44,7 @@ NamedServer* FindServer(const Request& request, const std::string& name) {
   if (server != nullptr && MaySee(request, *server)) return server;
   std::vector<std::string> known;
   for (const NamedServer* one : VisibleServers(request)) known.push_back(one->plan.name);
-  const std::string nearest = control::Nearest(name, known);
+  const std::string nearest = Nearest(name, known);
   request.Refuse(fmt::format("there is no server \"{}\"{}", name, nearest.empty() ? ": see server list" : ": did you mean " + nearest + "?"));
   return nullptr;
 }

@@ -5,8 +5,8 @@
 #include <functional>
 #include <iterator>
 
-#include "control/nearest.h"
 #include "daemon/commands/commands.h"
+#include "base/nearest.h"
 #include "daemon/commands/v3/verb.h"
 
 namespace tutti::daemon::v3 {
@@ -47,7 +47,7 @@ std::vector<std::string> Names(const List& list, Name name) {
 }
 
 std::string Hint(std::string_view word, const std::vector<std::string>& known) {
-  const std::string nearest = control::Nearest(word, known);
+  const std::string nearest = Nearest(word, known);
   return nearest.empty() ? fmt::format("give one of {}", fmt::join(known, ", ")) : fmt::format("did you mean {}?", nearest);
 }
 
