@@ -100,87 +100,112 @@ llvm::Function* MakeStep(llvm::Function& warp) {
   return step;
 }
 
-// Fills run(warps, count): round after round, each warp that has not ended takes one step. Behind the first `upwards`
-// barriers the first warp goes on first; if there are others, the last warp does behind these.
-void EmitRounds(llvm::Function& run, llvm::Function& step, uint64_t frame_bytes, size_t upwards, size_t barriers) {
-  run.deleteBody();
-  run.setLinkage(llvm::GlobalValue::InternalLinkage);
-  llvm::LLVMContext& context = run.getContext();
-  llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "", &run));
-  llvm::Type *i8 = builder.getInt8Ty(), *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
-  auto* round = llvm::BasicBlock::Create(context, "round", &run);
-  auto* next = llvm::BasicBlock::Create(context, "next", &run);
-  auto* advance = llvm::BasicBlock::Create(context, "step", &run);
-  auto* skip = llvm::BasicBlock::Create(context, "skip", &run);
-  auto* again = llvm::BasicBlock::Create(context, "again", &run);
-  auto* done = llvm::BasicBlock::Create(context, "done", &run);
-
-  llvm::Value* count = builder.CreateZExt(run.getArg(1), i64);
-  auto* frames = builder.CreateAlloca(i8, builder.CreateMul(count, builder.getInt64(frame_bytes)));
-  frames->setAlignment(llvm::Align(64));
-  auto* states = builder.CreateAlloca(llvm::ArrayType::get(i32, guest::kWarpSize));
-  states->setAlignment(llvm::Align(64));
-  builder.CreateMemSet(states, builder.getInt8(0), sizeof(uint32_t) * guest::kWarpSize, llvm::Align(64));
-  builder.CreateCondBr(builder.CreateICmpEQ(count, builder.getInt64(0)), done, round);
-
-  const bool turns_round = upwards != barriers;
-  llvm::BasicBlock* entry = builder.GetInsertBlock();
-  builder.SetInsertPoint(round);
-  auto* down = turns_round ? builder.CreatePHI(builder.getInt1Ty(), 2) : nullptr;
-  builder.CreateBr(next);
-
-  builder.SetInsertPoint(next);
-  auto* position = builder.CreatePHI(i64, 2);
-  auto* waiting = builder.CreatePHI(builder.getInt1Ty(), 2);
-  auto* turning = turns_round ? builder.CreatePHI(builder.getInt1Ty(), 2) : nullptr;
-  llvm::Value* index = position;
-  if (turns_round) {
-    llvm::Value* last = builder.CreateSub(count, builder.getInt64(1));
-    index = builder.CreateSelect(down, builder.CreateSub(last, position), position);
+// Makes run(warps, count): round after round, each warp that has not ended takes one step. The order of a round is that of
+// the barrier which the last warp of the round before waits at, as it is where warps have stacks of their own.
+class Rounds {
+ public:
+  // `warps`: of a block; 0: as many as the launch says.
+  Rounds(llvm::Function& run, llvm::Function& step, uint64_t frame_bytes, uint64_t warps)
+      : run_(Emptied(run)), step_(step), frame_bytes_(frame_bytes), builder_(NewBlock("")) {
+    entry_ = builder_.GetInsertBlock();
+    count_ = warps != 0 ? builder_.getInt64(warps) : builder_.CreateZExt(run.getArg(1), builder_.getInt64Ty());
+    frames_ = builder_.CreateAlloca(builder_.getInt8Ty(), builder_.CreateMul(count_, builder_.getInt64(frame_bytes)));
+    frames_->setAlignment(llvm::Align(64));
+    states_ = builder_.CreateAlloca(llvm::ArrayType::get(builder_.getInt32Ty(), guest::kWarpSize));
+    states_->setAlignment(llvm::Align(64));
+    builder_.CreateMemSet(states_, builder_.getInt8(0), sizeof(uint32_t) * guest::kWarpSize, llvm::Align(64));
   }
-  llvm::Value* slot = builder.CreateInBoundsGEP(i32, states, index);
-  llvm::Value* state = builder.CreateLoad(i32, slot);
-  builder.CreateCondBr(builder.CreateICmpEQ(state, builder.getInt32(~0u)), skip, advance);
 
-  builder.SetInsertPoint(advance);
-  llvm::Value* warp = builder.CreateInBoundsGEP(i8, run.getArg(0), builder.CreateMul(index, builder.getInt64(sizeof(WarpState))));
-  llvm::Value* frame = builder.CreateInBoundsGEP(i8, frames, builder.CreateMul(index, builder.getInt64(frame_bytes)));
-  llvm::Value* reached = builder.CreateCall(&step, {warp, frame, state});
-  builder.CreateStore(reached, slot);
-  llvm::Value* waits = builder.CreateOr(waiting, builder.CreateICmpNE(reached, builder.getInt32(~0u)));
-  llvm::Value* turns = nullptr;
-  if (turns_round) {
-    llvm::Value* beyond = builder.CreateSub(reached, builder.getInt32(static_cast<uint32_t>(upwards) + 1));
-    llvm::Value* is_down = builder.CreateICmpULT(beyond, builder.getInt32(static_cast<uint32_t>(barriers - upwards)));
-    turns = builder.CreateOr(turning, is_down);
+  // Behind the first `upwards` barriers the first warp goes on first, behind the others the last one does.
+  void Emit(size_t upwards, size_t barriers) {
+    auto* done = NewBlock("done");
+    const Round up = EmitRound(false);
+    builder_.SetInsertPoint(entry_);
+    builder_.CreateCondBr(builder_.CreateICmpEQ(count_, builder_.getInt64(0)), done, up.begin);
+    if (upwards == barriers) {
+      GoOn(up, up.begin, done);
+    } else {
+      const Round down = EmitRound(true);
+      for (const Round& round : {up, down}) {
+        auto* again = NewBlock("again");
+        GoOn(round, again, done);
+        builder_.SetInsertPoint(again);
+        llvm::Value* is_up = builder_.CreateICmpULE(round.waits_at, builder_.getInt32(static_cast<uint32_t>(upwards)));
+        builder_.CreateCondBr(is_up, up.begin, down.begin);
+      }
+    }
+    builder_.SetInsertPoint(done);
+    builder_.CreateRetVoid();
   }
-  builder.CreateBr(skip);
 
-  builder.SetInsertPoint(skip);
-  auto* any = builder.CreatePHI(builder.getInt1Ty(), 2);
-  any->addIncoming(waiting, next);
-  any->addIncoming(waits, advance);
-  if (turns_round) {
-    auto* turned = builder.CreatePHI(builder.getInt1Ty(), 2);
-    turned->addIncoming(turning, next);
-    turned->addIncoming(turns, advance);
-    turning->addIncoming(builder.getFalse(), round);
-    turning->addIncoming(turned, skip);
-    down->addIncoming(builder.getFalse(), entry);
-    down->addIncoming(turned, again);
+ private:
+  struct Round {
+    llvm::BasicBlock *begin, *end;
+    llvm::Value* waits_at;  // the barrier of the last warp that waits, from 1 on; or kEnded
+  };
+  static constexpr uint32_t kEnded = ~0u;
+
+  static llvm::Function& Emptied(llvm::Function& run) {
+    run.deleteBody();
+    run.setLinkage(llvm::GlobalValue::InternalLinkage);
+    return run;
   }
-  llvm::Value* following = builder.CreateAdd(position, builder.getInt64(1));
-  builder.CreateCondBr(builder.CreateICmpEQ(following, count), again, next);
-  position->addIncoming(builder.getInt64(0), round);
-  position->addIncoming(following, skip);
-  waiting->addIncoming(builder.getFalse(), round);
-  waiting->addIncoming(any, skip);
+  llvm::BasicBlock* NewBlock(const char* name) { return llvm::BasicBlock::Create(run_.getContext(), name, &run_); }
 
-  builder.SetInsertPoint(again);
-  builder.CreateCondBr(any, round, done);
-  builder.SetInsertPoint(done);
-  builder.CreateRetVoid();
-}
+  Round EmitRound(bool downwards) {
+    llvm::Type *i8 = builder_.getInt8Ty(), *i32 = builder_.getInt32Ty(), *i64 = builder_.getInt64Ty();
+    auto *begin = NewBlock("round"), *next = NewBlock("next"), *advance = NewBlock("step"), *skip = NewBlock("skip");
+    auto* end = NewBlock("end");
+    llvm::Value* ended = builder_.getInt32(kEnded);
+    builder_.SetInsertPoint(begin);
+    llvm::Value* last = builder_.CreateSub(count_, builder_.getInt64(1));
+    builder_.CreateBr(next);
+
+    builder_.SetInsertPoint(next);
+    auto* index = builder_.CreatePHI(i64, 2);
+    auto* before = builder_.CreatePHI(i32, 2);
+    llvm::Value* slot = builder_.CreateInBoundsGEP(i32, states_, index);
+    llvm::Value* state = builder_.CreateLoad(i32, slot);
+    builder_.CreateCondBr(builder_.CreateICmpEQ(state, ended), skip, advance);
+
+    builder_.SetInsertPoint(advance);
+    const auto of_warp = [&](llvm::Value* all, uint64_t bytes) {
+      return builder_.CreateInBoundsGEP(i8, all, builder_.CreateMul(index, builder_.getInt64(bytes)));
+    };
+    llvm::Value* warp = of_warp(run_.getArg(0), sizeof(WarpState));
+    llvm::Value* frame = of_warp(frames_, frame_bytes_);
+    llvm::Value* reached = builder_.CreateCall(&step_, {warp, frame, state});
+    builder_.CreateStore(reached, slot);
+    llvm::Value* now = builder_.CreateSelect(builder_.CreateICmpEQ(reached, ended), before, reached);
+    builder_.CreateBr(skip);
+
+    builder_.SetInsertPoint(skip);
+    auto* waits_at = builder_.CreatePHI(i32, 2);
+    waits_at->addIncoming(before, next);
+    waits_at->addIncoming(now, advance);
+    llvm::Value* following = builder_.CreateAdd(index, builder_.getInt64(downwards ? ~0ull : 1));
+    llvm::Value* is_last = builder_.CreateICmpEQ(index, downwards ? builder_.getInt64(0) : last);
+    builder_.CreateCondBr(is_last, end, next);
+    index->addIncoming(downwards ? last : builder_.getInt64(0), begin);
+    index->addIncoming(following, skip);
+    before->addIncoming(ended, begin);
+    before->addIncoming(waits_at, skip);
+    return {begin, end, waits_at};
+  }
+
+  void GoOn(const Round& round, llvm::BasicBlock* again, llvm::BasicBlock* done) {
+    builder_.SetInsertPoint(round.end);
+    builder_.CreateCondBr(builder_.CreateICmpEQ(round.waits_at, builder_.getInt32(kEnded)), done, again);
+  }
+
+  llvm::Function& run_;
+  llvm::Function& step_;
+  const uint64_t frame_bytes_;
+  llvm::IRBuilder<> builder_;
+  llvm::BasicBlock* entry_ = nullptr;
+  llvm::Value* count_ = nullptr;
+  llvm::AllocaInst *frames_ = nullptr, *states_ = nullptr;
+};
 
 uint32_t ThreadsOf(const DescriptorFields& descriptor) {
   uint32_t threads = 1;
@@ -208,12 +233,13 @@ bool RunInLockstep(llvm::Module& module) {
   if (frame_bytes > kMaxFrameBytes) return false;
   llvm::Function* step = MakeStep(*warp);
   cut.Apply(*step);
-  EmitRounds(*run, *step, frame_bytes, barriers->size() - down.size(), barriers->size());
+  const uint64_t warps = (threads + guest::kWarpSize - 1) / guest::kWarpSize;  // 0: not known
+  Rounds(*run, *step, frame_bytes, warps).Emit(barriers->size() - down.size(), barriers->size());
   warp->eraseFromParent();
-  const uint64_t warps = threads != 0 ? (threads + guest::kWarpSize - 1) / guest::kWarpSize : guest::kWarpSize;
   descriptor->Set32(offsetof(KernelDescriptor, flags), flags & ~guest::kYields);
-  descriptor->Set32(offsetof(KernelDescriptor, stack_bytes),
-                    static_cast<uint32_t>(descriptor->Get32(offsetof(KernelDescriptor, stack_bytes)) + llvm::alignTo(warps * frame_bytes + 256, 4096)));
+  const uint64_t frames_bytes = (warps != 0 ? warps : guest::kWarpSize) * frame_bytes;
+  const uint64_t stack_bytes = descriptor->Get32(offsetof(KernelDescriptor, stack_bytes)) + llvm::alignTo(frames_bytes + 256, 4096);
+  descriptor->Set32(offsetof(KernelDescriptor, stack_bytes), static_cast<uint32_t>(stack_bytes));
   return true;
 }
 
