@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/clock.h"
 #include "device/cpu/device_limits.h"
 
 namespace tutti::device::cpu {
@@ -16,8 +15,13 @@ constexpr uint64_t kLongNs = 100'000;            // a record in a ring should no
 
 }  // namespace
 
-Scheduler::Scheduler(const Size& size, Ticker* ticker, BlockPool* pool)
-    : policy_(NewPolicy(Policy::kShare)), sm_states_(size.sms), cores_(size.cores), ticker_(ticker), pool_(pool) {
+Scheduler::Scheduler(const Size& size, Ticker* ticker, BlockPool* pool, Clock clock)
+    : clock_(clock),
+      policy_(NewPolicy(Policy::kShare)),
+      sm_states_(size.sms),
+      cores_(size.cores),
+      ticker_(ticker),
+      pool_(pool) {
   for (uint32_t i = 0; i < size.sms; ++i) sm_states_[i].index = i;
 }
 
@@ -26,7 +30,7 @@ Nudge Scheduler::Submit(Task* task) {
   {
     std::lock_guard lock(mutex_);
     SpaceShare* const share = task->share;
-    task->ready_ns = NowNs();
+    task->ready_ns = clock_();
     task->begun_ns = 0;
     task->active_ns = 0;
     task->order.Reset(task->total_blocks, task->kernel.cooperative ? BlockOrder::kNone : kMaxBlocksPerSm * uint64_t{sms()});
@@ -72,7 +76,7 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
   bool taken;
   {
     std::lock_guard lock(mutex_);
-    const uint64_t now_ns = NowNs();
+    const uint64_t now_ns = clock_();
     *retry_at_ns = WakeThrottled(now_ns);
     SpaceShare* const share = parked_.head == nullptr ? policy_->Pick(sm.index, now_ns) : PickBesideParked(sm, now_ns);
     taken = share != nullptr;
@@ -196,7 +200,7 @@ bool Scheduler::ShouldGiveWay(Task& task, uint64_t index, bool has_rest) const {
   const uint64_t own = task.queued.load(std::memory_order_relaxed) ? 1 : 0;
   if (task.order.HasEarlier(index) || queued_tasks_.load(std::memory_order_relaxed) > own) return true;
   if (busy_.load(std::memory_order_relaxed) > cores_) return true;
-  return (has_rest || task.order.HasOthers()) && task.order.TakeTurn(NowNs());
+  return (has_rest || task.order.HasOthers()) && task.order.TakeTurn(clock_());
 }
 
 bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result) {

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "device/cpu/block_pool.h"
 #include "device/cpu/errands.h"
@@ -74,7 +75,8 @@ class Scheduler {
     uint32_t sms = 1;
     uint32_t cores = kMaxSms;  // that run the SMs: SMs beyond do not spin
   };
-  Scheduler(const Size& size, Ticker* ticker, BlockPool* pool);
+  using Clock = uint64_t (*)();
+  Scheduler(const Size& size, Ticker* ticker, BlockPool* pool, Clock clock = &NowNs);
 
   IdleGate& gate() { return gate_; }
   // Some work is not for every SM.
@@ -171,6 +173,7 @@ class Scheduler {
   static const GuestThread* Tell(SmState& sm, StopReason reason);
   void AbandonRunning(const SpaceShare* share);
 
+  const Clock clock_;
   std::mutex mutex_;
   std::condition_variable quiet_;
   std::unique_ptr<SchedulingPolicy> policy_;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <bit>
 
-#include "base/clock.h"
 #include "cuda/result.h"
 #include "device/cpu/scheduler.h"
 
@@ -82,7 +81,7 @@ void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
     share->percentage = limits.percentage;
     ApplyPercentage(share);
     UpdateOffer(share);
-    const uint64_t now_ns = NowNs();
+    const uint64_t now_ns = clock_();
     if (busy_ != 0) nudge.interrupt = MakeRoom(now_ns);
     nudge.look_at_ns = NextLookNs(now_ns);
   }
@@ -95,7 +94,7 @@ void Scheduler::ApplyPercentage(SpaceShare* share) {
   const double percentage = policy_->uses_percentages() ? share->percentage : 100;
   share->weight = percentage;
   ForgetThrottled(share, nullptr);
-  share->cap.Set(percentage / 100 * sms(), sms(), NowNs());
+  share->cap.Set(percentage / 100 * sms(), sms(), clock_());
 }
 
 Status Scheduler::LimitContext(SpaceShare* share, uint32_t context, double part) {
@@ -112,10 +111,10 @@ Status Scheduler::LimitContext(SpaceShare* share, uint32_t context, double part)
       (*found)->context = context;
     }
     ForgetThrottled(share, found->get());
-    (*found)->cap.Set(part * sms(), sms(), NowNs());
+    (*found)->cap.Set(part * sms(), sms(), clock_());
     ReleaseHeld(found->get());
     UpdateOffer(share);
-    nudge.look_at_ns = NextLookNs(NowNs());
+    nudge.look_at_ns = NextLookNs(clock_());
   }
   gate_.Advance();
   Carry(nudge);

@@ -6,7 +6,6 @@
 #include <bit>
 #include <chrono>
 
-#include "base/clock.h"
 #include "device/cpu/scheduler.h"
 
 namespace tutti::device::cpu {
@@ -99,7 +98,7 @@ void Scheduler::AbandonRunning(const SpaceShare* share) {
 }
 
 void Scheduler::Drop(SpaceShare* share, std::vector<Task*>* dropped) {
-  const uint64_t now_ns = NowNs();
+  const uint64_t now_ns = clock_();
   ticker_->Arm(now_ns + kRemindNs);
   std::lock_guard lock(mutex_);
   share->dead = true;
