@@ -136,7 +136,7 @@ void BlockRun::PrepareFibers(uint32_t count) {
     fiber.context = NewContext(stacks_.top(i), &FiberMain, &fiber);
     if (fiber.sanitizer == nullptr) fiber.sanitizer = SanitizerCreateFiber();
   }
-  code.store(Code::kService, std::memory_order_relaxed);
+  code.store(GuestCode::kService, std::memory_order_relaxed);
   running_ = 0;
   runnable_ = unfinished_ = FirstBits(count);
   fruitless_yields_ = 0;
@@ -194,21 +194,11 @@ TUTTI_NO_SANITIZE void BlockRun::FiberMain(void* raw_fiber) {
   run->FinishFiber();
 }
 
-TUTTI_NO_SANITIZE void BlockRun::BeginService() {
-  code.store(Code::kService, std::memory_order_relaxed);
-  std::atomic_signal_fence(std::memory_order_seq_cst);
-}
+TUTTI_NO_SANITIZE void BlockRun::BeginService() { ToServiceCode(*this); }
 
-// First to guest code, then look: a stop is either seen here, or its signal finds the thread in the guest.
-TUTTI_NO_SANITIZE void BlockRun::BackToGuestCode() {
-  for (;;) {
-    code.store(Code::kGuest, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (thread_->stop.load(std::memory_order_relaxed) == StopReason::kNone) return;
-    BeginService();
-    LeaveGuest(thread_, Leave::kStopped);
-  }
-}
+TUTTI_NO_SANITIZE void BlockRun::BackToGuestCode() { ToGuestCode(*this); }
+
+TUTTI_NO_SANITIZE void BlockRun::LeaveAsAsked() { LeaveGuest(thread_, Leave::kStopped); }
 
 TUTTI_NO_SANITIZE void BlockRun::FinishFiber() {
   unfinished_ &= ~(1u << running_);

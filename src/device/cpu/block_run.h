@@ -86,6 +86,7 @@ class BlockRun final : public GuestMemory {
   // gets it at the end.
   void BeginService();
   void BackToGuestCode();
+  void LeaveAsAsked();
   GuestThread* thread() const { return thread_; }
   void** context_of_running_fiber() { return &fibers_[running_].context; }
   WarpBarriers& barriers() { return barriers_; }
@@ -105,11 +106,7 @@ class BlockRun final : public GuestMemory {
   // Whose code runs on the guest's stack. It is kept with the block and not with the thread, because a block that is
   // preempted on the way into a service goes on on another thread. Written by that code and by the handlers that
   // interrupt it.
-  enum class Code : uint32_t {
-    kService,  // ours: not to be interrupted
-    kGuest,    // the kernel's: may be left at any instruction
-  };
-  std::atomic<Code> code{Code::kService};
+  std::atomic<GuestCode> code{GuestCode::kService};
 
   BlockRun* next = nullptr;  // in a list of standing or free runs
   // While it stands still: StandingRuns' own.

@@ -35,7 +35,7 @@ struct sigaction old_actions[64];
 
 void ContinueAsWorker(ucontext_t* context, GuestThread* thread, Leave reason) {
   thread->leave = reason;
-  thread->run->code.store(BlockRun::Code::kService, std::memory_order_relaxed);
+  thread->run->code.store(GuestCode::kService, std::memory_order_relaxed);
   context->uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(thread->own_context));
   context->uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(&tutti_guest_resume));
   context->uc_mcontext.gregs[REG_EFL] &= ~(0x400 | 0x100);  // direction and trap flags
@@ -46,7 +46,7 @@ void ContinueAsWorker(ucontext_t* context, GuestThread* thread, Leave reason) {
 // A service that runs into the guard below its guest stack does so because the guest has used up the stack.
 TUTTI_NO_SANITIZE bool IsGuestFault(const GuestThread* thread, const siginfo_t* info) {
   if (thread == nullptr || !thread->entered.load(std::memory_order_relaxed)) return false;
-  if (thread->run->code.load(std::memory_order_relaxed) == BlockRun::Code::kGuest) return true;
+  if (thread->run->code.load(std::memory_order_relaxed) == GuestCode::kGuest) return true;
   return thread->run->IsStackGuard(reinterpret_cast<uint64_t>(info->si_addr));
 }
 
@@ -70,10 +70,9 @@ TUTTI_NO_SANITIZE void OnFault(int signal, siginfo_t* info, void* raw_context) {
 
 TUTTI_NO_SANITIZE void OnLeave(int, siginfo_t*, void* raw_context) {
   GuestThread* const thread = CurrentGuestThread();
-  if (thread == nullptr || !thread->entered.load(std::memory_order_relaxed)) return;
-  if (thread->run->code.load(std::memory_order_relaxed) != BlockRun::Code::kGuest) return;
-  const StopReason stop = thread->stop.load(std::memory_order_relaxed);
-  if (!kAsyncLeave || stop == StopReason::kNone) return;
+  if (thread == nullptr || !kAsyncLeave) return;
+  const StopReason stop = AskedInGuestCode(*thread);
+  if (stop == StopReason::kNone) return;
   auto* const context = static_cast<ucontext_t*>(raw_context);
   if (stop != StopReason::kPreempt) {  // it never goes on
     ContinueAsWorker(context, thread, Leave::kStopped);
@@ -85,7 +84,7 @@ TUTTI_NO_SANITIZE void OnLeave(int, siginfo_t*, void* raw_context) {
   *pushed = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RIP]);
   context->uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(pushed));
   context->uc_mcontext.gregs[REG_RIP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(&tutti_guest_preempted));
-  thread->run->code.store(BlockRun::Code::kService, std::memory_order_relaxed);
+  thread->run->code.store(GuestCode::kService, std::memory_order_relaxed);
 }
 
 // struct sigaction as the kernel has it.

@@ -105,7 +105,7 @@ void Yield(WarpState* warp) {
 
 void Fault(WarpState* warp, guest::FaultKind kind, uint32_t lane, uint64_t address, uint32_t location) {
   BlockRun& run = RunOf(warp);
-  run.code.store(BlockRun::Code::kService, std::memory_order_relaxed);
+  run.code.store(GuestCode::kService, std::memory_order_relaxed);
   run.Fail({.kind = static_cast<uint32_t>(kind),
             .warp = warp->warp,
             .lane = lane,
@@ -135,7 +135,7 @@ const char* TextOf(guest::WarpMistake what) {
 
 void Mistake(WarpState* warp, guest::WarpMistake what, uint32_t lane, uint32_t lanes, uint32_t location) {
   BlockRun& run = RunOf(warp);
-  run.code.store(BlockRun::Code::kService, std::memory_order_relaxed);
+  run.code.store(GuestCode::kService, std::memory_order_relaxed);
   run.Fail({.kind = static_cast<uint32_t>(guest::FaultKind::kLaunchFailed),
             .warp = warp->warp,
             .lane = lane,

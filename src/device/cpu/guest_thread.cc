@@ -50,7 +50,7 @@ TUTTI_NO_SANITIZE void LeaveGuest(GuestThread* thread, Leave reason) {
 
 }  // namespace tutti::device::cpu
 
-// Reached with Code::kService, set by the handler.
+// Reached with GuestCode::kService, set by the handler.
 extern "C" void tutti_guest_preempt() {
   using namespace tutti::device::cpu;
   GuestThread* const thread = CurrentGuestThread();

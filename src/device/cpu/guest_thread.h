@@ -11,19 +11,14 @@
 #include <atomic>
 #include <cstdint>
 
+#include "device/cpu/guest_code.h"
+
 namespace tutti::device::cpu {
 
 class BlockRun;
 
 // Ignored by default, so that a stray one does no harm.
 inline constexpr int kLeaveSignal = SIGURG;
-
-enum class StopReason : uint32_t {
-  kNone = 0,
-  kPreempt = 1,    // give way; the block goes on later
-  kTimeLimit = 2,  // the kernel has run longer than it may: it fails
-  kAbandon = 3,    // the block will never go on
-};
 
 // Why the guest was left.
 enum class Leave : uint32_t {

@@ -60,8 +60,7 @@ const GuestThread* Scheduler::MakeRoom(uint64_t now_ns) {
 // Returns the thread, which is to be interrupted: better without the lock, which it needs as soon as it leaves its block.
 // Should it have taken other work by then, it has forgotten this, and the signal means nothing.
 const GuestThread* Scheduler::Tell(SmState& sm, StopReason reason) {
-  if (sm.thread->stop.load(std::memory_order_relaxed) < reason)
-    sm.thread->stop.store(reason, std::memory_order_relaxed);
+  AskToStop(sm.thread->stop, reason);
   return sm.thread;
 }
 

@@ -50,6 +50,23 @@ TEST(Sharing, StreamsOfOneClientOverlap) {
   EXPECT_TRUE(client.Synchronize(1));
 }
 
+// At any instruction, also on its way out of a service: one that lost a block never ended.
+TEST(Sharing, AGridThatCallsServicesAllTheTimeAndIsPreemptedAgainAndAgainEnds) {
+  const auto backend = NewBackend(1, 1);
+  Client background(backend.get(), {.priority = 1}), urgent(backend.get());
+  constexpr uint32_t kBlocks = 200, kThreads = 32, kPreemptions = 5000;
+  background.CreateStream(1);
+  urgent.CreateStream(1);
+  auto* const ended = background.Array<uint64_t>(1);
+  background.Launch(1, background.Kernel("barriers"), kBlocks, kThreads, {reinterpret_cast<uint64_t>(ended), 5'000});
+  for (uint32_t i = 0; i < kPreemptions && *ended < kBlocks * kThreads; ++i) {
+    urgent.Launch(1, urgent.Kernel("empty"), 1, 32, {});
+    ASSERT_TRUE(urgent.Synchronize(1));
+  }
+  ASSERT_TRUE(background.Synchronize(1));
+  EXPECT_EQ(*ended, kBlocks * kThreads);
+}
+
 TEST(Sharing, TimeSlicesLetEverybodyFinish) {
   const auto backend = NewBackend();
   backend->SetPolicy(Policy::kTimeSlice);

@@ -134,7 +134,7 @@ bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
       run->GiveUp();
       return true;
     case Leave::kStopped:
-      if (!guest_.WasToldTo(StopReason::kPreempt)) {
+      if (!GoesOnLater(guest_.stop.load(std::memory_order_relaxed))) {
         run->GiveUp();
         return true;
       }

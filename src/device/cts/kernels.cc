@@ -92,6 +92,15 @@ void Sum(WarpState* w) {
   if (w->warp == 0) Pointer(w, 1)[BlockIndex(w)] = shared[0];
 }
 
+void Barriers(WarpState* w) {
+  for (uint64_t round = 0; round < Arguments(w)[1]; ++round) {
+    for (volatile uint32_t work = 0; work < 500; work = work + 1) {
+    }
+    Wait(w);
+  }
+  AtomicAdd(Pointer(w, 0), LaneCount(w));
+}
+
 void Vote(WarpState* w) {
   uint32_t votes = 0;
   for (uint32_t lane = 0; lane < LaneCount(w); ++lane) votes |= ((w->warp * 32 + lane) % 3 == 0 ? 1u : 0u) << lane;
@@ -276,6 +285,7 @@ Kernels AllKernels() {
   add("odd_even", &Each<&OddEven>, kYields);
   add("whisper", &Each<&Whisper>, 0);
   add("chain", &Each<&Chain>, kYields);
+  add("barriers", &Each<&Barriers>, kYields);
   add("meet", &Each<&Meet>, kYields);
   return kernels;
 }

@@ -24,6 +24,7 @@
 //   odd_even  flag, counter                 block 1 sets *flag, block 0 waits for it
 //   whisper   out                           leaves text on its own stack; out[0] = where
 //   chain     done, ns                      every block waits until *done is its number, runs for ns, then adds 1
+//   barriers  counter, rounds               every warp works a while and passes a barrier so many times, then every thread adds 1
 //   meet      count, rounds                 every round each block adds 1, then waits until all blocks have
 #pragma once
 
