@@ -8,13 +8,16 @@
 
 namespace tutti::server {
 
-// Thread-safe. `Atomic`: std::atomic, or what stands for it where every order of steps is tried. A number inserted after the last Erase of it is found by every scan from then on.
+// Thread-safe. `Atomic`: std::atomic, or what stands for it where every order of steps is tried (hot_set_interleavings_test.cc).
 template <template <typename> typename Atomic>
 class BasicHotSet {
  public:
   static constexpr uint32_t kCapacity = 64 * 64;
 
   void Insert(uint32_t number) {
+    uint32_t used = words_used_.load(std::memory_order_seq_cst);
+    while (used <= number / 64 && !words_used_.compare_exchange_weak(used, number / 64 + 1, std::memory_order_seq_cst)) {
+    }
     words_[number / 64].fetch_or(Bit(number % 64), std::memory_order_seq_cst);
     summary_.fetch_or(Bit(number / 64), std::memory_order_seq_cst);
   }
@@ -27,22 +30,34 @@ class BasicHotSet {
     if (words_[word].load(std::memory_order_seq_cst) != 0) summary_.fetch_or(Bit(word), std::memory_order_seq_cst);
   }
 
+  // May say so for a moment while another number is erased: a hint, as is ForEach.
   bool empty() const { return summary_.load(std::memory_order_seq_cst) == 0; }
 
   template <typename Visit>
   void ForEach(Visit visit) const {
     for (uint64_t summary = summary_.load(std::memory_order_seq_cst); summary != 0; summary &= summary - 1) {
-      const auto word = static_cast<uint32_t>(std::countr_zero(summary));
-      for (uint64_t bits = words_[word].load(std::memory_order_seq_cst); bits != 0; bits &= bits - 1) {
-        visit(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
-      }
+      ForEachOf(static_cast<uint32_t>(std::countr_zero(summary)), visit);
     }
+  }
+  // A number that was inserted after the last Erase of it is found by every such scan from then on. A load for each 64 of the
+  // numbers that there have been.
+  template <typename Visit>
+  void ForEachForCertain(Visit visit) const {
+    const uint32_t used = words_used_.load(std::memory_order_seq_cst);
+    for (uint32_t word = 0; word < used; ++word) ForEachOf(word, visit);
   }
 
  private:
+  template <typename Visit>
+  void ForEachOf(uint32_t word, Visit& visit) const {
+    for (uint64_t bits = words_[word].load(std::memory_order_seq_cst); bits != 0; bits &= bits - 1) {
+      visit(word * 64 + static_cast<uint32_t>(std::countr_zero(bits)));
+    }
+  }
   static constexpr uint64_t Bit(uint32_t number) { return 1ull << number; }
 
   Atomic<uint64_t> summary_{0};
+  Atomic<uint32_t> words_used_{0};  // never fewer
   std::array<Atomic<uint64_t>, 64> words_{};
 };
 

@@ -143,7 +143,7 @@ bool BasicRingWatch<System>::Arm(uint32_t number, Slot& slot) {
 template <typename System>
 bool BasicRingWatch<System>::ArmAll() {
   bool found = false;
-  hot_.ForEach([&](uint32_t number) {
+  hot_.ForEachForCertain([&](uint32_t number) {
     Slot& slot = slots_[number];
     // Somebody is in it, and may have looked before the last record came: it stays hot, the caller goes on looking.
     if (!TryLock(slot)) {
