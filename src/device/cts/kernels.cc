@@ -94,8 +94,7 @@ void Sum(WarpState* w) {
 
 void Barriers(WarpState* w) {
   for (uint64_t round = 0; round < Arguments(w)[1]; ++round) {
-    for (volatile uint32_t work = 0; work < 500; work = work + 1) {
-    }
+    for (uint32_t work = 0; work < 2000; ++work) __asm__ volatile("" ::: "memory");
     Wait(w);
   }
   AtomicAdd(Pointer(w, 0), LaneCount(w));
