@@ -13,8 +13,9 @@
 //             bells when nothing comes. How often it glances, it learns. Otherwise it dozes. While there are lookers it looks now and then, too: one
 //             that thinks it will be back soon may be wrong.
 //
-// That no record stays in a ring that nobody will look at is tried in every order of steps, with this very code
-// (ring_watch_steps.h) on top of made-up threads and bells: ring_watch_interleavings_test.cc.
+// That no record stays in a ring that nobody will look at, and that nobody is in a ring that was removed, is tried in every
+// order of steps, with this very code (ring_watch_steps.h) on top of made-up threads and bells:
+// ring_watch_interleavings_test.cc. It has one ring at a time; what several do to each other is in hot_set.h.
 #pragma once
 
 #include <sched.h>

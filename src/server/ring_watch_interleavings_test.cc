@@ -25,6 +25,7 @@ struct Case {
   bool waits = false;     // the client, for its last record
   bool settled = false;   // the first record comes when everybody is asleep
   bool time_goes = false;  // a ring may have been quiet for long, at any moment
+  bool removed = false;  // the ring, at any moment; then there is another one in its place, with a client of its own
   Memory memory = Memory::kSequential;
   // What the protocol needs, and is left out.
   bool no_second_look = false;  // after the bell was armed
@@ -39,9 +40,9 @@ Client& World();
 
 // Of os/epoll.h what RingWatch uses: edges, which whoever harvests first takes.
 struct MadeUpBells {
-  static constexpr uint64_t kKick = 2;
+  static constexpr uint64_t kKick = 4;
   Status Add(int, uint32_t) { return {}; }
-  void Remove(int) {}
+  void Remove(int doorbell);
   void Kick();
   int epoll_fd() const { return -1; }
   bool Sleep(uint64_t timeout_ns);
@@ -53,6 +54,16 @@ template <typename T>
 struct LateWord : Word<T> {
   using Word<T>::Word;
   void store(T value, std::memory_order = {}) { Word<T>::store(value, std::memory_order_release); }
+};
+
+// A lock that nobody finds taken.
+template <typename T>
+struct OpenWord : Word<T> {
+  using Word<T>::Word;
+  T exchange(T value, std::memory_order = {}) { return Word<T>::exchange(value) && !std::is_same_v<T, bool>; }
+  T load(std::memory_order order = std::memory_order_seq_cst) const {
+    return std::is_same_v<T, bool> && order == std::memory_order_relaxed ? T{} : Word<T>::load(order);
+  }
 };
 
 template <template <typename> typename AnyWord>
@@ -80,21 +91,54 @@ struct MadeUp {
   }
 };
 
-// One client with its ring, and the threads of a device.
-class Client : public Threads, private WatchedRing {
+// A client's ring, bell and records.
+class MadeUpRing final : public WatchedRing {
  public:
-  explicit Client(const Case& plan) : Threads(plan.memory), plan_(plan) {
-    Know(looking_at_.data(), sizeof looking_at_);
-    Know(&consumed_, sizeof consumed_);
+  explicit MadeUpRing(int number) : number_(number) { Threads::Current().Know(&consumed_, sizeof consumed_); }
+
+  Word<uint64_t> published{0};
+  Word<Doorbell> bell{Doorbell::kArmed};
+  Word<bool> gone{false};
+  bool all_taken() const { return consumed_ == published.peek(); }
+
+  void Added(uint32_t) override {}
+  bool Consume() override;
+  bool Peek() override;
+  void SetBell(Doorbell state) override;
+  int doorbell_fd() const override { return number_; }
+
+ private:
+  void BeHere() const {
+    if (gone.peek()) Threads::Current().Fail("somebody is in a ring that is gone");
   }
+  const int number_;
+  uint64_t consumed_ = 0;
+};
+
+// One client with its ring, perhaps another after it, and the threads of a device.
+class Client : public Threads {
+ public:
+  explicit Client(const Case& plan) : Threads(plan.memory), plan_(plan) { Know(looking_at_.data(), sizeof looking_at_); }
 
   template <typename System>
   void Begin(BasicRingWatch<System>* watch) {
     Know(watch, sizeof *watch);
-    EXPECT_TRUE(watch->Add(this));
+    EXPECT_TRUE(watch->Add(&rings_[0]));
     idle_ = watch->idle_work();
     for (const Sm sm : plan_.sms) Start("SM", [this, sm] { Run(sm); }, /*may_wait=*/true);
-    Start("client", [this] { Submit(); });
+    Start("client", [this] { Submit(rings_[0]); });
+    if (plan_.removed) {
+      Start("server", [this, watch] {
+        if (plan_.settled) Until([this] { return settled_.peek(); });
+        watch->Remove(0);
+        rings_[0].gone.Put(true);
+        replaced_.Put(watch->Add(&rings_[1]).has_value());
+      });
+      Start("next client", [this] {
+        Until([this] { return replaced_.peek(); });
+        Submit(rings_[1]);
+      });
+    }
     if (plan_.settled) Settle();
   }
 
@@ -107,7 +151,7 @@ class Client : public Threads, private WatchedRing {
 
  private:
   std::string ProblemAtEnd() override {
-    return consumed_ == published_.peek() ? "" : "a record lies in the ring, and nobody will look";
+    return rings_[plan_.removed ? 1 : 0].all_taken() ? "" : "a record lies in the ring, and nobody will look";
   }
 
   // One way to where all are asleep.
@@ -123,20 +167,21 @@ class Client : public Threads, private WatchedRing {
   }
 
   // RingProducer::Submit, then CompletionWaiter::Wait
-  void Submit() {
+  void Submit(MadeUpRing& ring) {
     if (plan_.settled) Until([this] { return settled_.peek(); });
     for (int record = 1; record <= plan_.records; ++record) {
       const bool waits = plan_.waits && record == plan_.records;
       Doorbell bell = Doorbell::kWatched;
-      if (plan_.look_first) bell = bell_.load();
-      published_.store(static_cast<uint64_t>(record));
-      if (!plan_.look_first) bell = bell_.load();
-      if (bell != Doorbell::kWatched && (bell != Doorbell::kLingering || waits)) RingBell();
+      if (plan_.look_first) bell = ring.bell.load();
+      ring.published.store(static_cast<uint64_t>(record));
+      if (!plan_.look_first) bell = ring.bell.load();
+      if (bell != Doorbell::kWatched && (bell != Doorbell::kLingering || waits)) RingBell(ring);
     }
-    if (plan_.waits && bell_.load() != Doorbell::kWatched) RingBell();  // Nudge
+    if (plan_.waits && ring.bell.load() != Doorbell::kWatched) RingBell(ring);  // Nudge
   }
-  void RingBell() {
-    if (bell_.exchange(Doorbell::kWatched) != Doorbell::kWatched) Ring(1);
+  void RingBell(MadeUpRing& ring) {
+    if (ring.bell.exchange(Doorbell::kWatched) == Doorbell::kWatched) return;
+    if (!ring.gone.peek()) Ring(1u << ring.doorbell_fd());
   }
 
  public:
@@ -177,27 +222,30 @@ class Client : public Threads, private WatchedRing {
     return by_bell;
   }
 
-  // WatchedRing
-  void Added(uint32_t) override {}
-  bool Consume() override {
-    const uint64_t published = published_.load();
-    return std::exchange(consumed_, published) != published;
-  }
-  bool Peek() override { return !plan_.no_second_look && published_.load() != consumed_; }
-  void SetBell(Doorbell state) override {
-    bell_.store(state, plan_.bell_late ? std::memory_order_release : std::memory_order_seq_cst);
-  }
-  int doorbell_fd() const override { return -1; }
-
   device::Backend::IdleWork idle_;
   Word<bool> settled_{false};
-  Word<uint64_t> published_{0};
-  Word<Doorbell> bell_{Doorbell::kArmed};
-  uint64_t consumed_ = 0;
+  Word<bool> replaced_{false};
+  MadeUpRing rings_[2] = {MadeUpRing(0), MadeUpRing(1)};
 };
 
 Client& World() { return static_cast<Client&>(Threads::Current()); }
 
+bool MadeUpRing::Consume() {
+  const uint64_t now = published.load();
+  BeHere();
+  return std::exchange(consumed_, now) != now;
+}
+bool MadeUpRing::Peek() {
+  const uint64_t now = published.load();
+  BeHere();
+  return !World().plan_.no_second_look && now != consumed_;
+}
+void MadeUpRing::SetBell(Doorbell state) {
+  BeHere();
+  bell.store(state, World().plan_.bell_late ? std::memory_order_release : std::memory_order_seq_cst);
+}
+
+void MadeUpBells::Remove(int doorbell) { World().rung_.fetch_and(~(uint64_t{1} << doorbell)); }
 void MadeUpBells::Kick() {
   if (!World().plan_.no_kick) World().Ring(kKick);
 }
@@ -207,7 +255,7 @@ bool MadeUpBells::Sleep(uint64_t timeout_ns) {
 }
 template <typename Visit>
 void MadeUpBells::Harvest(Visit visit) {
-  if ((World().rung_.exchange(0) & 1) != 0) visit(0);
+  if ((World().rung_.exchange(0) & ~kKick) != 0) visit(0);
 }
 
 template <template <typename> typename AnyWord>
@@ -286,6 +334,16 @@ TEST_F(RingWatchInterleavings, SmsThatSleepOrAreGivenBlocksLeaveNoRecord) {
 TEST_F(RingWatchInterleavings, ARingThatGoesColdAtAnyMomentLeavesNoRecord) {
   NothingIsLost({.sms = {Sm::kSleeps}, .records = 2, .settled = true, .time_goes = true});
   NothingIsLost({.sms = {Sm::kGetsBlocks}, .records = 2, .settled = true, .time_goes = true});
+}
+
+TEST_F(RingWatchInterleavings, NobodyIsInARingThatWasRemovedAndTheNextOneInItsPlaceLosesNoRecord) {
+  NothingIsLost({.removed = true});
+  NothingIsLost({.sms = {Sm::kSleeps}, .settled = true, .removed = true});
+  NothingIsLost({.sms = {Sm::kGetsBlocks}, .settled = true, .removed = true});
+}
+
+TEST_F(RingWatchInterleavings, WithoutTheLockSomebodyIsInARingThatIsGoneAndSeenToBe) {
+  EXPECT_NE(Try<OpenWord>({.removed = true}).problem.find("gone"), std::string::npos);
 }
 
 TEST_F(RingWatchInterleavings, WithoutTheSecondLookARecordIsLostAndSeenToBe) { SomethingIsLost({.no_second_look = true}); }
