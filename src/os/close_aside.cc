@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 namespace tutti::os {
@@ -24,7 +25,7 @@ class Closer {
   }
 
   void Close(Fd fd) {
-    if (getpid() != pid_) return;  // a fork has no such thread, and what it has of our descriptors is not the last of them
+    if (getpid() != pid_ || !runs_) return;  // a fork has no such thread, and what it has of our descriptors is not the last of them
     const std::lock_guard lock(mutex_);
     queue_.push_back(std::move(fd));
     given_.notify_one();
@@ -41,7 +42,11 @@ class Closer {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    std::thread([this] { Run(); }).detach();
+    try {
+      std::thread([this] { Run(); }).detach();
+      runs_ = true;
+    } catch (const std::system_error&) {  // then everything is closed where it is given
+    }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
@@ -87,6 +92,7 @@ class Closer {
   }
 
   const pid_t pid_ = getpid();
+  bool runs_ = false;
   std::mutex mutex_;
   std::condition_variable given_, closed_;
   std::deque<Fd> queue_;

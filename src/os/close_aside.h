@@ -11,10 +11,12 @@
 
 namespace tutti::os {
 
-// Returns at once. Takes SIGURG for the purpose, in its own thread alone. Thread-safe. In the child of a fork: closes here.
+// Returns at once. Takes SIGURG for the purpose, in its own thread alone, which the first use of this starts. Thread-safe. In the
+// child of a fork, and where no thread can be started: closes here.
 void CloseAside(Fd fd);
 
-// Waits until everything given to CloseAside is closed: before exec, which would close it here.
+// Waits until everything given to CloseAside is closed: before exec, which would close it here. At the start of a program: starts
+// the thread while there certainly can be one.
 void AwaitClosed();
 
 // A descriptor that is closed aside.

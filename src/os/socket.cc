@@ -173,6 +173,11 @@ Result<NextMessage> LookAtNext(int socket) {
 
 }  // namespace
 
+Result<bool> NextHasDescriptors(int socket) {
+  TUTTI_ASSIGN(const NextMessage next, LookAtNext(socket));
+  return next.has_fds;
+}
+
 Result<std::vector<uint8_t>> ReceiveBytes(int socket, int timeout_ms) {
   if (timeout_ms >= 0) TUTTI_TRY(AwaitReadable(socket, timeout_ms));
   TUTTI_ASSIGN(const NextMessage next, LookAtNext(socket));

@@ -52,6 +52,8 @@ Result<bool> TrySend(int socket, std::span<const uint8_t> bytes, std::span<const
 // has closed. `timeout_ms`, whatever signals come meanwhile, < 0 waits for ever. A message longer than kMaxMessageBytes
 // is an error.
 Result<Message> Receive(int socket, int timeout_ms = -1);
+// Whether the next message, which has come, has descriptors. They are not taken.
+Result<bool> NextHasDescriptors(int socket);
 // The same from a peer that has no business to send descriptors. A message that has some is an error, and stays where it is: to
 // have a stranger's descriptor is to have to close it (os/close_aside.h).
 Result<std::vector<uint8_t>> ReceiveBytes(int socket, int timeout_ms = -1);

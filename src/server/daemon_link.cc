@@ -63,6 +63,9 @@ void DaemonLink::OnReadable() {
     if (auto handled = Handle(*message); !handled) log::Error("Request of the control daemon: {}", handled.error().text);
   }
   spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
+  if (spare_) return;
+  os::AwaitClosed();  // the connection of a client that was refused has been the last
+  spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
 }
 
 Status DaemonLink::Handle(ipc::Envelope& message) {
@@ -86,12 +89,13 @@ Status DaemonLink::Handle(ipc::Envelope& message) {
 Status DaemonLink::HandleAttach(ipc::Envelope& message) {
   ByteReader in(message.body);
   if (message.fds.size() != 1) return Fail("Attach without a connection");
+  os::StrangersFd connection(std::move(message.fds.front()));
   auto attach = wire::GetAttach(in);
   if (!attach) {
-    ipc::SendRefusal(message.fds.front().get(), 0, cuda::CUDA_ERROR_INVALID_VALUE, attach.error().text);
+    ipc::SendRefusal(connection.get(), 0, cuda::CUDA_ERROR_INVALID_VALUE, attach.error().text);
     return std::unexpected(attach.error());
   }
-  server_->Attach(*attach, std::move(message.fds.front()));
+  server_->Attach(*attach, std::move(connection));
   return {};
 }
 

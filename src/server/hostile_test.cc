@@ -1,5 +1,8 @@
 // Clients that lie in every way they can. Each ends its own session and nobody else's.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
 
 #include <chrono>
 #include <cstring>
@@ -87,6 +90,47 @@ TEST_F(Hostile, AMessageWithItsBodyInAFileEndsTheSession) {
   const auto answer = ipc::ReceiveMessage(mine.get(), 10'000);
   EXPECT_TRUE(!answer || answer->closed) << "it is answered";
   EXPECT_TRUE(server_.AwaitClientCount(1));
+}
+
+// Connected to one that nobody reads from any more; who closes it last waits for an hour.
+os::Fd LingeringSocket(os::Fd& unread) {
+  const os::Fd listener(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+  socklen_t size = sizeof address;
+  bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  listen(listener.get(), 1);
+  getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  os::Fd lingering(socket(AF_INET, SOCK_STREAM, 0));
+  if (connect(lingering.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return {};
+  unread = os::Fd(accept(listener.get(), nullptr, nullptr));
+  const linger hour{1, 3600};
+  setsockopt(lingering.get(), SOL_SOCKET, SO_LINGER, &hour, sizeof hour);
+  const std::vector<char> bytes(64 * 1024);
+  while (send(lingering.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {}
+  return lingering;
+}
+
+// The thread that attaches everybody would close it.
+TEST_F(Hostile, ADescriptorWhoseCloseWaitsHoldsUpNobody) {
+  std::vector<os::Fd> unread;
+  for (const auto kind : {wire::MessageKind::kLoadModule, wire::MessageKind::kQueryModule}) {
+    auto [mine, theirs] = ServerProcess::ConnectionPair();
+    ByteWriter hello, body;
+    wire::Put(hello, wire::Hello{});
+    ASSERT_TRUE(ipc::SendMessage(mine.get(), wire::MessageKind::kHello, 0, std::move(hello)));
+    server_.PassOn(std::move(theirs), 2);
+    ASSERT_EQ(ipc::ReceiveMessage(mine.get(), 10'000)->head.kind, wire::MessageKind::kWelcome);
+    os::Fd lingering = LingeringSocket(unread.emplace_back());
+    if (!lingering) GTEST_SKIP() << "no TCP over loopback";
+    wire::Put(body, wire::LoadModule{});
+    const int fds[] = {lingering.get()};
+    kill(server_.pid(), SIGSTOP);  // so that it closes the last one
+    ASSERT_TRUE(ipc::SendMessage(mine.get(), kind, 1, std::move(body), fds));
+    lingering.Reset();
+    kill(server_.pid(), SIGCONT);
+    const auto answer = ipc::ReceiveMessage(mine.get(), 10'000);
+    EXPECT_TRUE(answer) << answer.error().text;
+  }
 }
 
 TEST_F(Hostile, ADeviceThatIsWithheldFromTheClientIsNeitherShownNorUsed) {

@@ -53,7 +53,7 @@ Status AttachPrivateClient(Server& server, os::Fd socket, double active_thread_p
     attach.pid = static_cast<uint32_t>(peer->pid);
     attach.uid = peer->uid;
   }
-  server.Attach(attach, std::move(socket));
+  server.Attach(attach, os::StrangersFd(std::move(socket)));
   if (server.client_count() == 0) return Fail("the client could not be attached");
   return {};
 }

@@ -24,6 +24,8 @@ namespace {
 enum class KeyKind : uint64_t { kFd = 0, kSocket = 1, kPidfd = 2 };
 uint64_t Key(KeyKind kind, uint64_t number) { return number << 2 | static_cast<uint64_t>(kind); }
 
+constexpr uint32_t kSocketEvents = EPOLLIN | EPOLLRDHUP;
+
 constexpr rlim_t kFdsPerClient = 4;  // socket, pidfd, doorbell, window
 constexpr rlim_t kSpareFds = 96;     // logs, epolls, compilers, clients that are just being attached or taken down
 constexpr uint32_t kLoaders = 4;
@@ -55,6 +57,7 @@ void GiveBackFreedMemory() {
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::Create(std::unique_ptr<device::Backend> backend, bool shared) {
+  os::AwaitClosed();
   TUTTI_ASSIGN(os::Epoll epoll, os::Epoll::Create());
   TUTTI_ASSIGN(std::unique_ptr<Mailbox> mailbox, Mailbox::Create());
   TUTTI_ASSIGN(std::unique_ptr<RingWatch> watch, RingWatch::Create());
@@ -84,9 +87,9 @@ Server::~Server() { TerminateAll(cuda::CUDA_ERROR_MPS_RPC_FAILURE); }
 
 // --- clients
 
-void Server::Attach(const wire::Attach& attach, os::Fd connection) {
+void Server::Attach(const wire::Attach& attach, os::StrangersFd connection) {
   log::Info("Received new client request");
-  auto session = Admit(attach, connection);
+  auto session = Admit(attach, connection.get());
   if (!session) {
     log::Warning("Client {} is refused: {}", attach.pid, session.error().text);
     ipc::SendRefusal(connection.get(), 0,
@@ -99,7 +102,7 @@ void Server::Attach(const wire::Attach& attach, os::Fd connection) {
   sessions_[id] = std::move(*session);
 }
 
-Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::Fd& connection) {
+Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, int connection) {
   if (closed_) return Fail(cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the server is shutting down");
   if (sessions_.size() >= max_clients_) {
     return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
@@ -120,15 +123,26 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
       .windows = &windows_,
       .watch = watch_.get(),
       .loaders = &loaders_,
+      .takers = &takers_,
       .faults = &faults_,
       .shared_server = shared_,
+      .listen = [this](uint32_t id, bool listen) { Listen(id, listen); },
+      .post =
+          // From threads that may outlive this.
+          [this, mailbox = std::weak_ptr(mailbox_)](uint32_t id, std::function<Status(Session&)> work) {
+            const auto open = mailbox.lock();
+            if (open == nullptr) return;
+            open->Post([this, id, work = std::move(work)] {
+              const auto it = sessions_.find(id);
+              if (it == sessions_.end()) return;
+              const std::shared_ptr<Session> session = it->second;
+              if (const Status done = work(*session); !done) DropBroken(id, done.error().text);
+            });
+          },
       .broken =
           [this](uint32_t id, std::string reason) {
             Post([this, id, reason = std::move(reason)] {
-              const auto it = sessions_.find(id);
-              if (it == sessions_.end()) return;
-              log::Warning("Client {} is disconnected: it has broken the protocol: {}", it->second->info().pid, reason);
-              Drop(id, cuda::CUDA_ERROR_MPS_RPC_FAILURE);
+              if (sessions_.contains(id)) DropBroken(id, reason);
             });
           },
       .memory_changed = [this](uint32_t) { MemoryChanged(); },
@@ -149,10 +163,10 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, os::F
                         .withheld_devices = attach.withheld_devices,
                         .own_priority = wire::ParsePriority(attach.hello.client_priority).has_value()};
   // The session has a descriptor of its own: the caller answers on `connection` if this fails.
-  os::Fd socket(fcntl(connection.get(), F_DUPFD_CLOEXEC, 0));
+  os::StrangersFd socket(os::Fd(fcntl(connection, F_DUPFD_CLOEXEC, 0)));
   if (!socket) return FailErrno("a descriptor for the client", cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED);
   TUTTI_ASSIGN(std::shared_ptr<Session> session, Session::Create(services, info, std::move(limits), std::move(socket)));
-  TUTTI_TRY(epoll_.Add(session->socket(), EPOLLIN | EPOLLRDHUP, Key(KeyKind::kSocket, id)));
+  TUTTI_TRY(epoll_.Add(session->socket(), kSocketEvents, Key(KeyKind::kSocket, id)));
   if (session->pidfd() >= 0) TUTTI_TRY(epoll_.Add(session->pidfd(), EPOLLIN, Key(KeyKind::kPidfd, id)));
   TUTTI_TRY(session->Begin());
   return session;
@@ -167,6 +181,23 @@ Status Server::CheckQuota(uint32_t uid) const {
   return Fail(
       cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
       fmt::format("user {} has {} clients, half of what this server can have; the rest is for other users", uid, most));
+}
+
+void Server::DropBroken(uint32_t id, const std::string& why) {
+  const bool closed = why.empty();
+  if (closed) {
+    log::Info("Receive command failed, assuming client exit");
+  } else {
+    log::Warning("Client {} is disconnected: it has broken the protocol: {}", sessions_.at(id)->info().pid, why);
+  }
+  Drop(id, closed ? 0 : cuda::CUDA_ERROR_MPS_RPC_FAILURE);
+}
+
+void Server::Listen(uint32_t id, bool listen) {
+  const int socket = sessions_.at(id)->socket();
+  epoll_.Remove(socket);
+  if (!listen) return;
+  if (const Status added = epoll_.Add(socket, kSocketEvents, Key(KeyKind::kSocket, id)); !added) DropBroken(id, added.error().text);
 }
 
 void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
@@ -351,14 +382,7 @@ void Server::OnEvent(uint64_t key) {
       if (it == sessions_.end()) return;
       const auto taken = it->second->OnReadable();
       if (taken) return;
-      const bool closed = taken.error().text.empty();
-      if (closed) {
-        log::Info("Receive command failed, assuming client exit");
-      } else {
-        log::Warning("Client {} is disconnected: it has broken the protocol: {}", it->second->info().pid,
-                     taken.error().text);
-      }
-      Drop(static_cast<uint32_t>(number), closed ? 0 : cuda::CUDA_ERROR_MPS_RPC_FAILURE);
+      DropBroken(static_cast<uint32_t>(number), taken.error().text);
       return;
     }
   }

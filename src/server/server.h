@@ -14,7 +14,9 @@
 
 #include "base/error.h"
 #include "device/device.h"
+#include "os/close_aside.h"
 #include "os/epoll.h"
+#include "server/descriptor_takers.h"
 #include "server/fault_log.h"
 #include "server/mailbox.h"
 #include "server/memory_groups.h"
@@ -35,7 +37,7 @@ class Server {
 
   // Takes a client's connection. The client is answered in any case: with a Welcome, or with a Refuse that says why
   // not.
-  void Attach(const wire::Attach& attach, os::Fd connection);
+  void Attach(const wire::Attach& attach, os::StrangersFd connection);
   // Clients are named by their numbers (ClientInfo::id).
 
   // Ends the session of the client, which then sees `status`. INVALID_VALUE if there is none. `ended`: called by the main
@@ -78,12 +80,15 @@ class Server {
   Server(std::unique_ptr<device::Backend> backend, bool shared, os::Epoll epoll, std::unique_ptr<Mailbox> mailbox,
          std::unique_ptr<RingWatch> watch);
 
-  Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach, os::Fd& connection);
+  Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach, int connection);
+  void Listen(uint32_t id, bool listen);
   Status CheckQuota(uint32_t uid) const;
   void OnEvent(uint64_t key);
   // Forgets the session and hands it to the reaper. `status`: what its client is told, 0: it is gone.
   // `gone` is called, on a thread of the reaper's, when everything of it is free.
   void Drop(uint32_t id, int32_t status, std::function<void(bool)> gone = nullptr);
+  // Of a client that has broken the protocol; `why` is empty: that has closed its connection.
+  void DropBroken(uint32_t id, const std::string& why);
   void Evict(uint32_t asker, uint32_t device, uint64_t bytes, std::function<void(bool)> done);
   Session* FindVictim(const Session& asker, uint32_t device);
   Status ChangeLimits(uint32_t client, const std::function<void(device::Limits&)>& change);
@@ -101,13 +106,14 @@ class Server {
   os::Fd memory_timer_;  // set when memory use has changed
   std::map<int, std::function<void()>> watched_fds_;
   os::Epoll epoll_;
-  std::unique_ptr<Mailbox> mailbox_;
+  std::shared_ptr<Mailbox> mailbox_;
   std::unique_ptr<RingWatch> watch_;
   WindowArena windows_;
   FaultLog faults_;
   std::unique_ptr<device::Backend> backend_;
   MemoryGroupTable groups_;
   std::map<uint32_t, std::shared_ptr<Session>> sessions_;
+  DescriptorTakers takers_;
   WorkerPool loaders_;
   WorkerPool reaper_;
 };

@@ -40,7 +40,7 @@ uint64_t OwnLimit(const ClientInfo& info, uint32_t device) {
 }  // namespace
 
 Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services, ClientInfo info,
-                                                 device::Limits limits, os::Fd socket) {
+                                                 device::Limits limits, os::StrangersFd socket) {
   auto window = services.windows->Create();
   if (!window) return window.error().code != 0 ? std::unexpected(window.error()) : OutOfResources(window.error());
   std::shared_ptr<Session> session(
@@ -53,7 +53,7 @@ Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services
   session->doorbell_ = os::Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!session->doorbell_) return OutOfResources(FailErrno("eventfd").error());
   // Where the client lives in another PID namespace its socket alone has to do.
-  if (auto pidfd = os::OpenPeerPidfd(session->socket_.get())) session->pidfd_ = std::move(*pidfd);
+  if (auto pidfd = os::OpenPeerPidfd(session->socket_->get())) session->pidfd_ = std::move(*pidfd);
   session->channel_fd_ = std::move(*channel);
   session->channel_mapping_ = std::move(*mapping);
   session->channel_ = reinterpret_cast<wire::Channel*>(session->channel_mapping_.data());
@@ -84,15 +84,15 @@ ChannelSink::Hooks Session::SinkHooks() {
   };
 }
 
-Session::Session(const SessionServices& services, ClientInfo info, device::Limits limits, os::Fd socket, Window window)
+Session::Session(const SessionServices& services, ClientInfo info, device::Limits limits, os::StrangersFd socket, Window window)
     : services_(services),
       info_(std::move(info)),
       limits_(std::move(limits)),
       memory_groups_(limits_.memory_groups),
-      socket_(std::move(socket)),
+      socket_(std::make_shared<os::StrangersFd>(std::move(socket))),
       window_(std::move(window)) {
   // A client that does not read must not hold us up.
-  fcntl(socket_.get(), F_SETFL, fcntl(socket_.get(), F_GETFL) | O_NONBLOCK);
+  fcntl(socket_->get(), F_SETFL, fcntl(socket_->get(), F_GETFL) | O_NONBLOCK);
 }
 
 Session::~Session() {
@@ -133,7 +133,7 @@ Status Session::Begin() {
   TUTTI_TRY(services_.watch->Add(this));
   watched_ = true;
   const int fds[wire::kWelcomeFds] = {channel_fd_.get(), window_.fd(), doorbell_.get()};
-  TUTTI_TRY(ipc::SendMessage(socket_.get(), wire::MessageKind::kWelcome, 0, ByteWriter(), fds));
+  TUTTI_TRY(ipc::SendMessage(socket_->get(), wire::MessageKind::kWelcome, 0, ByteWriter(), fds));
   channel_fd_.Reset();
   return {};
 }
@@ -143,7 +143,7 @@ void Session::End(int32_t status) {
   if (watched_) services_.watch->Remove(watch_number_);
   watched_ = false;
   if (status != 0) sink_->End(status);
-  shutdown(socket_.get(), SHUT_RDWR);
+  shutdown(socket_->get(), SHUT_RDWR);
 }
 
 void Session::Break(std::string reason) {

@@ -20,9 +20,11 @@
 #include "device/device.h"
 #include "ipc/message.h"
 #include "ipc/ring_consumer.h"
+#include "os/close_aside.h"
 #include "os/fd.h"
 #include "os/memory.h"
 #include "server/channel_sink.h"
+#include "server/descriptor_takers.h"
 #include "server/fault_log.h"
 #include "server/ring_watch.h"
 #include "server/window_arena.h"
@@ -44,14 +46,21 @@ struct ClientInfo {
   bool own_priority = false;  // asked for by the client, or set for it alone
 };
 
+class Session;
+
 // What a session uses of its server. All outlive it.
 struct SessionServices {
   device::Backend* backend = nullptr;
   WindowArena* windows = nullptr;
   RingWatch* watch = nullptr;
   WorkerPool* loaders = nullptr;
+  DescriptorTakers* takers = nullptr;
   FaultLog* faults = nullptr;
   bool shared_server = false;
+  // Whether the session's socket is listened to. Main thread only.
+  std::function<void(uint32_t id, bool listen)> listen;
+  // Has `work` run by the main thread if the session has not ended by then: it ends if that fails. Thread-safe.
+  std::function<void(uint32_t id, std::function<Status(Session&)> work)> post;
   // The session cannot go on. Called once, from any thread, with its ring's lock held or not.
   std::function<void(uint32_t id, std::string reason)> broken;
   // Memory in use on `device` has changed.
@@ -64,7 +73,7 @@ struct SessionServices {
 class Session final : public WatchedRing, public std::enable_shared_from_this<Session> {
  public:
   static Result<std::shared_ptr<Session>> Create(const SessionServices& services, ClientInfo info,
-                                                 device::Limits limits, os::Fd socket);
+                                                 device::Limits limits, os::StrangersFd socket);
   ~Session() override;
 
   // Starts to watch the ring and sends the Welcome.
@@ -93,7 +102,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   const ClientInfo& info() const { return info_; }
   // Its priority has been set for it alone: defaults no longer reach it.
   void KeepPriority() { info_.own_priority = true; }
-  int socket() const { return socket_.get(); }
+  int socket() const { return socket_->get(); }
   int pidfd() const { return pidfd_.get(); }  // -1: not to be had
 
   // WatchedRing
@@ -104,7 +113,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   int doorbell_fd() const override { return doorbell_.get(); }
 
  private:
-  Session(const SessionServices& services, ClientInfo info, device::Limits limits, os::Fd socket, Window window);
+  Session(const SessionServices& services, ClientInfo info, device::Limits limits, os::StrangersFd socket, Window window);
 
   ChannelSink::Hooks SinkHooks();
   void FillChannel();
@@ -131,6 +140,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   void Break(std::string reason);
 
   // session_calls.cc
+  void TakeDescriptors();
   Status HandleLoadModule(const ipc::Envelope& envelope);
   void LoadModule(uint32_t serial, uint32_t device, int image_fd);
   Status HandleQueryModule(const ipc::Envelope& envelope);
@@ -143,7 +153,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   ClientInfo info_;
   device::Limits limits_;                      // main thread only
   const device::MemoryGroups memory_groups_;   // of them
-  os::Fd socket_;
+  const std::shared_ptr<os::StrangersFd> socket_;  // who takes a message with descriptors may outlive the session
   os::Fd pidfd_;
   os::Fd doorbell_;
   os::Fd channel_fd_;  // until the Welcome has been sent

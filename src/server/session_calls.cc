@@ -5,6 +5,7 @@
 
 #include "cuda/result.h"
 #include "os/memory.h"
+#include "os/socket.h"
 #include "server/session.h"
 
 namespace tutti::server {
@@ -30,15 +31,18 @@ bool HungUp(int socket) {
 }  // namespace
 
 Status Session::OnReadable() {
-  // What a client has to say is short. A body in a file, 64 MiB of holes say, would be copied by the thread that serves all.
-  auto received = ipc::ReceiveMessage(socket_.get(), 0, /*max_file_bytes=*/0);
+  if (const auto has = os::NextHasDescriptors(socket_->get()); has && *has) {
+    TakeDescriptors();
+    return {};
+  }
+  auto received = ipc::ReceivePlainMessage(socket_->get(), 0);
   // A client that died with an answer unread leaves an error in place of an end of file.
-  if (!received && HungUp(socket_.get())) return Fail("");
+  if (!received && HungUp(socket_->get())) return Fail("");
   TUTTI_ASSIGN(const ipc::Envelope envelope, std::move(received));
   if (envelope.closed) return Fail("");
   switch (envelope.head.kind) {
     case wire::MessageKind::kLoadModule:
-      return HandleLoadModule(envelope);
+      return Fail("LoadModule without an image");
     case wire::MessageKind::kQueryModule:
       return HandleQueryModule(envelope);
     default:
@@ -46,16 +50,39 @@ Status Session::OnReadable() {
   }
 }
 
+// An image comes in a memory file, which anybody may close. Whatever else comes is closed by the taker, and the next message is
+// read when that is done.
+void Session::TakeDescriptors() {
+  services_.listen(info_.id, false);
+  services_.takers->Add({info_.uid, info_.pid_namespace}, [socket = socket_, id = info_.id, post = services_.post] {
+    // What a client has to say is short: nothing is read of a body in a file.
+    auto received = ipc::ReceiveMessage(socket->get(), 0, /*max_file_bytes=*/0);
+    if (!received) return post(id, [why = received.error()](Session&) -> Status { return std::unexpected(why); });
+    const auto message = std::make_shared<ipc::Envelope>(std::move(*received));
+    if (message->head.kind != wire::MessageKind::kLoadModule || message->fds.size() != 1) {
+      return post(id, [](Session&) -> Status { return Fail("descriptors that are no module's image"); });
+    }
+    if (const auto image = os::SealedMemorySize(message->fds.front().get()); !image) {
+      ipc::SendRefusal(socket->get(), message->head.serial, cuda::CUDA_ERROR_INVALID_IMAGE, image.error().text);
+      message->fds.clear();
+    }
+    post(id, [message](Session& session) -> Status {
+      session.services_.listen(session.info_.id, true);
+      if (message->fds.empty()) return {};
+      return session.HandleLoadModule(*message);
+    });
+  });
+}
+
 Status Session::HandleLoadModule(const ipc::Envelope& envelope) {
   ByteReader in(envelope.body);
   TUTTI_ASSIGN(const wire::LoadModule request, wire::GetLoadModule(in));
-  if (envelope.fds.size() != 1) return Fail("LoadModule without an image");
   if (calls_.fetch_add(1, std::memory_order_relaxed) >= kMaxCalls) return Fail("too many calls at once");
   const uint32_t serial = envelope.head.serial;
   TUTTI_TRY(MayUse(request.device));
   if (request.device >= services_.backend->devices().size()) {
     calls_.fetch_sub(1, std::memory_order_relaxed);
-    ipc::SendRefusal(socket_.get(), serial, cuda::CUDA_ERROR_INVALID_DEVICE,
+    ipc::SendRefusal(socket_->get(), serial, cuda::CUDA_ERROR_INVALID_DEVICE,
                      fmt::format("there is no device {}", request.device));
     return {};
   }
@@ -73,7 +100,7 @@ Status Session::HandleLoadModule(const ipc::Envelope& envelope) {
 void Session::LoadModule(uint32_t serial, uint32_t device, int image_fd) {
   // Where it lies, in the client's memory.
   const auto image = os::Mapping::Constant(image_fd, kMaxImageBytes);
-  if (!image) return ipc::SendRefusal(socket_.get(), serial, cuda::CUDA_ERROR_INVALID_IMAGE, image.error().text);
+  if (!image) return ipc::SendRefusal(socket_->get(), serial, cuda::CUDA_ERROR_INVALID_IMAGE, image.error().text);
   const auto module = space_->LoadModule(device, {image->data(), image->size()});
   ByteWriter body;
   if (!module) {
@@ -83,7 +110,7 @@ void Session::LoadModule(uint32_t serial, uint32_t device, int image_fd) {
     return Answer(wire::MessageKind::kLoadModuleReply, serial, std::move(body));
   }
   const auto index = os::CreateMemoryOf("tutti-module-index", ForClient(*module->index));
-  if (!index) return ipc::SendRefusal(socket_.get(), serial, cuda::CUDA_ERROR_OUT_OF_MEMORY, index.error().text);
+  if (!index) return ipc::SendRefusal(socket_->get(), serial, cuda::CUDA_ERROR_OUT_OF_MEMORY, index.error().text);
   wire::Put(body, wire::LoadModuleReply{
                       .module = module->id,
                       .segment_address = module->addresses.segment,
@@ -116,7 +143,7 @@ void Session::KeepPrepareLog(uint32_t module, uint32_t function, std::string tex
 }
 
 void Session::Answer(wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds) {
-  if (auto sent = ipc::SendMessage(socket_.get(), kind, serial, std::move(body), fds); !sent && !over()) {
+  if (auto sent = ipc::SendMessage(socket_->get(), kind, serial, std::move(body), fds); !sent && !over()) {
     Break("does not take its answers: " + sent.error().text);
   }
 }

@@ -1,0 +1,57 @@
+// Threads that take messages with descriptors from clients. A descriptor is taken before it can be told what it is of, and who has
+// taken it must close it: of a FUSE file, or of a TCP socket that lingers, that waits as long as the file's owner likes. So no
+// thread that works for others does either.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "base/error.h"
+
+namespace tutti::server {
+
+// Thread-safe.
+class DescriptorTakers {
+ public:
+  using Party = std::pair<uint32_t, uint64_t>;  // user and PID namespace
+  static constexpr size_t kMostThreads = 8;     // of one party; what comes beyond waits for one of them
+
+  DescriptorTakers();
+  // What is being taken is not waited for.
+  ~DescriptorTakers();
+  DescriptorTakers(const DescriptorTakers&) = delete;
+
+  // Has `take` run by a thread that this party alone may hold up. Where no more threads can be had, it waits for one that is free.
+  void Add(const Party& party, std::function<void()> take);
+
+ private:
+  struct Account {
+    size_t begun = 0;
+    std::deque<std::function<void()>> waiting;
+  };
+  struct Work {
+    Party party;
+    std::function<void()> take;
+  };
+  struct State {
+    std::mutex mutex;
+    std::condition_variable added;
+    std::map<Party, Account> accounts;
+    std::deque<Work> due;
+    size_t idle = 0;
+    bool closed = false;
+  };
+  static void StartThread(const std::shared_ptr<State>& state);  // lock held
+  static void Run(const std::shared_ptr<State>& state);
+  static void Finished(State& state, const Party& party);
+
+  const std::shared_ptr<State> state_ = std::make_shared<State>();  // threads that are held up outlive this
+};
+
+}  // namespace tutti::server
