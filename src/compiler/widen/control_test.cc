@@ -340,6 +340,29 @@ TEST(Control, LanesThatReduceAtDifferentBarriersAreAFault) {
   EXPECT_EQ(result.fault->absent, 0xaaaaaaaau);
 }
 
+TEST(Control, LanesThatHaveMetAreNotLookedForAgainInTheSameBlock) {
+  const auto checks = [](const std::string& operations) {
+    const auto text = WidenText(KernelText(R"(
+  %some = icmp ult i32 %tx, %n
+  br i1 %some, label %in, label %after
+in:
+  )" + operations + R"(
+  br label %after
+after:
+  call void @tutti.barrier(i32 0, i32 0, i1 true)
+  ret void
+)"), {.block = {32, 1, 1}, .fence = false});
+    EXPECT_TRUE(text) << text.error().text;
+    size_t count = 0;
+    for (size_t at = 0; (at = text->find("\nrare", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  const std::string all = "call void @tutti.warp_barrier(i32 -1)\n", half = "call void @tutti.warp_barrier(i32 65535)\n";
+  EXPECT_EQ(checks(all), 1u);
+  EXPECT_EQ(checks(all + all + "%v = call i32 @tutti.ballot(i32 -1, i1 true)\n"), 1u);
+  EXPECT_EQ(checks(all + half + all), 2u);
+}
+
 TEST(Control, WhatAllLanesExecuteIsNotCheckedForAbsentOnes) {
   const std::string ir = KernelText(R"(
   %x = call i32 @tutti.redux.add(i32 %n, i32 %tx)

@@ -108,6 +108,7 @@ void FunctionEmitter::PrepareEntry() {
 void FunctionEmitter::EmitBlock(unsigned block) {
   builder_.SetInsertPoint(entries_[block]);
   block_ = block;
+  met_.clear();
   if (pending_[block] != nullptr) {
     mask_ = schedule_.runs_all_lanes(block) ? entry_mask_ : builder_.CreateLoad(entry_mask_->getType(), pending_[block], "mask");
     builder_.CreateStore(llvm::Constant::getNullValue(mask_->getType()), pending_[block]);

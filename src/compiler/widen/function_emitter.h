@@ -5,6 +5,7 @@
 // select(mask, condition, false), never by `and`.
 #pragma once
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/IR/IRBuilder.h>
 
@@ -48,6 +49,9 @@ class FunctionEmitter {
   bool is_full() const;                                // all 32, known now
   // Lanes of the warp that have not ended may not be in this block.
   bool OthersMayBeElsewhere() const { return OthersMayBeElsewhere(block_); }
+  // True once in a block for each `members`: who asks then looks whether the lanes that it names are here. They still are
+  // when it is asked again, or have ended.
+  bool IsFirstMeetingOf(const llvm::Value* members) { return met_.insert(members).second; }
   llvm::Value* Masked(llvm::Value* condition, bool otherwise = false);  // condition in the active lanes
   llvm::Value* Bits(llvm::Value* lanes);               // <32 x i1> to i32
   llvm::Value* Lanes(llvm::Value* bits);               // i32 to <32 x i1>
@@ -115,6 +119,7 @@ class FunctionEmitter {
   llvm::Value* mask_ = nullptr;
   llvm::Value* mask_bits_ = nullptr;
   unsigned block_ = 0;
+  llvm::SmallPtrSet<const llvm::Value*, 4> met_;  // in this block
   bool tells_exits_ = false;                      // somebody must know of lanes that have left the kernel
 };
 

@@ -90,7 +90,7 @@ class WarpOperation {
   // kernel come too late.
   void RequireMembers() {
     if (!emitter_.OthersMayBeElsewhere()) return;
-    if (AreMembersHere(call_)) return;
+    if (AreMembersHere(call_) || !emitter_.IsFirstMeetingOf(members())) return;
     Value* named;
     if (has_one_group()) {
       named = values_.Uniform(members());
