@@ -1,11 +1,16 @@
 #include <cstdio>
+#include <sstream>
 
+#include "base/printable.h"
 #include "cli/subcommands.h"
 
 namespace tutti::cli {
 
 int Complain(const std::string& text) {
-  std::fprintf(stderr, "tutti: %s\n", text.c_str());
+  // Parts of it may come from servers, and those from their users.
+  std::istringstream lines(text);
+  const char* head = "tutti: ";
+  for (std::string line; std::getline(lines, line); head = "") std::fprintf(stderr, "%s%s\n", head, Printable(line).c_str());
   return 1;
 }
 

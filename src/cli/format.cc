@@ -45,7 +45,9 @@ std::string Shortened(std::string text, size_t width) {
   return text;
 }
 
-std::string Table(const std::vector<std::vector<std::string>>& rows, const std::vector<size_t>& right) {
+std::string Table(const std::vector<std::vector<std::string>>& cells, const std::vector<size_t>& right) {
+  std::vector<std::vector<std::string>> rows = cells;
+  for (auto& row : rows) std::ranges::transform(row, row.begin(), [](const std::string& cell) { return Printable(cell); });
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));

@@ -16,7 +16,7 @@ std::string UserName(uint32_t uid);      // the number, where there is no name
 std::string Shortened(std::string text, size_t width);  // with an ellipsis; control characters become '?'
 
 // Columns as wide as their widest cell, two blanks apart; the columns whose number is in `right` are right-aligned. The
-// first row is the header.
+// first row is the header. Control characters become '?'.
 std::string Table(const std::vector<std::vector<std::string>>& rows, const std::vector<size_t>& right = {});
 
 // Columns of the terminal on stdout; 120 where it is none.

@@ -21,6 +21,12 @@ TEST(Format, TablesAlignAndEndLinesWithoutBlanks) {
             "longer    7\n");
 }
 
+TEST(Format, ATableDisarmsItsCells) {
+  EXPECT_EQ(Table({{"NAME"}, {"a\x1b[2J\nb"}}),
+            "NAME\n"
+            "a?[2J?b\n");
+}
+
 TEST(Format, ShortensAndDisarms) {
   EXPECT_EQ(Shortened("abcdefgh", 6), "abc...");
   EXPECT_EQ(Shortened("a\x1b[2J", 20), "a?[2J");

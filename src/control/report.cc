@@ -1,6 +1,8 @@
 #include "control/report.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <type_traits>
 
 namespace tutti::control {
 namespace {
@@ -19,10 +21,12 @@ std::string Text(const Json& object, const char* name) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
+// 0 where it is not there, or does not fit.
 template <typename T>
 T Number(const Json& object, const char* name) {
   const Json& value = Member(object, name);
-  return value.is_number() ? value.get<T>() : T{};
+  if constexpr (std::is_floating_point_v<T>) return value.is_number() ? value.get<T>() : T{};
+  else return value.is_number_unsigned() && value.get<uint64_t>() <= std::numeric_limits<T>::max() ? value.get<T>() : T{};
 }
 
 template <typename T, typename Function>
@@ -60,11 +64,11 @@ ClientReport ReadClient(const Json& json) {
                       .launches = Number<uint64_t>(json, "launches"),
                       .busy_ns = Number<uint64_t>(json, "busy_ns"),
                       .kernels = List<KernelReport>(json, "kernels", ReadKernel)};
-  if (Member(json, "limit_bytes").is_number()) client.limit_bytes = Number<uint64_t>(json, "limit_bytes");
+  if (Member(json, "limit_bytes").is_number_unsigned()) client.limit_bytes = Number<uint64_t>(json, "limit_bytes");
   const Json& counters = Member(json, "counters");
   if (counters.is_object()) {
     for (const auto& [name, value] : counters.items()) {
-      if (value.is_number()) client.counters[name] = value.get<uint64_t>();
+      if (value.is_number_unsigned()) client.counters[name] = value.get<uint64_t>();
     }
   }
   return client;

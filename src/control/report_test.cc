@@ -29,5 +29,17 @@ TEST(Report, WhatIsOfAnotherShapeIsAnErrorOrADefault) {
   EXPECT_FALSE(odd->multi_user) << "what it does not say is neither yes nor no";
 }
 
+TEST(Report, NumbersThatFitNowhereAreNone) {
+  const auto report = ParseReport(R"({"servers": [{"pid": 4294967303, "uid": -1, "clients": [{"pid": 1e300, "used_bytes": -5, "limit_bytes": 1e300, "share": 0.5}]}]})");
+  ASSERT_TRUE(report);
+  const ServerReport& server = report->servers.at(0);
+  EXPECT_EQ(server.pid, 0u);
+  EXPECT_EQ(server.uid, 0u);
+  EXPECT_EQ(server.clients.at(0).pid, 0u);
+  EXPECT_EQ(server.clients.at(0).used_bytes, 0u);
+  EXPECT_FALSE(server.clients.at(0).limit_bytes);
+  EXPECT_EQ(server.clients.at(0).share, 0.5);
+}
+
 }  // namespace
 }  // namespace tutti::control

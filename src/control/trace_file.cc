@@ -16,6 +16,9 @@ struct Closer {
 };
 using File = std::unique_ptr<FILE, Closer>;
 
+// A server runs as its user, who may make the file as long as files can be.
+constexpr size_t kMostBytes = 512 << 20;
+
 Result<std::string> Contents(int fd) {
   std::string text;
   char bytes[64 * 1024];
@@ -25,6 +28,7 @@ Result<std::string> Contents(int fd) {
     if (count < 0) return FailErrno("reading a trace");
     if (count == 0) return text;
     text.append(bytes, static_cast<size_t>(count));
+    if (text.size() > kMostBytes) return Fail(fmt::format("a server's trace is longer than {} MiB", kMostBytes >> 20));
   }
 }
 
