@@ -57,6 +57,9 @@ class Sink {
   virtual void MemoryFreed(uint32_t /*device*/, uint64_t /*bytes*/) {}
 };
 
+// Space::Launch: see there.
+inline constexpr int kNotLoaded = -1;
+
 // A kernel made ready for one block shape.
 struct PreparedKernel {
   uint32_t id = 0;  // names it in Grid
@@ -128,6 +131,7 @@ class Space {
   // Stream-ordered work; each completes through Sink::Completed(stream, ticket). Arguments have been validated against the
   // wire limits; that addresses lie in the window and kernels exist is checked here, and is a Fault of the Space, not of us.
   // More of it waiting than wire::kMostBacklog is a protocol error.
+  // Launch fails with kNotLoaded, and has done nothing, if the kernel's code has been let go: it is to be loaded first.
   virtual Status Launch(uint32_t stream, uint64_t ticket, const Grid& grid) = 0;
   virtual Status Copy(uint32_t stream, uint64_t ticket, const wire::CopyBody& copy) = 0;
   virtual Status Fill(uint32_t stream, uint64_t ticket, const wire::FillBody& fill) = 0;
@@ -148,6 +152,8 @@ class Space {
   virtual Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) = 0;
   virtual Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) = 0;
   virtual Status UnloadModule(uint32_t module) = 0;
+  // Loads the code of a prepared kernel again. If that fails the next launch does, with the reason.
+  virtual void LoadAgain(uint32_t /*kernel*/) {}
 
   // Waits for the Space's blocks on `device`, drops its queued work and clears its error.
   virtual void Reset(uint32_t device) = 0;

@@ -128,6 +128,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   // session_records.cc: ring's lock held.
   Status Handle(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleLaunch(const wire::Untrusted<wire::RawRecord>& record);
+  void LaunchWhenLoaded(uint32_t stream, uint64_t ticket, const device::Grid& grid);
   Status HandleStreamCreate(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleHostCall(const wire::Untrusted<wire::RawRecord>& record);
   Status HandleAllocate(const wire::Untrusted<wire::RawRecord>& record);

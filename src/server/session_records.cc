@@ -106,7 +106,29 @@ Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) 
     grid.arguments = arguments;
   }
   const wire::RawRecord& head = untrusted.Unchecked();
-  return space_->Launch(head.stream, head.ticket, grid);
+  Status launched = space_->Launch(head.stream, head.ticket, grid);
+  if (launched || launched.error().code != device::kNotLoaded) return launched;
+  LaunchWhenLoaded(head.stream, head.ticket, grid);
+  return {};
+}
+
+// Loading takes a millisecond, or a compilation: on a loader. What comes after it in the ring waits, since it may come after it
+// in its stream.
+void Session::LaunchWhenLoaded(uint32_t stream, uint64_t ticket, const device::Grid& grid) {
+  paused_.store(true, std::memory_order_release);
+  OnLoader([self = shared_from_this(), stream, ticket, grid = device::Grid(grid),
+            arguments = std::vector<uint8_t>(grid.arguments.begin(), grid.arguments.end())]() mutable {
+    if (self->over()) return;
+    grid.arguments = arguments;
+    Status launched;
+    do {
+      self->space_->LoadAgain(grid.kernel);
+      launched = self->space_->Launch(stream, ticket, grid);
+    } while (!launched && launched.error().code == device::kNotLoaded);  // another one needed the room
+    if (!launched) self->Break(launched.error().text);
+    self->paused_.store(false, std::memory_order_release);
+    self->services_.watch->Wake(self->watch_number_);
+  });
 }
 
 Status Session::HandleStreamCreate(const wire::Untrusted<wire::RawRecord>& untrusted) {

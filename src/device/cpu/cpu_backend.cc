@@ -31,6 +31,7 @@ class CpuBackend final : public Backend {
         window_bytes_(WindowBytes(settings)),
         host_(settings.host_bytes),
         client_host_bytes_(settings.client_host_bytes),
+        loaded_kernels_(settings.loaded_kernels),
         ticker_([this](uint64_t now_ns) { return Tick(now_ns); }) {
     InstallGuestFaultHandlers();
     // One spinner keeps a launch from costing a wake; more would take cores from the clients.
@@ -65,7 +66,7 @@ class CpuBackend final : public Backend {
                                              std::string_view label) override {
     TUTTI_TRY(WindowExtent::Close(window_base, window_bytes_));
     return std::make_unique<CpuSpace>(window_base, window_bytes_, window_fd, limits, sink, label, devices_, &host_,
-                                      client_host_bytes_, source_.get());
+                                      client_host_bytes_, loaded_kernels_, source_.get());
   }
 
   void SetIdleWork(IdleWork work) override {
@@ -112,6 +113,7 @@ class CpuBackend final : public Backend {
   const uint64_t window_bytes_;
   MemoryAccount host_;
   const uint64_t client_host_bytes_;
+  const uint32_t loaded_kernels_;
   std::vector<wire::DeviceInfo> infos_;
   std::atomic<Policy> policy_{Policy::kShare};
   IdleShared idle_;

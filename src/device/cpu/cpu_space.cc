@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include "base/clock.h"
 #include "cuda/result.h"
@@ -55,7 +57,7 @@ CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t ordinal)
 
 CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, const Limits& limits, Sink* sink,
                    std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices,
-                   MemoryAccount* host, uint64_t host_bytes, CodeSource* source)
+                   MemoryAccount* host, uint64_t host_bytes, uint32_t loaded_kernels, CodeSource* source)
     : counters_(new metrics::ClientCounters[devices.size()]),
       owner_number_(NextOwnerNumber()),
       label_(std::make_shared<const std::string>(label)),
@@ -63,7 +65,7 @@ CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, c
       host_(host, host_bytes),
       memory_(window_base, window_bytes, window_fd, AccountsOf(devices), &host_, limits.memory_groups, sink,
               counters_.get()),
-      modules_(source, &memory_, &host_),
+      modules_(source, &memory_, &host_, loaded_kernels),
       engine_(this, sink, MostBacklog(host_bytes), &host_) {
   for (uint32_t i = 0; i < devices.size(); ++i) parts_.push_back(std::make_unique<Part>(this, devices[i].get(), i));
   SetLimits(limits);
@@ -127,7 +129,31 @@ Result<Space::LoadedModule> CpuSpace::LoadModule(uint32_t device, std::span<cons
 }
 
 Result<PreparedKernel> CpuSpace::Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) {
-  return modules_.Prepare(module, kernel, block);
+  return modules_.Prepare(module, kernel, block, [this] { return MakeRoomForCode(); });
+}
+
+// Where launches of all kernels are in streams, one of them is soon done, unless they all wait for something.
+Result<uint64_t> CpuSpace::MakeRoomForCode() {
+  constexpr std::chrono::milliseconds kLook{1};
+  constexpr uint64_t kPatienceNs = 10'000'000'000;
+  for (const uint64_t since_ns = NowNs(); !modules_.cancelled() && NowNs() - since_ns < kPatienceNs;) {
+    std::shared_ptr<const LoadedKernel> gone;  // without the lock
+    {
+      std::lock_guard lock(mutex_);
+      if (modules_.MakeRoomForOne(&gone)) return launched_;
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+  return tutti::Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
+                     "the client has as many compiled kernels in memory as it may (TUTTI_CPU_LOADED_KERNELS), and launches "
+                     "of all of them wait");
+}
+
+void CpuSpace::LoadAgain(uint32_t kernel) {
+  const auto room = MakeRoomForCode();
+  auto code = room ? modules_.CodeOf(kernel) : std::unexpected(room.error());
+  std::lock_guard lock(mutex_);
+  modules_.GiveBack(kernel, std::move(code), launched_);
 }
 
 Status CpuSpace::UnloadModule(uint32_t module) {

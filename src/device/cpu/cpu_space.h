@@ -25,7 +25,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
  public:
   CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, const Limits& limits, Sink* sink,
            std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, MemoryAccount* host,
-           uint64_t host_bytes, CodeSource* source);
+           uint64_t host_bytes, uint32_t loaded_kernels, CodeSource* source);
   ~CpuSpace() override;
 
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) override;
@@ -43,6 +43,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) override;
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) override;
   Status UnloadModule(uint32_t module) override;
+  void LoadAgain(uint32_t kernel) override;
   void Reset(uint32_t device) override;
   void SetLimits(const Limits& limits) override;
   Status LimitContext(uint32_t device, uint32_t context, double part) override;
@@ -83,6 +84,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   void PrepareTask(Operation* operation, const Stream& stream);
   Status CheckLaunch(const Grid& grid, const KernelInstance& kernel, uint32_t device) const;
   void WriteConstants(Transfer* transfer) const;
+  Result<uint64_t> MakeRoomForCode();
   void FailLocked(uint32_t device, Fault fault);
   void DropWork(uint32_t device);
   // Unlocks, then runs the errands and releases what has been let go.

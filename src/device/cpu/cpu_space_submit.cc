@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "cuda/result.h"
 #include "device/cpu/cpu_space.h"
@@ -92,16 +94,22 @@ Status CpuSpace::CheckLaunch(const Grid& grid, const KernelInstance& kernel, uin
 }
 
 Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& grid) {
-  const KernelInstance* const kernel = modules_.Find(grid.kernel);
   std::unique_lock lock(mutex_);
   TUTTI_ASSIGN(Stream* const stream, FindStream(stream_number));
+  KernelInstance* const kernel = modules_.Find(grid.kernel);
+  std::optional<Error> load_error;
+  if (kernel != nullptr && kernel->code == nullptr) [[unlikely]] {
+    load_error = std::exchange(kernel->load_error, std::nullopt);
+    if (!load_error) return tutti::Fail(kNotLoaded, "its code is to be loaded again");
+  }
   TUTTI_ASSIGN(Operation* const operation,
                engine_.NewOperation(Operation::Kind::kTask, ticket, grid.arguments.size()));
   PrepareTask(operation, *stream);
   Part& part = *parts_[stream->device];
-  const Status valid = kernel != nullptr ? CheckLaunch(grid, *kernel, stream->device)
-                                         : tutti::Fail(cuda::CUDA_ERROR_INVALID_HANDLE,
-                                                       fmt::format("launch of unknown kernel {}", grid.kernel));
+  const Status valid = load_error          ? std::unexpected(*load_error)
+                       : kernel != nullptr ? CheckLaunch(grid, *kernel, stream->device)
+                                           : tutti::Fail(cuda::CUDA_ERROR_INVALID_HANDLE,
+                                                         fmt::format("launch of unknown kernel {}", grid.kernel));
   if (valid) {
     operation->kernel = kernel;
     operation->arguments.assign(grid.arguments.begin(), grid.arguments.end());
@@ -123,7 +131,8 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     launch.window_base = memory_.base();
     launch.window_bytes = memory_.bytes();
     launch.memory = &memory_;
-    launch.grid_id = ++launched_;
+    launch.grid_id = kernel->launched = ++launched_;
+    ++kernel->in_streams;
     launch.cooperative = grid.cooperative;
     launch.cooperative_workspace = 0;
     launch.sm_count = part.device->scheduler.sms();

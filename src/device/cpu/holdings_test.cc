@@ -1,6 +1,8 @@
 // What the process holds for clients that have ended: memory and mappings.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -71,23 +73,109 @@ TEST(Holdings, StacksOfBlocksThatStoodStillGoWithTheirClientThoughOthersStay) {
   EXPECT_TRUE(Falls(&Mappings, mappings + kSms * 70)) << Mappings() << " mappings, before " << mappings;
 }
 
-TEST(Holdings, OneClientCannotHaveAllMappingsForItsKernels) {
-  const auto backend = CreateCpuBackend({.devices = 1, .sms = 1, .memory_bytes = 1ull << 30}, cts::NewTestCode());
-  Client client(backend.get());
-  const auto module = client.space().LoadModule(0, std::vector<uint8_t>{'a', 'd', 'd'});
-  ASSERT_TRUE(module);
-  constexpr uint32_t kMost = 4096;
-  for (uint32_t shape = 0; shape < kMost; ++shape) {
-    const uint32_t block[3] = {1 + shape % 64, 1 + shape / 64, 1};
-    ASSERT_TRUE(client.space().Prepare(module->id, 0, block));
+// Counts what is in memory of what it has loaded.
+class CountedCode final : public CodeSource {
+ public:
+  std::atomic<int> loaded{0};
+  Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image, const Cancelled& cancelled) override {
+    return source_->Index(image, cancelled);
   }
-  const uint32_t another[3] = {1, 1, 2}, known[3] = {1, 1, 1};
-  EXPECT_FALSE(client.space().Prepare(module->id, 0, another));
-  EXPECT_TRUE(client.space().Prepare(module->id, 0, known));
-  ASSERT_TRUE(client.space().UnloadModule(module->id));
-  const auto again = client.space().LoadModule(0, std::vector<uint8_t>{'a', 'd', 'd'});
-  ASSERT_TRUE(again);
-  EXPECT_TRUE(client.space().Prepare(again->id, 0, another)) << "what is unloaded does not count";
+  Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t> image, const guest::ModuleIndex& index, uint32_t kernel,
+                                                     const uint32_t block[3], const Cancelled& cancelled) override {
+    TUTTI_ASSIGN(const auto code, source_->Kernel(image, index, kernel, block, cancelled));
+    struct Counted : LoadedKernel {
+      explicit Counted(std::atomic<int>* now) : count(now) { ++*count; }
+      ~Counted() override { --*count; }
+      std::atomic<int>* const count;
+    };
+    auto counted = std::make_shared<Counted>(&loaded);
+    counted->descriptor = code->descriptor;
+    return counted;
+  }
+
+ private:
+  std::shared_ptr<CodeSource> source_ = cts::NewTestCode();
+};
+
+class LoadedKernels : public testing::Test {
+ protected:
+  static constexpr uint32_t kMost = 8;
+  // As the server does.
+  void Launch(uint32_t kernel, uint32_t stream, std::vector<uint64_t> arguments) {
+    arguments.resize(4);
+    const auto* const bytes = reinterpret_cast<const uint8_t*>(arguments.data());
+    const Grid grid{.kernel = kernel, .block = {1, 1, 1}, .arguments = {bytes, arguments.size() * sizeof(uint64_t)}};
+    const uint64_t ticket = client_.next_ticket();
+    Status launched;
+    for (;; ++loads_) {
+      launched = client_.space().Launch(stream, ticket, grid);
+      EXPECT_LE(code_->loaded, static_cast<int>(kMost));
+      if (launched || launched.error().code != kNotLoaded) break;
+      client_.space().LoadAgain(kernel);
+    }
+    EXPECT_TRUE(launched);
+  }
+  uint32_t Prepare(const char* name, uint32_t shape) {
+    const auto module = client_.space().LoadModule(0, std::vector<uint8_t>(name, name + std::strlen(name)));
+    const uint32_t block[3] = {1 + shape % 64, 1 + shape / 64, 1};  // its code is the same for all
+    const auto kernel = client_.space().Prepare(module->id, 0, block);
+    EXPECT_TRUE(kernel) << kernel.error().text;
+    return kernel->id;
+  }
+
+  const std::shared_ptr<CountedCode> code_ = std::make_shared<CountedCode>();
+  const std::unique_ptr<Backend> backend_ =
+      CreateCpuBackend({.devices = 1, .sms = 1, .memory_bytes = 1ull << 30, .loaded_kernels = kMost}, code_);
+  Client client_{backend_.get()};
+  uint32_t loads_ = 0;
+};
+
+TEST_F(LoadedKernels, AnyNumberOfThemRunsInTurnAndFewAreInMemory) {
+  constexpr uint32_t kKernels = 50, kRounds = 3;
+  std::vector<uint32_t> kernels;
+  for (uint32_t shape = 0; shape < kKernels; ++shape) kernels.push_back(Prepare("add", shape));
+  auto* const sum = client_.Array<uint64_t>(1);
+  client_.CreateStream(1);
+  for (uint32_t round = 0; round < kRounds; ++round) {
+    for (const uint32_t kernel : kernels) Launch(kernel, 1, {reinterpret_cast<uint64_t>(sum), 1});
+  }
+  ASSERT_TRUE(client_.Synchronize(1));
+  EXPECT_EQ(*sum, kKernels * kRounds);
+  EXPECT_GE(loads_, kKernels - kMost);
+  EXPECT_TRUE(client_.sink().faults().empty());
+}
+
+TEST_F(LoadedKernels, ThoseThatAreInStreamsStayAndThoseThatWereLaunchedLastToo) {
+  auto* const words = client_.Array<uint64_t>(3);
+  const auto flag = reinterpret_cast<uint64_t>(words);
+  const uint32_t waits = Prepare("wait", 0), often = Prepare("add", 0);
+  client_.CreateStream(1);
+  client_.CreateStream(2);
+  Launch(waits, 1, {flag, flag + 8});
+  for (uint32_t shape = 1; shape < 40; ++shape) {
+    Launch(Prepare("add", shape), 2, {flag + 16, 1});
+    const uint32_t before = loads_;
+    Launch(often, 2, {flag + 16, 1});
+    EXPECT_EQ(loads_, before) << "it was launched a moment ago";
+  }
+  ASSERT_TRUE(client_.Synchronize(2));
+  const uint32_t before = loads_;
+  Launch(waits, 1, {flag, flag + 8});
+  EXPECT_EQ(loads_, before) << "it has run all the time";
+  std::atomic_ref(words[0]).store(1);
+  ASSERT_TRUE(client_.Synchronize(1));
+  EXPECT_EQ(words[1], 2u);
+  EXPECT_EQ(words[2], 78u);
+}
+
+TEST_F(LoadedKernels, UnloadedModulesLeaveTheirRoom) {
+  for (uint32_t i = 0; i < 5 * kMost; ++i) {
+    const auto module = client_.space().LoadModule(0, std::vector<uint8_t>{'a', 'd', 'd'});
+    const uint32_t block[3] = {1 + i % 3, 1, 1};
+    ASSERT_TRUE(client_.space().Prepare(module->id, 0, block));
+    ASSERT_TRUE(client_.space().UnloadModule(module->id));
+    EXPECT_EQ(code_->loaded, 0);
+  }
 }
 
 // What a client has unloaded costs it nothing, however much that was: programs that compile as they go run for weeks.

@@ -90,7 +90,8 @@ Result<Space::LoadedModule> ModuleTable::Load(uint32_t device, std::span<const u
   return Space::LoadedModule{.id = id, .addresses = instance->addresses, .index = instance->index};
 }
 
-Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) {
+Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3],
+                                            const MakeRoom& make_room) {
   const Shape shape{module, kernel, block[0], block[1], block[2]};
   std::shared_ptr<const ModuleInstance> instance;
   {
@@ -110,8 +111,12 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
     return Fail(cuda::CUDA_ERROR_INVALID_PTX, fmt::format("kernel {}: {}", info.name, info.error));
 
   auto prepared = std::make_shared<KernelInstance>();
+  TUTTI_ASSIGN(prepared->launched, make_room());
   TUTTI_ASSIGN(prepared->code, source_->Kernel(*instance->image, index, kernel, block, cancelled_));
   prepared->module = instance;
+  prepared->number = kernel;
+  std::copy_n(block, 3, prepared->block);
+  prepared->local_bytes = prepared->code->descriptor->local_bytes;
   prepared->name = std::make_shared<const std::string>(SaidName(info.name));
   prepared->param_bytes = std::max(info.param_bytes, prepared->code->descriptor->param_bytes);
   prepared->max_threads = info.max_threads;
@@ -122,9 +127,10 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
   if (found == modules_.end())
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} was unloaded", module));
   uint32_t place = 0;
-  if (!TakePlace(&place)) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, "too many kernels prepared by one client");
+  if (!TakePlace(&place)) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("a client has {} kernels prepared at most", kMostPrepared));
   const uint32_t id = places_[place].id;
   places_[place].kernel = std::move(prepared);
+  ++loaded_;
   found->second.kernel_ids.push_back(id);
   prepared_[shape] = id;
   return Describe(id);
@@ -136,7 +142,7 @@ bool ModuleTable::TakePlace(uint32_t* place) {
     free_places_.pop_front();
     return true;
   }
-  if (places_.size() == kMostLoaded) return false;
+  if (places_.size() == kMostPrepared) return false;
   *place = static_cast<uint32_t>(places_.size());
   places_.push_back({.kernel = nullptr, .id = *place});
   return true;
@@ -144,16 +150,16 @@ bool ModuleTable::TakePlace(uint32_t* place) {
 
 // Its id is not given out again before all others of the place were.
 std::shared_ptr<KernelInstance> ModuleTable::GiveBackPlace(uint32_t id) {
-  Place& place = places_[id % kMostLoaded];
-  place.id += kMostLoaded;
-  free_places_.push_back(id % kMostLoaded);
+  Place& place = places_[id % kMostPrepared];
+  place.id += kMostPrepared;
+  if (place.kernel->code != nullptr) --loaded_;
+  free_places_.push_back(id % kMostPrepared);
   return std::move(place.kernel);
 }
 
 Result<PreparedKernel> ModuleTable::Describe(uint32_t id) const {
-  const KernelInstance& kernel = *places_[id % kMostLoaded].kernel;
-  return PreparedKernel{
-      .id = id, .local_bytes = kernel.code->descriptor->local_bytes, .max_threads = kernel.max_threads};
+  const KernelInstance& kernel = *places_[id % kMostPrepared].kernel;
+  return PreparedKernel{.id = id, .local_bytes = kernel.local_bytes, .max_threads = kernel.max_threads};
 }
 
 Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, guest::SegmentAddresses* addresses) {
@@ -171,10 +177,54 @@ Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, guest::
   return kept;
 }
 
-const KernelInstance* ModuleTable::Find(uint32_t kernel_id) const {
+std::shared_ptr<KernelInstance> ModuleTable::Lookup(uint32_t kernel_id) const {
+  const uint32_t place = kernel_id % kMostPrepared;
+  return place < places_.size() && places_[place].id == kernel_id ? places_[place].kernel : nullptr;
+}
+
+KernelInstance* ModuleTable::Find(uint32_t kernel_id) const {
   std::lock_guard lock(mutex_);
-  const uint32_t place = kernel_id % kMostLoaded;
+  const uint32_t place = kernel_id % kMostPrepared;
   return place < places_.size() && places_[place].id == kernel_id ? places_[place].kernel.get() : nullptr;
+}
+
+Result<std::shared_ptr<const LoadedKernel>> ModuleTable::CodeOf(uint32_t kernel_id) {
+  std::shared_ptr<KernelInstance> kernel;
+  {
+    std::lock_guard lock(mutex_);
+    kernel = Lookup(kernel_id);
+  }
+  if (kernel == nullptr)
+    return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no kernel {}", kernel_id));
+  return source_->Kernel(*kernel->module->image, *kernel->module->index, kernel->number, kernel->block, cancelled_);
+}
+
+void ModuleTable::GiveBack(uint32_t kernel_id, Result<std::shared_ptr<const LoadedKernel>> code, uint64_t launched) {
+  std::lock_guard lock(mutex_);
+  const auto kernel = Lookup(kernel_id);
+  if (kernel == nullptr || kernel->code != nullptr) return;
+  if (!code) {
+    kernel->load_error = code.error();
+    return;
+  }
+  kernel->code = std::move(*code);
+  kernel->launched = launched;
+  ++loaded_;
+}
+
+bool ModuleTable::MakeRoomForOne(std::shared_ptr<const LoadedKernel>* gone) {
+  std::lock_guard lock(mutex_);
+  if (loaded_ < most_loaded_) return true;
+  KernelInstance* longest = nullptr;
+  for (const Place& place : places_) {
+    KernelInstance* const kernel = place.kernel.get();
+    if (kernel == nullptr || kernel->code == nullptr || kernel->in_streams != 0) continue;
+    if (longest == nullptr || kernel->launched < longest->launched) longest = kernel;
+  }
+  if (longest == nullptr) return false;
+  --loaded_;
+  *gone = std::move(longest->code);
+  return true;
 }
 
 }  // namespace tutti::device::cpu

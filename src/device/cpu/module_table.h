@@ -1,11 +1,17 @@
 // The modules that a Space has loaded and the kernels made ready from them. Thread-safe.
+//
+// A kernel that is ready stays so until its module is unloaded. Its code need not: a client has a number of shared objects in
+// memory at a time, each of some five mappings. Where one more is needed, the code goes that has not been launched for longest
+// and is in no stream, and comes back when it is launched next (Space::LoadAgain).
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <unordered_map>
@@ -31,27 +37,47 @@ struct ModuleInstance {
 // A kernel of an instance, compiled for one block shape.
 struct KernelInstance {
   std::shared_ptr<const ModuleInstance> module;
-  std::shared_ptr<const LoadedKernel> code;
+  uint32_t number = 0;  // of the module's kernels
+  uint32_t block[3] = {};
   std::shared_ptr<const std::string> name;
   uint32_t param_bytes = 0;
+  uint32_t local_bytes = 0;
   uint32_t max_threads = 0;
   mutable BlockTime time;
+
+  // Written under the Space's lock and the table's, so read under either. Null: let go.
+  std::shared_ptr<const LoadedKernel> code;
+  // Under the Space's lock.
+  uint32_t in_streams = 0;  // launches that are not done
+  uint64_t launched = 0;    // when it was last, in the order of launches
+  std::optional<Error> load_error;  // why its code did not come back, for the next launch
 };
 
 class ModuleTable {
  public:
-  ModuleTable(CodeSource* source, WindowMemory* memory, HostShare* host)
-      : source_(source), memory_(memory), host_(host) {}
+  // `most_loaded`: kernels of which the code may be in memory. Those that are being loaded come on top.
+  ModuleTable(CodeSource* source, WindowMemory* memory, HostShare* host, uint32_t most_loaded)
+      : source_(source), memory_(memory), host_(host), most_loaded_(most_loaded) {}
 
   Result<Space::LoadedModule> Load(uint32_t device, std::span<const uint8_t> image);
-  Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]);
+  // `make_room` is called with no lock held, before code is loaded; it returns what counts as the kernel's last launch.
+  using MakeRoom = std::function<Result<uint64_t>()>;
+  Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3], const MakeRoom& make_room);
   // Takes module and kernels out of the table. They, and the segment, stay as long as the result is kept.
   Result<std::shared_ptr<const void>> Unload(uint32_t module, guest::SegmentAddresses* addresses);
 
   // Null if there is none. Valid until what Unload returned is let go.
-  const KernelInstance* Find(uint32_t kernel_id) const;
+  KernelInstance* Find(uint32_t kernel_id) const;
+
+  // Of a kernel whose code was let go, with no lock held; and what it is to be given back with, with the Space's lock held.
+  Result<std::shared_ptr<const LoadedKernel>> CodeOf(uint32_t kernel_id);
+  void GiveBack(uint32_t kernel_id, Result<std::shared_ptr<const LoadedKernel>> code, uint64_t launched);
+  // With the Space's lock held: if there is no room for one more, lets the code of one kernel go, which is to be destroyed
+  // without a lock. False if launches of all of them are in streams.
+  bool MakeRoomForOne(std::shared_ptr<const LoadedKernel>* gone);
 
   // Load and Prepare return soon from now on, and fail.
+  bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
   void Cancel() { cancelled_.store(true, std::memory_order_relaxed); }
 
  private:
@@ -61,27 +87,29 @@ class ModuleTable {
   };
   using Shape = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;  // module, kernel, block
 
-  // A place for a kernel, used again once the kernel is gone. The id tells who has it: kMostLoaded places, and how often
+  // A place for a kernel, used again once the kernel is gone. The id tells who has it: kMostPrepared places, and how often
   // this one was used before.
   struct Place {
     std::shared_ptr<KernelInstance> kernel;
     uint32_t id = 0;
   };
-  // At a time: each is a shared object, of some five mappings.
-  static constexpr uint32_t kMostLoaded = 4096;
+  static constexpr uint32_t kMostPrepared = 16384;
 
   Result<guest::SegmentAddresses> PlaceSegment(uint32_t device, const guest::ModuleIndex& index);
   Result<PreparedKernel> Describe(uint32_t id) const;
   bool TakePlace(uint32_t* place);
   std::shared_ptr<KernelInstance> GiveBackPlace(uint32_t id);
+  std::shared_ptr<KernelInstance> Lookup(uint32_t kernel_id) const;
 
   CodeSource* const source_;
   WindowMemory* const memory_;
   HostShare* const host_;
+  const uint32_t most_loaded_;
   Cancelled cancelled_{false};
   mutable std::mutex mutex_;
   std::unordered_map<uint32_t, Entry> modules_;
-  std::vector<Place> places_;        // by id % kMostLoaded
+  std::vector<Place> places_;        // by id % kMostPrepared
+  uint32_t loaded_ = 0;              // of which the code is in memory
   std::deque<uint32_t> free_places_;  // the one that has been free longest first
   std::map<Shape, uint32_t> prepared_;
   uint32_t next_module_ = 1;

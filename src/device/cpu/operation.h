@@ -35,7 +35,7 @@ struct Operation {
   uint64_t token = 0;  // kHostCall
 
   Task task;                               // kTask
-  const KernelInstance* kernel = nullptr;  // of a launch; lives as long as work submitted before its unloading
+  KernelInstance* kernel = nullptr;        // of a launch; lives as long as work submitted before its unloading
   std::vector<uint8_t> arguments;          // capacity stays with the pooled operation
 };
 

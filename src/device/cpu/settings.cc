@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint32_t kMaxSms = 256;
 constexpr uint32_t kMostNice = 19;
+constexpr uint32_t kMostLoadedKernels = 16384;
 constexpr uint64_t kLeastMemory = 64ull << 20;
 
 uint64_t WholeMegabytes(uint64_t bytes) {
@@ -105,6 +106,7 @@ Result<CpuSettings> CpuSettings::FromEnvironment() {
   TUTTI_ASSIGN(settings.devices, CountFrom("TUTTI_CPU_DEVICES", 1, wire::kMaxDevices));
   TUTTI_ASSIGN(settings.sms, CountFrom("TUTTI_CPU_SMS", settings.cores, kMaxSms));
   TUTTI_ASSIGN(settings.nice, CountFrom("TUTTI_CPU_NICE", settings.nice, kMostNice, 0));
+  TUTTI_ASSIGN(settings.loaded_kernels, CountFrom("TUTTI_CPU_LOADED_KERNELS", settings.loaded_kernels, kMostLoadedKernels));
   const uint64_t memory_bytes = os::MemoryOfThisProcess();
   TUTTI_ASSIGN(settings.memory_bytes, BytesFrom("TUTTI_CPU_MEMORY", WholeMegabytes(memory_bytes / 2)));
   TUTTI_ASSIGN(settings.host_bytes,

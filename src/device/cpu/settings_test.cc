@@ -34,6 +34,7 @@ TEST(CpuSettings, ReadsAllVariables) {
                                 {"TUTTI_CPU_SMS", "5"},
                                 {"TUTTI_CPU_MEMORY", "8G"},
                                 {"TUTTI_CPU_HOST_MEMORY", "3G"},
+                                {"TUTTI_CPU_LOADED_KERNELS", "5"},
                                 {"TUTTI_CPU_NICE", "0"},
                                 {"TUTTI_COMPUTE_CAPABILITY", "9.0"}};
   const auto settings = CpuSettings::FromEnvironment();
@@ -41,6 +42,7 @@ TEST(CpuSettings, ReadsAllVariables) {
   EXPECT_EQ(settings->devices, 3u);
   EXPECT_EQ(settings->sms, 5u);
   EXPECT_EQ(settings->nice, 0u);
+  EXPECT_EQ(settings->loaded_kernels, 5u);
   EXPECT_EQ(settings->memory_bytes, 8ull << 30);
   EXPECT_EQ(settings->host_bytes, 3ull << 30);
   EXPECT_EQ(settings->compute_major, 9);
@@ -49,6 +51,7 @@ TEST(CpuSettings, ReadsAllVariables) {
 TEST(CpuSettings, NamesTheVariableThatIsWrong) {
   for (const auto& [name, value] : {std::pair{"TUTTI_CPU_DEVICES", "0"},
                                     {"TUTTI_CPU_SMS", "two"},
+                                    {"TUTTI_CPU_LOADED_KERNELS", "0"},
                                     {"TUTTI_CPU_NICE", "20"},
                                     {"TUTTI_CPU_MEMORY", "1Q"},
                                     {"TUTTI_CPU_HOST_MEMORY", "1M"},

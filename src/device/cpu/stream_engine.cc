@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "cuda/result.h"
+#include "device/cpu/module_table.h"
 #include "device/cpu/space_share.h"
 
 namespace tutti::device::cpu {
@@ -199,6 +200,7 @@ void StreamEngine::Complete(Stream* stream) {
       List(held);
     }
   }
+  if (operation->kernel != nullptr) --operation->kernel->in_streams;  // before its module may go
   deferred_.Leave(operation->generation, &released_);
   pool_.Put(operation);
   if (!stream->waiters.empty()) WakeWaiters(stream);

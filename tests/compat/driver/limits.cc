@@ -226,5 +226,35 @@ TEST_F(LimitsTest, TheLimitHoldsUnderRacingThreads) {
   }
 }
 
+// Of this server's clients each has the code of six kernels in memory (TUTTI_CPU_LOADED_KERNELS).
+TEST_F(LimitsTest, MoreKernelsThanMayBeInMemoryRunInTurnAndInGraphs) {
+  constexpr unsigned kShapes = 20, kRounds = 3;
+  const CUdeviceptr count = Allocate(4);
+  CU_ASSERT(cuMemsetD32_v2(count, 0, 1));
+  const auto launch_all = [&](CUstream stream) {
+    for (unsigned threads = 1; threads <= kShapes; ++threads) {
+      CUdeviceptr data = count;
+      uint32_t n = 1;
+      void* parameters[] = {&data, &n};
+      CU_ASSERT(cuLaunchKernel(Function("add_one"), 1, 1, 1, threads, 1, 1, 0, stream, parameters, nullptr));
+    }
+  };
+  CUstream stream;
+  CU_ASSERT(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  for (unsigned round = 0; round < kRounds; ++round) launch_all(stream);
+  CUgraph graph;
+  CUgraphExec exec;
+  CU_ASSERT(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+  launch_all(stream);
+  CU_ASSERT(cuStreamEndCapture(stream, &graph));
+  CU_ASSERT(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  for (unsigned round = 0; round < kRounds; ++round) CU_ASSERT(cuGraphLaunch(exec, stream));
+  CU_ASSERT(cuStreamSynchronize(stream));
+  EXPECT_EQ(Read(count, 1), std::vector<uint32_t>{2 * kRounds * kShapes});
+  CU_EXPECT(cuGraphExecDestroy(exec));
+  CU_EXPECT(cuGraphDestroy(graph));
+  CU_EXPECT(cuStreamDestroy_v2(stream));
+}
+
 }  // namespace
 }  // namespace tutti::compat
