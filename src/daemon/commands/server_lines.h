@@ -10,7 +10,8 @@
 namespace tutti::daemon::commands {
 
 // The objects of `text`, in their order, names as they came. Left out is what is no object and whatever lies deeper than a
-// record of ours does: copying and writing JSON takes a level of the stack for each of its levels.
+// record of ours does: copying and writing JSON takes a level of the stack for each of its levels. Of a text that is longer than
+// those of ours, the last part is read: of faults, the latest.
 std::vector<nlohmann::ordered_json> ReadServerLines(std::string_view text);
 
 }  // namespace tutti::daemon::commands

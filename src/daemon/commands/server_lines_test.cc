@@ -24,5 +24,18 @@ TEST(ServerLines, AMillionBracketsTakeNoStack) {
   }
 }
 
+// Each would take a moment of the thread that serves everybody.
+TEST(ServerLines, OfAnEndlessTextTheLatestIsRead) {
+  std::string text;
+  for (int i = 0; i < 1'000'000; ++i) text += "{}\n";
+  EXPECT_LE(ReadServerLines(text).size(), 4096u);
+  text.clear();
+  for (int i = 0; text.size() < 2 << 20; ++i) text += "{\"a\":" + std::string(1000, '7') + "}\n";
+  text += "{\"last\":1}\n";
+  const auto objects = ReadServerLines(text);
+  EXPECT_LE(objects.size(), 600u);
+  EXPECT_EQ(objects.back().dump(), "{\"last\":1}");
+}
+
 }  // namespace
 }  // namespace tutti::daemon::commands
