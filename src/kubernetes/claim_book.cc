@@ -72,7 +72,8 @@ Status ClaimBook::Make(const AllocationContext& context, const std::vector<std::
   const std::lock_guard lock(mutex_);
   TUTTI_ASSIGN(control::DaemonConnection daemon, control::DaemonConnection::Open(places_, patience_ms_));
   for (auto entry = entries_.begin(); entry != entries_.end();) {
-    const bool freed = entry->first != name && std::ranges::any_of(entry->second.replicas, [&](const std::string& replica) {
+    // The same replicas again are for another container: it gets a directory that nobody has had.
+    const bool freed = std::ranges::any_of(entry->second.replicas, [&](const std::string& replica) {
       return std::ranges::find(replicas, replica) != replicas.end();
     });
     if (!freed) {

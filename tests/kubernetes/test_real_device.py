@@ -2,6 +2,7 @@
 replica's share of memory and SMs."""
 import os
 import re
+import socket
 import subprocess
 import unittest
 
@@ -45,6 +46,24 @@ class RealDevice(unittest.TestCase):
                     self.assertEqual(done.returncode, 0, done.stdout)
                     self.assertIn("0 wrong", done.stdout)
                     break
+            plugin.close()
+            kubelet.stop()
+
+    def test_who_has_kept_the_directory_of_a_container_that_has_gone_has_nothing_of_the_next(self):
+        with Node(BIN) as node:
+            kubelet = Kubelet(node.kubelet_directory)
+            node.start(MPS_FOUR)
+            plugin = kubelet.plugin()
+            plugin.watch()
+            replica = sorted(plugin.next_list())[0]
+            directory = lambda: [mount.host_path for mount in plugin.allocate([replica])[0].mounts if mount.container_path.endswith("/pipe")][0]
+            kept = os.open(directory(), os.O_PATH | os.O_DIRECTORY)
+            connects = lambda path: socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).connect_ex(path + "/control") == 0
+            self.assertTrue(connects("/proc/self/fd/%d" % kept))
+            again = directory()
+            self.assertTrue(connects(again))
+            self.assertFalse(connects("/proc/self/fd/%d" % kept))
+            os.close(kept)
             plugin.close()
             kubelet.stop()
 
