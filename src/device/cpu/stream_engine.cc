@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "cuda/result.h"
-#include "device/cpu/module_table.h"
+#include "device/cpu/kernel_instance.h"
 #include "device/cpu/space_share.h"
 
 namespace tutti::device::cpu {
