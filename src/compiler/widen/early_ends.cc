@@ -62,22 +62,22 @@ class EndSeparator {
  private:
   // Values that cross blocks there: after the copying several definitions reach a use.
   void KeepInMemory() {
-    std::vector<Instruction*> crossing;
+    // Phis first: what stands for one afterwards is a load, which may cross to the return like any other value.
     std::vector<llvm::PHINode*> phis;
     for (BasicBlock* block : ends_) {
+      for (llvm::PHINode& phi : block->phis()) phis.push_back(&phi);
+    }
+    for (llvm::PHINode* phi : phis) {
+      if (llvm::AllocaInst* slot = llvm::DemotePHIToStack(phi)) slots_.push_back(slot);
+    }
+    std::vector<Instruction*> crossing;
+    for (BasicBlock* block : ends_) {
       for (Instruction& instruction : *block) {
-        if (auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) {
-          phis.push_back(phi);
-        } else if (instruction.isUsedOutsideOfBlock(block)) {
-          crossing.push_back(&instruction);
-        }
+        if (instruction.isUsedOutsideOfBlock(block)) crossing.push_back(&instruction);
       }
     }
     for (Instruction* instruction : crossing) {
       if (llvm::AllocaInst* slot = llvm::DemoteRegToStack(*instruction)) slots_.push_back(slot);
-    }
-    for (llvm::PHINode* phi : phis) {
-      if (llvm::AllocaInst* slot = llvm::DemotePHIToStack(phi)) slots_.push_back(slot);
     }
   }
 
