@@ -5,7 +5,10 @@
 //   compile [DIRECTORY]
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <string>
 
@@ -41,18 +44,17 @@ std::string Straight(int statements, bool memory) {
   return ptx + fmt::format("st.global.f32 [%d3], %f{};\nret;\n}}\n", statements - 1);
 }
 
-double CompileMs(const std::string& ptx) {
+template <class T>
+T OrExit(tutti::Result<T> result) {
+  if (result) return std::move(*result);
+  fmt::print(stderr, "compile: {}\n", result.error().text);
+  std::exit(1);
+}
+
+double CompileMs(const std::string& ptx, const std::string& kernel = "k", uint32_t threads = 128) {
   const double begin = bench::ThreadMs();
-  const auto image = ImageCompiler::Open({reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()});
-  if (!image) {
-    fmt::print(stderr, "compile: {}\n", image.error().text);
-    std::exit(1);
-  }
-  const auto object = (*image)->Compile("k", {.block = {128, 1, 1}, .target = HostTarget::Detect()});
-  if (!object) {
-    fmt::print(stderr, "compile: {}\n", object.error().text);
-    std::exit(1);
-  }
+  const auto image = OrExit(ImageCompiler::Open({reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()}));
+  OrExit(image->Compile(kernel, {.block = {threads, 1, 1}, .target = HostTarget::Detect()}));
   return bench::ThreadMs() - begin;
 }
 
@@ -72,12 +74,40 @@ void Compare(bool memory, const char* name, bench::Report& report) {
   }
 }
 
+#ifdef TUTTI_CUB_PTX
+// Kernels of the library as single modules: what the text has in front of the first one, and one of them.
+void CompareLibrary(bench::Report& report) {
+  std::ifstream file(TUTTI_CUB_PTX);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  constexpr std::string_view kEntry = ".visible .entry ";
+  constexpr int kShort = 500;
+  const double reference = CompileMs(Straight(kShort, true)) / kShort;
+  size_t begin = text.find(kEntry);
+  const std::string head = text.substr(0, begin);
+  while (begin != std::string::npos) {
+    const size_t end = text.find(kEntry, begin + 1);
+    const std::string kernel = text.substr(begin, end == std::string::npos ? end : end - begin);
+    begin = end;
+    const auto statements = static_cast<double>(std::ranges::count(kernel, ';'));
+    if (statements < kShort) continue;
+    const std::string name = kernel.substr(kEntry.size(), kernel.find('(') - kEntry.size());
+    const size_t plain = name.find("Device"), last = name.find("Kernel", plain);
+    const double each = CompileMs(head + kernel, name, 256) / statements;
+    report.Add({fmt::format("{}, {} statements", plain < last ? name.substr(plain, last - plain) : name, statements), each * 1000, "us",
+                reference * 1000, fmt::format("each of {}", kShort), each / reference});
+  }
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
   CompileMs(Straight(kLive + 1, false));  // LLVM's own beginning
-  bench::Report report("compile", "time per statement of a kernel without a branch / the same of a short one; 1 would be linear");
+  bench::Report report("compile", "time per statement of a kernel / the same of a short one without a branch; 1 would be linear");
   Compare(false, "arithmetic", report);
   Compare(true, "a quarter loads and stores", report);
+#ifdef TUTTI_CUB_PTX
+  CompareLibrary(report);
+#endif
   return report.Finish(argc > 1 ? argv[1] : "build/bench");
 }
