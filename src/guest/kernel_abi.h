@@ -16,7 +16,7 @@
 
 namespace tutti::guest {
 
-inline constexpr uint32_t kAbiVersion = 4;
+inline constexpr uint32_t kAbiVersion = 5;
 inline constexpr uint32_t kWarpSize = 32;
 inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
@@ -91,6 +91,13 @@ struct GuestServices {
   // Whether [address, address + bytes), which lies in the client's window but beyond BlockState::window_reach, may be read,
   // or if `writes` written: what was allocated since the block began may, and constants may be read.
   uint32_t (*may_touch)(WarpState*, uint64_t address, uint64_t bytes, uint32_t writes);
+  // Barriers of lanes that take turns. enter: arrives and goes on at once; returns the phase that is to be waited for.
+  // `votes` as for barrier_reduce. pass: `ids` and `phases` are of 32 lanes; returns those of `mask` whose phase is over.
+  // If there are none and `blocks` is set, waits until there are. outcome: of the barrier's last phase, as of
+  // barrier_reduce.
+  uint32_t (*barrier_enter)(WarpState*, uint32_t mask, uint32_t id, uint32_t threads, uint32_t votes);
+  uint32_t (*barrier_pass)(WarpState*, uint32_t mask, const uint32_t* ids, const uint32_t* phases, uint32_t blocks);
+  uint32_t (*barrier_outcome)(WarpState*, uint32_t id, uint32_t op);
 };
 
 // One running block. Prepared by the device, read-only to guest code, except where noted.

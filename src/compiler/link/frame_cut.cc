@@ -30,6 +30,13 @@ bool CanBeMadeAgain(const llvm::Instruction& value, unsigned depth = kMaxDepth) 
   return true;
 }
 
+bool IsVolatile(const llvm::Instruction& pointer) {
+  return llvm::any_of(pointer.users(), [](const llvm::User* user) {
+    const auto& instruction = *llvm::cast<llvm::Instruction>(user);
+    return instruction.isVolatile() || (llvm::isa<llvm::GetElementPtrInst>(instruction) && IsVolatile(instruction));
+  });
+}
+
 // `value` is what one of the `restored` values was restored to, whichever cut this step began at.
 bool IsFromFrame(const llvm::Value* value, const llvm::DenseMap<llvm::BasicBlock*, llvm::Value*>& restored) {
   llvm::SmallSetVector<const llvm::Value*, 8> pending;
@@ -62,6 +69,12 @@ FrameCut::FrameCut(llvm::Function& function, llvm::ArrayRef<llvm::CallInst*> cal
     const uint64_t bytes = layout.getTypeStoreSize(value->getType());
     offset = llvm::alignTo(frame_bytes_, std::min(kFrameAlignment, llvm::PowerOf2Ceil(bytes)));
     frame_bytes_ = offset + bytes;
+  }
+  for (llvm::Instruction& instruction : function.getEntryBlock()) {
+    auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
+    if (alloca == nullptr || !IsVolatile(*alloca)) continue;
+    variables_[alloca] = frame_bytes_ = llvm::alignTo(frame_bytes_, kFrameAlignment);
+    frame_bytes_ += alloca->getAllocationSize(layout)->getFixedValue();
   }
   frame_bytes_ = llvm::alignTo(std::max<uint64_t>(frame_bytes_, 1), kFrameAlignment);
 }
@@ -172,6 +185,14 @@ void FrameCut::Dispatch(llvm::Function& step) {
   for (uint32_t i = 0; i < cuts_.size(); ++i) choice->addCase(builder.getInt32(i + 1), cuts_[i].after);
 }
 
+void FrameCut::PlaceVariables(llvm::Function& step) {
+  for (const auto& [alloca, offset] : variables_) {
+    llvm::IRBuilder<> builder(alloca);
+    alloca->replaceAllUsesWith(builder.CreateConstInBoundsGEP1_64(builder.getInt8Ty(), step.getArg(1), offset));
+    alloca->eraseFromParent();
+  }
+}
+
 void FrameCut::Apply(llvm::Function& step) {
   llvm::Value* frame = step.getArg(1);
   llvm::SetVector<llvm::Instruction*> values;
@@ -185,6 +206,7 @@ void FrameCut::Apply(llvm::Function& step) {
   for (Cut& cut : cuts_) Restore(cut, frame);
   for (llvm::Instruction* value : values) Rewrite(value, frame);
   for (Cut& cut : cuts_) cut.call->eraseFromParent();
+  PlaceVariables(step);
 }
 
 }  // namespace tutti::compiler

@@ -1,5 +1,6 @@
 // Cuts a function at calls: it returns there, and when it is entered again goes on behind the call, with what is needed
-// later kept in a frame that the caller owns.
+// later kept in a frame that the caller owns. Variables that are volatile, and so are no values (widen/local_frame.h), lie in
+// the frame from the beginning.
 //
 // What is needed behind a cut is loaded right behind it, so between cuts values live in registers as before. Cheap vector
 // values that can be made of scalars (splats, lane numbers) are made again rather than kept.
@@ -37,6 +38,7 @@ class FrameCut {
   void Plan(Cut& cut, llvm::ArrayRef<llvm::Instruction*> live);
   void Keep(Cut& cut, llvm::Instruction* value);
   void Dispatch(llvm::Function& step);
+  void PlaceVariables(llvm::Function& step);
   void Return(Cut& cut, llvm::Function& step, uint32_t state);
   void Restore(Cut& cut, llvm::Value* frame);
   llvm::Value* MakeAgain(Cut& cut, llvm::Instruction* value, llvm::IRBuilder<>& builder);
@@ -45,6 +47,7 @@ class FrameCut {
 
   llvm::SmallVector<Cut, 8> cuts_;
   llvm::MapVector<llvm::Instruction*, uint64_t> slots_;  // offsets of what is kept at some cut
+  llvm::MapVector<llvm::AllocaInst*, uint64_t> variables_;  // offsets
   uint64_t frame_bytes_ = 0;
 };
 

@@ -40,8 +40,20 @@ struct Fiber {
   ucontext_t start;
   Context resume;
   bool started = false, finished = false;
-  const uint64_t* waiting_for = nullptr;  // a generation counter ...
-  uint64_t waiting_generation = 0;        // ... that must leave this value
+  struct Wait {
+    const uint64_t* generation;  // a counter ...
+    uint64_t seen;               // ... that must leave this value
+  };
+  Wait waits[17] = {};  // it goes on when one of them is over
+  uint32_t wait_count = 0;
+
+  bool Waits() const {
+    if (wait_count == 0) return false;
+    for (uint32_t i = 0; i < wait_count; ++i) {
+      if (*waits[i].generation != waits[i].seen) return false;
+    }
+    return true;
+  }
 };
 
 struct Barrier {
@@ -49,6 +61,7 @@ struct Barrier {
   uint32_t arrived = 0, threads = 0;  // threads 0: all
   uint32_t votes = 0, voters = 0, result_votes = 0, result_voters = 0;
   uint64_t arrived_in[guest::kWarpSize] = {};  // the generation in which a warp arrived last without waiting
+  uint32_t lanes[guest::kWarpSize] = {};       // of warps that arrive in parts
 };
 
 struct Block {
@@ -99,10 +112,9 @@ void SwitchToScheduler() {
 void WaitFor(const uint64_t& generation) {
   Fiber* fiber = g_grid->current;
   TUTTI_CHECK(fiber != nullptr);
-  fiber->waiting_for = &generation;
-  fiber->waiting_generation = generation;
+  fiber->waits[fiber->wait_count++] = {&generation, generation};
   SwitchToScheduler();
-  fiber->waiting_for = nullptr;
+  fiber->wait_count = 0;
 }
 
 uint32_t CountOf(uint32_t mask) { return mask == ~0u ? guest::kWarpSize : static_cast<uint32_t>(__builtin_popcount(mask)); }
@@ -118,6 +130,7 @@ uint32_t LiveThreads(const Block& block) {
 void CompleteIfFull(Barrier& barrier, uint32_t threads) {
   if (barrier.arrived == 0 || barrier.arrived < threads) return;
   barrier.arrived = 0;
+  for (uint32_t& lanes : barrier.lanes) lanes = 0;
   barrier.result_votes = std::exchange(barrier.votes, 0);
   barrier.result_voters = std::exchange(barrier.voters, 0);
   ++barrier.generation;
@@ -129,8 +142,10 @@ void CompleteFullBarriers(Block& block) {
 
 void Arrive(WarpState* warp, uint32_t mask, Barrier& barrier, uint32_t threads) {
   // With an explicit count a warp counts as 32 threads, also one that is not full.
-  const bool whole = threads != 0 && mask == warp->lanes;
-  barrier.arrived += whole ? guest::kWarpSize : CountOf(mask);
+  uint32_t& before = barrier.lanes[warp->warp];
+  const bool whole = threads != 0 && ((before | mask) & warp->lanes) == warp->lanes;
+  barrier.arrived += whole ? guest::kWarpSize - CountOf(before) : CountOf(mask);
+  before = whole ? 0 : before | mask;
   barrier.threads = threads;
 }
 
@@ -162,13 +177,52 @@ void ServeClusterBarrier(WarpState* warp, uint32_t mask, guest::BarrierMode mode
   ArriveOrWait(warp, mask, BlockOf(warp)->barriers[kClusterBarrier], 0, mode);
 }
 
+uint32_t OutcomeOf(const Barrier& barrier, uint32_t op) {
+  if (op == 0) return barrier.result_votes;
+  return op == 1 ? barrier.result_votes == barrier.result_voters : barrier.result_votes != 0;
+}
+
 uint32_t ServeBarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes) {
   Barrier& barrier = BlockOf(warp)->barriers[id % kNamedBarriers];
   barrier.votes += static_cast<uint32_t>(__builtin_popcount(votes & mask));
   barrier.voters += static_cast<uint32_t>(__builtin_popcount(mask));
   ServeBarrier(warp, mask, id, threads, guest::BarrierMode::kArriveAndWait);
-  if (op == 0) return barrier.result_votes;
-  return op == 1 ? barrier.result_votes == barrier.result_voters : barrier.result_votes != 0;
+  return OutcomeOf(barrier, op);
+}
+
+uint32_t ServeBarrierEnter(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t votes) {
+  Barrier& barrier = BlockOf(warp)->barriers[id % kNamedBarriers];
+  barrier.votes += static_cast<uint32_t>(__builtin_popcount(votes & mask));
+  barrier.voters += static_cast<uint32_t>(__builtin_popcount(mask));
+  const auto phase = static_cast<uint32_t>(barrier.generation);
+  ServeBarrier(warp, mask, id, threads, guest::BarrierMode::kArrive);
+  return phase;
+}
+
+uint32_t ServeBarrierPass(WarpState* warp, uint32_t mask, const uint32_t* ids, const uint32_t* phases, uint32_t blocks) {
+  Block* block = BlockOf(warp);
+  for (;;) {
+    CompleteFullBarriers(*block);  // lanes may have ended
+    uint32_t passed = 0, open = 0;
+    for (uint32_t lane = 0; lane < guest::kWarpSize; ++lane) {
+      if ((mask >> lane & 1) == 0) continue;
+      const bool over = static_cast<uint32_t>(block->barriers[ids[lane] % kNamedBarriers].generation) != phases[lane];
+      (over ? passed : open) |= over ? 1u << lane : 1u << ids[lane] % kNamedBarriers;
+    }
+    if (passed != 0 || blocks == 0) return passed;
+    Fiber* fiber = g_grid->current;
+    TUTTI_CHECK(fiber != nullptr);
+    for (uint32_t id = 0; id < kNamedBarriers; ++id) {
+      const uint64_t& generation = block->barriers[id].generation;
+      if ((open >> id & 1) != 0) fiber->waits[fiber->wait_count++] = {&generation, generation};
+    }
+    SwitchToScheduler();
+    fiber->wait_count = 0;
+  }
+}
+
+uint32_t ServeBarrierOutcome(WarpState* warp, uint32_t id, uint32_t op) {
+  return OutcomeOf(BlockOf(warp)->barriers[id % kNamedBarriers], op);
 }
 
 void ServeYield(WarpState*) {
@@ -253,6 +307,9 @@ constexpr guest::GuestServices kServices = {
     .mistake = ServeMistake,
     .grid_barrier = ServeGridBarrier,
     .may_touch = ServeMayTouch,
+    .barrier_enter = ServeBarrierEnter,
+    .barrier_pass = ServeBarrierPass,
+    .barrier_outcome = ServeBarrierOutcome,
 };
 
 // ---- running
@@ -303,7 +360,7 @@ void RunFibers() {
         Fiber& fiber = block.fibers[block.downwards ? block.fibers.size() - 1 - i : i];
         if (fiber.finished) continue;
         unfinished = true;
-        if (fiber.waiting_for != nullptr && *fiber.waiting_for == fiber.waiting_generation) continue;
+        if (fiber.Waits()) continue;
         progress = true;
         Resume(fiber);
         if (fiber.finished) g_grid->free_stacks.push_back(fiber.stack);
@@ -368,7 +425,7 @@ void PrepareBlock(Block& block, const GridLaunch& launch, uint32_t index) {
     fiber.warp = &block.warps[w];
     fiber.block = &block;
     fiber.started = fiber.finished = false;
-    fiber.waiting_for = nullptr;
+    fiber.wait_count = 0;
   }
 }
 

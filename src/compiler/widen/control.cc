@@ -71,8 +71,39 @@ void FunctionEmitter::EmitEdge(unsigned from, unsigned to, llvm::Value* lanes) {
     builder_.CreateStore(rest, address);
   }
   if (pending_[to] == nullptr) return;
-  if (waiting) lanes = builder_.CreateOr(lanes, builder_.CreateLoad(lanes->getType(), pending_[to]));
-  builder_.CreateStore(lanes, pending_[to]);
+  if (waiting) lanes = builder_.CreateOr(lanes, Pending(to));
+  SetPending(to, lanes);
+}
+
+// As values, the masks of a copy's blocks would all be carried round its loop of turns.
+void FunctionEmitter::ReservePending(unsigned block) {
+  if (!schedule_.is_of_copy(block)) {
+    pending_[block] = values_.Slot(entry_mask_->getType(), "pending");
+    builder_.CreateStore(llvm::Constant::getNullValue(entry_mask_->getType()), pending_[block]);
+    return;
+  }
+  if (pending_of_copy_ == nullptr) {
+    pending_of_copy_ = values_.Slot(llvm::ArrayType::get(builder_.getInt32Ty(), schedule_.size()), "pending");
+  }
+  pending_[block] = builder_.CreateConstInBoundsGEP2_32(pending_of_copy_->getAllocatedType(), pending_of_copy_, 0, block);
+}
+
+llvm::Value* FunctionEmitter::PendingBits(unsigned block) {
+  if (!schedule_.is_of_copy(block)) return Bits(builder_.CreateLoad(entry_mask_->getType(), pending_[block]));
+  return builder_.CreateAlignedLoad(builder_.getInt32Ty(), pending_[block], llvm::Align(4), /*isVolatile=*/true);
+}
+
+llvm::Value* FunctionEmitter::Pending(unsigned block) {
+  if (!schedule_.is_of_copy(block)) return builder_.CreateLoad(entry_mask_->getType(), pending_[block], "mask");
+  return Lanes(PendingBits(block));
+}
+
+void FunctionEmitter::SetPending(unsigned block, llvm::Value* lanes) {
+  if (!schedule_.is_of_copy(block)) {
+    builder_.CreateStore(lanes, pending_[block]);
+  } else {
+    builder_.CreateAlignedStore(Bits(lanes), pending_[block], llvm::Align(4), /*isVolatile=*/true);
+  }
 }
 
 void FunctionEmitter::JumpTo(llvm::ArrayRef<unsigned> candidates) {
@@ -86,7 +117,7 @@ void FunctionEmitter::JumpTo(llvm::ArrayRef<unsigned> candidates) {
       builder_.SetInsertPoint(chain);
     }
     const unsigned first = candidates.front();
-    llvm::Value* pending = Bits(builder_.CreateLoad(entry_mask_->getType(), pending_[first]));
+    llvm::Value* pending = PendingBits(first);
     auto* next = llvm::BasicBlock::Create(wide_.getContext(), "", &wide_);
     builder_.CreateCondBr(builder_.CreateICmpNE(pending, builder_.getInt32(0)), entries_[first], next);
     builder_.SetInsertPoint(next);
@@ -117,7 +148,7 @@ void FunctionEmitter::EmitTerminator(const llvm::Instruction& terminator) {
     llvm::Value* condition = values_.Uniform(branch->getCondition());
     llvm::BasicBlock* ways[2];
     for (llvm::BasicBlock*& way : ways) way = llvm::BasicBlock::Create(wide_.getContext(), "", &wide_);
-    builder_.CreateCondBr(condition, ways[0], ways[1]);
+    builder_.CreateCondBr(condition, ways[0], ways[1], branch->getMetadata(llvm::LLVMContext::MD_prof));
     for (unsigned i = 0; i < 2; ++i) {
       builder_.SetInsertPoint(ways[i]);
       Values::ColdScope scope(values_);

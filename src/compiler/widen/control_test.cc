@@ -326,6 +326,48 @@ TEST(Control, NamingLanesThatAreElsewhereIsAFaultThatNamesTheOperation) {
   }
 }
 
+// One way shuffles, the other votes first: no lane goes on before the fault.
+TEST(Control, LanesOnTwoWaysThatNameEachOtherAndNeverMeetAreAFaultThatNamesTheOperation) {
+  const std::string ir = KernelText(R"(
+  %low = icmp ult i32 %tx, 16
+  br i1 %low, label %in, label %out
+in:
+  %x = call {i32, i1} @tutti.shfl.idx.i32(i32 -1, i32 %tx, i32 0, i32 31)
+  br label %after
+out:
+  %y = call i32 @tutti.ballot(i32 -1, i1 true)
+  %z = call {i32, i1} @tutti.shfl.idx.i32(i32 -1, i32 %tx, i32 0, i32 31)
+  br label %after
+after:
+  %to = inttoptr i64 %p0 to ptr addrspace(1)
+  store i32 1, ptr addrspace(1) %to
+  ret void
+)");
+  uint32_t done = 0;
+  const GridResult result = RunOn(ir, GridLaunch{.block = {32, 1, 1}}.Param(&done).Param(uint64_t{0}).Param(uint64_t{0}).Param(0u));
+  ASSERT_TRUE(result.fault);
+  EXPECT_EQ(result.fault->kind, guest::FaultKind::kLaunchFailed);
+  const bool shuffles = result.fault->mistake == guest::WarpMistake::kShuffle;
+  EXPECT_TRUE(shuffles || result.fault->mistake == guest::WarpMistake::kVote);
+  EXPECT_EQ(result.fault->absent, shuffles ? 0xffff0000u : 0x0000ffffu);
+  EXPECT_EQ(done, 0u);
+}
+
+TEST(Control, LanesThatMayNotComeToAnOperationOfTheSameKindElsewhereTakeNoTurns) {
+  EXPECT_THAT(WidenedForWaiting(R"(
+  %some = icmp ult i32 %tx, %n
+  br i1 %some, label %in, label %after
+in:
+  %x = call i32 @tutti.redux.add(i32 -1, i32 %tx)
+  br label %after
+after:
+  %y = call i32 @tutti.match.any.i32(i32 -1, i32 %tx)
+  call void @tutti.warp_barrier(i32 -1)
+  ret void
+)"),
+              Not(HasSubstr(kTurns)));
+}
+
 TEST(Control, NamingTheLanesThatAreHereIsNone) {
   EXPECT_FALSE(RunInABranch("call void @tutti.warp_barrier(i32 65535)").fault);
   EXPECT_FALSE(RunInABranch("%m = call i32 @tutti.activemask()\n  call void @tutti.warp_barrier(i32 %m)").fault);

@@ -1,6 +1,7 @@
 #include "compiler/widen/function_emitter.h"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/MDBuilder.h>
@@ -58,9 +59,9 @@ bool FunctionEmitter::OthersMayBeElsewhere(unsigned block) const {
   });
 }
 
-// Barriers do, and operations of lanes that may not be together.
+// Barriers do, lanes that take turns, and operations of lanes that may not be together.
 bool FunctionEmitter::AsksWhoHasEnded() const {
-  if (UsesBarrier(module_.module)) return true;
+  if (UsesBarrier(module_.module) || module_.module.getFunction("tutti.turn") != nullptr) return true;
   const auto meets = [](const llvm::BasicBlock& block) {
     return llvm::any_of(block, [](const llvm::Instruction& instruction) {
       const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
@@ -99,8 +100,7 @@ void FunctionEmitter::PrepareEntry() {
       for (unsigned other = 0; other < schedule_.size() && !asked; ++other) asked = schedule_.waiting(other).test(i);
       if (!asked) continue;
     }
-    pending_[i] = values_.Slot(entry_mask_->getType(), "pending");
-    builder_.CreateStore(llvm::Constant::getNullValue(entry_mask_->getType()), pending_[i]);
+    ReservePending(i);
   }
   setup_last_ = builder_.GetInsertBlock();
 }
@@ -110,8 +110,8 @@ void FunctionEmitter::EmitBlock(unsigned block) {
   block_ = block;
   met_.clear();
   if (pending_[block] != nullptr) {
-    mask_ = schedule_.runs_all_lanes(block) ? entry_mask_ : builder_.CreateLoad(entry_mask_->getType(), pending_[block], "mask");
-    builder_.CreateStore(llvm::Constant::getNullValue(mask_->getType()), pending_[block]);
+    mask_ = schedule_.runs_all_lanes(block) ? entry_mask_ : Pending(block);
+    SetPending(block, llvm::Constant::getNullValue(mask_->getType()));
   } else {
     mask_ = entry_mask_;
   }
@@ -132,8 +132,24 @@ void FunctionEmitter::EmitBlock(unsigned block) {
 
 void FunctionEmitter::EmitInstruction(const llvm::Instruction& instruction) {
   ++module_.wide_operations;
-  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return EmitLoad(*this, *load);
-  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) return EmitStore(*this, *store);
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+    if (!IsWarpVariable(*load->getPointerOperand())) return EmitLoad(*this, *load);
+    llvm::SmallVector<llvm::Value*, 2> parts;
+    for (llvm::AllocaInst* part : WarpVariable(*load->getPointerOperand())) {
+      parts.push_back(builder_.CreateAlignedLoad(part->getAllocatedType(), part, part->getAlign(), /*isVolatile=*/true));
+    }
+    return Define(*load, parts);
+  }
+  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+    if (!IsWarpVariable(*store->getPointerOperand())) return EmitStore(*this, *store);
+    unsigned component = 0;
+    for (llvm::AllocaInst* part : WarpVariable(*store->getPointerOperand())) {
+      llvm::Value* others = builder_.CreateAlignedLoad(part->getAllocatedType(), part, part->getAlign(), /*isVolatile=*/true);
+      llvm::Value* value = builder_.CreateSelect(mask_, values_.Vector(store->getValueOperand(), component++), others);
+      builder_.CreateAlignedStore(value, part, part->getAlign(), /*isVolatile=*/true);
+    }
+    return;
+  }
   if (const auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) return EmitAtomicRmw(*this, *atomic);
   if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) return EmitCompareExchange(*this, *exchange);
   if (const auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
@@ -141,6 +157,7 @@ void FunctionEmitter::EmitInstruction(const llvm::Instruction& instruction) {
     return;
   }
   if (const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
+    if (IsWarpVariable(*alloca)) return;
     llvm::Value* base = builder_.CreateAdd(abi_.local_base(), builder_.getInt64(frame_.OffsetOf(*alloca)));
     if (!is_kernel()) base = builder_.CreateAdd(base, wide_.getArg(2));
     return Define(*alloca, {base});
@@ -164,6 +181,16 @@ void FunctionEmitter::EmitCall(const llvm::CallInst& call) {
   if (intrinsic.kind == Intrinsic::kNone || intrinsic.kind == Intrinsic::kIndirectCall) return EmitFunctionCall(*this, call, intrinsic.kind);
   if (EmitWarpOperation(*this, call, intrinsic) || EmitService(*this, call, intrinsic)) return;
   Unsupported(call, "the function is not in the contract");
+}
+
+llvm::SmallVector<llvm::AllocaInst*, 2>& FunctionEmitter::WarpVariable(const llvm::Value& alloca) {
+  auto& parts = warp_variables_[&alloca];
+  llvm::Type* type = llvm::cast<llvm::AllocaInst>(alloca).getAllocatedType();
+  for (unsigned i = 0; parts.size() < Values::ComponentCount(type); ++i) {
+    parts.push_back(values_.Slot(Values::Wide(Values::Component(type, i)), "variable"));
+    parts.back()->setAlignment(llvm::Align(64));
+  }
+  return parts;
 }
 
 llvm::Value* FunctionEmitter::NextFrame() {
@@ -193,9 +220,21 @@ llvm::Value* FunctionEmitter::FirstLane() {
   return builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {builder_.getInt32Ty()}, {mask_bits(), builder_.getTrue()});
 }
 
-void FunctionEmitter::NarrowMask(llvm::Value* lanes) {
-  mask_ = builder_.CreateAnd(mask_, lanes);
-  mask_bits_ = nullptr;
+void FunctionEmitter::SetApart() {
+  builder_.CreateStore(builder_.getTrue(), IsApart());
+  if (pending_of_copy_ == nullptr) return;
+  // Told to assembly that it cannot see through, LLVM leaves the array in one piece.
+  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pending_of_copy_->getType()}, false);
+  builder_.CreateCall(type, llvm::InlineAsm::get(type, "", "r,~{memory}", /*hasSideEffects=*/true), {pending_of_copy_});
+  builder_.CreateMemSet(pending_of_copy_, builder_.getInt8(0), schedule_.size() * sizeof(uint32_t), llvm::Align(4), /*isVolatile=*/true);
+}
+
+llvm::AllocaInst* FunctionEmitter::IsApart() {
+  if (is_apart_ == nullptr) {
+    is_apart_ = values_.Slot(builder_.getInt1Ty(), "apart");
+    llvm::IRBuilder<>(prologue_).CreateStore(builder_.getFalse(), is_apart_);
+  }
+  return is_apart_;
 }
 
 void FunctionEmitter::Unless(llvm::Value* condition, llvm::function_ref<void()> body) {

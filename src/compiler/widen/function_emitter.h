@@ -57,8 +57,11 @@ class FunctionEmitter {
   llvm::Value* Lanes(llvm::Value* bits);               // i32 to <32 x i1>
   llvm::Value* FirstLane();                            // lowest active lane, i32
 
-  // Lanes that end within the block: exits in called functions.
-  void NarrowMask(llvm::Value* lanes);
+  // i32: all lanes that entered the function.
+  llvm::Value* EntryLanes() { return Bits(entry_mask_); }
+  // A variable of the warp in this function: its lanes have gone to the copy in which they take turns (turns.h).
+  llvm::AllocaInst* IsApart();
+  void SetApart();
 
   // Emits `body` on a branch that is rarely taken if `condition` is false, and goes on behind it.
   void Unless(llvm::Value* condition, llvm::function_ref<void()> body);
@@ -91,7 +94,12 @@ class FunctionEmitter {
   void EmitEdge(unsigned from, unsigned to, llvm::Value* lanes);
   void EmitNext(unsigned from, llvm::ArrayRef<unsigned> targets);
   void JumpTo(llvm::ArrayRef<unsigned> candidates);
+  llvm::Value* PendingBits(unsigned block);
+  llvm::Value* Pending(unsigned block);
+  void SetPending(unsigned block, llvm::Value* lanes);
+  void ReservePending(unsigned block);
   llvm::SmallVector<llvm::AllocaInst*, 2>& PhiSlots(const llvm::PHINode& phi);
+  llvm::SmallVector<llvm::AllocaInst*, 2>& WarpVariable(const llvm::Value& alloca);
   void PrepareEntry();
 
   llvm::Function& scalar_;
@@ -109,15 +117,18 @@ class FunctionEmitter {
   Status status_;
 
   std::vector<llvm::BasicBlock*> entries_;        // by block index
-  std::vector<llvm::AllocaInst*> pending_;        // by block index; null where all lanes run
+  std::vector<llvm::Value*> pending_;             // by block index: where its lanes are; null where all lanes run
+  llvm::AllocaInst* pending_of_copy_ = nullptr;   // those of the copy, as one array of bits that stays in memory
   std::map<std::vector<unsigned>, llvm::BasicBlock*> chains_;
   llvm::DenseMap<const llvm::PHINode*, llvm::SmallVector<llvm::AllocaInst*, 2>> phi_slots_;
+  llvm::DenseMap<const llvm::Value*, llvm::SmallVector<llvm::AllocaInst*, 2>> warp_variables_;
   LocalFrame frame_;
   Spans spans_;
   PathFacts facts_;
   llvm::Value* entry_mask_ = nullptr;
   llvm::Value* mask_ = nullptr;
   llvm::Value* mask_bits_ = nullptr;
+  llvm::AllocaInst* is_apart_ = nullptr;
   unsigned block_ = 0;
   llvm::SmallPtrSet<const llvm::Value*, 4> met_;  // in this block
   bool tells_exits_ = false;                      // somebody must know of lanes that have left the kernel

@@ -44,6 +44,12 @@ const Row kRows[] = {
     {"elect", Intrinsic::kElect},
     {"warp_barrier", Intrinsic::kWarpBarrier},
     {"turn", Intrinsic::kTurn},
+    {"absent", Intrinsic::kAbsent},
+    {"set_apart", Intrinsic::kSetApart},
+    {"is_apart", Intrinsic::kIsApart},
+    {"barrier_enter", Intrinsic::kBarrierEnter},
+    {"barrier_pass", Intrinsic::kBarrierPass},
+    {"barrier_outcome.", Intrinsic::kBarrierOutcome},
     {"barrier.red.", Intrinsic::kBarrierReduce},
     {"barrier", Intrinsic::kBarrier},
     {"cluster_barrier", Intrinsic::kClusterBarrier},
@@ -137,6 +143,8 @@ bool IsUniformResult(Intrinsic kind) {
     case Intrinsic::kActivemask:
     case Intrinsic::kBarrierReduce:
     case Intrinsic::kTurn:
+    case Intrinsic::kAbsent:
+    case Intrinsic::kIsApart:
       return true;
     default:
       return false;

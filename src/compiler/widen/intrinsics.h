@@ -14,7 +14,8 @@ enum class Intrinsic : uint8_t {
   kBlockField,  // uniform, fixed for the block: ntid, ctaid, bases, sizes
   kWarpid, kNwarpid,
   kClock, kGlobaltimer, kActivemask,
-  kShfl, kBallot, kMatchAny, kMatchAll, kRedux, kElect, kWarpBarrier, kTurn,
+  kShfl, kBallot, kMatchAny, kMatchAll, kRedux, kElect, kWarpBarrier,
+  kTurn, kAbsent, kSetApart, kIsApart, kBarrierEnter, kBarrierPass, kBarrierOutcome,  // of turns.h and meetings.h
   kBarrier, kBarrierReduce, kClusterBarrier, kGridBarrier, kYield,
   kExit, kEndLane, kHasEnded, kTrap, kPrint, kAssertFail, kMalloc, kFree, kFence,
   kIndirectCall, kFunction, kMatrix,

@@ -5,11 +5,20 @@
 
 namespace tutti::compiler {
 
+void MakeWarpVariable(llvm::AllocaInst& alloca) {
+  alloca.setMetadata("tutti.warp_variable", llvm::MDNode::get(alloca.getContext(), {}));
+}
+
+bool IsWarpVariable(const llvm::Value& pointer) {
+  const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&pointer);
+  return alloca != nullptr && alloca->hasMetadata("tutti.warp_variable");
+}
+
 LocalFrame::LocalFrame(const llvm::Function& function) {
   const llvm::DataLayout& layout = function.getParent()->getDataLayout();
   for (const llvm::Instruction& instruction : llvm::instructions(function)) {
     const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
-    if (alloca == nullptr || !alloca->isStaticAlloca()) continue;
+    if (alloca == nullptr || !alloca->isStaticAlloca() || IsWarpVariable(*alloca)) continue;
     bytes_ = llvm::alignTo(bytes_, alloca->getAlign());
     offsets_[alloca] = bytes_;
     bytes_ += alloca->getAllocationSize(layout)->getFixedValue();

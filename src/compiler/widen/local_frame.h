@@ -1,4 +1,7 @@
 // Where the allocas of a function lie in each lane's local memory.
+//
+// Variables of lanes that take turns in a copy of the function (turns.h) do not: each is one vector in the warp's frame. They
+// stay in memory, since as values they would all be carried round the loop of turns.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -6,6 +9,9 @@
 #include <llvm/IR/Instructions.h>
 
 namespace tutti::compiler {
+
+void MakeWarpVariable(llvm::AllocaInst& alloca);
+bool IsWarpVariable(const llvm::Value& pointer);
 
 class LocalFrame {
  public:

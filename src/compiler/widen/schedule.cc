@@ -192,6 +192,49 @@ Schedule::Schedule(llvm::Function& function, const llvm::LoopInfo& loops) {
   std::stable_partition(order_.begin(), order_.end(), [](BasicBlock* block) { return !llvm::isa<llvm::ReturnInst>(block->getTerminator()); });
   for (unsigned i = 0; i < size(); ++i) index_[order_[i]] = i;
   for (const Loop* loop : loops.getLoopsInPreorder()) last_[index(loop->getHeader())] = index(layout.Last(loop));
+  FindCopy();
+}
+
+void Schedule::FindCopy() {
+  copy_ = gates_ = changes_ = llvm::BitVector(size());
+  llvm::SetVector<BasicBlock*> first;
+  for (BasicBlock* block : order_) {
+    const auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
+    const auto* asked = branch != nullptr && branch->isConditional() ? llvm::dyn_cast<llvm::CallInst>(branch->getCondition()) : nullptr;
+    if (asked != nullptr && ClassifyCall(*asked).kind == Intrinsic::kIsApart) {
+      gates_.set(index(block));
+      first.insert(branch->getSuccessor(0));
+    }
+    const bool changes = llvm::any_of(*block, [](const llvm::Instruction& instruction) {
+      const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
+      return call != nullptr && ClassifyCall(*call).kind == Intrinsic::kSetApart;
+    });
+    if (changes) changes_.set(index(block));
+  }
+  // They lead to the copy, or to a gate that does.
+  for (unsigned i : changes_.set_bits()) {
+    for (BasicBlock* to : llvm::successors(order_[i])) {
+      if (!gates_.test(index(to))) first.insert(to);
+    }
+  }
+  for (size_t i = 0; i < first.size(); ++i) {
+    if (llvm::isa<llvm::ReturnInst>(first[i]->getTerminator())) continue;
+    copy_.set(index(first[i]));
+    for (BasicBlock* to : llvm::successors(first[i])) first.insert(to);
+  }
+  is_twice_ = changes_.any();
+}
+
+// Before the warp goes over to the copy nobody is there; afterwards lanes of the original are at gates.
+bool Schedule::MayRun(unsigned i, bool after_change) const {
+  if (!is_twice_ || llvm::isa<llvm::ReturnInst>(order_[i]->getTerminator())) return true;
+  return after_change ? copy_.test(i) || gates_.test(i) : !copy_.test(i);
+}
+
+bool Schedule::GatesAreComplete() const {
+  return llvm::all_of(changes_.set_bits(), [&](unsigned i) {
+    return llvm::all_of(waiting_[i].set_bits(), [&](unsigned other) { return MayRun(other, true); });
+  });
 }
 
 // Twice the place in the order, so that there are places between blocks: a header that `from` did not come to from before
@@ -209,8 +252,9 @@ llvm::SmallVector<unsigned, 2> Targets(const Schedule& schedule, const BasicBloc
 
 llvm::SmallVector<unsigned, 8> Schedule::Candidates(unsigned from, llvm::ArrayRef<unsigned> targets) const {
   llvm::SmallVector<unsigned, 8> candidates(targets);
+  const bool after_change = copy_.test(from) || llvm::any_of(targets, [&](unsigned i) { return copy_.test(i); });
   for (unsigned i : waiting_[from].set_bits()) {
-    if (!llvm::is_contained(targets, i)) candidates.push_back(i);
+    if (!llvm::is_contained(targets, i) && MayRun(i, after_change)) candidates.push_back(i);
   }
   std::ranges::sort(candidates, {}, [&](unsigned i) { return Place(from, i); });
   return candidates;
@@ -228,9 +272,25 @@ llvm::SmallVector<unsigned, 4> Schedule::Next(unsigned from, llvm::ArrayRef<unsi
 
 void Schedule::Simulate(const llvm::BitVector& divergent) {
   const unsigned n = size();
-  waiting_.assign(n, llvm::BitVector(n));
+  std::vector<llvm::BitVector> predecessors;
+  FindWaiting(divergent, predecessors);
+  if (is_twice_ && !GatesAreComplete()) {
+    is_twice_ = false;  // then anything may be pending beside anything
+    FindWaiting(divergent, predecessors);
+  }
   joins_ = llvm::BitVector(n);
-  std::vector<llvm::BitVector> predecessors(n, llvm::BitVector(n));
+  for (unsigned from = 0; from < n; ++from) {
+    for (unsigned target : Targets(*this, *order_[from])) {
+      if (waiting_[from].test(target)) joins_.set(target);
+    }
+  }
+  ComputeDominators(predecessors);
+}
+
+void Schedule::FindWaiting(const llvm::BitVector& divergent, std::vector<llvm::BitVector>& predecessors) {
+  const unsigned n = size();
+  waiting_.assign(n, llvm::BitVector(n));
+  predecessors.assign(n, llvm::BitVector(n));
   std::vector<llvm::SmallVector<unsigned, 2>> targets(n);
   for (unsigned i = 0; i < n; ++i) targets[i] = Targets(*this, *order_[i]);
 
@@ -258,12 +318,6 @@ void Schedule::Simulate(const llvm::BitVector& divergent) {
       for (unsigned target : targets[from]) transfer(from, target);
     }
   }
-  for (unsigned from = 0; from < n; ++from) {
-    for (unsigned target : targets[from]) {
-      if (waiting_[from].test(target)) joins_.set(target);
-    }
-  }
-  ComputeDominators(predecessors);
 }
 
 // Cooper, Harvey and Kennedy's iteration; the layout is close to a reverse post-order of the new graph.

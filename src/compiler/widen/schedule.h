@@ -11,6 +11,9 @@
 // A loop that waits for what another lane of the warp does would wait for ever beside a lane that waits for it here. Functions
 // with such loops get another order before this one (turns.h).
 //
+// A function that is there twice (turns.h) has blocks of the copy, and *gates*, where lanes of the original look whether
+// the warp has gone over to it. Lanes are in both only until those of the original have come to their gates.
+//
 // Simulate() finds by a fixpoint over block pairs which other blocks may have lanes pending when a block starts
 // (`waiting`). If there are none, all lanes of the function are in the block and it needs no mask. If a block may itself
 // be pending when lanes are handed to it, it is a *join*: its phis blend. All else about divergence of values follows from
@@ -46,6 +49,8 @@ class Schedule {
   // Other blocks that may have lanes pending when block i starts.
   const llvm::BitVector& waiting(unsigned i) const { return waiting_[i]; }
   bool runs_all_lanes(unsigned i) const { return waiting_[i].none(); }
+  // A block that runs only after the warp has gone over to the copy.
+  bool is_of_copy(unsigned i) const { return is_twice_ && copy_.test(i); }
   bool is_join(unsigned i) const { return joins_.test(i); }
   bool is_join(const llvm::BasicBlock* block) const { return is_join(index(block)); }
 
@@ -58,6 +63,10 @@ class Schedule {
 
  private:
   llvm::SmallVector<unsigned, 8> Candidates(unsigned from, llvm::ArrayRef<unsigned> targets) const;
+  void FindCopy();
+  bool MayRun(unsigned i, bool after_change) const;
+  bool GatesAreComplete() const;
+  void FindWaiting(const llvm::BitVector& divergent, std::vector<llvm::BitVector>& predecessors);
   unsigned Place(unsigned from, unsigned i) const;
   void ComputeDominators(const std::vector<llvm::BitVector>& predecessors);
 
@@ -66,6 +75,8 @@ class Schedule {
   std::vector<llvm::BitVector> waiting_;
   llvm::BitVector joins_;
   llvm::DenseMap<unsigned, unsigned> last_;  // block of a loop's piece, by header
+  bool is_twice_ = false;
+  llvm::BitVector copy_, gates_, changes_;  // blocks of the copy; gates; blocks that send the warp to the copy
   std::vector<unsigned> dominator_;
 };
 

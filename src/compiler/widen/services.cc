@@ -72,6 +72,19 @@ class Service {
         Flag(guest::kYields);
         Barrier();
         return true;
+      case Intrinsic::kBarrierEnter:
+        Flag(guest::kYields);
+        BarrierEnter();
+        return true;
+      case Intrinsic::kBarrierPass:
+        Flag(guest::kYields);
+        BarrierPass();
+        return true;
+      case Intrinsic::kBarrierOutcome:
+        PerLane(1, [&](Value*, llvm::ArrayRef<Value*> arguments) {
+          return abi.CallService(builder_, offsetof(GuestServices, barrier_outcome), i32, {warp, arguments[0], ReductionKind()});
+        });
+        return true;
       case Intrinsic::kClusterBarrier:
         Flag(guest::kYields);
         abi.CallService(builder_, offsetof(GuestServices, cluster_barrier), none,
@@ -161,7 +174,9 @@ class Service {
     const bool waits = IsTrue(2);
     if (IsUniform(0) && IsUniform(1)) {
       const BarrierMode wait = AllReadOneWord(call_) ? BarrierMode::kArriveAndWaitDown : BarrierMode::kArriveAndWait;
-      return arrive(emitter_.mask_bits(), Common(0), Common(1), waits ? wait : BarrierMode::kArrive);
+      // Lanes that came here one after the other, and are all here: known as well as where they never were apart.
+      Value* lanes = call_.hasMetadata("tutti.whole_warp") && emitter_.is_kernel() ? emitter_.EntryLanes() : emitter_.mask_bits();
+      return arrive(lanes, Common(0), Common(1), waits ? wait : BarrierMode::kArrive);
     }
     // Lanes that name different barriers arrive at all of them before they wait for any.
     PerBarrier([&](Value* lanes, Value* id, Value* threads) { arrive(lanes, id, threads, BarrierMode::kArrive); });
@@ -195,6 +210,37 @@ class Service {
     builder_.SetInsertPoint(done);
   }
 
+  // The phases that lanes arrive in, which may be of different barriers.
+  void BarrierEnter() {
+    llvm::Type* wide = Values::Wide(builder_.getInt32Ty());
+    Value* votes = emitter_.Bits(emitter_.Masked(emitter_.values().Vector(call_.getArgOperand(2))));
+    llvm::AllocaInst* phases = emitter_.values().Slot(wide);
+    builder_.CreateStore(llvm::Constant::getNullValue(wide), phases);
+    PerBarrier([&](Value* lanes, Value* id, Value* threads) {
+      Value* phase = emitter_.abi().CallService(builder_, offsetof(GuestServices, barrier_enter), builder_.getInt32Ty(),
+                                                {emitter_.abi().warp(), lanes, id, threads, votes});
+      Value* all = builder_.CreateVectorSplat(kLanes, phase);
+      builder_.CreateStore(builder_.CreateSelect(emitter_.Lanes(lanes), all, builder_.CreateLoad(wide, phases)), phases);
+    });
+    emitter_.Define(call_, {builder_.CreateLoad(wide, phases)});
+  }
+
+  void BarrierPass() {
+    llvm::AllocaInst* arrays[2];
+    for (unsigned i = 0; i < 2; ++i) {
+      arrays[i] = emitter_.LaneArray(builder_.getInt32Ty());
+      builder_.CreateStore(emitter_.values().Vector(call_.getArgOperand(i)), arrays[i]);
+    }
+    Value* blocks = builder_.CreateZExt(emitter_.values().Uniform(call_.getArgOperand(2)), builder_.getInt32Ty());
+    Value* passed = emitter_.abi().CallService(builder_, offsetof(GuestServices, barrier_pass), builder_.getInt32Ty(),
+                                               {emitter_.abi().warp(), emitter_.mask_bits(), arrays[0], arrays[1], blocks});
+    emitter_.Define(call_, {emitter_.Lanes(passed)});
+  }
+
+  Value* ReductionKind() {
+    return builder_.getInt32(intrinsic_.suffix == "popc" ? 0 : intrinsic_.suffix == "and" ? 1 : 2);
+  }
+
   void RequireOneBarrier() {
     for (unsigned i = 0; i < 2; ++i) {
       if (IsUniform(i)) continue;
@@ -207,10 +253,9 @@ class Service {
   void BarrierReduce() {
     RequireOneBarrier();
     llvm::Type* i32 = builder_.getInt32Ty();
-    const uint32_t operation = intrinsic_.suffix == "popc" ? 0 : intrinsic_.suffix == "and" ? 1 : 2;
     Value* votes = emitter_.Bits(emitter_.Masked(emitter_.values().Vector(call_.getArgOperand(2))));
     emitter_.Define(call_, {emitter_.abi().CallService(builder_, offsetof(GuestServices, barrier_reduce), i32,
-                                                       {emitter_.abi().warp(), emitter_.mask_bits(), Common(0), Common(1), builder_.getInt32(operation), votes})});
+                                                       {emitter_.abi().warp(), emitter_.mask_bits(), Common(0), Common(1), ReductionKind(), votes})});
   }
 
   // A call for each active lane, in ascending order.

@@ -5,6 +5,7 @@
 #include <llvm/IR/Module.h>
 
 #include "compiler/widen/intrinsics.h"
+#include "compiler/widen/local_frame.h"
 #include "compiler/widen/shape_rules.h"
 
 namespace tutti::compiler {
@@ -67,7 +68,10 @@ Shape ShapeAnalysis::Compute(const llvm::Instruction& instruction, const Schedul
     for (const llvm::Value* incoming : phi->incoming_values()) shape = MeetShapes(shape, Of(incoming), phi->getType());
     return shape;
   }
-  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return LoadShape(*load, Of(load->getPointerOperand()));
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
+    if (IsWarpVariable(*load->getPointerOperand())) return Shape::Varying();
+    return LoadShape(*load, Of(load->getPointerOperand()));
+  }
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return ComputeCall(*call);
   if (llvm::isa<llvm::AllocaInst>(instruction)) {
     Shape shape = Shape::Uniform(BaseRule::kSource);

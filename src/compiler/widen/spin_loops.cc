@@ -200,6 +200,16 @@ bool IsSpinLoop(const llvm::LoopInfo& loops, const Loop& loop) {
   return false;
 }
 
+std::vector<BasicBlock*> SpinLoopHeaders(llvm::Function& function) {
+  const llvm::DominatorTree dominators(function);
+  const llvm::LoopInfo loops(dominators);
+  std::vector<BasicBlock*> headers;
+  for (const Loop* loop : loops.getLoopsInPreorder()) {
+    if (IsSpinLoop(loops, *loop)) headers.push_back(loop->getHeader());
+  }
+  return headers;
+}
+
 unsigned CountAttempts(const Loop& loop) {
   unsigned count = 0;
   for (const BasicBlock* block : loop.blocks()) {

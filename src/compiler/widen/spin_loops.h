@@ -6,6 +6,8 @@
 
 #include <llvm/Analysis/LoopInfo.h>
 
+#include <vector>
+
 namespace llvm {
 class DominatorTree;
 class PostDominatorTree;
@@ -21,6 +23,9 @@ void MarkSpinLoops(llvm::Function& function, const llvm::LoopInfo& loops, const 
 
 // The loop itself, not one inside it, has a call of tutti.yield().
 bool IsSpinLoop(const llvm::LoopInfo& loops, const llvm::Loop& loop);
+
+// Of the function's loops that do, outer ones first.
+std::vector<llvm::BasicBlock*> SpinLoopHeaders(llvm::Function& function);
 
 // The atomic operations in the loop that try for something: that see what others wrote and are asked for it.
 unsigned CountAttempts(const llvm::Loop& loop);

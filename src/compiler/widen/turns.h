@@ -1,5 +1,6 @@
 // Functions whose lanes wait for each other (lane_conflict.h): lanes take turns. Lanes that wait in called functions are no
-// concern here: spinning_calls.h has made these a part of the kernel.
+// concern here: spinning_calls.h has made these a part of the kernel. Lanes that may come apart at warp operations and
+// barriers are another matter (apart_copy.h).
 #pragma once
 
 #include "base/error.h"

@@ -51,6 +51,18 @@ class WarpOperation {
       case Intrinsic::kTurn:
         Turn();
         return true;
+      case Intrinsic::kAbsent: {
+        const bool may_be = emitter_.OthersMayBeElsewhere();
+        Value* absent = may_be ? builder_.CreateICmpNE(Absent(), builder_.getInt32(0)) : builder_.getFalse();
+        emitter_.Define(call_, {absent});
+        return true;
+      }
+      case Intrinsic::kSetApart:
+        emitter_.SetApart();
+        return true;
+      case Intrinsic::kIsApart:
+        emitter_.Define(call_, {builder_.CreateLoad(builder_.getInt1Ty(), emitter_.IsApart())});
+        return true;
       case Intrinsic::kEndLane:
         builder_.CreateStore(builder_.CreateAnd(Alive(), builder_.CreateNot(emitter_.mask_bits())), emitter_.abi().LanesAddress(builder_));
         return true;
@@ -91,6 +103,11 @@ class WarpOperation {
   void RequireMembers() {
     if (!emitter_.OthersMayBeElsewhere()) return;
     if (AreMembersHere(call_) || !emitter_.IsFirstMeetingOf(members())) return;
+    EmitMistake(emitter_, call_, Mistake(), Absent());
+  }
+
+  // Lanes that the first argument names, and that neither are here nor have ended.
+  Value* Absent() {
     Value* named;
     if (has_one_group()) {
       named = values_.Uniform(members());
@@ -98,8 +115,7 @@ class WarpOperation {
       Value* here = builder_.CreateSelect(emitter_.mask(), values_.Vector(members()), llvm::Constant::getNullValue(Values::Wide(builder_.getInt32Ty())));
       named = builder_.CreateOrReduce(here);
     }
-    Value* absent = builder_.CreateAnd(builder_.CreateAnd(named, Alive()), builder_.CreateNot(emitter_.mask_bits()));
-    EmitMistake(emitter_, call_, Mistake(), absent);
+    return builder_.CreateAnd(builder_.CreateAnd(named, Alive()), builder_.CreateNot(emitter_.mask_bits()));
   }
 
   void Ballot() {
@@ -160,8 +176,10 @@ class WarpOperation {
     Value* places = values_.Vector(call_.getArgOperand(0));
     Value* named = values_.Vector(call_.getArgOperand(1));
     llvm::Type *i32 = builder_.getInt32Ty(), *i64 = builder_.getInt64Ty();
-    auto function = emitter_.module().Runtime("tutti_turn", i64, {places->getType(), named->getType(), i32, i64});
-    emitter_.Define(call_, {builder_.CreateCall(function, {places, named, emitter_.mask_bits(), values_.Uniform(call_.getArgOperand(2))})});
+    auto function = emitter_.module().Runtime("tutti_turn", i64, {places->getType(), named->getType(), i32, i32, i64, i32, i32});
+    Value *before = values_.Uniform(call_.getArgOperand(2)), *waiting = values_.Uniform(call_.getArgOperand(3));
+    Value* parts = builder_.CreateZExt(values_.Uniform(call_.getArgOperand(4)), i32);
+    emitter_.Define(call_, {builder_.CreateCall(function, {places, named, emitter_.mask_bits(), Alive(), before, waiting, parts})});
   }
 
   // Lanes that name different members are separate groups: `of_group(lanes)` for each, given to its lanes.

@@ -5,20 +5,16 @@
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Verifier.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
 #include "compiler/widen/calls.h"
-#include "compiler/widen/early_ends.h"
 #include "compiler/widen/function_emitter.h"
 #include "compiler/widen/intrinsics.h"
 #include "compiler/widen/kernel_descriptor.h"
-#include "compiler/widen/lane_conflict.h"
 #include "compiler/widen/local_frame.h"
 #include "compiler/widen/module_state.h"
 #include "compiler/widen/prepare.h"
-#include "compiler/widen/spin_loops.h"
-#include "compiler/widen/turns.h"
+#include "compiler/widen/separation.h"
 
 namespace tutti::compiler {
 namespace {
@@ -42,29 +38,6 @@ void PromoteSlots(llvm::Function& function) {
   }
   llvm::DominatorTree dominators(function);
   if (!slots.empty()) llvm::PromoteMemToReg(slots, dominators);
-}
-
-enum class Separation { kNone, kEnds, kTurns };
-
-// What must be done so that no lane waits for ever for one that could go on.
-Separation Needed(llvm::Function& scalar, const ModuleState& state) {
-  const llvm::DominatorTree dominators(scalar);
-  const llvm::LoopInfo loops(dominators);
-  const bool spins = llvm::any_of(loops.getLoopsInPreorder(), [&](const llvm::Loop* loop) { return IsSpinLoop(loops, *loop); });
-  if (!spins && !HasJumpsToEnds(scalar)) return Separation::kNone;
-  Schedule schedule(scalar, loops);
-  const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
-  if (spins && HasLaneConflict(loops, dominators, schedule, shapes)) return Separation::kTurns;
-  return HoldsBackEnds(scalar, schedule) ? Separation::kEnds : Separation::kNone;
-}
-
-Status SeparateLanes(llvm::Function& scalar, const ModuleState& state) {
-  const Separation needed = Needed(scalar, state);
-  if (needed == Separation::kNone) return {};
-  if (needed == Separation::kTurns || !SeparateEnds(scalar)) TUTTI_TRY(TakeTurns(scalar));
-  MakeCanonical(scalar);
-  if (llvm::verifyFunction(scalar)) return Fail("LLVM made invalid code of the separate lanes of " + scalar.getName().str());
-  return {};
 }
 
 Status WidenFunction(llvm::Function& scalar, llvm::Function& wide, ModuleState& state) {

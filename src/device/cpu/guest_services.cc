@@ -4,6 +4,8 @@
 
 #include <x86intrin.h>
 
+#include <bit>
+
 #include "base/clock.h"
 #include "device/cpu/block_run.h"
 #include "device/cpu/window_memory.h"
@@ -95,6 +97,73 @@ uint32_t BarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_t thr
                .wait = true,
                .votes = votes});
   return run.barriers().outcome(warp->warp).Reduce(static_cast<BarrierReduction>(op));
+}
+
+uint32_t BarrierEnter(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t votes) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  RequireNamedBarrier(run, warp, id, threads);
+  RequireWarpContexts(run);
+  const uint32_t phase = run.barriers().phase(id);
+  uint32_t released = 0;
+  const bool complete = run.barriers().Arrive({.id = id,
+                                               .warp = warp->warp,
+                                               .mask = mask,
+                                               .live = warp->lanes,
+                                               .threads = threads,
+                                               .wait = false,
+                                               .votes = votes},
+                                              &released);
+  if (complete && run.barriers().IsOfBlock(threads)) {
+    run.GoOnInOrder(released, false);
+  } else if (complete) {
+    run.Release(released);
+  }
+  return phase;
+}
+
+uint32_t BarrierPass(WarpState* warp, uint32_t mask, const uint32_t* ids, const uint32_t* phases, uint32_t blocks) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  WarpBarriers& barriers = run.barriers();
+  for (;;) {
+    uint32_t passed = 0, open = 0;
+    for (uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+      const uint32_t id = ids[lane];
+      RequireNamedBarrier(run, warp, id, 0);
+      if (barriers.IsOver(id, phases[lane])) {
+        passed |= 1u << lane;
+      } else {
+        open |= 1u << id;
+      }
+    }
+    uint32_t released = 0;
+    bool completed = false;
+    const auto for_each_open = [open](auto&& body) {
+      for (uint32_t ids_left = open; ids_left != 0; ids_left &= ids_left - 1) body(static_cast<uint32_t>(std::countr_zero(ids_left)));
+    };
+    for_each_open([&](uint32_t id) {
+      uint32_t of_this = 0;
+      completed |= barriers.LanesEnded(id, warp->warp, warp->lanes, &of_this);
+      released |= of_this;
+    });
+    if (completed) {
+      run.Release(released);
+      continue;
+    }
+    if (passed != 0 || blocks == 0) return passed;
+    for_each_open([&](uint32_t id) { barriers.Wait(id, warp->warp); });
+    run.WaitForRelease();
+    for_each_open([&](uint32_t id) { barriers.StopWaiting(id, warp->warp); });
+  }
+}
+
+uint32_t BarrierOutcome(WarpState* warp, uint32_t id, uint32_t op) {
+  BlockRun& run = RunOf(warp);
+  const ServiceScope scope(run);
+  RequireNamedBarrier(run, warp, id, 0);
+  return run.barriers().last_outcome(id).Reduce(static_cast<BarrierReduction>(op));
 }
 
 void Yield(WarpState* warp) {
@@ -230,6 +299,9 @@ const guest::GuestServices kGuestServices = {
     .mistake = &Mistake,
     .grid_barrier = &GridBarrier,
     .may_touch = &MayTouch,
+    .barrier_enter = &BarrierEnter,
+    .barrier_pass = &BarrierPass,
+    .barrier_outcome = &BarrierOutcome,
 };
 
 }  // namespace tutti::device::cpu

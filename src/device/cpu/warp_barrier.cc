@@ -31,18 +31,23 @@ bool WarpBarriers::Arrive(const Arrival& a, uint32_t* released) {
   barrier.outcome.population += std::popcount(a.votes & a.mask);
   barrier.outcome.all &= (a.votes & a.mask) == a.mask;
 
+  uint32_t before = 0;
+  if ((a.mask & a.live) != a.live) {  // a part of the warp: remember it until the rest comes
+    if (!barrier.partial) std::memset(lanes_[a.id], 0, sizeof lanes_[a.id]);
+    barrier.partial = true;
+  }
+  if (barrier.partial) {
+    before = lanes_[a.id][a.warp];
+    lanes_[a.id][a.warp] |= a.mask;
+  }
+  const bool whole = ((before | a.mask) & a.live) == a.live;
   bool complete;
   if (barrier.counted) {
-    barrier.count += (a.mask & a.live) == a.live ? 32 : std::popcount(a.mask);
+    barrier.count += whole ? 32 - static_cast<uint32_t>(std::popcount(before)) : static_cast<uint32_t>(std::popcount(a.mask));
+    if (whole && barrier.partial) lanes_[a.id][a.warp] = 0;  // it may arrive again
     complete = barrier.count >= a.threads;
   } else {
-    uint32_t arrived = a.mask;
-    if ((arrived & a.live) != a.live) {  // a part of the warp: remember it until the rest comes
-      if (!barrier.partial) std::memset(lanes_[a.id], 0, sizeof lanes_[a.id]);
-      barrier.partial = true;
-    }
-    if (barrier.partial) arrived = lanes_[a.id][a.warp] |= a.mask;
-    if ((arrived & a.live) == a.live) barrier.arrived |= 1u << a.warp;
+    if (whole) barrier.arrived |= 1u << a.warp;
     complete = IsFull(barrier);
   }
   if (!a.wait) arrived_in_[a.id][a.warp] = phases_[a.id];
@@ -51,10 +56,25 @@ bool WarpBarriers::Arrive(const Arrival& a, uint32_t* released) {
   return complete;
 }
 
-bool WarpBarriers::Await(uint32_t id, uint32_t warp) {
-  if (arrived_in_[id][warp] != phases_[id]) return true;
+bool WarpBarriers::LanesEnded(uint32_t id, uint32_t warp, uint32_t live, uint32_t* released) {
+  Barrier& barrier = barriers_[id];
+  if (!barrier.partial || barrier.counted || (barrier.arrived >> warp & 1) != 0) return false;
+  const uint32_t arrived = lanes_[id][warp];
+  if (arrived == 0 || (arrived & live) != live) return false;
+  barrier.arrived |= 1u << warp;
+  if (!IsFull(barrier)) return false;
+  *released = Complete(id, warp);
+  return true;
+}
+
+void WarpBarriers::Wait(uint32_t id, uint32_t warp) {
   used_ |= 1u << id;
   barriers_[id].waiting |= 1u << warp;
+}
+
+bool WarpBarriers::Await(uint32_t id, uint32_t warp) {
+  if (arrived_in_[id][warp] != phases_[id]) return true;
+  Wait(id, warp);
   return false;
 }
 
@@ -74,6 +94,7 @@ uint32_t WarpBarriers::Complete(uint32_t id, uint32_t last_warp) {
   for (uint32_t warps = released | 1u << last_warp; warps != 0; warps &= warps - 1) {
     outcomes_[std::countr_zero(warps)] = barrier.outcome;
   }
+  last_outcomes_[id] = barrier.outcome;
   barrier = Barrier{};
   ++phases_[id];
   used_ &= ~(1u << id);

@@ -2,8 +2,8 @@
 // between warps is BlockRun's. Not thread-safe: a block runs on one thread at a time.
 //
 // Two forms. `threads` = 0 (or all threads of the block): every lane of the block that has not exited must arrive.
-// Otherwise `threads` lanes must; a warp that arrives with all lanes it has left counts as 32, as hardware counts
-// warps.
+// Otherwise `threads` lanes must; a warp of which all lanes have arrived that it has left counts as 32, as hardware
+// counts warps.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,15 @@ class WarpBarriers {
   bool Arrive(const Arrival& arrival, uint32_t* released);
   // Of a warp that has arrived without waiting: the phase is complete by now. If not, `warp` waits from now on.
   bool Await(uint32_t id, uint32_t warp);
+  // For lanes that wait by themselves: the phase that is open, and whether one that was has been completed since.
+  uint32_t phase(uint32_t id) const { return phases_[id]; }
+  bool IsOver(uint32_t id, uint32_t phase) const { return phases_[id] != phase; }
+  // Lanes of the warp have ended since others arrived; `live` have not. As Arrive.
+  bool LanesEnded(uint32_t id, uint32_t warp, uint32_t live, uint32_t* released);
+  // `warp` waits, or no longer waits, for the open phase.
+  void Wait(uint32_t id, uint32_t warp);
+  void StopWaiting(uint32_t id, uint32_t warp) { barriers_[id].waiting &= ~(1u << warp); }
+  const Outcome& last_outcome(uint32_t id) const { return last_outcomes_[id]; }
   // An arrival of this form is for the whole block.
   bool IsOfBlock(uint32_t threads) const { return threads == 0 || threads == threads_; }
   // The warp has ended. Returns the warps whose barrier is complete by that.
@@ -69,6 +78,7 @@ class WarpBarriers {
   uint32_t used_ = 0;  // barriers with an open phase
   Barrier barriers_[kBarriers];
   Outcome outcomes_[32];
+  Outcome last_outcomes_[kBarriers];
   uint32_t phases_[kBarriers] = {};          // completed, over all blocks
   uint32_t arrived_in_[kBarriers][32] = {};  // the phase in which a warp arrived last without waiting
   uint32_t lanes_[kBarriers][32];  // lanes arrived so far of warps that arrive piecewise

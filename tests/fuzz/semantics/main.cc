@@ -5,8 +5,7 @@
 // all inputs the ISA defines them for. What it does not: orders of memory, textures and surfaces, clusters, faults.
 // For .approx it allows what the ISA does (approximations.def).
 //
-//   fuzz_semantics [--seconds N | --programs N] [--seed N] [--statements N] [--cases DIR] [--apart]
-//       --apart: with lanes that are apart and meet at warp operations and barriers
+//   fuzz_semantics [--seconds N | --programs N] [--seed N] [--statements N] [--cases DIR]
 //   fuzz_semantics --print --seed N [--statements N]     the PTX of one program
 //   fuzz_semantics --rows                                 whether every row of opcode.def is made, or named with a reason
 #include <fmt/format.h>
@@ -42,7 +41,7 @@ struct Arguments {
   double seconds = 0;
   uint64_t programs = 0, seed = 1;
   uint32_t statements = 12;
-  bool print = false, rows = false, apart = false;
+  bool print = false, rows = false;
   std::string cases = ".";
 };
 
@@ -59,7 +58,7 @@ class Fuzzer {
   explicit Fuzzer(const Arguments& arguments) : arguments_(arguments) {}
 
   void RunOne(uint64_t seed) {
-    Program program = MakeProgram(seed, arguments_.statements, arguments_.apart);
+    Program program = MakeProgram(seed, arguments_.statements);
     runner_.SetInputs(seed);
     LeaveOut(program);
     // Whoever cannot run a statement has it left out for all.
@@ -122,7 +121,7 @@ class Fuzzer {
   }
 
   void Reach(uint64_t seed) {
-    for (const Opcode opcode : MakeProgram(seed, arguments_.statements, arguments_.apart).Opcodes()) reached_.insert(opcode);
+    for (const Opcode opcode : MakeProgram(seed, arguments_.statements).Opcodes()) reached_.insert(opcode);
   }
 
  private:
@@ -221,7 +220,6 @@ Arguments Parse(int argc, char** argv) {
     else if (word == "--cases") arguments.cases = value();
     else if (word == "--print") arguments.print = true;
     else if (word == "--rows") arguments.rows = true;
-    else if (word == "--apart") arguments.apart = true;
     else {
       fmt::print(stderr, "fuzz_semantics: what is \"{}\"?\n", word);
       std::exit(3);
@@ -236,7 +234,7 @@ int main(int argc, char** argv) {
   setvbuf(stdout, nullptr, _IOLBF, 0);
   const Arguments arguments = Parse(argc, argv);
   if (arguments.print) {
-    fmt::print("{}", MakeProgram(arguments.seed, arguments.statements, arguments.apart).Text());
+    fmt::print("{}", MakeProgram(arguments.seed, arguments.statements).Text());
     return 0;
   }
   Fuzzer fuzzer(arguments);

@@ -163,7 +163,7 @@ Statement Maker::Make(bool uniform, uint32_t depth) {
   if (depth < 3 && what < 55) return If(uniform, depth);
   if (depth < 3 && what < 59) return Loop(uniform, depth);
   if (depth < 2 && what < 61) return Switch(depth);
-  if (apart_ && uniform && what < 66) return Apart();
+  if (uniform && what < 66) return Apart();
   if (uniform && what < 80) return (this->*random_.From(kTogether))();
   return (this->*random_.From(kAnywhere))();
 }
@@ -190,10 +190,10 @@ const std::vector<Unreached>& UnreachedOpcodes() {
   return list;
 }
 
-Program MakeProgram(uint64_t seed, uint32_t statements, bool apart) {
+Program MakeProgram(uint64_t seed, uint32_t statements) {
   Random random(seed);
   Program program{.seed = seed, .output_bytes = 64};
-  Maker maker(random, program.output_bytes, apart);
+  Maker maker(random, program.output_bytes);
   for (uint32_t i = 0; i < statements; ++i) program.statements.push_back(maker.Make(true, 0));
   return program;
 }

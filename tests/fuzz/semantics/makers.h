@@ -11,8 +11,7 @@ namespace semantics {
 
 class Maker {
  public:
-  // `apart`: lanes that are apart may meet, too (Apart).
-  Maker(Random& random, uint32_t& output_bytes, bool apart) : random_(random), output_bytes_(output_bytes), apart_(apart) {}
+  Maker(Random& random, uint32_t& output_bytes) : random_(random), output_bytes_(output_bytes) {}
 
   // A statement of any kind. `uniform`: all threads of the block come here together.
   Statement Make(bool uniform, uint32_t depth);
@@ -67,7 +66,6 @@ class Maker {
 
   Random& random_;
   uint32_t& output_bytes_;
-  bool apart_;
   uint32_t labels_ = 0;
 };
 
@@ -78,6 +76,6 @@ struct Unreached {
 };
 const std::vector<Unreached>& UnreachedOpcodes();
 
-Program MakeProgram(uint64_t seed, uint32_t statements, bool apart);
+Program MakeProgram(uint64_t seed, uint32_t statements);
 
 }  // namespace semantics
