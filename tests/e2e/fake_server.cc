@@ -134,7 +134,8 @@ int main(int argc, char** argv) {
   const char* const wish = std::getenv("FAKE_SERVER");
   const std::string_view behaviour = wish != nullptr ? wish : "";
   if (behaviour == "exit") return 5;
-  if (behaviour == "slow") usleep(500'000);
+  const char* const go = std::getenv("FAKE_SERVER_GO");  // a file: "slow" is ready once it is there
+  while (behaviour == "slow" && go != nullptr && access(go, F_OK) != 0) usleep(10'000);
   FakeServer server(std::atoi(argv[2]), behaviour);
   server.Ready(behaviour == "fail" ? "no device is usable" : "");
   if (behaviour == "fail") return 1;

@@ -27,7 +27,7 @@ kill $restless
 
 # A server that takes its time: who waits for it is served after all.
 ask 'quit -t 1'
-FAKE_SERVER=slow "$control" -d
+FAKE_SERVER=slow FAKE_SERVER_GO=$work/go "$control" -d
 pid=$(daemon_pid)
 CUDA_MPS_PIPE_DIRECTORY=$(ask "claim add one 0") "$client" > "$work/waits" &
 until_true "it waits" says "push client to pending list" "$CUDA_MPS_LOG_DIRECTORY/control.log"
@@ -35,4 +35,5 @@ cp "$control" "$control.new"
 mv "$control.new" "$control"
 ask upgrade
 until_true "the new program runs" replaced
+touch "$work/go"
 until_true "who waited is served: $(cat "$work/waits")" says welcome "$work/waits"
