@@ -2,7 +2,7 @@
 // clients without serving them, and misbehaves on request.
 //
 // FAKE_SERVER in the environment: "" behaves; "exit" ends before it is ready; "fail" reports that it cannot serve; "slow"
-// takes half a second to be ready; "deaf" never answers and never obeys. As one that its user has taken over: "deep" says what is
+// is ready once the file FAKE_SERVER_GO is there; "deaf" never answers and never obeys. As one that its user has taken over: "deep" says what is
 // nested a million times, "mistyped" what is of no type that is expected, "crowd" that it has more clients than there can be, and
 // "files" answers with descriptors.
 #include <poll.h>

@@ -126,6 +126,41 @@ TEST_F(Worker, CompilesAKernelToASharedObject) {
   EXPECT_EQ(std::string(answer.bytes.begin(), answer.bytes.begin() + 4), "\177ELF");
 }
 
+// Values that live through many blocks: what the register allocator does with them depends on how long it may search.
+std::string ManyLiveValues() {
+  constexpr int kValues = 48, kBlocks = 160;
+  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u32 n) {\n"
+                     ".reg .pred %p; .reg .b32 %n, %t; .reg .b64 %a; .reg .f32 %f<" + std::to_string(kValues) + ">;\n"
+                     "ld.param.u64 %a, [in]; ld.param.u32 %n, [n];\n";
+  const auto value = [](int number) { return "%f" + std::to_string(number % kValues); };
+  for (int i = 0; i < kValues; ++i) text += "ld.global.f32 " + value(i) + ", [%a+" + std::to_string(4 * i) + "];\n";
+  text += "ROUND:\n";
+  for (int i = 0; i < kBlocks; ++i) {
+    const std::string label = "L" + std::to_string(i);
+    text += "and.b32 %t, %n, " + std::to_string(1 + i * 7 % 255) + "; setp.eq.u32 %p, %t, 0;\n@%p bra " + label + ";\n";
+    text += "fma.rn.f32 " + value(i) + ", " + value(5 * i + 1) + ", " + value(11 * i + 2) + ", " + value(i) + ";\n" + label + ":\n";
+  }
+  text += "sub.u32 %n, %n, 1; setp.ne.u32 %p, %n, 0;\n@%p bra ROUND;\n";
+  for (int i = 0; i < kValues; ++i) text += "st.global.f32 [%a+" + std::to_string(4 * i) + "], " + value(i) + ";\n";
+  return text + "ret;\n}\n";
+}
+
+// Whatever it has compiled before, such as the kernel that it warms up with.
+TEST_F(Worker, MakesWhatTheCommandLineMakes) {
+  const std::string module = ManyLiveValues();
+  const std::string input = testing::TempDir() + "/worker_test." + std::to_string(getpid()), output = input + ".so";
+  std::ofstream(input) << module;
+  ASSERT_EQ(std::system((TUTTI_COMPILER " --emit so -k k -b 64 -o " + output + " " + input).c_str()), 0);
+  std::ifstream file(output, std::ios::binary);
+  const std::vector<uint8_t> expected(std::istreambuf_iterator<char>(file), {});
+  unlink(input.c_str());
+  unlink(output.c_str());
+  ASSERT_GT(expected.size(), 0u);
+  const Answer answer = Ask({.op = guest::CompileOp::kKernel, .kernel = "k", .block = {64, 1, 1}}, module);
+  ASSERT_EQ(answer.reply.status, 0) << answer.reply.log;
+  EXPECT_TRUE(answer.bytes == expected) << answer.bytes.size() << " bytes, not " << expected.size();
+}
+
 TEST_F(Worker, CompilesAKernelOfTheLongestName) {
   const std::string name(guest::kMostNameBytes, 'k');
   const std::string module = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry " + name + "() { ret; }\n";
