@@ -17,6 +17,9 @@ namespace {
 // A message may carry 253 such sockets, and a queue hold many messages.
 constexpr long kMomentNs = 100'000;
 
+// A process has one handler for each signal, so this must be one that nobody else in it wants: SIGURG takes SMs out of kernels.
+const int kInterrupt = SIGRTMIN;
+
 class Closer {
  public:
   static Closer& Get() {
@@ -53,14 +56,14 @@ class Closer {
   void Run() {
     struct sigaction nothing{};
     nothing.sa_handler = [](int) {};  // no SA_RESTART: it interrupts
-    sigaction(SIGURG, &nothing, nullptr);
+    sigaction(kInterrupt, &nothing, nullptr);
     sigset_t urgent;
     sigemptyset(&urgent);
-    sigaddset(&urgent, SIGURG);
+    sigaddset(&urgent, kInterrupt);
     pthread_sigmask(SIG_UNBLOCK, &urgent, nullptr);
     sigevent event{};
     event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = SIGURG;
+    event.sigev_signo = kInterrupt;
     event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
     timer_t timer{};
     const bool interrupted = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;

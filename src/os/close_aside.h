@@ -11,7 +11,7 @@
 
 namespace tutti::os {
 
-// Returns at once. Takes SIGURG for the purpose, in its own thread alone, which the first use of this starts. Thread-safe. In the
+// Returns at once. Takes SIGRTMIN for the purpose, in its own thread alone, which the first use of this starts. Thread-safe. In the
 // child of a fork, and where no thread can be started: closes here.
 void CloseAside(Fd fd);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
 
 #include <chrono>
@@ -29,6 +30,18 @@ std::pair<Fd, Fd> Lingering() {
   const std::vector<char> bytes(64 * 1024);
   while (send(one.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {}
   return {std::move(one), std::move(other)};
+}
+
+// SMs are taken out of kernels by it.
+TEST(CloseAside, LeavesSigurgToOthers) {
+  struct sigaction before{}, after{};
+  before.sa_handler = [](int) {};
+  ASSERT_EQ(sigaction(SIGURG, &before, nullptr), 0);
+  CloseAside(std::move(SocketPair().value().first));
+  AwaitClosed();
+  ASSERT_EQ(sigaction(SIGURG, nullptr, &after), 0);
+  EXPECT_EQ(after.sa_handler, before.sa_handler);
+  EXPECT_EQ(after.sa_flags & SA_SIGINFO, 0);
 }
 
 TEST(CloseAside, ASocketWhoseQueueHoldsALingeringOneIsClosedAtOnce) {
