@@ -187,8 +187,11 @@ llvm::SmallVector<llvm::AllocaInst*, 2>& FunctionEmitter::WarpVariable(const llv
   auto& parts = warp_variables_[&alloca];
   llvm::Type* type = llvm::cast<llvm::AllocaInst>(alloca).getAllocatedType();
   for (unsigned i = 0; parts.size() < Values::ComponentCount(type); ++i) {
-    parts.push_back(values_.Slot(Values::Wide(Values::Component(type, i)), "variable"));
-    parts.back()->setAlignment(llvm::Align(64));
+    llvm::AllocaInst* part = values_.Slot(Values::Wide(Values::Component(type, i)), "variable");
+    part->setAlignment(llvm::Align(64));
+    // Lanes that are not there never set theirs, and an operation of the whole warp reads all: not what was left on the stack.
+    new llvm::StoreInst(llvm::Constant::getNullValue(part->getAllocatedType()), part, /*isVolatile=*/false, part->getAlign(), std::next(part->getIterator()));
+    parts.push_back(part);
   }
   return parts;
 }

@@ -129,7 +129,7 @@ bool WaitsForLanes(const llvm::BasicBlock& block) {
     const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);
     if (call == nullptr) return false;
     const Intrinsic kind = ClassifyCall(*call).kind;
-    return IsBarrier(kind) || (IsMeetingOfMembers(kind) && !AreMembersHere(*call));
+    return IsMeetingOfAll(kind) || (IsMeetingOfMembers(kind) && !AreMembersHere(*call));
   });
 }
 

@@ -35,8 +35,8 @@ bool IsMeetingOfMembers(Intrinsic kind);
 bool IsMeetingOfAll(Intrinsic kind);
 // One of the barriers that count all threads that have not ended.
 bool IsBarrier(Intrinsic kind);
-// Lanes wait here for lanes that have not ended: at a barrier, or at an operation of members that they have not asked
-// for in the same block.
+// Lanes wait here for lanes that have not ended: at a barrier, at an operation on matrices, or at one of members that they
+// have not asked for in the same block.
 bool WaitsForLanes(const llvm::BasicBlock& block);
 // These members are all here, as they were asked for in the call's own block.
 bool AreMembersHere(const llvm::CallInst& call);
