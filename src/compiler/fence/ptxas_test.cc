@@ -35,15 +35,17 @@ std::string ReadFile(const fs::path& path) {
 
 // Of golden files the part before the expected outcome; addresses that only a running attack knows are any number.
 std::string TextOf(const fs::path& path) {
+  static const std::regex kAddresses("\\$(victim|channel|heap|stack|text|window_begin|window_end)\\b");
   std::string text = ReadFile(path);
   text.resize(std::min(text.size(), text.find("\n==== ")));
-  return std::regex_replace(text, std::regex("\\$(victim|channel|heap|stack|text|window_begin|window_end)\\b"), "4096");
+  return std::regex_replace(text, kAddresses, "4096");
 }
 
 // Texts for processors that assemblers no longer know are assembled for the oldest that they do.
 std::string TargetOf(const std::string& text) {
+  static const std::regex kTarget("\\.target\\s+(sm_(\\d+)[af]?)");
   std::smatch found;
-  if (!std::regex_search(text, found, std::regex("\\.target\\s+(sm_(\\d+)[af]?)"))) return "sm_80";
+  if (!std::regex_search(text, found, kTarget)) return "sm_80";
   return std::stoi(found[2]) < 80 ? "sm_80" : found[1].str();
 }
 

@@ -81,7 +81,7 @@ constexpr RawAttack kAttacks[] = {
          if (!ipc::SendMessage(a.socket(), MessageKind::kLoadModule, i, std::move(body), fds)) break;
        }
      }},
-    {"sends_descriptors_with_every_message", End::kNothing,
+    {"sends_descriptors_with_every_message", End::kSession,
      [](Attacker& a) {
        const int fds[] = {0, 1, 2, 0, 1, 2, 0, 1};
        for (uint32_t i = 0; i < 20; ++i) {
