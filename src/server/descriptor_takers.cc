@@ -1,5 +1,7 @@
 #include "server/descriptor_takers.h"
 
+#include <cstddef>
+#include <memory>
 #include <system_error>
 #include <thread>
 
@@ -8,13 +10,15 @@
 namespace tutti::server {
 namespace {
 
+constexpr size_t kHeapBytes = 64 << 10;
 constexpr size_t kSpare = 2;  // threads that wait for work: there may be no others to be had then
 
 }  // namespace
 
 DescriptorTakers::DescriptorTakers() {
-  const std::lock_guard lock(state_->mutex);
+  std::unique_lock lock(state_->mutex);
   for (size_t i = 0; i < kSpare; ++i) StartThread(state_);
+  state_->began.wait(lock, [this] { return state_->beginning == 0; });
 }
 
 DescriptorTakers::~DescriptorTakers() {
@@ -37,6 +41,7 @@ void DescriptorTakers::StartThread(const std::shared_ptr<State>& state) {
   try {
     std::thread([state] { Run(state); }).detach();
     ++state->idle;
+    ++state->beginning;
   } catch (const std::system_error& error) {
     log::Warning("No thread to take a message's descriptors, it waits for one: {}", error.what());
   }
@@ -52,9 +57,12 @@ void DescriptorTakers::Finished(State& state, const Party& party) {
   }
 }
 
-// A new thread counts as idle from the start.
+// A new thread counts as idle from the start. The first thing that it allocates gets it a heap of its own, for which there may
+// be no room any more when a message comes.
 void DescriptorTakers::Run(const std::shared_ptr<State>& state) {
+  const auto heap = std::make_unique<std::byte[]>(kHeapBytes);
   std::unique_lock lock(state->mutex);
+  if (--state->beginning == 0) state->began.notify_all();
   for (;;) {
     state->added.wait(lock, [&state] { return state->closed || !state->due.empty(); });
     --state->idle;

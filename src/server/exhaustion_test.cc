@@ -148,6 +148,7 @@ TEST(Exhaustion, AServerThatCanStartNoThreadGoesOnWithThoseItHas) {
   auto client = server.ConnectHere(1);
   ASSERT_TRUE(client.has_value()) << client.error().text;
   (*client)->producer().Submit(RecordKind::kStreamCreate, 1, wire::StreamCreateBody{.device = 0});
+  ASSERT_TRUE(Load(**client).has_value());  // its threads have run, so each has a heap
   const NoMoreMemory narrow(server.pid());
   for (int i = 0; i < 5; ++i) {
     const auto loaded = Load(**client);
