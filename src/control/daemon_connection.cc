@@ -21,6 +21,8 @@ int64_t NowMs() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+constexpr int kLastMs = 100;
+
 bool WaitReadable(int fd, int timeout_ms) {
   pollfd wait{fd, POLLIN, 0};
   int ready;
@@ -60,7 +62,10 @@ Status DaemonConnection::AwaitPacket(std::string_view line, int64_t deadline_ms)
   if (then_ == AfterPatience::kAskWhetherItLives) {
     do {
       auto second = Open(places_, patience_ms_);
-      if (!second || !second->Run("help help")) break;
+      if (!second || !second->Run("help help")) {
+        if (WaitReadable(socket_.get(), kLastMs)) return {};  // it has answered, or ended, in the meantime
+        break;
+      }
       if (WaitReadable(socket_.get(), patience_ms_)) return {};
     } while (true);
   }
