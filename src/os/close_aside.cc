@@ -8,8 +8,9 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <system_error>
 #include <thread>
+
+#include "os/thread.h"
 
 namespace tutti::os {
 namespace {
@@ -45,11 +46,9 @@ class Closer {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-      std::thread([this] { Run(); }).detach();
-      runs_ = true;
-    } catch (const std::system_error&) {  // then everything is closed where it is given
-    }
+    std::thread thread = TryStartThread("closer", [this] { Run(); });
+    runs_ = thread.joinable();  // if not, everything is closed where it is given
+    if (runs_) thread.detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 

@@ -1,24 +1,20 @@
 #include "server/descriptor_takers.h"
 
-#include <cstddef>
-#include <memory>
-#include <system_error>
 #include <thread>
 
 #include "base/log.h"
+#include "os/thread.h"
 
 namespace tutti::server {
 namespace {
 
-constexpr size_t kHeapBytes = 64 << 10;
 constexpr size_t kSpare = 2;  // threads that wait for work: there may be no others to be had then
 
 }  // namespace
 
 DescriptorTakers::DescriptorTakers() {
-  std::unique_lock lock(state_->mutex);
+  const std::lock_guard lock(state_->mutex);
   for (size_t i = 0; i < kSpare; ++i) StartThread(state_);
-  state_->began.wait(lock, [this] { return state_->beginning == 0; });
 }
 
 DescriptorTakers::~DescriptorTakers() {
@@ -38,13 +34,10 @@ void DescriptorTakers::Add(const Party& party, std::function<void()> take) {
 }
 
 void DescriptorTakers::StartThread(const std::shared_ptr<State>& state) {
-  try {
-    std::thread([state] { Run(state); }).detach();
-    ++state->idle;
-    ++state->beginning;
-  } catch (const std::system_error& error) {
-    log::Warning("No thread to take a message's descriptors, it waits for one: {}", error.what());
-  }
+  std::thread thread = os::TryStartThread("taker", [state] { Run(state); });
+  if (!thread.joinable()) return log::Warning("No thread to take a message's descriptors: it waits for one");
+  thread.detach();
+  ++state->idle;
 }
 
 void DescriptorTakers::Finished(State& state, const Party& party) {
@@ -57,12 +50,9 @@ void DescriptorTakers::Finished(State& state, const Party& party) {
   }
 }
 
-// A new thread counts as idle from the start. The first thing that it allocates gets it a heap of its own, for which there may
-// be no room any more when a message comes.
+// A new thread counts as idle from the start.
 void DescriptorTakers::Run(const std::shared_ptr<State>& state) {
-  const auto heap = std::make_unique<std::byte[]>(kHeapBytes);
   std::unique_lock lock(state->mutex);
-  if (--state->beginning == 0) state->began.notify_all();
   for (;;) {
     state->added.wait(lock, [&state] { return state->closed || !state->due.empty(); });
     --state->idle;

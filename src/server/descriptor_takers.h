@@ -41,11 +41,10 @@ class DescriptorTakers {
   };
   struct State {
     std::mutex mutex;
-    std::condition_variable added, began;
+    std::condition_variable added;
     std::map<Party, Account> accounts;
     std::deque<Work> due;
     size_t idle = 0;
-    size_t beginning = 0;  // threads that have not run yet
     bool closed = false;
   };
   static void StartThread(const std::shared_ptr<State>& state);  // lock held

@@ -13,6 +13,7 @@
 #include "cuda/result.h"
 #include "os/fd.h"
 #include "os/signal_bell.h"
+#include "os/thread.h"
 #include "server/backend_factory.h"
 #include "server/confinement.h"
 #include "server/daemon_link.h"
@@ -65,6 +66,7 @@ Status Serve(const Options& options) {
   if (const auto filtered = FilterSystemCalls(); !filtered) {
     log::Warning("The server's system calls are not restricted: {}", filtered.error().text);
   }
+  os::AwaitHeaps();  // clients may use memory up
   (*server)->SetDefaultKernelTime(options.kernel_time_ms * 1'000'000);
   bool terminated = false;
   TUTTI_TRY((*server)->Watch(signals.fd(), [&] {

@@ -43,12 +43,17 @@ void WorkerPool::StartThread() {
   ended_.clear();
   const auto self = threads_.emplace(threads_.end());
   *self = os::TryStartThread(name_, [this, self] { Run(self); });
-  if (!self->joinable()) threads_.erase(self);
+  if (self->joinable()) {
+    ++idle_;
+  } else {
+    threads_.erase(self);
+  }
 }
 
 size_t WorkerPool::Runnable() const {
-  return static_cast<size_t>(std::ranges::count_if(
-      queues_, [](const auto& of_client) { return !of_client.second.tasks.empty() && of_client.second.running < kPerClient; }));
+  size_t count = 0;
+  for (const auto& [client, queue] : queues_) count += std::min<size_t>(queue.tasks.size(), kPerClient - queue.running);
+  return count;
 }
 
 std::function<void()> WorkerPool::Take(uint32_t* client) {
@@ -73,18 +78,19 @@ void WorkerPool::Run(Threads::iterator self) {
     std::function<void()> task;
     while (!stop_ && !(task = Take(&client))) {
       if (threads_.size() > max_threads_) {
+        --idle_;
         ended_.splice(ended_.end(), threads_, self);
         return;
       }
-      ++idle_;
       wake_.wait(lock);
-      --idle_;
     }
     if (stop_) return;
+    --idle_;
     lock.unlock();
     task();
     task = nullptr;  // what it holds on to may take long to destroy, too
     lock.lock();
+    ++idle_;
     const auto it = queues_.find(client);
     if (--it->second.running == 0 && it->second.tasks.empty())
       queues_.erase(it);

@@ -41,7 +41,7 @@ class WorkerPool {
   void Run(Threads::iterator self);
   // With the lock held:
   void StartThread();
-  size_t Runnable() const;                       // clients of whom a task could begin
+  size_t Runnable() const;                       // tasks that could begin, were there threads
   std::function<void()> Take(uint32_t* client);  // the next task in turn, or null
 
   std::string name_;
@@ -50,7 +50,7 @@ class WorkerPool {
   std::condition_variable wake_;
   std::map<uint32_t, Queue> queues_;
   uint32_t last_ = 0;  // the client that was served last
-  uint32_t idle_ = 0;
+  uint32_t idle_ = 0;  // threads that are about to look for a task, or wait for one: new ones, and who has been woken, too
   bool stop_ = false;
   Threads threads_;
   Threads ended_;  // to be joined

@@ -60,6 +60,18 @@ TEST(WorkerPool, WhoseTasksTakeLongHoldsUpNobodyElse) {
   slow.End();
 }
 
+// The thread that waits for work is one, and does not wait for both.
+TEST(WorkerPool, TwoTasksOfAClientThatComeTogetherRunTogether) {
+  for (int round = 0; round < 20; ++round) {
+    Slow slow;
+    WorkerPool pool("test", 2);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));  // its thread waits, most likely
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(pool.Add(1, [&] { slow(); }));
+    slow.AwaitRunning(2);
+    slow.End();
+  }
+}
+
 TEST(WorkerPool, ThreadsInAdditionEndWhenThereIsNothingToDo) {
   WorkerPool pool("test", 2);
   const size_t before = Threads();

@@ -1,7 +1,6 @@
 #include "device/null/null_backend.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 
 #include <atomic>
@@ -12,6 +11,7 @@
 #include "base/clock.h"
 #include "device/null/null_space.h"
 #include "os/fd.h"
+#include "os/thread.h"
 
 namespace tutti::device::null {
 namespace {
@@ -55,8 +55,7 @@ class NullBackend final : public Backend {
     StopThread();
     if (!work.poll) return;
     work_ = std::move(work);
-    thread_ = std::thread([this] { RunIdle(); });
-    pthread_setname_np(thread_.native_handle(), "null-device");
+    thread_ = os::StartThread("null-device", [this] { RunIdle(); });
   }
 
   void SetPolicy(Policy policy) override { policy_.store(policy, std::memory_order_relaxed); }
