@@ -17,7 +17,7 @@ std::string FormsLeft(const Program& program);
 
 struct Reduced {
   Program program;
-  Extent extent;                        // one block, and one thread or one warp of it, if they show it
+  Extent extent;                        // one block, and one warp of it, if they show it
   std::vector<uint8_t> inputs;          // of the first block
   std::vector<uint8_t> expected;        // what the interpreter stores
   std::vector<Difference> differences;  // none: it does not differ every time
