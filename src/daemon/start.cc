@@ -6,13 +6,13 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
 
 #include "base/log.h"
 #include "control/daemon_connection.h"
+#include "control/open_files.h"
 #include "control/report.h"
 #include "daemon/apply_configuration.h"
 #include "daemon/directory.h"
@@ -24,14 +24,6 @@ namespace {
 
 constexpr char kReady = '\1';
 constexpr int kPatience_ms = 1000;  // for a daemon that runs already, and may hang
-
-// Each waiting client and each server costs descriptors, and servers inherit the limit.
-void RaiseDescriptorLimit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 // A log directory that cannot be used is no reason not to serve: the pipe directory takes the log, and the user is
 // told.
@@ -47,7 +39,6 @@ Status OpenLog(control::Places& places) {
 }
 
 Result<std::unique_ptr<ControlDaemon>> CreateDaemon(DaemonOptions options, Inheritance inheritance) {
-  RaiseDescriptorLimit();
   TUTTI_ASSIGN(auto loop, EventLoop::Create());
   TUTTI_ASSIGN(Instance instance, Instance::Claim(options.places, std::move(inheritance)));
   TUTTI_TRY(OpenLog(options.places));
@@ -59,6 +50,7 @@ Result<std::unique_ptr<ControlDaemon>> CreateDaemon(DaemonOptions options, Inher
 
 // A daemon that does not go on where another has left off: the configuration file holds once, at the start.
 Result<std::unique_ptr<ControlDaemon>> CreateNewDaemon(const DaemonOptions& options, Inheritance inheritance) {
+  TUTTI_TRY(control::RaiseOpenFiles());  // servers inherit it
   control::Configuration configuration;
   if (!options.configuration.empty()) {
     TUTTI_ASSIGN(configuration, control::ReadConfiguration(options.configuration));

@@ -82,6 +82,12 @@ TEST(Exhaustion, ClientsBeyondTheLimitOnOpenFilesAreRefused) {
   EXPECT_TRUE(server.ConnectHere(9).has_value()) << "there is room again";
 }
 
+TEST(Exhaustion, AServerWithTooFewDescriptorsForAClientSaysAtItsStartHowManyItNeeds) {
+  const ServerProcess server({}, 99);
+  EXPECT_NE(server.ready().error.find("the hard limit on open files is 99, and a server needs 100 for one client"), std::string::npos) << server.ready().error;
+  EXPECT_EQ(ServerProcess({}, 100).ready().error, "");
+}
+
 TEST(Exhaustion, AServerWithoutADescriptorTellsNewClientsAndKeepsOldOnes) {
   ServerProcess server;
   auto old = server.ConnectHere(1);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
-#include <sys/resource.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "control/open_files.h"
 #include "cuda/result.h"
 #include "server/running_kernels.h"
 #include "wire/limit_text.h"
@@ -26,23 +26,9 @@ uint64_t Key(KeyKind kind, uint64_t number) { return number << 2 | static_cast<u
 
 constexpr uint32_t kSocketEvents = EPOLLIN | EPOLLRDHUP;
 
-constexpr rlim_t kFdsPerClient = 4;  // socket, pidfd, doorbell, window
-constexpr rlim_t kSpareFds = 96;     // logs, epolls, compilers, clients that are just being attached or taken down
 constexpr uint32_t kLoaders = 4;
 constexpr long kMemoryDelayNs = 1'000'000;
 constexpr uint32_t kReapers = 2;
-
-// As many clients as the limit on open files allows, which is raised as far as it goes.
-size_t MaxClients() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 64;
-  if (limit.rlim_cur < limit.rlim_max) {
-    const rlimit raised{limit.rlim_max, limit.rlim_max};
-    if (setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
-  }
-  const rlim_t usable = limit.rlim_cur > kSpareFds ? limit.rlim_cur - kSpareFds : 0;
-  return std::min<size_t>(usable / kFdsPerClient, RingWatch::kCapacity);
-}
 
 // What a client has freed with its end goes back to the machine. Takes a moment, so not for each of many that end at once.
 void GiveBackFreedMemory() {
@@ -57,12 +43,14 @@ void GiveBackFreedMemory() {
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::Create(std::unique_ptr<device::Backend> backend, bool shared) {
+  TUTTI_ASSIGN(const uint64_t files, control::RaiseOpenFiles());
+  const size_t max_clients = std::min<size_t>((files - control::kFilesOfServer) / control::kFilesPerClient, RingWatch::kCapacity);
   os::AwaitClosed();
   TUTTI_ASSIGN(os::Epoll epoll, os::Epoll::Create());
   TUTTI_ASSIGN(std::unique_ptr<Mailbox> mailbox, Mailbox::Create());
   TUTTI_ASSIGN(std::unique_ptr<RingWatch> watch, RingWatch::Create());
   std::unique_ptr<Server> server(
-      new Server(std::move(backend), shared, std::move(epoll), std::move(mailbox), std::move(watch)));
+      new Server(std::move(backend), shared, max_clients, std::move(epoll), std::move(mailbox), std::move(watch)));
   TUTTI_TRY(server->Watch(server->mailbox_->fd(), [self = server.get()] { self->mailbox_->RunAll(); }));
   server->memory_timer_ = os::Fd(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   if (!server->memory_timer_) return FailErrno("timerfd_create");
@@ -71,10 +59,10 @@ Result<std::unique_ptr<Server>> Server::Create(std::unique_ptr<device::Backend> 
   return server;
 }
 
-Server::Server(std::unique_ptr<device::Backend> backend, bool shared, os::Epoll epoll, std::unique_ptr<Mailbox> mailbox,
-               std::unique_ptr<RingWatch> watch)
+Server::Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max_clients, os::Epoll epoll,
+               std::unique_ptr<Mailbox> mailbox, std::unique_ptr<RingWatch> watch)
     : shared_(shared),
-      max_clients_(MaxClients()),
+      max_clients_(max_clients),
       epoll_(std::move(epoll)),
       mailbox_(std::move(mailbox)),
       watch_(std::move(watch)),

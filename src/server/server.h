@@ -77,7 +77,7 @@ class Server {
   void Post(std::function<void()> work) { mailbox_->Post(std::move(work)); }
 
  private:
-  Server(std::unique_ptr<device::Backend> backend, bool shared, os::Epoll epoll, std::unique_ptr<Mailbox> mailbox,
+  Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max_clients, os::Epoll epoll, std::unique_ptr<Mailbox> mailbox,
          std::unique_ptr<RingWatch> watch);
 
   Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach, int connection);
