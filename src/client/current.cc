@@ -6,6 +6,8 @@
 
 #include "client/context.h"
 #include "client/gate.h"
+#include "client/host_copy.h"
+#include "client/session.h"
 #include "client/stream.h"
 
 namespace tutti::client {
@@ -64,8 +66,10 @@ Answer<Context*> CurrentContext() {
 
 Answer<Context*> UsableContext() {
   CU_ASSIGN_OR_REFUSE(Context* const context, CurrentContext());
-  if (const int status = context->Check(); status != 0) return Refuse(status);
-  return context;
+  const int status = context->Check();
+  if (status == 0) return context;
+  if (Session::Get().ended() != 0) HostCopies::Get().Abandon();
+  return Refuse(status);
 }
 
 void SetCurrent(Context* context) { current_context = context; }

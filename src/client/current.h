@@ -28,7 +28,7 @@ class PerThreadDefaultStream {
 };
 
 // The current context, or INVALID_CONTEXT if there is none; CONTEXT_IS_DESTROYED, a sticky error, or what the session
-// ended with if it cannot take work.
+// ended with if it cannot take work: then no copy of host memory is made any more.
 Answer<Context*> UsableContext();
 // The current context whatever its state; INVALID_CONTEXT if there is none or it is gone.
 Answer<Context*> CurrentContext();

@@ -27,47 +27,61 @@ int HostCopies::Submit(Stream& stream, const CopyRequest& request) {
   Handle copy;
   {
     std::lock_guard lock(mutex_);
-    copy = waiting_.insert(waiting_.end(), {request});
+    copy = copies_.insert(copies_.end(), {.request = request, .session = &Session::Get()});
   }
   const int status = SubmitHostCopy(stream, copy);
   if (status == 0) return status;
   std::lock_guard lock(mutex_);
-  waiting_.erase(copy);
+  copies_.erase(copy);
   return status;
 }
 
+// A copy that is being made when the server dies is waited for like any other: it needs no server.
 int HostCopies::Await(uint64_t address, uint64_t bytes) {
+  Session& session = Session::Get();
   std::unique_lock lock(mutex_);
   while (Touches(address, bytes)) {
-    if (made_.wait_for(lock, kCheckServer) == std::cv_status::no_timeout) continue;
-    if (const int ended = Session::Get().connection().watch().Check(); ended != 0) return ended;
+    if (session.ended() != 0) Forbid(session);
+    if (made_.wait_for(lock, kCheckServer, [&] { return !Touches(address, bytes); })) break;
+    session.connection().watch().Check();
   }
-  return cuda::CUDA_SUCCESS;
+  return session.ended();
 }
 
 void HostCopies::Make(Handle copy, int status) {
   {
     std::lock_guard lock(mutex_);
-    if (copy->abandoned) return;
-    ++making_;
+    if (copy->state == State::kAbandoned) {
+      copies_.erase(copy);
+      return;
+    }
+    copy->state = State::kMaking;
   }
   if (status == 0) CopyHere(copy->request);
   std::lock_guard lock(mutex_);
-  waiting_.erase(copy);
-  --making_;
+  copies_.erase(copy);
   made_.notify_all();
 }
 
 void HostCopies::Abandon() {
+  const Session& session = Session::Get();
   std::unique_lock lock(mutex_);
-  for (Copy& copy : waiting_) copy.abandoned = true;
-  made_.wait(lock, [this] { return making_ == 0; });
+  Forbid(session);
+  made_.wait(lock, [&] {
+    return std::ranges::none_of(copies_, [&](const Copy& copy) { return copy.state == State::kMaking; });
+  });
+}
+
+void HostCopies::Forbid(const Session& ended) {
+  for (Copy& copy : copies_) {
+    if (copy.session == &ended && copy.state == State::kWaiting) copy.state = State::kAbandoned;
+  }
 }
 
 bool HostCopies::Touches(uint64_t address, uint64_t bytes) const {
-  return std::ranges::any_of(waiting_, [&](const Copy& copy) {
+  return std::ranges::any_of(copies_, [&](const Copy& copy) {
     const CopyRequest& r = copy.request;
-    return !copy.abandoned &&
+    return copy.state != State::kAbandoned &&
            (Overlaps(r.source, r.shape, address, bytes) || Overlaps(r.destination, r.shape, address, bytes));
   });
 }

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "client/copy.h"
+#include "client/session.h"
 #include "client/stream.h"
 
 namespace tutti::client {
@@ -18,9 +19,11 @@ namespace tutti::client {
 // Thread-safe.
 class HostCopies {
  public:
+  enum class State : uint8_t { kWaiting, kMaking, kAbandoned };
   struct Copy {
     CopyRequest request;
-    bool abandoned = false;
+    const Session* session;
+    State state = State::kWaiting;
   };
   // One that was submitted. Stays valid until it is made.
   using Handle = std::list<Copy>::iterator;
@@ -29,20 +32,22 @@ class HostCopies {
 
   // Both sides have been checked. OUT_OF_MEMORY if the library's thread cannot be started.
   int Submit(Stream& stream, const CopyRequest& request);
-  // Waits until no submitted copy touches the range any more. 0, or what the session ended with.
+  // Waits until no submitted copy touches the range, nor will: the program may free it, whatever has become of the server.
+  // 0, or what the session ended with.
   int Await(uint64_t address, uint64_t bytes);
   // By the thread that answers host calls: the stream is there. It is not made if the stream's work has failed.
   void Make(Handle copy, int status);
-  // The session has ended: what was submitted is not made any more, and the window may go.
+  // The session has ended: what was submitted is not made any more, and when this returns nothing is being made. So the
+  // window may go, and the program may be told.
   void Abandon();
 
  private:
   bool Touches(uint64_t address, uint64_t bytes) const;
+  void Forbid(const Session& ended);
 
   std::mutex mutex_;
   std::condition_variable made_;
-  std::list<Copy> waiting_;
-  unsigned making_ = 0;
+  std::list<Copy> copies_;
 };
 
 }  // namespace tutti::client

@@ -17,6 +17,9 @@ int NotForKernels(const char* call, uint64_t address) {
                   call, address);
 }
 
+// Also of memory that is let go because its context ends.
+void AwaitCopies(const Allocation& freed) { HostCopies::Get().Await(freed.address, freed.bytes); }
+
 }  // namespace
 
 int RegisterHost(Context& context, uint64_t address, uint64_t bytes, unsigned flags) {
@@ -29,7 +32,8 @@ int RegisterHost(Context& context, uint64_t address, uint64_t bytes, unsigned fl
                          .kind = AllocationKind::kRegistered,
                          .context = &context,
                          .host_address = address,
-                         .flags = flags};
+                         .flags = flags,
+                         .freed = &AwaitCopies};
   return AllocationTable::Get().Insert(entry) ? cuda::CUDA_SUCCESS : cuda::CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
 }
 

@@ -1,5 +1,6 @@
 #include "client/stream_slots.h"
 
+#include "client/host_copy.h"
 #include "client/session.h"
 
 namespace tutti::client {
@@ -9,7 +10,13 @@ bool StreamMark::Reached() const {
   return Session::Get().waiter().Poll(slot, next - 1);
 }
 
-int StreamMark::Wait() const { return Reached() ? 0 : Session::Get().waiter().Wait(slot, next - 1); }
+// Who is told that the session has ended may free what its work reads and writes.
+int StreamMark::Wait() const {
+  if (Reached()) return 0;
+  const int ended = Session::Get().waiter().Wait(slot, next - 1);
+  if (ended != 0) HostCopies::Get().Abandon();
+  return ended;
+}
 
 StreamSlots& StreamSlots::Get() {
   static auto* const instance = new StreamSlots;

@@ -108,11 +108,13 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned int flags) {
   return RegisterHost(*context, Address(pointer), bytes, flags);
 }
 
+// A context that has failed lets go of the memory, too: the program frees it next, whatever it is answered.
 CUresult cuMemHostUnregister(void* pointer) {
-  CU_ASSIGN(Context* const context, UsableContext());
+  CU_ASSIGN(const Context* const context, CurrentContext());
   CU_TRY(Capture::CheckUnsafe("cuMemHostUnregister"));
-  static_cast<void>(context);
-  return pointer != nullptr ? UnregisterHost(Address(pointer)) : CUDA_ERROR_INVALID_VALUE;
+  const int unregistered = pointer != nullptr ? UnregisterHost(Address(pointer)) : CUDA_ERROR_INVALID_VALUE;
+  const int failed = context->Check();
+  return failed != 0 ? failed : unregistered;
 }
 
 CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {

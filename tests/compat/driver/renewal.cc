@@ -38,10 +38,13 @@ class RenewalTest : public DriverTest {
     std::ifstream(directory_ + "/pid") >> pid;
     return pid;
   }
-  // Kills the server and waits until the client has noticed.
-  void KillServer() {
+  static void Kill() {
     ASSERT_GT(ServerPid(), 1);
     ASSERT_EQ(kill(ServerPid(), SIGKILL), 0);
+  }
+  // And waits until the client has noticed.
+  void KillServer() {
+    Kill();
     const auto give_up = steady_clock::now() + std::chrono::seconds(20);
     CUdeviceptr data = 0;
     while (cuMemAlloc_v2(&data, 512) == CUDA_SUCCESS && steady_clock::now() < give_up) {
@@ -63,7 +66,42 @@ class RenewalTest : public DriverTest {
     CU_EXPECT(cuModuleUnload(module));
   }
 
+  // Kills the server in the midst of a copy to bytes_: one of many rows of a byte each takes long.
+  void KillServerInACopy() {
+    bytes_.assign(kBytes, 0);
+    const CUdeviceptr data = Allocate(kBytes);
+    CUstream stream;
+    CU_ASSERT(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    CU_ASSERT(cuMemHostRegister_v2(bytes_.data(), kBytes, 0));
+    CU_ASSERT(cuMemsetD8_v2(data, 1, kBytes));
+    CU_ASSERT(cuCtxSynchronize());
+    const CUDA_MEMCPY2D rows{.srcMemoryType = CU_MEMORYTYPE_DEVICE,
+                             .srcDevice = data,
+                             .srcPitch = 1,
+                             .dstMemoryType = CU_MEMORYTYPE_HOST,
+                             .dstHost = bytes_.data(),
+                             .dstPitch = 1,
+                             .WidthInBytes = 1,
+                             .Height = kBytes};
+    CU_ASSERT(cuMemcpy2DAsync_v2(&rows, stream));
+    while (ByteAt(0) == 0) std::this_thread::yield();
+    Kill();
+  }
+  // The copy was being made: it has been waited for.
+  void ExpectNothingWritesThere() { EXPECT_EQ(ByteAt(kBytes - 1), 1) << "the copy is still at work"; }
+
   static inline std::string directory_;
+
+ private:
+  static constexpr size_t kBytes = 64u << 20;
+
+  // What a copy may write meanwhile, of which the thread sanitizer would tell.
+  __attribute__((no_sanitize("thread"))) uint8_t ByteAt(size_t i) {
+    return *const_cast<const volatile uint8_t*>(&bytes_[i]);
+  }
+
+ protected:
+  std::vector<uint8_t> bytes_;
 };
 
 TEST_F(RenewalTest, APrimaryContextThatIsResetWorksWithTheNextServer) {
@@ -130,6 +168,40 @@ TEST_F(RenewalTest, AWaitingThreadIsToldAtOnce) {
   KillServer();
   waiting.join();
   EXPECT_EQ(answer, CUDA_ERROR_MPS_RPC_FAILURE);
+  CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
+}
+
+TEST_F(RenewalTest, UnregisteringTheMemoryWaitsForTheCopy) {
+  KillServerInACopy();
+  EXPECT_EQ(cuMemHostUnregister(bytes_.data()), CUDA_ERROR_MPS_RPC_FAILURE);
+  ExpectNothingWritesThere();
+  CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
+}
+
+TEST_F(RenewalTest, UnregisteringWaitsThoughTheServersDeathIsKnown) {
+  KillServerInACopy();
+  CUdeviceptr data = 0;
+  while (cuMemAlloc_v2(&data, 512) == CUDA_SUCCESS) {
+  }
+  EXPECT_EQ(cuMemHostUnregister(bytes_.data()), CUDA_ERROR_MPS_RPC_FAILURE);
+  ExpectNothingWritesThere();
+  CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
+}
+
+TEST_F(RenewalTest, ACallThatIsToldSoReturnsWhenTheCopyIsMade) {
+  KillServerInACopy();
+  EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_MPS_RPC_FAILURE);
+  ExpectNothingWritesThere();
+  CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
+}
+
+TEST_F(RenewalTest, TheContextThatRegisteredTheMemoryEndsWhenTheCopyIsMade) {
+  CUcontext other = nullptr;
+  CU_ASSERT(cuCtxCreate_v2(&other, 0, 0));
+  KillServerInACopy();
+  CU_EXPECT(cuCtxDestroy_v2(other));
+  ExpectNothingWritesThere();
+  CU_ASSERT(cuCtxSetCurrent(context_));
   CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
 }
 
