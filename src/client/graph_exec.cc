@@ -34,27 +34,58 @@ void GraphExec::Destroy(GraphExec* exec) {
   if (pool_.Retire(exec)) pool_.Delete(exec);
 }
 
-// Where there are too many streams, the branch runs in the stream of the launch.
-Stream& GraphExec::LaneOf(uint32_t number, Stream& stream) {
+// Where there are too many streams, the branch runs in the stream of the launch; so it does where its lane is full of
+// launches in another stream.
+Stream& GraphExec::LaneOf(uint32_t number, Stream& stream, uint32_t weight) {
   if (number == 0) return stream;
   lanes_.resize(std::max<size_t>(lanes_.size(), number));
   Lane& lane = lanes_[number - 1];
   Stream* const kept = lane.Find();
-  if (kept != nullptr && &kept->context() == &stream.context() && kept->priority() == stream.priority()) return *kept;
+  if (kept != nullptr && &kept->context() == &stream.context() && kept->priority() == stream.priority())
+    return kept->RoomAfter(weight).Reached() ? *kept : stream;
   if (kept != nullptr) Stream::Destroy(kept);
   Stream* const made = Stream::Create(stream.context(), {.non_blocking = true, .priority = stream.priority()});
   lane = {made, made != nullptr ? made->id() : 0};
   return made != nullptr ? *made : stream;
 }
 
+// At most, of all lanes together.
+uint32_t GraphExec::LaunchWeight() const {
+  uint32_t weight = 2 * plan_.lanes + 1;
+  for (const GraphPlan::Step& step : plan_.steps)
+    weight += static_cast<uint32_t>(step.after.size()) + Weight(step.node->work());
+  return weight;
+}
+
+// What has to be done before a launch is not held up. Lanes that are full of launches in this stream get room as it does.
+StreamMark GraphExec::RoomAfter(Stream& stream, uint32_t weight) const {
+  const StreamMark room = stream.RoomAfter(weight);
+  if (!room.Reached() || last_launch_.slot != stream.slot()) return room;
+  for (const Lane& lane : lanes_) {
+    Stream* const kept = lane.Find();
+    const StreamMark in_lane = kept != nullptr ? kept->RoomAfter(weight) : StreamMark{};
+    if (!in_lane.Reached()) return in_lane;
+  }
+  return {};
+}
+
+// Launches follow one another, so a lock is held while one is submitted. A full stream holds back who submits to it
+// (client/backlog.h), and nobody else: room is waited for without the lock. Only a graph of more than half of what a stream
+// may hold is held up in its midst, where no other launch of it could begin.
 int GraphExec::Launch(Stream& stream) {
-  std::lock_guard lock(launch_mutex_);
+  std::unique_lock lock(launch_mutex_);
+  const uint32_t weight = LaunchWeight();
+  for (StreamMark room = RoomAfter(stream, weight); !room.Reached(); room = RoomAfter(stream, weight)) {
+    lock.unlock();
+    CU_TRY(room.Wait());
+    lock.lock();
+  }
   stream.WaitFor(last_launch_);
   std::vector<Stream*> lanes{&stream};
   if (plan_.lanes > 1) {
     const StreamMark begin = stream.FullMark();
     for (uint32_t lane = 1; lane < plan_.lanes; ++lane) {
-      lanes.push_back(&LaneOf(lane, stream));
+      lanes.push_back(&LaneOf(lane, stream, weight));
       lanes.back()->WaitFor(begin);
     }
   }

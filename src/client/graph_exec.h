@@ -60,8 +60,10 @@ class GraphExec {
       return found != nullptr && found->id() == id ? found : nullptr;
     }
   };
-  Stream& LaneOf(uint32_t number, Stream& stream);
+  Stream& LaneOf(uint32_t number, Stream& stream, uint32_t weight);
   int RunSteps(std::span<Stream* const> lanes) const;
+  uint32_t LaunchWeight() const;
+  StreamMark RoomAfter(Stream& stream, uint32_t weight) const;
 
   static constinit Pool<GraphExec, 1 << 16> pool_;
 

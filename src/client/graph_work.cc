@@ -112,4 +112,16 @@ int Run(const NodeWork& work, Stream& stream) {
   return std::visit([&](const auto& kind) { return RunWork(kind, stream); }, work);
 }
 
+uint32_t Weight(const NodeWork& work) {
+  if (const auto* const kernel = std::get_if<KernelWork>(&work)) return wire::BacklogWeight(kernel->arguments.size());
+  const auto* const child = std::get_if<ChildWork>(&work);
+  if (child == nullptr) return 2;  // an event's record may need a marker before it
+  uint32_t all = 0;
+  const auto nodes = child->graph->KeptOrder();
+  if (nodes) {
+    for (const GraphNode* node : *nodes) all += Weight(node->work());
+  }
+  return all;
+}
+
 }  // namespace tutti::client

@@ -67,5 +67,7 @@ Answer<FillWork> MakeFillWork(const cuda::CUDA_MEMSET_NODE_PARAMS& description);
 // Submits the work to the stream; a child graph's nodes one after the other. Errors are those of the call it stands
 // for.
 int Run(const NodeWork& work, Stream& stream);
+// Of the records that this submits (wire/backlog.h).
+uint32_t Weight(const NodeWork& work);
 
 }  // namespace tutti::client

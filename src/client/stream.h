@@ -87,6 +87,12 @@ class Stream {
     return ticket;
   }
 
+  // The place to wait for, if records of this weight would be held up now (Backlog::RoomAfter); else nowhere.
+  StreamMark RoomAfter(uint32_t weight) {
+    if (Idle()) return {};
+    return {slot_, generation_, backlog_.RoomAfter(slot_, weight + Backlog::kLookEvery)};
+  }
+
   // Work submitted to it from now on comes after the mark.
   void WaitFor(const StreamMark& mark);
 

@@ -118,5 +118,55 @@ TEST_F(BacklogTest, AnEventThatIsBeingRecordedInAFullStreamCanBeAskedAndRecorded
   CU_EXPECT(cuStreamDestroy_v2(other));
 }
 
+// And launching a graph: another launch of it, elsewhere, comes after those that got through.
+TEST_F(BacklogTest, AGraphThatIsBeingLaunchedInAFullStreamCanBeLaunchedInAnother) {
+  CUstream gated, other, key;
+  for (CUstream* stream : {&gated, &other, &key}) CU_ASSERT(cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
+  CUdeviceptr flag = Allocate(4);
+  std::vector<CUdeviceptr> counts{Allocate(4), Allocate(4)};  // each of a branch of its own
+  CUgraph graph = nullptr;
+  CU_ASSERT(cuGraphCreate(&graph, 0));
+  for (CUdeviceptr& count : counts) {
+    CU_ASSERT(cuMemsetD32_v2(count, 0, 1));
+    uint32_t n = 1;
+    void* parameters[] = {&count, &n};
+    CUDA_KERNEL_NODE_PARAMS p{};
+    p.func = Function("add_one");
+    p.gridDimX = p.gridDimY = p.gridDimZ = p.blockDimX = p.blockDimY = p.blockDimZ = 1;
+    p.kernelParams = parameters;
+    CUgraphNode node = nullptr;
+    CU_ASSERT(cuGraphAddKernelNode_v2(&node, graph, nullptr, 0, &p));
+  }
+  CUgraphExec exec = nullptr;
+  CU_ASSERT(cuGraphInstantiateWithFlags(&exec, graph, 0));
+  CU_ASSERT(cuMemsetD32_v2(flag, 0, 1));
+  CU_ASSERT(cuCtxSynchronize());
+  void* spin[] = {&flag};
+  CU_ASSERT(cuLaunchKernel(Function("spin"), 1, 1, 1, 1, 1, 1, 0, gated, spin, nullptr));
+  constexpr uint32_t kLaunches = 5'000;
+  std::atomic<uint32_t> launched{0};
+  std::thread filler([&] {
+    CU_ASSERT(cuCtxSetCurrent(context_));
+    for (uint32_t i = 0; i < kLaunches; ++i) {
+      CU_ASSERT(cuGraphLaunch(exec, gated));
+      ++launched;
+    }
+  });
+  for (uint32_t seen = 0; launched < kLaunches && (seen == 0 || launched != seen);) {
+    seen = launched;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_LT(launched, kLaunches);
+  CU_EXPECT(cuGraphLaunch(exec, other));
+  EXPECT_EQ(cuStreamQuery(other), CUDA_ERROR_NOT_READY);
+  CU_ASSERT(AddOne(flag, 1, key));
+  filler.join();
+  for (CUstream stream : {other, gated}) CU_ASSERT(cuStreamSynchronize(stream));
+  for (const CUdeviceptr count : counts) EXPECT_EQ(Read(count, 1), std::vector<uint32_t>{kLaunches + 1});
+  CU_EXPECT(cuGraphExecDestroy(exec));
+  CU_EXPECT(cuGraphDestroy(graph));
+  for (CUstream stream : {gated, other, key}) CU_EXPECT(cuStreamDestroy_v2(stream));
+}
+
 }  // namespace
 }  // namespace tutti::compat
