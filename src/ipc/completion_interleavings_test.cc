@@ -3,7 +3,7 @@
 // whoever is not woken sleeps for ever.
 #include <gtest/gtest.h>
 
-#include "base/testing/threads.h"
+#include "base/testing/every_order.h"
 
 namespace tutti::ipc {
 namespace {
@@ -79,26 +79,18 @@ Outcome Try(const Without& without) {
   return Explore([&] { return std::make_unique<Stream>(without); });
 }
 
-class CompletionInterleavings : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!kCanSwitch) GTEST_SKIP() << "not under sanitizers of memory and threads";
-  }
-};
+using CompletionInterleavings = EveryOrderTest;
 
 TEST_F(CompletionInterleavings, NobodySleepsThroughACompletionInAnyOrderOfSteps) {
-  const Outcome outcome = Try({});
-  EXPECT_EQ(outcome.problem, "");
-  EXPECT_TRUE(outcome.complete);
-  EXPECT_GT(outcome.ends, 1u);
+  ExpectNoProblem(Try({}), 30);
 }
 
 TEST_F(CompletionInterleavings, WithoutTheSecondLookAWakeIsLostAndSeenToBe) {
-  EXPECT_NE(Try({.second_look = true}).problem.find("waits for ever"), std::string::npos);
+  ExpectProblem(Try({.second_look = true}), "waits for ever");
 }
 
 TEST_F(CompletionInterleavings, WithTheWakeCountReadLateAWakeIsLostAndSeenToBe) {
-  EXPECT_NE(Try({.wake_first = true}).problem.find("waits for ever"), std::string::npos);
+  ExpectProblem(Try({.wake_first = true}), "waits for ever");
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Numbers that are put into the set and taken out by several threads, in every order of steps.
 #include <gtest/gtest.h>
 
-#include "base/testing/threads.h"
+#include "base/testing/every_order.h"
 #include "server/hot_set.h"
 
 namespace tutti::server {
@@ -43,25 +43,17 @@ Outcome Try(const std::vector<uint32_t>& others, bool for_certain) {
   return Explore([&] { return std::make_unique<Numbers>(others, for_certain); });
 }
 
-class HotSetInterleavings : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!kCanSwitch) GTEST_SKIP() << "not under sanitizers of memory and threads";
-  }
-};
+using HotSetInterleavings = EveryOrderTest;
 
 TEST_F(HotSetInterleavings, WhatIsInTheSetIsFoundForCertainWhoeverElseIsTakenOut) {
   for (const std::vector<uint32_t>& others : {std::vector<uint32_t>{2}, {2, 4}, {70}, {2, 70}}) {
-    const Outcome outcome = Try(others, true);
-    EXPECT_EQ(outcome.problem, "");
-    EXPECT_TRUE(outcome.complete) << outcome.states << " states";
-    EXPECT_GT(outcome.states, 30u);
+    ExpectNoProblem(Try(others, true), 30);
   }
 }
 
 // Which is why nobody goes to sleep after such a scan.
 TEST_F(HotSetInterleavings, AHintMissesItWhileItsNeighbourIsTakenOut) {
-  EXPECT_NE(Try({2}, false).problem.find("not found"), std::string::npos);
+  ExpectProblem(Try({2}, false), "not found");
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 // only the lookout's short pauses do (kMostLingerNs), which are how it works. Who runs blocks never comes back.
 #include <gtest/gtest.h>
 
-#include "base/testing/threads.h"
+#include "base/testing/every_order.h"
 #include "server/ring_watch_steps.h"
 
 namespace tutti::server {
@@ -48,12 +48,6 @@ struct MadeUpBells {
   bool Sleep(uint64_t timeout_ns);
   template <typename Visit>
   void Harvest(Visit visit);
-};
-
-template <typename T>
-struct LateWord : Word<T> {
-  using Word<T>::Word;
-  void store(T value, std::memory_order = {}) { Word<T>::store(value, std::memory_order_release); }
 };
 
 // A lock that nobody finds taken.
@@ -295,23 +289,13 @@ Outcome Try(const Case& plan) {
   return Explore([&] { return std::make_unique<Watched<AnyWord>>(plan); });
 }
 
-class RingWatchInterleavings : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!kCanSwitch) GTEST_SKIP() << "not under sanitizers of memory and threads";
-  }
-};
+using RingWatchInterleavings = EveryOrderTest;
 
-void NothingIsLost(const Case& plan) {
-  const Outcome outcome = Try(plan);
-  EXPECT_EQ(outcome.problem, "");
-  EXPECT_TRUE(outcome.complete) << outcome.states << " states";
-  EXPECT_GT(outcome.states, 30u);
-}
+void NothingIsLost(const Case& plan) { ExpectNoProblem(Try(plan), 30); }
 
 constexpr const char* kLost = "nobody will look";
 
-void SomethingIsLost(const Case& plan) { EXPECT_NE(Try(plan).problem.find(kLost), std::string::npos); }
+void SomethingIsLost(const Case& plan) { ExpectProblem(Try(plan), kLost); }
 
 TEST_F(RingWatchInterleavings, TheLookoutAloneLeavesNoRecord) {
   for (const bool waits : {false, true}) NothingIsLost({.records = 3, .waits = waits, .memory = Memory::kStoreBuffers});
@@ -343,7 +327,7 @@ TEST_F(RingWatchInterleavings, NobodyIsInARingThatWasRemovedAndTheNextOneInItsPl
 }
 
 TEST_F(RingWatchInterleavings, WithoutTheLockSomebodyIsInARingThatIsGoneAndSeenToBe) {
-  EXPECT_NE(Try<OpenWord>({.removed = true}).problem.find("gone"), std::string::npos);
+  ExpectProblem(Try<OpenWord>({.removed = true}), "gone");
 }
 
 TEST_F(RingWatchInterleavings, WithoutTheSecondLookARecordIsLostAndSeenToBe) { SomethingIsLost({.no_second_look = true}); }
@@ -355,7 +339,7 @@ TEST_F(RingWatchInterleavings, WithAPlainStoreToTheBellARecordIsLostAndSeenToBe)
 TEST_F(RingWatchInterleavings, WithALookAtTheBellBeforeTheRecordIsThereItIsLostAndSeenToBe) { SomethingIsLost({.look_first = true}); }
 
 TEST_F(RingWatchInterleavings, WithoutTheKickARecordIsLostAndSeenToBe) {
-    SomethingIsLost({.sms = {Sm::kSleeps}, .no_kick = true});
+  SomethingIsLost({.sms = {Sm::kSleeps}, .no_kick = true});
 }
 
 TEST_F(RingWatchInterleavings, WithoutTheCallOfTheLookoutARecordIsLostAndSeenToBe) {
@@ -363,7 +347,7 @@ TEST_F(RingWatchInterleavings, WithoutTheCallOfTheLookoutARecordIsLostAndSeenToB
 }
 
 TEST_F(RingWatchInterleavings, WithPlainStoresForTheLookoutsWordsARecordIsLostAndSeenToBe) {
-  EXPECT_NE(Try<LateWord>({.sms = {Sm::kRunsBlocks}, .memory = Memory::kStoreBuffers}).problem.find(kLost), std::string::npos);
+  ExpectProblem(Try<LateWord>({.sms = {Sm::kRunsBlocks}, .memory = Memory::kStoreBuffers}), kLost);
 }
 
 }  // namespace

@@ -184,6 +184,13 @@ class Word {
   uint64_t value_;
 };
 
+// A Word none of whose stores is seq_cst, whatever it is asked for.
+template <typename T>
+struct LateWord : Word<T> {
+  using Word<T>::Word;
+  void store(T value, std::memory_order = {}) { Word<T>::store(value, std::memory_order_release); }
+};
+
 // A futex on a Word: as os/futex.h.
 class Futex {
  public:

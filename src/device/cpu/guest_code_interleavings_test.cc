@@ -3,7 +3,7 @@
 // on on whichever SM takes it.
 #include <gtest/gtest.h>
 
-#include "base/testing/threads.h"
+#include "base/testing/every_order.h"
 #include "device/cpu/guest_code.h"
 
 namespace tutti::device::cpu {
@@ -213,23 +213,13 @@ void Interruptible<T>::store(T value, std::memory_order) {
   this->Put(value);
 }
 
-class GuestCodeInterleavings : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!kCanSwitch) GTEST_SKIP() << "not under sanitizers of memory and threads";
-  }
-};
+using GuestCodeInterleavings = EveryOrderTest;
 
-std::string ProblemOf(const Case& plan) {
-  return Explore([&] { return std::make_unique<Device>(plan); }).problem;
+Outcome Try(const Case& plan) {
+  return Explore([&] { return std::make_unique<Device>(plan); });
 }
 
-void AllIsWell(const Case& plan) {
-  const Outcome outcome = Explore([&] { return std::make_unique<Device>(plan); });
-  EXPECT_EQ(outcome.problem, "");
-  EXPECT_TRUE(outcome.complete) << outcome.states << " states";
-  EXPECT_GT(outcome.states, 100u);
-}
+void AllIsWell(const Case& plan) { ExpectNoProblem(Try(plan), 100); }
 
 TEST_F(GuestCodeInterleavings, WhoIsAskedLeavesWhateverItIsDoing) {
   for (const StopReason last : {StopReason::kPreempt, StopReason::kAbandon}) {
@@ -247,20 +237,20 @@ TEST_F(GuestCodeInterleavings, ABlockThatMovesFromSmToSmIsNeverLost) {
 }
 
 TEST_F(GuestCodeInterleavings, WithoutTheLookOnTheWayToTheGuestWhoIsAskedStaysAndIsSeenTo) {
-  EXPECT_NE(ProblemOf({.endless = true, .no_look = true}).find("stays"), std::string::npos);
+  ExpectProblem(Try({.endless = true, .no_look = true}), "stays");
 }
 
 TEST_F(GuestCodeInterleavings, WithTheSignalBeforeTheRequestWhoIsAskedStaysAndIsSeenTo) {
-  EXPECT_NE(ProblemOf({.endless = true, .signal_first = true}).find("stays"), std::string::npos);
+  ExpectProblem(Try({.endless = true, .signal_first = true}), "stays");
 }
 
 TEST_F(GuestCodeInterleavings, WithAHandlerThatLeavesServicesTooItIsSeenTo) {
-  EXPECT_NE(ProblemOf({.left_in_services = true}).find("our own code"), std::string::npos);
+  ExpectProblem(Try({.left_in_services = true}), "our own code");
 }
 
 // It looked at the request of the SM that it was on before.
 TEST_F(GuestCodeInterleavings, WhereABlockThatIsLeftWithoutARequestIsGivenUpItIsLostAndSeenToBe) {
-  EXPECT_NE(ProblemOf({.sms = 2, .other_work = true, .given_up = true}).find("lost"), std::string::npos);
+  ExpectProblem(Try({.sms = 2, .other_work = true, .given_up = true}), "lost");
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // order of steps: work that was submitted is taken, whoever slept, spun or got up by itself meanwhile. The gate is the real one.
 #include <gtest/gtest.h>
 
-#include "base/testing/threads.h"
+#include "base/testing/every_order.h"
 #include "device/cpu/idle_gate.h"
 
 namespace tutti::device::cpu {
@@ -122,21 +122,10 @@ Outcome Try(const Case& plan) {
   return Explore([&] { return std::make_unique<Device>(plan); });
 }
 
-class IdleGateInterleavings : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!kCanSwitch) GTEST_SKIP() << "not under sanitizers of memory and threads";
-  }
-};
+using IdleGateInterleavings = EveryOrderTest;
 
-void AllIsTaken(const Case& plan) {
-  const Outcome outcome = Try(plan);
-  EXPECT_EQ(outcome.problem, "");
-  EXPECT_TRUE(outcome.complete) << outcome.states << " states";
-  EXPECT_GT(outcome.states, 100u);
-}
-
-void SomethingWaits(const Case& plan) { EXPECT_NE(Try(plan).problem.find("nobody will look"), std::string::npos); }
+void AllIsTaken(const Case& plan) { ExpectNoProblem(Try(plan), 100); }
+void SomethingWaits(const Case& plan) { ExpectProblem(Try(plan), "nobody will look"); }
 
 TEST_F(IdleGateInterleavings, WorkForAnyIsTaken) {
   for (const bool spins : {false, true}) {

@@ -2,7 +2,7 @@
 // somebody wanted to be looked at is looked at. No sleep ends by itself but one whose time has come.
 #include <gtest/gtest.h>
 
-#include "base/testing/threads.h"
+#include "base/testing/every_order.h"
 #include "device/cpu/ticker.h"
 
 namespace tutti::device::cpu {
@@ -24,12 +24,6 @@ struct Case {
 
 class Device;
 Device& TheDevice();
-
-template <typename T>
-struct LateWord : Word<T> {
-  using Word<T>::Word;
-  void store(T value, std::memory_order = {}) { Word<T>::store(value, std::memory_order_release); }
-};
 
 template <template <typename> typename AnyWord>
 struct MadeUp {
@@ -146,19 +140,9 @@ Outcome Try(const Case& plan) {
   return Explore([&] { return std::make_unique<Ticking<AnyWord>>(plan); });
 }
 
-class TickerInterleavings : public testing::Test {
- protected:
-  void SetUp() override {
-    if (!kCanSwitch) GTEST_SKIP() << "not under sanitizers of memory and threads";
-  }
-};
+using TickerInterleavings = EveryOrderTest;
 
-void NoLookIsLost(const Case& plan) {
-  const Outcome outcome = Try(plan);
-  EXPECT_EQ(outcome.problem, "");
-  EXPECT_TRUE(outcome.complete) << outcome.states << " states";
-  EXPECT_GT(outcome.states, 30u);
-}
+void NoLookIsLost(const Case& plan) { ExpectNoProblem(Try(plan), 30); }
 
 constexpr const char* kLost = "nobody looks";
 
@@ -172,19 +156,19 @@ TEST_F(TickerInterleavings, EveryLookThatIsAskedForIsMade) {
 TEST_F(TickerInterleavings, ItEndsWheneverItIsToldTo) { NoLookIsLost({.wishes_ns = {kEarlyNs}, .stops = true}); }
 
 TEST_F(TickerInterleavings, WhereItIsAskedForBeforeThereIsSomethingToSeeALookIsLostAndSeenToBe) {
-  EXPECT_NE(Try({.wishes_ns = {kEarlyNs}, .arm_first = true}).problem.find(kLost), std::string::npos);
+  ExpectProblem(Try({.wishes_ns = {kEarlyNs}, .arm_first = true}), kLost);
 }
 
 TEST_F(TickerInterleavings, WithoutTheWakeALookIsLostAndSeenToBe) {
-  EXPECT_NE(Try({.wishes_ns = {kEarlyNs}, .no_wake = true}).problem.find(kLost), std::string::npos);
+  ExpectProblem(Try({.wishes_ns = {kEarlyNs}, .no_wake = true}), kLost);
 }
 
 TEST_F(TickerInterleavings, WhereALookDoesNotAskForTheNextOneItIsLostAndSeenToBe) {
-  EXPECT_NE(Try({.wishes_ns = {kEarlyNs, kLateNs}, .forgetful = true}).problem.find(kLost), std::string::npos);
+  ExpectProblem(Try({.wishes_ns = {kEarlyNs, kLateNs}, .forgetful = true}), kLost);
 }
 
 TEST_F(TickerInterleavings, WhereItForgetsWhatWasAskedForWithAPlainStoreALookIsLostAndSeenToBe) {
-  EXPECT_NE(Try<LateWord>({.wishes_ns = {kEarlyNs, kLateNs}, .memory = Memory::kStoreBuffers}).problem.find(kLost), std::string::npos);
+  ExpectProblem(Try<LateWord>({.wishes_ns = {kEarlyNs, kLateNs}, .memory = Memory::kStoreBuffers}), kLost);
 }
 
 }  // namespace
