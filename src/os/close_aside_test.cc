@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
 
@@ -11,26 +10,10 @@
 #include <vector>
 
 #include "os/socket.h"
+#include "os/testing/lingering_socket.h"
 
 namespace tutti::os {
 namespace {
-
-// A TCP connection over loopback whose other end reads nothing, and which waits an hour for that when it is closed.
-std::pair<Fd, Fd> Lingering() {
-  const Fd listener(socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
-  socklen_t size = sizeof address;
-  if (bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || listen(listener.get(), 1) != 0) return {};
-  getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  Fd one(socket(AF_INET, SOCK_STREAM, 0));
-  if (connect(one.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return {};
-  Fd other(accept(listener.get(), nullptr, nullptr));
-  const linger hour{1, 3600};
-  setsockopt(one.get(), SOL_SOCKET, SO_LINGER, &hour, sizeof hour);
-  const std::vector<char> bytes(64 * 1024);
-  while (send(one.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {}
-  return {std::move(one), std::move(other)};
-}
 
 // SMs are taken out of kernels by it.
 TEST(CloseAside, LeavesSigurgToOthers) {
@@ -45,7 +28,7 @@ TEST(CloseAside, LeavesSigurgToOthers) {
 }
 
 TEST(CloseAside, ASocketWhoseQueueHoldsALingeringOneIsClosedAtOnce) {
-  auto [lingering, unread] = Lingering();
+  auto [lingering, unread] = MakeLingeringSocket();
   if (!lingering) GTEST_SKIP() << "no TCP over loopback";
   auto [ours, strangers] = SocketPair().value();
   const int fd = lingering.get();

@@ -1,8 +1,6 @@
 // Clients that lie in every way they can. Each ends its own session and nobody else's.
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <sys/socket.h>
 
 #include <chrono>
 #include <cstring>
@@ -11,6 +9,7 @@
 
 #include "os/memory.h"
 #include "os/socket.h"
+#include "os/testing/lingering_socket.h"
 #include "server/testing/server_process.h"
 
 namespace tutti::server::testing {
@@ -92,24 +91,6 @@ TEST_F(Hostile, AMessageWithItsBodyInAFileEndsTheSession) {
   EXPECT_TRUE(server_.AwaitClientCount(1));
 }
 
-// Connected to one that nobody reads from any more; who closes it last waits for an hour.
-os::Fd LingeringSocket(os::Fd& unread) {
-  const os::Fd listener(socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
-  socklen_t size = sizeof address;
-  bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
-  listen(listener.get(), 1);
-  getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  os::Fd lingering(socket(AF_INET, SOCK_STREAM, 0));
-  if (connect(lingering.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return {};
-  unread = os::Fd(accept(listener.get(), nullptr, nullptr));
-  const linger hour{1, 3600};
-  setsockopt(lingering.get(), SOL_SOCKET, SO_LINGER, &hour, sizeof hour);
-  const std::vector<char> bytes(64 * 1024);
-  while (send(lingering.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {}
-  return lingering;
-}
-
 // The thread that attaches everybody would close it.
 TEST_F(Hostile, ADescriptorWhoseCloseWaitsHoldsUpNobody) {
   std::vector<os::Fd> unread;
@@ -120,8 +101,9 @@ TEST_F(Hostile, ADescriptorWhoseCloseWaitsHoldsUpNobody) {
     ASSERT_TRUE(ipc::SendMessage(mine.get(), wire::MessageKind::kHello, 0, std::move(hello)));
     server_.PassOn(std::move(theirs), 2);
     ASSERT_EQ(ipc::ReceiveMessage(mine.get(), 10'000)->head.kind, wire::MessageKind::kWelcome);
-    os::Fd lingering = LingeringSocket(unread.emplace_back());
+    auto [lingering, other_end] = os::MakeLingeringSocket();
     if (!lingering) GTEST_SKIP() << "no TCP over loopback";
+    unread.push_back(std::move(other_end));
     wire::Put(body, wire::LoadModule{});
     const int fds[] = {lingering.get()};
     kill(server_.pid(), SIGSTOP);  // so that it closes the last one

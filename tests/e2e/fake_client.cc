@@ -5,10 +5,8 @@
 // for the answer; with --linger it sends a command with a TCP socket that
 // waits an hour when it is closed; with --trace PID it keeps the end of that process from its parent. With --listen it is no client but another kind of daemon: it takes connections and answers nothing a
 // shell of ours understands. Its limits come from the CUDA_MPS_ environment variables, as a program's would.
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/ptrace.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +19,7 @@
 #include "ipc/message.h"
 #include "os/memory.h"
 #include "os/socket.h"
+#include "os/testing/lingering_socket.h"
 #include "wire/messages.h"
 
 using namespace tutti;
@@ -142,19 +141,8 @@ int SayHellos(const std::string& path, unsigned long times) {
 
 // The last reference to the socket is on its way: whoever closes it waits until its data are read, and nobody reads them.
 int SendLingering(const std::string& path) {
-  const os::Fd listener(socket(AF_INET, SOCK_STREAM, 0));
-  sockaddr_in address{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
-  socklen_t size = sizeof address;
-  bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
-  listen(listener.get(), 1);
-  getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
-  os::Fd lingering(socket(AF_INET, SOCK_STREAM, 0));
-  if (connect(lingering.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return Complain("no TCP over loopback");
-  const os::Fd unread(accept(listener.get(), nullptr, nullptr));
-  const linger hour{1, 3600};
-  setsockopt(lingering.get(), SOL_SOCKET, SO_LINGER, &hour, sizeof hour);
-  const std::vector<char> bytes(64 * 1024);
-  while (send(lingering.get(), bytes.data(), bytes.size(), MSG_DONTWAIT) > 0) {}
+  auto [lingering, unread] = os::MakeLingeringSocket();
+  if (!lingering) return Complain("no TCP over loopback");
   const auto socket = os::Connect(path);
   if (!socket) return Complain(socket.error().text);
   ByteWriter body;
