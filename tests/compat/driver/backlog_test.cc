@@ -1,6 +1,7 @@
 // Much work that waits: in whatever order it is submitted, what other work or the program waits for gets through.
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 #include "driver/fixture.h"
@@ -8,30 +9,69 @@
 namespace tutti::compat {
 namespace {
 
-using BacklogTest = DriverTest;
-
 constexpr int kBehindTheGate = 600;  // less than CUDA itself lets wait in a stream
 constexpr int kBeforeTheKey = 100'000;
+constexpr uint32_t kMoreThanAStreamHolds = 20'000;
+
+class BacklogTest : public DriverTest {
+ protected:
+  void SetUp() override {
+    DriverTest::SetUp();
+    CU_ASSERT(cuStreamCreate(&gated_, CU_STREAM_NON_BLOCKING));
+    CU_ASSERT(cuStreamCreate(&other_, CU_STREAM_NON_BLOCKING));
+  }
+  void TearDown() override {
+    CU_EXPECT(cuStreamDestroy_v2(gated_));
+    CU_EXPECT(cuStreamDestroy_v2(other_));
+    DriverTest::TearDown();
+  }
+
+  // A kernel in `gated_` that runs until the gate is opened, from `other_`.
+  void CloseGate() {
+    flag_ = Allocate(4);
+    CU_ASSERT(cuMemsetD32_v2(flag_, 0, 1));
+    void* spin[] = {&flag_};
+    CU_ASSERT(cuLaunchKernel(Function("spin"), 1, 1, 1, 1, 1, 1, 0, gated_, spin, nullptr));
+  }
+  CUresult OpenGate() { return AddOne(flag_, 1, other_); }
+
+  // A thread that submits to `gated_` what it is held up by.
+  std::thread Fill(const std::function<CUresult()>& submit) {
+    std::thread filler([this, submit] {
+      CU_ASSERT(cuCtxSetCurrent(context_));
+      for (uint32_t i = 0; i < kMoreThanAStreamHolds; ++i) {
+        CU_ASSERT(submit());
+        ++submitted_;
+      }
+    });
+    // It is held up once this does not change any more; should it only be slow, the rest holds all the same.
+    for (uint32_t seen = 0; submitted_ < kMoreThanAStreamHolds && (seen == 0 || submitted_ != seen);) {
+      seen = submitted_;
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+    EXPECT_LT(submitted_, kMoreThanAStreamHolds);
+    return filler;
+  }
+
+  CUstream gated_ = nullptr, other_ = nullptr;
+
+ private:
+  CUdeviceptr flag_ = 0;
+  std::atomic<uint32_t> submitted_{0};
+};
 
 TEST_F(BacklogTest, AKernelThatWaitsForTheLastOfManyLaunchesInAnotherStreamEnds) {
-  CUstream gated, busy;
-  CU_ASSERT(cuStreamCreate(&gated, CU_STREAM_NON_BLOCKING));
-  CU_ASSERT(cuStreamCreate(&busy, CU_STREAM_NON_BLOCKING));
-  CUdeviceptr flag = Allocate(4), gated_count = Allocate(4), busy_count = Allocate(4);
-  CU_ASSERT(cuMemsetD32_v2(flag, 0, 1));
+  CUdeviceptr gated_count = Allocate(4), other_count = Allocate(4);
   CU_ASSERT(cuMemsetD32_v2(gated_count, 0, 1));
-  CU_ASSERT(cuMemsetD32_v2(busy_count, 0, 1));
-  void* spin[] = {&flag};
-  CU_ASSERT(cuLaunchKernel(Function("spin"), 1, 1, 1, 1, 1, 1, 0, gated, spin, nullptr));
-  for (int i = 0; i < kBehindTheGate; ++i) CU_ASSERT(AddOne(gated_count, 1, gated));
-  for (int i = 0; i < kBeforeTheKey; ++i) CU_ASSERT(AddOne(busy_count, 1, busy));
-  EXPECT_EQ(cuStreamQuery(gated), CUDA_ERROR_NOT_READY);
-  CU_ASSERT(AddOne(flag, 1, busy));
-  CU_ASSERT(cuStreamSynchronize(gated));
+  CU_ASSERT(cuMemsetD32_v2(other_count, 0, 1));
+  CloseGate();
+  for (int i = 0; i < kBehindTheGate; ++i) CU_ASSERT(AddOne(gated_count, 1, gated_));
+  for (int i = 0; i < kBeforeTheKey; ++i) CU_ASSERT(AddOne(other_count, 1, other_));
+  EXPECT_EQ(cuStreamQuery(gated_), CUDA_ERROR_NOT_READY);
+  CU_ASSERT(OpenGate());
+  CU_ASSERT(cuStreamSynchronize(gated_));
   EXPECT_EQ(Read(gated_count, 1), std::vector<uint32_t>{kBehindTheGate});
-  EXPECT_EQ(Read(busy_count, 1), std::vector<uint32_t>{kBeforeTheKey});
-  CU_EXPECT(cuStreamDestroy_v2(gated));
-  CU_EXPECT(cuStreamDestroy_v2(busy));
+  EXPECT_EQ(Read(other_count, 1), std::vector<uint32_t>{kBeforeTheKey});
 }
 
 TEST_F(BacklogTest, LaunchesBehindAHostFunctionWaitForItHoweverManyTheyAre) {
@@ -47,75 +87,35 @@ TEST_F(BacklogTest, LaunchesBehindAHostFunctionWaitForItHoweverManyTheyAre) {
 
 // A thread that a full stream holds up holds up nobody else.
 TEST_F(BacklogTest, AFullStreamHoldsUpOnlyTheThreadThatFillsIt) {
-  CUstream gated, other;
-  CU_ASSERT(cuStreamCreate(&gated, CU_STREAM_NON_BLOCKING));
-  CU_ASSERT(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
-  CUdeviceptr flag = Allocate(4), count = Allocate(4);
-  CU_ASSERT(cuMemsetD32_v2(flag, 0, 1));
+  CUdeviceptr count = Allocate(4);
   CU_ASSERT(cuMemsetD32_v2(count, 0, 1));
   CUfunction add_one = Function("add_one");
-  void* spin[] = {&flag};
-  CU_ASSERT(cuLaunchKernel(Function("spin"), 1, 1, 1, 1, 1, 1, 0, gated, spin, nullptr));
-  constexpr uint32_t kLaunches = 20'000;
-  std::atomic<uint32_t> launched{0};
-  std::thread filler([&] {
-    CU_ASSERT(cuCtxSetCurrent(context_));
+  CloseGate();
+  std::thread filler = Fill([&] {
     uint32_t n = 1;
     void* parameters[] = {&count, &n};
-    for (uint32_t i = 0; i < kLaunches; ++i) {
-      CU_ASSERT(cuLaunchKernel(add_one, 1, 1, 1, 1, 1, 1, 0, gated, parameters, nullptr));
-      ++launched;
-    }
+    return cuLaunchKernel(add_one, 1, 1, 1, 1, 1, 1, 0, gated_, parameters, nullptr);
   });
-  // It is held up once this does not change any more; should it only be slow, the rest holds all the same.
-  for (uint32_t seen = 0; launched < kLaunches && (seen == 0 || launched != seen);) {
-    seen = launched;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  EXPECT_LT(launched, kLaunches);
-  CU_ASSERT(AddOne(flag, 1, other));
+  CU_ASSERT(OpenGate());
   filler.join();
-  CU_ASSERT(cuStreamSynchronize(gated));
-  EXPECT_EQ(Read(count, 1), std::vector<uint32_t>{kLaunches});
-  CU_EXPECT(cuStreamDestroy_v2(gated));
-  CU_EXPECT(cuStreamDestroy_v2(other));
+  CU_ASSERT(cuStreamSynchronize(gated_));
+  EXPECT_EQ(Read(count, 1), std::vector<uint32_t>{kMoreThanAStreamHolds});
 }
 
 // The one that is held back recording an event, too: others may ask about the event, and record it elsewhere.
 TEST_F(BacklogTest, AnEventThatIsBeingRecordedInAFullStreamCanBeAskedAndRecordedInAnother) {
-  CUstream gated, other;
   CUevent event;
-  CU_ASSERT(cuStreamCreate(&gated, CU_STREAM_NON_BLOCKING));
-  CU_ASSERT(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
   CU_ASSERT(cuEventCreate(&event, 0));
-  CUdeviceptr flag = Allocate(4);
-  CU_ASSERT(cuMemsetD32_v2(flag, 0, 1));
-  void* spin[] = {&flag};
-  CU_ASSERT(cuLaunchKernel(Function("spin"), 1, 1, 1, 1, 1, 1, 0, gated, spin, nullptr));
-  constexpr uint32_t kRecords = 20'000;
-  std::atomic<uint32_t> recorded{0};
-  std::thread filler([&] {
-    CU_ASSERT(cuCtxSetCurrent(context_));
-    for (uint32_t i = 0; i < kRecords; ++i) {
-      CU_ASSERT(cuEventRecord(event, gated));
-      ++recorded;
-    }
-  });
-  for (uint32_t seen = 0; recorded < kRecords && (seen == 0 || recorded != seen);) {
-    seen = recorded;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  EXPECT_LT(recorded, kRecords);
+  CloseGate();
+  std::thread filler = Fill([&] { return cuEventRecord(event, gated_); });
   EXPECT_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
-  CU_EXPECT(cuEventRecord(event, other));
+  CU_EXPECT(cuEventRecord(event, other_));
   CU_EXPECT(cuEventSynchronize(event));
-  CU_ASSERT(AddOne(flag, 1, other));
+  CU_ASSERT(OpenGate());
   filler.join();
   CU_EXPECT(cuEventSynchronize(event));
-  EXPECT_EQ(cuStreamQuery(gated), CUDA_SUCCESS) << "recorded there last";
+  EXPECT_EQ(cuStreamQuery(gated_), CUDA_SUCCESS) << "recorded there last";
   CU_EXPECT(cuEventDestroy_v2(event));
-  CU_EXPECT(cuStreamDestroy_v2(gated));
-  CU_EXPECT(cuStreamDestroy_v2(other));
 }
 
 // And launching a graph: another launch of it, elsewhere, comes after those that got through.
