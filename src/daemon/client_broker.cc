@@ -102,7 +102,7 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   const std::string& name_space = client.route.name_space;
   wire::Attach attach = EffectiveAttach(client.hello, catalog_.SettingsFor(server.name(), name_space, server.settings()),
                                         catalog_.PriorityFor(server.name(), name_space), server.devices());
-  attach.name_space = server.name() + "/" + name_space;
+  attach.name_space = FullName(server.name(), name_space);
   if (const Claim* const claim = claims_.Find(client.route.claim)) {
     if (const auto given = ApplyClaim(*claim, server.devices(), attach); !given) return Refuse(client, given.error().code, given.error().text);
   }

@@ -16,8 +16,6 @@ struct Finishing {
   ~Finishing() { done(); }
 };
 
-std::string NamespaceOf(const wire::ClientStatus& client) { return client.name_space.substr(client.name_space.rfind('/') + 1); }
-
 void Tell(ServerHandle& server, const wire::ServerSet& set, const std::shared_ptr<Finishing>& finishing) {
   server.Ask(wire::MessageKind::kServerSet, set, [finishing, id = set.client](const Result<ServerHandle::Reply>& answer) {
     // A client that has just gone has no limits any more.
@@ -27,7 +25,7 @@ void Tell(ServerHandle& server, const wire::ServerSet& set, const std::shared_pt
 
 void Follow(ControlDaemon& daemon, ServerHandle& server, const wire::ClientStatus& client, Changed changed,
             const std::shared_ptr<Finishing>& finishing) {
-  const ServerSettings settings = daemon.catalog().SettingsFor(server.name(), NamespaceOf(client), server.settings());
+  const ServerSettings settings = daemon.catalog().SettingsFor(server.name(), NamespaceOf(client.name_space), server.settings());
   const double percentage = EffectivePercentage(settings, client.own_percentage);
   if (changed.percentage && percentage != client.percentage && !daemon.options().static_partitioning) {
     Tell(server, {.what = wire::SettingKind::kPercentage, .client = client.id, .percentage = percentage}, finishing);
@@ -48,7 +46,7 @@ void FollowPriority(ControlDaemon& daemon, ServerHandle& server, const std::shar
   const NamedServer* const named = daemon.catalog().Find(server.name());
   if (named == nullptr) return tell("", daemon.defaults().client_priority);
   for (const auto& [name, limits] : named->namespaces) {
-    tell(server.name() + "/" + name, limits.client_priority.value_or(daemon.defaults().client_priority));
+    tell(FullName(server.name(), name), limits.client_priority.value_or(daemon.defaults().client_priority));
   }
 }
 
@@ -57,7 +55,7 @@ void FollowCollectively(ControlDaemon& daemon, ServerHandle& server, const std::
   const NamedServer* const named = daemon.catalog().Find(server.name());
   if (named == nullptr) return;
   for (const auto& [name, limits] : named->namespaces) {
-    for (const auto& group : GroupsOf("namespace:" + server.name() + "/" + name, limits.collective, server.devices())) {
+    for (const auto& group : GroupsOf("namespace:" + FullName(server.name(), name), limits.collective, server.devices())) {
       Tell(server, {.what = wire::SettingKind::kMemoryGroup, .device = group.device, .number = group.hard_bytes, .second = group.soft_bytes,
                     .text = group.name}, finishing);
     }

@@ -10,6 +10,10 @@
 
 namespace tutti::daemon {
 
+std::string FullName(const std::string& server, const std::string& name_space) { return server + "/" + name_space; }
+
+std::string NamespaceOf(const std::string& full_name) { return full_name.substr(full_name.rfind('/') + 1); }
+
 uid_t ServerCatalog::ServingUser(uid_t client) const { return multi_user_ ? geteuid() : client; }
 
 Result<ServerPlan> ServerCatalog::PlanFor(const Route& route, uid_t client) {

@@ -31,6 +31,11 @@ struct Route {
   std::string claim = {};
 };
 
+// A namespace as servers know it: "<server>/<namespace>".
+std::string FullName(const std::string& server, const std::string& name_space);
+// The part of that behind the server's.
+std::string NamespaceOf(const std::string& full_name);
+
 // What is not set is as the daemon's defaults have it.
 struct NamespaceLimits {
   std::optional<double> active_thread_percentage;

@@ -13,8 +13,6 @@ struct Entry {
   wire::ClientStatus client;
 };
 
-std::string NamespaceOf(const wire::ClientStatus& client) { return client.name_space.substr(client.name_space.rfind('/') + 1); }
-
 // The clients the caller may see, of `servers`.
 void WithClients(const Request& request, const std::vector<ServerHandle*>& servers, std::function<void(const std::vector<Entry>&)> found) {
   commands::QueryClients(request.call, servers, [request, found = std::move(found)](const std::vector<commands::ServerClients>& answers) {
@@ -38,7 +36,7 @@ void List(const Request& request) {
   WithClients(request, servers, [request](const std::vector<Entry>& entries) {
     control::TextTable table{.columns = {"PID", "SERVER", "DEVICE", "NAMESPACE", "COMMAND"}};
     for (const auto& [server, client] : entries) {
-      table.rows.push_back({std::to_string(client.pid), server->name(), std::to_string(client.device), NamespaceOf(client), client.command_line});
+      table.rows.push_back({std::to_string(client.pid), server->name(), std::to_string(client.device), NamespaceOf(client.name_space), client.command_line});
     }
     request.Print(table);
   });
@@ -71,7 +69,7 @@ void Get(const Request& request) {
       return request.Line(client.device < server->devices().size() ? commands::PciAddress(server->devices()[client.device]) : "-");
     }
     if (field == "linux-ns") return request.Line(std::to_string(client.pid_namespace));
-    if (field == "maws-ns") return request.Line(NamespaceOf(client));
+    if (field == "maws-ns") return request.Line(NamespaceOf(client.name_space));
     if (field == "cmd") return request.Line(client.command_line);
     request.Refuse(fmt::format("field \"{}\" is unknown: give pid, server, device, pci-id, linux-ns, maws-ns or cmd", field));
   });

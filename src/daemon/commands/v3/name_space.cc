@@ -57,7 +57,7 @@ void Delete(const Request& request) {
     NamedServer* const still = request.daemon().catalog().Find(server_name);
     if (still == nullptr) return request.Refuse(fmt::format("server {} has been deleted meanwhile", server_name));
     const std::string name = request.positional(0);
-    const auto inside = In(clients, server_name + "/" + name);
+    const auto inside = In(clients, FullName(server_name, name));
     if (!inside.empty() && !request.flag("force")) {
       return request.Refuse(fmt::format("namespace {} has {} clients: end them first, or add --force", name, inside.size()));
     }
