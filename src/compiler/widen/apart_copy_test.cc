@@ -14,8 +14,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr const char* kTurns = "@tutti_turn(";
-
 std::string Widened(const std::string& body) {
   auto text = WidenText(KernelText(body), {.block = {128, 1, 1}});
   EXPECT_TRUE(text) << text.error().text;

@@ -146,8 +146,6 @@ std::string WidenedForWaiting(const std::string& body) {
   return text ? *text : "";
 }
 
-constexpr const char* kTurns = "@tutti_turn(";
-
 TEST(Control, OneLaneThatWaitsWhileTheOthersStandAtTheBarrierTakesNoTurns) {
   EXPECT_THAT(WidenedForWaiting(R"(
   %one = icmp eq i32 %tx, 0

@@ -27,6 +27,9 @@ struct TestTarget {
 // A kernel of this body, with what it may call declared. Parameters: %p0, %p1, %p2 (i64) and %n (i32), of 28 bytes.
 std::string KernelText(const std::string& body, uint32_t static_shared_bytes = 0);
 
+// A part of the wide module where lanes take turns.
+inline constexpr const char* kTurns = "@tutti_turn(";
+
 // The wide module after OptimizeWide, as text. For tests that look at the code.
 Result<std::string> WidenText(const std::string& ir, const TestTarget& target);
 Result<LoadedKernel> BuildWarps(const std::string& ir, const TestTarget& target);
