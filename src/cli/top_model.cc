@@ -13,12 +13,13 @@
 namespace tutti::cli {
 namespace {
 
-using ClientKey = std::tuple<uint32_t, uint32_t, uint32_t>;  // server, client, device
+// Server, the server's number of the client, device: programs in containers may have one process id.
+using ClientKey = std::tuple<uint32_t, uint32_t, uint32_t>;
 
 std::map<ClientKey, const ClientReport*> ClientsOf(const Report& report) {
   std::map<ClientKey, const ClientReport*> clients;
   for (const ServerReport& server : report.servers) {
-    for (const ClientReport& client : server.clients) clients[{server.pid, client.pid, client.device}] = &client;
+    for (const ClientReport& client : server.clients) clients[{server.pid, client.id, client.device}] = &client;
   }
   return clients;
 }
@@ -65,7 +66,7 @@ TopModel Compare(const Sample& before, const Sample& now, TopOrder order) {
                                .sm_count = device.sm_count, .total_bytes = device.total_bytes});
     }
     for (const ClientReport& client : server.clients) {
-      const auto found = earlier.find({server.pid, client.pid, client.device});
+      const auto found = earlier.find({server.pid, client.id, client.device});
       model.rows.push_back(RowOf(server, client, found == earlier.end() ? nullptr : found->second, seconds));
       if (client.device >= server.devices.size()) continue;
       TopDevice& device = model.devices[first_device + client.device];
