@@ -61,6 +61,14 @@ class DevicePlugin(PluginCase):
                          ("UNKNOWN", PREFIX + "maximum request size for shared resources is 1; found 2"))
         self.assertEqual(plugin.refusal([]), ("UNKNOWN", PREFIX + "no device is asked for"))
 
+    def test_an_id_that_was_never_offered_is_no_device_however_like_one_it_is(self):
+        plugin = self.plugin()
+        offered = set(plugin.next_list())
+        for id in ("::00", "::01", "::+1", "::-1", ":: 1", "::1 ", "::0x1", "::1::1", "::4294967297", "::", "", ":0"):
+            self.assertNotIn(UUID + id, offered)
+            self.assertEqual(plugin.refusal([UUID + id]), ("UNKNOWN", PREFIX + "unknown device: " + UUID + id))
+        self.assertEqual(self.node.ask("claim list").count("claim add"), 0, "nobody was given anything")
+
     def test_when_all_replicas_are_taken_none_is_preferred(self):
         plugin = self.plugin()
         ids = [UUID + "::%d" % n for n in range(4)]
