@@ -119,6 +119,7 @@ job share4 65534 | k apply -f - > /dev/null
 for number in 1 2 3 4; do
   within 90 "pod share$number holds its device" pod_says "share$number" holding
   expect_in "a quarter of 8 SMs and of 1 GiB" "sms=2 total_mib=256" "$(pod_log "share$number")"
+  expect_in "no more for who asks for all" "asked for all: $(pod_log "share$number" | grep -o -m 1 "0 GPU-.* sms=2 total_mib=256 ")" "$(pod_log "share$number")"
   expect_in "a right result" "0 wrong" "$(pod_log "share$number")"
 done
 job fifth | k apply -f - > /dev/null

@@ -168,7 +168,7 @@ spec:
     image: localhost/shares:1
     imagePullPolicy: Never
     securityContext: {runAsUser: ${2:-0}}
-    command: [sh, -c, "device_probe; vector_add --rounds 20; echo done; mkfifo /tmp/hold; sleep 1000000 > /tmp/hold & device_probe --hold < /tmp/hold"]
+    command: [sh, -c, "device_probe; echo asked for all: \$(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=100 CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=1G device_probe); vector_add --rounds 20; echo done; mkfifo /tmp/hold; sleep 1000000 > /tmp/hold & device_probe --hold < /tmp/hold"]
     resources: {limits: {nvidia.com/gpu: 1}}
 EOF
 }
