@@ -7,6 +7,8 @@
 
 #include <cstring>
 
+#include "os/socket.h"
+
 namespace tutti::daemon {
 
 std::string BoundTo(int socket) {
@@ -25,6 +27,7 @@ std::optional<Result<os::Fd>> TakeInherited(const std::string& path, std::vector
       return Fail(fmt::format("the socket given for {} is not of type SOCK_SEQPACKET: use ListenSequentialPacket= in its unit", path));
     }
     fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
+    os::RefuseDescriptors(socket.get());
     return std::move(socket);
   }
   return std::nullopt;

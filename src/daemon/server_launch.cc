@@ -136,6 +136,7 @@ Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerP
   std::vector<std::string> environment = ServerEnvironment(places, plan);
   const os::Fd log = OpenServerLog(places, plan);
   TUTTI_ASSIGN(auto sockets, os::SocketPair());
+  os::RefuseDescriptors(sockets.first.get());
 
   const pid_t daemon = getpid();
   const pid_t pid = fork();

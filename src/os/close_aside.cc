@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "os/socket.h"
 #include "os/thread.h"
 
 namespace tutti::os {
@@ -104,7 +105,7 @@ class Closer {
 }  // namespace
 
 void CloseAside(Fd fd) {
-  if (fd) Closer::Get().Close(std::move(fd));
+  if (fd && MayHoldDescriptors(fd.get())) Closer::Get().Close(std::move(fd));
 }
 
 void AwaitClosed() { Closer::Get().AwaitEmpty(); }

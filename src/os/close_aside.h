@@ -4,15 +4,18 @@
 // its close() waits as long as its owner likes. So a thread of its own closes, and no single close holds up that one for more
 // than a moment: a signal interrupts it (the connection goes on lingering in the kernel).
 //
-// A descriptor must not be received to be refused: one of a FUSE file waits for its owner at each close(), and no signal helps.
+// No signal helps who closes a FUSE file that has data to write back. So a socket takes no descriptors where it can do without
+// (RefuseDescriptors in os/socket.h), and is closed at once. Before Linux 6.16 no socket can be told that: there, that thread waits.
+//
+// A descriptor must not be received to be refused: one of a FUSE file waits for its owner at each close().
 #pragma once
 
 #include "os/fd.h"
 
 namespace tutti::os {
 
-// Returns at once. Takes SIGRTMIN for the purpose, in its own thread alone, which the first use of this starts. Thread-safe. In the
-// child of a fork, and where no thread can be started: closes here.
+// Returns at once. Takes SIGRTMIN for the purpose, in its own thread alone, which the first use of this starts. Thread-safe. What
+// takes no descriptors is closed here; so is everything in the child of a fork, and where no thread can be started.
 void CloseAside(Fd fd);
 
 // Waits until everything given to CloseAside is closed: before exec, which would close it here. At the start of a program: starts

@@ -13,6 +13,10 @@
 
 #include "base/clock.h"
 
+#ifndef SO_PASSRIGHTS
+#define SO_PASSRIGHTS 83  // Linux 6.16, newer than the headers this is built with
+#endif
+
 namespace tutti::os {
 namespace {
 
@@ -94,6 +98,7 @@ Result<Fd> Listen(const std::string& path, mode_t mode) {
   const int bound = bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
   umask(before);
   if (bound != 0) return FailErrno("bind to " + path);
+  RefuseDescriptors(fd.get());
   if (listen(fd.get(), SOMAXCONN) != 0) return FailErrno("listen on " + path);
   return fd;
 }
@@ -134,6 +139,22 @@ Result<std::pair<Fd, Fd>> SocketPair() {
   int fds[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds) != 0) return FailErrno("socketpair");
   return std::pair(Fd(fds[0]), Fd(fds[1]));
+}
+
+namespace {
+
+void PassDescriptors(int socket, int pass) { setsockopt(socket, SOL_SOCKET, SO_PASSRIGHTS, &pass, sizeof pass); }
+
+}  // namespace
+
+void RefuseDescriptors(int socket) { PassDescriptors(socket, 0); }
+
+void AllowDescriptors(int socket) { PassDescriptors(socket, 1); }
+
+bool MayHoldDescriptors(int fd) {
+  int passed = 1;
+  socklen_t size = sizeof passed;
+  return getsockopt(fd, SOL_SOCKET, SO_PASSRIGHTS, &passed, &size) != 0 || passed != 0;
 }
 
 Result<PeerCredentials> Peer(int socket) {

@@ -31,6 +31,7 @@ struct Message {
 
 // A listening socket at `path` with permission bits `mode`. An old socket file is replaced. Paths longer than a socket
 // address allows (107 bytes) are refused with a text that says so.
+// Whom it accepts can pass no descriptors to it (RefuseDescriptors).
 Result<Fd> Listen(const std::string& path, mode_t mode);
 // Connects to a listener; the error's text names the path. A listener that accepts nobody makes its callers wait once its
 // queue is full: `timeout_ms` bounds that, whatever signals come meanwhile, and each later Send on this socket; < 0 waits
@@ -40,6 +41,13 @@ Result<Fd> Connect(const std::string& path, int timeout_ms = -1);
 Status LimitSends(int socket, int timeout_ms);
 Result<Fd> Accept(int listener);
 Result<std::pair<Fd, Fd>> SocketPair();
+
+// Nobody can pass descriptors to the socket any more, nor to those that it accepts: their send fails. Before anything could have
+// been sent, so that closing the socket never waits (os/close_aside.h). Before Linux 6.16 this does nothing.
+void RefuseDescriptors(int socket);
+void AllowDescriptors(int socket);
+// False if there can be none among what has been sent to it.
+bool MayHoldDescriptors(int fd);
 
 // Credentials of the peer at the time it connected (SO_PEERCRED), also of a socket that was passed on since.
 Result<PeerCredentials> Peer(int socket);

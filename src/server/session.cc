@@ -14,6 +14,7 @@
 #include "cuda/device_attribute.h"
 #include "cuda/result.h"
 #include "os/pidfd.h"
+#include "os/socket.h"
 #include "server/compute_modes.h"
 #include "server/running_kernels.h"
 
@@ -91,6 +92,7 @@ Session::Session(const SessionServices& services, ClientInfo info, device::Limit
       memory_groups_(limits_.memory_groups),
       socket_(std::make_shared<os::StrangersFd>(std::move(socket))),
       window_(std::move(window)) {
+  os::AllowDescriptors(socket_->get());  // images of modules are memory files; the daemon took none
   // A client that does not read must not hold us up.
   fcntl(socket_->get(), F_SETFL, fcntl(socket_->get(), F_GETFL) | O_NONBLOCK);
 }

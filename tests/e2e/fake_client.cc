@@ -148,9 +148,9 @@ int SendLingering(const std::string& path) {
   ByteWriter body;
   body.PutString("get_server_list");
   const int fd = lingering.get();
-  (void)ipc::SendMessage(socket->get(), wire::MessageKind::kCommand, 1, std::move(body), std::span(&fd, 1));
-  lingering.Reset();
-  std::puts("sent");
+  const auto sent = ipc::SendMessage(socket->get(), wire::MessageKind::kCommand, 1, std::move(body), std::span(&fd, 1));
+  if (sent) lingering.Reset();
+  std::puts(sent ? "sent" : "not taken");
   std::fflush(stdout);
   pause();
   return 0;
