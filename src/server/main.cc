@@ -60,7 +60,7 @@ Status Serve(const Options& options) {
     if (shared)
       DaemonLink::ReportFailure(peer.get(), server.error().text);
     else
-      ipc::SendRefusal(peer.get(), 0, server.error().code != 0 ? server.error().code : 805, server.error().text);
+      RefusePrivateClient(peer.get(), server.error());
     return std::unexpected(server.error());
   }
   if (const auto filtered = FilterSystemCalls(); !filtered) {

@@ -58,4 +58,10 @@ Status AttachPrivateClient(Server& server, os::Fd socket, double active_thread_p
   return {};
 }
 
+// After its Hello: what is sent before would be lost to the client if this process ended with the Hello unread.
+void RefusePrivateClient(int socket, const Error& why) {
+  static_cast<void>(AwaitHello(socket));
+  ipc::SendRefusal(socket, 0, why.code != 0 ? why.code : cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, why.text);
+}
+
 }  // namespace tutti::server

@@ -11,4 +11,7 @@ namespace tutti::server {
 // lives.
 Status AttachPrivateClient(Server& server, os::Fd socket, double active_thread_percentage);
 
+// Of a server that cannot start: tells the client why.
+void RefusePrivateClient(int socket, const Error& why);
+
 }  // namespace tutti::server

@@ -37,6 +37,9 @@ expect 'the pipe directory is a file' 805 'is not a directory' CUDA_MPS_PIPE_DIR
 expect 'the pipe directory is too long' 805 'too long for a socket' CUDA_MPS_PIPE_DIRECTORY="$long"
 expect 'there is no server program' 802 'set TUTTI_SERVER' TUTTI_SERVER="$dir/none"
 expect 'the server ends at once' 805 'gives no session' TUTTI_SERVER=/bin/false
+for try in 1 2 3 4 5 6 7 8; do  # whatever the program and its server do first
+  expect 'the server cannot start' 805 'TUTTI_CPU_SMS=0: expected a number from 1' TUTTI_CPU_SMS=0
+done
 expect 'no device is visible' 100 '' CUDA_VISIBLE_DEVICES=
 expect 'a device is visible that is not there' 0 'the first 1 of 2 entries' CUDA_VISIBLE_DEVICES=0,7
 expect 'no device, as programs ask for that' 100 '' CUDA_VISIBLE_DEVICES=-1
