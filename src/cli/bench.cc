@@ -26,14 +26,14 @@ std::string Available() {
     if (entry.is_regular_file() && access(entry.path().c_str(), X_OK) == 0) names.push_back(entry.path().filename());
   }
   std::ranges::sort(names);
-  return names.empty() ? "none is built" : fmt::format("{}", fmt::join(names, ", "));
+  return names.empty() ? "none: build them with ./dev build in the source tree" : fmt::format("{}", fmt::join(names, ", "));
 }
 
 // Becomes the benchmark, which prints its table and writes NAME.json.
 int Bench(const std::string& name, const std::string& output) {
   const std::string program = BenchDirectory() + "/" + name;
   if (name.find('/') != std::string::npos || access(program.c_str(), X_OK) != 0) {
-    return Complain(fmt::format("no benchmark \"{}\" in {}; there is: {}", name, BenchDirectory(), Available()));
+    return Complain(fmt::format("no benchmark \"{}\" in {}; there are: {}", name, BenchDirectory(), Available()));
   }
   const auto libraries = LibraryDirectory();
   if (!libraries) return Complain(libraries.error().text);
@@ -49,9 +49,9 @@ void AddBench(CLI::App& app, int& status) {
     std::string name;
     std::string output = ".";
   };
-  auto* const command = app.add_subcommand("bench", "Run a benchmark on the daemon of CUDA_MPS_PIPE_DIRECTORY");
+  auto* const command = app.add_subcommand("bench", "Run a benchmark of the source tree on the daemon of CUDA_MPS_PIPE_DIRECTORY");
   const auto options = std::make_shared<BenchOptions>();
-  command->add_option("name", options->name, "launch, sync, copy, attach, share, kernels")->required();
+  command->add_option("name", options->name, "launch, sync, share, ...; a name that is none lists those that are built")->required();
   command->add_option("-o,--output", options->output, "Directory for NAME.json")->capture_default_str();
   command->callback([options, &status] { status = Bench(options->name, options->output); });
 }

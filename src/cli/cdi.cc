@@ -10,6 +10,7 @@
 #include "cli/installation.h"
 #include "cli/report.h"
 #include "cli/subcommands.h"
+#include "cli/values.h"
 #include "sharing/cdi_spec.h"
 #include "sharing/document.h"
 #include "sharing/gpu_config.h"
@@ -105,7 +106,7 @@ void AddCdi(CLI::App& app, int& status) {
   generate->add_option("-o,--output", command->output, "File, such as /etc/cdi/tutti.json; - is stdout");
   generate->add_option("--kind", command->kind, "Vendor and class of the devices (nvidia.com/gpu)");
   generate->add_option("--container-pipe-directory", command->pipe_directory_in_container, "Where containers see the pipe directory");
-  generate->add_option("--threads", command->percentage, "Active thread percentage of each container's processes")->check(CLI::Range(1, 100));
+  generate->add_option("--threads", command->percentage, "Active thread percentage of each container's processes")->check(Between(1, 100));
   generate->add_option("--memory", command->memory, "Device memory of each container's processes, as in 2Gi");
   generate->add_option("--gpu-config", command->gpu_config, "GpuConfig of NVIDIA's DRA driver: its limits become the daemon's defaults");
   generate->add_flag("!--no-library", command->library, "Leave libcuda.so.1 to the container");

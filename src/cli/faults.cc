@@ -17,7 +17,7 @@ void Show(const std::vector<Fault>& faults, bool as_json) {
     for (const Fault& fault : faults) list.push_back(nlohmann::json::parse(fault.json, nullptr, /*allow_exceptions=*/false));
     std::puts(list.dump(2).c_str());
   } else if (faults.empty()) {
-    std::puts("no kernel of a client of the servers that run now has failed");
+    std::puts("no kernel has failed on the servers that run now");
   } else {
     std::fputs(FaultTable(faults).c_str(), stdout);
   }

@@ -8,6 +8,7 @@
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/subcommands.h"
+#include "cli/values.h"
 #include "control/limits.h"
 #include "control/policy.h"
 #include "control/words.h"
@@ -81,7 +82,7 @@ Status RunLimit(const LimitOptions& options) {
   TUTTI_ASSIGN(auto daemon, control::DaemonConnection::Open(control::PlacesFromEnvironment()));
   TUTTI_ASSIGN(const auto commands, Commands(options));
   TUTTI_ASSIGN(const Report report, FetchReport(daemon));
-  if (Find(report, options.pid) == nullptr) return Fail(fmt::format("there is no client {}: see tutti ps", options.pid));
+  if (Find(report, options.pid) == nullptr) return Fail(fmt::format("no program {} shares the device: tutti ps lists those that do", options.pid));
   for (const std::string& command : commands) {
     TUTTI_ASSIGN(const std::string answer, Ask(daemon, command));
     // A percentage is answered with the value in force; everything else with nothing, or with what is wrong.
@@ -108,11 +109,11 @@ Status RunPolicy(const std::string& name) {
 void AddLimit(CLI::App& app, int& status) {
   auto* const command = app.add_subcommand("limit", "Change what a running program may take, now; without options show it");
   const auto options = std::make_shared<LimitOptions>();
-  command->add_option("pid", options->pid, "Process id (see tutti ps)")->required();
-  command->add_option("-t,--threads", options->threads, "Percentage of the device: above 0, at most 100");
-  command->add_option("-m,--memory", options->memory, "Device memory: 2G, 512M, or by device 0=2G,1=512M");
-  command->add_option("-p,--priority", options->priority, "normal or low")->check(CLI::IsMember({"normal", "low"}));
-  command->add_option("--kernel-time", options->kernel_time_ms, "Milliseconds that a kernel may run; 0: for ever");
+  command->add_option("pid", options->pid, "Process id of the program (see tutti ps)")->required()->check(WholeNumber("4711"));
+  command->add_option("-t,--threads", options->threads, "At most this percentage of the device: above 0, at most 100");
+  command->add_option("-m,--memory", options->memory, "At most this much memory of device 0: 2G, 512M; or by device: 0=2G,1=512M");
+  command->add_option("-p,--priority", options->priority, "low gives way to normal")->check(OneOf({"normal", "low"}));
+  command->add_option("--kernel-time", options->kernel_time_ms, "Milliseconds that a kernel may run; 0: for ever")->check(WholeNumber("500"));
   command->callback([options, &status] {
     const Status done = RunLimit(*options);
     status = done ? 0 : Complain(done.error().text);
@@ -122,8 +123,8 @@ void AddLimit(CLI::App& app, int& status) {
 void AddPolicy(CLI::App& app, int& status) {
   auto* const command = app.add_subcommand("policy", "Show or choose how programs share the device");
   const auto name = std::make_shared<std::string>();
-  command->add_option("name", *name, "share, priority, time_slice or partition")
-      ->check(CLI::IsMember(std::vector<std::string>(control::kPolicyNames.begin(), control::kPolicyNames.end())));
+  command->add_option("name", *name, "The policy from now on; without it, show the one in force")
+      ->check(OneOf({control::kPolicyNames.begin(), control::kPolicyNames.end()}));
   command->callback([name, &status] {
     const Status done = RunPolicy(*name);
     status = done ? 0 : Complain(done.error().text);

@@ -47,8 +47,10 @@ int main(int argc, char** argv) {
   tutti::cli::AddCdi(app, status);
   tutti::cli::AddCompletion(app, status);
   app.failure_message([](const CLI::App* parsed, const CLI::Error& error) {
-    const auto chosen = parsed->get_subcommands();
-    const std::string command = chosen.empty() ? "tutti" : "tutti " + chosen.front()->get_name();
+    std::string command = "tutti";
+    for (auto chosen = parsed->get_subcommands(); !chosen.empty(); chosen = chosen.front()->get_subcommands()) {
+      command += " " + chosen.front()->get_name();
+    }
     return command + ": " + error.what() + " (" + command + " --help says more)\n";
   });
   if (const std::string why = argc > 1 ? WhyNoSubcommand(app, argv[1]) : ""; !why.empty()) {

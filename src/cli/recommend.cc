@@ -14,6 +14,7 @@
 #include "cli/format.h"
 #include "cli/report.h"
 #include "cli/subcommands.h"
+#include "cli/values.h"
 #include "sharing/recommendation.h"
 
 namespace tutti::cli {
@@ -104,7 +105,7 @@ void AddRecommend(CLI::App& app, int& status) {
     bool json = false;
   };
   const auto options = std::make_shared<Options>();
-  recommend->add_option("--seconds", options->seconds, "How long to watch (5)")->check(CLI::Range(1, 3600));
+  recommend->add_option("--seconds", options->seconds, "Seconds to watch")->check(Between(1, 3600))->capture_default_str();
   recommend->add_flag("--json", options->json, "As JSON");
   recommend->callback([options, &status] {
     if (const Status done = Recommend(options->seconds, options->json); !done) status = Complain(done.error().text);

@@ -10,6 +10,7 @@
 
 #include "cli/installation.h"
 #include "cli/subcommands.h"
+#include "cli/values.h"
 #include "control/limits.h"
 #include "wire/limits.h"
 
@@ -73,9 +74,9 @@ int Run(const RunOptions& options) {
 void AddRun(CLI::App& app, int& status) {
   auto* const command = app.add_subcommand("run", "Run a CUDA program on the shared device");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("--percentage", options->percentage, "At most this part of the device's threads, above 0 to 100");
-  command->add_option("--memory", options->memory, "At most this much memory on each device, as 2G or 512M");
-  command->add_option("--priority", options->priority, "normal or low")->check(CLI::IsMember({"normal", "low"}));
+  command->add_option("-t,--threads,--percentage", options->percentage, "At most this percentage of the device: above 0, at most 100");
+  command->add_option("-m,--memory", options->memory, "At most this much memory of each device: 2G, 512M");
+  command->add_option("-p,--priority", options->priority, "low gives way to normal")->check(OneOf({"normal", "low"}));
   command->add_option("program", options->command, "The program and its arguments, after --")->required();
   command->prefix_command(false);
   command->positionals_at_end();

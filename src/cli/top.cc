@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "cli/subcommands.h"
+#include "cli/values.h"
 #include "cli/top_model.h"
 #include "cli/top_screen.h"
 
@@ -90,7 +91,7 @@ int Top(TopOptions options) {
 void AddTop(CLI::App& app, int& status) {
   auto* const command = app.add_subcommand("top", "Show live what each program takes of the device");
   const auto options = std::make_shared<TopOptions>();
-  command->add_option("-d,--interval", options->interval_s, "Seconds between two looks")->check(CLI::Range(0.05, 3600.0))->capture_default_str();
+  command->add_option("-d,--interval", options->interval_s, "Seconds between two looks")->check(Between(0.05, 3600))->capture_default_str();
   command->add_option("-n,--times", options->times, "Stop after so many; 0: at q or Ctrl-C")->capture_default_str();
   command->add_flag("-b,--batch", options->batch, "Tables one after the other, also on a terminal");
   command->add_flag("--once", options->once, "One table");

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "cli/subcommands.h"
+#include "cli/values.h"
 #include "control/daemon_connection.h"
 #include "control/trace_file.h"
 
@@ -43,7 +44,7 @@ void AddTrace(CLI::App& app, int& status) {
   auto* const command = app.add_subcommand("trace", "Record what runs on each SM, as Chrome trace JSON");
   const auto options = std::make_shared<TraceOptions>();
   command->add_option("-o,--output", options->output, "File to write")->capture_default_str();
-  command->add_option("--seconds", options->seconds, "How long to record")->check(CLI::Range(0.01, 600.0))->capture_default_str();
+  command->add_option("--seconds", options->seconds, "How long to record")->check(Between(0.01, 600))->capture_default_str();
   command->add_flag("--stop", options->stop, "Do not record: write what was recorded since `trace on`, and stop");
   command->callback([options, &status] {
     const auto traced = Trace(*options);

@@ -67,7 +67,7 @@ void LogFailure(int status, const std::string& text, const void* where) {
   log::Error("a module{}{} could not be loaded: {}{}", origin.empty() ? "" : " of ", origin,
              text.substr(0, text.find('\n')),
              no_ptx && library ? "; a library chooses its kernels by the compute capability, so another one may help: "
-                                 "TUTTI_COMPUTE_CAPABILITY=10.0"
+                                 "TUTTI_COMPUTE_CAPABILITY=11.0"
                                : "");
 }
 

@@ -19,7 +19,7 @@ refused "server create uid_4711" "kept for the user with that number"
 refused "server create a --locality-domains=true" "no device here has locality domains"
 refused "server set nobody --client-priority=1" 'there is no server "nobody"'
 refused "namespace create a" "option --server is missing"
-refused "namespace get a b" "2 names were given: namespace get <name> <server> <field>"
+refused "namespace get a b" "2 names are given, 3 needed: namespace get <name> <server> <field>"
 refused "client terminate 1" "there is no client 1"
 refused "sm-partition create p --server=none --device=0 --chunks=1" 'there is no server "none"'
 refused "get_server_list" "no module of protocol 3"

@@ -19,6 +19,8 @@ expect "memory limit" 2G "$(ask "get_device_pinned_mem_limit $plain 0")"
 expect "one client alone" 10.0 "$(ask "set_active_thread_percentage $plain 10")"
 ask "set_client_priority $plain 1"
 expect_in "priority" '"priority":1' "$(ask report | tr '{' '\n' | grep "\"pid\":$plain,")"
+expect "the priority of nobody" "there is no client 1: ps lists them" "$(ask "set_client_priority 1 1")"
+expect_in "no client" "no client is named" "$(ask set_client_kernel_time)"
 ask 'quit -t 0' || true
 
 "$control" -d --new-clients-only

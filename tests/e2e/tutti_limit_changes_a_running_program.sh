@@ -18,8 +18,10 @@ refused() {
 refused "active thread percentage 101 is out of range" limit $pid --threads 101 --memory 1G
 expect "nothing is set where one value is wrong" 2G "$(ask "get_device_pinned_mem_limit $pid 0")"
 refused '"5K" is not a size' limit $pid --memory 5K
-refused "there is no client 1" limit 1 --threads 10
-refused "not in" policy fair
+refused "no program 1 shares the device" limit 1 --threads 10
+refused 'name: "fair" is unknown: give share or priority' policy fair
+refused 'pid: "x" is no whole number: give one, as 4711' limit x
+refused '--interval: "0" is out of range: give a number from 0.05 to 3600' top -d 0
 expect "policy" priority "$("$tutti" policy priority)"
 expect "of the daemon" priority "$(ask get_policy)"
 expect_in "top on a pipe is text" "$pid" "$("$tutti" top --once -d 0.05)"

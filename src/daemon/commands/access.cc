@@ -11,6 +11,11 @@ std::string ServerNotFound(std::string_view word) {
   return fmt::format("Server {} not found", control::ParseNumber(word).value_or(0));
 }
 
+std::string ClientNotFound(std::string_view word) {
+  if (word.empty()) return "no client is named: give its process id, or SERVER:ID, as ps shows them";
+  return fmt::format("there is no client {}: ps lists them", word);
+}
+
 bool NamesServer(const CommandCall& call, size_t index) {
   const auto pid = control::ParseNumber(call.word(index));
   return pid && call.daemon.servers().Find(static_cast<pid_t>(*pid)) != nullptr;

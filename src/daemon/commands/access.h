@@ -17,6 +17,8 @@ bool NamesServer(const CommandCall& call, size_t index);
 
 // "Server 12 not found", with 0 for a word that is no number.
 std::string ServerNotFound(std::string_view word);
+// "there is no client 12: ps lists them", of commands that NVIDIA does not have.
+std::string ClientNotFound(std::string_view word);
 
 // False, and the call is answered, unless the caller is an administrator.
 bool RequirePrivilege(const CommandCall& call);

@@ -24,7 +24,7 @@ void SetClientKernelTime(const CommandCall& call) {
                if (!answer) return reply.Line(answer.error().text);
                answer->status == 0 ? reply.Nothing() : reply.Line(answer->text);
              });
-  });
+  }, ClientNotFound);
 }
 
 }  // namespace tutti::daemon::commands

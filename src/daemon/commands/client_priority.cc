@@ -35,7 +35,7 @@ void SetClientPriority(const CommandCall& call) {
                if (!answer) return reply.Line(answer.error().text);
                answer->status == 0 ? reply.Nothing() : reply.Line(answer->text);
              });
-  });
+  }, ClientNotFound);
 }
 
 }  // namespace tutti::daemon::commands

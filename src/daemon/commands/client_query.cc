@@ -77,12 +77,13 @@ Result<std::optional<ClientProcess>> FindClient(const std::vector<ServerClients>
   return Fail(fmt::format("{} clients have the process id {}: name one as SERVER:ID: {}", found.size(), *number, names));
 }
 
-void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found) {
-  QueryClients(call, call.daemon.ServersOf(call.caller), [call, found = std::move(found)](const std::vector<ServerClients>& servers) {
+void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found,
+                std::string (*not_found)(std::string_view)) {
+  QueryClients(call, call.daemon.ServersOf(call.caller), [call, found = std::move(found), not_found](const std::vector<ServerClients>& servers) {
     const auto client = FindClient(servers, call.word(1));
     if (!client) return call.reply.Line(client.error().text);
     ServerHandle* const server = *client ? call.daemon.servers().Find(servers[(*client)->server].server_pid) : nullptr;
-    if (server == nullptr) return call.reply.Line(ServerNotFound(call.word(1)));
+    if (server == nullptr) return call.reply.Line(not_found(call.word(1)));
     found(*server, servers[(*client)->server], **client);
   });
 }

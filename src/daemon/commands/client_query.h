@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/command.h"
+#include "daemon/commands/access.h"
 #include "daemon/control_daemon.h"
 
 namespace tutti::daemon::commands {
@@ -42,9 +43,10 @@ struct ClientProcess {
 // id: then only the second way says which.
 Result<std::optional<ClientProcess>> FindClient(const std::vector<ServerClients>& servers, std::string_view word);
 
-// For commands that take a running client as word 1: calls `found` with its server. Answers the call with "Server N not found"
-// if there is none.
-void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found);
+// For commands that take a running client as word 1: calls `found` with its server. Answers the call with what
+// `not_found` makes of the word if there is none.
+void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found,
+                std::string (*not_found)(std::string_view) = ServerNotFound);
 
 // Asks the server the same about all connections of a client; `done` gets the first answer that is not 0, or the last.
 template <typename Body>

@@ -86,7 +86,8 @@ Status Fill(const Module& module, const Verb& verb, Request& request) {
   }
   const size_t given = request.positionals.size();
   if (given < CountAtLeast(verb.positionals) || given > CountAtMost(verb.positionals)) {
-    return Fail(fmt::format("{} names were given: {}", given, Usage(module, verb)));
+    const size_t wanted = given < CountAtLeast(verb.positionals) ? CountAtLeast(verb.positionals) : CountAtMost(verb.positionals);
+    return Fail(fmt::format("{} name{} given, {} needed: {}", given, given == 1 ? " is" : "s are", wanted, Usage(module, verb)));
   }
   for (const OptionRule& rule : verb.options) {
     if (rule.required && !request.flag(rule.key)) return Fail(fmt::format("option --{} is missing: {}", rule.key, Usage(module, verb)));
