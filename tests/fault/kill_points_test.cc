@@ -144,9 +144,9 @@ TEST_F(KillPoints, WhileModulesAreLoaded) {
 TEST_F(KillPoints, WhileItsRingIsFull) {
   KillWhile([](ActorPage& page) {
     CUdeviceptr words;
-    Check(page, "cuMemAlloc", cuMemAlloc_v2(&words, 4 << 20));
+    Check(page, "cuMemAlloc", cuMemAlloc_v2(&words, 256 << 10));
     for (uint32_t i = 0;; ++i) {
-      Check(page, "cuMemsetD32Async", cuMemsetD32Async(words, i, 1 << 20, nullptr));
+      Check(page, "cuMemsetD32Async", cuMemsetD32Async(words, i, 64 << 10, nullptr));
       if (i == 20'000) page.ready.store(true);
     }
   });
