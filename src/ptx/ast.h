@@ -208,7 +208,7 @@ struct Function {
   Linkage linkage = Linkage::kNone;
   bool noreturn = false;
   bool has_body = false;
-  bool body_parsed = false;         // false with has_body: left out by ParseOptions::kernels, or `error` says why
+  bool body_parsed = false;         // false with has_body: `error` says why
   Prototype prototype;              // LocalVariable index i of a parameter: see first_param
   std::vector<LocalVariable> locals;  // returns, then params, then what the body declares
   uint32_t first_return = 0, first_param = 0;  // in locals

@@ -7,26 +7,16 @@
 // The text may be anything: hostile input costs time and memory proportional to its size.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/error.h"
 #include "ptx/ast.h"
 
 namespace tutti::ptx {
 
-struct ParseOptions {
-  // If not empty: only the bodies of these functions, and of what they can reach by calls and by function addresses in
-  // code or in variables, are parsed. The others keep has_body with body_parsed = false. Names that do not exist are
-  // ignored.
-  std::vector<std::string> only;
-  bool verify = true;
-};
-
 // The module does not refer to `text` afterwards. Error: CUDA_ERROR_INVALID_PTX, with line, column and caret.
-Result<Module> Parse(std::string_view text, const ParseOptions& options = {});
+Result<Module> Parse(std::string_view text);
 
 // The errors of all functions, one after the other; empty if there are none. For the JIT log.
 std::string FunctionErrors(const Module& module);

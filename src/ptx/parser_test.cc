@@ -19,8 +19,8 @@ std::string InBody(std::string_view body) {
       body);
 }
 
-Module MustParse(std::string_view text, const ParseOptions& options = {}) {
-  auto module = Parse(text, options);
+Module MustParse(std::string_view text) {
+  auto module = Parse(text);
   EXPECT_TRUE(module) << (module ? "" : module.error().text);
   return module ? std::move(*module) : Module();
 }
@@ -75,29 +75,6 @@ TEST(ParserTest, AModuleErrorIsInvalidPtx) {
   const auto module = Parse("hello");
   ASSERT_FALSE(module);
   EXPECT_EQ(module.error().code, cuda::CUDA_ERROR_INVALID_PTX);
-}
-
-TEST(ParserTest, OnlyWhatAKernelCanReachIsParsed) {
-  const std::string text =
-      std::string(kHead) +
-      ".extern .func by_table();\n.global .u64 table[1] = {by_table};\n"
-      ".func called() { ret; }\n.func by_table() { broken; }\n.func other() { broken; }\n"
-      ".entry a() { .reg .b64 %d; call called; ld.global.u64 %d, [table]; ret; }\n.entry b() { broken; }\n";
-  const Module module = MustParse(text, {.only = {"a", "no such kernel"}});
-  const auto find = [&](std::string_view name) -> const Function& {
-    for (const Function& function : module.functions) {
-      if (function.name == name) return function;
-    }
-    ADD_FAILURE() << name;
-    return module.functions.at(0);
-  };
-  EXPECT_TRUE(find("a").body_parsed);
-  EXPECT_TRUE(find("called").body_parsed);
-  EXPECT_THAT(find("by_table").error, HasSubstr("unknown instruction"));
-  EXPECT_EQ(find("other").error, "");
-  EXPECT_FALSE(find("other").body_parsed);
-  EXPECT_TRUE(find("other").has_body);
-  EXPECT_FALSE(find("b").body_parsed);
 }
 
 TEST(ParserTest, ABrokenBodyIsEmptyAndHasItsError) {

@@ -23,7 +23,6 @@ Window::~Window() {
 }
 
 WindowArena::WindowArena(uint64_t window_bytes) : window_bytes_(window_bytes), state_(new State) {
-  // Windows are aligned to their size: the generated code may then check an address with a mask.
   const uint64_t first = AlignUp(wire::kWindowArenaBase, window_bytes);
   state_->taken.resize((wire::kWindowArenaEnd - first) / window_bytes);
 }

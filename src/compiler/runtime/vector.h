@@ -20,8 +20,6 @@ typedef uint64_t U64 __attribute__((ext_vector_type(TUTTI_LANES)));
 #define TUTTI_EXPORT extern "C" __attribute__((visibility("default"), nothrow))
 // One of the support object, which the linker resolves and nobody outside the kernel may see or replace.
 #define TUTTI_SUPPORT extern "C" __attribute__((visibility("hidden"), nothrow))
-// One that is worth a copy at every call.
-#define TUTTI_EXPORT_INLINE TUTTI_EXPORT __attribute__((always_inline))
 #define TUTTI_INLINE static inline __attribute__((always_inline))
 
 namespace tutti::guest_runtime {

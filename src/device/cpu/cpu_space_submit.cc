@@ -77,7 +77,7 @@ Status CpuSpace::CheckLaunch(const Grid& grid, const KernelInstance& kernel, uin
   constexpr uint64_t kMostClusterBlocks = 16;
   if (uint64_t{grid.cluster[0]} * grid.cluster[1] * grid.cluster[2] > kMostClusterBlocks)
     return invalid("cluster too large");
-  if (uint64_t{grid.dynamic_shared_bytes} + descriptor.static_shared_bytes + 16 > kSharedBytesOptIn + 16) {
+  if (uint64_t{grid.dynamic_shared_bytes} + descriptor.static_shared_bytes > kSharedBytesOptIn) {
     return invalid("too much shared memory");
   }
   if (grid.arguments.size() < kernel.param_bytes) return invalid("too few argument bytes");

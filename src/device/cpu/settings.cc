@@ -7,13 +7,13 @@
 #include <cstdlib>
 
 #include "base/checked.h"
+#include "device/cpu/space_share.h"
 #include "os/memory_limit.h"
 #include "wire/limits.h"
 
 namespace tutti::device::cpu {
 namespace {
 
-constexpr uint32_t kMaxSms = 256;
 constexpr uint32_t kMostNice = 19;
 constexpr uint32_t kMostLoadedKernels = 16384;
 constexpr uint64_t kLeastMemory = 64ull << 20;

@@ -1,17 +1,20 @@
 // Kernels for tests, written by hand against guest/kernel_abi.h: what a compiler would make of small CUDA kernels. Each
 // is a module of its own, whose image is the kernel's name. Every kernel takes four 64-bit arguments.
 //
+// clang-format off
 //   empty                                   nothing
 //   add       counter, value                every thread: atomicAdd(counter, value)
 //   index     out, value                    out[global thread index] = value + global thread index
 //   slow      counter, ns                   every block runs for ns, then adds 1
 //   endless                                 every block runs for ever, without a yield
 //   wait      flag, counter                 yields until *flag != 0, then every thread adds 1
-//   sum       in, out                       barriers: out[block] = sum of in[block * threads ...], by a tree in shared
-//   memory vote      out                           bar.red: out[0..2] = popc, and, or of (thread index % 3 == 0) half
-//   counter                       the first warp alone waits at barrier 0 while the second waits at barrier 1 early
-//   counter                       odd warps exit at once, even ones pass a barrier and add 1 store     address, value
-//   one store divide                                  integer division by zero illegal an undefined instruction
+//   sum       in, out                       out[block] = sum of in[block * threads ...]: a tree with barriers
+//   vote      out                           bar.red: out[0..2] = popc, and, or of (thread index % 3 == 0)
+//   half      counter                       the first warp alone waits at barrier 0 while the second waits at barrier 1
+//   early     counter                       odd warps exit at once, even ones pass a barrier and add 1
+//   store     address, value                one store
+//   divide                                  integer division by zero
+//   illegal                                 an undefined instruction
 //   overflow                                endless recursion
 //   trap      kind, lane                    services->fault
 //   print     format, arguments, out        out[0] = result of printf
@@ -24,8 +27,9 @@
 //   odd_even  flag, counter                 block 1 sets *flag, block 0 waits for it
 //   whisper   out                           leaves text on its own stack; out[0] = where
 //   chain     done, ns                      every block waits until *done is its number, runs for ns, then adds 1
-//   barriers  counter, rounds               every warp works a while and passes a barrier so many times, then every thread adds 1
+//   barriers  counter, rounds               rounds of work and a barrier, then every thread adds 1
 //   meet      count, rounds                 every round each block adds 1, then waits until all blocks have
+// clang-format on
 #pragma once
 
 #include <memory>
