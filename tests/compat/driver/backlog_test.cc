@@ -17,23 +17,22 @@ class BacklogTest : public DriverTest {
  protected:
   void SetUp() override {
     DriverTest::SetUp();
-    CU_ASSERT(cuStreamCreate(&gated_, CU_STREAM_NON_BLOCKING));
-    CU_ASSERT(cuStreamCreate(&other_, CU_STREAM_NON_BLOCKING));
+    for (CUstream* stream : {&gated_, &other_, &key_}) CU_ASSERT(cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
   }
   void TearDown() override {
-    CU_EXPECT(cuStreamDestroy_v2(gated_));
-    CU_EXPECT(cuStreamDestroy_v2(other_));
+    for (CUstream stream : {gated_, other_, key_}) CU_EXPECT(cuStreamDestroy_v2(stream));
     DriverTest::TearDown();
   }
 
-  // A kernel in `gated_` that runs until the gate is opened, from `other_`.
+  // A kernel in `gated_` that runs until the gate is opened.
   void CloseGate() {
     flag_ = Allocate(4);
     CU_ASSERT(cuMemsetD32_v2(flag_, 0, 1));
     void* spin[] = {&flag_};
     CU_ASSERT(cuLaunchKernel(Function("spin"), 1, 1, 1, 1, 1, 1, 0, gated_, spin, nullptr));
   }
-  CUresult OpenGate() { return AddOne(flag_, 1, other_); }
+  // Behind what is in `stream`.
+  CUresult OpenGate(CUstream stream) { return AddOne(flag_, 1, stream); }
 
   // A thread that submits to `gated_` what it is held up by.
   std::thread Fill(const std::function<CUresult()>& submit) {
@@ -53,7 +52,7 @@ class BacklogTest : public DriverTest {
     return filler;
   }
 
-  CUstream gated_ = nullptr, other_ = nullptr;
+  CUstream gated_ = nullptr, other_ = nullptr, key_ = nullptr;
 
  private:
   CUdeviceptr flag_ = 0;
@@ -68,7 +67,7 @@ TEST_F(BacklogTest, AKernelThatWaitsForTheLastOfManyLaunchesInAnotherStreamEnds)
   for (int i = 0; i < kBehindTheGate; ++i) CU_ASSERT(AddOne(gated_count, 1, gated_));
   for (int i = 0; i < kBeforeTheKey; ++i) CU_ASSERT(AddOne(other_count, 1, other_));
   EXPECT_EQ(cuStreamQuery(gated_), CUDA_ERROR_NOT_READY);
-  CU_ASSERT(OpenGate());
+  CU_ASSERT(OpenGate(other_));
   CU_ASSERT(cuStreamSynchronize(gated_));
   EXPECT_EQ(Read(gated_count, 1), std::vector<uint32_t>{kBehindTheGate});
   EXPECT_EQ(Read(other_count, 1), std::vector<uint32_t>{kBeforeTheKey});
@@ -96,7 +95,7 @@ TEST_F(BacklogTest, AFullStreamHoldsUpOnlyTheThreadThatFillsIt) {
     void* parameters[] = {&count, &n};
     return cuLaunchKernel(add_one, 1, 1, 1, 1, 1, 1, 0, gated_, parameters, nullptr);
   });
-  CU_ASSERT(OpenGate());
+  CU_ASSERT(OpenGate(key_));
   filler.join();
   CU_ASSERT(cuStreamSynchronize(gated_));
   EXPECT_EQ(Read(count, 1), std::vector<uint32_t>{kMoreThanAStreamHolds});
@@ -111,7 +110,7 @@ TEST_F(BacklogTest, AnEventThatIsBeingRecordedInAFullStreamCanBeAskedAndRecorded
   EXPECT_EQ(cuEventQuery(event), CUDA_ERROR_NOT_READY);
   CU_EXPECT(cuEventRecord(event, other_));
   CU_EXPECT(cuEventSynchronize(event));
-  CU_ASSERT(OpenGate());
+  CU_ASSERT(OpenGate(key_));
   filler.join();
   CU_EXPECT(cuEventSynchronize(event));
   EXPECT_EQ(cuStreamQuery(gated_), CUDA_SUCCESS) << "recorded there last";
@@ -120,9 +119,6 @@ TEST_F(BacklogTest, AnEventThatIsBeingRecordedInAFullStreamCanBeAskedAndRecorded
 
 // And launching a graph: another launch of it, elsewhere, comes after those that got through.
 TEST_F(BacklogTest, AGraphThatIsBeingLaunchedInAFullStreamCanBeLaunchedInAnother) {
-  CUstream gated, other, key;
-  for (CUstream* stream : {&gated, &other, &key}) CU_ASSERT(cuStreamCreate(stream, CU_STREAM_NON_BLOCKING));
-  CUdeviceptr flag = Allocate(4);
   std::vector<CUdeviceptr> counts{Allocate(4), Allocate(4)};  // each of a branch of its own
   CUgraph graph = nullptr;
   CU_ASSERT(cuGraphCreate(&graph, 0));
@@ -139,33 +135,17 @@ TEST_F(BacklogTest, AGraphThatIsBeingLaunchedInAFullStreamCanBeLaunchedInAnother
   }
   CUgraphExec exec = nullptr;
   CU_ASSERT(cuGraphInstantiateWithFlags(&exec, graph, 0));
-  CU_ASSERT(cuMemsetD32_v2(flag, 0, 1));
   CU_ASSERT(cuCtxSynchronize());
-  void* spin[] = {&flag};
-  CU_ASSERT(cuLaunchKernel(Function("spin"), 1, 1, 1, 1, 1, 1, 0, gated, spin, nullptr));
-  constexpr uint32_t kLaunches = 5'000;
-  std::atomic<uint32_t> launched{0};
-  std::thread filler([&] {
-    CU_ASSERT(cuCtxSetCurrent(context_));
-    for (uint32_t i = 0; i < kLaunches; ++i) {
-      CU_ASSERT(cuGraphLaunch(exec, gated));
-      ++launched;
-    }
-  });
-  for (uint32_t seen = 0; launched < kLaunches && (seen == 0 || launched != seen);) {
-    seen = launched;
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
-  EXPECT_LT(launched, kLaunches);
-  CU_EXPECT(cuGraphLaunch(exec, other));
-  EXPECT_EQ(cuStreamQuery(other), CUDA_ERROR_NOT_READY);
-  CU_ASSERT(AddOne(flag, 1, key));
+  CloseGate();
+  std::thread filler = Fill([&] { return cuGraphLaunch(exec, gated_); });
+  CU_EXPECT(cuGraphLaunch(exec, other_));
+  EXPECT_EQ(cuStreamQuery(other_), CUDA_ERROR_NOT_READY);
+  CU_ASSERT(OpenGate(key_));
   filler.join();
-  for (CUstream stream : {other, gated}) CU_ASSERT(cuStreamSynchronize(stream));
-  for (const CUdeviceptr count : counts) EXPECT_EQ(Read(count, 1), std::vector<uint32_t>{kLaunches + 1});
+  for (CUstream stream : {other_, gated_}) CU_ASSERT(cuStreamSynchronize(stream));
+  for (const CUdeviceptr count : counts) EXPECT_EQ(Read(count, 1), std::vector<uint32_t>{kMoreThanAStreamHolds + 1});
   CU_EXPECT(cuGraphExecDestroy(exec));
   CU_EXPECT(cuGraphDestroy(graph));
-  for (CUstream stream : {gated, other, key}) CU_EXPECT(cuStreamDestroy_v2(stream));
 }
 
 }  // namespace
