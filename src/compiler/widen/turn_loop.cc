@@ -35,7 +35,9 @@ LoopHeaders FindLoopHeaders(llvm::Function& function) {
 
 BasicBlock* SplitLeave(llvm::Function& function) {
   for (BasicBlock& block : function) {
-    if (llvm::isa<llvm::ReturnInst>(block.getTerminator())) return llvm::SplitBlock(&block, block.getTerminator());
+    if (!llvm::isa<llvm::ReturnInst>(block.getTerminator())) continue;
+    const bool is_alone = &block.front() == block.getTerminator();
+    return is_alone ? &block : llvm::SplitBlock(&block, block.getTerminator());
   }
   BasicBlock* leave = BasicBlock::Create(function.getContext(), "leave", &function);
   llvm::IRBuilder<> builder(leave);

@@ -35,7 +35,7 @@ namespace tutti::compiler {
 // Of the loops around a block, innermost first.
 using LoopHeaders = llvm::DenseMap<const llvm::BasicBlock*, llvm::SmallVector<llvm::BasicBlock*, 2>>;
 LoopHeaders FindLoopHeaders(llvm::Function& function);
-// The return as a block by itself: what is before it may be what others wait for.
+// The return as a block by itself: what is before it may be what others wait for, and who comes to it has ended.
 llvm::BasicBlock* SplitLeave(llvm::Function& function);
 
 class TurnLoop {
