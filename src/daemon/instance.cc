@@ -73,6 +73,12 @@ bool ADaemonHoldsIt(const std::string& control_socket) {
   return false;
 }
 
+// A lock that the daemon of another user has left, where the directory is ours by now: it can be removed, and not opened.
+bool IsClosedToUs(const std::string& lock_file) {
+  struct stat info{};
+  return lstat(lock_file.c_str(), &info) == 0 && info.st_uid != geteuid() && euidaccess(lock_file.c_str(), R_OK | W_OK) != 0;
+}
+
 // Whether `path` names another file than the open `file`, or none. A file that cannot be asked who it is has not been replaced.
 bool Replaced(const std::string& path, int file) {
   const os::FileId held = os::FileId::Of(file);
@@ -94,6 +100,7 @@ Result<Instance> Instance::Claim(const control::Places& places, Inheritance inhe
 }
 
 Status Instance::TakeLock() {
+  if (IsClosedToUs(places_.lock_file()) && !SomebodyListens(places_.control_socket())) unlink(places_.lock_file().c_str());
   for (const bool again : {false, true}) {
     TUTTI_ASSIGN(os::Fd lock, CreateFile(places_.lock_file(), O_RDWR, 0600));
     if (LockSoon(lock.get())) {

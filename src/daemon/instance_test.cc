@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -80,6 +81,32 @@ TEST_F(InstanceTest, ALinkInThePlaceOfTheLockIsNotFollowed) {
   std::filesystem::create_symlink(root_ + "/victim", places_.lock_file());
   EXPECT_FALSE(Instance::Claim(places_));
   EXPECT_EQ(std::filesystem::file_size(root_ + "/victim"), 8u);
+}
+
+// As where one service has followed another in the directory (packaging/systemd).
+TEST_F(InstanceTest, ALockThatAnotherUserHasLeftInOurDirectoryIsMadeAnew) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root, to be two users";
+  constexpr uid_t kOther = 65534;
+  { ASSERT_TRUE(Instance::Claim(places_)); }
+  ASSERT_EQ(ModeOf(places_.lock_file()), S_IFREG | 0600u);
+  ASSERT_EQ(chmod(root_.c_str(), 0755), 0);
+  ASSERT_EQ(chown(places_.pipe_directory.c_str(), kOther, kOther), 0);
+  const auto claims_as_other = [&] {
+    const pid_t child = fork();
+    if (child == 0) _exit(setgid(kOther) == 0 && setuid(kOther) == 0 && Instance::Claim(places_) ? 0 : 1);
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return status == 0;
+  };
+  {
+    const auto listening = os::Listen(places_.control_socket(), 0666);
+    ASSERT_TRUE(listening);
+    EXPECT_FALSE(claims_as_other()) << "although a daemon listens there";
+  }
+  EXPECT_TRUE(claims_as_other());
+  struct stat info{};
+  ASSERT_EQ(lstat(places_.lock_file().c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, kOther);
 }
 
 TEST_F(InstanceTest, ADirectoryThatIsAFileIsNamed) {
