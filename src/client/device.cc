@@ -20,9 +20,9 @@ std::vector<uint32_t> Named(std::string_view list, std::span<const wire::DeviceI
   const size_t entries = list.empty() ? 0 : 1 + static_cast<size_t>(std::ranges::count(list, ','));
   if (visible.size() < entries && list != "-1") {
     log::Warning(
-        "CUDA_VISIBLE_DEVICES=\"{}\": the first {} of {} entries are used; the next names none of the {} devices here, "
-        "which are counted from 0, or one a second time",
-        list, visible.size(), entries, all.size());
+        "CUDA_VISIBLE_DEVICES=\"{}\": the first {} of {} entries are used, since the next one names no device, or one a second "
+        "time: there {} {} here, counted from 0 (tutti device lists them)",
+        list, visible.size(), entries, all.size() == 1 ? "is" : "are", all.size());
   }
   return visible;
 }
