@@ -3,6 +3,7 @@
 #include "client/environment.h"
 
 namespace tutti::client {
+
 void Gate::Open() {
   int expected = word_.load(std::memory_order_relaxed);
   while (!closed() && !word_.compare_exchange_weak(expected, expected & ~kStatusMask, std::memory_order_acq_rel)) {

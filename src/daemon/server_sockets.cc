@@ -14,6 +14,7 @@
 #include "os/socket.h"
 
 namespace tutti::daemon {
+
 bool MayNameServer(const std::string& name) {
   constexpr std::array<std::string_view, 5> kTaken{"claims", "control", "control_lock", "control_privileged", "log"};
   return std::ranges::find(kTaken, name) == kTaken.end();

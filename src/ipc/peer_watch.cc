@@ -5,6 +5,7 @@
 #include "cuda/result.h"
 
 namespace tutti::ipc {
+
 int32_t PeerWatch::Check() {
   if (const int32_t status = ended(); status != 0) return status;
   pollfd look{socket_, 0, 0};

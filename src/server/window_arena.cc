@@ -11,6 +11,7 @@
 #include "wire/limits.h"
 
 namespace tutti::server {
+
 struct WindowArena::State {
   std::mutex mutex;
   std::vector<bool> taken;

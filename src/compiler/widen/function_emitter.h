@@ -59,7 +59,7 @@ class FunctionEmitter {
 
   // i32: all lanes that entered the function.
   llvm::Value* EntryLanes() { return Bits(entry_mask_); }
-  // A variable of the warp in this function: its lanes have gone to the copy in which they take turns (turns.h).
+  // A variable of the warp in this function: its lanes have gone to the copy in which they take turns (apart_copy.h).
   llvm::AllocaInst* IsApart();
   void SetApart();
 

@@ -15,7 +15,7 @@ enum class Intrinsic : uint8_t {
   kWarpid, kNwarpid,
   kClock, kGlobaltimer, kActivemask,
   kShfl, kBallot, kMatchAny, kMatchAll, kRedux, kElect, kWarpBarrier,
-  kTurn, kAbsent, kSetApart, kIsApart, kBarrierEnter, kBarrierPass, kBarrierOutcome,  // of turns.h and meetings.h
+  kTurn, kAbsent, kSetApart, kIsApart, kBarrierEnter, kBarrierPass, kBarrierOutcome,  // of turn_loop.h, apart_copy.h, meetings.h
   kBarrier, kBarrierReduce, kClusterBarrier, kGridBarrier, kYield,
   kExit, kEndLane, kHasEnded, kTrap, kPrint, kAssertFail, kMalloc, kFree, kFence,
   kIndirectCall, kFunction, kMatrix,

@@ -1,6 +1,6 @@
 // Where the allocas of a function lie in each lane's local memory.
 //
-// Variables of lanes that take turns in a copy of the function (turns.h) do not: each is one vector in the warp's frame. They
+// Variables of lanes that take turns in a copy of the function (apart_copy.h) do not: each is one vector in the warp's frame. They
 // stay in memory, since as values they would all be carried round the loop of turns.
 #pragma once
 

@@ -11,7 +11,7 @@
 // A loop that waits for what another lane of the warp does would wait for ever beside a lane that waits for it here. Functions
 // with such loops get another order before this one (turns.h).
 //
-// A function that is there twice (turns.h) has blocks of the copy, and *gates*, where lanes of the original look whether
+// A function that is there twice (apart_copy.h) has blocks of the copy, and *gates*, where lanes of the original look whether
 // the warp has gone over to it. Lanes are in both only until those of the original have come to their gates.
 //
 // Simulate() finds by a fixpoint over block pairs which other blocks may have lanes pending when a block starts

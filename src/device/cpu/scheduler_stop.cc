@@ -9,6 +9,7 @@
 #include "device/cpu/scheduler.h"
 
 namespace tutti::device::cpu {
+
 // As things are now: when what the SM runs must give way to others, or kNever.
 uint64_t Scheduler::GivesWayAtNs(const SmState& sm, uint64_t now_ns) const {
   const SpaceShare& share = *sm.share;
