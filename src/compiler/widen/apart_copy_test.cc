@@ -73,6 +73,62 @@ publish:
                             items - 1);
 }
 
+// A lock at p0, whose holder counts, and behind it, in a loop, `count` branches, with a shuffle in every third. What is loaded
+// before the loop is added up behind it.
+std::string BranchesBesideALock(int count) {
+  constexpr int kLoads = 100;
+  std::string body = R"(
+  %lock = inttoptr i64 %p0 to ptr addrspace(1)
+  %counter = getelementptr i32, ptr addrspace(1) %lock, i32 1
+  %mine = inttoptr i64 %p1 to ptr addrspace(1)
+  %own = getelementptr i32, ptr addrspace(1) %mine, i32 %tx
+  br label %try
+try:
+  %pair = cmpxchg ptr addrspace(1) %lock, i32 0, i32 1 monotonic monotonic
+  %got = extractvalue { i32, i1 } %pair, 1
+  br i1 %got, label %hold, label %try
+hold:
+  %old = load i32, ptr addrspace(1) %counter
+  %new = add i32 %old, 1
+  store i32 %new, ptr addrspace(1) %counter
+  %was = atomicrmw xchg ptr addrspace(1) %lock, i32 0 monotonic
+)";
+  for (int i = 0; i < kLoads; ++i)
+    body += fmt::format("  %from{0} = getelementptr i32, ptr addrspace(1) %own, i32 {1}\n  %kept{0} = load i32, ptr addrspace(1) %from{0}\n", i, 32 * i);
+  body += "  br label %round\nround:\n";
+  body += fmt::format("  %i = phi i32 [ 0, %hold ], [ %next, %next{0} ]\n  br label %next0\n", count);
+  for (int i = 0; i < count; ++i) {
+    body += fmt::format(
+        "next{0}:\n  %at{0} = getelementptr i32, ptr addrspace(1) %own, i32 {2}\n  %x{0} = load i32, ptr addrspace(1) %at{0}\n"
+        "  %skips{0} = icmp ugt i32 %x{0}, {3}\n  br i1 %skips{0}, label %next{1}, label %in{0}\nin{0}:\n",
+        i, i + 1, 32 * i, 1000 + i);
+    if (i % 3 == 0) {
+      body += fmt::format(
+          "  %both{0} = call {{i32, i1}} @tutti.shfl.idx.i32(i32 -1, i32 %x{0}, i32 0, i32 31)\n  %v{0} = extractvalue {{i32, i1}} %both{0}, 0\n", i);
+    } else {
+      body += fmt::format("  %v{0} = add i32 %x{0}, 1\n", i);
+    }
+    body += fmt::format(
+        "  store i32 %v{0}, ptr addrspace(1) %at{0}\n  %leaves{0} = icmp ugt i32 %x{0}, {2}\n  br i1 %leaves{0}, label %done, label %next{1}\n", i, i + 1,
+        500 + i);
+  }
+  body += fmt::format("next{}:\n  %next = add i32 %i, 1\n  %more = icmp ult i32 %next, %n\n  br i1 %more, label %round, label %done\ndone:\n", count);
+  for (int i = 1; i < kLoads; ++i) body += fmt::format("  %sum{0} = add i32 %{1}, %kept{0}\n", i, i == 1 ? "kept0" : fmt::format("sum{}", i - 1));
+  return body + fmt::format(R"(
+  %sums = inttoptr i64 %p2 to ptr addrspace(1)
+  %to = getelementptr i32, ptr addrspace(1) %sums, i32 %tx
+  store i32 %sum{}, ptr addrspace(1) %to
+  ret void
+)",
+                            kLoads - 1);
+}
+
+size_t CountPhis(const std::string& text) {
+  size_t phis = 0;
+  for (size_t at = text.find(" phi "); at != std::string::npos; at = text.find(" phi ", at + 1)) ++phis;
+  return phis;
+}
+
 // `count` branches with a shuffle of the whole warp in each way.
 std::string Branches(int count) {
   std::string body = "  %mine = inttoptr i64 %p0 to ptr addrspace(1)\n  br label %next0\n";
@@ -104,6 +160,32 @@ TEST(ApartCopy, WarpOperationsBesideALoopThatWaitsAreCompiledOnce) {
   // Four more items have 44 operations more: a place in the loop of turns each, and no ways from each to each.
   EXPECT_LT(CountBlocks(many), 2 * CountBlocks(few)) << CountBlocks(few);
   EXPECT_LT(CountBlocks(many), 1500u);
+}
+
+TEST(ApartCopy, WhatLanesKeepFromTurnToTurnIsInProportionToTheCode) {
+  const std::string text = Widened(BranchesBesideALock(100));
+  EXPECT_THAT(text, HasSubstr(kTurns));
+  EXPECT_LT(CountPhis(text), 5000u);
+}
+
+TEST(ApartCopy, WhatLanesKeepInMemoryFromTurnToTurnIsTheirOwn) {
+  constexpr uint32_t kBranches = 100, kLoads = 100;
+  std::vector<uint32_t> lock(2), words(32 * kBranches), sums(32);
+  for (uint32_t i = 0; i < words.size(); ++i) words[i] = i % 32 + i / 32 % 7;
+  auto expected = words;
+  std::vector<uint32_t> expected_sums(32);
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    for (uint32_t i = 0; i < kLoads; ++i) expected_sums[lane] += words[32 * i + lane];
+    for (uint32_t i = 0; i < kBranches; ++i) expected[32 * i + lane] = i % 3 == 0 ? words[32 * i] : words[32 * i + lane] + 1;
+  }
+  auto kernel = BuildWarps(KernelText(BranchesBesideALock(kBranches)), {.block = {32, 1, 1}});
+  ASSERT_TRUE(kernel) << kernel.error().text;
+  GridLaunch launch{.block = {32, 1, 1}};
+  launch.Param(lock.data()).Param(words.data()).Param(sums.data()).Param(1u);
+  ASSERT_FALSE(RunGrid(kernel->descriptor(), launch).fault);
+  EXPECT_EQ(lock[1], 32u);
+  EXPECT_EQ(words, expected);
+  EXPECT_EQ(sums, expected_sums);
 }
 
 TEST(ApartCopy, WhereItWouldBeMuchToCompileThereIsNone) {

@@ -7,6 +7,8 @@
 #include <llvm/Transforms/Utils/Local.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
+#include <algorithm>
+
 #include "compiler/widen/local_frame.h"
 
 namespace tutti::compiler {
@@ -27,6 +29,7 @@ void LaneVariables::Keep(llvm::AllocaInst* slot) {
 llvm::AllocaInst* LaneVariables::New(llvm::Type* type, const llvm::Twine& name) {
   auto* slot = new llvm::AllocaInst(type, 0, name, function_.getEntryBlock().begin());
   Keep(slot);
+  new_.insert(slot);
   return slot;
 }
 
@@ -121,6 +124,12 @@ void LaneVariables::TakeAlong(llvm::IRBuilder<>& builder, llvm::ArrayRef<llvm::B
     const auto& [original, own] = doubled_[i];
     builder.CreateStore(builder.CreateLoad(own->getAllocatedType(), original), own);
   }
+}
+
+void LaneVariables::StayInMemory() {
+  const auto first = std::ranges::stable_partition(slots_, [&](const llvm::AllocaInst* slot) { return new_.contains(slot); });
+  for (llvm::AllocaInst* slot : first) MakeWarpVariable(*slot);
+  slots_.erase(first.begin(), first.end());
 }
 
 void LaneVariables::Promote() {

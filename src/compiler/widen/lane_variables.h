@@ -38,7 +38,9 @@ class LaneVariables {
   void FindNeeded();
   // At the builder's place, on the way to one of `blocks` of the copied code.
   void TakeAlong(llvm::IRBuilder<>& builder, llvm::ArrayRef<llvm::BasicBlock*> blocks);
-  // The end: all but the copy's own become values again.
+  // What is kept of the function's values stays variables (local_frame.h).
+  void StayInMemory();
+  // The end: all but those that stay become values again.
   void Promote();
 
  private:
@@ -46,6 +48,7 @@ class LaneVariables {
 
   llvm::Function& function_;
   std::vector<llvm::AllocaInst*> slots_;
+  llvm::SmallPtrSet<const llvm::AllocaInst*, 8> new_;  // of these, that are no values of the function
   std::vector<std::pair<llvm::AllocaInst*, llvm::AllocaInst*>> doubled_;  // an original and the copy's
   llvm::DenseMap<const llvm::BasicBlock*, llvm::BitVector> needed_;       // of these, before the block
 };

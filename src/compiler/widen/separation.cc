@@ -21,6 +21,11 @@ constexpr size_t kMostCopied = 10000;  // instructions
 constexpr size_t kMostMeetings = 64;   // each has ways from and to the loop of turns
 size_t MostGrown(const llvm::Function& before) { return 2500 + 4 * size_t{before.getInstructionCount()}; }
 
+// A value that lanes carry from turn to turn is a phi at the loop's head, and, since lanes wait that have set it, wherever ways
+// of a test meet again: values times tests of phis, each compared by LLVM with the others of its block. That is in proportion
+// to the code or it does not end: 200 branches and 60 shuffles beside a lock made 302,000 phis, CUB's radix sort makes 3,784.
+size_t MostCarried(const llvm::Function& before) { return std::max<size_t>(20000, 64 * size_t{before.getInstructionCount()}); }
+
 enum class Separation { kNone, kEnds, kTurns };
 
 // What must be done whatever the lanes do.
@@ -47,31 +52,64 @@ Partings PartingsOf(llvm::Function& scalar, const ModuleState& state, bool takes
   return FindPartings(scalar, schedule);
 }
 
-// What widening has to make of the function: its instructions, and at the end of each block tests of who runs next, which may
-// be as many as there are blocks.
-size_t Size(llvm::Function& scalar, const ModuleState& state) {
+// Tests of who runs next that widening puts at the ends of blocks, which may be as many as there are blocks.
+size_t CountTests(llvm::Function& scalar, const ModuleState& state) {
   const llvm::DominatorTree dominators(scalar);
   const llvm::LoopInfo loops(dominators);
   Schedule schedule(scalar, loops);
   const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
-  size_t size = scalar.getInstructionCount();
-  for (unsigned i = 0; i < schedule.size(); ++i) size += schedule.Next(i, Targets(schedule, *schedule.block(i))).size();
-  return size;
+  size_t tests = 0;
+  for (unsigned i = 0; i < schedule.size(); ++i) tests += schedule.Next(i, Targets(schedule, *schedule.block(i))).size();
+  return tests;
 }
 
+// What a function was before it was changed.
+class Before {
+ public:
+  explicit Before(llvm::Function& function) : function_(function), before_(llvm::CloneFunction(&function, values_)) {}
+  ~Before() { before_->eraseFromParent(); }
+  Before(const Before&) = delete;
+  Before& operator=(const Before&) = delete;
+
+  llvm::Function& function() { return *before_; }
+  void Restore() {
+    function_.deleteBody();
+    function_.setLinkage(before_->getLinkage());
+    function_.splice(function_.begin(), before_);
+    for (unsigned i = 0; i < function_.arg_size(); ++i) before_->getArg(i)->replaceAllUsesWith(function_.getArg(i));
+  }
+
+ private:
+  llvm::Function& function_;
+  llvm::ValueToValueMapTy values_;
+  llvm::Function* const before_;
+};
+
 Status AddCopy(llvm::Function& scalar, const ModuleState& state, const Partings& partings, bool takes_turns, bool& added) {
-  llvm::ValueToValueMapTy values;
-  llvm::Function* before = llvm::CloneFunction(&scalar, values);
+  Before before(scalar);
   TUTTI_TRY(AddApartCopy(scalar, partings, takes_turns));
   MakeCanonical(scalar);
-  added = Size(scalar, state) <= MostGrown(*before);
-  if (!added) {
-    scalar.deleteBody();
-    scalar.setLinkage(before->getLinkage());
-    scalar.splice(scalar.begin(), before);
-    for (unsigned i = 0; i < scalar.arg_size(); ++i) before->getArg(i)->replaceAllUsesWith(scalar.getArg(i));
-  }
-  before->eraseFromParent();
+  added = scalar.getInstructionCount() + CountTests(scalar, state) <= MostGrown(before.function());
+  if (!added) before.Restore();
+  return {};
+}
+
+// Values that lanes carry from turn to turn: phis of the loop's head, which has the most.
+size_t CountCarried(const llvm::Function& scalar) {
+  size_t most = 0;
+  for (const llvm::BasicBlock& block : scalar) most = std::max<size_t>(most, llvm::range_size(block.phis()));
+  return most;
+}
+
+// As values they are faster to run, in memory there is no more of them than code.
+Status TakeTurnsBounded(llvm::Function& scalar, const ModuleState& state) {
+  Before before(scalar);
+  TUTTI_TRY(TakeTurns(scalar, /*in_memory=*/false));
+  MakeCanonical(scalar);
+  if (CountCarried(scalar) * CountTests(scalar, state) <= MostCarried(before.function())) return {};
+  before.Restore();
+  TUTTI_TRY(TakeTurns(scalar, /*in_memory=*/true));
+  MakeCanonical(scalar);
   return {};
 }
 
@@ -91,8 +129,7 @@ Status SeparateLanes(llvm::Function& scalar, const ModuleState& state) {
   const Partings partings = PartingsOf(scalar, state, takes_turns);
   if (!partings.sites.empty()) TUTTI_TRY(AddCopy(scalar, state, partings, takes_turns, has_copy));
   if (takes_turns && !has_copy) {
-    TUTTI_TRY(TakeTurns(scalar));
-    MakeCanonical(scalar);
+    TUTTI_TRY(TakeTurnsBounded(scalar, state));
   }
   if (needed == Separation::kNone && !has_copy) return {};
   if (llvm::verifyFunction(scalar)) return Fail("LLVM made invalid code of the separate lanes of " + scalar.getName().str());

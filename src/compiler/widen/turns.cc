@@ -12,7 +12,8 @@
 //   * what the loop's form needs.
 //
 // Values that cross from one turn to another, or that their definition no longer dominates, become variables of the
-// lane: stack slots, then phis again.
+// lane: stack slots, then phis again; or they stay in memory, one vector each, where there would be too many phis
+// (separation.cc).
 #include "compiler/widen/turns.h"
 
 #include <llvm/ADT/DenseMap.h>
@@ -61,7 +62,7 @@ void SplitMeetings(llvm::Function& function, TurnLoop& loop, Members& members) {
 
 }  // namespace
 
-Status TakeTurns(llvm::Function& function) {
+Status TakeTurns(llvm::Function& function, bool in_memory) {
   LaneVariables variables(function);
   const auto waiting = SpinLoopHeaders(function);
   BasicBlock* leave = SplitLeave(function);
@@ -73,6 +74,7 @@ Status TakeTurns(llvm::Function& function) {
   variables.KeepPhis(loop.places().getArrayRef());
   loop.Build([&](BasicBlock*, BasicBlock* to, llvm::IRBuilder<>&) -> Value* { return members.lookup(to); }, nullptr, false);
   variables.KeepWhatIsLost();
+  if (in_memory) variables.StayInMemory();
   variables.Promote();
   return {};
 }

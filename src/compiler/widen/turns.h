@@ -12,7 +12,8 @@ class Function;
 namespace tutti::compiler {
 
 // Rewrites the function so that no lane waits for ever for one that could go on. It is in the form of prepare.h before,
-// and needs to be brought into that form again.
-Status TakeTurns(llvm::Function& function);
+// and needs to be brought into that form again. `in_memory`: what a lane keeps from turn to turn stays in memory, which is slower
+// to run, and bounded to compile however much it is.
+Status TakeTurns(llvm::Function& function, bool in_memory);
 
 }  // namespace tutti::compiler
