@@ -2,7 +2,14 @@
 
 #include <utility>
 
+#include "base/log.h"
+
 namespace tutti::daemon {
+namespace {
+
+constexpr uint64_t kPatienceNs = 30'000'000'000;  // for a server that has been told to end at once, and is killed soon
+
+}  // namespace
 
 void Shutdown::Begin(std::optional<uint32_t> timeout_s, Done done) {
   done_.push_back(std::move(done));
@@ -24,10 +31,20 @@ void Shutdown::ServerExited(int status) {
 
 void Shutdown::Force() {
   for (ServerHandle* server : servers_.All()) server->Shutdown(true);
+  loop_.After(kPatienceNs, [this] { LeaveBehind(); });
+}
+
+void Shutdown::LeaveBehind() {
+  for (const ServerHandle* server : servers_.All()) log::Warning("Server {} has been killed and does not end: it is left behind", server->pid());
+  exit_status_ = 1;
+  Finish();
 }
 
 void Shutdown::FinishIfEmpty() {
-  if (!servers_.All().empty()) return;
+  if (servers_.All().empty()) Finish();
+}
+
+void Shutdown::Finish() {
   for (const Done& done : std::exchange(done_, {})) done(exit_status_);
 }
 

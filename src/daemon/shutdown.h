@@ -1,7 +1,8 @@
 // Ending the daemon: no new clients, every server told to end, in three steps of growing force. Daemon thread only.
 //
 // `quit` waits for the clients as long as it takes; `quit -t N` ends them after N seconds; a server that then still does
-// not end is killed two seconds later (ServerHandle). Asked again while it waits, the shorter time holds.
+// not end is killed two seconds later (ServerHandle), and left behind half a minute later: it may wait in the kernel for what is its
+// user's, for a file of a FUSE, which no signal ends. Asked again while it waits, the shorter time holds.
 #pragma once
 
 #include <functional>
@@ -25,7 +26,9 @@ class Shutdown {
 
  private:
   void Force();
+  void LeaveBehind();
   void FinishIfEmpty();
+  void Finish();
 
   EventLoop& loop_;
   ServerTable& servers_;
