@@ -110,6 +110,7 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   GivePartition(attach, server, client);
   attach.pid = static_cast<uint32_t>(client.peer.pid);
   attach.uid = client.peer.uid;
+  attach.party = client.peer.PartyOnServerOf(server.uid());
   // What a client says of itself decides nothing: who may see and end it is told by where it lives.
   attach.hello.pid_namespace = client.peer.pid_namespace;
   attach.memory_groups = GroupsOf("namespace:" + attach.name_space, catalog_.CollectiveFor(server.name(), name_space), server.devices());

@@ -4,8 +4,11 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/log.h"
@@ -27,6 +30,29 @@ std::optional<uid_t> UserNamed(const char* name) {
   return control::ParseNumber(name);
 }
 
+std::string UsersParty(uid_t user) { return fmt::format("user {}", user); }
+
+// Container runtimes name a container's cgroup by 64 digits, or with systemd a scope. What is below it the container has made.
+bool NamesAContainer(std::string_view name) {
+  constexpr size_t kDigits = 64;
+  size_t digits = 0;
+  for (const char c : name) {
+    digits = std::isxdigit(static_cast<unsigned char>(c)) ? digits + 1 : 0;
+    if (digits == kDigits) return true;
+  }
+  return name.ends_with(".scope");
+}
+
+// `outer`: of the container that the daemon itself is in.
+std::string ContainerOf(const std::string& cgroup, const std::string& outer = "") {
+  for (size_t begin = cgroup.starts_with(outer + "/") ? outer.size() + 1 : 0; begin < cgroup.size();) {
+    const size_t end = std::min(cgroup.find('/', begin), cgroup.size());
+    if (NamesAContainer(std::string_view(cgroup).substr(begin, end - begin))) return cgroup.substr(0, end);
+    begin = end + 1;
+  }
+  return cgroup;
+}
+
 }  // namespace
 
 uid_t GuestRoot() {
@@ -45,11 +71,17 @@ bool Visitor::MaySee(const wire::ClientStatus& client) const {
   return cgroup.size() > 1 && CgroupOf(client.pid) == cgroup;  // the root is everybody's
 }
 
+std::string Visitor::PartyOnServerOf(uid_t owner) const {
+  const std::string all = party();
+  return administrator || all == UsersParty(owner) ? "" : all;
+}
+
 std::string Visitor::party() const {
   if (administrator) return kAdministrators;
-  if (at_home) return fmt::format("user {}", uid);
-  if (made_by && *made_by != 0) return fmt::format("user {}", *made_by);
-  if (cgroup.size() > 1) return "the container " + cgroup;  // the root is everybody's
+  if (at_home) return UsersParty(uid);
+  if (made_by && *made_by != 0) return UsersParty(*made_by);
+  static const std::string ours = ContainerOf(CgroupOf(static_cast<uint32_t>(getpid())));
+  if (cgroup.size() > 1) return "the container " + ContainerOf(cgroup, ours);  // the root is everybody's
   return pid_namespace != 0 ? fmt::format("the container of PID namespace {}", pid_namespace) : "containers that cannot be told apart";
 }
 

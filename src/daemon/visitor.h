@@ -40,6 +40,8 @@ struct Visitor {
   bool MaySee(const wire::ClientStatus& client) const;
   // Whose share of the log, of connections and of servers is used: "user 7", or "the container /kubepods/a".
   std::string party() const;
+  // The same on a server of this user, of which the user and administrators may have all: "" for them.
+  std::string PartyOnServerOf(uid_t owner) const;
   Holder holder() const;
 };
 

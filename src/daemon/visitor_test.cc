@@ -57,6 +57,23 @@ TEST(Visitor, AContainerIsOnePartyWhateverUserNumbersItTakes) {
   EXPECT_NE(one.holder().part, other.holder().part);
 }
 
+TEST(Visitor, AContainerIsOnePartyWhateverCgroupsItMakes) {
+  const std::string id(64, 'a');
+  for (const std::string& container : {"/docker/" + id, "/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope", std::string("/machine.slice/machine-a.scope")}) {
+    const Visitor one{.uid = 0, .cgroup = container + "/x"}, other{.uid = 0, .cgroup = container + "/y/z"};
+    EXPECT_EQ(one.party(), other.party());
+    EXPECT_EQ(one.party(), "the container " + container);
+  }
+}
+
+TEST(Visitor, OnTheirOwnServerUsersTakeNobodysPart) {
+  const Visitor user{.uid = 1000, .at_home = true}, container{.uid = 1000, .cgroup = "/kubepods/a"};
+  EXPECT_EQ(user.PartyOnServerOf(1000), "");
+  EXPECT_EQ(user.PartyOnServerOf(0), "user 1000");
+  EXPECT_EQ(container.PartyOnServerOf(1000), container.party());
+  EXPECT_EQ(Ourselves().PartyOnServerOf(1000), "");
+}
+
 TEST(Visitor, ContainersThatAUserHasMadeAreThatUsers) {
   const Visitor at_home{.uid = 1000, .cgroup = "/user/a", .at_home = true};
   const Visitor below{.uid = 100'007, .cgroup = "/user/b", .made_by = 1000}, of_root{.uid = 1000, .cgroup = "/kubepods/a", .made_by = 0};

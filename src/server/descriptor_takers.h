@@ -10,7 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <utility>
+#include <string>
 
 #include "base/error.h"
 
@@ -19,8 +19,8 @@ namespace tutti::server {
 // Thread-safe.
 class DescriptorTakers {
  public:
-  using Party = std::pair<uint32_t, uint64_t>;  // user and PID namespace
-  static constexpr size_t kMostThreads = 8;     // of one party; what comes beyond waits for one of them
+  using Party = std::string;                 // of clients (wire::Attach)
+  static constexpr size_t kMostThreads = 8;  // of one party; what comes beyond waits for one of them
 
   DescriptorTakers();
   // What is being taken is not waited for.

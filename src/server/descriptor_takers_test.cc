@@ -10,15 +10,13 @@ namespace {
 TEST(DescriptorTakers, AMessageWhoseDescriptorsAreNeverClosedHoldsUpNoOtherParty) {
   DescriptorTakers takers;
   std::latch never(1), others(2), own(1);
-  for (size_t i = 0; i < DescriptorTakers::kMostThreads; ++i) takers.Add({7, 1}, [&] { never.wait(); });
+  for (size_t i = 0; i < DescriptorTakers::kMostThreads; ++i) takers.Add("user 7", [&] { never.wait(); });
   bool own_ran = false;
-  takers.Add({7, 1}, [&] {
+  takers.Add("user 7", [&] {
     own_ran = true;
     own.count_down();
   });
-  for (const DescriptorTakers::Party& party : {DescriptorTakers::Party{8, 1}, DescriptorTakers::Party{7, 2}}) {
-    takers.Add(party, [&] { others.count_down(); });
-  }
+  for (const char* const party : {"user 8", "the container /a"}) takers.Add(party, [&] { others.count_down(); });
   others.wait();
   EXPECT_FALSE(own_ran) << "a party has any number of threads";
   never.count_down();

@@ -114,18 +114,20 @@ TEST(Exhaustion, AServerWithoutADescriptorTellsNewClientsAndKeepsOldOnes) {
   EXPECT_TRUE(server.ConnectHere(3).has_value()) << "there is room again";
 }
 
-TEST(Exhaustion, OneUserLeavesHalfOfThePlacesToTheOthers) {
+// A container's root takes any user number, that of the server as well.
+TEST(Exhaustion, APartyLeavesHalfOfThePlacesToTheOthersWhateverItsUserNumbers) {
   ServerProcess server({}, 200);
   std::vector<std::unique_ptr<ipc::ClientConnection>> clients;
-  const auto connect = [&](uint32_t uid) { return server.ConnectHere(1, wire::Attach{.uid = uid}); };
+  uint32_t uid = getuid();
+  const auto connect = [&](const std::string& party) { return server.ConnectHere(1, wire::Attach{.uid = uid++, .party = party}); };
   Result<std::unique_ptr<ipc::ClientConnection>> client = Fail("none yet");
-  while ((client = connect(4711))) clients.push_back(std::move(*client));
+  while ((client = connect("the container /a"))) clients.push_back(std::move(*client));
   EXPECT_EQ(client.error().code, 809);
-  EXPECT_NE(client.error().text.find("user 4711"), std::string::npos) << client.error().text;
+  EXPECT_NE(client.error().text.find("the container /a has"), std::string::npos) << client.error().text;
   ASSERT_GT(clients.size(), 1u);
   const size_t quota = clients.size();
-  while ((client = connect(4712))) clients.push_back(std::move(*client));
-  EXPECT_GE(clients.size(), 2 * quota - 1) << "the other half is there for another user";
+  while ((client = connect("the container /b"))) clients.push_back(std::move(*client));
+  EXPECT_GE(clients.size(), 2 * quota - 1) << "the other half is there for another party";
 }
 
 TEST(Exhaustion, ClientsForWhomThereIsNoMemoryAreRefusedWithAReason) {

@@ -96,7 +96,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, int c
     return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
                 fmt::format("{} clients are connected, as many as the limit on open files allows", sessions_.size()));
   }
-  TUTTI_TRY(CheckQuota(attach.uid));
+  TUTTI_TRY(CheckQuota(attach.party));
   device::Limits limits{.active_thread_percentage = std::clamp(attach.active_thread_percentage, 0.01, 100.0),
                         .priority = attach.priority,
                         .sm_ranges = attach.sm_ranges,
@@ -124,7 +124,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, int c
               const auto it = sessions_.find(id);
               if (it == sessions_.end()) return;
               const std::shared_ptr<Session> session = it->second;
-              if (const Status done = work(*session); !done) DropBroken(id, done.error().text);
+              if (const Status done = work(*session); !done && sessions_.contains(id)) DropBroken(id, done.error().text);
             });
           },
       .broken =
@@ -148,6 +148,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, int c
                         .name_space = attach.name_space,
                         .own_percentage = attach.own_percentage,
                         .own_limits = attach.own_memory_limits,
+                        .party = attach.party,
                         .withheld_devices = attach.withheld_devices,
                         .own_priority = wire::ParsePriority(attach.hello.client_priority).has_value()};
   // The session has a descriptor of its own: the caller answers on `connection` if this fails.
@@ -160,15 +161,14 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, int c
   return session;
 }
 
-// A server of several users keeps places for the others of them; who runs it needs no leave.
-Status Server::CheckQuota(uint32_t uid) const {
-  if (uid == geteuid()) return {};
+// A server of several parties keeps places for the others of them. A container's root may take any user number, the owner's too.
+Status Server::CheckQuota(const std::string& party) const {
+  if (party.empty()) return {};
   const size_t most = std::max<size_t>(std::min(max_clients_, windows_.slots()) / 2, 1);
-  const auto of_user = [uid](const auto& entry) { return entry.second->info().uid == uid; };
-  if (static_cast<size_t>(std::ranges::count_if(sessions_, of_user)) < most) return {};
-  return Fail(
-      cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
-      fmt::format("user {} has {} clients, half of what this server can have; the rest is for other users", uid, most));
+  const auto of_party = [&party](const auto& entry) { return entry.second->info().party == party; };
+  if (static_cast<size_t>(std::ranges::count_if(sessions_, of_party)) < most) return {};
+  return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
+              fmt::format("{} has {} clients, half of what this server can have; the rest is for others", party, most));
 }
 
 void Server::DropBroken(uint32_t id, const std::string& why) {

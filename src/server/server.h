@@ -82,7 +82,7 @@ class Server {
 
   Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach, int connection);
   void Listen(uint32_t id, bool listen);
-  Status CheckQuota(uint32_t uid) const;
+  Status CheckQuota(const std::string& party) const;
   void OnEvent(uint64_t key);
   // Forgets the session and hands it to the reaper. `status`: what its client is told, 0: it is gone.
   // `gone` is called, on a thread of the reaper's, when everything of it is free.

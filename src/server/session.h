@@ -42,6 +42,7 @@ struct ClientInfo {
   std::string name_space;
   double own_percentage = 100;                    // asked for by the client, as own_limits: only repeated to the daemon
   std::vector<wire::MemoryLimit> own_limits = {};
+  std::string party = {};         // whose part of the server it takes; "": the owner's
   uint32_t withheld_devices = 0;  // bit per device: the client may do nothing with it
   bool own_priority = false;  // asked for by the client, or set for it alone
 };

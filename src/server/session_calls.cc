@@ -54,7 +54,7 @@ Status Session::OnReadable() {
 // read when that is done.
 void Session::TakeDescriptors() {
   services_.listen(info_.id, false);
-  services_.takers->Add({info_.uid, info_.pid_namespace}, [socket = socket_, id = info_.id, post = services_.post] {
+  services_.takers->Add(info_.party, [socket = socket_, id = info_.id, post = services_.post] {
     // What a client has to say is short: nothing is read of a body in a file.
     auto received = ipc::ReceiveMessage(socket->get(), 0, /*max_file_bytes=*/0);
     if (!received) return post(id, [why = received.error()](Session&) -> Status { return std::unexpected(why); });

@@ -173,6 +173,7 @@ void Put(ByteWriter& out, const Attach& attach) {
   PutGroups(out, attach.memory_groups);
   out.Put(attach.kernel_ns);
   out.Put(attach.withheld_devices);
+  out.PutString(attach.party);
 }
 
 Result<Attach> GetAttach(ByteReader& in) {
@@ -195,6 +196,7 @@ Result<Attach> GetAttach(ByteReader& in) {
   attach.memory_groups = GetGroups(in);
   attach.kernel_ns = in.Get<uint64_t>();
   attach.withheld_devices = in.Get<uint32_t>();
+  attach.party = in.GetString();
   return Finish(in, std::move(attach), "Attach");
 }
 
