@@ -15,6 +15,7 @@ class BlockPool {
   static constexpr uint32_t kMostRuns = 256;
   static constexpr uint64_t kMostBytes = 512ull << 20;
   static constexpr uint64_t kMostMappings = 8192;  // of the 65,530 that a process usually may have
+  static constexpr uint64_t kLittleBytes = 256 << 10;  // of the run that an SM holds: the stack of a warp and the smallest buffers
 
   ~BlockPool() { Empty(); }
 
@@ -41,11 +42,16 @@ class BlockPool {
   }
 
   // A client has ended, and what is kept may have been for it alone: nothing is. Others soon have again what they need.
-  // What each SM holds for its next block goes with the last client.
-  void ClientEnded(bool last) {
+  // What each SM holds for its next block goes with the last client, unless it is little: SMs would be woken for it, and the next
+  // client would need it again. True if there are SMs to wake.
+  bool ClientEnded(bool last) {
     Empty();
-    if (last) generation_.fetch_add(1, std::memory_order_relaxed);
+    if (!last || !much_is_held_.exchange(false, std::memory_order_relaxed)) return false;
+    generation_.fetch_add(1, std::memory_order_relaxed);
+    return true;
   }
+  // An SM holds a run of more than kLittleBytes. Before the client whose block has made it so can end.
+  void NoteMuchHeld() { much_is_held_.store(true, std::memory_order_relaxed); }
   // Moves when those who hold a run between two blocks should let go of its memory.
   uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
 
@@ -79,6 +85,7 @@ class BlockPool {
   uint64_t bytes_ = 0;
   uint64_t mappings_ = 0;
   std::atomic<uint32_t> generation_{0};
+  std::atomic<bool> much_is_held_{false};
 };
 
 }  // namespace tutti::device::cpu

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "device/cpu/block_pool.h"
 #include "device/cpu/cpu_backend.h"
 #include "device/cpu/sanitizers.h"
 #include "device/cts/client.h"
@@ -199,6 +200,17 @@ TEST(Holdings, AClientMayLoadAndUnloadForEver) {
   for (int i = 0; i < 150'000 && !HasFatalFailure(); ++i) round();
   EXPECT_LE(Mappings(), mappings + 8);
   EXPECT_LE(AnonymousBytes(), bytes + (1 << 20));
+}
+
+TEST(Holdings, SmsAreWokenForMuchOnlyAndWithTheLastClient) {
+  BlockPool pool;
+  EXPECT_FALSE(pool.ClientEnded(true)) << "what they hold is little";
+  pool.NoteMuchHeld();
+  EXPECT_FALSE(pool.ClientEnded(false));
+  const uint32_t before = pool.generation();
+  EXPECT_TRUE(pool.ClientEnded(true));
+  EXPECT_NE(pool.generation(), before);
+  EXPECT_FALSE(pool.ClientEnded(true)) << "that has been given back";
 }
 
 TEST(Holdings, AnImageIsKeptOnceForAllWhoLoadIt) {

@@ -43,8 +43,7 @@ void Scheduler::RemoveShare(SpaceShare* share) {
     if (!share->sms.all()) restricted_.fetch_sub(1, std::memory_order_relaxed);
     last = shares_.empty();
   }
-  pool_->ClientEnded(last);
-  if (!last) return;
+  if (!pool_->ClientEnded(last)) return;
   gate_.Advance();
   gate_.WakeAll();  // SMs hold a run each
 }

@@ -72,6 +72,7 @@ void Worker::Loop() {
 void Worker::RunChunk(const Chunk& chunk) {
   if (chunk.may_be_long) LookAway();
   ChunkResult result = RunBlocks(chunk);
+  NoteHeld();
   if (guest_.WasToldTo(StopReason::kTimeLimit)) ReportTimeLimit(chunk);
   result.end_ns = NowNs();
   Learn(chunk, result);
@@ -81,6 +82,13 @@ void Worker::RunChunk(const Chunk& chunk) {
   if (!scheduler_->Finish(scheduler_->sm(sm_), chunk, result)) return;  // the Space may be gone from here on
   space->TaskDone(operation);
   scheduler_->Release(scheduler_->sm(sm_));
+}
+
+// While the client's blocks count as running: when it has ended, nobody looks at this SM any more.
+void Worker::NoteHeld() {
+  if (holds_much_ || run_->held_bytes() <= BlockPool::kLittleBytes) return;
+  holds_much_ = true;
+  pool_->NoteMuchHeld();
 }
 
 ChunkResult Worker::RunBlocks(const Chunk& chunk) {
@@ -211,6 +219,7 @@ void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
   if (const uint32_t generation = pool_->generation(); generation != generation_) {
     generation_ = generation;
     run_->Release();
+    holds_much_ = false;
   }
   if (stopping_ || Spin(seen, retry_at_ns)) return;  // looked at after `seen`: else the last wake could be missed
   // The doorbells are the first device's business: one ring should wake one worker, not one of every device.

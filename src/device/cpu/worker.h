@@ -27,6 +27,7 @@ class Worker {
  private:
   void Loop();
   void RunChunk(const Chunk& chunk);
+  void NoteHeld();
   ChunkResult RunBlocks(const Chunk& chunk);
   bool PrepareBlock(const Chunk& chunk, uint64_t index);
   bool RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result);
@@ -52,6 +53,7 @@ class Worker {
   TraceRing trace_;
   BlockRun* run_ = nullptr;    // for the next block that begins
   uint32_t generation_ = 0;    // of the pool, when it last let go of what run_ holds
+  bool holds_much_ = false;    // run_ does, and the pool has been told
   uint64_t spin_ns_ = 20'000;  // adapted to how soon work comes
   std::atomic<bool> stopping_{false};
   std::thread thread_;
