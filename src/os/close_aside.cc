@@ -1,6 +1,7 @@
 #include "os/close_aside.h"
 
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,14 +32,18 @@ class Closer {
 
   void Close(Fd fd) {
     if (getpid() != pid_ || !runs_) return;  // a fork has no such thread, and what it has of our descriptors is not the last of them
-    const std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(fd));
+    {
+      const std::lock_guard lock(mutex_);
+      if (busy()) InterruptFromNowOn();
+      queue_.push_back(std::move(fd));
+    }
     given_.notify_one();
   }
 
   void AwaitEmpty() {
     std::unique_lock lock(mutex_);
-    closed_.wait(lock, [this] { return queue_.empty() && !closing_; });
+    if (busy()) InterruptFromNowOn();
+    closed_.wait(lock, [this] { return !busy(); });
   }
 
  private:
@@ -65,33 +70,32 @@ class Closer {
     event.sigev_notify = SIGEV_THREAD_ID;
     event.sigev_signo = kInterrupt;
     event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
-    timer_t timer{};
-    const bool interrupted = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+    std::unique_lock lock(mutex_);
+    has_timer_ = timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
+    if (busy()) InterruptFromNowOn();
     for (;;) {
-      std::deque<Fd> closing = Next();
-      if (interrupted) Interrupt(timer, kMomentNs);
+      given_.wait(lock, [this] { return !queue_.empty(); });
+      closing_ = true;
+      std::deque<Fd> closing = std::exchange(queue_, {});
+      lock.unlock();
       closing.clear();
-      if (interrupted) Interrupt(timer, 0);
-      Done();
+      lock.lock();
+      closing_ = false;
+      if (!queue_.empty()) continue;
+      if (std::exchange(interrupts_, false)) Interrupt(0);
+      closed_.notify_all();
     }
   }
 
-  static void Interrupt(timer_t timer, long every_ns) {
+  // With the lock held:
+  bool busy() const { return closing_ || !queue_.empty(); }
+  // By whoever has something behind what is being closed, so that no close costs a timer that holds up nothing.
+  void InterruptFromNowOn() {
+    if (has_timer_ && !std::exchange(interrupts_, true)) Interrupt(kMomentNs);
+  }
+  void Interrupt(long every_ns) {
     const itimerspec times{.it_interval = {0, every_ns}, .it_value = {0, every_ns}};
-    timer_settime(timer, 0, &times, nullptr);
-  }
-
-  std::deque<Fd> Next() {
-    std::unique_lock lock(mutex_);
-    given_.wait(lock, [this] { return !queue_.empty(); });
-    closing_ = true;
-    return std::exchange(queue_, {});
-  }
-
-  void Done() {
-    const std::lock_guard lock(mutex_);
-    closing_ = false;
-    if (queue_.empty()) closed_.notify_all();
+    timer_settime(timer_, 0, &times, nullptr);
   }
 
   const pid_t pid_ = getpid();
@@ -100,9 +104,28 @@ class Closer {
   std::condition_variable given_, closed_;
   std::deque<Fd> queue_;
   bool closing_ = false;
+  timer_t timer_{};
+  bool has_timer_ = false;
+  bool interrupts_ = false;  // the timer runs
 };
 
+// Of a Unix socket that has been shut down. Asked to say who has sent a message, the kernel says of any that there would have been
+// more to tell: of one without bytes too, which looks like the end otherwise, and behind which there may be others.
+bool HasNothingUnread(int socket) {
+  const int on = 1;
+  msghdr nothing{};
+  if (setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) return false;
+  return recvmsg(socket, &nothing, MSG_PEEK | MSG_DONTWAIT) == 0 && nothing.msg_flags == 0;
+}
+
 }  // namespace
+
+void StrangersFd::ShutDown() { shut_down_ = shutdown(fd_.get(), SHUT_RDWR) == 0; }
+
+void StrangersFd::Close() {
+  if (shut_down_ && HasNothingUnread(fd_.get())) return fd_.Reset();
+  CloseAside(std::move(fd_));
+}
 
 void CloseAside(Fd fd) {
   if (fd && MayHoldDescriptors(fd.get())) Closer::Get().Close(std::move(fd));

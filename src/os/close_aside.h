@@ -1,8 +1,8 @@
 // Closing what a stranger had a hand in, without waiting for the stranger.
 //
 // Closing a socket closes the descriptors that lie unread in its queue, and one of those may be a TCP socket with SO_LINGER:
-// its close() waits as long as its owner likes. So a thread of its own closes, and no single close holds up that one for more
-// than a moment: a signal interrupts it (the connection goes on lingering in the kernel).
+// its close() waits as long as its owner likes. So a thread of its own closes, and no single close holds up what is given to it
+// afterwards for more than a moment: a signal interrupts it (the connection goes on lingering in the kernel).
 //
 // No signal helps who closes a FUSE file that has data to write back. So a socket takes no descriptors where it can do without
 // (RefuseDescriptors in os/socket.h), and is closed at once. Before Linux 6.16 no socket can be told that: there, that thread waits.
@@ -27,22 +27,32 @@ class StrangersFd {
  public:
   StrangersFd() = default;
   explicit StrangersFd(Fd fd) : fd_(std::move(fd)) {}
-  StrangersFd(StrangersFd&&) = default;
+  StrangersFd(StrangersFd&& other) noexcept : fd_(std::move(other.fd_)), shut_down_(std::exchange(other.shut_down_, false)) {}
   StrangersFd& operator=(StrangersFd&& other) noexcept {
     if (this != &other) {
-      CloseAside(std::move(fd_));
+      Close();
       fd_ = std::move(other.fd_);
+      shut_down_ = std::exchange(other.shut_down_, false);
     }
     return *this;
   }
-  ~StrangersFd() { CloseAside(std::move(fd_)); }
+  ~StrangersFd() { Close(); }
 
   int get() const { return fd_.get(); }
   explicit operator bool() const { return static_cast<bool>(fd_); }
-  Fd Release() { return std::move(fd_); }
+  Fd Release() {
+    shut_down_ = false;
+    return std::move(fd_);
+  }
+  // Of a Unix socket: from here on nobody sends on it, and each end sees that. If nothing lies unread in it when it is closed, then it
+  // is closed by who closes it: there is nothing to wait for.
+  void ShutDown();
 
  private:
+  void Close();
+
   Fd fd_;
+  bool shut_down_ = false;
 };
 
 }  // namespace tutti::os

@@ -41,6 +41,51 @@ TEST(CloseAside, ASocketWhoseQueueHoldsALingeringOneIsClosedAtOnce) {
   EXPECT_EQ(recv(strangers.get(), &byte, 1, MSG_DONTWAIT), 0);
 }
 
+TEST(CloseAside, ALingeringOneHoldsUpNobodyBehindIt) {
+  auto [lingering, unread] = MakeLingeringSocket();
+  if (!lingering) GTEST_SKIP() << "no TCP over loopback";
+  auto [ours, strangers] = SocketPair().value();
+  auto [next, others] = SocketPair().value();
+  const int fd = lingering.get();
+  ASSERT_TRUE(Send(strangers.get(), std::vector<uint8_t>(1), std::span(&fd, 1)));
+  lingering.Reset();
+  CloseAside(std::move(ours));
+  char byte;
+  ASSERT_LE(recv(strangers.get(), &byte, 1, 0), 0);  // it is being closed
+  CloseAside(std::move(next));
+  EXPECT_EQ(recv(others.get(), &byte, 1, 0), 0);
+}
+
+// The number is free for another descriptor: nobody else has closed it, or would.
+bool IsClosed(int fd) { return fcntl(fd, F_GETFD) < 0; }
+
+TEST(CloseAside, OneThatIsShutDownAndHasNothingUnreadIsClosedWhereItIs) {
+  auto [ours, theirs] = SocketPair().value();
+  StrangersFd owner(std::move(ours));
+  owner.ShutDown();
+  EXPECT_FALSE(Send(theirs.get(), std::vector<uint8_t>(1)));
+  const int fd = owner.get();
+  owner = StrangersFd();
+  EXPECT_TRUE(IsClosed(fd));
+}
+
+// The one in front has no bytes: who only asks for those takes it for the end.
+TEST(CloseAside, ALingeringOneBehindAnEmptyMessageIsClosedAsideThoughTheSocketIsShutDown) {
+  auto [lingering, unread] = MakeLingeringSocket();
+  if (!lingering) GTEST_SKIP() << "no TCP over loopback";
+  auto [ours, strangers] = SocketPair().value();
+  const int fd = lingering.get();
+  ASSERT_TRUE(Send(strangers.get(), {}));
+  ASSERT_TRUE(Send(strangers.get(), std::vector<uint8_t>(1), std::span(&fd, 1)));
+  lingering.Reset();
+  StrangersFd owner(std::move(ours));
+  owner.ShutDown();
+  owner = StrangersFd();  // returns
+  AwaitClosed();
+  char byte;
+  EXPECT_LE(recv(strangers.get(), &byte, 1, MSG_DONTWAIT), 0);
+}
+
 TEST(CloseAside, AStrangersFdIsClosedWithItsOwner) {
   auto [ours, theirs] = SocketPair().value();
   { const StrangersFd owner(std::move(ours)); }
