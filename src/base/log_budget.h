@@ -1,5 +1,6 @@
 // Lines of the log that come from strangers: each party may fill so much of it, a burst at once and a little per second from
-// then on. What is above that is left out, and how many lines that were is said. Daemon thread only.
+// then on. What is above that is left out. The log says so where it begins, and how many lines that were before the next line of
+// anybody that comes when there is room again.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,26 +8,36 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 
-namespace tutti::daemon {
+#include "base/log.h"
 
+namespace tutti {
+
+// Thread-safe.
 class LogBudget {
  public:
   static constexpr uint64_t kBurstBytes = 1 << 20;
   static constexpr uint64_t kBytesPerSecond = 16 << 10;
 
   // For tests: where lines go, and what time it is.
-  using Write = std::function<void(std::string_view line)>;
+  using Write = std::function<void(log::Level level, std::string_view line)>;
   using Clock = std::function<uint64_t()>;  // nanoseconds
   explicit LogBudget(Write write = {}, Clock clock = {});
+  ~LogBudget();  // says what is still to be said
+  LogBudget(const LogBudget&) = delete;
 
   // Logs the line at the cost of `party`, a word like "user 1000".
   template <typename... Args>
   void Info(const std::string& party, fmt::format_string<Args...> format, Args&&... args) {
-    Line(party, fmt::format(format, std::forward<Args>(args)...));
+    Line(log::Level::kInfo, party, fmt::format(format, std::forward<Args>(args)...));
+  }
+  template <typename... Args>
+  void Warning(const std::string& party, fmt::format_string<Args...> format, Args&&... args) {
+    Line(log::Level::kWarning, party, fmt::format(format, std::forward<Args>(args)...));
   }
 
  private:
@@ -35,11 +46,20 @@ class LogBudget {
     uint64_t filled_ns = 0;
     uint64_t left_out = 0;
   };
-  void Line(const std::string& party, std::string_view line);
+  using Accounts = std::map<std::string, Account>;
 
-  Write write_;
-  Clock clock_;
-  std::map<std::string, Account> accounts_;
+  void Line(log::Level level, const std::string& party, std::string_view line);
+  // With the lock held:
+  Accounts::iterator AccountOf(const std::string& party, uint64_t now_ns);
+  void Charge(Account& account, log::Level level, std::string_view line);
+  void SayLeftOut(const std::string& party, Account& account);
+  void SayLeftOutBy(uint64_t now_ns);
+
+  const Write write_;
+  const Clock clock_;
+  std::mutex mutex_;
+  Accounts accounts_;
+  uint64_t looked_ns_ = 0;  // when it was last looked for parties that have room again
 };
 
-}  // namespace tutti::daemon
+}  // namespace tutti

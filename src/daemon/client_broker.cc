@@ -114,7 +114,7 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   // What a client says of itself decides nothing: who may see and end it is told by where it lives.
   attach.hello.pid_namespace = client.peer.pid_namespace;
   attach.memory_groups = GroupsOf("namespace:" + attach.name_space, catalog_.CollectiveFor(server.name(), name_space), server.devices());
-  AddCgroupAccounts(accounting_, server.devices(), client.peer.cgroup, attach);
+  AddCgroupAccounts(accounting_, server.devices(), client.peer.cgroup, log_, attach);
   server.Attach(attach, std::move(client.connection));
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/log_budget.h"
 #include "daemon/claim.h"
-#include "daemon/log_budget.h"
 #include "daemon/memory_accounting.h"
 #include "daemon/partition_table.h"
 #include "daemon/server_catalog.h"

@@ -57,6 +57,7 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
                {.listen = [this](int listener, const Route& route) { Listen(listener, route); },
                 .forget = [this](int listener) { Forget(listener); }}),
       log_fifo_(std::make_unique<LogFifo>(*loop_, instance_.log_fifo())),
+      log_keeper_(*loop_, [this] { return Logs(); }, [this] { OpenLogsAnew(); }),
       directory_(*loop_, options_.places.pipe_directory, [this] { PutBackFiles(); }), signals_(SignalDescriptor()), manager_(*loop_),
       handover_(*loop_, {.quiet = [this] { return Quiet(); },
                          .leave = [this] { return Leave(); },
@@ -98,8 +99,8 @@ void ControlDaemon::PutBackFiles() {
   Status there = instance_.PutBack([this](int closing) {
     if (closing == instance_.log_fifo()) log_fifo_.reset();
     Forget(closing);
-  });
-  if (there) there = sockets_.PutBack();
+  }, log_);
+  if (there) there = sockets_.PutBack(log_);
   if (!log_fifo_) log_fifo_ = std::make_unique<LogFifo>(*loop_, instance_.log_fifo());
   for (const int listener : {instance_.listener(), instance_.privileged_listener()}) {
     if (!listening_.contains(listener)) Listen(listener, {});
@@ -179,6 +180,12 @@ void ControlDaemon::Signal() {
 void ControlDaemon::GoOnAsInstalled() {
   manager_.Reloading();
   handover_.Begin();
+}
+
+std::vector<std::string> ControlDaemon::Logs() const {
+  std::vector<std::string> logs = servers_.Logs();
+  logs.push_back(options_.places.control_log());
+  return logs;
 }
 
 void ControlDaemon::OpenLogsAnew() {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/log_budget.h"
 #include "control/places.h"
 #include "daemon/client_broker.h"
 #include "daemon/command.h"
@@ -16,8 +17,8 @@
 #include "daemon/fair_shares.h"
 #include "daemon/handover.h"
 #include "daemon/instance.h"
-#include "daemon/log_budget.h"
 #include "daemon/log_fifo.h"
+#include "daemon/log_keeper.h"
 #include "daemon/partition_table.h"
 #include "daemon/server_catalog.h"
 #include "daemon/server_settings.h"
@@ -100,6 +101,7 @@ class ControlDaemon {
   bool MayLeaveUnread(const Visitor& visitor) const;
   void Signal();
   void PutBackFiles();
+  std::vector<std::string> Logs() const;
   Status MakePlaceFor(const NamedServer& server);
   void ServerReady(ServerHandle& server);
   void MakePartitions(const ServerHandle& server);
@@ -122,6 +124,7 @@ class ControlDaemon {
   std::unordered_map<int, Listening> listening_;
   ServerSockets sockets_;
   std::unique_ptr<LogFifo> log_fifo_;
+  LogKeeper log_keeper_;
   DirectoryWatch directory_;
   std::string not_put_back_;  // why, so that it is said once
   os::Fd signals_;

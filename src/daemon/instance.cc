@@ -148,7 +148,7 @@ Status Instance::CreateFiles(std::vector<os::Fd> sockets) {
   return {};
 }
 
-Status Instance::PutBack(const std::function<void(int)>& closing) {
+Status Instance::PutBack(const std::function<void(int)>& closing, LogBudget& log) {
   std::vector<os::Fd> none;
   TUTTI_TRY(geteuid() == 0 ? MakeTrustedDirectory(places_.pipe_directory, kVariable) : MakeDirectory(places_.pipe_directory));
   if (Replaced(places_.lock_file(), lock_.get())) TUTTI_TRY(TakeLock());
@@ -164,7 +164,7 @@ Status Instance::PutBack(const std::function<void(int)>& closing) {
     TUTTI_ASSIGN(Listener fresh, ListenAt(path, listener == &control_ ? kControlMode : kPrivilegedMode, none));
     closing(listener->socket.get());
     *listener = std::move(fresh);
-    log::Warning("{} was removed or replaced: the daemon listens there anew", path);
+    log.Warning(kRemoved, "{} was removed or replaced: the daemon listens there anew", path);
   }
   return {};
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/log_budget.h"
 #include "control/places.h"
 #include "os/close_aside.h"
 #include "os/fd.h"
@@ -22,6 +23,9 @@ namespace tutti::daemon {
 
 // What a second daemon says, word for word: scripts look for it.
 inline constexpr const char* kAlreadyRunning = "An instance of this daemon is already running";
+
+// At whose cost the log speaks of sockets that were removed: who did that is not known.
+inline constexpr const char* kRemoved = "sockets that are removed";
 
 // What a daemon is given at its start instead of making it itself: by a service manager (sockets), or by the older
 // program in whose process it goes on (both).
@@ -51,7 +55,7 @@ class Instance {
 
   // Files that somebody has removed, or put something else in the place of, are made anew. Before a listening socket or the
   // FIFO is closed, `closing` is told its descriptor. Fails if one cannot be made, or if another daemon has the lock by now.
-  Status PutBack(const std::function<void(int)>& closing);
+  Status PutBack(const std::function<void(int)>& closing, LogBudget& log);
 
  private:
   struct Listener {

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <sstream>
 
-#include "base/log.h"
 #include "control/client_table.h"
 #include "control/words.h"
 
@@ -29,7 +28,7 @@ std::vector<wire::MemoryGroupLimit> GroupsOf(const std::string& name, const Coll
 }
 
 void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wire::ServedDevice>& devices, const std::string& cgroup,
-                       wire::Attach& attach) {
+                       LogBudget& log, wire::Attach& attach) {
   if (!accounting.enabled || (accounting.cgroups.empty() && !accounting.container_scope && !accounting.audit_log)) return;
   // A limit on a cgroup holds for those below it as well.
   for (const auto& [limited, limits] : accounting.cgroups) {
@@ -43,9 +42,10 @@ void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wir
     }
   }
   if (!accounting.audit_log) return;
-  log::Info("memacct: client {} of user {} in cgroup {}", attach.pid, attach.uid, cgroup.empty() ? "unknown" : cgroup);
+  const std::string payer = attach.party.empty() ? fmt::format("user {}", attach.uid) : attach.party;
+  log.Info(payer, "memacct: client {} of user {} in cgroup {}", attach.pid, attach.uid, cgroup.empty() ? "unknown" : cgroup);
   for (const wire::MemoryGroupLimit& group : attach.memory_groups) {
-    log::Info("memacct: client {} counts for {} on device {}: soft limit {}, hard limit {}", attach.pid, group.name, group.device,
+    log.Info(payer, "memacct: client {} counts for {} on device {}: soft limit {}, hard limit {}", attach.pid, group.name, group.device,
               Size(group.soft_bytes), Size(group.hard_bytes));
   }
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log_budget.h"
 #include "control/limits.h"
 #include "wire/server_messages.h"
 
@@ -30,9 +31,9 @@ struct MemoryAccounting {
 std::vector<wire::MemoryGroupLimit> GroupsOf(const std::string& name, const CollectiveLimits& limits,
                                              const std::vector<wire::ServedDevice>& devices);
 
-// Adds the accounts of the client's cgroup, "" if it is unknown, to `attach`, whose pid and memory_limits are set.
+// Adds the accounts of the client's cgroup, "" if it is unknown, to `attach`, whose pid, party and memory_limits are set.
 void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wire::ServedDevice>& devices, const std::string& cgroup,
-                       wire::Attach& attach);
+                       LogBudget& log, wire::Attach& attach);
 
 // The process's cgroup: of version 2, else the memory controller's of version 1. "" if the process is not to be seen from here.
 std::string CgroupOf(uint32_t pid);

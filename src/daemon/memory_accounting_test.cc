@@ -23,16 +23,18 @@ TEST(MemoryAccounting, ALimitOnAGroupIsOneAccountPerDevice) {
 }
 
 TEST(MemoryAccounting, NothingIsCountedWhereItIsSwitchedOff) {
+  LogBudget log;
   MemoryAccounting accounting{.enabled = false, .container_scope = true};
   wire::Attach attach{.pid = 1, .memory_limits = {{0, 100}}};
-  AddCgroupAccounts(accounting, std::vector<wire::ServedDevice>(1), "/kubepods/a", attach);
+  AddCgroupAccounts(accounting, std::vector<wire::ServedDevice>(1), "/kubepods/a", log, attach);
   EXPECT_TRUE(attach.memory_groups.empty());
 }
 
 TEST(MemoryAccounting, AClientCountsForTheCgroupThatItConnectedIn) {
+  LogBudget log;
   MemoryAccounting accounting{.container_scope = true};
   wire::Attach attach{.pid = 1, .memory_limits = {{0, 100}}};  // a number that may be another process's by now
-  AddCgroupAccounts(accounting, std::vector<wire::ServedDevice>(1), "/kubepods/a", attach);
+  AddCgroupAccounts(accounting, std::vector<wire::ServedDevice>(1), "/kubepods/a", log, attach);
   ASSERT_EQ(attach.memory_groups.size(), 1u);
   EXPECT_EQ(attach.memory_groups[0].name, "container:/kubepods/a");
 }

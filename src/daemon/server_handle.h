@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/log_budget.h"
 #include "daemon/event_loop.h"
-#include "daemon/log_budget.h"
 #include "daemon/message_socket.h"
 #include "daemon/server_launch.h"
 #include "daemon/server_settings.h"

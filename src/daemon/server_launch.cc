@@ -119,8 +119,12 @@ void ArrangeDescriptors(int channel, int log) {
 
 }  // namespace
 
+std::string LogOf(const control::Places& places, const ServerPlan& plan) {
+  return plan.log_file.empty() ? places.server_log() : plan.log_file;
+}
+
 os::Fd OpenServerLog(const control::Places& places, const ServerPlan& plan) {
-  const std::string path = plan.log_file.empty() ? places.server_log() : plan.log_file;
+  const std::string path = LogOf(places, plan);
   os::Fd file(log::OpenFile(path));
   if (!file) log::Error("The log of server {} is lost: {}", plan.name, FailErrno("cannot write " + path).error().text);
   return file;

@@ -23,6 +23,8 @@ struct LaunchedServer {
 // another user than its own; whether the server program can be executed is learnt from its exit.
 Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerPlan& plan);
 
+std::string LogOf(const control::Places& places, const ServerPlan& plan);
+
 // The plan's log file for appending, made if it is not there; none if that fails.
 os::Fd OpenServerLog(const control::Places& places, const ServerPlan& plan);
 

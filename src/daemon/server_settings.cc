@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/log_budget.h"
 #include "control/client_table.h"
 #include "control/words.h"
-#include "daemon/log_budget.h"
 #include "os/program.h"
 
 namespace tutti::daemon {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "base/log.h"
 #include "daemon/directory.h"
 #include "daemon/inherited_sockets.h"
+#include "daemon/instance.h"
 #include "os/fifo.h"
 #include "os/socket.h"
 
@@ -56,13 +56,13 @@ Status ServerSockets::Open(const Route& route) {
   return {};
 }
 
-Status ServerSockets::PutBack() {
+Status ServerSockets::PutBack(LogBudget& log) {
   std::vector<Route> gone;
   for (const auto& [directory, place] : places_) {
     if (os::FileId::At(directory + "/control") != place.file) gone.push_back(place.route);
   }
   for (const Route& route : gone) {
-    log::Warning("{}/control was removed or replaced: the daemon listens there anew", Directory(route));
+    log.Warning(kRemoved, "{}/control was removed or replaced: the daemon listens there anew", Directory(route));
     auto old = places_.extract(Directory(route));
     observer_.forget(old.mapped().listener.get());
     old.mapped().log.reset();  // before its FIFO

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/log_budget.h"
 #include "daemon/log_fifo.h"
 #include "daemon/server_catalog.h"
 #include "os/close_aside.h"
@@ -45,7 +46,7 @@ class ServerSockets {
   void CloseServer(const std::string& server);
 
   // Sockets that somebody has removed, or put something else in the place of, are made anew.
-  Status PutBack();
+  Status PutBack(LogBudget& log);
 
   // Closes what was inherited and has not been opened.
   void ForgetInherited();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -117,6 +118,12 @@ void ServerTable::Add(std::unique_ptr<ServerHandle> server) {
 
 void ServerTable::OpenLogsAnew() {
   for (const auto& [pid, server] : servers_) server->SetLog(OpenServerLog(places_, server->plan()));
+}
+
+std::vector<std::string> ServerTable::Logs() const {
+  std::set<std::string> logs;
+  for (const auto& [pid, server] : servers_) logs.insert(LogOf(places_, server->plan()));
+  return {logs.begin(), logs.end()};
 }
 
 bool ServerTable::Quiet() const {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include "daemon/log_budget.h"
+#include "base/log_budget.h"
 #include "daemon/server_handle.h"
 
 namespace tutti::daemon {
@@ -44,6 +44,8 @@ class ServerTable {
   void Adopt(Succession::Server left);
   // The log files may have been moved away: all servers go on in new ones.
   void OpenLogsAnew();
+  // Of servers that run.
+  std::vector<std::string> Logs() const;
   // No server is on its way up, and none has messages of ours to take.
   bool Quiet() const;
 

@@ -26,7 +26,7 @@ class ServerTableTest : public testing::Test {
   }
 
   std::vector<std::string> lines_;
-  LogBudget log_{[this](std::string_view line) { lines_.emplace_back(line); }};
+  LogBudget log_{[this](log::Level, std::string_view line) { lines_.emplace_back(line); }};
   std::unique_ptr<EventLoop> loop_ = std::move(EventLoop::Create()).value();
   Defaults defaults_;
   std::unique_ptr<ServerTable> servers_;

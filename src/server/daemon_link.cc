@@ -14,6 +14,7 @@ namespace tutti::server {
 namespace {
 
 constexpr int kMostFailures = 1000;  // to receive, one after the other
+const std::string kCommands = "what the control daemon asks for";  // users' commands
 
 }  // namespace
 
@@ -60,7 +61,7 @@ void DaemonLink::OnReadable() {
     gone_ = true;
   } else {
     failures_ = 0;
-    if (auto handled = Handle(*message); !handled) log::Error("Request of the control daemon: {}", handled.error().text);
+    if (auto handled = Handle(*message); !handled) server_->log().Warning(kCommands, "Request of the control daemon: {}", handled.error().text);
   }
   spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
   if (spare_) return;
@@ -135,36 +136,36 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
     case wire::SettingKind::kPolicy:
       if (const auto policy = device::ParsePolicy(set.text)) {
         server_->backend().SetPolicy(*policy);
-        log::Info("Policy set to {}", set.text);
+        server_->log().Info(kCommands, "Policy set to {}", set.text);
         return {};
       }
       return Fail(cuda::CUDA_ERROR_INVALID_VALUE,
                   fmt::format("there is no policy \"{}\": give {}", set.text, fmt::join(device::kPolicyNames, ", ")));
     case wire::SettingKind::kPercentage:
       TUTTI_TRY(server_->SetPercentage(set.client, set.percentage));
-      log::Info("Active Threads Percentage of the client with ID {} set to {:.1f}", set.client, set.percentage);
+      server_->log().Info(kCommands, "Active Threads Percentage of the client with ID {} set to {:.1f}", set.client, set.percentage);
       return {};
     case wire::SettingKind::kMemoryLimit:
       TUTTI_TRY(server_->SetMemoryLimit(set.client, set.device, set.number));
-      log::Info("Device pinned memory limit of the client with ID {} for device {} set to {:#x} bytes", set.client, set.device,
+      server_->log().Info(kCommands, "Device pinned memory limit of the client with ID {} for device {} set to {:#x} bytes", set.client, set.device,
                 set.number);
       return {};
     case wire::SettingKind::kPriority:
       TUTTI_TRY(server_->SetPriority(set.client, static_cast<int32_t>(std::min<uint64_t>(set.number, INT32_MAX))));
-      log::Info("Priority of the client with ID {} set to {}", set.client, set.number);
+      server_->log().Info(kCommands, "Priority of the client with ID {} set to {}", set.client, set.number);
       return {};
     case wire::SettingKind::kDefaultPriority:
       TUTTI_TRY(server_->SetDefaultPriority(set.text, static_cast<int32_t>(std::min<uint64_t>(set.number, INT32_MAX))));
-      log::Info("Default client priority set to {}{}{}", set.number, set.text.empty() ? "" : " in ", set.text);
+      server_->log().Info(kCommands, "Default client priority set to {}{}{}", set.number, set.text.empty() ? "" : " in ", set.text);
       return {};
     case wire::SettingKind::kKernelTime:
       TUTTI_TRY(server_->SetKernelTime(set.client, set.number));
-      log::Info("Time limit of kernels of the client with ID {} set to {} ns", set.client, set.number);
+      server_->log().Info(kCommands, "Time limit of kernels of the client with ID {} set to {} ns", set.client, set.number);
       return {};
     case wire::SettingKind::kMemoryGroup:
       TUTTI_TRY(server_->SetMemoryGroup(
           {.name = set.text, .device = set.device, .soft_bytes = set.second, .hard_bytes = set.number}));
-      log::Info("Memory limits of {} on device {} set to {:#x} (hard) and {:#x} (soft) bytes", set.text, set.device,
+      server_->log().Info(kCommands, "Memory limits of {} on device {} set to {:#x} (hard) and {:#x} (soft) bytes", set.text, set.device,
                 set.number, set.second);
       return {};
     case wire::SettingKind::kLog:

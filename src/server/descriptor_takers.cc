@@ -2,7 +2,6 @@
 
 #include <thread>
 
-#include "base/log.h"
 #include "os/thread.h"
 
 namespace tutti::server {
@@ -35,7 +34,7 @@ void DescriptorTakers::Add(const Party& party, std::function<void()> take) {
 
 void DescriptorTakers::StartThread(const std::shared_ptr<State>& state) {
   std::thread thread = os::TryStartThread("taker", [state] { Run(state); });
-  if (!thread.joinable()) return log::Warning("No thread to take a message's descriptors: it waits for one");
+  if (!thread.joinable()) return state->log.Warning("threads", "No thread to take a message's descriptors: it waits for one");
   thread.detach();
   ++state->idle;
 }

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/log_budget.h"
 
 namespace tutti::server {
 
@@ -46,6 +47,7 @@ class DescriptorTakers {
     std::deque<Work> due;
     size_t idle = 0;
     bool closed = false;
+    LogBudget log;
   };
   static void StartThread(const std::shared_ptr<State>& state);  // lock held
   static void Run(const std::shared_ptr<State>& state);

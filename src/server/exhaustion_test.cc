@@ -2,6 +2,7 @@
 // and when there is room again, so is it for clients.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -128,6 +129,32 @@ TEST(Exhaustion, APartyLeavesHalfOfThePlacesToTheOthersWhateverItsUserNumbers) {
   const size_t quota = clients.size();
   while ((client = connect("the container /b"))) clients.push_back(std::move(*client));
   EXPECT_GE(clients.size(), 2 * quota - 1) << "the other half is there for another party";
+}
+
+TEST(Exhaustion, AFloodOfRefusalsFillsNoLogAndOthersAreHeard) {
+  constexpr int kRefusals = 9000;  // in a log of 1.4 MB
+  const std::string log = "/tmp/tutti-flood." + std::to_string(getpid()) + ".log";
+  {
+    ServerProcess server({"--log", log});
+    auto old = server.ConnectHere(1, wire::Attach{.party = "user 1"});
+    ASSERT_TRUE(old.has_value()) << old.error().text;
+    ByteWriter body;
+    wire::Put(body, wire::ServerShutdown{.force = false});
+    server.Ask(wire::MessageKind::kServerShutdown, std::move(body));  // with its last client
+    for (int i = 0; i < kRefusals; ++i) ASSERT_FALSE(server.ConnectHere(2, wire::Attach{.party = "user 2"}).has_value());
+    ASSERT_FALSE(server.ConnectHere(3, wire::Attach{.party = "user 3"}).has_value());
+  }
+  int refused = 0, said = 0, others = 0;
+  std::ifstream lines(log);
+  for (std::string line; std::getline(lines, line);) {
+    refused += line.find("Client 2 is refused") != line.npos;
+    said += line.find("Lines about user 2 come too fast") != line.npos;
+    others += line.find("Client 3 is refused") != line.npos;
+  }
+  std::remove(log.c_str());
+  EXPECT_LT(refused, kRefusals);
+  EXPECT_GE(said, 1);
+  EXPECT_EQ(others, 1);
 }
 
 TEST(Exhaustion, ClientsForWhomThereIsNoMemoryAreRefusedWithAReason) {

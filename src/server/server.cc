@@ -11,7 +11,6 @@
 #include <atomic>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "control/open_files.h"
 #include "cuda/result.h"
 #include "server/running_kernels.h"
@@ -76,17 +75,18 @@ Server::~Server() { TerminateAll(cuda::CUDA_ERROR_MPS_RPC_FAILURE); }
 // --- clients
 
 void Server::Attach(const wire::Attach& attach, os::StrangersFd connection) {
-  log::Info("Received new client request");
+  const std::string party = ClientInfo{.uid = attach.uid, .party = attach.party}.payer();
+  log_.Info(party, "Received new client request");
   auto session = Admit(attach, connection.get());
   if (!session) {
-    log::Warning("Client {} is refused: {}", attach.pid, session.error().text);
+    log_.Warning(party, "Client {} is refused: {}", attach.pid, session.error().text);
     ipc::SendRefusal(connection.get(), 0,
                      session.error().code != 0 ? session.error().code : cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
                      session.error().text);
     return;
   }
   const uint32_t id = (*session)->info().id;
-  log::Info("New client {} connected", attach.pid);
+  log_.Info(party, "New client {} connected", attach.pid);
   sessions_[id] = std::move(*session);
 }
 
@@ -113,6 +113,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, int c
       .loaders = &loaders_,
       .takers = &takers_,
       .faults = &faults_,
+      .log = &log_,
       .shared_server = shared_,
       .listen = [this](uint32_t id, bool listen) { Listen(id, listen); },
       .post =
@@ -173,10 +174,11 @@ Status Server::CheckQuota(const std::string& party) const {
 
 void Server::DropBroken(uint32_t id, const std::string& why) {
   const bool closed = why.empty();
+  const ClientInfo& info = sessions_.at(id)->info();
   if (closed) {
-    log::Info("Receive command failed, assuming client exit");
+    log_.Info(info.payer(), "Receive command failed, assuming client exit");
   } else {
-    log::Warning("Client {} is disconnected: it has broken the protocol: {}", sessions_.at(id)->info().pid, why);
+    log_.Warning(info.payer(), "Client {} is disconnected: it has broken the protocol: {}", info.pid, why);
   }
   Drop(id, closed ? 0 : cuda::CUDA_ERROR_MPS_RPC_FAILURE);
 }
@@ -196,7 +198,7 @@ void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
   epoll_.Remove(session->socket());
   if (session->pidfd() >= 0) epoll_.Remove(session->pidfd());
   session->End(status);
-  log::Info("Client {} disconnected", session->info().pid);
+  log_.Info(session->info().payer(), "Client {} disconnected", session->info().pid);
   // As a task of the reaper's only: the last reference may be the one it drops. Each session is a client of its own
   // there.
   auto task = [last = std::move(session), gone = std::move(gone)]() mutable {
@@ -303,7 +305,8 @@ void Server::Evict(uint32_t asker, uint32_t device, uint64_t bytes, std::functio
     done(false);
     return;
   }
-  log::Warning("Device {}: client {} needs {} bytes within its soft limit: client {}, which holds {} and whose group is over its own, is terminated",
+  log_.Warning(it->second->info().payer(),
+               "Device {}: client {} needs {} bytes within its soft limit: client {}, which holds {} and whose group is over its own, is terminated",
                device, it->second->info().pid, bytes, victim->info().pid, victim->memory_bytes(device));
   Drop(victim->info().id, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED, std::move(done));
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/log_budget.h"
 #include "device/device.h"
 #include "os/close_aside.h"
 #include "os/epoll.h"
@@ -60,6 +61,7 @@ class Server {
   std::vector<wire::ClientStatus> Clients();
   std::string RunningKernels();  // of all clients (running_kernels.h)
   const FaultLog& faults() const { return faults_; }
+  LogBudget& log() { return log_; }
   size_t client_count() const { return sessions_.size(); }
   device::Backend& backend() { return *backend_; }
 
@@ -110,6 +112,7 @@ class Server {
   std::unique_ptr<RingWatch> watch_;
   WindowArena windows_;
   FaultLog faults_;
+  LogBudget log_;  // for lines that clients cause, or their users by way of the daemon
   std::unique_ptr<device::Backend> backend_;
   MemoryGroupTable groups_;
   std::map<uint32_t, std::shared_ptr<Session>> sessions_;

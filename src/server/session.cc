@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "cuda/device_attribute.h"
 #include "cuda/result.h"
 #include "os/pidfd.h"
@@ -73,8 +72,8 @@ ChannelSink::Hooks Session::SinkHooks() {
   return {
       .faulted =
           [this](uint32_t device, const device::Fault& fault) {
-            log::Warning("Client {{{}, {}}} has a sticky error {} on device {}: {}", info_.pid, info_.id, fault.status,
-                         device, fault.report);
+            services_.log->Warning(info_.payer(), "Client {{{}, {}}} has a sticky error {} on device {}: {}", info_.pid, info_.id,
+                                   fault.status, device, fault.report);
             services_.faults->Add(info_, device, fault);
           },
       .memory_changed =
@@ -215,7 +214,7 @@ std::vector<std::string> Session::RunningLines() {
 
 void Session::LogRunning() {
   ForEachRunning([this](uint32_t device, const auto& kernel) {
-    log::Info("Client {} on device {} had running: {}", info_.pid, device, RunningText(kernel));
+    services_.log->Info(info_.payer(), "Client {} on device {} had running: {}", info_.pid, device, RunningText(kernel));
   });
 }
 

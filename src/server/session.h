@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/log_budget.h"
 #include "device/device.h"
 #include "ipc/message.h"
 #include "ipc/ring_consumer.h"
@@ -45,6 +46,9 @@ struct ClientInfo {
   std::string party = {};         // whose part of the server it takes; "": the owner's
   uint32_t withheld_devices = 0;  // bit per device: the client may do nothing with it
   bool own_priority = false;  // asked for by the client, or set for it alone
+
+  // At whose cost the log speaks of it.
+  std::string payer() const { return party.empty() ? "user " + std::to_string(uid) : party; }
 };
 
 class Session;
@@ -57,6 +61,7 @@ struct SessionServices {
   WorkerPool* loaders = nullptr;
   DescriptorTakers* takers = nullptr;
   FaultLog* faults = nullptr;
+  LogBudget* log = nullptr;
   bool shared_server = false;
   // Whether the session's socket is listened to. Main thread only.
   std::function<void(uint32_t id, bool listen)> listen;

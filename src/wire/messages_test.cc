@@ -56,7 +56,8 @@ TEST(Messages, DaemonMessagesComeBack) {
                          .uid = 2,
                          .active_thread_percentage = 12.5,
                          .priority = 1,
-                         .memory_limits = {{.device = 1, .bytes = 1 << 30}}},
+                         .memory_limits = {{.device = 1, .bytes = 1 << 30}},
+                         .party = "user 2"},
                   GetAttach);
   ExpectRoundTrip(ServerQuery{.what = QueryKind::kTrace}, GetServerQuery);
   ExpectRoundTrip(

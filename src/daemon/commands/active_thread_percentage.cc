@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/log.h"
 #include "daemon/commands/access.h"
 #include "daemon/commands/client_query.h"
 #include "daemon/commands/commands.h"
@@ -29,7 +28,7 @@ bool Set(const CommandCall& call, size_t index, double& percentage) {
   const auto value = control::ParsePercentage(call.word(index));
   if (value && !AllowedFor(call, *value)) return false;
   if (value) percentage = *value;
-  if (!value) log::Warning("Nothing changed: {}", value.error().text);
+  if (!value) call.daemon.log().Info(call.caller.party(), "Nothing changed: {}", value.error().text);
   return true;
 }
 

@@ -4,7 +4,6 @@
 #include <chrono>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "cuda/result.h"
 #include "os/memory.h"
 #include "os/thread.h"
@@ -99,7 +98,7 @@ Result<CompilerProcess::Answer> CompilerPool::Compile(const guest::CompileReques
     }
     process.reset();
     if (was_gone && !fresh && !retried) continue;  // it died while idle: not this request's fault
-    if (answer.error().code != kCancelled) log::Warning("compiler: {}", answer.error().text);
+    if (answer.error().code != kCancelled) log_.Warning("compilations that fail", "compiler: {}", answer.error().text);
     GiveBack(nullptr, image_key, cancelled);
     return answer;
   }

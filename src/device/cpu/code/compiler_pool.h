@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/log_budget.h"
 #include "device/cpu/code/cache_key.h"
 #include "device/cpu/code/code_settings.h"
 #include "device/cpu/code/compiler_process.h"
@@ -52,6 +53,7 @@ class CompilerPool {
 
   const CodeSettings settings_;
   const std::shared_ptr<CompilerHost> host_;
+  LogBudget log_;
   mutable std::mutex mutex_;
   std::condition_variable place_free_;
   std::condition_variable idle_changed_;
