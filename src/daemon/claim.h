@@ -6,7 +6,12 @@
 // that the claim was made for, and whoever comes to that socket has what the claim says: these devices, at most these
 // shares, these partitions. What a program asks for itself can make it less and not more, and its shell administers
 // nothing.
+//
+// So a container must not have the directory of all claims, or one above it: it could choose. Where claims are required, the daemon
+// refuses who does (os/mount_view.h), as far as it sees that process.
 #pragma once
+
+#include <sys/types.h>
 
 #include <map>
 #include <optional>
@@ -18,6 +23,10 @@
 #include "wire/server_messages.h"
 
 namespace tutti::daemon {
+
+// In the pipe directory. Who has been told of a claim may go through it; only the daemon's user may list it.
+inline constexpr const char* kClaimsDirectory = "claims";
+inline constexpr mode_t kClaimsMode = 0711;
 
 struct Claim {
   std::string name;

@@ -7,6 +7,8 @@
 
 #include "cuda/result.h"
 #include "ipc/message.h"
+#include "os/mount_view.h"
+#include "os/pidfd.h"
 
 namespace tutti::daemon {
 namespace {
@@ -30,7 +32,7 @@ size_t MaxWaiting() {
 
 ClientBroker::ClientBroker(const Needs& needs, bool static_partitioning)
     : servers_(needs.servers), catalog_(needs.catalog), partitions_(needs.partitions), claims_(needs.claims), accounting_(needs.accounting), log_(needs.log),
-      static_partitioning_(static_partitioning), max_waiting_(MaxWaiting()), waiting_(max_waiting_) {}
+      claims_directory_(needs.claims_directory), static_partitioning_(static_partitioning), max_waiting_(MaxWaiting()), waiting_(max_waiting_) {}
 
 void ClientBroker::Refuse(const WaitingClient& client, int status, const std::string& why) {
   log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: refused, {}", client.peer.pid, client.peer.uid, why);
@@ -47,9 +49,19 @@ Status ClientBroker::CheckClaim(const WaitingClient& client) const {
   return Fail(cuda::CUDA_ERROR_NOT_PERMITTED, kTakenBack);
 }
 
+// Who lives here needs no claim, and what one who cannot be seen was given cannot be told.
+bool ClientBroker::MayChooseClaim(const WaitingClient& client) const {
+  if (client.route.claim.empty() || client.peer.lives_here || client.peer.pid <= 0) return false;
+  const auto process = os::OpenPeerPidfd(client.connection.get());
+  return process && os::SeesDirectory(client.peer.pid, claims_directory_) && os::KeepsItsNumber(process->get());
+}
+
 void ClientBroker::Arrived(WaitingClient client) {
   if (closed_) return Refuse(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
   if (const auto claimed = CheckClaim(client); !claimed) return Refuse(client, claimed.error().code, claimed.error().text);
+  if (claims_.required() && MayChooseClaim(client)) {
+    return Refuse(client, cuda::CUDA_ERROR_NOT_PERMITTED, "this container has all claims to choose from: mount the directory of its own, not one above it");
+  }
   if (catalog_.WouldAdd(client.route, client.peer.served_as)) {
     if (const auto may = servers_.MayStart(client.peer.party()); !may) return Refuse(client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, may.error().text);
   }

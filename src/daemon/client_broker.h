@@ -26,6 +26,7 @@ class ClientBroker {
     const ClaimTable& claims;
     const MemoryAccounting& accounting;
     LogBudget& log;
+    std::string claims_directory;
   };
   // `static_partitioning`: every client needs an SM partition.
   ClientBroker(const Needs& needs, bool static_partitioning);
@@ -46,6 +47,7 @@ class ClientBroker {
   bool LeavesTooManyUntaken(const ServerHandle& server) const;
   void HandOver(ServerHandle& server, WaitingClient client);
   Status CheckClaim(const WaitingClient& client) const;
+  bool MayChooseClaim(const WaitingClient& client) const;
   void GivePartition(wire::Attach& attach, const ServerHandle& server, const WaitingClient& client);
 
   ServerTable& servers_;
@@ -54,6 +56,7 @@ class ClientBroker {
   const ClaimTable& claims_;
   const MemoryAccounting& accounting_;
   LogBudget& log_;
+  const std::string claims_directory_;
   bool static_partitioning_;
   size_t max_waiting_;  // for servers to start, and for one server that takes none
   bool closed_ = false;

@@ -1,5 +1,6 @@
 #include "daemon/server_sockets.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/claim.h"
 #include "daemon/directory.h"
 #include "daemon/inherited_sockets.h"
 #include "daemon/instance.h"
@@ -16,7 +18,7 @@
 namespace tutti::daemon {
 
 bool MayNameServer(const std::string& name) {
-  constexpr std::array<std::string_view, 5> kTaken{"claims", "control", "control_lock", "control_privileged", "log"};
+  constexpr std::array<std::string_view, 5> kTaken{kClaimsDirectory, "control", "control_lock", "control_privileged", "log"};
   return std::ranges::find(kTaken, name) == kTaken.end();
 }
 
@@ -30,7 +32,7 @@ ServerSockets::~ServerSockets() {
 }
 
 std::string ServerSockets::Directory(const Route& route) const {
-  if (!route.claim.empty()) return root_ + "/claims/" + route.claim;
+  if (!route.claim.empty()) return root_ + "/" + kClaimsDirectory + "/" + route.claim;
   if (route.server.empty()) return root_;
   const std::string server = root_ + "/" + route.server;
   return route.name_space == kDefaultNamespace ? server : server + "/" + route.name_space;
@@ -39,6 +41,8 @@ std::string ServerSockets::Directory(const Route& route) const {
 Status ServerSockets::Open(const Route& route) {
   const std::string directory = Directory(route);
   TUTTI_TRY(MakeDirectory(directory));
+  const std::string claims = root_ + "/" + kClaimsDirectory;
+  if (!route.claim.empty() && chmod(claims.c_str(), kClaimsMode) != 0) return FailErrno("cannot set the mode of " + claims);
   Place place{.route = route};
   if (route.claim.empty() && route.name_space == kDefaultNamespace) {
     TUTTI_ASSIGN(place.fifo, os::MakeFifo(directory + "/log", 0777));

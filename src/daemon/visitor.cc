@@ -90,8 +90,9 @@ Holder Visitor::holder() const { return {.party = party(), .part = at_home ? cgr
 Result<Visitor> VisitorAt(int socket, const std::string& claim) {
   TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(socket));
   const os::PeerPlace place = os::PlaceOfPeer(socket, peer);
-  Visitor visitor{.pid = peer.pid, .uid = peer.uid, .pid_namespace = place.pid_namespace, .at_home = claim.empty() && place.our_user_namespace && place.sees_us,
-                  .claim = claim, .made_by = place.made_by};
+  Visitor visitor{.pid = peer.pid, .uid = peer.uid, .pid_namespace = place.pid_namespace,
+                  .lives_here = place.our_user_namespace && place.sees_us, .claim = claim, .made_by = place.made_by};
+  visitor.at_home = visitor.lives_here && claim.empty();
   if (peer.pid > 0) visitor.cgroup = CgroupOf(static_cast<uint32_t>(peer.pid));
   // Who connects and ends, so that another process has its number, passes for nobody.
   if (const auto process = os::OpenPeerPidfd(socket); !process || !os::KeepsItsNumber(process->get())) visitor.cgroup.clear();
@@ -101,6 +102,6 @@ Result<Visitor> VisitorAt(int socket, const std::string& claim) {
   return visitor;
 }
 
-Visitor Ourselves() { return {.pid = getpid(), .uid = geteuid(), .at_home = true, .administrator = true, .served_as = geteuid()}; }
+Visitor Ourselves() { return {.pid = getpid(), .uid = geteuid(), .lives_here = true, .at_home = true, .administrator = true, .served_as = geteuid()}; }
 
 }  // namespace tutti::daemon

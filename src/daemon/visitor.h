@@ -30,6 +30,7 @@ struct Visitor {
   uid_t uid = 0;
   std::string cgroup;          // "": not to be seen
   uint64_t pid_namespace = 0;  // inode; 0: cannot be told
+  bool lives_here = false;  // in the namespaces of the machine
   bool at_home = false;
   bool administrator = false;
   std::string claim;  // by which it came; then it is a guest, wherever it lives

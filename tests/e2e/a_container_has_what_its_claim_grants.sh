@@ -60,4 +60,22 @@ expect_in "elsewhere, none required" "${uuids[0]}" "$(elsewhere)"
 ask "claim require on"
 expect "elsewhere, without a claim" CUDA_ERROR_NOT_PERMITTED "$(elsewhere)"
 expect "at home, without a claim" 3 "$("$probe" | wc -l)"
-expect_in "elsewhere, with a claim" "${uuids[0]}" "$(CUDA_MPS_PIPE_DIRECTORY=$two elsewhere)"
+# A container that has all claims to choose from has none: neither by name, nor by looking.
+expect "by a claim that it was not given" CUDA_ERROR_NOT_PERMITTED "$(CUDA_MPS_PIPE_DIRECTORY=$two elsewhere)"
+expect "who may list claims" 711 "$(stat -c %a "$work/pipe/claims")"
+# in_container DIRECTORY: the program where nothing of the daemon's is but that directory, as /mps.
+in_container() {
+  mkdir -p "$work/container"
+  unshare --user --map-root-user --pid --mount --fork sh -euc '
+    cd "$1"
+    mount -t tmpfs tmpfs .
+    for path in /usr /lib /lib64 /bin "$4" "$5"; do
+      if [ -L "$path" ]; then cp -P "$path" ".$path"; else mkdir -p ".$path"; mount --rbind "$path" ".$path"; fi
+    done
+    mkdir -p proc mps
+    mount -t proc proc proc
+    mount --bind "$2" mps
+    exec chroot . env CUDA_MPS_PIPE_DIRECTORY=/mps LD_LIBRARY_PATH="$4" "$3"' sh "$work/container" "$1" "$probe" "$(realpath "$bin/../lib")" "$(dirname "$probe")" 2>&1 | tail -n 1
+}
+expect_in "in a container, with its claim" "${uuids[0]}" "$(in_container "$two")"
+expect "in a container, with the directory of the daemon" CUDA_ERROR_NOT_PERMITTED "$(in_container "$work/pipe")"

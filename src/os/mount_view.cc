@@ -1,0 +1,90 @@
+// A mount shows a directory of a file system, its root, at some place. Two processes name the same directory differently, but the
+// file system's device and the way within it are the same for both.
+#include "os/mount_view.h"
+
+#include <limits.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+namespace tutti::os {
+namespace {
+
+struct Mount {
+  std::string device, root, point;
+};
+
+// "\040" is a space.
+std::string Plain(const std::string& word) {
+  constexpr size_t kEscape = 4;
+  std::string text;
+  for (size_t i = 0; i < word.size(); ++i) {
+    if (word[i] != '\\' || i + kEscape > word.size()) {
+      text += word[i];
+      continue;
+    }
+    text += static_cast<char>(std::strtol(word.substr(i + 1, kEscape - 1).c_str(), nullptr, 8));
+    i += kEscape - 1;
+  }
+  return text;
+}
+
+std::vector<Mount> Mounts(std::string_view text) {
+  std::vector<Mount> all;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string number, parent;
+    Mount mount;
+    if (words >> number >> parent >> mount.device >> mount.root >> mount.point) {
+      all.push_back({mount.device, Plain(mount.root), Plain(mount.point)});
+    }
+  }
+  return all;
+}
+
+bool IsBelow(std::string_view path, std::string_view above) {
+  if (above == "/") return path.starts_with('/');
+  return path.starts_with(above) && (path.size() == above.size() || path[above.size()] == '/');
+}
+
+// The mount that `directory` is in, with the way within the file system for its root. Of several at one place the last counts.
+std::optional<Mount> PlaceOf(const std::vector<Mount>& mounts, std::string_view directory) {
+  const Mount* holder = nullptr;
+  for (const Mount& mount : mounts) {
+    if (IsBelow(directory, mount.point) && (holder == nullptr || mount.point.size() >= holder->point.size())) holder = &mount;
+  }
+  if (holder == nullptr) return std::nullopt;
+  Mount place = *holder;
+  if (place.root == "/") place.root.clear();
+  place.root += directory.substr(place.point == "/" ? 0 : place.point.size());
+  return place;
+}
+
+std::string TextOf(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+}  // namespace
+
+bool ShowsDirectory(std::string_view our_mounts, std::string_view their_mounts, std::string_view directory) {
+  const auto place = PlaceOf(Mounts(our_mounts), directory);
+  if (!place) return false;
+  for (const Mount& mount : Mounts(their_mounts)) {
+    if (mount.device == place->device && IsBelow(place->root, mount.root)) return true;
+  }
+  return false;
+}
+
+bool SeesDirectory(pid_t pid, const std::string& directory) {
+  char path[PATH_MAX];
+  if (realpath(directory.c_str(), path) == nullptr) return false;
+  return ShowsDirectory(TextOf("/proc/self/mountinfo"), TextOf("/proc/" + std::to_string(pid) + "/mountinfo"), path);
+}
+
+}  // namespace tutti::os
