@@ -80,6 +80,21 @@ Result<Envelope> ReceivePlainMessage(int socket, int timeout_ms) {
   return envelope;
 }
 
+Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, os::Fd* in_the_way) {
+  constexpr size_t kMostBytes = 4096;
+  TUTTI_ASSIGN(os::PeekedMessage message, os::Peek(socket, kMostBytes));
+  if (message.fd && (!message.complete || !os::IsMemory(message.fd.get(), most_bytes))) {
+    *in_the_way = std::move(message.fd);
+    return Envelope();
+  }
+  if (!message.complete) return Fail("message longer than a request");
+  if (!message.bytes.empty()) TUTTI_TRY(os::Discard(socket));
+  TUTTI_ASSIGN(Envelope envelope, Open(socket, message.bytes));
+  if ((envelope.head.flags & wire::kBodyInFile) != 0) return Fail("message with its body in a file, where none is taken");
+  if (message.fd) envelope.fds.push_back(std::move(message.fd));
+  return envelope;
+}
+
 void SendRefusal(int socket, uint32_t serial, int32_t status, std::string_view text) {
   ByteWriter body;
   wire::Put(body, wire::Refuse{.status = status, .text = std::string(text)});

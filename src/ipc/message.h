@@ -36,6 +36,12 @@ Result<Envelope> ReceiveMessage(int socket, int timeout_ms = -1, uint64_t max_fi
 // costs its sender nothing and its reader milliseconds, and a stranger's descriptor has to be closed again (os/close_aside.h).
 Result<Envelope> ReceivePlainMessage(int socket, int timeout_ms = -1);
 
+// The same without waiting, in a thread that works for others too, from a stranger who may send memory files: closing those waits for
+// nobody (os/memory.h). A message is as short as a request, and brings one file of at most `most_bytes`, or none. One that brings
+// anything else stays where it is, and is no error: `*in_the_way` is of it then. Who closes that, and receives the message, may have
+// to wait for as long as the stranger likes.
+Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, os::Fd* in_the_way);
+
 // Sends kRefuse. Failure to send is ignored: the peer may be gone.
 void SendRefusal(int socket, uint32_t serial, int32_t status, std::string_view text);
 

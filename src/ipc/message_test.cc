@@ -90,6 +90,39 @@ TEST_F(MessageTest, MemoryFileOverTheLimitIsNotRead) {
   EXPECT_FALSE(FromMemoryFile(file.get(), 1 << 20).has_value());
 }
 
+TEST_F(MessageTest, ARequestBringsOneMemoryFileOrNone) {
+  const os::Fd memory = os::CreateMemoryOf("one", std::vector<uint8_t>(1)).value();
+  const int fds[] = {memory.get()};
+  os::Fd in_the_way;
+  for (const size_t files : {0u, 1u}) {
+    ASSERT_TRUE(SendMessage(left(), wire::MessageKind::kLoadModule, 5, Body(20), std::span(fds, files)));
+    const auto got = ReceiveRequest(right(), 4096, &in_the_way);
+    ASSERT_TRUE(got) << got.error().text;
+    EXPECT_EQ(got->body, Body(20).Take());
+    EXPECT_EQ(got->fds.size(), files);
+    EXPECT_FALSE(in_the_way);
+  }
+  EXPECT_FALSE(ReceiveRequest(right(), 4096, &in_the_way)) << "both have been taken";
+}
+
+TEST_F(MessageTest, WhatIsNoSmallMemoryFileLeavesItsRequestInTheQueue) {
+  const os::Fd memory = os::CreateMemoryOf("two pages", std::vector<uint8_t>(8192)).value();
+  const std::vector<std::vector<int>> all{{right()}, {memory.get(), memory.get()}, {memory.get()}};
+  for (const std::vector<int>& fds : all) {
+    ASSERT_TRUE(SendMessage(left(), wire::MessageKind::kLoadModule, 5, Body(20), fds));
+    os::Fd in_the_way;
+    ASSERT_TRUE(ReceiveRequest(right(), fds.size() > 1 ? 8192 : 4096, &in_the_way));
+    EXPECT_TRUE(in_the_way);
+    EXPECT_EQ(ReceiveMessage(right(), 0)->fds.size(), fds.size());
+  }
+}
+
+TEST_F(MessageTest, ARequestOfManyBytesIsRefused) {
+  os::Fd in_the_way;
+  ASSERT_TRUE(SendMessage(left(), wire::MessageKind::kLoadModule, 5, Body(5000)));
+  EXPECT_FALSE(ReceiveRequest(right(), 4096, &in_the_way));
+}
+
 TEST_F(MessageTest, APeerOfAnotherVersionIsToldBothVersions) {
   auto [mine, theirs] = os::SocketPair().value();
   for (const uint16_t version : {uint16_t{0}, uint16_t{wire::kProtocolVersion + 1}, uint16_t{99}}) {

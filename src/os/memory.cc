@@ -14,6 +14,7 @@ namespace tutti::os {
 namespace {
 
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+constexpr uint64_t kBlock = 512;  // of st_blocks, whatever the file system
 
 // The kernel answers a file above the process's limit with a signal, which ends a program that does not expect it.
 Status CheckLimit(uint64_t bytes) {
@@ -66,6 +67,12 @@ Result<uint64_t> SealedMemorySize(int fd) {
   return static_cast<uint64_t>(info.st_size);
 }
 
+// Files in memory alone have seals, if only the one that there can be no others.
+bool IsMemory(int fd, uint64_t most_bytes) {
+  struct stat info;
+  return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &info) == 0 && static_cast<uint64_t>(info.st_blocks) * kBlock <= most_bytes;
+}
+
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
   if (this != &other) {
     Unmap();
@@ -99,7 +106,6 @@ Result<Mapping> Mapping::Constant(int fd, uint64_t most_bytes) {
   const auto bytes = static_cast<uint64_t>(info.st_size);
   if (bytes == 0) return Fail("empty shared memory");
   if (bytes > most_bytes) return Fail("shared memory of " + std::to_string(bytes) + " bytes, " + std::to_string(most_bytes) + " are allowed");
-  constexpr uint64_t kBlock = 512;  // of st_blocks, whatever the file system
   if (static_cast<uint64_t>(info.st_blocks) * kBlock < bytes) return Fail("shared memory with holes in it");
   // Private, since Linux before 6.7 maps no such file shared.
   void* data = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);

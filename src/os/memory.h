@@ -24,6 +24,10 @@ Result<Fd> CreateMemoryOf(std::string_view name, std::span<const uint8_t> bytes)
 // Size of the memory file, and that it carries the size seals; for a descriptor that came from a peer.
 Result<uint64_t> SealedMemorySize(int fd);
 
+// That `fd` is of a memory file, which holds so many bytes at most: closing it waits for nobody, and frees no more than that. For a
+// descriptor that came from a peer.
+bool IsMemory(int fd, uint64_t most_bytes);
+
 // One mapping; unmapped with its owner. Movable.
 class Mapping {
  public:

@@ -194,9 +194,38 @@ Result<NextMessage> LookAtNext(int socket) {
 
 }  // namespace
 
-Result<bool> NextHasDescriptors(int socket) {
-  TUTTI_ASSIGN(const NextMessage next, LookAtNext(socket));
-  return next.has_fds;
+Result<PeekedMessage> Peek(int socket, size_t most_bytes) {
+  PeekedMessage message{.bytes = std::vector<uint8_t>(most_bytes)};
+  iovec part{message.bytes.data(), message.bytes.size()};
+  alignas(cmsghdr) char control[CMSG_LEN(sizeof(int))] = {};  // padded, it would take a second one
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  ssize_t size;
+  do {
+    size = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+  } while (size < 0 && errno == EINTR);
+  if (size < 0) return FailErrno("receiving a message");
+  const cmsghdr* const rights = CMSG_FIRSTHDR(&header);
+  if (rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS && rights->cmsg_len == sizeof control) {
+    int fd;
+    std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
+    message.fd = Fd(fd);
+  }
+  message.bytes.resize(static_cast<size_t>(size));
+  message.complete = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+  return message;
+}
+
+Status Discard(int socket) {
+  ssize_t received;
+  do {
+    received = recv(socket, nullptr, 0, MSG_DONTWAIT);
+  } while (received < 0 && errno == EINTR);
+  if (received < 0) return FailErrno("receiving a message");
+  return {};
 }
 
 Result<std::vector<uint8_t>> ReceiveBytes(int socket, int timeout_ms) {

@@ -60,8 +60,16 @@ Result<bool> TrySend(int socket, std::span<const uint8_t> bytes, std::span<const
 // has closed. `timeout_ms`, whatever signals come meanwhile, < 0 waits for ever. A message longer than kMaxMessageBytes
 // is an error.
 Result<Message> Receive(int socket, int timeout_ms = -1);
-// Whether the next message, which has come, has descriptors. They are not taken.
-Result<bool> NextHasDescriptors(int socket);
+// The next message as it lies in the queue, where it stays. `fd` is another descriptor of the first file that it brings.
+struct PeekedMessage {
+  std::vector<uint8_t> bytes;
+  Fd fd;
+  bool complete = false;  // no bytes are missing and no descriptors: `fd` is the only one
+};
+// Fails if none has come.
+Result<PeekedMessage> Peek(int socket, size_t most_bytes);
+// Takes that one out of the queue. Of its files nothing is closed here that whoever peeked has still open.
+Status Discard(int socket);
 // The same from a peer that has no business to send descriptors. A message that has some is an error, and stays where it is: to
 // have a stranger's descriptor is to have to close it (os/close_aside.h).
 Result<std::vector<uint8_t>> ReceiveBytes(int socket, int timeout_ms = -1);

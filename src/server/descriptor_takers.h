@@ -1,6 +1,6 @@
-// Threads that take messages with descriptors from clients. A descriptor is taken before it can be told what it is of, and who has
-// taken it must close it: of a FUSE file, or of a TCP socket that lingers, that waits as long as the file's owner likes. So no
-// thread that works for others does either.
+// Threads that take messages from clients which bring descriptors of anything but memory. Who has such a descriptor must close it: of
+// a FUSE file, or of a TCP socket that lingers, that waits as long as the file's owner likes. So no thread that works for others
+// does either.
 #pragma once
 
 #include <condition_variable>

@@ -1,6 +1,5 @@
 #include "server/server.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <sys/timerfd.h>
@@ -77,10 +76,11 @@ Server::~Server() { TerminateAll(cuda::CUDA_ERROR_MPS_RPC_FAILURE); }
 void Server::Attach(const wire::Attach& attach, os::StrangersFd connection) {
   const std::string party = ClientInfo{.uid = attach.uid, .party = attach.party}.payer();
   log_.Info(party, "Received new client request");
-  auto session = Admit(attach, connection.get());
+  const auto socket = std::make_shared<os::StrangersFd>(std::move(connection));
+  auto session = Admit(attach, socket);
   if (!session) {
     log_.Warning(party, "Client {} is refused: {}", attach.pid, session.error().text);
-    ipc::SendRefusal(connection.get(), 0,
+    ipc::SendRefusal(socket->get(), 0,
                      session.error().code != 0 ? session.error().code : cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
                      session.error().text);
     return;
@@ -90,7 +90,7 @@ void Server::Attach(const wire::Attach& attach, os::StrangersFd connection) {
   sessions_[id] = std::move(*session);
 }
 
-Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, int connection) {
+Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, const std::shared_ptr<os::StrangersFd>& connection) {
   if (closed_) return Fail(cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the server is shutting down");
   if (sessions_.size() >= max_clients_) {
     return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
@@ -152,10 +152,8 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, int c
                         .party = attach.party,
                         .withheld_devices = attach.withheld_devices,
                         .own_priority = wire::ParsePriority(attach.hello.client_priority).has_value()};
-  // The session has a descriptor of its own: the caller answers on `connection` if this fails.
-  os::StrangersFd socket(os::Fd(fcntl(connection, F_DUPFD_CLOEXEC, 0)));
-  if (!socket) return FailErrno("a descriptor for the client", cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED);
-  TUTTI_ASSIGN(std::shared_ptr<Session> session, Session::Create(services, info, std::move(limits), std::move(socket)));
+  // The caller answers on `connection` if this fails.
+  TUTTI_ASSIGN(std::shared_ptr<Session> session, Session::Create(services, info, std::move(limits), connection));
   TUTTI_TRY(epoll_.Add(session->socket(), kSocketEvents, Key(KeyKind::kSocket, id)));
   if (session->pidfd() >= 0) TUTTI_TRY(epoll_.Add(session->pidfd(), EPOLLIN, Key(KeyKind::kPidfd, id)));
   TUTTI_TRY(session->Begin());

@@ -82,7 +82,7 @@ class Server {
   Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max_clients, os::Epoll epoll, std::unique_ptr<Mailbox> mailbox,
          std::unique_ptr<RingWatch> watch);
 
-  Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach, int connection);
+  Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach, const std::shared_ptr<os::StrangersFd>& connection);
   void Listen(uint32_t id, bool listen);
   Status CheckQuota(const std::string& party) const;
   void OnEvent(uint64_t key);

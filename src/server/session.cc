@@ -40,7 +40,7 @@ uint64_t OwnLimit(const ClientInfo& info, uint32_t device) {
 }  // namespace
 
 Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services, ClientInfo info,
-                                                 device::Limits limits, os::StrangersFd socket) {
+                                                 device::Limits limits, std::shared_ptr<os::StrangersFd> socket) {
   auto window = services.windows->Create();
   if (!window) return window.error().code != 0 ? std::unexpected(window.error()) : OutOfResources(window.error());
   std::shared_ptr<Session> session(
@@ -84,12 +84,12 @@ ChannelSink::Hooks Session::SinkHooks() {
   };
 }
 
-Session::Session(const SessionServices& services, ClientInfo info, device::Limits limits, os::StrangersFd socket, Window window)
+Session::Session(const SessionServices& services, ClientInfo info, device::Limits limits, std::shared_ptr<os::StrangersFd> socket, Window window)
     : services_(services),
       info_(std::move(info)),
       limits_(std::move(limits)),
       memory_groups_(limits_.memory_groups),
-      socket_(std::make_shared<os::StrangersFd>(std::move(socket))),
+      socket_(std::move(socket)),
       window_(std::move(window)) {
   os::AllowDescriptors(socket_->get());  // images of modules are memory files; the daemon took none
   // A client that does not read must not hold us up.
@@ -144,7 +144,7 @@ void Session::End(int32_t status) {
   if (watched_) services_.watch->Remove(watch_number_);
   watched_ = false;
   if (status != 0) sink_->End(status);
-  shutdown(socket_->get(), SHUT_RDWR);
+  socket_->ShutDown();
 }
 
 void Session::Break(std::string reason) {

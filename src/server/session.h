@@ -79,7 +79,7 @@ struct SessionServices {
 class Session final : public WatchedRing, public std::enable_shared_from_this<Session> {
  public:
   static Result<std::shared_ptr<Session>> Create(const SessionServices& services, ClientInfo info,
-                                                 device::Limits limits, os::StrangersFd socket);
+                                                 device::Limits limits, std::shared_ptr<os::StrangersFd> socket);
   ~Session() override;
 
   // Starts to watch the ring and sends the Welcome.
@@ -119,7 +119,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   int doorbell_fd() const override { return doorbell_.get(); }
 
  private:
-  Session(const SessionServices& services, ClientInfo info, device::Limits limits, os::StrangersFd socket, Window window);
+  Session(const SessionServices& services, ClientInfo info, device::Limits limits, std::shared_ptr<os::StrangersFd> socket, Window window);
 
   ChannelSink::Hooks SinkHooks();
   void FillChannel();
@@ -147,8 +147,8 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   void Break(std::string reason);
 
   // session_calls.cc
-  void TakeDescriptors();
-  Status HandleLoadModule(const ipc::Envelope& envelope);
+  void RefuseFiles(os::Fd in_the_way);
+  Status HandleLoadModule(ipc::Envelope envelope);
   void LoadModule(uint32_t serial, uint32_t device, int image_fd);
   Status HandleQueryModule(const ipc::Envelope& envelope);
   void Answer(wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds = {});
@@ -160,7 +160,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   ClientInfo info_;
   device::Limits limits_;                      // main thread only
   const device::MemoryGroups memory_groups_;   // of them
-  const std::shared_ptr<os::StrangersFd> socket_;  // who takes a message with descriptors may outlive the session
+  const std::shared_ptr<os::StrangersFd> socket_;  // who refuses its client, or takes a message with descriptors, may outlive the session
   os::Fd pidfd_;
   os::Fd doorbell_;
   os::Fd channel_fd_;  // until the Welcome has been sent

@@ -1,5 +1,4 @@
 // What a client asks over its socket: module loads and the log of a kernel that could not be prepared.
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -31,50 +30,47 @@ bool HungUp(int socket) {
 }  // namespace
 
 Status Session::OnReadable() {
-  if (const auto has = os::NextHasDescriptors(socket_->get()); has && *has) {
-    TakeDescriptors();
+  os::Fd in_the_way;
+  auto received = ipc::ReceiveRequest(socket_->get(), kMaxImageBytes, &in_the_way);
+  if (in_the_way) {
+    RefuseFiles(std::move(in_the_way));
     return {};
   }
-  auto received = ipc::ReceivePlainMessage(socket_->get(), 0);
   // A client that died with an answer unread leaves an error in place of an end of file.
   if (!received && HungUp(socket_->get())) return Fail("");
-  TUTTI_ASSIGN(const ipc::Envelope envelope, std::move(received));
+  TUTTI_ASSIGN(ipc::Envelope envelope, std::move(received));
   if (envelope.closed) return Fail("");
-  switch (envelope.head.kind) {
-    case wire::MessageKind::kLoadModule:
-      return Fail("LoadModule without an image");
-    case wire::MessageKind::kQueryModule:
-      return HandleQueryModule(envelope);
-    default:
-      return Fail(fmt::format("message of kind {}", static_cast<unsigned>(envelope.head.kind)));
+  if (envelope.head.kind == wire::MessageKind::kLoadModule) {
+    return envelope.fds.empty() ? Fail("LoadModule without an image") : HandleLoadModule(std::move(envelope));
   }
+  if (!envelope.fds.empty()) return Fail("a memory file that is no module's image");
+  if (envelope.head.kind == wire::MessageKind::kQueryModule) return HandleQueryModule(envelope);
+  return Fail(fmt::format("message of kind {}", static_cast<unsigned>(envelope.head.kind)));
 }
 
-// An image comes in a memory file, which anybody may close. Whatever else comes is closed by the taker, and the next message is
-// read when that is done.
-void Session::TakeDescriptors() {
+// What comes beside a memory file, or in its place, is received and closed by a taker; the next message is read when that is done.
+void Session::RefuseFiles(os::Fd in_the_way) {
   services_.listen(info_.id, false);
-  services_.takers->Add(info_.party, [socket = socket_, id = info_.id, post = services_.post] {
+  const auto first = std::make_shared<os::Fd>(std::move(in_the_way));
+  services_.takers->Add(info_.party, [first, socket = socket_, id = info_.id, post = services_.post] {
+    first->Reset();
     // What a client has to say is short: nothing is read of a body in a file.
     auto received = ipc::ReceiveMessage(socket->get(), 0, /*max_file_bytes=*/0);
     if (!received) return post(id, [why = received.error()](Session&) -> Status { return std::unexpected(why); });
-    const auto message = std::make_shared<ipc::Envelope>(std::move(*received));
-    if (message->head.kind != wire::MessageKind::kLoadModule || message->fds.size() != 1) {
+    if (received->head.kind != wire::MessageKind::kLoadModule || received->fds.size() != 1) {
       return post(id, [](Session&) -> Status { return Fail("descriptors that are no module's image"); });
     }
-    if (const auto image = os::SealedMemorySize(message->fds.front().get()); !image) {
-      ipc::SendRefusal(socket->get(), message->head.serial, cuda::CUDA_ERROR_INVALID_IMAGE, image.error().text);
-      message->fds.clear();
-    }
-    post(id, [message](Session& session) -> Status {
+    ipc::SendRefusal(socket->get(), received->head.serial, cuda::CUDA_ERROR_INVALID_IMAGE,
+                     fmt::format("a module's image is a memory file of {} bytes at most", kMaxImageBytes));
+    received->fds.clear();
+    post(id, [](Session& session) -> Status {
       session.services_.listen(session.info_.id, true);
-      if (message->fds.empty()) return {};
-      return session.HandleLoadModule(*message);
+      return {};
     });
   });
 }
 
-Status Session::HandleLoadModule(const ipc::Envelope& envelope) {
+Status Session::HandleLoadModule(ipc::Envelope envelope) {
   ByteReader in(envelope.body);
   TUTTI_ASSIGN(const wire::LoadModule request, wire::GetLoadModule(in));
   if (calls_.fetch_add(1, std::memory_order_relaxed) >= kMaxCalls) return Fail("too many calls at once");
@@ -87,7 +83,7 @@ Status Session::HandleLoadModule(const ipc::Envelope& envelope) {
     return {};
   }
   // Shared, since a std::function must be copyable.
-  auto image = std::make_shared<os::Fd>(fcntl(envelope.fds.front().get(), F_DUPFD_CLOEXEC, 0));
+  auto image = std::make_shared<os::Fd>(std::move(envelope.fds.front()));
   const bool taken =
       services_.loaders->Add(info_.id, [self = shared_from_this(), serial, device = request.device, image] {
         if (!self->over()) self->LoadModule(serial, device, image->get());

@@ -23,7 +23,7 @@ WorkerPool::~WorkerPool() {
 }
 
 bool WorkerPool::Add(uint32_t client, std::function<void()> task) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   Queue& queue = queues_[client];
   if (queue.tasks.size() >= kMaxWaiting) return false;
   queue.tasks.push_back(std::move(task));
@@ -34,6 +34,7 @@ bool WorkerPool::Add(uint32_t client, std::function<void()> task) {
       return false;
     }
   }
+  lock.unlock();  // who wakes needs it
   wake_.notify_one();
   return true;
 }
