@@ -1,17 +1,26 @@
 #include "daemon/memory_accounting.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "control/client_table.h"
-#include "control/words.h"
+#include "os/fd.h"
 
 namespace tutti::daemon {
 namespace {
+
+// In a list with commas.
+bool Names(std::string_view list, std::string_view name) {
+  for (size_t at = list.find(name); at != list.npos; at = list.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at == 0 || list[at - 1] == ',') && (end == list.size() || list[end] == ',')) return true;
+  }
+  return false;
+}
 
 std::string Size(uint64_t bytes) { return bytes == control::kNoMemoryLimit ? "none" : control::FormatMemory(bytes); }
 
@@ -52,24 +61,33 @@ void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wir
 
 std::string CgroupOf(uint32_t pid) {
   if (pid == 0) return "";
-  std::ifstream file(fmt::format("/proc/{}/cgroup", pid));
-  std::stringstream text;
-  text << file.rdbuf();
-  return ReadCgroup(text.str());
+  const os::Fd file(open(fmt::format("/proc/{}/cgroup", pid).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return "";
+  constexpr size_t kPiece = 4096;
+  std::string text;
+  // The kernel writes such a file in one go: a piece that is not full is the last.
+  for (ssize_t got = kPiece; got == static_cast<ssize_t>(kPiece);) {
+    const size_t before = text.size();
+    text.resize(before + kPiece);
+    got = read(file.get(), text.data() + before, kPiece);
+    text.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
+  }
+  return ReadCgroup(text);
 }
 
-std::string ReadCgroup(const std::string& proc_cgroup) {
-  std::istringstream lines(proc_cgroup);
-  std::string unified, memory;
-  for (std::string line; std::getline(lines, line);) {
+std::string ReadCgroup(std::string_view proc_cgroup) {
+  std::string_view unified, memory;
+  while (!proc_cgroup.empty()) {
+    const std::string_view line = proc_cgroup.substr(0, proc_cgroup.find('\n'));
+    proc_cgroup.remove_prefix(std::min(line.size() + 1, proc_cgroup.size()));
     const size_t first = line.find(':');
-    const size_t second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const auto controllers = control::SplitList(std::string_view(line).substr(first + 1, second - first - 1));
-    if (controllers.empty()) unified = line.substr(second + 1);
-    if (std::ranges::find(controllers, "memory") != controllers.end()) memory = line.substr(second + 1);
+    const size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
+    if (second == line.npos) continue;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
+    if (controllers.empty()) unified = path;
+    if (Names(controllers, "memory")) memory = path;
   }
-  return memory.empty() ? unified : memory;
+  return std::string(memory.empty() ? unified : memory);
 }
 
 }  // namespace tutti::daemon

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/log_budget.h"
@@ -37,6 +38,6 @@ void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wir
 
 // The process's cgroup: of version 2, else the memory controller's of version 1. "" if the process is not to be seen from here.
 std::string CgroupOf(uint32_t pid);
-std::string ReadCgroup(const std::string& proc_cgroup);
+std::string ReadCgroup(std::string_view proc_cgroup);
 
 }  // namespace tutti::daemon

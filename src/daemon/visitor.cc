@@ -89,13 +89,14 @@ Holder Visitor::holder() const { return {.party = party(), .part = at_home ? cgr
 
 Result<Visitor> VisitorAt(int socket, const std::string& claim) {
   TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(socket));
-  const os::PeerPlace place = os::PlaceOfPeer(socket, peer);
+  const auto process = os::OpenPeerPidfd(socket);
+  const os::PeerPlace place = process ? os::PlaceOfPeer(process->get(), peer) : os::PeerPlace();
   Visitor visitor{.pid = peer.pid, .uid = peer.uid, .pid_namespace = place.pid_namespace,
                   .lives_here = place.our_user_namespace && place.sees_us, .claim = claim, .made_by = place.made_by};
   visitor.at_home = visitor.lives_here && claim.empty();
   if (peer.pid > 0) visitor.cgroup = CgroupOf(static_cast<uint32_t>(peer.pid));
   // Who connects and ends, so that another process has its number, passes for nobody.
-  if (const auto process = os::OpenPeerPidfd(socket); !process || !os::KeepsItsNumber(process->get())) visitor.cgroup.clear();
+  if (!process || !os::KeepsItsNumber(process->get())) visitor.cgroup.clear();
   visitor.administrator = visitor.at_home && (peer.uid == 0 || peer.uid == geteuid());
   static const uid_t guest_root = GuestRoot();
   visitor.served_as = peer.uid == 0 && !visitor.at_home && geteuid() == 0 ? guest_root : peer.uid;

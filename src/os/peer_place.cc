@@ -37,6 +37,17 @@ uint64_t InodeAt(const std::string& path) {
   return stat(path.c_str(), &info) == 0 ? info.st_ino : 0;
 }
 
+// Of the namespaces that this process stays in.
+uint64_t OurUserNamespace() {
+  static const uint64_t inode = InodeAt("/proc/self/ns/user");
+  return inode;
+}
+
+uint64_t OurPidNamespace() {
+  static const uint64_t inode = InodeAt("/proc/self/ns/pid");
+  return inode;
+}
+
 std::string TextOf(const std::string& path) {
   std::ifstream file(path);
   return std::string(std::istreambuf_iterator<char>(file), {});
@@ -74,31 +85,29 @@ PeerPlace ByProcessId(int pidfd, pid_t pid) {
   const std::string peer = fmt::format("/proc/{}", pid);
   PeerPlace place{.pid_namespace = InodeAt(peer + "/ns/pid")};
   if (place.pid_namespace != 0) {
-    place.sees_us = place.pid_namespace == InodeAt("/proc/self/ns/pid");
-    const uint64_t ours = InodeAt("/proc/self/ns/user");
+    place.sees_us = place.pid_namespace == OurPidNamespace();
+    const uint64_t ours = OurUserNamespace();
     place.our_user_namespace = InodeAt(peer + "/ns/user") == ours;
     if (!place.our_user_namespace) place.made_by = MadeBy(Fd(open((peer + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC)), ours);
   } else {
     // Open to everybody: its one number is that of our namespace, and its user ids are mapped as ours are.
     place.sees_us = NumbersOf(pidfd) == std::vector{pid};
     place.our_user_namespace = TextOf(peer + "/uid_map") == TextOf("/proc/self/uid_map");
-    if (place.sees_us) place.pid_namespace = InodeAt("/proc/self/ns/pid");
+    if (place.sees_us) place.pid_namespace = OurPidNamespace();
   }
   return KeepsItsNumber(pidfd) ? place : PeerPlace{};
 }
 
 }  // namespace
 
-PeerPlace PlaceOfPeer(int socket, const PeerCredentials& peer) {
-  const auto process = OpenPeerPidfd(socket);
-  if (!process) return {};
-  const Fd pids(ioctl(process->get(), kPidNamespace, 0));
-  Fd users(ioctl(process->get(), kUserNamespace, 0));
-  if (!pids || !users) return peer.pid > 0 ? ByProcessId(process->get(), peer.pid) : PeerPlace{};
-  const uint64_t ours = InodeAt("/proc/self/ns/user");
+PeerPlace PlaceOfPeer(int pidfd, const PeerCredentials& peer) {
+  const Fd pids(ioctl(pidfd, kPidNamespace, 0));
+  Fd users(ioctl(pidfd, kUserNamespace, 0));
+  if (!pids || !users) return peer.pid > 0 ? ByProcessId(pidfd, peer.pid) : PeerPlace{};
+  const uint64_t ours = OurUserNamespace();
   PeerPlace place{.our_user_namespace = Inode(users) == ours, .pid_namespace = Inode(pids)};
   if (!place.our_user_namespace) place.made_by = MadeBy(std::move(users), ours);
-  place.sees_us = place.pid_namespace == InodeAt("/proc/self/ns/pid") || ioctl(pids.get(), kGroupLeaderInNamespace, getpid()) > 0;
+  place.sees_us = place.pid_namespace == OurPidNamespace() || ioctl(pids.get(), kGroupLeaderInNamespace, getpid()) > 0;
   return place;
 }
 

@@ -20,9 +20,9 @@ struct PeerPlace {
   std::optional<uid_t> made_by = {};
 };
 
-// `peer`: what Peer() says of the same socket. What cannot be told is false or 0: of a peer that has ended; before Linux 6.11 of
+// `pidfd`: OpenPeerPidfd's of a socket; `peer`: what Peer() says of the same one. What cannot be told is false or 0: of a peer that has ended; before Linux 6.11 of
 // one whose process id is not visible here. Who has not CAP_SYS_PTRACE learns of processes of other users whether they live where
 // we do, and no more.
-PeerPlace PlaceOfPeer(int socket, const PeerCredentials& peer);
+PeerPlace PlaceOfPeer(int pidfd, const PeerCredentials& peer);
 
 }  // namespace tutti::os

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <functional>
 
+#include "os/pidfd.h"
+
 namespace tutti::os {
 namespace {
 
@@ -43,7 +45,7 @@ PeerPlace PlaceOfChild(const std::function<bool()>& before, bool ends = false) {
     const auto socket = Accept(listener->get());
     EXPECT_TRUE(socket);
     if (ends) waitpid(child, nullptr, 0);
-    place = PlaceOfPeer(socket->get(), Peer(socket->get()).value());
+    if (const auto process = OpenPeerPidfd(socket->get())) place = PlaceOfPeer(process->get(), Peer(socket->get()).value());
   }
   if (!ends) waitpid(child, nullptr, 0);
   unlink(path.c_str());

@@ -1,6 +1,5 @@
 #include "os/pidfd.h"
 
-#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -26,10 +25,7 @@ bool KeepsItsNumber(int pidfd) { return syscall(SYS_pidfd_send_signal, pidfd, 0,
 Result<Fd> OpenPeerPidfd(int socket) {
   int fd = -1;
   socklen_t size = sizeof fd;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size) == 0) {
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-    return Fd(fd);
-  }
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size) == 0) return Fd(fd);  // close-on-exec, as every pidfd
   TUTTI_ASSIGN(const PeerCredentials peer, Peer(socket));
   if (peer.pid == 0) return Fail("the peer's process is not visible from here");
   return OpenPidfd(peer.pid);
