@@ -34,7 +34,7 @@ class Copier {
         builder_(function.getContext()),
         variables_(function),
         turn_(variables_.New(builder_.getInt64Ty(), "turn")),
-        leave_(SplitLeave(function)),
+        leave_(SplitLeave(function, /*behind_a_place=*/takes_turns)),
         spin_loops_(SpinLoopHeaders(function)),
         headers_(FindLoopHeaders(function)),
         meetings_(function, variables_, turn_, partings.has_barriers) {

@@ -33,11 +33,11 @@ LoopHeaders FindLoopHeaders(llvm::Function& function) {
   return headers;
 }
 
-BasicBlock* SplitLeave(llvm::Function& function) {
+BasicBlock* SplitLeave(llvm::Function& function, bool behind_a_place) {
   for (BasicBlock& block : function) {
     if (!llvm::isa<llvm::ReturnInst>(block.getTerminator())) continue;
     const bool is_alone = &block.front() == block.getTerminator();
-    return is_alone ? &block : llvm::SplitBlock(&block, block.getTerminator());
+    return is_alone && !behind_a_place ? &block : llvm::SplitBlock(&block, block.getTerminator());
   }
   BasicBlock* leave = BasicBlock::Create(function.getContext(), "leave", &function);
   llvm::IRBuilder<> builder(leave);

@@ -35,8 +35,9 @@ namespace tutti::compiler {
 // Of the loops around a block, innermost first.
 using LoopHeaders = llvm::DenseMap<const llvm::BasicBlock*, llvm::SmallVector<llvm::BasicBlock*, 2>>;
 LoopHeaders FindLoopHeaders(llvm::Function& function);
-// The return as a block by itself: what is before it may be what others wait for, and who comes to it has ended.
-llvm::BasicBlock* SplitLeave(llvm::Function& function);
+// The return as a block by itself: who comes to it has ended. With `behind_a_place` another block is in front of it, which may
+// become a place: lanes on their way to the end get there before others begin to spin, who may wait for what is before it.
+llvm::BasicBlock* SplitLeave(llvm::Function& function, bool behind_a_place);
 
 class TurnLoop {
  public:

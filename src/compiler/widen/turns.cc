@@ -65,7 +65,7 @@ void SplitMeetings(llvm::Function& function, TurnLoop& loop, Members& members) {
 Status TakeTurns(llvm::Function& function, bool in_memory) {
   LaneVariables variables(function);
   const auto waiting = SpinLoopHeaders(function);
-  BasicBlock* leave = SplitLeave(function);
+  BasicBlock* leave = SplitLeave(function, /*behind_a_place=*/true);
   TurnLoop loop(function, variables, leave, variables.New(llvm::Type::getInt64Ty(function.getContext()), "turn"));
   for (BasicBlock* header : waiting) loop.AddPlace(header);
   Members members;
