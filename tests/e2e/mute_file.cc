@@ -1,7 +1,7 @@
 // Mounts a FUSE with one file, DIRECTORY/file, which others see at /proc/PID/root/DIRECTORY/file. Its owner answers nobody: whoever
 // opens it waits until this process has ended, and no signal helps. With a SOCKET the owner answers for so long as it takes to send
 // there, with a command, the last descriptor of the file, which has data to be written back: who closes that waits. Prints
-// "mounted", "sent" or "not taken".
+// "mounted", and "asked" when somebody waits so; "sent" or "not taken".
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <sched.h>
@@ -61,10 +61,14 @@ class Owner {
       case FUSE_INIT: return Reply(head, fuse_init_out{.major = 7, .minor = 31, .flags = FUSE_WRITEBACK_CACHE, .max_background = 16, .max_write = 4096});
       case FUSE_LOOKUP: return Reply(head, fuse_entry_out{.nodeid = kFile, .entry_valid = kLong_s, .attr_valid = kLong_s, .attr = AttributesOf(kFile)});
       case FUSE_GETATTR: return Reply(head, fuse_attr_out{.attr_valid = kLong_s, .attr = AttributesOf(head.nodeid)});
-      case FUSE_OPEN: return silent_ ? void() : Reply(head, fuse_open_out{.fh = 1});
+      case FUSE_OPEN: return silent_ ? Say("asked") : Reply(head, fuse_open_out{.fh = 1});
       case FUSE_WRITE: case FUSE_SETATTR: case FUSE_FORGET: case FUSE_BATCH_FORGET: case FUSE_INTERRUPT: return;
       default: return Send(head, {}, head.opcode == FUSE_FLUSH ? 0 : -ENOSYS);
     }
+  }
+  static void Say(const char* what) {
+    std::puts(what);
+    std::fflush(stdout);
   }
   template <typename Body>
   void Reply(const fuse_in_header& head, const Body& body) {
