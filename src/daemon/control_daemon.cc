@@ -82,6 +82,7 @@ int ControlDaemon::Run() {
   log::Info("To connect CUDA applications to this daemon, set env CUDA_MPS_PIPE_DIRECTORY={}", options_.places.pipe_directory);
   log::Info("CUDA MPS Control binary version: {}", control::kBinaryVersion);
   sockets_.ForgetInherited();
+  os::AwaitClosed();  // starts its thread while there are no strangers, who might leave no room for one
   manager_.Ready();
   loop_->Run();
   log::Info("Exit with status {}", exit_status_);
