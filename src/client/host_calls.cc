@@ -27,9 +27,9 @@ struct Pending {
   std::optional<HostCopies::Handle> copy = std::nullopt;
 };
 
-// The threads of one session, and what the first hands to the second. Never destroyed: who is still in it at the end of
-// the session may stay as long as the program's function does.
-class Threads {
+// The threads of one session, and what the first hands to the second. Theirs: who is still in it at the end of the session
+// may stay as long as the program's function does.
+class Threads : public std::enable_shared_from_this<Threads> {
  public:
   explicit Threads(Session& session) : session_(session) {}
   // False if they cannot be started.
@@ -38,7 +38,7 @@ class Threads {
  private:
   using Body = void (Threads::*)();
   struct Entry {
-    Threads* threads;
+    std::shared_ptr<Threads> threads;
     Body body;
   };
   bool StartThread(Body body);
@@ -76,10 +76,10 @@ bool Threads::StartThread(Body body) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  auto* const entry = new Entry{this, body};
+  auto* const entry = new Entry{shared_from_this(), body};
   const auto main = [](void* given) -> void* {
     const std::unique_ptr<Entry> own(static_cast<Entry*>(given));
-    (own->threads->*own->body)();
+    (*own->threads.*own->body)();
     return nullptr;
   };
   pthread_t thread;
@@ -152,7 +152,7 @@ bool Running() {
   static constinit Session* served = nullptr;
   std::lock_guard lock(*mutex);
   Session* const current = &Session::Get();
-  if (served != current && (new Threads(*current))->Start()) served = current;
+  if (served != current && std::make_shared<Threads>(*current)->Start()) served = current;
   return served == current;
 }
 
