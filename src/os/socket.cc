@@ -20,6 +20,16 @@
 namespace tutti::os {
 namespace {
 
+// Once more for each signal that comes first.
+template <typename Call>
+ssize_t Uninterrupted(const Call& call) {
+  ssize_t result;
+  do {
+    result = call();
+  } while (result < 0 && errno == EINTR);
+  return result;
+}
+
 Result<sockaddr_un> AddressOf(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -183,10 +193,7 @@ struct NextMessage {
 // How long the next message is, so that a short one costs no memory for the longest. Waits for it.
 Result<NextMessage> LookAtNext(int socket) {
   msghdr nothing{};
-  ssize_t size;
-  do {
-    size = recvmsg(socket, &nothing, MSG_PEEK | MSG_TRUNC);
-  } while (size < 0 && errno == EINTR);
+  const ssize_t size = Uninterrupted([&] { return recvmsg(socket, &nothing, MSG_PEEK | MSG_TRUNC); });
   if (size < 0) return FailErrno("receiving a message");
   // There was no room for what comes beside the bytes.
   return NextMessage{static_cast<size_t>(size), (nothing.msg_flags & MSG_CTRUNC) != 0};
@@ -203,10 +210,7 @@ Result<PeekedMessage> Peek(int socket, size_t most_bytes) {
   header.msg_iovlen = 1;
   header.msg_control = control;
   header.msg_controllen = sizeof control;
-  ssize_t size;
-  do {
-    size = recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-  } while (size < 0 && errno == EINTR);
+  const ssize_t size = Uninterrupted([&] { return recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC); });
   if (size < 0) return FailErrno("receiving a message");
   const cmsghdr* const rights = CMSG_FIRSTHDR(&header);
   if (rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS && rights->cmsg_len == sizeof control) {
@@ -220,10 +224,7 @@ Result<PeekedMessage> Peek(int socket, size_t most_bytes) {
 }
 
 Status Discard(int socket) {
-  ssize_t received;
-  do {
-    received = recv(socket, nullptr, 0, MSG_DONTWAIT);
-  } while (received < 0 && errno == EINTR);
+  const ssize_t received = Uninterrupted([&] { return recv(socket, nullptr, 0, MSG_DONTWAIT); });
   if (received < 0) return FailErrno("receiving a message");
   return {};
 }
@@ -234,10 +235,7 @@ Result<std::vector<uint8_t>> ReceiveBytes(int socket, int timeout_ms) {
   if (next.has_fds) return Fail("message with descriptors, where none are taken");
   if (next.bytes > kMaxMessageBytes) return Fail("message longer than the protocol allows");
   std::vector<uint8_t> bytes(next.bytes);
-  ssize_t received;
-  do {
-    received = recv(socket, bytes.data(), bytes.size(), 0);
-  } while (received < 0 && errno == EINTR);
+  const ssize_t received = Uninterrupted([&] { return recv(socket, bytes.data(), bytes.size(), 0); });
   if (received < 0) return FailErrno("receiving a message");
   bytes.resize(static_cast<size_t>(received));
   return bytes;
@@ -255,10 +253,7 @@ Result<Message> Receive(int socket, int timeout_ms) {
   header.msg_iovlen = 1;
   header.msg_control = control;
   header.msg_controllen = sizeof control;
-  ssize_t received;
-  do {
-    received = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-  } while (received < 0 && errno == EINTR);
+  const ssize_t received = Uninterrupted([&] { return recvmsg(socket, &header, MSG_CMSG_CLOEXEC); });
   if (received < 0) return FailErrno("receiving a message");
   for (cmsghdr* c = CMSG_FIRSTHDR(&header); c != nullptr; c = CMSG_NXTHDR(&header, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
