@@ -9,18 +9,10 @@
 
 #include "control/client_table.h"
 #include "os/fd.h"
+#include "os/proc_text.h"
 
 namespace tutti::daemon {
 namespace {
-
-// In a list with commas.
-bool Names(std::string_view list, std::string_view name) {
-  for (size_t at = list.find(name); at != list.npos; at = list.find(name, at + 1)) {
-    const size_t end = at + name.size();
-    if ((at == 0 || list[at - 1] == ',') && (end == list.size() || list[end] == ',')) return true;
-  }
-  return false;
-}
 
 std::string Size(uint64_t bytes) { return bytes == control::kNoMemoryLimit ? "none" : control::FormatMemory(bytes); }
 
@@ -77,15 +69,9 @@ std::string CgroupOf(uint32_t pid) {
 
 std::string ReadCgroup(std::string_view proc_cgroup) {
   std::string_view unified, memory;
-  while (!proc_cgroup.empty()) {
-    const std::string_view line = proc_cgroup.substr(0, proc_cgroup.find('\n'));
-    proc_cgroup.remove_prefix(std::min(line.size() + 1, proc_cgroup.size()));
-    const size_t first = line.find(':');
-    const size_t second = first == line.npos ? line.npos : line.find(':', first + 1);
-    if (second == line.npos) continue;
-    const std::string_view controllers = line.substr(first + 1, second - first - 1), path = line.substr(second + 1);
-    if (controllers.empty()) unified = path;
-    if (Names(controllers, "memory")) memory = path;
+  for (const os::CgroupLine& line : os::CgroupLines(proc_cgroup)) {
+    if (line.controllers.empty()) unified = line.path;
+    if (line.Names("memory")) memory = line.path;
   }
   return std::string(memory.empty() ? unified : memory);
 }

@@ -5,11 +5,11 @@
 #include <limits.h>
 
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <sstream>
 #include <vector>
+
+#include "os/proc_text.h"
 
 namespace tutti::os {
 namespace {
@@ -63,11 +63,6 @@ std::optional<Mount> PlaceOf(const std::vector<Mount>& mounts, std::string_view 
   if (place.root == "/") place.root.clear();
   place.root += directory.substr(place.point == "/" ? 0 : place.point.size());
   return place;
-}
-
-std::string TextOf(const std::string& path) {
-  std::ifstream file(path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 }  // namespace

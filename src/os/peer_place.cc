@@ -11,13 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fstream>
-#include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "os/pidfd.h"
+#include "os/proc_text.h"
 
 namespace tutti::os {
 namespace {
@@ -46,11 +45,6 @@ uint64_t OurUserNamespace() {
 uint64_t OurPidNamespace() {
   static const uint64_t inode = InodeAt("/proc/self/ns/pid");
   return inode;
-}
-
-std::string TextOf(const std::string& path) {
-  std::ifstream file(path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 // Its process id in each PID namespace from that of /proc down to its own.

@@ -1,0 +1,24 @@
+// Texts of /proc that more than one reads.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tutti::os {
+
+// The whole file; "" if it cannot be read.
+std::string TextOf(const std::string& path);
+
+// A line of /proc/PID/cgroup, "number:controllers:path": of one hierarchy that the process is in.
+struct CgroupLine {
+  std::string_view controllers;  // with commas between; none in version 2
+  std::string_view path;
+
+  bool Names(std::string_view controller) const;
+};
+
+// What `text` has of them, in its order. They are views of it; whatever else is in it is left out.
+std::vector<CgroupLine> CgroupLines(std::string_view text);
+
+}  // namespace tutti::os
