@@ -3,7 +3,6 @@
 #include "base/log.h"
 #include "client/attach.h"
 #include "client/device.h"
-#include "client/host_copy.h"
 #include "client/memory.h"
 #include "client/session.h"
 #include "client/staging.h"
@@ -14,7 +13,7 @@
 namespace tutti::client {
 
 int AttachAgain() {
-  HostCopies::Get().Abandon();
+  Session::WindUp();
   // The next server may well offer the same addresses.
   Session::Get().connection().ReleaseWindow();
   auto connection = Attach();

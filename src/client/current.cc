@@ -6,7 +6,6 @@
 
 #include "client/context.h"
 #include "client/gate.h"
-#include "client/host_copy.h"
 #include "client/session.h"
 #include "client/stream.h"
 
@@ -68,7 +67,7 @@ Answer<Context*> UsableContext() {
   CU_ASSIGN_OR_REFUSE(Context* const context, CurrentContext());
   const int status = context->Check();
   if (status == 0) return context;
-  if (Session::Get().ended() != 0) HostCopies::Get().Abandon();
+  if (Session::Get().ended() != 0) Session::WindUp();
   return Refuse(status);
 }
 

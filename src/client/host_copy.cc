@@ -19,7 +19,11 @@ bool Overlaps(const CopySide& side, const CopyShape& shape, uint64_t address, ui
 }  // namespace
 
 HostCopies& HostCopies::Get() {
-  static auto* const instance = new HostCopies;
+  static auto* const instance = [] {
+    auto* const made = new HostCopies;
+    Session::OnWindUp([] { Get().Abandon(); });
+    return made;
+  }();
   return *instance;
 }
 

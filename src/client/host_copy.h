@@ -37,11 +37,10 @@ class HostCopies {
   int Await(uint64_t address, uint64_t bytes);
   // By the thread that answers host calls: the stream is there. It is not made if the stream's work has failed.
   void Make(Handle copy, int status);
-  // The session has ended: what was submitted is not made any more, and when this returns nothing is being made. So the
-  // window may go, and the program may be told.
-  void Abandon();
 
  private:
+  // Session::WindUp: what was submitted is not made any more, and when this returns nothing is being made.
+  void Abandon();
   bool Touches(uint64_t address, uint64_t bytes) const;
   void Forbid(const Session& ended);
 

@@ -1,6 +1,5 @@
 #include "client/stream_slots.h"
 
-#include "client/host_copy.h"
 #include "client/session.h"
 
 namespace tutti::client {
@@ -14,7 +13,7 @@ bool StreamMark::Reached() const {
 int StreamMark::Wait() const {
   if (Reached()) return 0;
   const int ended = Session::Get().waiter().Wait(slot, next - 1);
-  if (ended != 0) HostCopies::Get().Abandon();
+  if (ended != 0) Session::WindUp();
   return ended;
 }
 
