@@ -108,8 +108,7 @@ int Context::Reset() {
 
 int Context::Check() const {
   if (!active()) return cuda::CUDA_ERROR_CONTEXT_IS_DESTROYED;
-  if (const int error = device_.error(); error != 0) return error;
-  return Session::Get().ended();
+  return device_.Check();
 }
 
 // NVIDIA's compute modes. Exclusive here means: to the programs of the control daemon, whose server is the one process

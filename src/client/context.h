@@ -75,8 +75,7 @@ class Context {
   uint32_t sm_count() const;
   LocalStorage& local_storage() { return local_storage_; }
 
-  // CUDA_SUCCESS if it can take work; else CONTEXT_IS_DESTROYED, the device's sticky error, or what the session ended
-  // with.
+  // CUDA_SUCCESS if it can take work; else CONTEXT_IS_DESTROYED, or what Device::Check says.
   int Check() const;
 
   // The NULL stream. Only while active.

@@ -66,9 +66,8 @@ Answer<Context*> CurrentContext() {
 Answer<Context*> UsableContext() {
   CU_ASSIGN_OR_REFUSE(Context* const context, CurrentContext());
   const int status = context->Check();
-  if (status == 0) return context;
-  if (Session::Get().ended() != 0) Session::WindUp();
-  return Refuse(status);
+  if (status != 0) return Refuse(status);
+  return context;
 }
 
 void SetCurrent(Context* context) { current_context = context; }

@@ -65,6 +65,16 @@ bool Device::Install() {
   return true;
 }
 
+int Device::Check() const {
+  if (const int failed = error(); failed != 0) [[unlikely]] {
+    Session::WindUp(index_);
+    return failed;
+  }
+  const int ended = Session::Get().ended();
+  if (ended != 0) [[unlikely]] Session::WindUp();
+  return ended;
+}
+
 bool Device::Reinstall() {
   const wire::ChannelHeader& header = Session::Get().header();
   const std::span all(header.devices, std::min(header.device_count, wire::kMaxDevices));

@@ -49,10 +49,7 @@ uint64_t Event::IdOf(const Context& context) { return context.id(); }
 
 const Device& Event::DeviceOf(const Context& context) { return context.device(); }
 
-int Event::CheckDevice() const {
-  if (const int error = device_.error(); error != 0) return error;
-  return Session::Get().ended();
-}
+int Event::CheckDevice() const { return device_.Check(); }
 
 Answer<Event*> Event::Create(Context& context, unsigned flags) {
   uint32_t slot = 0;

@@ -55,7 +55,7 @@ class Event {
   int Synchronize() const { return mark().Wait(); }
   // Work submitted to `stream` from now on waits for the place last recorded.
   void MakeWait(Stream& stream) const;
-  // The sticky error of the device it belongs to, or 0.
+  // Device::Check of the device it belongs to.
   int CheckDevice() const;
 
   // From `start` to `end`. INVALID_HANDLE if one has no timing or was never recorded, NOT_READY if one is not reached.

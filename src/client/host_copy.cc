@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "client/context.h"
 #include "client/host_calls.h"
 #include "client/session.h"
 
@@ -16,12 +17,16 @@ bool Overlaps(const CopySide& side, const CopyShape& shape, uint64_t address, ui
   return side.address >= address ? side.address - address < bytes : address - side.address < extent;
 }
 
+bool IsOn(const HostCopies::Copy& copy, uint32_t device) {
+  return device == Session::kEveryDevice || copy.device == device;
+}
+
 }  // namespace
 
 HostCopies& HostCopies::Get() {
   static auto* const instance = [] {
     auto* const made = new HostCopies;
-    Session::OnWindUp([] { Get().Abandon(); });
+    Session::OnWindUp([](uint32_t device) { Get().Abandon(device); });
     return made;
   }();
   return *instance;
@@ -31,7 +36,9 @@ int HostCopies::Submit(Stream& stream, const CopyRequest& request) {
   Handle copy;
   {
     std::lock_guard lock(mutex_);
-    copy = copies_.insert(copies_.end(), {.request = request, .session = &Session::Get()});
+    copy = copies_.insert(copies_.end(), {.request = request,
+                                          .session = &Session::Get(),
+                                          .device = stream.context().device().index()});
   }
   const int status = SubmitHostCopy(stream, copy);
   if (status == 0) return status;
@@ -45,7 +52,7 @@ int HostCopies::Await(uint64_t address, uint64_t bytes) {
   Session& session = Session::Get();
   std::unique_lock lock(mutex_);
   while (Touches(address, bytes)) {
-    if (session.ended() != 0) Forbid(session);
+    if (session.ended() != 0) Forbid(session, Session::kEveryDevice);
     if (made_.wait_for(lock, kCheckServer, [&] { return !Touches(address, bytes); })) break;
     session.connection().watch().Check();
   }
@@ -67,18 +74,20 @@ void HostCopies::Make(Handle copy, int status) {
   made_.notify_all();
 }
 
-void HostCopies::Abandon() {
+void HostCopies::Abandon(uint32_t device) {
   const Session& session = Session::Get();
   std::unique_lock lock(mutex_);
-  Forbid(session);
+  Forbid(session, device);
   made_.wait(lock, [&] {
-    return std::ranges::none_of(copies_, [&](const Copy& copy) { return copy.state == State::kMaking; });
+    return std::ranges::none_of(
+        copies_, [&](const Copy& copy) { return copy.state == State::kMaking && IsOn(copy, device); });
   });
 }
 
-void HostCopies::Forbid(const Session& ended) {
+void HostCopies::Forbid(const Session& session, uint32_t device) {
   for (Copy& copy : copies_) {
-    if (copy.session == &ended && copy.state == State::kWaiting) copy.state = State::kAbandoned;
+    if (copy.session == &session && IsOn(copy, device) && copy.state == State::kWaiting)
+      copy.state = State::kAbandoned;
   }
 }
 

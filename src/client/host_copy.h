@@ -23,6 +23,7 @@ class HostCopies {
   struct Copy {
     CopyRequest request;
     const Session* session;
+    uint32_t device;  // of its stream; the server's number
     State state = State::kWaiting;
   };
   // One that was submitted. Stays valid until it is made.
@@ -39,10 +40,10 @@ class HostCopies {
   void Make(Handle copy, int status);
 
  private:
-  // Session::WindUp: what was submitted is not made any more, and when this returns nothing is being made.
-  void Abandon();
+  // Session::WindUp: what was submitted for the device is not made any more, and when this returns nothing is being made.
+  void Abandon(uint32_t device);
   bool Touches(uint64_t address, uint64_t bytes) const;
-  void Forbid(const Session& ended);
+  void Forbid(const Session& session, uint32_t device);
 
   std::mutex mutex_;
   std::condition_variable made_;

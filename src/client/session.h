@@ -30,13 +30,16 @@ class Session {
   ipc::ReplySlots& replies() { return connection_->replies(); }
   // The CUresult the session has ended with, 0 while it lives.
   int ended() { return connection_->watch().ended(); }
-  // The session has ended, and the program is about to be told: what this process does itself for the session's work is
-  // given up, and over when this returns. So the program may free what that work reads and writes.
-  static void WindUp() {
-    if (void (*const give_up)() = give_up_.load(std::memory_order_acquire)) give_up();
+  // The session has ended, or its work on one device (the server's number) has failed, and the program is about to be
+  // told: what this process does itself for that work is given up, and over when this returns. So the program may free
+  // what that work reads and writes.
+  static void WindUp(uint32_t device = kEveryDevice) {
+    if (const GiveUp give_up = give_up_.load(std::memory_order_acquire)) give_up(device);
   }
+  static constexpr uint32_t kEveryDevice = ~0u;
   // By the one who does such work (client/host_copy.h), before the first of it.
-  static void OnWindUp(void (*give_up)()) { give_up_.store(give_up, std::memory_order_release); }
+  using GiveUp = void (*)(uint32_t device);
+  static void OnWindUp(GiveUp give_up) { give_up_.store(give_up, std::memory_order_release); }
 
   // Whether [address, address + bytes) lies in the device window.
   bool InWindow(uint64_t address, uint64_t bytes = 1) const {
@@ -46,7 +49,7 @@ class Session {
  private:
   Session(std::unique_ptr<ipc::ClientConnection> connection, Session* earlier);
   inline static constinit std::atomic<Session*> instance_{nullptr};
-  inline static constinit std::atomic<void (*)()> give_up_{nullptr};
+  inline static constinit std::atomic<GiveUp> give_up_{nullptr};
 
   Session* const earlier_;  // kept for ever: a thread may still be in it
   std::unique_ptr<ipc::ClientConnection> connection_;

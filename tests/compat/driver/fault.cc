@@ -1,23 +1,28 @@
 // A kernel that writes where it may not: every later call says so, until the context is reset. A program of its own,
 // since the error sticks to the process.
-#include <cstdio>
-
 #include "driver/fixture.h"
+#include "driver/long_copy.h"
 
 namespace tutti::compat {
 namespace {
 
-class FaultTest : public DriverTest {};
+class FaultTest : public DriverTest {
+ protected:
+  // By a module of its own, which the reset ends.
+  void Fault() {
+    CUdeviceptr nowhere = 0xdead0000;
+    void* parameters[] = {&nowhere};
+    CUmodule doomed = nullptr;
+    CUfunction stray = nullptr;
+    CU_ASSERT(cuModuleLoadData(&doomed, kPtx));
+    CU_ASSERT(cuModuleGetFunction(&stray, doomed, "stray"));
+    CU_ASSERT(Launch(stray, 1, 1, parameters));
+  }
+};
 
 TEST_F(FaultTest, AStrayWriteFailsItsContextUntilReset) {
   const CUdeviceptr data = Allocate(4);
-  CUdeviceptr nowhere = 0xdead0000;
-  void* parameters[] = {&nowhere};
-  CUmodule doomed = nullptr;
-  CUfunction stray = nullptr;
-  CU_ASSERT(cuModuleLoadData(&doomed, kPtx));
-  CU_ASSERT(cuModuleGetFunction(&stray, doomed, "stray"));
-  CU_ASSERT(Launch(stray, 1, 1, parameters));
+  Fault();
   EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_ILLEGAL_ADDRESS);
   uint32_t value = 0;
   EXPECT_EQ(cuMemcpyDtoH_v2(&value, data, 4), CUDA_ERROR_ILLEGAL_ADDRESS);
@@ -36,6 +41,26 @@ TEST_F(FaultTest, AStrayWriteFailsItsContextUntilReset) {
   CU_ASSERT(Launch(fill, 1, 1, arguments));
   EXPECT_EQ(Read(again, 1)[0], 7u);
   CU_EXPECT(cuModuleUnload(fresh));
+}
+
+TEST_F(FaultTest, WhoSynchronisesIsToldWhenTheCopyBeingMadeIsOver) {
+  LongCopy copy;
+  copy.Begin();
+  Fault();
+  EXPECT_EQ(cuStreamSynchronize(copy.stream()), CUDA_ERROR_ILLEGAL_ADDRESS);
+  copy.ExpectOver();
+  CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
+}
+
+TEST_F(FaultTest, WhoAsksIsToldWhenTheCopyBeingMadeIsOver) {
+  LongCopy copy;
+  copy.Begin();
+  Fault();
+  CUresult answer = CUDA_SUCCESS;
+  while (answer == CUDA_SUCCESS || answer == CUDA_ERROR_NOT_READY) answer = cuStreamQuery(copy.stream());
+  EXPECT_EQ(answer, CUDA_ERROR_ILLEGAL_ADDRESS);
+  copy.ExpectOver();
+  CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
 }
 
 }  // namespace

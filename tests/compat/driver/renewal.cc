@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "driver/fixture.h"
+#include "driver/long_copy.h"
 
 namespace tutti::compat {
 namespace {
@@ -66,42 +67,13 @@ class RenewalTest : public DriverTest {
     CU_EXPECT(cuModuleUnload(module));
   }
 
-  // Kills the server in the midst of a copy to bytes_: one of many rows of a byte each takes long.
   void KillServerInACopy() {
-    bytes_.assign(kBytes, 0);
-    const CUdeviceptr data = Allocate(kBytes);
-    CUstream stream;
-    CU_ASSERT(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
-    CU_ASSERT(cuMemHostRegister_v2(bytes_.data(), kBytes, 0));
-    CU_ASSERT(cuMemsetD8_v2(data, 1, kBytes));
-    CU_ASSERT(cuCtxSynchronize());
-    const CUDA_MEMCPY2D rows{.srcMemoryType = CU_MEMORYTYPE_DEVICE,
-                             .srcDevice = data,
-                             .srcPitch = 1,
-                             .dstMemoryType = CU_MEMORYTYPE_HOST,
-                             .dstHost = bytes_.data(),
-                             .dstPitch = 1,
-                             .WidthInBytes = 1,
-                             .Height = kBytes};
-    CU_ASSERT(cuMemcpy2DAsync_v2(&rows, stream));
-    while (ByteAt(0) == 0) std::this_thread::yield();
+    copy_.Begin();
     Kill();
   }
-  // The copy was being made: it has been waited for.
-  void ExpectNothingWritesThere() { EXPECT_EQ(ByteAt(kBytes - 1), 1) << "the copy is still at work"; }
 
   static inline std::string directory_;
-
- private:
-  static constexpr size_t kBytes = 64u << 20;
-
-  // What a copy may write meanwhile, of which the thread sanitizer would tell.
-  __attribute__((no_sanitize("thread"))) uint8_t ByteAt(size_t i) {
-    return *const_cast<const volatile uint8_t*>(&bytes_[i]);
-  }
-
- protected:
-  std::vector<uint8_t> bytes_;
+  LongCopy copy_;
 };
 
 TEST_F(RenewalTest, APrimaryContextThatIsResetWorksWithTheNextServer) {
@@ -173,8 +145,8 @@ TEST_F(RenewalTest, AWaitingThreadIsToldAtOnce) {
 
 TEST_F(RenewalTest, UnregisteringTheMemoryWaitsForTheCopy) {
   KillServerInACopy();
-  EXPECT_EQ(cuMemHostUnregister(bytes_.data()), CUDA_ERROR_MPS_RPC_FAILURE);
-  ExpectNothingWritesThere();
+  EXPECT_EQ(cuMemHostUnregister(copy_.destination()), CUDA_ERROR_MPS_RPC_FAILURE);
+  copy_.ExpectOver();
   CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
 }
 
@@ -183,15 +155,15 @@ TEST_F(RenewalTest, UnregisteringWaitsThoughTheServersDeathIsKnown) {
   CUdeviceptr data = 0;
   while (cuMemAlloc_v2(&data, 512) == CUDA_SUCCESS) {
   }
-  EXPECT_EQ(cuMemHostUnregister(bytes_.data()), CUDA_ERROR_MPS_RPC_FAILURE);
-  ExpectNothingWritesThere();
+  EXPECT_EQ(cuMemHostUnregister(copy_.destination()), CUDA_ERROR_MPS_RPC_FAILURE);
+  copy_.ExpectOver();
   CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
 }
 
 TEST_F(RenewalTest, ACallThatIsToldSoReturnsWhenTheCopyIsMade) {
   KillServerInACopy();
   EXPECT_EQ(cuCtxSynchronize(), CUDA_ERROR_MPS_RPC_FAILURE);
-  ExpectNothingWritesThere();
+  copy_.ExpectOver();
   CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
 }
 
@@ -200,7 +172,7 @@ TEST_F(RenewalTest, TheContextThatRegisteredTheMemoryEndsWhenTheCopyIsMade) {
   CU_ASSERT(cuCtxCreate_v2(&other, 0, 0));
   KillServerInACopy();
   CU_EXPECT(cuCtxDestroy_v2(other));
-  ExpectNothingWritesThere();
+  copy_.ExpectOver();
   CU_ASSERT(cuCtxSetCurrent(context_));
   CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
 }
