@@ -3,14 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <latch>
+#include <memory>
 
 namespace tutti::server {
 namespace {
 
 TEST(DescriptorTakers, AMessageWhoseDescriptorsAreNeverClosedHoldsUpNoOtherParty) {
   DescriptorTakers takers;
-  std::latch never(1), others(2), own(1);
-  for (size_t i = 0; i < DescriptorTakers::kMostThreads; ++i) takers.Add("user 7", [&] { never.wait(); });
+  std::latch others(2), own(1);
+  const auto never = std::make_shared<std::latch>(1);  // which its threads look at until after the test
+  for (size_t i = 0; i < DescriptorTakers::kMostThreads; ++i) takers.Add("user 7", [never] { never->wait(); });
   bool own_ran = false;
   takers.Add("user 7", [&] {
     own_ran = true;
@@ -19,7 +21,7 @@ TEST(DescriptorTakers, AMessageWhoseDescriptorsAreNeverClosedHoldsUpNoOtherParty
   for (const char* const party : {"user 8", "the container /a"}) takers.Add(party, [&] { others.count_down(); });
   others.wait();
   EXPECT_FALSE(own_ran) << "a party has any number of threads";
-  never.count_down();
+  never->count_down();
   own.wait();
 }
 
