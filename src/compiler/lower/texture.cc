@@ -46,6 +46,13 @@ bool ReadAccess(Emitter& e, size_t operand, const Geometry& geometry, T coordina
   return true;
 }
 
+// Behind the coordinates may stand a level or gradients, which choose among one. What else may stand there, or before
+// them, would change the result.
+bool HasNothingElse(Emitter& e, size_t choices) {
+  if (e.instruction().operands.size() <= 3 + choices) return true;
+  return e.Refuse("samplers apart from their texture, offsets and depth comparisons are not supported"), false;
+}
+
 llvm::Value* Call(Emitter& e, const std::string& name, llvm::Type* result, const std::vector<llvm::Value*>& arguments) {
   std::vector<llvm::Type*> types;
   for (llvm::Value* argument : arguments) types.push_back(argument->getType());
@@ -129,6 +136,7 @@ void EmitTex(Emitter& e) {
   const T coordinate = e.type(1);
   if (coordinate != T::kF32 && coordinate != T::kS32) return e.Invalid("coordinates are .f32 or .s32");
   Access access;
+  if (!HasNothingElse(e, e.Has(M::kGrad) ? 2 : e.Has(M::kLevel) ? 1 : 0)) return;
   if (!ReadAccess(e, 1, geometry, coordinate, &access)) return;
   std::vector<llvm::Value*> arguments = {access.handle, access.layer};
   if (coordinate == T::kF32) {
@@ -147,7 +155,7 @@ void EmitTld4(Emitter& e) {
   const Geometry geometry = GeometryOf(e);
   if (geometry.dimensions != 2 || e.type(1) != T::kF32) return e.Refuse("only two-dimensional textures are supported");
   Access access;
-  if (!ReadAccess(e, 1, geometry, T::kF32, &access)) return;
+  if (!HasNothingElse(e, 0) || !ReadAccess(e, 1, geometry, T::kF32, &access)) return;
   const uint32_t channel = e.Has(M::kA) ? 3 : e.Has(M::kB) ? 2 : e.Has(M::kG) ? 1 : 0;
   WriteFetched(e, Call(e, "tutti_texture_gather", FetchedType(e),
                        {access.handle, access.layer, access.at[0], access.at[1], e.ir.getInt32(channel)}));

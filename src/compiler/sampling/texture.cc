@@ -36,7 +36,8 @@ TUTTI_INLINE int32_t Inside(int32_t i, uint32_t extent, AddressMode mode) {
   return i < 0 ? 0 : size - 1;
 }
 
-TUTTI_INLINE Place PlaceOf(const Texture* t, uint32_t axis, float x) {
+// `between`: the two texels whose centres x lies between; otherwise the first is the one that x lies in.
+TUTTI_INLINE Place PlaceOf(const Texture* t, uint32_t axis, float x, bool between) {
   const uint32_t extent = t->extent[axis];
   const AddressMode mode = t->mode[axis];
   if (t->normalized != 0) {
@@ -49,7 +50,7 @@ TUTTI_INLINE Place PlaceOf(const Texture* t, uint32_t axis, float x) {
   }
   x = x > -kFarthest ? x : -kFarthest;  // and what is no number
   x = x < kFarthest ? x : kFarthest;
-  if (t->linear != 0) x -= 0.5f;
+  if (between) x -= 0.5f;
   const float floor = __builtin_floorf(x);
   const auto i = static_cast<int32_t>(floor);
   return {Inside(i, extent, mode), Inside(i + 1, extent, mode), __builtin_floorf((x - floor) * 256 + 0.5f) / 256};
@@ -123,6 +124,8 @@ TUTTI_INLINE Texel Sample(const Texture* t, Place x, Place y, Place z, uint32_t 
   return t->linear != 0 ? Filter(t, x, y, z, corners) : FetchAll(t, x.first, y.first, z.first);
 }
 
+TUTTI_INLINE Place Sampled(const Texture* t, uint32_t axis, float x) { return PlaceOf(t, axis, x, t->linear != 0); }
+
 TUTTI_INLINE const Texture* At(uint64_t handle) { return reinterpret_cast<const Texture*>(handle); }
 
 }  // namespace
@@ -130,15 +133,15 @@ TUTTI_INLINE const Texture* At(uint64_t handle) { return reinterpret_cast<const 
 // tex.{1d,a1d,2d,a2d,3d} with coordinates of .f32. Without layers `layer` is 0.
 TUTTI_SAMPLING Texel tutti_texture_1d(uint64_t handle, uint32_t layer, float x) {
   const Texture* t = At(handle);
-  return Sample(t, PlaceOf(t, 0, x), {0, 0, 0}, Layer(t, layer), 2);
+  return Sample(t, Sampled(t, 0, x), {0, 0, 0}, Layer(t, layer), 2);
 }
 TUTTI_SAMPLING Texel tutti_texture_2d(uint64_t handle, uint32_t layer, float x, float y) {
   const Texture* t = At(handle);
-  return Sample(t, PlaceOf(t, 0, x), PlaceOf(t, 1, y), Layer(t, layer), 4);
+  return Sample(t, Sampled(t, 0, x), Sampled(t, 1, y), Layer(t, layer), 4);
 }
 TUTTI_SAMPLING Texel tutti_texture_3d(uint64_t handle, uint32_t, float x, float y, float z) {
   const Texture* t = At(handle);
-  return Sample(t, PlaceOf(t, 0, x), PlaceOf(t, 1, y), PlaceOf(t, 2, z), 8);
+  return Sample(t, Sampled(t, 0, x), Sampled(t, 1, y), Sampled(t, 2, z), 8);
 }
 
 // With coordinates of .s32: texels by their number, never filtered.
@@ -148,13 +151,11 @@ TUTTI_SAMPLING Texel tutti_texel(uint64_t handle, uint32_t layer, int32_t x, int
                   layered != 0 ? Layer(t, layer).first : Inside(z, t->extent[2], t->mode[2]));
 }
 
-// tld4: one channel of the four texels that linear filtering would mix, counter-clockwise from the lower left.
+// tld4: one channel of the four texels that linear filtering mixes there, whether or not the texture is filtered,
+// counter-clockwise from the lower left.
 TUTTI_SAMPLING Texel tutti_texture_gather(uint64_t handle, uint32_t layer, float x, float y, uint32_t channel) {
   const Texture* t = At(handle);
-  const float half = t->linear != 0 ? 0.0f : 0.5f;  // where PlaceOf does not take it off
-  const float scale_x = t->normalized != 0 ? half / static_cast<float>(static_cast<int32_t>(t->extent[0])) : half;
-  const float scale_y = t->normalized != 0 ? half / static_cast<float>(static_cast<int32_t>(t->extent[1])) : half;
-  const Place i = PlaceOf(t, 0, x - scale_x), j = PlaceOf(t, 1, y - scale_y), k = Layer(t, layer);
+  const Place i = PlaceOf(t, 0, x, true), j = PlaceOf(t, 1, y, true), k = Layer(t, layer);
   return {Fetch(t, i.first, j.second, k.first, channel) |
               static_cast<uint64_t>(Fetch(t, i.second, j.second, k.first, channel)) << 32,
           Fetch(t, i.second, j.first, k.first, channel) |
