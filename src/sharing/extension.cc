@@ -60,8 +60,8 @@ Result<Share> ReadShare(const Value& value) {
 }
 
 Result<std::string> ReadAbsolutePath(const Value& value) {
-  TUTTI_ASSIGN(std::string path, value.Text());
-  if (!path.starts_with('/')) return value.Wrong(fmt::format("{} must be an absolute path, but is {}", value.path(), path));
+  Result<std::string> path = value.Text();
+  if (path && !path->starts_with('/')) return value.Wrong(fmt::format("{} must be an absolute path, but is {}", value.path(), *path));
   return path;
 }
 
