@@ -177,14 +177,14 @@ const std::vector<Unreached>& UnreachedOpcodes() {
       {"stackrestore", "refused by the compiler"},
       {"stacksave", "refused by the compiler"},
       {"suld", "reads what the host binds: tests/compat"},
-      {"suq", "reads what the host binds: tests/compat"},
-      {"sured", "reads what the host binds: tests/compat"},
+      {"suq", "reads what the host binds; refused by the compiler"},
+      {"sured", "reads what the host binds; refused by the compiler"},
       {"sust", "writes what the host binds: tests/compat"},
       {"tcgen05", "refused by the compiler"},
       {"tensormap", "writes what the host binds; refused by the compiler"},
       {"tex", "reads what the host binds: tests/compat"},
       {"tld4", "reads what the host binds: tests/compat"},
-      {"txq", "reads what the host binds: tests/compat"},
+      {"txq", "reads what the host binds; refused by the compiler"},
       {"wgmma", "refused by the compiler"},
   };
   return list;
