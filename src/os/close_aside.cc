@@ -122,8 +122,13 @@ bool HasNothingUnread(int socket) {
 
 void StrangersFd::ShutDown() { shut_down_ = shutdown(fd_.get(), SHUT_RDWR) == 0; }
 
+bool StrangersFd::IsDrained() {
+  drained_ = drained_ || (shut_down_ && HasNothingUnread(fd_.get()));
+  return drained_;
+}
+
 void StrangersFd::Close() {
-  if (shut_down_ && HasNothingUnread(fd_.get())) return fd_.Reset();
+  if (IsDrained()) return fd_.Reset();
   CloseAside(std::move(fd_));
 }
 

@@ -32,6 +32,19 @@ void DescriptorTakers::Add(const Party& party, std::function<void()> take) {
   state_->added.notify_one();
 }
 
+size_t DescriptorTakers::held(const Party& party) const {
+  const std::lock_guard lock(state_->mutex);
+  const auto account = state_->accounts.find(party);
+  return account == state_->accounts.end() ? 0 : account->second.held();
+}
+
+size_t DescriptorTakers::held() const {
+  const std::lock_guard lock(state_->mutex);
+  size_t sum = 0;
+  for (const auto& [party, account] : state_->accounts) sum += account.held();
+  return sum;
+}
+
 void DescriptorTakers::StartThread(const std::shared_ptr<State>& state) {
   std::thread thread = os::TryStartThread("taker", [state] { Run(state); });
   if (!thread.joinable()) return state->log.Warning("threads", "No thread to take a message's descriptors: it waits for one");

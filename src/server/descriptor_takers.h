@@ -30,11 +30,16 @@ class DescriptorTakers {
 
   // Has `take` run by a thread that this party alone may hold up. Where no more threads can be had, it waits for one that is free.
   void Add(const Party& party, std::function<void()> take);
+  // Messages and connections that are being closed, or wait for it: each holds descriptors of this process, whatever has become of
+  // its client. Of one party, and of all.
+  size_t held(const Party& party) const;
+  size_t held() const;
 
  private:
   struct Account {
     size_t begun = 0;
     std::deque<std::function<void()>> waiting;
+    size_t held() const { return begun + waiting.size(); }
   };
   struct Work {
     Party party;

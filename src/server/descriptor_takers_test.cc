@@ -21,6 +21,7 @@ TEST(DescriptorTakers, AMessageWhoseDescriptorsAreNeverClosedHoldsUpNoOtherParty
   for (const char* const party : {"user 8", "the container /a"}) takers.Add(party, [&] { others.count_down(); });
   others.wait();
   EXPECT_FALSE(own_ran) << "a party has any number of threads";
+  EXPECT_EQ(takers.held("user 7"), DescriptorTakers::kMostThreads + 1);
   never->count_down();
   own.wait();
 }

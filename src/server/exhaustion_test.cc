@@ -4,15 +4,18 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "os/memory.h"
+#include "os/testing/lingering_socket.h"
 #include "server/testing/server_process.h"
 
 namespace tutti::server::testing {
@@ -129,6 +132,67 @@ TEST(Exhaustion, APartyLeavesHalfOfThePlacesToTheOthersWhateverItsUserNumbers) {
   const size_t quota = clients.size();
   while ((client = connect("the container /b"))) clients.push_back(std::move(*client));
   EXPECT_GE(clients.size(), 2 * quota - 1) << "the other half is there for another party";
+}
+
+// A connection of `party`, welcomed or refused, in which the server has nothing to send any more.
+struct Connection {
+  os::Fd socket;
+  bool welcome = false;
+};
+
+Status SendModule(int socket, int image) {
+  ByteWriter body;
+  wire::Put(body, wire::LoadModule{.device = 0});
+  return ipc::SendMessage(socket, wire::MessageKind::kLoadModule, 1, std::move(body), std::span(&image, 1));
+}
+
+// `image`: has sent it as a module, and let go of it, before it is connected.
+Connection Connect(ServerProcess& server, const std::string& party, os::Fd image = os::Fd()) {
+  auto [mine, theirs] = ServerProcess::ConnectionPair();
+  ByteWriter hello;
+  wire::Put(hello, wire::Hello{});
+  EXPECT_TRUE(ipc::SendMessage(mine.get(), wire::MessageKind::kHello, 0, std::move(hello)));
+  if (image) EXPECT_TRUE(SendModule(mine.get(), image.get()));
+  image.Reset();
+  server.PassOn(std::move(theirs), 1, wire::Attach{.party = party});
+  const auto answer = ipc::ReceiveMessage(mine.get(), 10'000);
+  EXPECT_TRUE(answer) << answer.error().text;
+  return {std::move(mine), answer && answer->head.kind == wire::MessageKind::kWelcome};
+}
+
+// Who ends as soon as it has sent one has no session any more, but the server has what it sent.
+TEST(Exhaustion, APartyWhoseFilesCannotBeClosedLeavesHalfOfThePlacesToTheOthers) {
+  constexpr int kFiles = 200;
+  ServerProcess server({}, kFiles);
+  std::vector<os::Fd> unread;
+  int taken = 0;
+  for (; taken < kFiles; ++taken) {
+    auto [lingering, other_end] = os::MakeLingeringSocket();
+    if (!lingering) GTEST_SKIP() << "no TCP over loopback";
+    unread.push_back(std::move(other_end));
+    if (!Connect(server, "user 7", std::move(lingering)).welcome) break;
+  }
+  EXPECT_LT(taken, kFiles / 4);
+  EXPECT_TRUE(Connect(server, "user 8").welcome);
+}
+
+TEST(Exhaustion, ModulesThatWaitToBeLoadedHoldNoDescriptors) {
+  constexpr size_t kModules = 30, kSpare = 8;  // of answers, and of threads that make them
+  constexpr size_t kLong = 64 << 20;  // takes a while to look through
+  const std::string ptx = ".version 8.0\n.target sm_80\n" + std::string(kLong, '\n') + ".visible .entry k() { ret; }\n";
+  const os::Fd image = os::CreateMemoryOf("image", {reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()}).value();
+  ServerProcess server;
+  const Connection client = Connect(server, "");
+  ASSERT_TRUE(client.welcome);
+  const size_t before = server.OpenFiles();
+  for (size_t i = 0; i < kModules; ++i) ASSERT_TRUE(SendModule(client.socket.get(), image.get()));
+  size_t most = 0;
+  for (size_t i = 0; i < kModules; ++i) {
+    most = std::max(most, server.OpenFiles());
+    const auto reply = ipc::ReceiveMessage(client.socket.get(), 30'000);
+    ASSERT_TRUE(reply && reply->head.kind == wire::MessageKind::kLoadModuleReply);
+  }
+  EXPECT_LE(most, before + kSpare);
 }
 
 TEST(Exhaustion, AFloodOfRefusalsFillsNoLogAndOthersAreHeard) {

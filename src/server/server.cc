@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "control/open_files.h"
 #include "cuda/result.h"
+#include "os/socket.h"
 #include "server/running_kernels.h"
 #include "wire/limit_text.h"
 
@@ -83,6 +84,8 @@ void Server::Attach(const wire::Attach& attach, os::StrangersFd connection) {
     ipc::SendRefusal(socket->get(), 0,
                      session.error().code != 0 ? session.error().code : cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
                      session.error().text);
+    socket->ShutDown();
+    LetGo(attach.party, socket);
     return;
   }
   const uint32_t id = (*session)->info().id;
@@ -92,9 +95,10 @@ void Server::Attach(const wire::Attach& attach, os::StrangersFd connection) {
 
 Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, const std::shared_ptr<os::StrangersFd>& connection) {
   if (closed_) return Fail(cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the server is shutting down");
-  if (sessions_.size() >= max_clients_) {
+  if (const size_t held = takers_.held(); sessions_.size() + held >= max_clients_) {
     return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
-                fmt::format("{} clients are connected, as many as the limit on open files allows", sessions_.size()));
+                fmt::format("{} clients are connected{}, as many as the limit on open files allows", sessions_.size(),
+                            held == 0 ? "" : fmt::format(" and {} files still being closed", held)));
   }
   TUTTI_TRY(CheckQuota(attach.party));
   device::Limits limits{.active_thread_percentage = std::clamp(attach.active_thread_percentage, 0.01, 100.0),
@@ -165,9 +169,21 @@ Status Server::CheckQuota(const std::string& party) const {
   if (party.empty()) return {};
   const size_t most = std::max<size_t>(std::min(max_clients_, windows_.slots()) / 2, 1);
   const auto of_party = [&party](const auto& entry) { return entry.second->info().party == party; };
-  if (static_cast<size_t>(std::ranges::count_if(sessions_, of_party)) < most) return {};
+  const auto clients = static_cast<size_t>(std::ranges::count_if(sessions_, of_party));
+  const size_t held = takers_.held(party);
+  if (clients + held < most) return {};
   return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
-              fmt::format("{} has {} clients, half of what this server can have; the rest is for others", party, most));
+              fmt::format("{} has {} clients{}, half of what this server can have; the rest is for others", party, clients,
+                          held == 0 ? "" : fmt::format(" and {} files that are still being closed", held)));
+}
+
+void Server::LetGo(const std::string& party, const std::shared_ptr<os::StrangersFd>& connection) {
+  if (connection->IsDrained()) return;
+  takers_.Add(party, [connection] {
+    // More than any queue holds: who cannot look takes no end for a message for ever.
+    constexpr int kMostMessages = 1 << 20;
+    for (int i = 0; i < kMostMessages && !connection->IsDrained(); ++i) (void)os::Discard(connection->get());
+  });
 }
 
 void Server::DropBroken(uint32_t id, const std::string& why) {
@@ -196,6 +212,7 @@ void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
   epoll_.Remove(session->socket());
   if (session->pidfd() >= 0) epoll_.Remove(session->pidfd());
   session->End(status);
+  LetGo(session->info().party, session->connection());
   log_.Info(session->info().payer(), "Client {} disconnected", session->info().pid);
   // As a task of the reaper's only: the last reference may be the one it drops. Each session is a client of its own
   // there.

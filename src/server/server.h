@@ -83,6 +83,8 @@ class Server {
          std::unique_ptr<RingWatch> watch);
 
   Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach, const std::shared_ptr<os::StrangersFd>& connection);
+  // Has what lies unread in the connection, which nobody is to use any more, closed by threads that the party alone can hold up.
+  void LetGo(const std::string& party, const std::shared_ptr<os::StrangersFd>& connection);
   void Listen(uint32_t id, bool listen);
   Status CheckQuota(const std::string& party) const;
   void OnEvent(uint64_t key);

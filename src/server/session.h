@@ -109,6 +109,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   // Its priority has been set for it alone: defaults no longer reach it.
   void KeepPriority() { info_.own_priority = true; }
   int socket() const { return socket_->get(); }
+  const std::shared_ptr<os::StrangersFd>& connection() const { return socket_; }
   int pidfd() const { return pidfd_.get(); }  // -1: not to be had
 
   // WatchedRing
@@ -149,7 +150,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   // session_calls.cc
   void RefuseFiles(os::Fd in_the_way);
   Status HandleLoadModule(ipc::Envelope envelope);
-  void LoadModule(uint32_t serial, uint32_t device, int image_fd);
+  void LoadModule(uint32_t serial, uint32_t device, const os::Mapping& image);
   Status HandleQueryModule(const ipc::Envelope& envelope);
   void Answer(wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds = {});
   void KeepPrepareLog(uint32_t module, uint32_t function, std::string text);

@@ -82,22 +82,26 @@ Status Session::HandleLoadModule(ipc::Envelope envelope) {
                      fmt::format("there is no device {}", request.device));
     return {};
   }
+  // Where it lies, in the client's memory: it waits for a loader without a descriptor of ours.
+  auto mapped = os::Mapping::Constant(envelope.fds.front().get(), kMaxImageBytes);
+  if (!mapped) {
+    calls_.fetch_sub(1, std::memory_order_relaxed);
+    ipc::SendRefusal(socket_->get(), serial, cuda::CUDA_ERROR_INVALID_IMAGE, mapped.error().text);
+    return {};
+  }
   // Shared, since a std::function must be copyable.
-  auto image = std::make_shared<os::Fd>(std::move(envelope.fds.front()));
+  const auto image = std::make_shared<os::Mapping>(std::move(*mapped));
   const bool taken =
       services_.loaders->Add(info_.id, [self = shared_from_this(), serial, device = request.device, image] {
-        if (!self->over()) self->LoadModule(serial, device, image->get());
+        if (!self->over()) self->LoadModule(serial, device, *image);
         self->calls_.fetch_sub(1, std::memory_order_relaxed);
       });
   if (!taken) return Fail("more modules to load than a client can wait for");
   return {};
 }
 
-void Session::LoadModule(uint32_t serial, uint32_t device, int image_fd) {
-  // Where it lies, in the client's memory.
-  const auto image = os::Mapping::Constant(image_fd, kMaxImageBytes);
-  if (!image) return ipc::SendRefusal(socket_->get(), serial, cuda::CUDA_ERROR_INVALID_IMAGE, image.error().text);
-  const auto module = space_->LoadModule(device, {image->data(), image->size()});
+void Session::LoadModule(uint32_t serial, uint32_t device, const os::Mapping& image) {
+  const auto module = space_->LoadModule(device, {image.data(), image.size()});
   ByteWriter body;
   if (!module) {
     wire::Put(body, wire::LoadModuleReply{
