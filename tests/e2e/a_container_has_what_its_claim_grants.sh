@@ -63,7 +63,8 @@ expect "at home, without a claim" 3 "$("$probe" | wc -l)"
 # A container that has all claims to choose from has none: neither by name, nor by looking.
 expect "by a claim that it was not given" CUDA_ERROR_NOT_PERMITTED "$(CUDA_MPS_PIPE_DIRECTORY=$two elsewhere)"
 expect "who may list claims" 711 "$(stat -c %a "$work/pipe/claims")"
-# in_container DIRECTORY: the program where nothing of the daemon's is but that directory, as /mps.
+# in_container DIRECTORY: the program where nothing of the daemon's is but that directory, as /mps. Nor is anything there that
+# a sanitizer's options name.
 in_container() {
   mkdir -p "$work/container"
   unshare --user --map-root-user --pid --mount --fork sh -euc '
@@ -75,7 +76,7 @@ in_container() {
     mkdir -p proc mps
     mount -t proc proc proc
     mount --bind "$2" mps
-    exec chroot . env CUDA_MPS_PIPE_DIRECTORY=/mps LD_LIBRARY_PATH="$4" "$3"' sh "$work/container" "$1" "$probe" "$(realpath "$bin/../lib")" "$(dirname "$probe")" 2>&1 | tail -n 1
+    exec chroot . env -u TSAN_OPTIONS -u ASAN_OPTIONS -u LSAN_OPTIONS CUDA_MPS_PIPE_DIRECTORY=/mps LD_LIBRARY_PATH="$4" "$3"' sh "$work/container" "$1" "$probe" "$(realpath "$bin/../lib")" "$(dirname "$probe")" 2>&1 | tail -n 1
 }
 expect_in "in a container, with its claim" "${uuids[0]}" "$(in_container "$two")"
 expect "in a container, with the directory of the daemon" CUDA_ERROR_NOT_PERMITTED "$(in_container "$work/pipe")"
