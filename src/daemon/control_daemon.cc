@@ -53,10 +53,10 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
       defaults_(Defaults::FromEnvironment()), servers_(*loop_, options_.places, defaults_, log_),
       catalog_(defaults_, options_.places, options_.multi_user), inventory_(*loop_, options_.places, log_),
       broker_({servers_, catalog_, partitions_, claims_, accounting_, log_, options_.places.pipe_directory + "/" + kClaimsDirectory}, options_.static_partitioning), shutdown_(*loop_, servers_, broker_),
-      sockets_(*loop_, options_.places.pipe_directory, instance_.TakeOtherSockets(),
+      sockets_(*loop_, options_.places.pipe_directory, instance_.TakeOtherSockets(), log_,
                {.listen = [this](int listener, const Route& route) { Listen(listener, route); },
                 .forget = [this](int listener) { Forget(listener); }}),
-      log_fifo_(std::make_unique<LogFifo>(*loop_, instance_.log_fifo())),
+      log_fifo_(std::make_unique<LogFifo>(*loop_, instance_.log_fifo(), log_)),
       log_keeper_(*loop_, [this] { return Logs(); }, [this] { OpenLogsAnew(); }),
       directory_(*loop_, options_.places.pipe_directory, [this] { PutBackFiles(); }), signals_(SignalDescriptor()), manager_(*loop_),
       handover_(*loop_, {.quiet = [this] { return Quiet(); },
@@ -101,8 +101,8 @@ void ControlDaemon::PutBackFiles() {
     if (closing == instance_.log_fifo()) log_fifo_.reset();
     Forget(closing);
   }, log_);
-  if (there) there = sockets_.PutBack(log_);
-  if (!log_fifo_) log_fifo_ = std::make_unique<LogFifo>(*loop_, instance_.log_fifo());
+  if (there) there = sockets_.PutBack();
+  if (!log_fifo_) log_fifo_ = std::make_unique<LogFifo>(*loop_, instance_.log_fifo(), log_);
   for (const int listener : {instance_.listener(), instance_.privileged_listener()}) {
     if (!listening_.contains(listener)) Listen(listener, {});
   }

@@ -3,19 +3,16 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/log.h"
-
 namespace tutti::daemon {
 namespace {
 
 constexpr size_t kMaxLineBytes = 512;
-constexpr uint32_t kMaxLinesPerSecond = 64;
+constexpr const char* kWriters = "writers of the FIFO";
 
 }  // namespace
 
-LogFifo::LogFifo(EventLoop& loop, int fd)
-    : loop_(loop), fd_(fd), watch_(loop.Watch(fd, EPOLLIN, [this](uint32_t) { Ready(); })) {}
+LogFifo::LogFifo(EventLoop& loop, int fd, LogBudget& log)
+    : loop_(loop), fd_(fd), log_(log), watch_(loop.Watch(fd, EPOLLIN, [this](uint32_t) { Ready(); })) {}
 
 void LogFifo::Ready() {
   char buffer[4096];
@@ -24,17 +21,10 @@ void LogFifo::Ready() {
     if (buffer[i] != '\n' && partial_.size() < kMaxLineBytes) {
       partial_ += buffer[i];
     } else if (buffer[i] == '\n') {
-      Line(partial_);
+      log_.Info(kWriters, "Other: {}", partial_);
       partial_.clear();
     }
   }
-}
-
-void LogFifo::Line(std::string_view text) {
-  const uint64_t second = NowNs() / 1'000'000'000u;
-  if (second != second_) lines_this_second_ = 0;
-  second_ = second;
-  if (lines_this_second_++ < kMaxLinesPerSecond) log::Info("Other: {}", text);
 }
 
 }  // namespace tutti::daemon

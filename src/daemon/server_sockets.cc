@@ -46,7 +46,7 @@ Status ServerSockets::Open(const Route& route) {
   Place place{.route = route};
   if (route.claim.empty() && route.name_space == kDefaultNamespace) {
     TUTTI_ASSIGN(place.fifo, os::MakeFifo(directory + "/log", 0777));
-    place.log = std::make_unique<LogFifo>(loop_, place.fifo.get());
+    place.log = std::make_unique<LogFifo>(loop_, place.fifo.get(), log_);
   }
   const std::string path = directory + "/control";
   auto inherited = TakeInherited(path, inherited_);
@@ -60,13 +60,13 @@ Status ServerSockets::Open(const Route& route) {
   return {};
 }
 
-Status ServerSockets::PutBack(LogBudget& log) {
+Status ServerSockets::PutBack() {
   std::vector<Route> gone;
   for (const auto& [directory, place] : places_) {
     if (os::FileId::At(directory + "/control") != place.file) gone.push_back(place.route);
   }
   for (const Route& route : gone) {
-    log.Warning(kRemoved, "{}/control was removed or replaced: the daemon listens there anew", Directory(route));
+    log_.Warning(kRemoved, "{}/control was removed or replaced: the daemon listens there anew", Directory(route));
     auto old = places_.extract(Directory(route));
     observer_.forget(old.mapped().listener.get());
     old.mapped().log.reset();  // before its FIFO

@@ -34,8 +34,9 @@ class ServerSockets {
   };
 
   // `inherited`: listening sockets of the program before, which Open uses where their files are still there.
-  ServerSockets(EventLoop& loop, std::string pipe_directory, std::vector<os::Fd> inherited, Observer observer)
-      : loop_(loop), root_(std::move(pipe_directory)), inherited_(std::move(inherited)), observer_(std::move(observer)) {}
+  // `log` outlives it.
+  ServerSockets(EventLoop& loop, std::string pipe_directory, std::vector<os::Fd> inherited, LogBudget& log, Observer observer)
+      : loop_(loop), log_(log), root_(std::move(pipe_directory)), inherited_(std::move(inherited)), observer_(std::move(observer)) {}
   ~ServerSockets();
 
   // Makes the directory and its socket; for kDefaultNamespace also the server's FIFO. What a killed daemon left is replaced.
@@ -46,7 +47,7 @@ class ServerSockets {
   void CloseServer(const std::string& server);
 
   // Sockets that somebody has removed, or put something else in the place of, are made anew.
-  Status PutBack(LogBudget& log);
+  Status PutBack();
 
   // Closes what was inherited and has not been opened.
   void ForgetInherited();
@@ -69,6 +70,7 @@ class ServerSockets {
   void Remove(Place& place);
 
   EventLoop& loop_;
+  LogBudget& log_;
   std::string root_;
   std::vector<os::Fd> inherited_;
   Observer observer_;
