@@ -140,6 +140,10 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments, const st
     TUTTI_ASSIGN(options.protocol, ReadProtocol(protocol_variable, "environment variable CUDA_MPS_PROTOCOL_VERSION"));
   }
   if (next < arguments.size()) {
+    if (starts_daemon) {
+      return Fail(fmt::format("\"{}\" is a command, and {} starts a daemon: give the command alone to the daemon that runs",
+                              arguments[next], options.mode == Mode::kBackground ? "-d" : "-f"));
+    }
     options.mode = Mode::kCommand;
     options.command.clear();
   }

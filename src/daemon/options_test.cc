@@ -44,6 +44,8 @@ TEST(Options, WhatCannotBeIsRefusedByName) {
       {{"-d", "-p", "3", "-S"}, "option -S belongs to protocol 2"},
       {{"-d", "-a", "x"}, "option -a belongs to protocol 3"},
       {{"-d", "--policy", "fair"}, "policy \"fair\" is unknown"},
+      {{"-f", "ps"}, "\"ps\" is a command, and -f starts a daemon"},
+      {{"-d", "get_server_list"}, "\"get_server_list\" is a command, and -d starts a daemon"},
   };
   for (const auto& [words, text] : cases) {
     const auto options = ParseOptions(words);
