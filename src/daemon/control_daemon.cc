@@ -1,5 +1,6 @@
 #include "daemon/control_daemon.h"
 
+#include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -275,7 +276,7 @@ void ControlDaemon::TakeOver(Succession succession) {
   for (Succession::Server& server : succession.servers) servers_.Adopt(std::move(server));
   for (const std::string& command : succession.commands) {
     const auto words = control::SplitWords(command);
-    if (RestorePartition(words, partitions_)) continue;
+    if (RestorePartition(words, partitions_) || RestoreClaim(words)) continue;
     RunCommand({*this, Ourselves(), words, Reply([](const CommandAnswer&) {})});
   }
   for (Succession::Connection& connection : succession.connections) GoOnWith(std::move(connection), succession.understands);
@@ -294,6 +295,23 @@ void ControlDaemon::GoOnWith(Succession::Connection connection, bool understands
   auto hello = understands ? wire::GetHello(in) : Fail("the control daemon has been upgraded: start the program again");
   if (!hello) return ipc::SendRefusal(socket.get(), 0, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, hello.error().text);
   broker_.Arrived({std::move(*visitor), std::move(*hello), std::move(socket), *route});
+}
+
+Result<std::string> ControlDaemon::AddClaim(const Claim& claim) {
+  const Route route{.claim = claim.name};
+  // What it says may change; who has the directory keeps it.
+  if (claims_.Find(claim.name) == nullptr) TUTTI_TRY(sockets_.Open(route));
+  claims_.Set(claim);
+  return sockets_.Directory(route);
+}
+
+// Its devices were looked at when it was made, and who waits in its socket is taken over before they could be again.
+bool ControlDaemon::RestoreClaim(const std::vector<std::string>& words) {
+  if (words.size() < 2 || words[0] != "claim" || words[1] != "add") return false;
+  const auto claim = ReadClaim({words.begin() + 2, words.end()});
+  const Result<std::string> made = claim ? AddClaim(*claim) : std::unexpected(claim.error());
+  if (!made) log::Error("A claim is lost in the upgrade: {}: {}", fmt::join(words, " "), made.error().text);
+  return true;
 }
 
 void ControlDaemon::RemoveClaim(const std::string& name) {

@@ -71,6 +71,8 @@ class ControlDaemon {
   // As the program that is installed now, as soon as nobody is in the middle of something.
   void GoOnAsInstalled();
 
+  // Makes the claim, or changes what it says; its directory. Whether its devices are there is for the caller to know.
+  Result<std::string> AddClaim(const Claim& claim);
   // Who came by the claim and has not been served yet is refused, its sockets and its directory go.
   void RemoveClaim(const std::string& name);
 
@@ -93,6 +95,8 @@ class ControlDaemon {
   void Accept(int listener);
   // Returns its number.
   uint64_t Admit(os::StrangersFd socket, Visitor visitor, Route route);
+  // False if the words are about something else.
+  bool RestoreClaim(const std::vector<std::string>& words);
   void GoOnWith(Succession::Connection connection, bool understands);
   void Listen(int listener, const Route& route);
   void Forget(int listener);

@@ -1,6 +1,7 @@
 #include "daemon/device_inventory.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <utility>
@@ -51,7 +52,14 @@ Result<uint32_t> FindDevice(const Devices& devices, std::string_view text) {
     if (found) return Fail(fmt::format("device \"{}\" may be several: give more of its UUID (see device_query)", text));
     found = ordinal;
   }
-  if (!found) return Fail(fmt::format("there is no device {}: this daemon has {}", text, devices.size()));
+  if (!found) {
+    std::vector<std::string> known;
+    for (uint32_t ordinal = 0; ordinal < devices.size(); ++ordinal) {
+      known.push_back(fmt::format("{} ({})", ordinal, control::FormatUuid(devices[ordinal].uuid)));
+    }
+    return Fail(fmt::format("there is no device {}: this daemon has {}; name one of them, or start it with others in CUDA_VISIBLE_DEVICES",
+                            text, fmt::join(known, ", ")));
+  }
   return *found;
 }
 

@@ -8,6 +8,14 @@ expect "devices without a claim" 3 ${#uuids[@]}
 one=$(ask "claim add pod_one ${uuids[1]} threads=50 memory=${uuids[1]}=256M")
 two=$(ask "claim add pod_two ${uuids[2]},0")
 expect "where a claim is" "$work/pipe/claims/pod_one" "$one"
+# What is not there cannot be given.
+for words in "7" "0,7" "0 memory=7=1G"; do
+  status=0
+  answer=$("$control" claim add pod_none $words 2>&1) || status=$?
+  expect "status of a claim on a device that is not there" 1 "$status"
+  expect_in "which, and which are there" "there is no device 7: this daemon has 0 (${uuids[0]}), 1 (${uuids[1]}), 2" "$answer"
+done
+expect "claims" 2 "$(ask "claim list" | wc -l)"
 in_one() { env CUDA_MPS_PIPE_DIRECTORY="$one" "$@"; }
 
 # Devices and limits are those of the claim, whatever the program says.

@@ -27,9 +27,12 @@ kill $restless
 
 # A server that takes its time: who waits for it is served after all.
 ask 'quit -t 1'
+touch "$work/go"  # not yet: the daemon looks which devices there are
 FAKE_SERVER=slow FAKE_SERVER_GO=$work/go "$control" -d
 pid=$(daemon_pid)
-CUDA_MPS_PIPE_DIRECTORY=$(ask "claim add one 0") "$client" > "$work/waits" &
+claim=$(ask "claim add one 0")
+rm "$work/go"
+CUDA_MPS_PIPE_DIRECTORY=$claim "$client" > "$work/waits" &
 until_true "it waits" says "push client to pending list" "$CUDA_MPS_LOG_DIRECTORY/control.log"
 cp "$control" "$control.new"
 mv "$control.new" "$control"

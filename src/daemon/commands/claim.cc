@@ -11,17 +11,23 @@ namespace {
 
 void Refuse(const CommandCall& call, const std::string& why) { call.reply.Finish({.text = why + "\n", .exit_status = 1}); }
 
+// Every device that it names, for itself or in a limit, is one of these.
+Status CheckDevices(const daemon::Claim& claim, const Devices& devices) {
+  for (const std::string& device : claim.devices) TUTTI_TRY(FindDevice(devices, device));
+  for (const auto& [device, bytes] : claim.memory_limits.entries()) TUTTI_TRY(FindDevice(devices, device));
+  return {};
+}
+
 void Add(const CommandCall& call) {
   auto claim = ReadClaim({call.words.begin() + 2, call.words.end()});
   if (!claim) return Refuse(call, claim.error().text);
-  const Route route{.claim = claim->name};
-  const std::string directory = call.daemon.sockets().Directory(route);
-  // What it says may change; who has the directory keeps it.
-  if (call.daemon.claims().Find(claim->name) == nullptr) {
-    if (const auto opened = call.daemon.sockets().Open(route); !opened) return Refuse(call, opened.error().text);
-  }
-  call.daemon.claims().Set(std::move(*claim));
-  call.reply.Line(directory);
+  call.daemon.inventory().Ask([call, claim = std::move(*claim)](const Result<Devices>& devices) {
+    if (!devices) return Refuse(call, devices.error().text);
+    if (const auto checked = CheckDevices(claim, *devices); !checked) return Refuse(call, checked.error().text);
+    const auto directory = call.daemon.AddClaim(claim);
+    if (!directory) return Refuse(call, directory.error().text);
+    call.reply.Line(*directory);
+  });
 }
 
 void Remove(const CommandCall& call) {
