@@ -17,6 +17,17 @@ foreach(example vector_add matrix_multiply reduction mandelbrot histogram n_body
   install(TARGETS ${example}_driver RUNTIME DESTINATION lib/tutti/examples)
 endforeach()
 install(TARGETS cuda LIBRARY DESTINATION lib/tutti/lib NAMELINK_SKIP)
+# All that is installed, to be built without the rest.
+set(installed tutti tutti-control tutti-server tutti-compiler cuda)
+foreach(target tutti-device-plugin tutti-exporter)
+  if(TARGET ${target})
+    list(APPEND installed ${target})
+  endif()
+endforeach()
+foreach(example vector_add matrix_multiply reduction mandelbrot histogram n_body)
+  list(APPEND installed ${example}_driver)
+endforeach()
+add_custom_target(installed DEPENDS ${installed})
 install(CODE [=[
   function(link target name)
     get_filename_component(directory $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${name} DIRECTORY)
