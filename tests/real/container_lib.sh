@@ -9,6 +9,9 @@ fi
 . "$(dirname "$0")/../e2e/lib.sh"
 use_probe
 program=$(program vector_add)
+for name in tutti-device-plugin tutti-exporter; do
+  [ -x "$bin/$name" ] || skip "needs $name, which is built where gRPC and its Python tools are (./dev setup, ./dev build)"
+done
 here=$(cd "$(dirname "$0")/../.." && pwd)
 [ -z "${want_kubernetes:-}" ] || kubernetes=${TUTTI_KUBERNETES:-$("$here/tools/kubernetes" $want_kubernetes)} || exit 1
 unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY LD_LIBRARY_PATH

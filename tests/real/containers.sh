@@ -28,9 +28,10 @@ for line in sys.stdin:
     print(" ".join(words), flush=True)
 EOF
 coproc asker { PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 "$work/ask.py" 2> "$work/ask.err"; }
-read -r -u "${asker[0]}" answer
+asked() { read -r -u "${asker[0]}" answer || fail "the kubelet stand-in ended: $(cat "$work/ask.err")"; }
+asked
 start_plugin
-options() { echo >&"${asker[1]}"; read -r -u "${asker[0]}" answer; }
+options() { echo >&"${asker[1]}"; asked; }
 
 for number in 1 2 3 4; do
   options
