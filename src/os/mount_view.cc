@@ -4,9 +4,9 @@
 
 #include <limits.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 #include "os/proc_text.h"
@@ -19,7 +19,7 @@ struct Mount {
 };
 
 // "\040" is a space.
-std::string Plain(const std::string& word) {
+std::string Plain(std::string_view word) {
   constexpr size_t kEscape = 4;
   std::string text;
   for (size_t i = 0; i < word.size(); ++i) {
@@ -27,22 +27,27 @@ std::string Plain(const std::string& word) {
       text += word[i];
       continue;
     }
-    text += static_cast<char>(std::strtol(word.substr(i + 1, kEscape - 1).c_str(), nullptr, 8));
+    text += static_cast<char>(std::strtol(std::string(word.substr(i + 1, kEscape - 1)).c_str(), nullptr, 8));
     i += kEscape - 1;
   }
   return text;
 }
 
+// What is before the first `end`, which goes with it.
+std::string_view Cut(std::string_view& text, char end) {
+  const std::string_view piece = text.substr(0, text.find(end));
+  text.remove_prefix(std::min(text.size(), piece.size() + 1));
+  return piece;
+}
+
 std::vector<Mount> Mounts(std::string_view text) {
   std::vector<Mount> all;
-  std::istringstream lines{std::string(text)};
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string number, parent;
-    Mount mount;
-    if (words >> number >> parent >> mount.device >> mount.root >> mount.point) {
-      all.push_back({mount.device, Plain(mount.root), Plain(mount.point)});
-    }
+  while (!text.empty()) {
+    std::string_view line = Cut(text, '\n');
+    Cut(line, ' ');  // its number
+    Cut(line, ' ');  // and its parent's
+    const std::string_view device = Cut(line, ' '), root = Cut(line, ' '), point = Cut(line, ' ');
+    if (!point.empty()) all.push_back({std::string(device), Plain(root), Plain(point)});
   }
   return all;
 }
@@ -79,7 +84,8 @@ bool ShowsDirectory(std::string_view our_mounts, std::string_view their_mounts, 
 bool SeesDirectory(pid_t pid, const std::string& directory) {
   char path[PATH_MAX];
   if (realpath(directory.c_str(), path) == nullptr) return false;
-  return ShowsDirectory(TextOf("/proc/self/mountinfo"), TextOf("/proc/" + std::to_string(pid) + "/mountinfo"), path);
+  const std::string theirs = TextOf("/proc/" + std::to_string(pid) + "/mountinfo", kMostMountsBytes + 1);
+  return theirs.size() > kMostMountsBytes || ShowsDirectory(TextOf("/proc/self/mountinfo"), theirs, path);
 }
 
 }  // namespace tutti::os

@@ -1,7 +1,16 @@
 #include "os/mount_view.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <optional>
+#include <string>
 
 namespace tutti::os {
 namespace {
@@ -30,6 +39,37 @@ TEST(MountView, WhoHasWhatIsAboveADirectorySeesIt) {
   EXPECT_TRUE(Shows("93 90 0:25 / /host/run ro - tmpfs tmpfs rw", "/run/tutti/claims"));
   EXPECT_TRUE(Shows("93 90 8:1 /tmp/nvidia-mps /tmp/nvidia-mps ro - ext4 /dev/sda1 rw", "/tmp/nvidia-mps/claims"));
   EXPECT_TRUE(Shows("93 90 8:1 /srv/with\\040space/tutti /x ro - ext4 /dev/sda1 rw", "/mnt/tutti/claims"));
+}
+
+// Whether a process is taken to see /etc whose root is a file system of its own, with so many mounts of 500 bytes in it; empty where none can be made.
+std::optional<bool> SeesMore(int mounts) {
+  int ready[2];
+  if (pipe(ready) != 0) return std::nullopt;
+  const pid_t stranger = fork();
+  if (stranger == 0) {
+    const std::string name(200, 'm'), place = name + "/" + name;
+    bool made = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 && mount("none", "/tmp", "tmpfs", 0, nullptr) == 0 && chroot("/tmp") == 0 && chdir("/") == 0 &&
+                mkdir(name.c_str(), 0755) == 0 && mkdir(place.c_str(), 0755) == 0;
+    for (int i = 0; made && i < mounts; ++i) made = mount(place.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) == 0;
+    if (made) (void)!write(ready[1], "", 1);
+    close(ready[1]);
+    for (;;) pause();
+  }
+  close(ready[1]);
+  char byte;
+  const bool made = read(ready[0], &byte, 1) == 1;
+  close(ready[0]);
+  const bool sees = SeesDirectory(stranger, "/etc");
+  kill(stranger, SIGKILL);
+  waitpid(stranger, nullptr, 0);
+  return made ? std::optional(sees) : std::nullopt;
+}
+
+TEST(MountView, WhoHasMoreMountsThanAreLookedThroughIsTakenToSeeAll) {
+  const auto few = SeesMore(3);
+  if (!few) GTEST_SKIP() << "takes root";
+  EXPECT_FALSE(*few);
+  EXPECT_EQ(SeesMore(static_cast<int>(kMostMountsBytes / 400)), true);
 }
 
 TEST(MountView, AProcessSeesWhatItHas) {

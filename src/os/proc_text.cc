@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 
 namespace tutti::os {
 
-std::string TextOf(const std::string& path) {
+std::string TextOf(const std::string& path, size_t most_bytes) {
   std::ifstream file(path);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  std::string text;
+  for (char piece[4096]; text.size() < most_bytes && file;) {
+    file.read(piece, static_cast<std::streamsize>(std::min(sizeof piece, most_bytes - text.size())));
+    text.append(piece, static_cast<size_t>(file.gcount()));
+  }
+  return text;
 }
 
 bool CgroupLine::Names(std::string_view controller) const {

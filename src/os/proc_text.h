@@ -1,14 +1,15 @@
 // Texts of /proc that more than one reads.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tutti::os {
 
-// The whole file; "" if it cannot be read.
-std::string TextOf(const std::string& path);
+// The whole file, or as much of it; "" if it cannot be read.
+std::string TextOf(const std::string& path, size_t most_bytes = std::string::npos);
 
 // A line of /proc/PID/cgroup, "number:controllers:path": of one hierarchy that the process is in.
 struct CgroupLine {

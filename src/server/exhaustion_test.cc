@@ -153,7 +153,7 @@ Connection Connect(ServerProcess& server, const std::string& party, os::Fd image
   ByteWriter hello;
   wire::Put(hello, wire::Hello{});
   EXPECT_TRUE(ipc::SendMessage(mine.get(), wire::MessageKind::kHello, 0, std::move(hello)));
-  if (image) EXPECT_TRUE(SendModule(mine.get(), image.get()));
+  EXPECT_TRUE(!image || SendModule(mine.get(), image.get()));
   image.Reset();
   server.PassOn(std::move(theirs), 1, wire::Attach{.party = party});
   const auto answer = ipc::ReceiveMessage(mine.get(), 10'000);
