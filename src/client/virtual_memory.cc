@@ -41,10 +41,17 @@ void VirtualMemory::StartAgain() {
 
 Answer<uint64_t> VirtualMemory::Reserve(uint64_t bytes, uint64_t alignment) {
   if (!Whole(bytes) || (alignment & (alignment - 1)) != 0) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
-  CU_ASSIGN_OR_REFUSE(const uint64_t address, AskForMemory(Device::Find(0)->primary(), wire::MemoryKind::kHost, bytes,
-                                                           std::max(alignment, kGranularity)));
+  const auto address =
+      AskForMemory(Device::Find(0)->primary(), wire::MemoryKind::kHost, bytes, std::max(alignment, kGranularity));
+  if (!address && address.error() == cuda::CUDA_ERROR_OUT_OF_MEMORY) {
+    return Refuse(Complain(cuda::CUDA_ERROR_OUT_OF_MEMORY,
+                           "no range of {} bytes: what is reserved counts as host memory, of which the server has "
+                           "TUTTI_CPU_HOST_MEMORY for all its clients, and takes addresses of this client's window",
+                           bytes));
+  }
+  if (!address) return address;
   std::lock_guard lock(mutex_);
-  reservations_.emplace(address, bytes);
+  reservations_.emplace(*address, bytes);
   return address;
 }
 
