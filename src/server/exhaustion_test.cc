@@ -147,12 +147,13 @@ Status SendModule(int socket, int image) {
   return ipc::SendMessage(socket, wire::MessageKind::kLoadModule, 1, std::move(body), std::span(&image, 1));
 }
 
-// `image`: has sent it as a module, and let go of it, before it is connected.
-Connection Connect(ServerProcess& server, const std::string& party, os::Fd image = os::Fd()) {
+// `image`: has sent it as a module, and let go of it, before it is connected; `behind`: something that ends its session before that.
+Connection Connect(ServerProcess& server, const std::string& party, os::Fd image = os::Fd(), bool behind = false) {
   auto [mine, theirs] = ServerProcess::ConnectionPair();
   ByteWriter hello;
   wire::Put(hello, wire::Hello{});
   EXPECT_TRUE(ipc::SendMessage(mine.get(), wire::MessageKind::kHello, 0, std::move(hello)));
+  EXPECT_TRUE(!behind || ipc::SendMessage(mine.get(), wire::MessageKind::kHello, 0, ByteWriter()));
   EXPECT_TRUE(!image || SendModule(mine.get(), image.get()));
   image.Reset();
   server.PassOn(std::move(theirs), 1, wire::Attach{.party = party});
@@ -161,8 +162,10 @@ Connection Connect(ServerProcess& server, const std::string& party, os::Fd image
   return {std::move(mine), answer && answer->head.kind == wire::MessageKind::kWelcome};
 }
 
-// Who ends as soon as it has sent one has no session any more, but the server has what it sent.
-TEST(Exhaustion, APartyWhoseFilesCannotBeClosedLeavesHalfOfThePlacesToTheOthers) {
+// Who ends as soon as it has sent one has no session any more, but the server has what it sent, or what is unread of it.
+class UnclosedFiles : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Exhaustion, UnclosedFiles, ::testing::Bool(), [](const auto& info) { return info.param ? "Unread" : "Taken"; });
+TEST_P(UnclosedFiles, LeaveHalfOfThePlacesToOtherParties) {
   constexpr int kFiles = 200;
   ServerProcess server({}, kFiles);
   std::vector<os::Fd> unread;
@@ -171,7 +174,7 @@ TEST(Exhaustion, APartyWhoseFilesCannotBeClosedLeavesHalfOfThePlacesToTheOthers)
     auto [lingering, other_end] = os::MakeLingeringSocket();
     if (!lingering) GTEST_SKIP() << "no TCP over loopback";
     unread.push_back(std::move(other_end));
-    if (!Connect(server, "user 7", std::move(lingering)).welcome) break;
+    if (!Connect(server, "user 7", std::move(lingering), GetParam()).welcome) break;
   }
   EXPECT_LT(taken, kFiles / 4);
   EXPECT_TRUE(Connect(server, "user 8").welcome);
