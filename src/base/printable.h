@@ -20,4 +20,17 @@ inline std::string Printable(std::string_view text) {
   return shown;
 }
 
+// The same of text for a terminal that may have several lines, and tabs in them: those stay.
+inline std::string PrintableLines(std::string_view text) {
+  std::string shown;
+  while (!text.empty()) {
+    const size_t end = text.find_first_of("\n\t");
+    shown += Printable(text.substr(0, end));
+    if (end == text.npos) break;
+    shown += text[end];
+    text.remove_prefix(end + 1);
+  }
+  return shown;
+}
+
 }  // namespace tutti

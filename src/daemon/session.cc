@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "control/command_message.h"
 #include "control/words.h"
 
@@ -87,7 +88,7 @@ void Session::Run(uint32_t serial, const std::string& line) {
 
 void Session::Answered(uint32_t serial, CommandAnswer answer) {
   // Names and texts come from clients and servers, and the reader may be a terminal.
-  std::ranges::replace_if(answer.text, [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f; }, '?');
+  answer.text = PrintableLines(answer.text);
   const auto pieces = control::SplitReply(answer.text);
   std::vector<os::Fd> files = std::move(answer.files);
   // A packet carries few descriptors, so many files travel on packets of their own, ahead of the text.
