@@ -40,8 +40,10 @@ uint64_t BlockOrder::begun() const {
   return begun;
 }
 
-bool BlockOrder::AllThatStandWait() const {
-  if (EarliestThatGoesOn() != kNone) return false;
+bool BlockOrder::AllThatStandWait() const { return EarliestThatGoesOn() == kNone && NothingButWaited(); }
+
+bool BlockOrder::NothingButWaited() const {
+  if (standing_.Lowest(Kind::kReady) != nullptr) return false;
   const auto [first, end] = Fresh();
   return first >= end || first > standing_.Lowest(Kind::kWaiting)->index();
 }

@@ -34,6 +34,8 @@ class BlockOrder {
   bool HasWork() const { return !standing_.empty() || next_ < total_ || !given_back_.empty(); }
   // ... but all that stand still wait, and nothing has happened since they were looked at.
   bool OnlyWaits() const { return !standing_.empty() && AllThatStandWait(); }
+  // All that stand still have waited, some maybe for what has happened since, and none that could begin is earlier.
+  bool HasOnlyWaited() const { return !standing_.empty() && NothingButWaited(); }
   // The run that goes on now; null: blocks begin (there are some), the first ones of Fresh(). `begun`: how many have begun
   // and not ended.
   BlockRun* Next(uint64_t begun) { return standing_.empty() ? nullptr : NextBesideStanding(begun); }
@@ -80,6 +82,7 @@ class BlockOrder {
   static constexpr size_t kFewStanding = 64;  // each holds its stacks and shared memory
 
   bool AllThatStandWait() const;
+  bool NothingButWaited() const;
   BlockRun* NextBesideStanding(uint64_t begun);
   bool FreshIsNext(uint64_t begun, uint64_t going_on);
   void TakeGivenBack(uint64_t count);

@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -118,6 +120,103 @@ TEST_P(GridProgress, ChainsEndWhileEverythingAboutTheirClientsChanges) {
     for (const Counted& chain : chains) EXPECT_EQ(chain.value(), kBlocks);
     if (round == 1) doomed.Destroy();  // in the middle of its chain
   }
+}
+
+// What happens beside a chain: `change` of a client that runs one.
+struct Disturbance {
+  const char* name;
+  void (*change)(Backend& backend, uint32_t sms, Client& client, uint32_t number);
+};
+constexpr Disturbance kDisturbances[] = {
+    {"Limits",
+     [](Backend&, uint32_t, Client& client, uint32_t number) {
+       client.space().SetLimits({.active_thread_percentage = 20.0 + number % 81});
+     }},
+    {"Moves",
+     [](Backend&, uint32_t sms, Client& client, uint32_t number) {
+       client.space().SetLimits({.sm_ranges = {{.device = 0, .first_sm = number % sms, .count = 1}}});
+     }},
+    {"Priorities",
+     [](Backend&, uint32_t, Client& client, uint32_t number) {
+       client.space().SetLimits({.priority = static_cast<int32_t>(number % 2)});
+       client.Launch(2, client.Kernel("empty"), 8, 32, {});  // more urgent than the chain
+     }},
+    {"Policies",
+     [](Backend& backend, uint32_t, Client&, uint32_t number) {
+       backend.SetPolicy(static_cast<Policy>(number % std::size(kPolicyNames)));
+     }},
+};
+
+// A client with a chain in a stream and another, more urgent one.
+struct ClientWithChain : Client {
+  ClientWithChain(Backend* backend, uint32_t blocks) : Client(backend) {
+    CreateStream(1);
+    CreateStream(2, {.priority = -5, .non_blocking = true});
+    chain.emplace(this, 1, "chain", blocks);
+    end = Mark(1);
+  }
+  bool done() { return sink().IsDone(1, end); }
+
+  std::optional<Counted> chain;
+  uint64_t end = 0;
+};
+
+// Calls `change` with random numbers all the time until the chain has ended. However long it takes, as long as a minute
+// never passes without a block that counts.
+bool EndsWhile(ClientWithChain& client, const std::function<void(uint32_t number)>& change) {
+  std::mt19937 random(1);
+  uint64_t before = ~0ull, since_ns = NowNs();
+  while (!client.done()) {
+    change(static_cast<uint32_t>(random()));
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 1000));
+    if (const uint64_t now = client.chain->value(); now != before) {
+      before = now;
+      since_ns = NowNs();
+    } else if (NowNs() - since_ns > 60'000'000'000) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class DisturbedChain : public testing::TestWithParam<std::tuple<uint32_t, Disturbance>> {};
+
+INSTANTIATE_TEST_SUITE_P(Sms, DisturbedChain, testing::Combine(testing::Values(1, 2, 64), testing::ValuesIn(kDisturbances)),
+                         [](const auto& info) {
+                           return std::string(std::get<1>(info.param).name) + std::to_string(std::get<0>(info.param));
+                         });
+
+TEST_P(DisturbedChain, OfAHundredThousandBlocksEndsBesideItsLike) {
+  constexpr uint32_t kBlocks = kSanitized ? 3000 : 100'000;
+  const auto& [sms, disturbance] = GetParam();
+  const auto backend = NewBackend(sms);
+  ClientWithChain a(backend.get(), kBlocks), b(backend.get(), kBlocks);
+  const auto change = [&, &sms = sms, &disturbance = disturbance](uint32_t number) {
+    disturbance.change(*backend, sms, number & 1 << 20 ? a : b, number);
+  };
+  ASSERT_TRUE(EndsWhile(a, change));
+  ASSERT_TRUE(EndsWhile(b, change));
+  EXPECT_EQ(a.chain->value(), kBlocks);
+  EXPECT_EQ(b.chain->value(), kBlocks);
+}
+
+// ... of which one is killed in the middle of its chain, and another comes.
+TEST_P(GridProgress, AChainOfAMillionBlocksEndsWhileEverythingChangesAndANeighbourIsKilled) {
+  constexpr uint32_t kBlocks = kSanitized ? 10'000 : 1'000'000;
+  ClientWithChain client(backend_.get(), kBlocks);
+  auto neighbour = std::make_unique<ClientWithChain>(backend_.get(), 2'000'000'000);
+  bool killed = false;
+  ASSERT_TRUE(EndsWhile(client, [&](uint32_t number) {
+    const Disturbance& disturbance = kDisturbances[number % std::size(kDisturbances)];
+    disturbance.change(*backend_, GetParam(), number & 1 << 20 ? client : *neighbour, number >> 8);
+    if (number >> 24 < 16) client.space().SetLimits({});
+    if (killed || client.chain->value() < kBlocks / 2) return;
+    killed = true;
+    neighbour->Destroy();
+    neighbour = std::make_unique<ClientWithChain>(backend_.get(), 2'000'000'000);
+  }));
+  EXPECT_EQ(client.chain->value(), kBlocks);
+  EXPECT_TRUE(killed);
 }
 
 // More urgent work that only waits lets the less urgent run that it waits for.

@@ -168,9 +168,18 @@ void Scheduler::GiveOut(Task* task, Chunk* chunk) {
 // Where SMs share cores, what only waits is not worth one more of them: it would take the core from those that are waited
 // for. So it is parked: nobody is woken for it, but an SM that is awake and has nothing else looks at it, as long as there
 // are cores. Should all SMs be kept by others, it has its turn after kParkedTurn chunks, and at every look of the ticker.
+//
+// What has waited for a block that has ended since is parked, too, while an SM runs its task and there is no core for one
+// more that runs something else than blocks which wait: that SM takes it next. Another one would keep it while it has no core,
+// and with it all blocks behind. Tasks that compute are not held to that: beside them, whoever waits needs SMs for its share.
+bool Scheduler::IsCrowded(const Task& task) const {
+  if (task.active_chunks == 0 || busy_.load(std::memory_order_relaxed) < cores_ || !task.order.HasOnlyWaited()) return false;
+  return std::ranges::all_of(sm_states_, [](const SmState& sm) { return sm.task == nullptr || sm.task->yields; });
+}
+
 void Scheduler::EnqueueIfWork(Task* task) {
   if (!task->order.HasWork()) return;
-  if (sms() > cores_ && task->order.OnlyWaits()) {
+  if (sms() > cores_ && (task->order.OnlyWaits() || IsCrowded(*task))) {
     parked_.PushBack(task);
   } else {
     Enqueue(task);
@@ -232,7 +241,7 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     } else {
       PassGridBarrierIfComplete(task);
       done = task->order.ended() == task->total_blocks;
-      if (!done && task->queue == &parked_) Unpark(task);
+      if (!done && task->queue == &parked_ && !IsCrowded(*task)) Unpark(task);
       if (!done && task->queue == nullptr) {
         EnqueueIfWork(task);
       } else if (!done && task->queue == &share->queues[task->queued_urgency] && task->queued_urgency != UrgencyOf(*task)) {

@@ -142,6 +142,7 @@ class Scheduler {
   void Dequeue(Task* task);
   Nudge Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns);
   void GiveOut(Task* task, Chunk* chunk);
+  bool IsCrowded(const Task& task) const;
   void EnqueueIfWork(Task* task);
   void Unpark(Task* task);
   SpaceShare* PickBesideParked(const SmState& sm, uint64_t now_ns);

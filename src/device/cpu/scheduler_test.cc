@@ -91,6 +91,88 @@ TEST_F(SchedulerTest, BlocksGivenBackAreGivenOutAgain) {
   EXPECT_TRUE(Finish(1));
 }
 
+// Four SMs on two cores, and grids whose blocks wait for each other.
+class CrowdedSchedulerTest : public testing::Test {
+ protected:
+  static constexpr uint32_t kSms = 4;
+  CrowdedSchedulerTest() : ticker_([](uint64_t) { return kNever; }), scheduler_({.sms = kSms, .cores = 2}, &ticker_, &pool_) {
+    for (uint32_t i = 0; i < kSms; ++i) scheduler_.sm(i).thread = &threads_[i];
+    for (Work& work : works_) scheduler_.AddShare(&work.share);
+  }
+  ~CrowdedSchedulerTest() override {
+    for (Work& work : works_) {
+      while (BlockRun* const run = work.task.order.TakeAny()) pool_.Put(run);
+    }
+  }
+
+  struct Work {
+    SpaceShare share;
+    Task task;
+    BlockTime time;
+  };
+  void Submit(Work& work, uint64_t blocks) {
+    work.task.share = &work.share;
+    work.task.total_blocks = blocks;
+    work.task.urgency = 5;
+    work.task.time = &work.time;
+    scheduler_.Carry(scheduler_.Submit(&work.task));
+  }
+  bool Take(uint32_t sm) {
+    uint32_t seen;
+    uint64_t retry_at_ns;
+    if (!scheduler_.Take(scheduler_.sm(sm), &chunks_[sm], &seen, &retry_at_ns)) return false;
+    seen_[sm] = chunks_[sm].task->order.ended();
+    return true;
+  }
+  void Ends(uint32_t sm) { scheduler_.Finish(scheduler_.sm(sm), chunks_[sm], {.finished = 1, .end_ns = NowNs()}); }
+  // The block that the SM has begun gives way, since it only waits.
+  void Waits(uint32_t sm) {
+    const Chunk& chunk = chunks_[sm];
+    BlockRun* const run = chunk.resumed != nullptr ? chunk.resumed : pool_.Get();
+    if (chunk.resumed == nullptr) {
+      ASSERT_TRUE(run->PrepareCall([](const void*, uint64_t) {}, nullptr, chunk.first));
+    }
+    scheduler_.Finish(scheduler_.sm(sm), chunk, {.suspended = run, .yielded = true, .seen_ended = seen_[sm], .end_ns = NowNs()});
+  }
+
+  // Block 0 runs; 1, 2 and 3 have waited for it.
+  void BeginChain(Work& work) {
+    Submit(work, 100);
+    for (uint32_t sm = 0; sm < kSms; ++sm) ASSERT_TRUE(Take(sm));
+    for (uint32_t sm = 1; sm < kSms; ++sm) Waits(sm);
+  }
+
+  Ticker ticker_;
+  BlockPool pool_;
+  GuestThread threads_[kSms];
+  Scheduler scheduler_;
+  Work works_[2];
+  Chunk chunks_[kSms];
+  uint64_t seen_[kSms] = {};
+};
+
+TEST_F(CrowdedSchedulerTest, WhatHasWaitedIsNotForMoreSmsThanThereAreCores) {
+  BeginChain(works_[0]);
+  Ends(0);  // news for all that wait
+  ASSERT_TRUE(Take(0));
+  EXPECT_EQ(chunks_[0].first, 1u);
+  ASSERT_TRUE(Take(1)) << "there is a core for it";
+  EXPECT_FALSE(Take(2)) << "it would take one of those two";
+  EXPECT_FALSE(Take(3));
+  Ends(0);
+  EXPECT_TRUE(Take(3)) << "there is a core again";
+}
+
+TEST_F(CrowdedSchedulerTest, WhatHasWaitedIsForMoreSmsBesideATaskThatComputes) {
+  BeginChain(works_[0]);
+  Submit(works_[1], 1);
+  ASSERT_TRUE(Take(1));
+  ASSERT_EQ(chunks_[1].task, &works_[1].task);
+  Ends(0);
+  ASSERT_TRUE(Take(0));
+  EXPECT_TRUE(Take(2)) << "its client would have less than its share";
+}
+
 // What an SM leaves behind may be for another one, which had found nothing and slept.
 TEST_F(SchedulerTest, AnSmThatMayNotGoOnWakesTheOneThatMay) {
   SpaceShare* const share = NewShare();
