@@ -1,8 +1,12 @@
 // chain: grids in which every block waits for the one before it (as look-back scans do), per block, beside the same grid
-// without the wait.
+// without the wait, on devices of 1, 2 and 64 SMs. Each is that of a private server, of a process that this one starts:
+// chain --measure.
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string>
 
 #include "driver.h"
 #include "report.h"
@@ -40,10 +44,10 @@ end:
 }
 )";
 
-}  // namespace
+constexpr uint32_t kBlocks[] = {1000, 100'000, 1'000'000};
 
-int main(int argc, char** argv) {
-  const std::string out = argc > 1 ? argv[1] : "build/bench";
+// On the device that this process finds: a line of medians and spread per length.
+int Measure() {
   bench::OpenDevice();
   const CUfunction chain = bench::GetFunction(bench::LoadModule(kChain), "chain");
   CUdeviceptr done;
@@ -60,11 +64,42 @@ int main(int argc, char** argv) {
     }
     return bench::Summarize(samples);
   };
-  bench::Report report("chain", "time per block; aim: a block that waits for the one before it costs at most 5 us");
-  for (const uint32_t blocks : {1000u, 100'000u, 1'000'000u}) {
+  for (const uint32_t blocks : kBlocks) {
     const bench::Statistics waits = us_per_block(blocks, 1), free = us_per_block(blocks, 0);
-    report.Add({fmt::format("{} blocks in a chain", blocks), waits.median, "us", free.median, "blocks that do not wait",
-                waits.median / free.median, waits.spread});
+    fmt::print("{} {} {}\n", waits.median, waits.spread, free.median);
+  }
+  return 0;
+}
+
+// Of a device of `sms` SMs, in a private server of a process of its own.
+bool AddDevice(bench::Report& report, const std::string& self, uint32_t sms) {
+  const std::string command = fmt::format(
+      "CUDA_MPS_PIPE_DIRECTORY=/nowhere TUTTI_CPU_SMS={} '{}' --measure", sms, self);
+  FILE* const from = popen(command.c_str(), "r");
+  if (from == nullptr) return false;
+  bool read = true;
+  for (const uint32_t blocks : kBlocks) {
+    double waits, spread, free;
+    read = read && std::fscanf(from, "%lf %lf %lf", &waits, &spread, &free) == 3;
+    if (!read) break;
+    report.Add({fmt::format("{} SMs: {} blocks in a chain", sms, blocks), waits, "us", free, "blocks that do not wait",
+                waits / free, spread});
+  }
+  return pclose(from) == 0 && read;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string out = argc > 1 ? argv[1] : "build/bench";
+  if (out == "--measure") return Measure();
+  bench::Report report("chain", "time per block, on a device of so many SMs; aim: a block that waits for the one before it costs at most 5 us");
+  const std::string self = std::filesystem::canonical("/proc/self/exe");
+  for (const uint32_t sms : {1u, 2u, 64u}) {
+    if (!AddDevice(report, self, sms)) {
+      fmt::print(stderr, "chain: could not measure a device of {} SMs\n", sms);
+      return 1;
+    }
   }
   return report.Finish(out);
 }
