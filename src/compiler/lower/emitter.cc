@@ -238,6 +238,13 @@ llvm::Value* Emitter::Call(llvm::StringRef name, llvm::Type* result, llvm::Array
   return ir.CreateCall(module_.Declare(name, llvm::FunctionType::get(result, types, false), effect), arguments);
 }
 
+llvm::Value* Emitter::FromLane(llvm::Value* value, llvm::Value* lane) {
+  llvm::Type* type = llvm::StructType::get(ir.getInt32Ty(), ir.getInt1Ty());
+  llvm::Value* result = Call("tutti.shfl.idx.i32", type, {ir.getInt32(~0u), value, lane, ir.getInt32(31)}, Effect::kWarp);
+  llvm::cast<llvm::CallInst>(result)->setMetadata("tutti.aligned", llvm::MDNode::get(context(), {}));
+  return ir.CreateExtractValue(result, 0);
+}
+
 llvm::Value* Emitter::CallFn(llvm::StringRef name, llvm::ArrayRef<llvm::Value*> arguments) {
   return Call(("tutti.fn." + name).str(), arguments.front()->getType(), arguments, Effect::kPure);
 }

@@ -75,6 +75,8 @@ class Emitter {
 
   // --- Calls of tutti.*.
   llvm::Value* Call(llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments, Effect effect);
+  // What lane `lane` has of a 32-bit value, in an instruction that all threads of the warp execute together (.aligned).
+  llvm::Value* FromLane(llvm::Value* value, llvm::Value* lane);
   llvm::Value* CallI32(llvm::StringRef name) { return Call(name, ir.getInt32Ty(), {}, Effect::kPure); }
   llvm::Value* CallI64(llvm::StringRef name) { return Call(name, ir.getInt64Ty(), {}, Effect::kPure); }
   // tutti.fn.<name>: result and arguments of the type of the first argument.

@@ -9,14 +9,6 @@ namespace {
 using M = ptx::Modifier;
 using T = ptx::Type;
 
-// `value` of lane `lane`.
-llvm::Value* FromLane(Emitter& e, llvm::Value* value, llvm::Value* lane) {
-  llvm::Type* type = llvm::StructType::get(e.ir.getInt32Ty(), e.ir.getInt1Ty());
-  llvm::Value* result =
-      e.Call("tutti.shfl.idx.i32", type, {e.ir.getInt32(~0u), value, lane, e.ir.getInt32(31)}, Effect::kWarp);
-  return e.ir.CreateExtractValue(result, 0);
-}
-
 llvm::Value* Group(Emitter& e) { return e.ir.CreateLShr(e.CallI32("tutti.laneid"), 2); }
 llvm::Value* Thread(Emitter& e) { return e.ir.CreateAnd(e.CallI32("tutti.laneid"), 3); }
 
@@ -62,13 +54,13 @@ void Move(Emitter& e, bool store) {
   llvm::Value* own_row = ir.CreateTrunc(address, ir.getInt32Ty());
   for (uint32_t j = 0; j < registers.size(); ++j) {
     if (expands) {
-      llvm::Value* row = FromLane(e, own_row, ir.CreateAdd(Group(e), ir.getInt32(8 * j)));
+      llvm::Value* row = e.FromLane(own_row, ir.CreateAdd(Group(e), ir.getInt32(8 * j)));
       e.Write(*registers[j], LoadExpanded(e, row, source_bits), T::kB32);
       continue;
     }
     llvm::Value* word = store ? e.Read(*registers[j], T::kB32) : nullptr;
     if (!e.Has(M::kTrans)) {
-      llvm::Value* row = FromLane(e, own_row, ir.CreateAdd(Group(e), ir.getInt32(8 * j)));
+      llvm::Value* row = e.FromLane(own_row, ir.CreateAdd(Group(e), ir.getInt32(8 * j)));
       llvm::Value* at = SharedAt(e, row, ir.CreateShl(Thread(e), 2));
       if (store) {
         ir.CreateAlignedStore(word, at, llvm::Align(4));
@@ -80,7 +72,7 @@ void Move(Emitter& e, bool store) {
     llvm::Value* halves[2];
     for (uint32_t h = 0; h < 2; ++h) {
       llvm::Value* lane = ir.CreateAdd(ir.CreateShl(Thread(e), 1), ir.getInt32(8 * j + h));
-      llvm::Value* at = SharedAt(e, FromLane(e, own_row, lane), ir.CreateShl(Group(e), 1));
+      llvm::Value* at = SharedAt(e, e.FromLane(own_row, lane), ir.CreateShl(Group(e), 1));
       if (store) {
         ir.CreateAlignedStore(ir.CreateTrunc(ir.CreateLShr(word, 16 * h), ir.getInt16Ty()), at, llvm::Align(2));
       } else {
@@ -104,7 +96,7 @@ void EmitMovmatrix(Emitter& e) {
   for (uint32_t h = 0; h < 2; ++h) {
     llvm::Value* row = ir.CreateAdd(ir.CreateShl(Thread(e), 1), ir.getInt32(h));
     llvm::Value* lane = ir.CreateAdd(ir.CreateShl(row, 2), ir.CreateLShr(column, 1));
-    llvm::Value* word = FromLane(e, a, lane);
+    llvm::Value* word = e.FromLane(a, lane);
     llvm::Value* half = ir.CreateAnd(ir.CreateLShr(word, ir.CreateShl(ir.CreateAnd(column, 1), 4)), 0xffff);
     result = h == 0 ? half : ir.CreateOr(result, ir.CreateShl(half, 16));
   }

@@ -122,11 +122,9 @@ class Scales {
  private:
   llvm::Value* At(llvm::Value* lane, unsigned block) {
     auto& ir = e_.ir;
-    llvm::Type* type = llvm::StructType::get(ir.getInt32Ty(), ir.getInt1Ty());
-    llvm::Value* found =
-        e_.Call("tutti.shfl.idx.i32", type, {ir.getInt32(~0u), data_, lane, ir.getInt32(31)}, Effect::kWarp);
+    llvm::Value* found = e_.FromLane(data_, lane);
     llvm::Value* place = ir.CreateAnd(ir.CreateShl(ir.CreateAdd(byte_, ir.getInt32(block)), 3), 31);
-    return ScaleOf(e_, ir.CreateAnd(ir.CreateLShr(ir.CreateExtractValue(found, 0), place), 0xff), type_);
+    return ScaleOf(e_, ir.CreateAnd(ir.CreateLShr(found, place), 0xff), type_);
   }
 
   Emitter& e_;

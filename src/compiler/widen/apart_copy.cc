@@ -171,7 +171,7 @@ class Copier {
   }
 
   static Value* Members(const Meetings::Site& site, llvm::IRBuilder<>& builder) {
-    if (!IsMeetingOfMembers(site.kind)) return builder.getInt32(~0u);
+    if (!site.of_members) return builder.getInt32(~0u);
     Value* members = site.call->getArgOperand(0);
     auto* variable = llvm::dyn_cast<llvm::LoadInst>(members);
     if (variable == nullptr || variable->getParent() != site.here) return members;  // dominates all

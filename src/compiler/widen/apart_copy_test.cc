@@ -196,6 +196,21 @@ TEST(ApartCopy, WhereItWouldBeMuchToCompileThereIsNone) {
   EXPECT_LT(most, 2 * many);
 }
 
+TEST(ApartCopy, LanesThatCameApartMeetAtNoInstructionOfTheWholeWarp) {
+  const auto ways = [](const char* second) {
+    const std::string shuffle = "call {i32, i1} @tutti.shfl.idx.i32(i32 -1, i32 %tx, i32 0, i32 31)";
+    return fmt::format(
+        "  %low = icmp ult i32 %tx, 16\n  br i1 %low, label %a, label %b\na:\n  %a0 = {0}\n  %a1 = {0}{1}\n  br label %done\n"
+        "b:\n  %b0 = {0}\n  %b1 = {0}{1}\n  br label %done\ndone:\n  ret void\n",
+        shuffle, second);
+  };
+  std::vector<uint32_t> words(32);
+  EXPECT_FALSE(RunOn(ways(""), words).fault);
+  const GridResult result = RunOn(ways(", !tutti.aligned !{}"), words);
+  ASSERT_TRUE(result.fault);
+  EXPECT_EQ(result.fault->mistake, guest::WarpMistake::kShuffle);
+}
+
 TEST(ApartCopy, LanesMeetWhereThereIsOneAndAreAFaultWhereThereIsNone) {
   std::vector<uint32_t> words(32 * 30);
   EXPECT_FALSE(RunOn(Branches(2), words).fault);

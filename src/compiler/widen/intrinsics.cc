@@ -124,6 +124,10 @@ bool AreMembersHere(const llvm::CallInst& call) {
          ClassifyCall(*members).kind == Intrinsic::kActivemask;
 }
 
+bool IsAligned(const llvm::CallInst& call) {
+  return ClassifyCall(call).kind == Intrinsic::kMatrix || call.hasMetadata("tutti.aligned");
+}
+
 bool WaitsForLanes(const llvm::BasicBlock& block) {
   return llvm::any_of(block, [](const llvm::Instruction& instruction) {
     const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);

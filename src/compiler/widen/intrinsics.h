@@ -40,6 +40,8 @@ bool IsBarrier(Intrinsic kind);
 bool WaitsForLanes(const llvm::BasicBlock& block);
 // These members are all here, as they were asked for in the call's own block.
 bool AreMembersHere(const llvm::CallInst& call);
+// Part of an instruction that all threads of the warp execute together: PTX calls it .aligned.
+bool IsAligned(const llvm::CallInst& call);
 // All active lanes get one value, whatever the arguments.
 bool IsUniformResult(Intrinsic kind);
 // All lanes that name one set of members get one value.

@@ -58,22 +58,27 @@ void Meetings::FindSites() {
     for (llvm::Instruction& instruction : *block) {
       if (auto* call = llvm::dyn_cast<CallInst>(&instruction)) calls.push_back(call);
     }
+    bool are_all_here = false;  // since the last site
     for (CallInst* call : calls) {
       const Intrinsic kind = ClassifyCall(*call).kind;
       const bool of_members = IsMeetingOfMembers(kind) && !AreMembersHere(*call);
-      if (of_members || (IsMeetingOfAll(kind) && !OnlyArrives(*call, kind))) Split(*call, kind);
+      if (!of_members && (!IsMeetingOfAll(kind) || OnlyArrives(*call, kind))) continue;
+      const bool is_aligned = IsAligned(*call);
+      if (!is_aligned || !are_all_here) Split(*call, kind);
+      are_all_here = is_aligned;
     }
   }
 }
 
 void Meetings::Split(CallInst& call, Intrinsic kind) {
-  Site site{.call = &call, .kind = kind, .before = call.getParent(), .here = nullptr, .park = nullptr, .after = nullptr, .result = nullptr};
+  const bool of_members = IsMeetingOfMembers(kind) && !IsAligned(call);
+  Site site{.call = &call, .kind = kind, .of_members = of_members, .before = call.getParent(), .here = nullptr, .park = nullptr, .after = nullptr, .result = nullptr};
   site.here = llvm::SplitBlock(site.before, &call);
   site.after = llvm::SplitBlock(site.here, call.getNextNode());
   site.park = NewBlock("park");
   site.before->getTerminator()->eraseFromParent();
   builder_.SetInsertPoint(site.before);
-  Value* members = IsMeetingOfMembers(kind) ? call.getArgOperand(0) : builder_.getInt32(~0u);
+  Value* members = of_members ? call.getArgOperand(0) : builder_.getInt32(~0u);
   Value* absent = builder_.CreateCall(Declare("tutti.absent", builder_.getInt1Ty(), {builder_.getInt32Ty()}), {members});
   builder_.CreateCondBr(absent, site.park, site.here, llvm::MDBuilder(builder_.getContext()).createUnlikelyBranchWeights());
   if (!call.use_empty()) {
@@ -98,7 +103,7 @@ void Meetings::FillPark(const Site& site) {
   builder_.SetInsertPoint(site.park);
   builder_.CreateStore(builder_.getInt32(static_cast<uint32_t>(sites_.size())), site_);
   llvm::Type *i32 = builder_.getInt32Ty(), *i1 = builder_.getInt1Ty();
-  if (IsMeetingOfMembers(site.kind)) {
+  if (site.of_members) {
     Kind& kind = kinds_[site.call->getCalledFunction()];
     if (kind.sites.empty()) {
       for (const llvm::Use& argument : site.call->args()) kind.arguments.push_back(variables_.New(argument->getType(), "argument"));
@@ -157,7 +162,7 @@ void Meetings::Link() {
   for (const auto& [operation, kind] : kinds_) LinkKind(operation, kind);
   if (barriers_apart_) LinkWaits();
   for (const Site& site : sites_) {
-    if (!IsMeetingOfMembers(site.kind) && !IsApart(site.kind)) LinkAlone(site);
+    if (!site.of_members && !IsApart(site.kind)) LinkAlone(site);
   }
 }
 

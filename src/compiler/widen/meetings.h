@@ -13,7 +13,8 @@
 //
 // At a barrier of the block lanes arrive when they are parked, and all wait at one place for the phase that each has
 // arrived in. Where lanes cannot come to different barriers this is not needed: a barrier has a place of its own, where
-// all gather that have not ended, as have the other operations of whole warps.
+// all gather that have not ended, as have the other operations of whole warps. Those of .aligned instructions that follow one
+// another in a block are one site: who has gathered for the first is there for the rest.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -33,6 +34,7 @@ class Meetings {
   struct Site {
     llvm::CallInst* call;
     Intrinsic kind;
+    bool of_members;  // and not of the whole warp
     llvm::BasicBlock *before, *here, *park, *after;
     llvm::AllocaInst* result;  // or null
   };

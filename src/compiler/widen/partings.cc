@@ -15,7 +15,9 @@ using llvm::CallInst;
 
 bool IsBlockBarrier(Intrinsic kind) { return kind == Intrinsic::kBarrier || kind == Intrinsic::kBarrierReduce; }
 
-bool IsOfMembers(const CallInst& call) { return IsMeetingOfMembers(ClassifyCall(call).kind) && !AreMembersHere(call); }
+bool IsOfMembers(const CallInst& call) {
+  return IsMeetingOfMembers(ClassifyCall(call).kind) && !AreMembersHere(call) && !IsAligned(call);
+}
 
 bool IsMeeting(const CallInst& call) { return IsBlockBarrier(ClassifyCall(call).kind) || IsOfMembers(call); }
 
