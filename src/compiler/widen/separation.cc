@@ -16,10 +16,11 @@
 namespace tutti::compiler {
 namespace {
 
-// Bounds of the copy. The first two are known before it is made; the last is of all that there is with it.
+// Bounds of the copy. The first two are known before it is made; the last is of all that there is to compile with it, beside
+// what there was.
 constexpr size_t kMostCopied = 10000;  // instructions
 constexpr size_t kMostMeetings = 64;   // each has ways from and to the loop of turns
-size_t MostGrown(const llvm::Function& before) { return 2500 + 4 * size_t{before.getInstructionCount()}; }
+constexpr size_t MostGrown(size_t before) { return 2500 + 4 * before; }
 
 // A value that lanes carry from turn to turn is a phi at the loop's head, and, since lanes wait that have set it, wherever ways
 // of a test meet again: values times tests of phis, each compared by LLVM with the others of its block. That is in proportion
@@ -85,20 +86,25 @@ class Before {
   llvm::Function* const before_;
 };
 
-Status AddCopy(llvm::Function& scalar, const ModuleState& state, const Partings& partings, bool takes_turns, bool& added) {
-  Before before(scalar);
-  TUTTI_TRY(AddApartCopy(scalar, partings, takes_turns));
-  MakeCanonical(scalar);
-  added = scalar.getInstructionCount() + CountTests(scalar, state) <= MostGrown(before.function());
-  if (!added) before.Restore();
-  return {};
-}
-
 // Values that lanes carry from turn to turn: phis of the loop's head, which has the most.
 size_t CountCarried(const llvm::Function& scalar) {
   size_t most = 0;
   for (const llvm::BasicBlock& block : scalar) most = std::max<size_t>(most, llvm::range_size(block.phis()));
   return most;
+}
+
+// A test is as much to compile as an instruction, with the copy and before it; but where lanes carry so much that each test
+// is many phis, those that there were are no reason for more.
+Status AddCopy(llvm::Function& scalar, const ModuleState& state, const Partings& partings, bool takes_turns, bool& added) {
+  const size_t tests_before = CountTests(scalar, state);
+  Before before(scalar);
+  TUTTI_TRY(AddApartCopy(scalar, partings, takes_turns));
+  MakeCanonical(scalar);
+  const size_t tests = CountTests(scalar, state), instructions = before.function().getInstructionCount();
+  const bool carries_much = CountCarried(scalar) * tests > MostCarried(before.function());
+  added = scalar.getInstructionCount() + tests <= MostGrown(carries_much ? instructions : instructions + tests_before);
+  if (!added) before.Restore();
+  return {};
 }
 
 // As values they are faster to run, in memory there is no more of them than code.
