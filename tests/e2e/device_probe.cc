@@ -5,7 +5,7 @@
 // or the name of the CUresult that stopped it, with exit status 1.
 //
 //   --setenv NAME=VALUE   set by the program itself before its first CUDA call
-//   --allocate MIB        on the first device; says "allocated MIB" or the CUresult
+//   --allocate MIB,...    on the first device, and on the next ones; says "allocated MIB" or the CUresult for each
 //   --pin                 pins host memory and has the first device write it until it gets no more; says "pinned MIB", then
 //   the CUresult, with exit status 1
 //   --hold                stays until its standard input ends, then asks the device once more and says "still served"
@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "cuda/device_attribute.h"
 #include "tests/compat/driver_api.h"
@@ -55,10 +56,10 @@ void Describe(CUdevice device) {
               Attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_MODE, device), Attribute(CU_DEVICE_ATTRIBUTE_MPS_ENABLED, device));
 }
 
-void Allocate(size_t mib) {
+void Allocate(CUdevice device, size_t mib) {
   CUcontext context = nullptr;
   CUdeviceptr memory = 0;
-  Check(cuDevicePrimaryCtxRetain(&context, 0));
+  Check(cuDevicePrimaryCtxRetain(&context, device));
   Check(cuCtxSetCurrent(context));
   Check(cuMemAlloc_v2(&memory, mib << 20));
   std::printf("allocated %zu\n", mib);
@@ -94,19 +95,22 @@ void Hold() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  size_t mib = 0;
+  std::vector<size_t> mib;  // by device
   bool hold = false, pin = false;
   for (int i = 1; i < argc; ++i) {
     if (std::strcmp(argv[i], "--setenv") == 0 && i + 1 < argc) {
       putenv(argv[++i]);
     } else if (std::strcmp(argv[i], "--allocate") == 0 && i + 1 < argc) {
-      mib = std::strtoul(argv[++i], nullptr, 10);
+      const char* rest = argv[++i];
+      for (char* end = nullptr; rest != nullptr; rest = *end == ',' ? end + 1 : nullptr) {
+        mib.push_back(std::strtoul(rest, &end, 10));
+      }
     } else if (std::strcmp(argv[i], "--pin") == 0) {
       pin = true;
     } else if (std::strcmp(argv[i], "--hold") == 0) {
       hold = true;
     } else {
-      std::fprintf(stderr, "usage: device_probe [--setenv NAME=VALUE] [--allocate MIB] [--pin] [--hold]\n");
+      std::fprintf(stderr, "usage: device_probe [--setenv NAME=VALUE] [--allocate MIB,...] [--pin] [--hold]\n");
       return 3;
     }
   }
@@ -114,7 +118,7 @@ int main(int argc, char** argv) {
   Check(cuInit(0));
   Check(cuDeviceGetCount(&count));
   for (CUdevice device = count; device-- > 0;) Describe(device);  // the first is current in the end
-  if (mib != 0) Allocate(mib);
+  for (size_t device = mib.size(); device-- > 0;) Allocate(static_cast<CUdevice>(device), mib[device]);
   if (pin) Pin();
   if (hold) Hold();
   return 0;
