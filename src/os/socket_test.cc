@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -90,6 +94,39 @@ TEST(Socket, AMessageThatComesInTimeIsReceivedWhateverSignalsCome) {
   const auto received = Receive(sockets.first.get(), 10'000);
   ASSERT_TRUE(received) << received.error().text;
   EXPECT_EQ(received->bytes.size(), 3u);
+}
+
+// What has happened to the files of a folder.
+uint32_t EventsSoFar(int inotify) {
+  alignas(inotify_event) char events[4096];
+  uint32_t all = 0;
+  const ssize_t bytes = read(inotify, events, sizeof events);
+  for (ssize_t at = 0; at < bytes;) {
+    const auto* const event = reinterpret_cast<const inotify_event*>(events + at);
+    all |= event->mask;
+    at += static_cast<ssize_t>(sizeof *event + event->len);
+  }
+  return all;
+}
+
+// Nobody connects to it in an instant in which others may, too.
+TEST(Socket, ItsFileHasItsModeFromItsFirstInstant) {
+  for (const mode_t mask : {mode_t{0}, mode_t{0777}}) {
+    char folder[] = "/tmp/tutti-socket.XXXXXX";
+    ASSERT_NE(mkdtemp(folder), nullptr);
+    const Fd inotify(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    ASSERT_GE(inotify_add_watch(inotify.get(), folder, IN_CREATE | IN_ATTRIB | IN_MOVED_TO), 0);
+    const std::string path = std::string(folder) + "/socket";
+    const mode_t before = umask(mask);
+    const auto socket = Listen(path, 0620);
+    EXPECT_EQ(umask(before), mask) << "left as it was";
+    ASSERT_TRUE(socket) << socket.error().text;
+    struct stat info {};
+    ASSERT_EQ(stat(path.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 07777, 0620u);
+    EXPECT_EQ(EventsSoFar(inotify.get()), uint32_t{IN_CREATE}) << "made with its mode, which nothing has changed since";
+    std::filesystem::remove_all(folder);
+  }
 }
 
 }  // namespace
