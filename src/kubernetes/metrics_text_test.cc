@@ -42,6 +42,24 @@ TEST(Metrics, EachClientIsNamedByItsPod) {
   ExpectLine(text, R"(tutti_device_memory_used_bytes{UUID="GPU-a",gpu="0"} 105906176)");
 }
 
+TEST(Metrics, AClientOnTwoDevicesHasAValueOfEach) {
+  Measured measured;
+  measured.report = control::ParseReport(R"({"daemon": {"pid": 1}, "servers": [{"pid": 9, "uid": 0, "state": "ACTIVE",
+    "devices": [{"ordinal": 0, "uuid": "GPU-a", "total_bytes": 1073741824}, {"ordinal": 1, "uuid": "GPU-b", "total_bytes": 1073741824}],
+    "clients": [
+      {"pid": 11, "id": 1, "device": 0, "used_bytes": 300, "counters": {"device_ns": 1500000000, "launches": 7}},
+      {"pid": 11, "id": 1, "device": 1, "used_bytes": 100, "counters": {"device_ns": 500000000, "launches": 2}}]}]})").value();
+  measured.owners = {std::nullopt, std::nullopt};
+  const std::string text = Text(OwnFamilies(measured));
+  const std::string first = R"({UUID="GPU-a",gpu="0",pid="11",client="9-1",uid="0",namespace="",pod="",pod_uid="",container="",vgpu="")", second = R"({UUID="GPU-b",gpu="1",pid="11",client="9-1",uid="0",namespace="",pod="",pod_uid="",container="",vgpu="")";
+  ExpectLine(text, "tutti_client_device_seconds_total" + first + "} 1.5");
+  ExpectLine(text, "tutti_client_device_seconds_total" + second + "} 0.5");
+  ExpectLine(text, "tutti_client_launches_total" + first + "} 7");
+  ExpectLine(text, "tutti_client_launches_total" + second + "} 2");
+  ExpectLine(text, R"(tutti_device_memory_used_bytes{UUID="GPU-a",gpu="0"} 300)");
+  ExpectLine(text, R"(tutti_device_memory_used_bytes{UUID="GPU-b",gpu="1"} 100)");
+}
+
 TEST(Metrics, DcgmsSeriesHaveEachPodsOwnValue) {
   const std::string text = Text(DcgmFamilies(Example()));
   const std::string device = R"(gpu="0",UUID="GPU-a",pci_bus_id="00000000:01:00.0",device="nvidia0",modelName="CPU",Hostname="node-1",DCGM_FI_DRIVER_VERSION=")" TUTTI_VERSION "\"";
