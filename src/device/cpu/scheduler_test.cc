@@ -6,6 +6,8 @@
 #include <chrono>
 #include <deque>
 #include <future>
+#include <memory>
+#include <vector>
 
 #include "base/clock.h"
 #include "device/cpu/fair_policy.h"
@@ -99,11 +101,6 @@ class CrowdedSchedulerTest : public testing::Test {
     for (uint32_t i = 0; i < kSms; ++i) scheduler_.sm(i).thread = &threads_[i];
     for (Work& work : works_) scheduler_.AddShare(&work.share);
   }
-  ~CrowdedSchedulerTest() override {
-    for (Work& work : works_) {
-      while (BlockRun* const run = work.task.order.TakeAny()) pool_.Put(run);
-    }
-  }
 
   struct Work {
     SpaceShare share;
@@ -128,8 +125,9 @@ class CrowdedSchedulerTest : public testing::Test {
   // The block that the SM has begun gives way, since it only waits.
   void Waits(uint32_t sm) {
     const Chunk& chunk = chunks_[sm];
-    BlockRun* const run = chunk.resumed != nullptr ? chunk.resumed : pool_.Get();
-    if (chunk.resumed == nullptr) {
+    BlockRun* run = chunk.resumed;
+    if (run == nullptr) {
+      run = runs_.emplace_back(std::make_unique<BlockRun>()).get();
       ASSERT_TRUE(run->PrepareCall([](const void*, uint64_t) {}, nullptr, chunk.first));
     }
     scheduler_.Finish(scheduler_.sm(sm), chunk, {.suspended = run, .yielded = true, .seen_ended = seen_[sm], .end_ns = NowNs()});
@@ -145,6 +143,7 @@ class CrowdedSchedulerTest : public testing::Test {
   Ticker ticker_;
   BlockPool pool_;
   GuestThread threads_[kSms];
+  std::vector<std::unique_ptr<BlockRun>> runs_;  // of blocks that have waited, wherever they are now
   Scheduler scheduler_;
   Work works_[2];
   Chunk chunks_[kSms];
