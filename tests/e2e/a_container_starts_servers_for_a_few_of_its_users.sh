@@ -6,8 +6,9 @@ use_fakes
 
 for protocol in 2 3; do
   TUTTI_SERVERS_PER_CONTAINER=8 "$control" -d -p $protocol
+  # /proc is not that of the namespace, and a sanitizer that looks for leaks finds other processes there.
   # shellcheck disable=SC2016
-  unshare --pid --fork bash -c 'for user in $(seq 60001 60020); do setpriv --reuid $user --regid $user --clear-groups "$1"; done || true' \
+  ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" unshare --pid --fork bash -c 'for user in $(seq 60001 60020); do setpriv --reuid $user --regid $user --clear-groups "$1"; done || true' \
     bash "$client" > "$work/told"
   expect "served" 8 "$(grep -c '^welcome$' "$work/told")"
   expect "told why not" 12 "$(grep -c '^refused .* servers run already that the container .*TUTTI_SERVERS_PER_CONTAINER' "$work/told")"
