@@ -122,6 +122,17 @@ const std::vector<Form>& Forms() {
   return forms;
 }
 
+const std::vector<std::vector<Form>>& FormsByOpcode() {
+  static const std::vector<std::vector<Form>> groups = [] {
+    std::map<std::string, std::vector<Form>> by_opcode;
+    for (const Form& form : Forms()) by_opcode[form.name.substr(0, form.name.find('.'))].push_back(form);
+    std::vector<std::vector<Form>> all;
+    for (auto& [opcode, forms] : by_opcode) all.push_back(std::move(forms));
+    return all;
+  }();
+  return groups;
+}
+
 uint32_t Reserve(uint32_t& output_bytes) {
   const uint32_t offset = output_bytes;
   output_bytes += 16;

@@ -17,6 +17,8 @@ struct Form {
   Sources sources;
 };
 const std::vector<Form>& Forms();
+// The same by opcode: of some there are thousands, of others two.
+const std::vector<std::vector<Form>>& FormsByOpcode();
 
 // One statement of the form: sources loaded from the thread's inputs, the result stored to its output.
 Statement MakeForm(const Form& form, Random& random, uint32_t& output_bytes);
