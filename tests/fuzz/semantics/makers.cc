@@ -104,7 +104,7 @@ Statement Maker::Hints() {
       "{ .reg .pred n; setp.gt.u32 n, %t0, 100000; @n exit; }", "cp.async.commit_group;", "cp.async.wait_all;", "discard.global.L2 [%own+3968], 128;",
   };
   Statement statement{.form = "hint"};
-  statement.text = std::string(random_.From(kHints)) + "\n";
+  for (uint32_t i = 0; i < 5; ++i) statement.text += std::string(random_.From(kHints)) + "\n";
   return statement;
 }
 
@@ -150,11 +150,18 @@ Statement Maker::Switch(uint32_t depth) {
   return statement;
 }
 
+namespace {
+
+using Method = Statement (Maker::*)();
+constexpr Method kAnywhere[] = {&Maker::OwnAtomics, &Maker::LoadStore, &Maker::LoadStore, &Maker::Addresses, &Maker::Constants, &Maker::Local, &Maker::Stack,
+                                &Maker::Packing, &Maker::Carry, &Maker::Video, &Maker::Video, &Maker::VideoMultiplyAdd, &Maker::VideoPacked, &Maker::VideoPacked, &Maker::Lookup,
+                                &Maker::Call, &Maker::Hints, &Maker::Policies, &Maker::MixIntegers, &Maker::MixIntegers};
+
+}  // namespace
+
+Statement Maker::MakeInTurn(uint64_t turn) { return (this->*kAnywhere[turn % std::size(kAnywhere)])(); }
+
 Statement Maker::Make(bool uniform, uint32_t depth) {
-  using Method = Statement (Maker::*)();
-  static constexpr Method kAnywhere[] = {&Maker::OwnAtomics, &Maker::LoadStore, &Maker::LoadStore, &Maker::Addresses, &Maker::Constants, &Maker::Local, &Maker::Stack,
-                                         &Maker::Packing, &Maker::Carry, &Maker::Video, &Maker::Video, &Maker::VideoMultiplyAdd, &Maker::VideoPacked, &Maker::VideoPacked, &Maker::Lookup,
-                                         &Maker::Call, &Maker::Hints, &Maker::Policies, &Maker::MixIntegers, &Maker::MixIntegers};
   static constexpr Method kTogether[] = {&Maker::Shuffle, &Maker::Vote, &Maker::MatchOrReduce, &Maker::WarpBarrier, &Maker::HalvesMeet, &Maker::SharedExchange,
                                          &Maker::BarrierReduce, &Maker::ProducerConsumer, &Maker::PhaseBarrier, &Maker::AsyncCopy, &Maker::SharedAtomics, &Maker::OwnCluster,
                                          &Maker::MatrixMultiply, &Maker::MatrixMove, &Maker::Wmma};
@@ -194,9 +201,10 @@ Program MakeProgram(uint64_t seed, uint32_t statements) {
   Random random(seed);
   Program program{.seed = seed, .output_bytes = 64};
   Maker maker(random, program.output_bytes);
-  // So that each opcode comes in a hundred programs, each of which takes seconds to compile.
+  // So that each opcode comes in some hundred programs, each of which takes seconds to compile.
   const auto& groups = FormsByOpcode();
   program.statements.push_back(MakeForm(random.From(groups[seed % groups.size()]), random, program.output_bytes));
+  program.statements.push_back(maker.MakeInTurn(seed));
   while (program.statements.size() < statements) program.statements.push_back(maker.Make(true, 0));
   return program;
 }

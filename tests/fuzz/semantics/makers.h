@@ -15,6 +15,8 @@ class Maker {
 
   // A statement of any kind. `uniform`: all threads of the block come here together.
   Statement Make(bool uniform, uint32_t depth);
+  // By the method whose turn it is of those that may stand anywhere.
+  Statement MakeInTurn(uint64_t turn);
 
   // Statements with warps as they are in the program (warps.cc, memory.cc, ...).
   Statement Shuffle();
