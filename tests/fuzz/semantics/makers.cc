@@ -204,7 +204,7 @@ Program MakeProgram(uint64_t seed, uint32_t statements) {
   // So that each opcode comes in some hundred programs, each of which takes seconds to compile.
   const auto& groups = FormsByOpcode();
   program.statements.push_back(MakeForm(random.From(groups[seed % groups.size()]), random, program.output_bytes));
-  program.statements.push_back(maker.MakeInTurn(seed));
+  for (const uint64_t turn : {seed, seed + 7, seed + 13}) program.statements.push_back(maker.MakeInTurn(turn));
   while (program.statements.size() < statements) program.statements.push_back(maker.Make(true, 0));
   return program;
 }
