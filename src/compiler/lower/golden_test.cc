@@ -89,3 +89,5 @@ TEST(Opcodes, EachThatNothingLowersIsRefusedByItsNameInAGolden) {
 
 }  // namespace
 }  // namespace tutti::compiler
+
+int main(int count, char** arguments) { return tutti::golden::Run(count, arguments); }
