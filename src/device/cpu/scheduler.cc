@@ -170,8 +170,8 @@ void Scheduler::GiveOut(Task* task, Chunk* chunk) {
 // are cores. Should all SMs be kept by others, it has its turn after kParkedTurn chunks, and at every look of the ticker.
 //
 // What has waited for a block that has ended since is parked, too, while an SM runs its task and there is no core for one
-// more that runs something else than blocks which wait: that SM takes it next. Another one would keep it while it has no core,
-// and with it all blocks behind. Tasks that compute are not held to that: beside them, whoever waits needs SMs for its share.
+// more, and all SMs run tasks of which a block has waited: that SM takes it next. Another one would keep it while it has no
+// core, and with it all blocks behind. Beside a task that only computes, whoever waits needs SMs for its share.
 bool Scheduler::IsCrowded(const Task& task) const {
   if (task.active_chunks == 0 || busy_.load(std::memory_order_relaxed) < cores_ || !task.order.HasOnlyWaited()) return false;
   return std::ranges::all_of(sm_states_, [](const SmState& sm) { return sm.task == nullptr || sm.task->yields; });
@@ -234,7 +234,6 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     sm.task = nullptr;
     Return(task, result);
     if (busy_ != 0) look_at_ns = WakeThrottled(result.end_ns);
-    if (parked_.head != nullptr) look_at_ns = std::min(look_at_ns, result.end_ns + kRemindNs);
     if (share->dead) {
       DiscardAll(task);
       done = task->active_chunks == 0;
@@ -257,6 +256,8 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
       if (share->dead && share->running() == 0) quiet_.notify_all();
     }
     UpdateOffer(share);
+    // Also for what was parked just now.
+    if (parked_.head != nullptr) look_at_ns = std::min(look_at_ns, result.end_ns + kRemindNs);
   }
   ticker_->Arm(look_at_ns);
   return done;
