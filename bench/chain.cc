@@ -82,7 +82,7 @@ bool AddDevice(bench::Report& report, const std::string& self, uint32_t sms) {
     double waits, spread, free;
     read = read && std::fscanf(from, "%lf %lf %lf", &waits, &spread, &free) == 3;
     if (!read) break;
-    report.Add({fmt::format("{} SMs: {} blocks in a chain", sms, blocks), waits, "us", free, "blocks that do not wait",
+    report.Add({fmt::format("{} SM{}: {} blocks in a chain", sms, sms == 1 ? "" : "s", blocks), waits, "us", free, "blocks that do not wait",
                 waits / free, spread});
   }
   return pclose(from) == 0 && read;

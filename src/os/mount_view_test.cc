@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,12 +42,14 @@ TEST(MountView, WhoHasWhatIsAboveADirectorySeesIt) {
   EXPECT_TRUE(Shows("93 90 8:1 /srv/with\\040space/tutti /x ro - ext4 /dev/sda1 rw", "/mnt/tutti/claims"));
 }
 
-// Whether a process is taken to see /etc whose root is a file system of its own, with so many mounts of 500 bytes in it; empty where none can be made.
+// Whether a process is taken to see /etc whose root is a file system of its own, with so many mounts in it, whose lines have
+// 800 bytes each; empty where none can be made.
 std::optional<bool> SeesMore(int mounts) {
   int ready[2];
   if (pipe(ready) != 0) return std::nullopt;
   const pid_t stranger = fork();
   if (stranger == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     const std::string name(200, 'm'), place = name + "/" + name;
     bool made = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 && mount("none", "/tmp", "tmpfs", 0, nullptr) == 0 && chroot("/tmp") == 0 && chdir("/") == 0 &&
                 mkdir(name.c_str(), 0755) == 0 && mkdir(place.c_str(), 0755) == 0;
@@ -56,6 +59,10 @@ std::optional<bool> SeesMore(int mounts) {
     for (;;) pause();
   }
   close(ready[1]);
+  if (stranger < 0) {
+    close(ready[0]);
+    return std::nullopt;
+  }
   char byte;
   const bool made = read(ready[0], &byte, 1) == 1;
   close(ready[0]);

@@ -93,8 +93,8 @@ size_t CountCarried(const llvm::Function& scalar) {
   return most;
 }
 
-// A test is as much to compile as an instruction, with the copy and before it; but where lanes carry so much that each test
-// is many phis, those that there were are no reason for more.
+// A test is as much to compile as an instruction, so tests count with the copy and before it; but where lanes carry so much
+// that each test is many phis, the tests that there were before do not raise the bound.
 Status AddCopy(llvm::Function& scalar, const ModuleState& state, const Partings& partings, bool takes_turns, bool& added) {
   const size_t tests_before = CountTests(scalar, state);
   Before before(scalar);
