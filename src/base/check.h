@@ -1,5 +1,5 @@
 // CHECK: for our own bugs only, in daemon, server, compiler and tools. The client library never includes this header: it
-// must not end its host (see client/poison.h).
+// must not end its host (see client/session/poison.h).
 #pragma once
 
 #include <string_view>

@@ -1,11 +1,11 @@
 // Every exported function of libcuda.so.1, made from the API table: each goes through the gate to its body in entry/,
 // or, if it is not supported, says so.
-#include "client/exports.h"
+#include "client/process/exports.h"
 
-#include "client/arguments.h"
-#include "client/current.h"
-#include "client/enter.h"
+#include "client/context/current.h"
 #include "client/entry/entries.h"
+#include "client/process/arguments.h"
+#include "client/process/enter.h"
 
 #define TUTTI_EXPORT extern "C" __attribute__((visibility("default")))
 

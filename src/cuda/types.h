@@ -17,7 +17,7 @@ using CUdevice = int;
 using CUdeviceptr = uint64_t;
 using CUmemGenericAllocationHandle = unsigned long long;
 
-// Handles. What they point to is the client's own business (client/pool.h).
+// Handles. What they point to is the client's own business (client/base/pool.h).
 using CUcontext = struct CUctx_st*;
 using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;

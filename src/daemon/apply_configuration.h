@@ -2,7 +2,7 @@
 #pragma once
 
 #include "control/configuration.h"
-#include "daemon/control_daemon.h"
+#include "daemon/control/control_daemon.h"
 
 namespace tutti::daemon {
 

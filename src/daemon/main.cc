@@ -7,7 +7,7 @@
 #include "control/places.h"
 #include "control/version.h"
 #include "daemon/options.h"
-#include "daemon/shell.h"
+#include "daemon/shell/shell.h"
 #include "daemon/start.h"
 
 namespace {

@@ -15,9 +15,9 @@
 #include "control/open_files.h"
 #include "control/report.h"
 #include "daemon/apply_configuration.h"
-#include "daemon/directory.h"
-#include "daemon/service_manager.h"
-#include "daemon/succession.h"
+#include "daemon/files/directory.h"
+#include "daemon/life/service_manager.h"
+#include "daemon/life/succession.h"
 
 namespace tutti::daemon {
 namespace {

@@ -1,7 +1,7 @@
 // Bringing the daemon up, in the background or in the foreground.
 #pragma once
 
-#include "daemon/control_daemon.h"
+#include "daemon/control/control_daemon.h"
 
 namespace tutti::daemon {
 

@@ -185,7 +185,7 @@ class Space {
   virtual metrics::ClientCounters& counters(uint32_t device) = 0;
 };
 
-// How Spaces share a device (device/cpu/policy_*.cc).
+// How Spaces share a device (device/cpu/schedule/policy_*.cc).
 enum class Policy { kShare, kPriority, kTimeSlice, kPartition };
 inline constexpr std::string_view kPolicyNames[] = {"share", "priority", "time_slice", "partition"};
 inline std::string_view PolicyName(Policy policy) { return kPolicyNames[static_cast<size_t>(policy)]; }

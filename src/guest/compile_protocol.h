@@ -1,5 +1,5 @@
-// Between the device (device/cpu/compiler_pool) and the tutti-compiler worker: one SOCK_SEQPACKET pair, one request at a
-// time. Requests and replies are base/bytes.h strings in the order of the fields.
+// Between the device (device/compile/compiler_pool) and the tutti-compiler worker: one SOCK_SEQPACKET pair, one request
+// at a time. Requests and replies are base/bytes.h strings in the order of the fields.
 //
 // The worker gets the image as a read-only memory file and returns its result as one. It runs with no file system, no
 // network, and limits on memory and CPU time; it may die at any moment, which fails the request and nothing else.

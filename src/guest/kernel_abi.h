@@ -2,8 +2,8 @@
 //
 // A kernel is a shared object with one exported object, `tutti_kernel` (KernelDescriptor). It has no undefined symbols:
 // everything it needs from outside is reached through the BlockState it is given. One thread block runs on one worker
-// thread, on guest stacks (device/cpu/guest_stack.h), never on the worker's own stack. A warp is 32 lanes executed as
-// vectors of 32 with an active mask; lane l of warp w is the thread of linear index 32 w + l of its block.
+// thread, on guest stacks (device/cpu/exec/guest_stack.h), never on the worker's own stack. A warp is 32 lanes executed
+// as vectors of 32 with an active mask; lane l of warp w is the thread of linear index 32 w + l of its block.
 //
 // Guest code holds no locks, allocates nothing, and may be abandoned at any instruction: on a fault, a kill or the end of
 // its client the worker simply switches away and reuses the stack.

@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "device/cpu/code/code_settings.h"
-#include "device/cpu/code/code_store.h"
+#include "device/compile/code_settings.h"
+#include "device/compile/code_store.h"
 #include "device/cpu/cpu_backend.h"
 #include "device/cpu/device_info.h"
 #include "device/null/null_backend.h"
@@ -25,22 +25,22 @@ Status Choose(std::string_view visible, device::cpu::CpuSettings& settings) {
 
 }  // namespace
 
-Result<std::shared_ptr<device::cpu::CompilerHost>> StartCompilerHost(std::string_view device) {
+Result<std::shared_ptr<device::CompilerHost>> StartCompilerHost(std::string_view device) {
   if (device != "cpu") return nullptr;
-  return device::cpu::CompilerHost::Start(device::cpu::CodeSettings::FromEnvironment());
+  return device::CompilerHost::Start(device::CodeSettings::FromEnvironment());
 }
 
 Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bool shared,
-                                                       std::shared_ptr<device::cpu::CompilerHost> compilers) {
+                                                       std::shared_ptr<device::CompilerHost> compilers) {
   if (name == "null") return device::null::CreateNullBackend();
   if (name == "cpu") {
     TUTTI_ASSIGN(device::cpu::CpuSettings settings, device::cpu::CpuSettings::FromEnvironment());
     if (shared) settings.client_host_bytes = settings.host_bytes / 2;
     const char* const visible = shared ? std::getenv("CUDA_VISIBLE_DEVICES") : nullptr;
     if (visible != nullptr) TUTTI_TRY(Choose(visible, settings));
-    auto code = device::cpu::CodeSettings::FromEnvironment();
+    auto code = device::CodeSettings::FromEnvironment();
     code.capability = static_cast<uint32_t>(10 * settings.compute_major + settings.compute_minor);
-    return device::cpu::CreateCpuBackend(settings, device::cpu::CreateCodeStore(code, std::move(compilers)));
+    return device::cpu::CreateCpuBackend(settings, device::CreateCodeStore(code, std::move(compilers)));
   }
   return Fail(fmt::format("this build has no device \"{}\"", name));
 }

@@ -3,7 +3,7 @@
 // that is missing in such a list ends everybody's work. What is forbidden here is what turns a process that was taken over
 // into more than that process: new processes and programs, other processes' memory, signals to them, other namespaces and
 // mounts, the kernel's own interfaces, and the network. Compilers are started by another process
-// (device/cpu/code/compiler_host.h).
+// (device/compile/compiler_host.h).
 //
 // A filter sees numbers, not paths: what /proc/PID/mem would give is kept by a Landlock domain, since nobody in one may
 // trace who is outside. That needs no rule; the domain forbids little besides.

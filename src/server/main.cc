@@ -24,7 +24,7 @@
 namespace tutti::server {
 namespace {
 
-Result<std::unique_ptr<Server>> Start(const Options& options, std::shared_ptr<device::cpu::CompilerHost> compilers) {
+Result<std::unique_ptr<Server>> Start(const Options& options, std::shared_ptr<device::CompilerHost> compilers) {
   log::Info("Startup");
   log::Info("Initializing server process");
   TUTTI_ASSIGN(std::unique_ptr<device::Backend> backend, CreateBackend(options.device, options.daemon_socket_fd >= 0, std::move(compilers)));
@@ -50,7 +50,7 @@ Status Serve(const Options& options) {
   // Nobody's server needs root's powers, and those who are not root have none.
   if (const auto dropped = DropCapabilities(); !dropped) log::Warning("The server keeps its capabilities: {}", dropped.error().text);
   // Before there are threads and clients: what the server may do itself afterwards is less.
-  TUTTI_ASSIGN(const std::shared_ptr<device::cpu::CompilerHost> compilers, StartCompilerHost(options.device));
+  TUTTI_ASSIGN(const std::shared_ptr<device::CompilerHost> compilers, StartCompilerHost(options.device));
   if (const auto entered = EnterDomain(); !entered) {
     log::Info("What the server may do to other processes of its user is not restricted further: {}", entered.error().text);
   }

@@ -73,7 +73,7 @@ struct Attach {
   std::vector<MemoryGroupLimit> memory_groups;  // that it belongs to
   uint64_t kernel_ns = 0;                       // that one of its kernels may run; 0: for ever
   uint32_t withheld_devices = 0;                // bit per device: not this client's
-  std::string party;  // whose part of the server it takes (daemon/visitor.h); "": its owner's, who may have all of it
+  std::string party;  // whose part of the server it takes (daemon/access/visitor.h); "": its owner's, who may have all of it
 };
 void Put(ByteWriter& out, const Attach& attach);
 Result<Attach> GetAttach(ByteReader& in);

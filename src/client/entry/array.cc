@@ -1,8 +1,8 @@
 // Arrays.
-#include "client/array.h"
+#include "client/array/array.h"
 
-#include "client/context.h"
-#include "client/current.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
 #include "client/entry/entries.h"
 
 namespace tutti::client::entry {

@@ -1,8 +1,8 @@
 #include "client/entry/called_stream.h"
 
-#include "client/capture.h"
-#include "client/context.h"
-#include "client/current.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
+#include "client/graph/capture.h"
 
 namespace tutti::client::entry {
 

@@ -1,8 +1,8 @@
 // The stream that a call means by the handle it is given.
 #pragma once
 
-#include "client/answer.h"
-#include "client/stream.h"
+#include "client/base/answer.h"
+#include "client/context/stream.h"
 #include "cuda/types.h"
 
 namespace tutti::client::entry {

@@ -1,9 +1,9 @@
 // Stream capture: what a program asks of a stream becomes a graph.
-#include "client/capture.h"
+#include "client/graph/capture.h"
 
 #include <span>
 
-#include "client/context.h"
+#include "client/context/context.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
 #include "client/entry/graph_handles.h"

@@ -1,14 +1,14 @@
 // Contexts.
-#include "client/context.h"
+#include "client/context/context.h"
 
 #include <span>
 
-#include "client/capture.h"
-#include "client/current.h"
-#include "client/device.h"
+#include "client/context/current.h"
+#include "client/context/device.h"
+#include "client/context/event.h"
+#include "client/context/stream.h"
 #include "client/entry/entries.h"
-#include "client/event.h"
-#include "client/stream.h"
+#include "client/graph/capture.h"
 
 namespace tutti::client::entry {
 namespace {

@@ -1,8 +1,8 @@
 // One-dimensional copies. Those in two and three dimensions are in copy_3d.cc.
-#include "client/copy.h"
+#include "client/copy/copy.h"
 
-#include "client/array.h"
-#include "client/context.h"
+#include "client/array/array.h"
+#include "client/context/context.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/copy_or_capture.h"
 #include "client/entry/entries.h"

@@ -1,6 +1,6 @@
 // Copies in two and three dimensions, between any of host memory, device memory and arrays.
-#include "client/context.h"
-#include "client/copy_description.h"
+#include "client/array/copy_description.h"
+#include "client/context/context.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/copy_or_capture.h"
 #include "client/entry/entries.h"

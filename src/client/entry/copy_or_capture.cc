@@ -1,6 +1,6 @@
 #include "client/entry/copy_or_capture.h"
 
-#include "client/capture.h"
+#include "client/graph/capture.h"
 
 namespace tutti::client::entry {
 

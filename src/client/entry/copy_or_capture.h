@@ -1,8 +1,8 @@
 // Copies and memsets as calls ask for them: done in the stream, or, while it is captured, a node of the graph. Thread-safe.
 #pragma once
 
-#include "client/copy.h"
-#include "client/fill.h"
+#include "client/copy/copy.h"
+#include "client/copy/fill.h"
 
 namespace tutti::client::entry {
 

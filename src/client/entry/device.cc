@@ -1,5 +1,5 @@
 // Devices.
-#include "client/device.h"
+#include "client/context/device.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 #include <cstring>
 #include <string_view>
 
-#include "client/context.h"
-#include "client/current.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
 #include "client/entry/entries.h"
-#include "client/memory_pool.h"
+#include "client/memory/memory_pool.h"
 #include "cuda/device_attribute.h"
 
 namespace tutti::client::entry {

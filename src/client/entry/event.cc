@@ -1,13 +1,13 @@
 // Events.
-#include "client/event.h"
+#include "client/context/event.h"
 
-#include "client/capture.h"
-#include "client/context.h"
-#include "client/current.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
+#include "client/context/stream.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
-#include "client/printing.h"
-#include "client/stream.h"
+#include "client/graph/capture.h"
+#include "client/session/printing.h"
 
 namespace tutti::client::entry {
 

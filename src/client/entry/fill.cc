@@ -1,5 +1,5 @@
 // Memsets.
-#include "client/fill.h"
+#include "client/copy/fill.h"
 
 #include "client/entry/called_stream.h"
 #include "client/entry/copy_or_capture.h"

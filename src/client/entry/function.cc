@@ -1,11 +1,11 @@
 // Functions.
-#include "client/function.h"
+#include "client/module/function.h"
 
-#include "client/context.h"
-#include "client/current.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
 #include "client/entry/entries.h"
-#include "client/launch.h"
-#include "client/module.h"
+#include "client/module/launch.h"
+#include "client/module/module.h"
 
 namespace tutti::client::entry {
 namespace {

@@ -1,5 +1,5 @@
 // Graphs: what they are made of.
-#include "client/graph.h"
+#include "client/graph/graph.h"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
 // Executable graphs.
-#include "client/graph_exec.h"
+#include "client/graph/graph_exec.h"
 
-#include "client/capture.h"
-#include "client/complaint.h"
-#include "client/context.h"
-#include "client/device.h"
+#include "client/base/complaint.h"
+#include "client/context/context.h"
+#include "client/context/device.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
 #include "client/entry/graph_handles.h"
+#include "client/graph/capture.h"
 
 namespace tutti::client::entry {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "client/graph.h"
-#include "client/graph_exec.h"
+#include "client/graph/graph.h"
+#include "client/graph/graph_exec.h"
 #include "cuda/types.h"
 
 namespace tutti::client::entry {

@@ -2,14 +2,14 @@
 #include <algorithm>
 #include <span>
 
-#include "client/complaint.h"
-#include "client/context.h"
-#include "client/copy_description.h"
-#include "client/current.h"
+#include "client/array/copy_description.h"
+#include "client/base/complaint.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
+#include "client/context/event.h"
 #include "client/entry/entries.h"
 #include "client/entry/graph_handles.h"
-#include "client/event.h"
-#include "client/library.h"
+#include "client/module/library.h"
 
 namespace tutti::client::entry {
 namespace {

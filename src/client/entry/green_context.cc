@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <span>
 
-#include "client/complaint.h"
-#include "client/context.h"
-#include "client/current.h"
-#include "client/device.h"
+#include "client/base/complaint.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
+#include "client/context/device.h"
+#include "client/context/event.h"
+#include "client/context/sm_resource.h"
+#include "client/context/stream.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
-#include "client/event.h"
-#include "client/sm_resource.h"
-#include "client/stream.h"
 
 namespace tutti::client::entry {
 namespace {

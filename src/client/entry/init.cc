@@ -2,10 +2,10 @@
 #include <cstring>
 
 #include "client/entry/entries.h"
-#include "client/error_text.h"
-#include "client/export_tables.h"
-#include "client/proc_address.h"
-#include "client/startup.h"
+#include "client/process/error_text.h"
+#include "client/process/export_tables.h"
+#include "client/process/proc_address.h"
+#include "client/process/startup.h"
 #include "cuda/result.h"
 
 namespace tutti::client::entry {

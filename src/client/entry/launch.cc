@@ -1,13 +1,13 @@
 // Launches.
-#include "client/launch.h"
+#include "client/module/launch.h"
 
 #include <span>
 
-#include "client/capture.h"
-#include "client/context.h"
+#include "client/context/context.h"
+#include "client/context/event.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
-#include "client/event.h"
+#include "client/graph/capture.h"
 
 namespace tutti::client::entry {
 namespace {

@@ -1,11 +1,11 @@
 // Libraries and their kernels.
-#include "client/library.h"
+#include "client/module/library.h"
 
-#include "client/context.h"
-#include "client/current.h"
-#include "client/device.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
+#include "client/context/device.h"
 #include "client/entry/entries.h"
-#include "client/linker.h"
+#include "client/module/linker.h"
 
 namespace tutti::client::entry {
 namespace {

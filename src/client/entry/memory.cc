@@ -1,16 +1,16 @@
 // Memory: allocation, host memory, questions about pointers.
-#include "client/memory.h"
+#include "client/memory/memory.h"
 
 #include <cstring>
 
-#include "client/capture.h"
-#include "client/context.h"
-#include "client/current.h"
-#include "client/device.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
+#include "client/context/device.h"
+#include "client/context/stream.h"
+#include "client/copy/host_registration.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
-#include "client/host_registration.h"
-#include "client/stream.h"
+#include "client/graph/capture.h"
 
 namespace tutti::client::entry {
 namespace {

@@ -1,11 +1,11 @@
 // Memory pools and stream-ordered allocation.
-#include "client/memory_pool.h"
+#include "client/memory/memory_pool.h"
 
-#include "client/capture.h"
-#include "client/context.h"
+#include "client/context/context.h"
+#include "client/context/stream.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
-#include "client/stream.h"
+#include "client/graph/capture.h"
 
 namespace tutti::client::entry {
 namespace {

@@ -1,13 +1,13 @@
 // Modules, and the linker.
-#include "client/module.h"
+#include "client/module/module.h"
 
-#include "client/capture.h"
-#include "client/context.h"
-#include "client/current.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
 #include "client/entry/entries.h"
-#include "client/function.h"
-#include "client/image.h"
-#include "client/linker.h"
+#include "client/graph/capture.h"
+#include "client/module/function.h"
+#include "client/module/image.h"
+#include "client/module/linker.h"
 
 namespace tutti::client::entry {
 namespace {

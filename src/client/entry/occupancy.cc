@@ -1,10 +1,10 @@
 // Occupancy.
-#include "client/occupancy.h"
+#include "client/module/occupancy.h"
 
-#include "client/context.h"
-#include "client/current.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
 #include "client/entry/entries.h"
-#include "client/launch.h"
+#include "client/module/launch.h"
 #include "cuda/device_attribute.h"
 
 namespace tutti::client::entry {

@@ -1,7 +1,7 @@
 // Access between devices. All devices of a server share one window, so each can reach all memory.
-#include "client/context.h"
-#include "client/current.h"
-#include "client/device.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
+#include "client/context/device.h"
 #include "client/entry/entries.h"
 
 namespace tutti::client::entry {

@@ -1,10 +1,10 @@
 // What is known about a pointer.
 #include <cstring>
 
-#include "client/allocation_table.h"
-#include "client/context.h"
-#include "client/device.h"
+#include "client/context/context.h"
+#include "client/context/device.h"
 #include "client/entry/entries.h"
+#include "client/memory/allocation_table.h"
 
 namespace tutti::client::entry {
 namespace {

@@ -1,6 +1,6 @@
 // Primary contexts.
-#include "client/context.h"
-#include "client/device.h"
+#include "client/context/context.h"
+#include "client/context/device.h"
 #include "client/entry/entries.h"
 
 namespace tutti::client::entry {

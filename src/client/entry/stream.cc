@@ -1,18 +1,18 @@
 // Streams.
-#include "client/stream.h"
+#include "client/context/stream.h"
 
 #include <algorithm>
 
-#include "client/capture.h"
-#include "client/context.h"
-#include "client/current.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
+#include "client/context/event.h"
+#include "client/copy/fill.h"
+#include "client/copy/host_calls.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/copy_or_capture.h"
 #include "client/entry/entries.h"
-#include "client/event.h"
-#include "client/fill.h"
-#include "client/host_calls.h"
-#include "client/printing.h"
+#include "client/graph/capture.h"
+#include "client/session/printing.h"
 
 namespace tutti::client::entry {
 namespace {

@@ -1,9 +1,9 @@
 // Texture and surface objects.
-#include "client/texture.h"
+#include "client/array/texture.h"
 
-#include "client/complaint.h"
-#include "client/context.h"
-#include "client/current.h"
+#include "client/base/complaint.h"
+#include "client/context/context.h"
+#include "client/context/current.h"
 #include "client/entry/entries.h"
 
 namespace tutti::client::entry {

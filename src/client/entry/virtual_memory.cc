@@ -1,13 +1,13 @@
 // Virtual memory management: memory and addresses apart.
-#include "client/virtual_memory.h"
+#include "client/memory/virtual_memory.h"
 
 #include <span>
 
-#include "client/complaint.h"
-#include "client/context.h"
-#include "client/device.h"
+#include "client/base/complaint.h"
+#include "client/context/context.h"
+#include "client/context/device.h"
 #include "client/entry/entries.h"
-#include "client/session.h"
+#include "client/session/session.h"
 
 namespace tutti::client::entry {
 namespace {

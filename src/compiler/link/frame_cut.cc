@@ -6,7 +6,7 @@
 #include <llvm/Support/MathExtras.h>
 #include <llvm/Transforms/Utils/SSAUpdater.h>
 
-#include "compiler/live_values.h"
+#include "compiler/passes/live_values.h"
 
 namespace tutti::compiler {
 namespace {

@@ -22,8 +22,8 @@ constexpr const char* kTriple = "x86_64-pc-linux-gnu";
 
 // Shadow stacks and the like are decided by the process that loads the code, and say nothing about vectors.
 constexpr std::string_view kOfTheProcess[] = {"shstk", "ibt", "uintr"};
-// APX: registers r16 to r31 are none that a preempted kernel gets back (device/cpu/guest_switch.S), and the rest is of use
-// with them only. A processor's name may imply them, so they are named as absent.
+// APX: registers r16 to r31 are none that a preempted kernel gets back (device/cpu/exec/guest_switch.S), and the rest
+// is of use with them only. A processor's name may imply them, so they are named as absent.
 constexpr std::string_view kApx[] = {"ccmp", "cf", "egpr", "ndd", "nf", "ppx", "push2pop2", "zu"};
 
 bool IsOneOf(std::span<const std::string_view> names, std::string_view feature) {

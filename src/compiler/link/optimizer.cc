@@ -19,7 +19,7 @@
 #include "compiler/link/lockstep.h"
 #include "compiler/link/rare_paths.h"
 #include "compiler/link/sink_rare.h"
-#include "compiler/pass_managers.h"
+#include "compiler/passes/pass_managers.h"
 
 namespace tutti::compiler {
 namespace {

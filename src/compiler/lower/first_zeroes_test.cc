@@ -6,7 +6,7 @@
 #include <llvm/Support/SourceMgr.h>
 
 #include "compiler/lower/llvm.h"
-#include "compiler/pass_managers.h"
+#include "compiler/passes/pass_managers.h"
 
 namespace tutti::compiler::lowering {
 namespace {

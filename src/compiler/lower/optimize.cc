@@ -21,7 +21,7 @@
 #include "compiler/lower/finish.h"
 #include "compiler/lower/first_zeroes.h"
 #include "compiler/lower/local_pointers.h"
-#include "compiler/pass_managers.h"
+#include "compiler/passes/pass_managers.h"
 
 namespace tutti::compiler::lowering {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "compiler/widen/random_kernel.h"
-#include "compiler/widen/test_kernel.h"
+#include "compiler/widen/testing/random_kernel.h"
+#include "compiler/widen/testing/test_kernel.h"
 
 namespace tutti::compiler {
 namespace {

@@ -7,14 +7,14 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/PromoteMemToReg.h>
 
-#include "compiler/widen/calls.h"
-#include "compiler/widen/function_emitter.h"
-#include "compiler/widen/intrinsics.h"
-#include "compiler/widen/kernel_descriptor.h"
-#include "compiler/widen/local_frame.h"
-#include "compiler/widen/module_state.h"
-#include "compiler/widen/prepare.h"
-#include "compiler/widen/separation.h"
+#include "compiler/widen/analysis/intrinsics.h"
+#include "compiler/widen/analysis/local_frame.h"
+#include "compiler/widen/control/calls.h"
+#include "compiler/widen/divergence/prepare.h"
+#include "compiler/widen/divergence/separation.h"
+#include "compiler/widen/emit/function_emitter.h"
+#include "compiler/widen/emit/kernel_descriptor.h"
+#include "compiler/widen/emit/module_state.h"
 
 namespace tutti::compiler {
 namespace {

@@ -8,24 +8,14 @@
 // How: schedule.h (order of blocks and masks), shape.h (what lanes have in common), function_emitter.h (the new code).
 #pragma once
 
-#include <cstdint>
-#include <string>
-
 #include "base/error.h"
+#include "compiler/widen/analysis/options.h"
 
 namespace llvm {
 class Module;
 }  // namespace llvm
 
 namespace tutti::compiler {
-
-struct WidenOptions {
-  std::string name;                // of the kernel, for its descriptor
-  uint32_t block[3] = {0, 0, 0};   // threads per block; 0,0,0: any shape, at some cost
-  bool avx512 = false;             // the target has AVX-512 F, BW, DQ and VL
-  bool fence = true;               // check every address against the memory that the client owns; off for measurements only
-  bool whole_pieces = true;        // what lies between two words of a warp's access can be read, too: the fence sees to it
-};
 
 // In place. On failure the module is spoilt, and the text says what in which function cannot be widened.
 Status Widen(llvm::Module& module, const WidenOptions& options);

@@ -1,8 +1,8 @@
 // What several commands need: finding the server they name, and refusing who may not ask.
 #pragma once
 
-#include "daemon/command.h"
-#include "daemon/control_daemon.h"
+#include "daemon/control/command.h"
+#include "daemon/control/control_daemon.h"
 
 namespace tutti::daemon::commands {
 

@@ -5,7 +5,7 @@
 #include "daemon/commands/access.h"
 #include "daemon/commands/client_query.h"
 #include "daemon/commands/commands.h"
-#include "daemon/live_limits.h"
+#include "daemon/commands/live_limits.h"
 
 namespace tutti::daemon::commands {
 namespace {

@@ -1,5 +1,5 @@
-// Claims: what is given to containers (daemon/claim.h).
-#include "daemon/claim.h"
+// Claims: what is given to containers (daemon/access/claim.h).
+#include "daemon/access/claim.h"
 
 #include <fmt/format.h>
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/command.h"
 #include "daemon/commands/access.h"
-#include "daemon/control_daemon.h"
+#include "daemon/control/command.h"
+#include "daemon/control/control_daemon.h"
 
 namespace tutti::daemon::commands {
 

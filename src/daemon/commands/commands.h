@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "daemon/command.h"
+#include "daemon/control/command.h"
 
 namespace tutti::daemon::commands {
 

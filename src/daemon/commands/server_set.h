@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "daemon/command.h"
-#include "daemon/control_daemon.h"
+#include "daemon/control/command.h"
+#include "daemon/control/control_daemon.h"
 
 namespace tutti::daemon::commands {
 

@@ -10,9 +10,9 @@
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_space.h"
 #include "device/cpu/device_info.h"
-#include "device/cpu/guest_thread.h"
+#include "device/cpu/exec/guest_thread.h"
 #include "device/cpu/idle_work.h"
-#include "device/cpu/ticker.h"
+#include "device/cpu/schedule/ticker.h"
 
 namespace tutti::device::cpu {
 namespace {

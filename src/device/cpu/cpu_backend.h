@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "device/cpu/code_source.h"
+#include "device/compile/code_source.h"
 #include "device/cpu/settings.h"
 #include "device/device.h"
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "device/cpu/scheduler.h"
+#include "device/cpu/schedule/scheduler.h"
 #include "device/cpu/settings.h"
 #include "device/cpu/worker.h"
 #include "device/memory_account.h"

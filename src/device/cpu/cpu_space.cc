@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "cuda/result.h"
-#include "device/cpu/print_format.h"
+#include "device/common/print_format.h"
 
 namespace tutti::device::cpu {
 namespace {

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "device/cpu/cpu_device.h"
-#include "device/cpu/device_heap.h"
+#include "device/cpu/memory/device_heap.h"
+#include "device/cpu/memory/window_memory.h"
 #include "device/cpu/module_table.h"
-#include "device/cpu/stream_engine.h"
-#include "device/cpu/window_memory.h"
+#include "device/cpu/stream/stream_engine.h"
 #include "device/device.h"
 
 namespace tutti::device::cpu {

@@ -7,7 +7,7 @@
 
 #include "cuda/result.h"
 #include "device/cpu/cpu_space.h"
-#include "device/cpu/device_limits.h"
+#include "device/cpu/exec/device_limits.h"
 
 namespace tutti::device::cpu {
 namespace {

@@ -10,7 +10,7 @@
 #include <fstream>
 
 #include "cuda/device_attribute.h"
-#include "device/cpu/device_limits.h"
+#include "device/cpu/exec/device_limits.h"
 
 namespace tutti::device::cpu {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "cuda/result.h"
 #include "device/cpu/cpu_backend.h"
-#include "device/cpu/sanitizers.h"
+#include "device/cpu/exec/sanitizers.h"
 #include "device/cts/client.h"
 #include "device/cts/kernels.h"
 

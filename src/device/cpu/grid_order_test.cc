@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "base/testing/interleavings.h"
-#include "device/cpu/scheduler.h"
+#include "device/cpu/schedule/scheduler.h"
 
 namespace tutti::device::cpu {
 namespace {

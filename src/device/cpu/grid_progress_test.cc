@@ -10,7 +10,7 @@
 
 #include "base/clock.h"
 #include "device/cpu/cpu_backend.h"
-#include "device/cpu/sanitizers.h"
+#include "device/cpu/exec/sanitizers.h"
 #include "device/cts/client.h"
 #include "device/cts/kernels.h"
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <thread>
 
-#include "device/cpu/block_pool.h"
 #include "device/cpu/cpu_backend.h"
-#include "device/cpu/sanitizers.h"
+#include "device/cpu/exec/block_pool.h"
+#include "device/cpu/exec/sanitizers.h"
 #include "device/cts/client.h"
 #include "device/cts/kernels.h"
 

@@ -8,7 +8,7 @@
 
 #include "cuda/result.h"
 #include "device/cpu/cpu_backend.h"
-#include "device/cpu/sanitizers.h"
+#include "device/cpu/exec/sanitizers.h"
 #include "device/cts/client.h"
 #include "device/cts/kernels.h"
 #include "wire/backlog.h"

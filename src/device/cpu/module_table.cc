@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "cuda/result.h"
-#include "device/cpu/said_name.h"
+#include "device/common/said_name.h"
 
 namespace tutti::device::cpu {
 namespace {

@@ -16,11 +16,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "device/cpu/code_source.h"
-#include "device/cpu/kernel_instance.h"
-#include "device/cpu/window_memory.h"
-#include "device/host_share.h"
+#include "device/compile/code_source.h"
+#include "device/cpu/memory/window_memory.h"
+#include "device/cpu/stream/kernel_instance.h"
 #include "device/device.h"
+#include "device/host_share.h"
 
 namespace tutti::device::cpu {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "base/checked.h"
-#include "device/cpu/space_share.h"
+#include "device/cpu/schedule/space_share.h"
 #include "os/memory_limit.h"
 #include "wire/limits.h"
 

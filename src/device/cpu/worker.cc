@@ -14,7 +14,7 @@
 #include "base/clock.h"
 #include "cuda/result.h"
 #include "device/cpu/cpu_space.h"
-#include "device/cpu/operation.h"
+#include "device/cpu/stream/operation.h"
 #include "os/thread.h"
 #include "os/time_slice.h"
 

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <thread>
 
-#include "device/cpu/block_pool.h"
-#include "device/cpu/guest_thread.h"
+#include "device/common/trace.h"
+#include "device/cpu/exec/block_pool.h"
+#include "device/cpu/exec/guest_thread.h"
 #include "device/cpu/idle_work.h"
-#include "device/cpu/scheduler.h"
-#include "device/cpu/trace.h"
+#include "device/cpu/schedule/scheduler.h"
 
 namespace tutti::device::cpu {
 

@@ -228,7 +228,7 @@ void Whisper(WarpState* w) {
   Pointer(w, 0)[0] = reinterpret_cast<uint64_t>(&text[0]);
 }
 
-struct TestKernel final : cpu::LoadedKernel {
+struct TestKernel final : LoadedKernel {
   TestKernel(const char* name, guest::RunWarps run, uint32_t flags, uint32_t static_shared_bytes = 0) {
     own = KernelDescriptor{
         .magic = guest::kKernelMagic,
@@ -289,10 +289,10 @@ Kernels AllKernels() {
   return kernels;
 }
 
-class TestCode final : public cpu::CodeSource {
+class TestCode final : public CodeSource {
  public:
   Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image,
-                                                          const cpu::Cancelled&) override {
+                                                          const Cancelled&) override {
     const std::string name(image.begin(), image.end());
     const auto found = kernels_.find(name);
     if (found == kernels_.end()) return Fail(cuda::CUDA_ERROR_INVALID_PTX, "line 1: no such kernel: " + name);
@@ -311,9 +311,9 @@ class TestCode final : public cpu::CodeSource {
     return index;
   }
 
-  Result<std::shared_ptr<const cpu::LoadedKernel>> Kernel(std::span<const uint8_t>, const guest::ModuleIndex& index,
+  Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t>, const guest::ModuleIndex& index,
                                                           uint32_t kernel, const uint32_t*,
-                                                          const cpu::Cancelled&) override {
+                                                          const Cancelled&) override {
     return kernels_.find(index.kernels[kernel].name)->second;
   }
 
@@ -338,6 +338,6 @@ uint64_t Compute(uint64_t seed, uint64_t rounds) {
   return result;
 }
 
-std::shared_ptr<cpu::CodeSource> NewTestCode() { return std::make_shared<TestCode>(); }
+std::shared_ptr<CodeSource> NewTestCode() { return std::make_shared<TestCode>(); }
 
 }  // namespace tutti::device::cts

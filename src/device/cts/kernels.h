@@ -34,7 +34,7 @@
 
 #include <memory>
 
-#include "device/cpu/code_source.h"
+#include "device/compile/code_source.h"
 
 namespace tutti::device::cts {
 
@@ -44,6 +44,6 @@ inline constexpr uint32_t kTestVariableValue = 0x600d;
 // What "compute" computes: wrong if a register is lost on the way.
 uint64_t Compute(uint64_t seed, uint64_t rounds);
 
-std::shared_ptr<cpu::CodeSource> NewTestCode();
+std::shared_ptr<CodeSource> NewTestCode();
 
 }  // namespace tutti::device::cts

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include "client/arguments.h"
+#include "client/process/arguments.h"
 #include "frame/vendor_types.h"
 #include "vendor_fault/plan.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "control/object_values.h"
+#include "daemon/commands/live_limits.h"
 #include "daemon/commands/v3/objects.h"
-#include "daemon/live_limits.h"
 
 namespace tutti::daemon::v3 {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "daemon/commands/client_query.h"
+#include "daemon/commands/live_limits.h"
 #include "daemon/commands/v3/verb.h"
-#include "daemon/live_limits.h"
 
 namespace tutti::daemon::v3 {
 

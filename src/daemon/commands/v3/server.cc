@@ -4,8 +4,8 @@
 
 #include "control/object_values.h"
 #include "control/words.h"
+#include "daemon/commands/live_limits.h"
 #include "daemon/commands/v3/objects.h"
-#include "daemon/live_limits.h"
 
 namespace tutti::daemon::v3 {
 namespace {

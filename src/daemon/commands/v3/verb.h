@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "control/text_table.h"
-#include "daemon/command.h"
-#include "daemon/control_daemon.h"
+#include "daemon/control/command.h"
+#include "daemon/control/control_daemon.h"
 
 namespace tutti::daemon::v3 {
 

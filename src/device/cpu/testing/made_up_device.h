@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "device/cpu/scheduler.h"
+#include "device/cpu/schedule/scheduler.h"
 
 namespace tutti::device::cpu {
 

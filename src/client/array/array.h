@@ -1,0 +1,47 @@
+// Arrays: opaque memory with a shape. Laid out linearly here: rows of the width, planes (or layers) of rows.
+#pragma once
+
+#include <cstdint>
+
+#include "client/base/answer.h"
+#include "client/base/pool.h"
+#include "client/copy/copy.h"
+#include "cuda/types.h"
+
+namespace tutti::client {
+
+class Context;
+
+// Bytes of one channel; 0: not a format of arrays here.
+uint64_t ChannelBytes(cuda::CUarray_format format);
+
+// Immutable, so thread-safe.
+class Array {
+ public:
+  Array(const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, uint64_t address, uint64_t row_bytes)
+      : descriptor_(descriptor), address_(address), row_bytes_(row_bytes) {}
+
+  static Array* Find(const void* handle) { return pool_.Find(handle); }
+  // INVALID_VALUE for shapes and formats that CUDA does not have.
+  static Answer<Array*> Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor);
+  static int Destroy(Array* array);
+
+  cuda::CUarray handle() { return reinterpret_cast<cuda::CUarray>(this); }
+  const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor() const { return descriptor_; }
+  uint64_t row_bytes() const { return row_bytes_; }
+  uint64_t rows() const { return descriptor_.Height == 0 ? 1 : descriptor_.Height; }
+  uint64_t planes() const { return descriptor_.Depth == 0 ? 1 : descriptor_.Depth; }
+  // Where (x bytes, y, z) lies.
+  CopySide At(uint64_t x_bytes, uint64_t y, uint64_t z) const;
+  // Whether a copy of that shape at (x bytes, y, z) stays inside.
+  bool Holds(uint64_t x_bytes, uint64_t y, uint64_t z, const CopyShape& shape) const;
+
+ private:
+  static constinit Pool<Array, 1 << 16> pool_;
+
+  const cuda::CUDA_ARRAY3D_DESCRIPTOR descriptor_;
+  const uint64_t address_;
+  const uint64_t row_bytes_;
+};
+
+}  // namespace tutti::client

@@ -1,0 +1,23 @@
+#include "client/base/complaint.h"
+
+#include <atomic>
+
+#include "cuda/result.h"
+
+namespace tutti::client {
+namespace {
+
+constexpr int kMostLines = 50;
+std::atomic<int> lines{0};
+
+}  // namespace
+
+int Complain(int status, std::string_view text) {
+  const int line = lines.fetch_add(1, std::memory_order_relaxed);
+  const char* name = cuda::ResultName(status);
+  if (line < kMostLines) log::Warning("{}: {}", name != nullptr ? name : "?", text);
+  if (line == kMostLines) log::Warning("further mistakes of this process are not logged");
+  return status;
+}
+
+}  // namespace tutti::client

@@ -1,0 +1,49 @@
+#include "client/context/backlog.h"
+
+#include <algorithm>
+
+#include "client/context/stream_slots.h"
+#include "client/session/session.h"
+#include "wire/backlog.h"
+
+namespace tutti::client {
+
+// Whether what waits, and so much more, is more than may: then half of it is to be free, one sleep for many records.
+// Under the lock.
+uint64_t Backlog::Full(uint32_t slot, uint32_t weight) {
+  const ipc::CompletionWaiter& waiter = Session::Get().waiter();
+  while (!waiting_.empty() && waiter.Done(slot, waiting_.front().ticket)) {
+    weight_ -= waiting_.front().weight;
+    waiting_.pop_front();
+  }
+  const uint32_t most = wire::StreamBacklog(StreamSlots::Get().open());
+  if (weight_ + std::min(weight, most / 2) <= most) return 0;
+  uint64_t after = 0;
+  uint32_t left = weight_;
+  for (const Part& part : waiting_) {
+    after = part.ticket + 1;
+    left -= part.weight;
+    if (left <= most / 2) break;
+  }
+  return after;
+}
+
+void Backlog::Add(uint32_t slot, uint64_t ticket, uint32_t weight) {
+  uint64_t after = 0;
+  {
+    std::lock_guard lock(mutex_);
+    // Threads that submit to one stream may come here in another order than they got their tickets in.
+    waiting_.push_back({waiting_.empty() ? ticket : std::max(ticket, waiting_.back().ticket), weight});
+    weight_ += weight;
+    after = Full(slot, 0);
+  }
+  // What the session may have ended with, the next call that looks will find.
+  if (after != 0) (void)Session::Get().waiter().Wait(slot, after - 1);
+}
+
+uint64_t Backlog::RoomAfter(uint32_t slot, uint32_t weight) {
+  std::lock_guard lock(mutex_);
+  return Full(slot, weight);
+}
+
+}  // namespace tutti::client

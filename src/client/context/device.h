@@ -1,0 +1,56 @@
+// A device of the server, as the channel describes it.
+#pragma once
+
+#include <cstdint>
+
+#include "client/base/answer.h"
+#include "cuda/types.h"
+#include "wire/channel_layout.h"
+
+namespace tutti::client {
+
+class Context;
+
+// Lives as long as the process. Thread-safe.
+class Device {
+ public:
+  // By CUDA ordinal; null if there is none. The devices are made by Install.
+  static Device* Find(cuda::CUdevice ordinal);
+  static int count() { return count_; }
+  // Reads the devices of the session, those that CUDA_VISIBLE_DEVICES names and in that order. False: no memory.
+  static bool Install();
+  // The same devices as a new session knows them; false if one of them is not there any more.
+  static bool Reinstall();
+
+  int ordinal() const { return ordinal_; }
+  // The server's number for it.
+  uint32_t index() const { return index_; }
+  const wire::DeviceInfo& info() const { return *info_; }
+  // The attribute's value; 0 for those the device does not know.
+  int Attribute(cuda::CUdevice_attribute attribute) const;
+  // The sticky error of this process's work on the device, 0: none.
+  int error() const { return state_->error.load(std::memory_order_relaxed); }
+  // That error, or what the session ended with: then nothing of this process works on the program's memory for the
+  // device any more (Session::WindUp), and the program may be told.
+  int Check() const;
+  // SMs that it has, and those of them that this process is given (live: follows percentage and partition). 0 given: a
+  // partition would have to be named.
+  uint32_t sm_count() const;
+  uint32_t given_sms() const;
+  uint64_t total_bytes() const;
+  uint64_t free_bytes() const;
+  // Its primary context, active or not.
+  Context& primary() const { return *primary_; }
+
+ private:
+  inline static Device* devices_ = nullptr;
+  inline static int count_ = 0;
+
+  int ordinal_ = 0;
+  uint32_t index_ = 0;
+  const wire::DeviceInfo* info_ = nullptr;
+  const wire::DeviceState* state_ = nullptr;
+  Context* primary_ = nullptr;
+};
+
+}  // namespace tutti::client

@@ -1,0 +1,83 @@
+// An event: a place in a stream, and the time at which it was reached.
+//
+// Recording an event without timing sends nothing: the place is known already (the stream and its last ticket). One
+// with timing sends a record that makes the server write the time into the event's slot of the completion page.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "client/base/answer.h"
+#include "client/base/pool.h"
+#include "client/context/stream.h"
+#include "cuda/types.h"
+
+namespace tutti::client {
+
+class Context;
+class Device;
+class GraphNode;
+
+// Thread-safe.
+class Event {
+ public:
+  Event(Context& context, uint32_t time_slot)
+      : context_(context), device_(DeviceOf(context)), context_id_(IdOf(context)), time_slot_(time_slot) {}
+
+  static Event* Find(const void* handle) { return pool_.Find(handle); }
+  static Answer<Event*> Create(Context& context, unsigned flags);
+  static int Destroy(Event* event);
+
+  cuda::CUevent handle() { return reinterpret_cast<cuda::CUevent>(this); }
+  bool BelongsTo(Context& context) const;
+  bool timed() const { return time_slot_ != 0; }
+
+  // Recorded in a capture: the capture's number and the nodes that were last in the stream (client/graph/capture.h).
+  // Any other recording ends that.
+  struct Captured {
+    uint64_t capture = 0;  // 0: not
+    std::vector<GraphNode*> nodes;
+  };
+  void SetCaptured(Captured captured) {
+    std::lock_guard lock(mutex_);
+    captured_ = std::move(captured);
+  }
+  Captured captured() const {
+    std::lock_guard lock(mutex_);
+    return captured_;
+  }
+
+  // The place is after everything submitted to the stream so far. Until it returns, others find the place of before.
+  void Record(Stream& stream);
+  // SUCCESS or NOT_READY; SUCCESS if it was never recorded.
+  int Query() const { return mark().Reached() ? cuda::CUDA_SUCCESS : cuda::CUDA_ERROR_NOT_READY; }
+  int Synchronize() const { return mark().Wait(); }
+  // Work submitted to `stream` from now on waits for the place last recorded.
+  void MakeWait(Stream& stream) const;
+  // Device::Check of the device it belongs to.
+  int CheckDevice() const;
+
+  // From `start` to `end`. INVALID_HANDLE if one has no timing or was never recorded, NOT_READY if one is not reached.
+  static int Elapsed(const Event& start, const Event& end, float* milliseconds);
+
+ private:
+  static uint64_t IdOf(const Context& context);
+  static const Device& DeviceOf(const Context& context);
+  StreamMark mark() const {
+    std::lock_guard lock(mutex_);
+    return mark_;
+  }
+
+  static constinit Pool<Event, 1 << 20> pool_;
+
+  Context& context_;  // may be gone
+  const Device& device_;
+  const uint64_t context_id_;
+  const uint32_t time_slot_;  // 0: no timing
+  mutable std::mutex mutex_;
+  StreamMark mark_;
+  Captured captured_;
+};
+
+}  // namespace tutti::client

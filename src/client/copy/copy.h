@@ -1,0 +1,69 @@
+// Copies of every shape, synchronous and not.
+//
+// Both sides of a copy are addresses: device and pinned memory lie in the window, where client and server see the same
+// bytes; everything else is host memory that only this process can read. So:
+//
+//   synchronous            wait for the work the copy must come after, then copy here, at memory speed
+//   nothing to wait for    the same, also for asynchronous ones unless they are large and the device can do them itself
+//   window to window       a record in the ring
+//   host to window         into scratch memory of the window now, a record from there; large ones wait instead
+//   window to host         waits, as CUDA may for memory that is not pinned
+//   registered host memory a host call, which copies when the stream gets there (client/copy/host_copy.h)
+#pragma once
+
+#include <cstdint>
+
+#include "client/context/stream.h"
+
+namespace tutti::client {
+
+// One side: `address` of the first byte, distances between rows and planes in bytes.
+struct CopySide {
+  uint64_t address = 0;
+  uint64_t pitch = 0;
+  uint64_t plane = 0;
+};
+
+struct CopyShape {
+  uint64_t row_bytes = 0;
+  uint64_t rows = 1;
+  uint64_t planes = 1;
+
+  bool empty() const { return row_bytes == 0 || rows == 0 || planes == 0; }
+  uint64_t bytes() const { return row_bytes * rows * planes; }
+};
+
+struct CopyRequest {
+  CopySide destination;
+  CopySide source;
+  CopyShape shape;
+};
+
+// Bytes from the first to the end of the last row; the shape is not empty. If that overflows, more than there are.
+uint64_t ExtentOfRows(const CopySide& side, const CopyShape& shape);
+inline uint64_t Extent(const CopySide& side, const CopyShape& shape) {
+  return shape.rows == 1 && shape.planes == 1 ? shape.row_bytes : ExtentOfRows(side, shape);
+}
+
+// One row.
+inline CopyRequest Linear(uint64_t destination, uint64_t source, uint64_t bytes) {
+  return {{destination, bytes, bytes}, {source, bytes, bytes}, {bytes, 1, 1}};
+}
+inline uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+enum class CopyMode { kSynchronous, kAsynchronous };
+
+// What the caller of the API said each side is; kAny where it leaves that to the driver.
+enum class SideKind { kAny, kHost, kDevice };
+
+// INVALID_VALUE for null or foreign addresses, sizes that overflow, and ranges that leave the allocation they begin in.
+int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind);
+
+// Copies now, by this thread, both sides checked before. Host memory or the window, whatever is going on there.
+void CopyHere(const CopyRequest& request);
+
+// Checks both sides, then copies in the stream. Thread-safe.
+int Copy(Stream& stream, const CopyRequest& request, CopyMode mode, SideKind destination = SideKind::kAny,
+         SideKind source = SideKind::kAny);
+
+}  // namespace tutti::client

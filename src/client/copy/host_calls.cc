@@ -1,0 +1,183 @@
+#include "client/copy/host_calls.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "base/tsan.h"
+#include "client/session/session.h"
+#include "os/futex.h"
+
+namespace tutti::client {
+namespace {
+
+constexpr uint64_t kCheckServerNs = 500'000'000;
+
+// One call on its way through the server, which hands its address back as the token. A function, a callback or a copy.
+struct Pending {
+  cuda::CUhostFn function = nullptr;
+  cuda::CUstreamCallback callback = nullptr;
+  cuda::CUstream stream = nullptr;
+  void* user = nullptr;
+  std::optional<HostCopies::Handle> copy = std::nullopt;
+};
+
+// The threads of one session, and what the first hands to the second. Theirs: who is still in it at the end of the session
+// may stay as long as the program's function does.
+class Threads : public std::enable_shared_from_this<Threads> {
+ public:
+  explicit Threads(Session& session) : session_(session) {}
+  // False if they cannot be started.
+  bool Start();
+
+ private:
+  using Body = void (Threads::*)();
+  struct Entry {
+    std::shared_ptr<Threads> threads;
+    Body body;
+  };
+  bool StartThread(Body body);
+  void End();
+  void TakeForEver();
+  void RunForEver();
+  // What a stream's calls do comes one after the other, by way of the server.
+  void* PlaceOf(const wire::HostCall& call) { return &session_.channel().streams[call.stream]; }
+  void Answer(const wire::HostCall& call) {
+    OrderedBefore(PlaceOf(call));
+    session_.ring().Submit(wire::RecordKind::kHostCallDone, call.stream);
+  }
+
+  Session& session_;
+  std::mutex mutex_;
+  std::condition_variable more_;
+  std::deque<wire::HostCall> functions_;
+  bool over_ = false;
+};
+
+bool Threads::Start() {
+  if (!StartThread(&Threads::RunForEver)) return false;
+  if (StartThread(&Threads::TakeForEver)) return true;
+  End();
+  return false;
+}
+
+void Threads::End() {
+  std::lock_guard lock(mutex_);
+  over_ = true;
+  more_.notify_one();
+}
+
+bool Threads::StartThread(Body body) {
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  auto* const entry = new Entry{shared_from_this(), body};
+  const auto main = [](void* given) -> void* {
+    const std::unique_ptr<Entry> own(static_cast<Entry*>(given));
+    (*own->threads.*own->body)();
+    return nullptr;
+  };
+  pthread_t thread;
+  const bool started = pthread_create(&thread, nullptr, main, entry) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (started) {
+    pthread_detach(thread);
+  } else {
+    delete entry;
+  }
+  return started;
+}
+
+void Threads::TakeForEver() {
+  wire::HostCallQueue& queue = session_.channel().host_calls;
+  for (;;) {
+    const uint32_t produced = queue.produced.load(std::memory_order_acquire);
+    const uint32_t consumed = queue.consumed.load(std::memory_order_relaxed);
+    if (produced == consumed) {
+      if (session_.ended() != 0) break;
+      if (!os::FutexWait(&queue.produced, produced, kCheckServerNs)) session_.connection().watch().Check();
+      continue;
+    }
+    const wire::HostCall call = queue.calls[consumed % wire::kHostCallSlots];
+    queue.consumed.store(consumed + 1, std::memory_order_release);
+    auto* const pending = reinterpret_cast<Pending*>(call.token);
+    OrderedAfter(pending);  // its submission
+    OrderedAfter(PlaceOf(call));
+    if (pending->copy) {
+      HostCopies::Get().Make(*pending->copy, call.status);
+      delete pending;
+      Answer(call);
+    } else {
+      std::lock_guard lock(mutex_);
+      functions_.push_back(call);
+      more_.notify_one();
+    }
+  }
+  End();
+}
+
+// A host function is not run after an error, a callback is told of it.
+void Run(const wire::HostCall& call) {
+  const std::unique_ptr<Pending> pending(reinterpret_cast<Pending*>(call.token));
+  if (pending->callback != nullptr) {
+    pending->callback(pending->stream, call.status, pending->user);
+  } else if (call.status == 0) {
+    pending->function(pending->user);
+  }
+}
+
+void Threads::RunForEver() {
+  for (;;) {
+    wire::HostCall call;
+    {
+      std::unique_lock lock(mutex_);
+      more_.wait(lock, [this] { return over_ || !functions_.empty(); });
+      if (functions_.empty()) return;
+      call = functions_.front();
+      functions_.pop_front();
+    }
+    Run(call);
+    Answer(call);
+  }
+}
+
+// Whether the current session has its threads.
+bool Running() {
+  static auto* const mutex = new std::mutex;
+  static constinit Session* served = nullptr;
+  std::lock_guard lock(*mutex);
+  Session* const current = &Session::Get();
+  if (served != current && std::make_shared<Threads>(*current)->Start()) served = current;
+  return served == current;
+}
+
+int SubmitPending(Stream& stream, Pending* pending) {
+  if (!Running()) {
+    delete pending;
+    return cuda::CUDA_ERROR_OUT_OF_MEMORY;
+  }
+  OrderedBefore(pending);
+  stream.Submit(wire::RecordKind::kHostCall, wire::HostCallBody{.token = reinterpret_cast<uint64_t>(pending)});
+  return cuda::CUDA_SUCCESS;
+}
+
+}  // namespace
+
+int SubmitHostFunction(Stream& stream, cuda::CUhostFn function, void* user) {
+  return SubmitPending(stream, new Pending{.function = function, .user = user});
+}
+
+int SubmitCallback(Stream& stream, cuda::CUstream handle, cuda::CUstreamCallback callback, void* user) {
+  return SubmitPending(stream, new Pending{.callback = callback, .stream = handle, .user = user});
+}
+
+int SubmitHostCopy(Stream& stream, HostCopies::Handle copy) {
+  return SubmitPending(stream, new Pending{.copy = copy});
+}
+
+}  // namespace tutti::client

@@ -1,0 +1,20 @@
+// What the process does for its streams when they get there: functions of the program (cuLaunchHostFunc,
+// cuStreamAddCallback) and copies of host memory (client/copy/host_copy.h). The stream goes on when it is done.
+//
+// Two threads of the library's own, started with the first call. One takes the calls as the streams reach them and
+// makes the copies. The other runs the functions, one after the other in that order: a function may take as long as it
+// likes, or wait for a copy of another stream. Both block all signals: the program's handlers never run on them.
+#pragma once
+
+#include "client/context/stream.h"
+#include "client/copy/host_copy.h"
+#include "cuda/types.h"
+
+namespace tutti::client {
+
+// Thread-safe. OUT_OF_MEMORY if the threads cannot be started.
+int SubmitHostFunction(Stream& stream, cuda::CUhostFn function, void* user);
+int SubmitCallback(Stream& stream, cuda::CUstream handle, cuda::CUstreamCallback callback, void* user);
+int SubmitHostCopy(Stream& stream, HostCopies::Handle copy);
+
+}  // namespace tutti::client

@@ -1,0 +1,119 @@
+#include "client/graph/graph.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace tutti::client {
+namespace {
+
+bool Has(const std::vector<GraphNode*>& list, const GraphNode* node) {
+  return std::ranges::find(list, node) != list.end();
+}
+
+}  // namespace
+
+constinit Pool<GraphNode, 1 << 20> GraphNode::pool_;
+constinit Pool<Graph, 1 << 17> Graph::pool_;
+
+void GraphNode::Become(const NodeWork& work) {
+  Graph* const old = As<ChildWork>() != nullptr ? As<ChildWork>()->graph : nullptr;
+  work_ = work;
+  if (auto* const child = As<ChildWork>()) child->graph = child->graph->Clone(true);
+  if (old != nullptr) Graph::Destroy(old);
+}
+
+Graph::~Graph() {
+  while (!nodes_.empty()) Remove(nodes_.back());
+}
+
+void Graph::Destroy(Graph* graph) {
+  if (pool_.Retire(graph)) pool_.Delete(graph);
+}
+
+Answer<GraphNode*> Graph::Add(std::span<GraphNode* const> before, NodeWork work) {
+  for (size_t i = 0; i < before.size(); ++i) {
+    if (&before[i]->graph_ != this || std::ranges::find(before.first(i), before[i]) != before.begin() + i)
+      return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
+  }
+  GraphNode* const node = GraphNode::pool_.Create(*this, std::move(work));
+  if (node == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  nodes_.push_back(node);
+  order_.clear();
+  for (GraphNode* const earlier : before) Connect(earlier, node);
+  return node;
+}
+
+int Graph::Connect(GraphNode* from, GraphNode* to) {
+  if (&from->graph_ != this || &to->graph_ != this || from == to || Has(from->after_, to))
+    return cuda::CUDA_ERROR_INVALID_VALUE;
+  order_.clear();
+  from->after_.push_back(to);
+  to->before_.push_back(from);
+  return cuda::CUDA_SUCCESS;
+}
+
+int Graph::Disconnect(GraphNode* from, GraphNode* to) {
+  if (!Has(from->after_, to)) return cuda::CUDA_ERROR_INVALID_VALUE;
+  order_.clear();
+  std::erase(from->after_, to);
+  std::erase(to->before_, from);
+  return cuda::CUDA_SUCCESS;
+}
+
+void Graph::Remove(GraphNode* node) {
+  if (!GraphNode::pool_.Retire(node)) return;
+  for (GraphNode* const earlier : node->before_) std::erase(earlier->after_, node);
+  for (GraphNode* const later : node->after_) std::erase(later->before_, node);
+  std::erase(nodes_, node);
+  order_.clear();
+  if (const ChildWork* const child = node->As<ChildWork>()) Destroy(child->graph);
+  GraphNode::pool_.Delete(node);
+}
+
+Graph* Graph::Clone(bool owned) const {
+  Graph* const clone = Create(owned);
+  if (clone == nullptr) return nullptr;
+  std::unordered_map<const GraphNode*, GraphNode*> made;
+  for (const GraphNode* const node : nodes_) {
+    NodeWork work = node->work_;
+    if (auto* const child = std::get_if<ChildWork>(&work)) child->graph = child->graph->Clone(true);
+    const auto copy = clone->Add({}, std::move(work));
+    if (!copy) {
+      Destroy(clone);
+      return nullptr;
+    }
+    (*copy)->origin_ = node;
+    made.emplace(node, *copy);
+  }
+  for (const GraphNode* const node : nodes_) {
+    for (const GraphNode* const later : node->after_) clone->Connect(made.at(node), made.at(later));
+  }
+  clone->user_objects_ = user_objects_;
+  return clone;
+}
+
+Answer<std::span<GraphNode* const>> Graph::KeptOrder() {
+  if (order_.empty()) {
+    CU_ASSIGN_OR_REFUSE(order_, Ordered());
+  }
+  return order_;
+}
+
+Answer<std::vector<GraphNode*>> Graph::Ordered() const {
+  std::unordered_map<const GraphNode*, size_t> waiting_for;
+  std::vector<GraphNode*> order;
+  order.reserve(nodes_.size());
+  for (GraphNode* const node : nodes_) {
+    waiting_for[node] = node->before_.size();
+    if (node->before_.empty()) order.push_back(node);
+  }
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (GraphNode* const later : order[i]->after_) {
+      if (--waiting_for[later] == 0) order.push_back(later);
+    }
+  }
+  if (order.size() != nodes_.size()) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
+  return order;
+}
+
+}  // namespace tutti::client

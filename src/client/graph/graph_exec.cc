@@ -1,0 +1,143 @@
+#include "client/graph/graph_exec.h"
+
+#include <algorithm>
+
+namespace tutti::client {
+
+using namespace tutti::cuda;
+
+constinit Pool<GraphExec, 1 << 16> GraphExec::pool_;
+
+GraphExec::GraphExec(Graph* copy, GraphPlan plan, uint64_t flags)
+    : copy_(copy), plan_(std::move(plan)), flags_(flags) {
+  for (GraphNode* const node : copy_->nodes()) own_.emplace(node->origin(), node);
+}
+
+GraphExec::~GraphExec() {
+  for (const Lane& lane : lanes_) {
+    if (Stream* const stream = lane.Find()) Stream::Destroy(stream);
+  }
+  Graph::Destroy(copy_);
+}
+
+Answer<GraphExec*> GraphExec::Create(const Graph& graph, uint64_t flags) {
+  CU_TRY_OR_REFUSE(graph.Ordered() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+  Graph* const copy = graph.Clone(true);
+  if (copy == nullptr) return Refuse(CUDA_ERROR_OUT_OF_MEMORY);
+  GraphExec* const exec = pool_.Create(copy, MakePlan(*copy->Ordered()), flags);
+  if (exec != nullptr) return exec;
+  Graph::Destroy(copy);
+  return Refuse(CUDA_ERROR_OUT_OF_MEMORY);
+}
+
+void GraphExec::Destroy(GraphExec* exec) {
+  if (pool_.Retire(exec)) pool_.Delete(exec);
+}
+
+// Where there are too many streams, the branch runs in the stream of the launch; so it does where its lane is full of
+// launches in another stream.
+Stream& GraphExec::LaneOf(uint32_t number, Stream& stream, uint32_t weight) {
+  if (number == 0) return stream;
+  lanes_.resize(std::max<size_t>(lanes_.size(), number));
+  Lane& lane = lanes_[number - 1];
+  Stream* const kept = lane.Find();
+  if (kept != nullptr && &kept->context() == &stream.context() && kept->priority() == stream.priority())
+    return kept->RoomAfter(weight).Reached() ? *kept : stream;
+  if (kept != nullptr) Stream::Destroy(kept);
+  Stream* const made = Stream::Create(stream.context(), {.non_blocking = true, .priority = stream.priority()});
+  lane = {made, made != nullptr ? made->id() : 0};
+  return made != nullptr ? *made : stream;
+}
+
+// At most, of all lanes together.
+uint32_t GraphExec::LaunchWeight() const {
+  uint32_t weight = 2 * plan_.lanes + 1;
+  for (const GraphPlan::Step& step : plan_.steps)
+    weight += static_cast<uint32_t>(step.after.size()) + Weight(step.node->work());
+  return weight;
+}
+
+// What has to be done before a launch is not held up. Lanes that are full of launches in this stream get room as it does.
+StreamMark GraphExec::RoomAfter(Stream& stream, uint32_t weight) const {
+  const StreamMark room = stream.RoomAfter(weight);
+  if (!room.Reached() || last_launch_.slot != stream.slot()) return room;
+  for (const Lane& lane : lanes_) {
+    Stream* const kept = lane.Find();
+    const StreamMark in_lane = kept != nullptr ? kept->RoomAfter(weight) : StreamMark{};
+    if (!in_lane.Reached()) return in_lane;
+  }
+  return {};
+}
+
+// Launches follow one another, so a lock is held while one is submitted. A full stream holds back who submits to it
+// (client/context/backlog.h), and nobody else: room is waited for without the lock. Only a graph of more than half of
+// what a stream may hold is held up in its midst, where no other launch of it could begin.
+int GraphExec::Launch(Stream& stream) {
+  std::unique_lock lock(launch_mutex_);
+  const uint32_t weight = LaunchWeight();
+  for (StreamMark room = RoomAfter(stream, weight); !room.Reached(); room = RoomAfter(stream, weight)) {
+    lock.unlock();
+    CU_TRY(room.Wait());
+    lock.lock();
+  }
+  stream.WaitFor(last_launch_);
+  std::vector<Stream*> lanes{&stream};
+  if (plan_.lanes > 1) {
+    const StreamMark begin = stream.FullMark();
+    for (uint32_t lane = 1; lane < plan_.lanes; ++lane) {
+      lanes.push_back(&LaneOf(lane, stream, weight));
+      lanes.back()->WaitFor(begin);
+    }
+  }
+  const int status = RunSteps(lanes);
+  for (const Stream* const lane : lanes) stream.WaitFor(lane->LastMark());
+  last_launch_ = stream.LastMark();
+  return status;
+}
+
+int GraphExec::RunSteps(std::span<Stream* const> lanes) const {
+  std::vector<StreamMark> done(plan_.lanes > 1 ? plan_.steps.size() : 0);
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    const GraphPlan::Step& step = plan_.steps[i];
+    Stream& lane = *lanes[step.lane];
+    for (const uint32_t earlier : step.after) lane.WaitFor(done[earlier]);
+    if (Enabled(step.node)) CU_TRY(Run(step.node->work(), lane));
+    if (!done.empty()) done[i] = lane.LastMark();
+  }
+  return CUDA_SUCCESS;
+}
+
+GraphNode* GraphExec::Own(const GraphNode* node) const {
+  const auto found = own_.find(node);
+  return found != own_.end() ? found->second : nullptr;
+}
+
+void GraphExec::Enable(const GraphNode* own, bool enabled) {
+  if (enabled) {
+    disabled_.erase(own);
+  } else {
+    disabled_.insert(own);
+  }
+}
+
+// Nodes are matched by the order of their making, as the API's own graphs do where capture repeats itself; what each
+// comes after must then be the same, too.
+GraphExec::Difference GraphExec::Update(const Graph& graph) {
+  const auto& theirs = graph.nodes();
+  const auto& ours = copy_->nodes();
+  if (theirs.size() != ours.size()) return {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, nullptr};
+  std::map<const GraphNode*, GraphNode*> own;
+  for (size_t i = 0; i < theirs.size(); ++i) own.emplace(theirs[i], ours[i]);
+  for (size_t i = 0; i < theirs.size(); ++i) {
+    if (theirs[i]->type() != ours[i]->type()) return {CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED, theirs[i]};
+    std::set<const GraphNode*> before(ours[i]->before().begin(), ours[i]->before().end());
+    bool same = before.size() == theirs[i]->before().size();
+    for (const GraphNode* const earlier : theirs[i]->before()) same = same && before.contains(own.at(earlier));
+    if (!same) return {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, theirs[i]};
+  }
+  for (size_t i = 0; i < theirs.size(); ++i) ours[i]->Become(theirs[i]->work());
+  own_ = std::move(own);
+  return {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr};
+}
+
+}  // namespace tutti::client

@@ -1,0 +1,127 @@
+#include "client/graph/graph_work.h"
+
+#include "client/array/copy_description.h"
+#include "client/base/complaint.h"
+#include "client/context/context.h"
+#include "client/context/event.h"
+#include "client/copy/host_calls.h"
+#include "client/copy/host_copy.h"
+#include "client/graph/graph.h"
+#include "client/module/library.h"
+#include "client/session/session.h"
+
+namespace tutti::client {
+namespace {
+
+using namespace tutti::cuda;
+
+int RunWork(const KernelWork& work, Stream& stream) {
+  const Function* const found = Function::Find(work.function);
+  if (found == nullptr || found->serial() != work.serial)
+    return Complain(CUDA_ERROR_INVALID_HANDLE, "a graph launches a kernel whose module has been unloaded");
+  size_t bytes = work.arguments.size();
+  void* extra[] = {reinterpret_cast<void*>(CU_LAUNCH_PARAM_BUFFER_POINTER), const_cast<uint8_t*>(work.arguments.data()),
+                   reinterpret_cast<void*>(CU_LAUNCH_PARAM_BUFFER_SIZE), &bytes,
+                   reinterpret_cast<void*>(CU_LAUNCH_PARAM_END)};
+  return Launch(stream, *work.function, work.shape, nullptr, extra);
+}
+
+// Host memory is read when the stream gets there, not before: a node in front of this one may be about to write it.
+int RunWork(const CopyWork& work, Stream& stream) {
+  const CopyRequest& request = work.request;
+  if (request.shape.empty()) return CUDA_SUCCESS;
+  if (Session::Get().InWindow(request.source.address) && Session::Get().InWindow(request.destination.address))
+    return Copy(stream, request, CopyMode::kAsynchronous);
+  return HostCopies::Get().Submit(stream, request);
+}
+
+int RunWork(const FillWork& work, Stream& stream) { return Fill(stream, work.request, CopyMode::kAsynchronous); }
+
+int RunWork(const HostWork& work, Stream& stream) { return SubmitHostFunction(stream, work.function, work.user); }
+
+int RunWork(const ChildWork& work, Stream& stream) {
+  CU_ASSIGN(const auto nodes, work.graph->KeptOrder());
+  for (const GraphNode* node : nodes) CU_TRY(Run(node->work(), stream));
+  return CUDA_SUCCESS;
+}
+
+int RunWork(const EmptyWork&, Stream&) { return CUDA_SUCCESS; }
+
+int RunWork(const WaitWork& work, Stream& stream) {
+  const Event* const event = Event::Find(work.event);
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  event->MakeWait(stream);
+  return CUDA_SUCCESS;
+}
+
+int RunWork(const RecordWork& work, Stream& stream) {
+  Event* const event = Event::Find(work.event);
+  if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  event->Record(stream);
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+std::vector<void*> KernelWork::Pointers() const {
+  std::vector<void*> pointers;
+  for (const auto& parameter : function->info().params)
+    pointers.push_back(const_cast<uint8_t*>(arguments.data()) + parameter.offset);
+  return pointers;
+}
+
+Answer<KernelWork> MakeKernelWork(CUfunction handle, Context& context, const LaunchShape& shape,
+                                  void* const* parameters, void* const* extra) {
+  // A function knows its context itself.
+  Function* const given = Function::Find(handle);
+  CU_ASSIGN_OR_REFUSE(Function* const function, given != nullptr ? given : ResolveFunction(handle, context));
+  const Kernel* const kernel = Kernel::Find(handle);
+  KernelWork work{.kernel = kernel != nullptr ? reinterpret_cast<CUkernel>(handle) : nullptr,
+                  .function = function,
+                  .serial = function->serial(),
+                  .shape = shape};
+  work.arguments.resize(function->info().param_bytes);
+  const int checked = CheckLaunch(function->context(), *function, shape);
+  if (checked != 0)
+    return Refuse(checked == kInvalidConfiguration && given != nullptr ? CUDA_ERROR_INVALID_VALUE : checked);
+  CU_TRY_OR_REFUSE(PackArguments(*function, parameters, extra, work.arguments.data()));
+  return work;
+}
+
+Answer<CopyWork> MakeCopyWork(const CUDA_MEMCPY3D& description) {
+  CU_ASSIGN_OR_REFUSE(const DescribedCopy copy, Describe(description));
+  CU_TRY_OR_REFUSE(CheckSide(copy.request.destination, copy.request.shape, copy.destination));
+  CU_TRY_OR_REFUSE(CheckSide(copy.request.source, copy.request.shape, copy.source));
+  return CopyWork{description, copy.request};
+}
+
+CopyWork MakeCopyWork(const CopyRequest& request) { return {Describing(request), request}; }
+
+Answer<FillWork> MakeFillWork(const CUDA_MEMSET_NODE_PARAMS& d) {
+  const bool element = d.elementSize == 1 || d.elementSize == 2 || d.elementSize == 4;
+  if (!element || d.dst % d.elementSize != 0) return Refuse(CUDA_ERROR_INVALID_VALUE);
+  return FillWork{{.address = d.dst,
+                   .width = d.width,
+                   .height = d.height,
+                   .pitch = d.pitch,
+                   .value = d.value,
+                   .element_bytes = d.elementSize}};
+}
+
+int Run(const NodeWork& work, Stream& stream) {
+  return std::visit([&](const auto& kind) { return RunWork(kind, stream); }, work);
+}
+
+uint32_t Weight(const NodeWork& work) {
+  if (const auto* const kernel = std::get_if<KernelWork>(&work)) return wire::BacklogWeight(kernel->arguments.size());
+  const auto* const child = std::get_if<ChildWork>(&work);
+  if (child == nullptr) return 2;  // an event's record may need a marker before it
+  uint32_t all = 0;
+  const auto nodes = child->graph->KeptOrder();
+  if (nodes) {
+    for (const GraphNode* node : *nodes) all += Weight(node->work());
+  }
+  return all;
+}
+
+}  // namespace tutti::client

@@ -1,0 +1,109 @@
+#include "client/memory/memory.h"
+
+#include <sched.h>
+
+#include <atomic>
+
+#include "base/clock.h"
+#include "client/base/complaint.h"
+#include "client/context/context.h"
+#include "client/session/session.h"
+
+namespace tutti::client {
+namespace {
+
+constexpr uint64_t kHugePage = 2u << 20;
+constexpr uint64_t kLongestAwaitNs = 200'000'000;
+constinit std::atomic<uint64_t> after_last_free{0};  // position in the ring; 0: none
+
+wire::MemoryKind WireKind(AllocationKind kind) {
+  if (kind == AllocationKind::kHost) return wire::MemoryKind::kHost;
+  return kind == AllocationKind::kManaged ? wire::MemoryKind::kManaged : wire::MemoryKind::kDevice;
+}
+
+int NotAllocated(uint64_t address) {
+  return Complain(cuda::CUDA_ERROR_INVALID_VALUE,
+                  "free of {:#x}, where no allocation of this kind begins: freed before?", address);
+}
+
+}  // namespace
+
+Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
+  const wire::AllocateBody body{
+      .bytes = bytes, .alignment = alignment, .kind = kind, .device = context.device().index()};
+  ipc::Reply reply = Session::Get().replies().Call(wire::RecordKind::kAllocate, body);
+  if (reply.status == cuda::CUDA_ERROR_OUT_OF_MEMORY && context.Synchronize() == 0) {
+    reply = Session::Get().replies().Call(wire::RecordKind::kAllocate, body);
+  }
+  if (reply.status != 0) return Refuse(reply.status);
+  if (!Session::Get().InWindow(reply.value[0], bytes)) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);
+  if (!Session::Get().connection().window().Open(reply.value[0], bytes)) {
+    ReleaseMemory(reply.value[0]);
+    return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  }
+  return reply.value[0];
+}
+
+void ReleaseMemory(uint64_t address) {
+  const uint64_t ticket =
+      Session::Get().ring().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = address});
+  after_last_free.store(ticket + 1, std::memory_order_relaxed);
+}
+
+// The server takes a record within microseconds, but not while the client has more work queued than it may have: then
+// the answer is one of before the free.
+void AwaitFrees() {
+  Session& session = Session::Get();
+  const uint64_t wanted = after_last_free.load(std::memory_order_relaxed);
+  const uint64_t give_up_ns = NowNs() + kLongestAwaitNs;
+  while (session.header().head.load(std::memory_order_acquire) < wanted && session.ended() == 0 &&
+         NowNs() < give_up_ns) {
+    session.ring().Nudge();
+    sched_yield();
+  }
+}
+
+void ForgetFrees() { after_last_free.store(0, std::memory_order_relaxed); }
+
+Answer<uint64_t> Allocate(Context& context, AllocationKind kind, uint64_t bytes, unsigned flags) {
+  if (bytes == 0) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
+  const uint64_t alignment = bytes >= kHugePage ? kHugePage : 512;
+  CU_ASSIGN_OR_REFUSE(const uint64_t address, AskForMemory(context, WireKind(kind), bytes, alignment));
+  Allocation allocation{
+      .address = address, .bytes = bytes, .kind = kind, .context = &context.owner(), .device_address = address};
+  if (kind == AllocationKind::kHost || kind == AllocationKind::kManaged) allocation.host_address = address;
+  allocation.flags = flags;
+  if (!AllocationTable::Get().Insert(allocation)) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);
+  if (kind == AllocationKind::kHost) Session::Get().connection().window().Share(address, bytes);
+  return address;
+}
+
+int FreeDeviceMemory(uint64_t address) {
+  const auto taken = AllocationTable::Get().Take(address, [](const Allocation& a) {
+    return a.kind == AllocationKind::kDevice || a.kind == AllocationKind::kPool || a.kind == AllocationKind::kManaged;
+  });
+  if (!taken) return NotAllocated(address);
+  ReturnMemory(*taken);
+  return cuda::CUDA_SUCCESS;
+}
+
+int FreeHostMemory(uint64_t address) {
+  const auto taken =
+      AllocationTable::Get().Take(address, [](const Allocation& a) { return a.kind == AllocationKind::kHost; });
+  if (!taken) return NotAllocated(address);
+  ReturnMemory(*taken);
+  return cuda::CUDA_SUCCESS;
+}
+
+void ReturnMemory(const Allocation& allocation) {
+  if (allocation.freed != nullptr) allocation.freed(allocation);
+  if (allocation.kind == AllocationKind::kHost)
+    Session::Get().connection().window().Hide(allocation.address, allocation.bytes);
+  if (allocation.kind != AllocationKind::kRegistered) ReleaseMemory(allocation.address);
+}
+
+void FreeAllOf(const Context& context) {
+  for (const Allocation& allocation : AllocationTable::Get().TakeAllOf(context)) ReturnMemory(allocation);
+}
+
+}  // namespace tutti::client

@@ -1,0 +1,59 @@
+// Memory pools: stream-ordered allocation. The server frees in stream order anyway (a free waits for the work before
+// it), so a pool here is a name with settings and counters; memory comes from the device and goes back to it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "client/base/answer.h"
+#include "client/base/pool.h"
+#include "client/context/stream.h"
+#include "cuda/types.h"
+
+namespace tutti::client {
+
+class Context;
+class Device;
+struct Allocation;
+
+// Thread-safe.
+class MemoryPool {
+ public:
+  // `most_bytes`: what it may hand out at a time; 0: what the device has.
+  MemoryPool(Device& device, uint64_t most_bytes) : device_(device), most_bytes_(most_bytes) {}
+
+  static MemoryPool* Find(const void* handle) { return pool_.Find(handle); }
+  static MemoryPool* Create(Device& device, uint64_t most_bytes = 0) { return pool_.Create(device, most_bytes); }
+  // The pool that belongs to the device itself.
+  static MemoryPool* DefaultOf(Device& device);
+  // The one cuMemAllocAsync takes from; the default one unless set.
+  static MemoryPool* CurrentOf(Device& device);
+  static void SetCurrentOf(Device& device, MemoryPool* pool);
+  // INVALID_VALUE for a device's default pool.
+  static int Destroy(MemoryPool* pool);
+
+  cuda::CUmemoryPool handle() { return reinterpret_cast<cuda::CUmemoryPool>(this); }
+  Device& device() const { return device_; }
+  // For the program, once what is in the stream now is done or earlier.
+  Answer<uint64_t> Allocate(Stream& stream, uint64_t bytes);
+  // Frees memory of any pool, after the work in the stream. INVALID_VALUE if it is none.
+  static int Free(Stream& stream, uint64_t address);
+
+  int GetAttribute(cuda::CUmemPool_attribute attribute, void* value) const;
+  int SetAttribute(cuda::CUmemPool_attribute attribute, const void* value);
+
+ private:
+  // An allocation of a pool has been freed, whichever way; nothing if the pool is gone.
+  static void CountFreed(const Allocation& freed);
+
+  static constinit Pool<MemoryPool, 4096> pool_;
+
+  Device& device_;
+  const uint64_t most_bytes_;
+  std::atomic<int> reuse_[3] = {1, 1, 1};
+  std::atomic<uint64_t> release_threshold_{0};
+  std::atomic<uint64_t> used_bytes_{0};
+  std::atomic<uint64_t> used_high_bytes_{0};
+};
+
+}  // namespace tutti::client

@@ -1,0 +1,192 @@
+#include "client/memory/virtual_memory.h"
+
+#include "client/base/complaint.h"
+#include "client/context/context.h"
+#include "client/context/device.h"
+#include "client/memory/allocation_table.h"
+#include "client/memory/memory.h"
+
+namespace tutti::client {
+namespace {
+
+bool Whole(uint64_t bytes) { return bytes != 0 && bytes % VirtualMemory::kGranularity == 0; }
+
+// A mapping with access is memory like any other to copies and to questions about pointers.
+void Show(uint64_t address, PhysicalMemory& memory) {
+  AllocationTable::Get().Insert({.address = address,
+                                 .bytes = memory.bytes(),
+                                 .kind = AllocationKind::kVirtual,
+                                 .context = &memory.device().primary(),
+                                 .device_address = address});
+}
+
+void Hide(uint64_t address) {
+  AllocationTable::Get().Take(address, [](const Allocation& a) { return a.kind == AllocationKind::kVirtual; });
+}
+
+}  // namespace
+
+VirtualMemory& VirtualMemory::Get() {
+  static auto* const instance = new VirtualMemory;
+  return *instance;
+}
+
+void VirtualMemory::StartAgain() {
+  std::lock_guard lock(mutex_);
+  for (const auto& [address, mapping] : mappings_) Hide(address);
+  mappings_.clear();
+  resting_.clear();
+  reservations_.clear();
+}
+
+Answer<uint64_t> VirtualMemory::Reserve(uint64_t bytes, uint64_t alignment) {
+  if (!Whole(bytes) || (alignment & (alignment - 1)) != 0) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
+  const auto address =
+      AskForMemory(Device::Find(0)->primary(), wire::MemoryKind::kHost, bytes, std::max(alignment, kGranularity));
+  if (!address && address.error() == cuda::CUDA_ERROR_OUT_OF_MEMORY) {
+    return Refuse(Complain(cuda::CUDA_ERROR_OUT_OF_MEMORY,
+                           "no range of {} bytes: what is reserved counts as host memory, of which the server has "
+                           "TUTTI_CPU_HOST_MEMORY for all its clients, and takes addresses of this client's window",
+                           bytes));
+  }
+  if (!address) return address;
+  std::lock_guard lock(mutex_);
+  reservations_.emplace(*address, bytes);
+  return address;
+}
+
+int VirtualMemory::Free(uint64_t address, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const auto found = reservations_.find(address);
+  if (found == reservations_.end() || found->second != bytes) {
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{} bytes at {:#x} are no range as it was reserved", bytes,
+                    address);
+  }
+  const auto inside = mappings_.lower_bound(address);
+  if (inside != mappings_.end() && inside->first < address + bytes) {
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "the range at {:#x} still has memory mapped at {:#x}", address,
+                    inside->first);
+  }
+  Vacate(address, bytes);
+  reservations_.erase(found);
+  ReleaseMemory(address);
+  return cuda::CUDA_SUCCESS;
+}
+
+bool VirtualMemory::Reserved(uint64_t address, uint64_t bytes) const {
+  auto it = reservations_.upper_bound(address);
+  if (it == reservations_.begin()) return false;
+  --it;
+  return address - it->first < it->second && bytes <= it->second - (address - it->first);
+}
+
+void VirtualMemory::Vacate(uint64_t address, uint64_t bytes) {
+  auto it = resting_.lower_bound(address);
+  if (it != resting_.begin()) {
+    const auto before = std::prev(it);
+    if (before->first + before->second->bytes() > address) it = before;
+  }
+  while (it != resting_.end() && it->first < address + bytes) {
+    it->second->GoHome();
+    it = resting_.erase(it);
+  }
+}
+
+int VirtualMemory::Map(uint64_t address, uint64_t bytes, PhysicalMemory& memory) {
+  if (bytes != memory.bytes() || address % kGranularity != 0) return cuda::CUDA_ERROR_INVALID_VALUE;
+  std::lock_guard lock(mutex_);
+  if (!Reserved(address, bytes)) {
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "mapping at {:#x}, which is in no reserved range", address);
+  }
+  const auto next = mappings_.lower_bound(address);
+  if ((next != mappings_.end() && next->first < address + bytes) ||
+      (next != mappings_.begin() && std::prev(next)->second.end(std::prev(next)->first) > address)) {
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "mapping at {:#x}, where memory is mapped already", address);
+  }
+  if (memory.mapped()) {
+    return Complain(cuda::CUDA_ERROR_NOT_SUPPORTED,
+                    "memory of {} bytes has a mapping at {:#x}, a second one is not supported", memory.bytes(),
+                    memory.content());
+  }
+  resting_.erase(memory.content());
+  Vacate(address, bytes);
+  memory.MapTo(address);
+  mappings_.emplace(address, Mapping{.memory = &memory});
+  return cuda::CUDA_SUCCESS;
+}
+
+std::pair<VirtualMemory::Mappings::iterator, VirtualMemory::Mappings::iterator> VirtualMemory::Exactly(uint64_t address,
+                                                                                                       uint64_t bytes) {
+  const std::pair none(mappings_.end(), mappings_.end());
+  const auto first = mappings_.find(address);
+  auto it = first;
+  uint64_t reached = address;
+  while (it != mappings_.end() && it->first == reached && reached - address < bytes) {
+    reached = it->second.end(it->first);
+    ++it;
+  }
+  return first != mappings_.end() && reached - address == bytes ? std::pair(first, it) : none;
+}
+
+int VirtualMemory::Unmap(uint64_t address, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const auto [first, last] = Exactly(address, bytes);
+  if (first == last) {
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{} bytes at {:#x} are not the whole of what is mapped there",
+                    bytes, address);
+  }
+  for (auto it = first; it != last; ++it) {
+    Hide(it->first);
+    PhysicalMemory* const memory = it->second.memory;
+    memory->Unmap();
+    if (memory->held()) {
+      resting_.emplace(it->first, memory);
+    } else {
+      PhysicalMemory::Destroy(memory);
+    }
+  }
+  mappings_.erase(first, last);
+  return cuda::CUDA_SUCCESS;
+}
+
+int VirtualMemory::SetAccess(uint64_t address, uint64_t bytes, cuda::CUmemAccess_flags flags) {
+  std::lock_guard lock(mutex_);
+  const auto [first, last] = Exactly(address, bytes);
+  if (first == last) {
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "access to {} bytes at {:#x}: they are not all mapped", bytes,
+                    address);
+  }
+  for (auto it = first; it != last; ++it) {
+    if (it->second.access == 0 && flags != 0) Show(it->first, *it->second.memory);
+    if (it->second.access != 0 && flags == 0) Hide(it->first);
+    it->second.access = flags;
+  }
+  return cuda::CUDA_SUCCESS;
+}
+
+Answer<cuda::CUmemAccess_flags> VirtualMemory::AccessOf(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  auto it = mappings_.upper_bound(address);
+  if (it == mappings_.begin() || std::prev(it)->second.end(std::prev(it)->first) <= address)
+    return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
+  return std::prev(it)->second.access;
+}
+
+Answer<PhysicalMemory*> VirtualMemory::Retain(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  auto it = mappings_.upper_bound(address);
+  if (it == mappings_.begin() || std::prev(it)->second.end(std::prev(it)->first) <= address)
+    return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
+  PhysicalMemory* const memory = std::prev(it)->second.memory;
+  memory->Retain();
+  return memory;
+}
+
+void VirtualMemory::Release(PhysicalMemory& memory) {
+  std::lock_guard lock(mutex_);
+  if (!memory.held() || memory.Release() || memory.mapped()) return;
+  resting_.erase(memory.content());
+  PhysicalMemory::Destroy(&memory);
+}
+
+}  // namespace tutti::client

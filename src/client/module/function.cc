@@ -1,0 +1,151 @@
+#include "client/module/function.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "client/base/environment.h"
+#include "client/context/context.h"
+#include "client/module/module.h"
+#include "client/session/session.h"
+#include "cuda/device_attribute.h"
+
+namespace tutti::client {
+namespace {
+
+uint32_t DefaultDynamicShared(const Context& context, const guest::KernelInfo& info) {
+  const auto limit =
+      static_cast<uint32_t>(context.device().Attribute(cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
+  return limit - std::min(limit, info.static_shared_bytes);
+}
+
+}  // namespace
+
+constinit Pool<Function, 1 << 20> Function::pool_;
+
+Function::Function(Module& module, uint32_t number)
+    : module_(module),
+      context_(module.context()),
+      info_(module.index().kernels[number]),
+      serial_(module.serial()),
+      number_(number),
+      max_dynamic_shared_(DefaultDynamicShared(context_, info_)) {}
+
+void Function::Delete(Function* function) {
+  if (pool_.Retire(function)) pool_.Delete(function);
+}
+
+Answer<uint32_t> Function::Prepare(const BlockShape& shape) {
+  wire::PrepareBody body{.module = module_.id(), .function = number_};
+  body.block[0] = shape.x;
+  body.block[1] = shape.y;
+  body.block[2] = shape.z;
+  const ipc::Reply reply = Session::Get().replies().Call(wire::RecordKind::kPrepare, body);
+  if (reply.status != 0) {
+    LogFailure(reply.status);
+    return Refuse(reply.status);
+  }
+  const auto kernel = static_cast<uint32_t>(reply.value[0]);
+  Keep(shape.packed(), kernel);
+  return kernel;
+}
+
+Answer<uint32_t> Function::PreparedLater(const BlockShape& shape) {
+  if (const auto kernel = later_.Find(shape.packed())) return *kernel;
+  return Prepare(shape);
+}
+
+void Function::Keep(uint64_t shape, uint32_t kernel) {
+  std::lock_guard lock(mutex_);
+  for (Prepared_& entry : prepared_) {
+    const uint64_t held = entry.shape.load(std::memory_order_relaxed);
+    if (held == shape) return;
+    if (held != 0) continue;
+    entry.kernel = kernel;
+    entry.shape.store(shape, std::memory_order_release);
+    return;
+  }
+  later_.Add(shape, kernel);
+}
+
+void Function::LogFailure(int status) {
+  if (Environment("TUTTI_QUIET") == "1" || failure_logged_.exchange(true, std::memory_order_relaxed)) return;
+  ByteWriter body;
+  wire::Put(body, wire::QueryModule{.module = module_.id(), .function = number_});
+  auto answer = Session::Get().connection().Call(wire::MessageKind::kQueryModule, std::move(body), {},
+                                                 wire::MessageKind::kQueryModuleReply);
+  std::string reason;
+  if (answer) {
+    ByteReader in(answer->body);
+    if (auto reply = wire::GetQueryModuleReply(in)) reason = std::move(reply->log);
+  }
+  const char* name = cuda::ResultName(status);
+  log::Error("kernel {} cannot be launched: {}: {}", info_.name, name != nullptr ? name : "?",
+             reason.substr(0, reason.find('\n')));
+}
+
+int Function::GetAttribute(cuda::CUfunction_attribute attribute, int* value) const {
+  const Device& device = context_.device();
+  switch (attribute) {
+    case cuda::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+      *value = static_cast<int>(info_.max_threads);
+      break;
+    case cuda::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
+      *value = static_cast<int>(info_.static_shared_bytes);
+      break;
+    case cuda::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
+      *value = static_cast<int>(info_.const_bytes);
+      break;
+    case cuda::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
+      *value = static_cast<int>(info_.local_bytes);
+      break;
+    case cuda::CU_FUNC_ATTRIBUTE_NUM_REGS:
+      *value = static_cast<int>(info_.registers);
+      break;
+    case cuda::CU_FUNC_ATTRIBUTE_PTX_VERSION:
+      *value = static_cast<int>(info_.ptx_version);
+      break;
+    case cuda::CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+      *value = 10 * device.Attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
+               device.Attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+      break;
+    case cuda::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+      *value = static_cast<int>(max_dynamic_shared());
+      break;
+    case cuda::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      *value = carveout_;
+      break;
+    case cuda::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+      *value = non_portable_cluster_;
+      break;
+    default:
+      if (attribute < 0 || attribute >= cuda::CU_FUNC_ATTRIBUTE_MAX) return cuda::CUDA_ERROR_INVALID_VALUE;
+      *value = 0;
+  }
+  return cuda::CUDA_SUCCESS;
+}
+
+int Function::SetAttribute(cuda::CUfunction_attribute attribute, int value) {
+  switch (attribute) {
+    case cuda::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: {
+      const int most = context_.device().Attribute(cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN) -
+                       static_cast<int>(info_.static_shared_bytes);
+      if (value < 0 || value > most) return cuda::CUDA_ERROR_INVALID_VALUE;
+      max_dynamic_shared_ = static_cast<uint32_t>(value);
+      return cuda::CUDA_SUCCESS;
+    }
+    case cuda::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      if (value < -1 || value > 100) return cuda::CUDA_ERROR_INVALID_VALUE;
+      carveout_ = value;
+      return cuda::CUDA_SUCCESS;
+    case cuda::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
+      non_portable_cluster_ = value != 0;
+      return cuda::CUDA_SUCCESS;
+    case cuda::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH... cuda::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
+    case cuda::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
+      return cuda::CUDA_SUCCESS;
+    default:
+      return cuda::CUDA_ERROR_INVALID_VALUE;
+  }
+}
+
+}  // namespace tutti::client

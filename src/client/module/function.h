@@ -1,0 +1,88 @@
+// A kernel in a module: what its launches need, and what is asked about it.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "client/base/answer.h"
+#include "client/base/pool.h"
+#include "client/module/shape_table.h"
+#include "cuda/types.h"
+#include "guest/module_index.h"
+
+namespace tutti::client {
+
+class Context;
+class Module;
+
+// A block shape in one word, 0 for none: dimensions have at most 10, 10 and 7 bits.
+struct BlockShape {
+  uint32_t x, y, z;
+  uint64_t packed() const { return uint64_t{x} | uint64_t{y} << 16 | uint64_t{z} << 32; }
+};
+
+// Thread-safe.
+class Function {
+ public:
+  Function(Module& module, uint32_t number);
+
+  static Function* Find(const void* handle) { return pool_.Find(handle); }
+  static Function* Create(Module& module, uint32_t number) { return pool_.Create(module, number); }
+  static void Delete(Function* function);
+
+  cuda::CUfunction handle() { return reinterpret_cast<cuda::CUfunction>(this); }
+  Module& module() const { return module_; }
+  // Of its module.
+  uint64_t serial() const { return serial_; }
+  Context& context() const { return context_; }
+  const guest::KernelInfo& info() const { return info_; }
+
+  // The server's id of the kernel, made ready for the block shape; asks the server once per shape. The error is what
+  // the launch returns: the kernel cannot be compiled, or needs more than there is.
+  Answer<uint32_t> Prepared(const BlockShape& shape) {
+    const uint64_t wanted = shape.packed();
+    for (const Prepared_& entry : prepared_) {
+      const uint64_t held = entry.shape.load(std::memory_order_acquire);
+      if (held == wanted) return entry.kernel;
+      if (held == 0) break;
+    }
+    return PreparedLater(shape);
+  }
+
+  int GetAttribute(cuda::CUfunction_attribute attribute, int* value) const;
+  int SetAttribute(cuda::CUfunction_attribute attribute, int value);
+  // Dynamic shared memory that a launch may ask for.
+  uint32_t max_dynamic_shared() const { return max_dynamic_shared_.load(std::memory_order_relaxed); }
+  std::atomic<int> cache_config{0};
+
+ private:
+  // Written once, shape last; then only read.
+  struct Prepared_ {
+    std::atomic<uint64_t> shape{0};
+    uint32_t kernel = 0;
+  };
+  [[gnu::noinline]] Answer<uint32_t> PreparedLater(const BlockShape& shape);
+  Answer<uint32_t> Prepare(const BlockShape& shape);
+  void Keep(uint64_t shape, uint32_t kernel);
+  // To the log, once: to a program that does not look at its errors, a kernel that never ran looks like a wrong result.
+  void LogFailure(int status);
+
+  static constinit Pool<Function, 1 << 20> pool_;
+
+  Module& module_;
+  Context& context_;
+  const guest::KernelInfo& info_;
+  const uint64_t serial_;
+  const uint32_t number_;  // in the module's kernel list
+  std::atomic<uint32_t> max_dynamic_shared_;
+  std::atomic<int> carveout_{-1};
+  std::atomic<int> non_portable_cluster_{0};
+  std::array<Prepared_, 6> prepared_;
+  ShapeTable later_;  // the shapes that came after those
+  std::mutex mutex_;  // of adding to both
+  std::atomic<bool> failure_logged_{false};
+};
+
+}  // namespace tutti::client

@@ -1,0 +1,191 @@
+#include "client/module/module.h"
+
+#include <dlfcn.h>
+
+#include <mutex>
+#include <set>
+
+#include "base/log.h"
+#include "client/context/context.h"
+#include "client/memory/allocation_table.h"
+#include "client/module/function.h"
+#include "client/session/session.h"
+#include "ipc/message.h"
+#include "os/memory.h"
+
+namespace tutti::client {
+namespace {
+
+std::atomic<uint64_t> next_serial{1};
+constexpr uint64_t kMostIndexBytes = 1ull << 30;
+
+struct Loaded {
+  wire::LoadModuleReply reply;
+  guest::ModuleIndex index;
+};
+
+Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
+  const auto file = os::CreateMemoryOf("tutti-image", image);
+  if (!file) return Fail(cuda::CUDA_ERROR_OPERATING_SYSTEM, file.error().text);
+  ByteWriter body;
+  wire::Put(body, wire::LoadModule{.device = device});
+  const int fds[] = {file->get()};
+  TUTTI_ASSIGN(const ipc::Envelope answer,
+               Session::Get().connection().Call(wire::MessageKind::kLoadModule, std::move(body), fds,
+                                                wire::MessageKind::kLoadModuleReply));
+  ByteReader in(answer.body);
+  Loaded loaded;
+  TUTTI_ASSIGN(loaded.reply, wire::GetLoadModuleReply(in));
+  if (loaded.reply.status != 0) return loaded;
+  if (answer.fds.empty()) return Fail(cuda::CUDA_ERROR_MPS_RPC_FAILURE, "a loaded module came without its index");
+  TUTTI_ASSIGN(const auto bytes, ipc::FromMemoryFile(answer.fds[0].get(), kMostIndexBytes));
+  TUTTI_ASSIGN(loaded.index, guest::ParseModuleIndex(bytes));
+  return loaded;
+}
+
+// The file that the image lies in: the program or one of its libraries. Empty if it was read or made at run time.
+std::string OriginOf(const void* where) {
+  Dl_info info{};
+  return where != nullptr && dladdr(where, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
+// True for the first image of this file that cannot be used at all.
+bool FirstOf(const std::string& origin) {
+  static auto* const mutex = new std::mutex;
+  static auto* const seen = new std::set<std::string>;
+  std::lock_guard lock(*mutex);
+  return seen->insert(origin).second;
+}
+
+// A program without options has no other way to learn what is wrong with its code. Some libraries try hundreds of
+// images that hold no PTX, one after the other: of a file, only the first is told.
+void LogFailure(int status, const std::string& text, const void* where) {
+  const std::string origin = OriginOf(where);
+  const bool no_ptx = status == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU;
+  if (no_ptx && !FirstOf(origin)) return;
+  const bool library = origin.find(".so") != std::string::npos;
+  log::Error("a module{}{} could not be loaded: {}{}", origin.empty() ? "" : " of ", origin,
+             text.substr(0, text.find('\n')),
+             no_ptx && library ? "; a library chooses its kernels by the compute capability, so another one may help: "
+                                 "TUTTI_COMPUTE_CAPABILITY=11.0"
+                               : "");
+}
+
+Answer<Loaded> LoadOn(const Device& device, std::span<const uint8_t> image, const JitOptions& options,
+                      const void* where) {
+  auto loaded = AskServer(device.index(), image);
+  if (!loaded) {
+    LogFailure(loaded.error().code, loaded.error().text, where);
+    return Refuse(loaded.error().code != 0 ? loaded.error().code : cuda::CUDA_ERROR_UNKNOWN);
+  }
+  if (loaded->reply.status != 0) {
+    options.WriteError(loaded->reply.log);
+    LogFailure(loaded->reply.status, loaded->reply.log, where);
+    return Refuse(loaded->reply.status);
+  }
+  options.WriteInfo(loaded->reply.log);
+  options.WriteError("");
+  return std::move(*loaded);
+}
+
+void Forget(uint32_t module) {
+  Session::Get().ring().Submit(wire::RecordKind::kModuleUnload, 0, wire::ModuleUnloadBody{.module = module});
+}
+
+}  // namespace
+
+constinit Pool<Module, 1 << 17> Module::pool_;
+
+Module::Module(Context& context, uint32_t id, const guest::SegmentAddresses& addresses, guest::ModuleIndex index)
+    : context_(context),
+      id_(id),
+      serial_(next_serial.fetch_add(1, std::memory_order_relaxed)),
+      addresses_(addresses),
+      index_(std::move(index)) {
+  for (uint32_t i = 0; i < index_.kernels.size(); ++i) {
+    Function* function = Function::Create(*this, i);
+    functions_.push_back(function);
+    functions_by_name_.emplace(index_.kernels[i].name, function);
+  }
+  for (const guest::VariableInfo& info : index_.variables) {
+    variables_.emplace(info.name, Variable{addresses.Of(info.offset), info.bytes, info.is_managed});
+  }
+  const auto insert = [&context](uint64_t address, uint64_t bytes) {
+    if (bytes == 0) return;
+    AllocationTable::Get().Insert({.address = address,
+                                   .bytes = bytes,
+                                   .kind = AllocationKind::kModule,
+                                   .context = &context,
+                                   .device_address = address});
+  };
+  insert(addresses.segment, index_.segment_bytes);
+  insert(addresses.constants, addresses.constant_bytes);
+}
+
+Module::~Module() {
+  for (Function* function : functions_) {
+    if (function != nullptr) Function::Delete(function);
+  }
+  for (const uint64_t address : {addresses_.segment, addresses_.constants}) {
+    AllocationTable::Get().Take(address, [](const Allocation& a) { return a.kind == AllocationKind::kModule; });
+  }
+}
+
+Answer<std::vector<std::string>> Module::KernelNames(const Device& device, std::span<const uint8_t> image,
+                                                     const void* where) {
+  CU_ASSIGN_OR_REFUSE(const Loaded loaded, LoadOn(device, image, {}, where));
+  Forget(loaded.reply.module);
+  std::vector<std::string> names;
+  for (const guest::KernelInfo& info : loaded.index.kernels) names.push_back(info.name);
+  return names;
+}
+
+Answer<Module*> Module::Load(Context& current, std::span<const uint8_t> image, const JitOptions& options,
+                             const void* where) {
+  Context& context = current.owner();
+  CU_ASSIGN_OR_REFUSE(Loaded loaded, LoadOn(context.device(), image, options, where));
+  const guest::SegmentAddresses addresses{.segment = loaded.reply.segment_address,
+                                          .constants = loaded.reply.constants_address,
+                                          .constant_bytes = guest::ConstantBytes(loaded.index)};
+  ipc::ClientWindow& window = Session::Get().connection().window();
+  const bool opened = window.Open(addresses.segment, loaded.index.segment_bytes) &&
+                      window.Open(addresses.constants, addresses.constant_bytes);
+  const uint32_t id = loaded.reply.module;
+  if (!opened) {
+    Forget(id);
+    return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  }
+  Module* module = pool_.Create(context, id, addresses, std::move(loaded.index));
+  if (module == nullptr) {
+    Forget(id);
+    return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
+  }
+  context.Add(module);
+  return module;
+}
+
+int Module::Unload(Module* module) {
+  Context& context = module->context_;
+  if (!Delete(module)) return cuda::CUDA_ERROR_INVALID_HANDLE;
+  context.Remove(module);
+  return cuda::CUDA_SUCCESS;
+}
+
+bool Module::Delete(Module* module) {
+  if (!pool_.Retire(module)) return false;
+  Forget(module->id_);
+  pool_.Delete(module);
+  return true;
+}
+
+Function* Module::FindFunction(std::string_view name) const {
+  const auto it = functions_by_name_.find(name);
+  return it == functions_by_name_.end() ? nullptr : it->second;
+}
+
+const Variable* Module::FindVariable(std::string_view name) const {
+  const auto it = variables_.find(name);
+  return it == variables_.end() ? nullptr : &it->second;
+}
+
+}  // namespace tutti::client

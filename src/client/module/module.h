@@ -1,0 +1,76 @@
+// A module: code loaded onto one device, in one context, with its own copy of its variables.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/base/answer.h"
+#include "client/base/pool.h"
+#include "client/module/jit_options.h"
+#include "cuda/types.h"
+#include "guest/module_index.h"
+
+namespace tutti::client {
+
+class Context;
+class Device;
+class Function;
+
+struct Variable {
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+  bool managed = false;
+};
+
+// Immutable once loaded, so thread-safe.
+class Module {
+ public:
+  Module(Context& context, uint32_t id, const guest::SegmentAddresses& addresses, guest::ModuleIndex index);
+  ~Module();
+
+  static Module* Find(const void* handle) { return pool_.Find(handle); }
+  // Loads `image` (as JoinParts makes it) into the context. The texts the compiler had to say go to `options`. `where`:
+  // where the program has it, which is only used to name the file it comes from.
+  static Answer<Module*> Load(Context& context, std::span<const uint8_t> image, const JitOptions& options,
+                              const void* where = nullptr);
+  // The names of the kernels in an image, in their order: it is loaded onto the device and unloaded at once. Needs no
+  // context.
+  static Answer<std::vector<std::string>> KernelNames(const Device& device, std::span<const uint8_t> image,
+                                                      const void* where);
+  // Unloads a module that the program loaded; the device does it once the work submitted so far is done.
+  static int Unload(Module* module);
+  // The same for one that a context or library ends; true if it was still there.
+  static bool Delete(Module* module);
+
+  cuda::CUmodule handle() { return reinterpret_cast<cuda::CUmodule>(this); }
+  Context& context() const { return context_; }
+  // The server's number for it.
+  uint32_t id() const { return id_; }
+  // Never used twice: tells a module from an earlier one in the same place.
+  uint64_t serial() const { return serial_; }
+  const guest::ModuleIndex& index() const { return index_; }
+  std::span<Function* const> functions() const { return functions_; }
+  // Null if there is none of that name.
+  Function* FindFunction(std::string_view name) const;
+  const Variable* FindVariable(std::string_view name) const;
+
+ private:
+  static constinit Pool<Module, 1 << 17> pool_;
+
+  Context& context_;
+  const uint32_t id_;
+  const uint64_t serial_;
+  const guest::SegmentAddresses addresses_;
+  const guest::ModuleIndex index_;
+  std::vector<Function*> functions_;  // as index_.kernels
+  std::map<std::string_view, Function*> functions_by_name_;
+  std::map<std::string_view, Variable> variables_;
+};
+
+}  // namespace tutti::client

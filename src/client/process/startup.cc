@@ -1,0 +1,61 @@
+#include "client/process/startup.h"
+
+#include <mutex>
+
+#include "base/log.h"
+#include "client/base/environment.h"
+#include "client/context/context.h"
+#include "client/context/device.h"
+#include "client/memory/memory.h"
+#include "client/module/launch.h"
+#include "client/module/module.h"
+#include "client/process/attach_again.h"
+#include "client/session/attach.h"
+#include "client/session/gate.h"
+#include "client/session/mps_environment.h"
+#include "client/session/renewal.h"
+#include "client/session/session.h"
+
+namespace tutti::client {
+namespace {
+
+constinit std::mutex start_mutex;
+
+// To stderr, unless a file is named; only what a user must act on, unless more is asked for.
+void OpenLog() {
+  log::Open(Environment("TUTTI_CLIENT_LOG"), "Other");
+  if (Environment("TUTTI_LOG_LEVEL").empty()) log::SetLevel(log::Level::kWarning);
+}
+
+}  // namespace
+
+int Start() {
+  const Gate::Opening opening;
+  if (Gate::closed()) return Gate::status();  // in a forked child, nobody may give the lock back
+  std::lock_guard lock(start_mutex);
+  if (Gate::closed()) return Gate::status();
+  if (Gate::status() == 0) return cuda::CUDA_SUCCESS;
+  if (Session::installed()) return cuda::CUDA_ERROR_NO_DEVICE;  // as found the first time
+  OpenLog();
+  Gate::ReadEnvironment();
+  auto connection = Attach();
+  if (!connection) {
+    log::Error("CUDA cannot be used: {}", connection.error().text);
+    return connection.error().code > 0 ? connection.error().code : cuda::CUDA_ERROR_SYSTEM_NOT_READY;
+  }
+  return StartWith(std::move(*connection));
+}
+
+int StartWith(std::unique_ptr<ipc::ClientConnection> connection) {
+  Session::Install(std::move(connection));
+  Renewal::Get().Use(AttachAgain);
+  Context::Use({.end_module = [](Module* module) { Module::Delete(module); }, .free_memory = FreeAllOf});
+  CheckMemoryLimits(Session::Get().header());
+  if (!Device::Install()) return cuda::CUDA_ERROR_OUT_OF_MEMORY;
+  if (Environment("CUDA_LAUNCH_BLOCKING").starts_with('1')) launches_block = true;
+  if (Device::count() == 0) return cuda::CUDA_ERROR_NO_DEVICE;
+  Gate::Open();
+  return cuda::CUDA_SUCCESS;
+}
+
+}  // namespace tutti::client

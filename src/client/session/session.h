@@ -1,0 +1,61 @@
+// The process's one connection to its server (ipc/client_connection.h), and what the client asks it all the time.
+//
+// Made by the first successful cuInit and never destroyed: exit ends it. If the server dies, every call fails until the
+// program has ended all its contexts; the next one it makes gets a new session (client/session/renewal.h). The old one
+// stays where it is, for threads that are still on their way out of a call. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "ipc/client_connection.h"
+
+namespace tutti::client {
+
+class Session {
+ public:
+  // Only after cuInit has succeeded.
+  static Session& Get() { return *instance_.load(std::memory_order_acquire); }
+  static bool installed() { return instance_.load(std::memory_order_acquire) != nullptr; }
+  // Takes the connection for the rest of the process's life; the one before it, if any, is the current one no longer.
+  static void Install(std::unique_ptr<ipc::ClientConnection> connection);
+  // In the child of a fork.
+  static void AbandonInChild();
+
+  ipc::ClientConnection& connection() { return *connection_; }
+  wire::Channel& channel() { return connection_->channel(); }
+  const wire::ChannelHeader& header() const { return connection_->header(); }
+  ipc::RingProducer& ring() { return connection_->producer(); }
+  ipc::CompletionWaiter& waiter() { return connection_->waiter(); }
+  ipc::ReplySlots& replies() { return connection_->replies(); }
+  // The CUresult the session has ended with, 0 while it lives.
+  int ended() { return connection_->watch().ended(); }
+  // The session has ended, or its work on one device (the server's number) has failed, and the program is about to be
+  // told: what this process does itself for that work is given up, and over when this returns. So the program may free
+  // what that work reads and writes.
+  static void WindUp(uint32_t device = kEveryDevice) {
+    if (const GiveUp give_up = give_up_.load(std::memory_order_acquire)) give_up(device);
+  }
+  static constexpr uint32_t kEveryDevice = ~0u;
+  // By the one who does such work (client/copy/host_copy.h), before the first of it.
+  using GiveUp = void (*)(uint32_t device);
+  static void OnWindUp(GiveUp give_up) { give_up_.store(give_up, std::memory_order_release); }
+
+  // Whether [address, address + bytes) lies in the device window.
+  bool InWindow(uint64_t address, uint64_t bytes = 1) const {
+    return bytes <= window_bytes_ && address - window_base_ <= window_bytes_ - bytes;
+  }
+
+ private:
+  Session(std::unique_ptr<ipc::ClientConnection> connection, Session* earlier);
+  inline static constinit std::atomic<Session*> instance_{nullptr};
+  inline static constinit std::atomic<GiveUp> give_up_{nullptr};
+
+  Session* const earlier_;  // kept for ever: a thread may still be in it
+  std::unique_ptr<ipc::ClientConnection> connection_;
+  // The client's own copies: the header is memory that the server writes.
+  const uint64_t window_base_;
+  const uint64_t window_bytes_;
+};
+
+}  // namespace tutti::client

@@ -1,0 +1,35 @@
+// Shapes of all values of a function, and the schedule that they imply: both at once, since control flow that lanes
+// disagree on makes values vary, and varying values make control flow that lanes disagree on. Starts from "everything
+// is uniform" and lowers to a fixpoint.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+
+#include "compiler/widen/analysis/block_shape.h"
+#include "compiler/widen/analysis/schedule.h"
+#include "compiler/widen/analysis/shape.h"
+
+namespace tutti::compiler {
+
+class ShapeAnalysis {
+ public:
+  // `local_bytes`: distance of two lanes' copies of an alloca. Updates `schedule` to the divergent branches found.
+  ShapeAnalysis(const llvm::Function& function, const BlockShape& block, uint64_t local_bytes, Schedule& schedule);
+
+  const Shape& Of(const llvm::Value* value) const;
+  // Lanes may disagree where this block goes.
+  bool IsDivergent(const llvm::BasicBlock& block) const;
+
+ private:
+  bool Lower(Schedule& schedule);
+  Shape Compute(const llvm::Instruction& instruction, const Schedule& schedule) const;
+  Shape ComputeCall(const llvm::CallInst& call) const;
+
+  const llvm::DataLayout& layout_;
+  const BlockShape& block_;
+  uint64_t local_bytes_;
+  llvm::DenseMap<const llvm::Value*, Shape> shapes_;
+  mutable llvm::DenseMap<const llvm::Constant*, std::unique_ptr<Shape>> constants_;
+};
+
+}  // namespace tutti::compiler

@@ -1,0 +1,121 @@
+#include "compiler/widen/analysis/span.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DataLayout.h>
+#include <llvm/IR/Operator.h>
+
+#include <algorithm>
+
+namespace tutti::compiler {
+namespace {
+
+constexpr int64_t kMostBytes = int64_t{1} << 30;  // far from where sums of offsets could wrap
+constexpr size_t kMostOpen = 16;                  // bases of a block that are compared with each access
+constexpr unsigned kMostDepth = 6;                // of sums
+
+// All memories start at multiples of 16, which is what wider accesses are held to as well.
+constexpr unsigned kMostAlignLog2 = 4;
+
+// An address as a sum of values, in an order of their own, and a constant.
+struct Sum {
+  llvm::SmallVector<const llvm::Value*, 4> terms;
+  uint64_t constant = 0;
+};
+
+void Add(const llvm::Value* value, Sum& sum, unsigned depth = 0) {
+  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value)) {
+    sum.constant += constant->getZExtValue();
+    return;
+  }
+  const auto* operation = llvm::dyn_cast<llvm::BinaryOperator>(value);
+  const bool adds = operation != nullptr && depth < kMostDepth &&
+                    (operation->getOpcode() == llvm::Instruction::Add ||
+                     (operation->getOpcode() == llvm::Instruction::Or &&
+                      llvm::cast<llvm::PossiblyDisjointInst>(operation)->isDisjoint()));
+  if (!adds) {
+    sum.terms.push_back(value);
+    return;
+  }
+  for (const llvm::Value* operand : operation->operands()) Add(operand, sum, depth + 1);
+}
+
+Sum SumOf(const llvm::Value* pointer) {
+  Sum sum;
+  const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer);
+  if (cast == nullptr || !cast->getOperand(0)->getType()->isIntegerTy(64)) {
+    sum.terms.push_back(pointer);
+  } else {
+    Add(cast->getOperand(0), sum);
+    llvm::sort(sum.terms);
+  }
+  return sum;
+}
+
+// Makes `span` reach over `bytes` at `offset` too. False if it would be too long, or one of its accesses never aligned.
+bool Extend(Span& span, int64_t offset, int64_t bytes, unsigned align_log2) {
+  if (offset <= -kMostBytes || offset >= kMostBytes) return false;
+  // The lowest place that is a multiple if the access that needs the greater alignment is one.
+  const bool is_stricter = align_log2 > span.align_log2;
+  const int64_t from = is_stricter ? offset : span.low, to = is_stricter ? span.low : offset;
+  const int64_t greater = int64_t{1} << std::max(align_log2, span.align_log2);
+  const int64_t lesser = int64_t{1} << std::min(align_log2, span.align_log2);
+  if ((to - from) % lesser != 0) return false;
+  const int64_t low = to < from ? from - (from - to + greater - 1) / greater * greater : from;
+  const int64_t high = std::max(span.high, offset + bytes);
+  if (high - low >= kMostBytes) return false;
+  span.low = low;
+  span.high = high;
+  span.align_log2 = std::max(align_log2, span.align_log2);
+  return true;
+}
+
+}  // namespace
+
+unsigned AccessAlignLog2(const llvm::Instruction& access) {
+  llvm::Align align;
+  if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&access)) align = load->getAlign();
+  if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&access)) align = store->getAlign();
+  if (const auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&access)) align = atomic->getAlign();
+  if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&access)) align = exchange->getAlign();
+  return std::min(llvm::Log2(align), kMostAlignLog2);
+}
+
+// The accesses of a block that may still find company.
+struct Spans::Open {
+  Sum sum;
+  unsigned space;
+  Span* span;
+};
+
+Spans::Spans(const llvm::Function& scalar, const llvm::DataLayout& layout) : layout_(layout) {
+  for (const llvm::BasicBlock& block : scalar) {
+    std::vector<Open> open;
+    for (const llvm::Instruction& instruction : block) {
+      if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction)) Add(instruction, open);
+      // Lanes may leave in a call, and what is known would have to be kept where it waits.
+      if (llvm::isa<llvm::CallInst>(instruction) && instruction.mayHaveSideEffects()) open.clear();
+    }
+  }
+}
+
+void Spans::Add(const llvm::Instruction& access, std::vector<Open>& open) {
+  const llvm::Value* pointer = llvm::getLoadStorePointerOperand(&access);
+  const auto bytes = static_cast<int64_t>(
+      layout_.getTypeStoreSize(llvm::getLoadStoreType(const_cast<llvm::Instruction*>(&access))).getFixedValue());
+  const bool writes = llvm::isa<llvm::StoreInst>(access);
+  Open own{SumOf(pointer), pointer->getType()->getPointerAddressSpace(), nullptr};
+  for (const Open& other : open) {
+    if (other.space != own.space || other.sum.terms != own.sum.terms) continue;
+    if (!Extend(*other.span, static_cast<int64_t>(own.sum.constant - other.sum.constant), bytes,
+                AccessAlignLog2(access)))
+      continue;
+    other.span->writes |= writes;
+    spans_[&access] = other.span;
+    return;
+  }
+  own.span = &all_.emplace_back(Span{.base = pointer, .high = bytes, .align_log2 = AccessAlignLog2(access), .writes = writes});
+  spans_[&access] = own.span;
+  if (open.size() < kMostOpen) open.push_back(std::move(own));
+}
+
+}  // namespace tutti::compiler

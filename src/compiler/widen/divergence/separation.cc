@@ -1,0 +1,145 @@
+#include "compiler/widen/divergence/separation.h"
+
+#include <llvm/Analysis/LoopInfo.h>
+#include <llvm/IR/Dominators.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include "compiler/widen/divergence/apart_copy.h"
+#include "compiler/widen/divergence/early_ends.h"
+#include "compiler/widen/divergence/lane_conflict.h"
+#include "compiler/widen/divergence/prepare.h"
+#include "compiler/widen/divergence/spin_loops.h"
+#include "compiler/widen/divergence/turns.h"
+#include "compiler/widen/emit/module_state.h"
+
+namespace tutti::compiler {
+namespace {
+
+// Bounds of the copy. The first two are known before it is made; the last is of all that there is to compile with it, beside
+// what there was.
+constexpr size_t kMostCopied = 10000;  // instructions
+constexpr size_t kMostMeetings = 64;   // each has ways from and to the loop of turns
+constexpr size_t MostGrown(size_t before) { return 2500 + 4 * before; }
+
+// A value that lanes carry from turn to turn is a phi at the loop's head, and, since lanes wait that have set it, wherever ways
+// of a test meet again: values times tests of phis, each compared by LLVM with the others of its block. That is in proportion
+// to the code or it does not end: 200 branches and 60 shuffles beside a lock made 302,000 phis, CUB's radix sort makes 3,784.
+size_t MostCarried(const llvm::Function& before) { return std::max<size_t>(20000, 64 * size_t{before.getInstructionCount()}); }
+
+enum class Separation { kNone, kEnds, kTurns };
+
+// What must be done whatever the lanes do.
+Separation Needed(llvm::Function& scalar, const ModuleState& state) {
+  const llvm::DominatorTree dominators(scalar);
+  const llvm::LoopInfo loops(dominators);
+  const bool spins = llvm::any_of(loops.getLoopsInPreorder(), [&](const llvm::Loop* loop) { return IsSpinLoop(loops, *loop); });
+  if (!spins && !HasJumpsToEnds(scalar)) return Separation::kNone;
+  Schedule schedule(scalar, loops);
+  const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
+  if (spins && HasLaneConflict(loops, dominators, schedule, shapes)) return Separation::kTurns;
+  return HoldsBackEnds(scalar, schedule) ? Separation::kEnds : Separation::kNone;
+}
+
+// Where lanes may have to meet that have come apart. Empty also if they could not be copied.
+Partings PartingsOf(llvm::Function& scalar, const ModuleState& state, bool takes_turns) {
+  const size_t meetings = CountMeetings(scalar);
+  if (meetings == 0 || meetings > kMostMeetings || scalar.getInstructionCount() > kMostCopied) return {};
+  if (takes_turns) return FindPartingsOfTurns(scalar);
+  const llvm::DominatorTree dominators(scalar);
+  const llvm::LoopInfo loops(dominators);
+  Schedule schedule(scalar, loops);
+  const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
+  return FindPartings(scalar, schedule);
+}
+
+// Tests of who runs next that widening puts at the ends of blocks, which may be as many as there are blocks.
+size_t CountTests(llvm::Function& scalar, const ModuleState& state) {
+  const llvm::DominatorTree dominators(scalar);
+  const llvm::LoopInfo loops(dominators);
+  Schedule schedule(scalar, loops);
+  const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
+  size_t tests = 0;
+  for (unsigned i = 0; i < schedule.size(); ++i) tests += schedule.Next(i, Targets(schedule, *schedule.block(i))).size();
+  return tests;
+}
+
+// What a function was before it was changed.
+class Before {
+ public:
+  explicit Before(llvm::Function& function) : function_(function), before_(llvm::CloneFunction(&function, values_)) {}
+  ~Before() { before_->eraseFromParent(); }
+  Before(const Before&) = delete;
+  Before& operator=(const Before&) = delete;
+
+  llvm::Function& function() { return *before_; }
+  void Restore() {
+    function_.deleteBody();
+    function_.setLinkage(before_->getLinkage());
+    function_.splice(function_.begin(), before_);
+    for (unsigned i = 0; i < function_.arg_size(); ++i) before_->getArg(i)->replaceAllUsesWith(function_.getArg(i));
+  }
+
+ private:
+  llvm::Function& function_;
+  llvm::ValueToValueMapTy values_;
+  llvm::Function* const before_;
+};
+
+// Values that lanes carry from turn to turn: phis of the loop's head, which has the most.
+size_t CountCarried(const llvm::Function& scalar) {
+  size_t most = 0;
+  for (const llvm::BasicBlock& block : scalar) most = std::max<size_t>(most, llvm::range_size(block.phis()));
+  return most;
+}
+
+// A test is as much to compile as an instruction, so tests count with the copy and before it; but where lanes carry so much
+// that each test is many phis, the tests that there were before do not raise the bound.
+Status AddCopy(llvm::Function& scalar, const ModuleState& state, const Partings& partings, bool takes_turns, bool& added) {
+  const size_t tests_before = CountTests(scalar, state);
+  Before before(scalar);
+  TUTTI_TRY(AddApartCopy(scalar, partings, takes_turns));
+  MakeCanonical(scalar);
+  const size_t tests = CountTests(scalar, state), instructions = before.function().getInstructionCount();
+  const bool carries_much = CountCarried(scalar) * tests > MostCarried(before.function());
+  added = scalar.getInstructionCount() + tests <= MostGrown(carries_much ? instructions : instructions + tests_before);
+  if (!added) before.Restore();
+  return {};
+}
+
+// As values they are faster to run, in memory there is no more of them than code.
+Status TakeTurnsBounded(llvm::Function& scalar, const ModuleState& state) {
+  Before before(scalar);
+  TUTTI_TRY(TakeTurns(scalar, /*in_memory=*/false));
+  MakeCanonical(scalar);
+  if (CountCarried(scalar) * CountTests(scalar, state) <= MostCarried(before.function())) return {};
+  before.Restore();
+  TUTTI_TRY(TakeTurns(scalar, /*in_memory=*/true));
+  MakeCanonical(scalar);
+  return {};
+}
+
+}  // namespace
+
+Status SeparateLanes(llvm::Function& scalar, const ModuleState& state) {
+  Separation needed = Needed(scalar, state);
+  if (needed == Separation::kEnds) {
+    if (SeparateEnds(scalar)) {
+      MakeCanonical(scalar);
+    } else {
+      needed = Separation::kTurns;
+    }
+  }
+  bool has_copy = false;
+  const bool takes_turns = needed == Separation::kTurns;
+  const Partings partings = PartingsOf(scalar, state, takes_turns);
+  if (!partings.sites.empty()) TUTTI_TRY(AddCopy(scalar, state, partings, takes_turns, has_copy));
+  if (takes_turns && !has_copy) {
+    TUTTI_TRY(TakeTurnsBounded(scalar, state));
+  }
+  if (needed == Separation::kNone && !has_copy) return {};
+  if (llvm::verifyFunction(scalar)) return Fail("LLVM made invalid code of the separate lanes of " + scalar.getName().str());
+  return {};
+}
+
+}  // namespace tutti::compiler

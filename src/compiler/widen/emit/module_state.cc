@@ -1,0 +1,27 @@
+#include "compiler/widen/emit/module_state.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Metadata.h>
+
+namespace tutti::compiler {
+
+uint32_t LocationTable::IndexOf(const llvm::Instruction& instruction) {
+  const llvm::MDNode* node = instruction.getMetadata("tutti.loc");
+  if (node == nullptr || node->getNumOperands() < 3) return kUnknown;
+  const auto number = [&](unsigned i) {
+    const auto* constant = llvm::mdconst::dyn_extract<llvm::ConstantInt>(node->getOperand(i));
+    return constant != nullptr ? static_cast<uint32_t>(constant->getZExtValue()) : 0;
+  };
+  const Location location{number(0), number(1), number(2)};
+  const auto [entry, added] = index_.try_emplace(location, static_cast<uint32_t>(locations_.size()));
+  if (added) locations_.push_back(location);
+  return entry->second;
+}
+
+llvm::FunctionCallee ModuleState::Runtime(llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters) {
+  llvm::FunctionCallee callee = module.getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));
+  if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) function->setDoesNotThrow();
+  return callee;
+}
+
+}  // namespace tutti::compiler

@@ -1,0 +1,50 @@
+// What the functions of one module share while they are widened.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/IR/Module.h>
+
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "compiler/widen/analysis/block_shape.h"
+#include "compiler/widen/analysis/options.h"
+
+namespace tutti::compiler {
+
+// Places in the source that fault reports name: !tutti.loc.
+class LocationTable {
+ public:
+  using Location = std::tuple<uint32_t, uint32_t, uint32_t>;  // PTX line, source line, source file
+  static constexpr uint32_t kUnknown = ~0u;
+
+  // Index of the instruction's location, or kUnknown.
+  uint32_t IndexOf(const llvm::Instruction& instruction);
+  const std::vector<Location>& locations() const { return locations_; }
+
+ private:
+  std::vector<Location> locations_;
+  std::map<Location, uint32_t> index_;
+};
+
+struct ModuleState {
+  ModuleState(llvm::Module& widened, const WidenOptions& how) : module(widened), options(how), block(how.block) {}
+
+  llvm::Module& module;
+  const WidenOptions& options;
+  BlockShape block;
+  LocationTable locations;
+  llvm::DenseMap<const llvm::Function*, llvm::Function*> wide;  // of functions that are called
+  uint32_t flags = 0;             // guest::KernelFlags
+  uint64_t param_bytes = 0;
+  uint64_t constant_bytes = 0;       // of the module, at tutti.constants_base()
+  uint64_t static_shared_bytes = 0;  // a block has at least these
+  uint64_t local_bytes = 0;       // per lane, of all functions
+  uint64_t wide_operations = 0;   // made so far: what the stack estimate goes by
+
+  // A function of the guest runtime, declared on first use.
+  llvm::FunctionCallee Runtime(llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters);
+};
+
+}  // namespace tutti::compiler

@@ -1,0 +1,146 @@
+#include "compiler/widen/memory/atomics.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/Transforms/Utils/LowerAtomic.h>
+
+#include "compiler/widen/emit/function_emitter.h"
+#include "compiler/widen/memory/fence.h"
+#include "compiler/widen/warp/reduction.h"
+
+namespace tutti::compiler {
+namespace {
+
+using llvm::Value;
+
+// Addresses of the lanes, checked, ready to be used one by one.
+class LaneAddresses {
+ public:
+  LaneAddresses(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, uint64_t bytes) : emitter_(emitter) {
+    llvm::IRBuilder<>& builder = emitter.builder();
+    Region region = RegionOf(emitter, instruction, pointer, bytes);
+    OnlyWritable(region);
+    Fence fence(emitter, region, instruction);
+    is_shared_ = region.spaces == (guest_runtime::kShared | guest_runtime::kWrites);
+    const auto based = [&](Value* address, Value* base) { return region.base != nullptr ? builder.CreateAdd(address, base) : address; };
+    if (emitter.shape(pointer).is_uniform()) {
+      uniform_ = based(emitter.values().Uniform(pointer), region.base);
+      fence.RequireScalar(uniform_, bytes);
+    } else {
+      Value* addresses = emitter.values().Vector(pointer);
+      if (region.base != nullptr) addresses = based(addresses, builder.CreateVectorSplat(kLanes, region.base));
+      fence.RequireLanes(addresses, bytes);
+      array_ = emitter.LaneArray(builder.getInt64Ty());
+      builder.CreateStore(addresses, array_);
+    }
+  }
+
+  bool is_uniform() const { return uniform_ != nullptr; }
+  bool is_shared() const { return is_shared_; }
+  Value* Pointer(Value* lane) {
+    llvm::IRBuilder<>& builder = emitter_.builder();
+    Value* address = uniform_;
+    if (address == nullptr) address = builder.CreateLoad(builder.getInt64Ty(), emitter_.LaneElement(array_, builder.getInt64Ty(), lane));
+    return builder.CreateIntToPtr(address, builder.getPtrTy());
+  }
+
+ private:
+  FunctionEmitter& emitter_;
+  bool is_shared_ = false;
+  Value* uniform_ = nullptr;
+  llvm::AllocaInst* array_ = nullptr;
+};
+
+// A vector that a lane loop reads or writes element by element.
+class LaneVector {
+ public:
+  LaneVector(FunctionEmitter& emitter, llvm::Type* scalar) : emitter_(emitter), scalar_(scalar), array_(emitter.LaneArray(scalar)) {}
+
+  void Fill(Value* vector) { emitter_.builder().CreateStore(vector, array_); }
+  Value* Read(Value* lane) { return emitter_.builder().CreateLoad(scalar_, emitter_.LaneElement(array_, scalar_, lane)); }
+  void Write(Value* lane, Value* value) { emitter_.builder().CreateStore(value, emitter_.LaneElement(array_, scalar_, lane)); }
+  Value* Whole() { return emitter_.builder().CreateLoad(Values::Wide(scalar_), array_); }
+
+ private:
+  FunctionEmitter& emitter_;
+  llvm::Type* scalar_;
+  llvm::AllocaInst* array_;
+};
+
+Value* EmitOne(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic, Value* pointer, Value* value, bool is_shared) {
+  llvm::IRBuilder<>& builder = emitter.builder();
+  if (!is_shared) {
+    return builder.CreateAtomicRMW(atomic.getOperation(), pointer, value, llvm::Align(std::max<uint64_t>(1, value->getType()->getPrimitiveSizeInBits() / 8)),
+                                   atomic.getOrdering());
+  }
+  Value* old = builder.CreateAlignedLoad(value->getType(), pointer, llvm::Align(1));
+  builder.CreateAlignedStore(llvm::buildAtomicRMWValue(atomic.getOperation(), builder, old, value), pointer, llvm::Align(1));
+  return old;
+}
+
+// All lanes at one address, with an operation whose operands can be combined first.
+bool EmitCombined(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic, LaneAddresses& addresses) {
+  using Op = llvm::AtomicRMWInst::BinOp;
+  const Op op = atomic.getOperation();
+  const bool used = !atomic.use_empty();
+  const bool combines = op == Op::Add || op == Op::And || op == Op::Or || op == Op::Min || op == Op::Max || op == Op::UMin || op == Op::UMax ||
+                        op == Op::Xor || op == Op::FAdd || op == Op::FMin || op == Op::FMax;
+  if (!combines || (used && op != Op::Add)) return false;
+  llvm::IRBuilder<>& builder = emitter.builder();
+  Value* values = emitter.values().Vector(atomic.getValOperand());
+  if (!used) {
+    EmitOne(emitter, atomic, addresses.Pointer(nullptr), Reduce(emitter, op, values), addresses.is_shared());
+    return true;
+  }
+  Value* sums = PrefixSum(emitter, builder.CreateSelect(emitter.mask(), values, llvm::Constant::getNullValue(values->getType())));
+  Value* total = builder.CreateExtractElement(sums, kLanes - 1);
+  Value* old = EmitOne(emitter, atomic, addresses.Pointer(nullptr), total, addresses.is_shared());
+  emitter.Define(atomic, {builder.CreateAdd(builder.CreateVectorSplat(kLanes, old), builder.CreateSub(sums, values))});
+  return true;
+}
+
+}  // namespace
+
+void EmitAtomicRmw(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic) {
+  llvm::Type* scalar = Values::Scalar(atomic.getType());
+  const uint64_t bytes = emitter.module().module.getDataLayout().getTypeStoreSize(scalar);
+  LaneAddresses addresses(emitter, atomic, atomic.getPointerOperand(), bytes);
+  if (addresses.is_uniform() && EmitCombined(emitter, atomic, addresses)) return;
+  LaneVector operands(emitter, scalar), results(emitter, scalar);
+  operands.Fill(emitter.values().Vector(atomic.getValOperand()));
+  if (!atomic.use_empty()) results.Fill(llvm::Constant::getNullValue(Values::Wide(scalar)));
+  emitter.ForEachLane(emitter.mask_bits(), [&](Value* lane) {
+    Value* old = EmitOne(emitter, atomic, addresses.Pointer(lane), operands.Read(lane), addresses.is_shared());
+    if (!atomic.use_empty()) results.Write(lane, old);
+  });
+  if (!atomic.use_empty()) emitter.Define(atomic, {results.Whole()});
+}
+
+void EmitCompareExchange(FunctionEmitter& emitter, const llvm::AtomicCmpXchgInst& exchange) {
+  llvm::IRBuilder<>& builder = emitter.builder();
+  llvm::Type* scalar = Values::Scalar(exchange.getCompareOperand()->getType());
+  const uint64_t bytes = emitter.module().module.getDataLayout().getTypeStoreSize(scalar);
+  LaneAddresses addresses(emitter, exchange, exchange.getPointerOperand(), bytes);
+  LaneVector expected(emitter, scalar), desired(emitter, scalar), results(emitter, scalar);
+  Value* compare = emitter.values().Vector(exchange.getCompareOperand());
+  expected.Fill(compare);
+  desired.Fill(emitter.values().Vector(exchange.getNewValOperand()));
+  results.Fill(llvm::Constant::getNullValue(Values::Wide(scalar)));
+  emitter.ForEachLane(emitter.mask_bits(), [&](Value* lane) {
+    Value* pointer = addresses.Pointer(lane);
+    Value* old;
+    if (addresses.is_shared()) {
+      old = builder.CreateAlignedLoad(scalar, pointer, llvm::Align(1));
+      Value* wanted = expected.Read(lane);
+      builder.CreateAlignedStore(builder.CreateSelect(builder.CreateICmpEQ(old, wanted), desired.Read(lane), old), pointer, llvm::Align(1));
+    } else {
+      old = builder.CreateExtractValue(builder.CreateAtomicCmpXchg(pointer, expected.Read(lane), desired.Read(lane), llvm::Align(bytes),
+                                                                   exchange.getSuccessOrdering(), exchange.getFailureOrdering()),
+                                       0);
+    }
+    results.Write(lane, old);
+  });
+  Value* old = results.Whole();
+  emitter.Define(exchange, {old, builder.CreateICmpEQ(old, compare)});
+}
+
+}  // namespace tutti::compiler

@@ -1,0 +1,287 @@
+#include "compiler/widen/memory/fence.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Operator.h>
+#include <llvm/Support/KnownBits.h>
+
+#include <algorithm>
+
+#include "compiler/widen/emit/function_emitter.h"
+#include "guest/kernel_abi.h"
+
+namespace tutti::compiler {
+namespace {
+
+using guest::BlockState;
+using guest::WarpState;
+namespace runtime = guest_runtime;
+
+// The alloca that `pointer` is computed from, and whether [pointer, pointer + bytes) is known to be inside it, and aligned.
+const llvm::AllocaInst* FindAlloca(const llvm::Value* pointer, const llvm::DataLayout& layout, uint64_t bytes, unsigned align_log2, bool& inside) {
+  llvm::APInt offset(64, 0);
+  const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
+  if (const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(base)) {
+    const uint64_t size = alloca->getAllocationSize(layout)->getFixedValue();
+    inside = offset.ule(size) && bytes <= size - offset.getZExtValue() && offset.countr_zero() >= align_log2 && llvm::Log2(alloca->getAlign()) >= align_log2;
+    return alloca;
+  }
+  inside = false;
+  for (unsigned depth = 0; depth < 8; ++depth) {
+    if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(base)) {
+      base = gep->getPointerOperand();
+    } else {
+      break;
+    }
+  }
+  return llvm::dyn_cast<llvm::AllocaInst>(base);
+}
+
+struct Bounds {
+  int64_t low, high;
+};
+
+// Of the lanes' offsets in each run. Nothing if lanes of a run are not aligned if one of them is, or lie absurdly far apart.
+llvm::SmallVector<Bounds, 4> LaneBounds(const Shape& shape, unsigned align_log2) {
+  constexpr int64_t kFar = int64_t{1} << 40;
+  llvm::SmallVector<Bounds, 4> runs;
+  if (!shape.is_runs()) return runs;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    const int64_t offset = shape.offset(lane);
+    if (offset <= -kFar || offset >= kFar) return {};
+    if (lane % shape.run() == 0) runs.push_back({offset, offset});
+    Bounds& bounds = runs.back();
+    if ((offset - bounds.low) % (int64_t{1} << align_log2) != 0) return {};
+    bounds.low = std::min(bounds.low, offset);
+    bounds.high = std::max(bounds.high, offset);
+  }
+  return runs;
+}
+
+// What is known of a shared offset's bits proves it: thread indices are below the block's extents, and below what was
+// asked of them on the way.
+bool IsInShared(FunctionEmitter& emitter, const llvm::Instruction& access, const llvm::Value* pointer, uint64_t bytes, unsigned align_log2) {
+  const auto* cast = llvm::dyn_cast<llvm::Operator>(pointer);
+  if (cast == nullptr || cast->getOpcode() != llvm::Instruction::IntToPtr) return false;
+  const llvm::KnownBits known = emitter.facts().BitsAt(cast->getOperand(0), access);
+  const uint64_t greatest = known.getMaxValue().getLimitedValue(), size = emitter.module().static_shared_bytes;
+  return bytes <= size && greatest <= size - bytes && known.countMinTrailingZeros() >= align_log2;
+}
+
+// What `pointer` is an address plus a constant of.
+const llvm::Value* BaseOf(const llvm::Value* pointer, uint64_t& offset) {
+  offset = 0;
+  const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer);
+  if (cast == nullptr) return nullptr;
+  const llvm::Value* address = cast->getOperand(0);
+  if (const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(address); sum != nullptr && sum->getOpcode() == llvm::Instruction::Add) {
+    const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(sum->getOperand(1));
+    if (constant == nullptr) return nullptr;
+    offset = constant->getZExtValue();
+    address = sum->getOperand(0);
+  }
+  return address;
+}
+
+bool IsConstantsBase(const llvm::Value* value) {
+  const auto* call = llvm::dyn_cast_or_null<llvm::CallInst>(value);
+  return call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName() == "tutti.constants_base";
+}
+
+// The address of constants is a term of this one: most likely it is one of theirs.
+bool IsFromConstants(const llvm::Value* value, unsigned depth = 6) {
+  if (IsConstantsBase(value)) return true;
+  const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
+  if (instruction == nullptr || depth == 0) return false;
+  const unsigned opcode = instruction->getOpcode();
+  if (opcode != llvm::Instruction::Add && opcode != llvm::Instruction::Or && opcode != llvm::Instruction::IntToPtr) return false;
+  return llvm::any_of(instruction->operands(), [&](const llvm::Use& operand) { return IsFromConstants(operand.get(), depth - 1); });
+}
+
+// At a place that is known now. Constants begin on a page of their own.
+bool IsInConstants(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_t bytes, unsigned align_log2) {
+  uint64_t offset = 0;
+  if (!IsConstantsBase(BaseOf(pointer, offset))) return false;
+  const uint64_t size = emitter.module().constant_bytes;
+  return bytes <= size && offset <= size - bytes && offset % (uint64_t{1} << align_log2) == 0;
+}
+
+}  // namespace
+
+Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer, uint64_t bytes) {
+  Region region;
+  const unsigned align_log2 = AccessAlignLog2(instruction);
+  switch (pointer->getType()->getPointerAddressSpace()) {
+    case 0: {
+      bool inside = false;
+      const llvm::DataLayout& layout = emitter.module().module.getDataLayout();
+      if (FindAlloca(pointer, layout, bytes, align_log2, inside) != nullptr) {
+        region.spaces = region.likely = runtime::kLocal;
+        region.is_safe = inside;
+      } else {
+        region.spaces = runtime::kWindow | runtime::kShared | runtime::kLocal | runtime::kParams;
+        if (IsFromConstants(pointer)) region.likely = runtime::kConstants;
+      }
+      break;
+    }
+    case 3:
+      region.spaces = region.likely = runtime::kShared;
+      region.base = emitter.abi().shared_base();
+      region.is_safe = IsInShared(emitter, instruction, pointer, bytes, align_log2);
+      break;
+    case 4:
+      if (emitter.module().constant_bytes != 0) region.likely = runtime::kConstants;
+      region.is_safe = IsInConstants(emitter, pointer, bytes, align_log2);
+      break;
+    case 5:
+      region.spaces = region.likely = runtime::kLocal;
+      break;
+    case 101: {
+      region.spaces = region.likely = runtime::kParams;
+      region.base = emitter.abi().params_base();
+      llvm::APInt offset(64, 0);
+      const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(emitter.module().module.getDataLayout(), offset, true);
+      uint64_t at = ~uint64_t{0};
+      if (llvm::isa<llvm::ConstantPointerNull>(base)) at = offset.getZExtValue();
+      if (const auto* constant = llvm::dyn_cast<llvm::ConstantExpr>(base); constant != nullptr && constant->getOpcode() == llvm::Instruction::IntToPtr) {
+        if (const auto* value = llvm::dyn_cast<llvm::ConstantInt>(constant->getOperand(0))) at = value->getZExtValue() + offset.getZExtValue();
+      }
+      region.is_safe = at <= emitter.module().param_bytes && bytes <= emitter.module().param_bytes - at && at % (uint64_t{1} << align_log2) == 0;
+      break;
+    }
+    default:
+      break;
+  }
+  return region;
+}
+
+void OnlyWritable(Region& region) {
+  region.spaces = (region.spaces & ~runtime::kParams) | runtime::kWrites;
+  if (region.likely == runtime::kConstants) region = {.spaces = region.spaces};
+}
+
+Fence::Fence(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction)
+    : emitter_(emitter), region_(region), instruction_(instruction), align_log2_(AccessAlignLog2(instruction)) {}
+
+bool Fence::is_off() const { return region_.is_safe || !emitter_.module().options.fence; }
+
+Fence::Range Fence::Likely() {
+  Abi& abi = emitter_.abi();
+  llvm::Type* i64 = emitter_.builder().getInt64Ty();
+  llvm::Type* i32 = emitter_.builder().getInt32Ty();
+  switch (region_.likely) {
+    case runtime::kShared:
+      return {abi.shared_base(), abi.Once("shared_bytes", [&](llvm::IRBuilder<>& builder) {
+                return builder.CreateZExt(abi.BlockField(offsetof(BlockState, shared_bytes), i32), i64);
+              })};
+    case runtime::kLocal:
+      return {abi.local_base(), abi.Once("local_bytes", [&](llvm::IRBuilder<>& builder) {
+                return builder.CreateShl(builder.CreateZExt(abi.WarpField(offsetof(WarpState, local_bytes), i32), i64), 5);
+              })};
+    case runtime::kParams:
+      return {abi.params_base(), llvm::ConstantInt::get(i64, emitter_.module().param_bytes)};
+    case runtime::kConstants:
+      return {abi.BlockField(offsetof(BlockState, constants_base), i64), llvm::ConstantInt::get(i64, emitter_.module().constant_bytes)};
+    default:
+      return {abi.BlockField(offsetof(BlockState, window_base), i64), abi.BlockField(offsetof(BlockState, window_reach), i64)};
+  }
+}
+
+// An access at offset x from the start is inside if x < size - (bytes - 1), and nothing is if the memory is smaller.
+llvm::Value* Fence::Limit(uint64_t bytes) {
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  llvm::Value* size = Likely().size;
+  return builder.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, size, llvm::ConstantInt::get(size->getType(), bytes - 1));
+}
+
+// The same for the rotated difference: as many aligned places as there are below the limit.
+llvm::Value* Fence::RotatedLimit(uint64_t bytes, unsigned align_log2) {
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  return builder.CreateLShr(builder.CreateAdd(Limit(bytes), builder.getInt64((uint64_t{1} << align_log2) - 1)), align_log2);
+}
+
+llvm::Value* Fence::Rotated(llvm::Value* difference, unsigned align_log2) {
+  if (align_log2 == 0) return difference;
+  llvm::Value* by = llvm::ConstantInt::get(difference->getType(), align_log2);
+  return emitter_.builder().CreateIntrinsic(llvm::Intrinsic::fshr, {difference->getType()}, {difference, difference, by});
+}
+
+llvm::Value* Fence::Covers(llvm::Value* address, uint64_t bytes, unsigned align_log2) {
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  if (is_off()) return builder.getTrue();
+  return builder.CreateICmpULT(Rotated(builder.CreateSub(address, Likely().start), align_log2), RotatedLimit(bytes, align_log2));
+}
+
+llvm::Value* Fence::SpanHolds(unsigned most_runs) {
+  if (is_off()) return nullptr;
+  Span* span = emitter_.spans().Of(instruction_);
+  // Who writes asks of other memory than who reads what is constant.
+  if (span == nullptr || (span->writes && region_.likely == runtime::kConstants)) return nullptr;
+  if (span->holds != nullptr) return span->holds;
+  const auto runs = LaneBounds(emitter_.shape(span->base), span->align_log2);
+  if (runs.empty() || runs.size() > most_runs) return nullptr;
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  llvm::Value* holds = emitter_.values().Assumption(span->base);
+  for (unsigned r = 0; r < runs.size(); ++r) {
+    llvm::Value* address = emitter_.values().Base(span->base, kLanes / static_cast<unsigned>(runs.size()), r);
+    address = builder.CreateAdd(address, llvm::ConstantInt::getSigned(builder.getInt64Ty(), runs[r].low + span->low));
+    if (region_.base != nullptr) address = builder.CreateAdd(address, region_.base);
+    llvm::Value* covers = Covers(address, static_cast<uint64_t>(runs[r].high - runs[r].low + span->high - span->low), span->align_log2);
+    holds = holds == nullptr ? covers : builder.CreateAnd(holds, covers);
+  }
+  return span->holds = holds;
+}
+
+void Fence::RequireScalar(llvm::Value* address, uint64_t bytes) {
+  if (is_off()) return;
+  emitter_.Unless(Covers(address, bytes, align_log2_), [&] { CheckScalar(address, bytes); });
+}
+
+void Fence::RequireScalars(llvm::ArrayRef<llvm::Value*> addresses, uint64_t bytes) {
+  if (is_off()) return;
+  if (llvm::Value* holds = SpanHolds()) {
+    emitter_.Unless(holds, [&] {
+      for (llvm::Value* address : addresses) CheckScalar(address, bytes);
+    });
+  } else {
+    for (llvm::Value* address : addresses) RequireScalar(address, bytes);
+  }
+}
+
+void Fence::CheckScalar(llvm::Value* address, uint64_t bytes) {
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  ModuleState& module = emitter_.module();
+  llvm::Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
+  builder.CreateCall(module.Runtime("tutti_check", builder.getVoidTy(), {builder.getPtrTy(), i64, i32, i32, i32, i32, i32}),
+                     {emitter_.abi().warp(), address, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.FirstLane(),
+                      emitter_.Location(instruction_), builder.getInt32(region_.spaces | align_log2_ << runtime::kAlignShift),
+                      builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
+}
+
+void Fence::RequireLanes(llvm::Value* addresses, uint64_t bytes) {
+  if (is_off()) return;
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  llvm::Value* start = builder.CreateVectorSplat(kLanes, Likely().start);
+  llvm::Value* limit = builder.CreateVectorSplat(kLanes, RotatedLimit(bytes, align_log2_));
+  CheckLanes(builder.CreateICmpUGE(Rotated(builder.CreateSub(addresses, start), align_log2_), limit), bytes, [&] { return addresses; });
+}
+
+void Fence::RequireIndexed(const IndexedAddress& indexed, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses) {
+  if (is_off()) return;
+  CheckLanes(IsOutside(emitter_.builder(), indexed, Likely().start, Limit(bytes), align_log2_), bytes, addresses);
+}
+
+void Fence::CheckLanes(llvm::Value* outside, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses) {
+  llvm::IRBuilder<>& builder = emitter_.builder();
+  llvm::Value* bits = emitter_.Bits(emitter_.Masked(outside));
+  emitter_.Unless(builder.CreateICmpEQ(bits, builder.getInt32(0)), [&] {
+    ModuleState& module = emitter_.module();
+    llvm::Type* i32 = builder.getInt32Ty();
+    llvm::Value* all = addresses();
+    builder.CreateCall(module.Runtime("tutti_check_lanes", builder.getVoidTy(), {builder.getPtrTy(), all->getType(), i32, i32, i32, i32, i32}),
+                       {emitter_.abi().warp(), all, bits, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.Location(instruction_),
+                        builder.getInt32(region_.spaces | align_log2_ << runtime::kAlignShift), builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
+  });
+}
+
+}  // namespace tutti::compiler

@@ -1,0 +1,230 @@
+// That checks which are made once for many lanes, or once for many accesses, still end at the first byte that is not
+// the client's, and name the lane and the address that left.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+#include "compiler/widen/testing/test_kernel.h"
+
+namespace tutti::compiler {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr uint64_t kWords = 1024;  // of the window
+constexpr uint32_t kThreads = 64;
+const TestTarget kTarget{.block = {kThreads, 1, 1}};
+
+// A window with as much memory before and behind it, which a missing check would let a kernel reach.
+class Fence : public ::testing::Test {
+ protected:
+  uint64_t begin() const { return reinterpret_cast<uint64_t>(words_.data() + kWords); }
+  uint64_t end() const { return begin() + 4 * kWords; }
+  uint32_t& word(uint64_t address) { return words_[(address - reinterpret_cast<uint64_t>(words_.data())) / 4]; }
+
+  void Build(const std::string& body, uint32_t shared_bytes = 0) {
+    auto kernel = BuildWarps(KernelText(body, shared_bytes), kTarget);
+    ASSERT_TRUE(kernel) << kernel.error().text;
+    kernel_.emplace(std::move(*kernel));
+  }
+  std::optional<GuestFault> Run(uint64_t p0, uint64_t p1 = 0) {
+    GridLaunch launch{.block = {kThreads, 1, 1}};
+    launch.window_base = begin();
+    launch.window_bytes = 4 * kWords;
+    launch.window_reach = reach_;
+    launch.window_reach_now = reach_now_;
+    return RunGrid(kernel_->descriptor(), launch.Param(p0).Param(p1).Param(uint64_t{0}).Param(0u)).fault;
+  }
+  // How much of the window has memory behind it when blocks begin, and when they ask.
+  void Reach(uint64_t begin, uint64_t now) {
+    reach_ = begin;
+    reach_now_ = now;
+  }
+  void ExpectFault(const std::optional<GuestFault>& fault, uint32_t thread, uint64_t address,
+                   guest::FaultKind kind = guest::FaultKind::kIllegalAddress) {
+    ASSERT_TRUE(fault);
+    EXPECT_EQ(fault->kind, kind);
+    EXPECT_EQ(fault->thread, thread);
+    EXPECT_EQ(fault->address, address);
+  }
+
+ private:
+  std::vector<uint32_t> words_ = std::vector<uint32_t>(3 * kWords, 7);
+  std::optional<LoadedKernel> kernel_;
+  uint64_t reach_ = 0, reach_now_ = 0;
+};
+
+// %name: pointer to %p0 + `scale` * %tx + `offset`.
+std::string At(const std::string& name, int scale, int offset) {
+  return "  %" + name + "w = zext i32 %tx to i64\n  %" + name + "m = mul i64 %" + name + "w, " + std::to_string(scale) +
+         "\n  %" + name + "b = add i64 %p0, %" + name + "m\n  %" + name + "a = add i64 %" + name + "b, " +
+         std::to_string(offset) + "\n  %" + name + " = inttoptr i64 %" + name + "a to ptr addrspace(1)\n";
+}
+
+TEST_F(Fence, LanesAStrideApartEndWithTheWindow) {
+  for (const char* access :
+       {"  store i32 1, ptr addrspace(1) %at\n", "  %v = load volatile i32, ptr addrspace(1) %at\n"}) {
+    Build(At("at", 48, 0) + access + "  ret void\n");
+    EXPECT_FALSE(Run(begin()));
+    EXPECT_FALSE(Run(end() - 63 * 48 - 4));
+    ExpectFault(Run(end() - 63 * 48), 63, end());
+    ExpectFault(Run(begin() - 4), 0, begin() - 4);
+    ExpectFault(Run(begin() - 40 * 48), 0, begin() - 40 * 48);
+    ExpectFault(Run(begin() + 2), 0, begin() + 2, guest::FaultKind::kMisalignedAddress);
+  }
+  EXPECT_EQ(word(end()), 7u);
+  EXPECT_EQ(word(begin() - 4), 7u);
+}
+
+TEST_F(Fence, LanesAStrideApartMayNotWrapAroundTheAddressSpace) {
+  Build(At("at", 48, 0) + "  store i32 1, ptr addrspace(1) %at\n  ret void\n");
+  ExpectFault(Run(uint64_t{0} - 48), 0, uint64_t{0} - 48);
+  ExpectFault(Run(end() - 48), 1, end());
+}
+
+TEST_F(Fence, OneAnswerForManyAccessesHidesNone) {
+  // Consecutive words at 0, 400 and 1000 bytes from p0; the store in between is made before the last load faults.
+  Build(At("a", 4, 0) + At("b", 4, 400) + At("c", 4, 1000) + R"(
+  %x = load i32, ptr addrspace(1) %a
+  %y = add i32 %x, 1
+  store i32 %y, ptr addrspace(1) %b
+  %z = load volatile i32, ptr addrspace(1) %c
+  ret void
+)");
+  EXPECT_FALSE(Run(begin()));
+  EXPECT_FALSE(Run(end() - 1000 - 4 * kThreads));
+  word(end() - 1000 - 40 * 4 + 400) = 0;
+  ExpectFault(Run(end() - 1000 - 40 * 4), 40, end());
+  EXPECT_EQ(word(end() - 1000 - 40 * 4 + 400), 8u);
+  ExpectFault(Run(end() - 400 - 4 * 10), 10, end());
+  ExpectFault(Run(begin() - 4), 0, begin() - 4);
+}
+
+TEST_F(Fence, OneAnswerForOneAddressHidesNone) {
+  Build(At("a", 0, 8) + At("b", 0, 0) + At("c", 0, 64) + R"(
+  %x = load volatile i32, ptr addrspace(1) %a
+  store i32 3, ptr addrspace(1) %b
+  store i32 4, ptr addrspace(1) %c
+  ret void
+)");
+  EXPECT_FALSE(Run(begin()));
+  EXPECT_FALSE(Run(end() - 68));
+  ExpectFault(Run(end() - 64), 0, end());
+  EXPECT_EQ(word(end() - 64), 3u);
+  ExpectFault(Run(begin() - 4), 0, begin() - 4);
+  ExpectFault(Run(uint64_t{0} - 8), 0, 0);
+}
+
+TEST_F(Fence, EachAccessOfManyIsAlignedForItself) {
+  // A byte at 1, a word at 4.
+  Build(At("a", 4, 1) + At("b", 4, 4) + R"(
+  %x = load volatile i8, ptr addrspace(1) %a
+  store i32 3, ptr addrspace(1) %b
+  ret void
+)");
+  EXPECT_FALSE(Run(begin()));
+  EXPECT_FALSE(Run(begin() - 1 + 1));
+  ExpectFault(Run(begin() + 1), 0, begin() + 5, guest::FaultKind::kMisalignedAddress);
+  EXPECT_FALSE(Run(end() - 4 * kThreads - 4));
+  ExpectFault(Run(end() - 4 * kThreads), 63, end());
+  // The word is the window's first, the byte lies before.
+  ExpectFault(Run(begin() - 4), 0, begin() - 3);
+}
+
+TEST_F(Fence, WhatWasNeverAllocatedIsNobodys) {
+  for (const char* access :
+       {"  store i32 1, ptr addrspace(1) %at\n", "  %v = load volatile i32, ptr addrspace(1) %at\n"}) {
+    Build(At("at", 4, 0) + access + "  ret void\n");
+    Reach(1024, 1024);
+    EXPECT_FALSE(Run(begin() + 1024 - 4 * kThreads));
+    ExpectFault(Run(begin() + 1024 - 4 * 9), 9, begin() + 1024);
+  }
+  EXPECT_EQ(word(begin() + 1024), 7u);
+}
+
+TEST_F(Fence, WhatWasAllocatedSinceTheBlockBeganIsReached) {
+  for (int scale : {4, 48, 0}) {
+    Build(At("at", scale, 0) + "  store i32 1, ptr addrspace(1) %at\n  ret void\n");
+    const uint64_t last = static_cast<uint64_t>(scale) * (kThreads - 1);
+    Reach(16, 16 + last + 4);
+    word(begin() + 16 + last) = 0;
+    EXPECT_FALSE(Run(begin() + 16));
+    EXPECT_EQ(word(begin() + 16 + last), 1u);
+    ExpectFault(Run(begin() + 20), scale == 0 ? 0 : 63, begin() + 20 + last);
+  }
+}
+
+TEST_F(Fence, AVectorMayNotStraddleTheEnd) {
+  Build(At("at", 16, 0) +
+        "  store <4 x i32> <i32 1, i32 1, i32 1, i32 1>, ptr addrspace(1) %at, align 4\n  ret void\n");
+  EXPECT_FALSE(Run(end() - 16 * kThreads));
+  ExpectFault(Run(end() - 16 * kThreads + 4), 63, end() - 12);
+  EXPECT_EQ(word(end()), 7u);
+}
+
+TEST_F(Fence, AnIndexIsInsideOrNot) {
+  // p1[index[tx]], signed and unsigned, where thread 5 has an index of its own.
+  for (const char* extension : {"sext", "zext"}) {
+    Build(At("from", 4, 0) + "  %i = load i32, ptr addrspace(1) %from\n  %w = " + extension + R"( i32 %i to i64
+  %b = shl i64 %w, 2
+  %a = add i64 %p1, %b
+  %at = inttoptr i64 %a to ptr addrspace(1)
+  %v = load volatile i32, ptr addrspace(1) %at
+  ret void
+)");
+    const auto fault = [&](uint64_t table, uint32_t index) {
+      for (uint32_t i = 0; i < kThreads; ++i) word(begin() + 4 * i) = i;
+      word(begin() + 4 * 5) = index;
+      return Run(begin(), table);
+    };
+    const bool is_signed = extension[0] == 's';
+    EXPECT_FALSE(fault(begin(), 0));
+    EXPECT_FALSE(fault(begin(), kWords - 1));
+    ExpectFault(fault(begin(), kWords), 5, end());
+    ExpectFault(fault(begin(), ~0u), 5, is_signed ? begin() - 4 : begin() + 4 * uint64_t{~0u});
+    ExpectFault(fault(begin(), 0x80000000u), 5,
+                is_signed ? begin() - 4 * (uint64_t{1} << 31) : begin() + 4 * (uint64_t{1} << 31));
+    ExpectFault(fault(begin(), 0x7fffffffu), 5, begin() + 4 * uint64_t{0x7fffffff});
+    // The table begins before the window, or ends behind it, as far as a pointer can.
+    ExpectFault(fault(begin() - 4, 9), 0, begin() - 4);
+    EXPECT_FALSE(fault(end() - 4 * kThreads, 9));
+    ExpectFault(fault(end() - 4 * 8, 7), 8, end());
+    ExpectFault(fault(uint64_t{0} - 16, 4), 0, uint64_t{0} - 16);
+    ExpectFault(fault(uint64_t{1} << 63, 4), 0, uint64_t{1} << 63);
+    ExpectFault(fault(begin() + 2, 4), 0, begin() + 2, guest::FaultKind::kMisalignedAddress);
+  }
+}
+
+// Thread t of those below 32 stores to shared[4 t + offset], of 256 bytes.
+std::string SharedBehindABranch(int offset) {
+  return "  %low = icmp ult i32 %tx, 32\n  br i1 %low, label %in, label %out\nin:\n  %w = zext i32 %tx to i64\n  %b = "
+         "shl i64 %w, 2\n  %a = add i64 %b, " +
+         std::to_string(offset) +
+         "\n  %s = inttoptr i64 %a to ptr addrspace(3)\n  store i32 1, ptr addrspace(3) %s\n  br label %out\nout:\n  "
+         "ret void\n";
+}
+
+TEST_F(Fence, WhatABranchProvesIsNotChecked) {
+  const auto text = WidenText(KernelText(SharedBehindABranch(128), 256), kTarget);
+  ASSERT_TRUE(text) << text.error().text;
+  EXPECT_THAT(*text, Not(HasSubstr("tutti_check")));
+  Build(SharedBehindABranch(128), 256);
+  EXPECT_FALSE(Run(0));
+}
+
+TEST_F(Fence, WhatABranchDoesNotProveIsChecked) {
+  Build(SharedBehindABranch(132), 256);
+  const auto fault = Run(0);
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->thread, 31u);
+  Build(SharedBehindABranch(126), 256);
+  const auto misaligned = Run(0);
+  ASSERT_TRUE(misaligned);
+  EXPECT_EQ(misaligned->kind, guest::FaultKind::kMisalignedAddress);
+}
+
+}  // namespace
+}  // namespace tutti::compiler

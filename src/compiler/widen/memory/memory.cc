@@ -1,0 +1,362 @@
+#include "compiler/widen/memory/memory.h"
+
+#include <llvm/IR/Constants.h>
+
+#include "compiler/widen/emit/function_emitter.h"
+#include "compiler/widen/memory/fence.h"
+#include "compiler/widen/memory/gather.h"
+#include "compiler/widen/memory/pieces.h"
+
+namespace tutti::compiler {
+namespace {
+
+using llvm::Value;
+
+constexpr unsigned kMostRuns = 4;  // that are checked by scalars where the access needs a vector of addresses
+
+// What loads and stores have in common.
+class Access {
+ public:
+  Access(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, llvm::Type* type, bool simple)
+      : emitter_(emitter),
+        builder_(emitter.builder()),
+        values_(emitter.values()),
+        instruction_(instruction),
+        pointer_(pointer),
+        type_(type),
+        shape_(emitter.shape(pointer)),
+        components_(Values::ComponentCount(type)),
+        element_(Values::Component(type, 0)),
+        element_bytes_(emitter.module().module.getDataLayout().getTypeStoreSize(element_)),
+        simple_(simple),
+        region_(RegionOf(emitter, instruction, pointer, bytes())),
+        fence_(emitter, region_, instruction) {
+    if (llvm::isa<llvm::StoreInst>(instruction)) OnlyWritable(region_);
+  }
+
+  bool IsSupported() const {
+    if (type_->isStructTy() || !Values::IsSupported(type_)) return false;
+    const uint64_t bits = element_->getPrimitiveSizeInBits().getFixedValue();
+    return bits == 8 || bits == 16 || bits == 32 || bits == 64 || (bits == 128 && shape_.is_uniform());
+  }
+
+  void Load() {
+    const auto& load = llvm::cast<llvm::LoadInst>(instruction_);
+    const Shape& result = emitter_.shape(&load);
+    if (result.is_runs()) return emitter_.Define(load, LoadRuns(load, result));
+    CompilerBarrier();
+    llvm::SmallVector<Value*, 4> components;
+    if (is_whole()) {
+      components = LoadWhole();
+    } else if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
+      const Pieces pieces = MakePieces(lanes);
+      const Value* holds = PiecesHold(pieces);
+      if (holds == nullptr) {
+        components = LoadPieces(emitter_, pieces);
+      } else {
+        components = LoadEither(pieces, const_cast<Value*>(holds));
+      }
+    } else {
+      components = Gather(fence_.SpanHolds(kMostRuns));
+    }
+    CompilerBarrier();
+    emitter_.Define(load, components);
+  }
+
+  void Store() {
+    const auto& store = llvm::cast<llvm::StoreInst>(instruction_);
+    if (shape_.is_uniform()) return StoreUniform(store);
+    CompilerBarrier();
+    llvm::SmallVector<Value*, 4> components;
+    for (unsigned c = 0; c < components_; ++c) components.push_back(values_.Vector(store.getValueOperand(), c));
+    if (is_whole()) {
+      StoreWhole(components);
+    } else if (const unsigned lanes = PieceLanes(shape_, components_, element_bytes_)) {
+      const Pieces pieces = MakePieces(lanes);
+      Value* holds = PiecesHold(pieces);
+      const auto in_pieces = [&]() -> Value* {
+        StorePieces(emitter_, pieces, components);
+        return nullptr;
+      };
+      if (holds == nullptr) {
+        in_pieces();
+      } else {
+        emitter_.Choose(holds, in_pieces, [&]() -> Value* {
+          Scatter(components);
+          return nullptr;
+        });
+      }
+    } else {
+      Scatter(components, fence_.SpanHolds(kMostRuns));
+    }
+    CompilerBarrier();
+    if (store.isAtomic() && store.getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent) builder_.CreateFence(store.getOrdering());
+  }
+
+ private:
+  uint64_t bytes() const { return components_ * element_bytes_; }
+
+  // Each lane's vector is one access: others may look on.
+  bool is_whole() const { return !simple_ && type_->isVectorTy(); }
+
+  // Vector accesses cannot be volatile or atomic; what those ask of the compiler, this does.
+  void CompilerBarrier() {
+    if (!simple_) builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
+  }
+
+  Value* Based(Value* address) { return region_.base != nullptr ? builder_.CreateAdd(address, region_.base) : address; }
+  Value* BasedVector() {
+    Value* address = values_.Vector(pointer_);
+    return region_.base != nullptr ? builder_.CreateAdd(address, builder_.CreateVectorSplat(kLanes, region_.base)) : address;
+  }
+
+  template <typename Memory>
+  void CopyOrder(Memory* made, const Memory& old) {
+    made->setVolatile(old.isVolatile());
+    if (!old.isAtomic()) return;
+    made->setAtomic(old.getOrdering(), llvm::SyncScope::System);
+    made->setAlignment(llvm::Align(bytes()));
+  }
+
+  llvm::SmallVector<Value*, 4> LoadRuns(const llvm::LoadInst& load, const Shape& result) {
+    llvm::SmallVector<Value*, 4> addresses, loaded;
+    for (unsigned r = 0; r < result.run_count(); ++r) addresses.push_back(Based(values_.InRun(pointer_, result.run(), r)));
+    if (addresses.size() > 1 && !emitter_.is_full()) ReplaceInactive(addresses, result.run());
+    fence_.RequireScalars(addresses, bytes());
+    for (Value* address : addresses) {
+      llvm::LoadInst* made = builder_.CreateAlignedLoad(Values::Scalar(type_), builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
+      CopyOrder(made, load);
+      if (region_.spaces == guest_runtime::kParams) made->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder_.getContext(), {}));
+      loaded.push_back(made);
+    }
+    return loaded;
+  }
+
+  // A run without active lanes has no address: it reads where another reads.
+  void ReplaceInactive(llvm::SmallVector<Value*, 4>& addresses, unsigned run) {
+    llvm::SmallVector<Value*, 4> active;
+    for (unsigned r = 0; r < addresses.size(); ++r) {
+      Value* lanes = builder_.CreateAnd(emitter_.mask_bits(), builder_.getInt32(((1u << run) - 1) << (r * run)));
+      active.push_back(builder_.CreateICmpNE(lanes, builder_.getInt32(0)));
+    }
+    Value* good = addresses.back();
+    for (unsigned r = static_cast<unsigned>(addresses.size()) - 1; r-- > 0;) good = builder_.CreateSelect(active[r], addresses[r], good);
+    for (unsigned r = 0; r < addresses.size(); ++r) addresses[r] = builder_.CreateSelect(active[r], addresses[r], good);
+  }
+
+  void StoreUniform(const llvm::StoreInst& store) {
+    Value* address = Based(values_.Uniform(pointer_));
+    const Value* old = store.getValueOperand();
+    Value* value;
+    if (emitter_.shape(old).is_uniform()) {
+      value = values_.Uniform(old);
+    } else {
+      Value* last = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, emitter_.mask_bits(), builder_.getTrue());
+      last = builder_.CreateSub(builder_.getInt32(31), last);
+      llvm::SmallVector<Value*, 4> elements;
+      for (unsigned c = 0; c < components_; ++c) elements.push_back(builder_.CreateExtractElement(values_.Vector(old, c), last));
+      value = elements[0];
+      if (type_->isVectorTy()) {
+        value = llvm::PoisonValue::get(type_);
+        for (unsigned c = 0; c < components_; ++c) value = builder_.CreateInsertElement(value, elements[c], c);
+      }
+    }
+    fence_.RequireScalars(address, bytes());
+    llvm::StoreInst* made = builder_.CreateAlignedStore(value, builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
+    CopyOrder(made, store);
+  }
+
+  Pieces MakePieces(unsigned lanes) {
+    Pieces pieces;
+    pieces.lanes = lanes;
+    pieces.components = components_;
+    pieces.element = element_;
+    pieces.element_bytes = element_bytes_;
+    // Masked loads cost twice as much as plain ones. Only an access that is proved safe lane by lane proves nothing of
+    // the lanes that do not make it.
+    pieces.is_readable = emitter_.module().options.whole_pieces && !region_.is_safe;
+    llvm::DenseMap<std::pair<Value*, int64_t>, Value*> made;
+    for (unsigned p = 0; p < pieces.count(); ++p) {
+      Value* base = values_.Base(pointer_, lanes, p);
+      const int64_t offset = shape_.offset(p * lanes);
+      Value*& address = made[{base, offset}];
+      if (address == nullptr) address = Based(builder_.CreateAdd(base, builder_.getInt64(static_cast<uint64_t>(offset))));
+      pieces.addresses.push_back(address);
+    }
+    return pieces;
+  }
+
+  // i1: the access may be made in pieces; null: always.
+  Value* PiecesHold(const Pieces& pieces) {
+    Value* holds = values_.Assumption(pointer_);
+    const auto also = [&](Value* condition) { holds = holds == nullptr ? condition : builder_.CreateAnd(holds, condition); };
+    if (!fence_.is_off()) {
+      if (Value* span_holds = fence_.SpanHolds()) {
+        also(span_holds);
+      } else {
+        for (Value* address : pieces.addresses) also(fence_.Covers(address, pieces.lanes * bytes(), AccessAlignLog2(instruction_)));
+      }
+    }
+    // There are no masked accesses of bytes and halves before AVX-512.
+    const bool masked = !(llvm::isa<llvm::LoadInst>(instruction_) && pieces.is_readable);
+    if (masked && !emitter_.module().options.avx512 && element_bytes_ < 4 && !emitter_.is_full()) {
+      also(builder_.CreateICmpEQ(emitter_.mask_bits(), builder_.getInt32(~0u)));
+    }
+    return holds;
+  }
+
+  llvm::SmallVector<Value*, 4> LoadEither(const Pieces& pieces, Value* holds) {
+    // Choose() joins one value; several components are joined as a struct, which dissolves.
+    const auto packed = [&](llvm::ArrayRef<Value*> components) {
+      if (components.size() == 1) return components[0];
+      llvm::SmallVector<llvm::Type*, 4> types(components.size(), components[0]->getType());
+      Value* all = llvm::PoisonValue::get(llvm::StructType::get(builder_.getContext(), types));
+      for (unsigned c = 0; c < components.size(); ++c) all = builder_.CreateInsertValue(all, components[c], c);
+      return all;
+    };
+    Value* either = emitter_.Choose(holds, [&] { return packed(LoadPieces(emitter_, pieces)); }, [&] { return packed(Gather()); });
+    llvm::SmallVector<Value*, 4> components;
+    for (unsigned c = 0; c < components_; ++c) components.push_back(components_ == 1 ? either : builder_.CreateExtractValue(either, c));
+    return components;
+  }
+
+  Value* ComponentAddress(Value* addresses, unsigned component) {
+    if (component == 0) return addresses;
+    return builder_.CreateAdd(addresses, llvm::ConstantInt::get(addresses->getType(), component * element_bytes_));
+  }
+
+  // Checks the address of each lane. Gives base and index if the access can be made by them.
+  std::optional<IndexedAddress> RequireIndexed(Value* holds) {
+    if (auto apart = ConstantlyApart()) {
+      RequireLanes(holds);
+      return apart;
+    }
+    if (!shape_.is_varying()) return std::nullopt;
+    auto indexed = FindIndexedAddress(emitter_, pointer_);
+    if (!indexed || !CanIndex(emitter_, element_, *indexed)) return std::nullopt;
+    indexed->base = Based(indexed->base);
+    fence_.RequireIndexed(*indexed, bytes(), [&] { return BasedVector(); });
+    return indexed;
+  }
+
+  // One base, lane 0's, and distances known now.
+  std::optional<IndexedAddress> ConstantlyApart() {
+    if (!shape_.is_runs() || shape_.run() != kLanes || !shape_.wraps().empty()) return std::nullopt;
+    llvm::SmallVector<uint32_t, kLanes> distances;
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      const int64_t distance = shape_.offset(lane) - shape_.offset(0);
+      if (distance != static_cast<int32_t>(distance)) return std::nullopt;
+      distances.push_back(static_cast<uint32_t>(distance));
+    }
+    IndexedAddress address{.base = Based(values_.InRun(pointer_)), .index = llvm::ConstantDataVector::get(builder_.getContext(), distances)};
+    if (!CanIndex(emitter_, element_, address)) return std::nullopt;
+    return address;
+  }
+
+  // Checks the address of each lane, unless `holds`. The addresses are made twice: those that are only checked do not cost.
+  void RequireLanes(Value* holds) {
+    if (holds == nullptr) return fence_.RequireLanes(BasedVector(), bytes());
+    emitter_.Unless(holds, [&] { fence_.RequireLanes(BasedVector(), bytes()); });
+  }
+
+  llvm::SmallVector<Value*, 4> Gather(Value* holds = nullptr) {
+    llvm::SmallVector<Value*, 4> components;
+    if (const auto indexed = RequireIndexed(holds)) {
+      for (unsigned c = 0; c < components_; ++c) {
+        components.push_back(EmitGatherFrom(emitter_, element_, IndexedPointers(emitter_, *indexed, c * element_bytes_)));
+      }
+      return components;
+    }
+    RequireLanes(holds);
+    Value* addresses = BasedVector();
+    for (unsigned c = 0; c < components_; ++c) components.push_back(EmitGather(emitter_, element_, ComponentAddress(addresses, c)));
+    return components;
+  }
+
+  void Scatter(llvm::ArrayRef<Value*> components, Value* holds = nullptr) {
+    if (const auto indexed = RequireIndexed(holds)) {
+      for (unsigned c = 0; c < components_; ++c) EmitScatterTo(emitter_, components[c], IndexedPointers(emitter_, *indexed, c * element_bytes_));
+      return;
+    }
+    RequireLanes(holds);
+    Value* addresses = BasedVector();
+    for (unsigned c = 0; c < components_; ++c) EmitScatter(emitter_, components[c], ComponentAddress(addresses, c));
+  }
+
+  // Calls access(lane, pointer) for each active lane, of addresses that were checked.
+  template <typename F>
+  void ForEachWhole(F access) {
+    Value* addresses = BasedVector();
+    fence_.RequireLanes(addresses, bytes());
+    llvm::Type* word = builder_.getInt64Ty();
+    llvm::AllocaInst* array = emitter_.LaneArray(word);
+    builder_.CreateStore(addresses, array);
+    emitter_.ForEachLane(emitter_.mask_bits(), [&](Value* lane) {
+      Value* address = builder_.CreateLoad(word, emitter_.LaneElement(array, word, lane));
+      access(lane, builder_.CreateIntToPtr(address, builder_.getPtrTy()));
+    });
+  }
+
+  llvm::SmallVector<Value*, 4> LoadWhole() {
+    llvm::SmallVector<llvm::AllocaInst*, 4> arrays;
+    llvm::Type* wide = Values::Wide(element_);
+    for (unsigned c = 0; c < components_; ++c) {
+      arrays.push_back(emitter_.LaneArray(element_));
+      builder_.CreateStore(llvm::Constant::getNullValue(wide), arrays[c]);
+    }
+    ForEachWhole([&](Value* lane, Value* pointer) {
+      Value* value = builder_.CreateAlignedLoad(type_, pointer, llvm::Align(1), true);
+      for (unsigned c = 0; c < components_; ++c) {
+        builder_.CreateStore(builder_.CreateExtractElement(value, c), emitter_.LaneElement(arrays[c], element_, lane));
+      }
+    });
+    llvm::SmallVector<Value*, 4> components;
+    for (llvm::AllocaInst* array : arrays) components.push_back(builder_.CreateLoad(wide, array));
+    return components;
+  }
+
+  void StoreWhole(llvm::ArrayRef<Value*> components) {
+    llvm::SmallVector<llvm::AllocaInst*, 4> arrays;
+    for (Value* component : components) {
+      arrays.push_back(emitter_.LaneArray(element_));
+      builder_.CreateStore(component, arrays.back());
+    }
+    ForEachWhole([&](Value* lane, Value* pointer) {
+      Value* value = llvm::PoisonValue::get(type_);
+      for (unsigned c = 0; c < components_; ++c) {
+        value = builder_.CreateInsertElement(value, builder_.CreateLoad(element_, emitter_.LaneElement(arrays[c], element_, lane)), c);
+      }
+      builder_.CreateAlignedStore(value, pointer, llvm::Align(1), true);
+    });
+  }
+
+  FunctionEmitter& emitter_;
+  llvm::IRBuilder<>& builder_;
+  Values& values_;
+  const llvm::Instruction& instruction_;
+  const Value* pointer_;
+  llvm::Type* type_;
+  const Shape& shape_;
+  unsigned components_;
+  llvm::Type* element_;
+  uint64_t element_bytes_;
+  bool simple_;
+  Region region_;
+  Fence fence_;
+};
+
+}  // namespace
+
+void EmitLoad(FunctionEmitter& emitter, const llvm::LoadInst& load) {
+  Access access(emitter, load, load.getPointerOperand(), load.getType(), load.isSimple());
+  if (!access.IsSupported()) return emitter.Unsupported(load, "no access of this type is known");
+  access.Load();
+}
+
+void EmitStore(FunctionEmitter& emitter, const llvm::StoreInst& store) {
+  Access access(emitter, store, store.getPointerOperand(), store.getValueOperand()->getType(), store.isSimple());
+  if (!access.IsSupported()) return emitter.Unsupported(store, "no access of this type is known");
+  access.Store();
+}
+
+}  // namespace tutti::compiler

@@ -1,0 +1,240 @@
+// What becomes of memory accesses: their form, and that they touch what their threads touch and nothing else.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "compiler/widen/testing/test_kernel.h"
+
+namespace tutti::compiler {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// An address as `global` memory.
+std::string Address(const std::string& name, const std::string& base, const std::string& index, int shift) {
+  return "  %" + name + "w = zext i32 " + index + " to i64\n  %" + name + "b = shl i64 %" + name + "w, " + std::to_string(shift) + "\n  %" + name +
+         "a = add i64 " + base + ", %" + name + "b\n  %" + name + " = inttoptr i64 %" + name + "a to ptr addrspace(1)\n";
+}
+
+const std::string kCopy = KernelText(Address("from", "%p0", "%tx", 2) + Address("to", "%p1", "%tx", 2) + R"(
+  %v = load float, ptr addrspace(1) %from
+  store float %v, ptr addrspace(1) %to
+  ret void
+)");
+
+std::string Wide(const std::string& ir, TestTarget target) {
+  target.target = HostTarget::Named("x86-64-v4");
+  auto text = WidenText(ir, target);
+  return text ? *text : text.error().text;
+}
+
+GridResult RunOn(const std::string& ir, const TestTarget& target, GridLaunch launch) {
+  auto kernel = BuildWarps(ir, target);
+  EXPECT_TRUE(kernel) << kernel.error().text;
+  return kernel ? RunGrid(kernel->descriptor(), launch) : GridResult{};
+}
+
+TEST(Memory, ConsecutiveElementsAreOneVector) {
+  const std::string text = Wide(kCopy, {.block = {256, 1, 1}, .fence = false});
+  EXPECT_THAT(text, HasSubstr("load <32 x float>"));
+  EXPECT_THAT(text, HasSubstr("store <32 x float>"));
+  EXPECT_THAT(text, Not(HasSubstr("gather")));
+}
+
+TEST(Memory, RowsOfATileArePieces) {
+  // p1[ty * n + tx] = p0[ty * n + tx] with 64-bit indices.
+  const std::string ir = KernelText(R"(
+  %ty64 = zext i32 %ty to i64
+  %tx64 = zext i32 %tx to i64
+  %n64 = zext i32 %n to i64
+  %row = mul i64 %ty64, %n64
+  %i = add i64 %row, %tx64
+  %b = shl i64 %i, 2
+  %fa = add i64 %p0, %b
+  %ta = add i64 %p1, %b
+  %from = inttoptr i64 %fa to ptr addrspace(1)
+  %to = inttoptr i64 %ta to ptr addrspace(1)
+  %v = load float, ptr addrspace(1) %from
+  store float %v, ptr addrspace(1) %to
+  ret void
+)");
+  const std::string text = Wide(ir, {.block = {16, 16, 1}, .fence = false});
+  EXPECT_THAT(text, HasSubstr("load <16 x float>"));
+  EXPECT_THAT(text, Not(HasSubstr("gather")));
+  EXPECT_THAT(text, Not(HasSubstr("scatter")));
+}
+
+TEST(Memory, OneAddressIsOneScalarAccess) {
+  const std::string ir = KernelText(R"(
+  %from = inttoptr i64 %p0 to ptr addrspace(1)
+  %v = load i32, ptr addrspace(1) %from
+)" + Address("to", "%p1", "%tx", 2) + "  store i32 %v, ptr addrspace(1) %to\n  ret void\n");
+  EXPECT_THAT(Wide(ir, {.block = {32, 1, 1}, .fence = false}), HasSubstr("load i32, ptr"));
+}
+
+TEST(Memory, AVariableIndexIsAGatherBy32Bits) {
+  const std::string ir = KernelText(Address("from", "%p0", "%tx", 2) + "  %i = load i32, ptr addrspace(1) %from\n" + Address("at", "%p1", "%i", 2) +
+                                    "  %v = load i32, ptr addrspace(1) %at\n  store i32 %v, ptr addrspace(1) %from\n  ret void\n");
+  std::vector<uint32_t> index(64), table(64);
+  for (uint32_t i = 0; i < 64; ++i) {
+    index[i] = i * 37 % 64;
+    table[i] = i * i;
+  }
+  for (const char* cpu : {"x86-64-v3", "x86-64-v4"}) {
+    if (HostTarget::Detect().level < HostTarget::Named(cpu).level) continue;
+    std::vector<uint32_t> values = index;
+    const TestTarget target{.target = HostTarget::Named(cpu), .block = {64, 1, 1}};
+    RunOn(ir, target, GridLaunch{.block = {64, 1, 1}}.Param(values.data()).Param(table.data()).Param(uint64_t{0}).Param(0u));
+    for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(values[i], table[index[i]]) << cpu;
+  }
+}
+
+TEST(Memory, FourComponentsOfALaneAreTakenApart) {
+  // p1[t] = p0[t].wzyx where t < n, both of float4.
+  const std::string ir = KernelText("  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %copy, label %done\ncopy:\n" + Address("from", "%p0", "%tx", 4) +
+                                    Address("to", "%p1", "%tx", 4) + R"(
+  %v = load <4 x float>, ptr addrspace(1) %from, align 16
+  %r = shufflevector <4 x float> %v, <4 x float> poison, <4 x i32> <i32 3, i32 2, i32 1, i32 0>
+  store <4 x float> %r, ptr addrspace(1) %to, align 16
+  br label %done
+done:
+  ret void
+)");
+  EXPECT_THAT(Wide(ir, {.block = {32, 1, 1}, .fence = false}), Not(HasSubstr("gather")));
+  for (const uint32_t count : {64u, 45u}) {
+    std::vector<float> from(256), to(256, -1.0f);
+    std::iota(from.begin(), from.end(), 0.0f);
+    RunOn(ir, {.block = {64, 1, 1}}, GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(count));
+    for (uint32_t i = 0; i < 256; ++i) EXPECT_EQ(to[i], i / 4 < count ? from[i / 4 * 4 + 3 - i % 4] : -1.0f) << i;
+  }
+}
+
+TEST(Memory, AVolatileVectorIsOneMovePerLane) {
+  // p1[i] = p0[i] of 16 bytes, in lanes' own order and by an index from memory.
+  for (const bool varying : {false, true}) {
+    const std::string index = varying ? Address("at", "%p2", "%tx", 2) + "  %i = load i32, ptr addrspace(1) %at\n" : "  %i = add i32 %tx, 0\n";
+    const std::string ir = KernelText(index + Address("from", "%p0", "%i", 4) + Address("to", "%p1", "%i", 4) + R"(
+  %v = load volatile <4 x i32>, ptr addrspace(1) %from, align 16
+  %r = shufflevector <4 x i32> %v, <4 x i32> poison, <4 x i32> <i32 3, i32 2, i32 1, i32 0>
+  store volatile <4 x i32> %r, ptr addrspace(1) %to, align 16
+  ret void
+)");
+    for (const char* cpu : {"x86-64-v3", "x86-64-v4"}) {
+      TestTarget target{.target = HostTarget::Named(cpu), .block = {64, 1, 1}, .fence = false};
+      const auto text = WidenText(ir, target);
+      ASSERT_TRUE(text) << text.error().text;
+      EXPECT_THAT(*text, HasSubstr("load volatile <4 x i32>"));
+      EXPECT_THAT(*text, HasSubstr("store volatile <4 x i32>"));
+      if (!varying) {
+        EXPECT_THAT(*text, Not(HasSubstr("gather")));
+      }
+      EXPECT_THAT(*text, Not(HasSubstr("scatter")));
+      if (HostTarget::Detect().level < HostTarget::Named(cpu).level) continue;
+      std::vector<uint32_t> from(256), to(256), at(64);
+      std::iota(from.begin(), from.end(), 0u);
+      for (uint32_t i = 0; i < 64; ++i) at[i] = i * 37 % 64;
+      target.fence = true;
+      RunOn(ir, target, GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(at.data()).Param(0u));
+      for (uint32_t i = 0; i < 256; ++i) EXPECT_EQ(to[i], i / 4 * 4 + 3 - i % 4) << cpu;
+    }
+  }
+}
+
+TEST(Memory, AnUnsignedIndexThatWrapsIsFollowed) {
+  // p1[t] = p0[(t - 1) mod 2^32] for t > 0: lane 0's address is wild, and lanes do not lie in one piece by 64-bit sums.
+  const std::string ir = KernelText("  %some = icmp ne i32 %tx, 0\n  br i1 %some, label %copy, label %done\ncopy:\n  %i = add i32 %tx, -1\n" +
+                                    Address("from", "%p0", "%i", 2) + Address("to", "%p1", "%tx", 2) + R"(
+  %v = load i32, ptr addrspace(1) %from
+  store i32 %v, ptr addrspace(1) %to
+  br label %done
+done:
+  ret void
+)");
+  std::vector<uint32_t> from(64), to(64);
+  std::iota(from.begin(), from.end(), 100);
+  const GridResult result = RunOn(ir, {.block = {64, 1, 1}}, GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(0u));
+  EXPECT_FALSE(result.fault);
+  for (uint32_t i = 1; i < 64; ++i) EXPECT_EQ(to[i], 99 + i);
+}
+
+// Window: exactly `memory`.
+GridLaunch Fenced(std::vector<uint32_t>& memory, uint64_t p1, uint32_t n) {
+  GridLaunch launch{.block = {64, 1, 1}};
+  launch.window_base = reinterpret_cast<uint64_t>(memory.data());
+  launch.window_bytes = 4 * memory.size();
+  return launch.Param(memory.data()).Param(p1).Param(uint64_t{0}).Param(n);
+}
+
+TEST(MemoryFence, TheFirstLaneOutsideIsNamed) {
+  std::vector<uint32_t> memory(64);
+  // The second half of the copies goes beyond the window.
+  const uint64_t to = reinterpret_cast<uint64_t>(memory.data() + 20);
+  const GridResult result = RunOn(kCopy, {.block = {64, 1, 1}}, Fenced(memory, to, 0));
+  ASSERT_TRUE(result.fault);
+  EXPECT_EQ(result.fault->kind, guest::FaultKind::kIllegalAddress);
+  EXPECT_EQ(result.fault->thread, 44u);
+  EXPECT_EQ(result.fault->address, to + 4 * 44);
+}
+
+TEST(MemoryFence, LanesThatDoNotAccessMayPointAnywhere) {
+  const std::string ir = KernelText("  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %copy, label %done\ncopy:\n" + Address("from", "%p0", "%tx", 2) +
+                                    Address("to", "%p1", "%tx", 2) +
+                                    "  %v = load i32, ptr addrspace(1) %from\n  store i32 %v, ptr addrspace(1) %to\n  br label %done\ndone:\n  ret void\n");
+  std::vector<uint32_t> memory(64);
+  std::iota(memory.begin(), memory.end(), 0);
+  const GridResult result = RunOn(ir, {.block = {64, 1, 1}}, Fenced(memory, reinterpret_cast<uint64_t>(memory.data() + 20), 44));
+  EXPECT_FALSE(result.fault);
+  EXPECT_EQ(memory[20 + 31], 31u);
+}
+
+TEST(MemoryFence, AGenericAddressReachesSharedMemory) {
+  // Stores to shared memory through a generic address, loads through a shared one.
+  const std::string ir = KernelText(R"(
+  %shared = call i64 @tutti.shared_base()
+  %w = zext i32 %tx to i64
+  %b = shl i64 %w, 2
+  %ga = add i64 %shared, %b
+  %g = inttoptr i64 %ga to ptr
+  store i32 %tx, ptr %g
+  %s = inttoptr i64 %b to ptr addrspace(3)
+  %v = load i32, ptr addrspace(3) %s
+)" + Address("to", "%p0", "%tx", 2) + "  store i32 %v, ptr addrspace(1) %to\n  ret void\n", 256);
+  std::vector<uint32_t> memory(64, 7);
+  EXPECT_FALSE(RunOn(ir, {.block = {64, 1, 1}}, Fenced(memory, 0, 0)).fault);
+  for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(memory[i], i);
+}
+
+TEST(MemoryFence, SharedMemoryEnds) {
+  const std::string ir = KernelText(R"(
+  %w = zext i32 %tx to i64
+  %b = shl i64 %w, 5
+  %s = inttoptr i64 %b to ptr addrspace(3)
+  store i32 %tx, ptr addrspace(3) %s
+  ret void
+)", 256);
+  std::vector<uint32_t> memory(64);
+  const GridResult result = RunOn(ir, {.block = {64, 1, 1}}, Fenced(memory, 0, 0));
+  ASSERT_TRUE(result.fault);
+  EXPECT_EQ(result.fault->thread, 8u);
+}
+
+TEST(MemoryFence, ALocalArrayCannotBeLeft) {
+  const std::string ir = KernelText(R"(
+  %array = alloca [8 x i32]
+  %i = add i32 %tx, %n
+  %w = zext i32 %i to i64
+  %at = getelementptr [8 x i32], ptr %array, i64 0, i64 %w
+  store volatile i32 1, ptr %at
+  ret void
+)");
+  std::vector<uint32_t> memory(64);
+  // A neighbour's copy of the array is the client's own; beyond the last one it is not.
+  const GridResult result = RunOn(ir, {.block = {32, 1, 1}}, Fenced(memory, 0, 1 << 20));
+  ASSERT_TRUE(result.fault);
+  EXPECT_EQ(result.fault->kind, guest::FaultKind::kIllegalAddress);
+}
+
+}  // namespace
+}  // namespace tutti::compiler

@@ -1,0 +1,35 @@
+// Accesses in pieces: groups of consecutive lanes whose elements lie one after the other in memory.
+//
+// An access of n components per lane (ld.v4.f32: n = 4) is in pieces of L lanes if within each group of L lanes each
+// lane's address is n elements after its neighbour's. A piece is then n vectors of L elements in memory, taken apart
+// into components by shuffles. L is 32 for a contiguous access of the whole warp, 16 or 8 for rows of a tile.
+#pragma once
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/IR/IRBuilder.h>
+
+#include "compiler/widen/analysis/shape.h"
+
+namespace tutti::compiler {
+
+class FunctionEmitter;
+
+struct Pieces {
+  unsigned lanes = 0;       // of a piece; 0: the access is not in pieces
+  unsigned components = 1;
+  llvm::Type* element = nullptr;
+  uint64_t element_bytes = 0;
+  llvm::SmallVector<llvm::Value*, 4> addresses;  // i64, one for each piece
+  bool is_readable = false;  // all that the pieces cover is the client's: loads need no mask
+
+  unsigned count() const { return kLanes / lanes; }
+};
+
+// Lanes of a piece for addresses of this shape, or 0.
+unsigned PieceLanes(const Shape& address, unsigned components, uint64_t element_bytes);
+
+// The components, each <32 x element>.
+llvm::SmallVector<llvm::Value*, 4> LoadPieces(FunctionEmitter& emitter, const Pieces& pieces);
+void StorePieces(FunctionEmitter& emitter, const Pieces& pieces, llvm::ArrayRef<llvm::Value*> components);
+
+}  // namespace tutti::compiler

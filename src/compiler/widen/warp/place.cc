@@ -1,0 +1,96 @@
+#include "compiler/widen/warp/place.h"
+
+#include <llvm/ADT/StringSwitch.h>
+#include <llvm/IR/Constants.h>
+
+#include "compiler/widen/emit/function_emitter.h"
+#include "compiler/widen/warp/shuffle.h"
+#include "guest/kernel_abi.h"
+
+namespace tutti::compiler {
+namespace {
+
+using guest::BlockState;
+using llvm::Value;
+
+// Offset of the field of BlockState that a kBlockField intrinsic reads; its width is 4 or 8 bytes as the result's.
+int64_t FieldOffset(llvm::StringRef name) {
+  const auto [family, axis] = name.split('.');
+  const int64_t index = axis.empty() ? 0 : axis.front() - 'x';
+  const int64_t base = llvm::StringSwitch<int64_t>(family)
+                           .Case("ntid", offsetof(BlockState, block))
+                           .Case("ctaid", offsetof(BlockState, ctaid))
+                           .Case("nctaid", offsetof(BlockState, grid))
+                           .Case("smid", offsetof(BlockState, smid))
+                           .Case("nsmid", offsetof(BlockState, nsmid))
+                           .Case("gridid", offsetof(BlockState, gridid))
+                           .Case("module_base", offsetof(BlockState, module_base))
+                           .Case("constants_base", offsetof(BlockState, constants_base))
+                           .Case("shared_base", offsetof(BlockState, shared))
+                           .Case("param_base", offsetof(BlockState, params))
+                           .Case("window_base", offsetof(BlockState, window_base))
+                           .Case("window_bytes", offsetof(BlockState, window_bytes))
+                           .Case("shared_bytes", offsetof(BlockState, shared_bytes))
+                           .Case("dynamic_shared_bytes", offsetof(BlockState, dynamic_shared_bytes))
+                           .Case("dynamic_shared_offset", offsetof(BlockState, dynamic_shared_offset))
+                           .Case("cluster_ctaid", offsetof(BlockState, cluster_ctaid))
+                           .Case("cluster_nctaid", offsetof(BlockState, cluster))
+                           .Case("cooperative_workspace", offsetof(BlockState, cooperative_workspace))
+                           .Default(-1);
+  return base < 0 || index < 0 || index > 2 ? -1 : base + 4 * index;
+}
+
+// Coordinates of the lanes in a block whose shape is known only when it runs, or does not go with 32.
+Value* ThreadIndex(FunctionEmitter& emitter, unsigned axis) {
+  llvm::IRBuilder<>& builder = emitter.builder();
+  const BlockShape& block = emitter.module().block;
+  const auto extent = [&](unsigned along) -> Value* {
+    Value* scalar = block.is_known() ? builder.getInt32(block.extent(along))
+                                     : emitter.abi().BlockField(offsetof(BlockState, block) + 4 * along, builder.getInt32Ty());
+    return builder.CreateVectorSplat(kLanes, scalar);
+  };
+  Value* index = builder.CreateAdd(builder.CreateVectorSplat(kLanes, builder.CreateShl(emitter.abi().warp_index(), 5)), LaneNumbers(builder));
+  for (unsigned lower = 0; lower < axis; ++lower) index = builder.CreateUDiv(index, extent(lower));
+  return axis == 2 ? index : builder.CreateURem(index, extent(axis));
+}
+
+}  // namespace
+
+bool EmitPlace(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic) {
+  llvm::IRBuilder<>& builder = emitter.builder();
+  switch (intrinsic.kind) {
+    case Intrinsic::kTid: {
+      const unsigned axis = static_cast<unsigned>(intrinsic.suffix.front() - 'x');
+      if (emitter.shape(&call).is_varying()) {
+        emitter.Define(call, {ThreadIndex(emitter, axis)});
+      } else {
+        emitter.Define(call, {emitter.module().block.IndexBase(builder, axis, emitter.abi().warp_index())});
+      }
+      return true;
+    }
+    case Intrinsic::kLaneid:
+      emitter.Define(call, {builder.getInt32(0)});
+      return true;
+    case Intrinsic::kWarpid:
+      emitter.Define(call, {emitter.abi().warp_index()});
+      return true;
+    case Intrinsic::kNwarpid: {
+      Value* threads = builder.getInt32(1);
+      for (unsigned axis = 0; axis < 3; ++axis) {
+        threads = builder.CreateMul(threads, emitter.abi().BlockField(offsetof(BlockState, block) + 4 * axis, builder.getInt32Ty()));
+      }
+      emitter.Define(call, {builder.CreateLShr(builder.CreateAdd(threads, builder.getInt32(kLanes - 1)), 5)});
+      return true;
+    }
+    case Intrinsic::kBlockField: {
+      const int64_t offset = FieldOffset(intrinsic.suffix);
+      if (offset < 0) return false;
+      emitter.Define(call, {emitter.abi().BlockField(static_cast<size_t>(offset), call.getType())});
+      return true;
+    }
+    default:
+      return false;
+  }
+}
+
+}  // namespace tutti::compiler

@@ -1,0 +1,15 @@
+// What a lane knows of its place and its surroundings: indices, sizes, bases.
+#pragma once
+
+#include <llvm/IR/Instructions.h>
+
+#include "compiler/widen/analysis/intrinsics.h"
+
+namespace tutti::compiler {
+
+class FunctionEmitter;
+
+// False if `intrinsic` is not one of these.
+bool EmitPlace(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic);
+
+}  // namespace tutti::compiler

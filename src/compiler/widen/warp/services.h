@@ -1,0 +1,22 @@
+// What goes through the device: barriers, yielding, printing, the device heap, clocks, and the ways a kernel ends early.
+#pragma once
+
+#include <llvm/IR/Instructions.h>
+
+#include "compiler/widen/analysis/intrinsics.h"
+#include "guest/kernel_abi.h"
+
+namespace tutti::compiler {
+
+class FunctionEmitter;
+
+// False if `intrinsic` is not one of these.
+bool EmitService(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic);
+
+// Ends the kernel if any of `lanes` (i32) is set: these are lanes that the mistake is about.
+void EmitMistake(FunctionEmitter& emitter, const llvm::CallInst& call, guest::WarpMistake what, llvm::Value* lanes);
+
+// Ends the kernel with a fault of the lowest active lane. `kind` (i32) is a guest::FaultKind.
+void EmitTrap(FunctionEmitter& emitter, const llvm::Instruction& instruction, llvm::Value* kind);
+
+}  // namespace tutti::compiler

@@ -1,0 +1,108 @@
+#include "daemon/access/visitor.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "control/words.h"
+#include "daemon/access/memory_accounting.h"
+#include "os/peer_place.h"
+#include "os/pidfd.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr uid_t kNobodysNumber = 65533;
+
+std::optional<uid_t> UserNamed(const char* name) {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> buffer(16 * 1024);
+  if (getpwnam_r(name, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr) return entry.pw_uid;
+  return control::ParseNumber(name);
+}
+
+std::string UsersParty(uid_t user) { return fmt::format("user {}", user); }
+
+// Container runtimes name a container's cgroup by 64 digits, or with systemd a scope. What is below it the container has made.
+bool NamesAContainer(std::string_view name) {
+  constexpr size_t kDigits = 64;
+  size_t digits = 0;
+  for (const char c : name) {
+    digits = std::isxdigit(static_cast<unsigned char>(c)) ? digits + 1 : 0;
+    if (digits == kDigits) return true;
+  }
+  return name.ends_with(".scope");
+}
+
+// `outer`: of the container that the daemon itself is in.
+std::string ContainerOf(const std::string& cgroup, const std::string& outer = "") {
+  for (size_t begin = cgroup.starts_with(outer + "/") ? outer.size() + 1 : 0; begin < cgroup.size();) {
+    const size_t end = std::min(cgroup.find('/', begin), cgroup.size());
+    if (NamesAContainer(std::string_view(cgroup).substr(begin, end - begin))) return cgroup.substr(0, end);
+    begin = end + 1;
+  }
+  return cgroup;
+}
+
+}  // namespace
+
+uid_t GuestRoot() {
+  const char* const named = std::getenv("TUTTI_GUEST_ROOT");
+  if (named == nullptr || *named == '\0') return UserNamed("tutti").value_or(kNobodysNumber);
+  const auto user = UserNamed(named);
+  if (!user) log::Error("TUTTI_GUEST_ROOT=\"{}\" is no user: root of containers is served as user {}", named, kNobodysNumber);
+  return user.value_or(kNobodysNumber);
+}
+
+bool Visitor::MaySee(const wire::ClientStatus& client) const {
+  if (administrator) return true;
+  if (client.uid != uid) return false;
+  if (at_home) return true;
+  if (pid_namespace != 0) return client.pid_namespace == pid_namespace;
+  return cgroup.size() > 1 && CgroupOf(client.pid) == cgroup;  // the root is everybody's
+}
+
+std::string Visitor::PartyOnServerOf(uid_t owner) const {
+  const std::string all = party();
+  return administrator || all == UsersParty(owner) ? "" : all;
+}
+
+std::string Visitor::party() const {
+  if (administrator) return kAdministrators;
+  if (at_home) return UsersParty(uid);
+  if (made_by && *made_by != 0) return UsersParty(*made_by);
+  static const std::string ours = ContainerOf(CgroupOf(static_cast<uint32_t>(getpid())));
+  if (cgroup.size() > 1) return "the container " + ContainerOf(cgroup, ours);  // the root is everybody's
+  return pid_namespace != 0 ? fmt::format("the container of PID namespace {}", pid_namespace) : "containers that cannot be told apart";
+}
+
+Holder Visitor::holder() const { return {.party = party(), .part = at_home ? cgroup : fmt::format("{} {}", cgroup, uid), .pid = pid}; }
+
+Result<Visitor> VisitorAt(int socket, const std::string& claim) {
+  TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(socket));
+  const auto process = os::OpenPeerPidfd(socket);
+  const os::PeerPlace place = process ? os::PlaceOfPeer(process->get(), peer) : os::PeerPlace();
+  Visitor visitor{.pid = peer.pid, .uid = peer.uid, .pid_namespace = place.pid_namespace,
+                  .lives_here = place.our_user_namespace && place.sees_us, .claim = claim, .made_by = place.made_by};
+  visitor.at_home = visitor.lives_here && claim.empty();
+  if (peer.pid > 0) visitor.cgroup = CgroupOf(static_cast<uint32_t>(peer.pid));
+  // Who connects and ends, so that another process has its number, passes for nobody.
+  if (!process || !os::KeepsItsNumber(process->get())) visitor.cgroup.clear();
+  visitor.administrator = visitor.at_home && (peer.uid == 0 || peer.uid == geteuid());
+  static const uid_t guest_root = GuestRoot();
+  visitor.served_as = peer.uid == 0 && !visitor.at_home && geteuid() == 0 ? guest_root : peer.uid;
+  return visitor;
+}
+
+Visitor Ourselves() { return {.pid = getpid(), .uid = geteuid(), .lives_here = true, .at_home = true, .administrator = true, .served_as = geteuid()}; }
+
+}  // namespace tutti::daemon

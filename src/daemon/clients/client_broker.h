@@ -1,0 +1,66 @@
+// Brings clients to servers: a client that says hello is handed to the server of its user, or to the one whose socket it
+// came to; it waits while that one starts (waiting_room.h), or is refused with a CUresult and a line that says why. Daemon thread only.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/log_budget.h"
+#include "daemon/access/claim.h"
+#include "daemon/access/memory_accounting.h"
+#include "daemon/clients/waiting_room.h"
+#include "daemon/partitions/partition_table.h"
+#include "daemon/servers/server_catalog.h"
+#include "daemon/servers/server_table.h"
+#include "wire/messages.h"
+
+namespace tutti::daemon {
+
+class ClientBroker {
+ public:
+  struct Needs {
+    ServerTable& servers;
+    ServerCatalog& catalog;
+    PartitionTable& partitions;
+    const ClaimTable& claims;
+    const MemoryAccounting& accounting;
+    LogBudget& log;
+    std::string claims_directory;
+  };
+  // `static_partitioning`: every client needs an SM partition.
+  ClientBroker(const Needs& needs, bool static_partitioning);
+
+  void Arrived(WaitingClient client);
+  void ServerReady(ServerHandle& server);
+  void ServerFailed(const std::string& name, const std::string& why);
+
+  // From now on every client is refused, those that wait included.
+  void Close();
+  // Who came by the claim and waits is refused.
+  void ClaimTakenBack(const std::string& claim);
+  // Those that wait for a server.
+  const WaitingRoom& waiting() const { return waiting_; }
+
+ private:
+  void Refuse(const WaitingClient& client, int status, const std::string& why);
+  bool LeavesTooManyUntaken(const ServerHandle& server) const;
+  void HandOver(ServerHandle& server, WaitingClient client);
+  Status CheckClaim(const WaitingClient& client) const;
+  bool MayChooseClaim(const WaitingClient& client) const;
+  void GivePartition(wire::Attach& attach, const ServerHandle& server, const WaitingClient& client);
+
+  ServerTable& servers_;
+  ServerCatalog& catalog_;
+  PartitionTable& partitions_;
+  const ClaimTable& claims_;
+  const MemoryAccounting& accounting_;
+  LogBudget& log_;
+  const std::string claims_directory_;
+  bool static_partitioning_;
+  size_t max_waiting_;  // for servers to start, and for one server that takes none
+  bool closed_ = false;
+  WaitingRoom waiting_;
+};
+
+}  // namespace tutti::daemon

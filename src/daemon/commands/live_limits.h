@@ -1,0 +1,22 @@
+// Limits that are changed while clients run. NVIDIA's daemon leaves running clients as they are; this one makes them follow,
+// unless it was started with --new-clients-only. Daemon thread only.
+#pragma once
+
+#include <functional>
+
+#include "daemon/control/control_daemon.h"
+
+namespace tutti::daemon {
+
+// Which limits have been changed. The others stay as they are, with what was set for single clients.
+struct Changed {
+  bool percentage = false;
+  bool memory = false;
+  bool priority = false;
+};
+
+// Reckons these limits of all clients of the server again, from its settings of now and from what each client asked for itself,
+// and tells the server those that differ. `done` is called when it has answered.
+void ApplyToRunningClients(ControlDaemon& daemon, ServerHandle& server, Changed changed, std::function<void()> done);
+
+}  // namespace tutti::daemon

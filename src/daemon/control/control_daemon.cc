@@ -1,0 +1,345 @@
+#include "daemon/control/control_daemon.h"
+
+#include <fmt/ranges.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "control/client_table.h"
+#include "control/version.h"
+#include "control/words.h"
+#include "cuda/result.h"
+#include "daemon/control/session.h"
+#include "daemon/files/directory.h"
+#include "daemon/files/inherited_sockets.h"
+#include "daemon/life/settings_commands.h"
+#include "daemon/partitions/partition_commands.h"
+#include "ipc/message.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr uint64_t kAcceptPauseNs = 50'000'000;
+// Connections of all users together, and of all administrators: of those that are still to say what they want and of shells. Of the descriptors that the
+// daemon may have, servers and clients that wait for one need their part.
+constexpr size_t kMaxConnections = 4096;
+constexpr size_t kDescriptorsPerConnection = 4;
+// What all shells of one user (of one container) may leave unread together; a single one may leave so much anyway.
+constexpr size_t kMaxUnreadBytes = 16 << 20;
+
+size_t MaxConnections() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxConnections;
+  return std::clamp<size_t>(limit.rlim_cur / kDescriptorsPerConnection, 1, kMaxConnections);
+}
+
+os::Fd SignalDescriptor() {
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR2}) sigaddset(&wanted, number);
+  sigprocmask(SIG_BLOCK, &wanted, nullptr);
+  return os::Fd(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+}  // namespace
+
+ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance, DaemonOptions options)
+    : loop_(std::move(loop)), instance_(std::move(instance)), options_(std::move(options)),
+      defaults_(Defaults::FromEnvironment()), servers_(*loop_, options_.places, defaults_, log_),
+      catalog_(defaults_, options_.places, options_.multi_user), inventory_(*loop_, options_.places, log_),
+      broker_({servers_, catalog_, partitions_, claims_, accounting_, log_, options_.places.pipe_directory + "/" + kClaimsDirectory}, options_.static_partitioning), shutdown_(*loop_, servers_, broker_),
+      sockets_(*loop_, options_.places.pipe_directory, instance_.TakeOtherSockets(), log_,
+               {.listen = [this](int listener, const Route& route) { Listen(listener, route); },
+                .forget = [this](int listener) { Forget(listener); }}),
+      log_fifo_(std::make_unique<LogFifo>(*loop_, instance_.log_fifo(), log_)),
+      log_keeper_(*loop_, [this] { return Logs(); }, [this] { OpenLogsAnew(); }),
+      directory_(*loop_, options_.places.pipe_directory, [this] { PutBackFiles(); }), signals_(SignalDescriptor()), manager_(*loop_),
+      handover_(*loop_, {.quiet = [this] { return Quiet(); },
+                         .leave = [this] { return Leave(); },
+                         .gave_up = [this] { manager_.Ready(); }}),
+      max_connections_(MaxConnections()) {
+  servers_.SetObserver({
+      .ready = [this](ServerHandle& server) { ServerReady(server); },
+      .failed = [this](const std::string& name, const std::string& why) { broker_.ServerFailed(name, why); },
+      .exited = [this](pid_t, int status) { shutdown_.ServerExited(status); },
+  });
+  loop_->Watch(signals_.get(), EPOLLIN, [this](uint32_t) { Signal(); });
+  defaults_.policy = options_.policy;
+  if (options_.protocol == 3) catalog_.KeepUserServers([this](const NamedServer& server) { return MakePlaceFor(server); });
+  Listen(instance_.listener(), {});
+  Listen(instance_.privileged_listener(), {});
+}
+
+ControlDaemon::~ControlDaemon() { sessions_.clear(); }
+
+int ControlDaemon::Run() {
+  log::Info("Starting control daemon using socket {}", options_.places.control_socket());
+  log::Info("To connect CUDA applications to this daemon, set env CUDA_MPS_PIPE_DIRECTORY={}", options_.places.pipe_directory);
+  log::Info("CUDA MPS Control binary version: {}", control::kBinaryVersion);
+  sockets_.ForgetInherited();
+  os::AwaitClosed();  // starts its thread while there are no strangers, who might leave no room for one
+  manager_.Ready();
+  loop_->Run();
+  log::Info("Exit with status {}", exit_status_);
+  return exit_status_;
+}
+
+void ControlDaemon::Listen(int listener, const Route& route) {
+  listening_[listener] = {loop_->Watch(listener, EPOLLIN, [this, listener](uint32_t) { Accept(listener); }), route};
+}
+
+// A cleaner of temporary files, or somebody in a container that has the directory, has removed what clients need. Without this
+// the daemon would run on, and nobody could reach it.
+void ControlDaemon::PutBackFiles() {
+  constexpr uint64_t kTryAgainNs = 5'000'000'000;
+  Status there = instance_.PutBack([this](int closing) {
+    if (closing == instance_.log_fifo()) log_fifo_.reset();
+    Forget(closing);
+  }, log_);
+  if (there) there = sockets_.PutBack();
+  if (!log_fifo_) log_fifo_ = std::make_unique<LogFifo>(*loop_, instance_.log_fifo(), log_);
+  for (const int listener : {instance_.listener(), instance_.privileged_listener()}) {
+    if (!listening_.contains(listener)) Listen(listener, {});
+  }
+  if (!there && there.error().text != not_put_back_) log::Error("The pipe directory cannot be put in order: {}", there.error().text);
+  not_put_back_ = there ? "" : there.error().text;
+  if (!there) directory_.CallAgain(kTryAgainNs);
+}
+
+void ControlDaemon::Forget(int listener) {
+  if (const auto entry = listening_.extract(listener); !entry.empty()) loop_->Unwatch(entry.mapped().watch);
+}
+
+void ControlDaemon::Accept(int listener) {
+  auto accepted = os::Accept(listener);
+  if (!accepted) {
+    // Out of descriptors, most likely: who waits in the kernel's queue is taken up a little later.
+    log_.Info("connections that cannot be accepted", "{}", accepted.error().text);
+    MakeRoom(connections_[connections_[0].size() > 0 ? 0 : 1]);
+    loop_->Unwatch(listening_[listener].watch);
+    loop_->After(kAcceptPauseNs, [this, listener] {
+      if (const auto entry = listening_.find(listener); entry != listening_.end()) Listen(listener, Route(entry->second.route));
+    });
+    return;
+  }
+  os::StrangersFd socket(std::move(*accepted));
+  auto visitor = VisitorAt(socket.get(), listening_[listener].route.claim);
+  if (!visitor) return log::Info("User did not send valid credentials");
+  log_.Info(visitor->party(), "Accepting connection...");
+  sessions_.at(Admit(std::move(socket), std::move(*visitor), listening_[listener].route))->Start();
+}
+
+uint64_t ControlDaemon::Admit(os::StrangersFd socket, Visitor visitor, Route route) {
+  const uint64_t id = next_session_++;
+  FairShares& connections = connections_[visitor.administrator];
+  while (connections.size() >= max_connections_) MakeRoom(connections);
+  connections.Add(id, visitor.holder());
+  sessions_.emplace(id, std::make_shared<Session>(*this, id, std::move(visitor), std::move(socket), std::move(route)));
+  return id;
+}
+
+// The newcomer is served; who has most connections has one less.
+void ControlDaemon::MakeRoom(FairShares& among) {
+  const uint64_t id = among.ToTakeBack();
+  if (id == 0) return;
+  const std::string party = sessions_.at(id)->visitor().party();
+  log_.Info(party, "A connection of {} is closed: there are too many, and theirs are the most", party);
+  Remove(id);
+}
+
+void ControlDaemon::Remove(uint64_t session) {
+  for (FairShares& connections : connections_) connections.Remove(session);
+  sessions_.erase(session);
+}
+
+bool ControlDaemon::MayLeaveUnread(const Visitor& visitor) const {
+  if (visitor.administrator) return true;
+  size_t bytes = 0;
+  const std::string party = visitor.party();
+  for (const auto& [id, session] : sessions_) {
+    if (session->unread_bytes() > 0 && session->visitor().party() == party) bytes += session->unread_bytes();
+  }
+  return bytes <= kMaxUnreadBytes;
+}
+
+void ControlDaemon::Signal() {
+  signalfd_siginfo info{};
+  if (read(signals_.get(), &info, sizeof info) != sizeof info) return;
+  if (info.ssi_signo == SIGHUP) {
+    return OpenLogsAnew();
+  }
+  if (info.ssi_signo == SIGUSR2) return GoOnAsInstalled();
+  log::Info("Signal {}: shutting down", info.ssi_signo);
+  Quit(0, [](int) {});
+}
+
+void ControlDaemon::GoOnAsInstalled() {
+  manager_.Reloading();
+  handover_.Begin();
+}
+
+std::vector<std::string> ControlDaemon::Logs() const {
+  std::vector<std::string> logs = servers_.Logs();
+  logs.push_back(options_.places.control_log());
+  return logs;
+}
+
+void ControlDaemon::OpenLogsAnew() {
+  if (!log::Open(options_.places.control_log(), "Control")) log::Error("The log goes on where it was: {}", FailErrno(options_.places.control_log()).error().text);
+  log::Info("Log opened anew");
+  servers_.OpenLogsAnew();
+}
+
+void ControlDaemon::ServerReady(ServerHandle& server) {
+  // What a server of another user says of the devices, that user may have made it say.
+  if (server.plan().visible_devices.empty() && server.uid() == geteuid()) inventory_.Learn(server.devices());
+  server.set_policy(defaults_.policy);
+  if (defaults_.policy != "share") {
+    server.Ask(wire::MessageKind::kServerSet, wire::ServerSet{.what = wire::SettingKind::kPolicy, .text = defaults_.policy}, [](const auto&) {});
+  }
+  if (defaults_.trace) {
+    server.Ask(wire::MessageKind::kServerSet, wire::ServerSet{.what = wire::SettingKind::kTrace, .number = 1}, [](const auto&) {});
+  }
+  MakePartitions(server);
+  broker_.ServerReady(server);
+}
+
+// Partitions that were written down while their server did not run.
+void ControlDaemon::MakePartitions(const ServerHandle& server) {
+  for (Partition& partition : partitions_.all()) {
+    if (partition.server != server.name() || partition.server.empty() || partition.created()) continue;
+    const auto ordinal = FindDevice(server.devices(), partition.device);
+    Status made = ordinal ? Status() : std::unexpected(ordinal.error());
+    if (made) {
+      partition.device = control::FormatUuid(server.devices()[*ordinal].uuid);
+      made = partitions_.Create(partition, server.devices()[*ordinal].sm_count);
+    }
+    if (!made) log::Error("SM partition '{}' of server {} is not made: {}", partition.name, server.name(), made.error().text);
+  }
+}
+
+Status ControlDaemon::MakePlaceFor(const NamedServer& server) {
+  TUTTI_TRY(MakeDirectory(options_.places.log_directory + "/" + server.plan.name));
+  return sockets_.Open({.server = server.plan.name});
+}
+
+void ControlDaemon::RemoveServer(const std::string& name) {
+  sockets_.CloseServer(name);
+  catalog_.Delete(name);
+  for (size_t i = partitions_.all().size(); i-- > 0;) {
+    if (partitions_.all()[i].server == name) partitions_.Remove(partitions_.all()[i]);
+  }
+  broker_.ServerFailed(name, "server " + name + " has been deleted");
+}
+
+bool ControlDaemon::Quiet() const {
+  return servers_.Quiet() && std::ranges::none_of(sessions_, [](const auto& entry) { return entry.second->busy(); });
+}
+
+Leaving ControlDaemon::Leave() {
+  // The shells. What the next program does not know of would be closed by exec, in this thread.
+  std::vector<uint64_t> shells;
+  for (const auto& [id, session] : sessions_) {
+    if (!session->silent()) shells.push_back(id);
+  }
+  for (const uint64_t id : shells) Remove(id);
+  os::AwaitClosed();
+  Leaving leaving{.sockets = {instance_.listener(), instance_.privileged_listener()},
+                  .lock_fd = instance_.lock(),
+                  .of_manager = instance_.of_manager(),
+                  .commands = SettingsCommands(options_.protocol, defaults_, accounting_, catalog_.All())};
+  for (const auto& [name, claim] : claims_.all()) leaving.commands.push_back(claim.Words());
+  if (claims_.required()) leaving.commands.emplace_back("claim require on");
+  for (std::string& command : PartitionCommands(partitions_)) leaving.commands.push_back(std::move(command));
+  for (const int listener : sockets_.Listeners()) leaving.sockets.push_back(listener);
+  for (ServerHandle* server : servers_.All()) {
+    if (server->state() == ServerState::kInitializing) server->Kill();  // the next program starts its own
+    if (!server->stopping()) server->Shutdown(false);
+    leaving.servers.push_back(server->Leave());
+  }
+  for (const auto& [id, session] : sessions_) leaving.connections.push_back({.fd = session->socket()});
+  broker_.waiting().ForEach([&leaving](const WaitingClient& client) {
+    ByteWriter hello;
+    wire::Put(hello, client.hello);
+    leaving.connections.push_back({.fd = client.connection.get(), .hello = {hello.bytes().begin(), hello.bytes().end()}});
+  });
+  return leaving;
+}
+
+void ControlDaemon::TakeOver(Succession succession) {
+  for (ServerLeft& server : succession.servers) servers_.Adopt(std::move(server));
+  for (const std::string& command : succession.commands) {
+    const auto words = control::SplitWords(command);
+    if (RestorePartition(words, partitions_) || RestoreClaim(words)) continue;
+    RunCommand({*this, Ourselves(), words, Reply([](const CommandAnswer&) {})});
+  }
+  for (Succession::Connection& connection : succession.connections) GoOnWith(std::move(connection), succession.understands);
+}
+
+// A client that has connected to the program before. Where it came in, its socket says.
+void ControlDaemon::GoOnWith(Succession::Connection connection, bool understands) {
+  os::StrangersFd socket(std::move(connection.socket));
+  const std::string path = BoundTo(socket.get());
+  const bool by_ours = path == options_.places.control_socket() || path == options_.places.privileged_socket();
+  const auto route = by_ours ? Route() : sockets_.RouteOf(path);
+  auto visitor = route ? VisitorAt(socket.get(), route->claim) : Fail("it came by a socket that is gone");
+  if (!visitor) return;
+  if (connection.hello.empty()) return sessions_.at(Admit(std::move(socket), std::move(*visitor), *route))->Start();
+  ByteReader in(connection.hello);
+  auto hello = understands ? wire::GetHello(in) : Fail("the control daemon has been upgraded: start the program again");
+  if (!hello) return ipc::SendRefusal(socket.get(), 0, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, hello.error().text);
+  broker_.Arrived({std::move(*visitor), std::move(*hello), std::move(socket), *route});
+}
+
+Result<std::string> ControlDaemon::AddClaim(const Claim& claim) {
+  const Route route{.claim = claim.name};
+  // What it says may change; who has the directory keeps it.
+  if (claims_.Find(claim.name) == nullptr) TUTTI_TRY(sockets_.Open(route));
+  claims_.Set(claim);
+  return sockets_.Directory(route);
+}
+
+// Its devices were looked at when it was made, and who waits in its socket is taken over before they could be again.
+bool ControlDaemon::RestoreClaim(const std::vector<std::string>& words) {
+  if (words.size() < 2 || words[0] != "claim" || words[1] != "add") return false;
+  const auto claim = ReadClaim({words.begin() + 2, words.end()});
+  const Result<std::string> made = claim ? AddClaim(*claim) : std::unexpected(claim.error());
+  if (!made) log::Error("A claim is lost in the upgrade: {}: {}", fmt::join(words, " "), made.error().text);
+  return true;
+}
+
+void ControlDaemon::RemoveClaim(const std::string& name) {
+  sockets_.Close({.claim = name});
+  rmdir(sockets_.Directory({.claim = name}).c_str());
+  claims_.Remove(name);
+  broker_.ClaimTakenBack(name);
+  std::vector<uint64_t> by_it;
+  for (const auto& [id, session] : sessions_) {
+    if (session->visitor().claim == name) by_it.push_back(id);
+  }
+  for (const uint64_t id : by_it) Remove(id);
+}
+
+void ControlDaemon::Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done) {
+  manager_.Stopping();
+  shutdown_.Begin(timeout_s, [this, done = std::move(done)](int exit_status) {
+    exit_status_ = exit_status;
+    done(exit_status);
+    // One more turn of the loop, so that the answers just given leave.
+    loop_->After(0, [this] { loop_->Stop(); });
+  });
+}
+
+std::vector<ServerHandle*> ControlDaemon::ServersOf(const Visitor& visitor) {
+  auto servers = servers_.All();
+  std::erase_if(servers, [&](const ServerHandle* server) { return !MaySee(visitor, *server); });
+  return servers;
+}
+
+}  // namespace tutti::daemon

@@ -1,0 +1,145 @@
+// The control daemon: accepts connections, knows who is on them, and wires brokers, servers and commands together. Daemon
+// thread only.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "base/log_budget.h"
+#include "control/places.h"
+#include "daemon/access/fair_shares.h"
+#include "daemon/clients/client_broker.h"
+#include "daemon/control/command.h"
+#include "daemon/files/instance.h"
+#include "daemon/files/log_keeper.h"
+#include "daemon/life/handover.h"
+#include "daemon/life/service_manager.h"
+#include "daemon/life/shutdown.h"
+#include "daemon/loop/directory_watch.h"
+#include "daemon/loop/event_loop.h"
+#include "daemon/loop/log_fifo.h"
+#include "daemon/partitions/partition_table.h"
+#include "daemon/servers/device_inventory.h"
+#include "daemon/servers/server_catalog.h"
+#include "daemon/servers/server_settings.h"
+#include "daemon/servers/server_sockets.h"
+#include "daemon/servers/server_table.h"
+
+namespace tutti::daemon {
+
+class Session;
+
+struct DaemonOptions {
+  control::Places places;
+  bool multi_user = false;           // all users share one server of the daemon's user
+  int protocol = 2;                  // of the control commands
+  bool static_partitioning = false;  // -S: every client needs an SM partition
+  bool new_clients_only = false;     // limits that are set do not touch running clients, as with NVIDIA's daemon
+  std::string policy = "share";
+  std::string configuration;  // protocol 3: TOML file to apply once at the start; "": none
+};
+
+class ControlDaemon {
+ public:
+  ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance, DaemonOptions options);
+  ~ControlDaemon();
+
+  // Serves until `quit` or a signal that ends it. The exit status of the program.
+  int Run();
+
+  // Goes on with the servers and settings of the program before. Before Run.
+  void TakeOver(Succession succession);
+
+  // For commands.
+  EventLoop& loop() { return *loop_; }
+  ServerTable& servers() { return servers_; }
+  ServerCatalog& catalog() { return catalog_; }
+  ServerSockets& sockets() { return sockets_; }
+  DeviceInventory& inventory() { return inventory_; }
+  PartitionTable& partitions() { return partitions_; }
+  ClaimTable& claims() { return claims_; }
+  MemoryAccounting& accounting() { return accounting_; }
+  ClientBroker& broker() { return broker_; }
+  Defaults& defaults() { return defaults_; }
+  LogBudget& log() { return log_; }
+  const DaemonOptions& options() const { return options_; }
+  void Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done);
+  // After their files were renamed: all logs go on in new ones.
+  void OpenLogsAnew();
+  // As the program that is installed now, as soon as nobody is in the middle of something.
+  void GoOnAsInstalled();
+
+  // Makes the claim, or changes what it says; its directory. Whether its devices are there is for the caller to know.
+  Result<std::string> AddClaim(const Claim& claim);
+  // Who came by the claim and has not been served yet is refused, its sockets and its directory go.
+  void RemoveClaim(const std::string& name);
+
+  // Takes a server of protocol 3 out of the catalog, with its sockets and SM partitions; its process is the caller's affair.
+  void RemoveServer(const std::string& name);
+
+  // Everybody sees the servers of their user; in multi-user mode all see the one server, and of its clients their own.
+  bool MaySeeServerOf(const Visitor& visitor, uid_t owner) const {
+    return visitor.administrator || owner == visitor.served_as || options_.multi_user;
+  }
+  bool MaySee(const Visitor& visitor, const ServerHandle& server) const { return MaySeeServerOf(visitor, server.uid()); }
+  std::vector<ServerHandle*> ServersOf(const Visitor& visitor);
+
+ private:
+  friend class Session;
+  struct Listening {
+    WatchId watch = 0;
+    Route route;
+  };
+  void Accept(int listener);
+  // Returns its number.
+  uint64_t Admit(os::StrangersFd socket, Visitor visitor, Route route);
+  // False if the words are about something else.
+  bool RestoreClaim(const std::vector<std::string>& words);
+  void GoOnWith(Succession::Connection connection, bool understands);
+  void Listen(int listener, const Route& route);
+  void Forget(int listener);
+  void Remove(uint64_t session);
+  void MakeRoom(FairShares& among);
+  bool MayLeaveUnread(const Visitor& visitor) const;
+  void Signal();
+  void PutBackFiles();
+  std::vector<std::string> Logs() const;
+  Status MakePlaceFor(const NamedServer& server);
+  void ServerReady(ServerHandle& server);
+  void MakePartitions(const ServerHandle& server);
+  bool Quiet() const;
+  Leaving Leave();
+
+  std::unique_ptr<EventLoop> loop_;
+  Instance instance_;
+  DaemonOptions options_;
+  Defaults defaults_;
+  LogBudget log_;  // for lines that visitors cause
+  ServerTable servers_;
+  ServerCatalog catalog_;
+  DeviceInventory inventory_;
+  PartitionTable partitions_;
+  ClaimTable claims_;
+  MemoryAccounting accounting_;
+  ClientBroker broker_;
+  Shutdown shutdown_;
+  std::unordered_map<int, Listening> listening_;
+  ServerSockets sockets_;
+  std::unique_ptr<LogFifo> log_fifo_;
+  LogKeeper log_keeper_;
+  DirectoryWatch directory_;
+  std::string not_put_back_;  // why, so that it is said once
+  os::Fd signals_;
+  ServiceManager manager_;
+  Handover handover_;
+  std::unordered_map<uint64_t, std::shared_ptr<Session>> sessions_;
+  // Connections of administrators and of all others: neither can take the others' places.
+  std::array<FairShares, 2> connections_;  // by Visitor::administrator
+  size_t max_connections_;
+  uint64_t next_session_ = 1;
+  int exit_status_ = 0;
+};
+
+}  // namespace tutti::daemon

@@ -1,0 +1,129 @@
+#include "daemon/control/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/printable.h"
+#include "control/command_message.h"
+#include "control/words.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr uint64_t kSilenceNs = 10'000'000'000;  // for the first message
+constexpr uint64_t kReadingNs = 30'000'000'000;  // in which a peer reads at least something of its answer
+// Whatever it sends is read and dropped in microseconds.
+constexpr PeerRules kRules{.one_at_a_time = true};
+
+// Programs poll with this one, once a second and more: it would bury everything else in the log.
+bool IsPolling(std::string_view line) { return line == "report"; }
+
+void LogLines(LogBudget& log, const std::string& party, std::string_view text) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    log.Info(party, "{}", text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
+}  // namespace
+
+Session::Session(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route)
+    : daemon_(daemon), id_(id), visitor_(std::move(visitor)), party_(visitor_.party()), route_(std::move(route)),
+      socket_(daemon.loop(), socket.Release(), kRules) {}
+
+Session::~Session() {
+  daemon_.loop().Cancel(patience_);
+  if (is_shell_) daemon_.log().Info(party_, "UI closed");
+}
+
+void Session::Start() {
+  patience_ = daemon_.loop().After(kSilenceNs, [this] { End(); });
+  socket_.Start([this](ipc::Envelope message) { Received(std::move(message)); }, [this] { End(); });
+}
+
+void Session::End() { daemon_.Remove(id_); }
+
+void Session::Received(ipc::Envelope message) {
+  daemon_.loop().Cancel(std::exchange(patience_, 0));
+  if (message.head.kind == wire::MessageKind::kHello && !is_shell_) return ReceivedHello(message);
+  if (message.head.kind == wire::MessageKind::kCommand) return ReceivedCommand(message);
+  daemon_.log().Info(party_, "Unable to read new connection type information");
+  End();
+}
+
+void Session::ReceivedHello(const ipc::Envelope& message) {
+  ByteReader in(message.body);
+  auto hello = wire::GetHello(in);
+  if (!hello) {
+    daemon_.log().Info(party_, "A client of user {} is refused: {}", visitor_.uid, hello.error().text);
+    return End();
+  }
+  daemon_.broker_.Arrived({visitor_, std::move(*hello), os::StrangersFd(socket_.Release()), route_});
+  End();
+}
+
+void Session::ReceivedCommand(const ipc::Envelope& message) {
+  const auto line = control::ReadCommand(message.body);
+  if (!line) {
+    daemon_.log().Info(party_, "A shell of user {} is disconnected: {}", visitor_.uid, line.error().text);
+    return End();
+  }
+  if (!is_shell_) daemon_.log().Info(party_, "NEW UI");
+  is_shell_ = true;
+  Run(message.head.serial, *line);
+}
+
+void Session::Run(uint32_t serial, const std::string& line) {
+  running_ = true;
+  const bool quiet = IsPolling(line);
+  if (!quiet) daemon_.log().Info(party_, "Cmd:{}", line);
+  Reply reply([weak = weak_from_this(), &log = daemon_.log(), party = party_, serial, quiet](CommandAnswer answer) {
+    if (!quiet) LogLines(log, party, answer.text);
+    if (const auto self = weak.lock()) self->Answered(serial, std::move(answer));
+  });
+  RunCommand({daemon_, visitor_, control::SplitWords(line), std::move(reply)});
+}
+
+void Session::Answered(uint32_t serial, CommandAnswer answer) {
+  // Names and texts come from clients and servers, and the reader may be a terminal.
+  answer.text = PrintableLines(answer.text);
+  const auto pieces = control::SplitReply(answer.text);
+  std::vector<os::Fd> files = std::move(answer.files);
+  // A packet carries few descriptors, so many files travel on packets of their own, ahead of the text.
+  while (files.size() > os::kMaxMessageFds) {
+    std::vector<os::Fd> some(std::make_move_iterator(files.begin()), std::make_move_iterator(files.begin() + os::kMaxMessageFds));
+    files.erase(files.begin(), files.begin() + os::kMaxMessageFds);
+    socket_.Send(control::PackCommandReply(serial, {.more = true}), std::move(some));
+  }
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const bool last = i + 1 == pieces.size();
+    socket_.Send(control::PackCommandReply(serial, {.exit_status = answer.exit_status, .more = !last, .ending = answer.ending,
+                                                    .text = std::string(pieces[i])}),
+                 last ? std::move(files) : std::vector<os::Fd>());
+  }
+  running_ = false;
+  if (!socket_.idle() && !daemon_.MayLeaveUnread(visitor_)) {
+    daemon_.log().Info(party_, "A shell of user {} is disconnected: it leaves too much unread", visitor_.uid);
+    // Not from inside the handler of its command.
+    daemon_.loop().Cancel(patience_);
+    patience_ = daemon_.loop().After(0, [this] { End(); });
+    return;
+  }
+  socket_.Next();
+  if (!socket_.idle()) ExpectReading(socket_.queued_bytes());
+}
+
+void Session::ExpectReading(size_t unread_bytes) {
+  daemon_.loop().Cancel(patience_);
+  patience_ = daemon_.loop().After(kReadingNs, [this, unread_bytes] {
+    patience_ = 0;
+    if (socket_.idle()) return;
+    if (socket_.queued_bytes() < unread_bytes) return ExpectReading(socket_.queued_bytes());
+    daemon_.log().Info(party_, "A shell of user {} is disconnected: it does not read its answers", visitor_.uid);
+    End();
+  });
+}
+
+}  // namespace tutti::daemon

@@ -1,0 +1,49 @@
+// One accepted connection. Its first message decides what it is: a CUDA client, which is passed on, or a shell, whose
+// commands are run one after the other. Daemon thread only.
+//
+// Its peer is anybody. It sends packets, never files; its next command is read when the one before is answered and the answer
+// has left; it is given up when it says nothing at first, or leaves its answers unread.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/control/control_daemon.h"
+#include "daemon/loop/message_socket.h"
+
+namespace tutti::daemon {
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route);
+  ~Session();
+  void Start();
+  const Visitor& visitor() const { return visitor_; }
+  size_t unread_bytes() const { return socket_.queued_bytes(); }
+  // It has not been heard yet.
+  bool silent() const { return !is_shell_; }
+  // It waits for the answer to a command.
+  bool busy() const { return is_shell_ && (running_ || !socket_.idle()); }
+  int socket() const { return socket_.fd(); }
+
+ private:
+  void Received(ipc::Envelope message);
+  void ReceivedHello(const ipc::Envelope& message);
+  void ReceivedCommand(const ipc::Envelope& message);
+  void Run(uint32_t serial, const std::string& line);
+  void Answered(uint32_t serial, CommandAnswer answer);
+  void ExpectReading(size_t unread_bytes);
+  void End();
+
+  ControlDaemon& daemon_;
+  uint64_t id_;
+  Visitor visitor_;
+  std::string party_;
+  Route route_;  // of the socket it came to
+  MessageSocket socket_;
+  TimerId patience_ = 0;  // with its silence, then with its unread answers
+  bool is_shell_ = false;
+  bool running_ = false;  // a command has not been answered yet
+};
+
+}  // namespace tutti::daemon

@@ -1,0 +1,46 @@
+// The devices of this machine as its servers see them, for commands that are about devices and come before any server runs.
+// Daemon thread only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "control/places.h"
+#include "daemon/servers/server_handle.h"
+
+namespace tutti::daemon {
+
+using Devices = std::vector<wire::ServedDevice>;
+
+class DeviceInventory {
+ public:
+  using Done = std::function<void(const Result<Devices>&)>;
+
+  DeviceInventory(EventLoop& loop, control::Places places, LogBudget& log) : loop_(loop), places_(std::move(places)), log_(log) {}
+
+  // Calls `done` at once if the devices are known. Else a server process is started that says what it has and ends.
+  void Ask(Done done);
+  // What a server of the daemon's devices, in their order, has said.
+  void Learn(const Devices& devices) { known_ = devices; }
+  const std::optional<Devices>& known() const { return known_; }
+
+ private:
+  void Ended(int status);
+  void Answer(const Result<Devices>& devices);
+
+  EventLoop& loop_;
+  control::Places places_;
+  LogBudget& log_;
+  std::optional<Devices> known_;
+  std::unique_ptr<ServerHandle> asked_;
+  std::vector<Done> waiting_;
+};
+
+// The device that `text` names: an ordinal, a UUID, or a start of one that no other device has.
+Result<uint32_t> FindDevice(const Devices& devices, std::string_view text);
+
+}  // namespace tutti::daemon

@@ -1,0 +1,215 @@
+#include "daemon/servers/server_handle.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+
+#include <utility>
+
+#include "base/clock.h"
+#include "daemon/access/visitor.h"
+#include "os/filled_memory.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr uint64_t kSecondNs = 1'000'000'000;
+constexpr uint64_t kStartPatienceNs = 30 * kSecondNs;
+constexpr uint64_t kEndPatienceNs = 2 * kSecondNs;
+constexpr uint64_t kMostAnswerBytes = 16 << 20;  // the longest answer lists all clients
+
+// A failure of the moment is not the server's: its clients would pay for it.
+constexpr PeerRules kRules{.may_lose = 100};
+
+// The program before has told it to end, and may have asked it more just before.
+constexpr uint32_t kUnheardOfLeft = 16;
+
+// Of a process that has ended. Its user may be tracing it, and keeps its end from us until the tracer lets go: it is collected
+// then, and nobody waits for that.
+int Collect(EventLoop& loop, pid_t pid) {
+  int status = 0;
+  const pid_t collected = waitpid(pid, &status, WNOHANG);
+  if (collected == 0) loop.After(kSecondNs, [&loop, pid] { Collect(loop, pid); });
+  if (collected != pid) return 1;
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace
+
+const char* StateName(ServerState state) {
+  switch (state) {
+    case ServerState::kInitializing: return "INITIALIZING";
+    case ServerState::kActive: return "ACTIVE";
+    case ServerState::kFault: return "FAULT";
+  }
+  return "FAULT";
+}
+
+ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings, std::string started_for,
+                           LogBudget& log)
+    : loop_(loop), log_(log), started_for_(std::move(started_for)), launched_(std::move(launched)), plan_(std::move(plan)), settings_(std::move(settings)),
+      channel_(loop, std::move(launched_.channel), kRules), started_ns_(NowNs()) {}
+
+ServerHandle::ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log)
+    : loop_(loop), log_(log), started_for_(kAdministrators), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel), kRules),
+      state_(ServerState::kActive), stopping_(true), understands_(left.understands), devices_(std::move(left.devices)),
+      started_ns_(left.started_ns), unheard_(kUnheardOfLeft) {}
+
+ServerLeaving ServerHandle::Leave() const {
+  return {.pid = pid(), .process_fd = launched_.process.get(), .channel_fd = channel_.fd(), .plan = plan_, .started_ns = started_ns_,
+          .devices = devices_};
+}
+
+ServerHandle::~ServerHandle() {
+  loop_.Unwatch(process_watch_);
+  loop_.Cancel(kill_timer_);
+  for (const auto& [serial, asked] : asked_) loop_.Cancel(asked.patience);
+}
+
+void ServerHandle::Start(std::function<void()> reported, std::function<void(int)> exited) {
+  reported_ = std::move(reported);
+  exited_ = std::move(exited);
+  process_watch_ = loop_.Watch(launched_.process.get(), EPOLLIN, [this](uint32_t) { Exited(); });
+  // A server that has closed its connection is on its way out; its exit tells the rest.
+  channel_.Start([this](ipc::Envelope message) { Received(std::move(message)); }, [this] { KillAfter(kEndPatienceNs); });
+  if (state_ != ServerState::kInitializing) return;  // taken over
+  kill_timer_ = loop_.After(kStartPatienceNs, [this] {
+    Break(fmt::format("server {} was not ready after {} s", pid(), kStartPatienceNs / kSecondNs));
+  });
+}
+
+void ServerHandle::Attach(const wire::Attach& attach, os::StrangersFd client) {
+  ByteWriter body;
+  wire::Put(body, attach);
+  std::vector<os::Fd> fds;
+  fds.push_back(client.Release());
+  channel_.Send(wire::Pack(wire::MessageKind::kAttach, next_serial_++, std::move(body)), std::move(fds));
+}
+
+void ServerHandle::SetLog(os::Fd file) {
+  if (!understands_ || !file) return;
+  ByteWriter body;
+  wire::Put(body, wire::ServerSet{.what = wire::SettingKind::kLog});
+  std::vector<os::Fd> fds;
+  fds.push_back(std::move(file));
+  channel_.Send(wire::Pack(wire::MessageKind::kServerSet, next_serial_++, std::move(body)), std::move(fds));
+  ++unheard_;
+}
+
+void ServerHandle::Shutdown(bool force) {
+  stopping_ = true;
+  if (understands_) {
+    ByteWriter body;
+    wire::Put(body, wire::ServerShutdown{.force = force});
+    channel_.Send(wire::Pack(wire::MessageKind::kServerShutdown, next_serial_++, std::move(body)));
+    ++unheard_;
+  }
+  if (force) KillAfter(kEndPatienceNs);
+}
+
+void ServerHandle::Kill() { kill(pid(), SIGKILL); }
+
+void ServerHandle::KillAfter(uint64_t delay_ns) {
+  loop_.Cancel(kill_timer_);
+  kill_timer_ = loop_.After(delay_ns, [this] {
+    log_.Info(started_for_, "Server {} did not end when told, killing it", pid());
+    Kill();
+  });
+}
+
+void ServerHandle::SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFunction reply, uint64_t patience_ns) {
+  if (!understands_) return reply(Fail(fmt::format("Server {} is of an older version: it ends with its last client", pid())));
+  os::Fd file;
+  std::vector<os::Fd> sent;
+  if (kind == wire::MessageKind::kServerQuery) {
+    auto made = os::CreateMemoryToFill("tutti-answer");
+    if (!made) return reply(std::unexpected(made.error()));
+    file = std::move(*made);
+    sent.emplace_back(fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+    if (!sent.back()) return reply(FailErrno("a descriptor for an answer"));
+  }
+  const uint32_t serial = next_serial_++;
+  const TimerId patience = loop_.After(patience_ns, [this, serial] {
+    ++unheard_;
+    Answer(serial, Fail(fmt::format("Server {} does not answer", pid())));
+  });
+  asked_.emplace(serial, Asked{std::move(reply), patience, std::move(file)});
+  channel_.Send(wire::Pack(kind, serial, std::move(body)), std::move(sent));
+}
+
+// What it says, in its packet or in the file that it was given for that.
+void ServerHandle::ReceivedReply(ipc::Envelope message) {
+  const auto asked = asked_.find(message.head.serial);
+  const int file = asked != asked_.end() ? asked->second.file.get() : -1;
+  if ((message.head.flags & wire::kBodyInAskersFile) != 0 && file >= 0) {
+    auto bytes = os::ReadFilledMemory(file, kMostAnswerBytes);
+    if (!bytes) return Break(bytes.error().text);
+    message.body = std::move(*bytes);
+  } else if ((message.head.flags & wire::kBodyInAskersFile) != 0) {
+    return Answer(message.head.serial, {});  // late, its file is gone
+  }
+  ByteReader in(message.body);
+  auto body = wire::GetServerReply(in);
+  if (!body) return Break(body.error().text);
+  Answer(message.head.serial, std::move(*body));
+}
+
+void ServerHandle::Answer(uint32_t serial, Result<wire::ServerReply> body) {
+  auto asked = asked_.extract(serial);
+  if (asked.empty()) {  // late: the asker has been told that there is no answer
+    if (unheard_ == 0) return Break("it answers what it was not asked");
+    --unheard_;
+    return;
+  }
+  loop_.Cancel(asked.mapped().patience);
+  if (!body) return asked.mapped().reply(std::unexpected(body.error()));
+  asked.mapped().reply(Reply{std::move(*body), std::move(asked.mapped().file)});
+}
+
+void ServerHandle::Received(ipc::Envelope message) {
+  if (!understands_) return;
+  ByteReader in(message.body);
+  if (message.head.kind == wire::MessageKind::kServerReady && state_ == ServerState::kInitializing) {
+    const auto ready = wire::GetServerReady(in);
+    return ready ? ReceivedReady(*ready) : Break(ready.error().text);
+  }
+  if (message.head.kind == wire::MessageKind::kServerReply) return ReceivedReply(std::move(message));
+  Break(fmt::format("message kind {} was not expected", static_cast<int>(message.head.kind)));
+}
+
+void ServerHandle::ReceivedReady(const wire::ServerReady& ready) {
+  loop_.Cancel(std::exchange(kill_timer_, 0));
+  devices_ = ready.devices;
+  if (ready.error.empty()) {
+    state_ = ServerState::kActive;
+  } else {
+    failure_ = ready.error;
+    stopping_ = true;
+    KillAfter(kEndPatienceNs);
+  }
+  reported_();
+}
+
+// The server does not keep to the protocol. It runs as its user, so this may be that user's doing: it ends, others go on.
+void ServerHandle::Break(const std::string& why) {
+  log_.Info(started_for_, "Server {} is ended: {}", pid(), why);
+  failure_ = why;
+  stopping_ = true;
+  Kill();
+}
+
+void ServerHandle::Exited() {
+  loop_.Unwatch(process_watch_);
+  const int status = Collect(loop_, pid());
+  auto asked = std::exchange(asked_, {});
+  for (auto& [serial, entry] : asked) {
+    loop_.Cancel(entry.patience);
+    entry.reply(Fail(fmt::format("Server {} ended before it had answered", pid())));
+  }
+  const auto exited = exited_;
+  exited(status);
+}
+
+}  // namespace tutti::daemon

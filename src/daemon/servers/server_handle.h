@@ -1,0 +1,122 @@
+// The daemon's view of one server process: its state, its message connection, its end. A server runs as its user, who may make it
+// say anything: so it speaks when it is asked, and nothing it says or does holds up the daemon. Daemon thread only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/log_budget.h"
+#include "daemon/loop/event_loop.h"
+#include "daemon/loop/message_socket.h"
+#include "daemon/servers/server_launch.h"
+#include "daemon/servers/server_left.h"
+#include "daemon/servers/server_settings.h"
+#include "wire/server_messages.h"
+
+namespace tutti::daemon {
+
+enum class ServerState { kInitializing, kActive, kFault };
+const char* StateName(ServerState state);  // "INITIALIZING", ...
+
+class ServerHandle {
+ public:
+  struct Reply {
+    wire::ServerReply body;
+    os::Fd file;  // of a query: what the server has written there, if it was not its answer
+  };
+  using ReplyFunction = std::function<void(Result<Reply>)>;
+
+  // `started_for`: the party (daemon/access/visitor.h) that has made it necessary, which pays for lines about it.
+  ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings, std::string started_for, LogBudget& log);
+  // A server that the program before has left: active, but with no new clients.
+  ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log);
+  ~ServerHandle();
+  ServerHandle(const ServerHandle&) = delete;
+  ServerHandle& operator=(const ServerHandle&) = delete;
+
+  // `reported` is called when the server has said that it is ready or why it is not (failure()); `exited` when its process
+  // is gone, with its exit status (128 + signal if one ended it). `exited` may destroy this object.
+  void Start(std::function<void()> reported, std::function<void(int)> exited);
+
+  // Hands a client's connection over; the server answers the client.
+  void Attach(const wire::Attach& attach, os::StrangersFd client);
+
+  // Sends a request; `reply` is called exactly once: with the answer, or with an error when the server ends or stays
+  // silent for `patience_ns`.
+  template <typename Body>
+  void Ask(wire::MessageKind kind, const Body& body, ReplyFunction reply, uint64_t patience_ns = 5'000'000'000) {
+    ByteWriter out;
+    wire::Put(out, body);
+    SendRequest(kind, std::move(out), std::move(reply), patience_ns);
+  }
+
+  // The file that its log goes to from now on.
+  void SetLog(os::Fd file);
+
+  // Asks the server to end: with its last client, or at once; at once also kills it if it does not obey in two seconds.
+  void Shutdown(bool force);
+  void Kill();
+
+  // For the next program. The descriptors stay ours.
+  ServerLeaving Leave() const;
+  // Messages that it has not taken yet, clients above all.
+  size_t untaken() const { return channel_.queued(); }
+  bool quiet() const { return channel_.idle() && asked_.empty(); }
+
+  pid_t pid() const { return launched_.pid; }
+  const ServerPlan& plan() const { return plan_; }
+  const std::string& name() const { return plan_.name; }
+  uid_t uid() const { return plan_.uid; }
+  const std::string& started_for() const { return started_for_; }
+  ServerState state() const { return state_; }
+  bool stopping() const { return stopping_; }
+  const std::string& failure() const { return failure_; }
+  const std::vector<wire::ServedDevice>& devices() const { return devices_; }
+  uint64_t started_ns() const { return started_ns_; }
+  ServerSettings& settings() { return settings_; }
+  // How its clients share the device; kept here by who sets it.
+  const std::string& policy() const { return policy_; }
+  void set_policy(std::string policy) { policy_ = std::move(policy); }
+
+ private:
+  struct Asked {
+    ReplyFunction reply;
+    TimerId patience;
+    os::Fd file;  // of a query: for what does not fit into a packet
+  };
+  void SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFunction reply, uint64_t patience_ns);
+  void ReceivedReply(ipc::Envelope message);
+  void Answer(uint32_t serial, Result<wire::ServerReply> body);
+  void Received(ipc::Envelope message);
+  void ReceivedReady(const wire::ServerReady& ready);
+  void Exited();
+  void Break(const std::string& why);
+  void KillAfter(uint64_t delay_ns);
+
+  EventLoop& loop_;
+  LogBudget& log_;
+  const std::string started_for_;
+  LaunchedServer launched_;
+  ServerPlan plan_;
+  ServerSettings settings_;
+  std::string policy_ = "share";
+  MessageSocket channel_;
+  WatchId process_watch_ = 0;
+  TimerId kill_timer_ = 0;
+  ServerState state_ = ServerState::kInitializing;
+  bool stopping_ = false;
+  bool understands_ = true;  // our version of the messages
+  std::string failure_;
+  std::vector<wire::ServedDevice> devices_;
+  uint64_t started_ns_;
+  uint32_t next_serial_ = 1;
+  std::unordered_map<uint32_t, Asked> asked_;
+  uint32_t unheard_ = 0;  // answers that may still come, though nobody waits for them
+  std::function<void()> reported_;
+  std::function<void(int)> exited_;
+};
+
+}  // namespace tutti::daemon

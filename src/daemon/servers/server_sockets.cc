@@ -1,0 +1,120 @@
+#include "daemon/servers/server_sockets.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "daemon/access/claim.h"
+#include "daemon/files/directory.h"
+#include "daemon/files/inherited_sockets.h"
+#include "daemon/files/instance.h"
+#include "os/fifo.h"
+#include "os/socket.h"
+
+namespace tutti::daemon {
+
+bool MayNameServer(const std::string& name) {
+  constexpr std::array<std::string_view, 5> kTaken{kClaimsDirectory, "control", "control_lock", "control_privileged", "log"};
+  return std::ranges::find(kTaken, name) == kTaken.end();
+}
+
+ServerSockets::~ServerSockets() {
+  // Namespaces before their servers' directories: deepest first.
+  while (!places_.empty()) {
+    const auto last = std::prev(places_.end());
+    Remove(last->second);
+    places_.erase(last);
+  }
+}
+
+std::string ServerSockets::Directory(const Route& route) const {
+  if (!route.claim.empty()) return root_ + "/" + kClaimsDirectory + "/" + route.claim;
+  if (route.server.empty()) return root_;
+  const std::string server = root_ + "/" + route.server;
+  return route.name_space == kDefaultNamespace ? server : server + "/" + route.name_space;
+}
+
+Status ServerSockets::Open(const Route& route) {
+  const std::string directory = Directory(route);
+  TUTTI_TRY(MakeDirectory(directory));
+  const std::string claims = root_ + "/" + kClaimsDirectory;
+  if (!route.claim.empty() && chmod(claims.c_str(), kClaimsMode) != 0) return FailErrno("cannot set the mode of " + claims);
+  Place place{.route = route};
+  if (route.claim.empty() && route.name_space == kDefaultNamespace) {
+    TUTTI_ASSIGN(place.fifo, os::MakeFifo(directory + "/log", 0777));
+    place.log = std::make_unique<LogFifo>(loop_, place.fifo.get(), log_);
+  }
+  const std::string path = directory + "/control";
+  auto inherited = TakeInherited(path, inherited_);
+  // Without its file nobody could connect to it.
+  if (inherited && *inherited && !os::FileId::At(path)) os::CloseAside(std::move(**inherited)), inherited.reset();
+  TUTTI_ASSIGN(os::Fd listener, inherited ? std::move(*inherited) : os::Listen(path, 0666));
+  place.listener = os::StrangersFd(std::move(listener));
+  place.file = os::FileId::At(path);
+  observer_.listen(place.listener.get(), route);
+  places_.insert_or_assign(directory, std::move(place));
+  return {};
+}
+
+Status ServerSockets::PutBack() {
+  std::vector<Route> gone;
+  for (const auto& [directory, place] : places_) {
+    if (os::FileId::At(directory + "/control") != place.file) gone.push_back(place.route);
+  }
+  for (const Route& route : gone) {
+    log_.Warning(kRemoved, "{}/control was removed or replaced: the daemon listens there anew", Directory(route));
+    auto old = places_.extract(Directory(route));
+    observer_.forget(old.mapped().listener.get());
+    old.mapped().log.reset();  // before its FIFO
+    TUTTI_TRY(Open(route));
+  }
+  return {};
+}
+
+void ServerSockets::ForgetInherited() {
+  for (os::Fd& socket : inherited_) os::CloseAside(std::move(socket));
+  inherited_.clear();
+}
+
+std::vector<int> ServerSockets::Listeners() const {
+  std::vector<int> listeners;
+  for (const auto& [directory, place] : places_) listeners.push_back(place.listener.get());
+  return listeners;
+}
+
+std::optional<Route> ServerSockets::RouteOf(const std::string& socket_path) const {
+  const auto place = places_.find(socket_path.substr(0, socket_path.rfind('/')));
+  if (place == places_.end() || socket_path != place->first + "/control") return std::nullopt;
+  return place->second.route;
+}
+
+void ServerSockets::Remove(Place& place) {
+  observer_.forget(place.listener.get());
+  const std::string directory = Directory(place.route);
+  unlink((directory + "/control").c_str());
+  if (place.fifo) unlink((directory + "/log").c_str());
+  place.log.reset();
+  if (place.route.claim.empty()) rmdir(directory.c_str());
+}
+
+void ServerSockets::Close(const Route& route) {
+  auto place = places_.extract(Directory(route));
+  if (!place.empty()) Remove(place.mapped());
+}
+
+void ServerSockets::CloseServer(const std::string& server) {
+  for (auto place = places_.rbegin(); place != places_.rend();) {
+    if (place->second.route.server != server) {
+      ++place;
+      continue;
+    }
+    Remove(place->second);
+    place = std::make_reverse_iterator(places_.erase(std::prev(place.base())));
+  }
+}
+
+}  // namespace tutti::daemon

@@ -1,0 +1,182 @@
+#include "daemon/servers/server_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "control/words.h"
+#include "daemon/access/visitor.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr uint64_t kFirstDelayNs = 100'000'000;
+constexpr uint64_t kLongestDelayNs = 10'000'000'000;
+constexpr uint64_t kLivedLongNs = 10'000'000'000;  // a server that ran this long was not a failed start
+constexpr size_t kManyFailing = 256;               // names to keep count of
+constexpr uint32_t kMostServers = 64;              // of a party
+
+size_t MostServersOfAParty() {
+  const char* const text = std::getenv("TUTTI_SERVERS_PER_CONTAINER");
+  if (text == nullptr) return kMostServers;
+  const auto number = control::ParseNumber(text);
+  if (!number || *number == 0) log::Error("TUTTI_SERVERS_PER_CONTAINER=\"{}\" is no number of servers: it is {}", text, kMostServers);
+  return number && *number > 0 ? *number : kMostServers;
+}
+
+}  // namespace
+
+ServerTable::ServerTable(EventLoop& loop, control::Places places, const Defaults& defaults, LogBudget& log)
+    : loop_(loop), places_(std::move(places)), defaults_(defaults), log_(log), most_servers_(MostServersOfAParty()) {}
+
+uint64_t BackOffNs(uint32_t failures) {
+  if (failures <= 1) return 0;
+  if (failures > 8) return kLongestDelayNs;
+  return std::min(kFirstDelayNs << (failures - 2), kLongestDelayNs);
+}
+
+ServerHandle* ServerTable::Current(const std::string& name) {
+  for (const auto& [pid, server] : servers_) {
+    if (server->name() == name && !server->stopping()) return server.get();
+  }
+  return nullptr;
+}
+
+bool ServerTable::Failing(const std::string& name) const {
+  return std::ranges::any_of(servers_, [&name](const auto& entry) {
+    return entry.second->name() == name && !entry.second->failure().empty();
+  });
+}
+
+ServerHandle* ServerTable::Find(pid_t pid) {
+  const auto found = servers_.find(pid);
+  return found == servers_.end() ? nullptr : found->second.get();
+}
+
+std::vector<ServerHandle*> ServerTable::All() {
+  std::vector<ServerHandle*> all;
+  for (const auto& [pid, server] : servers_) all.push_back(server.get());
+  return all;
+}
+
+size_t ServerTable::Untaken() const {
+  size_t messages = 0;
+  for (const auto& [pid, server] : servers_) messages += server->untaken();
+  return messages;
+}
+
+Status ServerTable::MayStart(const std::string& party) const {
+  const auto theirs = std::ranges::count_if(servers_, [&party](const auto& entry) { return entry.second->started_for() == party; });
+  if (party == kAdministrators || static_cast<size_t>(theirs) < most_servers_) return {};
+  return Fail(fmt::format("{} servers run already that {} has made necessary: no more are started for it (TUTTI_SERVERS_PER_CONTAINER)", theirs, party));
+}
+
+Status ServerTable::Ensure(const ServerPlan& plan, const std::string& party) {
+  if (closed_) return Fail("The control daemon is shutting down and starts no server");
+  if (Current(plan.name) != nullptr || Failing(plan.name)) return {};
+  TUTTI_TRY(MayStart(party));
+  const uint64_t now = NowNs();
+  const auto failing = back_off_.find(plan.name);
+  if (failing == back_off_.end() || now >= failing->second.not_before_ns) return Launch(plan, party);
+  BackOff& back_off = failing->second;
+  if (back_off.start_pending) return {};
+  back_off.start_pending = true;
+  log_.Info(party, "Starting of the next server for user {} waits {} ms after {} failures", plan.uid,
+            (back_off.not_before_ns - now) / 1'000'000, back_off.failures);
+  loop_.After(back_off.not_before_ns - now, [this, plan, party] {
+    back_off_[plan.name].start_pending = false;
+    if (closed_ || Current(plan.name) != nullptr) return;
+    if (const auto launched = Launch(plan, party); !launched) observer_.failed(plan.name, launched.error().text);
+  });
+  return {};
+}
+
+Status ServerTable::Launch(const ServerPlan& plan, const std::string& party) {
+  TUTTI_TRY(MayStart(party));
+  TUTTI_ASSIGN(LaunchedServer launched, LaunchServer(places_, plan));
+  log_.Info(party, "Starting new server {} for user {}", launched.pid, plan.uid);
+  Add(std::make_unique<ServerHandle>(loop_, std::move(launched), plan, defaults_.server, party, log_));
+  return {};
+}
+
+void ServerTable::Adopt(ServerLeft left) {
+  log::Info("Server {} of the program before serves its clients to their end", left.launched.pid);
+  const pid_t pid = left.launched.pid;
+  Add(std::make_unique<ServerHandle>(loop_, std::move(left), log_));
+  servers_[pid]->Shutdown(false);  // it has been told, but it is not certain that it has heard
+}
+
+void ServerTable::Add(std::unique_ptr<ServerHandle> server) {
+  ServerHandle* const handle = server.get();
+  servers_[handle->pid()] = std::move(server);
+  handle->Start([this, handle] { Reported(*handle); }, [this, handle](int status) { Exited(*handle, status); });
+}
+
+void ServerTable::OpenLogsAnew() {
+  for (const auto& [pid, server] : servers_) server->SetLog(OpenServerLog(places_, server->plan()));
+}
+
+std::vector<std::string> ServerTable::Logs() const {
+  std::set<std::string> logs;
+  for (const auto& [pid, server] : servers_) logs.insert(LogOf(places_, server->plan()));
+  return {logs.begin(), logs.end()};
+}
+
+bool ServerTable::Quiet() const {
+  return std::ranges::none_of(servers_, [](const auto& entry) {
+    return entry.second->state() == ServerState::kInitializing || !entry.second->quiet();
+  });
+}
+
+void ServerTable::Reported(ServerHandle& server) {
+  if (!server.failure().empty()) {
+    log_.Info(server.started_for(), "Server {} cannot serve: {}", server.pid(), server.failure());
+    return;  // its clients are told when it has ended, which it does now
+  }
+  log_.Info(server.started_for(), "NEW SERVER {}: Ready", server.pid());
+  if (server.stopping()) return observer_.failed(server.name(), "the server was shut down before it was ready");
+  observer_.ready(server);
+}
+
+void ServerTable::Exited(ServerHandle& server, int status) {
+  const pid_t pid = server.pid();
+  const ServerPlan plan = server.plan();
+  const std::string party = server.started_for();
+  const std::string& name = plan.name;
+  const bool was_serving = server.state() == ServerState::kActive && !server.stopping();
+  const bool failed = server.state() == ServerState::kInitializing || !server.failure().empty();
+  std::string why = server.failure();
+  if (why.empty()) {
+    why = fmt::format("server {} exited with status {} before it was ready: see {}", pid, status, places_.server_log());
+  }
+  log_.Info(party, "Server {} exited with status {}", pid, status);
+  if (status != 0) CountFailure(name, NowNs() - server.started_ns() < kLivedLongNs);
+  if (status == 0) back_off_.erase(name);
+  servers_.erase(pid);
+  if (status != 0 && was_serving && !closed_) {
+    if (const auto restarted = Ensure(plan, party); !restarted) log_.Info(party, "{}", restarted.error().text);
+  }
+  if (failed && Current(name) == nullptr) observer_.failed(name, why);
+  observer_.exited(pid, status);
+}
+
+// Of servers that nobody wants any more: whoever wants one again waits for nothing anyway.
+void ServerTable::ForgetOldFailures() {
+  const uint64_t now = NowNs();
+  std::erase_if(back_off_, [now](const auto& entry) {
+    return !entry.second.start_pending && now >= entry.second.not_before_ns + kLivedLongNs;
+  });
+}
+
+void ServerTable::CountFailure(const std::string& name, bool quick) {
+  if (back_off_.size() >= kManyFailing) ForgetOldFailures();
+  BackOff& back_off = back_off_[name];
+  back_off.failures = quick ? back_off.failures + 1 : 1;
+  back_off.not_before_ns = NowNs() + BackOffNs(back_off.failures);
+}
+
+}  // namespace tutti::daemon

@@ -1,0 +1,88 @@
+// Caps by themselves, in made-up time.
+#include "device/common/cap.h"
+
+#include <gtest/gtest.h>
+
+namespace tutti::device {
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+
+// Part of one SM's time that it has used after `seconds` of running in pieces of `piece_ns` whenever it may.
+double UsedPart(Cap& cap, uint64_t piece_ns, double seconds) {
+  uint64_t now_ns = 1, used_ns = 0;
+  const auto end_ns = static_cast<uint64_t>(seconds * 1e9);
+  while (now_ns < end_ns) {
+    if (cap.throttled()) {
+      now_ns = cap.throttled_until_ns();
+      cap.Resume(now_ns);
+    }
+    now_ns += piece_ns;
+    used_ns += piece_ns;
+    cap.Spend(piece_ns, now_ns);
+  }
+  return static_cast<double>(used_ns) / static_cast<double>(now_ns);
+}
+
+TEST(Cap, HoldsAFractionInTheLongRunWhateverThePieces) {
+  for (const uint64_t piece_ns : {kMs / 100, kMs / 2, 50 * kMs}) {
+    Cap cap;
+    cap.Set(0.24, 2, 0);
+    EXPECT_EQ(cap.max_sms(), 1u);
+    EXPECT_NEAR(UsedPart(cap, piece_ns, 20), 0.24, 0.002) << piece_ns;
+  }
+}
+
+TEST(Cap, WholeSmsNeedNoClock) {
+  Cap cap;
+  cap.Set(1, 2, 0);
+  EXPECT_EQ(cap.max_sms(), 1u);
+  EXPECT_FALSE(cap.limits_time());
+  cap.Set(2, 2, 0);
+  EXPECT_EQ(cap.max_sms(), 2u);
+  EXPECT_FALSE(cap.limits_time());
+}
+
+TEST(Cap, AFractionAboveOneMayUseTheNextSmForAPart) {
+  Cap cap;
+  cap.Set(1.4, 2, 0);
+  EXPECT_EQ(cap.max_sms(), 2u);
+  EXPECT_TRUE(cap.limits_time());
+}
+
+TEST(Cap, OnManySmsAFractionIsRoundedDown) {
+  Cap cap;
+  cap.Set(0.12 * 132, 132, 0);
+  EXPECT_EQ(cap.max_sms(), 15u);
+  EXPECT_FALSE(cap.limits_time());
+}
+
+TEST(Cap, IdleTimeIsNotSavedUp) {
+  Cap cap;
+  cap.Set(0.5, 2, 0);
+  cap.WorkCame(10'000 * kMs);
+  EXPECT_EQ(cap.LeftNs(3 * kMs, 10'000 * kMs), 0u) << "a moment's worth at most";
+}
+
+TEST(Cap, WaitingForOthersCostsNothing) {
+  Cap cap;
+  cap.Set(0.5, 2, 0);
+  EXPECT_TRUE(cap.Spend(5 * kMs, 5 * kMs));
+  cap.Resume(cap.throttled_until_ns());
+  // Others had the SM for 30 ms, then it runs for 10: it was due 15.
+  EXPECT_FALSE(cap.Spend(10 * kMs, cap.throttled_until_ns() + 40 * kMs));
+}
+
+TEST(Cap, ItIsOpenForAsManySmsAsItHas) {
+  Cap cap;
+  cap.Set(2, 4, 0);
+  cap.Begin();
+  EXPECT_TRUE(cap.open());
+  cap.Begin();
+  EXPECT_FALSE(cap.open());
+  cap.Set(4, 4, 0);
+  EXPECT_TRUE(cap.open()) << "live";
+}
+
+}  // namespace
+}  // namespace tutti::device

@@ -1,0 +1,36 @@
+// Which parts of a window are taken: best fit over an address range, neighbours merge when freed. Knows nothing of the
+// memory itself. Not thread-safe (WindowMemory holds the lock).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/checked.h"
+
+namespace tutti::device {
+
+class WindowAllocator {
+ public:
+  // Sizes are rounded up to, and addresses are multiples of, `granularity` (a power of two).
+  WindowAllocator(uint64_t base, uint64_t bytes, uint64_t granularity);
+
+  // The address of `bytes` aligned to `alignment` (a power of two), or nothing.
+  std::optional<uint64_t> Take(uint64_t bytes, uint64_t alignment);
+  // Gives back a range that Take gave, with the size that it was asked for. Returns the free range it is now part of.
+  std::pair<uint64_t, uint64_t> Give(uint64_t address, uint64_t bytes);
+
+  uint64_t RoundUp(uint64_t bytes) const { return AlignUp(bytes, granularity_); }
+
+ private:
+  void Insert(uint64_t address, uint64_t bytes);
+  void Erase(std::map<uint64_t, uint64_t>::iterator range);
+
+  const uint64_t granularity_;
+  std::map<uint64_t, uint64_t> free_by_address_;          // address -> bytes
+  std::set<std::pair<uint64_t, uint64_t>> free_by_size_;  // bytes, address
+};
+
+}  // namespace tutti::device

@@ -1,0 +1,27 @@
+#include "device/compile/code_settings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "os/program.h"
+#include "os/user_cache.h"
+
+namespace tutti::device {
+
+CodeSettings CodeSettings::FromEnvironment() {
+  CodeSettings settings;
+  settings.cache_folder = os::UserCacheFolder();
+  settings.compiler = os::Environment("TUTTI_COMPILER");
+  if (settings.compiler.empty()) settings.compiler = os::ProgramDirectory() + "/tutti-compiler";
+  settings.max_compilers = std::max(1u, std::thread::hardware_concurrency());
+  const std::string bytes = os::Environment("TUTTI_CACHE_BYTES");
+  std::from_chars(bytes.data(), bytes.data() + bytes.size(), settings.cache_bytes);
+  const std::string text = os::Environment("TUTTI_COMPILE_SECONDS");
+  uint64_t seconds = 0;
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (seconds > 0) settings.request_limit_ns = std::min<uint64_t>(seconds, 120) * 1'000'000'000;
+  return settings;
+}
+
+}  // namespace tutti::device

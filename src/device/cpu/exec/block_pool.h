@@ -1,0 +1,91 @@
+// BlockRuns that nobody uses, with their stacks and buffers kept warm. A cache: it keeps so many runs, so many bytes of
+// address space and so many of the process's mappings, until a client ends. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+
+#include "device/cpu/exec/block_run.h"
+
+namespace tutti::device::cpu {
+
+class BlockPool {
+ public:
+  static constexpr uint32_t kMostRuns = 256;
+  static constexpr uint64_t kMostBytes = 512ull << 20;
+  static constexpr uint64_t kMostMappings = 8192;  // of the 65,530 that a process usually may have
+  static constexpr uint64_t kLittleBytes = 256 << 10;  // of the run that an SM holds: the stack of a warp and the smallest buffers
+
+  ~BlockPool() { Empty(); }
+
+  BlockRun* Get() {
+    std::lock_guard lock(mutex_);
+    BlockRun* const run = Pop();
+    return run != nullptr ? run : new BlockRun;
+  }
+
+  void Put(BlockRun* run) {
+    {
+      std::lock_guard lock(mutex_);
+      if (runs_ < kMostRuns && bytes_ + run->held_bytes() <= kMostBytes &&
+          mappings_ + run->held_mappings() <= kMostMappings) {
+        run->next = free_;
+        free_ = run;
+        ++runs_;
+        bytes_ += run->held_bytes();
+        mappings_ += run->held_mappings();
+        return;
+      }
+    }
+    delete run;
+  }
+
+  // A client has ended, and what is kept may have been for it alone: nothing is. Others soon have again what they need.
+  // What each SM holds for its next block goes with the last client, unless it is little: SMs would be woken for it, and the next
+  // client would need it again. True if there are SMs to wake.
+  bool ClientEnded(bool last) {
+    Empty();
+    if (!last || !much_is_held_.exchange(false, std::memory_order_relaxed)) return false;
+    generation_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  // An SM holds a run of more than kLittleBytes. Before the client whose block has made it so can end.
+  void NoteMuchHeld() { much_is_held_.store(true, std::memory_order_relaxed); }
+  // Moves when those who hold a run between two blocks should let go of its memory.
+  uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
+
+ private:
+  void Empty() {
+    for (;;) {
+      BlockRun* run = nullptr;
+      {
+        std::lock_guard lock(mutex_);
+        run = Pop();
+      }
+      if (run == nullptr) return;
+      delete run;
+    }
+  }
+
+  BlockRun* Pop() {
+    BlockRun* const run = free_;
+    if (run == nullptr) return nullptr;
+    free_ = run->next;
+    run->next = nullptr;
+    --runs_;
+    bytes_ -= run->held_bytes();
+    mappings_ -= run->held_mappings();
+    return run;
+  }
+
+  std::mutex mutex_;
+  BlockRun* free_ = nullptr;
+  uint32_t runs_ = 0;
+  uint64_t bytes_ = 0;
+  uint64_t mappings_ = 0;
+  std::atomic<uint32_t> generation_{0};
+  std::atomic<bool> much_is_held_{false};
+};
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,161 @@
+// One running block: its state, its warps, their stacks and barriers. It is entered by a worker (Run) and can be left
+// and entered again any number of times, by different workers, until it has finished or is given up.
+//
+// A kernel without yield points runs as one context that does all warps one after the other. A kernel with them has one
+// context per warp; a warp that waits switches straight to the next one that can go on.
+//
+// Not thread-safe: one worker at a time. What is marked "on the guest's stack" is called by the services only.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+#include "device/cpu/exec/guest_buffer.h"
+#include "device/cpu/exec/guest_stack.h"
+#include "device/cpu/exec/guest_thread.h"
+#include "device/cpu/exec/kernel_launch.h"
+#include "device/cpu/exec/standing_runs.h"
+#include "device/cpu/exec/warp_barrier.h"
+#include "device/fault.h"
+#include "guest/kernel_abi.h"
+
+namespace tutti::device::cpu {
+
+inline constexpr uint32_t kMaxWarps = 32;
+
+// What a service asks the worker to do on its own stack, where it may lock and allocate.
+struct ServiceRequest {
+  enum class Kind : uint32_t { kPrint, kAllocate, kRelease, kAssert } kind;
+  uint32_t warp;
+  uint32_t lane;
+  uint64_t arguments[4];
+  uint64_t result;
+};
+
+class BlockRun final : public GuestMemory {
+ public:
+  BlockRun() = default;
+  ~BlockRun() override;
+  BlockRun(const BlockRun&) = delete;
+  BlockRun& operator=(const BlockRun&) = delete;
+
+  // Makes it the `index`th block of a launch, or the `index`th call of a function, ready to Run. `launch` and
+  // `argument` must outlive the run.
+  Status Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm);
+  // The same for another block of the launch and SM it was prepared for last, and has finished: most of Prepare is the
+  // same for all blocks of a launch.
+  void PrepareNext(uint64_t index);
+  Status PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index);
+
+  // Enters the guest on the calling thread (which has a GuestThreadScope) until it is left, for the reason returned.
+  // Requests have been performed already.
+  Leave Run(GuestThread* thread);
+  // The block was left and will not be entered again: forgets what is on its stacks.
+  void GiveUp();
+
+  // What it holds while nobody uses it, for the next block.
+  uint64_t held_bytes() const { return stacks_.bytes() + shared_.bytes() + local_.bytes(); }
+  uint64_t held_mappings() const { return 2 * uint64_t{stacks_.count()} + 2; }
+  // Gives that back. It has finished, or was given up.
+  void Release();
+
+  const KernelLaunch* launch() const { return launch_; }
+  uint64_t index() const { return index_; }
+  // The fault that the guest was left for, as one line: "illegal address 0x... in kernel k, block (0,0,0), thread
+  // (1,0,0)".
+  Fault DescribeFault(const FaultRecord& fault) const;
+  // Its CUresult.
+  int32_t FaultStatus(const FaultRecord& fault) const;
+  // Lets the warps go on that wait at the grid's barrier.
+  void PassGridBarrier();
+
+  // What PTX can name: the client's window, the block's shared and local memory, its parameters. Not the stacks: nobody
+  // cleans them between clients.
+  bool Read(uint64_t address, void* out, size_t bytes) const override;
+
+  // Async-signal-safe.
+  bool HasStackLeft(uint64_t stack_pointer, size_t bytes) const {
+    const auto low = reinterpret_cast<uint64_t>(stacks_.low(running_));
+    return stack_pointer >= low + bytes && stack_pointer <= low + stacks_.stack_bytes();
+  }
+  bool IsStackGuard(uint64_t address) const { return stacks_.IsGuard(address); }
+
+  // On the guest's stack. Between these two our own code runs, which is not to be interrupted; whoever wants the thread
+  // gets it at the end.
+  void BeginService();
+  void BackToGuestCode();
+  void LeaveAsAsked();
+  GuestThread* thread() const { return thread_; }
+  void** context_of_running_fiber() { return &fibers_[running_].context; }
+  WarpBarriers& barriers() { return barriers_; }
+  void Release(uint32_t warps) {
+    runnable_ |= warps;
+    fruitless_yields_ = 0;
+  }
+  // Of the warp that completed a barrier of the block, as the last: all go on, from the first warp upwards or from the
+  // last downwards (guest::BarrierMode).
+  void GoOnInOrder(uint32_t released, bool downwards);
+  void WaitForRelease();  // takes the running warp off the runnable ones and switches away until it is released
+  void YieldWarp();       // lets other warps, then other blocks run
+  void ArriveAtGrid(uint32_t warp);
+  uint64_t Perform(const ServiceRequest& request);
+  [[noreturn]] void Fail(const FaultRecord& fault);
+
+  // Whose code runs on the guest's stack. It is kept with the block and not with the thread, because a block that is
+  // preempted on the way into a service goes on on another thread. Written by that code and by the handlers that
+  // interrupt it.
+  std::atomic<GuestCode> code{GuestCode::kService};
+
+  BlockRun* next = nullptr;  // in a list of standing or free runs
+  // While it stands still: StandingRuns' own.
+  struct Standing {
+    StandingRuns::Kind kind = StandingRuns::Kind::kReady;
+    uint32_t position = 0;
+    uint64_t seen = 0;
+    BlockRun* previous = nullptr;
+  } standing;
+
+ private:
+  struct Fiber {
+    void* context = nullptr;
+    void* sanitizer = nullptr;
+    BlockRun* run = nullptr;
+    bool started = false;
+  };
+
+  void Rewind();  // what running a block has changed: all lanes are there, no barrier has been reached
+  void PrepareFibers(uint32_t count);
+  void SwitchTo(uint32_t fiber);
+  uint32_t NextRunnable() const;
+  void PerformRequest();
+  [[noreturn]] void FinishFiber();
+  [[noreturn]] static void FiberMain(void* fiber);
+  void ThreadOf(uint32_t warp, uint32_t lane, uint32_t thread[3]) const;
+
+  GuestThread* thread_ = nullptr;
+  const KernelLaunch* launch_ = nullptr;
+  uint64_t index_ = 0;
+  void (*function_)(const void*, uint64_t) = nullptr;
+  const void* argument_ = nullptr;
+
+  uint32_t running_ = 0;     // fiber
+  uint32_t runnable_ = 0;    // fibers, running one included
+  uint32_t unfinished_ = 0;  // fibers
+  uint32_t fruitless_yields_ = 0;
+  bool downwards_ = false;   // the order of the warps since the last barrier of the block
+  uint32_t at_grid_ = 0;  // warps that wait at the grid's barrier
+  ServiceRequest request_{};
+
+  guest::BlockState block_{};
+  guest::WarpState warps_[kMaxWarps];
+  Fiber fibers_[kMaxWarps];
+  WarpBarriers barriers_;
+  GuestStacks stacks_;
+  GuestBuffer shared_;
+  GuestBuffer local_;
+  uint64_t owner_ = 0;
+};
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,34 @@
+// malloc and free in kernels: a heap in the client's window, made at its first use. The bookkeeping is ours and lies
+// outside the window, so that nothing a kernel writes can lead it astray. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "device/cpu/memory/window_memory.h"
+
+namespace tutti::device::cpu {
+
+class DeviceHeap {
+ public:
+  DeviceHeap(WindowMemory* memory, uint32_t device) : memory_(memory), device_(device) {}
+
+  // How large the heap is, if it has not been made yet.
+  void SetLimit(uint64_t bytes);
+  // 16-byte aligned; 0 if there is no room.
+  uint64_t Allocate(uint64_t bytes);
+  // Ignores what was not allocated here (null, double free).
+  void Release(uint64_t address);
+
+ private:
+  WindowMemory* const memory_;
+  const uint32_t device_;
+  std::mutex mutex_;
+  uint64_t bytes_ = 8 << 20;  // CUDA's default of CU_LIMIT_MALLOC_HEAP_SIZE
+  std::unique_ptr<WindowAllocator> allocator_;
+  std::unordered_map<uint64_t, uint64_t> allocations_;  // address -> bytes
+};
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,102 @@
+// A Space's memory: what is allocated in its window, counted against devices, host memory and limits. Thread-safe.
+//
+// Freed memory is given back to the system at once (holes punched into the window's file) and is zero when it is
+// allocated again, so nothing of one use is ever seen by the next.
+//
+// What kernels may only read (constants) lies by itself in the window's last part, which is mapped so: what kernels may
+// write is one range, as far as memory reaches. The device's own copies write constants through the memory file.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/error.h"
+#include "device/common/window_allocator.h"
+#include "device/cpu/memory/window_extent.h"
+#include "device/device.h"
+#include "device/host_share.h"
+#include "device/memory_account.h"
+
+namespace tutti::device::cpu {
+
+class WindowMemory {
+ public:
+  // `accounts`: one per device, outliving this, as do `host`, `sink` and `counters`. `window_fd` is borrowed.
+  WindowMemory(uint64_t window_base, uint64_t window_bytes, int window_fd, std::span<MemoryAccount* const> accounts,
+               HostShare* host, const MemoryGroups& groups, Sink* sink, metrics::ClientCounters* counters);
+  ~WindowMemory();
+
+  uint64_t base() const { return base_; }
+  uint64_t bytes() const { return bytes_; }
+  // How much of it, from its begin on, kernels may write. Async-signal-safe.
+  uint64_t reach() const { return extent_.reach(); }
+  // Whether a kernel may read these bytes of the window, or write them. Async-signal-safe.
+  bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const;
+
+  // Zeroed memory. OUT_OF_MEMORY over the limit, the device's size or the window. What the device holds for itself (of
+  // a module, say) the client cannot free.
+  enum class Holder : uint8_t { kClient, kDevice };
+  Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment, Holder holder);
+  // Zeroed memory for constants, on whole pages, counted as host memory; held by the device.
+  Result<uint64_t> AllocateConstants(uint64_t bytes);
+  // Writes there what the device itself has to write.
+  Status WriteConstants(uint64_t address, std::span<const uint8_t> bytes) const;
+  // The client has freed the allocation that begins at `address`: INVALID_VALUE if it holds none. It stays what it is
+  // until Release, when earlier work is done.
+  Status Retire(uint64_t address);
+  void Release(uint64_t address);
+
+  // Whether some of these bytes are where constants lie.
+  bool HasConstants(uint64_t address, uint64_t bytes) const;
+  // The window's memory file, for those who may write constants.
+  int fd() const { return fd_; }
+
+  // Completes the report of a fault at an address: which allocation lies nearest, and on which side of it.
+  void NameNearest(Fault* fault) const;
+
+  // Per device; empty: none. What is held above a new limit stays.
+  void SetLimits(const std::vector<uint64_t>& limits);
+
+ private:
+  struct Allocation {
+    uint64_t bytes = 0;
+    uint32_t device = 0;
+    bool on_device = false;  // else it is counted as host memory
+    bool retired = false;
+    Holder holder = Holder::kClient;
+  };
+  Status Reserve(const Allocation& allocation);
+  Status ReserveOnDevice(uint32_t device, uint64_t bytes);
+  void Unreserve(const Allocation& allocation);
+  void CountUse(uint32_t device, int64_t bytes);
+  void CountFreed(uint32_t device, int64_t bytes);
+  void Punch(uint64_t begin, uint64_t end) const;
+  WindowAllocator& AllocatorOf(uint64_t address) {
+    return address < constants_base_ ? allocator_ : constants_allocator_;
+  }
+
+  const uint64_t base_;
+  const uint64_t bytes_;
+  const uint64_t constants_base_;  // from here to the window's end
+  const int fd_;
+  const std::vector<MemoryAccount*> accounts_;
+  HostShare* const host_;
+  std::vector<MemoryGroups> groups_;  // per device; constant
+  Sink* const sink_;
+  metrics::ClientCounters* const counters_;  // per device
+
+  mutable std::mutex mutex_;
+  WindowAllocator allocator_;
+  WindowAllocator constants_allocator_;
+  WindowExtent extent_;
+  WindowExtent constants_extent_;
+  std::unordered_map<uint64_t, Allocation> allocations_;
+  std::vector<uint64_t> used_;   // per device
+  std::vector<uint64_t> freed_;  // of used_: retired
+  std::vector<uint64_t> limits_;  // per device
+};
+
+}  // namespace tutti::device::cpu

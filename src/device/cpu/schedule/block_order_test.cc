@@ -1,0 +1,111 @@
+// The order of a task's blocks by itself. The test plays the scheduler: what it takes, it brings back.
+#include "device/cpu/schedule/block_order.h"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <vector>
+
+#include "device/cpu/exec/block_run.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+using Kind = StandingRuns::Kind;
+
+class BlockOrderTest : public testing::Test {
+ protected:
+  BlockRun* Run(uint64_t index) {
+    BlockRun& run = runs_.emplace_back();
+    EXPECT_TRUE(run.PrepareCall([](const void*, uint64_t) {}, nullptr, index));
+    return &run;
+  }
+  // The index of the block that is next, which is taken.
+  uint64_t Next(uint64_t begun = 0) {
+    if (const BlockRun* const run = order_.Next(begun)) return run->index();
+    const uint64_t first = order_.Fresh().first;
+    order_.TakeFresh(1);
+    return first;
+  }
+
+  std::deque<BlockRun> runs_;
+  BlockOrder order_;
+};
+
+TEST_F(BlockOrderTest, BlocksBeginInOrderWhateverWasGivenBack) {
+  order_.Reset(30, 64);
+  order_.TakeFresh(10);
+  order_.TakeFresh(10);
+  order_.GiveBack(4, 6);
+  order_.GiveBack(12, 13);
+  order_.GiveBack(8, 10);
+  std::vector<uint64_t> begun;
+  while (order_.HasWork()) begun.push_back(Next());
+  EXPECT_EQ(begun, (std::vector<uint64_t>{4, 5, 8, 9, 12, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29}));
+}
+
+TEST_F(BlockOrderTest, ABlockThatHasBegunGoesOnBeforeALaterOneBegins) {
+  order_.Reset(20, 64);
+  order_.TakeFresh(10);
+  order_.Stand(Run(7), Kind::kReady);
+  order_.Stand(Run(3), Kind::kReady);
+  order_.GiveBack(4, 5);
+  EXPECT_EQ(Next(), 3u);
+  EXPECT_EQ(Next(), 4u);
+  EXPECT_EQ(Next(), 7u);
+  EXPECT_EQ(Next(), 10u);
+}
+
+TEST_F(BlockOrderTest, TheEarliestThatWaitsIsLookedAtWheneverABlockHasEnded) {
+  order_.Reset(100, 4);
+  order_.TakeFresh(10);
+  for (const uint64_t index : {5, 3, 9}) order_.Stand(Run(index), Kind::kWaiting, order_.ended());
+  EXPECT_TRUE(order_.OnlyWaits());
+  EXPECT_EQ(Next(/*begun=*/4), 5u) << "nothing has happened: whoever has stood longest";
+  order_.End(1);
+  EXPECT_FALSE(order_.OnlyWaits());
+  EXPECT_EQ(Next(4), 3u);
+}
+
+TEST_F(BlockOrderTest, WhatEndedAfterALookIsNews) {
+  order_.Reset(100, 4);
+  order_.TakeFresh(10);
+  const uint64_t seen = order_.ended();
+  order_.End(1);
+  order_.Stand(Run(3), Kind::kWaiting, seen);
+  EXPECT_FALSE(order_.OnlyWaits());
+  EXPECT_TRUE(order_.HasEarlier(4));
+  EXPECT_FALSE(order_.HasEarlier(3));
+}
+
+// All blocks that were begun wait for one that was given back, which must not wait for them.
+TEST_F(BlockOrderTest, AnEarlierBlockBeginsHoweverManyLaterOnesStand) {
+  order_.Reset(100, 4);
+  order_.TakeFresh(50);
+  for (uint64_t index = 10; index < 30; ++index) order_.Stand(Run(index), Kind::kWaiting, order_.ended());
+  order_.GiveBack(2, 3);
+  EXPECT_EQ(Next(/*begun=*/20), 2u);
+}
+
+TEST_F(BlockOrderTest, EveryoneThatStandsHasATurnHoweverOftenTheEarliestGoesOn) {
+  order_.Reset(1000, 64);
+  order_.TakeFresh(10);
+  order_.Stand(Run(8), Kind::kWaiting, order_.ended());
+  BlockRun* const first = Run(1);
+  for (uint32_t chunks = 0;; ++chunks) {
+    ASSERT_LT(chunks, 2 * BlockOrder::kTurn);
+    order_.Stand(first, Kind::kReady);
+    if (Next() == 8) break;
+  }
+}
+
+TEST_F(BlockOrderTest, BlocksBeginWhileAllThatHaveBegunWait) {
+  order_.Reset(100, 4);
+  order_.TakeFresh(1);
+  order_.Stand(Run(0), Kind::kWaiting, order_.ended());
+  EXPECT_EQ(Next(/*begun=*/3), 1u) << "which may be what block 0 waits for";
+  EXPECT_EQ(Next(/*begun=*/4), 0u) << "as many as the device can hold";
+}
+
+}  // namespace
+}  // namespace tutti::device::cpu

@@ -1,0 +1,34 @@
+#include "device/cpu/schedule/errands.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "device/cpu/schedule/scheduler.h"
+#include "device/device.h"
+
+namespace tutti::device::cpu {
+
+// There is seldom more than one: no need to copy the room for more.
+Errands::Errands(Errands&& other)
+    : nudge_count_(std::exchange(other.nudge_count_, 0)), wake_count_(std::exchange(other.wake_count_, 0)) {
+  std::copy_n(other.nudges_.begin(), nudge_count_, nudges_.begin());
+  std::copy_n(other.wakes_.begin(), wake_count_, wakes_.begin());
+}
+
+void Errands::Add(const Nudge& nudge) {
+  if (nudge_count_ == nudges_.size()) return nudge.scheduler->Carry(nudge);
+  nudges_[nudge_count_++] = nudge;
+}
+
+void Errands::AddWake(uint32_t stream, Sink* sink) {
+  if (wake_count_ == wakes_.size()) return sink->Wake(stream);
+  wakes_[wake_count_++] = stream;
+}
+
+// The SMs first: what they are to run should be under way when the clients that wake compete for their cores.
+void Errands::Run(Sink* sink) const {
+  for (uint32_t i = 0; i < nudge_count_; ++i) nudges_[i].scheduler->Carry(nudges_[i]);
+  for (uint32_t i = 0; i < wake_count_; ++i) sink->Wake(wakes_[i]);
+}
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,157 @@
+// Workers that look for work, spin, and sleep at the gate, and those who submit, as in worker.cc and scheduler.cc, in every
+// order of steps: work that was submitted is taken, whoever slept, spun or got up by itself meanwhile. The gate is the real one.
+#include <gtest/gtest.h>
+
+#include "base/testing/every_order.h"
+#include "device/cpu/schedule/idle_gate.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+using namespace interleavings;
+
+struct Case {
+  uint32_t workers = 2;     // who has taken work never comes back
+  bool restricted = false;  // each task is for one worker
+  bool spins = false;       // each worker, before it sleeps
+  bool ends = false;        // a sleep, by itself, once for each worker
+  // What is left out.
+  bool no_advance = false;      // of the epoch, after a submission
+  bool no_wake = false;         // of a sleeper, by who submits
+  bool no_chain = false;        // of another one, by who takes work and leaves some
+  bool late_epoch = false;      // a worker that has spun sleeps on the epoch of then
+  bool one_wake = false;        // where a task is for one worker, any sleeper is woken
+};
+
+class Device;
+Device& World();
+
+// eventfd and epoll: each edge is told to one.
+struct MadeUpFiles {
+  template <typename T>
+  using Atomic = Word<T>;
+  struct Edges {
+    bool post = false;
+    bool doorbell = false;
+  };
+  struct Patience {
+    void Wait() { Threads::Current().Turn(); }
+  };
+  void WatchDoorbells(int) {}
+  void Post(uint64_t count);
+  Edges Wait(uint64_t until_ns);
+  uint64_t TakePosts();
+};
+
+class Device final : public Threads {
+ public:
+  explicit Device(const Case& plan) : plan_(plan) {
+    for (uint32_t i = 0; i < plan.workers; ++i) Start("worker", [this, i] { Work(1u << i); }, /*may_wait=*/true);
+    Start("submitter", [this] {
+      for (uint32_t i = 0; i < plan_.workers; ++i) Submit(1u << i);
+    });
+  }
+
+  Word<uint64_t> posts_{0};
+  Word<bool> edge_{false};
+
+ private:
+  std::string ProblemAtEnd() override { return tasks_.peek() == 0 ? "" : "work waits, and nobody will look"; }
+
+  // Scheduler::Submit, then Carry without its lock
+  void Submit(uint32_t task) {
+    Until([this] { return !locked_.peek(); });
+    tasks_.Put(tasks_.peek() | task);
+    if (!plan_.no_advance) gate_.Advance();
+    if (!plan_.no_wake) Wake();
+  }
+  void Wake() {
+    if (plan_.restricted && !plan_.one_wake) {
+      gate_.WakeAll();
+    } else if (gate_.spinners.load() == 0) {
+      gate_.WakeOne();
+    }
+  }
+
+  // Worker::Loop, Idle and Spin; Scheduler::Take reads the epoch under its lock
+  void Work(uint32_t self) {
+    for (bool ends = plan_.ends;;) {
+      Until([this] { return !locked_.peek(); });
+      const uint32_t mine = plan_.restricted ? tasks_.peek() & self : tasks_.peek();
+      if (mine != 0) {
+        tasks_.Put(tasks_.peek() ^ (mine & -mine));
+        if (tasks_.peek() != 0 && !plan_.no_chain) Wake();
+        return;
+      }
+      locked_.Put(true);
+      uint32_t seen = gate_.epoch();
+      locked_.Put(false);
+      if (plan_.spins) {
+        gate_.spinners.fetch_add(1);
+        const bool found = gate_.epoch() != seen;
+        gate_.spinners.fetch_sub(1);
+        if (found) continue;
+        if (plan_.late_epoch) seen = gate_.epoch();
+      }
+      gate_.Sleep(seen, ends ? 1 : kNever, !plan_.restricted);
+      ends = false;
+    }
+  }
+
+  const Case plan_;
+  Word<uint32_t> tasks_{0};
+  Word<bool> locked_{false};
+  BasicIdleGate<MadeUpFiles> gate_;
+};
+
+Device& World() { return static_cast<Device&>(Threads::Current()); }
+
+void MadeUpFiles::Post(uint64_t count) {
+  World().posts_.fetch_add(count);
+  World().edge_.Put(true);
+}
+MadeUpFiles::Edges MadeUpFiles::Wait(uint64_t until_ns) {
+  Device& world = World();
+  const bool by_post = world.Until([&world] { return world.edge_.peek(); }, until_ns != kNever);
+  if (by_post) world.edge_.Put(false);
+  return {.post = by_post};
+}
+uint64_t MadeUpFiles::TakePosts() { return World().posts_.exchange(0); }
+
+Outcome Try(const Case& plan) {
+  return Explore([&] { return std::make_unique<Device>(plan); });
+}
+
+using IdleGateInterleavings = EveryOrderTest;
+
+void AllIsTaken(const Case& plan) { ExpectNoProblem(Try(plan), 100); }
+void SomethingWaits(const Case& plan) { ExpectProblem(Try(plan), "nobody will look"); }
+
+TEST_F(IdleGateInterleavings, WorkForAnyIsTaken) {
+  for (const bool spins : {false, true}) {
+    for (const bool ends : {false, true}) AllIsTaken({.spins = spins, .ends = ends});
+  }
+}
+
+TEST_F(IdleGateInterleavings, WorkForOneCertainWorkerIsTakenByIt) {
+  for (const bool ends : {false, true}) AllIsTaken({.restricted = true, .ends = ends});
+}
+
+TEST_F(IdleGateInterleavings, WithoutAMoveOfTheEpochWorkIsLeftAndSeenToBe) { SomethingWaits({.no_advance = true}); }
+
+TEST_F(IdleGateInterleavings, WithoutTheWakeWorkIsLeftAndSeenToBe) { SomethingWaits({.no_wake = true}); }
+
+TEST_F(IdleGateInterleavings, WithoutTheWakeOfWhoLeavesWorkBehindItIsLeftAndSeenToBe) {
+  SomethingWaits({.spins = true, .no_chain = true});
+}
+
+TEST_F(IdleGateInterleavings, WithTheEpochReadAfterTheSpinWorkIsLeftAndSeenToBe) {
+  SomethingWaits({.spins = true, .late_epoch = true});
+}
+
+TEST_F(IdleGateInterleavings, WithOneWakeWhereWorkIsForOneCertainWorkerItIsLeftAndSeenToBe) {
+  SomethingWaits({.restricted = true, .no_chain = true, .one_wake = true});
+}
+
+}  // namespace
+}  // namespace tutti::device::cpu

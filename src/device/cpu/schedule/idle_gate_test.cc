@@ -1,0 +1,80 @@
+#include "device/cpu/schedule/idle_gate.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+// Threads that sleep until the epoch moves, and say which one they have seen.
+class Sleepers {
+ public:
+  Sleepers(int count, bool takes_all) : takes_all_(takes_all), seen_(count) {
+    for (int i = 0; i < count; ++i) threads_.emplace_back([this, i] { Loop(&seen_[i]); });
+  }
+  ~Sleepers() {
+    stopping_ = true;
+    Wake();
+    for (std::thread& thread : threads_) thread.join();
+  }
+  void Wake() {
+    gate_.Advance();
+    gate_.WakeAll();
+  }
+  bool AllHaveSeen(uint32_t epoch) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (const std::atomic<uint32_t>& seen : seen_) {
+      while (seen.load() != epoch) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::yield();
+      }
+    }
+    return true;
+  }
+  uint32_t epoch() const { return gate_.epoch(); }
+
+ private:
+  void Loop(std::atomic<uint32_t>* seen) {
+    while (!stopping_) {
+      const uint32_t epoch = gate_.epoch();
+      seen->store(epoch);
+      gate_.Sleep(epoch, kNever, takes_all_);
+    }
+  }
+
+  const bool takes_all_;
+  IdleGate gate_;
+  std::atomic<bool> stopping_{false};
+  std::vector<std::atomic<uint32_t>> seen_;
+  std::vector<std::thread> threads_;
+};
+
+TEST(IdleGate, AWakeOfAllReachesEachWhoSlept) {
+  Sleepers sleepers(4, /*takes_all=*/false);
+  for (int round = 0; round < 200; ++round) {
+    sleepers.Wake();
+    ASSERT_TRUE(sleepers.AllHaveSeen(sleepers.epoch())) << "round " << round;
+  }
+}
+
+// Those who were not asleep yet see the new epoch by themselves; what was meant for the others stays theirs.
+TEST(IdleGate, TheEndReachesEverybody) {
+  for (int round = 0; round < 500; ++round) Sleepers sleepers(3, /*takes_all=*/true);
+}
+
+TEST(IdleGate, ASleepEndsAtItsTime) {
+  IdleGate gate;
+  gate.Sleep(gate.epoch(), NowNs() + 1'000'000, true);
+  gate.WakeOne();  // nobody sleeps any more, so this is for nobody
+  const uint64_t begin_ns = NowNs();
+  gate.Sleep(gate.epoch(), begin_ns + 1'000'000, true);
+  EXPECT_GE(NowNs(), begin_ns + 1'000'000);
+}
+
+}  // namespace
+}  // namespace tutti::device::cpu

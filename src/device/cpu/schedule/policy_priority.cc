@@ -1,0 +1,20 @@
+// `priority`: strictly by priority, over all clients.
+//
+// The level of a piece of work is its client's band and, within that, its stream's priority: a stream of -5 goes before
+// the default streams of all clients of its band, and the least urgent stream of a normal client before the most urgent
+// one of a client below normal. Among equals time is shared as under `share`.
+#include "device/cpu/schedule/fair_policy.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+class PriorityPolicy final : public FairPolicy {
+  uint32_t WaitingLevel(const SpaceShare& share) const override { return share.level; }
+  uint32_t RunningLevel(const Running& running) const override { return running.level; }
+};
+
+}  // namespace
+
+std::unique_ptr<SchedulingPolicy> NewPriorityPolicy() { return std::make_unique<PriorityPolicy>(); }
+
+}  // namespace tutti::device::cpu

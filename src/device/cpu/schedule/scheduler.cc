@@ -1,0 +1,346 @@
+#include "device/cpu/schedule/scheduler.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "device/cpu/exec/device_limits.h"
+
+namespace tutti::device::cpu {
+namespace {
+
+constexpr uint64_t kChunkNs = 20'000;            // worth a critical section
+constexpr uint64_t kUnknownEstimateNs = 20'000;  // of a block that never ran before
+constexpr uint32_t kParkedTurn = 64;
+constexpr uint64_t kLongNs = 100'000;            // a record in a ring should not wait so long
+
+}  // namespace
+
+Scheduler::Scheduler(const Size& size, Ticker* ticker, BlockPool* pool, Clock clock)
+    : clock_(clock),
+      policy_(NewPolicy(Policy::kShare)),
+      sm_states_(size.sms),
+      cores_(size.cores),
+      ticker_(ticker),
+      pool_(pool) {
+  for (uint32_t i = 0; i < size.sms; ++i) sm_states_[i].index = i;
+}
+
+Nudge Scheduler::Submit(Task* task) {
+  Nudge nudge{.scheduler = this};
+  {
+    std::lock_guard lock(mutex_);
+    SpaceShare* const share = task->share;
+    task->ready_ns = clock_();
+    task->begun_ns = 0;
+    task->active_ns = 0;
+    task->order.Reset(task->total_blocks, task->kernel.cooperative ? BlockOrder::kNone : kMaxBlocksPerSm * uint64_t{sms()});
+    task->cap = nullptr;
+    for (const auto& context : share->contexts) {
+      if (context->context == task->context) task->cap = context.get();
+    }
+    if (share->unfinished++ == 0) {
+      share->active_at_ns = task->ready_ns;
+      share->cap.WorkCame(task->ready_ns);
+    }
+    Enqueue(task);
+    if (!UpdateOffer(share)) gate_.Advance();
+    // An idle SM that takes what waits will see who is left.
+    if (busy_ != 0 && !IdleSmHasNext(task->ready_ns)) {
+      nudge.interrupt = MakeRoom(task->ready_ns);
+      nudge.look_at_ns = NextLookNs(task->ready_ns);
+    }
+  }
+  const bool restricted = restricted_.load(std::memory_order_relaxed) != 0;
+  // A worker of this device looks for work right after this.
+  nudge.wake = restricted || CurrentGuestThread() == nullptr || CurrentGuestThread()->scheduler != this;
+  return nudge;
+}
+
+void Scheduler::Carry(const Nudge& nudge) {
+  if (nudge.interrupt != nullptr) nudge.interrupt->Interrupt();
+  ticker_->Arm(nudge.look_at_ns);
+  if (nudge.wake) Wake();
+}
+
+// Where clients are bound to SMs, only the SM itself knows whether there is something for it.
+void Scheduler::Wake() {
+  if (restricted_.load(std::memory_order_relaxed) != 0) {
+    gate_.WakeAll();
+  } else if (gate_.spinners.load() == 0) {
+    gate_.WakeOne();
+  }
+}
+
+bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_at_ns) {
+  Nudge nudge{.scheduler = this};
+  bool taken;
+  {
+    std::lock_guard lock(mutex_);
+    const uint64_t now_ns = clock_();
+    *retry_at_ns = WakeThrottled(now_ns);
+    SpaceShare* const share = parked_.head == nullptr ? policy_->Pick(sm.index, now_ns) : PickBesideParked(sm, now_ns);
+    taken = share != nullptr;
+    if (taken) {
+      nudge = Begin(sm, share, chunk, now_ns);
+    } else {
+      // What this SM has left behind, or has just let in again, may be for others only, and they sleep.
+      nudge.wake = offered_ != 0 && IdleSmHasNext(now_ns);
+      *seen = gate_.epoch();
+    }
+  }
+  Carry(nudge);
+  return taken;
+}
+
+// Gives the SM a chunk of the share's most urgent task. Returns what is to be done for those that are left.
+Nudge Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns) {
+  Nudge nudge{.scheduler = this};
+  Task* const task = share->queues[std::countr_zero(share->queued_mask)].head;
+  if (task->begun_ns == 0) {
+    share->Count(metrics::Counter::queue_wait_ns, now_ns - std::min(now_ns, task->ready_ns));
+    task->begun_ns = now_ns;
+  }
+  if (task->active_chunks == 0) task->active_since_ns = now_ns;
+  GiveOut(task, chunk);
+  share->cap.Begin();
+  if (task->cap != nullptr) task->cap->cap.Begin();
+  sm.share = share;
+  sm.task = task;
+  sm.begin_ns = chunk->begin_ns = now_ns;
+  chunk->kernel_limit_ns = share->kernel_limit_ns;
+  sm.estimate_ns = EstimateNs(*chunk);
+  chunk->may_be_long = sm.estimate_ns > kLongNs || task->time->ns.load(std::memory_order_relaxed) == 0 || task->yields;
+  sm.thread->stop.store(StopReason::kNone, std::memory_order_relaxed);
+  policy_->Charge(share, static_cast<int64_t>(sm.estimate_ns));
+  UpdateOffer(share);
+  if (offered_ != 0) {
+    nudge.wake = IdleSmHasNext(now_ns);
+    if (!nudge.wake) nudge.interrupt = MakeRoom(now_ns);
+  }
+  nudge.look_at_ns = offered_ != 0 && !nudge.wake ? NextLookNs(now_ns) : NextLookNs(sm, now_ns);
+  // So that the ticker need not be woken when a block is told to give way.
+  if (chunk->may_be_long) nudge.look_at_ns = std::min(nudge.look_at_ns, now_ns + kRemindNs);
+  return nudge;
+}
+
+bool Scheduler::IdleSmHasNext(uint64_t now_ns) const {
+  if (busy_ == sm_states_.size()) return false;
+  return std::any_of(sm_states_.begin(), sm_states_.end(), [&](const SmState& sm) {
+    return sm.task == nullptr && policy_->HasNext(sm.index, now_ns);
+  });
+}
+
+uint64_t Scheduler::EstimateNs(const Chunk& chunk) const {
+  const uint32_t block_ns = chunk.task->time->ns.load(std::memory_order_relaxed);
+  return block_ns != 0 ? std::min<uint64_t>(block_ns * chunk.count, 10 * kChunkNs) : kUnknownEstimateNs;
+}
+
+uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available, uint32_t sms) {
+  const uint32_t block_ns = task.time->ns.load(std::memory_order_relaxed);
+  const uint64_t wanted = block_ns == 0 ? 1 : std::max<uint32_t>(1, static_cast<uint32_t>(kChunkNs) / block_ns);
+  if (wanted >= available) return available;
+  const uint64_t fair = (available + sms - 1) / sms;
+  const uint64_t blocks = std::min(wanted, fair);
+  const uint64_t whole = (blocks + task.granule - 1) / task.granule * task.granule;
+  return std::min(whole, available);
+}
+
+// What is next is the task's own business (block_order.h).
+void Scheduler::GiveOut(Task* task, Chunk* chunk) {
+  *chunk = Chunk{.task = task};
+  const uint64_t begun = task->order.standing() + task->at_grid_count + task->active_chunks;
+  chunk->resumed = task->order.Next(begun);
+  if (chunk->resumed != nullptr) {
+    chunk->first = chunk->resumed->index();
+    chunk->count = 1;
+  } else {
+    const auto [first, end] = task->order.Fresh();
+    chunk->first = first;
+    chunk->count = ChunkBlocks(*task, end - first, sms());
+    task->order.TakeFresh(chunk->count);
+  }
+  ++task->active_chunks;
+  busy_.store(busy_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  Dequeue(task);
+  EnqueueIfWork(task);  // at the back: round robin among the Space's grids of one urgency
+}
+
+// Where SMs share cores, what only waits is not worth one more of them: it would take the core from those that are waited
+// for. So it is parked: nobody is woken for it, but an SM that is awake and has nothing else looks at it, as long as there
+// are cores. Should all SMs be kept by others, it has its turn after kParkedTurn chunks, and at every look of the ticker.
+//
+// What has waited for a block that has ended since is parked, too, while an SM runs its task and there is no core for one
+// more, and all SMs run tasks of which a block has waited: that SM takes it next. Another one would keep it while it has no
+// core, and with it all blocks behind. Beside a task that only computes, whoever waits needs SMs for its share.
+bool Scheduler::IsCrowded(const Task& task) const {
+  if (task.active_chunks == 0 || busy_.load(std::memory_order_relaxed) < cores_ || !task.order.HasOnlyWaited()) return false;
+  return std::ranges::all_of(sm_states_, [](const SmState& sm) { return sm.task == nullptr || sm.task->yields; });
+}
+
+void Scheduler::EnqueueIfWork(Task* task) {
+  if (!task->order.HasWork()) return;
+  if (sms() > cores_ && (task->order.OnlyWaits() || IsCrowded(*task))) {
+    parked_.PushBack(task);
+  } else {
+    Enqueue(task);
+  }
+}
+
+void Scheduler::Unpark(Task* task) {
+  parked_.Remove(task);
+  Enqueue(task);
+  UpdateOffer(task->share);
+}
+
+SpaceShare* Scheduler::PickBesideParked(const SmState& sm, uint64_t now_ns) {
+  if (++since_parked_ >= kParkedTurn) {
+    since_parked_ = 0;
+    Unpark(parked_.head);
+  }
+  SpaceShare* share = policy_->Pick(sm.index, now_ns);
+  while (share == nullptr && parked_.head != nullptr && busy_.load(std::memory_order_relaxed) < cores_) {
+    Unpark(parked_.head);
+    share = policy_->Pick(sm.index, now_ns);
+  }
+  return share;
+}
+
+bool Scheduler::ShouldGiveWay(Task& task, uint64_t index, bool has_rest) const {
+  const uint64_t own = task.queued.load(std::memory_order_relaxed) ? 1 : 0;
+  if (task.order.HasEarlier(index) || queued_tasks_.load(std::memory_order_relaxed) > own) return true;
+  if (busy_.load(std::memory_order_relaxed) > cores_) return true;
+  return (has_rest || task.order.HasOthers()) && task.order.TakeTurn(clock_());
+}
+
+bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result) {
+  bool done;
+  uint64_t look_at_ns = kNever;
+  {
+    std::lock_guard lock(mutex_);
+    Task* const task = chunk.task;
+    SpaceShare* const share = sm.share;
+    const uint64_t ran_ns = result.end_ns - sm.begin_ns;
+    policy_->Charge(share, static_cast<int64_t>(ran_ns) - static_cast<int64_t>(sm.estimate_ns));
+    Spend(sm, ran_ns, result.end_ns);
+    CountWanted(share, result.end_ns);
+    share->Count(metrics::Counter::device_ns, ran_ns);
+    if (task->is_kernel && result.finished != 0) share->Count(metrics::Counter::blocks, result.finished);
+    if (task->cap != nullptr) {
+      task->cap->cap.End();
+      ReleaseHeld(task->cap);
+    }
+    if (--task->active_chunks == 0) task->active_ns += result.end_ns - std::min(result.end_ns, task->active_since_ns);
+    busy_.store(busy_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    sm.task = nullptr;
+    Return(task, result);
+    if (busy_ != 0) look_at_ns = WakeThrottled(result.end_ns);
+    if (share->dead) {
+      DiscardAll(task);
+      done = task->active_chunks == 0;
+    } else {
+      PassGridBarrierIfComplete(task);
+      done = task->order.ended() == task->total_blocks;
+      if (!done && task->queue == &parked_ && !IsCrowded(*task)) Unpark(task);
+      if (!done && task->queue == nullptr) {
+        EnqueueIfWork(task);
+      } else if (!done && task->queue == &share->queues[task->queued_urgency] && task->queued_urgency != UrgencyOf(*task)) {
+        Dequeue(task);
+        Enqueue(task);
+      }
+    }
+    if (done) {
+      TaskEnds(share, result.end_ns);
+    } else {
+      share->cap.End();
+      sm.share = nullptr;
+      if (share->dead && share->running() == 0) quiet_.notify_all();
+    }
+    UpdateOffer(share);
+    // Also for what was parked just now.
+    if (parked_.head != nullptr) look_at_ns = std::min(look_at_ns, result.end_ns + kRemindNs);
+  }
+  ticker_->Arm(look_at_ns);
+  return done;
+}
+
+// What a chunk has left of its blocks.
+void Scheduler::Return(Task* task, const ChunkResult& result) {
+  task->order.End(result.finished);
+  task->yields |= result.yielded;
+  if (result.rest_begin < result.rest_end) task->order.GiveBack(result.rest_begin, result.rest_end);
+  if (result.suspended == nullptr) return;
+  if (result.at_grid_barrier) {
+    task->at_grid_barrier.Push(result.suspended);
+    ++task->at_grid_count;
+  } else if (result.yielded) {
+    task->order.Stand(result.suspended, StandingRuns::Kind::kWaiting, result.seen_ended);
+  } else {
+    task->order.Stand(result.suspended, StandingRuns::Kind::kReady);
+    task->share->Count(metrics::Counter::preemptions);
+  }
+}
+
+void Scheduler::Release(SmState& sm) {
+  std::lock_guard lock(mutex_);
+  SpaceShare* const share = sm.share;
+  sm.share = nullptr;
+  share->cap.End();
+  if (share->dead && share->running() == 0) quiet_.notify_all();
+  UpdateOffer(share);
+}
+
+void Scheduler::TaskEnds(SpaceShare* share, uint64_t now_ns) {
+  CountWanted(share, now_ns);
+  if (--share->unfinished == 0) share->active_at_ns = 0;
+}
+
+void Scheduler::CountWanted(SpaceShare* share, uint64_t now_ns) {
+  if (share->active_at_ns == 0 || now_ns <= share->active_at_ns) return;
+  share->Count(metrics::Counter::wanted_ns, now_ns - share->active_at_ns);
+  share->active_at_ns = now_ns;
+}
+
+void Scheduler::PassGridBarrierIfComplete(Task* task) {
+  if (task->at_grid_count == 0 || task->at_grid_count + task->order.ended() != task->total_blocks) return;
+  while (BlockRun* const run = task->at_grid_barrier.Pop()) {
+    run->PassGridBarrier();
+    task->order.Stand(run, StandingRuns::Kind::kReady);
+  }
+  task->at_grid_count = 0;
+}
+
+// What only waits is least urgent: what it waits for may be less urgent than itself.
+uint32_t Scheduler::UrgencyOf(const Task& task) { return task.order.OnlyWaits() ? kUrgencies - 1 : task.urgency; }
+
+void Scheduler::CountQueued(Task* task, bool queued) {
+  queued_tasks_.store(queued_tasks_.load(std::memory_order_relaxed) + (queued ? 1 : -1), std::memory_order_relaxed);
+  task->queued.store(queued, std::memory_order_relaxed);
+}
+
+void Scheduler::Enqueue(Task* task) {
+  CountQueued(task, true);
+  task->queued_urgency = UrgencyOf(*task);
+  task->share->queues[task->queued_urgency].PushBack(task);
+  task->share->queued_mask |= 1u << task->queued_urgency;
+}
+
+void Scheduler::Dequeue(Task* task) {
+  TaskQueue* const queue = task->queue;
+  queue->Remove(task);
+  CountQueued(task, false);
+  TaskQueue& own = task->share->queues[task->queued_urgency];
+  if (queue == &own && own.head == nullptr) task->share->queued_mask &= ~(1u << task->queued_urgency);
+}
+
+void Scheduler::Discard(BlockRun* run) {
+  run->GiveUp();
+  pool_->Put(run);
+}
+
+void Scheduler::DiscardAll(Task* task) {
+  while (BlockRun* const run = task->order.TakeAny()) Discard(run);
+  while (BlockRun* const run = task->at_grid_barrier.Pop()) Discard(run);
+  task->at_grid_count = 0;
+}
+
+}  // namespace tutti::device::cpu

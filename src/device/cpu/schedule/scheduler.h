@@ -1,0 +1,197 @@
+// Gives out blocks of one device to its SMs: which Space's, which grid's, how many at once. Thread-safe; one short
+// critical section per call. Knows nothing of streams: tasks come in when they may run and are reported done.
+//
+//   scheduler.cc         giving out chunks and taking their results
+//   scheduler_limits.cc  what shares may use: limits, caps, who is offered to the policy
+//   scheduler_stop.cc    making blocks give way, ending them
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "device/cpu/exec/block_pool.h"
+#include "device/cpu/exec/guest_thread.h"
+#include "device/cpu/schedule/errands.h"
+#include "device/cpu/schedule/idle_gate.h"
+#include "device/cpu/schedule/policy.h"
+#include "device/cpu/schedule/ticker.h"
+
+namespace tutti::device::cpu {
+
+// What one SM does now.
+struct SmState {
+  uint32_t index = 0;
+  GuestThread* thread = nullptr;
+  SpaceShare* share = nullptr;  // that counts this SM as running
+  Task* task = nullptr;         // of which it runs a chunk
+  uint64_t begin_ns = 0;
+  uint64_t estimate_ns = 0;  // charged in advance
+};
+
+struct Chunk {
+  Task* task = nullptr;
+  uint64_t first = 0;  // blocks [first, first + count), none of them begun
+  uint64_t count = 0;
+  BlockRun* resumed = nullptr;  // or one that goes on
+  uint64_t begin_ns = 0;
+  uint64_t kernel_limit_ns = 0;
+  bool may_be_long = false;  // much longer than a look at the rings should be put off
+};
+
+// How a chunk ended.
+struct ChunkResult {
+  uint64_t finished = 0;    // blocks that ended
+  uint64_t rest_begin = 0;  // [rest_begin, rest_end) were not begun
+  uint64_t rest_end = 0;
+  BlockRun* suspended = nullptr;  // a block that goes on later
+  bool at_grid_barrier = false;   // ... when all others have come to where it is
+  bool yielded = false;           // ... it waits for memory that others write
+  uint64_t seen_ended = 0;        //     and looked for it last when so many blocks of its task had ended
+  uint64_t end_ns = 0;
+};
+
+// A share's limits on one device.
+struct ShareLimits {
+  double percentage = 100;
+  uint32_t band = 0;
+  SmSet sms = SmSet().set();
+  uint64_t kernel_limit_ns = 0;
+};
+
+class Scheduler {
+ public:
+  static constexpr size_t kMostContextCaps = 1024;       // of one share
+  static constexpr uint64_t kRemindNs = 10'000'000;  // whoever has been told to leave its block and has not
+
+  struct Size {
+    uint32_t sms = 1;
+    uint32_t cores = kMaxSms;  // that run the SMs: SMs beyond do not spin
+  };
+  using Clock = uint64_t (*)();
+  Scheduler(const Size& size, Ticker* ticker, BlockPool* pool, Clock clock = &NowNs);
+
+  IdleGate& gate() { return gate_; }
+  // Some work is not for every SM.
+  bool restricted() const { return restricted_.load(std::memory_order_relaxed) != 0; }
+  uint32_t sms() const { return static_cast<uint32_t>(sm_states_.size()); }
+  SmState& sm(uint32_t index) { return sm_states_[index]; }
+
+  void SetPolicy(Policy policy);
+
+  void AddShare(SpaceShare* share);
+  void RemoveShare(SpaceShare* share);  // it is quiet (WaitQuiet)
+  // These two act from the next scheduling decision on.
+  void SetLimits(SpaceShare* share, const ShareLimits& limits);
+  // What tasks of `context` may use together, as a part of the device: at most 1, which is no cap. Fails beyond
+  // kMostContextCaps.
+  Status LimitContext(SpaceShare* share, uint32_t context, double part);
+
+  // The task may run now. It is the scheduler's until Finish or Drop hand it back. What it returns is to be carried out
+  // soon, when the caller holds no lock.
+  [[nodiscard]] Nudge Submit(Task* task);
+  void Carry(const Nudge& nudge);
+
+  // For the worker of `sm`: something to run, or false; then *seen is the epoch to sleep on, *retry_at_ns when to look
+  // again in any case, or kNever.
+  bool Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_at_ns);
+  // The chunk has ended. True: with it, its task is done, and the SM stays counted as the Space's until Release, so
+  // that the Space cannot go away while its streams are moved on.
+  bool Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result);
+  void Release(SmState& sm);
+
+  // Whether a block of `task` that only waits, the `index`th, should give way: to an earlier block of the task, to other
+  // tasks, or, when it is the task's turn, to any other block of it (`has_rest`: of its chunk). A hint; needs no lock.
+  bool ShouldGiveWay(Task& task, uint64_t index, bool has_rest) const;
+
+  // Nothing of the share is begun any more; what runs is abandoned. Tasks that no SM runs are returned, the others come
+  // back from Finish.
+  void Drop(SpaceShare* share, std::vector<Task*>* dropped);
+  // Waits until no SM works for a dropped share; bounded, since what runs is abandoned.
+  void WaitQuiet(SpaceShare* share);
+  // A dropped, quiet share may begin work again.
+  void Revive(SpaceShare* share);
+
+  // Calls `look` for each task of the share that has begun, with the lock held: it must be short.
+  void ForEachBegun(const SpaceShare* share, const std::function<void(const Task&)>& look);
+
+  // Makes blocks give way that others wait for, and ends what has run too long. Returns when that may be necessary again,
+  // as things are now, or kNever.
+  uint64_t Tick(uint64_t now_ns);
+
+ private:
+  // A cap that waits for its budget.
+  struct Throttled {
+    SpaceShare* share;
+    ContextCap* context;  // null: the share's own
+    Cap& cap() const { return context != nullptr ? context->cap : share->cap; }
+  };
+
+  // scheduler.cc
+  static uint64_t ChunkBlocks(const Task& task, uint64_t available, uint32_t sms);
+  static uint32_t UrgencyOf(const Task& task);
+  void CountQueued(Task* task, bool queued);
+  void Enqueue(Task* task);
+  void Dequeue(Task* task);
+  Nudge Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns);
+  void GiveOut(Task* task, Chunk* chunk);
+  bool IsCrowded(const Task& task) const;
+  void EnqueueIfWork(Task* task);
+  void Unpark(Task* task);
+  SpaceShare* PickBesideParked(const SmState& sm, uint64_t now_ns);
+  uint64_t EstimateNs(const Chunk& chunk) const;
+  void Return(Task* task, const ChunkResult& result);
+  void PassGridBarrierIfComplete(Task* task);
+  void Discard(BlockRun* run);
+  void DiscardAll(Task* task);
+  void TaskEnds(SpaceShare* share, uint64_t now_ns);
+  void CountWanted(SpaceShare* share, uint64_t now_ns);
+  bool IdleSmHasNext(uint64_t now_ns) const;
+  void Wake();
+
+  // scheduler_limits.cc
+  bool UpdateOffer(SpaceShare* share);
+  void TakeBackOffer(SpaceShare* share);
+  void ApplyPercentage(SpaceShare* share);
+  void HoldCapped(SpaceShare* share);
+  void ReleaseHeld(ContextCap* context);
+  void Spend(const SmState& sm, uint64_t ran_ns, uint64_t now_ns);
+  uint64_t WakeThrottled(uint64_t now_ns);
+  void ForgetThrottled(const SpaceShare* share, const ContextCap* context);
+
+  // scheduler_stop.cc
+  uint64_t GivesWayAtNs(const SmState& sm, uint64_t now_ns) const;
+  uint64_t NextLookNs(const SmState& sm, uint64_t now_ns) const;
+  uint64_t NextLookNs(uint64_t now_ns) const;
+  const GuestThread* MakeRoom(uint64_t now_ns);
+  static const GuestThread* Tell(SmState& sm, StopReason reason);
+  void AbandonRunning(const SpaceShare* share);
+
+  const Clock clock_;
+  std::mutex mutex_;
+  std::condition_variable quiet_;
+  std::unique_ptr<SchedulingPolicy> policy_;
+  std::vector<SpaceShare*> shares_;
+  std::vector<Throttled> throttled_;
+  std::vector<SmState> sm_states_;
+  std::vector<const GuestThread*> told_;   // the ticker's own
+  uint32_t offered_ = 0;                   // shares
+  std::atomic<uint32_t> busy_{0};          // SMs with a task; written under the lock, read without it as a hint
+  const uint32_t cores_;
+  TaskQueue parked_;                       // tasks that only wait; empty as long as each SM has a core
+  uint32_t since_parked_ = 0;              // chunks
+  std::atomic<uint64_t> queued_tasks_{0};  // written under the lock, read without it as a hint
+  std::atomic<uint32_t> restricted_{0};    // shares that may not use all SMs; likewise
+  IdleGate gate_;
+  Ticker* const ticker_;
+  BlockPool* const pool_;
+};
+
+}  // namespace tutti::device::cpu

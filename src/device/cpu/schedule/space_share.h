@@ -1,0 +1,70 @@
+// One Space's part of one device, as the scheduler sees it: what it has ready, what it has used, what it may use.
+// Guarded by the device's scheduler lock.
+#pragma once
+
+#include <bitset>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "device/common/cap.h"
+#include "device/cpu/schedule/task.h"
+#include "metrics/client_counters.h"
+
+namespace tutti::device::cpu {
+
+class CpuSpace;
+
+// CUDA's stream priorities 0 (least) to -5 (most urgent), as queue indexes 5 to 0.
+inline constexpr uint32_t kUrgencies = 6;
+
+// Client priorities: each has a band of levels of its own for its stream priorities, so that everything of a normal
+// client goes before everything of one below normal. Level 0 is the most urgent.
+inline constexpr uint32_t kBands = 2;
+inline constexpr uint32_t kLevels = kBands * kUrgencies;
+
+inline constexpr uint32_t kMaxSms = 256;
+using SmSet = std::bitset<kMaxSms>;
+
+// A context with a cap of its own (per-context percentage, execution affinity, green context).
+struct ContextCap {
+  SpaceShare* share = nullptr;
+  uint32_t context = 0;
+  Cap cap;
+  TaskQueue held;  // ready, but over the cap
+};
+
+struct SpaceShare {
+  CpuSpace* space = nullptr;
+  metrics::ClientCounters* counters = nullptr;  // null in tests of the scheduler
+
+  // Limits.
+  double weight = 100;  // of its virtual time
+  uint32_t band = 0;    // 0: normal
+  Cap cap;
+  SmSet sms = SmSet().set();  // it may use
+  std::vector<std::unique_ptr<ContextCap>> contexts;
+  uint64_t kernel_limit_ns = 0;  // that a kernel may run; 0: for ever
+  double percentage = 100;       // as set
+
+  // Use.
+  uint64_t virtual_ns = 0;      // device time taken, weighted; what exactly is the policy's business
+  uint64_t active_at_ns = 0;    // since when something is ready or runs; 0: nothing is
+  uint32_t unfinished = 0;      // tasks ready or running
+
+  // What is ready.
+  TaskQueue queues[kUrgencies];
+  uint32_t queued_mask = 0;  // urgencies that have tasks
+  bool offered = false;      // the policy may pick it
+  uint32_t level = 0;        // at which it is offered: of its most urgent task
+  bool dead = false;         // failed, or going away: nothing more is begun
+  uint32_t offered_index = 0;  // the policy's own
+
+  uint32_t running() const { return cap.running(); }  // SMs that work for it, or are about to tell it of their result
+  // Of counters that only the scheduler counts.
+  void Count(metrics::Counter counter, uint64_t amount = 1) const {
+    if (counters != nullptr) counters->AddAlone(counter, amount);
+  }
+};
+
+}  // namespace tutti::device::cpu

@@ -1,0 +1,37 @@
+#include "device/cpu/schedule/task.h"
+
+#include "device/cpu/exec/block_run.h"
+
+namespace tutti::device::cpu {
+
+void RunList::Push(BlockRun* run) {
+  run->next = nullptr;
+  (tail != nullptr ? tail->next : head) = run;
+  tail = run;
+}
+
+BlockRun* RunList::Pop() {
+  BlockRun* const run = head;
+  if (run == nullptr) return nullptr;
+  head = run->next;
+  if (head == nullptr) tail = nullptr;
+  run->next = nullptr;
+  return run;
+}
+
+void TaskQueue::PushBack(Task* task) {
+  task->queue = this;
+  task->next = nullptr;
+  task->previous = tail;
+  (tail != nullptr ? tail->next : head) = task;
+  tail = task;
+}
+
+void TaskQueue::Remove(Task* task) {
+  task->queue = nullptr;
+  (task->previous != nullptr ? task->previous->next : head) = task->next;
+  (task->next != nullptr ? task->next->previous : tail) = task->previous;
+  task->previous = task->next = nullptr;
+}
+
+}  // namespace tutti::device::cpu

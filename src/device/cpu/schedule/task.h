@@ -1,0 +1,86 @@
+// Work for SMs, as the scheduler sees it: so many blocks, of one operation of one Space on one device. Belongs to its
+// operation. Fields are guarded by the device's scheduler lock, unless noted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "device/cpu/exec/kernel_launch.h"
+#include "device/cpu/memory/transfer.h"
+#include "device/cpu/schedule/block_order.h"
+
+namespace tutti::device::cpu {
+
+class BlockRun;
+struct SpaceShare;
+struct ContextCap;
+struct Operation;
+
+// Time per block of one kind of work, learned. Relaxed: an estimate that several threads improve.
+struct BlockTime {
+  std::atomic<uint32_t> ns{0};  // 0: unknown
+
+  void Learn(uint64_t total_ns, uint64_t blocks) {
+    const uint64_t measured = total_ns / blocks;
+    const uint64_t old = ns.load(std::memory_order_relaxed);
+    const uint64_t mixed = old == 0 ? measured : (3 * old + measured) / 4;
+    ns.store(static_cast<uint32_t>(mixed < 1 ? 1 : mixed > 0xffffffff ? 0xffffffff : mixed), std::memory_order_relaxed);
+  }
+};
+
+// Runs, in order.
+struct RunList {
+  BlockRun* head = nullptr;
+  BlockRun* tail = nullptr;
+
+  void Push(BlockRun* run);
+  BlockRun* Pop();
+};
+
+struct Task;
+
+// Tasks of one urgency, in order. Intrusive.
+struct TaskQueue {
+  Task* head = nullptr;
+  Task* tail = nullptr;
+
+  void PushBack(Task* task);
+  void Remove(Task* task);
+};
+
+struct Task {
+  // Constant while scheduled.
+  Operation* operation = nullptr;
+  SpaceShare* share = nullptr;
+  uint32_t urgency = 0;  // 0 is the most urgent: queue index
+  uint32_t context = 0;  // of its stream
+  uint64_t total_blocks = 0;
+  uint32_t granule = 1;  // blocks that stay together (a cluster)
+  bool is_kernel = false;
+  BlockTime* time = nullptr;
+  KernelLaunch kernel;
+  Transfer transfer;
+
+  // Progress.
+  BlockOrder order;
+  uint32_t active_chunks = 0;  // given out now
+  RunList at_grid_barrier;     // begun, wait for the others
+  uint64_t at_grid_count = 0;
+  bool yields = false;       // a block of it has waited for memory
+  ContextCap* cap = nullptr;  // of its context, if that has one
+  uint64_t ready_ns = 0;     // when it was submitted
+  uint64_t begun_ns = 0;     // when its first block was given out; 0: not yet
+  uint64_t active_ns = 0;        // time in which at least one of its blocks ran, up to
+  uint64_t active_since_ns = 0;  // this, if one runs now
+  TaskQueue* queue = nullptr;    // that it is in
+  uint32_t queued_urgency = 0;   // of that queue, if it is the share's
+  std::atomic<bool> queued{false};  // counted among the scheduler's queued tasks: a hint that needs no lock
+  Task* previous = nullptr;
+  Task* next = nullptr;
+
+  uint64_t ActiveNs(uint64_t now_ns) const {
+    return active_ns + (active_chunks != 0 && now_ns > active_since_ns ? now_ns - active_since_ns : 0);
+  }
+};
+
+}  // namespace tutti::device::cpu

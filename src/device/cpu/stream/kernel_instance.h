@@ -1,0 +1,46 @@
+// A module as one client has loaded it, and a kernel of it made ready for one block shape (module_table.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "device/compile/code_source.h"
+#include "device/cpu/schedule/task.h"
+#include "device/host_share.h"
+#include "guest/module_index.h"
+
+namespace tutti::device::cpu {
+
+// One client's instance of a module: its index, its image, and where its variables lie.
+struct ModuleInstance {
+  uint32_t device = 0;
+  guest::SegmentAddresses addresses;
+  std::shared_ptr<const guest::ModuleIndex> index;
+  std::shared_ptr<const std::vector<uint8_t>> image;  // one for all clients that load it
+  HostHold hold;  // of so many bytes: it may be this client that keeps it
+};
+
+// A kernel of an instance, compiled for one block shape.
+struct KernelInstance {
+  std::shared_ptr<const ModuleInstance> module;
+  uint32_t number = 0;  // of the module's kernels
+  uint32_t block[3] = {};
+  std::shared_ptr<const std::string> name;
+  uint32_t param_bytes = 0;
+  uint32_t local_bytes = 0;
+  uint32_t max_threads = 0;
+  mutable BlockTime time;
+
+  // Written under the Space's lock and the table's, so read under either. Null: let go.
+  std::shared_ptr<const LoadedKernel> code;
+  // Under the Space's lock.
+  uint32_t in_streams = 0;  // launches that are not done
+  uint64_t launched = 0;    // when it was last, in the order of launches
+  std::optional<Error> load_error;  // why its code did not come back, for the next launch
+};
+
+}  // namespace tutti::device::cpu

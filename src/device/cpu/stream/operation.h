@@ -1,0 +1,108 @@
+// One record of a stream: what it does, and where it stands in the orders it is part of. Pooled per Space. Guarded by
+// the Space's lock, except its task while the scheduler has it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "device/cpu/schedule/task.h"
+#include "device/host_share.h"
+#include "wire/backlog.h"
+
+namespace tutti::device {
+struct Generation;
+}  // namespace tutti::device
+
+namespace tutti::device::cpu {
+
+struct Stream;
+struct Batch;
+struct KernelInstance;
+
+struct Operation {
+  enum class Kind : uint8_t { kTask, kEvent, kWait, kHostCall, kMark };
+
+  Kind kind = Kind::kMark;
+  uint32_t weight = 0;  // wire::BacklogWeight
+  uint64_t ticket = 0;
+  Operation* next = nullptr;  // in the stream, or in the pool
+  Stream* stream = nullptr;
+  Batch* batch = nullptr;  // null outside the legacy order
+  Generation* generation = nullptr;
+
+  uint32_t event = 0;         // kEvent: 0: no time wanted
+  uint32_t other_stream = 0;  // kWait
+  uint64_t other_ticket = 0;
+  uint64_t token = 0;  // kHostCall
+
+  Task task;                               // kTask
+  KernelInstance* kernel = nullptr;        // of a launch; lives as long as work submitted before its unloading
+  std::vector<uint8_t> arguments;          // capacity stays with the pooled operation
+};
+
+// The operations of one Space: those that are in streams, counted by what they weigh (wire/backlog.h), and some that are
+// free. What a library lets wait in a few streams may always wait; what is more counts as the client's host memory, since
+// many clients would have the system end their server otherwise. Not thread-safe.
+class OperationPool {
+ public:
+  // `most`: weight that may be in streams at a time. `host` outlives it.
+  OperationPool(uint32_t most, HostShare* host) : most_(most), host_(host), room_(std::min(most, kFree)) {}
+  ~OperationPool() {
+    while (free_ != nullptr) delete std::exchange(free_, free_->next);
+  }
+  // Null if there are too many.
+  Operation* Get(uint32_t weight) {
+    if (weight > room_ - weight_ && !MakeRoom(weight)) return nullptr;
+    Operation* operation = free_;
+    if (operation != nullptr) {
+      free_ = operation->next;
+      --free_count_;
+    } else {
+      operation = new Operation;
+    }
+    operation->weight = weight;
+    weight_ += weight;
+    return operation;
+  }
+  void Put(Operation* operation) {
+    weight_ -= operation->weight;
+    if (room_ > kFree && room_ - weight_ >= 2 * kStep) GiveRoom();
+    if (free_count_ == kMostFree || operation->arguments.capacity() > kMostKeptBytes) return Discard(operation);
+    ++free_count_;
+    operation->next = free_;
+    free_ = operation;
+  }
+
+ private:
+  // What a client that runs ahead of its device as far as it may needs again and again.
+  static constexpr uint32_t kMostFree = wire::kStreamBacklog;
+  static constexpr size_t kMostKeptBytes = 1024;
+
+  static constexpr uint32_t kFree = 2 * wire::kSharedBacklog;
+  static constexpr uint32_t kStep = 16 << 10;
+  static constexpr uint64_t kBytesOfWeight = 1024;  // about: an operation, and its arguments by the KiB
+
+  [[gnu::noinline]] static void Discard(Operation* operation) { delete operation; }
+  [[gnu::noinline]] bool MakeRoom(uint32_t weight) {
+    const uint32_t more = std::min(most_ - room_, kStep);
+    if (weight > room_ + more - weight_ || !host_->Reserve(more * kBytesOfWeight)) return false;
+    room_ += more;
+    return true;
+  }
+  [[gnu::noinline]] void GiveRoom() {
+    const uint32_t less = std::min(room_ - kFree, kStep);
+    host_->Release(less * kBytesOfWeight);
+    room_ -= less;
+  }
+
+  const uint32_t most_;
+  HostShare* const host_;
+  uint32_t room_;        // weight that may be in streams without asking
+  uint32_t weight_ = 0;  // in streams
+  Operation* free_ = nullptr;
+  uint32_t free_count_ = 0;
+};
+
+}  // namespace tutti::device::cpu

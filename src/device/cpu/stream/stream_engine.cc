@@ -1,0 +1,224 @@
+#include "device/cpu/stream/stream_engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "cuda/result.h"
+#include "device/cpu/schedule/space_share.h"
+#include "device/cpu/stream/kernel_instance.h"
+
+namespace tutti::device::cpu {
+
+StreamEngine::~StreamEngine() {
+  for (auto& stream : streams_) {
+    if (stream == nullptr) continue;
+    while (stream->head != nullptr) pool_.Put(std::exchange(stream->head, stream->head->next));
+  }
+}
+
+Stream* StreamEngine::Find(uint32_t number) const {
+  if (number >= streams_.size()) return nullptr;
+  Stream* const stream = streams_[number].get();
+  return stream == nullptr || stream->destroyed ? nullptr : stream;
+}
+
+Status StreamEngine::Create(uint32_t number, const StreamOptions& options) {
+  if (number == 0 || number >= wire::kMaxStreams) return Fail(fmt::format("stream number {} is out of range", number));
+  if (number >= streams_.size()) streams_.resize(std::min<size_t>(wire::kMaxStreams, 2 * number + 8));
+  if (streams_[number] != nullptr) return Fail(fmt::format("stream {} exists already", number));
+  auto stream = std::make_unique<Stream>();
+  stream->number = number;
+  stream->device = options.device;
+  stream->context = options.context;
+  stream->legacy = options.legacy;
+  const int32_t priority = std::clamp(options.priority, 1 - static_cast<int32_t>(kUrgencies), 0);
+  stream->urgency = static_cast<uint32_t>(static_cast<int32_t>(kUrgencies) - 1 + priority);
+  if (!options.non_blocking) {
+    auto& group = groups_[{options.device, options.context}];
+    if (group == nullptr) group = std::make_unique<ContextGroup>();
+    ++group->streams;
+    stream->group = group.get();
+  }
+  streams_[number] = std::move(stream);
+  return {};
+}
+
+Status StreamEngine::Destroy(uint32_t number) {
+  Stream* const stream = Find(number);
+  if (stream == nullptr) return Fail(fmt::format("there is no stream {} to destroy", number));
+  stream->destroyed = true;
+  if (stream->head == nullptr) Remove(stream);
+  return {};
+}
+
+void StreamEngine::Remove(Stream* stream) {
+  if (stream->group != nullptr && --stream->group->streams == 0) {
+    std::erase_if(groups_, [&](const auto& entry) { return entry.second.get() == stream->group; });
+  }
+  streams_[stream->number].reset();
+}
+
+Result<Operation*> StreamEngine::NewOperation(Operation::Kind kind, uint64_t ticket, uint64_t argument_bytes) {
+  Operation* const operation = pool_.Get(wire::BacklogWeight(argument_bytes));
+  if (operation == nullptr) return Fail("more work in its streams than a client may have waiting");
+  operation->kind = kind;
+  operation->ticket = ticket;
+  operation->next = nullptr;
+  operation->kernel = nullptr;
+  return operation;
+}
+
+void StreamEngine::Enqueue(Stream* stream, Operation* operation) {
+  operation->stream = stream;
+  operation->batch = stream->group != nullptr ? stream->group->Join(stream->legacy) : nullptr;
+  operation->generation = deferred_.Join();
+  (stream->tail != nullptr ? stream->tail->next : stream->head) = operation;
+  stream->tail = operation;
+  if (stream->head != operation) return;
+  List(stream);
+  Run();
+}
+
+void StreamEngine::TaskDone(Operation* operation) {
+  Stream* const stream = operation->stream;
+  stream->state = Stream::State::kReady;
+  Complete(stream);
+  List(stream);
+  Run();
+}
+
+void StreamEngine::HostCallDone(uint32_t number) {
+  // Also for a stream that is being destroyed; late answers to calls that were dropped are ignored.
+  Stream* const stream = number < streams_.size() ? streams_[number].get() : nullptr;
+  if (stream == nullptr || stream->state != Stream::State::kHostCall) return;
+  stream->state = Stream::State::kReady;
+  Complete(stream);
+  List(stream);
+  Run();
+}
+
+void StreamEngine::Drain(uint32_t device) {
+  for (auto& stream : streams_) {
+    if (stream == nullptr || stream->device != device) continue;
+    if (stream->state == Stream::State::kHostCall) {
+      stream->state = Stream::State::kReady;
+      Complete(stream.get());
+    }
+    if (stream->state == Stream::State::kWaiting) stream->state = Stream::State::kReady;
+    List(stream.get());
+  }
+  Run();
+}
+
+void StreamEngine::List(Stream* stream) {
+  if (stream->listed) return;
+  stream->listed = true;
+  stream->next_listed = nullptr;
+  (listed_tail_ != nullptr ? listed_tail_->next_listed : listed_head_) = stream;
+  listed_tail_ = stream;
+}
+
+void StreamEngine::Run() {
+  while (Stream* const stream = listed_head_) {
+    listed_head_ = stream->next_listed;
+    if (listed_head_ == nullptr) listed_tail_ = nullptr;
+    stream->listed = false;
+    Look(stream);
+  }
+}
+
+void StreamEngine::Look(Stream* stream) {
+  while (stream->head != nullptr && stream->state == Stream::State::kReady) {
+    if (!Begin(stream, stream->head)) break;
+    Complete(stream);
+  }
+  if (stream->progressed) {
+    stream->progressed = false;
+    if (sink_ != nullptr && sink_->Completed(stream->number, stream->done_ticket)) errands_.AddWake(stream->number, sink_);
+  }
+  if (stream->head == nullptr && stream->destroyed) Remove(stream);
+}
+
+// True if the record is done with this; else the stream's state says what it waits for.
+bool StreamEngine::Begin(Stream* stream, Operation* operation) {
+  if (operation->batch != nullptr && !stream->group->IsFirst(operation->batch)) {
+    operation->batch->held.push_back(stream);
+    stream->state = Stream::State::kInBatch;
+    return false;
+  }
+  const int32_t error = owner_->DeviceError(stream->device);
+  switch (operation->kind) {
+    case Operation::Kind::kMark:
+      return true;
+    case Operation::Kind::kEvent:
+      if (operation->event != 0 && sink_ != nullptr) ReachEvent(operation->event, operation->ticket);
+      return true;
+    case Operation::Kind::kWait: {
+      Stream* const other =
+          operation->other_stream < streams_.size() ? streams_[operation->other_stream].get() : nullptr;
+      if (error != 0 || other == nullptr || other == stream || !other->HasUpTo(operation->other_ticket)) return true;
+      other->waiters.push_back({operation->other_ticket, stream->number, operation->ticket});
+      std::push_heap(other->waiters.begin(), other->waiters.end());
+      stream->state = Stream::State::kWaiting;
+      return false;
+    }
+    case Operation::Kind::kHostCall:
+      if (sink_ == nullptr) return true;
+      sink_->HostCallReached(stream->number, operation->token, error);
+      if (error != 0) return true;  // it is told, but nothing waits for it
+      stream->state = Stream::State::kHostCall;
+      return false;
+    case Operation::Kind::kTask:
+      if (error != 0) return true;
+      stream->state = Stream::State::kRunning;
+      if (owner_->Start(operation)) return false;
+      stream->state = Stream::State::kReady;
+      return true;
+  }
+  return true;
+}
+
+// An event that was recorded again, in a stream that is ahead, keeps the time of the later recording.
+void StreamEngine::ReachEvent(uint32_t event, uint64_t ticket) {
+  if (event >= event_tickets_.size()) event_tickets_.resize(std::max<size_t>(event + 1, 2 * event_tickets_.size()));
+  if (ticket < event_tickets_[event]) return;
+  event_tickets_[event] = ticket;
+  sink_->EventReached(event, NowNs());
+}
+
+void StreamEngine::Complete(Stream* stream) {
+  Operation* const operation = stream->head;
+  stream->head = operation->next;
+  if (stream->head == nullptr) stream->tail = nullptr;
+  stream->done_ticket = operation->ticket;
+  stream->progressed = true;
+  if (operation->batch != nullptr && stream->group->Leave(operation->batch)) {
+    for (Stream* held : std::exchange(stream->group->batches.front().held, {})) {
+      held->state = Stream::State::kReady;
+      List(held);
+    }
+  }
+  if (operation->kernel != nullptr) --operation->kernel->in_streams;  // before its module may go
+  deferred_.Leave(operation->generation, &released_);
+  pool_.Put(operation);
+  if (!stream->waiters.empty()) WakeWaiters(stream);
+}
+
+void StreamEngine::WakeWaiters(Stream* stream) {
+  auto& heap = stream->waiters;
+  while (!heap.empty() && !stream->HasUpTo(heap.front().ticket)) {
+    const Stream::Waiter waiter = heap.front();
+    std::pop_heap(heap.begin(), heap.end());
+    heap.pop_back();
+    Stream* const waiting = streams_[waiter.stream].get();
+    // It may have been drained, destroyed and even created anew since.
+    if (waiting == nullptr || waiting->state != Stream::State::kWaiting || waiting->head->ticket != waiter.own_ticket)
+      continue;
+    waiting->state = Stream::State::kReady;
+    List(waiting);
+  }
+}
+
+}  // namespace tutti::device::cpu
