@@ -69,8 +69,10 @@ int main(int argc, char** argv) {
       for (const double ms : StartMany("/bin/true", count)) nothing.push_back(ms);
     }
     const bench::Statistics with = bench::Summarize(attached), without = bench::Summarize(nothing);
-    report.Add({fmt::format("{} at once: start to first kernel done, p50", count), with.median, "ms", without.median, "/bin/true", with.median / without.median, with.spread});
-    report.Add({fmt::format("{} at once: start to first kernel done, p99", count), with.p99, "ms", without.p99, "/bin/true", with.p99 / without.p99, 0});
+    report.Add({fmt::format("{} at once: start to first kernel done, p50", count), with.median, "ms", without.median,
+                "/bin/true", with.median / without.median, with.spread});
+    report.Add({fmt::format("{} at once: start to first kernel done, p99", count), with.p99, "ms", without.p99,
+                "/bin/true", with.p99 / without.p99, 0});
   }
   return report.Finish(out);
 }

@@ -1,6 +1,6 @@
-// chain: grids in which every block waits for the one before it (as look-back scans do), per block, beside the same grid
-// without the wait, on devices of 1, 2 and 64 SMs. Each is that of a private server, of a process that this one starts:
-// chain --measure.
+// chain: grids in which every block waits for the one before it (as look-back scans do), per block, beside the same
+// grid without the wait, on devices of 1, 2 and 64 SMs. Each is that of a private server, of a process that this one
+// starts: chain --measure.
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -57,10 +57,12 @@ int Measure() {
     for (int run = 0; run < 5; ++run) {
       CHECK_CU(cuMemsetD32_v2(done, 0, 1));
       CHECK_CU(cuCtxSynchronize());
-      samples.push_back(bench::TimeEach(1, [&] {
-        bench::Launch(chain, blocks, 1, 32, 1, nullptr, done, wait);
-        CHECK_CU(cuCtxSynchronize());
-      })[0] / 1000 / blocks);
+      samples.push_back(bench::TimeEach(1,
+                                        [&] {
+                                          bench::Launch(chain, blocks, 1, 32, 1, nullptr, done, wait);
+                                          CHECK_CU(cuCtxSynchronize());
+                                        })[0] /
+                        1000 / blocks);
     }
     return bench::Summarize(samples);
   };
@@ -73,8 +75,8 @@ int Measure() {
 
 // Of a device of `sms` SMs, in a private server of a process of its own.
 bool AddDevice(bench::Report& report, const std::string& self, uint32_t sms) {
-  const std::string command = fmt::format(
-      "CUDA_MPS_PIPE_DIRECTORY=/nowhere TUTTI_CPU_SMS={} '{}' --measure", sms, self);
+  const std::string command =
+      fmt::format("CUDA_MPS_PIPE_DIRECTORY=/nowhere TUTTI_CPU_SMS={} '{}' --measure", sms, self);
   FILE* const from = popen(command.c_str(), "r");
   if (from == nullptr) return false;
   bool read = true;
@@ -82,8 +84,8 @@ bool AddDevice(bench::Report& report, const std::string& self, uint32_t sms) {
     double waits, spread, free;
     read = read && std::fscanf(from, "%lf %lf %lf", &waits, &spread, &free) == 3;
     if (!read) break;
-    report.Add({fmt::format("{} SM{}: {} blocks in a chain", sms, sms == 1 ? "" : "s", blocks), waits, "us", free, "blocks that do not wait",
-                waits / free, spread});
+    report.Add({fmt::format("{} SM{}: {} blocks in a chain", sms, sms == 1 ? "" : "s", blocks), waits, "us", free,
+                "blocks that do not wait", waits / free, spread});
   }
   return pclose(from) == 0 && read;
 }
@@ -93,7 +95,9 @@ bool AddDevice(bench::Report& report, const std::string& self, uint32_t sms) {
 int main(int argc, char** argv) {
   const std::string out = argc > 1 ? argv[1] : "build/bench";
   if (out == "--measure") return Measure();
-  bench::Report report("chain", "time per block, on a device of so many SMs; aim: a block that waits for the one before it costs at most 5 us");
+  bench::Report report(
+      "chain",
+      "time per block, on a device of so many SMs; aim: a block that waits for the one before it costs at most 5 us");
   const std::string self = std::filesystem::canonical("/proc/self/exe");
   for (const uint32_t sms : {1u, 2u, 64u}) {
     if (!AddDevice(report, self, sms)) {

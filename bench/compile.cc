@@ -1,6 +1,7 @@
 // compile: what a kernel's length costs. Kernels without a branch, as unrolled loops are, of arithmetic alone and with
-// loads and stores among it, and kernels of branches beside a lock, each compiled by this program. A statement of a long kernel should cost what one of a short
-// kernel does: several parts of a compiler take a square of steps if they are let.
+// loads and stores among it, and kernels of branches beside a lock, each compiled by this program. A statement of a
+// long kernel should cost what one of a short kernel does: several parts of a compiler take a square of steps if they
+// are let.
 //
 //   compile [DIRECTORY]
 #include <fmt/format.h>
@@ -48,7 +49,8 @@ std::string Straight(int statements, bool memory) {
 std::string BesideALock(int branches) {
   constexpr int kLoads = 50;
   std::string ptx =
-      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p) {\n.reg .pred %p;\n.reg .b32 %r<4>;\n"
+      ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 p) {\n.reg .pred %p;\n.reg .b32 "
+      "%r<4>;\n"
       ".reg .b64 %d<4>;\n.reg .b32 %x<64>;\nld.param.u64 %d0, [p];\nmov.u32 %r0, %tid.x;\nmul.wide.u32 %d1, %r0, 4;\n"
       "add.s64 %d1, %d0, %d1;\ntake:\natom.global.cas.b32 %r1, [%d0], 0, 1;\nsetp.ne.u32 %p, %r1, 0;\n@%p bra take;\n"
       "ld.volatile.global.u32 %r1, [%d0+4];\nadd.u32 %r1, %r1, 1;\nst.volatile.global.u32 [%d0+4], %r1;\nmembar.gl;\n"
@@ -56,8 +58,11 @@ std::string BesideALock(int branches) {
   for (int i = 0; i < kLoads; ++i) ptx += fmt::format("ld.global.u32 %x{}, [%d1+{}];\n", i, 128 * i);
   ptx += "mov.u32 %r3, 0;\nround:\n";
   for (int i = 0; i < branches; ++i) {
-    ptx += fmt::format("ld.global.u32 %r1, [%d1+{1}];\nsetp.gt.u32 %p, %r1, {0};\n@%p bra next{0};\nst.global.u32 [%d1+{1}], %r1;\n", i, 4 * i);
-    if (i % 10 < 3) ptx += fmt::format("shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffffffff;\nst.global.u32 [%d1+{}], %r2;\n", 4 * i);
+    ptx += fmt::format(
+        "ld.global.u32 %r1, [%d1+{1}];\nsetp.gt.u32 %p, %r1, {0};\n@%p bra next{0};\nst.global.u32 [%d1+{1}], %r1;\n",
+        i, 4 * i);
+    if (i % 10 < 3)
+      ptx += fmt::format("shfl.sync.bfly.b32 %r2, %r1, 1, 31, 0xffffffff;\nst.global.u32 [%d1+{}], %r2;\n", 4 * i);
     ptx += fmt::format("setp.gt.u32 %p, %r1, {};\n@%p bra out;\nnext{}:\n", i + 100, i);
   }
   ptx += "add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p, %r3, %r0;\n@%p bra round;\nout:\n";
@@ -100,7 +105,8 @@ void CompareLocks(bench::Report& report) {
   const double reference = CompileMs(BesideALock(kFew)) / kFew;
   for (const int branches : {100, 200}) {
     const double each = CompileMs(BesideALock(branches)) / branches;
-    report.Add({fmt::format("a lock beside {} branches", branches), each * 1000, "us", reference * 1000, fmt::format("each of {}", kFew), each / reference});
+    report.Add({fmt::format("a lock beside {} branches", branches), each * 1000, "us", reference * 1000,
+                fmt::format("each of {}", kFew), each / reference});
   }
 }
 
@@ -123,8 +129,8 @@ void CompareLibrary(bench::Report& report) {
     const std::string name = kernel.substr(kEntry.size(), kernel.find('(') - kEntry.size());
     const size_t plain = name.find("Device"), last = name.find("Kernel", plain);
     const double each = CompileMs(head + kernel, name, 256) / statements;
-    report.Add({fmt::format("{}, {} statements", plain < last ? name.substr(plain, last - plain) : name, statements), each * 1000, "us",
-                reference * 1000, fmt::format("each of {}", kShort), each / reference});
+    report.Add({fmt::format("{}, {} statements", plain < last ? name.substr(plain, last - plain) : name, statements),
+                each * 1000, "us", reference * 1000, fmt::format("each of {}", kShort), each / reference});
   }
 }
 #endif
@@ -133,7 +139,8 @@ void CompareLibrary(bench::Report& report) {
 
 int main(int argc, char** argv) {
   CompileMs(Straight(kLive + 1, false));  // LLVM's own beginning
-  bench::Report report("compile", "time per statement of a kernel / the same of a short one without a branch; 1 would be linear");
+  bench::Report report("compile",
+                       "time per statement of a kernel / the same of a short one without a branch; 1 would be linear");
   Compare(false, "arithmetic", report);
   Compare(true, "a quarter loads and stores", report);
   CompareLocks(report);

@@ -1,6 +1,6 @@
-// control: from starting the daemon with -d to its return (it answers then), and from starting the shell with one command to its
-// end. Beside it, taking turns in the same run: NVIDIA's own daemon, where $TUTTI_NVIDIA_MPS_CONTROL names one
-// (tests/differential/fetch), else the start of a program that does nothing.
+// control: from starting the daemon with -d to its return (it answers then), and from starting the shell with one
+// command to its end. Beside it, taking turns in the same run: NVIDIA's own daemon, where $TUTTI_NVIDIA_MPS_CONTROL
+// names one (tests/differential/fetch), else the start of a program that does nothing.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -50,7 +50,8 @@ class Control {
     const uint64_t begin = tutti::NowNs();
     pid_t child;
     int status = 1;
-    if (posix_spawn(&child, program_.c_str(), &actions, nullptr, arguments.data(), variables.data()) == 0) waitpid(child, &status, 0);
+    if (posix_spawn(&child, program_.c_str(), &actions, nullptr, arguments.data(), variables.data()) == 0)
+      waitpid(child, &status, 0);
     const double ms = static_cast<double>(tutti::NowNs() - begin) / 1e6;
     posix_spawn_file_actions_destroy(&actions);
     close(fds[0]);
@@ -73,7 +74,8 @@ struct Samples {
 // One round: start, so many commands, end.
 void Round(const Control& control, size_t commands, Samples& samples) {
   samples.start.push_back(control.Run("-d", ""));
-  for (size_t i = 0; i < commands; ++i) samples.command.push_back(control.Run("", "get_default_active_thread_percentage"));
+  for (size_t i = 0; i < commands; ++i)
+    samples.command.push_back(control.Run("", "get_default_active_thread_percentage"));
   control.Run("", "quit");
 }
 
@@ -102,8 +104,13 @@ int main(int argc, char** argv) {
   const std::string name = beside_nvidia ? "NVIDIA's daemon" : "/bin/true";
   const auto add = [&](const char* what, std::vector<double>& mine, std::vector<double>& reference) {
     const auto a = bench::Summarize(mine), b = bench::Summarize(reference);
-    report.Add({.name = what, .value = a.median, .unit = "ms", .reference = b.median, .reference_name = name,
-                .ratio = b.median / a.median, .spread = a.spread});
+    report.Add({.name = what,
+                .value = a.median,
+                .unit = "ms",
+                .reference = b.median,
+                .reference_name = name,
+                .ratio = b.median / a.median,
+                .spread = a.spread});
   };
   add("-d until it returns, p50", own.start, other.start);
   add("one command, p50", own.command, other.command);

@@ -11,7 +11,9 @@ namespace {
 
 double GibPerSecond(size_t bytes, double ns) { return static_cast<double>(bytes) / ns * 1e9 / (1 << 30); }
 
-std::string SizeName(size_t bytes) { return bytes >= (1 << 20) ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} KiB", bytes >> 10); }
+std::string SizeName(size_t bytes) {
+  return bytes >= (1 << 20) ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} KiB", bytes >> 10);
+}
 
 }  // namespace
 
@@ -32,7 +34,10 @@ int main(int argc, char** argv) {
     const auto time = [](std::vector<double>& samples, auto body) { samples.push_back(bench::TimeEach(1, body)[0]); };
     for (size_t i = 0; i < repeats + 2; ++i) {
       if (i == 2) plain.clear(), to_device.clear(), from_device.clear(), pinned_to.clear(), pinned_from.clear();
-      time(plain, [&] { std::memcpy(destination.data(), source.data(), bytes); asm volatile("" ::: "memory"); });
+      time(plain, [&] {
+        std::memcpy(destination.data(), source.data(), bytes);
+        asm volatile("" ::: "memory");
+      });
       time(to_device, [&] { CHECK_CU(cuMemcpyHtoD_v2(device, source.data(), bytes)); });
       time(from_device, [&] { CHECK_CU(cuMemcpyDtoH_v2(destination.data(), device, bytes)); });
       time(pinned_to, [&] { CHECK_CU(cuMemcpyHtoD_v2(device, pinned, bytes)); });
@@ -42,7 +47,8 @@ int main(int argc, char** argv) {
     const auto add = [&](const char* name, std::vector<double>& samples) {
       const bench::Statistics statistics = bench::Summarize(samples);
       const double rate = GibPerSecond(bytes, statistics.median);
-      report.Add({fmt::format("{} {}", name, SizeName(bytes)), rate, "GiB/s", floor, "memcpy", rate / floor, statistics.spread});
+      report.Add({fmt::format("{} {}", name, SizeName(bytes)), rate, "GiB/s", floor, "memcpy", rate / floor,
+                  statistics.spread});
     };
     add("H2D pageable", to_device);
     add("D2H pageable", from_device);

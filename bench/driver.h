@@ -37,7 +37,8 @@ inline CUfunction GetFunction(CUmodule module, const char* name) {
 }
 
 template <typename... Arguments>
-void Launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned block_x, unsigned block_y, CUstream stream, Arguments... arguments) {
+void Launch(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned block_x, unsigned block_y, CUstream stream,
+            Arguments... arguments) {
   void* pointers[] = {&arguments..., nullptr};
   CHECK_CU(cuLaunchKernel(function, grid_x, grid_y, 1, block_x, block_y, 1, 0, stream, pointers, nullptr));
 }

@@ -1,8 +1,8 @@
-// fault: how soon a client hears of its own fault, and what the others notice: the throughput of seven busy clients while an
-// eighth writes where it may not, ten times a second, beside that of the same seven while it waits.
+// fault: how soon a client hears of its own fault, and what the others notice: the throughput of seven busy clients
+// while an eighth writes where it may not, ten times a second, beside that of the same seven while it waits.
 //
-// The seven are the same processes all along, and the two cases take turns: a client that begins anew finds out anew how
-// long its kernels are, which alone makes several hundredths of a difference.
+// The seven are the same processes all along, and the two cases take turns: a client that begins anew finds out anew
+// how long its kernels are, which alone makes several hundredths of a difference.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -66,17 +66,22 @@ class Clients {
 int main(int argc, char** argv) {
   const std::string out = argc > 1 ? argv[1] : "build/bench";
   const double seconds = argc > 2 ? std::atof(argv[2]) : 0.5;
-  bench::Report report("fault", "ratio: seven clients beside one that faults every 100 ms / the seven alone, median of pairs; aim: at least 0.98");
+  bench::Report report("fault",
+                       "ratio: seven clients beside one that faults every 100 ms / the seven alone, median of pairs; "
+                       "aim: at least 0.98");
   Clients clients;
   std::vector<double> disturbed, alone, ratios;
   for (int pair = 0; pair < kPairs; ++pair) {
     // ABBA: what changes with time is in both.
-    for (const bool with_faults : {pair % 2 == 0, pair % 2 != 0}) (with_faults ? disturbed : alone).push_back(clients.Measure(with_faults, seconds));
+    for (const bool with_faults : {pair % 2 == 0, pair % 2 != 0})
+      (with_faults ? disturbed : alone).push_back(clients.Measure(with_faults, seconds));
     ratios.push_back(disturbed.back() / alone.back());
   }
   const auto [p50_us, p99_us] = clients.End();
-  const bench::Statistics with = bench::Summarize(disturbed), without = bench::Summarize(alone), ratio = bench::Summarize(ratios);
-  report.Add({"seven others, kernels of 200 us", with.median, "1/s", without.median, "undisturbed", ratio.median, ratio.spread});
+  const bench::Statistics with = bench::Summarize(disturbed), without = bench::Summarize(alone),
+                          ratio = bench::Summarize(ratios);
+  report.Add({"seven others, kernels of 200 us", with.median, "1/s", without.median, "undisturbed", ratio.median,
+              ratio.spread});
   report.Add({"launch to its error, p50", p50_us, "us"});
   report.Add({"launch to its error, p99", p99_us, "us"});
   return report.Finish(out);

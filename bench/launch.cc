@@ -20,7 +20,9 @@ int main(int argc, char** argv) {
   std::vector<double> raw = bench::RawRingRecords(kBurst * kBursts);
   const bench::Statistics launch = bench::Summarize(launches), record = bench::Summarize(raw);
   bench::Report report("launch", "ratio: launch / raw record; aim: p50 at most 3");
-  report.Add({"cuLaunchKernel p50", launch.median, "ns", record.median, "raw 128-byte ring record p50", launch.median / record.median, launch.spread});
-  report.Add({"cuLaunchKernel p99", launch.p99, "ns", record.p99, "raw 128-byte ring record p99", launch.p99 / record.p99, 0});
+  report.Add({"cuLaunchKernel p50", launch.median, "ns", record.median, "raw 128-byte ring record p50",
+              launch.median / record.median, launch.spread});
+  report.Add(
+      {"cuLaunchKernel p99", launch.p99, "ns", record.p99, "raw 128-byte ring record p99", launch.p99 / record.p99, 0});
   return report.Finish(out);
 }

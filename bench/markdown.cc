@@ -24,15 +24,22 @@ std::string Processor() {
   return "unknown processor";
 }
 
-std::string OrDash(double number, const char* format) { return number == 0 ? "–" : fmt::format(fmt::runtime(format), number); }
+std::string OrDash(double number, const char* format) {
+  return number == 0 ? "–" : fmt::format(fmt::runtime(format), number);
+}
 
 void Print(const nlohmann::json& bench) {
-  fmt::print("\n## {}\n\n{}\n\n| case | value | beside it, in the same run | ratio | spread |\n|---|---|---|---|---|\n", bench.at("bench").get<std::string>(), bench.value("note", ""));
+  fmt::print("\n## {}\n\n{}\n\n| case | value | beside it, in the same run | ratio | spread |\n|---|---|---|---|---|\n",
+             bench.at("bench").get<std::string>(), bench.value("note", ""));
   for (const auto& row : bench.at("rows")) {
     const double reference = row.value("reference", 0.0);
     const std::string unit = row.value("unit", "");
-    const std::string beside = reference == 0 ? row.value("reference_name", "") : fmt::format("{:.4g} {} ({})", reference, unit, row.value("reference_name", ""));
-    fmt::print("| {} | {:.4g} {} | {} | {} | {} |\n", row.at("case").get<std::string>(), row.at("value").get<double>(), unit, beside, OrDash(row.value("ratio", 0.0), "{:.2f}"), OrDash(row.value("spread", 0.0) * 100, "{:.0f}%"));
+    const std::string beside = reference == 0
+                                   ? row.value("reference_name", "")
+                                   : fmt::format("{:.4g} {} ({})", reference, unit, row.value("reference_name", ""));
+    fmt::print("| {} | {:.4g} {} | {} | {} | {} |\n", row.at("case").get<std::string>(), row.at("value").get<double>(),
+               unit, beside, OrDash(row.value("ratio", 0.0), "{:.2f}"),
+               OrDash(row.value("spread", 0.0) * 100, "{:.0f}%"));
   }
 }
 
@@ -67,7 +74,8 @@ void Summarize(const std::string& directory, const char* rows) {
       if (!std::regex_search(label + " | " + beside, wanted)) continue;
       const double reference = row.value("reference", 0.0);
       fmt::print("| {} | {} | {} | {} | {} | {} |\n", name, label, Number(row.at("value"), unit),
-                 reference == 0 ? "–" : fmt::format("{} ({})", Number(reference, unit), beside), OrDash(row.value("ratio", 0.0), "{:.2f}"), aim);
+                 reference == 0 ? "–" : fmt::format("{} ({})", Number(reference, unit), beside),
+                 OrDash(row.value("ratio", 0.0), "{:.2f}"), aim);
     }
   }
 }
@@ -79,7 +87,11 @@ int main(int argc, char** argv) {
   const int first = mode.empty() ? 1 : 2;
   if (argc < first + 2) return fmt::print(stderr, "usage: markdown [--summary] DIRECTORY NAME...\n"), 2;
   if (mode == "--summary") return Summarize(argv[first], argv[first + 1]), 0;
-  fmt::print("# Measurements\n\nWritten by `./dev bench --page`. {} cores, {}. Absolute times mean little on a small virtual machine: each number stands beside\nwhat the same machine did without us, or with a competitor, in the same run. Spread is the interquartile range of the samples over their median.\n", sysconf(_SC_NPROCESSORS_ONLN), Processor());
+  fmt::print(
+      "# Measurements\n\nWritten by `./dev bench --page`. {} cores, {}. Absolute times mean little on a small virtual "
+      "machine: each number stands beside\nwhat the same machine did without us, or with a competitor, in the same "
+      "run. Spread is the interquartile range of the samples over their median.\n",
+      sysconf(_SC_NPROCESSORS_ONLN), Processor());
   for (int i = first + 1; i < argc; ++i) Print(Load(argv[first], argv[i]));
   return 0;
 }

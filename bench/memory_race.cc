@@ -1,6 +1,7 @@
-// memory_race: allocations per second when 64 threads of one process race for memory under a limit that does not suffice
-// for all of them, beside one thread alone under the same limit. Each thread allocates and frees pieces of 4 KiB to 1 MiB and
-// holds a few at a time; a refusal is an answer, too, and is counted apart. At no time may more be held than the limit.
+// memory_race: allocations per second when 64 threads of one process race for memory under a limit that does not
+// suffice for all of them, beside one thread alone under the same limit. Each thread allocates and frees pieces of 4
+// KiB to 1 MiB and holds a few at a time; a refusal is an answer, too, and is counted apart. At no time may more be
+// held than the limit.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -90,9 +91,11 @@ int main(int argc, char** argv) {
   CHECK_CU(cuCtxGetCurrent(&context));
   const Rates alone = Measure(context, 1, seconds), racing = Measure(context, 64, seconds);
   bench::Report report("memory_race", "ratio: 64 threads / one; held at most must not be above 1");
-  report.Add({"64 threads, limit 64 MiB: granted", racing.granted, "1/s", alone.granted, "one thread", racing.granted / alone.granted, 0});
+  report.Add({"64 threads, limit 64 MiB: granted", racing.granted, "1/s", alone.granted, "one thread",
+              racing.granted / alone.granted, 0});
   report.Add({"64 threads, limit 64 MiB: refused", racing.refused, "1/s", alone.refused, "one thread", 0, 0});
-  report.Add({"64 threads: held at most", racing.most, "B", static_cast<double>(kLimit), "limit", racing.most / static_cast<double>(kLimit), 0});
+  report.Add({"64 threads: held at most", racing.most, "B", static_cast<double>(kLimit), "limit",
+              racing.most / static_cast<double>(kLimit), 0});
   const int status = report.Finish(out);
   if (racing.most <= static_cast<double>(kLimit)) return status;
   std::fprintf(stderr, "memory_race: more was held than the limit allows\n");

@@ -21,9 +21,12 @@ double KernelsPerSecond(const std::string& load, double percentage, double secon
 int main(int argc, char** argv) {
   const std::string out = argc > 1 ? argv[1] : "build/bench";
   const double seconds = argc > 2 ? std::atof(argv[2]) : 2;
-  bench::Report report("overhead", "kernels per second under a limit of 99.9% beside none; aim: at least 0.99 (0.1% of it is the limit itself)");
+  bench::Report report(
+      "overhead",
+      "kernels per second under a limit of 99.9% beside none; aim: at least 0.99 (0.1% of it is the limit itself)");
   bench::SetPolicy("share");
-  for (const auto& [name, load] : {std::pair{"kernels of 20 us", "hog 1 20 256"}, std::pair{"64 blocks of 100 us", "hog 64 100 16"}}) {
+  for (const auto& [name, load] :
+       {std::pair{"kernels of 20 us", "hog 1 20 256"}, std::pair{"64 blocks of 100 us", "hog 64 100 16"}}) {
     std::vector<double> with, without;
     for (int repeat = 0; repeat < 5; ++repeat) {
       without.push_back(KernelsPerSecond(load, 100, seconds));

@@ -1,5 +1,5 @@
-// plugin: the device plugin with 8 devices of 48 replicas, called as a kubelet calls it: how long Allocate takes, beside a
-// call that does nothing on the same connection; what the plugin takes of memory.
+// plugin: the device plugin with 8 devices of 48 replicas, called as a kubelet calls it: how long Allocate takes,
+// beside a call that does nothing on the same connection; what the plugin takes of memory.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <spawn.h>
@@ -82,7 +82,8 @@ int main(int argc, char** argv) {
   char work[] = "/tmp/tutti-bench.XXXXXX";
   if (mkdtemp(work) == nullptr) Stop("mkdtemp failed");
   const std::string directory = work;
-  std::ofstream(directory + "/config.yaml") << fmt::format("sharing: {{mps: {{resources: [{{name: gpu, replicas: {}}}]}}}}\n", kReplicas);
+  std::ofstream(directory + "/config.yaml")
+      << fmt::format("sharing: {{mps: {{resources: [{{name: gpu, replicas: {}}}]}}}}\n", kReplicas);
   setenv("TUTTI_CPU_DEVICES", std::to_string(kDevices).c_str(), 1);
   setenv("TUTTI_CPU_SMS", "1", 1);
   setenv("TUTTI_CPU_MEMORY", "256M", 1);
@@ -93,16 +94,19 @@ int main(int argc, char** argv) {
   builder.AddListeningPort("unix://" + directory + "/kubelet.sock", grpc::InsecureServerCredentials());
   builder.RegisterService(&kubelet);
   const auto server = builder.BuildAndStart();
-  const pid_t plugin = Start({bin + "/tutti-device-plugin", "--config-file", directory + "/config.yaml", "--mps-root", directory + "/mps", "--kubelet-directory", directory});
+  const pid_t plugin = Start({bin + "/tutti-device-plugin", "--config-file", directory + "/config.yaml", "--mps-root",
+                              directory + "/mps", "--kubelet-directory", directory});
   const std::string endpoint = kubelet.WaitForPlugin();
   if (endpoint.empty()) Stop("the plugin did not register");
-  const auto stub = v1beta1::DevicePlugin::NewStub(grpc::CreateChannel("unix://" + directory + "/" + endpoint, grpc::InsecureChannelCredentials()));
+  const auto stub = v1beta1::DevicePlugin::NewStub(
+      grpc::CreateChannel("unix://" + directory + "/" + endpoint, grpc::InsecureChannelCredentials()));
 
   v1beta1::ListAndWatchResponse devices;
   {
     grpc::ClientContext call;
     const auto stream = stub->ListAndWatch(&call, {});
-    if (!stream->Read(&devices) || devices.devices_size() != kDevices * kReplicas) Stop(fmt::format("{} devices are listed", devices.devices_size()));
+    if (!stream->Read(&devices) || devices.devices_size() != kDevices * kReplicas)
+      Stop(fmt::format("{} devices are listed", devices.devices_size()));
     call.TryCancel();
   }
   size_t next = 0;
@@ -110,7 +114,8 @@ int main(int argc, char** argv) {
     grpc::ClientContext call;
     v1beta1::AllocateRequest request;
     v1beta1::AllocateResponse response;
-    request.add_container_requests()->add_devices_ids(devices.devices(static_cast<int>(next++ % devices.devices().size())).id());
+    request.add_container_requests()->add_devices_ids(
+        devices.devices(static_cast<int>(next++ % devices.devices().size())).id());
     if (!stub->Allocate(&call, request, &response).ok()) Stop("Allocate failed");
   });
   auto nothing = bench::TimeEach(calls, [&] {
@@ -120,9 +125,11 @@ int main(int argc, char** argv) {
   });
   const bench::Statistics with = bench::Summarize(allocate), without = bench::Summarize(nothing);
   bench::Report report("plugin", "ratio: Allocate / a call that does nothing; 8 devices of 48 replicas");
-  report.Add({"Allocate p50", with.median / 1e3, "us", without.median / 1e3, "PreStartContainer", with.median / without.median, with.spread});
+  report.Add({"Allocate p50", with.median / 1e3, "us", without.median / 1e3, "PreStartContainer",
+              with.median / without.median, with.spread});
   report.Add({"Allocate p99", with.p99 / 1e3, "us", without.p99 / 1e3, "PreStartContainer", with.p99 / without.p99, 0});
-  report.Add({"memory of the plugin", ResidentMiB(plugin), "MiB", ResidentMiB(getpid()), "this gRPC client", ResidentMiB(plugin) / ResidentMiB(getpid()), 0});
+  report.Add({"memory of the plugin", ResidentMiB(plugin), "MiB", ResidentMiB(getpid()), "this gRPC client",
+              ResidentMiB(plugin) / ResidentMiB(getpid()), 0});
   kill(plugin, SIGTERM);
   waitpid(plugin, nullptr, 0);
   EndDaemon(directory + "/mps");

@@ -1,5 +1,5 @@
-// preempt: time from the launch of a normal client's kernel to its first instruction while blocks of 50 ms of a client below
-// normal run on all SMs, beside the same on an idle device.
+// preempt: time from the launch of a normal client's kernel to its first instruction while blocks of 50 ms of a client
+// below normal run on all SMs, beside the same on an idle device.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -22,7 +22,7 @@ int main(int argc, char** argv) {
     clients.SharesOver(seconds);
     if (std::sscanf(clients.End()[0].c_str(), "%lu %lu", &p50[busy], &p99[busy]) != 2) return 1;
   }
-  const auto add = [&](const char* name, const unsigned long (&ns)[2]) {
+  const auto add = [&](const char* name, const unsigned long(&ns)[2]) {
     const double busy_us = static_cast<double>(ns[1]) / 1000, idle_us = static_cast<double>(ns[0]) / 1000;
     report.Add({name, busy_us, "us", idle_us, "idle device", busy_us / idle_us, 0});
   };

@@ -1,4 +1,5 @@
-// What every benchmark prints and stores: rows of a case, its value, what stands beside it in the same run, and the ratio.
+// What every benchmark prints and stores: rows of a case, its value, what stands beside it in the same run, and the
+// ratio.
 #pragma once
 
 #include <cstdint>

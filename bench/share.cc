@@ -1,5 +1,5 @@
-// share: throughput of N processes that each fill one SM, under the policy `share` beside `time_slice` (exclusive quanta:
-// a device that is not shared).
+// share: throughput of N processes that each fill one SM, under the policy `share` beside `time_slice` (exclusive
+// quanta: a device that is not shared).
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -75,8 +75,11 @@ int main(int argc, char** argv) {
   const std::string self = argv[0];
   const std::string folder = self.substr(0, self.rfind('/') + 1);
   const std::string client = folder + "share_client", control = folder + "../bin/tutti-control";
-  bench::Report report("share", fmt::format("kernels per second of all processes together; ratio: share / time_slice on {} SMs; aim: at least 1.9 on two SMs from N = 2 up", sysconf(_SC_NPROCESSORS_ONLN)));
-  const Load loads[] = {{"kernels of 0.5 ms, 8 queued", "2048", "8"}, {"kernels of 40 us, each waited for", "512", "1"}};
+  bench::Report report("share", fmt::format("kernels per second of all processes together; ratio: share / time_slice "
+                                            "on {} SMs; aim: at least 1.9 on two SMs from N = 2 up",
+                                            sysconf(_SC_NPROCESSORS_ONLN)));
+  const Load loads[] = {{"kernels of 0.5 ms, 8 queued", "2048", "8"},
+                        {"kernels of 40 us, each waited for", "512", "1"}};
   for (const Load& load : loads) {
     for (const size_t count : {1u, 2u, 4u, 8u}) {
       std::vector<double> shared, sliced;
@@ -87,7 +90,8 @@ int main(int argc, char** argv) {
         sliced.push_back(Throughput(client, count, 1.0, load));
       }
       const bench::Statistics share = bench::Summarize(shared), slice = bench::Summarize(sliced);
-      report.Add({fmt::format("N = {}, {}", count, load.name), share.median, "1/s", slice.median, "time_slice", share.median / slice.median, share.spread});
+      report.Add({fmt::format("N = {}, {}", count, load.name), share.median, "1/s", slice.median, "time_slice",
+                  share.median / slice.median, share.spread});
     }
   }
   SetPolicy(control, "share");

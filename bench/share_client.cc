@@ -1,14 +1,14 @@
-// A process that keeps one SM busy: share_client SECONDS BODIES DEPTH launches gravity kernels of one block each, DEPTH of
-// them before each synchronisation, then writes the number of kernels done to stdout. For the share benchmark. Waits for a
-// byte on stdin before it begins, so that all begin together.
+// A process that keeps one SM busy: share_client SECONDS BODIES DEPTH launches gravity kernels of one block each, DEPTH
+// of them before each synchronisation, then writes the number of kernels done to stdout. For the share benchmark. Waits
+// for a byte on stdin before it begins, so that all begin together.
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 
+#include "../examples/6_n_body/problem.h"
 #include "base/clock.h"
 #include "driver.h"
-#include "../examples/6_n_body/problem.h"
 
 EMBED_TEXT(ptx, "6_n_body/n_body.ptx");
 
@@ -18,7 +18,8 @@ int main(int argc, char** argv) {
   const std::vector<n_body::Vec4> all = n_body::Input();
   const uint32_t count = static_cast<uint32_t>(std::atoi(argc > 2 ? argv[2] : "2048"));
   const int depth = std::atoi(argc > 3 ? argv[3] : "8");
-  driver::Buffer<n_body::Vec4> bodies(std::vector<n_body::Vec4>(all.begin(), all.begin() + count)), accelerations(count);
+  driver::Buffer<n_body::Vec4> bodies(std::vector<n_body::Vec4>(all.begin(), all.begin() + count)),
+      accelerations(count);
   program.Run(1, 256, 1, bodies.address(), accelerations.address(), count);
   std::printf("ready\n");
   std::fflush(stdout);

@@ -1,5 +1,5 @@
-// storm: kill -9 at random among sixteen busy clients. What the others notice, what the server has lost when all are gone,
-// and how long it takes until what a killed client had is back.
+// storm: kill -9 at random among sixteen busy clients. What the others notice, what the server has lost when all are
+// gone, and how long it takes until what a killed client had is back.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -71,7 +71,9 @@ int main(int argc, char** argv) {
   int errors = 0;
   for (const Client& client : clients) errors += End(client);
   const pid_t server = tutti::fault::FirstServer(folder + "/../bin/tutti-control");
-  if (server == 0 || errors != 0) return fmt::print(stderr, "storm: the clients do not work; is CUDA_MPS_PIPE_DIRECTORY that of a running daemon?\n"), 1;
+  if (server == 0 || errors != 0)
+    return fmt::print(stderr, "storm: the clients do not work; is CUDA_MPS_PIPE_DIRECTORY that of a running daemon?\n"),
+           1;
   AwaitWindows(server, 0);
   std::this_thread::sleep_for(500ms);
   const Holdings before = HoldingsOf(server);
@@ -97,7 +99,9 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 50 && !(after = HoldingsOf(server)).IsWithin(before); ++i) std::this_thread::sleep_for(100ms);
 
   const auto leaked = [](size_t now, size_t then) { return now > then ? static_cast<double>(now - then) : 0.0; };
-  bench::Report report("storm", fmt::format("{} kills among {} clients; aim: 0 errors, nothing lost, memory back within 100 ms (p99)", kills, kClients));
+  bench::Report report(
+      "storm", fmt::format("{} kills among {} clients; aim: 0 errors, nothing lost, memory back within 100 ms (p99)",
+                           kills, kClients));
   const bench::Statistics reclaim = bench::Summarize(reclaim_ms);
   report.Add({"errors seen by others", static_cast<double>(errors), "", 0, "", 0, 0});
   report.Add({"memory files lost", leaked(after.memory_files, before.memory_files), "", 0, "", 0, 0});

@@ -30,7 +30,8 @@ inline double ThreadMs() {
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
 }
 
-// Durations in ns of `count` calls of `body`, each timed on its own. The clock's own cost (about 10 ns) is in each sample.
+// Durations in ns of `count` calls of `body`, each timed on its own. The clock's own cost (about 10 ns) is in each
+// sample.
 template <typename Body>
 std::vector<double> TimeEach(size_t count, Body body) {
   std::vector<double> samples(count);

@@ -26,7 +26,8 @@ void Sgemm(const float* a, const float* b, float* __restrict c, uint32_t size, u
     std::memset(out, 0, size * sizeof(float));
     for (uint32_t k = 0; k < size; ++k) {
       const float factor = a[row * size + k];
-      for (uint32_t column = 0; column < size; ++column) out[column] = std::fma(factor, b[k * size + column], out[column]);
+      for (uint32_t column = 0; column < size; ++column)
+        out[column] = std::fma(factor, b[k * size + column], out[column]);
     }
   }
 }
@@ -55,7 +56,8 @@ void NBody(const float* bodies, float* accelerations, uint32_t count, uint32_t b
   for (uint32_t i = begin; i < end; ++i) {
     float ax = 0, ay = 0, az = 0;
     for (uint32_t j = 0; j < count; ++j) {
-      const float dx = bodies[4 * j] - bodies[4 * i], dy = bodies[4 * j + 1] - bodies[4 * i + 1], dz = bodies[4 * j + 2] - bodies[4 * i + 2];
+      const float dx = bodies[4 * j] - bodies[4 * i], dy = bodies[4 * j + 1] - bodies[4 * i + 1],
+                  dz = bodies[4 * j + 2] - bodies[4 * i + 2];
       const float distance = std::fma(dx, dx, std::fma(dy, dy, std::fma(dz, dz, 1e-4f)));
       const float inverse = 1.0f / std::sqrt(distance);
       const float pull = bodies[4 * j + 3] * inverse * inverse * inverse;
@@ -70,7 +72,8 @@ void NBody(const float* bodies, float* accelerations, uint32_t count, uint32_t b
   }
 }
 
-void Spmv(const uint32_t* starts, const uint32_t* columns, const float* values, const float* x, float* y, uint32_t begin, uint32_t end) {
+void Spmv(const uint32_t* starts, const uint32_t* columns, const float* values, const float* x, float* y,
+          uint32_t begin, uint32_t end) {
   for (uint32_t row = begin; row < end; ++row) {
     float sum = 0;
     for (uint32_t i = starts[row]; i < starts[row + 1]; ++i) sum = std::fma(values[i], x[columns[i]], sum);

@@ -28,7 +28,8 @@ void Check(cl_int result, const char* what) {
 
 class Implementation final : public OpenCl {
  public:
-  Implementation(cl_context context, cl_command_queue queue, cl_program program) : context_(context), queue_(queue), program_(program) {}
+  Implementation(cl_context context, cl_command_queue queue, cl_program program)
+      : context_(context), queue_(queue), program_(program) {}
 
   int CreateBuffer(const void* data, size_t bytes) override {
     cl_int result;
@@ -39,10 +40,13 @@ class Implementation final : public OpenCl {
   }
 
   void Read(int buffer, void* data, size_t bytes) override {
-    Check(clEnqueueReadBuffer(queue_, buffers_[static_cast<size_t>(buffer)], CL_TRUE, 0, bytes, data, 0, nullptr, nullptr), "clEnqueueReadBuffer");
+    Check(clEnqueueReadBuffer(queue_, buffers_[static_cast<size_t>(buffer)], CL_TRUE, 0, bytes, data, 0, nullptr,
+                              nullptr),
+          "clEnqueueReadBuffer");
   }
 
-  void Run(const std::string& name, std::span<const Argument> arguments, size_t global_x, size_t global_y, size_t local_x, size_t local_y) override {
+  void Run(const std::string& name, std::span<const Argument> arguments, size_t global_x, size_t global_y,
+           size_t local_x, size_t local_y) override {
     if (name != name_) {
       cl_int result;
       kernel_ = clCreateKernel(program_, name.c_str(), &result);
@@ -52,13 +56,15 @@ class Implementation final : public OpenCl {
     for (cl_uint i = 0; i < arguments.size(); ++i) {
       const Argument& argument = arguments[i];
       if (argument.buffer >= 0) {
-        Check(clSetKernelArg(kernel_, i, sizeof(cl_mem), &buffers_[static_cast<size_t>(argument.buffer)]), "clSetKernelArg");
+        Check(clSetKernelArg(kernel_, i, sizeof(cl_mem), &buffers_[static_cast<size_t>(argument.buffer)]),
+              "clSetKernelArg");
       } else {
         Check(clSetKernelArg(kernel_, i, argument.bytes, argument.data), "clSetKernelArg");
       }
     }
     const size_t global[] = {global_x, global_y}, local[] = {local_x, local_y};
-    Check(clEnqueueNDRangeKernel(queue_, kernel_, 2, nullptr, global, local, 0, nullptr, nullptr), "clEnqueueNDRangeKernel");
+    Check(clEnqueueNDRangeKernel(queue_, kernel_, 2, nullptr, global, local, 0, nullptr, nullptr),
+          "clEnqueueNDRangeKernel");
     Check(clFinish(queue_), "clFinish");
   }
 

@@ -24,7 +24,8 @@ class OpenCl {
   virtual int CreateBuffer(const void* data, size_t bytes) = 0;
   virtual void Read(int buffer, void* data, size_t bytes) = 0;
   // Runs to the end.
-  virtual void Run(const std::string& kernel, std::span<const Argument> arguments, size_t global_x, size_t global_y, size_t local_x, size_t local_y) = 0;
+  virtual void Run(const std::string& kernel, std::span<const Argument> arguments, size_t global_x, size_t global_y,
+                   size_t local_x, size_t local_y) = 0;
 };
 
 }  // namespace bench

@@ -1,14 +1,16 @@
 // The clients of the benchmarks of limits (shares, fair, latency, preempt, overhead):
 //
-//   load_client hog BLOCKS US DEPTH      launches kernels of BLOCKS blocks of US microseconds each, DEPTH at a time; writes
-//                                        how many it has done per second
-//   load_client ping US PERIOD_US        one kernel of one block per period; writes the 50th and 99th percentile of the time
-//                                        from the launch to its first instruction, and to its end (ns), and how many
-//   load_client fault PERIOD_US          a kernel per period that writes where it may not, then a new context; writes the
-//                                        50th and 99th percentile of the time from the launch to the error (ns), and how many
+//   load_client hog BLOCKS US DEPTH      launches kernels of BLOCKS blocks of US microseconds each, DEPTH at a time;
+//                                        writes how many it has done per second
+//   load_client ping US PERIOD_US        one kernel of one block per period; writes the 50th and 99th percentile of the
+//                                        time from the launch to its first instruction, and to its end (ns), and how
+//                                        many
+//   load_client fault PERIOD_US          a kernel per period that writes where it may not, then a new context; writes
+//                                        the 50th and 99th percentile of the time from the launch to the error (ns),
+//                                        and how many
 //
-// Each writes "ready", begins at the first byte on stdin and ends with its end. Further bytes are for `fault`: at each second
-// one it pauses until the next.
+// Each writes "ready", begins at the first byte on stdin and ends with its end. Further bytes are for `fault`: at each
+// second one it pauses until the next.
 #include <poll.h>
 #include <unistd.h>
 
@@ -113,7 +115,8 @@ void Ping(Load& load, double us, uint64_t period_ns) {
 }
 
 constexpr const char kStray[] =
-    ".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry stray() { .reg .b64 %d; mov.u64 %d, 64; st.global.u64 [%d], %d; ret; }\n";
+    ".version 6.0\n.target sm_70\n.address_size 64\n.visible .entry stray() { .reg .b64 %d; mov.u64 %d, 64; "
+    "st.global.u64 [%d], %d; ret; }\n";
 
 // Pauses where it is told to; whether it is to go on.
 bool GoesOn() {

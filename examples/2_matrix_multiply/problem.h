@@ -14,7 +14,8 @@ inline constexpr example::Options kDefaults{.rounds = 20, .blocks = 256};
 
 inline std::vector<float> Input(uint32_t salt) {
   std::vector<float> values(kSize * kSize);
-  for (uint32_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(example::Hash(i + salt) % 2048) / 1024.0f - 1.0f;
+  for (uint32_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(example::Hash(i + salt) % 2048) / 1024.0f - 1.0f;
   return values;
 }
 

@@ -12,7 +12,8 @@ int main(int argc, char** argv) {
   driver::Program program(ptx, "n_body_kernel");
   driver::Buffer<Vec4> device_bodies(bodies), device_accelerations(kCount);
   example::Loop loop(options);
-  while (loop.Next()) program.Run(options.blocks, kThreads, 1, device_bodies.address(), device_accelerations.address(), kCount);
+  while (loop.Next())
+    program.Run(options.blocks, kThreads, 1, device_bodies.address(), device_accelerations.address(), kCount);
   const double seconds = loop.Seconds();
   return example::Report("n_body", loop, seconds, kCount, CountWrong(bodies, device_accelerations.Read()));
 }

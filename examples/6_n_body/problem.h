@@ -1,5 +1,5 @@
-// The bodies, and how they must be pulled. The device takes an approximate reciprocal square root, so results agree to a
-// relative 1e-4 of the largest acceleration, not to the bit.
+// The bodies, and how they must be pulled. The device takes an approximate reciprocal square root, so results agree to
+// a relative 1e-4 of the largest acceleration, not to the bit.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@ inline constexpr example::Options kDefaults{.rounds = 20, .blocks = 8};
 inline std::vector<Vec4> Input() {
   const auto unit = [](uint32_t i) { return static_cast<float>(example::Hash(i) >> 8) / 16777216.0f; };
   std::vector<Vec4> bodies(kCount);
-  for (uint32_t i = 0; i < kCount; ++i) bodies[i] = {unit(4 * i), unit(4 * i + 1), unit(4 * i + 2), unit(4 * i + 3) + 0.1f};
+  for (uint32_t i = 0; i < kCount; ++i)
+    bodies[i] = {unit(4 * i), unit(4 * i + 1), unit(4 * i + 2), unit(4 * i + 3) + 0.1f};
   return bodies;
 }
 
@@ -44,8 +45,9 @@ inline uint64_t CountWrong(const std::vector<Vec4>& bodies, const std::vector<Ve
   }
   uint64_t wrong = 0;
   for (uint32_t i = 0; i < kCount; ++i) {
-    const double off = std::max({std::fabs(expected[i].x - accelerations[i].x), std::fabs(expected[i].y - accelerations[i].y),
-                                 std::fabs(expected[i].z - accelerations[i].z)});
+    const double off =
+        std::max({std::fabs(expected[i].x - accelerations[i].x), std::fabs(expected[i].y - accelerations[i].y),
+                  std::fabs(expected[i].z - accelerations[i].z)});
     wrong += !(off <= 1e-4 * largest);
   }
   return wrong;

@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK_CUDA(call)                                                                                       \
-  do {                                                                                                         \
-    const cudaError_t error_ = (call);                                                                         \
-    if (error_ != cudaSuccess) {                                                                               \
+#define CHECK_CUDA(call)                                                                            \
+  do {                                                                                              \
+    const cudaError_t error_ = (call);                                                              \
+    if (error_ != cudaSuccess) {                                                                    \
       std::fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorName(error_)); \
-      std::exit(2);                                                                                            \
-    }                                                                                                          \
+      std::exit(2);                                                                                 \
+    }                                                                                               \
   } while (0)

@@ -31,12 +31,14 @@ int cuMemFree_v2(CUdeviceptr address);
 int cuMemsetD8_v2(CUdeviceptr address, unsigned char value, size_t bytes);
 int cuMemcpyHtoD_v2(CUdeviceptr destination, const void* source, size_t bytes);
 int cuMemcpyDtoH_v2(void* destination, CUdeviceptr source, size_t bytes);
-int cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
-                   unsigned block_z, unsigned shared_bytes, CUstream stream, void** arguments, void** extra);
+int cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned shared_bytes, CUstream stream, void** arguments,
+                   void** extra);
 }
 
-// Defines `const char name[]`: the text of a file, NUL-terminated. `file` is found through the include path of the build.
-#define EMBED_TEXT(name, file)                                                                            \
+// Defines `const char name[]`: the text of a file, NUL-terminated. `file` is found through the include path of the
+// build.
+#define EMBED_TEXT(name, file)                                                     \
   asm(".section .rodata\n" #name ":\n.incbin \"" file "\"\n.byte 0\n.previous\n"); \
   extern "C" const char name[]
 

@@ -59,8 +59,8 @@ class Loop {
 
 // Prints the result line and returns the exit status of the program.
 inline int Report(const char* name, const Loop& loop, double seconds, uint64_t checked, uint64_t wrong) {
-  std::printf("%s: %u rounds in %.3f s, %llu results checked against the host, %llu wrong\n", name, loop.rounds(), seconds,
-              static_cast<unsigned long long>(checked), static_cast<unsigned long long>(wrong));
+  std::printf("%s: %u rounds in %.3f s, %llu results checked against the host, %llu wrong\n", name, loop.rounds(),
+              seconds, static_cast<unsigned long long>(checked), static_cast<unsigned long long>(wrong));
   return wrong == 0 ? 0 : 1;
 }
 

@@ -1,7 +1,7 @@
 // Little-endian byte strings for messages and files: a writer that appends, a reader that never leaves its input.
 //
-// The reader is made for hostile bytes: after the first read past the end it yields zeros and ok() is false, so a parser
-// reads a whole record and checks once.
+// The reader is made for hostile bytes: after the first read past the end it yields zeros and ok() is false, so a
+// parser reads a whole record and checks once.
 #pragma once
 
 #include <cstdint>

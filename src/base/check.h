@@ -1,5 +1,5 @@
-// CHECK: for our own bugs only, in daemon, server, compiler and tools. The client library never includes this header: it
-// must not end its host (see client/session/poison.h).
+// CHECK: for our own bugs only, in daemon, server, compiler and tools. The client library never includes this header:
+// it must not end its host (see client/session/poison.h).
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@ namespace tutti {
 
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition);
 
-// A program cannot begin, since the system has no room for `what` (errno says why): it ends with status 1 and a line in its
-// log that says so.
+// A program cannot begin, since the system has no room for `what` (errno says why): it ends with status 1 and a line in
+// its log that says so.
 [[noreturn]] void EndForLackOf(std::string_view what);
 
 }  // namespace tutti

@@ -2,9 +2,9 @@
 //
 // Every fallible function of the project returns Result<T>. Nothing throws across our code or the C ABI.
 //
-// `code` is the number of the CUresult (cuda/result.h) that a client would be given if this error reached it; 0 where no
-// client is involved (start-up of a daemon, a tool). `text` is one line for a person: it names the thing, the value and
-// the remedy, and carries no trailing newline.
+// `code` is the number of the CUresult (cuda/result.h) that a client would be given if this error reached it; 0 where
+// no client is involved (start-up of a daemon, a tool). `text` is one line for a person: it names the thing, the value
+// and the remedy, and carries no trailing newline.
 #pragma once
 
 #include <expected>
@@ -31,13 +31,14 @@ std::unexpected<Error> FailErrno(std::string what, int code = 0);
 // Evaluates to the value, or returns the error from the enclosing function.
 #define TUTTI_CONCAT_INNER(a, b) a##b
 #define TUTTI_CONCAT(a, b) TUTTI_CONCAT_INNER(a, b)
-#define TUTTI_ASSIGN_IMPL(result, declaration, expression)              \
-  auto result = (expression);                                           \
-  if (!result) return std::unexpected(std::move(result).error());       \
+#define TUTTI_ASSIGN_IMPL(result, declaration, expression)        \
+  auto result = (expression);                                     \
+  if (!result) return std::unexpected(std::move(result).error()); \
   declaration = std::move(*result)
-#define TUTTI_ASSIGN(declaration, expression) TUTTI_ASSIGN_IMPL(TUTTI_CONCAT(result_, __LINE__), declaration, expression)
-#define TUTTI_TRY(expression)                                           \
-  do {                                                                  \
+#define TUTTI_ASSIGN(declaration, expression) \
+  TUTTI_ASSIGN_IMPL(TUTTI_CONCAT(result_, __LINE__), declaration, expression)
+#define TUTTI_TRY(expression)                                                                      \
+  do {                                                                                             \
     if (auto result_ = (expression); !result_) return std::unexpected(std::move(result_).error()); \
   } while (0)
 

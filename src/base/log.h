@@ -15,8 +15,8 @@ namespace tutti::log {
 
 enum class Level { kDebug, kInfo, kWarning, kError };
 
-// Directs the log of this process to the file `path` (appended, created 0644), or to stderr if `path` is empty. `role` is
-// the word in the line ("Control", "Server", "Other"). Reopens when called again (SIGHUP).
+// Directs the log of this process to the file `path` (appended, created 0644), or to stderr if `path` is empty. `role`
+// is the word in the line ("Control", "Server", "Other"). Reopens when called again (SIGHUP).
 // False if the file cannot be opened (errno says why); the log then stays where it was.
 bool Open(const std::string& path, std::string_view role);
 

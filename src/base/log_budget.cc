@@ -12,7 +12,8 @@ constexpr uint64_t kHeadBytes = 48;  // time, role and process id, which each li
 constexpr size_t kMaxParties = 64;
 constexpr const char* kOthers = "others";
 constexpr uint64_t kSecondNs = 1'000'000'000;
-constexpr uint64_t kRoomBytes = LogBudget::kBytesPerSecond / 2;  // with this much a party is no longer said to be too fast
+// with this much a party is no longer said to be too fast
+constexpr uint64_t kRoomBytes = LogBudget::kBytesPerSecond / 2;
 
 }  // namespace
 
@@ -29,7 +30,8 @@ void LogBudget::Line(log::Level level, const std::string& party, std::string_vie
   SayLeftOutBy(now_ns);
   auto& [payer, account] = *AccountOf(party, now_ns);
   if (account.bytes < line.size() + kHeadBytes) {
-    if (account.left_out++ == 0) Charge(account, level, fmt::format("Lines about {} come too fast: from here on some are left out", payer));
+    if (account.left_out++ == 0)
+      Charge(account, level, fmt::format("Lines about {} come too fast: from here on some are left out", payer));
     return;
   }
   if (account.bytes >= kRoomBytes) SayLeftOut(payer, account);
@@ -59,7 +61,8 @@ void LogBudget::Charge(Account& account, log::Level level, std::string_view line
 
 void LogBudget::SayLeftOut(const std::string& party, Account& account) {
   if (account.left_out == 0) return;
-  Charge(account, log::Level::kWarning, fmt::format("{} lines about {} are left out: they came too fast", std::exchange(account.left_out, 0), party));
+  Charge(account, log::Level::kWarning,
+         fmt::format("{} lines about {} are left out: they came too fast", std::exchange(account.left_out, 0), party));
 }
 
 // Of parties that may never log again.
@@ -67,7 +70,8 @@ void LogBudget::SayLeftOutBy(uint64_t now_ns) {
   if (now_ns - looked_ns_ < kSecondNs) return;
   looked_ns_ = now_ns;
   for (auto& [party, account] : accounts_) {
-    if (account.left_out > 0 && now_ns - account.filled_ns >= kSecondNs) SayLeftOut(party, AccountOf(party, now_ns)->second);
+    if (account.left_out > 0 && now_ns - account.filled_ns >= kSecondNs)
+      SayLeftOut(party, AccountOf(party, now_ns)->second);
   }
 }
 

@@ -1,6 +1,6 @@
-// Lines of the log that come from strangers: each party may fill so much of it, a burst at once and a little per second from
-// then on. What is above that is left out. The log says so where it begins, and how many lines that were before the next line of
-// anybody that comes when there is room again.
+// Lines of the log that come from strangers: each party may fill so much of it, a burst at once and a little per second
+// from then on. What is above that is left out. The log says so where it begins, and how many lines that were before
+// the next line of anybody that comes when there is room again.
 #pragma once
 
 #include <fmt/format.h>

@@ -80,7 +80,8 @@ TEST(LogBudget, PartiesWithoutEndFillOnlySoMuch) {
   uint64_t bytes = 0;
   LogBudget budget([&](log::Level, std::string_view line) { bytes += line.size(); }, [] { return uint64_t{1}; });
   for (int party = 0; party < kParties; ++party) {
-    for (int line = 0; line < 20; ++line) budget.Info("container " + std::to_string(party), "{}", std::string(kLineBytes, 'x'));
+    for (int line = 0; line < 20; ++line)
+      budget.Info("container " + std::to_string(party), "{}", std::string(kLineBytes, 'x'));
   }
   EXPECT_LT(bytes, 70 * LogBudget::kBurstBytes);
 }

@@ -15,7 +15,8 @@ int OpenFile(const std::string& path) {
   const int fd = open(path.c_str(), flags, 0644);
   if (fd < 0 || device) return fd;
   struct stat info{};
-  const bool ours = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1 && (info.st_uid == geteuid() || info.st_uid == 0);
+  const bool ours = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink <= 1 &&
+                    (info.st_uid == geteuid() || info.st_uid == 0);
   if (ours) return fd;
   close(fd);
   errno = EPERM;

@@ -26,7 +26,8 @@ std::string Available() {
     if (entry.is_regular_file() && access(entry.path().c_str(), X_OK) == 0) names.push_back(entry.path().filename());
   }
   std::ranges::sort(names);
-  return names.empty() ? "none: build them with ./dev build in the source tree" : fmt::format("{}", fmt::join(names, ", "));
+  return names.empty() ? "none: build them with ./dev build in the source tree"
+                       : fmt::format("{}", fmt::join(names, ", "));
 }
 
 // Becomes the benchmark, which prints its table and writes NAME.json.
@@ -49,9 +50,11 @@ void AddBench(CLI::App& app, int& status) {
     std::string name;
     std::string output = ".";
   };
-  auto* const command = app.add_subcommand("bench", "Run a benchmark of the source tree on the daemon of CUDA_MPS_PIPE_DIRECTORY");
+  auto* const command =
+      app.add_subcommand("bench", "Run a benchmark of the source tree on the daemon of CUDA_MPS_PIPE_DIRECTORY");
   const auto options = std::make_shared<BenchOptions>();
-  command->add_option("name", options->name, "launch, sync, share, ...; a name that is none lists those that are built")->required();
+  command->add_option("name", options->name, "launch, sync, share, ...; a name that is none lists those that are built")
+      ->required();
   command->add_option("-o,--output", options->output, "Directory for NAME.json")->capture_default_str();
   command->callback([options, &status] { status = Bench(options->name, options->output); });
 }

@@ -32,7 +32,8 @@ struct CdiCommand {
 std::vector<sharing::DeviceFacts> DevicesOf(const Report& report) {
   for (const ServerReport& server : report.servers) {
     std::vector<sharing::DeviceFacts> devices;
-    for (const DeviceReport& device : server.devices) devices.push_back({device.uuid, device.name, device.total_bytes, device.sm_count, device.compute_capability});
+    for (const DeviceReport& device : server.devices)
+      devices.push_back({device.uuid, device.name, device.total_bytes, device.sm_count, device.compute_capability});
     if (!devices.empty()) return devices;
   }
   return {};
@@ -51,11 +52,15 @@ Result<std::pair<Report, std::vector<sharing::DeviceFacts>>> WaitForDevices(cont
 }
 
 // A claim's configuration goes to the daemon, whose defaults are the claim's limits.
-Status ApplyGpuConfig(const std::string& path, control::DaemonConnection& daemon, const Report& report, const std::vector<sharing::DeviceFacts>& devices) {
+Status ApplyGpuConfig(const std::string& path, control::DaemonConnection& daemon, const Report& report,
+                      const std::vector<sharing::DeviceFacts>& devices) {
   TUTTI_ASSIGN(const std::string text, sharing::ReadFile(path));
   TUTTI_ASSIGN(const sharing::GpuConfig config, sharing::ReadGpuConfig(text, path));
   if (config.multi_user && report.multi_user == false) {
-    return Fail(fmt::format("{} asks for multiUser, but the daemon (process {}) was started without -M: end it by `quit`, and start it with -d -M", path, report.daemon_pid));
+    return Fail(
+        fmt::format("{} asks for multiUser, but the daemon (process {}) was started without -M: end it by `quit`, and "
+                    "start it with -d -M",
+                    path, report.daemon_pid));
   }
   std::vector<std::string> uuids;
   for (const auto& device : devices) uuids.push_back(device.uuid);
@@ -81,8 +86,12 @@ Status Write(const std::string& path, const std::string& text) {
 
 Status Generate(const CdiCommand& command) {
   TUTTI_TRY(sharing::CheckCdiKind(command.kind));
-  sharing::CdiOptions options{.kind = command.kind, .host_pipe_directory = "", .container_pipe_directory = command.pipe_directory_in_container,
-                              .host_library_directory = "", .percentage = command.percentage, .memory_bytes = {}};
+  sharing::CdiOptions options{.kind = command.kind,
+                              .host_pipe_directory = "",
+                              .container_pipe_directory = command.pipe_directory_in_container,
+                              .host_library_directory = "",
+                              .percentage = command.percentage,
+                              .memory_bytes = {}};
   if (!command.memory.empty()) {
     TUTTI_ASSIGN(options.memory_bytes, sharing::ParseBytes(command.memory));
   }
@@ -99,16 +108,20 @@ Status Generate(const CdiCommand& command) {
 }  // namespace
 
 void AddCdi(CLI::App& app, int& status) {
-  auto* const cdi = app.add_subcommand("cdi", "Container Device Interface: shared devices by name for podman, Docker and others");
+  auto* const cdi =
+      app.add_subcommand("cdi", "Container Device Interface: shared devices by name for podman, Docker and others");
   cdi->require_subcommand(1);
   auto* const generate = cdi->add_subcommand("generate", "Write a specification of the running daemon's devices");
   const auto command = std::make_shared<CdiCommand>();
   generate->add_option("-o,--output", command->output, "File, such as /etc/cdi/tutti.json; - is stdout");
   generate->add_option("--kind", command->kind, "Vendor and class of the devices (nvidia.com/gpu)");
-  generate->add_option("--container-pipe-directory", command->pipe_directory_in_container, "Where containers see the pipe directory");
-  generate->add_option("--threads", command->percentage, "Active thread percentage of each container's processes")->check(Between(1, 100));
+  generate->add_option("--container-pipe-directory", command->pipe_directory_in_container,
+                       "Where containers see the pipe directory");
+  generate->add_option("--threads", command->percentage, "Active thread percentage of each container's processes")
+      ->check(Between(1, 100));
   generate->add_option("--memory", command->memory, "Device memory of each container's processes, as in 2Gi");
-  generate->add_option("--gpu-config", command->gpu_config, "GpuConfig of NVIDIA's DRA driver: its limits become the daemon's defaults");
+  generate->add_option("--gpu-config", command->gpu_config,
+                       "GpuConfig of NVIDIA's DRA driver: its limits become the daemon's defaults");
   generate->add_flag("!--no-library", command->library, "Leave libcuda.so.1 to the container");
   generate->callback([command, &status] {
     if (const Status done = Generate(*command); !done) status = Complain(done.error().text);

@@ -10,7 +10,8 @@ int Complain(const std::string& text) {
   // Parts of it may come from servers, and those from their users.
   std::istringstream lines(text);
   const char* head = "tutti: ";
-  for (std::string line; std::getline(lines, line); head = "") std::fprintf(stderr, "%s%s\n", head, Printable(line).c_str());
+  for (std::string line; std::getline(lines, line); head = "")
+    std::fprintf(stderr, "%s%s\n", head, Printable(line).c_str());
   return 1;
 }
 

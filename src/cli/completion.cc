@@ -26,12 +26,16 @@ std::string Script(const CLI::App& app) {
          "_tutti() {\n"
          "  local words=\"\" word=\"${COMP_WORDS[COMP_CWORD]}\"\n"
          "  if [ \"$COMP_CWORD\" = 1 ]; then\n"
-         "    COMPREPLY=($(compgen -W \"" + names + Words(app) + "\" -- \"$word\"))\n"
+         "    COMPREPLY=($(compgen -W \"" +
+         names + Words(app) +
+         "\" -- \"$word\"))\n"
          "    return\n"
          "  fi\n"
-         "  case \"${COMP_WORDS[1]}\" in\n" + cases +
+         "  case \"${COMP_WORDS[1]}\" in\n" +
+         cases +
          "  esac\n"
-         "  if [[ \"$word\" == -* ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$word\")); else COMPREPLY=($(compgen -f -- \"$word\")); fi\n"
+         "  if [[ \"$word\" == -* ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$word\")); else "
+         "COMPREPLY=($(compgen -f -- \"$word\")); fi\n"
          "}\n"
          "complete -o filenames -F _tutti tutti\n";
 }

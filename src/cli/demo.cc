@@ -29,10 +29,14 @@ void AddDemo(CLI::App& app, int& status) {
     double seconds = 2;
     std::string output = "tutti-demo";
   };
-  auto* const command = app.add_subcommand("demo", "Run six programs on one device: shared, by turns, and without a daemon");
+  auto* const command =
+      app.add_subcommand("demo", "Run six programs on one device: shared, by turns, and without a daemon");
   const auto options = std::make_shared<DemoOptions>();
-  command->add_option("--seconds", options->seconds, "How long each program takes alone")->check(Between(0.1, 60))->capture_default_str();
-  command->add_option("-o,--output", options->output, "Directory for timeline.html and trace.json")->capture_default_str();
+  command->add_option("--seconds", options->seconds, "How long each program takes alone")
+      ->check(Between(0.1, 60))
+      ->capture_default_str();
+  command->add_option("-o,--output", options->output, "Directory for timeline.html and trace.json")
+      ->capture_default_str();
   command->callback([options, &status] { status = Demo(options->seconds, options->output); });
 }
 

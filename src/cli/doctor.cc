@@ -31,12 +31,9 @@ constexpr struct {
 
 const char* Word(Finding::Kind kind) {
   switch (kind) {
-    case Finding::Kind::kOk:
-      return "OK";
-    case Finding::Kind::kNote:
-      return "NOTE";
-    case Finding::Kind::kProblem:
-      return "PROBLEM";
+    case Finding::Kind::kOk: return "OK";
+    case Finding::Kind::kNote: return "NOTE";
+    case Finding::Kind::kProblem: return "PROBLEM";
   }
   return "";
 }

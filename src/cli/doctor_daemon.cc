@@ -50,12 +50,13 @@ bool ProgramsTrust(uid_t daemon) {
 
 Finding Answering(const Report& report, const ServerReport& server) {
   if (!ProgramsTrust(report.daemon_uid)) {
-    return {Finding::Kind::kProblem,
-            fmt::format("the daemon would serve you, but belongs to {}: your programs talk to root's daemon and to your "
-                        "own",
-                        UserName(report.daemon_uid)),
-            fmt::format("if you trust that user with what they compute: export {}={}", ipc::kTrustVariable,
-                        report.daemon_uid)};
+    return {
+        Finding::Kind::kProblem,
+        fmt::format("the daemon would serve you, but belongs to {}: your programs talk to root's daemon and to your "
+                    "own",
+                    UserName(report.daemon_uid)),
+        fmt::format("if you trust that user with what they compute: export {}={}", ipc::kTrustVariable,
+                    report.daemon_uid)};
   }
   std::string devices;
   for (const DeviceReport& device : server.devices) {

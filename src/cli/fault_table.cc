@@ -22,7 +22,9 @@ bool Read(const Json& json, T& value) {
     if (!json.is_string()) return false;
     value = json.get<std::string>();
   } else if constexpr (std::is_signed_v<T>) {
-    if (!json.is_number_integer() || json.get<int64_t>() < std::numeric_limits<T>::min() || json.get<int64_t>() > std::numeric_limits<T>::max()) return false;
+    if (!json.is_number_integer() || json.get<int64_t>() < std::numeric_limits<T>::min() ||
+        json.get<int64_t>() > std::numeric_limits<T>::max())
+      return false;
     value = json.get<T>();
   } else {
     if (!json.is_number_unsigned() || json.get<uint64_t>() > std::numeric_limits<T>::max()) return false;
@@ -116,15 +118,18 @@ Result<Fault> ReadFault(const std::string& line) {
   fields.Get("command", fault.command);
   fields.Get("report", fault.report);
   if (fields.odd().empty()) return fault;
-  return Fail(fmt::format("server {} tells of a fault whose \"{}\" is nothing that a server of ours says", server, fields.odd()));
+  return Fail(fmt::format("server {} tells of a fault whose \"{}\" is nothing that a server of ours says", server,
+                          fields.odd()));
 }
 
 std::string FaultTable(const std::vector<Fault>& faults) {
-  std::vector<std::vector<std::string>> rows{{"TIME", "PID", "USER", "ERROR", "KERNEL", "BLOCK", "THREAD", "ADDRESS", "LINE", "COMMAND"}};
+  std::vector<std::vector<std::string>> rows{
+      {"TIME", "PID", "USER", "ERROR", "KERNEL", "BLOCK", "THREAD", "ADDRESS", "LINE", "COMMAND"}};
   for (const Fault& fault : faults) {
-    rows.push_back({Time(fault.time_ns), std::to_string(fault.pid), UserName(fault.uid), ErrorName(fault.status), Shortened(fault.kernel, 40),
-                    Place(fault.block), Place(fault.thread), fault.address ? fmt::format("{:#x}", *fault.address) : "-",
-                    Shortened(fault.line, 40), Shortened(CommandName(fault.command), 40)});
+    rows.push_back({Time(fault.time_ns), std::to_string(fault.pid), UserName(fault.uid), ErrorName(fault.status),
+                    Shortened(fault.kernel, 40), Place(fault.block), Place(fault.thread),
+                    fault.address ? fmt::format("{:#x}", *fault.address) : "-", Shortened(fault.line, 40),
+                    Shortened(CommandName(fault.command), 40)});
   }
   std::istringstream table(Table(rows, {1}));
   std::string text, line;

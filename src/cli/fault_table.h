@@ -1,5 +1,5 @@
-// The faults that servers tell of, as JSON, and as a table for people. A server runs as its user, who may make it say anything:
-// what is of another shape than ours is an error that names it, and never hides the faults of others.
+// The faults that servers tell of, as JSON, and as a table for people. A server runs as its user, who may make it say
+// anything: what is of another shape than ours is an error that names it, and never hides the faults of others.
 #pragma once
 
 #include <array>

@@ -19,20 +19,23 @@ TEST(FaultTable, AFaultIsReadAndShown) {
 TEST(FaultTable, WhatIsMissingIsNoFault) { EXPECT_TRUE(ReadFault("{}")); }
 
 TEST(FaultTable, AFieldOfAnotherShapeIsNamedWithItsServer) {
-  for (const char* field : {R"("pid":"x")", R"("pid":-1)", R"("uid":4294967296)", R"("status":1e30)", R"("status":99999999999)", R"("kernel":7)",
-                            R"("block":[1,2])", R"("thread":[1,2,"x"])", R"("block":{"a":1})", R"("address":-1)", R"("ptx_line":[])",
-                            R"("command":null)", R"("report":{})", R"("time_ns":"now")"}) {
+  for (const char* field :
+       {R"("pid":"x")", R"("pid":-1)", R"("uid":4294967296)", R"("status":1e30)", R"("status":99999999999)",
+        R"("kernel":7)", R"("block":[1,2])", R"("thread":[1,2,"x"])", R"("block":{"a":1})", R"("address":-1)",
+        R"("ptx_line":[])", R"("command":null)", R"("report":{})", R"("time_ns":"now")"}) {
     const auto fault = ReadFault(std::string("{\"server\":12,") + field + "}");
     ASSERT_FALSE(fault) << field;
     const std::string name = std::string(field).substr(0, std::string(field).find(':'));
-    EXPECT_EQ(fault.error().text, "server 12 tells of a fault whose " + name + " is nothing that a server of ours says");
+    EXPECT_EQ(fault.error().text,
+              "server 12 tells of a fault whose " + name + " is nothing that a server of ours says");
   }
   EXPECT_FALSE(ReadFault("[1]"));
   EXPECT_FALSE(ReadFault("Unknown command"));
 }
 
 TEST(FaultTable, WhatAServerSaysDoesNotSpeakToTheTerminal) {
-  const auto fault = ReadFault(R"({"server":1,"kernel":"k\u001b[2J\n","report":"\u009b1m","command":"\u001b]0;x\u0007"})");
+  const auto fault =
+      ReadFault(R"({"server":1,"kernel":"k\u001b[2J\n","report":"\u009b1m","command":"\u001b]0;x\u0007"})");
   ASSERT_TRUE(fault);
   const std::string table = FaultTable({*fault});
   EXPECT_EQ(table.find('\x1b'), std::string::npos);

@@ -14,7 +14,8 @@ namespace {
 void Show(const std::vector<Fault>& faults, bool as_json) {
   if (as_json) {
     nlohmann::json list = nlohmann::json::array();
-    for (const Fault& fault : faults) list.push_back(nlohmann::json::parse(fault.json, nullptr, /*allow_exceptions=*/false));
+    for (const Fault& fault : faults)
+      list.push_back(nlohmann::json::parse(fault.json, nullptr, /*allow_exceptions=*/false));
     std::puts(list.dump(2).c_str());
   } else if (faults.empty()) {
     std::puts("no kernel has failed on the servers that run now");
@@ -47,7 +48,8 @@ int Faults(bool as_json) {
 }  // namespace
 
 void AddFaults(CLI::App& app, int& status) {
-  auto* const command = app.add_subcommand("faults", "Show whose kernels have failed: which thread, which address, which line");
+  auto* const command =
+      app.add_subcommand("faults", "Show whose kernels have failed: which thread, which address, which line");
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "As JSON");
   command->callback([json, &status] { status = Faults(*json); });

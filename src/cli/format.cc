@@ -23,11 +23,15 @@ std::string Scaled(double number, double step, const std::vector<const char*>& u
 
 }  // namespace
 
-std::string Bytes(uint64_t bytes) { return Scaled(static_cast<double>(bytes), 1024, {" B", " KiB", " MiB", " GiB", " TiB"}); }
+std::string Bytes(uint64_t bytes) {
+  return Scaled(static_cast<double>(bytes), 1024, {" B", " KiB", " MiB", " GiB", " TiB"});
+}
 std::string Count(double number) { return Scaled(number, 1000, {"", "k", "M", "G"}); }
 std::string Percent(double fraction) { return fmt::format("{:.1f}%", fraction * 100); }
 
-std::string Plural(size_t number, const std::string& noun) { return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s"); }
+std::string Plural(size_t number, const std::string& noun) {
+  return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
+}
 
 std::string CommandName(const std::string& command) {
   const size_t slash = command.substr(0, command.find(' ')).rfind('/');
@@ -47,7 +51,8 @@ std::string Shortened(std::string text, size_t width) {
 
 std::string Table(const std::vector<std::vector<std::string>>& cells, const std::vector<size_t>& right) {
   std::vector<std::vector<std::string>> rows = cells;
-  for (auto& row : rows) std::ranges::transform(row, row.begin(), [](const std::string& cell) { return Printable(cell); });
+  for (auto& row : rows)
+    std::ranges::transform(row, row.begin(), [](const std::string& cell) { return Printable(cell); });
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));

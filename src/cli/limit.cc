@@ -39,7 +39,8 @@ Result<std::vector<std::string>> MemoryCommands(uint32_t pid, const std::string&
     const std::string device = equals == std::string::npos ? "0" : entry.substr(0, equals);
     const std::string size = equals == std::string::npos ? entry : entry.substr(equals + 1);
     if (!control::IsDeviceIdentifier(device)) {
-      return Fail(fmt::format("--memory: device \"{}\" is neither an ordinal nor a UUID: give 2G, or 0=2G,1=512M", device));
+      return Fail(
+          fmt::format("--memory: device \"{}\" is neither an ordinal nor a UUID: give 2G, or 0=2G,1=512M", device));
     }
     if (const auto bytes = control::ParseMemory(size); !bytes) return Fail("--memory: " + bytes.error().text);
     commands.push_back(fmt::format("set_device_pinned_mem_limit {} {} {}", pid, device, size));
@@ -51,15 +52,18 @@ Result<std::vector<std::string>> MemoryCommands(uint32_t pid, const std::string&
 Result<std::vector<std::string>> Commands(const LimitOptions& options) {
   std::vector<std::string> commands;
   if (!options.threads.empty()) {
-    if (const auto value = control::ParsePercentage(options.threads); !value) return Fail("--threads: " + value.error().text);
+    if (const auto value = control::ParsePercentage(options.threads); !value)
+      return Fail("--threads: " + value.error().text);
     commands.push_back(fmt::format("set_active_thread_percentage {} {}", options.pid, options.threads));
   }
   if (!options.memory.empty()) {
     TUTTI_ASSIGN(const auto memory, MemoryCommands(options.pid, options.memory));
     commands.insert(commands.end(), memory.begin(), memory.end());
   }
-  if (!options.priority.empty()) commands.push_back(fmt::format("set_client_priority {} {}", options.pid, options.priority == "low" ? 1 : 0));
-  if (options.kernel_time_ms) commands.push_back(fmt::format("set_client_kernel_time {} {}", options.pid, *options.kernel_time_ms));
+  if (!options.priority.empty())
+    commands.push_back(fmt::format("set_client_priority {} {}", options.pid, options.priority == "low" ? 1 : 0));
+  if (options.kernel_time_ms)
+    commands.push_back(fmt::format("set_client_kernel_time {} {}", options.pid, *options.kernel_time_ms));
   return commands;
 }
 
@@ -73,16 +77,17 @@ const ClientReport* Find(const Report& report, uint32_t pid) {
 }
 
 std::string Describe(const ClientReport& client) {
-  return fmt::format("{}: threads {}%, memory {}, used {}, {}", client.pid, control::FormatPercentage(client.percentage),
-                     client.limit_bytes ? Bytes(*client.limit_bytes) : "unlimited", Bytes(client.used_bytes),
-                     client.command);
+  return fmt::format(
+      "{}: threads {}%, memory {}, used {}, {}", client.pid, control::FormatPercentage(client.percentage),
+      client.limit_bytes ? Bytes(*client.limit_bytes) : "unlimited", Bytes(client.used_bytes), client.command);
 }
 
 Status RunLimit(const LimitOptions& options) {
   TUTTI_ASSIGN(auto daemon, control::DaemonConnection::Open(control::PlacesFromEnvironment()));
   TUTTI_ASSIGN(const auto commands, Commands(options));
   TUTTI_ASSIGN(const Report report, FetchReport(daemon));
-  if (Find(report, options.pid) == nullptr) return Fail(fmt::format("no program {} shares the device: tutti ps lists those that do", options.pid));
+  if (Find(report, options.pid) == nullptr)
+    return Fail(fmt::format("no program {} shares the device: tutti ps lists those that do", options.pid));
   for (const std::string& command : commands) {
     TUTTI_ASSIGN(const std::string answer, Ask(daemon, command));
     // A percentage is answered with the value in force; everything else with nothing, or with what is wrong.
@@ -107,13 +112,18 @@ Status RunPolicy(const std::string& name) {
 }  // namespace
 
 void AddLimit(CLI::App& app, int& status) {
-  auto* const command = app.add_subcommand("limit", "Change what a running program may take, now; without options show it");
+  auto* const command =
+      app.add_subcommand("limit", "Change what a running program may take, now; without options show it");
   const auto options = std::make_shared<LimitOptions>();
-  command->add_option("pid", options->pid, "Process id of the program (see tutti ps)")->required()->check(WholeNumber("4711"));
+  command->add_option("pid", options->pid, "Process id of the program (see tutti ps)")
+      ->required()
+      ->check(WholeNumber("4711"));
   command->add_option("-t,--threads", options->threads, "At most this percentage of the device: above 0, at most 100");
-  command->add_option("-m,--memory", options->memory, "At most this much memory of device 0: 2G, 512M; or by device: 0=2G,1=512M");
+  command->add_option("-m,--memory", options->memory,
+                      "At most this much memory of device 0: 2G, 512M; or by device: 0=2G,1=512M");
   command->add_option("-p,--priority", options->priority, "low gives way to normal")->check(OneOf({"normal", "low"}));
-  command->add_option("--kernel-time", options->kernel_time_ms, "Milliseconds that a kernel may run; 0: for ever")->check(WholeNumber("500"));
+  command->add_option("--kernel-time", options->kernel_time_ms, "Milliseconds that a kernel may run; 0: for ever")
+      ->check(WholeNumber("500"));
   command->callback([options, &status] {
     const Status done = RunLimit(*options);
     status = done ? 0 : Complain(done.error().text);

@@ -1,6 +1,5 @@
 // tutti: the user's command.
 #include <CLI/CLI.hpp>
-
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -48,21 +48,26 @@ std::string Grouped(const std::vector<std::string>& pods) {
   std::map<std::string, int> counts;
   for (const std::string& pod : pods) ++counts[pod];
   std::string text;
-  for (const auto& [pod, count] : counts) text += fmt::format("{}{}{}", text.empty() ? "" : ", ", pod, count > 1 ? fmt::format(" x{}", count) : "");
+  for (const auto& [pod, count] : counts)
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", pod, count > 1 ? fmt::format(" x{}", count) : "");
   return text.empty() ? "(free)" : text;
 }
 
 std::string AsText(const sharing::Plan& plan, size_t unshared_nodes) {
-  std::vector<std::vector<std::string>> rows = {{"NODE TYPE", "NODES", "PER HOUR", "SHARES/NODE", "FREE SHARES", "UNUSED GPU MEMORY", "UNUSED GPUS"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"NODE TYPE", "NODES", "PER HOUR", "SHARES/NODE", "FREE SHARES", "UNUSED GPU MEMORY", "UNUSED GPUS"}};
   for (const sharing::Packing& packing : plan.packings) {
-    rows.push_back({packing.type.name, std::to_string(packing.nodes.size()), packing.price > 0 ? fmt::format("{:.2f}", packing.price) : "-",
+    rows.push_back({packing.type.name, std::to_string(packing.nodes.size()),
+                    packing.price > 0 ? fmt::format("{:.2f}", packing.price) : "-",
                     std::to_string(packing.clients_per_gpu * packing.type.gpus), std::to_string(packing.free_places),
-                    Bytes(static_cast<uint64_t>(std::max(0.0, packing.wasted_memory_bytes))), fmt::format("{:.2f}", packing.wasted_compute_gpus)});
+                    Bytes(static_cast<uint64_t>(std::max(0.0, packing.wasted_memory_bytes))),
+                    fmt::format("{:.2f}", packing.wasted_compute_gpus)});
   }
   const sharing::Packing& best = plan.packings.front();
   std::string text = Table(rows, {1, 2, 3, 4, 5, 6});
   for (const std::string& why : plan.refused) text += why + "\n";
-  text += fmt::format("\n{} of {}, where unshared GPUs would need {}:\n", Plural(best.nodes.size(), "node"), best.type.name, unshared_nodes);
+  text += fmt::format("\n{} of {}, where unshared GPUs would need {}:\n", Plural(best.nodes.size(), "node"),
+                      best.type.name, unshared_nodes);
   for (size_t node = 0; node < best.nodes.size(); ++node) {
     for (size_t gpu = 0; gpu < best.nodes[node].gpus.size(); ++gpu) {
       text += fmt::format("  node {} GPU {}: {}\n", node, gpu, Grouped(best.nodes[node].gpus[gpu].pods));
@@ -94,16 +99,22 @@ Result<std::string> Plan(const PlanCommand& command) {
 }  // namespace
 
 void AddPlan(CLI::App& app, int& status) {
-  auto* const plan = app.add_subcommand("plan", "How many nodes a set of pods needs under a node template, and what would stay unused");
+  auto* const plan = app.add_subcommand(
+      "plan", "How many nodes a set of pods needs under a node template, and what would stay unused");
   const auto command = std::make_shared<PlanCommand>();
-  plan->add_option("--template", command->node_template, "Cast AI node template with its gpu object (JSON or YAML)")->required();
+  plan->add_option("--template", command->node_template, "Cast AI node template with its gpu object (JSON or YAML)")
+      ->required();
   plan->add_option("--pods", command->pods, "Manifests of pods, deployments, ...; - is stdin")->required();
-  plan->add_option("--nodes", command->nodes, "Node types: {nodeTypes: [{name, gpu, gpus, gpuMemory, cpu, memory, price}]}")->required();
+  plan->add_option("--nodes", command->nodes,
+                   "Node types: {nodeTypes: [{name, gpu, gpus, gpuMemory, cpu, memory, price}]}")
+      ->required();
   plan->add_flag("--json", command->json, "As JSON");
   plan->callback([command, &status] {
     const auto text = Plan(*command);
-    if (text) std::fputs(text->c_str(), stdout);
-    else status = Complain(text.error().text);
+    if (text)
+      std::fputs(text->c_str(), stdout);
+    else
+      status = Complain(text.error().text);
   });
 }
 

@@ -17,9 +17,10 @@ std::string ClientTable(const Report& report) {
       {"PID", "USER", "SERVER", "DEV", "STATE", "THREADS", "SHARE", "MEMORY", "LIMIT", "LAUNCHES", "COMMAND"}};
   for (const ServerReport& server : report.servers) {
     for (const ClientReport& client : server.clients) {
-      rows.push_back({std::to_string(client.pid), UserName(client.uid), std::to_string(server.pid), std::to_string(client.device),
-                      client.state, control::FormatPercentage(client.percentage) + "%", Percent(client.share),
-                      Bytes(client.used_bytes), client.limit_bytes ? Bytes(*client.limit_bytes) : "-",
+      rows.push_back({std::to_string(client.pid), UserName(client.uid), std::to_string(server.pid),
+                      std::to_string(client.device), client.state, control::FormatPercentage(client.percentage) + "%",
+                      Percent(client.share), Bytes(client.used_bytes),
+                      client.limit_bytes ? Bytes(*client.limit_bytes) : "-",
                       Count(static_cast<double>(client.launches)), Shortened(CommandName(client.command), 60)});
     }
   }
@@ -35,9 +36,9 @@ std::string KernelTable(const Report& report) {
     for (const ClientReport& client : server.clients) {
       for (const KernelReport& kernel : client.kernels) {
         rows.push_back({std::to_string(client.pid), UserName(client.uid), std::to_string(client.device),
-                        fmt::format("{:.1f}", kernel.seconds), std::to_string(kernel.done), std::to_string(kernel.begun),
-                        std::to_string(kernel.blocks), Extents(kernel.grid), Extents(kernel.block),
-                        Shortened(kernel.name, 60), Shortened(CommandName(client.command), 40)});
+                        fmt::format("{:.1f}", kernel.seconds), std::to_string(kernel.done),
+                        std::to_string(kernel.begun), std::to_string(kernel.blocks), Extents(kernel.grid),
+                        Extents(kernel.block), Shortened(kernel.name, 60), Shortened(CommandName(client.command), 40)});
       }
     }
   }

@@ -46,10 +46,13 @@ void Look(const Report& report, Devices& devices) {
     for (const ClientReport& client : server.clients) {
       if (client.device >= server.devices.size()) continue;
       const uint64_t busy = Counter(client, "device_ns", client.busy_ns), wait = Counter(client, "queue_wait_ns", 0);
-      const auto [entry, fresh] = devices.clients.try_emplace({server.pid, client.id, client.device}, Watched{server.devices[client.device].uuid, busy, busy, wait, wait, 0});
+      const auto [entry, fresh] =
+          devices.clients.try_emplace({server.pid, client.id, client.device},
+                                      Watched{server.devices[client.device].uuid, busy, busy, wait, wait, 0});
       entry->second.last_busy_ns = busy;
       entry->second.last_wait_ns = wait;
-      entry->second.memory_bytes = std::max({entry->second.memory_bytes, client.used_bytes, Counter(client, "memory_peak_bytes", 0)});
+      entry->second.memory_bytes =
+          std::max({entry->second.memory_bytes, client.used_bytes, Counter(client, "memory_peak_bytes", 0)});
     }
   }
 }
@@ -61,14 +64,20 @@ sharing::Recommendation Of(const DeviceReport& device, const Devices& devices, d
     const auto busy_ns = static_cast<double>(client.last_busy_ns - std::min(client.first_busy_ns, client.last_busy_ns));
     const auto wait_ns = static_cast<double>(client.last_wait_ns - std::min(client.first_wait_ns, client.last_wait_ns));
     // Device time is summed over SMs.
-    uses.push_back({busy_ns / 1e9 / seconds / std::max(1u, device.sm_count), client.memory_bytes, wait_ns > busy_ns && busy_ns > 0});
+    uses.push_back({busy_ns / 1e9 / seconds / std::max(1u, device.sm_count), client.memory_bytes,
+                    wait_ns > busy_ns && busy_ns > 0});
   }
   return sharing::Recommend(device.total_bytes, uses);
 }
 
 Json AsJson(const DeviceReport& device, const sharing::Recommendation& result) {
-  return {{"uuid", device.uuid}, {"clients", result.clients}, {"by_memory", result.by_memory}, {"by_compute", result.by_compute},
-          {"utilisation", result.utilisation}, {"wasted_memory_bytes", result.wasted_memory_bytes}, {"cost_efficiency", result.cost_efficiency},
+  return {{"uuid", device.uuid},
+          {"clients", result.clients},
+          {"by_memory", result.by_memory},
+          {"by_compute", result.by_compute},
+          {"utilisation", result.utilisation},
+          {"wasted_memory_bytes", result.wasted_memory_bytes},
+          {"cost_efficiency", result.cost_efficiency},
           {"reason", result.reason}};
 }
 
@@ -87,12 +96,16 @@ Status Recommend(int seconds, bool json) {
   for (const auto& [uuid, device] : devices.by_uuid) {
     const sharing::Recommendation result = Of(device, devices, watched);
     list.push_back(AsJson(device, result));
-    rows.push_back({uuid.substr(0, 22), result.clients > 0 ? std::to_string(result.clients) : "-", Percent(result.utilisation),
-                    Bytes(static_cast<uint64_t>(result.wasted_memory_bytes)), Percent(result.cost_efficiency), result.reason});
+    rows.push_back({uuid.substr(0, 22), result.clients > 0 ? std::to_string(result.clients) : "-",
+                    Percent(result.utilisation), Bytes(static_cast<uint64_t>(result.wasted_memory_bytes)),
+                    Percent(result.cost_efficiency), result.reason});
   }
-  if (json) std::fputs((list.dump(2) + "\n").c_str(), stdout);
-  else if (devices.by_uuid.empty()) std::puts("no device is served yet: run the programs first");
-  else std::fputs(Table(rows, {1, 2, 3, 4}).c_str(), stdout);
+  if (json)
+    std::fputs((list.dump(2) + "\n").c_str(), stdout);
+  else if (devices.by_uuid.empty())
+    std::puts("no device is served yet: run the programs first");
+  else
+    std::fputs(Table(rows, {1, 2, 3, 4}).c_str(), stdout);
   return {};
 }
 
@@ -105,7 +118,9 @@ void AddRecommend(CLI::App& app, int& status) {
     bool json = false;
   };
   const auto options = std::make_shared<Options>();
-  recommend->add_option("--seconds", options->seconds, "Seconds to watch")->check(Between(1, 3600))->capture_default_str();
+  recommend->add_option("--seconds", options->seconds, "Seconds to watch")
+      ->check(Between(1, 3600))
+      ->capture_default_str();
   recommend->add_flag("--json", options->json, "As JSON");
   recommend->callback([options, &status] {
     if (const Status done = Recommend(options->seconds, options->json); !done) status = Complain(done.error().text);

@@ -1,5 +1,5 @@
-// `tutti run`: sets the environment and becomes the program. Nothing stays behind: signals, exit status and process id are
-// the program's own.
+// `tutti run`: sets the environment and becomes the program. Nothing stays behind: signals, exit status and process id
+// are the program's own.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -27,7 +27,8 @@ struct RunOptions {
 // The same limit on every device.
 std::string OnEveryDevice(const std::string& memory) {
   std::string text;
-  for (uint32_t device = 0; device < wire::kMaxDevices; ++device) text += fmt::format("{}{}={}", device == 0 ? "" : ",", device, memory);
+  for (uint32_t device = 0; device < wire::kMaxDevices; ++device)
+    text += fmt::format("{}{}={}", device == 0 ? "" : ",", device, memory);
   return text;
 }
 
@@ -74,7 +75,8 @@ int Run(const RunOptions& options) {
 void AddRun(CLI::App& app, int& status) {
   auto* const command = app.add_subcommand("run", "Run a CUDA program on the shared device");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("-t,--threads,--percentage", options->percentage, "At most this percentage of the device: above 0, at most 100");
+  command->add_option("-t,--threads,--percentage", options->percentage,
+                      "At most this percentage of the device: above 0, at most 100");
   command->add_option("-m,--memory", options->memory, "At most this much memory of each device: 2G, 512M");
   command->add_option("-p,--priority", options->priority, "low gives way to normal")->check(OneOf({"normal", "low"}));
   command->add_option("program", options->command, "The program and its arguments, after --")->required();

@@ -17,15 +17,17 @@ std::string Overview(const Report& report) {
   const auto line = [&](std::string_view name, const std::string& value) {
     fmt::format_to(std::back_inserter(text), "{:<16}{}\n", name, value);
   };
-  line("daemon", fmt::format("process {}, user {}, version {}", report.daemon_pid, UserName(report.daemon_uid), report.version));
+  line("daemon",
+       fmt::format("process {}, user {}, version {}", report.daemon_pid, UserName(report.daemon_uid), report.version));
   line("pipe directory", report.pipe_directory);
   line("log directory", report.log_directory);
   line("policy", report.policy);
   line("default threads", control::FormatPercentage(report.default_percentage) + "%");
   if (report.servers.empty()) line("servers", "none yet; the first client starts one");
   for (const ServerReport& server : report.servers) {
-    line("server", fmt::format("process {}, user {}, {}, {}{}", server.pid, UserName(server.uid), server.state,
-                               Plural(server.clients.size(), "client"), server.error.empty() ? "" : ", " + server.error));
+    line("server",
+         fmt::format("process {}, user {}, {}, {}{}", server.pid, UserName(server.uid), server.state,
+                     Plural(server.clients.size(), "client"), server.error.empty() ? "" : ", " + server.error));
     for (const DeviceReport& device : server.devices) {
       line("  device", fmt::format("{}: {}, {} SMs, {}, {}", device.ordinal, device.name, device.sm_count,
                                    Bytes(device.total_bytes), device.uuid));
@@ -46,7 +48,8 @@ int ShowStatus(bool json) {
 }  // namespace
 
 void AddStatus(CLI::App& app, int& status) {
-  auto* const command = app.add_subcommand("status", "Show the daemon, its servers and devices; fails if there is no daemon");
+  auto* const command =
+      app.add_subcommand("status", "Show the daemon, its servers and devices; fails if there is no daemon");
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "As JSON");
   command->callback([json, &status] { status = ShowStatus(*json); });

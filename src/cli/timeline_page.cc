@@ -13,7 +13,8 @@ namespace {
 
 // JSON that may stand inside <script>: no "</script" and no "<!--" can come out of a kernel's or a program's name.
 std::string Quoted(const std::string& text) {
-  std::string quoted = nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);
+  std::string quoted =
+      nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);
   for (size_t at = 0; (at = quoted.find('<', at)) != std::string::npos;) quoted.replace(at, 1, "\\u003c");
   return quoted;
 }

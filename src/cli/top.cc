@@ -1,5 +1,5 @@
-// `tutti top`: the difference of two reports, again and again. On a terminal a full screen (top_screen.h); elsewhere, and with
-// --batch, one table after the other, so that it can be piped.
+// `tutti top`: the difference of two reports, again and again. On a terminal a full screen (top_screen.h); elsewhere,
+// and with --batch, one table after the other, so that it can be piped.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "cli/subcommands.h"
-#include "cli/values.h"
 #include "cli/top_model.h"
 #include "cli/top_screen.h"
+#include "cli/values.h"
 
 namespace tutti::cli {
 namespace {
@@ -80,7 +80,8 @@ int Top(TopOptions options) {
   if (!daemon) return Complain(daemon.error().text);
   if (options.once) options.times = 1;
   const char* const terminal = std::getenv("TERM");
-  const bool screen = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 && terminal != nullptr && std::string_view(terminal) != "dumb";
+  const bool screen = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 && terminal != nullptr &&
+                      std::string_view(terminal) != "dumb";
   if (options.batch || options.once || !screen) return ShowTables(*daemon, options);
   const Status status = RunScreen(*daemon, options);  // the terminal is given back before anything is said
   return status ? 0 : Complain(status.error().text);
@@ -91,7 +92,9 @@ int Top(TopOptions options) {
 void AddTop(CLI::App& app, int& status) {
   auto* const command = app.add_subcommand("top", "Show live what each program takes of the device");
   const auto options = std::make_shared<TopOptions>();
-  command->add_option("-d,--interval", options->interval_s, "Seconds between two looks")->check(Between(0.05, 3600))->capture_default_str();
+  command->add_option("-d,--interval", options->interval_s, "Seconds between two looks")
+      ->check(Between(0.05, 3600))
+      ->capture_default_str();
   command->add_option("-n,--times", options->times, "Stop after so many; 0: at q or Ctrl-C")->capture_default_str();
   command->add_flag("-b,--batch", options->batch, "Tables one after the other, also on a terminal");
   command->add_flag("--once", options->once, "One table");

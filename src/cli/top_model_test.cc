@@ -9,8 +9,14 @@ Sample At(uint64_t seconds, uint64_t busy_of_first, uint64_t busy_of_second) {
   Sample sample{.taken_ns = seconds * 1'000'000'000};
   ServerReport server{.pid = 1};
   server.devices.push_back({.name = "device", .total_bytes = 100, .sm_count = 2});
-  server.clients.push_back({.pid = 10, .id = 1, .command = "/bin/a", .used_bytes = 30, .launches = busy_of_first, .busy_ns = busy_of_first * 1'000'000'000});
-  server.clients.push_back({.pid = 11, .id = 2, .command = "/bin/b", .used_bytes = 5, .busy_ns = busy_of_second * 1'000'000'000});
+  server.clients.push_back({.pid = 10,
+                            .id = 1,
+                            .command = "/bin/a",
+                            .used_bytes = 30,
+                            .launches = busy_of_first,
+                            .busy_ns = busy_of_first * 1'000'000'000});
+  server.clients.push_back(
+      {.pid = 11, .id = 2, .command = "/bin/b", .used_bytes = 5, .busy_ns = busy_of_second * 1'000'000'000});
   sample.report.servers.push_back(server);
   return sample;
 }

@@ -42,11 +42,13 @@ int DrawDevices(const TopModel& model, int y) {
   const int x = COLS - bar - (wide ? bar / 2 + 26 : 10);
   for (const TopDevice& device : model.devices) {
     if (y >= LINES - 3) break;
-    const std::string name = fmt::format("{} {}, {} SMs, of {}", device.ordinal, device.name, device.sm_count, device.user);
+    const std::string name =
+        fmt::format("{} {}, {} SMs, of {}", device.ordinal, device.name, device.sm_count, device.user);
     Line(y, Shortened(name, static_cast<size_t>(std::max(1, x - 1))), 0);
     DrawBar(y, x, device.busy, bar);
     printw(" %6s", Percent(device.busy).c_str());
-    const double memory = device.total_bytes == 0 ? 0 : static_cast<double>(device.used_bytes) / static_cast<double>(device.total_bytes);
+    const double memory =
+        device.total_bytes == 0 ? 0 : static_cast<double>(device.used_bytes) / static_cast<double>(device.total_bytes);
     if (wide) {
       DrawBar(y, getcurx(stdscr) + 2, memory, bar / 2);
       printw(" %s", Bytes(device.used_bytes).c_str());
@@ -59,9 +61,9 @@ int DrawDevices(const TopModel& model, int y) {
 std::string RowText(const TopRow& row) {
   const std::string said = row.kernel.empty() ? row.command : row.command + ": " + row.kernel;
   const std::string command = Shortened(said, static_cast<size_t>(std::max(8, COLS - 86)));
-  return fmt::format(fmt::runtime(kRowFormat), row.pid, Shortened(row.user, 10), row.device, Percent(row.share), Bar(row.share, 10),
-                     control::FormatPercentage(row.percentage) + "%", Bytes(row.used_bytes), row.limit_bytes ? Bytes(*row.limit_bytes) : "-",
-                     Count(row.launches_per_second), command);
+  return fmt::format(fmt::runtime(kRowFormat), row.pid, Shortened(row.user, 10), row.device, Percent(row.share),
+                     Bar(row.share, 10), control::FormatPercentage(row.percentage) + "%", Bytes(row.used_bytes),
+                     row.limit_bytes ? Bytes(*row.limit_bytes) : "-", Count(row.launches_per_second), command);
 }
 
 const char* OrderName(TopOrder order) {
@@ -97,30 +99,37 @@ TopScreen::~TopScreen() { endwin(); }
 
 void TopScreen::Draw(const TopModel& model, TopOrder order, bool paused) {
   erase();
-  Line(0, fmt::format("tutti top   policy {}   {}   {}{}", model.policy, Plural(model.servers, "server"), Plural(model.rows.size(), "client"),
-                      paused ? "   PAUSED" : ""), A_BOLD);
+  Line(0,
+       fmt::format("tutti top   policy {}   {}   {}{}", model.policy, Plural(model.servers, "server"),
+                   Plural(model.rows.size(), "client"), paused ? "   PAUSED" : ""),
+       A_BOLD);
   int y = DrawDevices(model, 1) + 1;
-  const std::string header = fmt::format(fmt::runtime(kRowFormat), "PID", "USER", "DEV", "SHARE", "", "THREADS", "MEMORY", "LIMIT", "LAUNCH/S",
-                                         "COMMAND");
-  Line(y++, header + std::string(static_cast<size_t>(std::max(0, COLS - static_cast<int>(header.size()))), ' '), COLOR_PAIR(kHeader));
+  const std::string header = fmt::format(fmt::runtime(kRowFormat), "PID", "USER", "DEV", "SHARE", "", "THREADS",
+                                         "MEMORY", "LIMIT", "LAUNCH/S", "COMMAND");
+  Line(y++, header + std::string(static_cast<size_t>(std::max(0, COLS - static_cast<int>(header.size()))), ' '),
+       COLOR_PAIR(kHeader));
   for (const TopRow& row : model.rows) {
     if (y >= LINES - 1) break;
     Line(y++, RowText(row), row.state == "FAULT" ? COLOR_PAIR(kFault) : 0);
   }
   if (model.rows.empty()) Line(y, "no clients", A_DIM);
-  Line(LINES - 1, fmt::format("sorted by {}   s share  m memory  l launches  i id   p pause  q quit", OrderName(order)), A_DIM);
+  Line(LINES - 1, fmt::format("sorted by {}   s share  m memory  l launches  i id   p pause  q quit", OrderName(order)),
+       A_DIM);
   refresh();
 }
 
 TopScreen::Key TopScreen::Wait(int milliseconds) {
   timeout(milliseconds);
   switch (getch()) {
-    case 'q': case 'Q': case 27: return Key::kQuit;
+    case 'q':
+    case 'Q':
+    case 27: return Key::kQuit;
     case 's': return Key::kShare;
     case 'm': return Key::kMemory;
     case 'l': return Key::kLaunches;
     case 'i': return Key::kPid;
-    case 'p': case ' ': return Key::kPause;
+    case 'p':
+    case ' ': return Key::kPause;
     case KEY_RESIZE: return Key::kResize;
     default: return Key::kNone;
   }

@@ -34,7 +34,8 @@ Status Trace(const TraceOptions& options) {
   TUTTI_TRY(Order(daemon, "trace off"));
   if (dump.exit_status != 0) return Fail(dump.text.substr(0, dump.text.find('\n')));
   TUTTI_TRY(control::WriteChromeTrace(dump.files, options.output));
-  std::fprintf(stderr, "%s: open it in ui.perfetto.dev, or draw it with tutti timeline %s\n", options.output.c_str(), options.output.c_str());
+  std::fprintf(stderr, "%s: open it in ui.perfetto.dev, or draw it with tutti timeline %s\n", options.output.c_str(),
+               options.output.c_str());
   return {};
 }
 
@@ -44,7 +45,9 @@ void AddTrace(CLI::App& app, int& status) {
   auto* const command = app.add_subcommand("trace", "Record what runs on each SM, as Chrome trace JSON");
   const auto options = std::make_shared<TraceOptions>();
   command->add_option("-o,--output", options->output, "File to write")->capture_default_str();
-  command->add_option("--seconds", options->seconds, "How long to record")->check(Between(0.01, 600))->capture_default_str();
+  command->add_option("--seconds", options->seconds, "How long to record")
+      ->check(Between(0.01, 600))
+      ->capture_default_str();
   command->add_flag("--stop", options->stop, "Do not record: write what was recorded since `trace on`, and stop");
   command->callback([options, &status] {
     const auto traced = Trace(*options);

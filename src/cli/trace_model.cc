@@ -57,7 +57,11 @@ Collected Collect(const Json& list) {
       if (!std::isfinite(start) || !std::isfinite(duration) || duration < 0) continue;
       const Json& arguments = Arguments(event);
       const uint32_t pid = Index(event, "pid");
-      collected.events.push_back({start, duration, pid, {Index(arguments, "device"), Index(event, "tid")}, Text(event, "name"),
+      collected.events.push_back({start,
+                                  duration,
+                                  pid,
+                                  {Index(arguments, "device"), Index(event, "tid")},
+                                  Text(event, "name"),
                                   std::max(1u, Index(arguments, "blocks"))});
       if (std::string& name = collected.names[pid]; name.empty()) name = Text(arguments, "program");
     } else if (phase == "M" && Text(event, "name") == "process_name") {

@@ -39,12 +39,12 @@ struct TraceModel {
   double duration_us = 0;
 };
 
-// Reads a Chrome trace document as `tutti trace` writes it: complete events (ph X) with pid = client, tid = SM, and in args
-// the program, the device and the number of blocks; process names (ph M) count too. Other events are passed over.
+// Reads a Chrome trace document as `tutti trace` writes it: complete events (ph X) with pid = client, tid = SM, and in
+// args the program, the device and the number of blocks; process names (ph M) count too. Other events are passed over.
 Result<TraceModel> ReadTrace(const std::string& json);
 
-// Merges neighbours in one row that belong to one kernel and are less than a gap apart, with the smallest gap that leaves
-// at most `most_spans`: what is merged is too small to be seen.
+// Merges neighbours in one row that belong to one kernel and are less than a gap apart, with the smallest gap that
+// leaves at most `most_spans`: what is merged is too small to be seen.
 void MergeSpans(TraceModel& model, size_t most_spans);
 
 }  // namespace tutti::cli

@@ -31,7 +31,8 @@ TEST(TraceModel, ArgumentsGiveProgramDeviceAndBlocks) {
 TEST(TraceModel, WhatIsNoTraceIsRefusedAndOddEventsArePassedOver) {
   EXPECT_FALSE(ReadTrace("hello"));
   EXPECT_FALSE(ReadTrace("{}"));
-  const auto odd = ReadTrace(R"([1, {"ph": "X"}, {"ph": "X", "ts": "x", "dur": -1}, {"ph": "M", "name": "process_name", "args": 3}])");
+  const auto odd = ReadTrace(
+      R"([1, {"ph": "X"}, {"ph": "X", "ts": "x", "dur": -1}, {"ph": "M", "name": "process_name", "args": 3}])");
   ASSERT_TRUE(odd);
   EXPECT_EQ(odd->spans.size(), 1u);
 }
@@ -39,7 +40,8 @@ TEST(TraceModel, WhatIsNoTraceIsRefusedAndOddEventsArePassedOver) {
 TEST(TraceModel, MergingKeepsTheBlockCountAndNeverCrossesProcesses) {
   std::string events;
   for (int i = 0; i < 1000; ++i) {
-    events += fmt::format(R"({}{{"name": "k", "ph": "X", "pid": {}, "tid": 0, "ts": {}, "dur": 1}})", i == 0 ? "" : ",", 1 + i / 500, i * 1.5);
+    events += fmt::format(R"({}{{"name": "k", "ph": "X", "pid": {}, "tid": 0, "ts": {}, "dur": 1}})", i == 0 ? "" : ",",
+                          1 + i / 500, i * 1.5);
   }
   auto model = ReadTrace("[" + events + "]");
   ASSERT_TRUE(model);

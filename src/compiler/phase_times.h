@@ -18,7 +18,8 @@ class PhaseTimes {
   }
   void Stop() {
     if (running_.empty()) return;
-    phases_.emplace_back(std::exchange(running_, {}), std::chrono::duration<double, std::milli>(Clock::now() - since_).count());
+    phases_.emplace_back(std::exchange(running_, {}),
+                         std::chrono::duration<double, std::milli>(Clock::now() - since_).count());
   }
   // Names and milliseconds, in order.
   const std::vector<std::pair<std::string, double>>& phases() const { return phases_; }

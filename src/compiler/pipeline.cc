@@ -40,7 +40,8 @@ std::optional<uint32_t> FindKernel(const ptx::Module& module, const std::string&
 }
 
 // Everything about one kernel after lowering; `times` is never null here.
-Result<std::vector<uint8_t>> Finish(llvm::Module& module, const std::string& kernel, const CompileOptions& options, PhaseTimes& times) {
+Result<std::vector<uint8_t>> Finish(llvm::Module& module, const std::string& kernel, const CompileOptions& options,
+                                    PhaseTimes& times) {
   times.Start("widen");
   WidenOptions widen;
   widen.name = kernel;
@@ -75,7 +76,8 @@ Result<std::vector<uint8_t>> Finish(llvm::Module& module, const std::string& ker
 ImageCompiler::ImageCompiler(std::unique_ptr<ptx::Module> module, std::unique_ptr<ModuleLayout> layout)
     : module_(std::move(module)), layout_(std::move(layout)) {}
 
-Result<std::unique_ptr<ImageCompiler>> ImageCompiler::Open(std::span<const uint8_t> image, uint32_t capability, PhaseTimes* times) {
+Result<std::unique_ptr<ImageCompiler>> ImageCompiler::Open(std::span<const uint8_t> image, uint32_t capability,
+                                                           PhaseTimes* times) {
   PhaseTimes unwatched;
   PhaseTimes& phases = times != nullptr ? *times : unwatched;
   phases.Start("parse");
@@ -90,10 +92,12 @@ Result<std::unique_ptr<ImageCompiler>> ImageCompiler::Open(std::span<const uint8
   phases.Start("layout");
   TUTTI_ASSIGN(ModuleLayout layout, ModuleLayout::Make(*module));
   phases.Stop();
-  return std::unique_ptr<ImageCompiler>(new ImageCompiler(std::move(module), std::make_unique<ModuleLayout>(std::move(layout))));
+  return std::unique_ptr<ImageCompiler>(
+      new ImageCompiler(std::move(module), std::make_unique<ModuleLayout>(std::move(layout))));
 }
 
-Result<std::vector<uint8_t>> ImageCompiler::Compile(const std::string& kernel, const CompileOptions& options, PhaseTimes* times) const {
+Result<std::vector<uint8_t>> ImageCompiler::Compile(const std::string& kernel, const CompileOptions& options,
+                                                    PhaseTimes* times) const {
   PhaseTimes unwatched;
   PhaseTimes& phases = times != nullptr ? *times : unwatched;
   const auto function = FindKernel(*module_, kernel);
@@ -112,7 +116,8 @@ Result<std::vector<uint8_t>> ImageCompiler::Compile(const std::string& kernel, c
   if (options.until == Stage::kScalarIr) return Text(**module);
   auto result = Finish(**module, kernel, options, phases);
   phases.Stop();
-  if (!result && result.error().code == 0) return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "kernel " + kernel + " cannot be compiled: " + result.error().text);
+  if (!result && result.error().code == 0)
+    return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "kernel " + kernel + " cannot be compiled: " + result.error().text);
   return result;
 }
 

@@ -2,8 +2,8 @@
 //
 //   image -> PTX text -> ptx::Module -> scalar IR (lower/) -> warp IR (widen/) -> object (link/) -> shared object
 //
-// Errors carry the CUresult that the client is to see and, as text, everything a person needs: for PTX line, column and a
-// caret. Not thread-safe; any number of instances may run on different threads.
+// Errors carry the CUresult that the client is to see and, as text, everything a person needs: for PTX line, column and
+// a caret. Not thread-safe; any number of instances may run on different threads.
 #pragma once
 
 #include <array>
@@ -27,8 +27,9 @@ enum class Stage : uint8_t { kScalarIr, kWideIr, kOptimizedIr, kAssembly, kObjec
 
 struct CompileOptions {
   std::array<uint32_t, 3> block = {0, 0, 0};  // threads per block; 0,0,0: code for any shape
-  uint32_t optimize = 2;                      // 0 .. 3
-  bool fence = true;                          // check addresses against the client's window; off for the bench `fence` alone
+  uint32_t optimize = 2;  // 0 .. 3
+  // check addresses against the client's window; off for the bench `fence` alone
+  bool fence = true;
   HostTarget target;
   Stage until = Stage::kSharedObject;
 };
@@ -38,7 +39,8 @@ class ImageCompiler {
  public:
   // Of PTX text or of a fatbin in any compression; the bytes are not needed afterwards. Fails with
   // CUDA_ERROR_INVALID_IMAGE, CUDA_ERROR_NO_BINARY_FOR_GPU (no PTX in it), CUDA_ERROR_INVALID_PTX or
-  // CUDA_ERROR_UNSUPPORTED_PTX_VERSION. `capability` says which of several texts (image/ptx_selection.h). `times` may be null.
+  // CUDA_ERROR_UNSUPPORTED_PTX_VERSION. `capability` says which of several texts (image/ptx_selection.h). `times` may
+  // be null.
   static Result<std::unique_ptr<ImageCompiler>> Open(std::span<const uint8_t> image, uint32_t capability = 0,
                                                      PhaseTimes* times = nullptr);
 
@@ -47,7 +49,8 @@ class ImageCompiler {
 
   // Fails with CUDA_ERROR_NOT_FOUND, or for a kernel that cannot be compiled with CUDA_ERROR_INVALID_PTX or
   // CUDA_ERROR_NOT_SUPPORTED and the reasons.
-  Result<std::vector<uint8_t>> Compile(const std::string& kernel, const CompileOptions& options, PhaseTimes* times = nullptr) const;
+  Result<std::vector<uint8_t>> Compile(const std::string& kernel, const CompileOptions& options,
+                                       PhaseTimes* times = nullptr) const;
 
  private:
   ImageCompiler(std::unique_ptr<ptx::Module> module, std::unique_ptr<ModuleLayout> layout);

@@ -14,7 +14,8 @@ std::string FormatClientTable(const std::vector<ClientRow>& rows) {
   ++device_width;
   const auto line = [&](std::string_view pid, std::string_view id, std::string_view server, std::string_view device,
                         std::string_view name_space, std::string_view command) {
-    return fmt::format("{:<10}{:<10}{:<15}{:<{}}{:<15}{:<15}\n", pid, id, server, device, device_width, name_space, command);
+    return fmt::format("{:<10}{:<10}{:<15}{:<{}}{:<15}{:<15}\n", pid, id, server, device, device_width, name_space,
+                       command);
   };
   std::string table = line("PID", "ID", "SERVER", "DEVICE", "NAMESPACE", "COMMAND");
   for (const ClientRow& row : rows) {
@@ -33,6 +34,8 @@ std::string FormatUuid(const uint8_t (&uuid)[16]) {
   return text;
 }
 
-std::string ShortUuid(const std::string& uuid) { return uuid.substr(0, std::string_view("GPU-cb1213a3-d6a4-be7f").size()); }
+std::string ShortUuid(const std::string& uuid) {
+  return uuid.substr(0, std::string_view("GPU-cb1213a3-d6a4-be7f").size());
+}
 
 }  // namespace tutti::control

@@ -17,7 +17,8 @@ TEST(CommandMessage, ACommandArrivesAsTyped) {
 }
 
 TEST(CommandMessage, AReplyKeepsStatusAndMarks) {
-  const auto reply = ReadCommandReply(PackCommandReply(1, {.exit_status = 3, .more = true, .ending = true, .text = "x\n"}));
+  const auto reply =
+      ReadCommandReply(PackCommandReply(1, {.exit_status = 3, .more = true, .ending = true, .text = "x\n"}));
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->exit_status, 3);
   EXPECT_TRUE(reply->more);

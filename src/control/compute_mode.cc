@@ -45,12 +45,9 @@ Status Replace(const std::string& path, const std::string& text) {
 
 const char* ComputeModeName(ComputeMode mode) {
   switch (mode) {
-    case ComputeMode::kDefault:
-      return "DEFAULT";
-    case ComputeMode::kProhibited:
-      return "PROHIBITED";
-    case ComputeMode::kExclusiveProcess:
-      return "EXCLUSIVE_PROCESS";
+    case ComputeMode::kDefault: return "DEFAULT";
+    case ComputeMode::kProhibited: return "PROHIBITED";
+    case ComputeMode::kExclusiveProcess: return "EXCLUSIVE_PROCESS";
   }
   return "DEFAULT";
 }

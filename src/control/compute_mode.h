@@ -16,8 +16,8 @@ namespace tutti::control {
 
 // CUcomputemode's values.
 enum class ComputeMode : int32_t {
-  kDefault = 0,           // everybody
-  kProhibited = 2,        // nobody
+  kDefault = 0,  // everybody
+  kProhibited = 2,  // nobody
   kExclusiveProcess = 3,  // programs that come through the control daemon
 };
 

@@ -1,5 +1,5 @@
-// The text is read by toml++; here it is checked and turned into a Configuration. A table is read by a Fields, which knows which
-// keys were asked for: what is left over at the end is unknown.
+// The text is read by toml++; here it is checked and turned into a Configuration. A table is read by a Fields, which
+// knows which keys were asked for: what is left over at the end is unknown.
 #include "control/configuration.h"
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@
 #include "control/configuration_text.h"
 #include "control/object_values.h"
 
-// Some malformed files break the reader's own assertions; without those it reports them like any other. (With NDEBUG it would
-// have the compiler believe them instead.)
+// Some malformed files break the reader's own assertions; without those it reports them like any other. (With NDEBUG it
+// would have the compiler believe them instead.)
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #define TOML_EXCEPTIONS 0
@@ -30,7 +30,8 @@ constexpr std::string_view kDefaultNamespace = "default";
 // One table of the file. The first thing that is wrong with it is kept; all later questions are answered with nothing.
 class Fields {
  public:
-  Fields(const toml::table& table, std::string where, const std::string& source) : table_(table), where_(std::move(where)), source_(source) {}
+  Fields(const toml::table& table, std::string where, const std::string& source)
+      : table_(table), where_(std::move(where)), source_(source) {}
 
   const toml::node* Node(std::string_view key) {
     known_.emplace_back(key);
@@ -82,8 +83,9 @@ class Fields {
       if (error_) break;
       if (std::ranges::find(known_, std::string_view(key.str())) != known_.end()) continue;
       const std::string nearest = Nearest(key.str(), known_);
-      error_ = Error{0, fmt::format("{}:{}: key \"{}\" is unknown in {}{}", source_, key.source().begin.line, std::string_view(key.str()),
-                                    where_, nearest.empty() ? "" : ": did you mean \"" + nearest + "\"?")};
+      error_ = Error{0, fmt::format("{}:{}: key \"{}\" is unknown in {}{}", source_, key.source().begin.line,
+                                    std::string_view(key.str()), where_,
+                                    nearest.empty() ? "" : ": did you mean \"" + nearest + "\"?")};
     }
     if (error_) return std::unexpected(*error_);
     return {};
@@ -100,7 +102,8 @@ class Fields {
   }
 
   void Wrong(const toml::node* node, const std::string& text) {
-    if (!error_) error_ = Error{0, fmt::format("{}:{}: {}", source_, node != nullptr ? node->source().begin.line : 0u, text)};
+    if (!error_)
+      error_ = Error{0, fmt::format("{}:{}: {}", source_, node != nullptr ? node->source().begin.line : 0u, text)};
   }
 
   const toml::table& table_;
@@ -135,7 +138,9 @@ Status ReadNamespaces(const toml::table& table, ConfiguredServer& server, const 
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
     const std::string where = fmt::format("[servers.{}.namespaces.{}]", server.name, name);
-    const auto at = [&](const std::string& text) { return Fail(fmt::format("{}:{}: {}", source, key.source().begin.line, text)); };
+    const auto at = [&](const std::string& text) {
+      return Fail(fmt::format("{}:{}: {}", source, key.source().begin.line, text));
+    };
     if (const auto good = CheckObjectName("namespace", name); !good) return at(good.error().text);
     if (!node.is_table()) return at(where + " must be a table");
     Fields fields(*node.as_table(), where, source);
@@ -145,7 +150,8 @@ Status ReadNamespaces(const toml::table& table, ConfiguredServer& server, const 
   return {};
 }
 
-Status ReadPartition(const toml::table& table, const std::string& device, ConfiguredServer& server, const std::string& source) {
+Status ReadPartition(const toml::table& table, const std::string& device, ConfiguredServer& server,
+                     const std::string& source) {
   Fields fields(table, fmt::format("[[servers.{}.devices.sm_partitions]]", server.name), source);
   ConfiguredPartition partition{.device = device};
   const auto name = fields.Text("name");
@@ -168,7 +174,8 @@ Status ReadDevice(const toml::table& table, ConfiguredServer& server, const std:
   Fields fields(table, fmt::format("[[servers.{}.devices]]", server.name), source);
   const auto uuid = fields.Text("uuid");
   if (!uuid) fields.Missing("uuid");
-  if (uuid && !IsDeviceIdentifier(*uuid)) fields.Take("uuid", Error{0, fmt::format("\"{}\" is no UUID of a device", *uuid)});
+  if (uuid && !IsDeviceIdentifier(*uuid))
+    fields.Take("uuid", Error{0, fmt::format("\"{}\" is no UUID of a device", *uuid)});
   if (const auto* partitions = fields.Get<toml::array>("sm_partitions", "an array of tables")) {
     for (const toml::node& partition : *partitions) {
       if (!partition.is_table()) fields.Take("sm_partitions", Error{0, "must be an array of tables"});
@@ -184,7 +191,8 @@ Status ReadServer(const toml::table& table, ConfiguredServer& server, const std:
   server.uid = fields.Number("uid", ~0u - 1);
   server.allowed_devices = fields.Text("allowed_devices").value_or("");
   if (fields.Boolean("locality_domains").value_or(false)) {
-    fields.Take("locality_domains", Error{0, "no device here has locality domains: leave the key out, or set it to false"});
+    fields.Take("locality_domains",
+                Error{0, "no device here has locality domains: leave the key out, or set it to false"});
   }
   if (const auto* namespaces = fields.Get<toml::table>("namespaces", "a table of tables")) {
     fields.Adopt(ReadNamespaces(*namespaces, server, source));
@@ -201,7 +209,9 @@ Status ReadServer(const toml::table& table, ConfiguredServer& server, const std:
 Status ReadServers(const toml::table& table, Configuration& configuration, const std::string& source) {
   for (const auto& [key, node] : table) {
     ConfiguredServer server{.name = std::string(key.str())};
-    const auto at = [&](const std::string& text) { return Fail(fmt::format("{}:{}: {}", source, key.source().begin.line, text)); };
+    const auto at = [&](const std::string& text) {
+      return Fail(fmt::format("{}:{}: {}", source, key.source().begin.line, text));
+    };
     if (const auto good = CheckObjectName("server", server.name); !good) return at(good.error().text);
     if (!node.is_table()) return at(fmt::format("[servers.{}] must be a table", server.name));
     TUTTI_TRY(ReadServer(*node.as_table(), server, source));
@@ -238,9 +248,12 @@ Result<Configuration> ParseConfiguration(std::string_view text, const std::strin
   Configuration configuration;
   Fields fields(parsed.table(), "the file", source);
   const auto version = fields.Text("schema_version");
-  if (version && *version != "1.0") fields.Take("schema_version", Error{0, fmt::format("\"{}\" is unknown: give \"1.0\"", *version)});
-  if (const auto* servers = fields.Get<toml::table>("servers", "a table of tables")) fields.Adopt(ReadServers(*servers, configuration, source));
-  if (const auto* features = fields.Get<toml::table>("features", "a table of tables")) fields.Adopt(ReadFeatures(*features, configuration, source));
+  if (version && *version != "1.0")
+    fields.Take("schema_version", Error{0, fmt::format("\"{}\" is unknown: give \"1.0\"", *version)});
+  if (const auto* servers = fields.Get<toml::table>("servers", "a table of tables"))
+    fields.Adopt(ReadServers(*servers, configuration, source));
+  if (const auto* features = fields.Get<toml::table>("features", "a table of tables"))
+    fields.Adopt(ReadFeatures(*features, configuration, source));
   TUTTI_TRY(fields.Finish());
   return configuration;
 }

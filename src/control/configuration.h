@@ -1,4 +1,5 @@
-// Protocol 3's configuration file: servers, namespaces, SM partitions and features, applied once when the daemon starts.
+// Protocol 3's configuration file: servers, namespaces, SM partitions and features, applied once when the daemon
+// starts.
 //
 //   schema_version = "1.0"
 //   [servers.training]                         allowed_devices, pinned_memory_limit, active_thread_percentage,

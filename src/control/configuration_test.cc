@@ -50,19 +50,22 @@ TEST(Configuration, IsReadWhole) {
 
 TEST(Configuration, AMistakeIsAnsweredWithItsLineAndWhatWasMeant) {
   const std::pair<const char*, const char*> cases[] = {
-      {"[servers.a]\npined_memory_limit = \"1G\"\n", "x.toml:2: key \"pined_memory_limit\" is unknown in [servers.a]: did you mean \"pinned_memory_limit\"?"},
+      {"[servers.a]\npined_memory_limit = \"1G\"\n",
+       "x.toml:2: key \"pined_memory_limit\" is unknown in [servers.a]: did you mean \"pinned_memory_limit\"?"},
       {"[servers.a]\ncolour = 1\n", "x.toml:2: key \"colour\" is unknown in [servers.a]"},
       {"[server.a]\n", "x.toml:1: key \"server\" is unknown in the file: did you mean \"servers\"?"},
       {"[servers.A]\n", "x.toml:1: server name \"A\" is not allowed"},
       {"[servers.a]\nuid = -1\n", "x.toml:2: uid is -1: a number from 0 to"},
       {"[servers.a]\nuid = \"me\"\n", "x.toml:2: uid must be a whole number"},
-      {"[servers.a]\npinned_memory_limit = \"4X\"\n", "x.toml:2: pinned_memory_limit: memory limit \"4X\" is not a size"},
+      {"[servers.a]\npinned_memory_limit = \"4X\"\n",
+       "x.toml:2: pinned_memory_limit: memory limit \"4X\" is not a size"},
       {"[servers.a]\nactive_thread_percentage = 101\n", "x.toml:2: active_thread_percentage: "},
       {"[servers.a]\nlocality_domains = true\n", "x.toml:2: locality_domains: no device here has locality domains"},
       {"[servers.a]\nnamespaces = 3\n", "x.toml:2: namespaces must be a table of tables"},
       {"[servers.a.namespaces.b]\nuid = 1\n", "x.toml:2: key \"uid\" is unknown in [servers.a.namespaces.b]"},
       {"[[servers.a.devices]]\n", "x.toml:1: [[servers.a.devices]] needs a key \"uuid\""},
-      {"[[servers.a.devices]]\nuuid = \"GPU-12\"\n[[servers.a.devices.sm_partitions]]\nname = \"p\"\n", "needs a key \"chunks\""},
+      {"[[servers.a.devices]]\nuuid = \"GPU-12\"\n[[servers.a.devices.sm_partitions]]\nname = \"p\"\n",
+       "needs a key \"chunks\""},
       {"schema_version = \"2.0\"\n", "x.toml:1: schema_version: \"2.0\" is unknown"},
       {"a = \n", "x.toml:1: "},
       {"[features.memacct]\naudit = true\n", "x.toml:2: key \"audit\" is unknown in [features.memacct]"},
@@ -81,13 +84,15 @@ TEST(Configuration, NoFileEndsTheDaemon) {
     for (int i = 0; i < 300'000; ++i) names += ".a";
     return names;
   }();
+  // clang-format off
   const std::string cases[] = {
       "\xc2\xa0= 1\n", "a\xe2\x80\x83= 1\n", "[\xe3\x80\x80]\n", "\xff\xfe\n", "a = \xc2\xa0\n", "a = 1\xc2\xa0\n",
-      std::string("\0 = 1\n", 6), "a\r= 1\n", "a = 1\x01\n", "\x7f", "[.a]\n", "[a.]\n", "[a", "[[a", "[[", "[", "a.", "a.=1\n",
-      ".a=1\n", "a = [", "a = {", "a = {b", "a = {b.", "a = {,}\n", "a = \"", "a = '''", "\"", "'", "a = \"\\", "a = \"\\u12",
-      "= 1\n", "a = _1\n", "a = 1__0\n", "a = 0x\n", "a = +\n", "a = 1e\n", "a = 1979-\n", "a = 1979-05-27T\n", "a = inf_\n",
-      "a = tru\n", std::string(5000, '['), "a = " + std::string(5000, '['), "a = " + std::string(5000, '{'), deep + " = 1\n",
-      "[" + deep + "]\n", std::string(2 << 20, ' ')};
+      std::string("\0 = 1\n", 6), "a\r= 1\n", "a = 1\x01\n", "\x7f", "[.a]\n", "[a.]\n", "[a", "[[a", "[[", "[", "a.",
+      "a.=1\n", ".a=1\n", "a = [", "a = {", "a = {b", "a = {b.", "a = {,}\n", "a = \"", "a = '''", "\"", "'",
+      "a = \"\\", "a = \"\\u12", "= 1\n", "a = _1\n", "a = 1__0\n", "a = 0x\n", "a = +\n", "a = 1e\n", "a = 1979-\n",
+      "a = 1979-05-27T\n", "a = inf_\n", "a = tru\n", std::string(5000, '['), "a = " + std::string(5000, '['),
+      "a = " + std::string(5000, '{'), deep + " = 1\n", "[" + deep + "]\n", std::string(2 << 20, ' ')};
+  // clang-format on
   for (const std::string& text : cases) {
     const auto read = ParseConfiguration(text, "x.toml");
     ASSERT_FALSE(read) << text.substr(0, 40);
@@ -96,7 +101,8 @@ TEST(Configuration, NoFileEndsTheDaemon) {
 }
 
 TEST(Configuration, CommentsMaySayAnything) {
-  const auto read = ParseConfiguration("\xef\xbb\xbf# gr\xc3\xbc\xc3\x9f dich, \xff und \xe2\x80\x83\r\n[servers.a] # \xc2\xa0\r\n", "x.toml");
+  const auto read = ParseConfiguration(
+      "\xef\xbb\xbf# gr\xc3\xbc\xc3\x9f dich, \xff und \xe2\x80\x83\r\n[servers.a] # \xc2\xa0\r\n", "x.toml");
   ASSERT_TRUE(read) << read.error().text;
   EXPECT_EQ(read->servers.at(0).name, "a");
 }

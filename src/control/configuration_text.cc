@@ -26,8 +26,8 @@ Result<std::string> ConfigurationText(std::string_view text, const std::string& 
     if (!IsPlain(plain[i], i + 1 < plain.size() ? plain[i + 1] : '\0')) plain[i] = '?';
     if (plain[i] == '\n') ++line;
     if (plain[i] == '.' && ++dots > kMostDots) {
-      return Fail(fmt::format("{}:{}: more than {} dots: names nested this deep, or so many of them, are not read", source,
-                              line, kMostDots));
+      return Fail(fmt::format("{}:{}: more than {} dots: names nested this deep, or so many of them, are not read",
+                              source, line, kMostDots));
     }
   }
   return plain;

@@ -1,7 +1,7 @@
-// What of a configuration file is handed to the TOML reader. It trusts its own tables and assertions more than a file from
-// outside allows: a blank beyond ASCII takes it to code that it calls unreachable, and names nested a hundred thousand deep
-// overflow the stack when the tree is destroyed. Nothing that means something in this file is beyond ASCII, so here every other
-// byte becomes '?': in a comment nobody minds, anywhere else the line is refused for it.
+// What of a configuration file is handed to the TOML reader. It trusts its own tables and assertions more than a file
+// from outside allows: a blank beyond ASCII takes it to code that it calls unreachable, and names nested a hundred
+// thousand deep overflow the stack when the tree is destroyed. Nothing that means something in this file is beyond
+// ASCII, so here every other byte becomes '?': in a comment nobody minds, anywhere else the line is refused for it.
 #pragma once
 
 #include <string>

@@ -18,7 +18,8 @@ namespace {
 constexpr int kWaitForEndMs = 5000;
 
 int64_t NowMs() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 constexpr int kLastMs = 100;
@@ -37,9 +38,10 @@ bool WaitReadable(int fd, int timeout_ms) {
 Result<DaemonConnection> DaemonConnection::Open(const Places& places, int patience_ms, AfterPatience then) {
   auto socket = os::Connect(places.control_socket(), patience_ms);
   if (!socket) {
-    return Fail(fmt::format("no control daemon answers in {} ({}): start one with `tutti-control -d`, or set "
-                            "CUDA_MPS_PIPE_DIRECTORY to the directory of a running one",
-                            places.pipe_directory, socket.error().text));
+    return Fail(
+        fmt::format("no control daemon answers in {} ({}): start one with `tutti-control -d`, or set "
+                    "CUDA_MPS_PIPE_DIRECTORY to the directory of a running one",
+                    places.pipe_directory, socket.error().text));
   }
   // The kernel's word for who listens on the socket. Taken now, while the daemon certainly runs.
   const auto peer = os::Peer(socket->get());
@@ -69,7 +71,9 @@ Status DaemonConnection::AwaitPacket(std::string_view line, int64_t deadline_ms)
       if (WaitReadable(socket_.get(), patience_ms_)) return {};
     } while (true);
   }
-  return Fail(fmt::format("the control daemon (process {}) has not answered \"{}\" within {} ms: it hangs, or is stopped", daemon_pid_, line, patience_ms_));
+  return Fail(
+      fmt::format("the control daemon (process {}) has not answered \"{}\" within {} ms: it hangs, or is stopped",
+                  daemon_pid_, line, patience_ms_));
 }
 
 Result<Answer> DaemonConnection::Exchange(std::string_view line) {
@@ -94,8 +98,8 @@ void DaemonConnection::WaitForEnd() {
   // The kernel closes the daemon's end of the connection a little before the process is gone.
   if (socket_) WaitReadable(socket_.get(), patience_ms_);
   if (process_) WaitReadable(process_.get(), kWaitForEndMs);
-  // A dead process stays in the process list until its parent has collected it. Where nobody collects (a container whose
-  // first process is no init) that never happens.
+  // A dead process stays in the process list until its parent has collected it. Where nobody collects (a container
+  // whose first process is no init) that never happens.
   for (int waited_ms = 0; daemon_pid_ > 0 && kill(daemon_pid_, 0) == 0 && waited_ms < 100; waited_ms += 2) usleep(2000);
 }
 

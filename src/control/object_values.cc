@@ -19,7 +19,8 @@ Result<uint64_t> ParseSize(std::string_view text) {
   const bool kibi = text.ends_with('K') || text.ends_with("KB");
   if (!kibi) return ParseMemory(text);
   const auto number = ParseNumber(text.substr(0, text.find('K')));
-  if (!number || *number == 0) return Fail(fmt::format("memory limit \"{}\" is not a size: give a whole number and G, M or K", text));
+  if (!number || *number == 0)
+    return Fail(fmt::format("memory limit \"{}\" is not a size: give a whole number and G, M or K", text));
   return uint64_t{*number} << 10;
 }
 

@@ -12,9 +12,10 @@ Result<uint64_t> RaiseOpenFiles() {
   if (limit.rlim_cur < limit.rlim_max && setrlimit(RLIMIT_NOFILE, &raised) == 0) limit = raised;
   constexpr uint64_t kLeast = kFilesOfServer + kFilesPerClient;
   if (limit.rlim_cur >= kLeast) return limit.rlim_cur;
-  return Fail(fmt::format("the hard limit on open files is {}, and a server needs {} for one client and {} for each more: raise it "
-                          "(ulimit -Hn as root, LimitNOFILE= of a unit, --ulimit nofile= of a container)",
-                          limit.rlim_cur, kLeast, kFilesPerClient));
+  return Fail(fmt::format(
+      "the hard limit on open files is {}, and a server needs {} for one client and {} for each more: raise it "
+      "(ulimit -Hn as root, LimitNOFILE= of a unit, --ulimit nofile= of a container)",
+      limit.rlim_cur, kLeast, kFilesPerClient));
 }
 
 }  // namespace tutti::control

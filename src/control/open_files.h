@@ -1,4 +1,5 @@
-// What a server needs of the limit on open files. It inherits the daemon's, so the daemon sees at its start whether that will do.
+// What a server needs of the limit on open files. It inherits the daemon's, so the daemon sees at its start whether
+// that will do.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +8,12 @@
 
 namespace tutti::control {
 
-inline constexpr uint64_t kFilesOfServer = 96;   // logs, epolls, compilers, clients that are just being attached or taken down
+// logs, epolls, compilers, clients that are just being attached or taken down
+inline constexpr uint64_t kFilesOfServer = 96;
 inline constexpr uint64_t kFilesPerClient = 4;   // socket, pidfd, doorbell, window
 
-// Raises this process's limit as far as the system lets it, and returns what it is then. Fails if a server would take no client
-// with that: the line names the number that is needed and where it is set.
+// Raises this process's limit as far as the system lets it, and returns what it is then. Fails if a server would take
+// no client with that: the line names the number that is needed and where it is set.
 Result<uint64_t> RaiseOpenFiles();
 
 }  // namespace tutti::control

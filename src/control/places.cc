@@ -19,7 +19,8 @@ std::string Directory(const char* variable, const char* standard) {
 }
 
 Places PlacesWith(const char* pipe_directory) {
-  return {Directory("CUDA_MPS_PIPE_DIRECTORY", pipe_directory), Directory("CUDA_MPS_LOG_DIRECTORY", kDefaultLogDirectory)};
+  return {Directory("CUDA_MPS_PIPE_DIRECTORY", pipe_directory),
+          Directory("CUDA_MPS_LOG_DIRECTORY", kDefaultLogDirectory)};
 }
 
 }  // namespace
@@ -31,6 +32,8 @@ Places PlacesFromEnvironment() {
   return has_socket(usual) || !has_socket(newer) ? usual : newer;
 }
 
-Places PlacesForDaemon(int protocol) { return PlacesWith(protocol == 3 && geteuid() == 0 ? kDefaultPipeDirectory3 : kDefaultPipeDirectory); }
+Places PlacesForDaemon(int protocol) {
+  return PlacesWith(protocol == 3 && geteuid() == 0 ? kDefaultPipeDirectory3 : kDefaultPipeDirectory);
+}
 
 }  // namespace tutti::control

@@ -29,8 +29,8 @@ struct Places {
   std::string server_log() const { return log_directory + "/server.log"; }
 };
 
-// From CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY; unset or empty means the default. For shells: the default is where
-// a daemon answers, whatever its protocol.
+// From CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY; unset or empty means the default. For shells: the default is
+// where a daemon answers, whatever its protocol.
 Places PlacesFromEnvironment();
 // The same for a daemon that is going to start.
 Places PlacesForDaemon(int protocol);

@@ -25,8 +25,10 @@ std::string Text(const Json& object, const char* name) {
 template <typename T>
 T Number(const Json& object, const char* name) {
   const Json& value = Member(object, name);
-  if constexpr (std::is_floating_point_v<T>) return value.is_number() ? value.get<T>() : T{};
-  else return value.is_number_unsigned() && value.get<uint64_t>() <= std::numeric_limits<T>::max() ? value.get<T>() : T{};
+  if constexpr (std::is_floating_point_v<T>)
+    return value.is_number() ? value.get<T>() : T{};
+  else
+    return value.is_number_unsigned() && value.get<uint64_t>() <= std::numeric_limits<T>::max() ? value.get<T>() : T{};
 }
 
 template <typename T, typename Function>
@@ -75,8 +77,13 @@ ClientReport ReadClient(const Json& json) {
 }
 
 DeviceReport ReadDevice(const Json& json) {
-  return {Number<uint32_t>(json, "ordinal"), Text(json, "uuid"), Text(json, "name"), Number<uint64_t>(json, "total_bytes"),
-          Number<uint32_t>(json, "sm_count"), Text(json, "compute_capability"), Text(json, "pci")};
+  return {Number<uint32_t>(json, "ordinal"),
+          Text(json, "uuid"),
+          Text(json, "name"),
+          Number<uint64_t>(json, "total_bytes"),
+          Number<uint32_t>(json, "sm_count"),
+          Text(json, "compute_capability"),
+          Text(json, "pci")};
 }
 
 ServerReport ReadServer(const Json& json) {
@@ -93,7 +100,9 @@ ServerReport ReadServer(const Json& json) {
 
 Result<Report> ParseReport(const std::string& text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  if (!json.is_object()) return Fail("the control daemon does not know `report`: is it of another version? It answered: " + text.substr(0, 80));
+  if (!json.is_object())
+    return Fail("the control daemon does not know `report`: is it of another version? It answered: " +
+                text.substr(0, 80));
   const Json& daemon = Member(json, "daemon");
   const Json& multi_user = Member(daemon, "multi_user");
   return Report{.daemon_pid = Number<uint32_t>(daemon, "pid"),

@@ -6,7 +6,8 @@ namespace tutti::control {
 namespace {
 
 TEST(Report, ReadsServersAndTheirClients) {
-  const auto report = ParseReport(R"({"daemon": {"pid": 7, "policy": "share", "multi_user": true}, "servers": [{"pid": 9, "state": "ACTIVE",
+  const auto report = ParseReport(
+      R"({"daemon": {"pid": 7, "policy": "share", "multi_user": true}, "servers": [{"pid": 9, "state": "ACTIVE",
     "devices": [{"name": "CPU", "sm_count": 2}], "clients": [{"pid": 11, "command": "./a", "limit_bytes": 5,
     "counters": {"device_ns": 3, "odd": "x"}}, {"pid": 12, "limit_bytes": null}], "kernels_left_out": 4}]})");
   ASSERT_TRUE(report);
@@ -30,7 +31,8 @@ TEST(Report, WhatIsOfAnotherShapeIsAnErrorOrADefault) {
 }
 
 TEST(Report, NumbersThatFitNowhereAreNone) {
-  const auto report = ParseReport(R"({"servers": [{"pid": 4294967303, "uid": -1, "clients": [{"pid": 1e300, "used_bytes": -5, "limit_bytes": 1e300, "share": 0.5}]}]})");
+  const auto report = ParseReport(
+      R"({"servers": [{"pid": 4294967303, "uid": -1, "clients": [{"pid": 1e300, "used_bytes": -5, "limit_bytes": 1e300, "share": 0.5}]}]})");
   ASSERT_TRUE(report);
   const ServerReport& server = report->servers.at(0);
   EXPECT_EQ(server.pid, 0u);

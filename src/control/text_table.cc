@@ -30,7 +30,8 @@ void AppendCsv(std::string& text, const std::vector<std::string>& cells) {
 }
 
 std::string Key(std::string column) {
-  for (char& c : column) c = c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (char& c : column)
+    c = c == ' ' || c == '-' ? '_' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return column;
 }
 
@@ -77,7 +78,8 @@ Result<OutputFormat> ParseOutputFormat(const std::string& text) {
   format.header = comma == text.size();
   const bool known = kind == "table" || kind == "csv" || kind == "json";
   if (!known || (!format.header && text.substr(comma) != ",noheader")) {
-    return Fail(fmt::format("format \"{}\" is unknown: give table, csv or json, or table,noheader or csv,noheader", text));
+    return Fail(
+        fmt::format("format \"{}\" is unknown: give table, csv or json, or table,noheader or csv,noheader", text));
   }
   return format;
 }

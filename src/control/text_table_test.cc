@@ -13,7 +13,8 @@ TEST(TextTable, ColumnsAreAsWideAsTheirEntries) {
 }
 
 TEST(TextTable, CsvQuotesWhatWouldBreakIt) {
-  EXPECT_EQ(FormatCsv({.columns = {"a", "b"}, .rows = {{"x,y", "say \"hi\""}}}, true), "a,b\n\"x,y\",\"say \"\"hi\"\"\"\n");
+  EXPECT_EQ(FormatCsv({.columns = {"a", "b"}, .rows = {{"x,y", "say \"hi\""}}}, true),
+            "a,b\n\"x,y\",\"say \"\"hi\"\"\"\n");
 }
 
 TEST(TextTable, JsonHasKeysAndNulls) {

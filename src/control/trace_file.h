@@ -1,5 +1,5 @@
-// Traces as files: what servers recorded, one Chrome trace event per line, made into one Chrome trace JSON document, which
-// Perfetto and chrome://tracing open.
+// Traces as files: what servers recorded, one Chrome trace event per line, made into one Chrome trace JSON document,
+// which Perfetto and chrome://tracing open.
 #pragma once
 
 #include <string>

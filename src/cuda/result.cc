@@ -5,8 +5,7 @@ namespace tutti::cuda {
 const char* ResultName(int result) {
   switch (result) {
 #define X(name, value) \
-  case value:          \
-    return #name;
+  case value: return #name;
 #include "cuda/result.def"
 #undef X
   }

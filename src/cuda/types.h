@@ -346,7 +346,7 @@ enum : int { CU_FUNCTION_LOADING_STATE_LOADED = 1 };
 
 enum : unsigned { CU_CTX_SCHED_MASK = 0x07, CU_CTX_MAP_HOST = 0x08, CU_CTX_FLAGS_MASK = 0xff };
 enum : unsigned { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1 };
-inline constexpr uintptr_t kStreamLegacyHandle = 1;     // CU_STREAM_LEGACY
+inline constexpr uintptr_t kStreamLegacyHandle = 1;  // CU_STREAM_LEGACY
 inline constexpr uintptr_t kStreamPerThreadHandle = 2;  // CU_STREAM_PER_THREAD
 enum : unsigned { CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2, CU_EVENT_INTERPROCESS = 4 };
 enum : unsigned { CU_MEMHOSTALLOC_PORTABLE = 1, CU_MEMHOSTALLOC_DEVICEMAP = 2, CU_MEMHOSTALLOC_WRITECOMBINED = 4 };

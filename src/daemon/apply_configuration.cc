@@ -7,14 +7,17 @@ namespace tutti::daemon {
 namespace {
 
 Status MakeServer(ControlDaemon& daemon, const control::ConfiguredServer& wanted) {
-  if (!MayNameServer(wanted.name)) return Fail(fmt::format("server name \"{}\" is taken by a file of the pipe directory", wanted.name));
+  if (!MayNameServer(wanted.name))
+    return Fail(fmt::format("server name \"{}\" is taken by a file of the pipe directory", wanted.name));
   const uid_t uid = daemon.catalog().ServingUser(wanted.uid.value_or(geteuid()));
   if (wanted.uid && *wanted.uid != uid) {
-    return Fail(fmt::format("server {}: in multi-user mode all servers are of user {}: leave uid out", wanted.name, uid));
+    return Fail(
+        fmt::format("server {}: in multi-user mode all servers are of user {}: leave uid out", wanted.name, uid));
   }
-  TUTTI_ASSIGN(NamedServer* server, daemon.catalog().Create(wanted.name, uid, wanted.allowed_devices));
+  TUTTI_ASSIGN(NamedServer * server, daemon.catalog().Create(wanted.name, uid, wanted.allowed_devices));
   for (const auto& [name, limits] : wanted.namespaces) {
-    if (!MayNameServer(name)) return Fail(fmt::format("namespace name \"{}\" is taken by a file of the pipe directory", name));
+    if (!MayNameServer(name))
+      return Fail(fmt::format("namespace name \"{}\" is taken by a file of the pipe directory", name));
     if (name != kDefaultNamespace) TUTTI_TRY(daemon.sockets().Open({.server = wanted.name, .name_space = name}));
     server->namespaces[name] = {.active_thread_percentage = limits.active_thread_percentage,
                                 .memory_limits = limits.memory_limits,
@@ -22,8 +25,12 @@ Status MakeServer(ControlDaemon& daemon, const control::ConfiguredServer& wanted
                                 .client_priority = limits.client_priority};
   }
   for (const control::ConfiguredPartition& partition : wanted.partitions) {
-    daemon.partitions().Add({.device = partition.device, .id = NewPartitionId(3), .server = wanted.name, .name = partition.name,
-                             .chunks = partition.chunks, .include_remainder = partition.include_remainder});
+    daemon.partitions().Add({.device = partition.device,
+                             .id = NewPartitionId(3),
+                             .server = wanted.name,
+                             .name = partition.name,
+                             .chunks = partition.chunks,
+                             .include_remainder = partition.include_remainder});
   }
   return daemon.servers().Ensure(server->plan, kAdministrators);
 }

@@ -29,7 +29,8 @@ tutti::daemon::DaemonOptions Start(const tutti::daemon::Options& options, tutti:
 int main(int argc, char** argv) {
   using namespace tutti;
   const char* const protocol = std::getenv("CUDA_MPS_PROTOCOL_VERSION");
-  const auto options = daemon::ParseOptions(std::vector<std::string>(argv + 1, argv + argc), protocol != nullptr ? protocol : "");
+  const auto options =
+      daemon::ParseOptions(std::vector<std::string>(argv + 1, argv + argc), protocol != nullptr ? protocol : "");
   if (!options) {
     std::fprintf(stderr, "%s\n", options.error().text.c_str());
     return 1;

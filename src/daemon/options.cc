@@ -67,34 +67,73 @@ struct Option {
 
 const std::vector<Option>& AllOptions() {
   static const std::vector<Option> options{
-      {{"-d", "--daemon"}, "", [](Options& o, const auto&) -> Status { o.mode = Mode::kBackground; return {}; }},
-      {{"-f", "--foreground"}, "", [](Options& o, const auto&) -> Status { o.mode = Mode::kForeground; return {}; }},
-      {{"-h", "--help"}, "", [](Options& o, const auto&) -> Status { o.mode = Mode::kHelp; return {}; }},
-      {{"-v", "--version"}, "", [](Options& o, const auto&) -> Status { o.mode = Mode::kVersion; return {}; }},
-      {{"-M", "-m", "--multiuser", "-multiuser-server"}, "",
-       [](Options& o, const auto&) -> Status { o.multi_user = true; return {}; }},
-      {{"-S", "--static-partitioning"}, "", [](Options& o, const auto&) -> Status { o.static_partitioning = true; return {}; }},
-      {{"--new-clients-only"}, "", [](Options& o, const auto&) -> Status { o.new_clients_only = true; return {}; }},
-      {{"-q", "--quit"}, "",
+      {{"-d", "--daemon"},
+       "",
+       [](Options& o, const auto&) -> Status {
+         o.mode = Mode::kBackground;
+         return {};
+       }},
+      {{"-f", "--foreground"},
+       "",
+       [](Options& o, const auto&) -> Status {
+         o.mode = Mode::kForeground;
+         return {};
+       }},
+      {{"-h", "--help"},
+       "",
+       [](Options& o, const auto&) -> Status {
+         o.mode = Mode::kHelp;
+         return {};
+       }},
+      {{"-v", "--version"},
+       "",
+       [](Options& o, const auto&) -> Status {
+         o.mode = Mode::kVersion;
+         return {};
+       }},
+      {{"-M", "-m", "--multiuser", "-multiuser-server"},
+       "",
+       [](Options& o, const auto&) -> Status {
+         o.multi_user = true;
+         return {};
+       }},
+      {{"-S", "--static-partitioning"},
+       "",
+       [](Options& o, const auto&) -> Status {
+         o.static_partitioning = true;
+         return {};
+       }},
+      {{"--new-clients-only"},
+       "",
+       [](Options& o, const auto&) -> Status {
+         o.new_clients_only = true;
+         return {};
+       }},
+      {{"-q", "--quit"},
+       "",
        [](Options& o, const auto&) -> Status {
          o.mode = Mode::kCommand;
          o.command = "quit";
          return {};
        }},
-      {{"-p", "--protocol"}, "2 or 3",
+      {{"-p", "--protocol"},
+       "2 or 3",
        [](Options& o, const std::string& value) -> Status {
          TUTTI_ASSIGN(o.protocol, ReadProtocol(value, "option -p"));
          return {};
        }},
-      {{"-a", "--apply"}, "a TOML file",
-       [](Options& o, const std::string& value) -> Status { o.configuration = AbsolutePath(value); return {}; }},
-      {{"--policy"}, control::kPolicyNamesText,
+      {{"-a", "--apply"},
+       "a TOML file",
        [](Options& o, const std::string& value) -> Status {
-         if (!control::IsPolicy(value)) return Fail(fmt::format("policy \"{}\" is unknown: give {}", value, control::kPolicyNamesText));
-         o.policy = value;
+         o.configuration = AbsolutePath(value);
          return {};
        }},
-  };
+      {{"--policy"}, control::kPolicyNamesText, [](Options& o, const std::string& value) -> Status {
+         if (!control::IsPolicy(value))
+           return Fail(fmt::format("policy \"{}\" is unknown: give {}", value, control::kPolicyNamesText));
+         o.policy = value;
+         return {};
+       }}};
   return options;
 }
 
@@ -129,7 +168,8 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments, const st
     if (option == nullptr) return Fail(fmt::format("option {} is unknown: see tutti-control -h", word));
     std::string value;
     if (!option->value.empty()) {
-      if (equals == word.size() && next == arguments.size()) return Fail(fmt::format("option {} needs {}", word, option->value));
+      if (equals == word.size() && next == arguments.size())
+        return Fail(fmt::format("option {} needs {}", word, option->value));
       value = equals < word.size() ? word.substr(equals + 1) : arguments[next++];
     }
     TUTTI_TRY(option->take(options, value));
@@ -141,8 +181,9 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments, const st
   }
   if (next < arguments.size()) {
     if (starts_daemon) {
-      return Fail(fmt::format("\"{}\" is a command, and {} starts a daemon: give the command alone to the daemon that runs",
-                              arguments[next], options.mode == Mode::kBackground ? "-d" : "-f"));
+      return Fail(
+          fmt::format("\"{}\" is a command, and {} starts a daemon: give the command alone to the daemon that runs",
+                      arguments[next], options.mode == Mode::kBackground ? "-d" : "-f"));
     }
     options.mode = Mode::kCommand;
     options.command.clear();

@@ -21,8 +21,8 @@ struct Options {
   std::string command;        // kCommand: the words given, joined by blanks
 };
 
-// `protocol_variable`: CUDA_MPS_PROTOCOL_VERSION, "" if unset; it wins over the option. Fails with a line that names the
-// option and says what to do.
+// `protocol_variable`: CUDA_MPS_PROTOCOL_VERSION, "" if unset; it wins over the option. Fails with a line that names
+// the option and says what to do.
 Result<Options> ParseOptions(const std::vector<std::string>& arguments, const std::string& protocol_variable = "");
 
 extern const char* const kHelpText;

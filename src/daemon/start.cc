@@ -28,10 +28,15 @@ constexpr int kPatience_ms = 1000;  // for a daemon that runs already, and may h
 // A log directory that cannot be used is no reason not to serve: the pipe directory takes the log, and the user is
 // told.
 Status OpenLog(control::Places& places) {
-  const Status usable = geteuid() == 0 ? MakeTrustedDirectory(places.log_directory, "CUDA_MPS_LOG_DIRECTORY") : MakeDirectory(places.log_directory);
+  const Status usable = geteuid() == 0 ? MakeTrustedDirectory(places.log_directory, "CUDA_MPS_LOG_DIRECTORY")
+                                       : MakeDirectory(places.log_directory);
   if (usable && log::Open(places.control_log(), "Control")) return {};
-  const std::string why = usable ? FailErrno(fmt::format("cannot write {} (a log is a file of ours, no link: remove what is there)", places.control_log())).error().text
-                                 : usable.error().text;
+  const std::string why =
+      usable ? FailErrno(fmt::format("cannot write {} (a log is a file of ours, no link: remove what is there)",
+                                     places.control_log()))
+                   .error()
+                   .text
+             : usable.error().text;
   std::fprintf(stderr, "%s; the logs go to %s\n", why.c_str(), places.pipe_directory.c_str());
   places.log_directory = places.pipe_directory;
   if (!log::Open(places.control_log(), "Control")) return FailErrno("cannot write " + places.control_log());
@@ -73,7 +78,8 @@ void TellDifference(const DaemonOptions& wanted) {
   const auto report = control::FetchReport(*running);
   if (!report || !report->multi_user || *report->multi_user == wanted.multi_user) return;
   const char* const was = *report->multi_user ? "with -M" : "without -M";
-  std::fprintf(stderr, "it (process %u) was started %s, and goes on so: to have it otherwise, end it by `quit` first\n", report->daemon_pid, was);
+  std::fprintf(stderr, "it (process %u) was started %s, and goes on so: to have it otherwise, end it by `quit` first\n",
+               report->daemon_pid, was);
 }
 
 int CannotServe(const DaemonOptions& options, const std::string& why) {
@@ -154,7 +160,9 @@ int StartInBackground(const DaemonOptions& options) {
     }
     return 0;
   }
-  return CannotServe(options, verdict.empty() ? fmt::format("the daemon ended while it started: see {}", options.places.control_log()) : verdict);
+  return CannotServe(
+      options, verdict.empty() ? fmt::format("the daemon ended while it started: see {}", options.places.control_log())
+                               : verdict);
 }
 
 int RunInForeground(const DaemonOptions& options) {

@@ -1,14 +1,14 @@
-// The device interface: what a server needs of a device, at the level that an embedded CPU device and a real GPU both do
-// well. Contexts, libraries, graphs, pools, occupancy and capture are built in the client on top of this.
+// The device interface: what a server needs of a device, at the level that an embedded CPU device and a real GPU both
+// do well. Contexts, libraries, graphs, pools, occupancy and capture are built in the client on top of this.
 //
 //   Backend   all devices of one kind in this server, and the threads that drive them
 //   Space     one client's part of a backend: its device window, streams, modules, limits. The fault domain: whatever
 //             goes wrong in a Space stays there.
 //
-// Streams are named by the client's own numbers (wire: slots below kMaxStreams), records by their tickets, so that nothing
-// is translated on the way. All operations on one Space come from one thread at a time (the one that holds the session);
-// different Spaces are used from different threads at once. Sink methods are called from the backend's threads, many at
-// once, and must neither block nor call back into the Space.
+// Streams are named by the client's own numbers (wire: slots below kMaxStreams), records by their tickets, so that
+// nothing is translated on the way. All operations on one Space come from one thread at a time (the one that holds the
+// session); different Spaces are used from different threads at once. Sink methods are called from the backend's
+// threads, many at once, and must neither block nor call back into the Space.
 #pragma once
 
 #include <algorithm>
@@ -36,8 +36,8 @@ namespace tutti::device {
 class Sink {
  public:
   virtual ~Sink() = default;
-  // All work of `stream` up to and including `ticket` is done. True if somebody sleeps until then: Wake(stream) is called
-  // once the device holds no lock, since whoever wakes may take the core of whoever holds it.
+  // All work of `stream` up to and including `ticket` is done. True if somebody sleeps until then: Wake(stream) is
+  // called once the device holds no lock, since whoever wakes may take the core of whoever holds it.
   virtual bool Completed(uint32_t stream, uint64_t ticket) = 0;
   virtual void Wake(uint32_t stream) = 0;
   virtual void EventReached(uint32_t event, uint64_t now_ns) = 0;
@@ -50,8 +50,8 @@ class Sink {
   // The Space's work on `device` has failed for good. Called once per device until Reset; queued work is dropped, its
   // streams complete.
   virtual void Faulted(uint32_t device, const Fault& fault) = 0;
-  // The memory this Space holds on `device` (what counts against its limit) is now `bytes`. Called before Allocate returns,
-  // and whenever a free has taken effect.
+  // The memory this Space holds on `device` (what counts against its limit) is now `bytes`. Called before Allocate
+  // returns, and whenever a free has taken effect.
   virtual void MemoryUsed(uint32_t device, uint64_t bytes) = 0;
   // Of that, `bytes` have been freed and are held until work before the free is done.
   virtual void MemoryFreed(uint32_t /*device*/, uint64_t /*bytes*/) {}
@@ -85,8 +85,8 @@ struct StreamOptions {
   bool non_blocking = false;
 };
 
-// SMs that a client with this percentage may use at once, and is told it has: rounded down, at least one. Below one SM's
-// worth it has one SM for a part of the time.
+// SMs that a client with this percentage may use at once, and is told it has: rounded down, at least one. Below one
+// SM's worth it has one SM for a part of the time.
 inline uint32_t EffectiveSms(uint32_t sms, double active_thread_percentage) {
   const auto rounded_down = static_cast<uint32_t>(sms * active_thread_percentage / 100 + 1e-6);
   return rounded_down < 1 ? 1 : rounded_down > sms ? sms : rounded_down;
@@ -94,11 +94,11 @@ inline uint32_t EffectiveSms(uint32_t sms, double active_thread_percentage) {
 
 struct Limits {
   double active_thread_percentage = 100;  // 0 < p <= 100
-  std::vector<uint64_t> memory_bytes;     // per device; empty or ~0: none
-  MemoryGroups memory_groups;             // whose limits hold besides; fixed when the Space is made
-  int32_t priority = 0;                   // 0 normal, 1 below normal
-  std::vector<wire::SmRange> sm_ranges;   // of its partition; a device that is not named: all of its SMs
-  uint64_t kernel_ns = 0;                 // that a kernel may run on the device; 0: for ever
+  std::vector<uint64_t> memory_bytes;  // per device; empty or ~0: none
+  MemoryGroups memory_groups;  // whose limits hold besides; fixed when the Space is made
+  int32_t priority = 0;  // 0 normal, 1 below normal
+  std::vector<wire::SmRange> sm_ranges;  // of its partition; a device that is not named: all of its SMs
+  uint64_t kernel_ns = 0;  // that a kernel may run on the device; 0: for ever
 };
 
 // SMs of `device` that a client with these limits is told it has: what its partition has, or what its percentage gives
@@ -118,8 +118,8 @@ class Space {
  public:
   virtual ~Space() = default;  // drops all work, waits for blocks that run, gives everything back
 
-  // Memory. Addresses lie in the window, the memory is zero. OUT_OF_MEMORY over the limit or the device's size; since frees
-  // wait for earlier work, a client may try once more after synchronising.
+  // Memory. Addresses lie in the window, the memory is zero. OUT_OF_MEMORY over the limit or the device's size; since
+  // frees wait for earlier work, a client may try once more after synchronising.
   virtual Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) = 0;
   // Frees when all work submitted so far is done. INVALID_VALUE if no allocation begins at `address`.
   virtual Status Free(uint64_t address) = 0;
@@ -128,9 +128,9 @@ class Space {
   virtual Status CreateStream(uint32_t stream, const StreamOptions& options) = 0;
   virtual Status DestroyStream(uint32_t stream) = 0;  // after the work that is in it
 
-  // Stream-ordered work; each completes through Sink::Completed(stream, ticket). Arguments have been validated against the
-  // wire limits; that addresses lie in the window and kernels exist is checked here, and is a Fault of the Space, not of us.
-  // More of it waiting than wire::kMostBacklog is a protocol error.
+  // Stream-ordered work; each completes through Sink::Completed(stream, ticket). Arguments have been validated against
+  // the wire limits; that addresses lie in the window and kernels exist is checked here, and is a Fault of the Space,
+  // not of us. More of it waiting than wire::kMostBacklog is a protocol error.
   // Launch fails with kNotLoaded, and has done nothing, if the kernel's code has been let go: it is to be loaded first.
   virtual Status Launch(uint32_t stream, uint64_t ticket, const Grid& grid) = 0;
   virtual Status Copy(uint32_t stream, uint64_t ticket, const wire::CopyBody& copy) = 0;
@@ -142,8 +142,8 @@ class Space {
   // The host call that `stream` waits at has returned.
   virtual Status HostCallDone(uint32_t stream) = 0;
 
-  // Modules. May take seconds (compilation): called from a thread of their own, concurrently with the above; thread-safe.
-  // `image` is PTX text or a fatbin. On failure the error's text is the JIT log.
+  // Modules. May take seconds (compilation): called from a thread of their own, concurrently with the above;
+  // thread-safe. `image` is PTX text or a fatbin. On failure the error's text is the JIT log.
   struct LoadedModule {
     uint32_t id = 0;
     guest::SegmentAddresses addresses;  // of its variables
@@ -165,8 +165,8 @@ class Space {
 
   // These are thread-safe. Live changes act from the next scheduling decision.
   virtual void SetLimits(const Limits& limits) = 0;
-  // Kernels on `device` of which blocks have begun and not all have ended: for whoever asks, not for a fast path. Of many
-  // the first kMostRunning.
+  // Kernels on `device` of which blocks have begun and not all have ended: for whoever asks, not for a fast path. Of
+  // many the first kMostRunning.
   struct RunningKernel {
     std::string name;
     uint32_t grid[3] = {};
@@ -207,20 +207,21 @@ class Backend {
   virtual uint64_t used_bytes(uint32_t device) const = 0;
 
   // `window_fd` is mapped by the caller at `window_base` (same address in the client) for the Space's lifetime.
-  virtual Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits, Sink* sink,
-                                                     std::string_view label) = 0;
+  virtual Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits,
+                                                     Sink* sink, std::string_view label) = 0;
 
-  // Looking after the clients' rings, which the backend's idle threads do. A thread that has run out of blocks *looks*: it
-  // calls `poll` in the loop in which it spins for work, and stops looking with exactly one of `leave` (it has found blocks
-  // to run) or `arm` (it is about to sleep). The last thread that looks away arms the bells; while none looks or sleeps on
-  // the bells, a thread of the server's own does. All of it is thread-safe. Set before the first Space.
+  // Looking after the clients' rings, which the backend's idle threads do. A thread that has run out of blocks *looks*:
+  // it calls `poll` in the loop in which it spins for work, and stops looking with exactly one of `leave` (it has found
+  // blocks to run) or `arm` (it is about to sleep). The last thread that looks away arms the bells; while none looks or
+  // sleeps on the bells, a thread of the server's own does. All of it is thread-safe. Set before the first Space.
   struct IdleWork {
-    std::function<bool()> poll;   // take what is in the rings; true if it found records
+    std::function<bool()> poll;  // take what is in the rings; true if it found records
     std::function<void()> leave;  // going to run blocks: no longer looking
-    std::function<bool()> arm;    // going to sleep: no longer looking; but if it returns true it found records: still looking
-    int doorbell_epoll_fd = -1;   // sleepers wait on this, too (poll(2) or nested epoll; never read from it)
-    std::function<void()> woke;   // the sleep after an `arm` is over, for whatever reason. Not looking yet.
-    std::function<void()> rang;   // after `woke`, if the epoll fd was readable: handle its events. Looking.
+    // going to sleep: no longer looking; but if it returns true it found records: still looking
+    std::function<bool()> arm;
+    int doorbell_epoll_fd = -1;  // sleepers wait on this, too (poll(2) or nested epoll; never read from it)
+    std::function<void()> woke;  // the sleep after an `arm` is over, for whatever reason. Not looking yet.
+    std::function<void()> rang;  // after `woke`, if the epoll fd was readable: handle its events. Looking.
   };
   virtual void SetIdleWork(IdleWork work) = 0;
 
@@ -229,7 +230,7 @@ class Backend {
 
   // Records what ran where, for timelines. Off by default.
   struct TraceEvent {
-    std::string label;   // of the Space
+    std::string label;  // of the Space
     std::string kernel;
     uint32_t device, sm;
     uint64_t begin_ns, end_ns;

@@ -1,8 +1,9 @@
-// Host memory that a server holds for a client: pinned and staging memory, constants, images of modules. Pages of it that a
-// kernel or the server touches first are the server's, so without a bound one client could have the system end the server
-// of all.
+// Host memory that a server holds for a client: pinned and staging memory, constants, images of modules. Pages of it
+// that a kernel or the server touches first are the server's, so without a bound one client could have the system end
+// the server of all.
 //
-// There is one account for all clients of a server and a limit for each; what a client may not have is OUT_OF_MEMORY to it.
+// There is one account for all clients of a server and a limit for each; what a client may not have is OUT_OF_MEMORY to
+// it.
 #pragma once
 
 #include <atomic>

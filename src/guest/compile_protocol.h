@@ -16,27 +16,27 @@
 namespace tutti::guest {
 
 enum class CompileOp : uint32_t {
-  kIndex = 1,   // image -> ModuleIndex
+  kIndex = 1,  // image -> ModuleIndex
   kKernel = 2,  // image + kernel name + block shape -> shared object
 };
 
 // A request is one packet (os::kMaxMessageBytes).
 inline constexpr size_t kMostNameBytes = 100 << 10;
 
-// Fd 0 of the message: the image: PTX text, or a fatbin (any compression), or several images concatenated in a container
-// (compile_protocol.cc: "images").
+// Fd 0 of the message: the image: PTX text, or a fatbin (any compression), or several images concatenated in a
+// container (compile_protocol.cc: "images").
 struct CompileRequest {
   CompileOp op = CompileOp::kIndex;
   std::string kernel;  // of kMostNameBytes at most, as every kernel of an index
   uint32_t block[3] = {0, 0, 0};
-  uint32_t optimize = 2;    // 0 .. 3
+  uint32_t optimize = 2;  // 0 .. 3
   uint32_t capability = 0;  // 80 for 8.0: which of several PTX texts is meant (image/ptx_selection.h)
 };
 
 // Fd 0 of the message, if status == 0: the serialized ModuleIndex, or the shared object.
 struct CompileReply {
   int32_t status = 0;  // CUresult: INVALID_PTX, NO_BINARY_FOR_GPU, UNSUPPORTED_PTX_VERSION, INVALID_IMAGE, ...
-  std::string log;     // diagnostics with line and caret
+  std::string log;  // diagnostics with line and caret
 };
 
 std::vector<uint8_t> Serialize(const CompileRequest& request);

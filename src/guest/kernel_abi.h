@@ -5,8 +5,8 @@
 // thread, on guest stacks (device/cpu/exec/guest_stack.h), never on the worker's own stack. A warp is 32 lanes executed
 // as vectors of 32 with an active mask; lane l of warp w is the thread of linear index 32 w + l of its block.
 //
-// Guest code holds no locks, allocates nothing, and may be abandoned at any instruction: on a fault, a kill or the end of
-// its client the worker simply switches away and reuses the stack.
+// Guest code holds no locks, allocates nothing, and may be abandoned at any instruction: on a fault, a kill or the end
+// of its client the worker simply switches away and reuses the stack.
 //
 // Layouts here are baked into generated code: change kAbiVersion with any change (it is part of the code cache key).
 #pragma once
@@ -41,10 +41,10 @@ enum class FaultKind : uint32_t {
 // the first that reads what all have written; but from the last downwards where all read one word, for it is mostly the
 // first that writes that word again.
 enum class BarrierMode : uint32_t {
-  kArrive = 0,           // and go on at once
-  kArriveAndWait = 1,    // for all to arrive; then the first warp goes on first
+  kArrive = 0,  // and go on at once
+  kArriveAndWait = 1,  // for all to arrive; then the first warp goes on first
   kArriveAndWaitDown = 2,  // for all to arrive; then the last warp goes on first
-  kWait = 3,             // for the phase to complete in which the warp has arrived before
+  kWait = 3,  // for the phase to complete in which the warp has arrived before
 };
 
 // Mistakes of a program that lanes of a warp make together.
@@ -88,12 +88,12 @@ struct GuestServices {
   void (*mistake)(WarpState*, WarpMistake what, uint32_t lane, uint32_t lanes, uint32_t location);
   // Grid-wide barrier of a cooperative launch.
   void (*grid_barrier)(WarpState*, uint32_t mask);
-  // Whether [address, address + bytes), which lies in the client's window but beyond BlockState::window_reach, may be read,
-  // or if `writes` written: what was allocated since the block began may, and constants may be read.
+  // Whether [address, address + bytes), which lies in the client's window but beyond BlockState::window_reach, may be
+  // read, or if `writes` written: what was allocated since the block began may, and constants may be read.
   uint32_t (*may_touch)(WarpState*, uint64_t address, uint64_t bytes, uint32_t writes);
   // Barriers of lanes that take turns. enter: arrives and goes on at once; returns the phase that is to be waited for.
-  // `votes` as for barrier_reduce. pass: `ids` and `phases` are of 32 lanes; returns those of `mask` whose phase is over.
-  // If there are none and `blocks` is set, waits until there are. outcome: of the barrier's last phase, as of
+  // `votes` as for barrier_reduce. pass: `ids` and `phases` are of 32 lanes; returns those of `mask` whose phase is
+  // over. If there are none and `blocks` is set, waits until there are. outcome: of the barrier's last phase, as of
   // barrier_reduce.
   uint32_t (*barrier_enter)(WarpState*, uint32_t mask, uint32_t id, uint32_t threads, uint32_t votes);
   uint32_t (*barrier_pass)(WarpState*, uint32_t mask, const uint32_t* ids, const uint32_t* phases, uint32_t blocks);
@@ -103,45 +103,46 @@ struct GuestServices {
 // One running block. Prepared by the device, read-only to guest code, except where noted.
 struct BlockState {
   const GuestServices* services;
-  const uint8_t* params;      // the kernel's parameter buffer (a private copy)
-  uint64_t module_base;       // where this client's copy of the module's globals lies
-  uint64_t constants_base;    // ... and of its constants
-  uint8_t* shared;            // the block's shared window; offset 0 of the .shared space
-  uint32_t shared_bytes;      // static + dynamic
+  const uint8_t* params;  // the kernel's parameter buffer (a private copy)
+  uint64_t module_base;  // where this client's copy of the module's globals lies
+  uint64_t constants_base;  // ... and of its constants
+  uint8_t* shared;  // the block's shared window; offset 0 of the .shared space
+  uint32_t shared_bytes;  // static + dynamic
   uint32_t dynamic_shared_bytes;
-  uint64_t window_base;       // the client's device window: the only global memory this code may touch
+  uint64_t window_base;  // the client's device window: the only global memory this code may touch
   uint64_t window_bytes;
-  uint64_t window_reach;      // ... of which so much, from its begin on, could be written when the block began
+  uint64_t window_reach;  // ... of which so much, from its begin on, could be written when the block began
   uint32_t grid[3];
   uint32_t block[3];
   uint32_t ctaid[3];
   uint32_t smid;
   uint32_t nsmid;
-  uint32_t cluster[3];        // cluster dimensions, 1,1,1 without clusters
+  uint32_t cluster[3];  // cluster dimensions, 1,1,1 without clusters
   uint32_t cluster_ctaid[3];
   uint32_t dynamic_shared_offset;  // where dynamic shared memory starts in the shared window
   uint64_t gridid;
   uint64_t cooperative_workspace;  // %envreg1/2: {u32 size, u32 barrier}; 0 if the launch was not cooperative
-  void* device;               // the device's own
+  void* device;  // the device's own
 };
 
 // One warp of a running block.
 struct WarpState {
   BlockState* block;
-  uint32_t warp;        // index in the block
-  uint32_t lanes;       // mask of lanes that exist (the last warp may be partial); written by guest code: lanes not exited
-  uint8_t* local;       // the warp's local memory: lane l owns [local + l * local_bytes, + local_bytes)
-  uint32_t local_bytes; // per lane, as the descriptor asked
+  uint32_t warp;  // index in the block
+  // mask of lanes that exist (the last warp may be partial); written by guest code: lanes not exited
+  uint32_t lanes;
+  uint8_t* local;  // the warp's local memory: lane l owns [local + l * local_bytes, + local_bytes)
+  uint32_t local_bytes;  // per lane, as the descriptor asked
   uint32_t reserved;
-  uint64_t stack_limit; // called functions may be entered as long as the stack pointer is not below this
-  void* device;         // the device's own
+  uint64_t stack_limit;  // called functions may be entered as long as the stack pointer is not below this
+  void* device;  // the device's own
 };
 
 enum KernelFlags : uint32_t {
-  kYields = 1u << 0,         // calls a barrier or yield: each warp needs a stack of its own
+  kYields = 1u << 0,  // calls a barrier or yield: each warp needs a stack of its own
   kUsesPrint = 1u << 1,
   kUsesHeap = 1u << 2,
-  kCooperative = 1u << 3,    // uses the grid barrier
+  kCooperative = 1u << 3,  // uses the grid barrier
 };
 
 struct SourceLocation {  // for fault reports: the PTX line, and with -lineinfo the source line
@@ -162,9 +163,9 @@ struct KernelDescriptor {
   uint32_t flags;
   uint32_t param_bytes;
   uint32_t static_shared_bytes;
-  uint32_t local_bytes;        // per lane, in WarpState::local
-  uint32_t stack_bytes;        // of native stack that one warp may need
-  uint32_t block[3];           // the shape it was compiled for; 0,0,0: any
+  uint32_t local_bytes;  // per lane, in WarpState::local
+  uint32_t stack_bytes;  // of native stack that one warp may need
+  uint32_t block[3];  // the shape it was compiled for; 0,0,0: any
   uint32_t location_count;
   const SourceLocation* locations;
 };

@@ -54,7 +54,8 @@ Status Check(const ModuleIndex& index) {
     }
   }
   for (const Relocation& relocation : index.relocations) {
-    if (index.segment_bytes < 8 || relocation.offset > index.segment_bytes - 8) return Fail("module index: relocation outside the segment");
+    if (index.segment_bytes < 8 || relocation.offset > index.segment_bytes - 8)
+      return Fail("module index: relocation outside the segment");
   }
   for (const KernelInfo& kernel : index.kernels) {
     for (const ParameterInfo& param : kernel.params) {
@@ -74,9 +75,9 @@ uint64_t ConstantBytes(const ModuleIndex& index) {
     if (variable.is_const) end = std::max(end, variable.offset + variable.bytes);
   }
   end = AlignUp(end, kSegmentPageBytes);
-  const bool writable = std::any_of(index.variables.begin(), index.variables.end(), [end](const VariableInfo& variable) {
-    return !variable.is_const && variable.offset < end;
-  });
+  const bool writable =
+      std::any_of(index.variables.begin(), index.variables.end(),
+                  [end](const VariableInfo& variable) { return !variable.is_const && variable.offset < end; });
   return writable || end > index.segment_bytes ? 0 : end;
 }
 

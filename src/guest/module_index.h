@@ -1,9 +1,9 @@
-// What is in a module: made by the compiler from the PTX, kept in the code cache, read by the device and handed on to the
-// client. Nothing here needs LLVM or a PTX parser to use.
+// What is in a module: made by the compiler from the PTX, kept in the code cache, read by the device and handed on to
+// the client. Nothing here needs LLVM or a PTX parser to use.
 //
-// All of a module's .global and .const variables are laid out in one *segment*, filled from `image` (zero beyond its end)
-// and patched by `relocations`. A client's instance of the module is an allocation of `segment_bytes` in its window; the
-// constants, with which the segment begins, have an address of their own (SegmentAddresses).
+// All of a module's .global and .const variables are laid out in one *segment*, filled from `image` (zero beyond its
+// end) and patched by `relocations`. A client's instance of the module is an allocation of `segment_bytes` in its
+// window; the constants, with which the segment begins, have an address of their own (SegmentAddresses).
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ struct Relocation {
   Kind kind = Kind::kSegment;
 };
 
-// A segment begins with the module's constants, if it has any, on whole pages that hold nothing else: they can lie where no
-// kernel writes.
+// A segment begins with the module's constants, if it has any, on whole pages that hold nothing else: they can lie
+// where no kernel writes.
 inline constexpr uint64_t kSegmentPageBytes = 4096;
 
 struct ModuleIndex {
@@ -67,7 +67,8 @@ struct ModuleIndex {
   std::string log;                     // JIT info log: warnings, directives skipped
 };
 
-// "Address" of the function with table index i, as device code sees it: never a host address, so a forged one is caught.
+// "Address" of the function with table index i, as device code sees it: never a host address, so a forged one is
+// caught.
 inline constexpr uint64_t kFunctionAddressBase = 0x100;
 inline constexpr uint64_t FunctionAddress(uint32_t index) { return kFunctionAddressBase + 16ull * index; }
 

@@ -11,30 +11,30 @@ namespace tutti::guest {
 
 // How the bits of a channel become the 32 bits of a result.
 enum class TexelKind : uint32_t {
-  kBits,              // as they are, zero-extended
-  kSigned,            // sign-extended
-  kHalf,              // to float
+  kBits,  // as they are, zero-extended
+  kSigned,  // sign-extended
+  kHalf,  // to float
   kUnsignedFraction,  // to float in [0, 1]: divided by `divisor`
-  kSignedFraction,    // to float in [-1, 1]
+  kSignedFraction,  // to float in [-1, 1]
 };
 
 // For a coordinate outside. kWrap and kMirror are of normalised coordinates only.
 enum class AddressMode : uint32_t { kWrap, kClamp, kMirror, kBorder };
 
 struct Texture {
-  uint64_t address;        // of the first texel
-  uint64_t row_bytes;      // from row to row
-  uint64_t plane_bytes;    // from depth to depth, or layer to layer
-  uint32_t extent[3];      // in texels; the last one also counts layers; 1 where there is no such dimension
-  uint32_t texel_bytes;    // channels * channel_bytes
-  uint32_t channels;       // 1, 2 or 4; those that are missing read as 0
+  uint64_t address;  // of the first texel
+  uint64_t row_bytes;  // from row to row
+  uint64_t plane_bytes;  // from depth to depth, or layer to layer
+  uint32_t extent[3];  // in texels; the last one also counts layers; 1 where there is no such dimension
+  uint32_t texel_bytes;  // channels * channel_bytes
+  uint32_t channels;  // 1, 2 or 4; those that are missing read as 0
   uint32_t channel_bytes;  // 1, 2 or 4
   TexelKind kind;
   float divisor;
   AddressMode mode[3];
-  uint32_t linear;         // 0: the nearest texel
-  uint32_t normalized;     // coordinates go from 0 to 1
-  uint32_t border[4];      // what kBorder reads, as a result
+  uint32_t linear;  // 0: the nearest texel
+  uint32_t normalized;  // coordinates go from 0 to 1
+  uint32_t border[4];  // what kBorder reads, as a result
   uint32_t zero;
 };
 static_assert(sizeof(Texture) == 96);

@@ -58,8 +58,7 @@ Result<Images> FindImages(const void* image) {
   // Text may be as short as one NUL: no more than its bytes are looked at.
   const size_t start = strnlen(static_cast<const char*>(image), sizeof(uint32_t));
   switch (KindOf({bytes, start})) {
-    case ImageKind::kWrapper:
-      return FindWrapped(image);
+    case ImageKind::kWrapper: return FindWrapped(image);
     case ImageKind::kFatbin: {
       Images images;
       TUTTI_TRY(AddFatbin(bytes, &images));
@@ -71,11 +70,9 @@ Result<Images> FindImages(const void* image) {
       return Images{{bytes, size}};
     }
     case ImageKind::kArchive:
-    case ImageKind::kImageList:
-      return Invalid("an archive or a list has no size of its own");
+    case ImageKind::kImageList: return Invalid("an archive or a list has no size of its own");
     case ImageKind::kPtx:
-    case ImageKind::kUnknown:
-      break;
+    case ImageKind::kUnknown: break;
   }
   const size_t length = std::strlen(static_cast<const char*>(image));
   if (KindOf({bytes, length}) != ImageKind::kPtx) return Invalid("neither a fatbin, nor a cubin, nor PTX text");

@@ -37,20 +37,13 @@ ImageKind KindOf(std::span<const uint8_t> bytes) {
 
 std::string_view NameOf(ImageKind kind) {
   switch (kind) {
-    case ImageKind::kWrapper:
-      return "a fatbin wrapper";
-    case ImageKind::kFatbin:
-      return "a fatbin";
-    case ImageKind::kElf:
-      return "a cubin";
-    case ImageKind::kArchive:
-      return "an archive";
-    case ImageKind::kImageList:
-      return "a list of images";
-    case ImageKind::kPtx:
-      return "PTX";
-    case ImageKind::kUnknown:
-      break;
+    case ImageKind::kWrapper: return "a fatbin wrapper";
+    case ImageKind::kFatbin: return "a fatbin";
+    case ImageKind::kElf: return "a cubin";
+    case ImageKind::kArchive: return "an archive";
+    case ImageKind::kImageList: return "a list of images";
+    case ImageKind::kPtx: return "PTX";
+    case ImageKind::kUnknown: break;
   }
   return "no known image";
 }

@@ -25,8 +25,8 @@ std::unexpected<Error> NoPtx(const std::set<uint32_t>& archs, bool has_lto) {
                           found));
 }
 
-// The newest of those that `capability` allows, before the oldest of the others. Of one architecture the generic code rather
-// than the architecture-specific (sm_90a), which may use instructions that only this chip has.
+// The newest of those that `capability` allows, before the oldest of the others. Of one architecture the generic code
+// rather than the architecture-specific (sm_90a), which may use instructions that only this chip has.
 bool IsBetter(const FatbinEntry& a, const FatbinEntry& b, uint32_t capability) {
   const auto is_above = [=](const FatbinEntry& entry) { return capability != 0 && entry.arch > capability; };
   if (is_above(a) != is_above(b)) return is_above(b);
@@ -41,17 +41,14 @@ class Selection {
 
   Status Add(std::span<const uint8_t> bytes, bool in_list) {
     switch (KindOf(bytes)) {
-      case ImageKind::kPtx:
-        return AddText({bytes.begin(), bytes.end()}, 0);
-      case ImageKind::kFatbin:
-        return AddFatbins(bytes);
+      case ImageKind::kPtx: return AddText({bytes.begin(), bytes.end()}, 0);
+      case ImageKind::kFatbin: return AddFatbins(bytes);
       case ImageKind::kElf:
         if (const uint32_t arch = CubinArch(bytes)) return NoPtx({arch}, false);
         return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "an ELF file, but not of device code");
       case ImageKind::kImageList:
         return in_list ? Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "a list of images within a list") : AddList(bytes);
-      default:
-        return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "neither a fatbin, nor a cubin, nor PTX text");
+      default: return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "neither a fatbin, nor a cubin, nor PTX text");
     }
   }
 

@@ -1,7 +1,7 @@
 // cp.async, done at once, mbarrier objects, and clusterlaunchcontrol.
 //
-// The bits of an mbarrier are nobody's business but its instructions'. Here: the phase in bit 0, the arrivals that a phase
-// takes in bits 1 to 20, those that are pending in bits 21 to 40, and the bytes awaited (tx-count) above, signed.
+// The bits of an mbarrier are nobody's business but its instructions'. Here: the phase in bit 0, the arrivals that a
+// phase takes in bits 1 to 20, those that are pending in bits 21 to 40, and the bytes awaited (tx-count) above, signed.
 #include <algorithm>
 #include <cstring>
 
@@ -14,7 +14,9 @@ struct Phases {
   uint64_t phase, expected, pending;
   int64_t bytes;
 
-  static Phases Of(uint64_t word) { return {word & 1, word >> 1 & 0xfffff, word >> 21 & 0xfffff, static_cast<int64_t>(word) >> 41}; }
+  static Phases Of(uint64_t word) {
+    return {word & 1, word >> 1 & 0xfffff, word >> 21 & 0xfffff, static_cast<int64_t>(word) >> 41};
+  }
   uint64_t word() const { return phase | expected << 1 | pending << 21 | static_cast<uint64_t>(bytes) << 41; }
   void CompleteIfDue() {
     if (pending != 0 || bytes != 0) return;
@@ -26,14 +28,17 @@ struct Phases {
 }  // namespace
 
 void CopyAsync(Step& step) {
-  step.Accept({Modifier::kAsync, Modifier::kCa, Modifier::kCg, Modifier::kL2CacheHint, Modifier::kL2_64B, Modifier::kL2_128B, Modifier::kL2_256B});
+  step.Accept({Modifier::kAsync, Modifier::kCa, Modifier::kCg, Modifier::kL2CacheHint, Modifier::kL2_64B,
+               Modifier::kL2_128B, Modifier::kL2_256B});
   if (step.Has(Modifier::kCommitGroup) || step.Has(Modifier::kWaitGroup) || step.Has(Modifier::kWaitAll)) return;
-  if (step.Has(Modifier::kMbarrier) || step.Has(Modifier::kBulk) || step.Has(Modifier::kTensor)) return step.Refuse("this kind of copy");
+  if (step.Has(Modifier::kMbarrier) || step.Has(Modifier::kBulk) || step.Has(Modifier::kTensor))
+    return step.Refuse("this kind of copy");
   const uint64_t bytes = step.Get(2, Type::kU32);
   uint64_t taken = bytes;
   if (step.count() > 3 && !step.in.Has(Modifier::kL2CacheHint)) {
     const Operand& third = step.in.operands[3];
-    const bool ignores = third.kind == OperandKind::kRegister && step.function().registers[third.index].type == Type::kPred;
+    const bool ignores =
+        third.kind == OperandKind::kRegister && step.function().registers[third.index].type == Type::kPred;
     taken = ignores ? (step.Predicate(3) ? 0 : bytes) : std::min(bytes, step.Get(3, Type::kU32));
   }
   uint8_t* to = step.Locate(Space::kShared, step.Address(step.in.operands[0]), bytes, bytes);
@@ -47,8 +52,10 @@ void PhaseBarrier(Step& step) {
   step.Accept({Modifier::kRelease, Modifier::kAcquire, Modifier::kRelaxed, Modifier::kCta, Modifier::kCluster});
   if (step.Has(Modifier::kPendingCount)) return step.Put(0, Type::kB32, Phases::Of(step.Get(1, Type::kB64)).pending);
   const bool tests = step.Has(Modifier::kTestWait) || step.Has(Modifier::kTryWait);
-  const bool drops = step.Has(Modifier::kArriveDrop), arrives = drops || step.Has(Modifier::kArrive), expects = step.Has(Modifier::kExpectTx);
-  const bool only_arms = step.Has(Modifier::kInit) || step.Has(Modifier::kInval) || step.Has(Modifier::kCompleteTx) || (expects && !arrives);
+  const bool drops = step.Has(Modifier::kArriveDrop), arrives = drops || step.Has(Modifier::kArrive),
+             expects = step.Has(Modifier::kExpectTx);
+  const bool only_arms = step.Has(Modifier::kInit) || step.Has(Modifier::kInval) || step.Has(Modifier::kCompleteTx) ||
+                         (expects && !arrives);
   const size_t place = only_arms ? 0 : 1;
   const Operand& address = step.in.operands[place];
   uint8_t* at = step.Locate(step.SpaceOf(address), step.Address(address), 8, 8, &address);
@@ -62,7 +69,8 @@ void PhaseBarrier(Step& step) {
   } else if (step.Has(Modifier::kInval)) {
     phases = {};
   } else if (tests) {
-    const uint64_t asked = step.Has(Modifier::kParity) ? step.Get(2, Type::kB32) & 1 : Phases::Of(step.Get(2, Type::kB64)).phase;
+    const uint64_t asked =
+        step.Has(Modifier::kParity) ? step.Get(2, Type::kB32) & 1 : Phases::Of(step.Get(2, Type::kB64)).phase;
     return step.Put(0, Type::kPred, phases.phase != asked);
   } else {
     step.Accept({Modifier::kNoComplete});
@@ -80,11 +88,14 @@ void PhaseBarrier(Step& step) {
   std::memcpy(at, &word, sizeof word);
 }
 
-// A request to take back a cluster that has not started may always be declined, and is: the answer is 16 bytes of zeros.
+// A request to take back a cluster that has not started may always be declined, and is: the answer is 16 bytes of
+// zeros.
 void ClusterLaunch(Step& step) {
   if (!step.Has(Modifier::kTryCancel)) {
-    step.Accept({Modifier::kQueryCancel, Modifier::kGetFirstCtaid, Modifier::kGetFirstCtaidX, Modifier::kGetFirstCtaidY, Modifier::kGetFirstCtaidZ});
-    if (step.Has(Modifier::kIsCanceled)) return step.Put(0, Type::kPred, step.Wide(step.in.operands[1], Type::kB128) != 0);
+    step.Accept({Modifier::kQueryCancel, Modifier::kGetFirstCtaid, Modifier::kGetFirstCtaidX, Modifier::kGetFirstCtaidY,
+                 Modifier::kGetFirstCtaidZ});
+    if (step.Has(Modifier::kIsCanceled))
+      return step.Put(0, Type::kPred, step.Wide(step.in.operands[1], Type::kB128) != 0);
     for (const Operand& target : step.Elements(step.in.operands[0])) step.Put(target, Type::kB32, 0);
     return;
   }

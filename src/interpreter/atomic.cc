@@ -26,10 +26,13 @@ uint64_t Updated(Step& step, Type type, uint64_t old, uint64_t b, uint64_t c) {
     const FloatFormat* format = FormatOf(packing.element);
     uint64_t element;
     if (min || max) {
-      if (format != nullptr) element = ChooseFloat(*format, x, y, max, false);
-      else element = (ToNumber(y, packing.element) > ToNumber(x, packing.element)) == max ? y : x;
+      if (format != nullptr)
+        element = ChooseFloat(*format, x, y, max, false);
+      else
+        element = (ToNumber(y, packing.element) > ToNumber(x, packing.element)) == max ? y : x;
     } else if (format != nullptr) {
-      element = Compute(*format, FloatOperation::kAdd, ToDouble(*format, x), ToDouble(*format, y), 0, Rounding::kNearestEven);
+      element =
+          Compute(*format, FloatOperation::kAdd, ToDouble(*format, x), ToDouble(*format, y), 0, Rounding::kNearestEven);
     } else {
       element = x + y;
     }
@@ -41,8 +44,9 @@ uint64_t Updated(Step& step, Type type, uint64_t old, uint64_t b, uint64_t c) {
 }  // namespace
 
 void Atomic(Step& step) {
-  step.Accept({Modifier::kRelaxed, Modifier::kAcquire, Modifier::kRelease, Modifier::kAcqRel, Modifier::kCta, Modifier::kCluster, Modifier::kGpu,
-               Modifier::kSys, Modifier::kNoftz, Modifier::kL2CacheHint, Modifier::kAsync});
+  step.Accept({Modifier::kRelaxed, Modifier::kAcquire, Modifier::kRelease, Modifier::kAcqRel, Modifier::kCta,
+               Modifier::kCluster, Modifier::kGpu, Modifier::kSys, Modifier::kNoftz, Modifier::kL2CacheHint,
+               Modifier::kAsync});
   const bool returns = step.in.opcode == ptx::Opcode::kAtom;
   const size_t at_operand = returns ? 1 : 0;
   const Operand& address = step.in.operands[at_operand];
@@ -53,8 +57,10 @@ void Atomic(Step& step) {
   if (type == Type::kB128) {
     Bits old, b = step.Wide(step.in.operands[at_operand + 1], type);
     std::memcpy(&old, at, sizeof old);
-    if (step.Has(Modifier::kCas)) b = old == b ? step.Wide(step.in.operands[at_operand + 2], type) : old;
-    else if (!step.Has(Modifier::kExch)) return step.Refuse("128 bits");
+    if (step.Has(Modifier::kCas))
+      b = old == b ? step.Wide(step.in.operands[at_operand + 2], type) : old;
+    else if (!step.Has(Modifier::kExch))
+      return step.Refuse("128 bits");
     std::memcpy(at, &b, sizeof b);
     step.PutWide(step.in.operands[0], old);
     return;

@@ -7,10 +7,11 @@
 namespace tutti::interpreter {
 
 void ArriveAtBarrier(Step& step) {
-  step.Accept({Modifier::kCta, Modifier::kAligned, Modifier::kSync, Modifier::kAnd, Modifier::kOr, Modifier::kPopc, Modifier::kRelease,
-               Modifier::kAcquire, Modifier::kRelaxed});
+  step.Accept({Modifier::kCta, Modifier::kAligned, Modifier::kSync, Modifier::kAnd, Modifier::kOr, Modifier::kPopc,
+               Modifier::kRelease, Modifier::kAcquire, Modifier::kRelaxed});
   Thread& thread = step.thread;
-  const bool reduces = step.Has(Modifier::kRed), arrives = step.Has(Modifier::kArrive), waits = step.Has(Modifier::kWait);
+  const bool reduces = step.Has(Modifier::kRed), arrives = step.Has(Modifier::kArrive),
+             waits = step.Has(Modifier::kWait);
   if (step.Has(Modifier::kCluster)) {
     Barrier& cluster = step.block.barriers[kBarriers];
     if (!waits) {
@@ -40,8 +41,8 @@ void ArriveAtBarrier(Step& step) {
   thread.barrier_instruction = &step.in;
 }
 
-// A barrier counts warps: one is there when all its threads are that have not exited, and counts for as many threads as a
-// warp has.
+// A barrier counts warps: one is there when all its threads are that have not exited, and counts for as many threads as
+// a warp has.
 bool Machine::CompleteBarriers() {
   std::vector<uint32_t> alive(block_.barriers[0].arrivals.size());
   for (const Thread& thread : block_.threads) alive[thread.warp()] += thread.exited ? 0 : 1;
@@ -67,8 +68,10 @@ bool Machine::CompleteBarriers() {
       thread.waiting = Waiting::kNo;
       Step step(*this, thread, *thread.barrier_instruction);
       if (!step.Has(Modifier::kRed)) continue;
-      if (step.Has(Modifier::kPopc)) step.Put(0, Type::kU32, votes);
-      else step.Put(0, Type::kPred, step.Has(Modifier::kAnd) ? votes == voters : votes != 0);
+      if (step.Has(Modifier::kPopc))
+        step.Put(0, Type::kU32, votes);
+      else
+        step.Put(0, Type::kPred, step.Has(Modifier::kAnd) ? votes == voters : votes != 0);
     }
   }
   return completed;

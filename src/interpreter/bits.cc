@@ -12,7 +12,8 @@ void CountBits(Step& step) {
   const Type type = step.type();
   const uint64_t a = step.Get(1, type);
   const uint32_t bits = ptx::BitsOf(type);
-  const int count = step.in.opcode == ptx::Opcode::kPopc ? std::popcount(a) : std::countl_zero(a) - (64 - static_cast<int>(bits));
+  const int count =
+      step.in.opcode == ptx::Opcode::kPopc ? std::popcount(a) : std::countl_zero(a) - (64 - static_cast<int>(bits));
   step.Put(0, Type::kU32, static_cast<uint64_t>(count));
 }
 
@@ -42,7 +43,8 @@ void ExtractField(Step& step) {
   const Type type = step.type();
   const uint32_t msb = ptx::BitsOf(type) - 1;
   const uint64_t a = step.Get(1, type);
-  const auto pos = static_cast<uint32_t>(step.Get(2, Type::kU32) & 0xff), length = static_cast<uint32_t>(step.Get(3, Type::kU32) & 0xff);
+  const auto pos = static_cast<uint32_t>(step.Get(2, Type::kU32) & 0xff),
+             length = static_cast<uint32_t>(step.Get(3, Type::kU32) & 0xff);
   const uint64_t sign = !ptx::IsSigned(type) || length == 0 ? 0 : a >> std::min(pos + length - 1, msb) & 1;
   uint64_t result = 0;
   for (uint32_t i = 0; i <= msb; ++i) result |= (i < length && pos + i <= msb ? a >> (pos + i) & 1 : sign) << i;
@@ -54,8 +56,10 @@ void InsertField(Step& step) {
   const uint32_t msb = ptx::BitsOf(type) - 1;
   const uint64_t a = step.Get(1, type);
   uint64_t result = step.Get(2, type);
-  const auto pos = static_cast<uint32_t>(step.Get(3, Type::kU32) & 0xff), length = static_cast<uint32_t>(step.Get(4, Type::kU32) & 0xff);
-  for (uint32_t i = 0; i < length && pos + i <= msb; ++i) result = (result & ~(uint64_t{1} << (pos + i))) | (a >> i & 1) << (pos + i);
+  const auto pos = static_cast<uint32_t>(step.Get(3, Type::kU32) & 0xff),
+             length = static_cast<uint32_t>(step.Get(4, Type::kU32) & 0xff);
+  for (uint32_t i = 0; i < length && pos + i <= msb; ++i)
+    result = (result & ~(uint64_t{1} << (pos + i))) | (a >> i & 1) << (pos + i);
   step.Put(0, type, result);
 }
 
@@ -76,7 +80,8 @@ void ExtendSign(Step& step) {
   const auto a = static_cast<uint32_t>(step.Get(1, type)), b = static_cast<uint32_t>(step.Get(2, Type::kU32));
   const uint32_t width = clamp ? std::min(b, 32u) : b & 31;
   if (width == 0) return step.Put(0, type, 0);
-  step.Put(0, type, ptx::IsSigned(type) ? static_cast<uint64_t>(SignExtend(LowBits(a, width), width)) : LowBits(a, width));
+  step.Put(0, type,
+           ptx::IsSigned(type) ? static_cast<uint64_t>(SignExtend(LowBits(a, width), width)) : LowBits(a, width));
 }
 
 // fns: the n-th set bit from a base, upwards or downwards.

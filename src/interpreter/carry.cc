@@ -1,6 +1,7 @@
-// Extended precision: the carry flag CC.CF of a thread, written by .cc and read by addc, subc and madc. The ISA speaks of
-// the borrow of a subtraction; the vendor's assembler, when it computes a chain itself, takes the subtraction for the sum
-// with the complement: the flag is set where nothing was borrowed. Only a subtraction and an addition in one chain show it.
+// Extended precision: the carry flag CC.CF of a thread, written by .cc and read by addc, subc and madc. The ISA speaks
+// of the borrow of a subtraction; the vendor's assembler, when it computes a chain itself, takes the subtraction for
+// the sum with the complement: the flag is set where nothing was borrowed. Only a subtraction and an addition in one
+// chain show it.
 #include "interpreter/families.h"
 
 namespace tutti::interpreter {
@@ -22,8 +23,10 @@ void MultiplyAddWithCarry(Step& step) {
   step.Accept({Modifier::kLo});
   const bool hi = step.Has(Modifier::kHi);
   Bits product;
-  if (ptx::IsSigned(type)) product = static_cast<Bits>(step.Number(1, type) * step.Number(2, type));
-  else product = static_cast<Bits>(step.Get(1, type)) * step.Get(2, type);
+  if (ptx::IsSigned(type))
+    product = static_cast<Bits>(step.Number(1, type) * step.Number(2, type));
+  else
+    product = static_cast<Bits>(step.Get(1, type)) * step.Get(2, type);
   const Bits half = LowBits(static_cast<uint64_t>(hi ? product >> bits : product), bits);
   const Bits carry = step.in.opcode == ptx::Opcode::kMadc && step.thread.carry ? 1 : 0;
   const Bits sum = half + step.Get(3, type) + carry;

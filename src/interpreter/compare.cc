@@ -29,17 +29,19 @@ class Comparison {
       bool less, equal, greater, unordered;
     };
     static constexpr Row kRows[] = {
-        {Modifier::kEq, 0, 1, 0, 0},  {Modifier::kNe, 1, 0, 1, 0},  {Modifier::kLt, 1, 0, 0, 0},  {Modifier::kLe, 1, 1, 0, 0},
-        {Modifier::kGt, 0, 0, 1, 0},  {Modifier::kGe, 0, 1, 1, 0},  {Modifier::kLo, 1, 0, 0, 0},  {Modifier::kLs, 1, 1, 0, 0},
-        {Modifier::kHi, 0, 0, 1, 0},  {Modifier::kHs, 0, 1, 1, 0},  {Modifier::kEqu, 0, 1, 0, 1}, {Modifier::kNeu, 1, 0, 1, 1},
-        {Modifier::kLtu, 1, 0, 0, 1}, {Modifier::kLeu, 1, 1, 0, 1}, {Modifier::kGtu, 0, 0, 1, 1}, {Modifier::kGeu, 0, 1, 1, 1},
-        {Modifier::kNum, 1, 1, 1, 0}, {Modifier::kNan, 0, 0, 0, 1},
+        {Modifier::kEq, 0, 1, 0, 0},  {Modifier::kNe, 1, 0, 1, 0},  {Modifier::kLt, 1, 0, 0, 0},
+        {Modifier::kLe, 1, 1, 0, 0},  {Modifier::kGt, 0, 0, 1, 0},  {Modifier::kGe, 0, 1, 1, 0},
+        {Modifier::kLo, 1, 0, 0, 0},  {Modifier::kLs, 1, 1, 0, 0},  {Modifier::kHi, 0, 0, 1, 0},
+        {Modifier::kHs, 0, 1, 1, 0},  {Modifier::kEqu, 0, 1, 0, 1}, {Modifier::kNeu, 1, 0, 1, 1},
+        {Modifier::kLtu, 1, 0, 0, 1}, {Modifier::kLeu, 1, 1, 0, 1}, {Modifier::kGtu, 0, 0, 1, 1},
+        {Modifier::kGeu, 0, 1, 1, 1}, {Modifier::kNum, 1, 1, 1, 0}, {Modifier::kNan, 0, 0, 0, 1},
     };
     for (const Row& row : kRows) {
       if (!step.Has(row.modifier)) continue;
       less_ = row.less, equal_ = row.equal, greater_ = row.greater, unordered_ = row.unordered;
     }
-    conjunction_ = step.Has(Modifier::kAnd), disjunction_ = step.Has(Modifier::kOr), exclusive_ = step.Has(Modifier::kXor);
+    conjunction_ = step.Has(Modifier::kAnd), disjunction_ = step.Has(Modifier::kOr),
+    exclusive_ = step.Has(Modifier::kXor);
   }
 
   bool Holds(Type type, uint64_t a, uint64_t b) const {
@@ -69,7 +71,9 @@ void Compare(Step& step) {
   const Packing packing = PackingOf(type);
   if (packing.count == 2) {
     const uint32_t bits = ptx::BitsOf(packing.element);
-    const auto half = [&](uint32_t i) { return comparison.Holds(packing.element, LowBits(a >> (bits * i), bits), LowBits(b >> (bits * i), bits)); };
+    const auto half = [&](uint32_t i) {
+      return comparison.Holds(packing.element, LowBits(a >> (bits * i), bits), LowBits(b >> (bits * i), bits));
+    };
     step.Put(0, Type::kPred, comparison.Combine(half(0), with));
     if (step.in.has_second_destination) step.Put(1, Type::kPred, comparison.Combine(half(1), with));
     return;
@@ -87,7 +91,8 @@ void SetValue(Step& step) {
   const Packing packing = PackingOf(type);
   const uint32_t bits = ptx::BitsOf(packing.element), to_bits = ptx::BitsOf(to) / packing.count;
   const FloatFormat* format = FormatOf(to);
-  const uint64_t truth = format != nullptr ? FromDouble(*format, 1, Rounding::kNearestEven) : LowBits(~uint64_t{0}, to_bits);
+  const uint64_t truth =
+      format != nullptr ? FromDouble(*format, 1, Rounding::kNearestEven) : LowBits(~uint64_t{0}, to_bits);
   uint64_t result = 0;
   for (uint32_t i = 0; i < packing.count; ++i) {
     const bool t = comparison.Holds(packing.element, LowBits(a >> (bits * i), bits), LowBits(b >> (bits * i), bits));

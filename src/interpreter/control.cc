@@ -10,13 +10,16 @@ namespace {
 constexpr uint64_t kFunctionAddress = uint64_t{1} << 60;  // Step::AddressOf
 constexpr size_t kMostFrames = 20000;                     // then a thread's stack is used up
 
-uint8_t* PlaceOf(Thread& thread, const Frame& frame, uint32_t local) { return thread.local.data() + frame.locals[local]; }
+uint8_t* PlaceOf(Thread& thread, const Frame& frame, uint32_t local) {
+  return thread.local.data() + frame.locals[local];
+}
 
 // A value between a frame and what a caller or callee declares: both sides .param variables, registers or numbers.
 std::vector<uint8_t> Take(Step& step, const Operand& operand, const ptx::LocalVariable& as) {
   std::vector<uint8_t> bytes(as.bytes());
   if (operand.kind == OperandKind::kLocal) {
-    std::memcpy(bytes.data(), PlaceOf(step.thread, step.thread.frame(), operand.index), std::min<size_t>(bytes.size(), step.function().locals[operand.index].bytes()));
+    std::memcpy(bytes.data(), PlaceOf(step.thread, step.thread.frame(), operand.index),
+                std::min<size_t>(bytes.size(), step.function().locals[operand.index].bytes()));
   } else {
     const Bits value = step.Wide(operand, as.type);
     std::memcpy(bytes.data(), &value, std::min(bytes.size(), sizeof value));
@@ -54,19 +57,23 @@ void Call(Step& step) {
   step.Accept({Modifier::kUni});
   const Operand& target = step.in.operands[0];
   uint64_t index;
-  if (target.kind == OperandKind::kSymbol) index = step.module().symbols[target.index].index;
-  else index = step.Get(target, Type::kU64) - kFunctionAddress;
+  if (target.kind == OperandKind::kSymbol)
+    index = step.module().symbols[target.index].index;
+  else
+    index = step.Get(target, Type::kU64) - kFunctionAddress;
   if (index >= step.module().functions.size()) return step.Refuse("a call of what is no function");
   const ptx::Function& callee = step.module().functions[index];
   if (!callee.has_body) return CallService(step, callee.name);
   if (!callee.error.empty()) return step.Refuse(callee.error);
-  if (step.thread.frames.size() >= kMostFrames) return step.Fault(cuda::CUDA_ERROR_HARDWARE_STACK_ERROR, "stack overflow");
+  if (step.thread.frames.size() >= kMostFrames)
+    return step.Fault(cuda::CUDA_ERROR_HARDWARE_STACK_ERROR, "stack overflow");
   std::vector<std::vector<uint8_t>> arguments;
   for (uint32_t i = 0; i < step.in.call_arguments; ++i) {
     arguments.push_back(Take(step, step.in.operands[1 + step.in.call_returns + i], callee.prototype.params[i]));
   }
   step.CallFunction(callee);
-  for (uint32_t i = 0; i < arguments.size(); ++i) PutInto(step.thread, step.thread.frame(), callee.first_param + i, arguments[i]);
+  for (uint32_t i = 0; i < arguments.size(); ++i)
+    PutInto(step.thread, step.thread.frame(), callee.first_param + i, arguments[i]);
 }
 
 void Return(Step& step) {
@@ -78,8 +85,10 @@ void Return(Step& step) {
     for (uint32_t i = 0; i < frame.call->call_returns; ++i) {
       const ptx::LocalVariable& variable = function.locals[function.first_return + i];
       std::vector<uint8_t> bytes(variable.bytes());
-      if (variable.space == Space::kReg) std::memcpy(bytes.data(), &frame.registers[variable.register_id], std::min(bytes.size(), sizeof(Bits)));
-      else std::memcpy(bytes.data(), PlaceOf(step.thread, frame, function.first_return + i), bytes.size());
+      if (variable.space == Space::kReg)
+        std::memcpy(bytes.data(), &frame.registers[variable.register_id], std::min(bytes.size(), sizeof(Bits)));
+      else
+        std::memcpy(bytes.data(), PlaceOf(step.thread, frame, function.first_return + i), bytes.size());
       results.push_back(std::move(bytes));
     }
   }
@@ -109,7 +118,8 @@ void Stack(Step& step) {
     case ptx::Opcode::kStackrestore: return local.resize(step.Get(0, step.type()), 0xdb);
     default: break;
   }
-  const uint64_t bytes = step.Get(1, step.type()), alignment = step.count() > 2 ? std::max<uint64_t>(step.Get(2, Type::kU32), 8) : 8;
+  const uint64_t bytes = step.Get(1, step.type()),
+                 alignment = step.count() > 2 ? std::max<uint64_t>(step.Get(2, Type::kU32), 8) : 8;
   const uint64_t begin = (local.size() + alignment - 1) / alignment * alignment;
   if (bytes > (1 << 20)) return step.Fault(cuda::CUDA_ERROR_HARDWARE_STACK_ERROR, "stack overflow");
   local.resize(begin + bytes, 0xdb);

@@ -50,9 +50,12 @@ void FloatToInteger(Step& step, Type to, Type from) {
   const double integral = RoundToIntegral(value, rounding);
   const Range range = RangeOf(to);
   __int128 result;
-  if (integral >= std::ldexp(1.0, 65)) result = range.high;
-  else if (integral <= -std::ldexp(1.0, 65)) result = range.low;
-  else result = static_cast<__int128>(integral);
+  if (integral >= std::ldexp(1.0, 65))
+    result = range.high;
+  else if (integral <= -std::ldexp(1.0, 65))
+    result = range.low;
+  else
+    result = static_cast<__int128>(integral);
   result = result < range.low ? range.low : result > range.high ? range.high : result;
   step.Put(0, to, static_cast<uint64_t>(result));
 }
@@ -91,8 +94,10 @@ void IntegerToFloat(Step& step, Type to, Type from) {
 // .rni and the like give integral values in the same format.
 void FloatToFloat(Step& step, Type to, Type from) {
   const FloatFormat &source = *FormatOf(from), &target = *FormatOf(to);
-  const bool ftz = step.Has(Modifier::kFtz), sat = step.Has(Modifier::kSat), relu = step.Has(Modifier::kRelu), finite = step.Has(Modifier::kSatfinite);
-  const bool integral = step.Has(Modifier::kRni) || step.Has(Modifier::kRzi) || step.Has(Modifier::kRmi) || step.Has(Modifier::kRpi);
+  const bool ftz = step.Has(Modifier::kFtz), sat = step.Has(Modifier::kSat), relu = step.Has(Modifier::kRelu),
+             finite = step.Has(Modifier::kSatfinite);
+  const bool integral =
+      step.Has(Modifier::kRni) || step.Has(Modifier::kRzi) || step.Has(Modifier::kRmi) || step.Has(Modifier::kRpi);
   const Rounding rounding = RoundingOf(step);
   uint64_t bits = step.Get(1, from);
   if (ftz && from == Type::kF32) bits = Flush(source, bits);
@@ -109,8 +114,9 @@ void FloatToFloat(Step& step, Type to, Type from) {
 
 void Convert(Step& step) {
   const Type to = step.type(0), from = step.last_type();
-  const bool packed = step.count() > 2 || PackingOf(to).count == 2 || PackingOf(from).count == 2 || step.Has(Modifier::kPack) ||
-                      (FormatOf(from) != nullptr && ptx::BitsOf(to) != 0 && FormatOf(to) != nullptr && FormatOf(to)->bits < 16);
+  const bool packed =
+      step.count() > 2 || PackingOf(to).count == 2 || PackingOf(from).count == 2 || step.Has(Modifier::kPack) ||
+      (FormatOf(from) != nullptr && ptx::BitsOf(to) != 0 && FormatOf(to) != nullptr && FormatOf(to)->bits < 16);
   if (packed) return ConvertPacked(step);
   const bool to_float = FormatOf(to) != nullptr, from_float = FormatOf(from) != nullptr;
   if (to_float && from_float) return FloatToFloat(step, to, from);

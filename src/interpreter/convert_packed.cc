@@ -24,7 +24,8 @@ void PackIntegers(Step& step) {
   const Type to = step.type(0), from = step.type(1);
   const uint32_t bits = ptx::BitsOf(to);
   const auto clamped = [&](size_t operand) {
-    const __int128 low = ptx::IsSigned(to) ? -(__int128{1} << (bits - 1)) : 0, high = (__int128{1} << (ptx::IsSigned(to) ? bits - 1 : bits)) - 1;
+    const __int128 low = ptx::IsSigned(to) ? -(__int128{1} << (bits - 1)) : 0,
+                   high = (__int128{1} << (ptx::IsSigned(to) ? bits - 1 : bits)) - 1;
     return LowBits(static_cast<uint64_t>(std::clamp(step.Number(operand, from), low, high)), bits);
   };
   uint64_t result = clamped(1) << bits | clamped(2);
@@ -37,7 +38,8 @@ uint64_t ToScale(double value, Rounding rounding, bool finite) {
   if (std::isnan(value)) return 0xff;
   const double magnitude = std::fabs(value);
   if (std::isinf(magnitude)) return finite ? 0xfe : 0xff;
-  if (magnitude <= std::ldexp(1.0, -127)) return rounding == Rounding::kZero || magnitude <= std::ldexp(1.0, -127) ? 0 : 1;
+  if (magnitude <= std::ldexp(1.0, -127))
+    return rounding == Rounding::kZero || magnitude <= std::ldexp(1.0, -127) ? 0 : 1;
   int exponent;
   const double fraction = std::frexp(magnitude, &exponent);
   int scale = exponent - 1 + 127;

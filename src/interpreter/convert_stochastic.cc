@@ -1,6 +1,6 @@
-// cvt.rs: rounding that random bits decide. The ISA: the random bits are added to the bits of the source that the result
-// has no place for, and a carry rounds away from zero, none towards zero. Which random bits belong to which of four
-// results is known from measurements on GPUs only: see RandomFor.
+// cvt.rs: rounding that random bits decide. The ISA: the random bits are added to the bits of the source that the
+// result has no place for, and a carry rounds away from zero, none towards zero. Which random bits belong to which of
+// four results is known from measurements on GPUs only: see RandomFor.
 #include <cmath>
 
 #include "interpreter/families.h"
@@ -25,8 +25,10 @@ Random RandomFor(Type to, uint32_t rbits, size_t i) {
   if (to == Type::kF16x2) return {(i == 0 ? rbits >> 16 : rbits) & 0x1fff, 13};
   if (to == Type::kBF16x2) return {(i == 0 ? rbits >> 16 : rbits) & 0xffff, 16};
   uint32_t shared;  // by sources 0 and 1, or 2 and 3
-  if (to == Type::kE2M1x4) shared = i < 2 ? byte(3) << 8 | byte(1) : byte(2) << 8 | byte(0);
-  else shared = i < 2 ? rbits >> 16 : rbits & 0xffff;
+  if (to == Type::kE2M1x4)
+    shared = i < 2 ? byte(3) << 8 | byte(1) : byte(2) << 8 | byte(0);
+  else
+    shared = i < 2 ? rbits >> 16 : rbits & 0xffff;
   return {i % 2 == 0 ? Reverse16(shared) : shared, 16};
 }
 

@@ -11,7 +11,8 @@ namespace {
 // One instruction on every element: sources of `source` (add.f32.f16 takes narrower ones), the last of `last`.
 class FloatLanes {
  public:
-  explicit FloatLanes(Step& step) : step_(step), ftz_(step.Has(Modifier::kFtz)), sat_(step.Has(Modifier::kSat)), relu_(step.Has(Modifier::kRelu)) {}
+  explicit FloatLanes(Step& step)
+      : step_(step), ftz_(step.Has(Modifier::kFtz)), sat_(step.Has(Modifier::kSat)), relu_(step.Has(Modifier::kRelu)) {}
 
   void Run(FloatOperation operation, bool negate_second = false) {
     const Rounding rounding = RoundingOf(step_);
@@ -54,16 +55,20 @@ class FloatLanes {
 void FloatAddSubtract(Step& step) {
   const bool subtract = step.in.opcode == ptx::Opcode::kSub;
   FloatLanes lanes(step);
-  if (step.type() != step.last_type()) lanes.RunMixed(FloatOperation::kAdd, subtract);
-  else lanes.Run(FloatOperation::kAdd, subtract);
+  if (step.type() != step.last_type())
+    lanes.RunMixed(FloatOperation::kAdd, subtract);
+  else
+    lanes.Run(FloatOperation::kAdd, subtract);
 }
 
 void FloatMultiply(Step& step) { FloatLanes(step).Run(FloatOperation::kMultiply); }
 
 void FloatMultiplyAdd(Step& step) {
   FloatLanes lanes(step);
-  if (step.type() != step.last_type()) lanes.RunMixed(FloatOperation::kMultiplyAdd, false);
-  else lanes.Run(FloatOperation::kMultiplyAdd);
+  if (step.type() != step.last_type())
+    lanes.RunMixed(FloatOperation::kMultiplyAdd, false);
+  else
+    lanes.Run(FloatOperation::kMultiplyAdd);
 }
 
 void FloatDivide(Step& step) {
@@ -80,7 +85,8 @@ void FloatRoot(Step& step) {
   uint64_t source = step.Get(1, step.type());
   if (ftz) source = Flush(format, source);
   const double a = ToDouble(format, source);
-  uint64_t result = reciprocal ? Compute(format, FloatOperation::kDivide, 1, a, 0, rounding) : Compute(format, FloatOperation::kRoot, a, 0, 0, rounding);
+  uint64_t result = reciprocal ? Compute(format, FloatOperation::kDivide, 1, a, 0, rounding)
+                               : Compute(format, FloatOperation::kRoot, a, 0, 0, rounding);
   if (ftz) result = Flush(format, result);
   step.Put(0, step.type(), result);
 }

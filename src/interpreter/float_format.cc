@@ -89,7 +89,8 @@ Rounding RoundingOf(Step& step) {
 
 bool IsNan(const FloatFormat& format, uint64_t bits) {
   const uint64_t magnitude = bits & (format.sign() - 1);
-  return format.infinity != 0 ? magnitude > format.infinity : format.canonical_nan != 0 && magnitude == format.canonical_nan;
+  return format.infinity != 0 ? magnitude > format.infinity
+                              : format.canonical_nan != 0 && magnitude == format.canonical_nan;
 }
 
 bool IsSubnormal(const FloatFormat& format, uint64_t bits) {
@@ -97,7 +98,9 @@ bool IsSubnormal(const FloatFormat& format, uint64_t bits) {
   return magnitude != 0 && magnitude >> format.fraction_bits == 0;
 }
 
-uint64_t Flush(const FloatFormat& format, uint64_t bits) { return IsSubnormal(format, bits) ? bits & format.sign() : bits; }
+uint64_t Flush(const FloatFormat& format, uint64_t bits) {
+  return IsSubnormal(format, bits) ? bits & format.sign() : bits;
+}
 
 double ToDouble(const FloatFormat& format, uint64_t bits) {
   const bool negative = (bits & format.sign()) != 0;
@@ -108,9 +111,11 @@ double ToDouble(const FloatFormat& format, uint64_t bits) {
   } else if (format.infinity != 0 && magnitude == format.infinity) {
     value = HUGE_VAL;
   } else {
-    const uint64_t fraction = magnitude & ((uint64_t{1} << format.fraction_bits) - 1), exponent = magnitude >> format.fraction_bits;
+    const uint64_t fraction = magnitude & ((uint64_t{1} << format.fraction_bits) - 1),
+                   exponent = magnitude >> format.fraction_bits;
     const uint64_t whole = exponent == 0 ? fraction : fraction | uint64_t{1} << format.fraction_bits;
-    value = std::ldexp(static_cast<double>(whole), static_cast<int>(exponent == 0 ? 1 : exponent) - format.bias() - static_cast<int>(format.fraction_bits));
+    value = std::ldexp(static_cast<double>(whole), static_cast<int>(exponent == 0 ? 1 : exponent) - format.bias() -
+                                                       static_cast<int>(format.fraction_bits));
   }
   return negative ? -value : value;
 }
@@ -120,7 +125,10 @@ uint64_t FromDouble(const FloatFormat& format, double value, Rounding rounding, 
   if (std::isnan(value)) return format.canonical_nan != 0 ? format.canonical_nan : format.largest;
   const bool negative = std::signbit(value);
   const uint64_t sign = negative ? format.sign() : 0;
-  if (std::isinf(value)) return sign | (format.infinity != 0 && !saturate ? format.infinity : saturate ? format.largest : format.canonical_nan);
+  if (std::isinf(value))
+    return sign | (format.infinity != 0 && !saturate ? format.infinity
+                   : saturate                        ? format.largest
+                                                     : format.canonical_nan);
   if (value == 0) return sign;
   int exponent;
   const double fraction = std::frexp(std::fabs(value), &exponent);  // in [1/2, 1)
@@ -132,10 +140,12 @@ uint64_t FromDouble(const FloatFormat& format, double value, Rounding rounding, 
   const uint64_t rest = lost > 62 ? 1 : significand & ((uint64_t{1} << lost) - 1);
   const uint64_t half = lost > 62 ? 2 : uint64_t{1} << (lost - 1);
   if (RoundsUp(rounding, negative, (kept & 1) != 0, rest > half ? 1 : rest == half ? 0 : -1, rest == 0)) ++kept;
-  const uint64_t magnitude =
-      kept >> fraction_bits == 0 ? kept : (static_cast<uint64_t>(quantum - least + fraction_bits) << fraction_bits) + kept;
+  const uint64_t magnitude = kept >> fraction_bits == 0
+                                 ? kept
+                                 : (static_cast<uint64_t>(quantum - least + fraction_bits) << fraction_bits) + kept;
   if (magnitude <= format.largest) return sign | magnitude;
-  const bool towards_zero = rounding == Rounding::kZero || rounding == Rounding::kOdd || (rounding == Rounding::kDown && !negative) || (rounding == Rounding::kUp && negative);
+  const bool towards_zero = rounding == Rounding::kZero || rounding == Rounding::kOdd ||
+                            (rounding == Rounding::kDown && !negative) || (rounding == Rounding::kUp && negative);
   if (saturate || towards_zero) return sign | format.largest;
   return sign | (format.infinity != 0 ? format.infinity : format.canonical_nan);
 }

@@ -1,8 +1,8 @@
 // Floating-point formats as bits, and arithmetic on them.
 //
-// Every operation is computed once, in double precision rounded to odd (toward zero, with the last bit set if anything was
-// lost), and then rounded to its format. Rounding to odd keeps enough of what was lost that the second rounding is right in
-// every mode, as long as the format has at most 51 bits. Only f64 itself is computed in its own rounding mode.
+// Every operation is computed once, in double precision rounded to odd (toward zero, with the last bit set if anything
+// was lost), and then rounded to its format. Rounding to odd keeps enough of what was lost that the second rounding is
+// right in every mode, as long as the format has at most 51 bits. Only f64 itself is computed in its own rounding mode.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace tutti::interpreter {
 
 struct FloatFormat {
-  uint32_t bits;           // of a value in a register
+  uint32_t bits;  // of a value in a register
   uint32_t exponent_bits;
   uint32_t fraction_bits;
-  uint64_t largest;        // finite, without its sign
-  uint64_t infinity;       // 0: the format has none
+  uint64_t largest;  // finite, without its sign
+  uint64_t infinity;  // 0: the format has none
   uint64_t canonical_nan;  // 0: the format has none
 
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }

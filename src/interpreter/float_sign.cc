@@ -18,7 +18,8 @@ void FloatSign(Step& step) {
 
 // Of two sources or three. .abs takes magnitudes; .xorsign then gives the result the product of the sources' signs.
 void FloatMinMax(Step& step) {
-  const bool max = step.in.opcode == ptx::Opcode::kMax, ftz = step.Has(Modifier::kFtz), keep_nan = step.Has(Modifier::kPropagateNan);
+  const bool max = step.in.opcode == ptx::Opcode::kMax, ftz = step.Has(Modifier::kFtz),
+             keep_nan = step.Has(Modifier::kPropagateNan);
   const bool xorsign = step.Has(Modifier::kXorsign), absolute = step.Has(Modifier::kAbs);
   ForEachLane(step, step.type(), [&](Type type, std::span<const uint64_t> in) {
     const FloatFormat& format = *FormatOf(type);

@@ -10,7 +10,8 @@ namespace {
 using Number = __int128;
 
 Number Clamp(Number value, uint32_t bits, bool is_signed) {
-  const Number low = is_signed ? -(Number{1} << (bits - 1)) : 0, high = (Number{1} << (is_signed ? bits - 1 : bits)) - 1;
+  const Number low = is_signed ? -(Number{1} << (bits - 1)) : 0,
+               high = (Number{1} << (is_signed ? bits - 1 : bits)) - 1;
   return std::clamp(value, low, high);
 }
 
@@ -22,7 +23,8 @@ Number HalfOfProduct(Step& step, Type type) {
   const bool hi = step.Has(Modifier::kHi);
   step.Accept({Modifier::kLo});
   if (!hi) return step.Number(1, type) * step.Number(2, type);
-  if (!ptx::IsSigned(type)) return static_cast<Number>(static_cast<Bits>(step.Get(1, type)) * step.Get(2, type) >> bits);
+  if (!ptx::IsSigned(type))
+    return static_cast<Number>(static_cast<Bits>(step.Get(1, type)) * step.Get(2, type) >> bits);
   return step.Number(1, type) * step.Number(2, type) >> bits;
 }
 
@@ -52,7 +54,8 @@ void AddSubtract(Step& step) {
 void Multiply(Step& step) {
   const Type type = step.type();
   if (ptx::IsFloat(type)) return FloatMultiply(step);
-  if (step.Has(Modifier::kWide)) return step.Put(0, Doubled(type), Cut(step.Number(1, type) * step.Number(2, type), Doubled(type)));
+  if (step.Has(Modifier::kWide))
+    return step.Put(0, Doubled(type), Cut(step.Number(1, type) * step.Number(2, type), Doubled(type)));
   step.Put(0, type, Cut(HalfOfProduct(step, type), type));
 }
 

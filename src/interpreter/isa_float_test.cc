@@ -6,7 +6,8 @@
 namespace tutti::interpreter {
 namespace {
 
-constexpr uint64_t kOne = 0x3f800000, kTwo = 0x40000000, kHalf = 0x3f000000, kMinus1 = 0xbf800000, kInf = 0x7f800000, kNan = 0x7fc00001, kCanonical = 0x7fffffff;
+constexpr uint64_t kOne = 0x3f800000, kTwo = 0x40000000, kHalf = 0x3f000000, kMinus1 = 0xbf800000, kInf = 0x7f800000,
+                   kNan = 0x7fc00001, kCanonical = 0x7fffffff;
 
 TEST(IsaFloat, SumsAreRoundedTheWayTheInstructionSays) {
   const uint64_t tie = 0x33800000;  // 2^-24: half an ulp of 1
@@ -17,7 +18,7 @@ TEST(IsaFloat, SumsAreRoundedTheWayTheInstructionSays) {
   EXPECT_EQ(Of("add.rn.f32", "r:rr", {0x3f800001, tie}), 0x3f800002);  // the even one
   EXPECT_EQ(Of("sub.rn.f32", "r:rr", {kOne, 0x33000000}), kOne);       // 1 - 2^-25: a tie below 1
   EXPECT_EQ(Of("sub.rz.f32", "r:rr", {kOne, 0x33000000}), 0x3f7fffff);
-  EXPECT_EQ(Of("add.rm.f32", "r:rr", {kOne, kMinus1}), 0x80000000);    // an exact zero is negative when rounding down
+  EXPECT_EQ(Of("add.rm.f32", "r:rr", {kOne, kMinus1}), 0x80000000);  // an exact zero is negative when rounding down
   EXPECT_EQ(Of("add.rn.f32", "r:rr", {kOne, kMinus1}), 0u);
 }
 
@@ -83,16 +84,17 @@ TEST(IsaFloat, MinAndMaxTakeTheNumberAndOrderZeroes) {
 }
 
 TEST(IsaFloat, HalvesOverflowAtTheMiddleBehindTheLargest) {
-  EXPECT_EQ(Of("add.f16", "h:hh", {0x7bff, 0x4c00}), 0x7c00u);   // 65504 + 16, a tie, the even one is infinite
-  EXPECT_EQ(Of("add.f16", "h:hh", {0x7bff, 0x4b80}), 0x7bffu);   // 65504 + 15
-  EXPECT_EQ(Of("add.f16", "h:hh", {0x0001, 0x0001}), 0x0002u);   // subnormal
+  EXPECT_EQ(Of("add.f16", "h:hh", {0x7bff, 0x4c00}), 0x7c00u);  // 65504 + 16, a tie, the even one is infinite
+  EXPECT_EQ(Of("add.f16", "h:hh", {0x7bff, 0x4b80}), 0x7bffu);  // 65504 + 15
+  EXPECT_EQ(Of("add.f16", "h:hh", {0x0001, 0x0001}), 0x0002u);  // subnormal
   EXPECT_EQ(Of("add.ftz.f16", "h:hh", {0x0001, 0x0001}), 0u);
   EXPECT_EQ(Of("fma.rn.bf16", "h:hhh", {0x3f80, 0x3f80, 0x3b80}), 0x3f80u);  // 1 + 2^-8: to even
   EXPECT_EQ(Of("fma.rn.bf16", "h:hhh", {0x3f80, 0x3f80, 0x3c40}), 0x3f82u);  // 1 + 3 * 2^-8
 }
 
 TEST(IsaFloat, SignsAreTakenWithoutLookingAtTheRest) {
-  EXPECT_EQ(Of("copysign.f32", "r:rr", {0xbf800000, 0x40400000}), 0xc0400000);  // the sign of the first, the rest of the second
+  // the sign of the first, the rest of the second
+  EXPECT_EQ(Of("copysign.f32", "r:rr", {0xbf800000, 0x40400000}), 0xc0400000);
   EXPECT_EQ(Of("copysign.f64", "d:dd", {0, 0xfff0000000000000}), 0x7ff0000000000000);
   EXPECT_EQ(Of("abs.f32", "r:r", {0x80000001}), 1u);
   EXPECT_EQ(Of("abs.ftz.f32", "r:r", {0x80000001}), 0u);
@@ -116,12 +118,14 @@ TEST(IsaFloat, PropertiesAreOfTheBits) {
 }
 
 TEST(IsaFloat, ComparisonsWithNanAreFalseUnlessTheyAreUnordered) {
-  for (const char* ordered : {"eq", "ne", "lt", "le", "gt", "ge", "num"}) EXPECT_EQ(Of(std::string("setp.") + ordered + ".f32", "p:rr", {kNan, kOne}), 0u) << ordered;
-  for (const char* unordered : {"equ", "neu", "ltu", "leu", "gtu", "geu", "nan"}) EXPECT_EQ(Of(std::string("setp.") + unordered + ".f32", "p:rr", {kOne, kNan}), 1u) << unordered;
+  for (const char* ordered : {"eq", "ne", "lt", "le", "gt", "ge", "num"})
+    EXPECT_EQ(Of(std::string("setp.") + ordered + ".f32", "p:rr", {kNan, kOne}), 0u) << ordered;
+  for (const char* unordered : {"equ", "neu", "ltu", "leu", "gtu", "geu", "nan"})
+    EXPECT_EQ(Of(std::string("setp.") + unordered + ".f32", "p:rr", {kOne, kNan}), 1u) << unordered;
   EXPECT_EQ(Of("setp.eq.f32", "p:rr", {0, 0x80000000}), 1u);
   EXPECT_EQ(Of("setp.gt.f32", "p:rr", {1, 0}), 1u);
   EXPECT_EQ(Of("setp.gt.ftz.f32", "p:rr", {1, 0}), 0u);
-  EXPECT_EQ(Of("setp.lt.and.f32", "p|p:rrp", {kOne, kTwo, 1}), 1u);                    // p = 1, q = !(a < b) and c
+  EXPECT_EQ(Of("setp.lt.and.f32", "p|p:rrp", {kOne, kTwo, 1}), 1u);  // p = 1, q = !(a < b) and c
   EXPECT_EQ(Of("setp.lt.or.f32", "p|p:rrp", {kTwo, kOne, 1}), uint64_t{1} << 32 | 1);
   EXPECT_EQ(Of("set.gt.f32.f32", "r:rr", {kTwo, kOne}), kOne);
   EXPECT_EQ(Of("set.gt.u32.f32", "r:rr", {kTwo, kOne}), 0xffffffff);

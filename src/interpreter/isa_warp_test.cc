@@ -1,4 +1,5 @@
-// Warp operations, barriers and atomics, as the PTX ISA (9.7.9.6, 9.7.13) defines them. Every value is worked out by hand.
+// Warp operations, barriers and atomics, as the PTX ISA (9.7.9.6, 9.7.13) defines them. Every value is worked out by
+// hand.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +11,8 @@ namespace {
 
 // Of each lane: what the shuffle of lane numbers gives, and the predicate in bit 8.
 std::vector<uint32_t> Shuffled(const std::string& mode, uint32_t by, uint32_t clamp) {
-  return OfLanes("shfl.sync." + mode + ".b32 %r0|%p0, %lane, " + std::to_string(by) + ", " + std::to_string(clamp) + ", -1;\n@%p0 or.b32 %r0, %r0, 256;");
+  return OfLanes("shfl.sync." + mode + ".b32 %r0|%p0, %lane, " + std::to_string(by) + ", " + std::to_string(clamp) +
+                 ", -1;\n@%p0 or.b32 %r0, %r0, 256;");
 }
 
 TEST(IsaWarp, AShuffleOutOfItsSegmentKeepsTheOwnValue) {
@@ -44,17 +46,24 @@ TEST(IsaWarp, AShuffleTakesFiveBitsOfTheLane) {
 }
 
 TEST(IsaWarp, VotesAreOfTheMembers) {
-  const auto ballot = OfLanes("setp.lt.u32 %p0, %lane, 4;\nmov.b32 %r0, 0;\nsetp.ge.u32 %p1, %lane, 2;\n@!%p1 bra end;\nvote.sync.ballot.b32 %r0, %p0, 0xfffffffc;\nend:");
+  const auto ballot = OfLanes(
+      "setp.lt.u32 %p0, %lane, 4;\nmov.b32 %r0, 0;\nsetp.ge.u32 %p1, %lane, 2;\n@!%p1 bra end;\nvote.sync.ballot.b32 "
+      "%r0, %p0, 0xfffffffc;\nend:");
   EXPECT_EQ(ballot[0], 0u);
   EXPECT_EQ(ballot[2], 0xcu);
-  const auto uniform = OfLanes("setp.lt.u32 %p0, %lane, 32;\nvote.sync.uni.pred %p1, !%p0, -1;\nselp.b32 %r0, 1, 0, %p1;");
+  const auto uniform =
+      OfLanes("setp.lt.u32 %p0, %lane, 32;\nvote.sync.uni.pred %p1, !%p0, -1;\nselp.b32 %r0, 1, 0, %p1;");
   EXPECT_EQ(uniform[9], 1u);
-  const auto all = OfLanes("setp.ne.u32 %p0, %lane, 7;\nvote.sync.all.pred %p1, %p0, -1;\nvote.sync.any.pred %p2, !%p0, -1;\nselp.b32 %r0, 1, 0, %p1;\n@%p2 or.b32 %r0, %r0, 2;");
+  const auto all = OfLanes(
+      "setp.ne.u32 %p0, %lane, 7;\nvote.sync.all.pred %p1, %p0, -1;\nvote.sync.any.pred %p2, !%p0, -1;\nselp.b32 %r0, "
+      "1, 0, %p1;\n@%p2 or.b32 %r0, %r0, 2;");
   EXPECT_EQ(all[0], 2u);
 }
 
 TEST(IsaWarp, WhoHasExitedIsNotWaitedFor) {
-  const auto left = OfLanes("setp.lt.u32 %p0, %lane, 3;\nmov.b32 %r0, 9;\nst.global.b32 [out], %r0;\n@%p0 exit;\nredux.sync.add.u32 %r0, %lane, -1;");
+  const auto left = OfLanes(
+      "setp.lt.u32 %p0, %lane, 3;\nmov.b32 %r0, 9;\nst.global.b32 [out], %r0;\n@%p0 exit;\nredux.sync.add.u32 %r0, "
+      "%lane, -1;");
   EXPECT_EQ(left[0], 9u);
   EXPECT_EQ(left[3], 496u - 3);
 }
@@ -80,10 +89,14 @@ TEST(IsaWarp, ReductionsWrapAndLeaveNanOut) {
 }
 
 TEST(IsaWarp, LanesMeetWhereverTheyAreInTheProgram) {
-  const auto met = OfLanes("setp.lt.u32 %p0, %lane, 16;\n@%p0 bra low;\nshfl.sync.bfly.b32 %r0, %lane, 16, 31, -1;\nbra end;\nlow:\nshfl.sync.bfly.b32 %r0, %lane, 16, 31, -1;\nend:");
+  const auto met = OfLanes(
+      "setp.lt.u32 %p0, %lane, 16;\n@%p0 bra low;\nshfl.sync.bfly.b32 %r0, %lane, 16, 31, -1;\nbra "
+      "end;\nlow:\nshfl.sync.bfly.b32 %r0, %lane, 16, 31, -1;\nend:");
   EXPECT_EQ(met[0], 16u);
   EXPECT_EQ(met[31], 15u);
-  const auto halves = OfLanes("setp.lt.u32 %p0, %lane, 16;\n@%p0 bra low;\nredux.sync.add.u32 %r0, 1, 0xffff0000;\nbra end;\nlow:\nredux.sync.add.u32 %r0, 2, 0xffff;\nend:");
+  const auto halves = OfLanes(
+      "setp.lt.u32 %p0, %lane, 16;\n@%p0 bra low;\nredux.sync.add.u32 %r0, 1, 0xffff0000;\nbra "
+      "end;\nlow:\nredux.sync.add.u32 %r0, 2, 0xffff;\nend:");
   EXPECT_EQ(halves[0], 32u);
   EXPECT_EQ(halves[16], 16u);
 }
@@ -102,13 +115,17 @@ TEST(IsaWarp, ABarrierReducesOverItsThreads) {
 }
 
 TEST(IsaWarp, PartsOfAWarpMayWaitForABarrierInDifferentPlaces) {
-  const auto met = OfLanes("setp.lt.u32 %p0, %lane, 5;\nmov.u32 %r1, cells;\nmad.lo.u32 %r2, %lane, 4, %r1;\nst.shared.u32 [%r2], %lane;\n@%p0 bra low;\nbarrier.sync 1;\nbra end;\nlow:\nbarrier.sync 1;\nend:\nld.shared.u32 %r0, [%r1+28];");
+  const auto met = OfLanes(
+      "setp.lt.u32 %p0, %lane, 5;\nmov.u32 %r1, cells;\nmad.lo.u32 %r2, %lane, 4, %r1;\nst.shared.u32 [%r2], "
+      "%lane;\n@%p0 bra low;\nbarrier.sync 1;\nbra end;\nlow:\nbarrier.sync 1;\nend:\nld.shared.u32 %r0, [%r1+28];");
   for (const uint32_t value : met) EXPECT_EQ(value, 7u);
 }
 
 TEST(IsaWarp, CountersWrapAtTheirLimit) {
   const auto after = [](const std::string& update, uint32_t before) {
-    return OfLanes("mov.b32 %r1, " + std::to_string(before) + ";\nst.shared.u32 [cells], %r1;\n" + update + "\nshl.b32 %r2, %r1, 8;\nld.shared.u32 %r3, [cells];\nor.b32 %r0, %r2, %r3;", 1)[0];
+    return OfLanes("mov.b32 %r1, " + std::to_string(before) + ";\nst.shared.u32 [cells], %r1;\n" + update +
+                       "\nshl.b32 %r2, %r1, 8;\nld.shared.u32 %r3, [cells];\nor.b32 %r0, %r2, %r3;",
+                   1)[0];
   };
   EXPECT_EQ(after("atom.shared.inc.u32 %r1, [cells], 5;", 5), 0x500u);
   EXPECT_EQ(after("atom.shared.inc.u32 %r1, [cells], 5;", 3), 0x304u);

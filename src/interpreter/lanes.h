@@ -25,7 +25,8 @@ constexpr Packing PackingOf(Type type) {
 
 inline __int128 ToNumber(uint64_t bits, Type type) {
   const uint32_t width = ptx::BitsOf(type);
-  return ptx::IsSigned(type) ? static_cast<__int128>(SignExtend(bits, width)) : static_cast<__int128>(LowBits(bits, width));
+  return ptx::IsSigned(type) ? static_cast<__int128>(SignExtend(bits, width))
+                             : static_cast<__int128>(LowBits(bits, width));
 }
 
 // Operand 0 becomes, element by element, what `compute` makes of the elements of all others.

@@ -7,12 +7,15 @@ namespace tutti::interpreter {
 namespace {
 
 void AcceptHints(Step& step) {
-  step.Accept({Modifier::kWeak, Modifier::kVolatile, Modifier::kRelaxed, Modifier::kAcquire, Modifier::kRelease, Modifier::kMmio,
-               Modifier::kCta, Modifier::kCluster, Modifier::kGpu, Modifier::kSys, Modifier::kNc, Modifier::kCa, Modifier::kCg,
-               Modifier::kCs, Modifier::kLu, Modifier::kCv, Modifier::kWb, Modifier::kWt, Modifier::kL1EvictNormal,
-               Modifier::kL1EvictUnchanged, Modifier::kL1EvictFirst, Modifier::kL1EvictLast, Modifier::kL1NoAllocate,
-               Modifier::kL2EvictNormal, Modifier::kL2EvictFirst, Modifier::kL2EvictLast, Modifier::kL2CacheHint,
-               Modifier::kL2_64B, Modifier::kL2_128B, Modifier::kL2_256B, Modifier::kUnified});
+  // clang-format off
+  step.Accept({Modifier::kWeak, Modifier::kVolatile, Modifier::kRelaxed, Modifier::kAcquire, Modifier::kRelease,
+               Modifier::kMmio, Modifier::kCta, Modifier::kCluster, Modifier::kGpu, Modifier::kSys, Modifier::kNc,
+               Modifier::kCa, Modifier::kCg, Modifier::kCs, Modifier::kLu, Modifier::kCv, Modifier::kWb,
+               Modifier::kWt, Modifier::kL1EvictNormal, Modifier::kL1EvictUnchanged, Modifier::kL1EvictFirst,
+               Modifier::kL1EvictLast, Modifier::kL1NoAllocate, Modifier::kL2EvictNormal, Modifier::kL2EvictFirst,
+               Modifier::kL2EvictLast, Modifier::kL2CacheHint, Modifier::kL2_64B, Modifier::kL2_128B,
+               Modifier::kL2_256B, Modifier::kUnified});
+  // clang-format on
 }
 
 uint64_t BytesOf(Type type) { return (ptx::BitsOf(type) + 7) / 8; }
@@ -38,8 +41,10 @@ void Load(Step& step) {
   for (size_t i = 0; i < targets.size(); ++i) {
     Bits value = 0;
     std::memcpy(&value, at + bytes * i, bytes);
-    if (type == Type::kB128) step.PutWide(targets[i], value);
-    else step.Put(targets[i], type, static_cast<uint64_t>(value));
+    if (type == Type::kB128)
+      step.PutWide(targets[i], value);
+    else
+      step.Put(targets[i], type, static_cast<uint64_t>(value));
   }
 }
 

@@ -11,12 +11,14 @@
 namespace tutti::interpreter {
 namespace {
 
-uint64_t AlignUp(uint64_t value, uint64_t alignment) { return alignment <= 1 ? value : (value + alignment - 1) / alignment * alignment; }
+uint64_t AlignUp(uint64_t value, uint64_t alignment) {
+  return alignment <= 1 ? value : (value + alignment - 1) / alignment * alignment;
+}
 
 constexpr uint64_t kFunctionAddress = uint64_t{1} << 60;  // Step::AddressOf
 
-// Threads that take turns evenly may step on each other's feet for ever (two locks, taken in either order). After so many
-// turns of a block some of them stumble, at random.
+// Threads that take turns evenly may step on each other's feet for ever (two locks, taken in either order). After so
+// many turns of a block some of them stumble, at random.
 constexpr uint64_t kPatientTurns = 4096;
 
 // What a register holds that nothing has written.
@@ -67,7 +69,8 @@ Machine::Machine(const ptx::Module& module) : module_(module) {
     std::copy(init.bytes.begin(), init.bytes.end(), base + offset);
     for (const auto& slot : init.addresses) {
       const ptx::Symbol& symbol = module.symbols[slot.symbol];
-      const uint64_t address = symbol.kind == ptx::Symbol::Kind::kFunction ? kFunctionAddress + symbol.index : addresses_[slot.symbol];
+      const uint64_t address =
+          symbol.kind == ptx::Symbol::Kind::kFunction ? kFunctionAddress + symbol.index : addresses_[slot.symbol];
       const uint64_t value = address + static_cast<uint64_t>(slot.addend);
       std::memcpy(base + offset + slot.offset, &value, sizeof value);
     }
@@ -183,7 +186,8 @@ void Machine::RunThread(Thread& thread) {
   const Family family = FamilyOf(instruction);
   if (family.together != nullptr) {
     thread.members = MembersOf(step);
-    if (thread.members != kWhoeverIsHere && (thread.members >> thread.lane() & 1) == 0) return step.Refuse("a lane that is not among the members it names");
+    if (thread.members != kWhoeverIsHere && (thread.members >> thread.lane() & 1) == 0)
+      return step.Refuse("a lane that is not among the members it names");
     thread.waiting = Waiting::kWarp;
     thread.meeting = &instruction;
     return;
@@ -207,12 +211,14 @@ bool Machine::HoldMeetings(uint32_t warp) {
     for (size_t j = first; j < end && complete; ++j) {
       Thread& other = block_.threads[j];
       if (caller.members == kWhoeverIsHere) {
-        if (other.waiting == Waiting::kWarp && other.meeting == caller.meeting) steps.emplace_back(*this, other, *other.meeting);
+        if (other.waiting == Waiting::kWarp && other.meeting == caller.meeting)
+          steps.emplace_back(*this, other, *other.meeting);
         continue;
       }
       if ((caller.members >> other.lane() & 1) == 0 || other.exited) continue;
-      complete = other.waiting == Waiting::kWarp && other.members == caller.members && other.meeting->opcode == operation.opcode &&
-                 other.meeting->modifiers == operation.modifiers && other.meeting->types == operation.types;
+      complete = other.waiting == Waiting::kWarp && other.members == caller.members &&
+                 other.meeting->opcode == operation.opcode && other.meeting->modifiers == operation.modifiers &&
+                 other.meeting->types == operation.types;
       if (complete) steps.emplace_back(*this, other, *other.meeting);
     }
     if (!complete) continue;
@@ -235,7 +241,8 @@ void Machine::PlaceLocals(Thread& thread) {
   frame.stack_before = thread.local.size();
   uint64_t end = thread.local.size();
   for (const ptx::LocalVariable& variable : frame.function->locals) {
-    if (variable.space == ptx::Space::kLocal || variable.space == ptx::Space::kParam) end = AlignUp(end, variable.alignment);
+    if (variable.space == ptx::Space::kLocal || variable.space == ptx::Space::kParam)
+      end = AlignUp(end, variable.alignment);
     frame.locals.push_back(end);
     if (variable.space == ptx::Space::kLocal || variable.space == ptx::Space::kParam) end += variable.bytes();
   }

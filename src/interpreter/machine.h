@@ -1,15 +1,15 @@
 // An interpreter of PTX: the judge of what our compiler makes of it.
 //
-// Written from the PTX ISA and nothing else. It is as slow and as plain as it can be: a thread is a stack of frames with a
-// program counter; the threads of a block take turns, one instruction each; blocks run one after another. Instructions of
-// one family stand in one file; families.cc says which.
+// Written from the PTX ISA and nothing else. It is as slow and as plain as it can be: a thread is a stack of frames
+// with a program counter; the threads of a block take turns, one instruction each; blocks run one after another.
+// Instructions of one family stand in one file; families.cc says which.
 //
 // It refuses what it does not know: an instruction with a modifier that its family did not ask for ends the run with
 // Outcome::refused. So an instruction that runs is an instruction that was interpreted.
 //
 // Where the ISA leaves a result open, this is what it does:
-//   * a NaN that arithmetic makes is the canonical one of its format (0x7fffffff, 0x7fff, 0x7ff8000000000000): compare NaNs
-//     as equal, since the ISA promises the bits for some instructions only;
+//   * a NaN that arithmetic makes is the canonical one of its format (0x7fffffff, 0x7fff, 0x7ff8000000000000): compare
+//     NaNs as equal, since the ISA promises the bits for some instructions only;
 //   * .approx instructions give the exact value, rounded: compare with the ISA's tolerance;
 //   * mma sums in double precision and rounds once: compare where every sum is exact;
 //   * registers that nothing has written hold a pattern that stands out.

@@ -1,4 +1,5 @@
-// mma: the fragments as the ISA lays them out. A register holds e elements; lane l is in group g = l / 4 as number t = l % 4.
+// mma: the fragments as the ISA lays them out. A register holds e elements; lane l is in group g = l / 4 as number t =
+// l % 4.
 //   A: register r is row g (odd r of 16 rows: g + 8), columns from t * e in the r-th (r / 2-th) stretch of 4 * e
 //   B: register r is column g, rows from t * e in the r-th stretch of 4 * e
 //   C, D: element i is row g + 8 * (i / 2), column 2 * t + i % 2
@@ -46,10 +47,11 @@ Shape ShapeOf(Step& step) {
     Shape shape;
   };
   static constexpr Row kRows[] = {
-      {Modifier::kM8n8k16, {8, 8, 16}},    {Modifier::kM8n8k32, {8, 8, 32}},    {Modifier::kM8n8k128, {8, 8, 128}},  {Modifier::kM16n8k4, {16, 8, 4}},
-      {Modifier::kM16n8k8, {16, 8, 8}},    {Modifier::kM16n8k16, {16, 8, 16}},  {Modifier::kM16n8k32, {16, 8, 32}},  {Modifier::kM16n8k64, {16, 8, 64}},
-      {Modifier::kM16n8k128, {16, 8, 128}}, {Modifier::kM16n8k256, {16, 8, 256}}, {Modifier::kM16n16k8, {16, 16, 8}}, {Modifier::kM16n16k16, {16, 16, 16}},
-      {Modifier::kM32n8k16, {32, 8, 16}},  {Modifier::kM8n32k16, {8, 32, 16}},  {Modifier::kM8n8k4, {8, 8, 4}},
+      {Modifier::kM8n8k16, {8, 8, 16}},     {Modifier::kM8n8k32, {8, 8, 32}},   {Modifier::kM8n8k128, {8, 8, 128}},
+      {Modifier::kM16n8k4, {16, 8, 4}},     {Modifier::kM16n8k8, {16, 8, 8}},   {Modifier::kM16n8k16, {16, 8, 16}},
+      {Modifier::kM16n8k32, {16, 8, 32}},   {Modifier::kM16n8k64, {16, 8, 64}}, {Modifier::kM16n8k128, {16, 8, 128}},
+      {Modifier::kM16n8k256, {16, 8, 256}}, {Modifier::kM16n16k8, {16, 16, 8}}, {Modifier::kM16n16k16, {16, 16, 16}},
+      {Modifier::kM32n8k16, {32, 8, 16}},   {Modifier::kM8n32k16, {8, 32, 16}}, {Modifier::kM8n8k4, {8, 8, 4}},
   };
   Shape shape{};
   for (const Row& row : kRows) {
@@ -60,9 +62,9 @@ Shape ShapeOf(Step& step) {
 
 namespace {
 
-// mma with .block_scale: a row of A and a column of B have a scale for each block along k. The scale of row r of A comes
-// from lane 4 * (r % 8) + 2 * t + r / 8, that of column c of B from lane 4 * c + t, where {byte, t} is the selector behind
-// the scales; of block i it is byte `byte` + i.
+// mma with .block_scale: a row of A and a column of B have a scale for each block along k. The scale of row r of A
+// comes from lane 4 * (r % 8) + 2 * t + r / 8, that of column c of B from lane 4 * c + t, where {byte, t} is the
+// selector behind the scales; of block i it is byte `byte` + i.
 double ScaleOf(Meeting& meeting, uint32_t lane, size_t operand, uint32_t thread_factor, uint32_t block, Type type) {
   Step& asked = meeting.any();
   const auto selector = asked.Elements(asked.in.operands[operand + 1]);
@@ -77,8 +79,10 @@ double ScaleOf(Meeting& meeting, uint32_t lane, size_t operand, uint32_t thread_
 void ApplyScales(Meeting& meeting, Matrix& a, Matrix& b, uint32_t blocks, Type type) {
   for (uint32_t k = 0; k < a.columns; ++k) {
     const uint32_t block = k * blocks / a.columns;
-    for (uint32_t row = 0; row < a.rows; ++row) a.at(row, k) *= ScaleOf(meeting, 4 * (row % 8) + row / 8, 4, 2, block, type);
-    for (uint32_t column = 0; column < b.columns; ++column) b.at(k, column) *= ScaleOf(meeting, 4 * column, 6, 1, block, type);
+    for (uint32_t row = 0; row < a.rows; ++row)
+      a.at(row, k) *= ScaleOf(meeting, 4 * (row % 8) + row / 8, 4, 2, block, type);
+    for (uint32_t column = 0; column < b.columns; ++column)
+      b.at(k, column) *= ScaleOf(meeting, 4 * column, 6, 1, block, type);
   }
 }
 
@@ -93,31 +97,39 @@ void MatrixMultiply(Meeting& meeting) {
   const bool saturate = asked.Has(Modifier::kSatfinite);
   // Of these kinds each element has a byte; e2m1 lies in its middle.
   const bool in_bytes = asked.Has(Modifier::kKindF8f6f4) || asked.Has(Modifier::kKindMxf8f6f4);
-  const bool nibbles = asked.Has(Modifier::kKindMxf4) || asked.Has(Modifier::kKindMxf4nvf4), scaled = asked.Has(Modifier::kBlockScale);
+  const bool nibbles = asked.Has(Modifier::kKindMxf4) || asked.Has(Modifier::kKindMxf4nvf4),
+             scaled = asked.Has(Modifier::kBlockScale);
   asked.Accept({Modifier::kScaleVec1X, Modifier::kScaleVec2X});
   const uint32_t blocks = asked.Has(Modifier::kScaleVec4X) ? 4 : nibbles ? 2 : 1;
-  const Product product = asked.Has(Modifier::kXor) ? Product::kXorPopc : asked.Has(Modifier::kAnd) ? Product::kAndPopc : Product::kMultiply;
+  const Product product = asked.Has(Modifier::kXor)   ? Product::kXorPopc
+                          : asked.Has(Modifier::kAnd) ? Product::kAndPopc
+                                                      : Product::kMultiply;
   Matrix a(shape.m, shape.k), b(shape.k, shape.n), c(shape.m, shape.n);
   // Calls f(row or column, place along k, bits) for every element of A or B that a lane holds.
   const auto elements = [&](Step& step, size_t operand, Type type, bool two_row_blocks, auto f) {
-    const uint32_t lane = step.thread.lane(), bits = ElementBits(type), place = in_bytes ? 8 : bits, per = place >= 32 ? 1 : 32 / place;
+    const uint32_t lane = step.thread.lane(), bits = ElementBits(type), place = in_bytes ? 8 : bits,
+                   per = place >= 32 ? 1 : 32 / place;
     const uint32_t low = in_bytes && type == Type::kE2M1 ? 2 : 0;
     const auto registers = step.Elements(step.in.operands[operand]);
     for (uint32_t r = 0; r < registers.size(); ++r) {
       const uint64_t word = static_cast<uint64_t>(step.Wide(registers[r], type));
       const uint32_t across = lane / 4 + (two_row_blocks ? 8 * (r % 2) : 0), stretch = two_row_blocks ? r / 2 : r;
-      for (uint32_t j = 0; j < per; ++j) f(across, stretch * 4 * per + lane % 4 * per + j, LowBits(word >> (place * j + low), bits));
+      for (uint32_t j = 0; j < per; ++j)
+        f(across, stretch * 4 * per + lane % 4 * per + j, LowBits(word >> (place * j + low), bits));
     }
   };
   meeting.ForEach([&](uint32_t lane, Step& step) {
-    elements(step, 1, a_type, shape.m == 16, [&](uint32_t row, uint32_t k, uint64_t bits) { a.at(row, k) = ElementValue(a_type, bits); });
-    elements(step, 2, b_type, false, [&](uint32_t column, uint32_t k, uint64_t bits) { b.at(k, column) = ElementValue(b_type, bits); });
+    elements(step, 1, a_type, shape.m == 16,
+             [&](uint32_t row, uint32_t k, uint64_t bits) { a.at(row, k) = ElementValue(a_type, bits); });
+    elements(step, 2, b_type, false,
+             [&](uint32_t column, uint32_t k, uint64_t bits) { b.at(k, column) = ElementValue(b_type, bits); });
     const auto registers = step.Elements(step.in.operands[3]);
     const uint32_t per = c_type == Type::kF16 ? 2 : 1;
     for (uint32_t i = 0; i < registers.size() * per; ++i) {
       const uint64_t word = static_cast<uint64_t>(step.Wide(registers[i / per], c_type));
       const uint32_t bits = ElementBits(c_type);
-      c.at(lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2) = ElementValue(c_type, LowBits(word >> (per == 2 ? 16 * (i % 2) : 0), bits));
+      c.at(lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2) =
+          ElementValue(c_type, LowBits(word >> (per == 2 ? 16 * (i % 2) : 0), bits));
     }
   });
   if (scaled) ApplyScales(meeting, a, b, blocks, asked.type(4));

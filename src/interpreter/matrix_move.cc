@@ -1,6 +1,6 @@
-// ldmatrix, stmatrix, movmatrix: 8 by 8 matrices of 16-bit elements. Lane l holds elements 2 * (l % 4) and the next of row
-// l / 4; the addresses of the rows of matrix j come from lanes 8 * j and on. ldmatrix also has 8 by 16 matrices of 4 or 6
-// bits without gaps, which become bytes (4 bits in the middle, 6 at the low end), four to a lane.
+// ldmatrix, stmatrix, movmatrix: 8 by 8 matrices of 16-bit elements. Lane l holds elements 2 * (l % 4) and the next of
+// row l / 4; the addresses of the rows of matrix j come from lanes 8 * j and on. ldmatrix also has 8 by 16 matrices of
+// 4 or 6 bits without gaps, which become bytes (4 bits in the middle, 6 at the low end), four to a lane.
 #include <cstring>
 
 #include "interpreter/families.h"
@@ -40,7 +40,8 @@ void MatrixLoadBytes(Meeting& meeting, uint32_t bits) {
       if (at == nullptr) return;
       for (uint32_t column = 0; column < 16; ++column) {
         uint32_t value = 0;
-        for (uint32_t bit = 0; bit < bits; ++bit) value |= (at[(column * bits + bit) / 8] >> ((column * bits + bit) % 8) & 1u) << bit;
+        for (uint32_t bit = 0; bit < bits; ++bit)
+          value |= (at[(column * bits + bit) / 8] >> ((column * bits + bit) % 8) & 1u) << bit;
         elements[row][column] = static_cast<uint8_t>(bits == 4 ? value << 2 : value);
       }
     }
@@ -108,10 +109,12 @@ void MatrixTranspose(Meeting& meeting) {
   meeting.any().Accept({Modifier::kSync, Modifier::kAligned, Modifier::kM8n8, Modifier::kTrans});
   uint16_t elements[8][8] = {};
   meeting.ForEach([&](uint32_t lane, Step& step) {
-    for (uint32_t half = 0; half < 2; ++half) elements[lane / 4][2 * (lane % 4) + half] = static_cast<uint16_t>(step.Get(1, Type::kB32) >> (16 * half));
+    for (uint32_t half = 0; half < 2; ++half)
+      elements[lane / 4][2 * (lane % 4) + half] = static_cast<uint16_t>(step.Get(1, Type::kB32) >> (16 * half));
   });
   meeting.ForEach([&](uint32_t lane, Step& step) {
-    step.Put(0, Type::kB32, uint64_t{elements[2 * (lane % 4)][lane / 4]} | uint64_t{elements[2 * (lane % 4) + 1][lane / 4]} << 16);
+    step.Put(0, Type::kB32,
+             uint64_t{elements[2 * (lane % 4)][lane / 4]} | uint64_t{elements[2 * (lane % 4) + 1][lane / 4]} << 16);
   });
 }
 

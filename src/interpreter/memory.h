@@ -1,5 +1,6 @@
-// The bytes a kernel may touch, by address. Global memory is memory of this process at its own addresses, range by range;
-// shared, local and parameter memory are windows of the generic address space, at addresses that no process maps.
+// The bytes a kernel may touch, by address. Global memory is memory of this process at its own addresses, range by
+// range; shared, local and parameter memory are windows of the generic address space, at addresses that no process
+// maps.
 #pragma once
 
 #include <cstdint>

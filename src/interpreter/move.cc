@@ -58,7 +58,8 @@ void ConvertAddress(Step& step) {
 
 void IsInSpace(Step& step) {
   const uint64_t address = step.Get(1, Type::kU64);
-  const bool shared = InWindow(kSharedWindow, address), local = InWindow(kLocalWindow, address), param = InWindow(kParamWindow, address);
+  const bool shared = InWindow(kSharedWindow, address), local = InWindow(kLocalWindow, address),
+             param = InWindow(kParamWindow, address);
   bool inside = false;
   switch (step.in.space) {
     case Space::kShared:

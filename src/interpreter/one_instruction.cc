@@ -10,7 +10,9 @@
 namespace tutti::interpreter {
 namespace {
 
-std::string TypeOf(char letter) { return letter == 'p' ? "pred" : letter == 'h' ? "b16" : letter == 'd' ? "b64" : "b32"; }
+std::string TypeOf(char letter) {
+  return letter == 'p' ? "pred" : letter == 'h' ? "b16" : letter == 'd' ? "b64" : "b32";
+}
 
 std::string WithResult(char letter, const std::string& name, uint32_t offset) {
   if (letter != 'p') return "st.global." + TypeOf(letter) + " [out+" + std::to_string(offset) + "], " + name + ";\n";
@@ -18,8 +20,10 @@ std::string WithResult(char letter, const std::string& name, uint32_t offset) {
 }
 
 void Run(const std::string& declarations, const std::string& body, std::vector<uint8_t>& output, uint32_t threads) {
-  const std::string text = ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 to)\n{\n.reg .b64 out; .reg .b32 word;\n" + declarations +
-                           "ld.param.u64 out, [to];\n" + body + "ret;\n}\n";
+  const std::string text =
+      ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 to)\n{\n.reg .b64 out; .reg .b32 "
+      "word;\n" +
+      declarations + "ld.param.u64 out, [to];\n" + body + "ret;\n}\n";
   const auto module = ptx::Parse(text);
   ASSERT_TRUE(module) << module.error().text;
   ASSERT_EQ(ptx::FunctionErrors(*module), "") << text;
@@ -48,7 +52,8 @@ uint64_t Of(const std::string& instruction, const std::string& registers, std::i
     operands += ", " + (kind == 'i' ? value : name);
     if (kind == 'i') continue;
     declarations += ".reg ." + TypeOf(kind) + " " + name + ";\n";
-    body += kind == 'p' ? "setp.ne.u32 " + name + ", " + value + ", 0;\n" : "mov." + TypeOf(kind) + " " + name + ", " + value + ";\n";
+    body += kind == 'p' ? "setp.ne.u32 " + name + ", " + value + ", 0;\n"
+                        : "mov." + TypeOf(kind) + " " + name + ", " + value + ";\n";
   }
   body += instruction + " " + operands + ";\n" + WithResult(registers[0], "d0", 0);
   if (two) body += WithResult(registers[2], "d1", 4);
@@ -62,7 +67,8 @@ uint64_t Of(const std::string& instruction, const std::string& registers, std::i
 std::vector<uint32_t> OfLanes(const std::string& body, uint32_t lanes) {
   std::vector<uint8_t> output(4 * lanes);
   Run(".reg .b32 %r<8>, %lane; .reg .b64 %d<2>; .reg .pred %p<4>; .shared .align 16 .b8 cells[256];\n",
-      "mov.u32 %lane, %tid.x;\nmad.wide.u32 out, %lane, 4, out;\n" + body + "\nst.global.b32 [out], %r0;\n", output, lanes);
+      "mov.u32 %lane, %tid.x;\nmad.wide.u32 out, %lane, 4, out;\n" + body + "\nst.global.b32 [out], %r0;\n", output,
+      lanes);
   std::vector<uint32_t> results(lanes);
   std::memcpy(results.data(), output.data(), output.size());
   return results;

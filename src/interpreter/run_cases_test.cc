@@ -13,7 +13,9 @@ namespace tutti::interpreter {
 namespace {
 
 class InterpretedCase : public testing::TestWithParam<std::string> {};
-INSTANTIATE_TEST_SUITE_P(Cases, InterpretedCase, testing::ValuesIn(run_test::CasesIn(TUTTI_SOURCE_DIR "/tests/run/cases")), [](const auto& info) { return std::filesystem::path(info.param).stem().string(); });
+INSTANTIATE_TEST_SUITE_P(Cases, InterpretedCase,
+                         testing::ValuesIn(run_test::CasesIn(TUTTI_SOURCE_DIR "/tests/run/cases")),
+                         [](const auto& info) { return std::filesystem::path(info.param).stem().string(); });
 
 Launch LaunchOf(const run_test::TestCase& test, const std::vector<std::vector<uint8_t>>& buffers) {
   Launch launch{.params = run_test::PackArguments(test, buffers), .dynamic_shared_bytes = test.shared_bytes};

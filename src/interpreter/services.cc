@@ -13,7 +13,8 @@ uint64_t Argument(Step& step, uint32_t index) {
   if (operand.kind != OperandKind::kLocal) return step.Get(operand, Type::kU64);
   const Frame& frame = step.thread.frame();
   uint64_t value = 0;
-  std::memcpy(&value, step.thread.local.data() + frame.locals[operand.index], std::min<size_t>(sizeof value, step.function().locals[operand.index].bytes()));
+  std::memcpy(&value, step.thread.local.data() + frame.locals[operand.index],
+              std::min<size_t>(sizeof value, step.function().locals[operand.index].bytes()));
   return value;
 }
 
@@ -28,7 +29,8 @@ void PutResult(Step& step, uint64_t value) {
 // One conversion of a format and its argument, which lies at the next place of its alignment.
 std::string Formatted(Step& step, const std::string& conversion, uint64_t& arguments) {
   const char letter = conversion.back();
-  const bool is_float = std::strchr("aAeEfFgG", letter) != nullptr, is_string = letter == 's', is_long = conversion.find('l') != std::string::npos;
+  const bool is_float = std::strchr("aAeEfFgG", letter) != nullptr, is_string = letter == 's',
+             is_long = conversion.find('l') != std::string::npos;
   const uint64_t bytes = is_float || is_string || is_long || letter == 'p' ? 8 : 4;
   arguments = (arguments + bytes - 1) / bytes * bytes;
   const uint8_t* at = step.Locate(Space::kGeneric, arguments, bytes, bytes);
@@ -39,10 +41,14 @@ std::string Formatted(Step& step, const std::string& conversion, uint64_t& argum
   char text[512];
   double number;
   std::memcpy(&number, &value, sizeof number);
-  if (is_float) std::snprintf(text, sizeof text, conversion.c_str(), number);
-  else if (is_string) std::snprintf(text, sizeof text, conversion.c_str(), step.Text(value).c_str());
-  else if (bytes == 8) std::snprintf(text, sizeof text, conversion.c_str(), value);
-  else std::snprintf(text, sizeof text, conversion.c_str(), static_cast<uint32_t>(value));
+  if (is_float)
+    std::snprintf(text, sizeof text, conversion.c_str(), number);
+  else if (is_string)
+    std::snprintf(text, sizeof text, conversion.c_str(), step.Text(value).c_str());
+  else if (bytes == 8)
+    std::snprintf(text, sizeof text, conversion.c_str(), value);
+  else
+    std::snprintf(text, sizeof text, conversion.c_str(), static_cast<uint32_t>(value));
   return text;
 }
 

@@ -14,7 +14,8 @@ using ptx::SpecialRegister;
 // A literal as a value of `type`: PTX writes floats as f64 (or 0f) whatever they are for.
 uint64_t Literal(const Operand& operand, Type type) {
   if (!operand.is_float) return operand.bits;
-  const double value = operand.is_f32 ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(operand.bits))) : std::bit_cast<double>(operand.bits);
+  const double value = operand.is_f32 ? static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(operand.bits)))
+                                      : std::bit_cast<double>(operand.bits);
   if (ptx::BitsOf(type) == 64) return operand.is_f32 ? std::bit_cast<uint64_t>(value) : operand.bits;
   return operand.is_f32 ? operand.bits : std::bit_cast<uint32_t>(static_cast<float>(value));
 }
@@ -29,12 +30,14 @@ std::string Step::Unknown() const {
 }
 
 void Step::Fault(int error, std::string text) {
-  if (!machine.outcome_.fault) machine.outcome_.fault = interpreter::Fault{error, thread.index, in.position.line, std::move(text)};
+  if (!machine.outcome_.fault)
+    machine.outcome_.fault = interpreter::Fault{error, thread.index, in.position.line, std::move(text)};
 }
 
 void Step::Refuse(std::string text) {
   if (machine.outcome_.refused.empty()) {
-    machine.outcome_.refused = "line " + std::to_string(in.position.line) + ": " + std::string(NameOf(in.opcode)) + ": " + std::move(text);
+    machine.outcome_.refused =
+        "line " + std::to_string(in.position.line) + ": " + std::string(NameOf(in.opcode)) + ": " + std::move(text);
   }
 }
 
@@ -56,7 +59,8 @@ Bits Step::Wide(const Operand& operand, Type type) {
 void Step::Put(const Operand& operand, Type type, uint64_t bits) {
   if (operand.kind != OperandKind::kRegister) return;  // "_"
   const uint32_t width = ptx::BitsOf(type);
-  PutWide(operand, ptx::IsSigned(type) ? static_cast<Bits>(static_cast<__int128>(SignExtend(bits, width))) : static_cast<Bits>(LowBits(bits, width)));
+  PutWide(operand, ptx::IsSigned(type) ? static_cast<Bits>(static_cast<__int128>(SignExtend(bits, width)))
+                                       : static_cast<Bits>(LowBits(bits, width)));
 }
 
 void Step::PutWide(const Operand& operand, Bits bits) {
@@ -72,7 +76,8 @@ std::span<const Operand> Step::Elements(const Operand& operand) const {
 
 uint64_t Step::AddressOf(const Operand& operand) {
   const auto offset = static_cast<uint64_t>(operand.offset);
-  const bool local = operand.kind == OperandKind::kLocal || (operand.kind == OperandKind::kAddress && operand.base == BaseKind::kLocal);
+  const bool local = operand.kind == OperandKind::kLocal ||
+                     (operand.kind == OperandKind::kAddress && operand.base == BaseKind::kLocal);
   if (local) {
     const ptx::LocalVariable& variable = function().locals[operand.index];
     if (variable.space == Space::kShared) return block.shared_offsets[&variable] + offset;
@@ -90,7 +95,8 @@ uint64_t Step::AddressOf(const Operand& operand) {
 }
 
 Space Step::SpaceOf(const Operand& operand) const {
-  if (in.space != Space::kGeneric || operand.base == BaseKind::kNone || operand.base == BaseKind::kRegister) return in.space;
+  if (in.space != Space::kGeneric || operand.base == BaseKind::kNone || operand.base == BaseKind::kRegister)
+    return in.space;
   if (operand.base == BaseKind::kLocal) return function().locals[operand.index].space;
   return module().variables[module().symbols[operand.index].index].space;
 }
@@ -114,14 +120,19 @@ uint8_t* Step::Locate(Space space, uint64_t address, uint64_t bytes, uint64_t al
   }
   const uint64_t given = address;
   if (space == Space::kGeneric || space == Space::kGlobal || space == Space::kConst) {
-    if (InWindow(kSharedWindow, address)) space = Space::kShared, address -= kSharedWindow;
-    else if (InWindow(kLocalWindow, address)) space = Space::kLocal, address -= kLocalWindow;
-    else if (InWindow(kParamWindow, address)) space = Space::kParam, address -= kParamWindow;
+    if (InWindow(kSharedWindow, address))
+      space = Space::kShared, address -= kSharedWindow;
+    else if (InWindow(kLocalWindow, address))
+      space = Space::kLocal, address -= kLocalWindow;
+    else if (InWindow(kParamWindow, address))
+      space = Space::kParam, address -= kParamWindow;
   }
   // A function's parameters lie in its thread's local memory; an entry's are the launch's.
   if (space == Space::kParam) {
     const bool declared = operand != nullptr && operand->base == BaseKind::kLocal;
-    const bool of_entry = declared ? operand->index >= function().first_param && operand->index - function().first_param < function().prototype.params.size() && function().is_entry
+    const bool of_entry = declared ? operand->index >= function().first_param &&
+                                         operand->index - function().first_param < function().prototype.params.size() &&
+                                         function().is_entry
                                    : function().is_entry || InWindow(kParamWindow, given);
     if (!of_entry) space = Space::kLocal;
   }
@@ -155,7 +166,9 @@ std::string Step::Text(uint64_t address) {
 }
 
 uint64_t Step::Special(SpecialRegister special) {
-  const auto at = [&](const std::array<uint32_t, 3>& three, SpecialRegister first) { return three[static_cast<size_t>(special) - static_cast<size_t>(first)]; };
+  const auto at = [&](const std::array<uint32_t, 3>& three, SpecialRegister first) {
+    return three[static_cast<size_t>(special) - static_cast<size_t>(first)];
+  };
   const uint32_t lane = thread.lane();
   switch (special) {
     case SpecialRegister::kTidX:

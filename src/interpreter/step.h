@@ -19,7 +19,9 @@ using ptx::Space;
 using ptx::Type;
 
 // The `bits` low bits of a value, with zeros or the sign above them.
-constexpr uint64_t LowBits(uint64_t value, uint32_t bits) { return bits >= 64 ? value : value & ((uint64_t{1} << bits) - 1); }
+constexpr uint64_t LowBits(uint64_t value, uint32_t bits) {
+  return bits >= 64 ? value : value & ((uint64_t{1} << bits) - 1);
+}
 constexpr int64_t SignExtend(uint64_t value, uint32_t bits) {
   return bits >= 64 ? static_cast<int64_t>(value) : static_cast<int64_t>(value << (64 - bits)) >> (64 - bits);
 }
@@ -55,14 +57,19 @@ class Step {
   size_t count() const { return in.operands.size(); }
   // A source of `type`: its bits, zeros above them.
   uint64_t Get(size_t operand, Type type) { return Get(in.operands[operand], type); }
-  uint64_t Get(const Operand& operand, Type type) { return LowBits(static_cast<uint64_t>(Wide(operand, type)), ptx::BitsOf(type)); }
+  uint64_t Get(const Operand& operand, Type type) {
+    return LowBits(static_cast<uint64_t>(Wide(operand, type)), ptx::BitsOf(type));
+  }
   int64_t Signed(size_t operand, Type type) { return SignExtend(Get(operand, type), ptx::BitsOf(type)); }
   // The same as a number of the type's own signedness.
   __int128 Number(size_t operand, Type type) {
-    return ptx::IsSigned(type) ? static_cast<__int128>(Signed(operand, type)) : static_cast<__int128>(Get(operand, type));
+    return ptx::IsSigned(type) ? static_cast<__int128>(Signed(operand, type))
+                               : static_cast<__int128>(Get(operand, type));
   }
   bool Predicate(size_t operand) { return Predicate(in.operands[operand]); }
-  bool Predicate(const Operand& operand) { return ((static_cast<uint64_t>(Wide(operand, Type::kPred)) & 1) != 0) != operand.negated; }
+  bool Predicate(const Operand& operand) {
+    return ((static_cast<uint64_t>(Wide(operand, Type::kPred)) & 1) != 0) != operand.negated;
+  }
   Bits Wide(const Operand& operand, Type type);
 
   // A result of `type`. A wider register gets the sign of signed types above it, and zeros of others.
@@ -74,8 +81,8 @@ class Step {
 
   // ---- memory
 
-  // The address an operand in brackets names, in `space`: for generic, global and const the place in the address space of
-  // all; for shared, local and param the offset in the window.
+  // The address an operand in brackets names, in `space`: for generic, global and const the place in the address space
+  // of all; for shared, local and param the offset in the window.
   uint64_t Address(const Operand& operand);
   // The state space to look in: the instruction's, or that of the variable in the brackets.
   Space SpaceOf(const Operand& operand) const;

@@ -26,7 +26,8 @@ int64_t Source(Step& step, size_t operand, Type type) {
 }
 
 int64_t Saturated(int64_t value, bool is_signed, uint32_t bits) {
-  const int64_t low = is_signed ? -(int64_t{1} << (bits - 1)) : 0, high = (int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
+  const int64_t low = is_signed ? -(int64_t{1} << (bits - 1)) : 0,
+                high = (int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
   return std::clamp(value, low, high);
 }
 
@@ -70,8 +71,10 @@ void Video(Step& step) {
 // result (a u32 is subtracted from a product of u32s), while the final result is signed if anything is negated.
 void VideoMultiplyAdd(Step& step) {
   const Type a_type = step.type(1), b_type = step.type(2);
-  const bool negate_product = step.in.operands[1].negated != step.in.operands[2].negated, negate_c = step.in.operands[3].negated;
-  const bool c_signed = ptx::IsSigned(a_type) || ptx::IsSigned(b_type) || negate_product, is_signed = c_signed || negate_c;
+  const bool negate_product = step.in.operands[1].negated != step.in.operands[2].negated,
+             negate_c = step.in.operands[3].negated;
+  const bool c_signed = ptx::IsSigned(a_type) || ptx::IsSigned(b_type) || negate_product,
+             is_signed = c_signed || negate_c;
   __int128 value = static_cast<__int128>(Source(step, 1, a_type)) * Source(step, 2, b_type);
   if (negate_product) value = -value;
   const uint64_t bits = step.Get(3, Type::kB32);

@@ -56,7 +56,8 @@ void VideoPacked(Step& step) {
     return ptx::IsSigned(type) ? SignExtend(part, bits) : static_cast<int64_t>(part);
   };
   uint32_t mask = step.in.operands[0].selector == 0 ? (1u << count) - 1 : 0;
-  for (uint32_t i = 0; i < (step.in.operands[0].selector >> 16 & 15); ++i) mask |= 1u << (step.in.operands[0].selector >> (4 * i) & 15);
+  for (uint32_t i = 0; i < (step.in.operands[0].selector >> 16 & 15); ++i)
+    mask |= 1u << (step.in.operands[0].selector >> (4 * i) & 15);
   const bool saturate = step.Has(Modifier::kSat), add = step.Has(Modifier::kAdd);
   uint64_t merged = 0;
   int64_t sum = static_cast<int64_t>(c);
@@ -64,7 +65,8 @@ void VideoPacked(Step& step) {
     int64_t value = One(step, chosen(step.in.operands[1], 0, i, a_type), chosen(step.in.operands[2], count, i, b_type));
     if (saturate) {
       const bool is_signed = ptx::IsSigned(to);
-      const int64_t low = is_signed ? -(int64_t{1} << (bits - 1)) : 0, high = (int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
+      const int64_t low = is_signed ? -(int64_t{1} << (bits - 1)) : 0,
+                    high = (int64_t{1} << (is_signed ? bits - 1 : bits)) - 1;
       value = std::clamp(value, low, high);
     }
     const bool here = (mask >> i & 1) != 0;

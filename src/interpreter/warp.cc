@@ -33,10 +33,12 @@ void Shuffle(Meeting& meeting) {
   asked.Accept({Modifier::kSync, Modifier::kIdx});
   const bool up = asked.Has(Modifier::kUp), down = asked.Has(Modifier::kDown), butterfly = asked.Has(Modifier::kBfly);
   uint64_t values[kWarpSize] = {};
-  meeting.ForEach([&](uint32_t lane, Step& step) { values[lane] = step.Get(step.in.has_second_destination ? 2 : 1, Type::kB32); });
+  meeting.ForEach(
+      [&](uint32_t lane, Step& step) { values[lane] = step.Get(step.in.has_second_destination ? 2 : 1, Type::kB32); });
   meeting.ForEach([&](uint32_t lane, Step& step) {
     const size_t first = step.in.has_second_destination ? 2 : 1;
-    const auto b = static_cast<uint32_t>(step.Get(first + 1, Type::kB32) & 31), c = static_cast<uint32_t>(step.Get(first + 2, Type::kB32));
+    const auto b = static_cast<uint32_t>(step.Get(first + 1, Type::kB32) & 31),
+               c = static_cast<uint32_t>(step.Get(first + 2, Type::kB32));
     const uint32_t clamp = c & 31, segment = c >> 8 & 31;
     const uint32_t highest = (lane & segment) | (clamp & ~segment), lowest = lane & segment;
     int source;
@@ -65,7 +67,8 @@ void Vote(Meeting& meeting) {
   const bool ballot = asked.Has(Modifier::kBallot), all = asked.Has(Modifier::kAll), any = asked.Has(Modifier::kAny);
   asked.Accept({Modifier::kUni});
   const bool truth = all ? votes == voters : any ? votes != 0 : votes == 0 || votes == voters;
-  meeting.ForEach([&](uint32_t, Step& step) { ballot ? step.Put(0, Type::kB32, votes) : step.Put(0, Type::kPred, truth); });
+  meeting.ForEach(
+      [&](uint32_t, Step& step) { ballot ? step.Put(0, Type::kB32, votes) : step.Put(0, Type::kPred, truth); });
 }
 
 void Match(Meeting& meeting) {
@@ -77,7 +80,8 @@ void Match(Meeting& meeting) {
   uint32_t equals[kWarpSize] = {}, everybody = 0;
   meeting.ForEach([&](uint32_t lane, Step& step) {
     everybody |= 1u << lane;
-    meeting.ForEach([&](uint32_t other, Step& with) { equals[lane] |= (value(step) == value(with) ? 1u : 0u) << other; });
+    meeting.ForEach(
+        [&](uint32_t other, Step& with) { equals[lane] |= (value(step) == value(with) ? 1u : 0u) << other; });
   });
   meeting.ForEach([&](uint32_t lane, Step& step) {
     const bool whole = equals[lane] == everybody;
@@ -99,11 +103,16 @@ void Reduce(Meeting& meeting) {
   meeting.ForEach([&](uint32_t, Step& step) {
     uint64_t value = step.Get(1, type);
     if (absolute) value &= 0x7fffffff;
-    if (first) result = value;
-    else if (type == Type::kF32) result = ChooseFloat(kF32, result, value, max, keep_nan);
-    else if (add) result += value;
-    else if (min || max) result = (ToNumber(value, type) > ToNumber(result, type)) == max ? value : result;
-    else result = conjunction ? result & value : disjunction ? result | value : result ^ value;
+    if (first)
+      result = value;
+    else if (type == Type::kF32)
+      result = ChooseFloat(kF32, result, value, max, keep_nan);
+    else if (add)
+      result += value;
+    else if (min || max)
+      result = (ToNumber(value, type) > ToNumber(result, type)) == max ? value : result;
+    else
+      result = conjunction ? result & value : disjunction ? result | value : result ^ value;
     result = LowBits(result, 32);
     first = false;
   });

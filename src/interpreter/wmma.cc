@@ -1,5 +1,5 @@
-// wmma: fragments in an order of our own, since a program may only load, multiply and store them. Element e of a matrix, row
-// by row, is in lane e % 32, place e / 32; what is left of a fragment's registers stays unused.
+// wmma: fragments in an order of our own, since a program may only load, multiply and store them. Element e of a
+// matrix, row by row, is in lane e % 32, place e / 32; what is left of a fragment's registers stays unused.
 #include <algorithm>
 #include <cstring>
 
@@ -72,8 +72,11 @@ void MatrixFragments(Meeting& meeting) {
     const Type a_type = simple ? Type::kF16 : asked.type(1), b_type = simple ? Type::kF16 : asked.type(2);
     Matrix a = Gather(meeting, 1, {shape.m, shape.k, a_type}), b = Gather(meeting, 2, {shape.k, shape.n, b_type});
     Matrix c = Gather(meeting, 3, {shape.m, shape.n, c_type});
-    const Product product = asked.Has(Modifier::kXor) ? Product::kXorPopc : asked.Has(Modifier::kAnd) ? Product::kAndPopc : Product::kMultiply;
-    return Scatter(meeting, 0, {shape.m, shape.n, d_type}, MultiplyAccumulate(a, b, c, product), asked.Has(Modifier::kSatfinite));
+    const Product product = asked.Has(Modifier::kXor)   ? Product::kXorPopc
+                            : asked.Has(Modifier::kAnd) ? Product::kAndPopc
+                                                        : Product::kMultiply;
+    return Scatter(meeting, 0, {shape.m, shape.n, d_type}, MultiplyAccumulate(a, b, c, product),
+                   asked.Has(Modifier::kSatfinite));
   }
   const Type type = asked.last_type();
   const Fragment fragment = FragmentOf(asked, shape, type);

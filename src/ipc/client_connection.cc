@@ -41,10 +41,11 @@ Result<std::vector<os::Fd>> AwaitWelcome(int socket, int timeout_ms) {
 Status CheckListener(int socket, const std::string& pipe_directory, std::span<const uid_t> trusted) {
   TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(socket));
   if (peer.uid == 0 || peer.uid == geteuid() || std::ranges::find(trusted, peer.uid) != trusted.end()) return {};
-  return Fail(fmt::format("{}/control belongs to user {}, who is neither root nor you and would see all that this program "
-                          "computes: set CUDA_MPS_PIPE_DIRECTORY to the directory of another daemon, or, if you trust "
-                          "that user, {}={}",
-                          pipe_directory, peer.uid, kTrustVariable, peer.uid));
+  return Fail(
+      fmt::format("{}/control belongs to user {}, who is neither root nor you and would see all that this program "
+                  "computes: set CUDA_MPS_PIPE_DIRECTORY to the directory of another daemon, or, if you trust "
+                  "that user, {}={}",
+                  pipe_directory, peer.uid, kTrustVariable, peer.uid));
 }
 
 }  // namespace
@@ -98,9 +99,8 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd sock
     return Fail(kWindowTaken,
                 fmt::format("no room for the device window at {:#x}: {}", header.window_base, window.error().text));
   }
-  return std::unique_ptr<ClientConnection>(
-      new ClientConnection(std::move(socket), std::move(fds[wire::kWelcomeDoorbellFd]), std::move(*channel),
-                           std::move(*window)));
+  return std::unique_ptr<ClientConnection>(new ClientConnection(
+      std::move(socket), std::move(fds[wire::kWelcomeDoorbellFd]), std::move(*channel), std::move(*window)));
 }
 
 ClientConnection::ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping channel, ClientWindow window)

@@ -30,9 +30,9 @@ inline constexpr const char* kTrustVariable = "TUTTI_TRUST_UID";
 class ClientConnection {
  public:
   // Through the daemon that listens in `pipe_directory`. Waits up to `timeout_ms` for the daemon to take the call, and
-  // as long again for a server to be ready. Whoever listens is given everything the program computes: it must be root's,
-  // this user's, or of one of the `trusted` users. The error's code is the CUresult for the caller (the refusal's, or
-  // MPS_CONNECTION_FAILED).
+  // as long again for a server to be ready. Whoever listens is given everything the program computes: it must be
+  // root's, this user's, or of one of the `trusted` users. The error's code is the CUresult for the caller (the
+  // refusal's, or MPS_CONNECTION_FAILED).
   static Result<std::unique_ptr<ClientConnection>> Connect(const std::string& pipe_directory, const wire::Hello& hello,
                                                            int timeout_ms, std::span<const uid_t> trusted = {});
   // Over a socket whose other end a private server holds.

@@ -11,7 +11,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kLeastStep = 2u << 20;
-constexpr uint64_t kPartOfStep = 8;  // an eighth more than is needed: so the window is opened some tens of times at most
+// an eighth more than is needed: so the window is opened some tens of times at most
+constexpr uint64_t kPartOfStep = 8;
 // What lies further beyond than this is opened alone: the constants of modules have the end of the window.
 constexpr uint64_t kApart = 1ull << 30;
 

@@ -1,7 +1,8 @@
 // The device window in the client's process.
 //
-// A plain mapping of it would do two things to a program that knows nothing of it. mlockall would make every page of it,
-// 16 GiB or more. And a forked child would share all of the parent's memory, and keep it when the parent has ended. So:
+// A plain mapping of it would do two things to a program that knows nothing of it. mlockall would make every page of
+// it, 16 GiB or more. And a forked child would share all of the parent's memory, and keep it when the parent has ended.
+// So:
 //
 //   access  The window begins without any, and is opened as far as allocations reach, and a little further. What cannot
 //           be accessed is not populated by mlockall.
@@ -31,16 +32,16 @@ class ClientWindow {
   // Its memory file.
   int fd() const { return file_.get(); }
 
-  // [address, address + bytes) may be accessed from now on. False if it does not lie in the window, or the system has no
-  // room for another mapping.
+  // [address, address + bytes) may be accessed from now on. False if it does not lie in the window, or the system has
+  // no room for another mapping.
   bool Open(uint64_t address, uint64_t bytes) {
     if (bytes == 0) return true;
     if (!InRange(address - base(), bytes, mapping_.size())) return false;
     const uint64_t end = address - base() + bytes;
     return end <= opened_.load(std::memory_order_acquire) || OpenTo(address, end);
   }
-  // Children inherit these pages, until Hide; whole pages. Beyond kMostShared pieces at a time they do not: each may be a
-  // mapping of its own, of which a process has few.
+  // Children inherit these pages, until Hide; whole pages. Beyond kMostShared pieces at a time they do not: each may be
+  // a mapping of its own, of which a process has few.
   void Share(uint64_t address, uint64_t bytes);
   void Hide(uint64_t address, uint64_t bytes);
   void Unmap() { mapping_.Unmap(); }
@@ -54,7 +55,7 @@ class ClientWindow {
 
   os::Fd file_;
   os::Mapping mapping_;
-  std::mutex mutex_;                 // of opening
+  std::mutex mutex_;  // of opening
   std::atomic<uint64_t> opened_{0};  // bytes from the begin
   std::atomic<uint32_t> shared_{0};
 };

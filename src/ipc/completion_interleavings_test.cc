@@ -1,6 +1,6 @@
-// Sleeping for a completion, in every order of steps: client threads as in completion_waiter.cc, the device's threads as in
-// server/channel_sink.cc (Completed, Wake), the word as in wire/channel_layout.h (StreamCompletion). No time limit helps:
-// whoever is not woken sleeps for ever.
+// Sleeping for a completion, in every order of steps: client threads as in completion_waiter.cc, the device's threads
+// as in server/channel_sink.cc (Completed, Wake), the word as in wire/channel_layout.h (StreamCompletion). No time
+// limit helps: whoever is not woken sleeps for ever.
 #include <gtest/gtest.h>
 
 #include "base/testing/every_order.h"
@@ -81,9 +81,7 @@ Outcome Try(const Without& without) {
 
 using CompletionInterleavings = EveryOrderTest;
 
-TEST_F(CompletionInterleavings, NobodySleepsThroughACompletionInAnyOrderOfSteps) {
-  ExpectNoProblem(Try({}), 30);
-}
+TEST_F(CompletionInterleavings, NobodySleepsThroughACompletionInAnyOrderOfSteps) { ExpectNoProblem(Try({}), 30); }
 
 TEST_F(CompletionInterleavings, WithoutTheSecondLookAWakeIsLostAndSeenToBe) {
   ExpectProblem(Try({.second_look = true}), "waits for ever");

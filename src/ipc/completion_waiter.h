@@ -1,5 +1,5 @@
-// Waits in the client for work of a stream, by the completion page alone: no message is sent. That no wake is lost is tried
-// in every order of steps: completion_interleavings_test.cc, which has Wait line by line. Change both.
+// Waits in the client for work of a stream, by the completion page alone: no message is sent. That no wake is lost is
+// tried in every order of steps: completion_interleavings_test.cc, which has Wait line by line. Change both.
 #pragma once
 
 #include <cstdint>

@@ -76,7 +76,8 @@ Result<Envelope> ReceiveMessage(int socket, int timeout_ms, uint64_t max_file_by
 Result<Envelope> ReceivePlainMessage(int socket, int timeout_ms) {
   TUTTI_ASSIGN(const std::vector<uint8_t> bytes, os::ReceiveBytes(socket, timeout_ms));
   TUTTI_ASSIGN(Envelope envelope, Open(socket, bytes));
-  if ((envelope.head.flags & wire::kBodyInFile) != 0) return Fail("message with its body in a file, where none is taken");
+  if ((envelope.head.flags & wire::kBodyInFile) != 0)
+    return Fail("message with its body in a file, where none is taken");
   return envelope;
 }
 
@@ -90,7 +91,8 @@ Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, os::Fd* in_the_
   if (!message.complete) return Fail("message longer than a request");
   if (!message.bytes.empty()) TUTTI_TRY(os::Discard(socket));
   TUTTI_ASSIGN(Envelope envelope, Open(socket, message.bytes));
-  if ((envelope.head.flags & wire::kBodyInFile) != 0) return Fail("message with its body in a file, where none is taken");
+  if ((envelope.head.flags & wire::kBodyInFile) != 0)
+    return Fail("message with its body in a file, where none is taken");
   if (message.fd) envelope.fds.push_back(std::move(message.fd));
   return envelope;
 }

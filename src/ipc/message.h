@@ -28,18 +28,19 @@ inline constexpr size_t kMaxPacketBytes = 64 * 1024;
 inline constexpr uint64_t kMaxBodyBytes = 64ull << 20;
 
 // Receives one message; fails on timeout (`timeout_ms` < 0: none), on a socket error and on bytes that are no message
-// of this protocol version. A peer of another version is told so, as a refusal that it can read. A body in a memory file is read
-// if it is no longer than `max_file_bytes`; with 0 the message is refused unread.
+// of this protocol version. A peer of another version is told so, as a refusal that it can read. A body in a memory
+// file is read if it is no longer than `max_file_bytes`; with 0 the message is refused unread.
 Result<Envelope> ReceiveMessage(int socket, int timeout_ms = -1, uint64_t max_file_bytes = kMaxBodyBytes);
 
-// The same from a stranger, who sends packets and nothing else: a message with descriptors is refused unread. A body in a file
-// costs its sender nothing and its reader milliseconds, and a stranger's descriptor has to be closed again (os/close_aside.h).
+// The same from a stranger, who sends packets and nothing else: a message with descriptors is refused unread. A body in
+// a file costs its sender nothing and its reader milliseconds, and a stranger's descriptor has to be closed again
+// (os/close_aside.h).
 Result<Envelope> ReceivePlainMessage(int socket, int timeout_ms = -1);
 
-// The same without waiting, in a thread that works for others too, from a stranger who may send memory files: closing those waits for
-// nobody (os/memory.h). A message is as short as a request, and brings one file of at most `most_bytes`, or none. One that brings
-// anything else stays where it is, and is no error: `*in_the_way` is of it then. Who closes that, and receives the message, may have
-// to wait for as long as the stranger likes.
+// The same without waiting, in a thread that works for others too, from a stranger who may send memory files: closing
+// those waits for nobody (os/memory.h). A message is as short as a request, and brings one file of at most
+// `most_bytes`, or none. One that brings anything else stays where it is, and is no error: `*in_the_way` is of it then.
+// Who closes that, and receives the message, may have to wait for as long as the stranger likes.
 Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, os::Fd* in_the_way);
 
 // Sends kRefuse. Failure to send is ignored: the peer may be gone.

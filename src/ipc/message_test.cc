@@ -138,7 +138,8 @@ TEST_F(MessageTest, APeerOfAnotherVersionIsToldBothVersions) {
     ASSERT_TRUE(refuse);
     EXPECT_EQ(refuse->status, 805);
     EXPECT_NE(refuse->text.find("protocol " + std::to_string(version)), std::string::npos) << refuse->text;
-    EXPECT_NE(refuse->text.find("this program " + std::to_string(wire::kProtocolVersion)), std::string::npos) << refuse->text;
+    EXPECT_NE(refuse->text.find("this program " + std::to_string(wire::kProtocolVersion)), std::string::npos)
+        << refuse->text;
   }
   ASSERT_TRUE(os::Send(theirs.get(), std::vector<uint8_t>(100, 0x5a)));
   EXPECT_FALSE(ReceiveMessage(mine.get(), 1000));

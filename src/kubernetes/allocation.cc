@@ -34,7 +34,8 @@ bool IsKnown(const AllocationContext& context, const std::string& id) {
 
 Status Check(const AllocationContext& context, const std::vector<std::string>& ids) {
   const auto refuse = [&](std::string why) {
-    return Fail(fmt::format("invalid allocation request for \"{}\": invalid request: {}", context.offer->resource, why));
+    return Fail(
+        fmt::format("invalid allocation request for \"{}\": invalid request: {}", context.offer->resource, why));
   };
   if (ids.empty()) return refuse("no device is asked for");
   for (const std::string& id : ids) {
@@ -47,7 +48,8 @@ Status Check(const AllocationContext& context, const std::vector<std::string>& i
   return {};
 }
 
-void AddMount(v1beta1::ContainerAllocateResponse& response, const std::string& in_container, const std::string& on_host, bool read_only = false) {
+void AddMount(v1beta1::ContainerAllocateResponse& response, const std::string& in_container, const std::string& on_host,
+              bool read_only = false) {
   v1beta1::Mount& mount = *response.add_mounts();
   mount.set_container_path(in_container);
   mount.set_host_path(on_host);
@@ -55,10 +57,12 @@ void AddMount(v1beta1::ContainerAllocateResponse& response, const std::string& i
 }
 
 // How the container runtime learns of the devices.
-void NameDevices(const AllocationContext& context, const std::vector<size_t>& chosen, v1beta1::ContainerAllocateResponse& response) {
+void NameDevices(const AllocationContext& context, const std::vector<size_t>& chosen,
+                 v1beta1::ContainerAllocateResponse& response) {
   const sharing::Flags& flags = context.config->flags;
   std::vector<std::string> names;
-  for (const size_t index : chosen) names.push_back(flags.device_id_strategy == "index" ? std::to_string(index) : context.devices[index].uuid);
+  for (const size_t index : chosen)
+    names.push_back(flags.device_id_strategy == "index" ? std::to_string(index) : context.devices[index].uuid);
   if (flags.list_strategies.contains(ListStrategy::kEnvVar)) {
     (*response.mutable_envs())["NVIDIA_VISIBLE_DEVICES"] = fmt::format("{}", fmt::join(names, ","));
   }
@@ -69,20 +73,24 @@ void NameDevices(const AllocationContext& context, const std::vector<size_t>& ch
   std::vector<std::string> qualified;
   for (const std::string& name : names) qualified.push_back("nvidia.com/gpu=" + name);
   if (flags.list_strategies.contains(ListStrategy::kCdiAnnotations)) {
-    const std::string key = fmt::format("{}nvidia-device-plugin_{}", flags.cdi_annotation_prefix, context.devices[chosen.front()].uuid);
+    const std::string key =
+        fmt::format("{}nvidia-device-plugin_{}", flags.cdi_annotation_prefix, context.devices[chosen.front()].uuid);
     (*response.mutable_annotations())[key] = fmt::format("{}", fmt::join(qualified, ","));
   }
   if (flags.list_strategies.contains(ListStrategy::kCdiCri)) {
     for (const std::string& name : qualified) response.add_cdi_devices()->set_name(name);
   }
-  const std::pair<bool, const char*> modes[] = {{flags.gdrcopy_enabled, "NVIDIA_GDRCOPY"}, {flags.gds_enabled, "NVIDIA_GDS"}, {flags.mofed_enabled, "NVIDIA_MOFED"}};
+  const std::pair<bool, const char*> modes[] = {{flags.gdrcopy_enabled, "NVIDIA_GDRCOPY"},
+                                                {flags.gds_enabled, "NVIDIA_GDS"},
+                                                {flags.mofed_enabled, "NVIDIA_MOFED"}};
   for (const auto& [enabled, name] : modes) {
     if (enabled) (*response.mutable_envs())[name] = "enabled";
   }
 }
 
 void AddDeviceNodes(const std::vector<size_t>& chosen, v1beta1::ContainerAllocateResponse& response) {
-  std::vector<std::string> paths = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"};
+  std::vector<std::string> paths = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools",
+                                    "/dev/nvidia-modeset"};
   for (const size_t index : chosen) paths.push_back(fmt::format("/dev/nvidia{}", index));
   for (const std::string& path : paths) {
     struct stat info;
@@ -101,28 +109,33 @@ void AddService(const AllocationContext& context, v1beta1::ContainerAllocateResp
   (*response.mutable_envs())["CUDA_MPS_PIPE_DIRECTORY"] = directory;
   // To connect to the socket takes no writing, and nobody in the container can put another one in its place.
   AddMount(response, directory, context.host_pipe_directory, /*read_only=*/true);
-  if (config.strategy == Strategy::kMps && config.extension.mount_shm) AddMount(response, "/dev/shm", config.flags.mps_root + "/shm");
+  if (config.strategy == Strategy::kMps && config.extension.mount_shm)
+    AddMount(response, "/dev/shm", config.flags.mps_root + "/shm");
   if (!config.extension.client_library) return;
   const sharing::ClientLibrary& library = *config.extension.client_library;
   AddMount(response, library.container_path, library.host_path, /*read_only=*/true);
   (*response.mutable_envs())["LD_LIBRARY_PATH"] = library.container_path;
 }
 
-void AddLimits(const AllocationContext& context, const std::vector<std::string>& ids, v1beta1::ContainerAllocateResponse& response) {
+void AddLimits(const AllocationContext& context, const std::vector<std::string>& ids,
+               v1beta1::ContainerAllocateResponse& response) {
   std::optional<double> percentage;
   std::vector<std::string> memory;
   for (const DeviceLimit& limit : LimitsOf(*context.offer, context.devices, ids)) {
     // One percentage holds for all devices of a process: the largest, since less would take from one what it was given.
     if (limit.percentage) percentage = std::max(percentage.value_or(0), *limit.percentage);
-    if (limit.memory_bytes) memory.push_back(fmt::format("{}={}M", context.devices[limit.device].uuid, *limit.memory_bytes >> 20));
+    if (limit.memory_bytes)
+      memory.push_back(fmt::format("{}={}M", context.devices[limit.device].uuid, *limit.memory_bytes >> 20));
   }
   if (percentage) (*response.mutable_envs())["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = fmt::format("{:g}", *percentage);
-  if (!memory.empty()) (*response.mutable_envs())["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = fmt::format("{}", fmt::join(memory, ","));
+  if (!memory.empty())
+    (*response.mutable_envs())["CUDA_MPS_PINNED_DEVICE_MEM_LIMIT"] = fmt::format("{}", fmt::join(memory, ","));
 }
 
 }  // namespace
 
-std::vector<DeviceLimit> LimitsOf(const sharing::Offer& offer, std::span<const sharing::DeviceFacts> devices, const std::vector<std::string>& ids) {
+std::vector<DeviceLimit> LimitsOf(const sharing::Offer& offer, std::span<const sharing::DeviceFacts> devices,
+                                  const std::vector<std::string>& ids) {
   std::map<size_t, int64_t> counts;
   for (const std::string& id : ids) {
     if (const auto index = IndexOf(devices, ReplicaId::Parse(id).uuid)) ++counts[*index];
@@ -132,13 +145,15 @@ std::vector<DeviceLimit> LimitsOf(const sharing::Offer& offer, std::span<const s
     const sharing::Portion& portion = offer.portions[index];
     DeviceLimit limit{.device = index, .percentage = {}, .memory_bytes = {}};
     if (portion.percentage) limit.percentage = std::min(100.0, *portion.percentage * static_cast<double>(count));
-    if (portion.memory_bytes) limit.memory_bytes = std::min(*portion.memory_bytes * static_cast<uint64_t>(count), devices[index].total_bytes);
+    if (portion.memory_bytes)
+      limit.memory_bytes = std::min(*portion.memory_bytes * static_cast<uint64_t>(count), devices[index].total_bytes);
     limits.push_back(limit);
   }
   return limits;
 }
 
-Result<v1beta1::ContainerAllocateResponse> Allocate(const AllocationContext& context, const std::vector<std::string>& ids) {
+Result<v1beta1::ContainerAllocateResponse> Allocate(const AllocationContext& context,
+                                                    const std::vector<std::string>& ids) {
   TUTTI_TRY(Check(context, ids));
   std::vector<size_t> chosen;
   for (const std::string& id : ids) {

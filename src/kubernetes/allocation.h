@@ -1,5 +1,5 @@
-// What a container is given with its replicas: environment and mounts, as NVIDIA's device plugin gives them, and what our
-// opt-in keys add.
+// What a container is given with its replicas: environment and mounts, as NVIDIA's device plugin gives them, and what
+// our opt-in keys add.
 #pragma once
 
 #include <span>
@@ -22,7 +22,8 @@ struct AllocationContext {
 };
 
 // The texts of failures are NVIDIA's, as they reach a pod's status.
-Result<v1beta1::ContainerAllocateResponse> Allocate(const AllocationContext& context, const std::vector<std::string>& ids);
+Result<v1beta1::ContainerAllocateResponse> Allocate(const AllocationContext& context,
+                                                    const std::vector<std::string>& ids);
 
 // The limits that these replicas add up to, by device index; nothing where there is none.
 struct DeviceLimit {
@@ -30,6 +31,7 @@ struct DeviceLimit {
   std::optional<double> percentage;
   std::optional<uint64_t> memory_bytes;
 };
-std::vector<DeviceLimit> LimitsOf(const sharing::Offer& offer, std::span<const sharing::DeviceFacts> devices, const std::vector<std::string>& ids);
+std::vector<DeviceLimit> LimitsOf(const sharing::Offer& offer, std::span<const sharing::DeviceFacts> devices,
+                                  const std::vector<std::string>& ids);
 
 }  // namespace tutti::kubernetes

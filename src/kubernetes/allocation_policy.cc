@@ -8,7 +8,8 @@
 
 namespace tutti::kubernetes {
 
-Result<std::vector<std::string>> AllocationPolicy::Prefer(const std::vector<std::string>& available, const std::vector<std::string>& must_include, int size) {
+Result<std::vector<std::string>> AllocationPolicy::Prefer(const std::vector<std::string>& available,
+                                                          const std::vector<std::string>& must_include, int size) {
   if (size < 0 || static_cast<size_t>(size) > available.size()) {
     return Fail(fmt::format("not enough available devices to satisfy allocation: {} of {}", size, available.size()));
   }
@@ -30,7 +31,8 @@ Result<std::vector<std::string>> AllocationPolicy::Prefer(const std::vector<std:
     return true;
   };
   for (const std::string& id : must_include) {
-    if (!take(ReplicaId::Parse(id).uuid, id)) return Fail(fmt::format("device {} must be included but is not available", id));
+    if (!take(ReplicaId::Parse(id).uuid, id))
+      return Fail(fmt::format("device {} must be included but is not available", id));
   }
   while (chosen.size() < static_cast<size_t>(size)) {
     const std::string* best = nullptr;

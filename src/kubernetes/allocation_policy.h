@@ -1,5 +1,5 @@
-// Which replicas a container should get: `distributed` takes those of the device with the fewest in use, `packed` of the
-// one with the most; where devices are equal, they take turns.
+// Which replicas a container should get: `distributed` takes those of the device with the fewest in use, `packed` of
+// the one with the most; where devices are equal, they take turns.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@ class AllocationPolicy {
   AllocationPolicy(bool packed, std::map<std::string, int64_t> total) : packed_(packed), total_(std::move(total)) {}
 
   // `size` of `available`, `must_include` among them. Fails where that cannot be.
-  Result<std::vector<std::string>> Prefer(const std::vector<std::string>& available, const std::vector<std::string>& must_include, int size);
+  Result<std::vector<std::string>> Prefer(const std::vector<std::string>& available,
+                                          const std::vector<std::string>& must_include, int size);
 
  private:
   bool packed_;

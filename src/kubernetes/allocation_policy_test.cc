@@ -15,13 +15,15 @@ const std::map<std::string, int64_t> kTwoOfFour = {{"A", 4}, {"B", 4}};
 TEST(ReplicaId, IsTheUuidAndANumber) {
   EXPECT_EQ(ReplicaId::Parse("GPU-1::12").replica, 12u);
   EXPECT_EQ(ReplicaId::Parse("GPU-1::12").Text(), "GPU-1::12");
-  for (const char* text : {"GPU-1", "GPU-1::", "GPU-1::x", "GPU-1::-1", "GPU-1::00", "GPU-1::+1", "GPU-1::012"}) EXPECT_FALSE(ReplicaId::Parse(text).replica) << text;
+  for (const char* text : {"GPU-1", "GPU-1::", "GPU-1::x", "GPU-1::-1", "GPU-1::00", "GPU-1::+1", "GPU-1::012"})
+    EXPECT_FALSE(ReplicaId::Parse(text).replica) << text;
 }
 
 TEST(AllocationPolicy, DistributedTakesTheLeastUsedDevice) {
   AllocationPolicy policy(false, kTwoOfFour);
   EXPECT_THAT(policy.Prefer({"A::0", "B::0", "B::1"}, {}, 1).value(), ElementsAre("B::0"));
-  EXPECT_THAT(policy.Prefer({"A::0", "A::1", "B::0", "B::1"}, {}, 2).value(), testing::UnorderedElementsAre("A::0", "B::0"));
+  EXPECT_THAT(policy.Prefer({"A::0", "A::1", "B::0", "B::1"}, {}, 2).value(),
+              testing::UnorderedElementsAre("A::0", "B::0"));
 }
 
 TEST(AllocationPolicy, PackedTakesTheMostUsedDevice) {

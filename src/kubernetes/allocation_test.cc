@@ -5,11 +5,13 @@
 namespace tutti::kubernetes {
 namespace {
 
-const std::vector<sharing::DeviceFacts> kDevices = {{"GPU-a", "CPU", 8ull << 30, 2, "8.0"}, {"GPU-b", "CPU", 8ull << 30, 2, "8.0"}};
+const std::vector<sharing::DeviceFacts> kDevices = {{"GPU-a", "CPU", 8ull << 30, 2, "8.0"},
+                                                    {"GPU-b", "CPU", 8ull << 30, 2, "8.0"}};
 
 class Node {
  public:
-  explicit Node(const std::string& yaml) : config_(sharing::ReadConfig(yaml, "f").value()), offers_(sharing::MakeOffers(config_, kDevices).value()) {
+  explicit Node(const std::string& yaml)
+      : config_(sharing::ReadConfig(yaml, "f").value()), offers_(sharing::MakeOffers(config_, kDevices).value()) {
     config_.flags.mps_root = "/run/nvidia/mps";
   }
   Result<v1beta1::ContainerAllocateResponse> Give(const std::vector<std::string>& ids, size_t offer = 0) {
@@ -39,11 +41,15 @@ TEST(Allocate, EnvironmentAndMountsAreNvidias) {
 
 TEST(Allocate, RefusalsAreInNvidiasWords) {
   Node node(kFour);
-  EXPECT_EQ(node.Give({"GPU-x::0"}).error().text, "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device: GPU-x::0");
-  EXPECT_EQ(node.Give({"GPU-a::4"}).error().text, "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device: GPU-a::4");
-  EXPECT_EQ(node.Give({"GPU-a"}).error().text, "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device: GPU-a");
+  EXPECT_EQ(node.Give({"GPU-x::0"}).error().text,
+            "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device: GPU-x::0");
+  EXPECT_EQ(node.Give({"GPU-a::4"}).error().text,
+            "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device: GPU-a::4");
+  EXPECT_EQ(node.Give({"GPU-a"}).error().text,
+            "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device: GPU-a");
   EXPECT_EQ(node.Give({"GPU-a::0", "GPU-a::1"}).error().text,
-            "invalid allocation request for \"nvidia.com/gpu\": invalid request: maximum request size for shared resources is 1; found 2");
+            "invalid allocation request for \"nvidia.com/gpu\": invalid request: maximum request size for shared "
+            "resources is 1; found 2");
 }
 
 TEST(Allocate, SeveralReplicasAddUpWhereAllowed) {
@@ -55,7 +61,9 @@ TEST(Allocate, SeveralReplicasAddUpWhereAllowed) {
 }
 
 TEST(Allocate, UnequalSharesAreToldTheirSize) {
-  Node node("tutti: {shares: [{resource: gpu.big, threads: 60}, {resource: gpu.small, replicas: 4, threads: 10, memory: 512Mi}]}");
+  Node node(
+      "tutti: {shares: [{resource: gpu.big, threads: 60}, {resource: gpu.small, replicas: 4, threads: 10, memory: "
+      "512Mi}]}");
   EXPECT_EQ(node.Give({"GPU-b::0"}).value().envs().at("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), "60");
   const auto small = node.Give({"GPU-b::3"}, 1).value();
   EXPECT_EQ(small.envs().at("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"), "10");
@@ -64,7 +72,8 @@ TEST(Allocate, UnequalSharesAreToldTheirSize) {
 }
 
 TEST(Allocate, TheClientLibraryComesWithTheContainerWhereNoDriverBringsIt) {
-  const auto response = Node("tutti: {mountShm: false, clientLibrary: {hostPath: /opt/tutti/lib}}").Give({"GPU-b"}).value();
+  const auto response =
+      Node("tutti: {mountShm: false, clientLibrary: {hostPath: /opt/tutti/lib}}").Give({"GPU-b"}).value();
   EXPECT_EQ(response.envs().at("LD_LIBRARY_PATH"), "/usr/local/nvidia/lib64");
   EXPECT_EQ(response.envs().at("CUDA_VISIBLE_DEVICES"), "GPU-b");
   ASSERT_EQ(response.mounts_size(), 2);
@@ -72,13 +81,16 @@ TEST(Allocate, TheClientLibraryComesWithTheContainerWhereNoDriverBringsIt) {
 }
 
 TEST(Allocate, AContainerKeepsItsOwnSharedMemoryWhereAskedFor) {
-  const auto response = Node("{sharing: {mps: {resources: [{name: gpu, replicas: 4}]}}, tutti: {mountShm: false}}").Give({"GPU-a::0"}).value();
+  const auto response = Node("{sharing: {mps: {resources: [{name: gpu, replicas: 4}]}}, tutti: {mountShm: false}}")
+                            .Give({"GPU-a::0"})
+                            .value();
   ASSERT_EQ(response.mounts_size(), 1);
   EXPECT_EQ(response.mounts(0).container_path(), "/mps/nvidia.com/gpu/pipe");
 }
 
 TEST(Allocate, OtherListStrategiesNameTheDevicesTheirWay) {
-  const auto mounts = Node("flags: {plugin: {deviceListStrategy: volume-mounts, deviceIDStrategy: index}}").Give({"GPU-b"}).value();
+  const auto mounts =
+      Node("flags: {plugin: {deviceListStrategy: volume-mounts, deviceIDStrategy: index}}").Give({"GPU-b"}).value();
   EXPECT_EQ(mounts.envs().at("NVIDIA_VISIBLE_DEVICES"), "/var/run/nvidia-container-devices");
   EXPECT_EQ(mounts.mounts(0).container_path(), "/var/run/nvidia-container-devices/1");
   EXPECT_EQ(mounts.mounts(0).host_path(), "/dev/null");

@@ -31,7 +31,8 @@ Result<std::string> ReadToken(const std::string& directory) {
   std::ifstream file(path);
   std::string token{std::istreambuf_iterator<char>(file), {}};
   while (!token.empty() && std::isspace(static_cast<unsigned char>(token.back())) != 0) token.pop_back();
-  if (token.empty()) return Fail(fmt::format("no token in {}: does the pod have a service account (--service-account)?", path));
+  if (token.empty())
+    return Fail(fmt::format("no token in {}: does the pod have a service account (--service-account)?", path));
   // It becomes a line of a header.
   for (const char c : token) {
     if (c <= ' ' || c > '~') return Fail(fmt::format("{} is not a token: it has control characters or spaces", path));
@@ -60,10 +61,14 @@ Result<std::string> ApiServerUrl(const std::string& url) {
   }
   const char* const host = std::getenv("KUBERNETES_SERVICE_HOST");
   const char* const port = std::getenv("KUBERNETES_SERVICE_PORT");
-  if (host == nullptr || *host == '\0') return Fail("no API server is known: outside of a pod, where KUBERNETES_SERVICE_HOST says it, give --api-server https://...");
+  if (host == nullptr || *host == '\0')
+    return Fail(
+        "no API server is known: outside of a pod, where KUBERNETES_SERVICE_HOST says it, give --api-server "
+        "https://...");
   const std::string name = host;
   const bool v6 = name.find(':') != std::string::npos;
-  return fmt::format("https://{}{}{}:{}", v6 ? "[" : "", name, v6 ? "]" : "", port != nullptr && *port != '\0' ? port : "443");
+  return fmt::format("https://{}{}{}:{}", v6 ? "[" : "", name, v6 ? "]" : "",
+                     port != nullptr && *port != '\0' ? port : "443");
 }
 
 struct ApiServer::Handle {
@@ -112,7 +117,9 @@ Result<ApiAnswer> ApiServer::Ask(const std::string& path, const std::string* pat
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
   const CURLcode code = curl_easy_perform(curl);
   curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, nullptr);
-  if (code != CURLE_OK) return Fail(fmt::format("the API server {} does not answer: {}", access_.url, *reason != '\0' ? reason : curl_easy_strerror(code)));
+  if (code != CURLE_OK)
+    return Fail(fmt::format("the API server {} does not answer: {}", access_.url,
+                            *reason != '\0' ? reason : curl_easy_strerror(code)));
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer.status);
   return answer;
 }

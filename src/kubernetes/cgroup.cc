@@ -17,21 +17,22 @@ std::string PodUid(std::string_view part) {
   if (at == std::string_view::npos) return "";
   // "kubepods" is followed by no digit, so the search goes on behind it.
   std::string uid;
-  for (size_t i = at + 3; i < part.size() && (IsHex(part[i]) || part[i] == '-' || part[i] == '_'); ++i) uid += part[i] == '_' ? '-' : part[i];
+  for (size_t i = at + 3; i < part.size() && (IsHex(part[i]) || part[i] == '-' || part[i] == '_'); ++i)
+    uid += part[i] == '_' ? '-' : part[i];
   const auto digits = std::count_if(uid.begin(), uid.end(), IsHex);
   return digits == 32 ? uid : PodUid(part.substr(at + 3));
 }
 
-// The 64 digits by which runtimes name a container: a part of the path, by itself or between "crio-", "cri-containerd-", "docker-"
-// and ".scope".
+// The 64 digits by which runtimes name a container: a part of the path, by itself or between "crio-",
+// "cri-containerd-", "docker-" and ".scope".
 std::string ContainerId(std::string_view part) {
   if (part.ends_with(".scope")) part.remove_suffix(6);
   if (const size_t end = part.find_last_of("-:"); end != std::string_view::npos) part.remove_prefix(end + 1);
   return part.size() == 64 && std::ranges::all_of(part, IsHex) ? std::string(part) : "";
 }
 
-// The outermost container of the path is the one that the runtime made. What is below it the container may have made itself
-// (some may), under any name: that of another one, too.
+// The outermost container of the path is the one that the runtime made. What is below it the container may have made
+// itself (some may), under any name: that of another one, too.
 ContainerRef ParsePath(std::string_view path) {
   ContainerRef found;
   while (!path.empty() && found.container_id.empty()) {
@@ -51,7 +52,9 @@ ContainerRef ParseCgroup(std::string_view text) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
     // "12:devices:/kubepods/...": the path begins behind the second colon
-    for (int colons = 0; colons < 2; ++colons) line.remove_prefix(std::min(line.size(), line.find(':') == std::string_view::npos ? line.size() : line.find(':') + 1));
+    for (int colons = 0; colons < 2; ++colons)
+      line.remove_prefix(
+          std::min(line.size(), line.find(':') == std::string_view::npos ? line.size() : line.find(':') + 1));
     ContainerRef found = ParsePath(line);
     if (!found.container_id.empty() && (best.container_id.empty() || best.pod_uid.empty())) best = std::move(found);
   }

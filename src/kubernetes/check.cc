@@ -19,7 +19,8 @@ int CheckConfiguration(const Options& options) {
   std::printf("strategy %s\n", sharing::StrategyName(config->strategy));
   for (const sharing::Offer& offer : *offers) {
     const sharing::Portion& portion = offer.portions.front();
-    const std::string threads = portion.percentage ? std::to_string(static_cast<int>(*portion.percentage)) + "%" : "all";
+    const std::string threads =
+        portion.percentage ? std::to_string(static_cast<int>(*portion.percentage)) + "%" : "all";
     const std::string memory = portion.memory_bytes ? std::to_string(*portion.memory_bytes >> 20) + " MiB" : "all";
     std::printf("%s: %lld per device; each: threads %s, memory of 16 GiB: %s\n", offer.resource.c_str(),
                 static_cast<long long>(portion.replicas), threads.c_str(), memory.c_str());

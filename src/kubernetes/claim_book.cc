@@ -42,7 +42,8 @@ std::string CommandOf(const std::string& name, const AllocationContext& context,
   std::vector<std::string> memory;
   for (const DeviceLimit& limit : LimitsOf(*context.offer, context.devices, ids)) {
     if (limit.percentage) percentage = std::max(percentage.value_or(0), *limit.percentage);
-    if (limit.memory_bytes) memory.push_back(fmt::format("{}={}M", context.devices[limit.device].uuid, *limit.memory_bytes >> 20));
+    if (limit.memory_bytes)
+      memory.push_back(fmt::format("{}={}M", context.devices[limit.device].uuid, *limit.memory_bytes >> 20));
   }
   if (percentage) command += fmt::format(" threads={:g}", *percentage);
   if (!memory.empty()) command += fmt::format(" memory={}", fmt::join(memory, ","));
@@ -80,7 +81,8 @@ Status ClaimBook::Make(const AllocationContext& context, const std::vector<std::
       ++entry;
       continue;
     }
-    if (const auto removed = Run(daemon, "claim rm " + entry->first); !removed) log::Warning("{}", removed.error().text);
+    if (const auto removed = Run(daemon, "claim rm " + entry->first); !removed)
+      log::Warning("{}", removed.error().text);
     entry = entries_.erase(entry);
   }
   Entry& entry = entries_[name] = {replicas, CommandOf(name, context, ids)};
@@ -119,7 +121,8 @@ Status ClaimBook::Write() const {
   const os::Fd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return FailErrno(fresh);
   std::string text;
-  for (const auto& [name, entry] : entries_) text += fmt::format("{}|{}|{}\n", name, entry.command, fmt::join(entry.replicas, "|"));
+  for (const auto& [name, entry] : entries_)
+    text += fmt::format("{}|{}|{}\n", name, entry.command, fmt::join(entry.replicas, "|"));
   if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return FailErrno(fresh);
   if (rename(fresh.c_str(), file_.c_str()) != 0) return FailErrno(file_);
   return {};

@@ -1,10 +1,12 @@
 // The claims of this node's containers: which replicas have been allocated, and the directory by which their container
 // comes to the control daemon. It is mounted into that container and no other, and the daemon gives whoever comes by it
-// what the claim says (`claim` in docs/reference/control.md): unlike an environment variable, a container cannot unset it.
+// what the claim says (`claim` in docs/reference/control.md): unlike an environment variable, a container cannot unset
+// it.
 //
-// The kubelet says what it allocates and never what it frees. A claim ends when one of its replicas is allocated anew, and its
-// directory with it: whoever has kept hold of that (a descriptor passed on to another pod) has nothing of the next container's.
-// The book is kept in a file, so that a plugin and a daemon that are started anew know the claims of containers that run.
+// The kubelet says what it allocates and never what it frees. A claim ends when one of its replicas is allocated anew,
+// and its directory with it: whoever has kept hold of that (a descriptor passed on to another pod) has nothing of the
+// next container's. The book is kept in a file, so that a plugin and a daemon that are started anew know the claims of
+// containers that run.
 #pragma once
 
 #include <map>

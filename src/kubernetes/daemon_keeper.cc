@@ -52,9 +52,12 @@ Defaults DefaultsOf(const sharing::Config& config, const std::vector<sharing::De
 void WarnOfItsStart(const sharing::Config& config, const control::Report& report) {
   const bool wanted = config.extension.multi_user_server;
   if (!report.multi_user || *report.multi_user == wanted) return;
-  log::Warning("tutti.multiUserServer is {}, but the control daemon that runs (process {}) was started {} -M, and goes on so since pods may be using it. "
-               "`echo quit | CUDA_MPS_PIPE_DIRECTORY={} nvidia-cuda-mps-control` ends it with its last client, and the next one is started as configured",
-               wanted, report.daemon_pid, wanted ? "without" : "with", report.pipe_directory);
+  log::Warning(
+      "tutti.multiUserServer is {}, but the control daemon that runs (process {}) was started {} -M, and goes on so "
+      "since pods may be using it. "
+      "`echo quit | CUDA_MPS_PIPE_DIRECTORY={} nvidia-cuda-mps-control` ends it with its last client, and the next one "
+      "is started as configured",
+      wanted, report.daemon_pid, wanted ? "without" : "with", report.pipe_directory);
 }
 
 }  // namespace
@@ -79,17 +82,25 @@ std::vector<std::string> DefaultCommands(const sharing::Config& config, const co
     if (!defaults.memory[i]) continue;
     const std::string limit = fmt::format("{} {}M", i, *defaults.memory[i] >> 20);
     commands.push_back("set_default_device_pinned_mem_limit " + limit);
-    for (const auto& server : report.servers) commands.push_back(fmt::format("set_device_pinned_mem_limit {} {}", server.pid, limit));
+    for (const auto& server : report.servers)
+      commands.push_back(fmt::format("set_device_pinned_mem_limit {} {}", server.pid, limit));
   }
   commands.push_back(fmt::format("set_default_active_thread_percentage {:g}", defaults.percentage));
-  for (const auto& server : report.servers) commands.push_back(fmt::format("set_active_thread_percentage {} {:g}", server.pid, defaults.percentage));
+  for (const auto& server : report.servers)
+    commands.push_back(fmt::format("set_active_thread_percentage {} {:g}", server.pid, defaults.percentage));
   commands.push_back(config.strategy == sharing::Strategy::kTimeSlicing ? "set_policy time_slice" : "set_policy share");
   if (config.extension.limit_per_container) commands.push_back("set_limit_scope container");
   return commands;
 }
 
-DaemonKeeper::DaemonKeeper(control::Places places, std::string program, int patience_ms, DeviceTable& table, ClaimBook& claims)
-    : places_(std::move(places)), program_(std::move(program)), patience_ms_(patience_ms), table_(table), claims_(claims), stop_(eventfd(0, EFD_CLOEXEC)) {}
+DaemonKeeper::DaemonKeeper(control::Places places, std::string program, int patience_ms, DeviceTable& table,
+                           ClaimBook& claims)
+    : places_(std::move(places)),
+      program_(std::move(program)),
+      patience_ms_(patience_ms),
+      table_(table),
+      claims_(claims),
+      stop_(eventfd(0, EFD_CLOEXEC)) {}
 
 DaemonKeeper::~DaemonKeeper() {
   (void)eventfd_write(stop_.get(), 1);
@@ -168,8 +179,10 @@ Status DaemonKeeper::StartDaemon() {
     }
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return Fail(fmt::format("error waiting for MPS daemon: error checking MPS daemon health: failed to send command to MPS daemon: exit status {}; see {}",
-                            WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), places_.control_log()));
+    return Fail(
+        fmt::format("error waiting for MPS daemon: error checking MPS daemon health: failed to send command to MPS "
+                    "daemon: exit status {}; see {}",
+                    WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), places_.control_log()));
   }
   return {};
 }
@@ -227,7 +240,8 @@ Status DaemonKeeper::KeepOne() {
   if (daemon) {
     log::Info("a control daemon runs in {}: taking it over", places_.pipe_directory);
   } else if (!MayStart()) {
-    return Fail(fmt::format("no control daemon answers in {}; tutti.startDaemon is false: waiting for one", places_.pipe_directory));
+    return Fail(fmt::format("no control daemon answers in {}; tutti.startDaemon is false: waiting for one",
+                            places_.pipe_directory));
   } else {
     TUTTI_TRY(StartDaemon());
     TUTTI_ASSIGN(control::DaemonConnection fresh, control::DaemonConnection::Open(places_, patience_ms_));

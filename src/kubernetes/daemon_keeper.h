@@ -1,7 +1,7 @@
-// Keeps a control daemon running for this node's containers: takes over the one that runs in the pipe directory or starts
-// one (or, where others start it, waits for one), tells it the defaults that the configuration asks for, watches it, and starts another when it ends. What it learns
-// goes into the device table: all devices are unhealthy from the moment the daemon dies until its successor has them, and
-// while it does not answer.
+// Keeps a control daemon running for this node's containers: takes over the one that runs in the pipe directory or
+// starts one (or, where others start it, waits for one), tells it the defaults that the configuration asks for, watches
+// it, and starts another when it ends. What it learns goes into the device table: all devices are unhealthy from the
+// moment the daemon dies until its successor has them, and while it does not answer.
 #pragma once
 
 #include <sys/types.h>
@@ -24,13 +24,13 @@ namespace tutti::kubernetes {
 class DaemonKeeper {
  public:
   // `program` is the control daemon's path. CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of this process must say
-  // what `places` says. A daemon that takes longer than `patience_ms` for an answer hangs; answers take milliseconds, more
-  // only where the machine is out of breath. Table and claims must outlive the keeper.
+  // what `places` says. A daemon that takes longer than `patience_ms` for an answer hangs; answers take milliseconds,
+  // more only where the machine is out of breath. Table and claims must outlive the keeper.
   DaemonKeeper(control::Places places, std::string program, int patience_ms, DeviceTable& table, ClaimBook& claims);
   ~DaemonKeeper();  // leaves the daemon running: the pods that use it are not to be disturbed
 
-  // Thread-safe. What is told to the daemon from now on, and at once. The first call starts the keeping: how a daemon is
-  // started depends on the configuration.
+  // Thread-safe. What is told to the daemon from now on, and at once. The first call starts the keeping: how a daemon
+  // is started depends on the configuration.
   void Configure(sharing::Config config);
 
   // Called after each look at the daemon, from the keeper's thread. To be set before Configure.
@@ -71,7 +71,7 @@ class DaemonKeeper {
   int deviceless_looks_ = 0;  // in a row; this and the next of the keeper's thread
   pid_t last_daemon_ = 0;
   std::atomic<uint64_t> daemons_ = 0;
-  os::Fd stop_;                       // eventfd
+  os::Fd stop_;  // eventfd
   std::thread thread_;
 };
 

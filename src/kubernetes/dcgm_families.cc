@@ -1,6 +1,6 @@
-// dcgm-exporter charges a shared GPU's values to every pod that holds a replica, or to none. Here a pod's series has the
-// pod's value, so their sum is the device's; a replica without work has 0, and a device that no pod holds has one series
-// without pod labels.
+// dcgm-exporter charges a shared GPU's values to every pod that holds a replica, or to none. Here a pod's series has
+// the pod's value, so their sum is the device's; a replica without work has 0, and a device that no pod holds has one
+// series without pod labels.
 #include <fmt/format.h>
 
 #include <map>
@@ -32,7 +32,8 @@ std::map<std::string, Device> Gather(const Measured& measured) {
   for (const control::ServerReport& server : measured.report->servers) {
     for (const control::DeviceReport& device : server.devices) devices[device.uuid].facts = device;
     for (const control::ClientReport& client : server.clients) {
-      const PodContainer owner = index < measured.owners.size() ? measured.owners[index].value_or(PodContainer{}) : PodContainer{};
+      const PodContainer owner =
+          index < measured.owners.size() ? measured.owners[index].value_or(PodContainer{}) : PodContainer{};
       ++index;
       if (client.device >= server.devices.size()) continue;
       Use& use = devices[server.devices[client.device].uuid].by_container[{owner.space, owner.pod, owner.container}];
@@ -44,8 +45,12 @@ std::map<std::string, Device> Gather(const Measured& measured) {
 }
 
 Labels DeviceLabels(const control::DeviceReport& device, const std::string& host) {
-  return {{"gpu", std::to_string(device.ordinal)}, {"UUID", device.uuid}, {"pci_bus_id", device.pci},
-          {"device", fmt::format("nvidia{}", device.ordinal)}, {"modelName", device.name}, {"Hostname", host},
+  return {{"gpu", std::to_string(device.ordinal)},
+          {"UUID", device.uuid},
+          {"pci_bus_id", device.pci},
+          {"device", fmt::format("nvidia{}", device.ordinal)},
+          {"modelName", device.name},
+          {"Hostname", host},
           {"DCGM_FI_DRIVER_VERSION", TUTTI_VERSION}};
 }
 
@@ -106,7 +111,8 @@ std::vector<prometheus::MetricFamily> DcgmFamilies(const Measured& measured) {
     }
   }
   std::vector<prometheus::MetricFamily> out;
-  for (Family* family : {&utilisation, &used, &free, &total, &reserved, &active, &engine}) out.push_back(std::move(*family).Take());
+  for (Family* family : {&utilisation, &used, &free, &total, &reserved, &active, &engine})
+    out.push_back(std::move(*family).Take());
   return out;
 }
 

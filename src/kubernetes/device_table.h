@@ -1,5 +1,5 @@
-// The devices of this node as the plugin knows them, and whether each is healthy. One writer (the daemon's keeper), many
-// readers (a stream to the kubelet for each resource). Thread-safe.
+// The devices of this node as the plugin knows them, and whether each is healthy. One writer (the daemon's keeper),
+// many readers (a stream to the kubelet for each resource). Thread-safe.
 #pragma once
 
 #include <chrono>

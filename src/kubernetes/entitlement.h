@@ -28,11 +28,13 @@ using Holding = std::tuple<std::string, std::string, std::string, std::string>;
 
 struct Entitlements {
   std::map<Holding, Entitlement> granted;
-  std::vector<std::string> refused;  // a line for each annotation that cannot be met; its container keeps its replicas' size
+  // a line for each annotation that cannot be met; its container keeps its replicas' size
+  std::vector<std::string> refused;
 };
 
-// The replicas' sizes are granted first; an annotation is granted if the device still has room for it (100 percent and its
-// memory, times the ratios of oversubscription), in the order of `holders`.
-Entitlements Entitle(const sharing::Config& config, std::span<const sharing::DeviceFacts> devices, std::span<const PodContainer> holders);
+// The replicas' sizes are granted first; an annotation is granted if the device still has room for it (100 percent and
+// its memory, times the ratios of oversubscription), in the order of `holders`.
+Entitlements Entitle(const sharing::Config& config, std::span<const sharing::DeviceFacts> devices,
+                     std::span<const PodContainer> holders);
 
 }  // namespace tutti::kubernetes

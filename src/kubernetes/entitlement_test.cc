@@ -12,10 +12,15 @@ PodContainer Holder(const std::string& pod, std::map<std::string, std::string> a
 }
 
 Entitlements Of(const std::vector<PodContainer>& holders) {
-  return Entitle(sharing::ReadConfig("{sharing: {mps: {resources: [{name: gpu, replicas: 4}]}}, tutti: {annotations: true}}", "f").value(), kDevices, holders);
+  return Entitle(
+      sharing::ReadConfig("{sharing: {mps: {resources: [{name: gpu, replicas: 4}]}}, tutti: {annotations: true}}", "f")
+          .value(),
+      kDevices, holders);
 }
 
-Entitlement Granted(const Entitlements& all, const std::string& pod) { return all.granted.at({"default", pod, "main", "GPU-a"}); }
+Entitlement Granted(const Entitlements& all, const std::string& pod) {
+  return all.granted.at({"default", pod, "main", "GPU-a"});
+}
 
 TEST(Entitlement, WithoutAnnotationsItIsTheReplicas) {
   const auto all = Of({Holder("a", {}, "GPU-a::0")});
@@ -25,7 +30,8 @@ TEST(Entitlement, WithoutAnnotationsItIsTheReplicas) {
 }
 
 TEST(Entitlement, AnAnnotationTakesWhatNobodyHolds) {
-  const auto all = Of({Holder("a", {{"tutti.dev/threads", "60"}, {"tutti.dev/memory.main", "5Gi"}}, "GPU-a::0"), Holder("b", {}, "GPU-a::1")});
+  const auto all = Of({Holder("a", {{"tutti.dev/threads", "60"}, {"tutti.dev/memory.main", "5Gi"}}, "GPU-a::0"),
+                       Holder("b", {}, "GPU-a::1")});
   EXPECT_EQ(Granted(all, "a").percentage, 60);
   EXPECT_EQ(Granted(all, "a").memory_bytes, 5ull << 30);
   EXPECT_EQ(Granted(all, "b").percentage, 25);
@@ -33,22 +39,27 @@ TEST(Entitlement, AnAnnotationTakesWhatNobodyHolds) {
 }
 
 TEST(Entitlement, MoreThanThereIsIsRefusedWholly) {
-  const auto all = Of({Holder("a", {{"tutti.dev/threads", "90"}, {"tutti.dev/memory", "1Gi"}}, "GPU-a::0"), Holder("b", {}, "GPU-a::1")});
+  const auto all = Of({Holder("a", {{"tutti.dev/threads", "90"}, {"tutti.dev/memory", "1Gi"}}, "GPU-a::0"),
+                       Holder("b", {}, "GPU-a::1")});
   EXPECT_EQ(Granted(all, "a").percentage, 25);
   EXPECT_EQ(Granted(all, "a").memory_bytes, 2ull << 30) << "not half of it";
   ASSERT_EQ(all.refused.size(), 1u);
-  EXPECT_EQ(all.refused[0], "default/a, container main: threads 90% are more than the 75% that GPU-a has left; it keeps the share of its replicas");
+  EXPECT_EQ(all.refused[0],
+            "default/a, container main: threads 90% are more than the 75% that GPU-a has left; it keeps the share of "
+            "its replicas");
 }
 
 TEST(Entitlement, ValuesThatMakeNoSenseAreRefused) {
   for (const char* threads : {"0", "-5", "101", "banana", "", "nan", "1e2"}) {
     EXPECT_EQ(Of({Holder("a", {{"tutti.dev/threads", threads}}, "GPU-a::0")}).refused.size(), 1u) << threads;
   }
-  for (const char* memory : {"0", "9Gi", "1GB", ""}) EXPECT_EQ(Of({Holder("a", {{"tutti.dev/memory", memory}}, "GPU-a::0")}).refused.size(), 1u) << memory;
+  for (const char* memory : {"0", "9Gi", "1GB", ""})
+    EXPECT_EQ(Of({Holder("a", {{"tutti.dev/memory", memory}}, "GPU-a::0")}).refused.size(), 1u) << memory;
 }
 
 TEST(Entitlement, TheFirstToAskGetsIt) {
-  const auto all = Of({Holder("a", {{"tutti.dev/threads", "70"}}, "GPU-a::0"), Holder("b", {{"tutti.dev/threads", "70"}}, "GPU-a::1")});
+  const auto all = Of(
+      {Holder("a", {{"tutti.dev/threads", "70"}}, "GPU-a::0"), Holder("b", {{"tutti.dev/threads", "70"}}, "GPU-a::1")});
   EXPECT_EQ(Granted(all, "a").percentage, 70);
   EXPECT_EQ(Granted(all, "b").percentage, 25);
 }

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <exception>
 
-
 namespace tutti::kubernetes {
 namespace {
 
@@ -39,10 +38,12 @@ Status Exporter::Serve(const std::string& address) {
 
 std::vector<prometheus::MetricFamily> Exporter::Collect() const {
   (void)pods_.Refresh();
-  Measured measured{.report = ask_(), .owners = {}, .holders = pods_.Holders(), .host = host_, .daemon_starts = daemon_starts_()};
+  Measured measured{
+      .report = ask_(), .owners = {}, .holders = pods_.Holders(), .host = host_, .daemon_starts = daemon_starts_()};
   if (measured.report) {
     for (const auto& server : measured.report->servers) {
-      for (const auto& client : server.clients) measured.owners.push_back(client.pid == 0 ? std::nullopt : pods_.Find(static_cast<pid_t>(client.pid)));
+      for (const auto& client : server.clients)
+        measured.owners.push_back(client.pid == 0 ? std::nullopt : pods_.Find(static_cast<pid_t>(client.pid)));
     }
   }
   std::vector<prometheus::MetricFamily> families = OwnFamilies(measured);

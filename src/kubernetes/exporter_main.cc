@@ -1,4 +1,5 @@
-// tutti-exporter: /metrics of the control daemon in CUDA_MPS_PIPE_DIRECTORY, for hosts where no device plugin serves it.
+// tutti-exporter: /metrics of the control daemon in CUDA_MPS_PIPE_DIRECTORY, for hosts where no device plugin serves
+// it.
 #include <signal.h>
 
 #include <CLI/CLI.hpp>
@@ -25,7 +26,8 @@ std::optional<tutti::control::Report> AskDaemon() {
 
 int main(int argc, char** argv) {
   using namespace tutti;
-  CLI::App app("Prometheus exporter of Tutti: what every client and every pod has had of each device.", "tutti-exporter");
+  CLI::App app("Prometheus exporter of Tutti: what every client and every pod has had of each device.",
+               "tutti-exporter");
   std::string address = "0.0.0.0:9400";
   kubernetes::PodSources sources;
   app.set_version_flag("--version", "tutti-exporter " TUTTI_VERSION);

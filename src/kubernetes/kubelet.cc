@@ -40,8 +40,10 @@ Status CheckOwner(const std::string& path) {
 std::string Remedy(const grpc::Status& status) {
   switch (status.error_code()) {
     case grpc::StatusCode::DEADLINE_EXCEEDED: return "the kubelet has not answered in time (--kubelet-timeout)";
-    case grpc::StatusCode::UNIMPLEMENTED: return "the kubelet does not know device plugin API v1beta1: is it older than 1.10?";
-    case grpc::StatusCode::UNAVAILABLE: return fmt::format("nobody who speaks gRPC answers there ({})", status.error_message());
+    case grpc::StatusCode::UNIMPLEMENTED:
+      return "the kubelet does not know device plugin API v1beta1: is it older than 1.10?";
+    case grpc::StatusCode::UNAVAILABLE:
+      return fmt::format("nobody who speaks gRPC answers there ({})", status.error_message());
     default: return fmt::format("the kubelet refuses: {}", status.error_message());
   }
 }
@@ -69,7 +71,9 @@ bool KubeletDirectory::TakeRestart(const std::vector<std::string>& endpoints) {
       const bool created = (event->mask & (IN_CREATE | IN_MOVED_TO)) != 0;
       if (created && name == "kubelet.sock") restart = true;
       // Gone, and not merely replaced by the one we have just bound.
-      if (!created && std::find(endpoints.begin(), endpoints.end(), name) != endpoints.end() && access((path_ + "/" + name).c_str(), F_OK) != 0) restart = true;
+      if (!created && std::find(endpoints.begin(), endpoints.end(), name) != endpoints.end() &&
+          access((path_ + "/" + name).c_str(), F_OK) != 0)
+        restart = true;
       at += sizeof(inotify_event) + event->len;
     }
   }
@@ -80,14 +84,17 @@ Status CheckEndpointFree(const std::string& path) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) return errno == ENOENT ? Status{} : FailErrno(path);
   if (!S_ISSOCK(info.st_mode)) return Fail(fmt::format("{} is in the way and no socket: remove it", path));
-  if (info.st_uid != geteuid()) return Fail(fmt::format("{} belongs to user {}: another device plugin? Stop it, or remove the file", path, info.st_uid));
+  if (info.st_uid != geteuid())
+    return Fail(
+        fmt::format("{} belongs to user {}: another device plugin? Stop it, or remove the file", path, info.st_uid));
   if (Answers(path)) return Fail(fmt::format("another device plugin answers at {}: stop it first", path));
   return {};
 }
 
 Status Register(const KubeletDirectory& directory, const std::string& endpoint, const std::string& resource) {
   TUTTI_TRY(CheckOwner(directory.kubelet_socket()));
-  const auto stub = v1beta1::Registration::NewStub(grpc::CreateChannel("unix://" + directory.kubelet_socket(), grpc::InsecureChannelCredentials()));
+  const auto stub = v1beta1::Registration::NewStub(
+      grpc::CreateChannel("unix://" + directory.kubelet_socket(), grpc::InsecureChannelCredentials()));
   grpc::ClientContext call;
   call.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(directory.patience_ms()));
   call.set_wait_for_ready(false);
@@ -98,7 +105,8 @@ Status Register(const KubeletDirectory& directory, const std::string& endpoint, 
   request.mutable_options()->set_get_preferred_allocation_available(true);
   v1beta1::Empty reply;
   const grpc::Status status = stub->Register(&call, request, &reply);
-  if (!status.ok()) return Fail(fmt::format("cannot register {} at {}: {}", resource, directory.kubelet_socket(), Remedy(status)));
+  if (!status.ok())
+    return Fail(fmt::format("cannot register {} at {}: {}", resource, directory.kubelet_socket(), Remedy(status)));
   return {};
 }
 

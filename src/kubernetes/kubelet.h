@@ -27,7 +27,8 @@ class KubeletDirectory {
   bool TakeRestart(const std::vector<std::string>& endpoints);
 
  private:
-  KubeletDirectory(std::string path, os::Fd inotify, int patience_ms) : path_(std::move(path)), inotify_(std::move(inotify)), patience_ms_(patience_ms) {}
+  KubeletDirectory(std::string path, os::Fd inotify, int patience_ms)
+      : path_(std::move(path)), inotify_(std::move(inotify)), patience_ms_(patience_ms) {}
   std::string path_;
   os::Fd inotify_;
   int patience_ms_;
@@ -36,8 +37,8 @@ class KubeletDirectory {
 // Fails unless a socket may be bound at `path`: nothing there, or a socket of our own user that nobody answers at.
 Status CheckEndpointFree(const std::string& path);
 
-// Tells the kubelet of a resource served at the socket `endpoint` (file name). Fails when its patience is at an end, with what to
-// look at, if the kubelet is slow, of another version, or none.
+// Tells the kubelet of a resource served at the socket `endpoint` (file name). Fails when its patience is at an end,
+// with what to look at, if the kubelet is slow, of another version, or none.
 Status Register(const KubeletDirectory& directory, const std::string& endpoint, const std::string& resource);
 
 }  // namespace tutti::kubernetes

@@ -41,7 +41,8 @@ std::string FirstResource(const sharing::Config& config) {
 Result<control::Places> PrepareDirectories(const sharing::Config& config) {
   const std::string base = config.flags.mps_root + "/" + FirstResource(config);
   control::Places places{base + "/pipe", base + "/log"};
-  for (const std::string& path : {places.pipe_directory, places.log_directory, config.flags.mps_root + "/shm"}) TUTTI_TRY(MakeDirectory(path));
+  for (const std::string& path : {places.pipe_directory, places.log_directory, config.flags.mps_root + "/shm"})
+    TUTTI_TRY(MakeDirectory(path));
   setenv("CUDA_MPS_PIPE_DIRECTORY", places.pipe_directory.c_str(), 1);
   setenv("CUDA_MPS_LOG_DIRECTORY", places.log_directory.c_str(), 1);
   unsetenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");

@@ -23,10 +23,12 @@ constexpr int kConflicts = 5;  // in a row; a node's status is written by others
 std::string Refusal(const ApiAnswer& answer, const std::string& node) {
   const auto status = nlohmann::json::parse(answer.body, nullptr, false);
   std::string text;
-  if (status.is_object() && status.contains("message") && status["message"].is_string()) text = status["message"].get<std::string>().substr(0, 300);
+  if (status.is_object() && status.contains("message") && status["message"].is_string())
+    text = status["message"].get<std::string>().substr(0, 300);
   std::string remedy;
   if (answer.status == 401) remedy = "; is the service account's token of this cluster?";
-  if (answer.status == 403) remedy = "; the service account needs the verbs get and patch on nodes (deployments/static has the ClusterRole)";
+  if (answer.status == 403)
+    remedy = "; the service account needs the verbs get and patch on nodes (deployments/static has the ClusterRole)";
   if (answer.status == 404) remedy = fmt::format("; is \"{}\" this node's name (NODE_NAME, --node-name)?", node);
   return fmt::format("{} {}{}", answer.status, text, remedy);
 }
@@ -35,9 +37,12 @@ std::string Refusal(const ApiAnswer& answer, const std::string& node) {
 
 Status CheckNodeName(const std::string& name) {
   if (name.empty()) return Fail("this node's name is not known: set NODE_NAME, from spec.nodeName, or --node-name");
-  const auto plain = [](unsigned char c) { return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.'; };
+  const auto plain = [](unsigned char c) {
+    return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '-' || c == '.';
+  };
   if (name.size() > 253 || name.front() == '.' || !std::all_of(name.begin(), name.end(), plain)) {
-    return Fail(fmt::format("\"{}\" is no name of a node: lower-case letters, digits, dashes and dots", name.substr(0, 253)));
+    return Fail(
+        fmt::format("\"{}\" is no name of a node: lower-case letters, digits, dashes and dots", name.substr(0, 253)));
   }
   return {};
 }
@@ -86,7 +91,8 @@ Status NodeMarker::Mark(const NodeMarks& marks) {
   const std::string path = "/api/v1/nodes/" + node_;
   for (int conflict = 0; conflict < kConflicts; ++conflict) {
     TUTTI_ASSIGN(const ApiAnswer node, server_.Get(path));
-    if (node.status != 200) return Fail(fmt::format("the API server does not show node {}: {}", node_, Refusal(node, node_)));
+    if (node.status != 200)
+      return Fail(fmt::format("the API server does not show node {}: {}", node_, Refusal(node, node_)));
     TUTTI_ASSIGN(const std::string patch, MakeNodePatch(node.body, marks));
     if (patch.empty()) return {};
     TUTTI_ASSIGN(const ApiAnswer patched, server_.MergePatch(path, patch));
@@ -94,7 +100,8 @@ Status NodeMarker::Mark(const NodeMarks& marks) {
       log::Info("node {} has {} labels and {} taints of this plugin", node_, marks.labels.size(), marks.taints.size());
       return {};
     }
-    if (patched.status != 409) return Fail(fmt::format("the API server does not label node {}: {}", node_, Refusal(patched, node_)));
+    if (patched.status != 409)
+      return Fail(fmt::format("the API server does not label node {}: {}", node_, Refusal(patched, node_)));
   }
   return Fail(fmt::format("node {} changes faster than it can be labelled", node_));
 }

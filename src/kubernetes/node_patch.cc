@@ -23,7 +23,9 @@ std::string Text(const Json& object, const std::string& key) {
 }
 
 // Whoever may write the annotation must not make us remove what was never ours.
-bool MayBeOurs(std::string_view key) { return key.starts_with("nvidia.com/") || key.starts_with("scheduling.cast.ai/"); }
+bool MayBeOurs(std::string_view key) {
+  return key.starts_with("nvidia.com/") || key.starts_with("scheduling.cast.ai/");
+}
 
 std::set<std::string> ReadKeys(const std::string& list) {
   std::set<std::string> keys;
@@ -58,15 +60,22 @@ Json WantedTaints(const Json& taints, const std::set<std::string>& old_keys, con
   Json wanted = Json::array();
   for (const Json& taint : taints) {
     const std::string key = Text(taint, "key");
-    const auto same = [&](const sharing::Taint& mark) { return mark.key == key && mark.effect == Text(taint, "effect") && mark.value == Text(taint, "value"); };
-    const auto replaces = [&](const sharing::Taint& mark) { return mark.key == key && mark.effect == Text(taint, "effect"); };
+    const auto same = [&](const sharing::Taint& mark) {
+      return mark.key == key && mark.effect == Text(taint, "effect") && mark.value == Text(taint, "value");
+    };
+    const auto replaces = [&](const sharing::Taint& mark) {
+      return mark.key == key && mark.effect == Text(taint, "effect");
+    };
     const bool kept = std::any_of(marks.taints.begin(), marks.taints.end(), same);
     const bool gone = old_keys.contains(key) || std::any_of(marks.taints.begin(), marks.taints.end(), replaces);
     if (kept || !gone) wanted.push_back(taint);
   }
   for (const sharing::Taint& mark : marks.taints) {
-    const auto same = [&](const Json& taint) { return Text(taint, "key") == mark.key && Text(taint, "effect") == mark.effect; };
-    if (std::none_of(wanted.begin(), wanted.end(), same)) wanted.push_back({{"key", mark.key}, {"value", mark.value}, {"effect", mark.effect}});
+    const auto same = [&](const Json& taint) {
+      return Text(taint, "key") == mark.key && Text(taint, "effect") == mark.effect;
+    };
+    if (std::none_of(wanted.begin(), wanted.end(), same))
+      wanted.push_back({{"key", mark.key}, {"value", mark.value}, {"effect", mark.effect}});
   }
   return wanted;
 }
@@ -89,7 +98,8 @@ Result<std::string> MakeNodePatch(const std::string& node, const NodeMarks& mark
   Json patch = Json::object();
   Json changed_labels = PatchLabels(labels, ReadKeys(Text(annotations, kLabelsAnnotation)), marks);
   if (!changed_labels.empty()) patch["metadata"]["labels"] = std::move(changed_labels);
-  for (const auto& [name, keys] : {std::pair(kLabelsAnnotation, &label_keys), std::pair(kTaintsAnnotation, &taint_keys)}) {
+  for (const auto& [name, keys] :
+       {std::pair(kLabelsAnnotation, &label_keys), std::pair(kTaintsAnnotation, &taint_keys)}) {
     const std::string list = WriteKeys(*keys);
     if (list == Text(annotations, name)) continue;
     patch["metadata"]["annotations"][name] = list.empty() ? Json() : Json(list);

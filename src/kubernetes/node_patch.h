@@ -20,9 +20,9 @@ struct NodeMarks {
 inline constexpr const char* kLabelsAnnotation = "tutti.dev/node-labels";
 inline constexpr const char* kTaintsAnnotation = "tutti.dev/node-taints";
 
-// `node` is the object as the API server has sent it. The answer is a JSON merge patch; empty if there is nothing to do. A
-// list can only be patched as a whole, so the patch names the version it was made from: the API server refuses it (409) if
-// somebody else has changed the node meanwhile. Fails if `node` is no Node.
+// `node` is the object as the API server has sent it. The answer is a JSON merge patch; empty if there is nothing to
+// do. A list can only be patched as a whole, so the patch names the version it was made from: the API server refuses it
+// (409) if somebody else has changed the node meanwhile. Fails if `node` is no Node.
 Result<std::string> MakeNodePatch(const std::string& node, const NodeMarks& marks);
 
 }  // namespace tutti::kubernetes

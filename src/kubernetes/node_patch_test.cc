@@ -13,7 +13,9 @@ const NodeMarks kShared = {{{"nvidia.com/gpu.replicas", "4"}, {"scheduling.cast.
                            {{"scheduling.cast.ai/node-template", "gpus", "NoSchedule"}}};
 
 Json Node(const Json& labels, const Json& annotations, const Json& taints) {
-  return {{"kind", "Node"}, {"metadata", {{"name", "n"}, {"resourceVersion", "7"}, {"labels", labels}, {"annotations", annotations}}}, {"spec", {{"taints", taints}}}};
+  return {{"kind", "Node"},
+          {"metadata", {{"name", "n"}, {"resourceVersion", "7"}, {"labels", labels}, {"annotations", annotations}}},
+          {"spec", {{"taints", taints}}}};
 }
 
 Json Patch(const Json& node, const NodeMarks& marks) {
@@ -29,11 +31,16 @@ Json Patched(Json node, const NodeMarks& marks) {
 }
 
 TEST(NodePatch, APlainNodeGetsLabelsAndTaintsAndKeepsItsOwn) {
-  const Json node = Patched(Node({{"kubernetes.io/os", "linux"}}, Json::object(), Json::array({{{"key", "mine"}, {"effect", "NoExecute"}, {"timeAdded", "now"}}})), kShared);
-  EXPECT_EQ(node["metadata"]["labels"], Json({{"kubernetes.io/os", "linux"}, {"nvidia.com/gpu.replicas", "4"}, {"scheduling.cast.ai/gpu-shared", "4"}}));
+  const Json node = Patched(Node({{"kubernetes.io/os", "linux"}}, Json::object(),
+                                 Json::array({{{"key", "mine"}, {"effect", "NoExecute"}, {"timeAdded", "now"}}})),
+                            kShared);
+  EXPECT_EQ(
+      node["metadata"]["labels"],
+      Json({{"kubernetes.io/os", "linux"}, {"nvidia.com/gpu.replicas", "4"}, {"scheduling.cast.ai/gpu-shared", "4"}}));
   ASSERT_EQ(node["spec"]["taints"].size(), 2u);
   EXPECT_EQ(node["spec"]["taints"][0]["timeAdded"], "now");
-  EXPECT_EQ(node["spec"]["taints"][1], Json({{"key", "scheduling.cast.ai/node-template"}, {"value", "gpus"}, {"effect", "NoSchedule"}}));
+  EXPECT_EQ(node["spec"]["taints"][1],
+            Json({{"key", "scheduling.cast.ai/node-template"}, {"value", "gpus"}, {"effect", "NoSchedule"}}));
 }
 
 TEST(NodePatch, ANodeThatIsAsWantedGetsNoPatch) {
@@ -46,7 +53,8 @@ TEST(NodePatch, APatchNamesTheVersionItWasMadeFrom) {
 }
 
 TEST(NodePatch, WhatAnEarlierPluginPutOnIsTakenOff) {
-  const Json marked = Patched(Node({{"zone", "a"}}, Json::object(), Json::array({{{"key", "mine"}, {"effect", "NoExecute"}}})), kShared);
+  const Json marked = Patched(
+      Node({{"zone", "a"}}, Json::object(), Json::array({{{"key", "mine"}, {"effect", "NoExecute"}}})), kShared);
   const Json bare = Patched(marked, {});
   EXPECT_EQ(bare["metadata"]["labels"], Json({{"zone", "a"}}));
   EXPECT_EQ(bare["spec"]["taints"], Json::array({{{"key", "mine"}, {"effect", "NoExecute"}}}));
@@ -54,7 +62,10 @@ TEST(NodePatch, WhatAnEarlierPluginPutOnIsTakenOff) {
 }
 
 TEST(NodePatch, ATaintOfTheSameKeyAndEffectGetsOurValue) {
-  const Json node = Patched(Node(Json::object(), Json::object(), Json::array({{{"key", "scheduling.cast.ai/node-template"}, {"value", "old"}, {"effect", "NoSchedule"}}})), kShared);
+  const Json node = Patched(
+      Node(Json::object(), Json::object(),
+           Json::array({{{"key", "scheduling.cast.ai/node-template"}, {"value", "old"}, {"effect", "NoSchedule"}}})),
+      kShared);
   ASSERT_EQ(node["spec"]["taints"].size(), 1u);
   EXPECT_EQ(node["spec"]["taints"][0]["value"], "gpus");
 }
@@ -66,11 +77,13 @@ TEST(NodePatch, AnAnnotationCannotMakeUsRemoveWhatWasNeverOurs) {
 }
 
 TEST(NodePatch, WhatIsNoNodeIsRefused) {
-  for (const char* text : {"", "{", "[]", "null", "{\"kind\": \"Status\"}", "{\"kind\": 7}"}) EXPECT_FALSE(MakeNodePatch(text, kShared)) << text;
+  for (const char* text : {"", "{", "[]", "null", "{\"kind\": \"Status\"}", "{\"kind\": 7}"})
+    EXPECT_FALSE(MakeNodePatch(text, kShared)) << text;
 }
 
 TEST(NodePatch, ANodeOfUnexpectedShapeIsTakenForAnEmptyOne) {
-  const Json patch = Patch({{"kind", "Node"}, {"metadata", {{"labels", "none"}, {"annotations", 3}}}, {"spec", Json::array({1})}}, kShared);
+  const Json patch = Patch(
+      {{"kind", "Node"}, {"metadata", {{"labels", "none"}, {"annotations", 3}}}, {"spec", Json::array({1})}}, kShared);
   EXPECT_EQ(patch["metadata"]["labels"].size(), 2u);
   EXPECT_EQ(patch["spec"]["taints"].size(), 1u);
 }

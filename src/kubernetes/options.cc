@@ -11,42 +11,65 @@ namespace tutti::kubernetes {
 
 std::expected<Options, int> ParseOptions(int argc, char** argv) {
   Options options;
-  CLI::App app("Kubernetes device plugin of Tutti: shares each device between containers through the control daemon.", "tutti-device-plugin");
+  CLI::App app("Kubernetes device plugin of Tutti: shares each device between containers through the control daemon.",
+               "tutti-device-plugin");
   app.set_version_flag("--version", "tutti-device-plugin " TUTTI_VERSION);
   app.get_formatter()->column_width(40);
-  app.add_option("--config-file", options.config_file, "NVIDIA's configuration file, or a Cast AI node template")->envname("CONFIG_FILE");
+  app.add_option("--config-file", options.config_file, "NVIDIA's configuration file, or a Cast AI node template")
+      ->envname("CONFIG_FILE");
   app.add_flag("--check", options.check_only, "Check the configuration and say what it offers; needs no kubelet");
-  app.add_flag("--run-daemon", options.run_daemon, "Be the control daemon that the configuration asks for, in the foreground: for a pod of its own (tutti.startDaemon: false)");
+  app.add_flag("--run-daemon", options.run_daemon,
+               "Be the control daemon that the configuration asks for, in the foreground: for a pod of its own "
+               "(tutti.startDaemon: false)");
   app.add_option("--kubelet-directory", options.kubelet_directory, "The kubelet's device plugin directory")
-      ->envname("KUBELET_DEVICE_PLUGIN_DIRECTORY")->default_val(kDefaultKubeletDirectory);
-  app.add_option("--kubelet-timeout", options.kubelet_timeout_s, "Seconds the kubelet may take for an answer before it is asked anew")
-      ->check(CLI::Range(0.01, 3600.0))->default_val(10);
+      ->envname("KUBELET_DEVICE_PLUGIN_DIRECTORY")
+      ->default_val(kDefaultKubeletDirectory);
+  app.add_option("--kubelet-timeout", options.kubelet_timeout_s,
+                 "Seconds the kubelet may take for an answer before it is asked anew")
+      ->check(CLI::Range(0.01, 3600.0))
+      ->default_val(10);
   app.add_option("--control-program", options.control_program, "The control daemon (default: beside this program)");
-  app.add_option("--daemon-timeout", options.daemon_timeout_s, "Seconds the control daemon may take for an answer before its devices are unhealthy")
-      ->check(CLI::Range(0.01, 3600.0))->default_val(5);
+  app.add_option("--daemon-timeout", options.daemon_timeout_s,
+                 "Seconds the control daemon may take for an answer before its devices are unhealthy")
+      ->check(CLI::Range(0.01, 3600.0))
+      ->default_val(5);
   app.add_option("--runtime-socket", options.runtime_socket, "Of the container runtime: names and annotations of pods")
-      ->envname("CONTAINER_RUNTIME_SOCKET")->default_val("/run/containerd/containerd.sock");
+      ->envname("CONTAINER_RUNTIME_SOCKET")
+      ->default_val("/run/containerd/containerd.sock");
   app.add_option("--pod-resources-socket", options.pod_resources_socket, "Of the kubelet: which pod holds which device")
-      ->envname("POD_RESOURCES_SOCKET")->default_val("/var/lib/kubelet/pod-resources/kubelet.sock");
-  app.add_option("--proc-directory", options.proc_directory, "Where the host's processes are seen")->default_val("/proc");
-  app.add_option("--mps-root", options.mps_root, "Directory, the same on the host and here, for pipes and logs")->envname("MPS_ROOT");
+      ->envname("POD_RESOURCES_SOCKET")
+      ->default_val("/var/lib/kubelet/pod-resources/kubelet.sock");
+  app.add_option("--proc-directory", options.proc_directory, "Where the host's processes are seen")
+      ->default_val("/proc");
+  app.add_option("--mps-root", options.mps_root, "Directory, the same on the host and here, for pipes and logs")
+      ->envname("MPS_ROOT");
   app.add_option("--mig-strategy", options.mig_strategy, "none, single, mixed")->envname("MIG_STRATEGY");
-  app.add_option("--fail-on-init-error", options.fail_on_init_error, "End when there are no devices; else keep trying")->envname("FAIL_ON_INIT_ERROR");
-  app.add_option("--pass-device-specs", options.pass_device_specs, "Give containers the GPUs' device nodes")->envname("PASS_DEVICE_SPECS");
+  app.add_option("--fail-on-init-error", options.fail_on_init_error, "End when there are no devices; else keep trying")
+      ->envname("FAIL_ON_INIT_ERROR");
+  app.add_option("--pass-device-specs", options.pass_device_specs, "Give containers the GPUs' device nodes")
+      ->envname("PASS_DEVICE_SPECS");
   app.add_option("--device-list-strategy", options.list_strategies, "envvar, volume-mounts, cdi-annotations, cdi-cri")
-      ->envname("DEVICE_LIST_STRATEGY")->delimiter(',');
+      ->envname("DEVICE_LIST_STRATEGY")
+      ->delimiter(',');
   app.add_option("--device-id-strategy", options.device_id_strategy, "uuid, index")->envname("DEVICE_ID_STRATEGY");
-  app.add_option("--cdi-annotation-prefix", options.cdi_annotation_prefix, "Of annotations that name CDI devices")->envname("CDI_ANNOTATION_PREFIX");
-  app.add_option("--shared-devices-allocation-policy", options.allocation_policy, "distributed, packed")->envname("SHARED_DEVICES_ALLOCATION_POLICY");
-  app.add_option("--gdrcopy-enabled", options.gdrcopy_enabled, "Sets NVIDIA_GDRCOPY in containers")->envname("GDRCOPY_ENABLED");
+  app.add_option("--cdi-annotation-prefix", options.cdi_annotation_prefix, "Of annotations that name CDI devices")
+      ->envname("CDI_ANNOTATION_PREFIX");
+  app.add_option("--shared-devices-allocation-policy", options.allocation_policy, "distributed, packed")
+      ->envname("SHARED_DEVICES_ALLOCATION_POLICY");
+  app.add_option("--gdrcopy-enabled", options.gdrcopy_enabled, "Sets NVIDIA_GDRCOPY in containers")
+      ->envname("GDRCOPY_ENABLED");
   app.add_option("--gds-enabled", options.gds_enabled, "Sets NVIDIA_GDS in containers")->envname("GDS_ENABLED");
   app.add_option("--mofed-enabled", options.mofed_enabled, "Sets NVIDIA_MOFED in containers")->envname("MOFED_ENABLED");
-  app.add_option("--metrics-address", options.metrics_address, "Serve /metrics at ADDRESS:PORT")->envname("METRICS_ADDRESS");
-  app.add_option("--feature-file", options.feature_file, "Write the node's labels there, for node-feature-discovery")->envname("FEATURE_FILE");
-  app.add_option("--node-api", options.node_api, "Put labels and taints on the node through the API server")->envname("NODE_API");
+  app.add_option("--metrics-address", options.metrics_address, "Serve /metrics at ADDRESS:PORT")
+      ->envname("METRICS_ADDRESS");
+  app.add_option("--feature-file", options.feature_file, "Write the node's labels there, for node-feature-discovery")
+      ->envname("FEATURE_FILE");
+  app.add_option("--node-api", options.node_api, "Put labels and taints on the node through the API server")
+      ->envname("NODE_API");
   app.add_option("--node-name", options.node_name, "This node's, for --node-api")->envname("NODE_NAME");
   app.add_option("--api-server", options.api_server, "https://ADDRESS:PORT (default: as a pod is told it)");
-  app.add_option("--service-account", options.account_directory, "Directory with token and ca.crt")->default_val(kDefaultAccountDirectory);
+  app.add_option("--service-account", options.account_directory, "Directory with token and ca.crt")
+      ->default_val(kDefaultAccountDirectory);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

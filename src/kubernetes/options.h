@@ -1,5 +1,5 @@
-// The command line of tutti-device-plugin. Flags that NVIDIA's plugin has keep their names and environment variables; they
-// win over the configuration file, the command line over the environment.
+// The command line of tutti-device-plugin. Flags that NVIDIA's plugin has keep their names and environment variables;
+// they win over the configuration file, the command line over the environment.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,8 @@ struct Options {
   bool run_daemon = false;      // --run-daemon: be the control daemon that the configuration asks for
   bool check_only = false;      // --check: read the configuration, say what it means, and end
   // As given; empty where the file decides.
-  std::optional<std::string> mig_strategy, mps_root, device_id_strategy, allocation_policy, cdi_annotation_prefix, metrics_address, feature_file;
+  std::optional<std::string> mig_strategy, mps_root, device_id_strategy, allocation_policy, cdi_annotation_prefix,
+      metrics_address, feature_file;
   std::vector<std::string> list_strategies;
   std::optional<bool> fail_on_init_error, pass_device_specs, gdrcopy_enabled, gds_enabled, mofed_enabled, node_api;
 };

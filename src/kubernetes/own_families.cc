@@ -50,12 +50,19 @@ std::vector<Client> ClientsOf(const Measured& measured) {
   for (const control::ServerReport& server : measured.report->servers) {
     for (const control::ClientReport& client : server.clients) {
       const std::string uuid = client.device < server.devices.size() ? server.devices[client.device].uuid : "";
-      const PodContainer owner = index < measured.owners.size() ? measured.owners[index].value_or(PodContainer{}) : PodContainer{};
+      const PodContainer owner =
+          index < measured.owners.size() ? measured.owners[index].value_or(PodContainer{}) : PodContainer{};
       ++index;
       clients.push_back({&client,
-                         {{"UUID", uuid}, {"gpu", std::to_string(client.device)}, {"pid", std::to_string(client.pid)},
-                          {"client", fmt::format("{}-{}", server.pid, client.id)}, {"uid", std::to_string(client.uid)},
-                          {"namespace", owner.space}, {"pod", owner.pod}, {"pod_uid", owner.pod_uid}, {"container", owner.container},
+                         {{"UUID", uuid},
+                          {"gpu", std::to_string(client.device)},
+                          {"pid", std::to_string(client.pid)},
+                          {"client", fmt::format("{}-{}", server.pid, client.id)},
+                          {"uid", std::to_string(client.uid)},
+                          {"namespace", owner.space},
+                          {"pod", owner.pod},
+                          {"pod_uid", owner.pod_uid},
+                          {"container", owner.container},
                           {"vgpu", VirtualGpu(owner, uuid)}}});
     }
   }
@@ -73,7 +80,8 @@ void AddClients(const Measured& measured, std::vector<prometheus::MetricFamily>&
     }
     if (!family.empty()) out.push_back(std::move(family).Take());
   }
-  Family asked("tutti_client_active_thread_ratio", "part of the device it may use: the percentage in force, as a ratio");
+  Family asked("tutti_client_active_thread_ratio",
+               "part of the device it may use: the percentage in force, as a ratio");
   Family got("tutti_client_device_ratio", "part of the device's time it has had lately");
   Family limit("tutti_client_memory_limit_bytes", "device memory it may hold");
   Family used("tutti_client_memory_used_bytes", "device memory it holds");
@@ -114,8 +122,12 @@ void AddDevices(const Measured& measured, std::vector<prometheus::MetricFamily>&
   Family clients("tutti_device_clients", "clients that have it open");
   for (const auto& [uuid, sum] : sums) {
     const Labels labels = {{"UUID", uuid}, {"gpu", std::to_string(sum.device->ordinal)}};
-    info.Add({{"UUID", uuid}, {"gpu", std::to_string(sum.device->ordinal)}, {"modelName", sum.device->name},
-              {"compute_capability", sum.device->compute_capability}, {"sm_count", std::to_string(sum.device->sm_count)}}, 1);
+    info.Add({{"UUID", uuid},
+              {"gpu", std::to_string(sum.device->ordinal)},
+              {"modelName", sum.device->name},
+              {"compute_capability", sum.device->compute_capability},
+              {"sm_count", std::to_string(sum.device->sm_count)}},
+             1);
     memory.Add(labels, static_cast<double>(sum.device->total_bytes));
     used.Add(labels, sum.used);
     busy.Add(labels, sum.share);
@@ -135,14 +147,16 @@ std::vector<prometheus::MetricFamily> OwnFamilies(const Measured& measured) {
   up.Add({}, measured.report ? 1 : 0);
   out.push_back(std::move(up).Take());
   if (measured.daemon_starts > 0) {
-    Family starts("tutti_daemon_starts_total", "control daemons that the device plugin has had; all but the first are restarts");
+    Family starts("tutti_daemon_starts_total",
+                  "control daemons that the device plugin has had; all but the first are restarts");
     starts.Add({}, static_cast<double>(measured.daemon_starts));
     out.push_back(std::move(starts).Take());
   }
   if (!measured.report) return out;
   Family servers("tutti_server_up", "1 if the user's server serves");
   for (const control::ServerReport& server : measured.report->servers) {
-    servers.Add({{"uid", std::to_string(server.uid)}, {"pid", std::to_string(server.pid)}}, server.error.empty() ? 1 : 0);
+    servers.Add({{"uid", std::to_string(server.uid)}, {"pid", std::to_string(server.pid)}},
+                server.error.empty() ? 1 : 0);
   }
   out.push_back(std::move(servers).Take());
   AddDevices(measured, out);

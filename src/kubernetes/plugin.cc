@@ -17,13 +17,16 @@ std::string EndpointName(const std::string& resource) {
   return fmt::format("{}-{}.sock", vendor, resource.substr(resource.rfind('/') + 1));
 }
 
-Result<std::unique_ptr<Plugin>> Plugin::Start(const KubeletDirectory& directory, AllocationContext context, DeviceTable& table, ClaimBook& claims) {
+Result<std::unique_ptr<Plugin>> Plugin::Start(const KubeletDirectory& directory, AllocationContext context,
+                                              DeviceTable& table, ClaimBook& claims) {
   const std::string resource = context.offer->resource;
   std::unique_ptr<Plugin> plugin(new Plugin(std::move(context), table, claims));
   plugin->resource_ = resource;
   plugin->endpoint_ = EndpointName(resource);
   const std::string path = directory.path() + "/" + plugin->endpoint_;
-  if (path.size() > 107) return Fail(fmt::format("the socket path {} is longer than the 107 bytes a socket may have: use a shorter resource name", path));
+  if (path.size() > 107)
+    return Fail(fmt::format(
+        "the socket path {} is longer than the 107 bytes a socket may have: use a shorter resource name", path));
   TUTTI_TRY(CheckEndpointFree(path));
   unlink(path.c_str());
   grpc::ServerBuilder builder;

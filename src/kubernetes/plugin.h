@@ -15,14 +15,16 @@ namespace tutti::kubernetes {
 // Not thread-safe: of the main thread. The destructor stops serving.
 class Plugin {
  public:
-  static Result<std::unique_ptr<Plugin>> Start(const KubeletDirectory& directory, AllocationContext context, DeviceTable& table, ClaimBook& claims);
+  static Result<std::unique_ptr<Plugin>> Start(const KubeletDirectory& directory, AllocationContext context,
+                                               DeviceTable& table, ClaimBook& claims);
   ~Plugin();
 
   const std::string& endpoint() const { return endpoint_; }
   const std::string& resource() const { return resource_; }
 
  private:
-  Plugin(AllocationContext context, DeviceTable& table, ClaimBook& claims) : service_(std::move(context), table, claims) {}
+  Plugin(AllocationContext context, DeviceTable& table, ClaimBook& claims)
+      : service_(std::move(context), table, claims) {}
 
   std::string resource_;
   std::string endpoint_;

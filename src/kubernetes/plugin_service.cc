@@ -16,21 +16,26 @@ grpc::Status Refused(const Error& error) {
 
 std::map<std::string, int64_t> Totals(const AllocationContext& context) {
   std::map<std::string, int64_t> totals;
-  for (size_t i = 0; i < context.devices.size(); ++i) totals[context.devices[i].uuid] = context.offer->portions[i].replicas;
+  for (size_t i = 0; i < context.devices.size(); ++i)
+    totals[context.devices[i].uuid] = context.offer->portions[i].replicas;
   return totals;
 }
 
 }  // namespace
 
 PluginService::PluginService(AllocationContext context, DeviceTable& table, ClaimBook& claims)
-    : context_(std::move(context)), table_(table), claims_(claims), policy_(context_.config->flags.allocation_policy == "packed", Totals(context_)) {}
+    : context_(std::move(context)),
+      table_(table),
+      claims_(claims),
+      policy_(context_.config->flags.allocation_policy == "packed", Totals(context_)) {}
 
 void PluginService::Close() {
   closed_ = true;
   table_.Wake();
 }
 
-grpc::Status PluginService::GetDevicePluginOptions(grpc::ServerContext*, const v1beta1::Empty*, v1beta1::DevicePluginOptions* options) {
+grpc::Status PluginService::GetDevicePluginOptions(grpc::ServerContext*, const v1beta1::Empty*,
+                                                   v1beta1::DevicePluginOptions* options) {
   options->set_get_preferred_allocation_available(true);
   return grpc::Status::OK;
 }
@@ -53,7 +58,8 @@ v1beta1::ListAndWatchResponse PluginService::List(const DeviceTable::State& stat
   return list;
 }
 
-grpc::Status PluginService::ListAndWatch(grpc::ServerContext* call, const v1beta1::Empty*, grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) {
+grpc::Status PluginService::ListAndWatch(grpc::ServerContext* call, const v1beta1::Empty*,
+                                         grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) {
   DeviceTable::State state = table_.Get();
   while (!closed_) {
     if (!stream->Write(List(state))) break;
@@ -67,20 +73,25 @@ grpc::Status PluginService::ListAndWatch(grpc::ServerContext* call, const v1beta
   return grpc::Status::OK;
 }
 
-grpc::Status PluginService::GetPreferredAllocation(grpc::ServerContext*, const v1beta1::PreferredAllocationRequest* request, v1beta1::PreferredAllocationResponse* response) {
+grpc::Status PluginService::GetPreferredAllocation(grpc::ServerContext*,
+                                                   const v1beta1::PreferredAllocationRequest* request,
+                                                   v1beta1::PreferredAllocationResponse* response) {
   const std::lock_guard lock(policy_mutex_);
   for (const auto& container : request->container_requests()) {
-    const auto preferred = policy_.Prefer({container.available_deviceids().begin(), container.available_deviceids().end()},
-                                          {container.must_include_deviceids().begin(), container.must_include_deviceids().end()},
-                                          container.allocation_size());
-    if (!preferred) return Refused({0, "error getting list of preferred allocation devices: " + preferred.error().text});
+    const auto preferred =
+        policy_.Prefer({container.available_deviceids().begin(), container.available_deviceids().end()},
+                       {container.must_include_deviceids().begin(), container.must_include_deviceids().end()},
+                       container.allocation_size());
+    if (!preferred)
+      return Refused({0, "error getting list of preferred allocation devices: " + preferred.error().text});
     auto* const chosen = response->add_container_responses();
     for (const std::string& id : *preferred) chosen->add_deviceids(id);
   }
   return grpc::Status::OK;
 }
 
-grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request, v1beta1::AllocateResponse* response) {
+grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request,
+                                     v1beta1::AllocateResponse* response) {
   for (const auto& container : request->container_requests()) {
     const std::vector<std::string> ids(container.devices_ids().begin(), container.devices_ids().end());
     AllocationContext own = context_;
@@ -93,7 +104,8 @@ grpc::Status PluginService::Allocate(grpc::ServerContext*, const v1beta1::Alloca
   return grpc::Status::OK;
 }
 
-grpc::Status PluginService::PreStartContainer(grpc::ServerContext*, const v1beta1::PreStartContainerRequest*, v1beta1::PreStartContainerResponse*) {
+grpc::Status PluginService::PreStartContainer(grpc::ServerContext*, const v1beta1::PreStartContainerRequest*,
+                                              v1beta1::PreStartContainerResponse*) {
   return grpc::Status::OK;
 }
 

@@ -15,17 +15,23 @@ namespace tutti::kubernetes {
 
 class PluginService final : public v1beta1::DevicePlugin::Service {
  public:
-  // All of `context`, `table` and `claims` must outlive the service. `context.devices` is the order the ids were made in.
+  // All of `context`, `table` and `claims` must outlive the service. `context.devices` is the order the ids were made
+  // in.
   PluginService(AllocationContext context, DeviceTable& table, ClaimBook& claims);
 
   // Ends the streams: the kubelet has gone, or this plugin is about to.
   void Close();
 
-  grpc::Status GetDevicePluginOptions(grpc::ServerContext*, const v1beta1::Empty*, v1beta1::DevicePluginOptions* options) override;
-  grpc::Status ListAndWatch(grpc::ServerContext* call, const v1beta1::Empty*, grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) override;
-  grpc::Status GetPreferredAllocation(grpc::ServerContext*, const v1beta1::PreferredAllocationRequest* request, v1beta1::PreferredAllocationResponse* response) override;
-  grpc::Status Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request, v1beta1::AllocateResponse* response) override;
-  grpc::Status PreStartContainer(grpc::ServerContext*, const v1beta1::PreStartContainerRequest*, v1beta1::PreStartContainerResponse*) override;
+  grpc::Status GetDevicePluginOptions(grpc::ServerContext*, const v1beta1::Empty*,
+                                      v1beta1::DevicePluginOptions* options) override;
+  grpc::Status ListAndWatch(grpc::ServerContext* call, const v1beta1::Empty*,
+                            grpc::ServerWriter<v1beta1::ListAndWatchResponse>* stream) override;
+  grpc::Status GetPreferredAllocation(grpc::ServerContext*, const v1beta1::PreferredAllocationRequest* request,
+                                      v1beta1::PreferredAllocationResponse* response) override;
+  grpc::Status Allocate(grpc::ServerContext*, const v1beta1::AllocateRequest* request,
+                        v1beta1::AllocateResponse* response) override;
+  grpc::Status PreStartContainer(grpc::ServerContext*, const v1beta1::PreStartContainerRequest*,
+                                 v1beta1::PreStartContainerResponse*) override;
 
  private:
   v1beta1::ListAndWatchResponse List(const DeviceTable::State& state) const;

@@ -67,8 +67,12 @@ Status PodDirectory::RefreshContainers() {
     if (sandbox == by_id.end()) continue;
     const auto& metadata = sandbox->second->metadata();
     const auto& annotations = sandbox->second->annotations();
-    found[container.id()] = {metadata.namespace_(), metadata.name(), metadata.uid(), container.metadata().name(),
-                             {annotations.begin(), annotations.end()}, {}};
+    found[container.id()] = {metadata.namespace_(),
+                             metadata.name(),
+                             metadata.uid(),
+                             container.metadata().name(),
+                             {annotations.begin(), annotations.end()},
+                             {}};
   }
   const std::lock_guard lock(mutex_);
   by_container_id_ = std::move(found);
@@ -103,8 +107,10 @@ Status PodDirectory::Refresh() {
   const std::string trouble = both ? "" : both.error().text;
   const std::lock_guard lock(mutex_);
   if (trouble != trouble_) {
-    if (trouble.empty()) log::Info("pods are known again");
-    else log::Warning("{}: metrics do not name all pods, and annotations may not be read", trouble);
+    if (trouble.empty())
+      log::Info("pods are known again");
+    else
+      log::Warning("{}: metrics do not name all pods, and annotations may not be read", trouble);
     trouble_ = trouble;
   }
   return both;
@@ -121,7 +127,8 @@ std::optional<PodContainer> PodDirectory::Find(pid_t pid) const {
   }
   PodContainer container = found->second;
   for (const PodContainer& holder : holders_) {
-    if (holder.space == container.space && holder.pod == container.pod && holder.container == container.container) container.devices = holder.devices;
+    if (holder.space == container.space && holder.pod == container.pod && holder.container == container.container)
+      container.devices = holder.devices;
   }
   return container;
 }

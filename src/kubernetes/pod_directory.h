@@ -1,6 +1,6 @@
-// Who a process is to the cluster: namespace, pod and container, the pod's annotations, and the devices the kubelet gave
-// it. Joined from three sources, none of which is the API server: the process's cgroup names the container, the container
-// runtime (CRI) names its pod, the kubelet's pod-resources API says which devices it holds.
+// Who a process is to the cluster: namespace, pod and container, the pod's annotations, and the devices the kubelet
+// gave it. Joined from three sources, none of which is the API server: the process's cgroup names the container, the
+// container runtime (CRI) names its pod, the kubelet's pod-resources API says which devices it holds.
 //
 // Without a runtime's socket the pod's UID is all that is known; without the kubelet's, there are no device ids.
 #pragma once
@@ -44,8 +44,8 @@ class PodDirectory {
   explicit PodDirectory(PodSources sources);
   ~PodDirectory();
 
-  // Asks runtime and kubelet anew. What one of them does not answer within two seconds keeps its old value; the error says
-  // which, and so does the log when that changes. To be called before a round of questions.
+  // Asks runtime and kubelet anew. What one of them does not answer within two seconds keeps its old value; the error
+  // says which, and so does the log when that changes. To be called before a round of questions.
   Status Refresh();
 
   // Nothing for a process that is in no pod.
@@ -65,7 +65,7 @@ class PodDirectory {
   mutable std::mutex mutex_;  // guards the rest
   std::map<std::string, PodContainer> by_container_id_;
   std::vector<PodContainer> holders_;  // annotations and UID empty
-  std::string trouble_;                // of the last refresh
+  std::string trouble_;  // of the last refresh
 };
 
 }  // namespace tutti::kubernetes

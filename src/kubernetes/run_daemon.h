@@ -1,5 +1,5 @@
-// `tutti-device-plugin --run-daemon`: the control daemon in a container of its own, at the place where the plugin of the same
-// configuration looks for it, and started as the configuration says.
+// `tutti-device-plugin --run-daemon`: the control daemon in a container of its own, at the place where the plugin of
+// the same configuration looks for it, and started as the configuration says.
 #pragma once
 
 #include "kubernetes/options.h"

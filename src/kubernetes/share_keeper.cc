@@ -17,12 +17,14 @@ namespace {
 // only an annotation raises.
 std::string Commands(const control::ClientReport& client, const Entitlement& entitled) {
   std::string commands;
-  if (entitled.percentage && (client.percentage > *entitled.percentage + 0.05 || (entitled.asked && client.percentage < *entitled.percentage - 0.05))) {
+  if (entitled.percentage && (client.percentage > *entitled.percentage + 0.05 ||
+                              (entitled.asked && client.percentage < *entitled.percentage - 0.05))) {
     commands += fmt::format("set_active_thread_percentage {} {:g}\n", client.pid, *entitled.percentage);
   }
   const uint64_t limit = client.limit_bytes.value_or(~0ull);
   if (entitled.memory_bytes && (limit > *entitled.memory_bytes || (entitled.asked && limit < *entitled.memory_bytes))) {
-    commands += fmt::format("set_device_pinned_mem_limit {} {} {}M\n", client.pid, client.device, *entitled.memory_bytes >> 20);
+    commands +=
+        fmt::format("set_device_pinned_mem_limit {} {} {}M\n", client.pid, client.device, *entitled.memory_bytes >> 20);
   }
   return commands;
 }
@@ -44,7 +46,8 @@ void ShareKeeper::Apply(control::DaemonConnection& daemon, const control::Report
       if (client.pid == 0 || client.device >= server.devices.size()) continue;
       const auto owner = pods_.Find(static_cast<pid_t>(client.pid));
       if (!owner) continue;
-      const auto granted = all.granted.find({owner->space, owner->pod, owner->container, server.devices[client.device].uuid});
+      const auto granted =
+          all.granted.find({owner->space, owner->pod, owner->container, server.devices[client.device].uuid});
       if (granted == all.granted.end()) continue;
       const std::string commands = Commands(client, granted->second);
       std::string& last = sent_[{server.pid, client.id, client.device}];
@@ -53,7 +56,8 @@ void ShareKeeper::Apply(control::DaemonConnection& daemon, const control::Report
       for (size_t begin = 0; begin < commands.size(); begin = commands.find('\n', begin) + 1) {
         const std::string command = commands.substr(begin, commands.find('\n', begin) - begin);
         const auto answer = daemon.Run(command);
-        log::Info("{}/{}, container {}: {}: {}", owner->space, owner->pod, owner->container, command, answer ? answer->text.substr(0, answer->text.find('\n')) : answer.error().text);
+        log::Info("{}/{}, container {}: {}: {}", owner->space, owner->pod, owner->container, command,
+                  answer ? answer->text.substr(0, answer->text.find('\n')) : answer.error().text);
       }
     }
   }

@@ -25,8 +25,9 @@ class ShareKeeper {
  private:
   const sharing::Config config_;
   PodDirectory& pods_;
-  std::set<std::string> said_;               // refusals that are in the log
-  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::string> sent_;  // by server, client and device: the last command
+  std::set<std::string> said_;  // refusals that are in the log
+  // by server, client and device: the last command
+  std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::string> sent_;
 };
 
 }  // namespace tutti::kubernetes

@@ -47,12 +47,16 @@ class Supervisor {
   Status Run() {
     TUTTI_TRY(Prepare());
     TUTTI_TRY(MarkNode());
-    claims_ = std::make_unique<ClaimBook>(places_, config_.flags.mps_root + "/claims", static_cast<int>(options_.daemon_timeout_s * 1000));
-    keeper_ = std::make_unique<DaemonKeeper>(places_, ControlProgram(options_), static_cast<int>(options_.daemon_timeout_s * 1000), table_, *claims_);
+    claims_ = std::make_unique<ClaimBook>(places_, config_.flags.mps_root + "/claims",
+                                          static_cast<int>(options_.daemon_timeout_s * 1000));
+    keeper_ = std::make_unique<DaemonKeeper>(places_, ControlProgram(options_),
+                                             static_cast<int>(options_.daemon_timeout_s * 1000), table_, *claims_);
     TUTTI_TRY(ServeMetrics());
     Apply();
-    if (const auto wish = WaitForDevices(); !wish) return std::unexpected(wish.error());
-    else if (*wish == Wish::kEnd) return {};
+    if (const auto wish = WaitForDevices(); !wish)
+      return std::unexpected(wish.error());
+    else if (*wish == Wish::kEnd)
+      return {};
     for (;;) {
       const Wish wish = Serve();
       if (wish == Wish::kEnd) break;
@@ -66,15 +70,19 @@ class Supervisor {
   Status Prepare() {
     if (config_.flags.mps_root.empty()) config_.flags.mps_root = kDefaultRoot;
     TUTTI_ASSIGN(places_, PrepareDirectories(config_));
-    TUTTI_ASSIGN(KubeletDirectory directory, KubeletDirectory::Watch(options_.kubelet_directory, static_cast<int>(options_.kubelet_timeout_s * 1000)));
+    TUTTI_ASSIGN(
+        KubeletDirectory directory,
+        KubeletDirectory::Watch(options_.kubelet_directory, static_cast<int>(options_.kubelet_timeout_s * 1000)));
     directory_ = std::make_unique<KubeletDirectory>(std::move(directory));
     return {};
   }
 
   Status ServeMetrics() {
-    pods_ = std::make_unique<PodDirectory>(PodSources{options_.proc_directory, options_.runtime_socket, options_.pod_resources_socket});
+    pods_ = std::make_unique<PodDirectory>(
+        PodSources{options_.proc_directory, options_.runtime_socket, options_.pod_resources_socket});
     if (config_.extension.metrics_address.empty()) return {};
-    exporter_ = std::make_shared<Exporter>([this] { return keeper_->LastReport(); }, *pods_, [this] { return keeper_->daemons(); });
+    exporter_ = std::make_shared<Exporter>([this] { return keeper_->LastReport(); }, *pods_,
+                                           [this] { return keeper_->daemons(); });
     TUTTI_TRY(exporter_->Serve(config_.extension.metrics_address));
     log::Info("serving http://{}/metrics", config_.extension.metrics_address);
     return {};
@@ -85,7 +93,9 @@ class Supervisor {
     DaemonKeeper::Look look;
     if (sharing::SharesVary(config_)) {
       const auto shares = std::make_shared<ShareKeeper>(config_, *pods_);
-      look = [shares](control::DaemonConnection& daemon, const control::Report& report) { shares->Apply(daemon, report); };
+      look = [shares](control::DaemonConnection& daemon, const control::Report& report) {
+        shares->Apply(daemon, report);
+      };
     }
     keeper_->AfterEachLook(std::move(look));
     keeper_->Configure(config_);
@@ -111,7 +121,8 @@ class Supervisor {
     if (const Status marked = MarkNode(); !marked) log::Warning("the node is not labelled: {}", marked.error().text);
     if (config_.extension.feature_file.empty()) return;
     const auto labels = sharing::NodeLabels(config_, table_.Get().devices);
-    if (const Status written = sharing::WriteFeatureFile(config_.extension.feature_file, labels); !written) log::Warning("{}", written.error().text);
+    if (const Status written = sharing::WriteFeatureFile(config_.extension.feature_file, labels); !written)
+      log::Warning("{}", written.error().text);
   }
 
   // A signal's wish, or kRestart when the devices are there. Fails if there are none and --fail-on-init-error.
@@ -140,7 +151,8 @@ class Supervisor {
       log::Error("the new configuration cannot be used, the old one stays: {}", offers.error().text);
       return;
     }
-    if (fresh->flags.mps_root != config_.flags.mps_root) log::Warning("another mpsRoot takes effect when the plugin is started anew");
+    if (fresh->flags.mps_root != config_.flags.mps_root)
+      log::Warning("another mpsRoot takes effect when the plugin is started anew");
     config_ = std::move(*fresh);
     Apply();
     log::Info("the new configuration is in force");
@@ -154,8 +166,10 @@ class Supervisor {
     std::vector<std::unique_ptr<Plugin>> plugins;
     Status started = offers ? StartAll(*offers, devices, plugins) : std::unexpected(offers.error());
     // The kubelet is not there yet, or cannot be talked to: tried again when it comes, and at growing intervals.
-    if (started) pause_ms_ = 500;
-    else log::Warning("{}; trying again in {} s at the latest", started.error().text, (pause_ms_ + 999) / 1000);
+    if (started)
+      pause_ms_ = 500;
+    else
+      log::Warning("{}; trying again in {} s at the latest", started.error().text, (pause_ms_ + 999) / 1000);
     std::vector<std::string> endpoints;
     for (const auto& plugin : plugins) endpoints.push_back(plugin->endpoint());
     pollfd waits[] = {{signal_pipe[0], POLLIN, 0}, {directory_->fd(), POLLIN, 0}};
@@ -173,10 +187,12 @@ class Supervisor {
     }
   }
 
-  Status StartAll(const std::vector<sharing::Offer>& offers, const std::vector<sharing::DeviceFacts>& devices, std::vector<std::unique_ptr<Plugin>>& plugins) {
+  Status StartAll(const std::vector<sharing::Offer>& offers, const std::vector<sharing::DeviceFacts>& devices,
+                  std::vector<std::unique_ptr<Plugin>>& plugins) {
     if (!directory_->KubeletIsThere()) return Fail(fmt::format("no kubelet at {} yet", directory_->kubelet_socket()));
     for (const sharing::Offer& offer : offers) {
-      TUTTI_ASSIGN(std::unique_ptr<Plugin> plugin, Plugin::Start(*directory_, {&config_, &offer, devices, {}}, table_, *claims_));
+      TUTTI_ASSIGN(std::unique_ptr<Plugin> plugin,
+                   Plugin::Start(*directory_, {&config_, &offer, devices, {}}, table_, *claims_));
       plugins.push_back(std::move(plugin));
     }
     return {};

@@ -48,9 +48,7 @@ class alignas(64) ClientCounters {
     while (seen < value && !at(counter).compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
     }
   }
-  uint64_t Get(Counter counter) const {
-    return values_[static_cast<size_t>(counter)].load(std::memory_order_relaxed);
-  }
+  uint64_t Get(Counter counter) const { return values_[static_cast<size_t>(counter)].load(std::memory_order_relaxed); }
   // All of them, in the order of counters.def.
   std::vector<uint64_t> Values() const {
     std::vector<uint64_t> values;

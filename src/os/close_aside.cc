@@ -20,7 +20,8 @@ namespace {
 // A message may carry 253 such sockets, and a queue hold many messages.
 constexpr long kMomentNs = 100'000;
 
-// A process has one handler for each signal, so this must be one that nobody else in it wants: SIGURG takes SMs out of kernels.
+// A process has one handler for each signal, so this must be one that nobody else in it wants: SIGURG takes SMs out of
+// kernels.
 const int kInterrupt = SIGRTMIN;
 
 class Closer {
@@ -31,7 +32,8 @@ class Closer {
   }
 
   void Close(Fd fd) {
-    if (getpid() != pid_ || !runs_) return;  // a fork has no such thread, and what it has of our descriptors is not the last of them
+    // a fork has no such thread, and what it has of our descriptors is not the last of them
+    if (getpid() != pid_ || !runs_) return;
     {
       const std::lock_guard lock(mutex_);
       if (busy()) InterruptFromNowOn();
@@ -109,8 +111,9 @@ class Closer {
   bool interrupts_ = false;  // the timer runs
 };
 
-// Of a Unix socket that has been shut down. Asked to say who has sent a message, the kernel says of any that there would have been
-// more to tell: of one without bytes too, which looks like the end otherwise, and behind which there may be others.
+// Of a Unix socket that has been shut down. Asked to say who has sent a message, the kernel says of any that there
+// would have been more to tell: of one without bytes too, which looks like the end otherwise, and behind which there
+// may be others.
 bool HasNothingUnread(int socket) {
   const int on = 1;
   msghdr nothing{};

@@ -36,7 +36,8 @@ TEST(CloseAside, ASocketWhoseQueueHoldsALingeringOneIsClosedAtOnce) {
   lingering.Reset();  // not the last one: the queue has it
   CloseAside(std::move(ours));
   AwaitClosed();
-  EXPECT_EQ(recv(strangers.get(), nullptr, 0, MSG_DONTWAIT), -1);  // its descriptors were unread: reset, closed in any case
+  // its descriptors were unread: reset, closed in any case
+  EXPECT_EQ(recv(strangers.get(), nullptr, 0, MSG_DONTWAIT), -1);
   char byte;
   EXPECT_EQ(recv(strangers.get(), &byte, 1, MSG_DONTWAIT), 0);
 }
@@ -88,7 +89,9 @@ TEST(CloseAside, ALingeringOneBehindAnEmptyMessageIsClosedAsideThoughTheSocketIs
 
 TEST(CloseAside, AStrangersFdIsClosedWithItsOwner) {
   auto [ours, theirs] = SocketPair().value();
-  { const StrangersFd owner(std::move(ours)); }
+  {
+    const StrangersFd owner(std::move(ours));
+  }
   AwaitClosed();
   char byte;
   EXPECT_EQ(recv(theirs.get(), &byte, 1, MSG_DONTWAIT), 0);

@@ -23,7 +23,8 @@ Status FillMemory(int fd, std::span<const uint8_t> bytes) {
   // The kernel answers a file above the limit with a signal.
   if (begin < 0 || getrlimit(RLIMIT_FSIZE, &limit) != 0) return FailErrno("a memory file to fill");
   if (static_cast<uint64_t>(begin) + bytes.size() > limit.rlim_cur) {
-    return Fail(fmt::format("an answer of {} bytes: the limit on the size of files (ulimit -f) is {}", bytes.size(), limit.rlim_cur));
+    return Fail(fmt::format("an answer of {} bytes: the limit on the size of files (ulimit -f) is {}", bytes.size(),
+                            limit.rlim_cur));
   }
   while (!bytes.empty()) {
     const ssize_t written = write(fd, bytes.data(), bytes.size());

@@ -1,5 +1,5 @@
-// Memory files that one process makes and another one fills: an answer that is too long for a packet goes into a file of who
-// asked, so that nobody has to take a descriptor from the other side.
+// Memory files that one process makes and another one fills: an answer that is too long for a packet goes into a file
+// of who asked, so that nobody has to take a descriptor from the other side.
 #pragma once
 
 #include <cstdint>

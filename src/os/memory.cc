@@ -70,7 +70,8 @@ Result<uint64_t> SealedMemorySize(int fd) {
 // Files in memory alone have seals, if only the one that there can be no others.
 bool IsMemory(int fd, uint64_t most_bytes) {
   struct stat info;
-  return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &info) == 0 && static_cast<uint64_t>(info.st_blocks) * kBlock <= most_bytes;
+  return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &info) == 0 &&
+         static_cast<uint64_t>(info.st_blocks) * kBlock <= most_bytes;
 }
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
@@ -90,7 +91,8 @@ Result<Mapping> Mapping::Shared(int fd, uint64_t bytes, bool writable) {
 
 Result<Mapping> Mapping::SharedAt(uint64_t address, int fd, uint64_t bytes, bool accessible) {
   void* const wanted = reinterpret_cast<void*>(address);
-  void* data = mmap(wanted, bytes, accessible ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+  void* data = mmap(wanted, bytes, accessible ? PROT_READ | PROT_WRITE : PROT_NONE,
+                    MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
   if (data == MAP_FAILED) return FailErrno("mmap of the device window", errno == EEXIST ? EEXIST : 0);
   return Mapping(data, bytes);
 }
@@ -105,7 +107,8 @@ Result<Mapping> Mapping::Constant(int fd, uint64_t most_bytes) {
   if (fstat(fd, &info) != 0) return FailErrno("fstat of shared memory");
   const auto bytes = static_cast<uint64_t>(info.st_size);
   if (bytes == 0) return Fail("empty shared memory");
-  if (bytes > most_bytes) return Fail("shared memory of " + std::to_string(bytes) + " bytes, " + std::to_string(most_bytes) + " are allowed");
+  if (bytes > most_bytes)
+    return Fail("shared memory of " + std::to_string(bytes) + " bytes, " + std::to_string(most_bytes) + " are allowed");
   if (static_cast<uint64_t>(info.st_blocks) * kBlock < bytes) return Fail("shared memory with holes in it");
   // Private, since Linux before 6.7 maps no such file shared.
   void* data = mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -12,9 +12,9 @@
 
 namespace tutti::os {
 
-// An anonymous memory file of `bytes` bytes of zeros, close-on-exec, sealed against any later change of its size: a peer
-// that maps it can never be made to fault by the other side shrinking it. It takes no further seals: no peer can forbid
-// us to map or to write what we have made. `name` is seen in /proc only. Where a
+// An anonymous memory file of `bytes` bytes of zeros, close-on-exec, sealed against any later change of its size: a
+// peer that maps it can never be made to fault by the other side shrinking it. It takes no further seals: no peer can
+// forbid us to map or to write what we have made. `name` is seen in /proc only. Where a
 // limit on the size of files (ulimit -f) forbids it, that is an error and no signal.
 Result<Fd> CreateMemory(std::string_view name, uint64_t bytes);
 
@@ -24,8 +24,8 @@ Result<Fd> CreateMemoryOf(std::string_view name, std::span<const uint8_t> bytes)
 // Size of the memory file, and that it carries the size seals; for a descriptor that came from a peer.
 Result<uint64_t> SealedMemorySize(int fd);
 
-// That `fd` is of a memory file, which holds so many bytes at most: closing it waits for nobody, and frees no more than that. For a
-// descriptor that came from a peer.
+// That `fd` is of a memory file, which holds so many bytes at most: closing it waits for nobody, and frees no more than
+// that. For a descriptor that came from a peer.
 bool IsMemory(int fd, uint64_t most_bytes);
 
 // One mapping; unmapped with its owner. Movable.
@@ -39,8 +39,8 @@ class Mapping {
 
   // Maps `bytes` of `fd` shared at any address.
   static Result<Mapping> Shared(int fd, uint64_t bytes, bool writable = true);
-  // Maps `bytes` of `fd` shared at exactly `address`; an error, of code EEXIST, if anything is mapped there already. Not
-  // `accessible`: every access faults until mprotect says otherwise.
+  // Maps `bytes` of `fd` shared at exactly `address`; an error, of code EEXIST, if anything is mapped there already.
+  // Not `accessible`: every access faults until mprotect says otherwise.
   static Result<Mapping> SharedAt(uint64_t address, int fd, uint64_t bytes, bool accessible = true);
   // Maps, for reading, all of a peer's memory file that nobody can change any more and that has every page in place, so
   // reading takes no memory and shows the same for ever. CreateMemoryOf makes such files. Fails for any other, for an

@@ -1,5 +1,5 @@
-// A mount shows a directory of a file system, its root, at some place. Two processes name the same directory differently, but the
-// file system's device and the way within it are the same for both.
+// A mount shows a directory of a file system, its root, at some place. Two processes name the same directory
+// differently, but the file system's device and the way within it are the same for both.
 #include "os/mount_view.h"
 
 #include <limits.h>
@@ -57,11 +57,13 @@ bool IsBelow(std::string_view path, std::string_view above) {
   return path.starts_with(above) && (path.size() == above.size() || path[above.size()] == '/');
 }
 
-// The mount that `directory` is in, with the way within the file system for its root. Of several at one place the last counts.
+// The mount that `directory` is in, with the way within the file system for its root. Of several at one place the last
+// counts.
 std::optional<Mount> PlaceOf(const std::vector<Mount>& mounts, std::string_view directory) {
   const Mount* holder = nullptr;
   for (const Mount& mount : mounts) {
-    if (IsBelow(directory, mount.point) && (holder == nullptr || mount.point.size() >= holder->point.size())) holder = &mount;
+    if (IsBelow(directory, mount.point) && (holder == nullptr || mount.point.size() >= holder->point.size()))
+      holder = &mount;
   }
   if (holder == nullptr) return std::nullopt;
   Mount place = *holder;

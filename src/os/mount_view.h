@@ -9,8 +9,9 @@
 
 namespace tutti::os {
 
-// Whether the process has a mount that shows all of our `directory`: it, or one above it. False if that cannot be told. A process may
-// have 100,000 mounts, and lines of 8 KiB for each; who has more than kMostMountsBytes of them is taken to have that one too.
+// Whether the process has a mount that shows all of our `directory`: it, or one above it. False if that cannot be told.
+// A process may have 100,000 mounts, and lines of 8 KiB for each; who has more than kMostMountsBytes of them is taken
+// to have that one too.
 inline constexpr size_t kMostMountsBytes = 128 << 10;
 bool SeesDirectory(pid_t pid, const std::string& directory);
 

@@ -25,13 +25,16 @@ constexpr const char* kOfContainer =  // what every container has
     "91 90 0:61 / /proc rw - proc proc rw\n"
     "92 90 8:1 /var/lib/containers/7/hosts /etc/hosts rw - ext4 /dev/sda1 rw\n";
 
-bool Shows(const std::string& mount, const std::string& directory) { return ShowsDirectory(kOurs, kOfContainer + mount + "\n", directory); }
+bool Shows(const std::string& mount, const std::string& directory) {
+  return ShowsDirectory(kOurs, kOfContainer + mount + "\n", directory);
+}
 
 TEST(MountView, AContainerWithOneDirectoryDoesNotSeeThoseBesideIt) {
   EXPECT_FALSE(Shows("", "/run/tutti/claims"));
   EXPECT_FALSE(Shows("93 90 0:25 /tutti/claims/mine /tmp/nvidia-mps ro - tmpfs tmpfs rw", "/run/tutti/claims"));
   EXPECT_FALSE(Shows("93 90 0:25 /tutti/claims2 /tmp/nvidia-mps ro - tmpfs tmpfs rw", "/run/tutti/claims"));
-  EXPECT_FALSE(Shows("93 90 0:26 /tutti /tmp/nvidia-mps ro - tmpfs tmpfs rw", "/run/tutti/claims")) << "of another file system";
+  EXPECT_FALSE(Shows("93 90 0:26 /tutti /tmp/nvidia-mps ro - tmpfs tmpfs rw", "/run/tutti/claims"))
+      << "of another file system";
 }
 
 TEST(MountView, WhoHasWhatIsAboveADirectorySeesIt) {
@@ -42,8 +45,8 @@ TEST(MountView, WhoHasWhatIsAboveADirectorySeesIt) {
   EXPECT_TRUE(Shows("93 90 8:1 /srv/with\\040space/tutti /x ro - ext4 /dev/sda1 rw", "/mnt/tutti/claims"));
 }
 
-// Whether a process is taken to see /etc whose root is a file system of its own, with so many mounts in it, whose lines have
-// 800 bytes each; empty where none can be made.
+// Whether a process is taken to see /etc whose root is a file system of its own, with so many mounts in it, whose lines
+// have 800 bytes each; empty where none can be made.
 std::optional<bool> SeesMore(int mounts) {
   int ready[2];
   if (pipe(ready) != 0) return std::nullopt;
@@ -51,7 +54,8 @@ std::optional<bool> SeesMore(int mounts) {
   if (stranger == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     const std::string name(200, 'm'), place = name + "/" + name;
-    bool made = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 && mount("none", "/tmp", "tmpfs", 0, nullptr) == 0 && chroot("/tmp") == 0 && chdir("/") == 0 &&
+    bool made = unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                mount("none", "/tmp", "tmpfs", 0, nullptr) == 0 && chroot("/tmp") == 0 && chdir("/") == 0 &&
                 mkdir(name.c_str(), 0755) == 0 && mkdir(place.c_str(), 0755) == 0;
     for (int i = 0; made && i < mounts; ++i) made = mount(place.c_str(), place.c_str(), nullptr, MS_BIND, nullptr) == 0;
     if (made) (void)!write(ready[1], "", 1);

@@ -1,7 +1,7 @@
-// The peer is taken hold of by a pidfd, so that no process which has its number later is taken for it. Since Linux 6.5 the
-// kernel gives the pidfd of the very process that connected. Before, it is opened by number: a peer that connects and ends, and
-// whose number is given to another process before its connection is accepted, would pass for that one. That takes as many new
-// processes as there are numbers within the microseconds until the accept.
+// The peer is taken hold of by a pidfd, so that no process which has its number later is taken for it. Since Linux 6.5
+// the kernel gives the pidfd of the very process that connected. Before, it is opened by number: a peer that connects
+// and ends, and whose number is given to another process before its connection is accepted, would pass for that one.
+// That takes as many new processes as there are numbers within the microseconds until the accept.
 #include "os/peer_place.h"
 
 #include <fcntl.h>
@@ -82,7 +82,8 @@ PeerPlace ByProcessId(int pidfd, pid_t pid) {
     place.sees_us = place.pid_namespace == OurPidNamespace();
     const uint64_t ours = OurUserNamespace();
     place.our_user_namespace = InodeAt(peer + "/ns/user") == ours;
-    if (!place.our_user_namespace) place.made_by = MadeBy(Fd(open((peer + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC)), ours);
+    if (!place.our_user_namespace)
+      place.made_by = MadeBy(Fd(open((peer + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC)), ours);
   } else {
     // Open to everybody: its one number is that of our namespace, and its user ids are mapped as ours are.
     place.sees_us = NumbersOf(pidfd) == std::vector{pid};

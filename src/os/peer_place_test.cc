@@ -45,7 +45,8 @@ PeerPlace PlaceOfChild(const std::function<bool()>& before, bool ends = false) {
     const auto socket = Accept(listener->get());
     EXPECT_TRUE(socket);
     if (ends) waitpid(child, nullptr, 0);
-    if (const auto process = OpenPeerPidfd(socket->get())) place = PlaceOfPeer(process->get(), Peer(socket->get()).value());
+    if (const auto process = OpenPeerPidfd(socket->get()))
+      place = PlaceOfPeer(process->get(), Peer(socket->get()).value());
   }
   if (!ends) waitpid(child, nullptr, 0);
   unlink(path.c_str());
@@ -91,19 +92,28 @@ TEST(PeerPlace, WhoHasMadeAUserNamespaceIsKnownHoweverDeepThePeerIs) {
   if (!MayUnshare(CLONE_NEWUSER)) GTEST_SKIP() << "needs user namespaces";
   if (getuid() != 0) GTEST_SKIP() << "needs root, to be another user";
   static constexpr uid_t kUser = 54321;
-  const auto become = [] { return setresgid(kUser, kUser, kUser) == 0 && setresuid(kUser, kUser, kUser) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0; };
-  const auto write = [](const char* path, const std::string& text) { return (std::ofstream(path) << text << std::flush).good(); };
+  const auto become = [] {
+    return setresgid(kUser, kUser, kUser) == 0 && setresuid(kUser, kUser, kUser) == 0 && prctl(PR_SET_DUMPABLE, 1) == 0;
+  };
+  const auto write = [](const char* path, const std::string& text) {
+    return (std::ofstream(path) << text << std::flush).good();
+  };
   const auto be_root_there = [&write] {  // who is nobody there may not make another one
     const std::string map = "0 " + std::to_string(kUser) + " 1";
-    return write("/proc/self/setgroups", "deny") && write("/proc/self/gid_map", map) && write("/proc/self/uid_map", map);
+    return write("/proc/self/setgroups", "deny") && write("/proc/self/gid_map", map) &&
+           write("/proc/self/uid_map", map);
   };
-  if (!Does([&] { return become() && unshare(CLONE_NEWUSER) == 0 && be_root_there() && unshare(CLONE_NEWUSER) == 0; })) {
+  if (!Does(
+          [&] { return become() && unshare(CLONE_NEWUSER) == 0 && be_root_there() && unshare(CLONE_NEWUSER) == 0; })) {
     GTEST_SKIP() << "needs user namespaces for everybody";
   }
   EXPECT_EQ(PlaceOfChild([] { return true; }).made_by, std::nullopt);
   EXPECT_EQ(PlaceOfChild([] { return unshare(CLONE_NEWUSER) == 0; }).made_by, 0u);
   EXPECT_EQ(PlaceOfChild([&] { return become() && unshare(CLONE_NEWUSER) == 0; }).made_by, kUser);
-  EXPECT_EQ(PlaceOfChild([&] { return become() && unshare(CLONE_NEWUSER) == 0 && be_root_there() && unshare(CLONE_NEWUSER) == 0; }).made_by, kUser);
+  EXPECT_EQ(PlaceOfChild([&] {
+              return become() && unshare(CLONE_NEWUSER) == 0 && be_root_there() && unshare(CLONE_NEWUSER) == 0;
+            }).made_by,
+            kUser);
 }
 
 TEST(PeerPlace, OfAProcessThatHasEndedNothingIsTold) {

@@ -24,7 +24,8 @@ TEST(Program, KnowsTheNameOfAFileThatIsGone) {
   const pid_t child = fork();
   if (child == 0) {
     setenv("PROGRAM_TEST_GONE", copy.c_str(), 1);
-    execl(copy.c_str(), copy.c_str(), "--gtest_filter=Program.DISABLED_IsGone", "--gtest_also_run_disabled_tests", nullptr);
+    execl(copy.c_str(), copy.c_str(), "--gtest_filter=Program.DISABLED_IsGone", "--gtest_also_run_disabled_tests",
+          nullptr);
     _exit(127);
   }
   int status = -1;

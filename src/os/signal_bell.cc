@@ -27,7 +27,7 @@ Result<SignalBell> SignalBell::Create(std::initializer_list<int> signals) {
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return FailErrno("pipe");
   Fd out(ends[0]);
   if (const int old = std::exchange(bell, ends[1]); old >= 0) close(old);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = &Ring;
   action.sa_flags = SA_RESTART | SA_ONSTACK;
   sigfillset(&action.sa_mask);

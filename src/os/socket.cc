@@ -101,8 +101,8 @@ Result<Fd> Listen(const std::string& path, mode_t mode) {
   Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd) return FailErrno("socket");
   unlink(path.c_str());
-  // The file gets its mode with its name: whoever may change the directory could have put a link in its place by the time of a
-  // chmod(path).
+  // The file gets its mode with its name: whoever may change the directory could have put a link in its place by the
+  // time of a chmod(path).
   if (fchmod(fd.get(), mode) != 0) return FailErrno("mode of the socket for " + path);
   const mode_t before = umask(0);
   const int bound = bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
@@ -210,10 +210,12 @@ Result<PeekedMessage> Peek(int socket, size_t most_bytes) {
   header.msg_iovlen = 1;
   header.msg_control = control;
   header.msg_controllen = sizeof control;
-  const ssize_t size = Uninterrupted([&] { return recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC); });
+  const ssize_t size =
+      Uninterrupted([&] { return recvmsg(socket, &header, MSG_PEEK | MSG_DONTWAIT | MSG_CMSG_CLOEXEC); });
   if (size < 0) return FailErrno("receiving a message");
   const cmsghdr* const rights = CMSG_FIRSTHDR(&header);
-  if (rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS && rights->cmsg_len == sizeof control) {
+  if (rights != nullptr && rights->cmsg_level == SOL_SOCKET && rights->cmsg_type == SCM_RIGHTS &&
+      rights->cmsg_len == sizeof control) {
     int fd;
     std::memcpy(&fd, CMSG_DATA(rights), sizeof fd);
     message.fd = Fd(fd);

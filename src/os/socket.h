@@ -33,17 +33,17 @@ struct Message {
 // address allows (107 bytes) are refused with a text that says so.
 // Whom it accepts can pass no descriptors to it (RefuseDescriptors).
 Result<Fd> Listen(const std::string& path, mode_t mode);
-// Connects to a listener; the error's text names the path. A listener that accepts nobody makes its callers wait once its
-// queue is full: `timeout_ms` bounds that, whatever signals come meanwhile, and each later Send on this socket; < 0 waits
-// for ever.
+// Connects to a listener; the error's text names the path. A listener that accepts nobody makes its callers wait once
+// its queue is full: `timeout_ms` bounds that, whatever signals come meanwhile, and each later Send on this socket; < 0
+// waits for ever.
 Result<Fd> Connect(const std::string& path, int timeout_ms = -1);
 // Bounds each later Send on the socket; < 0: not at all.
 Status LimitSends(int socket, int timeout_ms);
 Result<Fd> Accept(int listener);
 Result<std::pair<Fd, Fd>> SocketPair();
 
-// Nobody can pass descriptors to the socket any more, nor to those that it accepts: their send fails. Before anything could have
-// been sent, so that closing the socket never waits (os/close_aside.h). Before Linux 6.16 this does nothing.
+// Nobody can pass descriptors to the socket any more, nor to those that it accepts: their send fails. Before anything
+// could have been sent, so that closing the socket never waits (os/close_aside.h). Before Linux 6.16 this does nothing.
 void RefuseDescriptors(int socket);
 void AllowDescriptors(int socket);
 // False if there can be none among what has been sent to it.
@@ -60,7 +60,8 @@ Result<bool> TrySend(int socket, std::span<const uint8_t> bytes, std::span<const
 // has closed. `timeout_ms`, whatever signals come meanwhile, < 0 waits for ever. A message longer than kMaxMessageBytes
 // is an error.
 Result<Message> Receive(int socket, int timeout_ms = -1);
-// The next message as it lies in the queue, where it stays. `fd` is another descriptor of the first file that it brings.
+// The next message as it lies in the queue, where it stays. `fd` is another descriptor of the first file that it
+// brings.
 struct PeekedMessage {
   std::vector<uint8_t> bytes;
   Fd fd;
@@ -70,8 +71,8 @@ struct PeekedMessage {
 Result<PeekedMessage> Peek(int socket, size_t most_bytes);
 // Takes that one out of the queue. Of its files nothing is closed here that whoever peeked has still open.
 Status Discard(int socket);
-// The same from a peer that has no business to send descriptors. A message that has some is an error, and stays where it is: to
-// have a stranger's descriptor is to have to close it (os/close_aside.h).
+// The same from a peer that has no business to send descriptors. A message that has some is an error, and stays where
+// it is: to have a stranger's descriptor is to have to close it (os/close_aside.h).
 Result<std::vector<uint8_t>> ReceiveBytes(int socket, int timeout_ms = -1);
 
 }  // namespace tutti::os

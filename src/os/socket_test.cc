@@ -22,7 +22,7 @@ namespace {
 class Interrupted {
  public:
   Interrupted() {
-    struct sigaction nothing {};
+    struct sigaction nothing{};
     nothing.sa_handler = [](int) {};
     sigaction(SIGALRM, &nothing, &before_);
     const itimerval every_ms{{0, 1000}, {0, 1000}};
@@ -35,7 +35,7 @@ class Interrupted {
   }
 
  private:
-  struct sigaction before_ {};
+  struct sigaction before_{};
 };
 
 // Takes no calls: its queue is full.
@@ -121,7 +121,7 @@ TEST(Socket, ItsFileHasItsModeFromItsFirstInstant) {
     const auto socket = Listen(path, 0620);
     EXPECT_EQ(umask(before), mask) << "left as it was";
     ASSERT_TRUE(socket) << socket.error().text;
-    struct stat info {};
+    struct stat info{};
     ASSERT_EQ(stat(path.c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 07777, 0620u);
     EXPECT_EQ(EventsSoFar(inotify.get()), uint32_t{IN_CREATE}) << "made with its mode, which nothing has changed since";

@@ -57,8 +57,8 @@ struct KernelSigaction {
   unsigned long mask;
 };
 
-// Runs in the parent's memory: system calls only, and not by libc's functions, which may be a sanitizer's or a preloaded
-// library's: those would take the child's descriptors and signal actions for the parent's.
+// Runs in the parent's memory: system calls only, and not by libc's functions, which may be a sanitizer's or a
+// preloaded library's: those would take the child's descriptors and signal actions for the parent's.
 [[noreturn]] TUTTI_ON_OWN_STACK void End(int status) {
   for (;;) syscall(SYS_exit_group, status);
 }

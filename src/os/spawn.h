@@ -21,7 +21,8 @@ struct SpawnOptions {
   bool without_environment = false;
 };
 
-// Starts the program, with our environment unless it is to have none. Returns its process id once exec has happened; fails if exec failed.
+// Starts the program, with our environment unless it is to have none. Returns its process id once exec has happened;
+// fails if exec failed.
 Result<pid_t> Spawn(const SpawnOptions& options);
 
 }  // namespace tutti::os

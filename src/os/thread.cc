@@ -1,6 +1,7 @@
-// Address space is what threads compete for: under a limit on it (RLIMIT_AS) a heap of 64 MiB that is only reserved counts in
-// full. How many heaps there may be, glibc decides once, at the first thread beyond M_ARENA_TEST heaps, and never again. So that
-// decision is put off until the threads of the start have theirs; M_ARENA_MAX then makes it: no more than there are.
+// Address space is what threads compete for: under a limit on it (RLIMIT_AS) a heap of 64 MiB that is only reserved
+// counts in full. How many heaps there may be, glibc decides once, at the first thread beyond M_ARENA_TEST heaps, and
+// never again. So that decision is put off until the threads of the start have theirs; M_ARENA_MAX then makes it: no
+// more than there are.
 #include "os/thread.h"
 
 #include <malloc.h>
@@ -34,7 +35,8 @@ void TakeHeap() {
 }
 
 void AwaitHeaps() {
-  for (uint32_t due; (due = heaps_due.load(std::memory_order_acquire)) != 0;) heaps_due.wait(due, std::memory_order_acquire);
+  for (uint32_t due; (due = heaps_due.load(std::memory_order_acquire)) != 0;)
+    heaps_due.wait(due, std::memory_order_acquire);
   mallopt(M_ARENA_MAX, 1);  // and those that are there stay
 }
 

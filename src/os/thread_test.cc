@@ -49,7 +49,8 @@ int StartLate() {
 }
 
 TEST(Thread, OneThatStartsLateNeedsNoRoomForAHeap) {
-  if (std::getenv("ASAN_OPTIONS") != nullptr || std::getenv("TSAN_OPTIONS") != nullptr) GTEST_SKIP() << "address space is the sanitizer's";
+  if (std::getenv("ASAN_OPTIONS") != nullptr || std::getenv("TSAN_OPTIONS") != nullptr)
+    GTEST_SKIP() << "address space is the sanitizer's";
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) _exit(StartLate());

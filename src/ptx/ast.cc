@@ -12,21 +12,17 @@ struct TypeRow {
 
 // In the order of Type.
 constexpr TypeRow kTypes[] = {
-    {"", 0},
-    {"b8", 8},       {"b16", 16},     {"b32", 32},     {"b64", 64},     {"b128", 128},
-    {"u8", 8},       {"u16", 16},     {"u32", 32},     {"u64", 64},
-    {"s8", 8},       {"s16", 16},     {"s32", 32},     {"s64", 64},
-    {"f16", 16},     {"f16x2", 32},   {"bf16", 16},    {"bf16x2", 32},  {"tf32", 32},    {"e4m3x2", 16},
-    {"e5m2x2", 16},  {"e4m3", 8},     {"e5m2", 8},     {"f32", 32},     {"f64", 64},
-    {"u16x2", 32},   {"s16x2", 32},   {"f32x2", 64},
-    {"u4", 4},       {"s4", 4},       {"b1", 1},       {"e3m2", 6},     {"e2m3", 6},     {"e2m1", 4},
-    {"ue8m0", 8},
-    {"e3m2x2", 16},  {"e2m3x2", 16},  {"e2m1x2", 8},   {"ue8m0x2", 16},
-    {"e4m3x4", 32},  {"e5m2x4", 32},  {"e3m2x4", 32},  {"e2m3x4", 32},  {"e2m1x4", 16},
-    {"u2", 2},       {"s2", 2},       {"ue4m3", 8},
-    {"b8x16", 128},  {"b6x16_p32", 128}, {"b4x16_p64", 128},
-    {"pred", 1},
-    {"texref", 0},   {"samplerref", 0}, {"surfref", 0},
+    {"", 0},        {"b8", 8},      {"b16", 16},       {"b32", 32},        {"b64", 64},
+    {"b128", 128},  {"u8", 8},      {"u16", 16},       {"u32", 32},        {"u64", 64},
+    {"s8", 8},      {"s16", 16},    {"s32", 32},       {"s64", 64},        {"f16", 16},
+    {"f16x2", 32},  {"bf16", 16},   {"bf16x2", 32},    {"tf32", 32},       {"e4m3x2", 16},
+    {"e5m2x2", 16}, {"e4m3", 8},    {"e5m2", 8},       {"f32", 32},        {"f64", 64},
+    {"u16x2", 32},  {"s16x2", 32},  {"f32x2", 64},     {"u4", 4},          {"s4", 4},
+    {"b1", 1},      {"e3m2", 6},    {"e2m3", 6},       {"e2m1", 4},        {"ue8m0", 8},
+    {"e3m2x2", 16}, {"e2m3x2", 16}, {"e2m1x2", 8},     {"ue8m0x2", 16},    {"e4m3x4", 32},
+    {"e5m2x4", 32}, {"e3m2x4", 32}, {"e2m3x4", 32},    {"e2m1x4", 16},     {"u2", 2},
+    {"s2", 2},      {"ue4m3", 8},   {"b8x16", 128},    {"b6x16_p32", 128}, {"b4x16_p64", 128},
+    {"pred", 1},    {"texref", 0},  {"samplerref", 0}, {"surfref", 0},
 };
 static_assert(std::size(kTypes) == static_cast<size_t>(Type::kSurfref) + 1);
 
@@ -78,10 +74,8 @@ bool IsFloat(Type type) {
     case Type::kE3M2x2:
     case Type::kE2M3x2:
     case Type::kE2M1x2:
-    case Type::kUE8M0x2:
-      return true;
-    default:
-      return false;
+    case Type::kUE8M0x2: return true;
+    default: return false;
   }
 }
 
@@ -93,10 +87,8 @@ bool IsSigned(Type type) {
     case Type::kS16:
     case Type::kS16x2:
     case Type::kS32:
-    case Type::kS64:
-      return true;
-    default:
-      return false;
+    case Type::kS64: return true;
+    default: return false;
   }
 }
 

@@ -23,6 +23,7 @@ struct SourcePosition {
   uint32_t column = 0;  // 1-based
 };
 
+// clang-format off
 enum class Type : uint8_t {
   kNone,
   kB8, kB16, kB32, kB64, kB128,
@@ -38,6 +39,7 @@ enum class Type : uint8_t {
   kPred,
   kTexref, kSamplerref, kSurfref,
 };
+// clang-format on
 uint32_t BitsOf(Type type);  // 0 for kNone and references; 1 for kPred
 bool IsFloat(Type type);
 bool IsSigned(Type type);
@@ -102,6 +104,7 @@ enum class OperandKind : uint8_t {
   kSink,        // _
 };
 
+// clang-format off
 enum class SpecialRegister : uint8_t {
   kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY, kNctaidZ,
   kLaneid, kWarpid, kNwarpid, kSmid, kNsmid, kGridid,
@@ -114,6 +117,7 @@ enum class SpecialRegister : uint8_t {
   kClusterCtarank, kClusterNctarank, kIsExplicitCluster, kAggrSmemSize,
   kCurrentGraphExec, kWarpSz,
 };
+// clang-format on
 std::string_view NameOf(SpecialRegister special);  // "%tid.x"
 std::optional<SpecialRegister> SpecialRegisterFromName(std::string_view name);
 
@@ -226,7 +230,7 @@ struct Function {
   uint32_t max_registers = 0;                  // .maxnreg
   bool explicit_cluster = false;               // .explicitcluster
   SourcePosition position;
-  std::string error;                // not empty: the body could not be parsed; the text says why, with line and caret
+  std::string error;  // not empty: the body could not be parsed; the text says why, with line and caret
 };
 
 struct Symbol {
@@ -237,9 +241,9 @@ struct Symbol {
 
 struct Module {
   uint32_t version_major = 0, version_minor = 0;
-  std::string target;               // "sm_80", as written
+  std::string target;  // "sm_80", as written
   uint32_t address_bits = 64;
-  std::vector<std::string> files;   // .file, by number
+  std::vector<std::string> files;  // .file, by number
   std::vector<Symbol> symbols;
   std::vector<Variable> variables;
   std::vector<Function> functions;

@@ -202,26 +202,16 @@ class ExpressionParser {
       return Integer(left.is_unsigned ? a >> (b % 64) : static_cast<uint64_t>(sa >> (b % 64)), left.is_unsigned);
     }
     switch (op.first) {
-      case '|':
-        return same(a | b);
-      case '^':
-        return same(a ^ b);
-      case '&':
-        return same(a & b);
-      case '<':
-        return truth(is_unsigned ? a < b : sa < sb);
-      case '>':
-        return truth(is_unsigned ? a > b : sa > sb);
-      case '+':
-        return same(a + b);
-      case '-':
-        return same(a - b);
-      case '*':
-        return same(a * b);
-      case '/':
-        return same(is_unsigned ? a / b : (sb == -1 ? 0 - a : static_cast<uint64_t>(sa / sb)));
-      default:
-        return Integer(a % b, true);
+      case '|': return same(a | b);
+      case '^': return same(a ^ b);
+      case '&': return same(a & b);
+      case '<': return truth(is_unsigned ? a < b : sa < sb);
+      case '>': return truth(is_unsigned ? a > b : sa > sb);
+      case '+': return same(a + b);
+      case '-': return same(a - b);
+      case '*': return same(a * b);
+      case '/': return same(is_unsigned ? a / b : (sb == -1 ? 0 - a : static_cast<uint64_t>(sa / sb)));
+      default: return Integer(a % b, true);
     }
   }
 

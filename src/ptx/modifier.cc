@@ -42,10 +42,8 @@ bool IsHint(Modifier modifier) {
     case kL2_256B:
     case kLevelEvictionPriority:
     case kUni:
-    case kAligned:
-      return true;
-    default:
-      return false;
+    case kAligned: return true;
+    default: return false;
   }
 }
 

@@ -90,14 +90,10 @@ class InstructionParser {
 
   bool ParseOperands() {
     switch (out_.opcode) {
-      case Opcode::kBra:
-        return ParseLabelOperand(state_, &out_.operands);
-      case Opcode::kBrx:
-        return ParseIndexedBranch();
-      case Opcode::kCall:
-        return ParseCall();
-      default:
-        return ParseOperandList();
+      case Opcode::kBra: return ParseLabelOperand(state_, &out_.operands);
+      case Opcode::kBrx: return ParseIndexedBranch();
+      case Opcode::kCall: return ParseCall();
+      default: return ParseOperandList();
     }
   }
 

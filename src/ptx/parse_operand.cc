@@ -107,14 +107,12 @@ class OperandParser {
         operand->kind = OperandKind::kRegister;
         operand->index = thing.index;
         return Selector(operand);
-      case NamedThing::Kind::kVectorRegister:
-        return VectorRegister(name, thing, operand);
+      case NamedThing::Kind::kVectorRegister: return VectorRegister(name, thing, operand);
       case NamedThing::Kind::kLocal:
         operand->kind = OperandKind::kLocal;
         operand->index = thing.index;
         return Offset(operand);
-      default:
-        return Fail(name, fmt::format("'{}' is not an operand", name.text));
+      default: return Fail(name, fmt::format("'{}' is not an operand", name.text));
     }
   }
 
@@ -206,21 +204,14 @@ class OperandParser {
     address->index = base.index;
     address->offset = base.offset;
     switch (base.kind) {
-      case OperandKind::kRegister:
-        address->base = BaseKind::kRegister;
-        break;
-      case OperandKind::kSymbol:
-        address->base = BaseKind::kSymbol;
-        break;
-      case OperandKind::kLocal:
-        address->base = BaseKind::kLocal;
-        break;
+      case OperandKind::kRegister: address->base = BaseKind::kRegister; break;
+      case OperandKind::kSymbol: address->base = BaseKind::kSymbol; break;
+      case OperandKind::kLocal: address->base = BaseKind::kLocal; break;
       case OperandKind::kImmediate:
         if (base.is_float) return Fail(token, "an address must be an integer");
         address->offset = static_cast<int64_t>(base.bits);
         break;
-      default:
-        return Fail(token, "this is not an address");
+      default: return Fail(token, "this is not an address");
     }
     if (base.negated || base.selector != 0) return Fail(token, "this is not an address");
     return base.kind != OperandKind::kRegister || Offset(address);

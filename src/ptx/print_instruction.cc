@@ -154,18 +154,10 @@ class InstructionPrinter {
   void PrintAddress(const Operand& operand) {
     Append("[");
     switch (operand.base) {
-      case BaseKind::kNone:
-        Format("{}", operand.offset);
-        return;
-      case BaseKind::kRegister:
-        Append(function_.registers[operand.index].name);
-        break;
-      case BaseKind::kSymbol:
-        Append(module_.symbols[operand.index].name);
-        break;
-      case BaseKind::kLocal:
-        Append(function_.locals[operand.index].name);
-        break;
+      case BaseKind::kNone: Format("{}", operand.offset); return;
+      case BaseKind::kRegister: Append(function_.registers[operand.index].name); break;
+      case BaseKind::kSymbol: Append(module_.symbols[operand.index].name); break;
+      case BaseKind::kLocal: Append(function_.locals[operand.index].name); break;
     }
     PrintOffset(operand.offset);
   }
@@ -177,12 +169,8 @@ class InstructionPrinter {
         Append(function_.registers[operand.index].name);
         PrintSelector(operand.selector);
         break;
-      case OperandKind::kImmediate:
-        PrintImmediate(operand);
-        break;
-      case OperandKind::kAddress:
-        PrintAddress(operand);
-        break;
+      case OperandKind::kImmediate: PrintImmediate(operand); break;
+      case OperandKind::kAddress: PrintAddress(operand); break;
       case OperandKind::kSymbol:
         Append(module_.symbols[operand.index].name);
         PrintOffset(operand.offset);
@@ -191,9 +179,7 @@ class InstructionPrinter {
         Append(function_.locals[operand.index].name);
         PrintOffset(operand.offset);
         break;
-      case OperandKind::kLabel:
-        Append(function_.labels[operand.index].name);
-        break;
+      case OperandKind::kLabel: Append(function_.labels[operand.index].name); break;
       case OperandKind::kVector:
         Append("{");
         for (uint32_t i = 0; i < operand.count; ++i) {
@@ -202,12 +188,8 @@ class InstructionPrinter {
         }
         Append("}");
         break;
-      case OperandKind::kSpecial:
-        Append(NameOf(static_cast<SpecialRegister>(operand.index)));
-        break;
-      case OperandKind::kSink:
-        Append("_");
-        break;
+      case OperandKind::kSpecial: Append(NameOf(static_cast<SpecialRegister>(operand.index))); break;
+      case OperandKind::kSink: Append("_"); break;
     }
   }
 

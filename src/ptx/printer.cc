@@ -13,16 +13,11 @@ namespace {
 
 std::string_view NameOf(Linkage linkage) {
   switch (linkage) {
-    case Linkage::kExtern:
-      return ".extern ";
-    case Linkage::kVisible:
-      return ".visible ";
-    case Linkage::kWeak:
-      return ".weak ";
-    case Linkage::kCommon:
-      return ".common ";
-    case Linkage::kNone:
-      break;
+    case Linkage::kExtern: return ".extern ";
+    case Linkage::kVisible: return ".visible ";
+    case Linkage::kWeak: return ".weak ";
+    case Linkage::kCommon: return ".common ";
+    case Linkage::kNone: break;
   }
   return "";
 }

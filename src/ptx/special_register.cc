@@ -5,6 +5,7 @@ namespace tutti::ptx {
 namespace {
 
 // In the order of SpecialRegister.
+// clang-format off
 constexpr std::string_view kNames[] = {
     "%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z",
     "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y", "%nctaid.z",
@@ -19,6 +20,7 @@ constexpr std::string_view kNames[] = {
     "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster", "%aggr_smem_size",
     "%current_graph_exec", "WARP_SZ",
 };
+// clang-format on
 static_assert(std::size(kNames) == static_cast<size_t>(SpecialRegister::kWarpSz) + 1);
 
 }  // namespace
@@ -31,7 +33,8 @@ std::optional<SpecialRegister> SpecialRegisterFromName(std::string_view name) {
   if (name.starts_with("%reserved_smem_offset_")) return SpecialRegister::kReservedSmemOffset;
   if (name.starts_with("%envreg")) return SpecialRegister::kEnvreg0;
   // Performance counters read as a clock: they count something, and never the same twice.
-  if (name.size() > 3 && name.starts_with("%pm") && name[3] >= '0' && name[3] <= '9') return name.ends_with("_64") ? SpecialRegister::kClock64 : SpecialRegister::kClock;
+  if (name.size() > 3 && name.starts_with("%pm") && name[3] >= '0' && name[3] <= '9')
+    return name.ends_with("_64") ? SpecialRegister::kClock64 : SpecialRegister::kClock;
   return std::nullopt;
 }
 

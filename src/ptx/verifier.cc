@@ -38,10 +38,8 @@ bool TakesBracketList(Opcode opcode) {
     case Opcode::kSust:
     case Opcode::kSured:
     case Opcode::kCp:
-    case Opcode::kPrefetch:
-      return true;
-    default:
-      return false;
+    case Opcode::kPrefetch: return true;
+    default: return false;
   }
 }
 
@@ -103,23 +101,17 @@ class InstructionVerifier {
 
   void CheckByOpcode() {
     switch (instruction_.opcode) {
-      case Opcode::kMov:
-        return CheckMov();
+      case Opcode::kMov: return CheckMov();
       case Opcode::kLd:
-      case Opcode::kLdu:
-        return CheckTransfer(0);
+      case Opcode::kLdu: return CheckTransfer(0);
       case Opcode::kSt:
         if (Has(Modifier::kBulk)) return;
         return CheckTransfer(1);
-      case Opcode::kRed:
-        return CheckTransfer(1);
-      case Opcode::kAtom:
-        return CheckAtom();
-      case Opcode::kVote:
-        return CheckPattern(Has(Modifier::kBallot) ? "Np?n" : "Pp?n");
+      case Opcode::kRed: return CheckTransfer(1);
+      case Opcode::kAtom: return CheckAtom();
+      case Opcode::kVote: return CheckPattern(Has(Modifier::kBallot) ? "Np?n" : "Pp?n");
       case Opcode::kBar:
-      case Opcode::kBarrier:
-        return CheckBarrier();
+      case Opcode::kBarrier: return CheckBarrier();
       case Opcode::kWmma:
         if (Has(Modifier::kLoad)) return CheckPattern("Va?n");
         if (Has(Modifier::kStore)) return CheckPattern("av?n");
@@ -127,13 +119,11 @@ class InstructionVerifier {
       case Opcode::kCvt:
         if (IsOfFour()) CheckSourcesOfFour();
         return;
-      case Opcode::kCall:
-        return CheckCall();
+      case Opcode::kCall: return CheckCall();
       case Opcode::kSetp:
         if (instruction_.types.empty()) Fail("a type is missing");
         return;
-      default:
-        return;
+      default: return;
     }
   }
 
@@ -320,24 +310,18 @@ class InstructionVerifier {
     }
     switch (letter) {
       case 'D':
-      case 's':
-        return CheckValue(operand, instruction_.types.front());
-      case 'e':
-        return CheckValue(operand, instruction_.types.back());
+      case 's': return CheckValue(operand, instruction_.types.front());
+      case 'e': return CheckValue(operand, instruction_.types.back());
       case 'L':
-      case 't':
-        return CheckAtLeast(operand, instruction_.types.front());
-      case 'u':
-        return CheckAtLeast(operand, instruction_.types.back());
+      case 't': return CheckAtLeast(operand, instruction_.types.front());
+      case 'u': return CheckAtLeast(operand, instruction_.types.back());
       case 'W':
       case 'w':
         if (!Has(Modifier::kWide)) return CheckValue(operand, instruction_.type());
         return CheckExact(operand, 2 * BitsOf(instruction_.type()), "the product");
       case 'N':
-      case 'n':
-        return CheckExact(operand, 32, "this operand");
-      default:
-        return CheckPredicate(operand);
+      case 'n': return CheckExact(operand, 32, "this operand");
+      default: return CheckPredicate(operand);
     }
   }
 

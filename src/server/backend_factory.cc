@@ -19,8 +19,10 @@ Status Choose(std::string_view visible, device::cpu::CpuSettings& settings) {
   for (uint32_t i = 0; i < settings.devices; ++i) all.push_back(device::cpu::DescribeDevice(settings, i));
   settings.served = wire::VisibleDevices(visible, all);
   if (!settings.served.empty()) return {};
-  return Fail(fmt::format("CUDA_VISIBLE_DEVICES=\"{}\" of the control daemon names none of the {} devices: start it with "
-                          "their ordinals or UUIDs, or without the variable", visible, all.size()));
+  return Fail(
+      fmt::format("CUDA_VISIBLE_DEVICES=\"{}\" of the control daemon names none of the {} devices: start it with "
+                  "their ordinals or UUIDs, or without the variable",
+                  visible, all.size()));
 }
 
 }  // namespace

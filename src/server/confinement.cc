@@ -1,16 +1,16 @@
 // The filter forbids by name. A list of what is allowed would be shorter to reason about, but a server loads libc's and
-// LLVM-made code, resolves users by whatever the machine has for that, and runs on kernels that are newer than this: a call
-// that is missing in such a list ends everybody's work. What is forbidden here is what turns a process that was taken over
-// into more than that process: new processes and programs, other processes' memory, signals to them, other namespaces and
-// mounts, the kernel's own interfaces, and the network. Compilers are started by another process
+// LLVM-made code, resolves users by whatever the machine has for that, and runs on kernels that are newer than this: a
+// call that is missing in such a list ends everybody's work. What is forbidden here is what turns a process that was
+// taken over into more than that process: new processes and programs, other processes' memory, signals to them, other
+// namespaces and mounts, the kernel's own interfaces, and the network. Compilers are started by another process
 // (device/compile/compiler_host.h).
 //
 // A filter sees numbers, not paths: what /proc/PID/mem would give is kept by a Landlock domain, since nobody in one may
 // trace who is outside. That needs no rule; the domain forbids little besides.
 #include "server/confinement.h"
 
-#include <linux/capability.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -31,29 +31,29 @@ constexpr int kForbidden[] = {
     // new processes, new programs
     SCMP_SYS(execve), SCMP_SYS(execveat), SCMP_SYS(fork), SCMP_SYS(vfork),
     // other processes
-    SCMP_SYS(kill), SCMP_SYS(tkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo), SCMP_SYS(pidfd_send_signal),
-    SCMP_SYS(process_mrelease), SCMP_SYS(shmget), SCMP_SYS(shmat), SCMP_SYS(shmctl), SCMP_SYS(msgget),
-    SCMP_SYS(msgsnd), SCMP_SYS(msgrcv), SCMP_SYS(msgctl), SCMP_SYS(semget), SCMP_SYS(semop), SCMP_SYS(semtimedop), SCMP_SYS(semctl),
-    SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev), SCMP_SYS(process_madvise), SCMP_SYS(kcmp),
-    SCMP_SYS(pidfd_getfd), SCMP_SYS(perf_event_open),
+    SCMP_SYS(kill), SCMP_SYS(tkill), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo),
+    SCMP_SYS(pidfd_send_signal), SCMP_SYS(process_mrelease), SCMP_SYS(shmget), SCMP_SYS(shmat), SCMP_SYS(shmctl),
+    SCMP_SYS(msgget), SCMP_SYS(msgsnd), SCMP_SYS(msgrcv), SCMP_SYS(msgctl), SCMP_SYS(semget), SCMP_SYS(semop),
+    SCMP_SYS(semtimedop), SCMP_SYS(semctl), SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv), SCMP_SYS(process_vm_writev),
+    SCMP_SYS(process_madvise), SCMP_SYS(kcmp), SCMP_SYS(pidfd_getfd), SCMP_SYS(perf_event_open),
     // namespaces and mounts
     SCMP_SYS(setns), SCMP_SYS(unshare), SCMP_SYS(mount), SCMP_SYS(umount2), SCMP_SYS(pivot_root), SCMP_SYS(chroot),
-    SCMP_SYS(open_tree), SCMP_SYS(move_mount), SCMP_SYS(fsopen), SCMP_SYS(fsconfig), SCMP_SYS(fsmount), SCMP_SYS(fspick),
-    SCMP_SYS(mount_setattr), SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
+    SCMP_SYS(open_tree), SCMP_SYS(move_mount), SCMP_SYS(fsopen), SCMP_SYS(fsconfig), SCMP_SYS(fsmount),
+    SCMP_SYS(fspick), SCMP_SYS(mount_setattr), SCMP_SYS(name_to_handle_at), SCMP_SYS(open_by_handle_at),
     // the kernel
-    SCMP_SYS(init_module), SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load), SCMP_SYS(kexec_file_load),
-    SCMP_SYS(bpf), SCMP_SYS(userfaultfd), SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter), SCMP_SYS(io_uring_register),
-    SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(fanotify_init), SCMP_SYS(lookup_dcookie),
-    SCMP_SYS(syslog), SCMP_SYS(quotactl), SCMP_SYS(acct), SCMP_SYS(swapon), SCMP_SYS(swapoff), SCMP_SYS(reboot),
-    SCMP_SYS(sethostname), SCMP_SYS(setdomainname), SCMP_SYS(settimeofday), SCMP_SYS(clock_settime), SCMP_SYS(clock_adjtime),
-    SCMP_SYS(adjtimex), SCMP_SYS(iopl), SCMP_SYS(ioperm), SCMP_SYS(modify_ldt), SCMP_SYS(personality), SCMP_SYS(vhangup),
-    SCMP_SYS(nfsservctl), SCMP_SYS(mbind), SCMP_SYS(migrate_pages), SCMP_SYS(move_pages), SCMP_SYS(set_mempolicy),
+    SCMP_SYS(init_module), SCMP_SYS(finit_module), SCMP_SYS(delete_module), SCMP_SYS(kexec_load),
+    SCMP_SYS(kexec_file_load), SCMP_SYS(bpf), SCMP_SYS(userfaultfd), SCMP_SYS(io_uring_setup), SCMP_SYS(io_uring_enter),
+    SCMP_SYS(io_uring_register), SCMP_SYS(keyctl), SCMP_SYS(add_key), SCMP_SYS(request_key), SCMP_SYS(fanotify_init),
+    SCMP_SYS(lookup_dcookie), SCMP_SYS(syslog), SCMP_SYS(quotactl), SCMP_SYS(acct), SCMP_SYS(swapon), SCMP_SYS(swapoff),
+    SCMP_SYS(reboot), SCMP_SYS(sethostname), SCMP_SYS(setdomainname), SCMP_SYS(settimeofday), SCMP_SYS(clock_settime),
+    SCMP_SYS(clock_adjtime), SCMP_SYS(adjtimex), SCMP_SYS(iopl), SCMP_SYS(ioperm), SCMP_SYS(modify_ldt),
+    SCMP_SYS(personality), SCMP_SYS(vhangup), SCMP_SYS(nfsservctl), SCMP_SYS(mbind), SCMP_SYS(migrate_pages),
+    SCMP_SYS(move_pages), SCMP_SYS(set_mempolicy),
     // who it is, and files that others would trust
-    SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setreuid), SCMP_SYS(setregid), SCMP_SYS(setresuid), SCMP_SYS(setresgid),
-    SCMP_SYS(setgroups), SCMP_SYS(setfsuid), SCMP_SYS(setfsgid), SCMP_SYS(capset), SCMP_SYS(chown), SCMP_SYS(fchown),
-    SCMP_SYS(lchown), SCMP_SYS(fchownat), SCMP_SYS(mknod), SCMP_SYS(mknodat), SCMP_SYS(setxattr), SCMP_SYS(lsetxattr),
-    SCMP_SYS(fsetxattr),
-};
+    SCMP_SYS(setuid), SCMP_SYS(setgid), SCMP_SYS(setreuid), SCMP_SYS(setregid), SCMP_SYS(setresuid),
+    SCMP_SYS(setresgid), SCMP_SYS(setgroups), SCMP_SYS(setfsuid), SCMP_SYS(setfsgid), SCMP_SYS(capset), SCMP_SYS(chown),
+    SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat), SCMP_SYS(mknod), SCMP_SYS(mknodat), SCMP_SYS(setxattr),
+    SCMP_SYS(lsetxattr), SCMP_SYS(fsetxattr)};
 
 // Calls of which one argument decides.
 struct Condition {
@@ -158,10 +158,12 @@ Status FilterSystemCalls() {
       {SCMP_SYS(ioctl), SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, TIOCLINUX)},
   };
   for (const Condition& condition : conditions) {
-    TUTTI_TRY(Checked(seccomp_rule_add(context.filter, kRefuse, condition.call, 1, condition.argument), "system call filter"));
+    TUTTI_TRY(Checked(seccomp_rule_add(context.filter, kRefuse, condition.call, 1, condition.argument),
+                      "system call filter"));
   }
   // Its flags are in memory, where no filter can look: libc takes clone then.
-  TUTTI_TRY(Checked(seccomp_rule_add(context.filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0), "system call filter"));
+  TUTTI_TRY(
+      Checked(seccomp_rule_add(context.filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0), "system call filter"));
   // In all threads.
   TUTTI_TRY(Checked(seccomp_attr_set(context.filter, SCMP_FLTATR_CTL_TSYNC, 1), "system call filter"));
   return Checked(seccomp_load(context.filter), "loading the system call filter");

@@ -62,7 +62,8 @@ TEST(Confinement, RefusesEveryCallThatItNames) {
   for (const int call : ForbiddenCalls()) {
     if (call < 0) continue;  // not on this machine
     char* const name = seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, call);
-    EXPECT_TRUE(HoldsInside([call] { return Refused(syscall(call, -1, 0, 0, 0, 0, 0)); })) << (name != nullptr ? name : "?");
+    EXPECT_TRUE(HoldsInside([call] { return Refused(syscall(call, -1, 0, 0, 0, 0, 0)); }))
+        << (name != nullptr ? name : "?");
     free(name);
   }
 }
@@ -78,8 +79,11 @@ TEST(Confinement, StartsNoProcessAndNoProgram) {
     return program >= 0 && Refused(syscall(SYS_execveat, program, "", arguments, environment, AT_EMPTY_PATH));
   }));
   EXPECT_TRUE(HoldsInside([] { return Refused(fork()); }));
-  for (const unsigned long flags : {0ul, (unsigned long)CLONE_NEWUSER, (unsigned long)(CLONE_VM | CLONE_VFORK), (unsigned long)CLONE_PARENT}) {
-    EXPECT_TRUE(HoldsInside([flags] { return Refused(syscall(SYS_clone, flags | SIGCHLD, nullptr, nullptr, nullptr, nullptr)); })) << flags;
+  for (const unsigned long flags :
+       {0ul, (unsigned long)CLONE_NEWUSER, (unsigned long)(CLONE_VM | CLONE_VFORK), (unsigned long)CLONE_PARENT}) {
+    EXPECT_TRUE(HoldsInside([flags] {
+      return Refused(syscall(SYS_clone, flags | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+    })) << flags;
   }
   EXPECT_TRUE(HoldsInside([] { return syscall(SYS_clone3, nullptr, 0) == -1 && errno == ENOSYS; }));
 }

@@ -50,7 +50,8 @@ void DaemonLink::ReportFailure(int socket, std::string_view text) {
 
 DaemonLink::~DaemonLink() { server_->Unwatch(socket_.get()); }
 
-// A message that cannot be received (no memory, no descriptor left) is lost, not the daemon: that would end all clients.
+// A message that cannot be received (no memory, no descriptor left) is lost, not the daemon: that would end all
+// clients.
 void DaemonLink::OnReadable() {
   spare_.Reset();
   auto message = ipc::ReceiveMessage(socket_.get(), 0);
@@ -61,7 +62,8 @@ void DaemonLink::OnReadable() {
     gone_ = true;
   } else {
     failures_ = 0;
-    if (auto handled = Handle(*message); !handled) server_->log().Warning(kCommands, "Request of the control daemon: {}", handled.error().text);
+    if (auto handled = Handle(*message); !handled)
+      server_->log().Warning(kCommands, "Request of the control daemon: {}", handled.error().text);
   }
   spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
   if (spare_) return;
@@ -71,16 +73,11 @@ void DaemonLink::OnReadable() {
 
 Status DaemonLink::Handle(ipc::Envelope& message) {
   switch (message.head.kind) {
-    case wire::MessageKind::kAttach:
-      return HandleAttach(message);
-    case wire::MessageKind::kServerQuery:
-      return HandleQuery(message);
-    case wire::MessageKind::kServerSet:
-      return HandleSet(message);
-    case wire::MessageKind::kTerminateClient:
-      return HandleTerminate(message);
-    case wire::MessageKind::kServerShutdown:
-      return HandleShutdown(message);
+    case wire::MessageKind::kAttach: return HandleAttach(message);
+    case wire::MessageKind::kServerQuery: return HandleQuery(message);
+    case wire::MessageKind::kServerSet: return HandleSet(message);
+    case wire::MessageKind::kTerminateClient: return HandleTerminate(message);
+    case wire::MessageKind::kServerShutdown: return HandleShutdown(message);
     default:
       ReplyStatus(message.head.serial, Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "unknown request"));
       return Fail(fmt::format("message of kind {}", static_cast<unsigned>(message.head.kind)));
@@ -143,12 +140,14 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
                   fmt::format("there is no policy \"{}\": give {}", set.text, fmt::join(device::kPolicyNames, ", ")));
     case wire::SettingKind::kPercentage:
       TUTTI_TRY(server_->SetPercentage(set.client, set.percentage));
-      server_->log().Info(kCommands, "Active Threads Percentage of the client with ID {} set to {:.1f}", set.client, set.percentage);
+      server_->log().Info(kCommands, "Active Threads Percentage of the client with ID {} set to {:.1f}", set.client,
+                          set.percentage);
       return {};
     case wire::SettingKind::kMemoryLimit:
       TUTTI_TRY(server_->SetMemoryLimit(set.client, set.device, set.number));
-      server_->log().Info(kCommands, "Device pinned memory limit of the client with ID {} for device {} set to {:#x} bytes", set.client, set.device,
-                set.number);
+      server_->log().Info(kCommands,
+                          "Device pinned memory limit of the client with ID {} for device {} set to {:#x} bytes",
+                          set.client, set.device, set.number);
       return {};
     case wire::SettingKind::kPriority:
       TUTTI_TRY(server_->SetPriority(set.client, static_cast<int32_t>(std::min<uint64_t>(set.number, INT32_MAX))));
@@ -156,23 +155,22 @@ Status DaemonLink::ApplySetting(const wire::ServerSet& set) {
       return {};
     case wire::SettingKind::kDefaultPriority:
       TUTTI_TRY(server_->SetDefaultPriority(set.text, static_cast<int32_t>(std::min<uint64_t>(set.number, INT32_MAX))));
-      server_->log().Info(kCommands, "Default client priority set to {}{}{}", set.number, set.text.empty() ? "" : " in ", set.text);
+      server_->log().Info(kCommands, "Default client priority set to {}{}{}", set.number,
+                          set.text.empty() ? "" : " in ", set.text);
       return {};
     case wire::SettingKind::kKernelTime:
       TUTTI_TRY(server_->SetKernelTime(set.client, set.number));
-      server_->log().Info(kCommands, "Time limit of kernels of the client with ID {} set to {} ns", set.client, set.number);
+      server_->log().Info(kCommands, "Time limit of kernels of the client with ID {} set to {} ns", set.client,
+                          set.number);
       return {};
     case wire::SettingKind::kMemoryGroup:
       TUTTI_TRY(server_->SetMemoryGroup(
           {.name = set.text, .device = set.device, .soft_bytes = set.second, .hard_bytes = set.number}));
-      server_->log().Info(kCommands, "Memory limits of {} on device {} set to {:#x} (hard) and {:#x} (soft) bytes", set.text, set.device,
-                set.number, set.second);
+      server_->log().Info(kCommands, "Memory limits of {} on device {} set to {:#x} (hard) and {:#x} (soft) bytes",
+                          set.text, set.device, set.number, set.second);
       return {};
-    case wire::SettingKind::kLog:
-      break;  // has a file: TakeLog
-    case wire::SettingKind::kTrace:
-      server_->backend().SetTracing(set.number != 0);
-      return {};
+    case wire::SettingKind::kLog: break;  // has a file: TakeLog
+    case wire::SettingKind::kTrace: server_->backend().SetTracing(set.number != 0); return {};
   }
   return Fail(cuda::CUDA_ERROR_NOT_SUPPORTED, "unknown setting");
 }
@@ -210,7 +208,8 @@ void DaemonLink::Reply(uint32_t serial, const wire::ServerReply& reply, int file
   wire::Put(body, reply);
   uint32_t flags = 0;
   if (body.bytes().size() > ipc::kMaxPacketBytes) {
-    if (const Status filled = file >= 0 ? os::FillMemory(file, body.bytes()) : Fail("the answer is too long"); !filled) {
+    if (const Status filled = file >= 0 ? os::FillMemory(file, body.bytes()) : Fail("the answer is too long");
+        !filled) {
       return ReplyStatus(serial, filled);
     }
     flags = wire::kBodyInAskersFile;

@@ -46,7 +46,8 @@ class DaemonLink {
   os::Fd socket_;
   Server* server_;
   std::unique_ptr<Outbox> outbox_;
-  os::Fd spare_{eventfd(0, EFD_CLOEXEC)};  // makes room for a client's connection where there are no descriptors left, so that it can be told so
+  // makes room for a client's connection where there are no descriptors left, so that it can be told so
+  os::Fd spare_{eventfd(0, EFD_CLOEXEC)};
   int failures_ = 0;
   bool gone_ = false;
   bool draining_ = false;

@@ -47,7 +47,8 @@ size_t DescriptorTakers::held() const {
 
 void DescriptorTakers::StartThread(const std::shared_ptr<State>& state) {
   std::thread thread = os::TryStartThread("taker", [state] { Run(state); });
-  if (!thread.joinable()) return state->log.Warning("threads", "No thread to take a message's descriptors: it waits for one");
+  if (!thread.joinable())
+    return state->log.Warning("threads", "No thread to take a message's descriptors: it waits for one");
   thread.detach();
   ++state->idle;
 }

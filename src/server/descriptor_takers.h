@@ -1,6 +1,6 @@
-// Threads that take messages from clients which bring descriptors of anything but memory. Who has such a descriptor must close it: of
-// a FUSE file, or of a TCP socket that lingers, that waits as long as the file's owner likes. So no thread that works for others
-// does either.
+// Threads that take messages from clients which bring descriptors of anything but memory. Who has such a descriptor
+// must close it: of a FUSE file, or of a TCP socket that lingers, that waits as long as the file's owner likes. So no
+// thread that works for others does either.
 #pragma once
 
 #include <condition_variable>
@@ -28,10 +28,11 @@ class DescriptorTakers {
   ~DescriptorTakers();
   DescriptorTakers(const DescriptorTakers&) = delete;
 
-  // Has `take` run by a thread that this party alone may hold up. Where no more threads can be had, it waits for one that is free.
+  // Has `take` run by a thread that this party alone may hold up. Where no more threads can be had, it waits for one
+  // that is free.
   void Add(const Party& party, std::function<void()> take);
-  // Messages and connections that are being closed, or wait for it: each holds descriptors of this process, whatever has become of
-  // its client. Of one party, and of all.
+  // Messages and connections that are being closed, or wait for it: each holds descriptors of this process, whatever
+  // has become of its client. Of one party, and of all.
   size_t held(const Party& party) const;
   size_t held() const;
 

@@ -1,5 +1,5 @@
-// A server that has no descriptor, no address space or no thread left: new clients are refused with a reason, old ones go on,
-// and when there is room again, so is it for clients.
+// A server that has no descriptor, no address space or no thread left: new clients are refused with a reason, old ones
+// go on, and when there is room again, so is it for clients.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -26,8 +26,8 @@ using wire::RecordKind;
 // For a few pages: a module's image, and what is known of it.
 constexpr rlim_t kNextToNothing = 64 << 10;
 
-// While it lives, the server gets hardly any address space in addition to what it has: a megabyte for small things, but no
-// stack of a thread, no channel, no window.
+// While it lives, the server gets hardly any address space in addition to what it has: a megabyte for small things, but
+// no stack of a thread, no channel, no window.
 class NoMoreMemory {
  public:
   explicit NoMoreMemory(pid_t server, rlim_t room = 1 << 20) : server_(server) {
@@ -60,11 +60,13 @@ bool Works(ipc::ClientConnection& client) {
 
 Status Load(ipc::ClientConnection& client) {
   const std::string ptx = ".version 8.0\n.target sm_80\n.visible .entry k() { ret; }\n";
-  TUTTI_ASSIGN(const os::Fd image, os::CreateMemoryOf("image", {reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()}));
+  TUTTI_ASSIGN(const os::Fd image,
+               os::CreateMemoryOf("image", {reinterpret_cast<const uint8_t*>(ptx.data()), ptx.size()}));
   ByteWriter body;
   wire::Put(body, wire::LoadModule{.device = 0});
   const int fds[] = {image.get()};
-  TUTTI_ASSIGN(const auto reply, client.Call(wire::MessageKind::kLoadModule, std::move(body), fds, wire::MessageKind::kLoadModuleReply));
+  TUTTI_ASSIGN(const auto reply,
+               client.Call(wire::MessageKind::kLoadModule, std::move(body), fds, wire::MessageKind::kLoadModuleReply));
   return {};
 }
 
@@ -88,12 +90,15 @@ TEST(Exhaustion, ClientsBeyondTheLimitOnOpenFilesAreRefused) {
 
 TEST(Exhaustion, AServerWithTooFewDescriptorsForAClientSaysAtItsStartHowManyItNeeds) {
   const ServerProcess server({}, 99);
-  EXPECT_NE(server.ready().error.find("the hard limit on open files is 99, and a server needs 100 for one client"), std::string::npos) << server.ready().error;
+  EXPECT_NE(server.ready().error.find("the hard limit on open files is 99, and a server needs 100 for one client"),
+            std::string::npos)
+      << server.ready().error;
   EXPECT_EQ(ServerProcess({}, 100).ready().error, "");
 }
 
 TEST(Exhaustion, AServerWithoutADescriptorTellsNewClientsAndKeepsOldOnes) {
-  if (std::getenv("ASAN_OPTIONS") != nullptr) GTEST_SKIP() << "UBSan looks at a virtual table through a pipe, and ends the server that has none left";
+  if (std::getenv("ASAN_OPTIONS") != nullptr)
+    GTEST_SKIP() << "UBSan looks at a virtual table through a pipe, and ends the server that has none left";
   ServerProcess server;
   auto old = server.ConnectHere(1);
   ASSERT_TRUE(old.has_value()) << old.error().text;
@@ -124,7 +129,9 @@ TEST(Exhaustion, APartyLeavesHalfOfThePlacesToTheOthersWhateverItsUserNumbers) {
   ServerProcess server({}, 200);
   std::vector<std::unique_ptr<ipc::ClientConnection>> clients;
   uint32_t uid = getuid();
-  const auto connect = [&](const std::string& party) { return server.ConnectHere(1, wire::Attach{.uid = uid++, .party = party}); };
+  const auto connect = [&](const std::string& party) {
+    return server.ConnectHere(1, wire::Attach{.uid = uid++, .party = party});
+  };
   Result<std::unique_ptr<ipc::ClientConnection>> client = Fail("none yet");
   while ((client = connect("the container /a"))) clients.push_back(std::move(*client));
   EXPECT_EQ(client.error().code, 809);
@@ -147,7 +154,8 @@ Status SendModule(int socket, int image) {
   return ipc::SendMessage(socket, wire::MessageKind::kLoadModule, 1, std::move(body), std::span(&image, 1));
 }
 
-// `image`: has sent it as a module, and let go of it, before it is connected; `behind`: something that ends its session before that.
+// `image`: has sent it as a module, and let go of it, before it is connected; `behind`: something that ends its session
+// before that.
 Connection Connect(ServerProcess& server, const std::string& party, os::Fd image = os::Fd(), bool behind = false) {
   auto [mine, theirs] = ServerProcess::ConnectionPair();
   ByteWriter hello;
@@ -162,9 +170,11 @@ Connection Connect(ServerProcess& server, const std::string& party, os::Fd image
   return {std::move(mine), answer && answer->head.kind == wire::MessageKind::kWelcome};
 }
 
-// Who ends as soon as it has sent one has no session any more, but the server has what it sent, or what is unread of it.
+// Who ends as soon as it has sent one has no session any more, but the server has what it sent, or what is unread of
+// it.
 class UnclosedFiles : public ::testing::TestWithParam<bool> {};
-INSTANTIATE_TEST_SUITE_P(Exhaustion, UnclosedFiles, ::testing::Bool(), [](const auto& info) { return info.param ? "Unread" : "Taken"; });
+INSTANTIATE_TEST_SUITE_P(Exhaustion, UnclosedFiles, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Unread" : "Taken"; });
 TEST_P(UnclosedFiles, LeaveHalfOfThePlacesToOtherParties) {
   constexpr int kFiles = 200;
   ServerProcess server({}, kFiles);
@@ -209,7 +219,8 @@ TEST(Exhaustion, AFloodOfRefusalsFillsNoLogAndOthersAreHeard) {
     ByteWriter body;
     wire::Put(body, wire::ServerShutdown{.force = false});
     server.Ask(wire::MessageKind::kServerShutdown, std::move(body));  // with its last client
-    for (int i = 0; i < kRefusals; ++i) ASSERT_FALSE(server.ConnectHere(2, wire::Attach{.party = "user 2"}).has_value());
+    for (int i = 0; i < kRefusals; ++i)
+      ASSERT_FALSE(server.ConnectHere(2, wire::Attach{.party = "user 2"}).has_value());
     ASSERT_FALSE(server.ConnectHere(3, wire::Attach{.party = "user 3"}).has_value());
   }
   int refused = 0, said = 0, others = 0;
@@ -242,7 +253,8 @@ TEST(Exhaustion, ClientsForWhomThereIsNoMemoryAreRefusedWithAReason) {
       EXPECT_NE(client.error().text.find("Cannot allocate memory"), std::string::npos) << client.error().text;
     }
     EXPECT_TRUE(Works(**old)) << "the old client";
-    for (int i = 0; i < 500 && server.OpenFiles() > files; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    for (int i = 0; i < 500 && server.OpenFiles() > files; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
     EXPECT_LE(server.OpenFiles(), files) << "of those that were refused something is left";
   }
   EXPECT_TRUE(server.ConnectHere(3).has_value()) << "there is room again";

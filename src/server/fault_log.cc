@@ -16,14 +16,21 @@ uint64_t UnixNs() {
 
 std::string Line(const ClientInfo& client, uint32_t device, const device::Fault& fault) {
   nlohmann::ordered_json line = {
-      {"time_ns", UnixNs()},   {"pid", client.pid},      {"id", client.id},         {"uid", client.uid},
-      {"command", client.command_line}, {"device", device}, {"status", fault.status}, {"report", fault.report},
+      {"time_ns", UnixNs()},
+      {"pid", client.pid},
+      {"id", client.id},
+      {"uid", client.uid},
+      {"command", client.command_line},
+      {"device", device},
+      {"status", fault.status},
+      {"report", fault.report},
   };
   if (!fault.kernel.empty()) line["kernel"] = fault.kernel;
   if (fault.has_block) line["block"] = fault.block;
   if (fault.has_thread) line["thread"] = fault.thread;
   if (fault.has_address) line["address"] = fault.address;
-  if (fault.allocation_bytes != 0) line["allocation"] = {{"address", fault.allocation}, {"bytes", fault.allocation_bytes}};
+  if (fault.allocation_bytes != 0)
+    line["allocation"] = {{"address", fault.allocation}, {"bytes", fault.allocation_bytes}};
   if (fault.ptx_line != 0) line["ptx_line"] = fault.ptx_line;
   if (!fault.source_file.empty()) line["source"] = {{"file", fault.source_file}, {"line", fault.source_line}};
   // Names come from clients: what is not UTF-8 in them is replaced.

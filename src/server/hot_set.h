@@ -8,7 +8,8 @@
 
 namespace tutti::server {
 
-// Thread-safe. `Atomic`: std::atomic, or what stands for it where every order of steps is tried (hot_set_interleavings_test.cc).
+// Thread-safe. `Atomic`: std::atomic, or what stands for it where every order of steps is tried
+// (hot_set_interleavings_test.cc).
 template <template <typename> typename Atomic>
 class BasicHotSet {
  public:
@@ -16,7 +17,8 @@ class BasicHotSet {
 
   void Insert(uint32_t number) {
     uint32_t used = words_used_.load(std::memory_order_seq_cst);
-    while (used <= number / 64 && !words_used_.compare_exchange_weak(used, number / 64 + 1, std::memory_order_seq_cst)) {
+    while (used <= number / 64 &&
+           !words_used_.compare_exchange_weak(used, number / 64 + 1, std::memory_order_seq_cst)) {
     }
     words_[number / 64].fetch_or(Bit(number % 64), std::memory_order_seq_cst);
     summary_.fetch_or(Bit(number / 64), std::memory_order_seq_cst);
@@ -39,8 +41,8 @@ class BasicHotSet {
       ForEachOf(static_cast<uint32_t>(std::countr_zero(summary)), visit);
     }
   }
-  // A number that was inserted after the last Erase of it is found by every such scan from then on. A load for each 64 of the
-  // numbers that there have been.
+  // A number that was inserted after the last Erase of it is found by every such scan from then on. A load for each 64
+  // of the numbers that there have been.
   template <typename Visit>
   void ForEachForCertain(Visit visit) const {
     const uint32_t used = words_used_.load(std::memory_order_seq_cst);

@@ -52,9 +52,7 @@ TEST_F(HotSetInterleavings, WhatIsInTheSetIsFoundForCertainWhoeverElseIsTakenOut
 }
 
 // Which is why nobody goes to sleep after such a scan.
-TEST_F(HotSetInterleavings, AHintMissesItWhileItsNeighbourIsTakenOut) {
-  ExpectProblem(Try({2}, false), "not found");
-}
+TEST_F(HotSetInterleavings, AHintMissesItWhileItsNeighbourIsTakenOut) { ExpectProblem(Try({2}, false), "not found"); }
 
 }  // namespace
 }  // namespace tutti::server

@@ -27,7 +27,8 @@ namespace {
 Result<std::unique_ptr<Server>> Start(const Options& options, std::shared_ptr<device::CompilerHost> compilers) {
   log::Info("Startup");
   log::Info("Initializing server process");
-  TUTTI_ASSIGN(std::unique_ptr<device::Backend> backend, CreateBackend(options.device, options.daemon_socket_fd >= 0, std::move(compilers)));
+  TUTTI_ASSIGN(std::unique_ptr<device::Backend> backend,
+               CreateBackend(options.device, options.daemon_socket_fd >= 0, std::move(compilers)));
   backend->SetPolicy(options.policy);
   uint32_t ordinal = 0;
   for (const wire::DeviceInfo& device : backend->devices()) {
@@ -48,11 +49,13 @@ Status Serve(const Options& options) {
   sigemptyset(&none);
   if (pthread_sigmask(SIG_SETMASK, &none, nullptr) != 0) return FailErrno("pthread_sigmask");
   // Nobody's server needs root's powers, and those who are not root have none.
-  if (const auto dropped = DropCapabilities(); !dropped) log::Warning("The server keeps its capabilities: {}", dropped.error().text);
+  if (const auto dropped = DropCapabilities(); !dropped)
+    log::Warning("The server keeps its capabilities: {}", dropped.error().text);
   // Before there are threads and clients: what the server may do itself afterwards is less.
   TUTTI_ASSIGN(const std::shared_ptr<device::CompilerHost> compilers, StartCompilerHost(options.device));
   if (const auto entered = EnterDomain(); !entered) {
-    log::Info("What the server may do to other processes of its user is not restricted further: {}", entered.error().text);
+    log::Info("What the server may do to other processes of its user is not restricted further: {}",
+              entered.error().text);
   }
   TUTTI_ASSIGN(os::SignalBell signals, os::SignalBell::Create({SIGTERM, SIGINT}));
   auto server = Start(options, compilers);
@@ -80,11 +83,16 @@ Status Serve(const Options& options) {
   // Its clients go on with what is compiled; the next one is to find a server that can compile.
   bool without_compilers = false;
   if (compilers != nullptr) {
-    TUTTI_TRY((*server)->Watch(compilers->fd(), [&] {
-      log::Error("The process that starts compilers has ended: nothing can be compiled any more, the server ends with its last client");
-      (*server)->Unwatch(compilers->fd());
-      without_compilers = true;
-    }, 0));
+    TUTTI_TRY((*server)->Watch(
+        compilers->fd(),
+        [&] {
+          log::Error(
+              "The process that starts compilers has ended: nothing can be compiled any more, the server ends with its "
+              "last client");
+          (*server)->Unwatch(compilers->fd());
+          without_compilers = true;
+        },
+        0));
   }
   const auto is_over = [&] { return terminated || (without_compilers && (*server)->client_count() == 0); };
 

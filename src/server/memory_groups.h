@@ -25,8 +25,8 @@ class MemoryGroupTable {
 
 // More than its soft limit: it has borrowed memory.
 bool HasBorrowed(const device::MemoryGroup& group);
-// Whether a client of these groups may have others ended for `bytes` on `device`: it is in one with a soft limit, and would
-// be within all of them.
+// Whether a client of these groups may have others ended for `bytes` on `device`: it is in one with a soft limit, and
+// would be within all of them.
 bool MayEvict(const device::MemoryGroups& groups, uint32_t device, uint64_t bytes);
 
 }  // namespace tutti::server

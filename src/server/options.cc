@@ -28,12 +28,14 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
       ->check(CLI::IsMember({"cpu", "null"}));
   std::string policy = "share";
   app.add_option("--policy", policy, "how clients share the device")
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(device::kPolicyNames), std::end(device::kPolicyNames))));
+      ->check(
+          CLI::IsMember(std::vector<std::string>(std::begin(device::kPolicyNames), std::end(device::kPolicyNames))));
   app.add_option("--active-thread-percentage", options.active_thread_percentage, "of a private server's client")
       ->check(CLI::Range(0.01, 100.0));
 
-  app.add_option("--kernel-time", options.kernel_time_ms,
-                 "milliseconds that a kernel may run on the device, 0: for ever; what a client is given for itself counts more")
+  app.add_option(
+         "--kernel-time", options.kernel_time_ms,
+         "milliseconds that a kernel may run on the device, 0: for ever; what a client is given for itself counts more")
       ->envname("TUTTI_KERNEL_TIME_MS")
       ->check(CLI::Range(uint64_t{0}, kMostKernelTimeMs));
 

@@ -1,5 +1,5 @@
-// What goes to the daemon: sent at once if the socket takes it, else kept and sent when there is room. A daemon that stands
-// still never holds up the clients of its servers.
+// What goes to the daemon: sent at once if the socket takes it, else kept and sent when there is room. A daemon that
+// stands still never holds up the clients of its servers.
 #pragma once
 
 #include <cstdint>

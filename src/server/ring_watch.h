@@ -9,12 +9,12 @@
 //   lookers   spin and poll. While there is one, bells of hot rings say kWatched.
 //   sleepers  wait for the bells' epoll descriptor. All rings are armed.
 //   lookout   one thread of this class's own. Only while there are neither lookers nor sleepers (all of the backend's
-//             threads run blocks, or it has none) it glances at the rings now and then, says kLingering, and sleeps on the
-//             bells when nothing comes. How often it glances, it learns. Otherwise it dozes. While there are lookers it looks now and then, too: one
-//             that thinks it will be back soon may be wrong.
+//             threads run blocks, or it has none) it glances at the rings now and then, says kLingering, and sleeps on
+//             the bells when nothing comes. How often it glances, it learns. Otherwise it dozes. While there are
+//             lookers it looks now and then, too: one that thinks it will be back soon may be wrong.
 //
-// That no record stays in a ring that nobody will look at, and that nobody is in a ring that was removed, is tried in every
-// order of steps, with this very code (ring_watch_steps.h) on top of made-up threads and bells:
+// That no record stays in a ring that nobody will look at, and that nobody is in a ring that was removed, is tried in
+// every order of steps, with this very code (ring_watch_steps.h) on top of made-up threads and bells:
 // ring_watch_interleavings_test.cc. It has one ring at a time; what several do to each other is in hot_set.h.
 #pragma once
 
@@ -44,9 +44,9 @@ namespace tutti::server {
 class WatchedRing {
  public:
   virtual ~WatchedRing() = default;
-  virtual void Added(uint32_t number) = 0;         // the number RingWatch::Add will return; before any of the others
-  virtual bool Consume() = 0;                      // takes a bounded batch of records; true if there was one
-  virtual bool Peek() = 0;                         // whether Consume would find one
+  virtual void Added(uint32_t number) = 0;  // the number RingWatch::Add will return; before any of the others
+  virtual bool Consume() = 0;  // takes a bounded batch of records; true if there was one
+  virtual bool Peek() = 0;  // whether Consume would find one
   virtual void SetBell(wire::Doorbell state) = 0;  // seq_cst
   virtual int doorbell_fd() const = 0;
 };
@@ -118,7 +118,7 @@ class BasicRingWatch {
     Atomic<bool> busy{false};  // the lock; guards the rest
     WatchedRing* ring = nullptr;
     wire::Doorbell bell = wire::Doorbell::kArmed;  // what we last said
-    uint64_t found_ns = 0;                         // when it last held records
+    uint64_t found_ns = 0;  // when it last held records
   };
 
   static bool TryLock(Slot& slot) {

@@ -1,6 +1,6 @@
 // Every order in which the steps of RingWatch can happen, with the client's half of the doorbell protocol
-// (ipc/ring_producer.h) and the device's threads as in device/cpu/worker.cc. No long sleep ends by itself, nor does a doze:
-// only the lookout's short pauses do (kMostLingerNs), which are how it works. Who runs blocks never comes back.
+// (ipc/ring_producer.h) and the device's threads as in device/cpu/worker.cc. No long sleep ends by itself, nor does a
+// doze: only the lookout's short pauses do (kMostLingerNs), which are how it works. Who runs blocks never comes back.
 #include <gtest/gtest.h>
 
 #include "base/testing/every_order.h"
@@ -112,7 +112,9 @@ class MadeUpRing final : public WatchedRing {
 // One client with its ring, perhaps another after it, and the threads of a device.
 class Client : public Threads {
  public:
-  explicit Client(const Case& plan) : Threads(plan.memory), plan_(plan) { Know(looking_at_.data(), sizeof looking_at_); }
+  explicit Client(const Case& plan) : Threads(plan.memory), plan_(plan) {
+    Know(looking_at_.data(), sizeof looking_at_);
+  }
 
   template <typename System>
   void Begin(BasicRingWatch<System>* watch) {
@@ -276,7 +278,8 @@ void MadeUp<AnyWord>::FutexWake(const Atomic<uint32_t>*) {
 template <template <typename> typename AnyWord>
 class Watched final : public Client {
  public:
-  explicit Watched(const Case& plan) : Client(plan), watch_(std::make_unique<BasicRingWatch<MadeUp<AnyWord>>>(MadeUpBells())) {
+  explicit Watched(const Case& plan)
+      : Client(plan), watch_(std::make_unique<BasicRingWatch<MadeUp<AnyWord>>>(MadeUpBells())) {
     Begin(watch_.get());
   }
 
@@ -330,13 +333,17 @@ TEST_F(RingWatchInterleavings, WithoutTheLockSomebodyIsInARingThatIsGoneAndSeenT
   ExpectProblem(Try<OpenWord>({.removed = true}), "gone");
 }
 
-TEST_F(RingWatchInterleavings, WithoutTheSecondLookARecordIsLostAndSeenToBe) { SomethingIsLost({.no_second_look = true}); }
+TEST_F(RingWatchInterleavings, WithoutTheSecondLookARecordIsLostAndSeenToBe) {
+  SomethingIsLost({.no_second_look = true});
+}
 
 TEST_F(RingWatchInterleavings, WithAPlainStoreToTheBellARecordIsLostAndSeenToBe) {
   SomethingIsLost({.memory = Memory::kStoreBuffers, .bell_late = true});
 }
 
-TEST_F(RingWatchInterleavings, WithALookAtTheBellBeforeTheRecordIsThereItIsLostAndSeenToBe) { SomethingIsLost({.look_first = true}); }
+TEST_F(RingWatchInterleavings, WithALookAtTheBellBeforeTheRecordIsThereItIsLostAndSeenToBe) {
+  SomethingIsLost({.look_first = true});
+}
 
 TEST_F(RingWatchInterleavings, WithoutTheKickARecordIsLostAndSeenToBe) {
   SomethingIsLost({.sms = {Sm::kSleeps}, .no_kick = true});

@@ -13,7 +13,8 @@ namespace tutti::server {
 
 namespace ring_watch {
 
-inline constexpr uint64_t kColdAfterNs = 8'000'000;  // a ring without records for so long is armed though others are not
+// a ring without records for so long is armed though others are not
+inline constexpr uint64_t kColdAfterNs = 8'000'000;
 inline constexpr uint64_t kDozeNs = 1'000'000;
 inline constexpr uint64_t kLongSleepNs = 1'000'000'000;
 
@@ -199,8 +200,8 @@ void BasicRingWatch<System>::Leave() {
   if (System::LookingAt() == this) {
     System::LookingAt() = nullptr;
     const bool last = lookers_.fetch_sub(1, std::memory_order_seq_cst) == 1;
-    // The lookout will look again in a moment: no bell need ring for it. Pairs with Lookout, which first says that it does
-    // not linger any more, then arms.
+    // The lookout will look again in a moment: no bell need ring for it. Pairs with Lookout, which first says that it
+    // does not linger any more, then arms.
     if (last && lookout_lingers_.load(std::memory_order_seq_cst)) {
       Look(wire::Doorbell::kLingering);
       if (lookout_lingers_.load(std::memory_order_seq_cst)) return;
@@ -257,14 +258,14 @@ bool BasicRingWatch<System>::OthersLook() const {
 
 template <typename System>
 void BasicRingWatch<System>::Lookout() {
-  // Until the next look, should no bell ring before: it takes longer after each that was in vain, and less after each that
-  // was not.
+  // Until the next look, should no bell ring before: it takes longer after each that was in vain, and less after each
+  // that was not.
   uint64_t linger_ns = System::kLeastLingerNs;
   bool by_itself = false;  // this look, and not because of a bell
   while (!stop_.load(std::memory_order_seq_cst)) {
     if (OthersLook()) {
-      // No ring may be left lingering, nor with records that came while we armed it. Lookers will arm those that are hot when
-      // they look away; one that came and went since has armed before our last look.
+      // No ring may be left lingering, nor with records that came while we armed it. Lookers will arm those that are
+      // hot when they look away; one that came and went since has armed before our last look.
       lookout_lingers_.store(false, std::memory_order_seq_cst);
       if (lookers_.load(std::memory_order_seq_cst) == 0 && ArmAll()) bells_.Kick();
       Doze();

@@ -15,9 +15,9 @@ double Seconds(uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
 std::string RunningLine(const ClientInfo& client, uint32_t device, const device::Space::RunningKernel& kernel) {
   const nlohmann::ordered_json line = {
-      {"id", client.id},         {"device", device},      {"kernel", kernel.name}, {"grid", kernel.grid},
-      {"block", kernel.block},   {"blocks", kernel.blocks}, {"begun", kernel.begun}, {"done", kernel.done},
-      {"seconds", Seconds(kernel.running_ns)},
+      {"id", client.id},       {"device", device},      {"kernel", kernel.name},
+      {"grid", kernel.grid},   {"block", kernel.block}, {"blocks", kernel.blocks},
+      {"begun", kernel.begun}, {"done", kernel.done},   {"seconds", Seconds(kernel.running_ns)},
   };
   // Names come from clients: what is not UTF-8 in them is replaced.
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -40,8 +40,9 @@ std::string RunningAnswer(std::span<const std::vector<std::string>> clients, siz
 }
 
 std::string RunningText(const device::Space::RunningKernel& kernel) {
-  return fmt::format("kernel {}, grid ({},{},{}), {} of {} blocks done, {} begun, for {:.1f} s", kernel.name, kernel.grid[0],
-                     kernel.grid[1], kernel.grid[2], kernel.done, kernel.blocks, kernel.begun, Seconds(kernel.running_ns));
+  return fmt::format("kernel {}, grid ({},{},{}), {} of {} blocks done, {} begun, for {:.1f} s", kernel.name,
+                     kernel.grid[0], kernel.grid[1], kernel.grid[2], kernel.done, kernel.blocks, kernel.begun,
+                     Seconds(kernel.running_ns));
 }
 
 }  // namespace tutti::server

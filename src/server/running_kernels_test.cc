@@ -12,7 +12,8 @@ TEST(RunningKernels, WhatFitsIsSaidInFull) {
 
 TEST(RunningKernels, AClientOfManyOrLongLinesHidesNoOthersAndWhatIsLeftOutIsCounted) {
   const std::string longest(2000, 'x');
-  const std::vector<std::vector<std::string>> clients = {{longest, "first\n"}, std::vector<std::string>(500, "again\n"), {"last\n"}};
+  const std::vector<std::vector<std::string>> clients = {
+      {longest, "first\n"}, std::vector<std::string>(500, "again\n"), {"last\n"}};
   const std::string answer = RunningAnswer(clients, 300);
   EXPECT_TRUE(answer.starts_with("first\nagain\n"));
   EXPECT_NE(answer.find("again\nlast\n"), std::string::npos);

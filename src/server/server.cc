@@ -29,7 +29,8 @@ constexpr uint32_t kLoaders = 4;
 constexpr long kMemoryDelayNs = 1'000'000;
 constexpr uint32_t kReapers = 2;
 
-// What a client has freed with its end goes back to the machine. Takes a moment, so not for each of many that end at once.
+// What a client has freed with its end goes back to the machine. Takes a moment, so not for each of many that end at
+// once.
 void GiveBackFreedMemory() {
   constexpr uint64_t kPauseNs = 100'000'000;
   static std::atomic<uint64_t> next_ns{0};
@@ -43,7 +44,8 @@ void GiveBackFreedMemory() {
 
 Result<std::unique_ptr<Server>> Server::Create(std::unique_ptr<device::Backend> backend, bool shared) {
   TUTTI_ASSIGN(const uint64_t files, control::RaiseOpenFiles());
-  const size_t max_clients = std::min<size_t>((files - control::kFilesOfServer) / control::kFilesPerClient, RingWatch::kCapacity);
+  const size_t max_clients =
+      std::min<size_t>((files - control::kFilesOfServer) / control::kFilesPerClient, RingWatch::kCapacity);
   os::AwaitClosed();
   TUTTI_ASSIGN(os::Epoll epoll, os::Epoll::Create());
   TUTTI_ASSIGN(std::unique_ptr<Mailbox> mailbox, Mailbox::Create());
@@ -93,7 +95,8 @@ void Server::Attach(const wire::Attach& attach, os::StrangersFd connection) {
   sessions_[id] = std::move(*session);
 }
 
-Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, const std::shared_ptr<os::StrangersFd>& connection) {
+Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
+                                               const std::shared_ptr<os::StrangersFd>& connection) {
   if (closed_) return Fail(cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the server is shutting down");
   if (const size_t held = takers_.held(); sessions_.size() + held >= max_clients_) {
     return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
@@ -122,16 +125,16 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, const
       .listen = [this](uint32_t id, bool listen) { Listen(id, listen); },
       .post =
           // From threads that may outlive this.
-          [this, mailbox = std::weak_ptr(mailbox_)](uint32_t id, std::function<Status(Session&)> work) {
-            const auto open = mailbox.lock();
-            if (open == nullptr) return;
-            open->Post([this, id, work = std::move(work)] {
-              const auto it = sessions_.find(id);
-              if (it == sessions_.end()) return;
-              const std::shared_ptr<Session> session = it->second;
-              if (const Status done = work(*session); !done && sessions_.contains(id)) DropBroken(id, done.error().text);
-            });
-          },
+      [this, mailbox = std::weak_ptr(mailbox_)](uint32_t id, std::function<Status(Session&)> work) {
+        const auto open = mailbox.lock();
+        if (open == nullptr) return;
+        open->Post([this, id, work = std::move(work)] {
+          const auto it = sessions_.find(id);
+          if (it == sessions_.end()) return;
+          const std::shared_ptr<Session> session = it->second;
+          if (const Status done = work(*session); !done && sessions_.contains(id)) DropBroken(id, done.error().text);
+        });
+      },
       .broken =
           [this](uint32_t id, std::string reason) {
             Post([this, id, reason = std::move(reason)] {
@@ -164,7 +167,8 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach, const
   return session;
 }
 
-// A server of several parties keeps places for the others of them. A container's root may take any user number, the owner's too.
+// A server of several parties keeps places for the others of them. A container's root may take any user number, the
+// owner's too.
 Status Server::CheckQuota(const std::string& party) const {
   if (party.empty()) return {};
   const size_t most = std::max<size_t>(std::min(max_clients_, windows_.slots()) / 2, 1);
@@ -173,8 +177,8 @@ Status Server::CheckQuota(const std::string& party) const {
   const size_t held = takers_.held(party);
   if (clients + held < most) return {};
   return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
-              fmt::format("{} has {} clients{}, half of what this server can have; the rest is for others", party, clients,
-                          held == 0 ? "" : fmt::format(" and {} files that are still being closed", held)));
+              fmt::format("{} has {} clients{}, half of what this server can have; the rest is for others", party,
+                          clients, held == 0 ? "" : fmt::format(" and {} files that are still being closed", held)));
 }
 
 void Server::LetGo(const std::string& party, const std::shared_ptr<os::StrangersFd>& connection) {
@@ -201,7 +205,8 @@ void Server::Listen(uint32_t id, bool listen) {
   const int socket = sessions_.at(id)->socket();
   epoll_.Remove(socket);
   if (!listen) return;
-  if (const Status added = epoll_.Add(socket, kSocketEvents, Key(KeyKind::kSocket, id)); !added) DropBroken(id, added.error().text);
+  if (const Status added = epoll_.Add(socket, kSocketEvents, Key(KeyKind::kSocket, id)); !added)
+    DropBroken(id, added.error().text);
 }
 
 void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
@@ -321,7 +326,8 @@ void Server::Evict(uint32_t asker, uint32_t device, uint64_t bytes, std::functio
     return;
   }
   log_.Warning(it->second->info().payer(),
-               "Device {}: client {} needs {} bytes within its soft limit: client {}, which holds {} and whose group is over its own, is terminated",
+               "Device {}: client {} needs {} bytes within its soft limit: client {}, which holds {} and whose group "
+               "is over its own, is terminated",
                device, it->second->info().pid, bytes, victim->info().pid, victim->memory_bytes(device));
   Drop(victim->info().id, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED, std::move(done));
 }
@@ -380,9 +386,7 @@ void Server::OnEvent(uint64_t key) {
       ready();
       return;
     }
-    case KeyKind::kPidfd:
-      Drop(static_cast<uint32_t>(number), 0);
-      return;
+    case KeyKind::kPidfd: Drop(static_cast<uint32_t>(number), 0); return;
     case KeyKind::kSocket: {
       const auto it = sessions_.find(static_cast<uint32_t>(number));
       if (it == sessions_.end()) return;

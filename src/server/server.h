@@ -41,8 +41,8 @@ class Server {
   void Attach(const wire::Attach& attach, os::StrangersFd connection);
   // Clients are named by their numbers (ClientInfo::id).
 
-  // Ends the session of the client, which then sees `status`. INVALID_VALUE if there is none. `ended`: called by the main
-  // thread when all of it has ended and its memory is free.
+  // Ends the session of the client, which then sees `status`. INVALID_VALUE if there is none. `ended`: called by the
+  // main thread when all of it has ended and its memory is free.
   Status Terminate(uint32_t client, int32_t status, std::function<void()> ended);
   void TerminateAll(int32_t status);
 
@@ -68,7 +68,8 @@ class Server {
   // No new clients from now on: they get MPS_SERVER_NOT_READY.
   void Close() { closed_ = true; }
 
-  // Further descriptors of the program's: `ready` runs in the loop when one of `events` (of epoll) or a hang-up is there.
+  // Further descriptors of the program's: `ready` runs in the loop when one of `events` (of epoll) or a hang-up is
+  // there.
   Status Watch(int fd, std::function<void()> ready, uint32_t events = EPOLLIN);
   void Unwatch(int fd);
 
@@ -79,11 +80,13 @@ class Server {
   void Post(std::function<void()> work) { mailbox_->Post(std::move(work)); }
 
  private:
-  Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max_clients, os::Epoll epoll, std::unique_ptr<Mailbox> mailbox,
-         std::unique_ptr<RingWatch> watch);
+  Server(std::unique_ptr<device::Backend> backend, bool shared, size_t max_clients, os::Epoll epoll,
+         std::unique_ptr<Mailbox> mailbox, std::unique_ptr<RingWatch> watch);
 
-  Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach, const std::shared_ptr<os::StrangersFd>& connection);
-  // Has what lies unread in the connection, which nobody is to use any more, closed by threads that the party alone can hold up.
+  Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach,
+                                         const std::shared_ptr<os::StrangersFd>& connection);
+  // Has what lies unread in the connection, which nobody is to use any more, closed by threads that the party alone can
+  // hold up.
   void LetGo(const std::string& party, const std::shared_ptr<os::StrangersFd>& connection);
   void Listen(uint32_t id, bool listen);
   Status CheckQuota(const std::string& party) const;

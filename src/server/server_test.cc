@@ -35,7 +35,9 @@ std::unique_ptr<ipc::ClientConnection> ClientWithStream(ServerProcess& server, u
 }
 
 int32_t Allocate(ipc::ClientConnection& client, uint64_t bytes, uint32_t alignment = 256) {
-  return client.replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = bytes, .alignment = alignment}).status;
+  return client.replies()
+      .Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = bytes, .alignment = alignment})
+      .status;
 }
 
 template <typename Condition>
@@ -108,11 +110,14 @@ TEST(Server, LimitsCanBeChangedWhileAClientRuns) {
   const auto client = ClientWithStream(server, 1000);
   EXPECT_EQ(client->header().states[0].sm_count.load(), 2);
   ByteWriter percentage;
-  wire::Put(percentage, wire::ServerSet{.what = wire::SettingKind::kPercentage, .client = server.Clients()[0].id, .percentage = 50});
+  wire::Put(
+      percentage,
+      wire::ServerSet{.what = wire::SettingKind::kPercentage, .client = server.Clients()[0].id, .percentage = 50});
   EXPECT_EQ(server.Ask(wire::MessageKind::kServerSet, std::move(percentage)).status, 0);
   EXPECT_EQ(client->header().states[0].sm_count.load(), 1);
   ByteWriter memory;
-  wire::Put(memory, wire::ServerSet{.what = wire::SettingKind::kMemoryLimit, .client = server.Clients()[0].id, .number = 8192});
+  wire::Put(memory,
+            wire::ServerSet{.what = wire::SettingKind::kMemoryLimit, .client = server.Clients()[0].id, .number = 8192});
   EXPECT_EQ(server.Ask(wire::MessageKind::kServerSet, std::move(memory)).status, 0);
   EXPECT_EQ(Allocate(*client, 16384), 2);
   EXPECT_EQ(Allocate(*client, 8192), 0);
@@ -394,7 +399,8 @@ TEST(Server, TwoHundredKillsLeaveNothingBehindAndHurtNobody) {
   EXPECT_LE(server.Threads(), 12u);
   bystander.reset();
   EXPECT_TRUE(server.AwaitClientCount(0));
-  EXPECT_TRUE(Eventually([&] { return server.OpenFiles() <= files; })) << server.OpenFiles() << " files, and not " << files;
+  EXPECT_TRUE(Eventually([&] { return server.OpenFiles() <= files; }))
+      << server.OpenFiles() << " files, and not " << files;
 }
 
 }  // namespace

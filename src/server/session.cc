@@ -72,8 +72,8 @@ ChannelSink::Hooks Session::SinkHooks() {
   return {
       .faulted =
           [this](uint32_t device, const device::Fault& fault) {
-            services_.log->Warning(info_.payer(), "Client {{{}, {}}} has a sticky error {} on device {}: {}", info_.pid, info_.id,
-                                   fault.status, device, fault.report);
+            services_.log->Warning(info_.payer(), "Client {{{}, {}}} has a sticky error {} on device {}: {}", info_.pid,
+                                   info_.id, fault.status, device, fault.report);
             services_.faults->Add(info_, device, fault);
           },
       .memory_changed =
@@ -84,7 +84,8 @@ ChannelSink::Hooks Session::SinkHooks() {
   };
 }
 
-Session::Session(const SessionServices& services, ClientInfo info, device::Limits limits, std::shared_ptr<os::StrangersFd> socket, Window window)
+Session::Session(const SessionServices& services, ClientInfo info, device::Limits limits,
+                 std::shared_ptr<os::StrangersFd> socket, Window window)
     : services_(services),
       info_(std::move(info)),
       limits_(std::move(limits)),
@@ -175,9 +176,7 @@ bool Session::Consume() {
   return found;
 }
 
-bool Session::Peek() {
-  return !over() && !paused_.load(std::memory_order_acquire) && consumer_->Peek();
-}
+bool Session::Peek() { return !over() && !paused_.load(std::memory_order_acquire) && consumer_->Peek(); }
 
 void Session::SetBell(wire::Doorbell state) {
   channel_->header.doorbell.store(static_cast<uint32_t>(state), std::memory_order_seq_cst);
@@ -214,7 +213,8 @@ std::vector<std::string> Session::RunningLines() {
 
 void Session::LogRunning() {
   ForEachRunning([this](uint32_t device, const auto& kernel) {
-    services_.log->Info(info_.payer(), "Client {} on device {} had running: {}", info_.pid, device, RunningText(kernel));
+    services_.log->Info(info_.payer(), "Client {} on device {} had running: {}", info_.pid, device,
+                        RunningText(kernel));
   });
 }
 
@@ -254,10 +254,8 @@ std::vector<wire::ClientStatus> Session::Describe() {
                    .counters = counters.Values()});
     for (const auto& group : limits_.memory_groups) {
       if (group->device != device) continue;
-      all.back().memory_groups.push_back({.name = group->name,
-                                          .device = device,
-                                          .soft_bytes = group->soft_bytes,
-                                          .hard_bytes = group->hard_bytes});
+      all.back().memory_groups.push_back(
+          {.name = group->name, .device = device, .soft_bytes = group->soft_bytes, .hard_bytes = group->hard_bytes});
       all.back().memory_group_bytes.push_back(group->used_bytes);
     }
   }

@@ -41,9 +41,9 @@ struct ClientInfo {
   uint64_t pid_namespace = 0;
   std::string command_line;
   std::string name_space;
-  double own_percentage = 100;                    // asked for by the client, as own_limits: only repeated to the daemon
+  double own_percentage = 100;  // asked for by the client, as own_limits: only repeated to the daemon
   std::vector<wire::MemoryLimit> own_limits = {};
-  std::string party = {};         // whose part of the server it takes; "": the owner's
+  std::string party = {};  // whose part of the server it takes; "": the owner's
   uint32_t withheld_devices = 0;  // bit per device: the client may do nothing with it
   bool own_priority = false;  // asked for by the client, or set for it alone
 
@@ -71,8 +71,8 @@ struct SessionServices {
   std::function<void(uint32_t id, std::string reason)> broken;
   // Memory in use on `device` has changed.
   std::function<void(uint32_t device)> memory_changed;
-  // Ends a client that has borrowed memory on `device`, for the sake of `id`, which lacks `bytes`. `done` is called once,
-  // from any thread, when that memory is free (true) or if there is none to end (false).
+  // Ends a client that has borrowed memory on `device`, for the sake of `id`, which lacks `bytes`. `done` is called
+  // once, from any thread, when that memory is free (true) or if there is none to end (false).
   std::function<void(uint32_t id, uint32_t device, uint64_t bytes, std::function<void(bool)> done)> evict;
 };
 
@@ -120,7 +120,8 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   int doorbell_fd() const override { return doorbell_.get(); }
 
  private:
-  Session(const SessionServices& services, ClientInfo info, device::Limits limits, std::shared_ptr<os::StrangersFd> socket, Window window);
+  Session(const SessionServices& services, ClientInfo info, device::Limits limits,
+          std::shared_ptr<os::StrangersFd> socket, Window window);
 
   ChannelSink::Hooks SinkHooks();
   void FillChannel();
@@ -159,9 +160,10 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
 
   SessionServices services_;
   ClientInfo info_;
-  device::Limits limits_;                      // main thread only
-  const device::MemoryGroups memory_groups_;   // of them
-  const std::shared_ptr<os::StrangersFd> socket_;  // who refuses its client, or takes a message with descriptors, may outlive the session
+  device::Limits limits_;  // main thread only
+  const device::MemoryGroups memory_groups_;  // of them
+  // who refuses its client, or takes a message with descriptors, may outlive the session
+  const std::shared_ptr<os::StrangersFd> socket_;
   os::Fd pidfd_;
   os::Fd doorbell_;
   os::Fd channel_fd_;  // until the Welcome has been sent
@@ -174,9 +176,9 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   bool watched_ = false;
 
   std::atomic<bool> over_{false};
-  std::atomic<bool> paused_{false};        // a reset is under way: no record is taken until it is done
+  std::atomic<bool> paused_{false};  // a reset is under way: no record is taken until it is done
   std::atomic<uint32_t> devices_used_{0};  // bit per device
-  std::atomic<uint32_t> calls_{0};         // socket calls that are being worked on
+  std::atomic<uint32_t> calls_{0};  // socket calls that are being worked on
 
   std::mutex logs_mutex_;
   std::map<std::pair<uint32_t, uint32_t>, std::string> prepare_logs_;

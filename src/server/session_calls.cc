@@ -48,7 +48,8 @@ Status Session::OnReadable() {
   return Fail(fmt::format("message of kind {}", static_cast<unsigned>(envelope.head.kind)));
 }
 
-// What comes beside a memory file, or in its place, is received and closed by a taker; the next message is read when that is done.
+// What comes beside a memory file, or in its place, is received and closed by a taker; the next message is read when
+// that is done.
 void Session::RefuseFiles(os::Fd in_the_way) {
   services_.listen(info_.id, false);
   const auto first = std::make_shared<os::Fd>(std::move(in_the_way));
@@ -111,11 +112,10 @@ void Session::LoadModule(uint32_t serial, uint32_t device, const os::Mapping& im
   }
   const auto index = os::CreateMemoryOf("tutti-module-index", ForClient(*module->index));
   if (!index) return ipc::SendRefusal(socket_->get(), serial, cuda::CUDA_ERROR_OUT_OF_MEMORY, index.error().text);
-  wire::Put(body, wire::LoadModuleReply{
-                      .module = module->id,
-                      .segment_address = module->addresses.segment,
-                      .constants_address = module->addresses.constants,
-                      .log = module->index->log});
+  wire::Put(body, wire::LoadModuleReply{.module = module->id,
+                                        .segment_address = module->addresses.segment,
+                                        .constants_address = module->addresses.constants,
+                                        .log = module->index->log});
   const int fds[] = {index->get()};
   Answer(wire::MessageKind::kLoadModuleReply, serial, std::move(body), fds);
 }

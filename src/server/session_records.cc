@@ -32,8 +32,7 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
   const uint64_t ticket = head.ticket;
 
   switch (head.kind) {
-    case RecordKind::kLaunch:
-      return HandleLaunch(untrusted);
+    case RecordKind::kLaunch: return HandleLaunch(untrusted);
     case RecordKind::kCopy: {
       TUTTI_ASSIGN(const wire::CopyBody copy, wire::ValidateCopy(untrusted));
       return space_->Copy(stream, ticket, copy);
@@ -50,37 +49,23 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
       TUTTI_ASSIGN(const wire::WaitBody wait, wire::ValidateWait(untrusted));
       return space_->Wait(stream, ticket, wait.stream, wait.ticket);
     }
-    case RecordKind::kHostCall:
-      return HandleHostCall(untrusted);
-    case RecordKind::kMarker:
-      return space_->Mark(stream, ticket);
-    case RecordKind::kStreamCreate:
-      return HandleStreamCreate(untrusted);
-    case RecordKind::kStreamDestroy:
-      return space_->DestroyStream(stream);
-    case RecordKind::kModuleUnload:
-      (void)space_->UnloadModule(wire::ValidateModuleUnload(untrusted).module);
-      return {};
+    case RecordKind::kHostCall: return HandleHostCall(untrusted);
+    case RecordKind::kMarker: return space_->Mark(stream, ticket);
+    case RecordKind::kStreamCreate: return HandleStreamCreate(untrusted);
+    case RecordKind::kStreamDestroy: return space_->DestroyStream(stream);
+    case RecordKind::kModuleUnload: (void)space_->UnloadModule(wire::ValidateModuleUnload(untrusted).module); return {};
     case RecordKind::kFree: {
       const uint64_t address = wire::ValidateFree(untrusted).address;
       if (!space_->Free(address)) log::Debug("Client {} freed {:#x}, where no allocation begins", info_.pid, address);
       return {};
     }
-    case RecordKind::kHostCallDone:
-      sink_->HostCallAnswered();
-      return space_->HostCallDone(stream);
-    case RecordKind::kContextLimit:
-      return HandleContextLimit(untrusted);
-    case RecordKind::kHeapLimit:
-      return HandleHeapLimit(untrusted);
-    case RecordKind::kAllocate:
-      return HandleAllocate(untrusted);
-    case RecordKind::kPrepare:
-      return HandlePrepare(untrusted);
-    case RecordKind::kReset:
-      return HandleReset(untrusted);
-    case RecordKind::kNone:
-      break;
+    case RecordKind::kHostCallDone: sink_->HostCallAnswered(); return space_->HostCallDone(stream);
+    case RecordKind::kContextLimit: return HandleContextLimit(untrusted);
+    case RecordKind::kHeapLimit: return HandleHeapLimit(untrusted);
+    case RecordKind::kAllocate: return HandleAllocate(untrusted);
+    case RecordKind::kPrepare: return HandlePrepare(untrusted);
+    case RecordKind::kReset: return HandleReset(untrusted);
+    case RecordKind::kNone: break;
   }
   return Fail("record of no kind");
 }
@@ -112,8 +97,8 @@ Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) 
   return {};
 }
 
-// Loading takes a millisecond, or a compilation: on a loader. What comes after it in the ring waits, since it may come after it
-// in its stream.
+// Loading takes a millisecond, or a compilation: on a loader. What comes after it in the ring waits, since it may come
+// after it in its stream.
 void Session::LaunchWhenLoaded(uint32_t stream, uint64_t ticket, const device::Grid& grid) {
   paused_.store(true, std::memory_order_release);
   OnLoader([self = shared_from_this(), stream, ticket, grid = device::Grid(grid),
@@ -162,8 +147,8 @@ Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted
   return {};
 }
 
-// A call that has been reached weighs nothing in its stream any more: the client may answer it without taking it, or have
-// an error, with which calls are only told. What waits to be taken is bounded here.
+// A call that has been reached weighs nothing in its stream any more: the client may answer it without taking it, or
+// have an error, with which calls are only told. What waits to be taken is bounded here.
 Status Session::HandleHostCall(const wire::Untrusted<wire::RawRecord>& untrusted) {
   const wire::RawRecord& head = untrusted.Unchecked();
   TUTTI_TRY(space_->HostCall(head.stream, head.ticket, wire::ValidateHostCall(untrusted).token));
@@ -171,8 +156,8 @@ Status Session::HandleHostCall(const wire::Untrusted<wire::RawRecord>& untrusted
   return {};
 }
 
-// The device may be full of what others have borrowed: the server ends one of them after the other, until there is room or
-// nobody is left to end. Meanwhile the ring stands still.
+// The device may be full of what others have borrowed: the server ends one of them after the other, until there is room
+// or nobody is left to end. Meanwhile the ring stands still.
 void Session::AllocateByEviction(const wire::AllocateBody& body, uint16_t reply) {
   paused_.store(true, std::memory_order_release);
   services_.evict(info_.id, body.device, body.bytes, [self = shared_from_this(), body, reply](bool evicted) {

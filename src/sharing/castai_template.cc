@@ -36,14 +36,16 @@ Result<NodeTemplate> ReadNodeTemplate(const Value& root) {
   NodeTemplate result{.strategy = Strategy::kNone};
   const auto gpu = root.Find("gpu");
   if (!gpu) return root.Wrong("a node template needs its `gpu` object: {\"gpu\": {\"sharingStrategy\": ...}}");
-  TUTTI_TRY(gpu->OnlyKeys({"sharingStrategy", "defaultSharedClientsPerGpu", "sharingConfiguration", "enableTimeSharing", "userManagedGpuDrivers"}));
+  TUTTI_TRY(gpu->OnlyKeys({"sharingStrategy", "defaultSharedClientsPerGpu", "sharingConfiguration", "enableTimeSharing",
+                           "userManagedGpuDrivers"}));
   const auto strategy = gpu->Find("sharingStrategy");
   if (strategy) {
     TUTTI_ASSIGN(result.strategy, ReadStrategy(*strategy));
   }
   if (const auto time_sharing = gpu->Find("enableTimeSharing")) {
     TUTTI_ASSIGN(const bool on, time_sharing->Boolean());
-    if (on && result.strategy == Strategy::kMps) return time_sharing->Wrong("gpu.enableTimeSharing and sharingStrategy MPS exclude each other: remove the former");
+    if (on && result.strategy == Strategy::kMps)
+      return time_sharing->Wrong("gpu.enableTimeSharing and sharingStrategy MPS exclude each other: remove the former");
     if (on) result.strategy = Strategy::kTimeSlicing;
   }
   if (const auto drivers = gpu->Find("userManagedGpuDrivers")) TUTTI_TRY(drivers->Boolean());
@@ -51,7 +53,8 @@ Result<NodeTemplate> ReadNodeTemplate(const Value& root) {
     TUTTI_ASSIGN(result.default_clients, ReadClients(*clients));
   }
   if (const auto by_name = gpu->Find("sharingConfiguration")) {
-    if (!by_name->IsMap()) return by_name->Wrong("gpu.sharingConfiguration must be a map from GPU names to {\"sharedClientsPerGpu\": N}");
+    if (!by_name->IsMap())
+      return by_name->Wrong("gpu.sharingConfiguration must be a map from GPU names to {\"sharedClientsPerGpu\": N}");
     for (const std::string& name : by_name->Keys()) {
       const auto entry = by_name->Find(name);
       if (!entry) continue;

@@ -23,8 +23,8 @@ struct NodeTemplate {
   int64_t ClientsOf(const std::string& gpu_name) const;
 };
 
-// Takes the whole template (with `gpu` in it) or the `gpu` object's parent alone. Other keys of the template are none of
-// our business; those of `gpu` are checked.
+// Takes the whole template (with `gpu` in it) or the `gpu` object's parent alone. Other keys of the template are none
+// of our business; those of `gpu` are checked.
 Result<NodeTemplate> ReadNodeTemplate(const Value& root);
 
 }  // namespace tutti::sharing

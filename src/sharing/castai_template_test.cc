@@ -34,7 +34,8 @@ TEST(CastAiTemplate, TheApiObjectIsAConfiguration) {
 }
 
 TEST(CastAiTemplate, LimitsAreOneTo48) {
-  EXPECT_EQ(ErrorOf("{\"defaultSharedClientsPerGpu\": 0}"), "template.json:1: gpu.defaultSharedClientsPerGpu must be from 1 to 48, but is 0");
+  EXPECT_EQ(ErrorOf("{\"defaultSharedClientsPerGpu\": 0}"),
+            "template.json:1: gpu.defaultSharedClientsPerGpu must be from 1 to 48, but is 0");
   EXPECT_EQ(ErrorOf("{\"sharingConfiguration\": {\"t4\": {\"sharedClientsPerGpu\": 49}}}"),
             "template.json:1: gpu.sharingConfiguration.t4.sharedClientsPerGpu must be from 1 to 48, but is 49");
   EXPECT_EQ(ErrorOf("{\"defaultSharedClientsPerGpu\": 48}"), "accepted");
@@ -42,7 +43,8 @@ TEST(CastAiTemplate, LimitsAreOneTo48) {
 
 TEST(CastAiTemplate, StrategyNamesAreChecked) {
   EXPECT_EQ(ErrorOf("{\"sharingStrategy\": \"GPU_SHARING_STRATEGY_MSP\"}"),
-            "template.json:1: gpu.sharingStrategy cannot be \"GPU_SHARING_STRATEGY_MSP\"; did you mean GPU_SHARING_STRATEGY_MPS?");
+            "template.json:1: gpu.sharingStrategy cannot be \"GPU_SHARING_STRATEGY_MSP\"; did you mean "
+            "GPU_SHARING_STRATEGY_MPS?");
   EXPECT_EQ(ErrorOf("{\"sharingStrategy\": \"mps\", \"enableTimeSharing\": true}"),
             "template.json:1: gpu.enableTimeSharing and sharingStrategy MPS exclude each other: remove the former");
 }
@@ -57,14 +59,19 @@ TEST(CastAiTemplate, OtherKeysAreNobodysButSlipsAreNamed) {
     const auto config = ReadConfig("{\"gpu\": {\"sharingStrategy\": \"mps\"}, " + text + "}", "t");
     return config ? "accepted" : config.error().text;
   };
-  EXPECT_EQ(error_of(R"("constraints": {}, "stats": {}, "isDefault": true, "customTaints": [], "version": "3")"), "accepted");
-  EXPECT_EQ(error_of(R"("shouldTain": true)"), "t:1: unknown key \"shouldTain\" in the node template; did you mean shouldTaint?");
+  EXPECT_EQ(error_of(R"("constraints": {}, "stats": {}, "isDefault": true, "customTaints": [], "version": "3")"),
+            "accepted");
+  EXPECT_EQ(error_of(R"("shouldTain": true)"),
+            "t:1: unknown key \"shouldTain\" in the node template; did you mean shouldTaint?");
   EXPECT_EQ(error_of(R"("tuti": {})"), "t:1: unknown key \"tuti\" in the node template; did you mean tutti?");
-  EXPECT_EQ(error_of(R"("sharing": {"mps": {}})"), "t:1: gpu, a node template's, and sharing exclude each other: keep one");
+  EXPECT_EQ(error_of(R"("sharing": {"mps": {}})"),
+            "t:1: gpu, a node template's, and sharing exclude each other: keep one");
 }
 
 TEST(CastAiTemplate, OurSectionMayStandBesideTheGpuObject) {
-  const Config config = ReadConfig("gpu: {sharingStrategy: mps}\nflags: {mpsRoot: /mps}\ntutti: {mountShm: false, nodeApi: true}", "f").value();
+  const Config config =
+      ReadConfig("gpu: {sharingStrategy: mps}\nflags: {mpsRoot: /mps}\ntutti: {mountShm: false, nodeApi: true}", "f")
+          .value();
   EXPECT_EQ(config.flags.mps_root, "/mps");
   EXPECT_FALSE(config.extension.mount_shm);
   EXPECT_TRUE(config.extension.node_api);

@@ -7,7 +7,8 @@
 namespace tutti::sharing {
 namespace {
 
-const std::vector<DeviceFacts> kDevices = {{"GPU-a", "CPU", 8ull << 30, 2, "8.0"}, {"GPU-b", "CPU", 8ull << 30, 2, "8.0"}};
+const std::vector<DeviceFacts> kDevices = {{"GPU-a", "CPU", 8ull << 30, 2, "8.0"},
+                                           {"GPU-b", "CPU", 8ull << 30, 2, "8.0"}};
 
 TEST(CdiSpec, NamesEachDeviceTwiceAndAllOfThem) {
   const auto spec = nlohmann::json::parse(CdiSpec({.host_pipe_directory = "/run/mps/pipe"}, kDevices));
@@ -22,7 +23,9 @@ TEST(CdiSpec, NamesEachDeviceTwiceAndAllOfThem) {
 }
 
 TEST(CdiSpec, LimitsAreInTheEnvironment) {
-  const auto spec = nlohmann::json::parse(CdiSpec({.host_pipe_directory = "/p", .host_library_directory = "/l", .percentage = 25, .memory_bytes = 2ull << 30}, kDevices));
+  const auto spec = nlohmann::json::parse(CdiSpec(
+      {.host_pipe_directory = "/p", .host_library_directory = "/l", .percentage = 25, .memory_bytes = 2ull << 30},
+      kDevices));
   EXPECT_EQ(spec["containerEdits"]["env"][1], "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25");
   EXPECT_EQ(spec["devices"][0]["containerEdits"]["env"][2], "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=GPU-a=2048M");
   EXPECT_EQ(spec["containerEdits"]["mounts"][1]["options"], (nlohmann::json{"rbind", "nosuid", "nodev", "ro"}));

@@ -15,7 +15,8 @@ Status ReadSharing(const Value& sharing, Config& config) {
   if (slicing && mps) return mps->Wrong("sharing.mps and sharing.timeSlicing exclude each other: keep one");
   if (!slicing && !mps) return {};
   // NVIDIA's plugin refuses requests for several replicas under MPS unless the file says otherwise.
-  TUTTI_ASSIGN(config.replication, ReadReplication(mps ? *mps : *slicing, mps.has_value(), config.extension.single_replica, config.warnings));
+  TUTTI_ASSIGN(config.replication, ReadReplication(mps ? *mps : *slicing, mps.has_value(),
+                                                   config.extension.single_replica, config.warnings));
   if (config.replication.resources.empty()) return {};  // all of it is about devices of other kinds
   config.strategy = mps ? Strategy::kMps : Strategy::kTimeSlicing;
   return {};
@@ -49,7 +50,8 @@ Status CheckShares(const Value& root, Config& config) {
   for (const Share& share : config.extension.shares) {
     for (const ReplicatedResource& resource : config.replication.resources) {
       if (share.resource != (resource.rename.empty() ? resource.name : resource.rename)) continue;
-      return root.Wrong(fmt::format("resource {} is both in sharing.mps and in tutti.shares: keep one", share.resource));
+      return root.Wrong(
+          fmt::format("resource {} is both in sharing.mps and in tutti.shares: keep one", share.resource));
     }
   }
   return {};
@@ -62,7 +64,8 @@ Status CheckTemplateKeys(const Value& root) {
     const std::string_view near = Nearest(key, kOurs);
     if (near.empty() || near == key) continue;
     const auto value = root.Find(key);
-    return (value ? *value : root).Wrong(fmt::format("unknown key \"{}\" in the node template; did you mean {}?", key, near));
+    return (value ? *value : root)
+        .Wrong(fmt::format("unknown key \"{}\" in the node template; did you mean {}?", key, near));
   }
   return {};
 }
@@ -80,8 +83,8 @@ Result<Config> FromTemplate(const Value& root) {
   TUTTI_ASSIGN(NodeTemplate node_template, ReadNodeTemplate(root));
   if (node_template.strategy != Strategy::kNone) {
     config.strategy = node_template.strategy;
-    config.replication.resources.push_back({.name = "nvidia.com/gpu", .rename = "", .devices = AllDevices{},
-                                            .replicas = node_template.default_clients});
+    config.replication.resources.push_back(
+        {.name = "nvidia.com/gpu", .rename = "", .devices = AllDevices{}, .replicas = node_template.default_clients});
     config.extension.single_replica = true;
   }
   config.node_template = std::move(node_template);
@@ -129,7 +132,8 @@ Status CheckConfig(const Config& config) {
   if (config.strategy != Strategy::kMps) return {};
   if (config.flags.mig_strategy == "mixed") return Fail("using --mig-strategy=mixed is not supported with MPS");
   // A node template has no place to say it.
-  if (config.flags.mps_root.empty() && !config.node_template) return Fail("using MPS requires --mps-root to be specified");
+  if (config.flags.mps_root.empty() && !config.node_template)
+    return Fail("using MPS requires --mps-root to be specified");
   return {};
 }
 

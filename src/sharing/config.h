@@ -14,14 +14,13 @@
 
 namespace tutti::sharing {
 
-
 struct Config {
   Flags flags;
   Strategy strategy = Strategy::kNone;
   Replication replication;  // of the strategy; empty with kNone
   Extension extension;
   std::optional<NodeTemplate> node_template;  // then `replication` holds its default, and GPU names may differ from it
-  std::vector<std::string> warnings;          // for the log, one line each
+  std::vector<std::string> warnings;  // for the log, one line each
 };
 
 // `name` is what complaints call the file. Nothing of a file with an error is used.

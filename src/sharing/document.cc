@@ -56,12 +56,15 @@ Status Value::OnlyKeys(std::initializer_list<std::string_view> keys) const {
   std::set<std::string> seen;
   for (const auto& entry : *node_) {
     const Value key = Child(entry.first, path_);
-    if (!entry.first.IsScalar()) return key.Wrong(fmt::format("a key of {} must be a word, but is {}", where, key.Shown()));
+    if (!entry.first.IsScalar())
+      return key.Wrong(fmt::format("a key of {} must be a word, but is {}", where, key.Shown()));
     const std::string& word = entry.first.Scalar();
     if (std::find(keys.begin(), keys.end(), word) == keys.end()) {
-      return key.Wrong(fmt::format("unknown key \"{}\" in {}{}", key.Shown(), where, Suggestion(word, {keys.begin(), keys.size()})));
+      return key.Wrong(
+          fmt::format("unknown key \"{}\" in {}{}", key.Shown(), where, Suggestion(word, {keys.begin(), keys.size()})));
     }
-    if (!seen.insert(word).second) return key.Wrong(fmt::format("key \"{}\" stands twice in {}: remove one", word, where));
+    if (!seen.insert(word).second)
+      return key.Wrong(fmt::format("key \"{}\" stands twice in {}: remove one", word, where));
   }
   return {};
 }
@@ -157,7 +160,8 @@ Result<Value> ReadDocument(std::string_view text, const std::string& name) {
 }
 
 Result<std::string> ReadFile(const std::string& path) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> file(path == "-" ? fdopen(0, "r") : std::fopen(path.c_str(), "r"), std::fclose);
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(path == "-" ? fdopen(0, "r") : std::fopen(path.c_str(), "r"),
+                                                   std::fclose);
   if (!file) return FailErrno("cannot read " + path);
   std::string text(kMaxDocumentBytes + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));

@@ -1,8 +1,8 @@
 // A configuration file somebody wrote by hand: YAML or JSON (which is YAML), read strictly. Every complaint names the
 // file and the line, and for a wrong word the nearest right one.
 //
-// A Value is a place in a document and keeps the document alive. Immutable; not thread-safe, since yaml-cpp's nodes share
-// state.
+// A Value is a place in a document and keeps the document alive. Immutable; not thread-safe, since yaml-cpp's nodes
+// share state.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,8 @@ TEST(Document, AKeyThatIsNearNothingGetsTheListOfKeys) {
 }
 
 TEST(Document, AKeyThatStandsTwiceIsRefused) {
-  EXPECT_EQ(Read("a: 1\na: 2\n").OnlyKeys({"a"}).error().text, "file.yaml:2: key \"a\" stands twice in the file: remove one");
+  EXPECT_EQ(Read("a: 1\na: 2\n").OnlyKeys({"a"}).error().text,
+            "file.yaml:2: key \"a\" stands twice in the file: remove one");
 }
 
 TEST(Document, JsonIsReadAsWell) {
@@ -35,7 +36,8 @@ TEST(Document, ValuesOfTheWrongKindAreNamed) {
   EXPECT_EQ(value.Find("a")->Text().error().text, "file.yaml:1: a must be text, but is a list");
   EXPECT_EQ(value.Find("b")->Boolean().error().text, "file.yaml:2: b must be true or false, but is \"maybe\"");
   EXPECT_FALSE(value.Find("c")->Number());
-  EXPECT_EQ(value.Find("d")->OneOf({"mps", "none"}).error().text, "file.yaml:4: d cannot be \"mpss\"; did you mean mps?");
+  EXPECT_EQ(value.Find("d")->OneOf({"mps", "none"}).error().text,
+            "file.yaml:4: d cannot be \"mpss\"; did you mean mps?");
 }
 
 TEST(Document, TextThatIsNoYamlIsRefusedWithItsLine) {
@@ -44,9 +46,7 @@ TEST(Document, TextThatIsNoYamlIsRefusedWithItsLine) {
   EXPECT_TRUE(broken.error().text.starts_with("file.yaml:3: ")) << broken.error().text;
 }
 
-TEST(Document, DeepNestingIsRefusedNotACrash) {
-  EXPECT_FALSE(ReadDocument(std::string(100'000, '['), "file.yaml"));
-}
+TEST(Document, DeepNestingIsRefusedNotACrash) { EXPECT_FALSE(ReadDocument(std::string(100'000, '['), "file.yaml")); }
 
 TEST(Document, AnEmptyFileIsAnEmptyMap) {
   EXPECT_TRUE(Read("").OnlyKeys({}).has_value());

@@ -13,7 +13,8 @@ namespace {
 
 Result<double> ReadRatio(const Value& value) {
   TUTTI_ASSIGN(const double ratio, value.Number());
-  if (ratio < 1 || ratio > kMaxReplicas) return value.Wrong(fmt::format("{} must be from 1 to {}, but is {}", value.path(), kMaxReplicas, ratio));
+  if (ratio < 1 || ratio > kMaxReplicas)
+    return value.Wrong(fmt::format("{} must be from 1 to {}, but is {}", value.path(), kMaxReplicas, ratio));
   return ratio;
 }
 
@@ -40,11 +41,13 @@ Result<Share> ReadShare(const Value& value) {
   if (const auto replicas = value.Find("replicas")) {
     TUTTI_ASSIGN(share.replicas, replicas->Integer());
     if (share.replicas < 1 || share.replicas > kMaxReplicas) {
-      return replicas->Wrong(fmt::format("replicas of a share must be from 1 to {}, but are {}", kMaxReplicas, share.replicas));
+      return replicas->Wrong(
+          fmt::format("replicas of a share must be from 1 to {}, but are {}", kMaxReplicas, share.replicas));
     }
   }
   const auto threads = value.Find("threads");
-  if (!threads) return value.Wrong(fmt::format("{} needs threads: the percentage of a device that one replica gets", value.path()));
+  if (!threads)
+    return value.Wrong(fmt::format("{} needs threads: the percentage of a device that one replica gets", value.path()));
   TUTTI_ASSIGN(share.threads, threads->Number());
   if (share.threads <= 0 || share.threads > 100) {
     return threads->Wrong(fmt::format("threads must be above 0 and at most 100 (percent), but is {}", share.threads));
@@ -61,7 +64,8 @@ Result<Share> ReadShare(const Value& value) {
 
 Result<std::string> ReadAbsolutePath(const Value& value) {
   Result<std::string> path = value.Text();
-  if (path && !path->starts_with('/')) return value.Wrong(fmt::format("{} must be an absolute path, but is {}", value.path(), *path));
+  if (path && !path->starts_with('/'))
+    return value.Wrong(fmt::format("{} must be an absolute path, but is {}", value.path(), *path));
   return path;
 }
 
@@ -71,7 +75,8 @@ Result<std::string> ReadAddress(const Value& value) {
   const size_t colon = address.rfind(':');
   const std::string port = colon == std::string::npos ? "" : address.substr(colon + 1);
   const bool digits = !port.empty() && port.size() <= 5 && port.find_first_not_of("0123456789") == std::string::npos;
-  if (colon == 0 || !digits || std::stoi(port) > 65535) return value.Wrong(fmt::format("{} must be ADDRESS:PORT, as in 0.0.0.0:9400, but is {}", value.path(), address));
+  if (colon == 0 || !digits || std::stoi(port) > 65535)
+    return value.Wrong(fmt::format("{} must be ADDRESS:PORT, as in 0.0.0.0:9400, but is {}", value.path(), address));
   return address;
 }
 
@@ -89,14 +94,11 @@ Status ReadClientLibrary(const Value& value, Extension& extension) {
 }
 
 Status ReadSwitches(const Value& value, Extension& extension) {
-  const std::pair<const char*, bool*> switches[] = {{"singleReplica", &extension.single_replica},
-                                                    {"throttle", &extension.throttle},
-                                                    {"annotations", &extension.annotations},
-                                                    {"multiUserServer", &extension.multi_user_server},
-                                                    {"startDaemon", &extension.start_daemon},
-                                                    {"requireClaims", &extension.require_claims},
-                                                    {"mountShm", &extension.mount_shm},
-                                                    {"nodeApi", &extension.node_api}};
+  const std::pair<const char*, bool*> switches[] = {
+      {"singleReplica", &extension.single_replica}, {"throttle", &extension.throttle},
+      {"annotations", &extension.annotations},      {"multiUserServer", &extension.multi_user_server},
+      {"startDaemon", &extension.start_daemon},     {"requireClaims", &extension.require_claims},
+      {"mountShm", &extension.mount_shm},           {"nodeApi", &extension.node_api}};
   for (const auto& [key, to] : switches) {
     if (const auto found = value.Find(key)) {
       TUTTI_ASSIGN(*to, found->Boolean());
@@ -108,8 +110,9 @@ Status ReadSwitches(const Value& value, Extension& extension) {
 }  // namespace
 
 Result<Extension> ReadExtension(const Value& value) {
-  TUTTI_TRY(value.OnlyKeys({"singleReplica", "throttle", "oversubscription", "limitScope", "annotations", "multiUserServer", "startDaemon", "requireClaims", "mountShm",
-                            "shares", "clientLibrary", "metricsAddress", "featureFile", "nodeApi"}));
+  TUTTI_TRY(value.OnlyKeys({"singleReplica", "throttle", "oversubscription", "limitScope", "annotations",
+                            "multiUserServer", "startDaemon", "requireClaims", "mountShm", "shares", "clientLibrary",
+                            "metricsAddress", "featureFile", "nodeApi"}));
   Extension extension;
   TUTTI_TRY(ReadSwitches(value, extension));
   if (const auto ratios = value.Find("oversubscription")) TUTTI_TRY(ReadOversubscription(*ratios, extension));

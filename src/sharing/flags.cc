@@ -47,8 +47,9 @@ Status ReadListStrategy(const Value& plugin, Flags& flags) {
 }
 
 Status ReadPlugin(const Value& plugin, Flags& flags) {
-  TUTTI_TRY(plugin.OnlyKeys({"passDeviceSpecs", "deviceListStrategy", "deviceIDStrategy", "cdiAnnotationPrefix", "nvidiaCTKPath",
-                             "nvidiaCDIHookPath", "containerDriverRoot", "sharedDevicesAllocationPolicy"}));
+  TUTTI_TRY(
+      plugin.OnlyKeys({"passDeviceSpecs", "deviceListStrategy", "deviceIDStrategy", "cdiAnnotationPrefix",
+                       "nvidiaCTKPath", "nvidiaCDIHookPath", "containerDriverRoot", "sharedDevicesAllocationPolicy"}));
   TUTTI_TRY(ReadTo(plugin, "passDeviceSpecs", flags.pass_device_specs));
   TUTTI_TRY(ReadListStrategy(plugin, flags));
   TUTTI_TRY(ReadTo(plugin, "deviceIDStrategy", flags.device_id_strategy));
@@ -69,11 +70,17 @@ Status ReadFeatureDiscovery(const Value& gfd) {
 Result<std::set<ListStrategy>> ParseListStrategies(const std::vector<std::string>& names) {
   std::set<ListStrategy> strategies;
   for (const std::string& name : names) {
-    if (name == "envvar") strategies.insert(ListStrategy::kEnvVar);
-    else if (name == "volume-mounts") strategies.insert(ListStrategy::kVolumeMounts);
-    else if (name == "cdi-annotations") strategies.insert(ListStrategy::kCdiAnnotations);
-    else if (name == "cdi-cri") strategies.insert(ListStrategy::kCdiCri);
-    else return Fail(fmt::format("invalid deviceListStrategy: invalid strategy: {} (envvar, volume-mounts, cdi-annotations, cdi-cri)", name));
+    if (name == "envvar")
+      strategies.insert(ListStrategy::kEnvVar);
+    else if (name == "volume-mounts")
+      strategies.insert(ListStrategy::kVolumeMounts);
+    else if (name == "cdi-annotations")
+      strategies.insert(ListStrategy::kCdiAnnotations);
+    else if (name == "cdi-cri")
+      strategies.insert(ListStrategy::kCdiCri);
+    else
+      return Fail(fmt::format(
+          "invalid deviceListStrategy: invalid strategy: {} (envvar, volume-mounts, cdi-annotations, cdi-cri)", name));
   }
   if (strategies.empty()) return Fail("invalid deviceListStrategy: no strategy is given");
   return strategies;
@@ -81,19 +88,22 @@ Result<std::set<ListStrategy>> ParseListStrategies(const std::vector<std::string
 
 Status CheckFlags(const Flags& flags) {
   const std::string& mig = flags.mig_strategy;
-  if (mig != "none" && mig != "single" && mig != "mixed") return Fail(fmt::format("unknown MIG strategy: {} (none, single, mixed)", mig));
+  if (mig != "none" && mig != "single" && mig != "mixed")
+    return Fail(fmt::format("unknown MIG strategy: {} (none, single, mixed)", mig));
   if (flags.device_id_strategy != "uuid" && flags.device_id_strategy != "index") {
     return Fail(fmt::format("invalid --device-id-strategy option: {} (uuid, index)", flags.device_id_strategy));
   }
   if (flags.allocation_policy != "distributed" && flags.allocation_policy != "packed") {
-    return Fail(fmt::format("invalid --shared-devices-allocation-policy option: {} (distributed, packed)", flags.allocation_policy));
+    return Fail(fmt::format("invalid --shared-devices-allocation-policy option: {} (distributed, packed)",
+                            flags.allocation_policy));
   }
   return {};
 }
 
 Result<Flags> ReadFlags(const Value& value) {
-  TUTTI_TRY(value.OnlyKeys({"migStrategy", "failOnInitError", "mpsRoot", "nvidiaDriverRoot", "nvidiaDevRoot", "gdrcopyEnabled",
-                            "gdsEnabled", "mofedEnabled", "useNodeFeatureAPI", "deviceDiscoveryStrategy", "plugin", "gfd"}));
+  TUTTI_TRY(value.OnlyKeys({"migStrategy", "failOnInitError", "mpsRoot", "nvidiaDriverRoot", "nvidiaDevRoot",
+                            "gdrcopyEnabled", "gdsEnabled", "mofedEnabled", "useNodeFeatureAPI",
+                            "deviceDiscoveryStrategy", "plugin", "gfd"}));
   Flags flags;
   TUTTI_TRY(ReadTo(value, "migStrategy", flags.mig_strategy));
   TUTTI_TRY(ReadTo(value, "failOnInitError", flags.fail_on_init_error));

@@ -1,5 +1,5 @@
-// The `flags` of the configuration of NVIDIA's device plugin. A command line and the environment may set the same flags;
-// they win over the file (kubernetes/options.h).
+// The `flags` of the configuration of NVIDIA's device plugin. A command line and the environment may set the same
+// flags; they win over the file (kubernetes/options.h).
 #pragma once
 
 #include <set>

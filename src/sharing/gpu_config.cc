@@ -20,7 +20,8 @@ Result<uint64_t> ReadLimit(const Value& value) {
 }
 
 Status ReadMps(const Value& mps, GpuConfig& config) {
-  TUTTI_TRY(mps.OnlyKeys({"defaultActiveThreadPercentage", "defaultPinnedDeviceMemoryLimit", "defaultPerDevicePinnedMemoryLimit", "multiUser"}));
+  TUTTI_TRY(mps.OnlyKeys({"defaultActiveThreadPercentage", "defaultPinnedDeviceMemoryLimit",
+                          "defaultPerDevicePinnedMemoryLimit", "multiUser"}));
   if (const auto percentage = mps.Find("defaultActiveThreadPercentage")) {
     TUTTI_ASSIGN(const int64_t value, percentage->Integer());
     if (value < 0) return percentage->Wrong("active thread percentage must not be negative");
@@ -31,7 +32,8 @@ Status ReadMps(const Value& mps, GpuConfig& config) {
     TUTTI_ASSIGN(config.memory_bytes, ReadLimit(*limit));
   }
   if (const auto limits = mps.Find("defaultPerDevicePinnedMemoryLimit")) {
-    if (!limits->IsMap()) return limits->Wrong("defaultPerDevicePinnedMemoryLimit must be a map from an index or UUID to a quantity");
+    if (!limits->IsMap())
+      return limits->Wrong("defaultPerDevicePinnedMemoryLimit must be a map from an index or UUID to a quantity");
     for (const std::string& device : limits->Keys()) {
       if (const auto limit = limits->Find(device)) {
         TUTTI_ASSIGN(config.memory_bytes_by_device[device], ReadLimit(*limit));
@@ -80,12 +82,15 @@ Result<std::vector<std::string>> GpuConfigCommands(const GpuConfig& config, std:
     const auto [end, error] = std::from_chars(device.data(), device.data() + device.size(), index);
     const bool is_index = error == std::errc{} && end == device.data() + device.size();
     if (!is_index) index = static_cast<size_t>(std::find(uuids.begin(), uuids.end(), device) - uuids.begin());
-    if (index >= uuids.size()) return Fail(fmt::format("invalid device \"{}\": the claim has {} devices; use an index or one of their UUIDs", device, uuids.size()));
+    if (index >= uuids.size())
+      return Fail(fmt::format("invalid device \"{}\": the claim has {} devices; use an index or one of their UUIDs",
+                              device, uuids.size()));
     limits[uuids[index]] = bytes;
   }
   std::vector<std::string> commands;
   if (config.percentage) commands.push_back(fmt::format("set_default_active_thread_percentage {}", *config.percentage));
-  for (const auto& [uuid, bytes] : limits) commands.push_back(fmt::format("set_default_device_pinned_mem_limit {} {}M", uuid, bytes >> 20));
+  for (const auto& [uuid, bytes] : limits)
+    commands.push_back(fmt::format("set_default_device_pinned_mem_limit {} {}M", uuid, bytes >> 20));
   return commands;
 }
 

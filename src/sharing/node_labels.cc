@@ -27,18 +27,23 @@ const char* Family(Capability capability) {
     case 7: return capability.minor < 5 ? "volta" : "turing";
     case 8: return capability.minor < 9 ? "ampere" : "ada-lovelace";
     case 9: return "hopper";
-    case 10: case 11: case 12: return "blackwell";
+    case 10:
+    case 11:
+    case 12: return "blackwell";
     default: return "undefined";
   }
 }
 
-// A label's value: letters, digits, dash, underscore and dot, at most 63, of which the first and last are letters or digits.
+// A label's value: letters, digits, dash, underscore and dot, at most 63, of which the first and last are letters or
+// digits.
 std::string LabelValue(const std::string& text) {
   std::string value;
   for (const char c : text) {
     const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == '.';
-    if (plain) value += c;
-    else if (!value.empty() && value.back() != '-') value += '-';
+    if (plain)
+      value += c;
+    else if (!value.empty() && value.back() != '-')
+      value += '-';
     if (value.size() == 63) break;
   }
   while (!value.empty() && std::isalnum(static_cast<unsigned char>(value.back())) == 0) value.pop_back();
@@ -54,18 +59,21 @@ bool Renamed(const Config& config) {
 }  // namespace
 
 std::map<std::string, std::string> NodeLabels(const Config& config, std::span<const DeviceFacts> devices) {
-  std::map<std::string, std::string> labels = {{"nvidia.com/mig.capable", "false"},
-                                               {"nvidia.com/gpu.count", std::to_string(devices.size())},
-                                               {"nvidia.com/gpu.sharing-strategy", StrategyName(config.strategy)},
-                                               {"nvidia.com/mps.capable", config.strategy == Strategy::kMps ? "true" : "false"}};
+  std::map<std::string, std::string> labels = {
+      {"nvidia.com/mig.capable", "false"},
+      {"nvidia.com/gpu.count", std::to_string(devices.size())},
+      {"nvidia.com/gpu.sharing-strategy", StrategyName(config.strategy)},
+      {"nvidia.com/mps.capable", config.strategy == Strategy::kMps ? "true" : "false"}};
   const auto offers = MakeOffers(config, devices);
   int64_t replicas = 1;
-  if (offers && !offers->empty() && !offers->front().portions.empty()) replicas = offers->front().portions.front().replicas;
+  if (offers && !offers->empty() && !offers->front().portions.empty())
+    replicas = offers->front().portions.front().replicas;
   labels["nvidia.com/gpu.replicas"] = std::to_string(devices.empty() ? 0 : replicas);
   if (!devices.empty()) {
     const DeviceFacts& device = devices.front();
     const bool shared = replicas > 1 && !Renamed(config);
-    labels["nvidia.com/gpu.product"] = LabelValue(device.name).substr(0, 63 - (shared ? 7 : 0)) + (shared ? "-SHARED" : "");
+    labels["nvidia.com/gpu.product"] =
+        LabelValue(device.name).substr(0, 63 - (shared ? 7 : 0)) + (shared ? "-SHARED" : "");
     labels["nvidia.com/gpu.memory"] = std::to_string(device.total_bytes >> 20);
     if (!device.compute_capability.empty()) {
       const Capability capability = ParseCapability(device.compute_capability);
@@ -79,7 +87,8 @@ std::map<std::string, std::string> NodeLabels(const Config& config, std::span<co
       labels["scheduling.cast.ai/gpu-shared"] = std::to_string(replicas);
       labels["scheduling.cast.ai/gpu-sharing-strategy"] = StrategyName(config.strategy);
     }
-    if (!config.node_template->name.empty()) labels["scheduling.cast.ai/node-template"] = LabelValue(config.node_template->name);
+    if (!config.node_template->name.empty())
+      labels["scheduling.cast.ai/node-template"] = LabelValue(config.node_template->name);
   }
   return labels;
 }

@@ -20,8 +20,8 @@ struct Taint {
 // Of the node template, if it wants one.
 std::vector<Taint> NodeTaints(const Config& config);
 
-// "key=value" lines, as node-feature-discovery reads them from its features.d directory. The file is replaced at once, so
-// that half a file is never read.
+// "key=value" lines, as node-feature-discovery reads them from its features.d directory. The file is replaced at once,
+// so that half a file is never read.
 Status WriteFeatureFile(const std::string& path, const std::map<std::string, std::string>& labels);
 
 }  // namespace tutti::sharing

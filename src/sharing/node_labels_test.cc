@@ -10,7 +10,9 @@ namespace {
 
 const std::vector<DeviceFacts> kDevices = {{"GPU-a", "Tesla T4", 15360ull << 20, 40, "7.5"}};
 
-std::map<std::string, std::string> Labels(const char* text) { return NodeLabels(ReadConfig(text, "f").value(), kDevices); }
+std::map<std::string, std::string> Labels(const char* text) {
+  return NodeLabels(ReadConfig(text, "f").value(), kDevices);
+}
 
 TEST(NodeLabels, AreThoseOfGpuFeatureDiscovery) {
   auto labels = Labels("sharing: {mps: {resources: [{name: gpu, replicas: 10}]}}");
@@ -32,11 +34,15 @@ TEST(NodeLabels, UnsharedDevicesHaveOneReplica) {
 }
 
 TEST(NodeLabels, ARenamedResourceKeepsTheProduct) {
-  EXPECT_EQ(Labels("sharing: {mps: {renameByDefault: true, resources: [{name: gpu, replicas: 2}]}}")["nvidia.com/gpu.product"], "Tesla-T4");
+  EXPECT_EQ(
+      Labels(
+          "sharing: {mps: {renameByDefault: true, resources: [{name: gpu, replicas: 2}]}}")["nvidia.com/gpu.product"],
+      "Tesla-T4");
 }
 
 TEST(NodeLabels, OfANodeTemplateAreCastAis) {
-  constexpr const char* kTemplate = "{name: gpu template, shouldTaint: true, gpu: {sharingStrategy: mps, defaultSharedClientsPerGpu: 4}}";
+  constexpr const char* kTemplate =
+      "{name: gpu template, shouldTaint: true, gpu: {sharingStrategy: mps, defaultSharedClientsPerGpu: 4}}";
   auto labels = Labels(kTemplate);
   EXPECT_EQ(labels["scheduling.cast.ai/gpu-shared"], "4");
   EXPECT_EQ(labels["scheduling.cast.ai/gpu-sharing-strategy"], "mps");

@@ -16,7 +16,8 @@ Portion EqualPortion(const Config& config, const DeviceFacts& device, int64_t re
   Portion portion{.replicas = replicas, .percentage = {}, .memory_bytes = {}};
   // Time slices are not limited in size; a single replica has the device.
   if (config.strategy != Strategy::kMps || replicas == 1) return portion;
-  if (extension.throttle) portion.percentage = std::min(100.0, std::floor(100.0 / replicas) * extension.oversubscribe_threads);
+  if (extension.throttle)
+    portion.percentage = std::min(100.0, std::floor(100.0 / replicas) * extension.oversubscribe_threads);
   const double bytes = static_cast<double>(device.total_bytes / replicas) * extension.oversubscribe_memory;
   portion.memory_bytes = std::min(static_cast<uint64_t>(bytes), device.total_bytes) / kMiB * kMiB;
   // A device that does not say its memory cannot be divided.
@@ -46,12 +47,14 @@ Status CheckSum(const Config& config, std::span<const Offer> offers, size_t inde
   }
   const Extension& extension = config.extension;
   if (extension.throttle && percentage > 100 * extension.oversubscribe_threads + 0.01) {
-    return Fail(fmt::format("the shares of {} ask for {:g}% of its threads: make them smaller, or raise tutti.oversubscription.threads",
-                            device.uuid, percentage));
+    return Fail(fmt::format(
+        "the shares of {} ask for {:g}% of its threads: make them smaller, or raise tutti.oversubscription.threads",
+        device.uuid, percentage));
   }
   if (memory > static_cast<double>(device.total_bytes) * extension.oversubscribe_memory) {
-    return Fail(fmt::format("the shares of {} ask for {:.0f} MiB of its {} MiB: make them smaller, or raise tutti.oversubscription.memory",
-                            device.uuid, memory / kMiB, device.total_bytes / kMiB));
+    return Fail(fmt::format(
+        "the shares of {} ask for {:.0f} MiB of its {} MiB: make them smaller, or raise tutti.oversubscription.memory",
+        device.uuid, memory / kMiB, device.total_bytes / kMiB));
   }
   return {};
 }
@@ -81,8 +84,10 @@ bool SharesVary(const Config& config) {
 Result<std::vector<Offer>> MakeOffers(const Config& config, std::span<const DeviceFacts> devices) {
   std::vector<Offer> offers;
   for (const ReplicatedResource& resource : config.replication.resources) {
-    Offer offer{.resource = resource.rename.empty() ? resource.name : resource.rename, .portions = {}, .replicated = true};
-    for (const DeviceFacts& device : devices) offer.portions.push_back(EqualPortion(config, device, ReplicasOn(config, resource, device)));
+    Offer offer{
+        .resource = resource.rename.empty() ? resource.name : resource.rename, .portions = {}, .replicated = true};
+    for (const DeviceFacts& device : devices)
+      offer.portions.push_back(EqualPortion(config, device, ReplicasOn(config, resource, device)));
     offers.push_back(std::move(offer));
   }
   for (const Share& share : config.extension.shares) {

@@ -7,7 +7,9 @@ namespace {
 
 const std::vector<DeviceFacts> kDevices = {{"GPU-a", "Tesla T4", 46068ull << 20, 40, "7.5"}};
 
-Result<std::vector<Offer>> Offers(const std::string& yaml) { return MakeOffers(ReadConfig(yaml, "f").value(), kDevices); }
+Result<std::vector<Offer>> Offers(const std::string& yaml) {
+  return MakeOffers(ReadConfig(yaml, "f").value(), kDevices);
+}
 
 Portion First(const std::string& yaml) { return Offers(yaml).value().at(0).portions.at(0); }
 
@@ -43,26 +45,35 @@ TEST(Offer, WithoutThrottlingOnlyMemoryIsDivided) {
 }
 
 TEST(Offer, OversubscriptionMultipliesAndEndsAtTheDevice) {
-  const Portion portion = First("{sharing: {mps: {resources: [{name: gpu, replicas: 4}]}}, tutti: {oversubscription: {threads: 2, memory: 8}}}");
+  const Portion portion = First(
+      "{sharing: {mps: {resources: [{name: gpu, replicas: 4}]}}, tutti: {oversubscription: {threads: 2, memory: 8}}}");
   EXPECT_EQ(portion.percentage, 50);
   EXPECT_EQ(portion.memory_bytes, 46068ull << 20);
 }
 
 TEST(Offer, UnequalSharesStandBesideEqualOnes) {
-  const auto offers = Offers("tutti: {shares: [{resource: gpu.big, threads: 50}, {resource: gpu.small, replicas: 5, threads: 10, memory: 1Gi}]}").value();
+  const auto offers = Offers(
+                          "tutti: {shares: [{resource: gpu.big, threads: 50}, {resource: gpu.small, replicas: 5, "
+                          "threads: 10, memory: 1Gi}]}")
+                          .value();
   EXPECT_EQ(offers.at(0).portions.at(0).memory_bytes, 23034ull << 20);
   EXPECT_EQ(offers.at(1).portions.at(0).memory_bytes, 1ull << 30);
 }
 
 TEST(Offer, SharesThatAreTogetherMoreThanADeviceAreRefused) {
-  EXPECT_EQ(Offers("tutti: {shares: [{resource: gpu.big, replicas: 3, threads: 50}]}").error().text,
-            "the shares of GPU-a ask for 150% of its threads: make them smaller, or raise tutti.oversubscription.threads");
+  EXPECT_EQ(
+      Offers("tutti: {shares: [{resource: gpu.big, replicas: 3, threads: 50}]}").error().text,
+      "the shares of GPU-a ask for 150% of its threads: make them smaller, or raise tutti.oversubscription.threads");
   EXPECT_EQ(Offers("tutti: {shares: [{resource: gpu.big, replicas: 2, threads: 50, memory: 40Gi}]}").error().text,
-            "the shares of GPU-a ask for 81920 MiB of its 46068 MiB: make them smaller, or raise tutti.oversubscription.memory");
+            "the shares of GPU-a ask for 81920 MiB of its 46068 MiB: make them smaller, or raise "
+            "tutti.oversubscription.memory");
 }
 
 TEST(Offer, ATemplateMayGiveAGpuItsOwnNumber) {
-  EXPECT_EQ(First("gpu: {sharingStrategy: mps, defaultSharedClientsPerGpu: 2, sharingConfiguration: {nvidia-tesla-t4: {sharedClientsPerGpu: 8}}}").replicas, 8);
+  EXPECT_EQ(First("gpu: {sharingStrategy: mps, defaultSharedClientsPerGpu: 2, sharingConfiguration: {nvidia-tesla-t4: "
+                  "{sharedClientsPerGpu: 8}}}")
+                .replicas,
+            8);
   EXPECT_EQ(GpuNameKey("NVIDIA A100-SXM4-40GB"), "a100-sxm4-40gb");
 }
 

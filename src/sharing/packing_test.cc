@@ -5,9 +5,24 @@
 namespace tutti::sharing {
 namespace {
 
-const NodeTemplate kFour = {.name = "t", .strategy = Strategy::kMps, .default_clients = 4, .clients_by_gpu = {{"a100", 8}}, .taint = false};
-const NodeType kT4 = {.name = "g4", .gpu = "t4", .gpus = 1, .gpu_memory_bytes = 16ull << 30, .compute_capability = 7.5, .cpus = 4, .memory_bytes = 0, .price = 0.5};
-const NodeType kA100 = {.name = "a2", .gpu = "a100", .gpus = 2, .gpu_memory_bytes = 40ull << 30, .compute_capability = 8.0, .cpus = 0, .memory_bytes = 0, .price = 3};
+const NodeTemplate kFour = {
+    .name = "t", .strategy = Strategy::kMps, .default_clients = 4, .clients_by_gpu = {{"a100", 8}}, .taint = false};
+const NodeType kT4 = {.name = "g4",
+                      .gpu = "t4",
+                      .gpus = 1,
+                      .gpu_memory_bytes = 16ull << 30,
+                      .compute_capability = 7.5,
+                      .cpus = 4,
+                      .memory_bytes = 0,
+                      .price = 0.5};
+const NodeType kA100 = {.name = "a2",
+                        .gpu = "a100",
+                        .gpus = 2,
+                        .gpu_memory_bytes = 40ull << 30,
+                        .compute_capability = 8.0,
+                        .cpus = 0,
+                        .memory_bytes = 0,
+                        .price = 3};
 
 PodDemand Pods(int64_t count) { return {.name = "p", .count = count, .gpus = 1}; }
 
@@ -63,11 +78,13 @@ TEST(Packing, PodsThatCannotRunSayWhy) {
   p100.compute_capability = 6.0;
   const PodDemand plain[] = {Pods(1)};
   EXPECT_EQ(Pack(kFour, p100, plain).error().text,
-            "pod p cannot run on g4: its GPU is older than Volta (compute capability 6.0), where a pod needs hostIPC: true to reach the daemon");
+            "pod p cannot run on g4: its GPU is older than Volta (compute capability 6.0), where a pod needs hostIPC: "
+            "true to reach the daemon");
   NodeTemplate tainted = kFour;
   tainted.taint = true;
   EXPECT_EQ(Pack(tainted, kT4, plain).error().text,
-            "pod p cannot run on g4: the template taints its nodes: add a toleration of key scheduling.cast.ai/node-template");
+            "pod p cannot run on g4: the template taints its nodes: add a toleration of key "
+            "scheduling.cast.ai/node-template");
   PodDemand two = Pods(1);
   two.gpus = 2;
   EXPECT_FALSE(Pack(kFour, kT4, {{two}}));

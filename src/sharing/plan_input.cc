@@ -43,7 +43,8 @@ Status ReadContainer(const Value& container, PodDemand& pod) {
   };
   if (const auto gpu = asked("nvidia.com/gpu")) {
     TUTTI_ASSIGN(const double gpus, ReadQuantity(*gpu));
-    if (gpus != std::floor(gpus) || gpus > 1000) return gpu->Wrong(fmt::format("nvidia.com/gpu must be a whole number, but is {}", gpu->Shown()));
+    if (gpus != std::floor(gpus) || gpus > 1000)
+      return gpu->Wrong(fmt::format("nvidia.com/gpu must be a whole number, but is {}", gpu->Shown()));
     pod.gpus += static_cast<int64_t>(gpus);
   }
   if (const auto cpu = asked("cpu")) {
@@ -65,7 +66,8 @@ Status ReadAnnotations(const Value& metadata, PodDemand& pod) {
   }
   if (const auto threads = annotations->Find("tutti.dev/threads")) {
     TUTTI_ASSIGN(const double percentage, ReadQuantity(*threads));
-    if (percentage <= 0 || percentage > 100) return threads->Wrong("tutti.dev/threads must be a percentage above 0 and at most 100");
+    if (percentage <= 0 || percentage > 100)
+      return threads->Wrong("tutti.dev/threads must be a percentage above 0 and at most 100");
     pod.gpu_percentage = percentage;
   }
   return {};
@@ -118,7 +120,8 @@ Status ReadManifest(const Value& manifest, std::vector<PodDemand>& pods) {
     TUTTI_ASSIGN(const auto count, Path(manifest, {"spec", word == "Job" ? "parallelism" : "replicas"}));
     if (count) {
       TUTTI_ASSIGN(pod.count, count->Integer());
-      if (pod.count < 0 || pod.count > 100'000) return count->Wrong(fmt::format("{} must be from 0 to 100000", count->path()));
+      if (pod.count < 0 || pod.count > 100'000)
+        return count->Wrong(fmt::format("{} must be from 0 to 100000", count->path()));
     }
     TUTTI_ASSIGN(const auto pod_template, Path(manifest, {"spec", "template"}));
     if (!pod_template) return manifest.Wrong(fmt::format("{} {} needs spec.template", word, pod.name));
@@ -140,9 +143,13 @@ Result<NodeType> ReadNodeType(const Value& value) {
   TUTTI_ASSIGN(type.gpu_memory_bytes, ReadBytes(*gpu_memory));
   if (const auto gpus = value.Find("gpus")) {
     TUTTI_ASSIGN(type.gpus, gpus->Integer());
-    if (type.gpus < 1 || type.gpus > 64) return gpus->Wrong(fmt::format("gpus must be from 1 to 64, but are {}", type.gpus));
+    if (type.gpus < 1 || type.gpus > 64)
+      return gpus->Wrong(fmt::format("gpus must be from 1 to 64, but are {}", type.gpus));
   }
-  const std::pair<const char*, double*> numbers[] = {{"cpu", &type.cpus}, {"memory", &type.memory_bytes}, {"price", &type.price}, {"computeCapability", &type.compute_capability}};
+  const std::pair<const char*, double*> numbers[] = {{"cpu", &type.cpus},
+                                                     {"memory", &type.memory_bytes},
+                                                     {"price", &type.price},
+                                                     {"computeCapability", &type.compute_capability}};
   for (const auto& [key, to] : numbers) {
     if (const auto number = value.Find(key)) {
       TUTTI_ASSIGN(*to, ReadQuantity(*number));
@@ -157,7 +164,8 @@ Result<std::vector<PodDemand>> ReadPods(std::string_view text, const std::string
   TUTTI_ASSIGN(const std::vector<Value> documents, ReadDocuments(text, name));
   std::vector<PodDemand> pods;
   for (const Value& document : documents) TUTTI_TRY(ReadManifest(document, pods));
-  if (pods.empty()) return Fail(fmt::format("{}: no pods: give manifests of Pod, Deployment, StatefulSet, ReplicaSet or Job", name));
+  if (pods.empty())
+    return Fail(fmt::format("{}: no pods: give manifests of Pod, Deployment, StatefulSet, ReplicaSet or Job", name));
   return pods;
 }
 

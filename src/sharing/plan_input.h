@@ -1,4 +1,5 @@
-// What `tutti plan` is asked about: pods, read from the manifests they are deployed with, and the types of nodes there are.
+// What `tutti plan` is asked about: pods, read from the manifests they are deployed with, and the types of nodes there
+// are.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +37,8 @@ struct NodeType {
   double price = 0;         // an hour; 0: not known
 };
 
-// Manifests of kinds Pod, Deployment, StatefulSet, ReplicaSet, Job and List, in one text; other kinds are skipped. Of a pod
-// only what scheduling looks at is read, since the rest is the API server's to check.
+// Manifests of kinds Pod, Deployment, StatefulSet, ReplicaSet, Job and List, in one text; other kinds are skipped. Of a
+// pod only what scheduling looks at is read, since the rest is the API server's to check.
 Result<std::vector<PodDemand>> ReadPods(std::string_view text, const std::string& name);
 
 // {nodeTypes: [{name, gpu, gpus, gpuMemory, computeCapability, cpu, memory, price}]}

@@ -27,7 +27,9 @@ spec:
 kind: Service
 ---
 {"kind": "Pod", "metadata": {"name": "old"}, "spec": {"hostIPC": true, "containers": [{"resources": {"limits": {"nvidia.com/gpu": "2"}}}]}}
-)", "pods.yaml").value();
+)",
+                             "pods.yaml")
+                        .value();
   ASSERT_EQ(pods.size(), 2u);
   EXPECT_EQ(pods[0].count, 4);
   EXPECT_EQ(pods[0].gpus, 1);
@@ -40,17 +42,26 @@ kind: Service
 }
 
 TEST(PlanInput, WhatHasALimitAndNoRequestAsksForItsLimit) {
-  const auto pods = ReadPods("{kind: Pod, spec: {containers: [{resources: {limits: {cpu: 2, memory: 4Gi}, requests: {cpu: 1}}}]}}", "p").value();
+  const auto pods =
+      ReadPods("{kind: Pod, spec: {containers: [{resources: {limits: {cpu: 2, memory: 4Gi}, requests: {cpu: 1}}}]}}",
+               "p")
+          .value();
   EXPECT_DOUBLE_EQ(pods[0].cpus, 1);
   EXPECT_DOUBLE_EQ(pods[0].memory_bytes, 4.0 * (1ull << 30));
 }
 
 TEST(PlanInput, ErrorsNameTheLine) {
-  EXPECT_EQ(ReadPods("kind: Pod\nspec:\n  containers:\n  - resources: {limits: {nvidia.com/gpu: -1}}\n", "p").error().text.substr(0, 24), "p:4: \"-1\" is no quantity");
-  EXPECT_EQ(ReadNodeTypes("nodeTypes: [{name: a, gpu: t4, gpuMemory: 99Ei}]", "n").error().text, "n:1: \"99Ei\" is more memory than there can be");
-  EXPECT_EQ(ReadPods("kind: Pod\nspec:\n  containers:\n  - resources: {limits: {nvidia.com/gpu: 0.5}}\n", "p").error().text,
-            "p:4: nvidia.com/gpu must be a whole number, but is 0.5");
-  EXPECT_EQ(ReadPods("kind: Service", "p").error().text, "p: no pods: give manifests of Pod, Deployment, StatefulSet, ReplicaSet or Job");
+  EXPECT_EQ(ReadPods("kind: Pod\nspec:\n  containers:\n  - resources: {limits: {nvidia.com/gpu: -1}}\n", "p")
+                .error()
+                .text.substr(0, 24),
+            "p:4: \"-1\" is no quantity");
+  EXPECT_EQ(ReadNodeTypes("nodeTypes: [{name: a, gpu: t4, gpuMemory: 99Ei}]", "n").error().text,
+            "n:1: \"99Ei\" is more memory than there can be");
+  EXPECT_EQ(
+      ReadPods("kind: Pod\nspec:\n  containers:\n  - resources: {limits: {nvidia.com/gpu: 0.5}}\n", "p").error().text,
+      "p:4: nvidia.com/gpu must be a whole number, but is 0.5");
+  EXPECT_EQ(ReadPods("kind: Service", "p").error().text,
+            "p: no pods: give manifests of Pod, Deployment, StatefulSet, ReplicaSet or Job");
   EXPECT_EQ(ReadPods("spec: {}", "p").error().text, "p:1: a manifest needs its kind: Pod, Deployment, ...");
   EXPECT_EQ(ReadNodeTypes("nodeTypes: [{name: a, gpu: t4, gpuMem: 16Gi}]", "n").error().text,
             "n:1: unknown key \"gpuMem\" in nodeTypes[0]; did you mean gpuMemory?");

@@ -10,10 +10,12 @@
 namespace tutti::sharing {
 namespace {
 
+// clang-format off
 constexpr std::array<std::pair<std::string_view, double>, 14> kSuffixes = {{
     {"", 1.0}, {"m", 1e-3}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {"P", 1e15}, {"E", 1e18},
     {"Ki", 0x1p10}, {"Mi", 0x1p20}, {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50}, {"Ei", 0x1p60},
 }};
+// clang-format on
 
 }  // namespace
 
@@ -26,7 +28,8 @@ Result<double> ParseQuantity(std::string_view text) {
       if (suffix == name) return number * factor;
     }
   }
-  return Fail(fmt::format("\"{}\" is no quantity: write a number with one of m, k, M, G, T, Ki, Mi, Gi, Ti, as in 2Gi", text.substr(0, 40)));
+  return Fail(fmt::format("\"{}\" is no quantity: write a number with one of m, k, M, G, T, Ki, Mi, Gi, Ti, as in 2Gi",
+                          text.substr(0, 40)));
 }
 
 Result<uint64_t> ParseBytes(std::string_view text) {

@@ -13,7 +13,8 @@ TEST(Quantity, SuffixesAreKubernetes) {
 }
 
 TEST(Quantity, AnythingElseIsRefused) {
-  for (const char* text : {"", "Gi", "2GB", "-1", "1e400", "nan", "2 Gi", "0x10"}) EXPECT_FALSE(ParseQuantity(text)) << text;
+  for (const char* text : {"", "Gi", "2GB", "-1", "1e400", "nan", "2 Gi", "0x10"})
+    EXPECT_FALSE(ParseQuantity(text)) << text;
   EXPECT_FALSE(ParseBytes("9Ei").has_value() && ParseBytes("9Ei").value() == 0);
   EXPECT_FALSE(ParseBytes("100Ei"));
 }

@@ -26,7 +26,8 @@ Recommendation Recommend(uint64_t total_bytes, std::span<const ClientUse> client
   }
   const auto total = static_cast<double>(total_bytes);
   result.wasted_memory_bytes = total - static_cast<double>(std::min(held, total_bytes));
-  if (total_bytes > 0) result.cost_efficiency = std::max(std::min(1.0, result.utilisation), static_cast<double>(held) / total);
+  if (total_bytes > 0)
+    result.cost_efficiency = std::max(std::min(1.0, result.utilisation), static_cast<double>(held) / total);
   if (clients.empty()) {
     result.reason = "no client uses the device: nothing to go by";
     return result;
@@ -34,14 +35,19 @@ Recommendation Recommend(uint64_t total_bytes, std::span<const ClientUse> client
   const auto count = static_cast<int64_t>(clients.size());
   const double average = result.utilisation / static_cast<double>(count);
   result.by_memory = largest == 0 ? kMaxReplicas : static_cast<int64_t>(total_bytes / largest);
-  result.by_compute = average < 1e-6 ? kMaxReplicas : static_cast<int64_t>(std::floor(kTargetUtilisation / average + 1e-9));
+  result.by_compute =
+      average < 1e-6 ? kMaxReplicas : static_cast<int64_t>(std::floor(kTargetUtilisation / average + 1e-9));
   if (waiting > 0) result.by_compute = std::min(result.by_compute, count);
   result.clients = std::clamp<int64_t>(std::min(result.by_memory, result.by_compute), 1, kMaxReplicas);
   const int64_t limit = std::min(result.by_memory, result.by_compute);
-  if (limit >= kMaxReplicas) result.reason = fmt::format("neither memory nor compute is a limit below {}", kMaxReplicas);
-  else if (result.by_memory < result.by_compute) result.reason = fmt::format("memory: the largest client holds {} MiB of {}", largest >> 20, total_bytes >> 20);
-  else if (waiting > 0) result.reason = fmt::format("compute: {} of {} clients wait for longer than they run", waiting, count);
-  else result.reason = fmt::format("compute: a client is busy {:.0f}% of the time", average * 100);
+  if (limit >= kMaxReplicas)
+    result.reason = fmt::format("neither memory nor compute is a limit below {}", kMaxReplicas);
+  else if (result.by_memory < result.by_compute)
+    result.reason = fmt::format("memory: the largest client holds {} MiB of {}", largest >> 20, total_bytes >> 20);
+  else if (waiting > 0)
+    result.reason = fmt::format("compute: {} of {} clients wait for longer than they run", waiting, count);
+  else
+    result.reason = fmt::format("compute: a client is busy {:.0f}% of the time", average * 100);
   return result;
 }
 

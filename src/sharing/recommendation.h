@@ -23,8 +23,8 @@ struct Recommendation {
   std::string reason;             // one line
 };
 
-// Memory: as many as the largest client would fit. Compute: as many as the average client fills the device to nine tenths
-// with; not more than there are now if clients already wait for it.
+// Memory: as many as the largest client would fit. Compute: as many as the average client fills the device to nine
+// tenths with; not more than there are now if clients already wait for it.
 Recommendation Recommend(uint64_t total_bytes, std::span<const ClientUse> clients);
 
 }  // namespace tutti::sharing

@@ -29,8 +29,9 @@ Result<DeviceSelection> ReadDevices(const Value& value) {
     for (const Value& item : items) {
       const auto text = item.Text();
       if (!text || !IsDeviceReference(*text)) {
-        return item.Wrong(fmt::format("unsupported type for device in devices list: {}, {}: use an index (0), a MIG index (0:1) or a UUID",
-                                      item.Shown(), item.IsQuoted() ? "string" : "scalar"));
+        return item.Wrong(fmt::format(
+            "unsupported type for device in devices list: {}, {}: use an index (0), a MIG index (0:1) or a UUID",
+            item.Shown(), item.IsQuoted() ? "string" : "scalar"));
       }
       list.push_back(*text);
     }
@@ -55,11 +56,14 @@ Result<std::string> ReadName(const Value& value) {
 Result<int64_t> ReadReplicas(const Value& value, bool single_replica) {
   TUTTI_ASSIGN(const int64_t replicas, value.Integer());
   if (replicas < (single_replica ? 1 : 2)) {
-    const char* const remedy = replicas == 1 ? "; a single replica, not throttled, needs tutti.singleReplica: true" : "";
-    return value.Wrong(fmt::format("number of replicas must be >= {}, but is {}{}", single_replica ? 1 : 2, replicas, remedy));
+    const char* const remedy =
+        replicas == 1 ? "; a single replica, not throttled, needs tutti.singleReplica: true" : "";
+    return value.Wrong(
+        fmt::format("number of replicas must be >= {}, but is {}{}", single_replica ? 1 : 2, replicas, remedy));
   }
   if (replicas > kMaxReplicas) {
-    return value.Wrong(fmt::format("invalid device maximum allowed replicas exceeded: {} > {}", replicas, kMaxReplicas));
+    return value.Wrong(
+        fmt::format("invalid device maximum allowed replicas exceeded: {} > {}", replicas, kMaxReplicas));
   }
   return replicas;
 }
@@ -76,14 +80,16 @@ Result<ReplicatedResource> ReadResource(const Value& value, bool single_replica,
   if (const auto devices = value.Find("devices")) {
     TUTTI_ASSIGN(resource.devices, ReadDevices(*devices));
     if (!std::holds_alternative<AllDevices>(resource.devices)) {
-      warnings.push_back("Customizing the 'devices' field in sharing.mps.resources is not yet supported in the config. Ignoring...");
+      warnings.push_back(
+          "Customizing the 'devices' field in sharing.mps.resources is not yet supported in the config. Ignoring...");
       resource.devices = AllDevices{};
     }
   }
   if (const auto rename = value.Find("rename")) {
     TUTTI_ASSIGN(resource.rename, ReadName(*rename));
     if (resource.rename != resource.name + ".shared") {
-      warnings.push_back("Customizing the 'rename' field in sharing.mps.resources is not yet supported in the config. Ignoring...");
+      warnings.push_back(
+          "Customizing the 'rename' field in sharing.mps.resources is not yet supported in the config. Ignoring...");
       resource.rename.clear();
     }
   }
@@ -97,12 +103,14 @@ Result<bool> IsOfOurDevices(const Value& item, const std::string& name, std::vec
     warnings.push_back(fmt::format("no device of this node is {}: what the file says of it is not used", name));
     return false;
   }
-  return item.Wrong(fmt::format("no device is called {}: devices are {}; further names for parts of them are tutti.shares", name, kGpuResource));
+  return item.Wrong(fmt::format(
+      "no device is called {}: devices are {}; further names for parts of them are tutti.shares", name, kGpuResource));
 }
 
 }  // namespace
 
-Result<Replication> ReadReplication(const Value& value, bool fail_default, bool single_replica, std::vector<std::string>& warnings) {
+Result<Replication> ReadReplication(const Value& value, bool fail_default, bool single_replica,
+                                    std::vector<std::string>& warnings) {
   TUTTI_TRY(value.OnlyKeys({"renameByDefault", "failRequestsGreaterThanOne", "resources"}));
   Replication replication;
   replication.fail_requests_greater_than_one = fail_default;

@@ -34,6 +34,7 @@ struct Replication {
 // The validation texts are NVIDIA's, after file and line. What NVIDIA's plugin accepts and then ignores is said in
 // `warnings`. `fail_default` is what a missing failRequestsGreaterThanOne means; a single replica is an error unless
 // `single_replica`.
-Result<Replication> ReadReplication(const Value& value, bool fail_default, bool single_replica, std::vector<std::string>& warnings);
+Result<Replication> ReadReplication(const Value& value, bool fail_default, bool single_replica,
+                                    std::vector<std::string>& warnings);
 
 }  // namespace tutti::sharing

@@ -25,14 +25,18 @@ bool IsDnsSubdomain(std::string_view text) {
 std::string_view LastPart(std::string_view resource) { return resource.substr(resource.rfind('/') + 1); }
 
 Result<std::string> FullResourceName(std::string_view name) {
-  const std::string full = name.find('/') == std::string_view::npos ? fmt::format("nvidia.com/{}", name) : std::string(name);
+  const std::string full =
+      name.find('/') == std::string_view::npos ? fmt::format("nvidia.com/{}", name) : std::string(name);
   if (full.size() > kMaxResourceNameBytes) {
-    return Fail(fmt::format("fully-qualified resource name must be {} characters or less: {}", kMaxResourceNameBytes, full));
+    return Fail(
+        fmt::format("fully-qualified resource name must be {} characters or less: {}", kMaxResourceNameBytes, full));
   }
   if (!IsDnsSubdomain(LastPart(full)) || !IsDnsSubdomain(full.substr(0, full.rfind('/')))) {
-    return Fail(fmt::format(
-        "incorrect format for resource name '{}': a lowercase RFC 1123 subdomain must consist of lower case alphanumeric "
-        "characters, '-' or '.', and must start and end with an alphanumeric character", full));
+    return Fail(
+        fmt::format("incorrect format for resource name '{}': a lowercase RFC 1123 subdomain must consist of lower "
+                    "case alphanumeric "
+                    "characters, '-' or '.', and must start and end with an alphanumeric character",
+                    full));
   }
   return full;
 }

@@ -26,9 +26,9 @@ inline constexpr uint32_t kChannelMagic = 0x49545554;  // "TUTI"
 // at the bell again (RingProducer::Nudge), since its record may have been published without ringing. Nobody trusts this
 // for ever: all sleeps are bounded, and one that timed out rings unconditionally.
 enum class Doorbell : uint32_t {
-  kWatched = 0,    // somebody polls this ring: no ring of the bell
+  kWatched = 0,  // somebody polls this ring: no ring of the bell
   kLingering = 1,  // looked at again within milliseconds: ring only if the caller is going to wait
-  kArmed = 2,      // nobody looks: ring
+  kArmed = 2,  // nobody looks: ring
 };
 
 // One stream's completion. A client that wants to sleep reads `wake`, lowers `awaited` to what it waits for, re-checks,
@@ -37,8 +37,8 @@ enum class Doorbell : uint32_t {
 // finish before its own. Whoever is woken and waits for more asks again.
 struct alignas(64) StreamCompletion {
   std::atomic<uint64_t> completed;  // ticket + 1 of the last finished record of this stream
-  std::atomic<uint64_t> awaited;    // the least `completed` that a sleeper waits for; 0: nobody sleeps
-  std::atomic<uint32_t> wake;       // futex
+  std::atomic<uint64_t> awaited;  // the least `completed` that a sleeper waits for; 0: nobody sleeps
+  std::atomic<uint32_t> wake;  // futex
 
   // By whoever has stored `completed`: whether sleepers must be woken.
   bool TakeSleepers(uint64_t now_completed) {
@@ -63,7 +63,7 @@ enum class ReplyState : uint32_t { kFree = 0, kPending = 1, kPendingAsleep = 2, 
 
 struct alignas(64) ReplySlot {
   std::atomic<uint32_t> state;  // futex; ReplyState
-  int32_t status;               // a CUresult
+  int32_t status;  // a CUresult
   uint64_t value[4];
 };
 static_assert(sizeof(ReplySlot) == 64);
@@ -89,7 +89,7 @@ struct TextFifo {
   std::atomic<uint64_t> dropped;  // texts lost because the FIFO was full
   uint8_t bytes[kBytes];
 };
-using PrintFifo = TextFifo<kPrintBytes>;        // printf: for the client's stdout
+using PrintFifo = TextFifo<kPrintBytes>;  // printf: for the client's stdout
 using AssertFifo = TextFifo<kAssertTextBytes>;  // failed assertions: for its stderr
 
 struct DeviceInfo {
@@ -101,12 +101,12 @@ struct DeviceInfo {
 
 // Per device, live.
 struct alignas(64) DeviceState {
-  std::atomic<uint64_t> used_bytes;    // by all clients
+  std::atomic<uint64_t> used_bytes;  // by all clients
   std::atomic<uint64_t> client_bytes;  // by this client
-  std::atomic<uint64_t> limit_bytes;   // this client's limit; ~0: none
-  std::atomic<int32_t> error;          // sticky CUresult of this client's work on the device, 0: none
-  std::atomic<int32_t> sm_count;       // that this client is given
-  std::atomic<uint64_t> freed_bytes;   // of client_bytes: freed by the client, in use until work before that is done
+  std::atomic<uint64_t> limit_bytes;  // this client's limit; ~0: none
+  std::atomic<int32_t> error;  // sticky CUresult of this client's work on the device, 0: none
+  std::atomic<int32_t> sm_count;  // that this client is given
+  std::atomic<uint64_t> freed_bytes;  // of client_bytes: freed by the client, in use until work before that is done
 };
 
 struct ChannelHeader {
@@ -117,12 +117,12 @@ struct ChannelHeader {
   uint64_t window_base;
   uint64_t window_bytes;
   uint32_t server_pid;
-  uint32_t shared_server;       // 1: reached through a daemon (CU_DEVICE_ATTRIBUTE_MPS_ENABLED); 0: a private server
+  uint32_t shared_server;  // 1: reached through a daemon (CU_DEVICE_ATTRIBUTE_MPS_ENABLED); 0: a private server
   std::atomic<uint32_t> ended;  // a CUresult once the server has ended this session (terminated, protocol error)
-  alignas(64) std::atomic<uint64_t> tail;      // producers: next free position
-  alignas(64) std::atomic<uint64_t> head;      // consumer: positions below are free again
-  std::atomic<uint32_t> space_sleepers;        // producers asleep because the ring is full
-  std::atomic<uint32_t> space_wake;            // futex
+  alignas(64) std::atomic<uint64_t> tail;  // producers: next free position
+  alignas(64) std::atomic<uint64_t> head;  // consumer: positions below are free again
+  std::atomic<uint32_t> space_sleepers;  // producers asleep because the ring is full
+  std::atomic<uint32_t> space_wake;  // futex
   alignas(64) std::atomic<uint32_t> doorbell;  // Doorbell
   DeviceState states[kMaxDevices];
   DeviceInfo devices[kMaxDevices];  // one without a UUID is not for this client

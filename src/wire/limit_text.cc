@@ -22,11 +22,13 @@ std::optional<uint64_t> UnitBytes(std::string_view unit) {
   return std::nullopt;
 }
 
-bool IsHexOrDash(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '-'; }
+bool IsHexOrDash(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == '-';
+}
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// A decimal number, whatever the program's locale. Not by std::from_chars: its double needs libm's rounding mode, and the
-// client library needs libc alone.
+// A decimal number, whatever the program's locale. Not by std::from_chars: its double needs libm's rounding mode, and
+// the client library needs libc alone.
 std::optional<double> ParseDecimal(std::string_view text) {
   static const locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", nullptr);
   if (text.empty() || text.find_first_not_of("0123456789.+-eE") != std::string_view::npos) return std::nullopt;
@@ -59,7 +61,8 @@ std::string FormatPercentage(double percentage) { return fmt::format("{:.1f}", p
 
 Result<uint64_t> ParseMemory(std::string_view text) {
   const auto wrong = [&] {
-    return Fail(fmt::format("memory limit \"{}\" is not a size: give a whole number and G or M, as in 2G or 512M", text));
+    return Fail(
+        fmt::format("memory limit \"{}\" is not a size: give a whole number and G or M, as in 2G or 512M", text));
   };
   uint64_t number = 0;
   const char* const last = text.data() + text.size();

@@ -1,5 +1,5 @@
-// The settings language: the values that control commands, environment variables and clients give, read and printed. Daemon
-// and client read them by the same rules, so both can say what is wrong with one.
+// The settings language: the values that control commands, environment variables and clients give, read and printed.
+// Daemon and client read them by the same rules, so both can say what is wrong with one.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ std::string FormatMemory(uint64_t bytes);  // as ParseMemory reads it: in G if t
 // Client priority: 0 normal, 1 below normal.
 Result<int> ParsePriority(std::string_view text);
 
-// Memory limits by device identifier, in the order they were set. An identifier is an ordinal or a UUID (or the start of
-// one); both may name the same device, then the one set last holds. What is set under one identifier is answered under
-// that identifier only.
+// Memory limits by device identifier, in the order they were set. An identifier is an ordinal or a UUID (or the start
+// of one); both may name the same device, then the one set last holds. What is set under one identifier is answered
+// under that identifier only.
 class MemoryLimits {
  public:
   struct Entry {

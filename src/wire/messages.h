@@ -3,7 +3,7 @@
 // size-sealed memory file instead (kBodyInFile); ipc/message.h sends and receives both forms.
 //
 //   client ── Hello ──> daemon            on <pipe directory>/control
-//   daemon ── Attach + client's socket ──> server     the daemon passes the connection itself and is out of the way
+//   daemon ── Attach + client's socket ──> server     the daemon passes the connection on and is out of it
 //   client <── Welcome + fds ── server    on that same connection, which from now on is the session socket
 //   client ── LoadModule + image fd ──> server, and so on
 //
@@ -69,9 +69,9 @@ inline constexpr size_t kWelcomeFds = 3;
 
 // What a client tells about itself. Everything here is a claim; identity comes from SO_PEERCRED.
 struct Hello {
-  uint32_t claimed_pid = 0;              // in the client's own PID namespace
-  uint64_t pid_namespace = 0;            // inode of /proc/self/ns/pid
-  std::string command_line;              // at most 4096 bytes
+  uint32_t claimed_pid = 0;  // in the client's own PID namespace
+  uint64_t pid_namespace = 0;  // inode of /proc/self/ns/pid
+  std::string command_line;  // at most 4096 bytes
   std::string active_thread_percentage;  // environment values as written; parsed and checked by the daemon
   std::string pinned_memory_limit;
   std::string client_priority;
@@ -83,7 +83,7 @@ Result<Hello> GetHello(ByteReader& in);
 
 struct Refuse {
   int32_t status = 0;  // CUresult: 805, 807, 808, 809, ...
-  std::string text;    // one line
+  std::string text;  // one line
 };
 void Put(ByteWriter& out, const Refuse& refuse);
 Result<Refuse> GetRefuse(ByteReader& in);
@@ -124,11 +124,12 @@ void Put(ByteWriter& out, const QueryModuleReply& reply);
 Result<QueryModuleReply> GetQueryModuleReply(ByteReader& in);
 
 // One message with its head. In another `version` only what all versions understand: a Refuse.
-std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version = kProtocolVersion, uint32_t flags = 0);
+std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version = kProtocolVersion,
+                          uint32_t flags = 0);
 // Checks magic and version and splits off the head; the reader stands at the body.
 Result<MessageHead> ReadHead(ByteReader& in);
-// The version of a message that is one of ours in another version than this program's. The head and Refuse are the same in
-// all versions, so its sender can be told.
+// The version of a message that is one of ours in another version than this program's. The head and Refuse are the same
+// in all versions, so its sender can be told.
 std::optional<uint16_t> OtherVersion(std::span<const uint8_t> message);
 
 }  // namespace tutti::wire

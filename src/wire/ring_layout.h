@@ -136,8 +136,8 @@ enum StreamFlags : uint32_t {
   kStreamNonBlocking = 1u << 1,  // does not synchronise with the legacy stream
 };
 
-// What all streams of one context on one device may use together: a part of the device's SMs and time. Holds besides the
-// client's own percentage. May come before or after the streams, and again.
+// What all streams of one context on one device may use together: a part of the device's SMs and time. Holds besides
+// the client's own percentage. May come before or after the streams, and again.
 struct ContextLimitBody {
   uint32_t device;
   uint32_t context;   // as in StreamCreateBody

@@ -137,7 +137,8 @@ Result<ServerReady> GetServerReady(ByteReader& in) {
   ServerReady ready;
   ready.error = in.GetString();
   const uint32_t count = in.GetCount(kLeastDeviceBytes);
-  if (count > kMaxDevices) return Fail(fmt::format("ServerReady message has {} devices, {} are allowed", count, kMaxDevices));
+  if (count > kMaxDevices)
+    return Fail(fmt::format("ServerReady message has {} devices, {} are allowed", count, kMaxDevices));
   ready.devices.resize(count);
   for (ServedDevice& device : ready.devices) {
     for (uint8_t& byte : device.uuid) byte = in.Get<uint8_t>();
@@ -149,7 +150,8 @@ Result<ServerReady> GetServerReady(ByteReader& in) {
     device.pci_domain = in.Get<uint32_t>();
     device.pci_bus = in.Get<uint32_t>();
     device.pci_device = in.Get<uint32_t>();
-    if (device.sm_count > kMostSms || device.name.size() > kMostNameBytes) return Fail("ServerReady message has a device that cannot be");
+    if (device.sm_count > kMostSms || device.name.size() > kMostNameBytes)
+      return Fail("ServerReady message has a device that cannot be");
   }
   return Finish(in, std::move(ready), "ServerReady");
 }
@@ -219,7 +221,8 @@ Result<ServerReply> GetServerReply(ByteReader& in) {
   reply.status = in.Get<int32_t>();
   reply.text = in.GetString();
   const uint32_t count = in.GetCount(kLeastStatusBytes);
-  if (count > kMostStatuses) return Fail(fmt::format("ServerReply message has {} clients, {} are allowed", count, kMostStatuses));
+  if (count > kMostStatuses)
+    return Fail(fmt::format("ServerReply message has {} clients, {} are allowed", count, kMostStatuses));
   for (uint32_t i = 0; i < count && in.ok(); ++i) reply.clients.push_back(GetStatus(in));
   return Finish(in, std::move(reply), "ServerReply");
 }

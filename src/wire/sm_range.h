@@ -5,7 +5,8 @@
 
 namespace tutti::wire {
 
-// `count` SMs from `first_sm` on. A device that a list does not name: all of its SMs. A range of none: no SM of that device.
+// `count` SMs from `first_sm` on. A device that a list does not name: all of its SMs. A range of none: no SM of that
+// device.
 struct SmRange {
   uint32_t device = 0;
   uint32_t first_sm = 0;

@@ -36,10 +36,8 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kHeapLimit:
     case RecordKind::kAllocate:
     case RecordKind::kPrepare:
-    case RecordKind::kReset:
-      return true;
-    case RecordKind::kNone:
-      return false;
+    case RecordKind::kReset: return true;
+    case RecordKind::kNone: return false;
   }
   return false;
 }

@@ -241,7 +241,8 @@ TEST(ValidatePrepare, ShapeIsAnyOrACudaBlock) {
 
 TEST(ValidateContextLimit, IsAPartOfADeviceThatThereIs) {
   const auto good = [](uint32_t device, uint32_t part_ppm) {
-    const Record record(RecordKind::kContextLimit, ContextLimitBody{.device = device, .context = 9, .part_ppm = part_ppm});
+    const Record record(RecordKind::kContextLimit,
+                        ContextLimitBody{.device = device, .context = 9, .part_ppm = part_ppm});
     return ValidateContextLimit(record, 2).has_value();
   };
   EXPECT_TRUE(good(1, 1));
@@ -252,7 +253,8 @@ TEST(ValidateContextLimit, IsAPartOfADeviceThatThereIs) {
 
 TEST(ValidateHeapLimit, IsOfADeviceThatThereIs) {
   const auto good = [](uint32_t device) {
-    return ValidateHeapLimit(Record(RecordKind::kHeapLimit, HeapLimitBody{.bytes = ~0ull, .device = device}), 2).has_value();
+    return ValidateHeapLimit(Record(RecordKind::kHeapLimit, HeapLimitBody{.bytes = ~0ull, .device = device}), 2)
+        .has_value();
   };
   EXPECT_TRUE(good(1));
   EXPECT_FALSE(good(2));

@@ -1,5 +1,5 @@
-// CUDA_VISIBLE_DEVICES: of a daemon, which of the machine's devices its servers serve; of a program, which of those it sees,
-// and in what order.
+// CUDA_VISIBLE_DEVICES: of a daemon, which of the machine's devices its servers serve; of a program, which of those it
+// sees, and in what order.
 #pragma once
 
 #include <cstdint>

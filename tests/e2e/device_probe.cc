@@ -6,7 +6,8 @@
 //
 //   --setenv NAME=VALUE   set by the program itself before its first CUDA call
 //   --allocate MIB,...    on the first device, and on the next ones; says "allocated MIB" or the CUresult for each
-//   --pin                 pins host memory and has the first device write it until it gets no more; says "pinned MIB", then
+//   --pin                 pins host memory and has the first device write it until it gets no more; says "pinned MIB",
+//                         then
 //   the CUresult, with exit status 1
 //   --hold                stays until its standard input ends, then asks the device once more and says "still served"
 //   or the CUresult

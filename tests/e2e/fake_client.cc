@@ -1,10 +1,12 @@
-// A client that only shakes hands: prints "welcome" or "refused CODE TEXT", then with --hold stays until its connection is
-// closed and prints "closed". With --garbage it sends packets that are wrong in every way it can think of, each on a
-// connection of its own; with --bodies N it sends N commands whose bodies are long memory files, and counts what becomes of
-// them; with --silent N it keeps N connections on which it says nothing; with --restless it never says anything either, but is always on a new connection; with --churn N it connects and leaves N times; with --hellos N it says hello N times and never waits
-// for the answer; with --linger it sends a command with a TCP socket that
-// waits an hour when it is closed; with --trace PID it keeps the end of that process from its parent. With --listen it is no client but another kind of daemon: it takes connections and answers nothing a
-// shell of ours understands. Its limits come from the CUDA_MPS_ environment variables, as a program's would.
+// A client that only shakes hands: prints "welcome" or "refused CODE TEXT", then with --hold stays until its connection
+// is closed and prints "closed". With --garbage it sends packets that are wrong in every way it can think of, each on a
+// connection of its own; with --bodies N it sends N commands whose bodies are long memory files, and counts what
+// becomes of them; with --silent N it keeps N connections on which it says nothing; with --restless it never says
+// anything either, but is always on a new connection; with --churn N it connects and leaves N times; with --hellos N it
+// says hello N times and never waits for the answer; with --linger it sends a command with a TCP socket that waits an
+// hour when it is closed; with --trace PID it keeps the end of that process from its parent. With --listen it is no
+// client but another kind of daemon: it takes connections and answers nothing a shell of ours understands. Its limits
+// come from the CUDA_MPS_ environment variables, as a program's would.
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -139,7 +141,8 @@ int SayHellos(const std::string& path, unsigned long times) {
   return 0;
 }
 
-// The last reference to the socket is on its way: whoever closes it waits until its data are read, and nobody reads them.
+// The last reference to the socket is on its way: whoever closes it waits until its data are read, and nobody reads
+// them.
 int SendLingering(const std::string& path) {
   auto [lingering, unread] = os::MakeLingeringSocket();
   if (!lingering) return Complain("no TCP over loopback");
@@ -165,8 +168,8 @@ int TraceToItsEnd(pid_t pid) {
   return 0;
 }
 
-// Connections that end in every way: without a word, in the middle of a packet's meaning, and as a client or a shell that has its
-// answer and leaves.
+// Connections that end in every way: without a word, in the middle of a packet's meaning, and as a client or a shell
+// that has its answer and leaves.
 int Churn(const std::string& path, unsigned long times) {
   for (unsigned long round = 0; round < times; ++round) {
     const auto socket = os::Connect(path);
@@ -179,7 +182,8 @@ int Churn(const std::string& path, unsigned long times) {
     ByteWriter body;
     if (round % 4 == 2) wire::Put(body, MyHello("churn"));
     if (round % 4 == 3) body.PutString("get_server_list");
-    (void)ipc::SendMessage(socket->get(), round % 4 == 2 ? wire::MessageKind::kHello : wire::MessageKind::kCommand, 1, std::move(body));
+    (void)ipc::SendMessage(socket->get(), round % 4 == 2 ? wire::MessageKind::kHello : wire::MessageKind::kCommand, 1,
+                           std::move(body));
     (void)ipc::ReceiveMessage(socket->get(), 20'000);
   }
   std::puts("done");

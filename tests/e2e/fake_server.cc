@@ -1,10 +1,10 @@
 // Stands in for tutti-server where a test is about the daemon alone: speaks the daemon's side of the protocol, keeps
 // clients without serving them, and misbehaves on request.
 //
-// FAKE_SERVER in the environment: "" behaves; "exit" ends before it is ready; "fail" reports that it cannot serve; "slow"
-// is ready once the file FAKE_SERVER_GO is there; "deaf" never answers and never obeys. As one that its user has taken over: "deep" says what is
-// nested a million times, "mistyped" what is of no type that is expected, "crowd" that it has more clients than there can be, and
-// "files" answers with descriptors.
+// FAKE_SERVER in the environment: "" behaves; "exit" ends before it is ready; "fail" reports that it cannot serve;
+// "slow" is ready once the file FAKE_SERVER_GO is there; "deaf" never answers and never obeys. As one that its user has
+// taken over: "deep" says what is nested a million times, "mistyped" what is of no type that is expected, "crowd" that
+// it has more clients than there can be, and "files" answers with descriptors.
 #include <poll.h>
 #include <unistd.h>
 
@@ -35,7 +35,10 @@ class FakeServer {
 
   void Ready(std::string error) {
     wire::ServerReady ready{.error = std::move(error)};
-    ready.devices.push_back({.uuid = {0xcb, 0x12, 0x13, 0xa3, 0xd6, 0xa4, 0xbe, 0x7f}, .name = "Fake", .total_bytes = 1 << 30, .sm_count = 2});
+    ready.devices.push_back({.uuid = {0xcb, 0x12, 0x13, 0xa3, 0xd6, 0xa4, 0xbe, 0x7f},
+                             .name = "Fake",
+                             .total_bytes = 1 << 30,
+                             .sm_count = 2});
     ByteWriter body;
     wire::Put(body, ready);
     (void)ipc::SendMessage(daemon_, wire::MessageKind::kServerReady, 0, std::move(body));
@@ -79,7 +82,9 @@ class FakeServer {
         break;
       }
       case wire::MessageKind::kTerminateClient:
-        std::erase_if(clients_, [id = wire::GetTerminateClient(in).value().client](const Client& client) { return client.status.id == id; });
+        std::erase_if(clients_, [id = wire::GetTerminateClient(in).value().client](const Client& client) {
+          return client.status.id == id;
+        });
         break;
       default: return;
     }
@@ -95,26 +100,36 @@ class FakeServer {
     if (behaviour_ == "crowd") reply.clients.resize(120'000, {.pid = 7});
     for (uint32_t i = 0; i < reply.clients.size() && behaviour_ == "crowd"; ++i) reply.clients[i].pid_namespace = i;
     if (behaviour_ == "deep") {
-      reply.text = R"({"id":0,"device":0,"uid":)" + std::to_string(getuid()) + ",\"a\":" + std::string(kLevels, '[') + std::string(kLevels, ']') + "}\n";
+      reply.text = R"({"id":0,"device":0,"uid":)" + std::to_string(getuid()) + ",\"a\":" + std::string(kLevels, '[') +
+                   std::string(kLevels, ']') + "}\n";
     }
-    if (behaviour_ == "mistyped") reply.text = query.what == wire::QueryKind::kFaults ? "{\"uid\":\"x\"}\n[1]\n" : "{\"id\":-1,\"device\":{}}\n3\n";
+    if (behaviour_ == "mistyped")
+      reply.text = query.what == wire::QueryKind::kFaults ? "{\"uid\":\"x\"}\n[1]\n" : "{\"id\":-1,\"device\":{}}\n3\n";
     ByteWriter body;
     wire::Put(body, reply);
     if (behaviour_ == "files") {
-      (void)ipc::SendMessage(daemon_, wire::MessageKind::kServerReply, message.head.serial, std::move(body), std::span(&daemon_, 1));
+      (void)ipc::SendMessage(daemon_, wire::MessageKind::kServerReply, message.head.serial, std::move(body),
+                             std::span(&daemon_, 1));
     } else if (body.bytes().size() <= ipc::kMaxPacketBytes) {
       (void)ipc::SendMessage(daemon_, wire::MessageKind::kServerReply, message.head.serial, std::move(body));
     } else {
       (void)os::FillMemory(message.fds.at(0).get(), body.bytes());
-      (void)os::Send(daemon_, wire::Pack(wire::MessageKind::kServerReply, message.head.serial, {}, wire::kProtocolVersion, wire::kBodyInAskersFile));
+      (void)os::Send(daemon_, wire::Pack(wire::MessageKind::kServerReply, message.head.serial, {},
+                                         wire::kProtocolVersion, wire::kBodyInAskersFile));
     }
   }
 
   void Attach(const wire::Attach& attach, os::Fd connection) {
     (void)ipc::SendMessage(connection.get(), wire::MessageKind::kWelcome, 0, {});
-    wire::ClientStatus status{.id = next_id_++, .pid = attach.pid, .uid = attach.uid, .pid_namespace = attach.hello.pid_namespace,
-                              .command_line = attach.hello.command_line, .percentage = attach.active_thread_percentage, .priority = attach.priority,
-                              .name_space = attach.name_space, .own_percentage = attach.own_percentage};
+    wire::ClientStatus status{.id = next_id_++,
+                              .pid = attach.pid,
+                              .uid = attach.uid,
+                              .pid_namespace = attach.hello.pid_namespace,
+                              .command_line = attach.hello.command_line,
+                              .percentage = attach.active_thread_percentage,
+                              .priority = attach.priority,
+                              .name_space = attach.name_space,
+                              .own_percentage = attach.own_percentage};
     if (!attach.own_memory_limits.empty()) status.own_limit_bytes = attach.own_memory_limits[0].bytes;
     if (!attach.memory_limits.empty()) status.limit_bytes = attach.memory_limits[0].bytes;
     clients_.push_back({std::move(status), std::move(connection)});

@@ -1,7 +1,7 @@
-// Mounts a FUSE with one file, DIRECTORY/file, which others see at /proc/PID/root/DIRECTORY/file. Its owner answers nobody: whoever
-// opens it waits until this process has ended, and no signal helps. With a SOCKET the owner answers for so long as it takes to send
-// there, with a command, the last descriptor of the file, which has data to be written back: who closes that waits. Prints
-// "mounted", and "asked" when somebody waits so; "sent" or "not taken".
+// Mounts a FUSE with one file, DIRECTORY/file, which others see at /proc/PID/root/DIRECTORY/file. Its owner answers
+// nobody: whoever opens it waits until this process has ended, and no signal helps. With a SOCKET the owner answers for
+// so long as it takes to send there, with a command, the last descriptor of the file, which has data to be written
+// back: who closes that waits. Prints "mounted", and "asked" when somebody waits so; "sent" or "not taken".
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <sched.h>
@@ -49,7 +49,8 @@ class Owner {
   void Run() {
     std::vector<char> request(1 << 20);
     for (;;) {
-      if (read(device_, request.data(), request.size()) >= static_cast<ssize_t>(sizeof(fuse_in_header))) Answer(request.data());
+      if (read(device_, request.data(), request.size()) >= static_cast<ssize_t>(sizeof(fuse_in_header)))
+        Answer(request.data());
     }
   }
 
@@ -58,11 +59,21 @@ class Owner {
     fuse_in_header head{};
     std::memcpy(&head, request, sizeof head);
     switch (head.opcode) {
-      case FUSE_INIT: return Reply(head, fuse_init_out{.major = 7, .minor = 31, .flags = FUSE_WRITEBACK_CACHE, .max_background = 16, .max_write = 4096});
-      case FUSE_LOOKUP: return Reply(head, fuse_entry_out{.nodeid = kFile, .entry_valid = kLong_s, .attr_valid = kLong_s, .attr = AttributesOf(kFile)});
+      case FUSE_INIT:
+        return Reply(
+            head, fuse_init_out{
+                      .major = 7, .minor = 31, .flags = FUSE_WRITEBACK_CACHE, .max_background = 16, .max_write = 4096});
+      case FUSE_LOOKUP:
+        return Reply(head,
+                     fuse_entry_out{
+                         .nodeid = kFile, .entry_valid = kLong_s, .attr_valid = kLong_s, .attr = AttributesOf(kFile)});
       case FUSE_GETATTR: return Reply(head, fuse_attr_out{.attr_valid = kLong_s, .attr = AttributesOf(head.nodeid)});
       case FUSE_OPEN: return silent_ ? Say("asked") : Reply(head, fuse_open_out{.fh = 1});
-      case FUSE_WRITE: case FUSE_SETATTR: case FUSE_FORGET: case FUSE_BATCH_FORGET: case FUSE_INTERRUPT: return;
+      case FUSE_WRITE:
+      case FUSE_SETATTR:
+      case FUSE_FORGET:
+      case FUSE_BATCH_FORGET:
+      case FUSE_INTERRUPT: return;
       default: return Send(head, {}, head.opcode == FUSE_FLUSH ? 0 : -ENOSYS);
     }
   }
@@ -75,7 +86,8 @@ class Owner {
     Send(head, {reinterpret_cast<const char*>(&body), sizeof body}, 0);
   }
   void Send(const fuse_in_header& head, std::string_view body, int error) {
-    const fuse_out_header out{.len = static_cast<uint32_t>(sizeof out + body.size()), .error = error, .unique = head.unique};
+    const fuse_out_header out{
+        .len = static_cast<uint32_t>(sizeof out + body.size()), .error = error, .unique = head.unique};
     std::string bytes(reinterpret_cast<const char*>(&out), sizeof out);
     bytes += body;
     [[maybe_unused]] const ssize_t written = write(device_, bytes.data(), bytes.size());
@@ -109,10 +121,12 @@ int SendLast(const std::string& path, const std::string& file) {
 int main(int argc, char** argv) {
   if (argc < 2) return Complain("mute_file DIRECTORY [SOCKET]");
   os::Fd device(open("/dev/fuse", O_RDWR | O_CLOEXEC));
-  if (!device || unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return Complain("no FUSE here");
+  if (!device || unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return Complain("no FUSE here");
   const std::string options = "fd=" + std::to_string(device.get()) + ",rootmode=40000,user_id=0,group_id=0,allow_other";
   if (mount("mute_file", argv[1], "fuse", MS_NOSUID | MS_NODEV, options.c_str()) != 0) return Complain("mount");
-  // A process apart from the owner, so that the owner can be ended while it waits: with it goes the mount, and all waiting.
+  // A process apart from the owner, so that the owner can be ended while it waits: with it goes the mount, and all
+  // waiting.
   if (argc > 2 && fork() == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     device.Reset();

@@ -31,7 +31,8 @@ std::string PtxOf(std::string_view step) {
   ld.param.u32 %r0, [count];
   mov.f32 %f1, 0f3F800000;
 again:
-  )" + std::string(step) + R"(
+  )" + std::string(step) +
+         R"(
   sub.u32 %r0, %r0, 1;
   setp.ne.u32 %p, %r0, 0;
   @%p bra again;

@@ -63,7 +63,8 @@ Actor::~Actor() {
 }
 
 std::string Actor::AwaitReady() {
-  for (const auto end = std::chrono::steady_clock::now() + kLimit; !page_->ready.load(); std::this_thread::sleep_for(1ms)) {
+  for (const auto end = std::chrono::steady_clock::now() + kLimit; !page_->ready.load();
+       std::this_thread::sleep_for(1ms)) {
     if (page_->failed.load()) return page_->failure;
     if (waitpid(pid_, &status_, WNOHANG) == pid_) {
       ended_ = true;

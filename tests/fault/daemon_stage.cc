@@ -18,7 +18,8 @@ using namespace std::chrono_literals;
 
 }  // namespace
 
-DaemonStage::DaemonStage(std::string control, std::string failing) : control_(std::move(control)), failing_(std::move(failing)) {
+DaemonStage::DaemonStage(std::string control, std::string failing)
+    : control_(std::move(control)), failing_(std::move(failing)) {
   char folder[] = "/tmp/tutti-failing.XXXXXX";
   folder_ = mkdtemp(folder);
   setenv("CUDA_MPS_PIPE_DIRECTORY", folder, 1);
@@ -64,7 +65,8 @@ pid_t DaemonStage::Start(std::vector<std::string> words, bool fails) const {
 int DaemonStage::Run(const std::vector<std::string>& words, bool fails) const {
   const pid_t pid = Start(words, fails);
   int status = 0;
-  for (const auto end = std::chrono::steady_clock::now() + 60s; waitpid(pid, &status, WNOHANG) == 0; std::this_thread::sleep_for(1ms)) {
+  for (const auto end = std::chrono::steady_clock::now() + 60s; waitpid(pid, &status, WNOHANG) == 0;
+       std::this_thread::sleep_for(1ms)) {
     if (std::chrono::steady_clock::now() < end) continue;
     kill(pid, SIGKILL);
     waitpid(pid, nullptr, 0);
@@ -94,7 +96,8 @@ bool DaemonStage::HoldsAtMost(pid_t pid, const Holdings& before) {
 }
 
 std::string DaemonStage::When(uint64_t call) const {
-  return fmt::format("when call {}, {}, {}", call, page_->calls.load() < call ? "none" : page_->failed, page_->kills.load() ? "is the last" : "fails");
+  return fmt::format("when call {}, {}, {}", call, page_->calls.load() < call ? "none" : page_->failed,
+                     page_->kills.load() ? "is the last" : "fails");
 }
 
 }  // namespace tutti::fault

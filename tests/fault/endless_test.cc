@@ -1,7 +1,7 @@
-// Kernels that never end are ended in every way there is: by SIGKILL of their client, by terminate_client, by a limit on the
-// time that a kernel may run; another client, on the same SM, goes on meanwhile and afterwards. And by shutdown_server -f
-// and quit -t, with all that the server serves; then the next client has another one. How long it took is said; the aim is
-// 100 ms.
+// Kernels that never end are ended in every way there is: by SIGKILL of their client, by terminate_client, by a limit
+// on the time that a kernel may run; another client, on the same SM, goes on meanwhile and afterwards. And by
+// shutdown_server -f and quit -t, with all that the server serves; then the next client has another one. How long it
+// took is said; the aim is 100 ms.
 //
 //   endless_test CONTROL FILES...     with CUDA_MPS_PIPE_DIRECTORY of a running daemon, whose device should have one SM
 //
@@ -34,14 +34,17 @@ using Clock = std::chrono::steady_clock;
 constexpr int kLimitMs = 200;  // of time on the device, which it shares: so this and the rest take longer on the clock
 std::string control;
 
-double MsSince(Clock::time_point begin) { return std::chrono::duration<double, std::milli>(Clock::now() - begin).count(); }
+double MsSince(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
 
 run_test::TestCase ReadEndless(const std::string& path) {
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   // Nobody's address will do here.
   text = std::regex_replace(text, std::regex("\\$[a-z_]+"), "4096");
-  if (text.find("// kernel:") == std::string::npos) text = "// kernel: k\n// block: 128\n// buffer flag: u32 x 64\n// argument: flag\n" + text;
+  if (text.find("// kernel:") == std::string::npos)
+    text = "// kernel: k\n// block: 128\n// buffer flag: u32 x 64\n// argument: flag\n" + text;
   return run_test::ParseTestCase(text, path);
 }
 
@@ -53,15 +56,17 @@ void RunEndless(ActorPage& page, const std::string& path) {
   Check(page, "cuModuleLoadData", cuModuleLoadData(&module, test.ptx.c_str()));
   Check(page, "cuModuleGetFunction", cuModuleGetFunction(&kernel, module, test.kernel.c_str()));
   std::vector<CUdeviceptr> addresses;
-  for (const run_test::Buffer& buffer : test.buffers) Check(page, "cuMemAlloc", cuMemAlloc_v2(&addresses.emplace_back(), buffer.bytes.size()));
+  for (const run_test::Buffer& buffer : test.buffers)
+    Check(page, "cuMemAlloc", cuMemAlloc_v2(&addresses.emplace_back(), buffer.bytes.size()));
   std::vector<void*> arguments;
   for (const run_test::Argument& argument : test.arguments) {
     arguments.push_back(argument.buffer >= 0 ? static_cast<void*>(&addresses[static_cast<size_t>(argument.buffer)])
                                              : const_cast<uint8_t*>(argument.bytes.data()));
   }
   WaitToLeave(page);
-  Check(page, "cuLaunchKernel", cuLaunchKernel(kernel, test.grid[0], test.grid[1], test.grid[2], test.block[0], test.block[1], test.block[2],
-                                               test.shared_bytes, nullptr, arguments.data(), nullptr));
+  Check(page, "cuLaunchKernel",
+        cuLaunchKernel(kernel, test.grid[0], test.grid[1], test.grid[2], test.block[0], test.block[1], test.block[2],
+                       test.shared_bytes, nullptr, arguments.data(), nullptr));
   page.begun.store(true);
   page.address.store(static_cast<uint64_t>(cuCtxSynchronize()));
 }
@@ -69,7 +74,8 @@ void RunEndless(ActorPage& page, const std::string& path) {
 // Counts its own right results in `address`.
 void Work(ActorPage& page) {
   static constexpr char kPtx[] =
-      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry next(.param .u64 p) { .reg .b64 %d; .reg .b32 %r;\n"
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry next(.param .u64 p) { .reg .b64 %d; .reg .b32 "
+      "%r;\n"
       "ld.param.u64 %d, [p]; ld.global.u32 %r, [%d]; add.u32 %r, %r, 1; st.global.u32 [%d], %r; ret; }\n";
   CUmodule module;
   CUfunction next;
@@ -97,7 +103,9 @@ constexpr std::pair<Way, const char*> kWays[] = {{Way::kKill, "EndsWithItsClient
                                                  {Way::kQuit, "EndsWithTheDaemon"}};
 
 // The control daemon's answer does not matter here.
-int Ask(const std::string& command) { return std::system(fmt::format("'{}' {} > /dev/null", control, command).c_str()); }
+int Ask(const std::string& command) {
+  return std::system(fmt::format("'{}' {} > /dev/null", control, command).c_str());
+}
 
 class Endless : public testing::Test {
  public:
@@ -148,13 +156,12 @@ class Endless : public testing::Test {
         EXPECT_EQ(HoldingsOf(server).memory_files, files_before_) << "its window and its channel are not given back";
         return;
       case Way::kTerminate:
-        return ExpectTold(endless, fmt::format("terminate_client {} {}", server, endless.pid()), CUDA_ERROR_MPS_CLIENT_TERMINATED);
-      case Way::kLimit:
-        return ExpectTold(endless, "get_server_list", CUDA_ERROR_LAUNCH_TIMEOUT);
+        return ExpectTold(endless, fmt::format("terminate_client {} {}", server, endless.pid()),
+                          CUDA_ERROR_MPS_CLIENT_TERMINATED);
+      case Way::kLimit: return ExpectTold(endless, "get_server_list", CUDA_ERROR_LAUNCH_TIMEOUT);
       case Way::kShutdown:
         return ExpectTold(endless, fmt::format("shutdown_server {} -f", server), CUDA_ERROR_MPS_CLIENT_TERMINATED);
-      case Way::kQuit:
-        return ExpectTold(endless, "quit -t 0", CUDA_ERROR_MPS_CLIENT_TERMINATED);
+      case Way::kQuit: return ExpectTold(endless, "quit -t 0", CUDA_ERROR_MPS_CLIENT_TERMINATED);
     }
   }
 
@@ -179,7 +186,8 @@ class Endless : public testing::Test {
   }
   static bool GoesOn(Actor& beside, uint64_t rounds) {
     const uint64_t goal = beside.page().address.load() + rounds;
-    for (const auto end = Clock::now() + 60s; Clock::now() < end && !beside.page().failed.load(); std::this_thread::sleep_for(1ms)) {
+    for (const auto end = Clock::now() + 60s; Clock::now() < end && !beside.page().failed.load();
+         std::this_thread::sleep_for(1ms)) {
       if (beside.page().address.load() >= goal) return true;
     }
     return false;

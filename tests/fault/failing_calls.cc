@@ -1,6 +1,6 @@
-// A library to preload: makes one system call of a process fail, as it would when descriptors, memory, disk or threads run
-// out, or be its last. All calls through which src/os and the programs reach the system are counted, in the order in which they are made;
-// in a process that loads libcuda.so.1, those of that library alone.
+// A library to preload: makes one system call of a process fail, as it would when descriptors, memory, disk or threads
+// run out, or be its last. All calls through which src/os and the programs reach the system are counted, in the order
+// in which they are made; in a process that loads libcuda.so.1, those of that library alone.
 #include "failing_calls.h"
 
 #include <dlfcn.h>
@@ -51,7 +51,8 @@ __attribute__((constructor(101))) void Begin() {
 
 bool IsOfLibrary(void* caller) {
   Dl_info info{};
-  return dladdr(caller, &info) != 0 && info.dli_fname != nullptr && std::strstr(info.dli_fname, "libcuda.so") != nullptr;
+  return dladdr(caller, &info) != 0 && info.dli_fname != nullptr &&
+         std::strstr(info.dli_fname, "libcuda.so") != nullptr;
 }
 
 bool IsMeant(const char* name) {
@@ -83,15 +84,16 @@ Function Real(Function, const char* name) {
 
 #define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
 // A call of the system that fails with -1.
-#define FAILING(error, type, name, parameters, arguments)       \
+#define FAILING(error, type, name, parameters, arguments)                  \
   extern "C" __attribute__((visibility("default"))) type name parameters { \
-    static const auto real = Real(&name, #name);                \
-    if (Fails(#name, CALLER, error)) return static_cast<type>(-1); \
-    return real arguments;                                      \
+    static const auto real = Real(&name, #name);                           \
+    if (Fails(#name, CALLER, error)) return static_cast<type>(-1);         \
+    return real arguments;                                                 \
   }
 
 FAILING(EMFILE, int, socket, (int domain, int kind, int protocol) noexcept, (domain, kind, protocol))
-FAILING(EMFILE, int, socketpair, (int domain, int kind, int protocol, int ends[2]) noexcept, (domain, kind, protocol, ends))
+FAILING(EMFILE, int, socketpair, (int domain, int kind, int protocol, int ends[2]) noexcept,
+        (domain, kind, protocol, ends))
 FAILING(ECONNREFUSED, int, connect, (int fd, const sockaddr* address, socklen_t length), (fd, address, length))
 FAILING(EMFILE, int, accept4, (int fd, sockaddr* address, socklen_t* length, int flags), (fd, address, length, flags))
 FAILING(ENOBUFS, ssize_t, sendmsg, (int fd, const msghdr* message, int flags), (fd, message, flags))
@@ -100,21 +102,25 @@ FAILING(EMFILE, int, memfd_create, (const char* name, unsigned flags) noexcept, 
 FAILING(ENOSPC, int, ftruncate, (int fd, off_t bytes) noexcept, (fd, bytes))
 FAILING(EMFILE, int, eventfd, (unsigned value, int flags) noexcept, (value, flags))
 FAILING(EMFILE, int, epoll_create1, (int flags) noexcept, (flags))
-FAILING(ENOSPC, int, epoll_ctl, (int epoll, int operation, int fd, epoll_event* event) noexcept, (epoll, operation, fd, event))
+FAILING(ENOSPC, int, epoll_ctl, (int epoll, int operation, int fd, epoll_event* event) noexcept,
+        (epoll, operation, fd, event))
 FAILING(EMFILE, int, timerfd_create, (int clock, int flags) noexcept, (clock, flags))
 FAILING(EMFILE, int, pipe2, (int ends[2], int flags) noexcept, (ends, flags))
 FAILING(ENOSPC, ssize_t, pwrite, (int fd, const void* bytes, size_t count, off_t at), (fd, bytes, count, at))
 FAILING(EIO, ssize_t, pread, (int fd, void* bytes, size_t count, off_t at), (fd, bytes, count, at))
-FAILING(EIO, int, renameat, (int from_folder, const char* from, int to_folder, const char* to) noexcept, (from_folder, from, to_folder, to))
+FAILING(EIO, int, renameat, (int from_folder, const char* from, int to_folder, const char* to) noexcept,
+        (from_folder, from, to_folder, to))
 FAILING(EACCES, int, mkdirat, (int folder, const char* path, mode_t mode) noexcept, (folder, path, mode))
 FAILING(EACCES, int, mkdir, (const char* path, mode_t mode) noexcept, (path, mode))
 FAILING(EIO, int, unlinkat, (int folder, const char* path, int flags) noexcept, (folder, path, flags))
 FAILING(EIO, int, fstat, (int fd, struct stat* info) noexcept, (fd, info))
 FAILING(ENOSPC, int, fsync, (int fd), (fd))
 FAILING(EAGAIN, pid_t, fork, (void) noexcept, ())
-FAILING(ENOMEM, int, execve, (const char* path, char* const arguments[], char* const environment[]) noexcept, (path, arguments, environment))
+FAILING(ENOMEM, int, execve, (const char* path, char* const arguments[], char* const environment[]) noexcept,
+        (path, arguments, environment))
 FAILING(EMFILE, int, dup2, (int from, int to) noexcept, (from, to))
-FAILING(ENOBUFS, int, getsockopt, (int fd, int level, int option, void* value, socklen_t* length) noexcept, (fd, level, option, value, length))
+FAILING(ENOBUFS, int, getsockopt, (int fd, int level, int option, void* value, socklen_t* length) noexcept,
+        (fd, level, option, value, length))
 FAILING(ENOMEM, ssize_t, readlink, (const char* path, char* text, size_t bytes) noexcept, (path, text, bytes))
 
 // The one that has no function of its own here.
@@ -132,11 +138,11 @@ extern "C" __attribute__((visibility("default"))) long syscall(long number, ...)
 // Of files only: an eventfd's count is no disk that could be full.
 extern "C" __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, size_t count) {
   static const auto real = Real(&write, "write");
-  struct stat info {};
+  struct stat info{};
   const bool is_file = syscall(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode);
   if (!is_file || !IsTheOne("write", CALLER)) return real(fd, bytes, count);
-  // A disk that fills up takes a part first; every other time that is all that is said of it. Whoever dies has written a
-  // part, too.
+  // A disk that fills up takes a part first; every other time that is all that is said of it. Whoever dies has written
+  // a part, too.
   const ssize_t part = real(fd, bytes, count / 2);
   if (page->kills.load()) syscall(SYS_kill, getpid(), SIGKILL);
   if (page->calls.load() % 2 == 0) return part;
@@ -144,7 +150,8 @@ extern "C" __attribute__((visibility("default"))) ssize_t write(int fd, const vo
   return -1;
 }
 
-extern "C" __attribute__((visibility("default"))) void* mmap(void* address, size_t bytes, int rights, int flags, int fd, off_t at) noexcept {
+extern "C" __attribute__((visibility("default"))) void* mmap(void* address, size_t bytes, int rights, int flags, int fd,
+                                                             off_t at) noexcept {
   static const auto real = Real(&mmap, "mmap");
   if (Fails("mmap", CALLER, ENOMEM)) return MAP_FAILED;
   return real(address, bytes, rights, flags, fd, at);
@@ -181,8 +188,9 @@ extern "C" __attribute__((visibility("default"))) int fcntl(int fd, int command,
   return real(fd, command, argument);
 }
 
-extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
-                                                                      void* argument) noexcept {
+extern "C" __attribute__((visibility("default"))) int pthread_create(pthread_t* thread,
+                                                                     const pthread_attr_t* attributes,
+                                                                     void* (*body)(void*), void* argument) noexcept {
   static const auto real = Real(&pthread_create, "pthread_create");
   if (Fails("pthread_create", CALLER, EAGAIN)) return EAGAIN;
   return real(thread, attributes, body, argument);

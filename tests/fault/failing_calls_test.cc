@@ -1,8 +1,10 @@
-// Every system call of attaching, allocating, compiling, launching and writing the code cache fails in turn, once in the
-// server and once in the client library. Whatever fails, the program ends by itself, with its result or with an error of
-// the driver; no process dies of a signal, and none stays.
+// Every system call of attaching, allocating, compiling, launching and writing the code cache fails in turn, once in
+// the server and once in the client library. Whatever fails, the program ends by itself, with its result or with an
+// error of the driver; no process dies of a signal, and none stays.
 //
 //   failing_calls_test PROGRAM ARGUMENTS...     a program that loads libcuda.so.1 and has a private server
+#include "failing_calls.h"
+
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -21,8 +23,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include "failing_calls.h"
 
 namespace tutti::fault {
 namespace {
@@ -67,7 +67,8 @@ class FailingCalls : public testing::Test {
   }
 
   // What came of one run: empty if it is as it should be. `deadly`: the process dies at that of these calls.
-  std::string Run(const std::string& process, const std::string& cache, uint64_t fail_at, const char* deadly = nullptr) {
+  std::string Run(const std::string& process, const std::string& cache, uint64_t fail_at,
+                  const char* deadly = nullptr) {
     new (page_) FailPage;
     if (deadly != nullptr) {
       std::strncpy(page_->only, deadly, sizeof page_->only - 1);
@@ -77,7 +78,8 @@ class FailingCalls : public testing::Test {
     const pid_t pid = Start(process, cache);
     std::string wrong;
     bool all_ended = false;
-    for (const auto end = std::chrono::steady_clock::now() + 20s; !all_ended && std::chrono::steady_clock::now() < end;) {
+    for (const auto end = std::chrono::steady_clock::now() + 20s;
+         !all_ended && std::chrono::steady_clock::now() < end;) {
       int status = 0;
       const pid_t ended = waitpid(-1, &status, WNOHANG);
       if (ended == 0) std::this_thread::sleep_for(1ms);
@@ -85,7 +87,8 @@ class FailingCalls : public testing::Test {
       if (ended <= 0) continue;
       if (ended == pid) ended_well_ = WIFEXITED(status) && WEXITSTATUS(status) == 0;
       if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL) {
-        wrong += fmt::format("{} died of signal {}; ", ended == pid ? "the program" : "a process of it", WTERMSIG(status));
+        wrong +=
+            fmt::format("{} died of signal {}; ", ended == pid ? "the program" : "a process of it", WTERMSIG(status));
       } else if (ended == pid && (!WIFEXITED(status) || WEXITSTATUS(status) > 3)) {
         wrong += fmt::format("the program ended with {:#x}; ", status);
       }

@@ -1,6 +1,6 @@
-// Every system call that the control daemon makes from a client's connection to its end fails in turn: those that accept
-// it, find out who it is, start a server for it, hand it over, and those that write the log. Whatever fails, that client
-// is served or told an error and does not hang; the daemon goes on, loses nothing, and serves the next one.
+// Every system call that the control daemon makes from a client's connection to its end fails in turn: those that
+// accept it, find out who it is, start a server for it, hand it over, and those that write the log. Whatever fails,
+// that client is served or told an error and does not hang; the daemon goes on, loses nothing, and serves the next one.
 //
 //   failing_daemon_test CONTROL CLIENT      a program that only opens and closes its devices
 #include <fmt/format.h>
@@ -37,7 +37,8 @@ TEST(FailingDaemon, GoesOnWhateverCallFailsWhileAClientComes) {
     EXPECT_EQ(next, 0) << "the next client is not served " << when;
     stage.EndServers();
     const bool within = DaemonStage::HoldsAtMost(stage.daemon(), before);
-    EXPECT_TRUE(within) << "the daemon holds " << HoldingsOf(stage.daemon()).descriptors << " descriptors and not " << before.descriptors << ' ' << when;
+    EXPECT_TRUE(within) << "the daemon holds " << HoldingsOf(stage.daemon()).descriptors << " descriptors and not "
+                        << before.descriptors << ' ' << when;
     wrong += !told || next != 0 || !within;
     if (made < call) break;
   } while (wrong < 4);

@@ -1,7 +1,7 @@
-// One server for many clients, and every system call of it from a client's coming to its end fails in turn, with its code in
-// the cache and with a cache that is emptied each time; then a client is killed at each of its library's own calls. Whatever
-// fails, that client is served or told an error, the next one is served, and the server is the same and holds no more
-// descriptors, threads, windows and memory than before.
+// One server for many clients, and every system call of it from a client's coming to its end fails in turn, with its
+// code in the cache and with a cache that is emptied each time; then a client is killed at each of its library's own
+// calls. Whatever fails, that client is served or told an error, the next one is served, and the server is the same and
+// holds no more descriptors, threads, windows and memory than before.
 //
 //   failing_server_test CONTROL CLIENT ARGUMENTS...      a program that loads a kernel and checks what it computes
 #include <fmt/format.h>
@@ -32,7 +32,8 @@ class FailingServer : public testing::Test {
  protected:
   // `failing`: the process whose calls these are.
   void Begin(const std::string& failing, const char* only = "") {
-    setenv("TUTTI_CACHE_DIR", (std::filesystem::temp_directory_path() / fmt::format("tutti-failing-cache.{}", getpid())).c_str(), 1);
+    setenv("TUTTI_CACHE_DIR",
+           (std::filesystem::temp_directory_path() / fmt::format("tutti-failing-cache.{}", getpid())).c_str(), 1);
     stage_ = std::make_unique<DaemonStage>(control, failing);
     for (int i = 0; i < 5; ++i) ASSERT_EQ(stage_->Run(client), 0) << "without any failure";
     server_ = stage_->Server();
@@ -63,19 +64,24 @@ class FailingServer : public testing::Test {
       EXPECT_EQ(next, 0) << "the next client is not served " << when;
       ASSERT_EQ(stage_->Server(), server_) << "the server is another one " << when;
       const bool within = DaemonStage::HoldsAtMost(server_, before_);
-      EXPECT_TRUE(within) << "the server holds " << Text(HoldingsOf(server_)) << " and not " << Text(before_) << ' ' << when;
+      EXPECT_TRUE(within) << "the server holds " << Text(HoldingsOf(server_)) << " and not " << Text(before_) << ' '
+                          << when;
       wrong += !as_told || next != 0 || !within;
       if (made < call || wrong > 3) break;
     }
     EXPECT_GT(call, 6u) << "the library fails nothing";
     const Holdings after = HoldingsOf(server_);
     EXPECT_LT(after.resident_bytes, before_.resident_bytes + kGrowthBytes);
-    fmt::print("{} calls; the server's memory: {} KiB before, {} KiB after\n", call - 1, before_.resident_bytes >> 10, after.resident_bytes >> 10);
+    fmt::print("{} calls; the server's memory: {} KiB before, {} KiB after\n", call - 1, before_.resident_bytes >> 10,
+               after.resident_bytes >> 10);
   }
 
-  static std::string Text(const Holdings& h) { return fmt::format("{} descriptors, {} threads, {} memory files", h.descriptors, h.threads, h.memory_files); }
+  static std::string Text(const Holdings& h) {
+    return fmt::format("{} descriptors, {} threads, {} memory files", h.descriptors, h.threads, h.memory_files);
+  }
   static void EmptyCache() {
-    for (const auto& entry : std::filesystem::directory_iterator(std::getenv("TUTTI_CACHE_DIR"))) std::filesystem::remove(entry);
+    for (const auto& entry : std::filesystem::directory_iterator(std::getenv("TUTTI_CACHE_DIR")))
+      std::filesystem::remove(entry);
   }
 
   std::unique_ptr<DaemonStage> stage_;

@@ -1,6 +1,7 @@
-// SIGKILL in the middle of what takes long or holds something: attaching, copies under way, allocations by many threads at
-// once, a module's load, a ring that is full. (failing_server_test kills at each call of the library, failing_compiles_test
-// while a kernel is compiled, kill_storm at random.) All that the client had is given back; the others notice nothing.
+// SIGKILL in the middle of what takes long or holds something: attaching, copies under way, allocations by many threads
+// at once, a module's load, a ring that is full. (failing_server_test kills at each call of the library,
+// failing_compiles_test while a kernel is compiled, kill_storm at random.) All that the client had is given back; the
+// others notice nothing.
 //
 //   kill_points_test CONTROL      with CUDA_MPS_PIPE_DIRECTORY of a running daemon
 #include <fmt/format.h>
@@ -46,7 +47,8 @@ void Compute(ActorPage& page) {
 
 void LoadModule(ActorPage& page, int number) {
   CUmodule module;
-  const std::string text = fmt::format(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k{}() {{ ret; }}\n", number);
+  const std::string text =
+      fmt::format(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k{}() {{ ret; }}\n", number);
   Check(page, "cuModuleLoadData", cuModuleLoadData(&module, text.c_str()));
   page.ready.store(true);
   Check(page, "cuModuleUnload", cuModuleUnload(module));
@@ -70,11 +72,14 @@ class KillPoints : public testing::Test {
     const auto begin = Clock::now();
     while (!HoldingsOf(server_).IsWithin(before_) && Clock::now() < begin + 30s) std::this_thread::sleep_for(500us);
     const Holdings now = HoldingsOf(server_);
-    EXPECT_TRUE(now.IsWithin(before_)) << fmt::format("{} descriptors, {} threads, {} memory files; before: {}, {}, {}", now.descriptors, now.threads,
-                                                      now.memory_files, before_.descriptors, before_.threads, before_.memory_files);
-    fmt::print("all is back {:.1f} ms after the last kill\n", std::chrono::duration<double, std::milli>(Clock::now() - killed_).count());
+    EXPECT_TRUE(now.IsWithin(before_)) << fmt::format("{} descriptors, {} threads, {} memory files; before: {}, {}, {}",
+                                                      now.descriptors, now.threads, now.memory_files,
+                                                      before_.descriptors, before_.threads, before_.memory_files);
+    fmt::print("all is back {:.1f} ms after the last kill\n",
+               std::chrono::duration<double, std::milli>(Clock::now() - killed_).count());
     const uint64_t rounds = beside_.page().address.load();
-    while (beside_.page().address.load() < rounds + 3 && !beside_.page().failed.load() && Clock::now() < begin + 60s) std::this_thread::sleep_for(1ms);
+    while (beside_.page().address.load() < rounds + 3 && !beside_.page().failed.load() && Clock::now() < begin + 60s)
+      std::this_thread::sleep_for(1ms);
     EXPECT_GE(beside_.page().address.load(), rounds + 3) << "the other client has stopped";
     EXPECT_EQ(beside_.Leave(), "");
     EXPECT_EQ(FirstServer(control), server_) << "the server is another one";
@@ -123,7 +128,8 @@ TEST_F(KillPoints, WhileManyThreadsAllocate) {
         Check(page, "cuCtxSetCurrent", cuCtxSetCurrent(context));
         std::vector<CUdeviceptr> held;
         for (size_t i = 0;; ++i) {
-          Check(page, "cuMemAlloc", cuMemAlloc_v2(&held.emplace_back(), 1000 + (i * 7919 + static_cast<size_t>(t)) % (1 << 20)));
+          Check(page, "cuMemAlloc",
+                cuMemAlloc_v2(&held.emplace_back(), 1000 + (i * 7919 + static_cast<size_t>(t)) % (1 << 20)));
           if (i == 100) page.ready.store(true);
           if (held.size() < 50) continue;
           for (const CUdeviceptr address : held) Check(page, "cuMemFree", cuMemFree_v2(address));
@@ -152,8 +158,8 @@ TEST_F(KillPoints, WhileItsRingIsFull) {
   });
 }
 
-// The handshake: nothing said, a part of it said, all of it said and nothing read; once before and once after the server has
-// the connection.
+// The handshake: nothing said, a part of it said, all of it said and nothing read; once before and once after the
+// server has the connection.
 TEST_F(KillPoints, WhileItAttaches) {
   for (int i = 0; i < 40; ++i) {
     const pid_t pid = fork();

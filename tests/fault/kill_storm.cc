@@ -1,6 +1,6 @@
 // SIGKILL is an ordinary event: among eight clients that compute without a pause, one is killed at a random moment, 200
-// times, and replaced. No other client may see an error or a wrong result, and when all are gone the server holds no more
-// descriptors, threads or mappings than before.
+// times, and replaced. No other client may see an error or a wrong result, and when all are gone the server holds no
+// more descriptors, threads or mappings than before.
 //
 //   kill_storm CONTROL CLIENT [KILLS]    with CUDA_MPS_PIPE_DIRECTORY of a running daemon
 #include <fcntl.h>
@@ -35,7 +35,9 @@ pid_t StartClient(const std::string& program) {
 }
 
 // 0 if the child ended by itself with status 0, or was killed by us.
-int Failed(int status) { return !(WIFEXITED(status) && WEXITSTATUS(status) == 0) && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL); }
+int Failed(int status) {
+  return !(WIFEXITED(status) && WEXITSTATUS(status) == 0) && !(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
 
 }  // namespace
 
@@ -49,8 +51,8 @@ int main(int argc, char** argv) {
   constexpr size_t kClients = 8;
   std::mt19937 random(20251);
 
-  // As many clients as later, from beginning to end: the server is up, the code is compiled, its thread pools have their
-  // size, and this is what it holds with nobody there.
+  // As many clients as later, from beginning to end: the server is up, the code is compiled, its thread pools have
+  // their size, and this is what it holds with nobody there.
   int status;
   std::vector<pid_t> first;
   for (size_t i = 0; i < kClients; ++i) first.push_back(StartClient(client));
@@ -93,7 +95,10 @@ int main(int argc, char** argv) {
     after = HoldingsOf(server);
     if (after.IsWithin(before)) break;
   }
-  fmt::print("{} kills among {} clients: {} errors seen by others; descriptors {} -> {}, threads {} -> {}, memory files mapped {} -> {}\n", kills,
-             kClients, errors, before.descriptors, after.descriptors, before.threads, after.threads, before.memory_files, after.memory_files);
+  fmt::print(
+      "{} kills among {} clients: {} errors seen by others; descriptors {} -> {}, threads {} -> {}, memory files "
+      "mapped {} -> {}\n",
+      kills, kClients, errors, before.descriptors, after.descriptors, before.threads, after.threads,
+      before.memory_files, after.memory_files);
   return errors == 0 && after.IsWithin(before) ? 0 : 1;
 }

@@ -1,6 +1,6 @@
-// A server that dies takes nobody with it: its clients are told CUDA_ERROR_MPS_RPC_FAILURE, never hang, and those that make
-// their context again go on in the same process, on the server that the daemon has started meanwhile. How long each took is
-// said; the aim is a server that is ready within 50 ms.
+// A server that dies takes nobody with it: its clients are told CUDA_ERROR_MPS_RPC_FAILURE, never hang, and those that
+// make their context again go on in the same process, on the server that the daemon has started meanwhile. How long
+// each took is said; the aim is a server that is ready within 50 ms.
 //
 //   restart_test CONTROL      with CUDA_MPS_PIPE_DIRECTORY of a running daemon
 #include <fmt/format.h>
@@ -24,7 +24,10 @@ using namespace std::chrono_literals;
 using namespace cuda;
 using Clock = std::chrono::steady_clock;
 
-uint64_t NowUs() { return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count()); }
+uint64_t NowUs() {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch()).count());
+}
 
 // A call that the server has to answer.
 CUresult Ask() {
@@ -39,7 +42,8 @@ void WorkOnTwoServers(ActorPage& page) {
   WaitToLeave(page);
   CUresult told = CUDA_SUCCESS;
   for (const auto end = Clock::now() + 60s; told == CUDA_SUCCESS && Clock::now() < end;) told = Ask();
-  if (told != CUDA_ERROR_MPS_RPC_FAILURE) GiveUp(page, fmt::format("told {} and not CUDA_ERROR_MPS_RPC_FAILURE", static_cast<int>(told)));
+  if (told != CUDA_ERROR_MPS_RPC_FAILURE)
+    GiveUp(page, fmt::format("told {} and not CUDA_ERROR_MPS_RPC_FAILURE", static_cast<int>(told)));
   Check(page, "cuDevicePrimaryCtxReset", cuDevicePrimaryCtxReset_v2(0));
   ComputeOnce(page);
   page.address.store(NowUs());

@@ -1,7 +1,7 @@
-// A client that stands still (SIGSTOP, a debugger, a frozen cgroup) holds up nobody: half attached, with a place in its ring
-// that it has reserved and not filled, in the middle of a load whose answer it does not read, with a full ring, with work
-// that waits for a function of its host. Others attach, compute, are listed; the control commands answer; it can be
-// terminated, and what it had is given back; and if it goes on instead, so does its work.
+// A client that stands still (SIGSTOP, a debugger, a frozen cgroup) holds up nobody: half attached, with a place in its
+// ring that it has reserved and not filled, in the middle of a load whose answer it does not read, with a full ring,
+// with work that waits for a function of its host. Others attach, compute, are listed; the control commands answer; it
+// can be terminated, and what it had is given back; and if it goes on instead, so does its work.
 //
 //   stopped_test CONTROL      with CUDA_MPS_PIPE_DIRECTORY of a running daemon
 #include <fmt/format.h>
@@ -30,7 +30,9 @@ namespace {
 using namespace std::chrono_literals;
 using namespace cuda;
 
-int Ask(const std::string& command) { return std::system(fmt::format("'{}' {} > /dev/null", control, command).c_str()); }
+int Ask(const std::string& command) {
+  return std::system(fmt::format("'{}' {} > /dev/null", control, command).c_str());
+}
 
 // Where the process is told to stand still. Not before it is ready.
 void Stop(const Actor& actor) {
@@ -66,7 +68,8 @@ class Stopped : public testing::Test {
 
 TEST_F(Stopped, ByReservingAPlaceInItsRing) {
   Actor actor([](ActorPage& page) {
-    auto connection = ipc::ClientConnection::Connect(PipeDirectory(), {.claimed_pid = static_cast<uint32_t>(getpid())}, 60'000);
+    auto connection =
+        ipc::ClientConnection::Connect(PipeDirectory(), {.claimed_pid = static_cast<uint32_t>(getpid())}, 60'000);
     if (!connection) GiveUp(page, connection.error().text);
     auto& ring = (*connection)->producer();
     ring.Submit(wire::RecordKind::kStreamCreate, 1, wire::StreamCreateBody{.device = 0, .context = 1});
@@ -82,7 +85,8 @@ TEST_F(Stopped, ByReservingAPlaceInItsRing) {
 
 TEST_F(Stopped, InTheMiddleOfLoads) {
   Actor actor([](ActorPage& page) {
-    auto connection = ipc::ClientConnection::Connect(PipeDirectory(), {.claimed_pid = static_cast<uint32_t>(getpid())}, 60'000);
+    auto connection =
+        ipc::ClientConnection::Connect(PipeDirectory(), {.claimed_pid = static_cast<uint32_t>(getpid())}, 60'000);
     if (!connection) GiveUp(page, connection.error().text);
     int socket = -1;
     for (int fd = 3; fd < 64 && socket < 0; ++fd) {
@@ -97,7 +101,8 @@ TEST_F(Stopped, InTheMiddleOfLoads) {
     for (uint32_t i = 0; i < 8; ++i) {
       ByteWriter body;
       wire::Put(body, wire::LoadModule{.device = 0});
-      if (!ipc::SendMessage(socket, wire::MessageKind::kLoadModule, i, std::move(body), fds)) GiveUp(page, "cannot ask");
+      if (!ipc::SendMessage(socket, wire::MessageKind::kLoadModule, i, std::move(body), fds))
+        GiveUp(page, "cannot ask");
     }
     WaitToLeave(page);
   });
@@ -129,7 +134,8 @@ TEST_F(Stopped, WhileItsStreamWaitsForItsHost) {
     CUdeviceptr words;
     uint32_t found = 0;
     Check(page, "cuMemAlloc", cuMemAlloc_v2(&words, 4));
-    Check(page, "cuLaunchHostFunc", cuLaunchHostFunc(nullptr, [](void* self) { WaitToLeave(*static_cast<ActorPage*>(self)); }, &page));
+    Check(page, "cuLaunchHostFunc",
+          cuLaunchHostFunc(nullptr, [](void* self) { WaitToLeave(*static_cast<ActorPage*>(self)); }, &page));
     Check(page, "cuMemsetD32Async", cuMemsetD32Async(words, 5, 1, nullptr));
     Check(page, "cuMemcpyDtoH", cuMemcpyDtoH_v2(&found, words, 4));
     if (found != 5) GiveUp(page, "wrong results");

@@ -1,5 +1,5 @@
-// Valid PTX, made from any bytes, compiled in two shapes that share as little as possible: optimised for this machine and a
-// known block, and not optimised, for an older one and for any block. Both must compile, and compute the same.
+// Valid PTX, made from any bytes, compiled in two shapes that share as little as possible: optimised for this machine
+// and a known block, and not optimised, for an older one and for any block. Both must compile, and compute the same.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -68,11 +68,13 @@ ret;
 std::string Register(Choices& choices) { return "%r" + std::to_string(choices.Below(kRegisters)); }
 
 std::string Arithmetic(Choices& choices) {
-  static constexpr const char* kOperations[] = {"add.u32", "sub.u32", "mul.lo.u32", "mul.hi.s32", "mul.hi.u32", "and.b32", "or.b32", "xor.b32",
-                                                "min.s32", "max.u32", "shl.b32",    "shr.u32",    "shr.s32",    "div.u32", "rem.u32"};
+  static constexpr const char* kOperations[] = {"add.u32", "sub.u32", "mul.lo.u32", "mul.hi.s32", "mul.hi.u32",
+                                                "and.b32", "or.b32",  "xor.b32",    "min.s32",    "max.u32",
+                                                "shl.b32", "shr.u32", "shr.s32",    "div.u32",    "rem.u32"};
   const std::string to = Register(choices), a = Register(choices), b = Register(choices);
   // What a division by zero gives is nobody's promise.
-  return "or.b32 %r23, " + b + ", 1;\n" + kOperations[choices.Below(std::size(kOperations))] + " " + to + ", " + a + ", %r23;\n";
+  return "or.b32 %r23, " + b + ", 1;\n" + kOperations[choices.Below(std::size(kOperations))] + " " + to + ", " + a +
+         ", %r23;\n";
 }
 
 std::string Statement(Choices& choices, uint32_t number) {
@@ -89,12 +91,13 @@ std::string Statement(Choices& choices, uint32_t number) {
     }
     case 5: {  // a branch that lanes take differently
       const std::string a = Register(choices), b = Register(choices);
-      return "setp.lt.u32 %p1, " + a + ", " + b + ";\n@%p1 bra " + label + ";\n" + Arithmetic(choices) + Arithmetic(choices) + label + ":\n";
+      return "setp.lt.u32 %p1, " + a + ", " + b + ";\n@%p1 bra " + label + ";\n" + Arithmetic(choices) +
+             Arithmetic(choices) + label + ":\n";
     }
     case 6: {  // a loop whose length differs by lane
       const std::string length = Register(choices);
-      return "and.b32 %r21, " + length + ", 7;\n" + label + ":\n" + Arithmetic(choices) + "sub.u32 %r21, %r21, 1;\nsetp.gt.s32 %p1, %r21, 0;\n@%p1 bra " +
-             label + ";\n";
+      return "and.b32 %r21, " + length + ", 7;\n" + label + ":\n" + Arithmetic(choices) +
+             "sub.u32 %r21, %r21, 1;\nsetp.gt.s32 %p1, %r21, 0;\n@%p1 bra " + label + ";\n";
     }
     case 7: {
       const std::string to = Register(choices), from = Register(choices), lane = Register(choices);
@@ -109,8 +112,10 @@ std::string Statement(Choices& choices, uint32_t number) {
       const std::string a = Register(choices), b = Register(choices), to = Register(choices);
       const bool locks = choices.Below(2) != 0;
       return "setp.lt.u32 %p1, " + a + ", " + b + ";\n@%p1 bra " + label + ";\nand.b32 %r24, " + b + ", 3;\n" +
-             "{ .param .b64 w; .param .b32 a; .param .b32 b; .param .b32 r; st.param.b64 [w], %rd6; st.param.b32 [a], " + a +
-             "; st.param.b32 [b], %r24;\n" + (locks ? "call (r), take, (w, a, b);" : "call (r), down, (a, b);") + " ld.param.b32 " + to + ", [r]; }\n" +
+             "{ .param .b64 w; .param .b32 a; .param .b32 b; .param .b32 r; st.param.b64 [w], %rd6; st.param.b32 "
+             "[a], " +
+             a + "; st.param.b32 [b], %r24;\n" + (locks ? "call (r), take, (w, a, b);" : "call (r), down, (a, b);") +
+             " ld.param.b32 " + to + ", [r]; }\n" +
              (locks ? "membar.gl;\natom.global.exch.b32 %r25, [%rd6], 0;\n" : "") + label + ":\n";
     }
     default: return Arithmetic(choices);
@@ -123,10 +128,13 @@ std::string MakePtx(Choices choices) {
       ".visible .entry k(.param .u64 table, .param .u64 out, .param .u64 lock)\n{\n"
       ".reg .pred %p<4>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<8>;\n"
       "ld.param.u64 %rd0, [table];\nld.param.u64 %rd1, [out];\nld.param.u64 %rd6, [lock];\nmov.u32 %r0, %tid.x;\n";
-  for (uint32_t r = 1; r < kRegisters; ++r) ptx += "mov.u32 %r" + std::to_string(r) + ", " + std::to_string(r * 77) + ";\n";
+  for (uint32_t r = 1; r < kRegisters; ++r)
+    ptx += "mov.u32 %r" + std::to_string(r) + ", " + std::to_string(r * 77) + ";\n";
   for (uint32_t i = 0; i < kMostStatements && !choices.empty(); ++i) ptx += Statement(choices, i);
-  ptx += "mov.u32 %r22, %tid.x;\nmul.wide.u32 %rd4, %r22, " + std::to_string(4 * kRegisters) + ";\nadd.s64 %rd5, %rd1, %rd4;\n";
-  for (uint32_t r = 0; r < kRegisters; ++r) ptx += "st.global.u32 [%rd5+" + std::to_string(4 * r) + "], %r" + std::to_string(r) + ";\n";
+  ptx += "mov.u32 %r22, %tid.x;\nmul.wide.u32 %rd4, %r22, " + std::to_string(4 * kRegisters) +
+         ";\nadd.s64 %rd5, %rd1, %rd4;\n";
+  for (uint32_t r = 0; r < kRegisters; ++r)
+    ptx += "st.global.u32 [%rd5+" + std::to_string(4 * r) + "], %r" + std::to_string(r) + ";\n";
   return ptx + "ret;\n}\n";
 }
 
@@ -151,7 +159,8 @@ std::vector<uint32_t> Run(const std::string& ptx, CompileOptions options, bool k
   const GridResult result = RunGrid((*kernel)->descriptor(), launch);
   if (result.fault || result.deadlock || lock != 0) {
     const GuestFault fault = result.fault.value_or(GuestFault{});
-    std::fprintf(stderr, "fault %u in PTX line %u, deadlock %d, lock %u\n%s\n", static_cast<unsigned>(fault.kind), fault.ptx_line, result.deadlock, lock, ptx.c_str());
+    std::fprintf(stderr, "fault %u in PTX line %u, deadlock %d, lock %u\n%s\n", static_cast<unsigned>(fault.kind),
+                 fault.ptx_line, result.deadlock, lock, ptx.c_str());
     std::abort();
   }
   return out;
@@ -165,7 +174,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto plain = Run(ptx, {.optimize = 0, .target = HostTarget::Named("x86-64-v3")}, false);
   if (fast != plain) {
     for (uint32_t i = 0; i < fast.size(); ++i) {
-      if (fast[i] != plain[i]) std::fprintf(stderr, "thread %u register %u: %#x and %#x\n", i / kRegisters, i % kRegisters, fast[i], plain[i]);
+      if (fast[i] != plain[i])
+        std::fprintf(stderr, "thread %u register %u: %#x and %#x\n", i / kRegisters, i % kRegisters, fast[i], plain[i]);
     }
     std::fprintf(stderr, "%s\n", ptx.c_str());
     std::abort();

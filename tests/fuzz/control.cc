@@ -24,7 +24,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (!(std::abs(written - *percentage) <= 0.05 + 1e-9)) __builtin_trap();
     }
     // What is understood is written so that it is understood again.
-    if (const auto bytes = wire::ParseMemory(word); bytes && !wire::ParseMemory(wire::FormatMemory(*bytes))) __builtin_trap();
+    if (const auto bytes = wire::ParseMemory(word); bytes && !wire::ParseMemory(wire::FormatMemory(*bytes)))
+      __builtin_trap();
   }
   control::TextTable table{.columns = {"entry"}};
   for (const std::string& entry : control::SplitList(text)) {

@@ -1,5 +1,6 @@
 // Any bytes on a socket, in the place of every message.
 #include "wire/messages.h"
+
 #include "wire/server_messages.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,5 +1,5 @@
-// A main for the fuzzers without libFuzzer: every file of the kept corpus as it is, then ROUNDS inputs made of them by small
-// changes, always the same ones. So each preset and each compiler has tried them, in a second.
+// A main for the fuzzers without libFuzzer: every file of the kept corpus as it is, then ROUNDS inputs made of them by
+// small changes, always the same ones. So each preset and each compiler has tried them, in a second.
 //
 //   NAME CORPUS ROUNDS
 #include <cstdint>
@@ -30,15 +30,22 @@ void Change(Bytes& bytes, const std::vector<Bytes>& corpus, std::mt19937& random
     const auto place = bytes.begin() + static_cast<std::ptrdiff_t>(at);
     const Bytes& other = corpus[random() % corpus.size()];
     switch (random() % 6) {
-      case 0: if (!bytes.empty()) bytes[at] = static_cast<uint8_t>(random()); break;
-      case 1: if (!bytes.empty()) bytes[at] ^= static_cast<uint8_t>(1u << random() % 8); break;
+      case 0:
+        if (!bytes.empty()) bytes[at] = static_cast<uint8_t>(random());
+        break;
+      case 1:
+        if (!bytes.empty()) bytes[at] ^= static_cast<uint8_t>(1u << random() % 8);
+        break;
       case 2: bytes.resize(at); break;
       case 3: bytes.insert(place, static_cast<uint8_t>(random())); break;
-      case 4: if (!bytes.empty()) bytes.erase(place); break;
+      case 4:
+        if (!bytes.empty()) bytes.erase(place);
+        break;
       default:
         if (!other.empty()) {
           const size_t from = random() % other.size(), count = std::min<size_t>(1 + random() % 64, other.size() - from);
-          bytes.insert(place, other.begin() + static_cast<std::ptrdiff_t>(from), other.begin() + static_cast<std::ptrdiff_t>(from + count));
+          bytes.insert(place, other.begin() + static_cast<std::ptrdiff_t>(from),
+                       other.begin() + static_cast<std::ptrdiff_t>(from + count));
         }
     }
   }

@@ -39,10 +39,13 @@ class GpuRun : public testing::Test {
 
   pid_t Start(const std::string& driver, const std::vector<std::string>& options, const Environment& environment = {}) {
     const os::Fd output(open((directory_ + "/output").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    ProcessPlan plan{.arguments = {run_program, "--vendor", driver, "--small"}, .environment = environment, .files = {{output.get(), 1}, {output.get(), 2}}};
+    ProcessPlan plan{.arguments = {run_program, "--vendor", driver, "--small"},
+                     .environment = environment,
+                     .files = {{output.get(), 1}, {output.get(), 2}}};
     plan.environment.emplace_back("TUTTI_GPU_LIE_DRIVER", our_driver);
     plan.environment.emplace_back("TUTTI_CPU_SMS", "4");  // on any machine: some probes need groups of them
-    if (std::find(options.begin(), options.end(), "--out") == options.end()) plan.arguments.insert(plan.arguments.end(), {"--out", out_});
+    if (std::find(options.begin(), options.end(), "--out") == options.end())
+      plan.arguments.insert(plan.arguments.end(), {"--out", out_});
     plan.arguments.insert(plan.arguments.end(), options.begin(), options.end());
     return StartProcess(plan);
   }
@@ -88,17 +91,20 @@ TEST_F(GpuRun, EachStepAnswersOrSaysWhatIsLacking) {
         const Row* const ending = EndingOf(evidence, probe->id, step.name);
         ASSERT_NE(ending, nullptr) << name;
         const std::string outcome = ending->Text("outcome");
-        EXPECT_TRUE(outcome == "done" || outcome == "lacks") << name << ": " << outcome << ": " << ending->Text("reason");
+        EXPECT_TRUE(outcome == "done" || outcome == "lacks")
+            << name << ": " << outcome << ": " << ending->Text("reason");
         // Who is done has answered; who is not has said why.
-        EXPECT_TRUE(outcome == "lacks" ? !ending->Text("reason").empty() : evidence.Of(probe->id, step.name).size() > 1) << name;
+        EXPECT_TRUE(outcome == "lacks" ? !ending->Text("reason").empty() : evidence.Of(probe->id, step.name).size() > 1)
+            << name;
       }
     }
   }
   EXPECT_EQ(Count(page, "**Decision:** "), probes);
   // What the driver of this repository has is answered, and decides.
-  for (const char* id : {"P8", "P11", "P12", "P16", "P17", "P18", "P21", "P22"}) EXPECT_TRUE(std::any_of(evidence.rows().begin(), evidence.rows().end(), [&](const Row& row) {
-    return row.probe == id && row.Text("outcome") == "done";
-  })) << id;
+  for (const char* id : {"P8", "P11", "P12", "P16", "P17", "P18", "P21", "P22"})
+    EXPECT_TRUE(std::any_of(evidence.rows().begin(), evidence.rows().end(), [&](const Row& row) {
+      return row.probe == id && row.Text("outcome") == "done";
+    })) << id;
   EXPECT_EQ(FilesIn(out_), (std::vector<std::string>{"environment.txt", "log.tar", "results.jsonl", "results.md"}));
   const std::string output = Output();
   const std::string summary = output.substr(output.rfind("\n\n") + 2);
@@ -136,12 +142,15 @@ TEST_F(GpuRun, ACallThatFailsIsNamedAndTheNextStepRuns) {
   const Evidence evidence = Results();
   EXPECT_EQ(evidence.Text("P11", "spoil", "reason"), "cuCtxCreate_v2: CUDA_ERROR_OUT_OF_MEMORY (2)");
   EXPECT_EQ(evidence.Text("P11", "spoil", "outcome"), "failed");
-  EXPECT_NE(Page().find("**Decision:** undecided: spoil: cuCtxCreate_v2: CUDA_ERROR_OUT_OF_MEMORY (2)"), std::string::npos) << Page();
+  EXPECT_NE(Page().find("**Decision:** undecided: spoil: cuCtxCreate_v2: CUDA_ERROR_OUT_OF_MEMORY (2)"),
+            std::string::npos)
+      << Page();
   EXPECT_EQ(EndingOf(evidence, "P22", "fill")->Text("outcome"), "done");
 }
 
 TEST_F(GpuRun, ACallThatDoesNotReturnIsNamedWhenItsTimeIsOver) {
-  ASSERT_EQ(Run(lying_driver, {"--only", "P11", "--minutes", "0.25"}, {{"TUTTI_GPU_LIE", "cuCtxCreate_v2=hang"}}), 0) << Output();
+  ASSERT_EQ(Run(lying_driver, {"--only", "P11", "--minutes", "0.25"}, {{"TUTTI_GPU_LIE", "cuCtxCreate_v2=hang"}}), 0)
+      << Output();
   const Row ending = *EndingOf(Results(), "P11", "spoil");
   EXPECT_EQ(ending.Text("outcome"), "killed");
   EXPECT_NE(ending.Text("reason").find("inside cuCtxCreate_v2"), std::string::npos) << ending.Text("reason");
@@ -158,7 +167,8 @@ TEST_F(GpuRun, ADriverThatEndsItsProcessIsSaidToHave) {
 
 TEST_F(GpuRun, WhatAPeerCouldNotDoIsSaidByItsStep) {
   ASSERT_EQ(Run(lying_driver, {"--only", "P8"}, {{"TUTTI_GPU_LIE", "cuStreamCreate=fail:304"}}), 0) << Output();
-  EXPECT_EQ(EndingOf(Results(), "P8", "far_read")->Text("reason"), "bystander: cuStreamCreate: CUDA_ERROR_OPERATING_SYSTEM (304)");
+  EXPECT_EQ(EndingOf(Results(), "P8", "far_read")->Text("reason"),
+            "bystander: cuStreamCreate: CUDA_ERROR_OPERATING_SYSTEM (304)");
 }
 
 // As the bundle is used: copied, by another user, with no environment at all.
@@ -168,13 +178,15 @@ TEST_F(GpuRun, ACopyElsewhereRunsForAnybody) {
   std::filesystem::copy(from, copy, std::filesystem::copy_options::recursive);
   std::filesystem::permissions(directory_, std::filesystem::perms::all);
   const auto as_nobody = [](std::vector<std::string> command) {
-    command.insert(command.begin(), {FindProgram("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups", FindProgram("env"), "-i"});
+    command.insert(command.begin(), {FindProgram("setpriv"), "--reuid=65534", "--regid=65534", "--clear-groups",
+                                     FindProgram("env"), "-i"});
     const Ending ending = WaitFor(StartProcess({.arguments = std::move(command), .environment = {}, .files = {}}), 300);
     return ending.ended && ending.status == 0;
   };
   if (!as_nobody({FindProgram("test"), "-r", our_driver})) GTEST_SKIP() << our_driver << " is not for everybody";
   ASSERT_TRUE(as_nobody({copy + "/run", "--small", "--vendor", our_driver, "--only", "P20", "--out", out_}));
-  for (const char* step : {"jit", "link", "features"}) EXPECT_EQ(EndingOf(Results(), "P20", step)->Text("outcome"), "done") << step;
+  for (const char* step : {"jit", "link", "features"})
+    EXPECT_EQ(EndingOf(Results(), "P20", step)->Text("outcome"), "done") << step;
 }
 
 // Our control daemon in the place of NVIDIA's.

@@ -31,9 +31,12 @@ constexpr bool SameShape(int (*)(A...), ::CUresult (*)(B...)) {
 #undef CU_VENDOR
 
 static_assert(sizeof(::CUstreamBatchMemOpParams) == sizeof(ours::CUstreamBatchMemOpParams));
-static_assert(offsetof(::CUstreamBatchMemOpParams, writeValue.address) == offsetof(ours::CUstreamBatchMemOpParams, address));
-static_assert(offsetof(::CUstreamBatchMemOpParams, writeValue.value64) == offsetof(ours::CUstreamBatchMemOpParams, value));
-static_assert(offsetof(::CUstreamBatchMemOpParams, writeValue.flags) == offsetof(ours::CUstreamBatchMemOpParams, flags));
+static_assert(offsetof(::CUstreamBatchMemOpParams, writeValue.address) ==
+              offsetof(ours::CUstreamBatchMemOpParams, address));
+static_assert(offsetof(::CUstreamBatchMemOpParams, writeValue.value64) ==
+              offsetof(ours::CUstreamBatchMemOpParams, value));
+static_assert(offsetof(::CUstreamBatchMemOpParams, writeValue.flags) ==
+              offsetof(ours::CUstreamBatchMemOpParams, flags));
 static_assert(sizeof(::CUmemAllocationHandleType) == sizeof(ours::CUmemAllocationHandleType));
 
 #define SAME(name) static_assert(static_cast<long>(::name) == static_cast<long>(ours::name), #name)

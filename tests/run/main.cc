@@ -1,5 +1,5 @@
-// Runs one run test (test_case.h) through the driver API: `run_test [--bless] FILE`. With --bless the expected values are
-// replaced by what was computed; read the difference before committing it.
+// Runs one run test (test_case.h) through the driver API: `run_test [--bless] FILE`. With --bless the expected values
+// are replaced by what was computed; read the difference before committing it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -63,8 +63,8 @@ Outcome Run(const TestCase& test) {
                                             : const_cast<uint8_t*>(argument.bytes.data()));
   }
   CapturedOutput captured;
-  outcome.error = cuLaunchKernel(function, test.grid[0], test.grid[1], test.grid[2], test.block[0], test.block[1], test.block[2],
-                                 test.shared_bytes, nullptr, pointers.data(), nullptr);
+  outcome.error = cuLaunchKernel(function, test.grid[0], test.grid[1], test.grid[2], test.block[0], test.block[1],
+                                 test.block[2], test.shared_bytes, nullptr, pointers.data(), nullptr);
   if (outcome.error == 0) outcome.error = cuCtxSynchronize();
   outcome.output = captured.Take();
   if (outcome.error != 0) return outcome;
@@ -84,7 +84,8 @@ void Bless(const std::string& path, const TestCase& test, const Outcome& outcome
       if (expectation.line != line) continue;
       const size_t index = static_cast<size_t>(expectation.buffer), size = run_test::BytesOf(expectation.type);
       text = fmt::format("// expect {}: {} =", test.buffers[index].name, expectation.type);
-      for (size_t i = 0; i < outcome.buffers[index].size(); i += size) text += " " + run_test::Format(expectation.type, &outcome.buffers[index][i]);
+      for (size_t i = 0; i < outcome.buffers[index].size(); i += size)
+        text += " " + run_test::Format(expectation.type, &outcome.buffers[index][i]);
     }
     out += text + "\n";
   }

@@ -93,7 +93,8 @@ std::vector<uint8_t> ParseValue(const std::string& type, const std::string& text
   if (type == "f32") return Bytes(std::strtof(text.c_str(), nullptr));
   if (type == "f64") return Bytes(std::strtod(text.c_str(), nullptr));
   const int base = type[0] == 'b' ? 16 : 0;
-  const uint64_t value = text[0] == '-' ? static_cast<uint64_t>(std::strtoll(text.c_str(), nullptr, base)) : std::strtoull(text.c_str(), nullptr, base);
+  const uint64_t value = text[0] == '-' ? static_cast<uint64_t>(std::strtoll(text.c_str(), nullptr, base))
+                                        : std::strtoull(text.c_str(), nullptr, base);
   std::vector<uint8_t> bytes = Bytes(value);
   bytes.resize(BytesOf(type));
   return bytes;
@@ -131,17 +132,26 @@ TestCase ParseTestCase(const std::string& whole_text, const std::string& path) {
     words >> key >> name;
     const std::string value = Trim(text.substr(colon + 1));
     std::istringstream in(value);
-    if (key == "kernel") test.kernel = value;
-    else if (key == "grid") in >> test.grid[0] >> test.grid[1] >> test.grid[2];
-    else if (key == "block") in >> test.block[0] >> test.block[1] >> test.block[2];
-    else if (key == "shared") in >> test.shared_bytes;
-    else if (key == "buffer") ReadBuffer(test, name, value);
-    else if (key == "argument") ReadArgument(test, value);
-    else if (key == "expect" && name == "output") test.output += Unescape(value);
-    else if (key == "expect" && name == "error") test.error = value;
+    if (key == "kernel")
+      test.kernel = value;
+    else if (key == "grid")
+      in >> test.grid[0] >> test.grid[1] >> test.grid[2];
+    else if (key == "block")
+      in >> test.block[0] >> test.block[1] >> test.block[2];
+    else if (key == "shared")
+      in >> test.shared_bytes;
+    else if (key == "buffer")
+      ReadBuffer(test, name, value);
+    else if (key == "argument")
+      ReadArgument(test, value);
+    else if (key == "expect" && name == "output")
+      test.output += Unescape(value);
+    else if (key == "expect" && name == "error")
+      test.error = value;
     else if (key == "expect") {
       Expectation expectation{.buffer = FindBuffer(test, name), .line = line};
-      if (expectation.buffer < 0) Wrong(path, line, "expects something of buffer \"" + name + "\", which is not declared");
+      if (expectation.buffer < 0)
+        Wrong(path, line, "expects something of buffer \"" + name + "\", which is not declared");
       std::string word;
       in >> expectation.type >> word;
       while (in >> word) expectation.values.push_back(word);
@@ -187,8 +197,10 @@ std::vector<std::string> Mismatches(const TestCase& test, const std::vector<std:
       continue;
     }
     for (size_t i = 0; i < count && wrong.size() < 10; ++i) {
-      const std::string &value = expectation.values[std::min(i, given - 1)], got = Format(expectation.type, &bytes[i * size]);
-      const bool both_nan = expectation.type[0] == 'f' && value.find("nan") != value.npos && got.find("nan") != got.npos;
+      const std::string &value = expectation.values[std::min(i, given - 1)],
+                        got = Format(expectation.type, &bytes[i * size]);
+      const bool both_nan =
+          expectation.type[0] == 'f' && value.find("nan") != value.npos && got.find("nan") != got.npos;
       if (both_nan || std::memcmp(ParseValue(expectation.type, value).data(), &bytes[i * size], size) == 0) continue;
       wrong.push_back(where + "value " + std::to_string(i) + " is " + got + ", expected " + value);
     }

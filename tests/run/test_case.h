@@ -1,4 +1,5 @@
-// A run test: one .ptx file that carries its inputs and expected outputs in its leading comments. Directives, one per line:
+// A run test: one .ptx file that carries its inputs and expected outputs in its leading comments. Directives, one per
+// line:
 //
 //   // kernel: NAME                      the entry to launch
 //   // grid: X Y Z                       default 1 1 1

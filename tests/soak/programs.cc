@@ -43,7 +43,8 @@ std::string LastWords(const std::string& log) {
 
 void Portray(pid_t pid, const std::string& file) {
   const std::string command = fmt::format(
-      "exec >> '{1}' 2>&1; tr '\\0' ' ' < /proc/{0}/cmdline; echo; for t in /proc/{0}/task/*; do echo \"$(cat $t/comm) $(cut -d' ' -f3 $t/stat) $(cat "
+      "exec >> '{1}' 2>&1; tr '\\0' ' ' < /proc/{0}/cmdline; echo; for t in /proc/{0}/task/*; do echo \"$(cat $t/comm) "
+      "$(cut -d' ' -f3 $t/stat) $(cat "
       "$t/wchan)\"; done; ls -l /proc/{0}/fd; grep tutti- /proc/{0}/maps; "
       "command -v gdb > /dev/null && timeout 20 gdb -p {0} -batch -ex 'thread apply all backtrace'",
       pid, file);
@@ -51,10 +52,12 @@ void Portray(pid_t pid, const std::string& file) {
 }
 
 void Programs::Start() {
-  static constexpr const char* kPrograms[] = {"vector_add", "matrix_multiply", "reduction", "mandelbrot", "histogram", "n_body"};
+  static constexpr const char* kPrograms[] = {"vector_add", "matrix_multiply", "reduction",
+                                              "mandelbrot", "histogram",       "n_body"};
   // Run tests that fail as they should: a fault is their result.
-  static constexpr const char* kFaults[] = {"wild_address_is_an_illegal_address", "trap_fails_the_launch", "assert_fails_with_its_own_error",
-                                            "syntax_error_is_invalid_ptx", "misaligned_word_of_local_memory"};
+  static constexpr const char* kFaults[] = {"wild_address_is_an_illegal_address", "trap_fails_the_launch",
+                                            "assert_fails_with_its_own_error", "syntax_error_is_invalid_ptx",
+                                            "misaligned_word_of_local_memory"};
   const bool faults = random_() % 4 == 0, chain = random_() % 6 == 0;
   const bool is_case = faults || chain;
   std::string what = chain    ? "each_block_waits_for_the_one_before"
@@ -62,7 +65,8 @@ void Programs::Start() {
                               : kPrograms[random_() % std::size(kPrograms)];
   const std::vector<std::string> words =
       is_case ? std::vector<std::string>{build_ + "/test/run_test", cases_ + "/" + what + ".ptx"}
-             : std::vector<std::string>{build_ + "/examples/" + what + "_driver", "--seconds", fmt::format("{}", 0.2 + 0.1 * static_cast<double>(random_() % 20))};
+              : std::vector<std::string>{build_ + "/examples/" + what + "_driver", "--seconds",
+                                         fmt::format("{}", 0.2 + 0.1 * static_cast<double>(random_() % 20))};
   std::string log = fmt::format("{}/{}-{}.log", logs_, ++started_, what);
   const pid_t pid = Spawn(words, log);
   running_.push_back({.pid = pid, .what = std::move(what), .log = std::move(log), .begin = Clock::now()});
@@ -122,7 +126,8 @@ void Programs::Reap(std::string& problem) {
       unlink(found->log.c_str());
     } else {
       const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - found->begin).count();
-      problem += fmt::format("{} ({}) {} after {} ms; its last words:{}\n", found->what, pid, HowItEnded(status), ms, LastWords(found->log));
+      problem += fmt::format("{} ({}) {} after {} ms; its last words:{}\n", found->what, pid, HowItEnded(status), ms,
+                             LastWords(found->log));
     }
     running_.erase(found);
   }

@@ -1,5 +1,5 @@
-// The programs of a soak: started at random, killed at random, judged by how they end. What each of them writes goes into a
-// file of its own, which stays if the program has not ended as it should.
+// The programs of a soak: started at random, killed at random, judged by how they end. What each of them writes goes
+// into a file of its own, which stays if the program has not ended as it should.
 #pragma once
 
 #include <sys/types.h>
@@ -46,7 +46,8 @@ class Programs {
 
   // Takes those that have ended. Whatever ended as it should not is added to `problem`.
   void Reap(std::string& problem);
-  // Lets all go on and waits until they have ended; whoever has not for two minutes is portrayed and killed, and is a problem.
+  // Lets all go on and waits until they have ended; whoever has not for two minutes is portrayed and killed, and is a
+  // problem.
   void AwaitAll(std::string& problem);
 
   size_t running() const { return running_.size(); }

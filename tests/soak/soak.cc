@@ -1,7 +1,7 @@
-// For as long as it is told: programs come and go at random, some fault, some cannot be compiled, some are killed, terminated
-// or made to stand still for a while, limits and policies change while they run, and now and then the server is killed or
-// told to end. Every program checks its results and says by its exit status what it has found. In between, when nobody is
-// there, server and daemon must hold no more than before.
+// For as long as it is told: programs come and go at random, some fault, some cannot be compiled, some are killed,
+// terminated or made to stand still for a while, limits and policies change while they run, and now and then the server
+// is killed or told to end. Every program checks its results and says by its exit status what it has found. In between,
+// when nobody is there, server and daemon must hold no more than before.
 //
 //   soak BUILD CASES SECONDS [SEED]     beside the daemon in CUDA_MPS_PIPE_DIRECTORY; logs into CUDA_MPS_LOG_DIRECTORY
 #include <fmt/format.h>
@@ -26,8 +26,8 @@ using tutti::soak::Program;
 using tutti::soak::Programs;
 
 constexpr size_t kMostPrograms = 12;
-constexpr auto kRound = 6s;                   // until everybody is let finish and the server looked at
-constexpr int kRoundsOfAServer = 3;           // then it is ended
+constexpr auto kRound = 6s;  // until everybody is let finish and the server looked at
+constexpr int kRoundsOfAServer = 3;  // then it is ended
 constexpr size_t kGrowthBytes = 64ull << 20;  // that a heap may have in use more than after its first round
 
 // A process whose holdings are watched from round to round.
@@ -39,13 +39,17 @@ struct Watched {
 };
 
 std::string Text(const Holdings& h) {
-  return fmt::format("{} descriptors, {} threads, {} memory files and {} MiB", h.descriptors, h.threads, h.memory_files, h.resident_bytes >> 20);
+  return fmt::format("{} descriptors, {} threads, {} memory files and {} MiB", h.descriptors, h.threads, h.memory_files,
+                     h.resident_bytes >> 20);
 }
 
 class Soak {
  public:
   Soak(std::string build, std::string cases, std::string logs, uint64_t seed)
-      : build_(std::move(build)), logs_(std::move(logs)), random_(seed), programs_(build_, std::move(cases), logs_, random_) {}
+      : build_(std::move(build)),
+        logs_(std::move(logs)),
+        random_(seed),
+        programs_(build_, std::move(cases), logs_, random_) {}
 
   // Empty if all went well.
   std::string Run(Clock::time_point end) {
@@ -53,7 +57,8 @@ class Soak {
     FindServer();
     auto said = Clock::now();
     while (Clock::now() < end && problem_.empty()) {
-      for (const auto round = Clock::now() + kRound; Clock::now() < round && Clock::now() < end && problem_.empty();) Act();
+      for (const auto round = Clock::now() + kRound; Clock::now() < round && Clock::now() < end && problem_.empty();)
+        Act();
       if (rounds_ == kRoundsOfAServer && problem_.empty()) EndServer();
       programs_.AwaitAll(problem_);
       Compare(server_);
@@ -81,7 +86,8 @@ class Soak {
     programs_.Reap(problem_);
     Program* const one = programs_.Any();
     switch (Below(20)) {
-      case 0: case 1:
+      case 0:
+      case 1:
         if (one != nullptr) programs_.Kill(*one);
         break;
       case 2:
@@ -101,18 +107,13 @@ class Soak {
         one->may_fail = true;
         Control(fmt::format("terminate_client {} {}", server_.pid, one->pid));
         break;
-      case 6:
-        Control(fmt::format("set_policy {}", Below(2) == 0 ? "share" : "time_slice"));
-        break;
-      case 7:
-        Control("report");
-        break;
-      case 8: case 9:
+      case 6: Control(fmt::format("set_policy {}", Below(2) == 0 ? "share" : "time_slice")); break;
+      case 7: Control("report"); break;
+      case 8:
+      case 9:
         if (one != nullptr) programs_.Stop(*one);
         break;
-      case 10:
-        programs_.GoOn();
-        break;
+      case 10: programs_.GoOn(); break;
       default:
         if (programs_.running() < kMostPrograms) programs_.Start();
     }
@@ -160,14 +161,18 @@ class Soak {
     } else if (!now.IsWithin(process.first) || now.resident_bytes > process.first.resident_bytes + kGrowthBytes) {
       const std::string portrait = fmt::format("{}/{}.txt", logs_, process.name);
       tutti::soak::Portray(process.pid, portrait);
-      problem_ += fmt::format("the {} holds {}; after its first round it held {}: see {}\n", process.name, Text(now), Text(process.first), portrait);
+      problem_ += fmt::format("the {} holds {}; after its first round it held {}: see {}\n", process.name, Text(now),
+                              Text(process.first), portrait);
     }
   }
 
   void Say() const {
-    fmt::print("soak: {} programs, {} killed, {} stopped for a while, {} servers ended, {} requests refused; the server uses {} MiB, the daemon {} MiB\n",
-               programs_.started(), programs_.kills(), programs_.stops(), servers_ended_, refused_, tutti::fault::HoldingsOf(server_.pid).resident_bytes >> 20,
-               tutti::fault::HoldingsOf(daemon_.pid).resident_bytes >> 20);
+    fmt::print(
+        "soak: {} programs, {} killed, {} stopped for a while, {} servers ended, {} requests refused; the server uses "
+        "{} MiB, the daemon {} MiB\n",
+        programs_.started(), programs_.kills(), programs_.stops(), servers_ended_, refused_,
+        tutti::fault::HoldingsOf(server_.pid).resident_bytes >> 20,
+        tutti::fault::HoldingsOf(daemon_.pid).resident_bytes >> 20);
     std::fflush(stdout);
   }
 
@@ -185,12 +190,17 @@ class Soak {
 int main(int argc, char** argv) {
   const char* const logs = std::getenv("CUDA_MPS_LOG_DIRECTORY");
   if (argc < 4 || logs == nullptr || std::getenv("CUDA_MPS_PIPE_DIRECTORY") == nullptr) {
-    fmt::print(stderr, "usage: {} BUILD CASES SECONDS [SEED], with CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of a daemon\n", argv[0]);
+    fmt::print(
+        stderr,
+        "usage: {} BUILD CASES SECONDS [SEED], with CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of a daemon\n",
+        argv[0]);
     return 3;
   }
   const uint64_t seed = argc > 4 ? std::strtoull(argv[4], nullptr, 10) : std::random_device()();
   fmt::print("soak: seed {}\n", seed);
-  const std::string problem = Soak(argv[1], argv[2], logs, seed).Run(Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(std::atof(argv[3]) * 1000)));
+  const std::string problem =
+      Soak(argv[1], argv[2], logs, seed)
+          .Run(Clock::now() + std::chrono::milliseconds(static_cast<int64_t>(std::atof(argv[3]) * 1000)));
   if (problem.empty()) return 0;
   fmt::print(stderr, "soak: {}", problem);
   return 1;

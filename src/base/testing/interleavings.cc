@@ -118,7 +118,6 @@ class Explorer {
   }
 
   void Report(std::string problem, World& world) {
-
     outcome_.problem = std::move(problem) + ", after:";
     for (const Branch& branch : path_) outcome_.problem += " " + world.Name(branch.steps[branch.taken]);
   }

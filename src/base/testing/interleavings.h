@@ -1,7 +1,7 @@
 // Tries every order in which the steps of a small concurrent system can happen, for tests of what must hold in all of
 // them. A system that can be saved is put back to where its paths branch. Another one is made anew for every path and
-// brought there by doing the same steps again, so it may hold anything, real objects included. States that have been seen are
-// not gone on from.
+// brought there by doing the same steps again, so it may hold anything, real objects included. States that have been
+// seen are not gone on from.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class World {
   virtual void Restore(const std::vector<uint64_t>&) {}
   // What is wrong with it as it is now (at its end: that somebody still waits, say). Empty: nothing.
   virtual std::string Problem() = 0;
-  // For systems that need not end in every order: from each state, one is asked to go on fairly, and what is wrong if that
-  // does not end. It is not used afterwards.
+  // For systems that need not end in every order: from each state, one is asked to go on fairly, and what is wrong if
+  // that does not end. It is not used afterwards.
   virtual bool GoesOnFairly() const { return false; }
   virtual std::string ProblemIfGoingOnFairly() { return {}; }
   // A name for the report.
@@ -35,10 +35,10 @@ class World {
 };
 
 struct Outcome {
-  uint64_t states = 0;   // different ones
-  uint64_t ends = 0;     // of paths
+  uint64_t states = 0;  // different ones
+  uint64_t ends = 0;  // of paths
   bool complete = false;  // all of them were seen
-  std::string problem;   // the first one, and the steps that lead to it
+  std::string problem;  // the first one, and the steps that lead to it
 };
 Outcome Explore(const std::function<std::unique_ptr<World>()>& make, uint64_t most_states = 3'000'000);
 

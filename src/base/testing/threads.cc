@@ -1,5 +1,5 @@
-// A thread is a stack of which one runs until it says that others may go first. All that it was doing is then on that stack,
-// so to copy the stack is to keep the thread, and to copy it back is to have the thread again.
+// A thread is a stack of which one runs until it says that others may go first. All that it was doing is then on that
+// stack, so to copy the stack is to keep the thread, and to copy it back is to have the thread again.
 #include "base/testing/threads.h"
 
 #include <algorithm>
@@ -68,9 +68,8 @@ void Threads::Start(std::string name, std::function<void()> body, bool may_wait)
 void Threads::Know(void* memory, size_t bytes) {
   auto* const words = static_cast<uint64_t*>(memory);
   const size_t count = bytes / sizeof(uint64_t);
-  std::erase_if(known_, [&](const Known& known) {
-    return known.words >= words && known.words + known.count <= words + count;
-  });
+  std::erase_if(known_,
+                [&](const Known& known) { return known.words >= words && known.words + known.count <= words + count; });
   if (!known_.empty() && known_.back().words + known_.back().count == words) {
     known_.back().count += count;
   } else {

@@ -1,12 +1,12 @@
 // Threads for interleavings.h: each is an ordinary function that shares Words with the others. Whenever it touches one,
 // any other thread may go first.
 //
-// What a thread keeps is on its stack, in Words, or in memory that the world has been told of (Know): all of it is what a
-// state is made of, and is put back where paths branch. A loop that finds nothing new leads to a state that was seen, and
-// ends. Threads allocate nothing.
+// What a thread keeps is on its stack, in Words, or in memory that the world has been told of (Know): all of it is what
+// a state is made of, and is put back where paths branch. A loop that finds nothing new leads to a state that was seen,
+// and ends. Threads allocate nothing.
 //
-// Memory is sequentially consistent, or has store buffers, as x86 has them: then a store that is not seq_cst waits in the
-// thread's own buffer, for as long as it likes, while the thread goes on; it sees it, the others do not.
+// Memory is sequentially consistent, or has store buffers, as x86 has them: then a store that is not seq_cst waits in
+// the thread's own buffer, for as long as it likes, while the thread goes on; it sees it, the others do not.
 #pragma once
 
 #include <array>
@@ -61,13 +61,14 @@ class Threads : public World {
   // For the thread that runs.
   static Threads& Current();
   uint32_t running() const { return running_; }  // its number, as started
-  void Turn();                                   // others may go first
-  uint32_t Choose(uint32_t many);                // anything below `many` happens
-  // Others go until the condition holds; it is looked at in one step. It may be given up at any time if it `may_time_out`;
-  // true: it held.
+  void Turn();  // others may go first
+  uint32_t Choose(uint32_t many);  // anything below `many` happens
+  // Others go until the condition holds; it is looked at in one step. It may be given up at any time if it
+  // `may_time_out`; true: it held.
   template <typename Condition>
   bool Until(const Condition& condition, bool may_time_out = false) {
-    return Wait([](const void* which) -> bool { return (*static_cast<const Condition*>(which))(); }, &condition, may_time_out);
+    return Wait([](const void* which) -> bool { return (*static_cast<const Condition*>(which))(); }, &condition,
+                may_time_out);
   }
   void Fail(std::string problem);
 

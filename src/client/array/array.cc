@@ -9,18 +9,14 @@ namespace tutti::client {
 uint64_t ChannelBytes(cuda::CUarray_format format) {
   switch (format) {
     case cuda::CU_AD_FORMAT_UNSIGNED_INT8:
-    case cuda::CU_AD_FORMAT_SIGNED_INT8:
-      return 1;
+    case cuda::CU_AD_FORMAT_SIGNED_INT8: return 1;
     case cuda::CU_AD_FORMAT_UNSIGNED_INT16:
     case cuda::CU_AD_FORMAT_SIGNED_INT16:
-    case cuda::CU_AD_FORMAT_HALF:
-      return 2;
+    case cuda::CU_AD_FORMAT_HALF: return 2;
     case cuda::CU_AD_FORMAT_UNSIGNED_INT32:
     case cuda::CU_AD_FORMAT_SIGNED_INT32:
-    case cuda::CU_AD_FORMAT_FLOAT:
-      return 4;
-    default:
-      return 0;
+    case cuda::CU_AD_FORMAT_FLOAT: return 4;
+    default: return 0;
   }
 }
 

@@ -47,16 +47,11 @@ Answer<Located> LocateLinear(const Side& s, uint64_t base, const CopyShape& shap
 
 Answer<Located> Locate(const Side& s, const CopyShape& shape) {
   switch (s.type) {
-    case CU_MEMORYTYPE_HOST:
-      return LocateLinear(s, s.host, shape, SideKind::kHost);
-    case CU_MEMORYTYPE_DEVICE:
-      return LocateLinear(s, s.device, shape, SideKind::kDevice);
-    case CU_MEMORYTYPE_UNIFIED:
-      return LocateLinear(s, s.device, shape, SideKind::kAny);
-    case CU_MEMORYTYPE_ARRAY:
-      return LocateInArray(s, shape);
-    default:
-      return Refuse(CUDA_ERROR_INVALID_VALUE);
+    case CU_MEMORYTYPE_HOST: return LocateLinear(s, s.host, shape, SideKind::kHost);
+    case CU_MEMORYTYPE_DEVICE: return LocateLinear(s, s.device, shape, SideKind::kDevice);
+    case CU_MEMORYTYPE_UNIFIED: return LocateLinear(s, s.device, shape, SideKind::kAny);
+    case CU_MEMORYTYPE_ARRAY: return LocateInArray(s, shape);
+    default: return Refuse(CUDA_ERROR_INVALID_VALUE);
   }
 }
 

@@ -1,7 +1,8 @@
 // What the environment says to this library.
 //
 // A program that has rights its caller lacks (setuid, file capabilities) does not listen to it: every variable may have
-// been set by a user who would like to choose the server that is started, the file that is written to, or whom to trust.
+// been set by a user who would like to choose the server that is started, the file that is written to, or whom to
+// trust.
 #pragma once
 
 #include <string>

@@ -30,7 +30,7 @@ class Backlog {
 
   std::mutex mutex_;
   std::deque<Part> waiting_;  // the oldest first
-  uint32_t weight_ = 0;       // of all of them
+  uint32_t weight_ = 0;  // of all of them
 };
 
 }  // namespace tutti::client

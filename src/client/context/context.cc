@@ -36,12 +36,7 @@ constexpr size_t kDefaultLimits[cuda::CU_LIMIT_COUNT] = {
 constinit Pool<Context, 4096> Context::pool_;
 
 Context::Context(Device& device, bool primary, const Options& options)
-    : device_(device),
-      primary_(primary),
-      options_(options),
-      id_(0),
-      flags_(options.flags),
-      attached_(primary ? 0 : 1) {
+    : device_(device), primary_(primary), options_(options), id_(0), flags_(options.flags), attached_(primary ? 0 : 1) {
   for (size_t i = 0; i < limits_.size(); ++i) limits_[i] = kDefaultLimits[i];
 }
 

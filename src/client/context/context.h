@@ -28,7 +28,7 @@ class Context {
   struct Options {
     unsigned flags = 0;
     unsigned api_version = 0;
-    uint32_t sms = 0;    // as many SMs it may use at most; 0: what the process may
+    uint32_t sms = 0;  // as many SMs it may use at most; 0: what the process may
     bool green = false;  // shares code and memory with the device's primary context
   };
 
@@ -58,7 +58,7 @@ class Context {
   // Primary contexts only.
   int Retain();
   int Release();  // INVALID_CONTEXT if nobody holds it
-  int Reset();    // ends what is in it; holders keep holding it
+  int Reset();  // ends what is in it; holders keep holding it
   bool primary() const { return primary_; }
   bool green() const { return options_.green; }
   // The context that this one's modules and memory belong to.

@@ -20,7 +20,8 @@ std::vector<uint32_t> Named(std::string_view list, std::span<const wire::DeviceI
   const size_t entries = list.empty() ? 0 : 1 + static_cast<size_t>(std::ranges::count(list, ','));
   if (visible.size() < entries && list != "-1") {
     log::Warning(
-        "CUDA_VISIBLE_DEVICES=\"{}\": the first {} of {} entries are used, since the next one names no device, or one a second "
+        "CUDA_VISIBLE_DEVICES=\"{}\": the first {} of {} entries are used, since the next one names no device, or one "
+        "a second "
         "time: there {} {} here, counted from 0 (tutti device lists them)",
         list, visible.size(), entries, all.size() == 1 ? "is" : "are", all.size());
   }
@@ -71,7 +72,8 @@ int Device::Check() const {
     return failed;
   }
   const int ended = Session::Get().ended();
-  if (ended != 0) [[unlikely]] Session::WindUp();
+  if (ended != 0) [[unlikely]]
+    Session::WindUp();
   return ended;
 }
 

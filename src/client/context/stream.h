@@ -110,8 +110,8 @@ class Stream {
   int Settle();
 
  private:
-  // The ticket after that of the last record, 0: there is none; and in the low bits the weight of what was submitted since
-  // its backlog was last looked at. One word, so that the launch path has one exchange.
+  // The ticket after that of the last record, 0: there is none; and in the low bits the weight of what was submitted
+  // since its backlog was last looked at. One word, so that the launch path has one exchange.
   static constexpr uint32_t kWeightBits = 10;
   static constexpr uint64_t kWeightMask = (1 << kWeightBits) - 1;
   static_assert(Backlog::kLookEvery <= kWeightMask);

@@ -119,8 +119,8 @@ int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
   if (!found)
     return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{:#x} is in no allocation, or in one that was freed",
                     side.address);
-  return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{} bytes at {:#x} leave the allocation of {} bytes at {:#x}",
-                  extent, side.address, found->bytes, found->address);
+  return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{} bytes at {:#x} leave the allocation of {} bytes at {:#x}", extent,
+                  side.address, found->bytes, found->address);
 }
 
 int Copy(Stream& stream, const CopyRequest& request, CopyMode mode, SideKind destination, SideKind source) {

@@ -20,18 +20,10 @@ void FillHere(const FillRequest& r) {
   for (uint64_t row = 0; row < r.height; ++row) {
     const uint64_t address = r.address + row * r.pitch;
     switch (r.element_bytes) {
-      case 1:
-        std::memset(reinterpret_cast<void*>(address), static_cast<int>(r.value), r.width);
-        break;
-      case 2:
-        FillRow<uint16_t>(address, r.value, r.width);
-        break;
-      case 4:
-        FillRow<uint32_t>(address, r.value, r.width);
-        break;
-      default:
-        FillRow<uint64_t>(address, r.value, r.width);
-        break;
+      case 1: std::memset(reinterpret_cast<void*>(address), static_cast<int>(r.value), r.width); break;
+      case 2: FillRow<uint16_t>(address, r.value, r.width); break;
+      case 4: FillRow<uint32_t>(address, r.value, r.width); break;
+      default: FillRow<uint64_t>(address, r.value, r.width); break;
     }
   }
 }

@@ -17,8 +17,8 @@ struct FillRequest {
   uint32_t element_bytes = 1;  // 1, 2, 4 or 8
 };
 
-// The bytes it writes. INVALID_VALUE for addresses that are no device memory or not a multiple of the element, and ranges
-// that leave their allocation. Thread-safe.
+// The bytes it writes. INVALID_VALUE for addresses that are no device memory or not a multiple of the element, and
+// ranges that leave their allocation. Thread-safe.
 Answer<CopyShape> CheckFill(const FillRequest& request);
 
 // Checks, then fills in the stream. A synchronous fill has been done when this returns. Thread-safe.

@@ -27,8 +27,8 @@ struct Pending {
   std::optional<HostCopies::Handle> copy = std::nullopt;
 };
 
-// The threads of one session, and what the first hands to the second. Theirs: who is still in it at the end of the session
-// may stay as long as the program's function does.
+// The threads of one session, and what the first hands to the second. Theirs: who is still in it at the end of the
+// session may stay as long as the program's function does.
 class Threads : public std::enable_shared_from_this<Threads> {
  public:
   explicit Threads(Session& session) : session_(session) {}
@@ -176,8 +176,6 @@ int SubmitCallback(Stream& stream, cuda::CUstream handle, cuda::CUstreamCallback
   return SubmitPending(stream, new Pending{.callback = callback, .stream = handle, .user = user});
 }
 
-int SubmitHostCopy(Stream& stream, HostCopies::Handle copy) {
-  return SubmitPending(stream, new Pending{.copy = copy});
-}
+int SubmitHostCopy(Stream& stream, HostCopies::Handle copy) { return SubmitPending(stream, new Pending{.copy = copy}); }
 
 }  // namespace tutti::client

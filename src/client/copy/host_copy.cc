@@ -36,9 +36,8 @@ int HostCopies::Submit(Stream& stream, const CopyRequest& request) {
   Handle copy;
   {
     std::lock_guard lock(mutex_);
-    copy = copies_.insert(copies_.end(), {.request = request,
-                                          .session = &Session::Get(),
-                                          .device = stream.context().device().index()});
+    copy = copies_.insert(
+        copies_.end(), {.request = request, .session = &Session::Get(), .device = stream.context().device().index()});
   }
   const int status = SubmitHostCopy(stream, copy);
   if (status == 0) return status;
@@ -79,15 +78,14 @@ void HostCopies::Abandon(uint32_t device) {
   std::unique_lock lock(mutex_);
   Forbid(session, device);
   made_.wait(lock, [&] {
-    return std::ranges::none_of(
-        copies_, [&](const Copy& copy) { return copy.state == State::kMaking && IsOn(copy, device); });
+    return std::ranges::none_of(copies_,
+                                [&](const Copy& copy) { return copy.state == State::kMaking && IsOn(copy, device); });
   });
 }
 
 void HostCopies::Forbid(const Session& session, uint32_t device) {
   for (Copy& copy : copies_) {
-    if (copy.session == &session && IsOn(copy, device) && copy.state == State::kWaiting)
-      copy.state = State::kAbandoned;
+    if (copy.session == &session && IsOn(copy, device) && copy.state == State::kWaiting) copy.state = State::kAbandoned;
   }
 }
 

@@ -33,14 +33,15 @@ class HostCopies {
 
   // Both sides have been checked. OUT_OF_MEMORY if the library's thread cannot be started.
   int Submit(Stream& stream, const CopyRequest& request);
-  // Waits until no submitted copy touches the range, nor will: the program may free it, whatever has become of the server.
-  // 0, or what the session ended with.
+  // Waits until no submitted copy touches the range, nor will: the program may free it, whatever has become of the
+  // server. 0, or what the session ended with.
   int Await(uint64_t address, uint64_t bytes);
   // By the thread that answers host calls: the stream is there. It is not made if the stream's work has failed.
   void Make(Handle copy, int status);
 
  private:
-  // Session::WindUp: what was submitted for the device is not made any more, and when this returns nothing is being made.
+  // Session::WindUp: what was submitted for the device is not made any more, and when this returns nothing is being
+  // made.
   void Abandon(uint32_t device);
   bool Touches(uint64_t address, uint64_t bytes) const;
   void Forbid(const Session& session, uint32_t device);

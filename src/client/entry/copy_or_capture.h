@@ -1,4 +1,5 @@
-// Copies and memsets as calls ask for them: done in the stream, or, while it is captured, a node of the graph. Thread-safe.
+// Copies and memsets as calls ask for them: done in the stream, or, while it is captured, a node of the graph.
+// Thread-safe.
 #pragma once
 
 #include "client/copy/copy.h"

@@ -109,23 +109,16 @@ Answer<NodeWork> DescribedEvent(CUevent event, bool record) {
 Answer<NodeWork> Described(const CUgraphNodeParams* p) {
   if (p == nullptr) return Refuse(CUDA_ERROR_INVALID_VALUE);
   switch (p->type) {
-    case CU_GRAPH_NODE_TYPE_KERNEL:
-      return Described(&p->kernel, p->kernel.kern, p->kernel.ctx);
-    case CU_GRAPH_NODE_TYPE_MEMCPY:
-      return Described(&p->memcpy.copyParams);
-    case CU_GRAPH_NODE_TYPE_MEMSET:
-      return Described(&p->memset);
-    case CU_GRAPH_NODE_TYPE_HOST:
-      return Described(&p->host);
-    case CU_GRAPH_NODE_TYPE_GRAPH:
-      return DescribedChild(p->graph.graph);
-    case CU_GRAPH_NODE_TYPE_EMPTY:
-      return EmptyWork{};
+    case CU_GRAPH_NODE_TYPE_KERNEL: return Described(&p->kernel, p->kernel.kern, p->kernel.ctx);
+    case CU_GRAPH_NODE_TYPE_MEMCPY: return Described(&p->memcpy.copyParams);
+    case CU_GRAPH_NODE_TYPE_MEMSET: return Described(&p->memset);
+    case CU_GRAPH_NODE_TYPE_HOST: return Described(&p->host);
+    case CU_GRAPH_NODE_TYPE_GRAPH: return DescribedChild(p->graph.graph);
+    case CU_GRAPH_NODE_TYPE_EMPTY: return EmptyWork{};
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
       return DescribedEvent(p->event.event, p->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD);
-    default:
-      return Refuse(Complain(CUDA_ERROR_NOT_SUPPORTED, "graph nodes of type {} are not supported", p->type));
+    default: return Refuse(Complain(CUDA_ERROR_NOT_SUPPORTED, "graph nodes of type {} are not supported", p->type));
   }
 }
 

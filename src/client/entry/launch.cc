@@ -29,16 +29,13 @@ CUresult LaunchIn(CUstream stream_handle, CUfunction function_handle, const Laun
 // Attributes that change what runs are followed; hints are taken. What would have to be obeyed and cannot is refused.
 CUresult Apply(const CUlaunchAttribute& attribute, LaunchShape& shape) {
   switch (attribute.id) {
-    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
-      shape.cooperative = attribute.value.number != 0;
-      return CUDA_SUCCESS;
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape.cooperative = attribute.value.number != 0; return CUDA_SUCCESS;
     case CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION:
       shape.cluster[0] = attribute.value.clusterDim.x;
       shape.cluster[1] = attribute.value.clusterDim.y;
       shape.cluster[2] = attribute.value.clusterDim.z;
       return shape.cluster[0] != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE:
-      return CUDA_ERROR_NOT_SUPPORTED;
+    case CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE: return CUDA_ERROR_NOT_SUPPORTED;
     default:
       return attribute.id >= 0 && attribute.id <= CU_LAUNCH_ATTRIBUTE_LAST ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   }

@@ -26,10 +26,8 @@ unsigned MemoryType(const Allocation& a) {
 
 CUresult Attribute(void* data, CUpointer_attribute attribute, const Allocation& a, uint64_t address) {
   switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT:
-      return Give(data, a.context->handle());
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return Give(data, MemoryType(a));
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return Give(data, a.context->handle());
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return Give(data, MemoryType(a));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
       const uint64_t translated = Translated(a, address, a.device_address);
       return translated != 0 ? Give(data, translated) : CUDA_ERROR_INVALID_VALUE;
@@ -38,35 +36,23 @@ CUresult Attribute(void* data, CUpointer_attribute attribute, const Allocation& 
       const uint64_t translated = Translated(a, address, a.host_address);
       return translated != 0 ? Give(data, translated) : CUDA_ERROR_INVALID_VALUE;
     }
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      return Give(data, unsigned{a.sync_memops});
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return Give(data, unsigned{a.sync_memops});
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-      return Give(data, static_cast<unsigned long long>(a.id));
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      return Give(data, unsigned{a.kind == AllocationKind::kManaged});
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return Give(data, a.context->device().ordinal());
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return Give(data, static_cast<unsigned long long>(a.id));
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return Give(data, unsigned{a.kind == AllocationKind::kManaged});
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return Give(data, a.context->device().ordinal());
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-      return Give(data, a.address);
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return Give(data, a.address);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
-      return Give(data, static_cast<size_t>(a.bytes));
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-      return Give(data, unsigned{1});
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return Give(data, unsigned{3});  // read and write
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return Give(data, a.pool);
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      return Give(data, static_cast<unsigned long long>(0));
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return Give(data, static_cast<size_t>(a.bytes));
+    case CU_POINTER_ATTRIBUTE_MAPPED: return Give(data, unsigned{1});
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return Give(data, unsigned{3});  // read and write
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return Give(data, a.pool);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return Give(data, static_cast<unsigned long long>(0));
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE:
-      return Give(data, unsigned{0});
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return Give(data, unsigned{0});
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
@@ -83,10 +69,8 @@ CUresult Unknown(void* data, CUpointer_attribute attribute) {
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      return Give(data, uint64_t{0});
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return Give(data, int{-2});
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return Give(data, uint64_t{0});
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return Give(data, int{-2});
     default:
       return attribute > 0 && attribute <= CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE ? Give(data, unsigned{0})
                                                                                          : CUDA_ERROR_INVALID_VALUE;

@@ -57,13 +57,14 @@ int Capture::BreakBlocking(const Context& context) {
       if (stream->blocking() && &stream->context() == &context) capture->broken_ = true;
     }
   }
-  return Complain(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
-                  "work in the legacy default stream while a stream that synchronises with it is being captured: capture "
-                  "a non-blocking stream, or work in another one");
+  return Complain(
+      CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+      "work in the legacy default stream while a stream that synchronises with it is being captured: capture "
+      "a non-blocking stream, or work in another one");
 }
 
-// A thread that has not relaxed itself may not disturb its own captures, nor, unless it is bound by its own alone, those
-// of others that forbid it to everybody.
+// A thread that has not relaxed itself may not disturb its own captures, nor, unless it is bound by its own alone,
+// those of others that forbid it to everybody.
 int Capture::BreakForbidding(const char* what) {
   if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
   std::lock_guard lock(CaptureMutex());

@@ -6,7 +6,8 @@
 //
 // Calls that may wait for work that is only being captured (allocating, freeing, loading modules, asking or waiting for
 // events) are refused as the mode of the capture says, and break it. To wait for a whole context with a captured stream
-// is refused in every mode. One lock for all captures: they are short and rare. Streams that capture nothing pay one load.
+// is refused in every mode. One lock for all captures: they are short and rare. Streams that capture nothing pay one
+// load.
 #pragma once
 
 #include <atomic>
@@ -42,8 +43,8 @@ class Capture {
   static int CheckUnsafe(const char* what) {
     return forbidding_.load(std::memory_order_relaxed) == 0 ? 0 : BreakForbidding(what);
   }
-  // 0, or STREAM_CAPTURE_UNSUPPORTED: the call would wait for all streams of the context, and captures of some of them go
-  // on, which are broken.
+  // 0, or STREAM_CAPTURE_UNSUPPORTED: the call would wait for all streams of the context, and captures of some of them
+  // go on, which are broken.
   static int CheckWaitForAll(const Context& context, const char* what) {
     return going_on_.load(std::memory_order_relaxed) == 0 ? 0 : BreakOf(context, what);
   }
@@ -86,7 +87,7 @@ class Capture {
   std::map<Stream*, std::vector<GraphNode*>> last_;
   std::map<Stream*, std::vector<GraphNode*>> told_;  // the last list that Of gave out
 
-  static constinit std::atomic<uint32_t> going_on_;    // captures
+  static constinit std::atomic<uint32_t> going_on_;  // captures
   static constinit std::atomic<uint32_t> forbidding_;  // those of them that are not relaxed
 };
 

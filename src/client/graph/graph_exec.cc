@@ -8,8 +8,7 @@ using namespace tutti::cuda;
 
 constinit Pool<GraphExec, 1 << 16> GraphExec::pool_;
 
-GraphExec::GraphExec(Graph* copy, GraphPlan plan, uint64_t flags)
-    : copy_(copy), plan_(std::move(plan)), flags_(flags) {
+GraphExec::GraphExec(Graph* copy, GraphPlan plan, uint64_t flags) : copy_(copy), plan_(std::move(plan)), flags_(flags) {
   for (GraphNode* const node : copy_->nodes()) own_.emplace(node->origin(), node);
 }
 
@@ -57,7 +56,8 @@ uint32_t GraphExec::LaunchWeight() const {
   return weight;
 }
 
-// What has to be done before a launch is not held up. Lanes that are full of launches in this stream get room as it does.
+// What has to be done before a launch is not held up. Lanes that are full of launches in this stream get room as it
+// does.
 StreamMark GraphExec::RoomAfter(Stream& stream, uint32_t weight) const {
   const StreamMark room = stream.RoomAfter(weight);
   if (!room.Reached() || last_launch_.slot != stream.slot()) return room;

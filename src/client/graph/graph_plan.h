@@ -1,8 +1,8 @@
 // How the nodes of a graph are spread over streams, so that branches overlap.
 //
 // A lane is a stream. A node follows one that it comes after where that is the last of its lane; otherwise a branch
-// begins, with a lane of its own while there are any. What a node comes after in other lanes it waits for. So a chain is
-// one lane and costs nothing, and a fork and its join cost a wait each.
+// begins, with a lane of its own while there are any. What a node comes after in other lanes it waits for. So a chain
+// is one lane and costs nothing, and a fork and its join cost a wait each.
 #pragma once
 
 #include <cstdint>

@@ -45,8 +45,7 @@ Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t 
 }
 
 void ReleaseMemory(uint64_t address) {
-  const uint64_t ticket =
-      Session::Get().ring().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = address});
+  const uint64_t ticket = Session::Get().ring().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = address});
   after_last_free.store(ticket + 1, std::memory_order_relaxed);
 }
 

@@ -106,16 +106,12 @@ int MemoryPool::GetAttribute(CUmemPool_attribute attribute, void* value) const {
       std::memcpy(value, &on, sizeof on);
       return CUDA_SUCCESS;
     }
-    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-      return give(release_threshold_);
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: return give(release_threshold_);
     case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
-    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
-      return give(used_bytes_);
+    case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: return give(used_bytes_);
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
-    case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-      return give(used_high_bytes_);
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    case CU_MEMPOOL_ATTR_USED_MEM_HIGH: return give(used_high_bytes_);
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
 
@@ -126,16 +122,13 @@ int MemoryPool::SetAttribute(CUmemPool_attribute attribute, const void* value) {
     case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
       reuse_[attribute - 1] = *static_cast<const int*>(value) != 0;
       break;
-    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
-      release_threshold_ = *static_cast<const uint64_t*>(value);
-      break;
+    case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: release_threshold_ = *static_cast<const uint64_t*>(value); break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
       if (*static_cast<const uint64_t*>(value) != 0) return CUDA_ERROR_INVALID_VALUE;  // it can be reset only
       used_high_bytes_ = used_bytes_.load();
       break;
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
+    default: return CUDA_ERROR_INVALID_VALUE;
   }
   return CUDA_SUCCESS;
 }

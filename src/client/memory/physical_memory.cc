@@ -24,8 +24,7 @@ Answer<PhysicalMemory*> PhysicalMemory::Create(Device& device, uint64_t bytes,
   // A context of the device is waited for if memory that was freed is not free yet.
   const auto current = CurrentContext();
   Context& context = current && &(*current)->device() == &device ? **current : device.primary();
-  CU_ASSIGN_OR_REFUSE(const uint64_t home,
-                      AskForMemory(context, wire::MemoryKind::kDevice, bytes, kGranularity));
+  CU_ASSIGN_OR_REFUSE(const uint64_t home, AskForMemory(context, wire::MemoryKind::kDevice, bytes, kGranularity));
   PhysicalMemory* memory = pool_.Create(device, bytes, home, properties);
   if (memory != nullptr) return memory;
   ReleaseMemory(home);

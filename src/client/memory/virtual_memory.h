@@ -1,10 +1,10 @@
 // Reserved ranges of addresses, and what is mapped where (cuMemAddressReserve, cuMemMap and their relatives).
 //
-// A reserved range is a part of the window whose pages come into being when they are touched. Mapping decides whose bytes
-// they are (client/memory/physical_memory.h). Four things differ from a GPU: a kernel that touches a reserved address
-// without a mapping, or without access, is not caught (copies and memsets are), so its pages could be made by whoever
-// likes, and the whole range counts as host memory of the client; a piece of memory has one mapping at a time; and the
-// addresses a program wishes for are not followed, as the driver may do, too.
+// A reserved range is a part of the window whose pages come into being when they are touched. Mapping decides whose
+// bytes they are (client/memory/physical_memory.h). Four things differ from a GPU: a kernel that touches a reserved
+// address without a mapping, or without access, is not caught (copies and memsets are), so its pages could be made by
+// whoever likes, and the whole range counts as host memory of the client; a piece of memory has one mapping at a time;
+// and the addresses a program wishes for are not followed, as the driver may do, too.
 #pragma once
 
 #include <cstdint>

@@ -86,37 +86,19 @@ void Function::LogFailure(int status) {
 int Function::GetAttribute(cuda::CUfunction_attribute attribute, int* value) const {
   const Device& device = context_.device();
   switch (attribute) {
-    case cuda::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
-      *value = static_cast<int>(info_.max_threads);
-      break;
-    case cuda::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES:
-      *value = static_cast<int>(info_.static_shared_bytes);
-      break;
-    case cuda::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES:
-      *value = static_cast<int>(info_.const_bytes);
-      break;
-    case cuda::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES:
-      *value = static_cast<int>(info_.local_bytes);
-      break;
-    case cuda::CU_FUNC_ATTRIBUTE_NUM_REGS:
-      *value = static_cast<int>(info_.registers);
-      break;
-    case cuda::CU_FUNC_ATTRIBUTE_PTX_VERSION:
-      *value = static_cast<int>(info_.ptx_version);
-      break;
+    case cuda::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = static_cast<int>(info_.max_threads); break;
+    case cuda::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: *value = static_cast<int>(info_.static_shared_bytes); break;
+    case cuda::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: *value = static_cast<int>(info_.const_bytes); break;
+    case cuda::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: *value = static_cast<int>(info_.local_bytes); break;
+    case cuda::CU_FUNC_ATTRIBUTE_NUM_REGS: *value = static_cast<int>(info_.registers); break;
+    case cuda::CU_FUNC_ATTRIBUTE_PTX_VERSION: *value = static_cast<int>(info_.ptx_version); break;
     case cuda::CU_FUNC_ATTRIBUTE_BINARY_VERSION:
       *value = 10 * device.Attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) +
                device.Attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
       break;
-    case cuda::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
-      *value = static_cast<int>(max_dynamic_shared());
-      break;
-    case cuda::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
-      *value = carveout_;
-      break;
-    case cuda::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED:
-      *value = non_portable_cluster_;
-      break;
+    case cuda::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *value = static_cast<int>(max_dynamic_shared()); break;
+    case cuda::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *value = carveout_; break;
+    case cuda::CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED: *value = non_portable_cluster_; break;
     default:
       if (attribute < 0 || attribute >= cuda::CU_FUNC_ATTRIBUTE_MAX) return cuda::CUDA_ERROR_INVALID_VALUE;
       *value = 0;
@@ -141,10 +123,8 @@ int Function::SetAttribute(cuda::CUfunction_attribute attribute, int value) {
       non_portable_cluster_ = value != 0;
       return cuda::CUDA_SUCCESS;
     case cuda::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH... cuda::CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH:
-    case cuda::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE:
-      return cuda::CUDA_SUCCESS;
-    default:
-      return cuda::CUDA_ERROR_INVALID_VALUE;
+    case cuda::CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE: return cuda::CUDA_SUCCESS;
+    default: return cuda::CUDA_ERROR_INVALID_VALUE;
   }
 }
 

@@ -19,7 +19,8 @@ using namespace tutti::cuda;
 
 // Whether any kernel of the device could have this grid and block.
 bool FitsLimits(const Device& device, const LaunchShape& shape) {
-  // Seven questions per launch: asked of the table itself, since none of them is one that Attribute() answers otherwise.
+  // Seven questions per launch: asked of the table itself, since none of them is one that Attribute() answers
+  // otherwise.
   const int32_t* const limits = device.info().attributes;
   for (int i = 0; i < 3; ++i) {
     if (shape.grid[i] - 1 >= static_cast<uint32_t>(limits[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i])) return false;

@@ -74,12 +74,12 @@ class Library {
   cuda::CUlibrary handle() { return reinterpret_cast<cuda::CUlibrary>(this); }
   // Its module in a context.
   Answer<Module*> In(Context& context);
-  // NOT_FOUND if there is none of that name. Kernels are the same everywhere: where there is no module of it to tell, the
-  // server is asked without a context.
+  // NOT_FOUND if there is none of that name. Kernels are the same everywhere: where there is no module of it to tell,
+  // the server is asked without a context.
   Answer<Kernel*> FindKernel(std::string_view name);
   Answer<std::vector<Kernel*>> Kernels();
-  // Its module in the current context; without one, any module of it. If there is none, one in the primary context of the
-  // first device, which the library then holds until it is unloaded: the addresses of its variables are to last.
+  // Its module in the current context; without one, any module of it. If there is none, one in the primary context of
+  // the first device, which the library then holds until it is unloaded: the addresses of its variables are to last.
   Answer<Module*> AnyModule();
 
  private:

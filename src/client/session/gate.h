@@ -3,17 +3,15 @@
 //
 // One word decides. It is 0 while everything is normal, so that the way in costs one load and one branch. Otherwise:
 //
-// clang-format off
 //   before cuInit, or cuInit failed    CUDA_ERROR_NOT_INITIALIZED
 //   in a forked child                  CUDA_ERROR_NOT_INITIALIZED, also for cuInit: server and rings are the parent's
 //   after exit handlers ran            CUDA_ERROR_DEINITIALIZED
 //   after a bug of ours was noticed    CUDA_ERROR_UNKNOWN (poison.h)
 //   TUTTI_TRACE=1                      calls go the slow way and are printed
-// clang-format on
 //
 // A child forked before its parent's first cuInit may begin for itself. One forked while another thread of the parent
-// is in it is closed like one forked after it: what that thread holds, nobody in the child will ever give back. So forks
-// are watched from the moment the library is loaded (exit_and_fork.cc).
+// is in it is closed like one forked after it: what that thread holds, nobody in the child will ever give back. So
+// forks are watched from the moment the library is loaded (exit_and_fork.cc).
 //
 // Thread-safe.
 #pragma once

@@ -11,8 +11,8 @@
 
 namespace tutti::client {
 
-// A program with more rights than its caller chooses neither server nor anything of its environment by its caller's word.
-// Looks for tutti-server at $TUTTI_SERVER, ../bin and the directory of this library, /usr/lib/tutti and /usr/bin.
+// A program with more rights than its caller chooses neither server nor anything of its environment by its caller's
+// word. Looks for tutti-server at $TUTTI_SERVER, ../bin and the directory of this library, /usr/lib/tutti and /usr/bin.
 Result<std::unique_ptr<ipc::ClientConnection>> StartPrivateServer(const wire::Hello& hello);
 
 }  // namespace tutti::client

@@ -234,25 +234,19 @@ class Finder {
   void FindAccesses() {
     switch (instruction_.opcode) {
       case O::kLd:
-      case O::kLdu:
-        return Plain(false);
+      case O::kLdu: return Plain(false);
       case O::kSt:
       case O::kAtom:
       case O::kRed:
         if (Has(M::kAsync)) Refuse("asynchronous stores to other blocks cannot be fenced");
         if (instruction_.opcode == O::kSt && Has(M::kBulk)) return StoreBulk();
         return Plain(true);
-      case O::kCp:
-        return Copy();
+      case O::kCp: return Copy();
       case O::kDiscard:
-      case O::kApplypriority:
-        return Add(0, instruction_.space, 128, 0, true);
-      case O::kLdmatrix:
-        return Add(NextAddress(0), instruction_.space, 16, 4, false);
-      case O::kStmatrix:
-        return Add(NextAddress(0), instruction_.space, 16, 4, true);
-      case O::kWmma:
-        return Wmma();
+      case O::kApplypriority: return Add(0, instruction_.space, 128, 0, true);
+      case O::kLdmatrix: return Add(NextAddress(0), instruction_.space, 16, 4, false);
+      case O::kStmatrix: return Add(NextAddress(0), instruction_.space, 16, 4, true);
+      case O::kWmma: return Wmma();
       case O::kMbarrier:
         for (uint32_t i = NextAddress(0); i != kNone; i = NextAddress(i + 1)) Add(i, instruction_.space, 8, 3, true);
         return;
@@ -266,12 +260,9 @@ class Finder {
       case O::kSuld:
       case O::kSust:
       case O::kSured:
-      case O::kSuq:
-        return Refuse("textures and surfaces cannot be fenced");
-      case O::kMapa:
-        return Refuse("shared memory of other blocks cannot be fenced");
-      default:
-        return Refuse(fmt::format("{} cannot be fenced", NameOf(instruction_.opcode)));
+      case O::kSuq: return Refuse("textures and surfaces cannot be fenced");
+      case O::kMapa: return Refuse("shared memory of other blocks cannot be fenced");
+      default: return Refuse(fmt::format("{} cannot be fenced", NameOf(instruction_.opcode)));
     }
   }
 
@@ -290,27 +281,14 @@ class Finder {
     if (operand == kNone) return;
     Region region;
     switch (space) {
-      case ptx::Space::kGlobal:
-        region = Region::kGlobal;
-        break;
+      case ptx::Space::kGlobal: region = Region::kGlobal; break;
       case ptx::Space::kShared:
-      case ptx::Space::kSharedCluster:
-        region = Region::kShared;
-        break;
-      case ptx::Space::kLocal:
-        region = Region::kLocal;
-        break;
-      case ptx::Space::kConst:
-        region = Region::kConst;
-        break;
-      case ptx::Space::kParam:
-        region = Region::kParam;
-        break;
-      case ptx::Space::kGeneric:
-        region = Region::kGeneric;
-        break;
-      default:
-        return Refuse("a parameter is addressed in a way that cannot be fenced");
+      case ptx::Space::kSharedCluster: region = Region::kShared; break;
+      case ptx::Space::kLocal: region = Region::kLocal; break;
+      case ptx::Space::kConst: region = Region::kConst; break;
+      case ptx::Space::kParam: region = Region::kParam; break;
+      case ptx::Space::kGeneric: region = Region::kGeneric; break;
+      default: return Refuse("a parameter is addressed in a way that cannot be fenced");
     }
     found_.list.push_back({.operand = operand,
                            .region = region,

@@ -1,7 +1,7 @@
 // A fenced module is the old one with a check before each access (function_fence.h), and with what the checks share:
 //
-//   * __tutti_fence, constants that the device fills: where the client's window is, and where to write a fault (in global
-//     memory where the module's own constants leave no room: nobody is let write there either);
+//   * __tutti_fence, constants that the device fills: where the client's window is, and where to write a fault (in
+//     global memory where the module's own constants leave no room: nobody is let write there either);
 //   * __tutti_variables, a table of the module's own variables: they lie where the driver loaded the module, not in the
 //     window, and their addresses can be computed with;
 //   * __tutti_check and __tutti_fault, out of line.

@@ -20,7 +20,7 @@ namespace tutti::compiler {
 
 struct FencedModule {
   std::string ptx;
-  std::vector<std::string> functions;                        // names, by FenceFault::function
+  std::vector<std::string> functions;  // names, by FenceFault::function
   std::vector<std::pair<std::string, std::string>> refused;  // functions that cannot be fenced, and why
 };
 

@@ -165,9 +165,7 @@ class FunctionFence {
           Emit(O::kMax, {}, {T::kU64}, {Register(bounds.size), Register(bounds.start), HighOf()});
           Emit(O::kSub, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Register(bounds.start)});
           break;
-        case Region::kConst:
-          MakeHull(bounds);
-          break;
+        case Region::kConst: MakeHull(bounds); break;
         case Region::kParam: {
           const auto last = static_cast<uint32_t>(function_.first_param + function_.prototype.params.size() - 1);
           EmitMove(bounds.start, Local(function_.first_param));
@@ -177,9 +175,7 @@ class FunctionFence {
           Emit(O::kSub, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Register(bounds.start)});
           break;
         }
-        default:
-          EmitLoadWord(bounds.start, 0);
-          EmitLoadWord(bounds.size, 8);
+        default: EmitLoadWord(bounds.start, 0); EmitLoadWord(bounds.size, 8);
       }
       for (const auto& [bytes, limit] : bounds.limits) {
         // size - (bytes - 1), and nothing if that is negative.
@@ -247,14 +243,10 @@ class FunctionFence {
   void Rewrite(const Instruction& instruction) {
     switch (instruction.opcode) {
       case O::kTrap:
-      case O::kBrkpt:
-        return Guarded(instruction, [&] { EmitFault(guest::FaultKind::kLaunchFailed, Number(0)); });
-      case O::kBrx:
-        return RewriteTable(instruction);
-      case O::kCall:
-        return RewriteCall(instruction);
-      default:
-        break;
+      case O::kBrkpt: return Guarded(instruction, [&] { EmitFault(guest::FaultKind::kLaunchFailed, Number(0)); });
+      case O::kBrx: return RewriteTable(instruction);
+      case O::kCall: return RewriteCall(instruction);
+      default: break;
     }
     const Accesses accesses = AccessesOf(function_, instruction);
     refusal_ = accesses.refusal;
@@ -296,15 +288,9 @@ class FunctionFence {
   Operand AddressOf(const Operand& address) {
     const RegisterId at = Temporary("at", T::kU64);
     switch (address.base) {
-      case ptx::BaseKind::kNone:
-        EmitMove(at, Number(static_cast<uint64_t>(address.offset)));
-        return Register(at);
-      case ptx::BaseKind::kSymbol:
-        EmitMove(at, Symbol(address.index));
-        break;
-      case ptx::BaseKind::kLocal:
-        EmitMove(at, Local(address.index));
-        break;
+      case ptx::BaseKind::kNone: EmitMove(at, Number(static_cast<uint64_t>(address.offset))); return Register(at);
+      case ptx::BaseKind::kSymbol: EmitMove(at, Symbol(address.index)); break;
+      case ptx::BaseKind::kLocal: EmitMove(at, Local(address.index)); break;
       case ptx::BaseKind::kRegister:
         if (BitsOf(function_.registers[address.index].type) == 64) {
           if (address.offset == 0) return Register(address.index);

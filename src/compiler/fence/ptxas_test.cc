@@ -1,5 +1,5 @@
-// A real assembler takes what the fence makes: of every PTX text in the tree that it takes as it is. Where there is no CUDA
-// toolkit this is skipped.
+// A real assembler takes what the fence makes: of every PTX text in the tree that it takes as it is. Where there is no
+// CUDA toolkit this is skipped.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -61,7 +61,8 @@ class Assembler {
   std::string Refusal(const std::string& text, const std::string& target) {
     const std::string input = folder_ / fmt::format("{}.ptx", next_++);
     std::ofstream(input) << text;
-    const std::string command = fmt::format("{} -arch={} -o /dev/null '{}' > '{}.log' 2>&1", program_, target, input, input);
+    const std::string command =
+        fmt::format("{} -arch={} -o /dev/null '{}' > '{}.log' 2>&1", program_, target, input, input);
     const int status = std::system(command.c_str());
     return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? "" : ReadFile(input + ".log") + " ";
   }
@@ -101,13 +102,15 @@ TEST(FencedPtx, IsTakenByAnAssembler) {
       ++(!fenced ? not_ptx : was_refused ? refused_before : taken);
       if (!fenced) continue;
       EXPECT_TRUE(refusal.empty() || was_refused) << paths[i] << ": " << refusal;
-      EXPECT_FALSE(std::regex_search(fenced->ptx, std::regex("\\btrap;"))) << paths[i] << " could end everybody's context";
+      EXPECT_FALSE(std::regex_search(fenced->ptx, std::regex("\\btrap;")))
+          << paths[i] << " could end everybody's context";
     }
   };
   std::thread beside(work);
   work();
   beside.join();
-  fmt::print("{} texts are taken; {} are not, nor were they as written; {} are not to be fenced\n", taken, refused_before, not_ptx);
+  fmt::print("{} texts are taken; {} are not, nor were they as written; {} are not to be fenced\n", taken,
+             refused_before, not_ptx);
   EXPECT_GT(taken, 150u);
   EXPECT_LT(refused_before, taken / 8);
 }

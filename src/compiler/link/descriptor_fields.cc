@@ -12,7 +12,9 @@ namespace tutti::compiler {
 
 std::optional<DescriptorFields> DescriptorFields::Of(llvm::Module& module) {
   llvm::GlobalVariable* variable = module.getGlobalVariable(guest::kKernelSymbol);
-  if (variable == nullptr || !variable->hasInitializer() || !llvm::isa<llvm::ConstantStruct>(variable->getInitializer())) return std::nullopt;
+  if (variable == nullptr || !variable->hasInitializer() ||
+      !llvm::isa<llvm::ConstantStruct>(variable->getInitializer()))
+    return std::nullopt;
   return DescriptorFields(variable);
 }
 
@@ -25,7 +27,8 @@ unsigned DescriptorFields::ElementAt(uint64_t offset) const {
 }
 
 uint32_t DescriptorFields::Get32(uint64_t offset) const {
-  const auto* field = llvm::cast<llvm::ConstantInt>(variable_->getInitializer()->getAggregateElement(ElementAt(offset)));
+  const auto* field =
+      llvm::cast<llvm::ConstantInt>(variable_->getInitializer()->getAggregateElement(ElementAt(offset)));
   return static_cast<uint32_t>(field->getZExtValue());
 }
 

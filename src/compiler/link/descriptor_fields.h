@@ -1,5 +1,5 @@
-// The kernel descriptor of a widened module, which widen/kernel_descriptor.cc wrote as a constant: read and changed by the
-// offset of a field.
+// The kernel descriptor of a widened module, which widen/kernel_descriptor.cc wrote as a constant: read and changed by
+// the offset of a field.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,8 @@ constexpr unsigned kMaxDepth = 4;  // of an expression that is made again
 constexpr uint64_t kFrameAlignment = 64;
 
 bool IsCheap(const llvm::Instruction& instruction) {
-  if (const auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) return !binary->isIntDivRem() && binary->getType()->isIntOrIntVectorTy();
+  if (const auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(&instruction))
+    return !binary->isIntDivRem() && binary->getType()->isIntOrIntVectorTy();
   return llvm::isa<llvm::InsertElementInst, llvm::ShuffleVectorInst, llvm::CastInst, llvm::ICmpInst>(instruction);
 }
 
@@ -115,7 +116,8 @@ llvm::Value* FrameCut::MakeAgain(Cut& cut, llvm::Instruction* value, llvm::IRBui
   if (llvm::Value* made = cut.values.lookup(value)) return made;
   llvm::Instruction* copy = value->clone();
   for (llvm::Use& operand : copy->operands()) {
-    if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(operand.get())) operand.set(MakeAgain(cut, instruction, builder));
+    if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(operand.get()))
+      operand.set(MakeAgain(cut, instruction, builder));
   }
   builder.Insert(copy, value->getName());
   return cut.values[value] = copy;
@@ -124,14 +126,16 @@ llvm::Value* FrameCut::MakeAgain(Cut& cut, llvm::Instruction* value, llvm::IRBui
 void FrameCut::Restore(Cut& cut, llvm::Value* frame) {
   llvm::IRBuilder<> builder(cut.after, cut.after->getFirstInsertionPt());
   for (llvm::Instruction* value : cut.kept) {
-    const llvm::Align alignment(std::min(kFrameAlignment, llvm::PowerOf2Ceil(value->getDataLayout().getTypeStoreSize(value->getType()))));
-    cut.values[value] = builder.CreateAlignedLoad(value->getType(), Slot(builder, frame, value), alignment, value->getName());
+    const llvm::Align alignment(
+        std::min(kFrameAlignment, llvm::PowerOf2Ceil(value->getDataLayout().getTypeStoreSize(value->getType()))));
+    cut.values[value] =
+        builder.CreateAlignedLoad(value->getType(), Slot(builder, frame, value), alignment, value->getName());
   }
   for (llvm::Instruction* value : cut.made_again) MakeAgain(cut, value, builder);
 }
 
-// `value` has a definition behind each cut that it lives across, besides its own: every use and every store into the frame
-// gets the one that reaches it.
+// `value` has a definition behind each cut that it lives across, besides its own: every use and every store into the
+// frame gets the one that reaches it.
 void FrameCut::Rewrite(llvm::Instruction* value, llvm::Value* frame) {
   llvm::SmallVector<llvm::Use*, 16> uses;
   for (llvm::Use& use : value->uses()) uses.push_back(&use);
@@ -163,14 +167,16 @@ void FrameCut::Rewrite(llvm::Instruction* value, llvm::Value* frame) {
     llvm::Value* reaching = updater.GetValueAtEndOfBlock(before);
     if (IsFromFrame(reaching, restored)) continue;  // and there it is still
     llvm::IRBuilder<> builder(before->getTerminator());
-    const llvm::Align alignment(std::min(kFrameAlignment, llvm::PowerOf2Ceil(value->getDataLayout().getTypeStoreSize(value->getType()))));
+    const llvm::Align alignment(
+        std::min(kFrameAlignment, llvm::PowerOf2Ceil(value->getDataLayout().getTypeStoreSize(value->getType()))));
     builder.CreateAlignedStore(reaching, Slot(builder, frame, value), alignment);
   }
 }
 
 void FrameCut::Return(Cut& cut, llvm::Function& step, uint32_t state) {
   llvm::Instruction* branch = cut.call->getParent()->getTerminator();
-  llvm::ReturnInst::Create(step.getContext(), llvm::ConstantInt::get(step.getReturnType(), state), branch->getIterator());
+  llvm::ReturnInst::Create(step.getContext(), llvm::ConstantInt::get(step.getReturnType(), state),
+                           branch->getIterator());
   branch->eraseFromParent();
 }
 

@@ -1,9 +1,9 @@
 // Cuts a function at calls: it returns there, and when it is entered again goes on behind the call, with what is needed
-// later kept in a frame that the caller owns. Variables that are volatile, and so are no values (widen/local_frame.h), lie in
-// the frame from the beginning.
+// later kept in a frame that the caller owns. Variables that are volatile, and so are no values (widen/local_frame.h),
+// lie in the frame from the beginning.
 //
-// What is needed behind a cut is loaded right behind it, so between cuts values live in registers as before. Cheap vector
-// values that can be made of scalars (splats, lane numbers) are made again rather than kept.
+// What is needed behind a cut is loaded right behind it, so between cuts values live in registers as before. Cheap
+// vector values that can be made of scalars (splats, lane numbers) are made again rather than kept.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -22,8 +22,8 @@ class FrameCut {
 
   uint64_t frame_bytes() const { return frame_bytes_; }  // a multiple of 64, the alignment of a frame
 
-  // Makes the cuts. The body now belongs to `step`, i32 step(ptr, frame, state), which returns at the i-th call the state
-  // i + 1; entered with that state it goes on there, with 0 at the beginning.
+  // Makes the cuts. The body now belongs to `step`, i32 step(ptr, frame, state), which returns at the i-th call the
+  // state i + 1; entered with that state it goes on there, with 0 at the beginning.
   void Apply(llvm::Function& step);
 
  private:

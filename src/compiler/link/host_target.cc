@@ -40,7 +40,9 @@ std::string Join(std::vector<std::string> features) {
 }
 
 VectorLevel LevelOf(const std::vector<std::string>& features) {
-  const auto has = [&](std::string_view name) { return std::find(features.begin(), features.end(), name) != features.end(); };
+  const auto has = [&](std::string_view name) {
+    return std::find(features.begin(), features.end(), name) != features.end();
+  };
   // avx512f is implied by avx512vl, and LLVM's tables list only what is not implied.
   if (has("avx512vl") && has("avx512bw") && has("avx512dq")) return VectorLevel::kAvx512;
   if (has("avx2") && has("fma")) return VectorLevel::kAvx2;
@@ -116,8 +118,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const HostTarge
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   options.EnableFastISel = optimize == 0;
-  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
-      kTriple, target.cpu, target.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, CodeGenLevel(optimize)));
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(kTriple, target.cpu, target.features, options,
+                                                                          llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                                          CodeGenLevel(optimize)));
   if (!machine) return Fail("no code generator for processor " + target.cpu);
   return machine;
 }

@@ -1,7 +1,7 @@
 // The processor that kernels are compiled for.
 //
-// Widened code is written once, on vectors of 32; what they become is decided here alone: two zmm, four ymm or eight xmm
-// registers per 32-bit vector.
+// Widened code is written once, on vectors of 32; what they become is decided here alone: two zmm, four ymm or eight
+// xmm registers per 32-bit vector.
 #pragma once
 
 #include <memory>
@@ -40,8 +40,8 @@ struct HostTarget {
 // A code generator for `target`. Level 0 .. 3 as in -O. Position-independent. Not thread-safe: one per thread.
 Result<std::unique_ptr<llvm::TargetMachine>> CreateTargetMachine(const HostTarget& target, uint32_t optimize);
 
-// Gives the module its triple and data layout, and every function the attributes that make the code generator use all of
-// the target's registers. Call it after the guest runtime was linked in, and before optimising.
+// Gives the module its triple and data layout, and every function the attributes that make the code generator use all
+// of the target's registers. Call it after the guest runtime was linked in, and before optimising.
 void ApplyTarget(llvm::Module& module, const HostTarget& target, llvm::TargetMachine& machine);
 
 }  // namespace tutti::compiler

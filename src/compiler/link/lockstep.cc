@@ -47,7 +47,8 @@ bool IsWholeWarp(const llvm::Value* mask, const llvm::Function& warp) {
   const auto* load = llvm::dyn_cast<llvm::LoadInst>(mask);
   if (load == nullptr || load->getParent() != &warp.getEntryBlock()) return false;
   llvm::APInt offset(64, 0);
-  const llvm::Value* base = load->getPointerOperand()->stripAndAccumulateConstantOffsets(warp.getDataLayout(), offset, true);
+  const llvm::Value* base =
+      load->getPointerOperand()->stripAndAccumulateConstantOffsets(warp.getDataLayout(), offset, true);
   return base == warp.getArg(0) && offset == offsetof(WarpState, lanes);
 }
 
@@ -58,7 +59,8 @@ bool IsMode(const llvm::CallInst& barrier, BarrierMode mode) {
 // A wait of all lanes of the warp for the whole block.
 bool IsBlockBarrier(const llvm::CallInst& call, const llvm::Function& warp, uint32_t threads) {
   if (ServiceOf(call) != offsetof(GuestServices, barrier)) return false;
-  const bool whole_block = IsConstant(call.getArgOperand(3), 0) || (threads != 0 && IsConstant(call.getArgOperand(3), threads));
+  const bool whole_block =
+      IsConstant(call.getArgOperand(3), 0) || (threads != 0 && IsConstant(call.getArgOperand(3), threads));
   return IsWholeWarp(call.getArgOperand(1), warp) && whole_block &&
          (IsMode(call, BarrierMode::kArriveAndWait) || IsMode(call, BarrierMode::kArriveAndWaitDown));
 }
@@ -85,8 +87,8 @@ std::optional<llvm::SmallVector<llvm::CallInst*, 8>> FindBarriers(llvm::Function
 llvm::Function* MakeStep(llvm::Function& warp) {
   llvm::Type* i32 = llvm::Type::getInt32Ty(warp.getContext());
   llvm::Type* pointer = warp.getArg(0)->getType();
-  auto* step = llvm::Function::Create(llvm::FunctionType::get(i32, {pointer, pointer, i32}, false), llvm::GlobalValue::InternalLinkage,
-                                      "tutti.step", *warp.getParent());
+  auto* step = llvm::Function::Create(llvm::FunctionType::get(i32, {pointer, pointer, i32}, false),
+                                      llvm::GlobalValue::InternalLinkage, "tutti.step", *warp.getParent());
   step->copyAttributesFrom(&warp);
   step->setSubprogram(warp.getSubprogram());
   warp.setSubprogram(nullptr);
@@ -101,8 +103,8 @@ llvm::Function* MakeStep(llvm::Function& warp) {
   return step;
 }
 
-// Makes run(warps, count): round after round, each warp that has not ended takes one step. The order of a round is that of
-// the barrier which the last warp of the round before waits at, as it is where warps have stacks of their own.
+// Makes run(warps, count): round after round, each warp that has not ended takes one step. The order of a round is that
+// of the barrier which the last warp of the round before waits at, as it is where warps have stacks of their own.
 class Rounds {
  public:
   // `warps`: of a block; 0: as many as the launch says.
@@ -239,7 +241,8 @@ bool RunInLockstep(llvm::Module& module) {
   warp->eraseFromParent();
   descriptor->Set32(offsetof(KernelDescriptor, flags), flags & ~guest::kYields);
   const uint64_t frames_bytes = (warps != 0 ? warps : guest::kWarpSize) * frame_bytes;
-  const uint64_t stack_bytes = descriptor->Get32(offsetof(KernelDescriptor, stack_bytes)) + llvm::alignTo(frames_bytes + 256, 4096);
+  const uint64_t stack_bytes =
+      descriptor->Get32(offsetof(KernelDescriptor, stack_bytes)) + llvm::alignTo(frames_bytes + 256, 4096);
   descriptor->Set32(offsetof(KernelDescriptor, stack_bytes), static_cast<uint32_t>(stack_bytes));
   return true;
 }

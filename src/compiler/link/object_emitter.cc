@@ -10,20 +10,22 @@
 namespace tutti::compiler {
 namespace {
 
-// The register allocator may take long to find where to split a value that lives through many blocks, and a kernel of 32
-// lanes has many. With a hundredth of the usual budget it takes a fifth of the time, half of all that a large kernel of a
-// sorting library took to compile; the code is smaller and not slower. LLVM has no other way to ask for this. Each time
-// that lld links it puts all options back to what they were, so this is said before each kernel.
+// The register allocator may take long to find where to split a value that lives through many blocks, and a kernel of
+// 32 lanes has many. With a hundredth of the usual budget it takes a fifth of the time, half of all that a large kernel
+// of a sorting library took to compile; the code is smaller and not slower. LLVM has no other way to ask for this. Each
+// time that lld links it puts all options back to what they were, so this is said before each kernel.
 Status LimitRegisterSearch() {
   const auto& options = llvm::cl::getRegisteredOptions();
   const auto budget = options.find("grow-region-complexity-budget");
   if (budget == options.end()) return Fail("this LLVM has no option grow-region-complexity-budget");
   budget->second->reset();
-  if (budget->second->addOccurrence(0, budget->first(), "100")) return Fail("this LLVM takes no budget of 100 for regions");
+  if (budget->second->addOccurrence(0, budget->first(), "100"))
+    return Fail("this LLVM takes no budget of 100 for regions");
   return {};
 }
 
-Status Emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type, llvm::SmallVectorImpl<char>& bytes) {
+Status Emit(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
+            llvm::SmallVectorImpl<char>& bytes) {
   TUTTI_TRY(LimitRegisterSearch());
   llvm::raw_svector_ostream out(bytes);
   llvm::legacy::PassManager passes;

@@ -56,7 +56,8 @@ void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t o
     passes.addPass(HoistLoopInvariants());
   }
   if (optimize > 1) {
-    // What is redundant behind a rare path only is none, and its phi would hide from a gather what its index is made of.
+    // What is redundant behind a rare path only is none, and its phi would hide from a gather what its index is made
+    // of.
     passes.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false)));
     passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
   }

@@ -13,7 +13,8 @@ class TargetMachine;
 
 namespace tutti::compiler {
 
-// After widening and linking the guest runtime. Inlines the runtime's small functions and drops the unused ones; `optimize` as in -O.
+// After widening and linking the guest runtime. Inlines the runtime's small functions and drops the unused ones;
+// `optimize` as in -O.
 void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t optimize);
 
 // An error naming the first broken rule of LLVM IR. `stage` is who made the module.

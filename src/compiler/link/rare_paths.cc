@@ -21,8 +21,8 @@ void CallKeepingVectors(llvm::Function& function) {
     if (call == nullptr || call->getCalledFunction() != &function) return;  // called in a way that is not seen here
   }
   function.setCallingConv(llvm::CallingConv::Intel_OCL_BI);
-  // With AVX-512 the convention leaves out the frame pointer, which callers with aligned or variable frames rely on all the
-  // same: a function that sets up its own restores theirs.
+  // With AVX-512 the convention leaves out the frame pointer, which callers with aligned or variable frames rely on all
+  // the same: a function that sets up its own restores theirs.
   function.addFnAttr("frame-pointer", "all");
   for (llvm::User* user : function.users()) llvm::cast<llvm::CallBase>(user)->setCallingConv(function.getCallingConv());
 }

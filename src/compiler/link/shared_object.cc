@@ -1,9 +1,9 @@
 #include "compiler/link/shared_object.h"
 
+#include <fcntl.h>
 #include <lld/Common/CommonLinkerContext.h>
 #include <lld/Common/Driver.h>
 #include <llvm/Support/raw_ostream.h>
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,9 +17,10 @@
 LLD_HAS_DRIVER(elf)
 
 // lld knows files by path only. For the input that is /proc/self/fd/N of a memory file, and this is all the file system
-// it needs: the sandbox of tutti-compiler (worker/sandbox.h) answers exactly these paths. For the output lld would create
-// a temporary file beside the path and rename it, whatever the path is, unless the output is "-", the standard output:
-// then it builds the image in memory and writes it to descriptor 1. So descriptor 1 is a memory file while lld runs.
+// it needs: the sandbox of tutti-compiler (worker/sandbox.h) answers exactly these paths. For the output lld would
+// create a temporary file beside the path and rename it, whatever the path is, unless the output is "-", the standard
+// output: then it builds the image in memory and writes it to descriptor 1. So descriptor 1 is a memory file while lld
+// runs.
 namespace tutti::compiler {
 namespace {
 
@@ -28,7 +29,9 @@ constexpr int kStandardOutput = 1;
 // Makes descriptor 1 refer to `target` and puts the old one back.
 class RedirectedOutput {
  public:
-  explicit RedirectedOutput(int target) : saved_(fcntl(kStandardOutput, F_DUPFD_CLOEXEC, 3)) { dup2(target, kStandardOutput); }
+  explicit RedirectedOutput(int target) : saved_(fcntl(kStandardOutput, F_DUPFD_CLOEXEC, 3)) {
+    dup2(target, kStandardOutput);
+  }
   RedirectedOutput(const RedirectedOutput&) = delete;
   RedirectedOutput& operator=(const RedirectedOutput&) = delete;
   ~RedirectedOutput() {
@@ -61,7 +64,7 @@ Status WriteAll(int fd, std::span<const uint8_t> bytes) {
 }
 
 Result<std::vector<uint8_t>> ReadAll(int fd) {
-  struct stat info {};
+  struct stat info{};
   if (fstat(fd, &info) != 0) return FailErrno("fstat of a memory file");
   std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size));
   for (size_t done = 0; done < bytes.size();) {
@@ -89,8 +92,11 @@ Result<std::vector<uint8_t>> LinkSharedObject(std::span<const uint8_t> kernel, s
     inputs.push_back(std::move(input));
   }
   TUTTI_ASSIGN(const os::Fd output, MemoryFile("tutti-kernel"));
-  std::vector<const char*> arguments = {"ld.lld", "-shared", "-z", "defs", "-z", "noexecstack", "-z", "relro", "--gc-sections",
-                                        "--hash-style=gnu", "--build-id=none", "--threads=1", "-soname", name.c_str(), "-o", "-"};
+  // clang-format off
+  std::vector<const char*> arguments = {"ld.lld", "-shared", "-z", "defs", "-z", "noexecstack", "-z", "relro",
+                                        "--gc-sections", "--hash-style=gnu", "--build-id=none", "--threads=1",
+                                        "-soname", name.c_str(), "-o", "-"};
+  // clang-format on
   for (const std::string& path : paths) arguments.push_back(path.c_str());
   std::string said;
   llvm::raw_string_ostream out(said);

@@ -62,7 +62,8 @@ TEST(SharedObject, LoadsFromMemoryAndRuns) {
 }
 
 TEST(SharedObject, RefusesAnObjectThatNeedsSomethingOutside) {
-  const auto bytes = Build("declare void @system(ptr)\n define void @f(ptr %p) {\n call void @system(ptr %p)\n ret void\n }");
+  const auto bytes =
+      Build("declare void @system(ptr)\n define void @f(ptr %p) {\n call void @system(ptr %p)\n ret void\n }");
   ASSERT_FALSE(bytes);
   EXPECT_NE(bytes.error().text.find("system"), std::string::npos) << bytes.error().text;
 }

@@ -44,12 +44,12 @@ RareBlocks FindRareBlocks(const llvm::DominatorTree& tree) {
 }
 
 bool IsMovable(const llvm::Instruction& instruction) {
-  return !instruction.isTerminator() && !llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction) && !instruction.mayReadOrWriteMemory() &&
-         !instruction.mayHaveSideEffects() && !instruction.use_empty();
+  return !instruction.isTerminator() && !llvm::isa<llvm::PHINode, llvm::AllocaInst>(instruction) &&
+         !instruction.mayReadOrWriteMemory() && !instruction.mayHaveSideEffects() && !instruction.use_empty();
 }
 
-// The heads of the rare regions that use `instruction`; empty if something else uses it too. A phi uses its operand at the
-// end of the block that it comes from.
+// The heads of the rare regions that use `instruction`; empty if something else uses it too. A phi uses its operand at
+// the end of the block that it comes from.
 llvm::SmallVector<llvm::BasicBlock*, 4> RareUsers(const llvm::Instruction& instruction, const RareBlocks& rare) {
   llvm::SmallVector<llvm::BasicBlock*, 4> heads;
   for (const llvm::Use& use : instruction.uses()) {
@@ -62,7 +62,8 @@ llvm::SmallVector<llvm::BasicBlock*, 4> RareUsers(const llvm::Instruction& instr
   return heads;
 }
 
-void MoveTo(llvm::Instruction& instruction, const llvm::SmallVectorImpl<llvm::BasicBlock*>& heads, const RareBlocks& rare) {
+void MoveTo(llvm::Instruction& instruction, const llvm::SmallVectorImpl<llvm::BasicBlock*>& heads,
+            const RareBlocks& rare) {
   std::map<const llvm::BasicBlock*, llvm::Instruction*> copies;
   for (llvm::BasicBlock* head : heads) {
     llvm::Instruction* copy = instruction.clone();

@@ -7,19 +7,13 @@ namespace {
 
 unsigned AddressSpaceOf(ptx::Space space) {
   switch (space) {
-    case ptx::Space::kGlobal:
-      return kGlobalSpace;
+    case ptx::Space::kGlobal: return kGlobalSpace;
     case ptx::Space::kShared:
-    case ptx::Space::kSharedCluster:
-      return kSharedSpace;
-    case ptx::Space::kConst:
-      return kConstSpace;
-    case ptx::Space::kLocal:
-      return kLocalSpace;
-    case ptx::Space::kParam:
-      return kParamSpace;
-    default:
-      return kGenericSpace;
+    case ptx::Space::kSharedCluster: return kSharedSpace;
+    case ptx::Space::kConst: return kConstSpace;
+    case ptx::Space::kLocal: return kLocalSpace;
+    case ptx::Space::kParam: return kParamSpace;
+    default: return kGenericSpace;
   }
 }
 
@@ -130,8 +124,7 @@ llvm::Value* Emitter::Pointer(const ptx::Operand& operand, ptx::Space space) {
   unsigned address_space = AddressSpaceOf(space);
   if (operand.kind == ptx::OperandKind::kAddress) {
     switch (operand.base) {
-      case ptx::BaseKind::kNone:
-        return SpaceAddress(ir.getInt64(0), operand.offset, address_space);
+      case ptx::BaseKind::kNone: return SpaceAddress(ir.getInt64(0), operand.offset, address_space);
       case ptx::BaseKind::kRegister: {
         if (address_space == kParamSpace && !is_kernel()) address_space = kGenericSpace;
         ptx::Operand base;

@@ -10,16 +10,11 @@ using O = ptx::Opcode;
 
 const char* FunctionOf(O opcode) {
   switch (opcode) {
-    case O::kSin:
-      return "sin.f32";
-    case O::kCos:
-      return "cos.f32";
-    case O::kEx2:
-      return "ex2.f32";
-    case O::kLg2:
-      return "lg2.f32";
-    default:
-      return "tanh.f32";
+    case O::kSin: return "sin.f32";
+    case O::kCos: return "cos.f32";
+    case O::kEx2: return "ex2.f32";
+    case O::kLg2: return "lg2.f32";
+    default: return "tanh.f32";
   }
 }
 

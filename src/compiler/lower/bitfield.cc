@@ -38,8 +38,7 @@ llvm::Value* ShiftLeft(Emitter& e, llvm::Value* value, llvm::Value* amount) {
 void EmitBitCount(Emitter& e) {
   llvm::Value* a = e.In(1);
   switch (e.instruction().opcode) {
-    case O::kBrev:
-      return e.Out(e.ir.CreateUnaryIntrinsic(llvm::Intrinsic::bitreverse, a));
+    case O::kBrev: return e.Out(e.ir.CreateUnaryIntrinsic(llvm::Intrinsic::bitreverse, a));
     case O::kPopc:
       return e.Out(e.ir.CreateZExtOrTrunc(e.ir.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, a), e.ir.getInt32Ty()),
                    ptx::Type::kU32);
@@ -159,8 +158,8 @@ void EmitPrmt(Emitter& e) {
   e.Out(result, ptx::Type::kB32);
 }
 
-// The n-th bit that is set from a position on, upwards or, with a negative n, downwards; n = 0: the bit there, if it is set.
-// Halves are chosen by their number of bits; downwards is upwards in the mirror.
+// The n-th bit that is set from a position on, upwards or, with a negative n, downwards; n = 0: the bit there, if it is
+// set. Halves are chosen by their number of bits; downwards is upwards in the mirror.
 void EmitFns(Emitter& e) {
   const auto number = [&](uint32_t n) { return e.ir.getInt32(n); };
   const auto ones = [&](llvm::Value* value) { return e.ir.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, value); };

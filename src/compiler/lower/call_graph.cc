@@ -29,7 +29,8 @@ CallGraph::CallGraph(const ptx::Module& module) : nodes_(module.functions.size()
           node.callees.push_back(module.symbols[target.index].index);
         }
       }
-      for (size_t i = first; i < instruction.operands.size(); ++i) Mention(module, node, instruction.operands[i], mentioned_by);
+      for (size_t i = first; i < instruction.operands.size(); ++i)
+        Mention(module, node, instruction.operands[i], mentioned_by);
     }
     for (const ptx::Operand& operand : function.vector_operands) Mention(module, node, operand, mentioned_by);
   }

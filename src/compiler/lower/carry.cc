@@ -20,7 +20,8 @@ llvm::Value* AddSub(Emitter& e, llvm::Value* a, llvm::Value* b, bool subtract, b
     llvm::Value* in = ir.CreateZExt(subtract ? ir.CreateNot(flag) : flag, result->getType());
     llvm::Value* first = result;
     result = subtract ? ir.CreateSub(first, in) : ir.CreateAdd(first, in);
-    carry = subtract ? ir.CreateAnd(carry, ir.CreateICmpUGE(first, in)) : ir.CreateOr(carry, ir.CreateICmpULT(result, in));
+    carry =
+        subtract ? ir.CreateAnd(carry, ir.CreateICmpUGE(first, in)) : ir.CreateOr(carry, ir.CreateICmpULT(result, in));
   }
   if (e.Has(M::kCc)) e.WriteCarry(carry);
   return result;

@@ -156,21 +156,16 @@ llvm::Value* Emitter::Read(const ptx::Operand& operand, ptx::Type as) {
       if (!is_predicate) break;
       return ir.CreateNot(value);
     }
-    case ptx::OperandKind::kImmediate:
-      return Immediate(operand, as);
-    case ptx::OperandKind::kSymbol:
-      return Reinterpret(ir, AddressOfSymbol(operand.index, operand.offset), type, false);
-    case ptx::OperandKind::kLocal:
-      return Reinterpret(ir, AddressOfLocal(operand.index, operand.offset), type, false);
+    case ptx::OperandKind::kImmediate: return Immediate(operand, as);
+    case ptx::OperandKind::kSymbol: return Reinterpret(ir, AddressOfSymbol(operand.index, operand.offset), type, false);
+    case ptx::OperandKind::kLocal: return Reinterpret(ir, AddressOfLocal(operand.index, operand.offset), type, false);
     case ptx::OperandKind::kSpecial: {
       llvm::Value* value = ReadSpecialRegister(*this, static_cast<ptx::SpecialRegister>(operand.index));
       if (as == ptx::Type::kPred) return ir.CreateIsNotNull(value);
       return Reinterpret(ir, value, type, false);
     }
-    case ptx::OperandKind::kSink:
-      return llvm::Constant::getNullValue(type);
-    default:
-      break;
+    case ptx::OperandKind::kSink: return llvm::Constant::getNullValue(type);
+    default: break;
   }
   Invalid("an operand is not of the kind or type the instruction takes");
   return llvm::Constant::getNullValue(type);
@@ -240,7 +235,8 @@ llvm::Value* Emitter::Call(llvm::StringRef name, llvm::Type* result, llvm::Array
 
 llvm::Value* Emitter::FromLane(llvm::Value* value, llvm::Value* lane) {
   llvm::Type* type = llvm::StructType::get(ir.getInt32Ty(), ir.getInt1Ty());
-  llvm::Value* result = Call("tutti.shfl.idx.i32", type, {ir.getInt32(~0u), value, lane, ir.getInt32(31)}, Effect::kWarp);
+  llvm::Value* result =
+      Call("tutti.shfl.idx.i32", type, {ir.getInt32(~0u), value, lane, ir.getInt32(31)}, Effect::kWarp);
   llvm::cast<llvm::CallInst>(result)->setMetadata("tutti.aligned", llvm::MDNode::get(context(), {}));
   return ir.CreateExtractValue(result, 0);
 }

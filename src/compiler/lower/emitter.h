@@ -124,7 +124,7 @@ class Emitter {
   ptx::ModifierUse modifiers_;  // of instruction_
   bool refused_ = false;
   llvm::Value* select_guard_ = nullptr;  // where a guard selects between old and new value
-  llvm::BasicBlock* entry_ = nullptr;    // only allocas and their first values
+  llvm::BasicBlock* entry_ = nullptr;  // only allocas and their first values
   std::vector<llvm::AllocaInst*> registers_;
   std::vector<llvm::AllocaInst*> storage_;
   std::vector<llvm::BasicBlock*> labels_;

@@ -43,11 +43,13 @@ bool IsNeverRead(const Accesses& accesses, const llvm::DominatorTree& dominators
   const llvm::BasicBlock* const block = accesses.stores.front()->getParent();
   const auto here = [&](const llvm::Instruction* access) { return access->getParent() == block; };
   if (std::ranges::all_of(accesses.stores, here) && std::ranges::all_of(accesses.loads, here)) {
-    return earlier(*std::ranges::min_element(accesses.stores, earlier), *std::ranges::min_element(accesses.loads, earlier));
+    return earlier(*std::ranges::min_element(accesses.stores, earlier),
+                   *std::ranges::min_element(accesses.loads, earlier));
   }
   if (accesses.stores.size() > kMostStores) return false;
   return std::ranges::all_of(accesses.loads, [&](const llvm::LoadInst* load) {
-    return std::ranges::any_of(accesses.stores, [&](const llvm::StoreInst* store) { return dominators.dominates(store, load); });
+    return std::ranges::any_of(accesses.stores,
+                               [&](const llvm::StoreInst* store) { return dominators.dominates(store, load); });
   });
 }
 
@@ -59,7 +61,8 @@ llvm::PreservedAnalyses FirstZeroesPass::run(llvm::Function& function, llvm::Fun
   for (llvm::Instruction& instruction : function.getEntryBlock()) {
     auto* const alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
     Accesses accesses;
-    if (alloca != nullptr && Collect(*alloca, accesses) && IsNeverRead(accesses, dominators)) unread.push_back(accesses.zero);
+    if (alloca != nullptr && Collect(*alloca, accesses) && IsNeverRead(accesses, dominators))
+      unread.push_back(accesses.zero);
   }
   if (unread.empty()) return llvm::PreservedAnalyses::all();
   for (llvm::StoreInst* zero : unread) zero->eraseFromParent();

@@ -76,8 +76,7 @@ llvm::Value* FloatMinMax(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, 
   }
   if (mode.propagate_nan) {  // not the operand: a NaN of its own
     const bool is_single = a->getType()->isFloatTy();
-    llvm::Constant* bits =
-        llvm::ConstantInt::get(BitsType(ir, a), is_single ? 0x7fffffff : 0x7ff8000000000000);
+    llvm::Constant* bits = llvm::ConstantInt::get(BitsType(ir, a), is_single ? 0x7fffffff : 0x7ff8000000000000);
     return ir.CreateSelect(ir.CreateFCmpUNO(a, b), ir.CreateBitCast(bits, a->getType()), result);
   }
   return ir.CreateSelect(IsNan(ir, b), a, result);

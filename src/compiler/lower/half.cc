@@ -28,15 +28,11 @@ llvm::Value* Compute(Emitter& e, llvm::ArrayRef<llvm::Value*> x) {
   llvm::Value* a = Widen(e, x[0]);
   llvm::Value* b = x.size() > 1 ? Widen(e, x[1]) : nullptr;
   switch (opcode) {
-    case O::kAdd:
-      return Narrow(e, ir.CreateFAdd(a, b));
-    case O::kSub:
-      return Narrow(e, ir.CreateFSub(a, b));
-    case O::kMul:
-      return Narrow(e, ir.CreateFMul(a, b));
+    case O::kAdd: return Narrow(e, ir.CreateFAdd(a, b));
+    case O::kSub: return Narrow(e, ir.CreateFSub(a, b));
+    case O::kMul: return Narrow(e, ir.CreateFMul(a, b));
     case O::kFma:
-    case O::kMad:
-      return Narrow(e, FmaOfHalves(ir, a, b, Widen(e, x[2])));
+    case O::kMad: return Narrow(e, FmaOfHalves(ir, a, b, Widen(e, x[2])));
     case O::kMin:
     case O::kMax: {
       llvm::Value* sign = ir.CreateXor(AsBits(ir, a), AsBits(ir, b));
@@ -50,9 +46,7 @@ llvm::Value* Compute(Emitter& e, llvm::ArrayRef<llvm::Value*> x) {
       }
       return Narrow(e, result);
     }
-    default:
-      e.Refuse("this operation on half precision is not supported");
-      return x[0];
+    default: e.Refuse("this operation on half precision is not supported"); return x[0];
   }
 }
 

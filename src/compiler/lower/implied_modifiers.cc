@@ -87,12 +87,12 @@ constexpr M kAdviceForms[] = {M::kL1,    M::kL2,   M::kTensormap, M::kFractional
                               M::kWait,  M::kSync, M::kCvt,       M::kMask};
 
 constexpr Row kRows[] = {
-    {kRounded, kNearest},        {kCoarse, kMayBeCoarse},    {kLowHalves, kLow},
-    {kLimited, kClamped},        {kFunnels, kWrapped},       {kAddressConversions, kDirection},
-    {kOfWarps, kTogether},       {kMatches, kAnyMatch},      {kMatrices, kMatrixForms},
-    {kWarpMatrices, kFragments}, {kAccesses, kAccessForms},  {kUpdates, kUpdateForms},
-    {kBarriers, kBarrierForms},  {kFences, kFenceForms},     {kCopies, kCopyForms},
-    {kTextures, kTextureForms},  {kSurfaces, kSurfaceForms}, {kAdvice, kAdviceForms},
+    {kRounded, kNearest},        {kCoarse, kMayBeCoarse},      {kLowHalves, kLow},
+    {kLimited, kClamped},        {kFunnels, kWrapped},         {kAddressConversions, kDirection},
+    {kOfWarps, kTogether},       {kMatches, kAnyMatch},        {kMatrices, kMatrixForms},
+    {kWarpMatrices, kFragments}, {kAccesses, kAccessForms},    {kUpdates, kUpdateForms},
+    {kBarriers, kBarrierForms},  {kFences, kFenceForms},       {kCopies, kCopyForms},
+    {kTextures, kTextureForms},  {kSurfaces, kSurfaceForms},   {kAdvice, kAdviceForms},
     {kTransposes, kTransposed},  {kIndexedBranches, kIndexed},
 };
 

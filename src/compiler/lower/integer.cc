@@ -11,14 +11,10 @@ using M = ptx::Modifier;
 ptx::Type Doubled(ptx::Type type) {
   switch (type) {
     case ptx::Type::kU16:
-    case ptx::Type::kB16:
-      return ptx::Type::kU32;
-    case ptx::Type::kS16:
-      return ptx::Type::kS32;
-    case ptx::Type::kS32:
-      return ptx::Type::kS64;
-    default:
-      return ptx::Type::kU64;
+    case ptx::Type::kB16: return ptx::Type::kU32;
+    case ptx::Type::kS16: return ptx::Type::kS32;
+    case ptx::Type::kS32: return ptx::Type::kS64;
+    default: return ptx::Type::kU64;
   }
 }
 

@@ -11,38 +11,22 @@ using O = ptx::Opcode;
 llvm::Value* TwoInputs(llvm::IRBuilder<>& ir, unsigned table, llvm::Value* b, llvm::Value* c) {
   llvm::Type* type = b->getType();
   switch (table & 15) {
-    case 0x0:
-      return llvm::ConstantInt::get(type, 0);
-    case 0x1:
-      return ir.CreateNot(ir.CreateOr(b, c));
-    case 0x2:
-      return ir.CreateAnd(ir.CreateNot(b), c);
-    case 0x3:
-      return ir.CreateNot(b);
-    case 0x4:
-      return ir.CreateAnd(b, ir.CreateNot(c));
-    case 0x5:
-      return ir.CreateNot(c);
-    case 0x6:
-      return ir.CreateXor(b, c);
-    case 0x7:
-      return ir.CreateNot(ir.CreateAnd(b, c));
-    case 0x8:
-      return ir.CreateAnd(b, c);
-    case 0x9:
-      return ir.CreateNot(ir.CreateXor(b, c));
-    case 0xa:
-      return c;
-    case 0xb:
-      return ir.CreateOr(ir.CreateNot(b), c);
-    case 0xc:
-      return b;
-    case 0xd:
-      return ir.CreateOr(b, ir.CreateNot(c));
-    case 0xe:
-      return ir.CreateOr(b, c);
-    default:
-      return llvm::ConstantInt::getAllOnesValue(type);
+    case 0x0: return llvm::ConstantInt::get(type, 0);
+    case 0x1: return ir.CreateNot(ir.CreateOr(b, c));
+    case 0x2: return ir.CreateAnd(ir.CreateNot(b), c);
+    case 0x3: return ir.CreateNot(b);
+    case 0x4: return ir.CreateAnd(b, ir.CreateNot(c));
+    case 0x5: return ir.CreateNot(c);
+    case 0x6: return ir.CreateXor(b, c);
+    case 0x7: return ir.CreateNot(ir.CreateAnd(b, c));
+    case 0x8: return ir.CreateAnd(b, c);
+    case 0x9: return ir.CreateNot(ir.CreateXor(b, c));
+    case 0xa: return c;
+    case 0xb: return ir.CreateOr(ir.CreateNot(b), c);
+    case 0xc: return b;
+    case 0xd: return ir.CreateOr(b, ir.CreateNot(c));
+    case 0xe: return ir.CreateOr(b, c);
+    default: return llvm::ConstantInt::getAllOnesValue(type);
   }
 }
 
@@ -51,14 +35,10 @@ llvm::Value* TwoInputs(llvm::IRBuilder<>& ir, unsigned table, llvm::Value* b, ll
 void EmitLogic(Emitter& e) {
   llvm::Value* a = e.In(1);
   switch (e.instruction().opcode) {
-    case O::kAnd:
-      return e.Out(e.ir.CreateAnd(a, e.In(2)));
-    case O::kOr:
-      return e.Out(e.ir.CreateOr(a, e.In(2)));
-    case O::kXor:
-      return e.Out(e.ir.CreateXor(a, e.In(2)));
-    case O::kNot:
-      return e.Out(e.ir.CreateNot(a));
+    case O::kAnd: return e.Out(e.ir.CreateAnd(a, e.In(2)));
+    case O::kOr: return e.Out(e.ir.CreateOr(a, e.In(2)));
+    case O::kXor: return e.Out(e.ir.CreateXor(a, e.In(2)));
+    case O::kNot: return e.Out(e.ir.CreateNot(a));
     default:  // cnot: 1 for 0, else 0
       return e.Out(e.ir.CreateZExt(e.ir.CreateIsNull(a), a->getType()));
   }

@@ -121,7 +121,8 @@ TEST(Lower, AnExponentialCallTreeIsNotInlined) {
 
 TEST(Lower, WhatIsNotSupportedIsToldFromWhatIsInvalid) {
   const auto unsupported = Lower(
-      ".visible .entry k() { .reg .b64 %d; .reg .f32 %f<8>; tex.cube.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d, {%f4, %f5, %f6, %f7}]; ret; }\n");
+      ".visible .entry k() { .reg .b64 %d; .reg .f32 %f<8>; tex.cube.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%d, {%f4, %f5, "
+      "%f6, %f7}]; ret; }\n");
   ASSERT_FALSE(unsupported->module);
   EXPECT_EQ(unsupported->module.error().code, cuda::CUDA_ERROR_NOT_SUPPORTED);
   EXPECT_THAT(unsupported->module.error().text, testing::HasSubstr("line 4, k: tex.cube"));

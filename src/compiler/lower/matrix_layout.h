@@ -18,11 +18,11 @@ namespace tutti::compiler::lowering {
 enum class MatrixRole { kLeft, kRight, kAccumulator };  // of the mma, after transposition
 
 struct MmaKind {
-  const char* shape;      // "m16n8k16": part of tutti.mma.<shape>....
-  uint32_t depth;         // K
-  uint32_t pack;          // elements of a factor in one register
+  const char* shape;  // "m16n8k16": part of tutti.mma.<shape>....
+  uint32_t depth;  // K
+  uint32_t pack;  // elements of a factor in one register
   uint32_t element_bits;  // of a factor
-  bool eight_rows;        // 8 x 8 results: one group of rows instead of two
+  bool eight_rows;  // 8 x 8 results: one group of rows instead of two
   uint32_t left_registers() const { return (eight_rows ? 1 : 2) * right_registers(); }
   uint32_t right_registers() const { return depth / (4 * pack); }
   uint32_t accumulators() const { return eight_rows ? 2 : 4; }  // elements per lane

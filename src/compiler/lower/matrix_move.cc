@@ -1,6 +1,6 @@
 // ldmatrix, stmatrix and movmatrix: 8 x 8 matrices of 16-bit elements between memory, or registers, and the layout in
-// which mma wants them: lane l holds elements 2 (l % 4) and the next of row l / 4. Of 8 x 16 matrices of 4 or 6 bits, which
-// get a byte each on their way into registers, it holds elements 4 (l % 4) and the next three.
+// which mma wants them: lane l holds elements 2 (l % 4) and the next of row l / 4. Of 8 x 16 matrices of 4 or 6 bits,
+// which get a byte each on their way into registers, it holds elements 4 (l % 4) and the next three.
 #include "compiler/lower/families.h"
 
 namespace tutti::compiler::lowering {

@@ -36,8 +36,8 @@ llvm::Value* TestPhase(Emitter& e, llvm::Value* pointer, llvm::Value* parity, bo
 
 llvm::Value* Wide(Emitter& e, size_t n) { return e.ir.CreateZExt(e.In(n, T::kU32), e.ir.getInt64Ty()); }
 
-// mbarrier.arrive{.expect_tx}{.noComplete}, .arrive_drop: {state,} [address]{, count or bytes}. That an arrival does not
-// complete the phase is the program's promise.
+// mbarrier.arrive{.expect_tx}{.noComplete}, .arrive_drop: {state,} [address]{, count or bytes}. That an arrival does
+// not complete the phase is the program's promise.
 void Arrive(Emitter& e, size_t address) {
   MbarrierChange change;
   llvm::Value* operand = e.operands() > address + 1 ? Wide(e, address + 1) : e.ir.getInt64(1);

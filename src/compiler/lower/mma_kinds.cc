@@ -95,8 +95,8 @@ llvm::Value* ScaleOf(Emitter& e, llvm::Value* byte, T type) {
   return ir.CreateFPExt(single, ir.getDoubleTy());
 }
 
-// data, {byte, thread}: the scales of a factor. Those of row r of A lie in lane 4 (r mod 8) + 2 thread + r / 8, those of
-// column c of B in lane 4 c + thread, that of block i in byte number byte + i.
+// data, {byte, thread}: the scales of a factor. Those of row r of A lie in lane 4 (r mod 8) + 2 thread + r / 8, those
+// of column c of B in lane 4 c + thread, that of block i in byte number byte + i.
 class Scales {
  public:
   Scales(Emitter& e, size_t operand, T type) : e_(e), type_(type) {
@@ -112,7 +112,8 @@ class Scales {
   // Row `group`, or the eighth behind it, where the lane's number has its group in it.
   llvm::Value* OfRow(llvm::Value* group, unsigned upper, unsigned block) {
     auto& ir = e_.ir;
-    llvm::Value* lane = ir.CreateAdd(ir.CreateShl(group, 2), ir.CreateAdd(ir.CreateShl(thread_, 1), ir.getInt32(upper)));
+    llvm::Value* lane =
+        ir.CreateAdd(ir.CreateShl(group, 2), ir.CreateAdd(ir.CreateShl(thread_, 1), ir.getInt32(upper)));
     return At(lane, block);
   }
   llvm::Value* OfColumn(llvm::Value* column, unsigned block) {
@@ -170,13 +171,15 @@ std::vector<Block> BlocksOfNibbles(Emitter& e, unsigned count) {
   return blocks;
 }
 
-// d = sum over blocks of (block of A * block of B) * scale of the row * scale of the column, + c, rounded once at the end.
+// d = sum over blocks of (block of A * block of B) * scale of the row * scale of the column, + c, rounded once at the
+// end.
 void EmitScaled(Emitter& e, const std::vector<Block>& blocks, MatrixTypes types, T scale_type) {
   auto& ir = e.ir;
   const auto targets = e.Elements(e.operand(0));
   const auto sums = ReadAll(e, 3, T::kF32);
   if (types.d != T::kF32 || types.c != T::kF32) return e.Invalid("scaled products are summed in .f32");
-  if (targets.size() != 4 || sums.size() != 4 || e.operands() != 8) return e.Invalid("another number of operands is needed");
+  if (targets.size() != 4 || sums.size() != 4 || e.operands() != 8)
+    return e.Invalid("another number of operands is needed");
   Scales rows(e, 4, scale_type), columns(e, 6, scale_type);
   if (e.refused()) return;
   llvm::Value* group = ir.CreateLShr(e.CallI32("tutti.laneid"), 2);
@@ -189,7 +192,8 @@ void EmitScaled(Emitter& e, const std::vector<Block>& blocks, MatrixTypes types,
     if (products.size() != 4) return;
     for (unsigned i = 0; i < 4; ++i) {
       llvm::Value* column = ir.CreateAdd(first_column, ir.getInt32(i % 2));
-      llvm::Value* scaled = ir.CreateFMul(ir.CreateFPExt(products[i], ir.getDoubleTy()), rows.OfRow(group, i / 2, block));
+      llvm::Value* scaled =
+          ir.CreateFMul(ir.CreateFPExt(products[i], ir.getDoubleTy()), rows.OfRow(group, i / 2, block));
       totals[i] = ir.CreateFAdd(totals[i], ir.CreateFMul(scaled, columns.OfColumn(column, block)));
     }
   }

@@ -32,14 +32,9 @@ void AddEffects(llvm::Function* function, Effect effect) {
       function->addFnAttr(Attribute::Convergent);
       function->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
       break;
-    case Effect::kClock:
-      function->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
-      break;
-    case Effect::kBarrier:
-      function->addFnAttr(Attribute::Convergent);
-      break;
-    default:
-      break;
+    case Effect::kClock: function->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly()); break;
+    case Effect::kBarrier: function->addFnAttr(Attribute::Convergent); break;
+    default: break;
   }
 }
 

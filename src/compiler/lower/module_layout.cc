@@ -40,8 +40,8 @@ Status CheckNames(const ptx::Module& module) {
   constexpr size_t kSaid = 60;
   for (const ptx::Function& function : module.functions) {
     if (!function.is_entry || function.name.size() <= guest::kMostNameBytes) continue;
-    return InvalidPtx(fmt::format("kernel {}...: its name has {} characters, {} are the most", function.name.substr(0, kSaid),
-                                  function.name.size(), guest::kMostNameBytes));
+    return InvalidPtx(fmt::format("kernel {}...: its name has {} characters, {} are the most",
+                                  function.name.substr(0, kSaid), function.name.size(), guest::kMostNameBytes));
   }
   return {};
 }

@@ -2,9 +2,9 @@
 // and shared variables; and what the device needs to know about it (guest::ModuleIndex). Made once per module,
 // immutable and thread-safe afterwards. Keeps a reference to the ptx::Module.
 //
-// The segment begins with the constants, on pages of their own, so that the device can keep kernels from writing them and
-// isspacep.const is one range check. Initialised variables come before those that are not, so that the image kept in the
-// cache is no longer than it must be.
+// The segment begins with the constants, on pages of their own, so that the device can keep kernels from writing them
+// and isspacep.const is one range check. Initialised variables come before those that are not, so that the image kept
+// in the cache is no longer than it must be.
 #pragma once
 
 #include <cstdint>

@@ -67,7 +67,9 @@ TEST(ModuleLayout, ConstantsAloneTakeWholePages) {
 }
 
 TEST(ModuleLayout, AKernelWhoseNameFitsIntoNoRequestIsRefusedByName) {
-  const auto entry = [](size_t characters) { return ".visible .entry " + std::string(characters, 'k') + "() { ret; }\n"; };
+  const auto entry = [](size_t characters) {
+    return ".visible .entry " + std::string(characters, 'k') + "() { ret; }\n";
+  };
   EXPECT_TRUE(ModuleLayout::Make(*Parse(entry(guest::kMostNameBytes))));
   const auto module = Parse(entry(guest::kMostNameBytes + 1));
   const auto layout = ModuleLayout::Make(*module);

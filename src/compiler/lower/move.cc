@@ -9,16 +9,11 @@ using S = ptx::Space;
 
 ptx::Type BitsTypeOf(uint32_t bits) {
   switch (bits) {
-    case 8:
-      return ptx::Type::kB8;
-    case 16:
-      return ptx::Type::kB16;
-    case 32:
-      return ptx::Type::kB32;
-    case 64:
-      return ptx::Type::kB64;
-    default:
-      return ptx::Type::kNone;
+    case 8: return ptx::Type::kB8;
+    case 16: return ptx::Type::kB16;
+    case 32: return ptx::Type::kB32;
+    case 64: return ptx::Type::kB64;
+    default: return ptx::Type::kNone;
   }
 }
 
@@ -108,20 +103,11 @@ void EmitIsspacep(Emitter& e) {
   llvm::Value* result;
   switch (e.instruction().space) {
     case S::kShared:
-    case S::kSharedCluster:
-      result = shared;
-      break;
-    case S::kParam:
-      result = param;
-      break;
-    case S::kConst:
-      result = constant;
-      break;
-    case S::kGlobal:
-      result = ir.CreateAnd(device, ir.CreateNot(constant));
-      break;
-    default:
-      result = ir.CreateNot(ir.CreateOr(ir.CreateOr(shared, param), ir.CreateOr(device, constant)));
+    case S::kSharedCluster: result = shared; break;
+    case S::kParam: result = param; break;
+    case S::kConst: result = constant; break;
+    case S::kGlobal: result = ir.CreateAnd(device, ir.CreateNot(constant)); break;
+    default: result = ir.CreateNot(ir.CreateOr(ir.CreateOr(shared, param), ir.CreateOr(device, constant)));
   }
   e.Out(result, ptx::Type::kPred);
 }

@@ -107,9 +107,12 @@ void ToTf32(Emitter& e) {
   llvm::Value* x = e.In(1, T::kF32);
   llvm::Value* bits = AsBits(ir, x);
   llvm::Value* bump = ir.getInt32(0);
-  if (e.Has(M::kRna)) bump = ir.getInt32(0x1000);
-  else if (e.Has(M::kRn)) bump = ir.CreateAdd(ir.getInt32(0xfff), ir.CreateAnd(ir.CreateLShr(bits, 13), 1));
-  else if (!e.Has(M::kRz)) return e.Invalid("tf32 is rounded by .rna, .rn or .rz");
+  if (e.Has(M::kRna))
+    bump = ir.getInt32(0x1000);
+  else if (e.Has(M::kRn))
+    bump = ir.CreateAdd(ir.getInt32(0xfff), ir.CreateAnd(ir.CreateLShr(bits, 13), 1));
+  else if (!e.Has(M::kRz))
+    return e.Invalid("tf32 is rounded by .rna, .rn or .rz");
   llvm::Value* rounded = ir.CreateAnd(ir.CreateAdd(bits, bump), 0xffffe000);
   llvm::Value* finite = ir.CreateICmpNE(ir.CreateAnd(bits, 0x7f800000), ir.getInt32(0x7f800000));
   llvm::Value* result = ir.CreateSelect(finite, rounded, bits);

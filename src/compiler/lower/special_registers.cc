@@ -8,53 +8,31 @@ using S = ptx::SpecialRegister;
 // Registers that are one pure i32 function of the contract.
 const char* PureFunctionOf(S special) {
   switch (special) {
-    case S::kTidX:
-      return "tutti.tid.x";
-    case S::kTidY:
-      return "tutti.tid.y";
-    case S::kTidZ:
-      return "tutti.tid.z";
-    case S::kCtaidX:
-      return "tutti.ctaid.x";
-    case S::kCtaidY:
-      return "tutti.ctaid.y";
-    case S::kCtaidZ:
-      return "tutti.ctaid.z";
-    case S::kNctaidX:
-      return "tutti.nctaid.x";
-    case S::kNctaidY:
-      return "tutti.nctaid.y";
-    case S::kNctaidZ:
-      return "tutti.nctaid.z";
-    case S::kLaneid:
-      return "tutti.laneid";
-    case S::kWarpid:
-      return "tutti.warpid";
-    case S::kNwarpid:
-      return "tutti.nwarpid";
-    case S::kSmid:
-      return "tutti.smid";
-    case S::kNsmid:
-      return "tutti.nsmid";
+    case S::kTidX: return "tutti.tid.x";
+    case S::kTidY: return "tutti.tid.y";
+    case S::kTidZ: return "tutti.tid.z";
+    case S::kCtaidX: return "tutti.ctaid.x";
+    case S::kCtaidY: return "tutti.ctaid.y";
+    case S::kCtaidZ: return "tutti.ctaid.z";
+    case S::kNctaidX: return "tutti.nctaid.x";
+    case S::kNctaidY: return "tutti.nctaid.y";
+    case S::kNctaidZ: return "tutti.nctaid.z";
+    case S::kLaneid: return "tutti.laneid";
+    case S::kWarpid: return "tutti.warpid";
+    case S::kNwarpid: return "tutti.nwarpid";
+    case S::kSmid: return "tutti.smid";
+    case S::kNsmid: return "tutti.nsmid";
     case S::kTotalSmemSize:
     case S::kAggrSmemSize:  // nothing is reserved besides
       return "tutti.shared_bytes";
-    case S::kDynamicSmemSize:
-      return "tutti.dynamic_shared_bytes";
-    case S::kClusterCtaidX:
-      return "tutti.cluster_ctaid.x";
-    case S::kClusterCtaidY:
-      return "tutti.cluster_ctaid.y";
-    case S::kClusterCtaidZ:
-      return "tutti.cluster_ctaid.z";
-    case S::kClusterNctaidX:
-      return "tutti.cluster_nctaid.x";
-    case S::kClusterNctaidY:
-      return "tutti.cluster_nctaid.y";
-    case S::kClusterNctaidZ:
-      return "tutti.cluster_nctaid.z";
-    default:
-      return nullptr;
+    case S::kDynamicSmemSize: return "tutti.dynamic_shared_bytes";
+    case S::kClusterCtaidX: return "tutti.cluster_ctaid.x";
+    case S::kClusterCtaidY: return "tutti.cluster_ctaid.y";
+    case S::kClusterCtaidZ: return "tutti.cluster_ctaid.z";
+    case S::kClusterNctaidX: return "tutti.cluster_nctaid.x";
+    case S::kClusterNctaidY: return "tutti.cluster_nctaid.y";
+    case S::kClusterNctaidZ: return "tutti.cluster_nctaid.z";
+    default: return nullptr;
   }
 }
 
@@ -97,16 +75,11 @@ llvm::Value* LaneMask(Emitter& e, S special) {
   llvm::Value* bit = e.ir.CreateShl(e.ir.getInt32(1), e.CallI32("tutti.laneid"));
   llvm::Value* below = e.ir.CreateSub(bit, e.ir.getInt32(1));
   switch (special) {
-    case S::kLanemaskEq:
-      return bit;
-    case S::kLanemaskLt:
-      return below;
-    case S::kLanemaskLe:
-      return e.ir.CreateOr(below, bit);
-    case S::kLanemaskGe:
-      return e.ir.CreateNot(below);
-    default:
-      return e.ir.CreateNot(e.ir.CreateOr(below, bit));
+    case S::kLanemaskEq: return bit;
+    case S::kLanemaskLt: return below;
+    case S::kLanemaskLe: return e.ir.CreateOr(below, bit);
+    case S::kLanemaskGe: return e.ir.CreateNot(below);
+    default: return e.ir.CreateNot(e.ir.CreateOr(below, bit));
   }
 }
 
@@ -115,61 +88,38 @@ llvm::Value* LaneMask(Emitter& e, S special) {
 llvm::Value* ReadSpecialRegister(Emitter& e, S special) {
   if (const char* name = PureFunctionOf(special)) return e.CallI32(name);
   switch (special) {
-    case S::kNtidX:
-      return BlockSize(e, 0);
-    case S::kNtidY:
-      return BlockSize(e, 1);
-    case S::kNtidZ:
-      return BlockSize(e, 2);
-    case S::kGridid:
-      return e.CallI64("tutti.gridid");
+    case S::kNtidX: return BlockSize(e, 0);
+    case S::kNtidY: return BlockSize(e, 1);
+    case S::kNtidZ: return BlockSize(e, 2);
+    case S::kGridid: return e.CallI64("tutti.gridid");
     case S::kLanemaskEq:
     case S::kLanemaskLe:
     case S::kLanemaskLt:
     case S::kLanemaskGe:
-    case S::kLanemaskGt:
-      return LaneMask(e, special);
-    case S::kClock:
-      return Low(e, Clock(e, "tutti.clock"));
-    case S::kClockHi:
-      return High(e, Clock(e, "tutti.clock"));
-    case S::kClock64:
-      return Clock(e, "tutti.clock");
-    case S::kGlobaltimer:
-      return Clock(e, "tutti.globaltimer");
-    case S::kGlobaltimerLo:
-      return Low(e, Clock(e, "tutti.globaltimer"));
-    case S::kGlobaltimerHi:
-      return High(e, Clock(e, "tutti.globaltimer"));
+    case S::kLanemaskGt: return LaneMask(e, special);
+    case S::kClock: return Low(e, Clock(e, "tutti.clock"));
+    case S::kClockHi: return High(e, Clock(e, "tutti.clock"));
+    case S::kClock64: return Clock(e, "tutti.clock");
+    case S::kGlobaltimer: return Clock(e, "tutti.globaltimer");
+    case S::kGlobaltimerLo: return Low(e, Clock(e, "tutti.globaltimer"));
+    case S::kGlobaltimerHi: return High(e, Clock(e, "tutti.globaltimer"));
     // Cooperative groups read their workspace's address from here, the high half first.
-    case S::kEnvreg1:
-      return High(e, e.CallI64("tutti.cooperative_workspace"));
-    case S::kEnvreg2:
-      return Low(e, e.CallI64("tutti.cooperative_workspace"));
-    case S::kClusteridX:
-      return ClusterIndex(e, S::kCtaidX, S::kClusterNctaidX, false);
-    case S::kClusteridY:
-      return ClusterIndex(e, S::kCtaidY, S::kClusterNctaidY, false);
-    case S::kClusteridZ:
-      return ClusterIndex(e, S::kCtaidZ, S::kClusterNctaidZ, false);
-    case S::kNclusteridX:
-      return ClusterIndex(e, S::kNctaidX, S::kClusterNctaidX, true);
-    case S::kNclusteridY:
-      return ClusterIndex(e, S::kNctaidY, S::kClusterNctaidY, true);
-    case S::kNclusteridZ:
-      return ClusterIndex(e, S::kNctaidZ, S::kClusterNctaidZ, true);
-    case S::kClusterCtarank:
-      return ClusterRank(e);
-    case S::kClusterNctarank:
-      return ClusterSize(e);
+    case S::kEnvreg1: return High(e, e.CallI64("tutti.cooperative_workspace"));
+    case S::kEnvreg2: return Low(e, e.CallI64("tutti.cooperative_workspace"));
+    case S::kClusteridX: return ClusterIndex(e, S::kCtaidX, S::kClusterNctaidX, false);
+    case S::kClusteridY: return ClusterIndex(e, S::kCtaidY, S::kClusterNctaidY, false);
+    case S::kClusteridZ: return ClusterIndex(e, S::kCtaidZ, S::kClusterNctaidZ, false);
+    case S::kNclusteridX: return ClusterIndex(e, S::kNctaidX, S::kClusterNctaidX, true);
+    case S::kNclusteridY: return ClusterIndex(e, S::kNctaidY, S::kClusterNctaidY, true);
+    case S::kNclusteridZ: return ClusterIndex(e, S::kNctaidZ, S::kClusterNctaidZ, true);
+    case S::kClusterCtarank: return ClusterRank(e);
+    case S::kClusterNctarank: return ClusterSize(e);
     case S::kIsExplicitCluster:
       return e.ir.CreateZExt(e.ir.CreateICmpUGT(ClusterSize(e), e.ir.getInt32(1)), e.ir.getInt32Ty());
     case S::kCurrentGraphExec:  // no kernel belongs to a graph of the device
       return e.ir.getInt64(0);
-    case S::kWarpSz:
-      return e.ir.getInt32(32);
-    default:
-      return e.ir.getInt32(0);
+    case S::kWarpSz: return e.ir.getInt32(32);
+    default: return e.ir.getInt32(0);
   }
 }
 

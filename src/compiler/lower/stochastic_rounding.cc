@@ -1,5 +1,5 @@
-// cvt.rs: f32 to pairs of halves, or to fours of narrower floats. The random bits are added to the highest bits that the
-// result has no room for; a carry makes its magnitude one step larger.
+// cvt.rs: f32 to pairs of halves, or to fours of narrower floats. The random bits are added to the highest bits that
+// the result has no room for; a carry makes its magnitude one step larger.
 //
 // Halves have their random bits each in its half of the operand, 13 for f16 and 16 for bf16. Of four narrow results two
 // share 16 bits, which the first of them reads in reverse: the upper two the upper half of the operand, the lower two
@@ -18,10 +18,10 @@ struct Target {
   T type;
   unsigned results;
   unsigned width;  // of a result in the register
-  unsigned sign;   // place of its bit
+  unsigned sign;  // place of its bit
   unsigned mantissa;
   int bias;
-  uint32_t largest;   // finite code
+  uint32_t largest;  // finite code
   uint32_t overflow;  // code of what is larger, without .satfinite
   uint32_t nan;
   unsigned random_bits;
@@ -80,7 +80,8 @@ llvm::Value* Encode(Emitter& e, const Target& target, llvm::Value* x, llvm::Valu
   const auto least = static_cast<uint64_t>(128 - target.bias);
   llvm::Value* at = larger(exponent, least);
   llvm::Value* drop = ir.CreateAdd(ir.getInt64(23 - target.mantissa), ir.CreateSub(at, exponent));
-  drop = ir.CreateBinaryIntrinsic(llvm::Intrinsic::umin, drop, ir.getInt64(24 + target.random_bits));  // nothing is left
+  // nothing is left
+  drop = ir.CreateBinaryIntrinsic(llvm::Intrinsic::umin, drop, ir.getInt64(24 + target.random_bits));
   llvm::Value* added = ir.CreateShl(random, ir.CreateSub(drop, ir.getInt64(target.random_bits)));
   llvm::Value* kept = ir.CreateLShr(ir.CreateAdd(significand, added), drop);
   llvm::Value* code = ir.CreateAdd(ir.CreateShl(ir.CreateSub(at, ir.getInt64(least)), target.mantissa), kept);

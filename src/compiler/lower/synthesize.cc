@@ -59,10 +59,8 @@ std::string AddressIn(const Form& form) {
 
 ptx::Type Doubled(ptx::Type type) {
   switch (ptx::BitsOf(type)) {
-    case 16:
-      return ptx::Type::kU32;
-    default:
-      return ptx::Type::kU64;
+    case 16: return ptx::Type::kU32;
+    default: return ptx::Type::kU64;
   }
 }
 

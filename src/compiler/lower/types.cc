@@ -4,12 +4,9 @@ namespace tutti::compiler::lowering {
 
 llvm::Type* TypeOf(llvm::LLVMContext& context, ptx::Type type) {
   switch (type) {
-    case ptx::Type::kPred:
-      return llvm::Type::getInt1Ty(context);
-    case ptx::Type::kF32:
-      return llvm::Type::getFloatTy(context);
-    case ptx::Type::kF64:
-      return llvm::Type::getDoubleTy(context);
+    case ptx::Type::kPred: return llvm::Type::getInt1Ty(context);
+    case ptx::Type::kF32: return llvm::Type::getFloatTy(context);
+    case ptx::Type::kF64: return llvm::Type::getDoubleTy(context);
     default: {
       const uint32_t bits = ptx::BitsOf(type);
       return bits < 8 ? nullptr : llvm::Type::getIntNTy(context, bits);
@@ -31,10 +28,8 @@ bool IsInteger(ptx::Type type) {
     case ptx::Type::kS8:
     case ptx::Type::kS16:
     case ptx::Type::kS32:
-    case ptx::Type::kS64:
-      return true;
-    default:
-      return false;
+    case ptx::Type::kS64: return true;
+    default: return false;
   }
 }
 

@@ -92,23 +92,17 @@ llvm::Value* Compare(Emitter& e, llvm::Value* a, llvm::Value* b) {
 llvm::Value* Compute(Emitter& e, Operation operation, llvm::Value* a, llvm::Value* b) {
   auto& ir = e.ir;
   switch (operation) {
-    case Operation::kAdd:
-      return ir.CreateAdd(a, b);
-    case Operation::kSub:
-      return ir.CreateSub(a, b);
-    case Operation::kDistance:
-      return IntegerAbs(ir, ir.CreateSub(a, b));
-    case Operation::kMin:
-      return IntegerMinMax(ir, a, b, true, false);
-    case Operation::kMax:
-      return IntegerMinMax(ir, a, b, true, true);
+    case Operation::kAdd: return ir.CreateAdd(a, b);
+    case Operation::kSub: return ir.CreateSub(a, b);
+    case Operation::kDistance: return IntegerAbs(ir, ir.CreateSub(a, b));
+    case Operation::kMin: return IntegerMinMax(ir, a, b, true, false);
+    case Operation::kMax: return IntegerMinMax(ir, a, b, true, true);
     case Operation::kAverage: {  // halves go up, of negative sums down
       llvm::Value* sum = ir.CreateAdd(a, b);
       llvm::Value* is_positive = ir.CreateICmpSGE(sum, ir.getInt64(0));
       return ir.CreateAShr(ir.CreateAdd(sum, ir.CreateZExt(is_positive, ir.getInt64Ty())), 1);
     }
-    default:
-      return Compare(e, a, b);
+    default: return Compare(e, a, b);
   }
 }
 

@@ -15,7 +15,8 @@ class Liveness {
  public:
   explicit Liveness(llvm::Function& function) : function_(function) {
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      if (!instruction.getType()->isVoidTy() && !llvm::isa<llvm::AllocaInst>(instruction) && LeavesItsBlock(instruction)) {
+      if (!instruction.getType()->isVoidTy() && !llvm::isa<llvm::AllocaInst>(instruction) &&
+          LeavesItsBlock(instruction)) {
         index_[&instruction] = static_cast<unsigned>(values_.size());
         values_.push_back(&instruction);
       }
@@ -88,8 +89,8 @@ class Liveness {
 
 }  // namespace
 
-llvm::DenseMap<llvm::BasicBlock*, llvm::SmallVector<llvm::Instruction*, 16>> LiveInto(llvm::Function& function,
-                                                                                     llvm::ArrayRef<llvm::BasicBlock*> blocks) {
+llvm::DenseMap<llvm::BasicBlock*, llvm::SmallVector<llvm::Instruction*, 16>> LiveInto(
+    llvm::Function& function, llvm::ArrayRef<llvm::BasicBlock*> blocks) {
   const Liveness liveness(function);
   llvm::DenseMap<llvm::BasicBlock*, llvm::SmallVector<llvm::Instruction*, 16>> live;
   for (llvm::BasicBlock* block : blocks) live[block] = liveness.Into(block);

@@ -9,9 +9,9 @@
 
 namespace tutti::compiler {
 
-// For each of `blocks` the instructions whose values are used in it or after it, and defined before it: in a fixed order.
-// Without allocas, which are places and not values.
-llvm::DenseMap<llvm::BasicBlock*, llvm::SmallVector<llvm::Instruction*, 16>> LiveInto(llvm::Function& function,
-                                                                                     llvm::ArrayRef<llvm::BasicBlock*> blocks);
+// For each of `blocks` the instructions whose values are used in it or after it, and defined before it: in a fixed
+// order. Without allocas, which are places and not values.
+llvm::DenseMap<llvm::BasicBlock*, llvm::SmallVector<llvm::Instruction*, 16>> LiveInto(
+    llvm::Function& function, llvm::ArrayRef<llvm::BasicBlock*> blocks);
 
 }  // namespace tutti::compiler

@@ -46,17 +46,19 @@ void PassByValue(llvm::Function& body) {
     if (argument.hasStructRetAttr()) {
       result = argument.getParamStructRetType();
       // By its elements: a name would have to be the same in the kernel.
-      if (auto* type = llvm::dyn_cast<llvm::StructType>(result)) result = llvm::StructType::get(body.getContext(), type->elements());
+      if (auto* type = llvm::dyn_cast<llvm::StructType>(result))
+        result = llvm::StructType::get(body.getContext(), type->elements());
     } else {
       parameters.push_back(argument.hasByValAttr() ? argument.getParamByValType() : argument.getType());
     }
   }
   const std::string name = body.getName().str();
   body.setName(name + ".body");
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false), llvm::GlobalValue::ExternalLinkage, name,
-                                          body.getParent());
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(result, parameters, false),
+                                          llvm::GlobalValue::ExternalLinkage, name, body.getParent());
   function->setDoesNotThrow();
-  function->addFnAttr(body.hasFnAttribute(llvm::Attribute::AlwaysInline) ? llvm::Attribute::AlwaysInline : llvm::Attribute::NoInline);
+  function->addFnAttr(body.hasFnAttribute(llvm::Attribute::AlwaysInline) ? llvm::Attribute::AlwaysInline
+                                                                         : llvm::Attribute::NoInline);
 
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(body.getContext(), "", function));
   std::vector<llvm::Value*> arguments;
@@ -99,8 +101,9 @@ void PassByValue(llvm::Function& body) {
 
 void ForgetProcessor(llvm::Module& module) {
   for (llvm::Function& function : module) {
-    for (const char* attribute : {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width", "prefer-vector-width",
-                                  "stack-protector-buffer-size", "no-builtins", "frame-pointer"}) {
+    for (const char* attribute :
+         {"target-cpu", "target-features", "tune-cpu", "min-legal-vector-width", "prefer-vector-width",
+          "stack-protector-buffer-size", "no-builtins", "frame-pointer"}) {
       function.removeFnAttr(attribute);
     }
   }
@@ -150,13 +153,16 @@ int main(int count, char** arguments) {
     if (!module) return Complain(llvm::Twine(arguments[i]) + ": " + diagnostic.getMessage());
     runtime.setTargetTriple(module->getTargetTriple());
     runtime.setDataLayout(module->getDataLayout());
-    if (linker.linkInModule(std::move(module))) return Complain(llvm::Twine(arguments[i]) + " does not link with the others");
+    if (linker.linkInModule(std::move(module)))
+      return Complain(llvm::Twine(arguments[i]) + " does not link with the others");
   }
   std::vector<llvm::Function*> exported;
   for (llvm::Function& function : runtime) {
     if (function.isDeclaration() || !function.hasExternalLinkage()) continue;
-    if (PassesInMemory(function)) exported.push_back(&function);
-    else if (!function.hasFnAttribute(llvm::Attribute::AlwaysInline)) function.addFnAttr(llvm::Attribute::NoInline);
+    if (PassesInMemory(function))
+      exported.push_back(&function);
+    else if (!function.hasFnAttribute(llvm::Attribute::AlwaysInline))
+      function.addFnAttr(llvm::Attribute::NoInline);
   }
   for (llvm::Function* function : exported) PassByValue(*function);
   ForgetProcessor(runtime);

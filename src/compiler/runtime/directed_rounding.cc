@@ -1,9 +1,9 @@
 // Arithmetic that rounds toward zero, down or up.
 //
-// The processor does it, told by MXCSR. The operands and the result pass through empty asm statements, which the compiler
-// may not move across the two LDMXCSRs: so the operation stays between them, and nothing else is moved in by its data.
-// Whoever takes a thread away in here gives it a new thread's MXCSR, and this one back when the kernel goes on
-// (device/cpu/exec/guest_switch.h).
+// The processor does it, told by MXCSR. The operands and the result pass through empty asm statements, which the
+// compiler may not move across the two LDMXCSRs: so the operation stays between them, and nothing else is moved in by
+// its data. Whoever takes a thread away in here gives it a new thread's MXCSR, and this one back when the kernel goes
+// on (device/cpu/exec/guest_switch.h).
 #include "compiler/runtime/vector.h"
 
 using namespace tutti::guest_runtime;
@@ -28,15 +28,18 @@ TUTTI_INLINE auto Rounded(Operation operation, V... operands) {
   return result;
 }
 
-constexpr auto kFma = [](auto a, auto b, auto c) __attribute__((always_inline)) { return __builtin_elementwise_fma(a, b, c); };
+constexpr auto kFma = [](auto a, auto b, auto c)
+                          __attribute__((always_inline)) { return __builtin_elementwise_fma(a, b, c); };
 constexpr auto kDivide = [](auto a, auto b) __attribute__((always_inline)) { return a / b; };
 constexpr auto kSqrt = [](auto a) __attribute__((always_inline)) { return __builtin_elementwise_sqrt(a); };
 
 }  // namespace
 
-#define TUTTI_DIRECTED(mode, constant, type, Vector)                                                                       \
-  TUTTI_EXPORT Vector tutti_v_fma_##mode##_##type(Vector a, Vector b, Vector c) { return Rounded<constant>(kFma, a, b, c); } \
-  TUTTI_EXPORT Vector tutti_v_div_##mode##_##type(Vector a, Vector b) { return Rounded<constant>(kDivide, a, b); }           \
+#define TUTTI_DIRECTED(mode, constant, type, Vector)                                                               \
+  TUTTI_EXPORT Vector tutti_v_fma_##mode##_##type(Vector a, Vector b, Vector c) {                                  \
+    return Rounded<constant>(kFma, a, b, c);                                                                       \
+  }                                                                                                                \
+  TUTTI_EXPORT Vector tutti_v_div_##mode##_##type(Vector a, Vector b) { return Rounded<constant>(kDivide, a, b); } \
   TUTTI_EXPORT Vector tutti_v_sqrt_##mode##_##type(Vector a) { return Rounded<constant>(kSqrt, a); }
 
 TUTTI_DIRECTED(rz, kZero, f32, F32)

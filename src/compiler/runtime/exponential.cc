@@ -51,7 +51,8 @@ TUTTI_EXPORT F32 tutti_v_tanh_f32(F32 x) {
   const F32 magnitude = __builtin_elementwise_abs(x);
   // Near zero 1 - 2 / (e^2x + 1) cancels; there an odd polynomial.
   const F32 z = x * x;
-  const F32 near = MulAdd(Horner(z, 0.015111695043742657f, -0.05189235880970955f, 0.13307084143161774f, -0.33332282304763794f) * z, x, x);
+  const F32 near = MulAdd(
+      Horner(z, 0.015111695043742657f, -0.05189235880970955f, 0.13307084143161774f, -0.33332282304763794f) * z, x, x);
   const F32 power = Exp2(Clamp(magnitude * Splat(2.885390082f), 0.0f, 60.0f));
   const F32 far = __builtin_elementwise_copysign(Splat(1.0f) - Splat(2.0f) / (power + Splat(1.0f)), x);
   const F32 result = magnitude < Splat(0.6f) ? near : far;

@@ -25,12 +25,16 @@ TUTTI_INLINE bool IsInWindow(WarpState* warp, uint64_t address, uint64_t bytes, 
 TUTTI_INLINE bool IsLegal(WarpState* warp, uint64_t address, uint64_t bytes, uint32_t spaces, uint64_t param_bytes) {
   const BlockState* block = warp->block;
   if ((spaces & kWindow) != 0 && IsInWindow(warp, address, bytes, spaces & kWrites)) return true;
-  if ((spaces & kShared) != 0 && Within(address, bytes, reinterpret_cast<uint64_t>(block->shared), block->shared_bytes)) return true;
-  if ((spaces & kLocal) != 0 && Within(address, bytes, reinterpret_cast<uint64_t>(warp->local), uint64_t{warp->local_bytes} * TUTTI_LANES)) return true;
+  if ((spaces & kShared) != 0 && Within(address, bytes, reinterpret_cast<uint64_t>(block->shared), block->shared_bytes))
+    return true;
+  if ((spaces & kLocal) != 0 &&
+      Within(address, bytes, reinterpret_cast<uint64_t>(warp->local), uint64_t{warp->local_bytes} * TUTTI_LANES))
+    return true;
   return (spaces & kParams) != 0 && Within(address, bytes, reinterpret_cast<uint64_t>(block->params), param_bytes);
 }
 
-TUTTI_INLINE void Check(WarpState* warp, uint32_t lane, uint64_t address, uint64_t bytes, uint32_t location, uint32_t spaces, uint64_t param_bytes) {
+TUTTI_INLINE void Check(WarpState* warp, uint32_t lane, uint64_t address, uint64_t bytes, uint32_t location,
+                        uint32_t spaces, uint64_t param_bytes) {
   using tutti::guest::FaultKind;
   FaultKind kind = FaultKind::kIllegalAddress;
   if (IsLegal(warp, address, bytes, spaces, param_bytes)) {
@@ -43,15 +47,15 @@ TUTTI_INLINE void Check(WarpState* warp, uint32_t lane, uint64_t address, uint64
 }  // namespace
 
 // [address, address + bytes), which `lane` accesses first.
-TUTTI_EXPORT void tutti_check(WarpState* warp, uint64_t address, uint32_t bytes, uint32_t lane, uint32_t location, uint32_t spaces, uint32_t param_bytes) {
+TUTTI_EXPORT void tutti_check(WarpState* warp, uint64_t address, uint32_t bytes, uint32_t lane, uint32_t location,
+                              uint32_t spaces, uint32_t param_bytes) {
   Check(warp, lane, address, bytes, location, spaces, param_bytes);
 }
 
 // `bytes` at each address of the lanes in `mask`.
-TUTTI_EXPORT void tutti_check_lanes(WarpState* warp, U64 addresses, uint32_t mask, uint32_t bytes, uint32_t location, uint32_t spaces, uint32_t param_bytes) {
+TUTTI_EXPORT void tutti_check_lanes(WarpState* warp, U64 addresses, uint32_t mask, uint32_t bytes, uint32_t location,
+                                    uint32_t spaces, uint32_t param_bytes) {
   uint64_t at[TUTTI_LANES];
   __builtin_memcpy(at, &addresses, sizeof at);
-  ForEachLane(mask, [&](uint32_t lane) {
-    Check(warp, lane, at[lane], bytes, location, spaces, param_bytes);
-  });
+  ForEachLane(mask, [&](uint32_t lane) { Check(warp, lane, at[lane], bytes, location, spaces, param_bytes); });
 }

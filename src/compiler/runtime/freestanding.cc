@@ -1,6 +1,6 @@
 // What LLVM may call by name in any code it generates. Kernels have no C library, so these are ours: block copies, and
-// on processors without the instruction the conversions of half precision (soft_fma.cc: fused multiply-add). Compiled to an object
-// that every kernel is linked with; the linker drops what a kernel does not call.
+// on processors without the instruction the conversions of half precision (soft_fma.cc: fused multiply-add). Compiled
+// to an object that every kernel is linked with; the linker drops what a kernel does not call.
 #include <stddef.h>
 
 #include "compiler/runtime/vector.h"

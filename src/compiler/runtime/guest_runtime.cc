@@ -52,7 +52,8 @@ Status LinkGuestRuntime(llvm::Module& module) {
   (*runtime)->setTargetTriple(module.getTargetTriple());
   (*runtime)->setDataLayout(module.getDataLayout());
   const auto internalize = [](llvm::Module& linked, const llvm::StringSet<>& names) {
-    llvm::internalizeModule(linked, [&](const llvm::GlobalValue& value) { return !value.hasName() || names.count(value.getName()) == 0; });
+    llvm::internalizeModule(
+        linked, [&](const llvm::GlobalValue& value) { return !value.hasName() || names.count(value.getName()) == 0; });
   };
   if (llvm::Linker::linkModules(module, std::move(*runtime), llvm::Linker::LinkOnlyNeeded, internalize)) {
     return Fail("the guest runtime does not link with the kernel");

@@ -1,5 +1,5 @@
-// The guest runtime: functions that kernels call, written in C++ (this folder), compiled to bitcode and to an object when
-// Tutti is built, and carried inside the compiler. Thread-safe.
+// The guest runtime: functions that kernels call, written in C++ (this folder), compiled to bitcode and to an object
+// when Tutti is built, and carried inside the compiler. Thread-safe.
 //
 // Functions by family, all on vectors of 32 by value, a set of lanes as i32 with bit l for lane l:
 //   tutti_v_<name>            every row of functions.def

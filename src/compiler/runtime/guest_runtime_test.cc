@@ -29,7 +29,8 @@ std::vector<std::string> Processors() {
 class GuestRuntime : public testing::TestWithParam<std::string> {
  protected:
   VectorFunction Function(const std::string& name, const std::string& type, uint32_t arguments) {
-    auto function = VectorFunction::Compile("tutti_v_" + name, {type}, std::vector<std::string>(arguments, type), HostTarget::Named(GetParam()));
+    auto function = VectorFunction::Compile("tutti_v_" + name, {type}, std::vector<std::string>(arguments, type),
+                                            HostTarget::Named(GetParam()));
     EXPECT_TRUE(function) << function.error().text;
     return std::move(*function);
   }
@@ -44,16 +45,17 @@ class GuestRuntime : public testing::TestWithParam<std::string> {
   double Worst(const VectorFunction& function, double low, double high, Error error) {
     constexpr size_t kSamples = 1 << 20;
     std::vector<float> in(kSamples), out(kSamples);
-    for (size_t i = 0; i < kSamples; ++i) in[i] = static_cast<float>(low + (high - low) * static_cast<double>(i) / (kSamples - 1));
+    for (size_t i = 0; i < kSamples; ++i)
+      in[i] = static_cast<float>(low + (high - low) * static_cast<double>(i) / (kSamples - 1));
     function.Apply<float>(kSamples, out.data(), {in.data()});
     double worst = 0;
-    for (size_t i = 0; i < kSamples; ++i) worst = std::max(worst, error(static_cast<double>(in[i]), static_cast<double>(out[i])));
+    for (size_t i = 0; i < kSamples; ++i)
+      worst = std::max(worst, error(static_cast<double>(in[i]), static_cast<double>(out[i])));
     return worst;
   }
 };
-INSTANTIATE_TEST_SUITE_P(Level, GuestRuntime, testing::ValuesIn(Processors()), [](const auto& info) {
-  return info.param.substr(info.param.size() - 2);
-});
+INSTANTIATE_TEST_SUITE_P(Level, GuestRuntime, testing::ValuesIn(Processors()),
+                         [](const auto& info) { return info.param.substr(info.param.size() - 2); });
 
 TEST_P(GuestRuntime, HasEveryFunctionOfItsTable) {
 #define TUTTI_FN(name, text, result, ...) {#name, #result, #__VA_ARGS__},
@@ -125,7 +127,9 @@ TEST_P(GuestRuntime, Lg2IsWithinItsError) {
 
 TEST_P(GuestRuntime, TanhIsWithinItsRelativeError) {
   const VectorFunction tanh = Function("tanh_f32", "float", 1);
-  const auto relative = [](double x, double y) { return x == 0 ? 0 : std::abs(std::tanh(x) - y) / std::abs(std::tanh(x)); };
+  const auto relative = [](double x, double y) {
+    return x == 0 ? 0 : std::abs(std::tanh(x) - y) / std::abs(std::tanh(x));
+  };
   EXPECT_LE(Worst(tanh, -12.0, 12.0, relative), 0x1p-20);
   EXPECT_LE(Worst(tanh, -1e-6, 1e-6, relative), 0x1p-20);
   EXPECT_EQ(One(tanh, kInf), 1.0f);
@@ -138,9 +142,19 @@ TEST_P(GuestRuntime, TanhIsWithinItsRelativeError) {
 template <typename T, typename Bits>
 std::vector<T> Operands(size_t count, uint64_t seed) {
   std::mt19937_64 random(seed);
-  constexpr T kEdges[] = {0, T(-0.0), 1, -1, std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(),
-                          std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest(), std::numeric_limits<T>::min(),
-                          std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::quiet_NaN(), T(3), T(1) / 3};
+  constexpr T kEdges[] = {0,
+                          T(-0.0),
+                          1,
+                          -1,
+                          std::numeric_limits<T>::infinity(),
+                          -std::numeric_limits<T>::infinity(),
+                          std::numeric_limits<T>::max(),
+                          std::numeric_limits<T>::lowest(),
+                          std::numeric_limits<T>::min(),
+                          std::numeric_limits<T>::denorm_min(),
+                          std::numeric_limits<T>::quiet_NaN(),
+                          T(3),
+                          T(1) / 3};
   std::vector<T> values(count);
   for (T& value : values) {
     const uint64_t kind = random() % 8;
@@ -192,7 +206,9 @@ void CheckDirected(const std::string& type_name, const Compile& compile) {
       for (size_t i = 0; i < kCount; ++i) {
         const T expected = Reference(operation, mode.mode, a[i], b[i], c[i]);
         if (Same(out[i], expected)) continue;
-        if (++wrong <= 3) ADD_FAILURE() << operation << '.' << mode.name << " of " << a[i] << ", " << b[i] << ", " << c[i] << " is " << out[i] << ", not " << expected;
+        if (++wrong <= 3)
+          ADD_FAILURE() << operation << '.' << mode.name << " of " << a[i] << ", " << b[i] << ", " << c[i] << " is "
+                        << out[i] << ", not " << expected;
       }
       EXPECT_EQ(wrong, 0u);
     }
@@ -200,11 +216,13 @@ void CheckDirected(const std::string& type_name, const Compile& compile) {
 }
 
 TEST_P(GuestRuntime, DirectedRoundingIsExactInF32) {
-  CheckDirected<float, uint32_t>("f32", [this](const std::string& name, uint32_t n) { return Function(name, "float", n); });
+  CheckDirected<float, uint32_t>("f32",
+                                 [this](const std::string& name, uint32_t n) { return Function(name, "float", n); });
 }
 
 TEST_P(GuestRuntime, DirectedRoundingIsExactInF64) {
-  CheckDirected<double, uint64_t>("f64", [this](const std::string& name, uint32_t n) { return Function(name, "double", n); });
+  CheckDirected<double, uint64_t>("f64",
+                                  [this](const std::string& name, uint32_t n) { return Function(name, "double", n); });
 }
 
 }  // namespace

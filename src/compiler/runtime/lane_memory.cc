@@ -34,14 +34,14 @@ TUTTI_INLINE void Scatter(U64 addresses, V data, uint32_t mask) {
 
 }  // namespace
 
-// tutti_gather_<type>(addresses, mask, value of the other lanes); tutti_scatter_<type>(addresses, values, mask). Where two
-// lanes name one address the higher lane's value stays.
-#define TUTTI_LANE_MEMORY(type, Element, Vector)                                                    \
-  TUTTI_EXPORT Vector tutti_gather_##type(U64 addresses, uint32_t mask, Vector inactive) {           \
-    return Gather<Element>(addresses, mask, inactive);                                              \
-  }                                                                                                 \
-  TUTTI_EXPORT void tutti_scatter_##type(U64 addresses, Vector values, uint32_t mask) {              \
-    Scatter<Element>(addresses, values, mask);                                                      \
+// tutti_gather_<type>(addresses, mask, value of the other lanes); tutti_scatter_<type>(addresses, values, mask). Where
+// two lanes name one address the higher lane's value stays.
+#define TUTTI_LANE_MEMORY(type, Element, Vector)                                           \
+  TUTTI_EXPORT Vector tutti_gather_##type(U64 addresses, uint32_t mask, Vector inactive) { \
+    return Gather<Element>(addresses, mask, inactive);                                     \
+  }                                                                                        \
+  TUTTI_EXPORT void tutti_scatter_##type(U64 addresses, Vector values, uint32_t mask) {    \
+    Scatter<Element>(addresses, values, mask);                                             \
   }
 
 TUTTI_LANE_MEMORY(i8, uint8_t, I8)

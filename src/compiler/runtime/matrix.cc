@@ -1,13 +1,13 @@
 // mma.sync: a warp multiplies small matrices whose elements are spread over its lanes.
 //
-// By the PTX ISA lane l = 4 g + t of the warp holds, of the accumulator's 16 x 8 (or 8 x 8) elements, those in row g (and
-// g + 8) and columns 2 t and 2 t + 1; of A the rows g (and g + 8); of B column g. Along k a register holds e neighbours
-// (2 halves, 4 bytes, 8 nibbles, 1 word), the four lanes of a quad 4 e of them, and further registers follow at that
-// distance. Single bits are words here, multiplied 32 at a time.
+// By the PTX ISA lane l = 4 g + t of the warp holds, of the accumulator's 16 x 8 (or 8 x 8) elements, those in row g
+// (and g + 8) and columns 2 t and 2 t + 1; of A the rows g (and g + 8); of B column g. Along k a register holds e
+// neighbours (2 halves, 4 bytes, 8 nibbles, 1 word), the four lanes of a quad 4 e of them, and further registers follow
+// at that distance. Single bits are words here, multiplied 32 at a time.
 //
-// So for each k the element of A that a lane needs lies in its own quad, at the same place in each quad, and that of B in
-// the lanes of a column: both are permutations known when this is compiled, and what remains is one multiply-add of 32
-// lanes per accumulator register. That is as many multiply-adds as the product has, none wasted.
+// So for each k the element of A that a lane needs lies in its own quad, at the same place in each quad, and that of B
+// in the lanes of a column: both are permutations known when this is compiled, and what remains is one multiply-add of
+// 32 lanes per accumulator register. That is as many multiply-adds as the product has, none wasted.
 //
 // Products are exact; sums are rounded to the accumulator's type after every addition, in the order of k.
 #include "compiler/runtime/vector.h"
@@ -52,7 +52,9 @@ struct Half {
 struct Brain {
   static constexpr int kPerRegister = 2;
   typedef F32 Number;
-  TUTTI_INLINE Number Get(I32 bits, int part) { return Float(part == 0 ? bits << 16 : bits & static_cast<int32_t>(0xffff0000)); }
+  TUTTI_INLINE Number Get(I32 bits, int part) {
+    return Float(part == 0 ? bits << 16 : bits & static_cast<int32_t>(0xffff0000));
+  }
 };
 struct Tf32 {
   static constexpr int kPerRegister = 1;
@@ -105,7 +107,8 @@ struct SingleBits {
 TUTTI_INLINE F32 Accumulate(F32 a, F32 b, F32 sum) { return MulAdd(a, b, sum); }
 TUTTI_INLINE F64 Accumulate(F64 a, F64 b, F64 sum) { return __builtin_elementwise_fma(a, b, sum); }
 TUTTI_INLINE I32 Accumulate(I32 a, I32 b, I32 sum) {
-  return __builtin_bit_cast(I32, __builtin_bit_cast(U32, a) * __builtin_bit_cast(U32, b) + __builtin_bit_cast(U32, sum));
+  return __builtin_bit_cast(I32,
+                            __builtin_bit_cast(U32, a) * __builtin_bit_cast(U32, b) + __builtin_bit_cast(U32, sum));
 }
 
 // How a product is added: multiplied, or the bits that both (or one of the two) have counted.
@@ -177,35 +180,36 @@ struct F64x4 {
   F64 v0, v1, v2, v3;
 };
 
-// tutti_mma_<shape>_<accumulator>_<element>(A's registers, B's, C's): D. As the PTX ISA numbers them; float accumulators
-// as float, packed halves as 32 bits, which are summed in single precision and rounded once.
-#define TUTTI_MMA_DEEP(name, A, B, kDepth)                                                                               \
-  TUTTI_EXPORT F32x4 tutti_mma_##name(I32 a0, I32 a1, I32 a2, I32 a3, I32 b0, I32 b1, F32 c0, F32 c1, F32 c2, F32 c3) { \
-    const I32 a[] = {a0, a1, a2, a3}, b[] = {b0, b1};                                                                    \
-    F32 sums[] = {c0, c1, c2, c3};                                                                                       \
-    Multiply<A, B, 2, kDepth>(a, b, sums);                                                                               \
-    return {sums[0], sums[1], sums[2], sums[3]};                                                                         \
+// tutti_mma_<shape>_<accumulator>_<element>(A's registers, B's, C's): D. As the PTX ISA numbers them; float
+// accumulators as float, packed halves as 32 bits, which are summed in single precision and rounded once.
+#define TUTTI_MMA_DEEP(name, A, B, kDepth)                                                                    \
+  TUTTI_EXPORT F32x4 tutti_mma_##name(I32 a0, I32 a1, I32 a2, I32 a3, I32 b0, I32 b1, F32 c0, F32 c1, F32 c2, \
+                                      F32 c3) {                                                               \
+    const I32 a[] = {a0, a1, a2, a3}, b[] = {b0, b1};                                                         \
+    F32 sums[] = {c0, c1, c2, c3};                                                                            \
+    Multiply<A, B, 2, kDepth>(a, b, sums);                                                                    \
+    return {sums[0], sums[1], sums[2], sums[3]};                                                              \
   }
-#define TUTTI_MMA_SHALLOW(name, A, B, kDepth)                                                        \
-  TUTTI_EXPORT F32x4 tutti_mma_##name(I32 a0, I32 a1, I32 b0, F32 c0, F32 c1, F32 c2, F32 c3) {     \
-    const I32 a[] = {a0, a1}, b[] = {b0};                                                            \
-    F32 sums[] = {c0, c1, c2, c3};                                                                   \
-    Multiply<A, B, 2, kDepth>(a, b, sums);                                                           \
-    return {sums[0], sums[1], sums[2], sums[3]};                                                     \
+#define TUTTI_MMA_SHALLOW(name, A, B, kDepth)                                                   \
+  TUTTI_EXPORT F32x4 tutti_mma_##name(I32 a0, I32 a1, I32 b0, F32 c0, F32 c1, F32 c2, F32 c3) { \
+    const I32 a[] = {a0, a1}, b[] = {b0};                                                       \
+    F32 sums[] = {c0, c1, c2, c3};                                                              \
+    Multiply<A, B, 2, kDepth>(a, b, sums);                                                      \
+    return {sums[0], sums[1], sums[2], sums[3]};                                                \
   }
-#define TUTTI_MMA_HALVES_DEEP(name, A, B, kDepth)                                                                       \
-  TUTTI_EXPORT I32x2 tutti_mma_##name(I32 a0, I32 a1, I32 a2, I32 a3, I32 b0, I32 b1, I32 c0, I32 c1) {                 \
-    const I32 a[] = {a0, a1, a2, a3}, b[] = {b0, b1};                                                                    \
-    F32 sums[] = {Half::Get(c0, 0), Half::Get(c0, 1), Half::Get(c1, 0), Half::Get(c1, 1)};                               \
-    Multiply<A, B, 2, kDepth>(a, b, sums);                                                                               \
-    return {PackHalves(sums[0], sums[1]), PackHalves(sums[2], sums[3])};                                                 \
+#define TUTTI_MMA_HALVES_DEEP(name, A, B, kDepth)                                                       \
+  TUTTI_EXPORT I32x2 tutti_mma_##name(I32 a0, I32 a1, I32 a2, I32 a3, I32 b0, I32 b1, I32 c0, I32 c1) { \
+    const I32 a[] = {a0, a1, a2, a3}, b[] = {b0, b1};                                                   \
+    F32 sums[] = {Half::Get(c0, 0), Half::Get(c0, 1), Half::Get(c1, 0), Half::Get(c1, 1)};              \
+    Multiply<A, B, 2, kDepth>(a, b, sums);                                                              \
+    return {PackHalves(sums[0], sums[1]), PackHalves(sums[2], sums[3])};                                \
   }
-#define TUTTI_MMA_HALVES_SHALLOW(name, A, B, kDepth)                                                 \
-  TUTTI_EXPORT I32x2 tutti_mma_##name(I32 a0, I32 a1, I32 b0, I32 c0, I32 c1) {                      \
-    const I32 a[] = {a0, a1}, b[] = {b0};                                                            \
-    F32 sums[] = {Half::Get(c0, 0), Half::Get(c0, 1), Half::Get(c1, 0), Half::Get(c1, 1)};           \
-    Multiply<A, B, 2, kDepth>(a, b, sums);                                                           \
-    return {PackHalves(sums[0], sums[1]), PackHalves(sums[2], sums[3])};                             \
+#define TUTTI_MMA_HALVES_SHALLOW(name, A, B, kDepth)                                       \
+  TUTTI_EXPORT I32x2 tutti_mma_##name(I32 a0, I32 a1, I32 b0, I32 c0, I32 c1) {            \
+    const I32 a[] = {a0, a1}, b[] = {b0};                                                  \
+    F32 sums[] = {Half::Get(c0, 0), Half::Get(c0, 1), Half::Get(c1, 0), Half::Get(c1, 1)}; \
+    Multiply<A, B, 2, kDepth>(a, b, sums);                                                 \
+    return {PackHalves(sums[0], sums[1]), PackHalves(sums[2], sums[3])};                   \
   }
 TUTTI_MMA_DEEP(m16n8k16_f32_f16, Half, Half, 16)
 TUTTI_MMA_DEEP(m16n8k16_f32_bf16, Brain, Brain, 16)
@@ -216,10 +220,10 @@ TUTTI_MMA_SHALLOW(m16n8k4_f32_tf32, Tf32, Tf32, 4)
 TUTTI_MMA_HALVES_DEEP(m16n8k16_f16_f16, Half, Half, 16)
 TUTTI_MMA_HALVES_SHALLOW(m16n8k8_f16_f16, Half, Half, 8)
 
-#define TUTTI_MMA_FLOATS_OF_BYTES(types, A, B)              \
-  TUTTI_MMA_DEEP(m16n8k32_f32_##types, A, B, 32)            \
-  TUTTI_MMA_SHALLOW(m16n8k16_f32_##types, A, B, 16)         \
-  TUTTI_MMA_HALVES_DEEP(m16n8k32_f16_##types, A, B, 32)     \
+#define TUTTI_MMA_FLOATS_OF_BYTES(types, A, B)          \
+  TUTTI_MMA_DEEP(m16n8k32_f32_##types, A, B, 32)        \
+  TUTTI_MMA_SHALLOW(m16n8k16_f32_##types, A, B, 16)     \
+  TUTTI_MMA_HALVES_DEEP(m16n8k32_f16_##types, A, B, 32) \
   TUTTI_MMA_HALVES_SHALLOW(m16n8k16_f16_##types, A, B, 16)
 TUTTI_MMA_FLOATS_OF_BYTES(e4m3_e4m3, E4M3, E4M3)
 TUTTI_MMA_FLOATS_OF_BYTES(e4m3_e5m2, E4M3, E5M2)
@@ -237,14 +241,15 @@ TUTTI_EXPORT F64x4 tutti_mma_m16n8k4_f64_f64(F64 a0, F64 a1, F64 b0, F64 c0, F64
   Multiply<Double, Double, 2, 4>(a, b, sums);
   return {sums[0], sums[1], sums[2], sums[3]};
 }
-TUTTI_EXPORT F64x4 tutti_mma_m16n8k8_f64_f64(F64 a0, F64 a1, F64 a2, F64 a3, F64 b0, F64 b1, F64 c0, F64 c1, F64 c2, F64 c3) {
+TUTTI_EXPORT F64x4 tutti_mma_m16n8k8_f64_f64(F64 a0, F64 a1, F64 a2, F64 a3, F64 b0, F64 b1, F64 c0, F64 c1, F64 c2,
+                                             F64 c3) {
   const F64 a[] = {a0, a1, a2, a3}, b[] = {b0, b1};
   F64 sums[] = {c0, c1, c2, c3};
   Multiply<Double, Double, 2, 8>(a, b, sums);
   return {sums[0], sums[1], sums[2], sums[3]};
 }
-TUTTI_EXPORT F64x4 tutti_mma_m16n8k16_f64_f64(F64 a0, F64 a1, F64 a2, F64 a3, F64 a4, F64 a5, F64 a6, F64 a7, F64 b0, F64 b1,
-                                              F64 b2, F64 b3, F64 c0, F64 c1, F64 c2, F64 c3) {
+TUTTI_EXPORT F64x4 tutti_mma_m16n8k16_f64_f64(F64 a0, F64 a1, F64 a2, F64 a3, F64 a4, F64 a5, F64 a6, F64 a7, F64 b0,
+                                              F64 b1, F64 b2, F64 b3, F64 c0, F64 c1, F64 c2, F64 c3) {
   const F64 a[] = {a0, a1, a2, a3, a4, a5, a6, a7}, b[] = {b0, b1, b2, b3};
   F64 sums[] = {c0, c1, c2, c3};
   Multiply<Double, Double, 2, 16>(a, b, sums);
@@ -252,24 +257,24 @@ TUTTI_EXPORT F64x4 tutti_mma_m16n8k16_f64_f64(F64 a0, F64 a1, F64 a2, F64 a3, F6
 }
 
 // Of integers: three sizes of each kind, whose depths are as 4 : 2 : 2.
-#define TUTTI_MMA_INTEGERS(deep, shallow, small, types, A, B, Sum, kDeep, kShallow)                                      \
-  TUTTI_EXPORT I32x4 tutti_mma_##deep##_s32_##types(I32 a0, I32 a1, I32 a2, I32 a3, I32 b0, I32 b1, I32 c0, I32 c1, I32 c2, \
-                                                    I32 c3) {                                                            \
-    const I32 a[] = {a0, a1, a2, a3}, b[] = {b0, b1};                                                                    \
-    I32 sums[] = {c0, c1, c2, c3};                                                                                       \
-    Multiply<A, B, 2, kDeep, Sum>(a, b, sums);                                                                           \
-    return {sums[0], sums[1], sums[2], sums[3]};                                                                         \
-  }                                                                                                                      \
-  TUTTI_EXPORT I32x4 tutti_mma_##shallow##_s32_##types(I32 a0, I32 a1, I32 b0, I32 c0, I32 c1, I32 c2, I32 c3) {          \
-    const I32 a[] = {a0, a1}, b[] = {b0};                                                                                \
-    I32 sums[] = {c0, c1, c2, c3};                                                                                       \
-    Multiply<A, B, 2, kShallow, Sum>(a, b, sums);                                                                        \
-    return {sums[0], sums[1], sums[2], sums[3]};                                                                         \
-  }                                                                                                                      \
-  TUTTI_EXPORT I32x2 tutti_mma_##small##_s32_##types(I32 a, I32 b, I32 c0, I32 c1) {                                      \
-    I32 sums[] = {c0, c1};                                                                                               \
-    Multiply<A, B, 1, kShallow, Sum>(&a, &b, sums);                                                                      \
-    return {sums[0], sums[1]};                                                                                           \
+#define TUTTI_MMA_INTEGERS(deep, shallow, small, types, A, B, Sum, kDeep, kShallow)                                 \
+  TUTTI_EXPORT I32x4 tutti_mma_##deep##_s32_##types(I32 a0, I32 a1, I32 a2, I32 a3, I32 b0, I32 b1, I32 c0, I32 c1, \
+                                                    I32 c2, I32 c3) {                                               \
+    const I32 a[] = {a0, a1, a2, a3}, b[] = {b0, b1};                                                               \
+    I32 sums[] = {c0, c1, c2, c3};                                                                                  \
+    Multiply<A, B, 2, kDeep, Sum>(a, b, sums);                                                                      \
+    return {sums[0], sums[1], sums[2], sums[3]};                                                                    \
+  }                                                                                                                 \
+  TUTTI_EXPORT I32x4 tutti_mma_##shallow##_s32_##types(I32 a0, I32 a1, I32 b0, I32 c0, I32 c1, I32 c2, I32 c3) {    \
+    const I32 a[] = {a0, a1}, b[] = {b0};                                                                           \
+    I32 sums[] = {c0, c1, c2, c3};                                                                                  \
+    Multiply<A, B, 2, kShallow, Sum>(a, b, sums);                                                                   \
+    return {sums[0], sums[1], sums[2], sums[3]};                                                                    \
+  }                                                                                                                 \
+  TUTTI_EXPORT I32x2 tutti_mma_##small##_s32_##types(I32 a, I32 b, I32 c0, I32 c1) {                                \
+    I32 sums[] = {c0, c1};                                                                                          \
+    Multiply<A, B, 1, kShallow, Sum>(&a, &b, sums);                                                                 \
+    return {sums[0], sums[1]};                                                                                      \
   }
 #define TUTTI_MMA_BYTES(types, A, B) TUTTI_MMA_INTEGERS(m16n8k32, m16n8k16, m8n8k16, types, A, B, MultiplyAdd, 32, 16)
 TUTTI_MMA_BYTES(s8_s8, Signed8, Signed8)

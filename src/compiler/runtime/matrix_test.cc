@@ -41,7 +41,8 @@ Registers Fragment(const Shape& shape, bool is_a, const std::vector<Value>& matr
     for (int e = 0; e < elements; ++e) {
       const Position at = is_a ? PlaceInA(lane, e, shape.rows, shape.per) : PlaceInB(lane, e, shape.per);
       const Value value = matrix[static_cast<size_t>(at.row * (is_a ? shape.depth : 8) + at.column)];
-      registers[static_cast<size_t>(e / shape.per)][static_cast<size_t>(lane)] |= static_cast<uint32_t>(encode(value)) << (e % shape.per * bits);
+      registers[static_cast<size_t>(e / shape.per)][static_cast<size_t>(lane)] |= static_cast<uint32_t>(encode(value))
+                                                                                  << (e % shape.per * bits);
     }
   }
   return registers;
@@ -56,9 +57,10 @@ std::vector<int> RandomMatrix(int count, int low, int high, unsigned seed) {
 
 // Runs the function on integer matrices (exact in every type) and compares every element of D = A B + C.
 template <typename EncodeA, typename EncodeB, typename EncodeC, typename DecodeD>
-void Check(const std::string& name, const Shape& shape, const std::string& accumulator, int low, int high, int sum_registers,
-           EncodeA encode_a, EncodeB encode_b, EncodeC encode_c, DecodeD decode_d) {
-  const auto a = RandomMatrix(shape.rows * shape.depth, low, high, 1), b = RandomMatrix(shape.depth * 8, low < 0 ? low : 0, high, 2);
+void Check(const std::string& name, const Shape& shape, const std::string& accumulator, int low, int high,
+           int sum_registers, EncodeA encode_a, EncodeB encode_b, EncodeC encode_c, DecodeD decode_d) {
+  const auto a = RandomMatrix(shape.rows * shape.depth, low, high, 1),
+             b = RandomMatrix(shape.depth * 8, low < 0 ? low : 0, high, 2);
   const auto c = RandomMatrix(shape.rows * 8, -8, 8, 3);
   Registers fragment_a = Fragment(shape, true, a, encode_a), fragment_b = Fragment(shape, false, b, encode_b);
   const int sums = shape.rows * 8 / 32, per = sums / sum_registers;
@@ -66,10 +68,12 @@ void Check(const std::string& name, const Shape& shape, const std::string& accum
   for (int lane = 0; lane < 32; ++lane) {
     for (int e = 0; e < sums; ++e) {
       const Position at = PlaceInC(lane, e);
-      fragment_c[static_cast<size_t>(e / per)][static_cast<size_t>(lane)] |= encode_c(c[static_cast<size_t>(at.row * 8 + at.column)]) << (e % per * 16);
+      fragment_c[static_cast<size_t>(e / per)][static_cast<size_t>(lane)] |=
+          encode_c(c[static_cast<size_t>(at.row * 8 + at.column)]) << (e % per * 16);
     }
   }
-  std::vector<std::string> types(fragment_a.size() + fragment_b.size(), "i32"), results(static_cast<size_t>(sum_registers), accumulator);
+  std::vector<std::string> types(fragment_a.size() + fragment_b.size(), "i32"),
+      results(static_cast<size_t>(sum_registers), accumulator);
   types.insert(types.end(), results.begin(), results.end());
   const auto function = VectorFunction::Compile(name, results, types, HostTarget::Detect());
   ASSERT_TRUE(function) << function.error().text;
@@ -84,8 +88,10 @@ void Check(const std::string& name, const Shape& shape, const std::string& accum
     for (int e = 0; e < sums; ++e) {
       const Position at = PlaceInC(lane, e);
       int expected = c[static_cast<size_t>(at.row * 8 + at.column)];
-      for (int k = 0; k < shape.depth; ++k) expected += a[static_cast<size_t>(at.row * shape.depth + k)] * b[static_cast<size_t>(k * 8 + at.column)];
-      const double got = decode_d(fragment_d[static_cast<size_t>(e / per)][static_cast<size_t>(lane)] >> (e % per * 16));
+      for (int k = 0; k < shape.depth; ++k)
+        expected += a[static_cast<size_t>(at.row * shape.depth + k)] * b[static_cast<size_t>(k * 8 + at.column)];
+      const double got =
+          decode_d(fragment_d[static_cast<size_t>(e / per)][static_cast<size_t>(lane)] >> (e % per * 16));
       ASSERT_EQ(got, expected) << name << " row " << at.row << " column " << at.column;
     }
   }
@@ -122,8 +128,10 @@ TEST(Matrix, BytesIntoWords) {
     for (const bool b_signed : {true, false}) {
       const std::string types = std::string(a_signed ? "s8_" : "u8_") + (b_signed ? "s8" : "u8");
       const int low = a_signed && b_signed ? -128 : 0, high = a_signed || b_signed ? 127 : 255;
-      Check("tutti_mma_m16n8k32_s32_" + types, {16, 32, 4}, "i32", low, high, 4, ByteBits, ByteBits, WordBits, WordValue);
-      Check("tutti_mma_m16n8k16_s32_" + types, {16, 16, 4}, "i32", low, high, 4, ByteBits, ByteBits, WordBits, WordValue);
+      Check("tutti_mma_m16n8k32_s32_" + types, {16, 32, 4}, "i32", low, high, 4, ByteBits, ByteBits, WordBits,
+            WordValue);
+      Check("tutti_mma_m16n8k16_s32_" + types, {16, 16, 4}, "i32", low, high, 4, ByteBits, ByteBits, WordBits,
+            WordValue);
       Check("tutti_mma_m8n8k16_s32_" + types, {8, 16, 4}, "i32", low, high, 2, ByteBits, ByteBits, WordBits, WordValue);
     }
   }
@@ -171,7 +179,8 @@ TEST(Matrix, BitsThatBothHaveAreCounted) {
 }
 
 TEST(Matrix, Doubles) {
-  const auto function = VectorFunction::Compile("tutti_mma_m8n8k4_f64_f64", {"double", "double"}, {"double", "double", "double", "double"}, HostTarget::Detect());
+  const auto function = VectorFunction::Compile("tutti_mma_m8n8k4_f64_f64", {"double", "double"},
+                                                {"double", "double", "double", "double"}, HostTarget::Detect());
   ASSERT_TRUE(function) << function.error().text;
   double a[32], b[32], c0[32], c1[32], d0[32], d1[32];
   for (int lane = 0; lane < 32; ++lane) {  // A[g][t], B[t][g], C[g][2 t + i]

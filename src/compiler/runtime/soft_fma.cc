@@ -1,9 +1,10 @@
 // Fused multiply-add in integers, for processors without the instruction (before 2013), in the rounding direction that
 // MXCSR holds, as the instruction would.
 //
-// Both terms are brought to 128-bit significands with the top bit at 124. If the addend is much smaller or larger than the
-// product, the smaller of the two loses its tail into a sticky last bit, which is all that rounding needs to know of it;
-// where the two nearly cancel, their exponents are so close that nothing is lost: 106 bits of product leave 18 bits free.
+// Both terms are brought to 128-bit significands with the top bit at 124. If the addend is much smaller or larger than
+// the product, the smaller of the two loses its tail into a sticky last bit, which is all that rounding needs to know
+// of it; where the two nearly cancel, their exponents are so close that nothing is lost: 106 bits of product leave 18
+// bits free.
 #include "compiler/runtime/vector.h"
 
 namespace {
@@ -50,7 +51,8 @@ TUTTI_INLINE Term TermOf(typename Format::Value value) {
   const auto fraction = bits & ((static_cast<typename Format::Bits>(1) << Format::kFraction) - 1);
   const int exponent = static_cast<int>(bits >> Format::kFraction) & Format::kTop;
   const bool negative = bits >> (sizeof bits * 8 - 1) != 0;
-  const U128 significand = exponent == 0 ? fraction : fraction | static_cast<typename Format::Bits>(1) << Format::kFraction;
+  const U128 significand =
+      exponent == 0 ? fraction : fraction | static_cast<typename Format::Bits>(1) << Format::kFraction;
   return {negative, (exponent == 0 ? 1 : exponent) - Format::kBias - Format::kFraction, significand};
 }
 
@@ -88,7 +90,8 @@ TUTTI_INLINE typename Format::Value Rounded(const Term& term, Direction directio
     biased = 0;
   }
   const U128 kept = drop > 127 ? 0 : term.significand >> drop;
-  const U128 rest = drop > 127 ? static_cast<U128>(1) : term.significand << (128 - drop);  // as a fraction of 2^128; > 127: tiny
+  // as a fraction of 2^128; > 127: tiny
+  const U128 rest = drop > 127 ? static_cast<U128>(1) : term.significand << (128 - drop);
   const U128 half = static_cast<U128>(1) << 127;
   bool up = false;
   switch (direction) {
@@ -101,16 +104,19 @@ TUTTI_INLINE typename Format::Value Rounded(const Term& term, Direction directio
   const Bits fraction = static_cast<Bits>(kept) + (up ? 1 : 0);
   const Bits hidden = static_cast<Bits>(1) << Format::kFraction;
   const Bits infinity = static_cast<Bits>(Format::kTop) << Format::kFraction;
-  if (biased >= Format::kTop || (static_cast<Bits>(biased) << Format::kFraction) + (fraction - (biased != 0 ? hidden : 0)) >= infinity) {
+  if (biased >= Format::kTop ||
+      (static_cast<Bits>(biased) << Format::kFraction) + (fraction - (biased != 0 ? hidden : 0)) >= infinity) {
     const bool to_infinity = direction == kNearest || direction == (term.negative ? kDown : kUp);
-    return __builtin_bit_cast(typename Format::Value, static_cast<Bits>(sign | (to_infinity ? infinity : infinity - 1)));
+    return __builtin_bit_cast(typename Format::Value,
+                              static_cast<Bits>(sign | (to_infinity ? infinity : infinity - 1)));
   }
   const Bits magnitude = (static_cast<Bits>(biased) << Format::kFraction) + (fraction - (biased != 0 ? hidden : 0));
   return __builtin_bit_cast(typename Format::Value, static_cast<Bits>(sign | magnitude));
 }
 
 template <typename Format>
-TUTTI_INLINE typename Format::Value MultiplyAdd(typename Format::Value a, typename Format::Value b, typename Format::Value c) {
+TUTTI_INLINE typename Format::Value MultiplyAdd(typename Format::Value a, typename Format::Value b,
+                                                typename Format::Value c) {
   const bool product_is_finite = a - a == 0 && b - b == 0;
   if (!product_is_finite) return a * b + c;
   if (c - c != 0) return c + c;

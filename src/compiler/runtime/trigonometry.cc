@@ -13,7 +13,7 @@ using namespace tutti::guest_runtime;
 namespace {
 
 struct Reduced {
-  F32 r;        // in [-pi/4, pi/4], a little beyond where n came out one too low or high
+  F32 r;  // in [-pi/4, pi/4], a little beyond where n came out one too low or high
   I32 quarter;  // how many quarter turns were taken off, modulo 4
 };
 

@@ -1,10 +1,10 @@
 // Who goes on in a warp whose lanes take turns (widen/turn_loop.h).
 //
-// A lane is ready if every lane that it wants to meet, and that has not ended, is at its place and wants to meet the same
-// lanes. All ready lanes of one place go on together. Places are asked in a circle, so that each gets its turn; but one
-// that lost lanes by its last turn gets the next as well: lanes that leave a lock one by one are together again behind
-// it. If nobody is ready, the lanes of the first place go on as they are, and are told that they are stuck. So are lanes
-// that wait for barriers of the block, if nobody else is ready: then the warp may wait.
+// A lane is ready if every lane that it wants to meet, and that has not ended, is at its place and wants to meet the
+// same lanes. All ready lanes of one place go on together. Places are asked in a circle, so that each gets its turn;
+// but one that lost lanes by its last turn gets the next as well: lanes that leave a lock one by one are together again
+// behind it. If nobody is ready, the lanes of the first place go on as they are, and are told that they are stuck. So
+// are lanes that wait for barriers of the block, if nobody else is ready: then the warp may wait.
 //
 // Lanes in step can get into each other's way for ever: each takes the first of two locks, none gets the second, each
 // gives back the first. So of each 256 turns the last 64 belong to single lanes, eight in a row to each, and within
@@ -89,12 +89,12 @@ TUTTI_INLINE uint32_t LaneNumber(uint32_t lanes, uint32_t n) {
 
 }  // namespace
 
-// `mask`: the lanes that take turns; `alive`: those of the warp that have not ended. `before`: what the last call returned,
-// 0 at first. `waiting`: the place where lanes wait for barriers. `parts`: lanes that want each other and are at different
-// places go on as if nobody were ready, since none of them could ever meet the other. The place is in the low 15 bits of
-// the result, then whether it is stuck; the lanes are in the high 32.
-TUTTI_EXPORT uint64_t tutti_turn(I32 place, I32 members, uint32_t mask, uint32_t alive, uint64_t before, uint32_t waiting,
-                                 uint32_t parts) {
+// `mask`: the lanes that take turns; `alive`: those of the warp that have not ended. `before`: what the last call
+// returned, 0 at first. `waiting`: the place where lanes wait for barriers. `parts`: lanes that want each other and are
+// at different places go on as if nobody were ready, since none of them could ever meet the other. The place is in the
+// low 15 bits of the result, then whether it is stuck; the lanes are in the high 32.
+TUTTI_EXPORT uint64_t tutti_turn(I32 place, I32 members, uint32_t mask, uint32_t alive, uint64_t before,
+                                 uint32_t waiting, uint32_t parts) {
   Turn turn = Turn::Unpack(before);
   Lanes lanes;
   __builtin_memcpy(lanes.place, &place, sizeof place);

@@ -20,27 +20,29 @@ namespace {
 std::string Vector(const std::string& type) { return "<32 x " + type + ">"; }
 
 // void apply(ptr results, ptr arguments): both are arrays of pointers.
-std::string CallingCode(const std::string& name, const std::vector<std::string>& results, const std::vector<std::string>& arguments) {
+std::string CallingCode(const std::string& name, const std::vector<std::string>& results,
+                        const std::vector<std::string>& arguments) {
   std::string types, values, loads, stores, result_types;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string separator = i == 0 ? "" : ", ", vector = Vector(arguments[i]), n = std::to_string(i);
     types += separator + vector;
     values += separator + vector + " %v" + n;
-    loads += "  %s" + n + " = getelementptr ptr, ptr %arguments, i64 " + n + "\n  %p" + n + " = load ptr, ptr %s" + n + "\n  %v" + n +
-             " = load " + vector + ", ptr %p" + n + ", align 4\n";
+    loads += "  %s" + n + " = getelementptr ptr, ptr %arguments, i64 " + n + "\n  %p" + n + " = load ptr, ptr %s" + n +
+             "\n  %v" + n + " = load " + vector + ", ptr %p" + n + ", align 4\n";
   }
   for (size_t i = 0; i < results.size(); ++i) {
     const std::string vector = Vector(results[i]), n = std::to_string(i);
     const std::string value = results.size() == 1 ? "%r" : "%r" + n;
     result_types += (i == 0 ? "" : ", ") + vector;
-    stores += "  %t" + n + " = getelementptr ptr, ptr %results, i64 " + n + "\n  %q" + n + " = load ptr, ptr %t" + n + "\n";
+    stores +=
+        "  %t" + n + " = getelementptr ptr, ptr %results, i64 " + n + "\n  %q" + n + " = load ptr, ptr %t" + n + "\n";
     if (results.size() > 1) stores += "  " + value + " = extractvalue { RESULTS } %r, " + n + "\n";
     stores += "  store " + vector + " " + value + ", ptr %q" + n + ", align 4\n";
   }
   const std::string result = results.size() == 1 ? result_types : "{ " + result_types + " }";
   for (size_t at; (at = stores.find("RESULTS")) != stores.npos;) stores.replace(at, 7, result_types);
-  return "declare " + result + " @" + name + "(" + types + ")\ndefine void @apply(ptr %results, ptr %arguments) {\n" + loads + "  %r = call " +
-         result + " @" + name + "(" + values + ")\n" + stores + "  ret void\n}\n";
+  return "declare " + result + " @" + name + "(" + types + ")\ndefine void @apply(ptr %results, ptr %arguments) {\n" +
+         loads + "  %r = call " + result + " @" + name + "(" + values + ")\n" + stores + "  ret void\n}\n";
 }
 
 }  // namespace
@@ -62,9 +64,10 @@ Result<VectorFunction> VectorFunction::Compile(const std::string& name, const st
   function.file_ = std::make_shared<os::Fd>(memfd_create("test", MFD_CLOEXEC));
   const int file = function.file_->get();
   if (write(file, shared.data(), shared.size()) != static_cast<ssize_t>(shared.size())) return FailErrno("write");
-  function.library_.reset(dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL), [](void* library) {
-    if (library != nullptr) dlclose(library);
-  });
+  function.library_.reset(dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL),
+                          [](void* library) {
+                            if (library != nullptr) dlclose(library);
+                          });
   if (!function.library_) return Fail(dlerror());
   function.apply_ = reinterpret_cast<Applied>(dlsym(function.library_.get(), "apply"));
   return function;

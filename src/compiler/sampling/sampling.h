@@ -1,5 +1,5 @@
-// Texture and surface accesses of kernels: functions written in C++ (texture.cc), compiled to bitcode when Tutti is built,
-// carried inside the compiler and linked with the scalar IR of a kernel that calls them.
+// Texture and surface accesses of kernels: functions written in C++ (texture.cc), compiled to bitcode when Tutti is
+// built, carried inside the compiler and linked with the scalar IR of a kernel that calls them.
 //
 //   {i64, i64} tutti_texture_1d(i64 handle, i32 layer, float)
 //     four results of 32 bits, the first lowest
@@ -19,8 +19,8 @@ class Module;
 
 namespace tutti::compiler {
 
-// Adds the functions above that `module` declares, as internal ones that are inlined, if there are not too many calls. Fails if a declaration has
-// another type. Thread-safe on different modules.
+// Adds the functions above that `module` declares, as internal ones that are inlined, if there are not too many calls.
+// Fails if a declaration has another type. Thread-safe on different modules.
 Status LinkSampling(llvm::Module& module);
 
 }  // namespace tutti::compiler

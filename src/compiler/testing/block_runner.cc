@@ -14,9 +14,9 @@
 #include "base/checked.h"
 #include "compiler/testing/guest_print.h"
 
-// Warps of kernels that yield run each on a stack of its own. A stack is entered the first time by setcontext and from then
-// on by the compiler's own setjmp, which costs a few instructions. Whoever yields goes back to the scheduler, which takes
-// the next warp that is not waiting, round robin.
+// Warps of kernels that yield run each on a stack of its own. A stack is entered the first time by setcontext and from
+// then on by the compiler's own setjmp, which costs a few instructions. Whoever yields goes back to the scheduler,
+// which takes the next warp that is not waiting, round robin.
 namespace tutti::compiler {
 namespace {
 
@@ -117,7 +117,9 @@ void WaitFor(const uint64_t& generation) {
   fiber->wait_count = 0;
 }
 
-uint32_t CountOf(uint32_t mask) { return mask == ~0u ? guest::kWarpSize : static_cast<uint32_t>(__builtin_popcount(mask)); }
+uint32_t CountOf(uint32_t mask) {
+  return mask == ~0u ? guest::kWarpSize : static_cast<uint32_t>(__builtin_popcount(mask));
+}
 
 uint32_t LiveThreads(const Block& block) {
   uint32_t live = 0;
@@ -137,7 +139,8 @@ void CompleteIfFull(Barrier& barrier, uint32_t threads) {
 }
 
 void CompleteFullBarriers(Block& block) {
-  for (Barrier& barrier : block.barriers) CompleteIfFull(barrier, barrier.threads == 0 ? LiveThreads(block) : barrier.threads);
+  for (Barrier& barrier : block.barriers)
+    CompleteIfFull(barrier, barrier.threads == 0 ? LiveThreads(block) : barrier.threads);
 }
 
 void Arrive(WarpState* warp, uint32_t mask, Barrier& barrier, uint32_t threads) {
@@ -182,7 +185,8 @@ uint32_t OutcomeOf(const Barrier& barrier, uint32_t op) {
   return op == 1 ? barrier.result_votes == barrier.result_voters : barrier.result_votes != 0;
 }
 
-uint32_t ServeBarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes) {
+uint32_t ServeBarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op,
+                            uint32_t votes) {
   Barrier& barrier = BlockOf(warp)->barriers[id % kNamedBarriers];
   barrier.votes += static_cast<uint32_t>(__builtin_popcount(votes & mask));
   barrier.voters += static_cast<uint32_t>(__builtin_popcount(mask));
@@ -199,7 +203,8 @@ uint32_t ServeBarrierEnter(WarpState* warp, uint32_t mask, uint32_t id, uint32_t
   return phase;
 }
 
-uint32_t ServeBarrierPass(WarpState* warp, uint32_t mask, const uint32_t* ids, const uint32_t* phases, uint32_t blocks) {
+uint32_t ServeBarrierPass(WarpState* warp, uint32_t mask, const uint32_t* ids, const uint32_t* phases,
+                          uint32_t blocks) {
   Block* block = BlockOf(warp);
   for (;;) {
     CompleteFullBarriers(*block);  // lanes may have ended
@@ -248,10 +253,7 @@ uint32_t LineOf(uint32_t location) {
 }
 
 void ServeFault(WarpState* warp, FaultKind kind, uint32_t lane, uint64_t address, uint32_t location) {
-  Stop(warp, {.kind = kind,
-              .thread = LinearThread(warp, lane),
-              .address = address,
-              .ptx_line = LineOf(location)});
+  Stop(warp, {.kind = kind, .thread = LinearThread(warp, lane), .address = address, .ptx_line = LineOf(location)});
 }
 
 void ServeMistake(WarpState* warp, guest::WarpMistake what, uint32_t lane, uint32_t lanes, uint32_t location) {
@@ -275,12 +277,16 @@ uint64_t ServeAllocate(WarpState*, uint64_t bytes) {
 
 void ServeRelease(WarpState*, uint64_t) {}  // freed with the run
 
-void ServeAssertFail(WarpState* warp, uint32_t lane, uint64_t message, uint64_t file, uint32_t line, uint64_t function, uint32_t location) {
-  const auto text = [](uint64_t address) { return std::string(address != 0 ? reinterpret_cast<const char*>(address) : ""); };
+void ServeAssertFail(WarpState* warp, uint32_t lane, uint64_t message, uint64_t file, uint32_t line, uint64_t function,
+                     uint32_t location) {
+  const auto text = [](uint64_t address) {
+    return std::string(address != 0 ? reinterpret_cast<const char*>(address) : "");
+  };
   Stop(warp, {.kind = FaultKind::kAssert,
               .thread = LinearThread(warp, lane),
               .ptx_line = LineOf(location),
-              .text = text(file) + ":" + std::to_string(line) + ": " + text(function) + ": Assertion `" + text(message) + "` failed."});
+              .text = text(file) + ":" + std::to_string(line) + ": " + text(function) + ": Assertion `" +
+                      text(message) + "` failed."});
 }
 
 uint64_t ServeGlobalTimer(WarpState*) {
@@ -329,7 +335,8 @@ void* TakeStack() {
     return stack;
   }
   const size_t bytes = kStackBytes + g_grid->kernel->stack_bytes;
-  void* stack = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  void* stack =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   TUTTI_CHECK(stack != MAP_FAILED);
   return stack;
 }
@@ -380,7 +387,9 @@ void PrepareBlock(Block& block, const GridLaunch& launch, uint32_t index) {
   const uint32_t dynamic_offset = (kernel.static_shared_bytes + 15) / 16 * 16;
   block.shared.resize(dynamic_offset + launch.dynamic_shared_bytes + 64);
   block.local.resize(static_cast<size_t>(warps) * guest::kWarpSize * kernel.local_bytes + 64);
-  const auto aligned = [](std::vector<uint8_t>& bytes) { return reinterpret_cast<uint8_t*>((reinterpret_cast<uint64_t>(bytes.data()) + 63) / 64 * 64); };
+  const auto aligned = [](std::vector<uint8_t>& bytes) {
+    return reinterpret_cast<uint8_t*>((reinterpret_cast<uint64_t>(bytes.data()) + 63) / 64 * 64);
+  };
 
   BlockState& state = block.state;
   state = {};
@@ -463,19 +472,18 @@ GridResult RunGrid(const guest::KernelDescriptor& kernel, const GridLaunch& laun
   static uint8_t signal_stack[64 * 1024];
   const stack_t alternate = {.ss_sp = signal_stack, .ss_flags = 0, .ss_size = sizeof signal_stack};
   sigaltstack(&alternate, nullptr);
-  struct sigaction action {}, old_segv, old_bus;
+  struct sigaction action{}, old_segv, old_bus;
   action.sa_sigaction = OnSignal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   sigaction(SIGSEGV, &action, &old_segv);
   sigaction(SIGBUS, &action, &old_bus);
   switch (sigsetjmp(grid.faulted, 1)) {
-    case 0:
-      RunBlocks(launch);
-      break;
+    case 0: RunBlocks(launch); break;
     case kBySignal:  // told here, since a handler cannot allocate
-      grid.result.fault = GuestFault{.kind = grid.faulted_by_stack ? FaultKind::kHardwareStackError : FaultKind::kIllegalAddress,
-                                     .address = grid.faulting_address,
-                                     .text = "caught as a signal"};
+      grid.result.fault =
+          GuestFault{.kind = grid.faulted_by_stack ? FaultKind::kHardwareStackError : FaultKind::kIllegalAddress,
+                     .address = grid.faulting_address,
+                     .text = "caught as a signal"};
       break;
     default:  // the service has told
       break;

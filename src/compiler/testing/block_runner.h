@@ -1,5 +1,5 @@
-// Runs compiled kernels over host memory, on the calling thread, without a device: the means by which lowering, widening
-// and the guest runtime are tested end to end, and their code measured.
+// Runs compiled kernels over host memory, on the calling thread, without a device: the means by which lowering,
+// widening and the guest runtime are tested end to end, and their code measured.
 //
 // Everything that device/cpu does for fairness, isolation and speed is left out: blocks run one after another, a fault
 // ends the run, global memory is this process's memory.

@@ -24,12 +24,15 @@ KernelDescriptor Descriptor(guest::RunWarps run, uint32_t flags) {
 uint32_t* Output(WarpState* warp) { return *reinterpret_cast<uint32_t* const*>(warp->block->params); }
 
 TEST(BlockRunner, RunsEveryBlockOnceWithItsIndex) {
-  const auto kernel = Descriptor([](WarpState* warps, uint32_t count) {
-    const BlockState& block = *warps[0].block;
-    for (uint32_t w = 0; w < count; ++w) {
-      Output(warps)[(block.ctaid[2] * 3 + block.ctaid[1]) * 2 + block.ctaid[0]] += static_cast<uint32_t>(__builtin_popcount(warps[w].lanes));
-    }
-  }, 0);
+  const auto kernel = Descriptor(
+      [](WarpState* warps, uint32_t count) {
+        const BlockState& block = *warps[0].block;
+        for (uint32_t w = 0; w < count; ++w) {
+          Output(warps)[(block.ctaid[2] * 3 + block.ctaid[1]) * 2 + block.ctaid[0]] +=
+              static_cast<uint32_t>(__builtin_popcount(warps[w].lanes));
+        }
+      },
+      0);
   std::vector<uint32_t> counts(2 * 3 * 2);
   GridLaunch launch{.grid = {2, 3, 2}, .block = {33, 1, 1}};
   launch.Param(counts.data());
@@ -39,17 +42,19 @@ TEST(BlockRunner, RunsEveryBlockOnceWithItsIndex) {
 }
 
 TEST(BlockRunner, BarrierLetsNoWarpPassBeforeAllHaveArrived) {
-  const auto kernel = Descriptor([](WarpState* warp, uint32_t) {
-    auto* slots = reinterpret_cast<uint32_t*>(warp->block->shared);
-    const auto& services = *warp->block->services;
-    for (uint32_t round = 1; round <= 3; ++round) {
-      slots[warp->warp] = round;
-      services.barrier(warp, warp->lanes, 0, 0, guest::BarrierMode::kArriveAndWait);
-      for (uint32_t w = 0; w < 4; ++w) Output(warp)[0] += slots[w] == round ? 0 : 1;
-      services.barrier(warp, warp->lanes, 0, 0, guest::BarrierMode::kArriveAndWait);
-    }
-    Output(warp)[1] += services.barrier_reduce(warp, warp->lanes, 0, 0, 0, 1u << warp->warp);
-  }, guest::kYields);
+  const auto kernel = Descriptor(
+      [](WarpState* warp, uint32_t) {
+        auto* slots = reinterpret_cast<uint32_t*>(warp->block->shared);
+        const auto& services = *warp->block->services;
+        for (uint32_t round = 1; round <= 3; ++round) {
+          slots[warp->warp] = round;
+          services.barrier(warp, warp->lanes, 0, 0, guest::BarrierMode::kArriveAndWait);
+          for (uint32_t w = 0; w < 4; ++w) Output(warp)[0] += slots[w] == round ? 0 : 1;
+          services.barrier(warp, warp->lanes, 0, 0, guest::BarrierMode::kArriveAndWait);
+        }
+        Output(warp)[1] += services.barrier_reduce(warp, warp->lanes, 0, 0, 0, 1u << warp->warp);
+      },
+      guest::kYields);
   uint32_t output[2] = {};
   GridLaunch launch{.grid = {2, 1, 1}, .block = {100, 1, 1}};
   launch.Param(&output[0]);
@@ -59,17 +64,23 @@ TEST(BlockRunner, BarrierLetsNoWarpPassBeforeAllHaveArrived) {
 }
 
 TEST(BlockRunner, ReportsWarpsThatWaitForEver) {
-  const auto kernel = Descriptor([](WarpState* warp, uint32_t) {
-    warp->block->services->barrier(warp, warp->lanes, 1, warp->warp == 0 ? 64 : 32, guest::BarrierMode::kArriveAndWait);
-  }, guest::kYields);
+  const auto kernel = Descriptor(
+      [](WarpState* warp, uint32_t) {
+        warp->block->services->barrier(warp, warp->lanes, 1, warp->warp == 0 ? 64 : 32,
+                                       guest::BarrierMode::kArriveAndWait);
+      },
+      guest::kYields);
   EXPECT_FALSE(RunGrid(kernel, {.block = {32, 1, 1}}).fault);
   EXPECT_TRUE(RunGrid(kernel, {.block = {32, 1, 1}}).deadlock);
 }
 
 TEST(BlockRunner, FaultNamesBlockAndThread) {
-  const auto kernel = Descriptor([](WarpState* warps, uint32_t) {
-    if (warps->block->ctaid[0] == 1) warps->block->services->fault(&warps[1], guest::FaultKind::kMisalignedAddress, 3, 0x1234, ~0u);
-  }, 0);
+  const auto kernel = Descriptor(
+      [](WarpState* warps, uint32_t) {
+        if (warps->block->ctaid[0] == 1)
+          warps->block->services->fault(&warps[1], guest::FaultKind::kMisalignedAddress, 3, 0x1234, ~0u);
+      },
+      0);
   const GridResult result = RunGrid(kernel, {.grid = {3, 1, 1}, .block = {64, 1, 1}});
   ASSERT_TRUE(result.fault);
   EXPECT_EQ(result.fault->ctaid[0], 1u);
@@ -78,15 +89,18 @@ TEST(BlockRunner, FaultNamesBlockAndThread) {
 }
 
 TEST(BlockRunner, PrintsPackedArguments) {
-  const auto kernel = Descriptor([](WarpState* warp, uint32_t) {
-    struct {
-      int32_t number = -7;
-      double real = 2.5;
-      const char* text = "text";
-      int64_t big = 1ll << 40;
-    } arguments;
-    warp->block->services->print(warp, 0, reinterpret_cast<uint64_t>("%d %.2f %s %lld 100%%\n"), reinterpret_cast<uint64_t>(&arguments));
-  }, 0);
+  const auto kernel = Descriptor(
+      [](WarpState* warp, uint32_t) {
+        struct {
+          int32_t number = -7;
+          double real = 2.5;
+          const char* text = "text";
+          int64_t big = 1ll << 40;
+        } arguments;
+        warp->block->services->print(warp, 0, reinterpret_cast<uint64_t>("%d %.2f %s %lld 100%%\n"),
+                                     reinterpret_cast<uint64_t>(&arguments));
+      },
+      0);
   EXPECT_EQ(RunGrid(kernel, {}).output, "-7 2.50 text 1099511627776 100%\n");
 }
 

@@ -24,8 +24,9 @@ class Examples : public testing::TestWithParam<Shape> {
     const auto result = module->Run(kernel, launch);
     ASSERT_TRUE(result) << result.error().text;
     EXPECT_FALSE(result->deadlock);
-    EXPECT_FALSE(result->fault) << static_cast<int>(result->fault->kind) << " at " << std::hex << result->fault->address << " thread "
-                                << std::dec << result->fault->thread << " line " << result->fault->ptx_line;
+    EXPECT_FALSE(result->fault) << static_cast<int>(result->fault->kind) << " at " << std::hex << result->fault->address
+                                << " thread " << std::dec << result->fault->thread << " line "
+                                << result->fault->ptx_line;
   }
 };
 
@@ -159,7 +160,8 @@ bool WarpsNeedStacks(const std::string& path, const std::string& kernel, const s
 }
 
 TEST(Lockstep, KernelsThatWaitForTheWholeBlockNeedNoStacks) {
-  EXPECT_FALSE(WarpsNeedStacks("examples/2_matrix_multiply/matrix_multiply.ptx", "matrix_multiply_kernel", {16, 16, 1}));
+  EXPECT_FALSE(
+      WarpsNeedStacks("examples/2_matrix_multiply/matrix_multiply.ptx", "matrix_multiply_kernel", {16, 16, 1}));
   EXPECT_FALSE(WarpsNeedStacks("examples/3_reduction/reduction.ptx", "reduction_kernel", {256, 1, 1}));
   EXPECT_FALSE(WarpsNeedStacks("examples/6_n_body/n_body.ptx", "n_body_kernel", {100, 1, 1}));
 }
@@ -171,7 +173,8 @@ TEST(SharedObject, ExportsNothingButItsDescriptor) {
   const auto compiled = module->Kernel("vector_add_kernel", {32, 1, 1});
   ASSERT_TRUE(compiled) << compiled.error().text;
   EXPECT_TRUE((*compiled)->Exports(guest::kKernelSymbol));
-  for (const char* name : {"memcpy", "memset", "fma", "tutti.run", "tutti.warp"}) EXPECT_FALSE((*compiled)->Exports(name)) << name;
+  for (const char* name : {"memcpy", "memset", "fma", "tutti.run", "tutti.warp"})
+    EXPECT_FALSE((*compiled)->Exports(name)) << name;
 }
 
 TEST(Lockstep, KernelsWithNamedBarriersKeepThem) {

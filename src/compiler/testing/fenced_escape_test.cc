@@ -1,5 +1,5 @@
-// The hostile kernels of tests/fault/escape with checks in their PTX, on the block runner without a fence of its own: what
-// goes astray is recorded, with its kind, and reaches nothing.
+// The hostile kernels of tests/fault/escape with checks in their PTX, on the block runner without a fence of its own:
+// what goes astray is recorded, with its kind, and reaches nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,7 +47,8 @@ void Replace(std::string& text, const std::string& name, const void* address) {
 std::string ReadText(const fs::path& path, const Memory* memory) {
   std::ifstream file(path);
   std::string text{std::istreambuf_iterator<char>(file), {}};
-  for (const char* const name : {"$victim", "$channel", "$heap", "$stack", "$text"}) Replace(text, name, memory->victim);
+  for (const char* const name : {"$victim", "$channel", "$heap", "$stack", "$text"})
+    Replace(text, name, memory->victim);
   Replace(text, "$window_begin", memory->window);
   Replace(text, "$window_end", std::end(memory->window));
   return text;
@@ -92,7 +93,8 @@ std::vector<fs::path> Programs() {
   std::vector<fs::path> paths;
   const auto nobodys = std::make_unique<Memory>();
   for (const auto& entry : fs::directory_iterator(TUTTI_SOURCE_DIR "/tests/fault/escape/programs")) {
-    static const std::set<std::string> kErrors = {"CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_MISALIGNED_ADDRESS", "CUDA_ERROR_INVALID_PC"};
+    static const std::set<std::string> kErrors = {"CUDA_ERROR_ILLEGAL_ADDRESS", "CUDA_ERROR_MISALIGNED_ADDRESS",
+                                                  "CUDA_ERROR_INVALID_PC"};
     const run_test::TestCase test = run_test::ParseTestCase(ReadText(entry.path(), nobodys.get()), entry.path());
     if (kErrors.contains(test.error)) paths.push_back(entry.path());
   }
@@ -101,7 +103,8 @@ std::vector<fs::path> Programs() {
 }
 
 class FencedEscape : public testing::TestWithParam<fs::path> {};
-INSTANTIATE_TEST_SUITE_P(Programs, FencedEscape, testing::ValuesIn(Programs()), [](const auto& info) { return info.param.stem().string(); });
+INSTANTIATE_TEST_SUITE_P(Programs, FencedEscape, testing::ValuesIn(Programs()),
+                         [](const auto& info) { return info.param.stem().string(); });
 
 TEST_P(FencedEscape, IsRecorded) {
   const auto memory = std::make_unique<Memory>();
@@ -115,7 +118,8 @@ TEST_P(FencedEscape, IsRecorded) {
   auto module = TestModule::Open(fenced->ptx, {.fence = false, .target = HostTarget::Detect()});
   ASSERT_TRUE(module) << module.error().text;
   guest::FenceFault fault{};
-  const guest::FenceWords words{reinterpret_cast<uint64_t>(memory->window), sizeof memory->window, reinterpret_cast<uint64_t>(&fault), 0};
+  const guest::FenceWords words{reinterpret_cast<uint64_t>(memory->window), sizeof memory->window,
+                                reinterpret_cast<uint64_t>(&fault), 0};
   std::memcpy(module->Variable(guest::kFenceVariable), &words, sizeof words);
   const auto result = module->Run(test.kernel, LaunchOf(test, *memory));
   ASSERT_TRUE(result) << result.error().text;

@@ -32,10 +32,15 @@ std::string Print(const std::string& specifier, T value) {
 
 // One conversion: `specifier` is its text with all flags, from '%' to the letter.
 std::string Convert(const std::string& specifier, PackedArguments& arguments) {
-  const bool is_long = specifier.find('l') != std::string::npos || specifier.find('j') != std::string::npos || specifier.find('z') != std::string::npos;
+  const bool is_long = specifier.find('l') != std::string::npos || specifier.find('j') != std::string::npos ||
+                       specifier.find('z') != std::string::npos;
   switch (specifier.back()) {
-    case 'd': case 'i': case 'u': case 'x': case 'X': case 'o':
-      return is_long ? Print(specifier, arguments.Take<long long>()) : Print(specifier, arguments.Take<int>());
+    case 'd':
+    case 'i':
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o': return is_long ? Print(specifier, arguments.Take<long long>()) : Print(specifier, arguments.Take<int>());
     case 'c': return Print(specifier, arguments.Take<int>());
     case 'p': return Print(specifier, arguments.Take<void*>());
     case 's': return Print(specifier, arguments.Take<const char*>());

@@ -1,4 +1,5 @@
-// printf as kernels call it: a format and a buffer of arguments packed at their natural alignment, both in guest memory.
+// printf as kernels call it: a format and a buffer of arguments packed at their natural alignment, both in guest
+// memory.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What the compiler's code is worth without a device around it: the kernels of `./dev bench kernels` on one thread, beside
-// native C++, with the time each took to compile.
+// What the compiler's code is worth without a device around it: the kernels of `./dev bench kernels` on one thread,
+// beside native C++, with the time each took to compile.
 //
 //   kernel_times [--no-fence] [--cpu NAME] [KERNEL...]
 #include <fmt/format.h>
@@ -51,23 +51,27 @@ class Times {
     fmt::print("{:<16}{:>12}{:>12}{:>12}{:>10}\n", "kernel", "compile ms", "run ms", "native ms", "ratio");
   }
 
-  void Measure(const std::string& kernel, const GridLaunch& launch, const std::function<void()>& native, Values& result) {
+  void Measure(const std::string& kernel, const GridLaunch& launch, const std::function<void()>& native,
+               Values& result) {
     if (!only_.empty() && !only_.contains(kernel)) return;
     double compile = 0;
     compile = Milliseconds([&] {
-      if (const auto compiled = module_.Kernel(kernel, launch.block); !compiled) fmt::print("{}: {}\n", kernel, compiled.error().text);
+      if (const auto compiled = module_.Kernel(kernel, launch.block); !compiled)
+        fmt::print("{}: {}\n", kernel, compiled.error().text);
     });
     if (!module_.Kernel(kernel, launch.block)) return;
     const auto run = [&] {
       const auto done = module_.Run(kernel, launch);
-      if (done->fault) fmt::print("{}: fault {} at {:#x}\n", kernel, static_cast<int>(done->fault->kind), done->fault->address);
+      if (done->fault)
+        fmt::print("{}: fault {} at {:#x}\n", kernel, static_cast<int>(done->fault->kind), done->fault->address);
     };
     Values begin = result;
     run();
     const Values got = std::exchange(result, begin);
     native();
     size_t wrong = 0;
-    for (size_t i = 0; i < got.size(); ++i) wrong += !(std::fabs(got[i] - result[i]) <= 1e-3f * std::max(1.0f, std::fabs(result[i])));
+    for (size_t i = 0; i < got.size(); ++i)
+      wrong += !(std::fabs(got[i] - result[i]) <= 1e-3f * std::max(1.0f, std::fabs(result[i])));
     if (wrong != 0) fmt::print("{}: {} of {} results are wrong\n", kernel, wrong, got.size());
     const double run_ms = Best(run), native_ms = Best(native);
     fmt::print("{:<16}{:>12.1f}{:>12.2f}{:>12.2f}{:>10.2f}\n", kernel, compile, run_ms, native_ms, native_ms / run_ms);
@@ -104,20 +108,33 @@ void MeasureAll(Times& times) {
     GridLaunch launch{.grid = {kMandelbrotSize / 128, kMandelbrotSize, 1}, .block = {128, 1, 1}};
     launch.Param(counts.data()).Param(kMandelbrotSize);
     auto* words = reinterpret_cast<uint32_t*>(counts.data());
-    times.Measure("mandelbrot", launch, [&] { native::Mandelbrot(words, kMandelbrotSize, 0, kMandelbrotSize); }, counts);
+    times.Measure(
+        "mandelbrot", launch, [&] { native::Mandelbrot(words, kMandelbrotSize, 0, kMandelbrotSize); }, counts);
   }
   {
     Values bodies = Floats(4 * kBodies), accelerations(4 * kBodies);
     GridLaunch launch{.grid = {kBodies / 256, 1, 1}, .block = {256, 1, 1}};
     launch.Param(bodies.data()).Param(accelerations.data()).Param(kBodies);
-    times.Measure("n_body", launch, [&] { native::NBody(bodies.data(), accelerations.data(), kBodies, 0, kBodies); }, accelerations);
+    times.Measure(
+        "n_body", launch, [&] { native::NBody(bodies.data(), accelerations.data(), kBodies, 0, kBodies); },
+        accelerations);
   }
   {
     Sparse matrix = Matrix();
     Values x = Floats(kRows), y(kRows);
     GridLaunch launch{.grid = {kRows / 256, 1, 1}, .block = {256, 1, 1}};
-    launch.Param(matrix.starts.data()).Param(matrix.columns.data()).Param(matrix.values.data()).Param(x.data()).Param(y.data()).Param(kRows);
-    times.Measure("spmv", launch, [&] { native::Spmv(matrix.starts.data(), matrix.columns.data(), matrix.values.data(), x.data(), y.data(), 0, kRows); }, y);
+    launch.Param(matrix.starts.data())
+        .Param(matrix.columns.data())
+        .Param(matrix.values.data())
+        .Param(x.data())
+        .Param(y.data())
+        .Param(kRows);
+    times.Measure(
+        "spmv", launch,
+        [&] {
+          native::Spmv(matrix.starts.data(), matrix.columns.data(), matrix.values.data(), x.data(), y.data(), 0, kRows);
+        },
+        y);
   }
 }
 

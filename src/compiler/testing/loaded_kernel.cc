@@ -17,7 +17,8 @@ Result<LoadedKernel> LoadedKernel::Load(std::span<const uint8_t> shared_object) 
   void* library = dlopen(("/proc/self/fd/" + std::to_string(file.get())).c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Fail(std::string("loading a kernel: ") + dlerror());
   const auto* descriptor = static_cast<const guest::KernelDescriptor*>(dlsym(library, guest::kKernelSymbol));
-  if (descriptor == nullptr || descriptor->magic != guest::kKernelMagic || descriptor->abi_version != guest::kAbiVersion) {
+  if (descriptor == nullptr || descriptor->magic != guest::kKernelMagic ||
+      descriptor->abi_version != guest::kAbiVersion) {
     dlclose(library);
     return Fail("loading a kernel: no kernel descriptor of this version");
   }

@@ -1,5 +1,5 @@
-// A compiled kernel loaded into this process. For tests and measurements of the compiler: the device's own loader checks
-// where the code comes from, this one trusts it.
+// A compiled kernel loaded into this process. For tests and measurements of the compiler: the device's own loader
+// checks where the code comes from, this one trusts it.
 #pragma once
 
 #include <cstdint>

@@ -39,13 +39,15 @@ TEST_P(RunCase, GivesWhatItExpects) {
   int error = 0;
   std::string why;
   auto module = TestModule::Open(test.ptx);
-  Result<GridResult> result = module ? module->Run(test.kernel, LaunchOf(test, buffers)) : std::unexpected(module.error());
+  Result<GridResult> result =
+      module ? module->Run(test.kernel, LaunchOf(test, buffers)) : std::unexpected(module.error());
   if (!result) {
     error = result.error().code;
     why = result.error().text;
   } else if (result->fault) {
     error = static_cast<int>(result->fault->kind);
-    why = "fault in thread " + std::to_string(result->fault->thread) + ", PTX line " + std::to_string(result->fault->ptx_line) + ' ' + result->fault->text;
+    why = "fault in thread " + std::to_string(result->fault->thread) + ", PTX line " +
+          std::to_string(result->fault->ptx_line) + ' ' + result->fault->text;
   }
   const char* name = error == 0 ? "CUDA_SUCCESS" : cuda::ResultName(error);
   EXPECT_EQ(std::string(name != nullptr ? name : "?"), test.error) << why;
@@ -59,7 +61,8 @@ TEST_P(RunCase, GivesWhatItExpects) {
 
 // With checks in the PTX itself a bad thread leaves a record and ends; the rest, and all that is good, is as before.
 TEST_P(RunCase, GivesTheSameWithFencedPtx) {
-  if (GetParam().find("a_trap_under_a_lock") != std::string::npos) GTEST_SKIP() << "who waits for the thread that ended is ended by the device";
+  if (GetParam().find("a_trap_under_a_lock") != std::string::npos)
+    GTEST_SKIP() << "who waits for the thread that ended is ended by the device";
   const run_test::TestCase test = run_test::ReadTestCase(GetParam());
   auto parsed = ptx::Parse(test.ptx);
   if (!parsed || !ptx::FunctionErrors(*parsed).empty()) GTEST_SKIP() << "there is nothing to fence";

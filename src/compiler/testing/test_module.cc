@@ -13,7 +13,8 @@ TestModule::TestModule(std::unique_ptr<ImageCompiler> compiler, CompileOptions o
   const guest::ModuleIndex& index = compiler_->index();
   segment_.resize(index.segment_bytes + index.segment_alignment);
   const auto start = reinterpret_cast<uint64_t>(segment_.data());
-  segment_base_ = segment_.data() + (index.segment_alignment - start % index.segment_alignment) % index.segment_alignment;
+  segment_base_ =
+      segment_.data() + (index.segment_alignment - start % index.segment_alignment) % index.segment_alignment;
   std::copy(index.image.begin(), index.image.end(), segment_base_);
   for (const guest::Relocation& relocation : index.relocations) {
     const uint64_t value = relocation.kind == guest::Relocation::Kind::kFunction

@@ -1,5 +1,5 @@
-// A module as a client would have it, in this process: its variables in memory of its own, its kernels compiled when they
-// are first run.
+// A module as a client would have it, in this process: its variables in memory of its own, its kernels compiled when
+// they are first run.
 #pragma once
 
 #include <map>
@@ -18,7 +18,8 @@ class TestModule {
  public:
   // Of PTX text or any other image.
   static Result<TestModule> Open(const std::string& image, CompileOptions options = {.target = HostTarget::Detect()});
-  static Result<TestModule> OpenFile(const std::string& path, CompileOptions options = {.target = HostTarget::Detect()});
+  static Result<TestModule> OpenFile(const std::string& path,
+                                     CompileOptions options = {.target = HostTarget::Detect()});
 
   // Runs the kernel, compiled for the block shape of `launch`. `launch.module_base` is set here.
   Result<GridResult> Run(const std::string& kernel, GridLaunch launch);

@@ -40,7 +40,9 @@ GridLaunch MakeLaunch(const Shape3& shape, Memory& memory, uint32_t number) {
 
 bool IsNan(uint32_t bits) { return (bits & 0x7fffffff) > 0x7f800000; }
 
-RandomKernelLimits Limits(uint64_t seed) { return {.blocks = seed % 7 == 0 ? 30u : 12u, .yields = seed % 3 == 1 ? 8u : 0u}; }
+RandomKernelLimits Limits(uint64_t seed) {
+  return {.blocks = seed % 7 == 0 ? 30u : 12u, .yields = seed % 3 == 1 ? 8u : 0u};
+}
 
 void Compare(uint64_t seed) {
   const std::string ir = RandomKernel(seed, Limits(seed));
@@ -64,8 +66,8 @@ void Compare(uint64_t seed) {
     for (uint32_t i = 0; i < expected.output.size(); ++i) {
       if (IsNan(actual.output[i]) && IsNan(expected.output[i])) continue;  // which of two NaNs is nobody's promise
       ASSERT_EQ(actual.output[i], expected.output[i])
-          << "number " << number << " thread " << i / kRandomRowWords << " word " << i % kRandomRowWords << " block " << shape.block[0] << ","
-          << shape.block[1] << "," << shape.block[2];
+          << "number " << number << " thread " << i / kRandomRowWords << " word " << i % kRandomRowWords << " block "
+          << shape.block[0] << "," << shape.block[1] << "," << shape.block[2];
     }
   }
 }

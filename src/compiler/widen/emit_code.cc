@@ -51,7 +51,8 @@ void FunctionEmitter::EmitInstruction(const llvm::Instruction& instruction) {
     if (!IsWarpVariable(*load->getPointerOperand())) return EmitLoad(*this, *load);
     llvm::SmallVector<llvm::Value*, 2> parts;
     for (llvm::AllocaInst* part : WarpVariable(*load->getPointerOperand())) {
-      parts.push_back(builder_.CreateAlignedLoad(part->getAllocatedType(), part, part->getAlign(), /*isVolatile=*/true));
+      parts.push_back(
+          builder_.CreateAlignedLoad(part->getAllocatedType(), part, part->getAlign(), /*isVolatile=*/true));
     }
     return Define(*load, parts);
   }
@@ -59,14 +60,16 @@ void FunctionEmitter::EmitInstruction(const llvm::Instruction& instruction) {
     if (!IsWarpVariable(*store->getPointerOperand())) return EmitStore(*this, *store);
     unsigned component = 0;
     for (llvm::AllocaInst* part : WarpVariable(*store->getPointerOperand())) {
-      llvm::Value* others = builder_.CreateAlignedLoad(part->getAllocatedType(), part, part->getAlign(), /*isVolatile=*/true);
+      llvm::Value* others =
+          builder_.CreateAlignedLoad(part->getAllocatedType(), part, part->getAlign(), /*isVolatile=*/true);
       llvm::Value* value = builder_.CreateSelect(mask_, values_.Vector(store->getValueOperand(), component++), others);
       builder_.CreateAlignedStore(value, part, part->getAlign(), /*isVolatile=*/true);
     }
     return;
   }
   if (const auto* atomic = llvm::dyn_cast<llvm::AtomicRMWInst>(&instruction)) return EmitAtomicRmw(*this, *atomic);
-  if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction)) return EmitCompareExchange(*this, *exchange);
+  if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
+    return EmitCompareExchange(*this, *exchange);
   if (const auto* fence = llvm::dyn_cast<llvm::FenceInst>(&instruction)) {
     builder_.CreateFence(fence->getOrdering(), fence->getSyncScopeID());
     return;
@@ -86,14 +89,16 @@ void FunctionEmitter::EmitCall(const llvm::CallInst& call) {
   const llvm::Function* callee = call.getCalledFunction();
   if (callee == nullptr) return Unsupported(call, "its target is not a function");
   if (callee->isIntrinsic()) {
-    if (llvm::isa<llvm::DbgInfoIntrinsic, llvm::AssumeInst, llvm::LifetimeIntrinsic>(call) || callee->getIntrinsicID() == llvm::Intrinsic::donothing ||
+    if (llvm::isa<llvm::DbgInfoIntrinsic, llvm::AssumeInst, llvm::LifetimeIntrinsic>(call) ||
+        callee->getIntrinsicID() == llvm::Intrinsic::donothing ||
         callee->getIntrinsicID() == llvm::Intrinsic::experimental_noalias_scope_decl) {
       return;
     }
     return Unsupported(call, "LLVM's intrinsic is not known");
   }
   const IntrinsicCall intrinsic = ClassifyFunction(callee);
-  if (intrinsic.kind == Intrinsic::kNone || intrinsic.kind == Intrinsic::kIndirectCall) return EmitFunctionCall(*this, call, intrinsic.kind);
+  if (intrinsic.kind == Intrinsic::kNone || intrinsic.kind == Intrinsic::kIndirectCall)
+    return EmitFunctionCall(*this, call, intrinsic.kind);
   if (EmitWarpOperation(*this, call, intrinsic) || EmitService(*this, call, intrinsic)) return;
   Unsupported(call, "the function is not in the contract");
 }

@@ -65,17 +65,19 @@ llvm::Function* Declare(llvm::Module& module, llvm::FunctionType* type, const ll
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
   function->setDoesNotThrow();
   function->addFnAttr("min-legal-vector-width", "512");
-  function->addFnAttr(llvm::Attribute::NullPointerIsValid);  // what a client's address space holds at 0 is its own affair
+  // what a client's address space holds at 0 is its own affair
+  function->addFnAttr(llvm::Attribute::NullPointerIsValid);
   return function;
 }
 
-// Warps that run one after the other share what they read of their block: the code of one goes into the loop over all, and
-// what depends on the block alone moves out of it.
+// Warps that run one after the other share what they read of their block: the code of one goes into the loop over all,
+// and what depends on the block alone moves out of it.
 llvm::Function* DeclareKernel(llvm::Module& module) {
   llvm::SmallVector<llvm::Type*, 2> parameters{llvm::PointerType::get(module.getContext(), 0)};
   const bool yields = MayYield(module);
   if (!yields) parameters.push_back(parameters[0]);
-  llvm::Function* kernel = Declare(module, llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), parameters, false), "tutti.warp");
+  llvm::Function* kernel = Declare(
+      module, llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), parameters, false), "tutti.warp");
   if (!yields) kernel->addFnAttr(llvm::Attribute::AlwaysInline);
   return kernel;
 }

@@ -1,5 +1,5 @@
-// tutti-compiler: the compiler in a process of its own. The server starts it as a sandboxed worker; people use it to see
-// what becomes of a kernel at each stage.
+// tutti-compiler: the compiler in a process of its own. The server starts it as a sandboxed worker; people use it to
+// see what becomes of a kernel at each stage.
 //
 // Exit status: 0 done; 1 the input cannot be compiled; 2 wrong usage or an unreadable file.
 #include <fmt/format.h>
@@ -34,8 +34,10 @@ int RunWorker() {
   os::EndWith(guest::kCompilerLifelineFd);
   Service service(HostTarget::Detect());
   if (const auto warm = service.WarmUp(); !warm) return Complain(kCannotCompile, warm.error().text);
-  std::ofstream("/proc/self/oom_score_adj") << 1000;  // where the machine's memory runs out, a compiler goes and not the server
-  if (const auto shut = EnterSandbox(guest::kCompilerSocketFd, guest::kCompilerLifelineFd, {}); !shut) return Complain(kCannotCompile, shut.error().text);
+  // where the machine's memory runs out, a compiler goes and not the server
+  std::ofstream("/proc/self/oom_score_adj") << 1000;
+  if (const auto shut = EnterSandbox(guest::kCompilerSocketFd, guest::kCompilerLifelineFd, {}); !shut)
+    return Complain(kCannotCompile, shut.error().text);
   return service.Serve(guest::kCompilerSocketFd) ? 0 : kCannotCompile;
 }
 
@@ -49,9 +51,9 @@ Result<std::vector<uint8_t>> ReadInput(const std::string& path) {
 void ListModule(const ImageCompiler& compiler) {
   const guest::ModuleIndex& index = compiler.index();
   for (const guest::KernelInfo& kernel : index.kernels) {
-    fmt::print("kernel {}: {} parameters in {} bytes, {} bytes shared{}, {} bytes local, at most {} threads\n", kernel.name,
-               kernel.params.size(), kernel.param_bytes, kernel.static_shared_bytes, kernel.uses_dynamic_shared ? " and dynamic" : "",
-               kernel.local_bytes, kernel.max_threads);
+    fmt::print("kernel {}: {} parameters in {} bytes, {} bytes shared{}, {} bytes local, at most {} threads\n",
+               kernel.name, kernel.params.size(), kernel.param_bytes, kernel.static_shared_bytes,
+               kernel.uses_dynamic_shared ? " and dynamic" : "", kernel.local_bytes, kernel.max_threads);
     if (!kernel.error.empty()) fmt::print("  cannot run: {}\n", kernel.error);
   }
   for (const guest::VariableInfo& variable : index.variables) {
@@ -70,7 +72,8 @@ void PrintTimes(const PhaseTimes& times) {
 }
 
 int Write(const CommandLine& line, bool is_text, const std::vector<uint8_t>& bytes) {
-  if (line.output.empty() && !is_text) return Complain(kUsage, "the result is binary: say where to write it with -o FILE");
+  if (line.output.empty() && !is_text)
+    return Complain(kUsage, "the result is binary: say where to write it with -o FILE");
   if (line.output.empty() || line.output == "-") {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
     return 0;
@@ -84,7 +87,8 @@ int Write(const CommandLine& line, bool is_text, const std::vector<uint8_t>& byt
 int WriteFenced(const CommandLine& line, const ptx::Module& module) {
   const auto fenced = FencePtx(module);
   if (!fenced) return Complain(kCannotCompile, line.input + ": " + fenced.error().text);
-  for (const auto& [function, why] : fenced->refused) fmt::print(stderr, "tutti-compiler: {} is left out: {}\n", function, why);
+  for (const auto& [function, why] : fenced->refused)
+    fmt::print(stderr, "tutti-compiler: {} is left out: {}\n", function, why);
   return Write(line, true, {fenced->ptx.begin(), fenced->ptx.end()});
 }
 
@@ -104,7 +108,9 @@ int Run(const CommandLine& line) {
   std::string kernel = line.kernel;
   const auto& kernels = (*compiler)->index().kernels;
   if (kernel.empty()) {
-    if (kernels.size() != 1) return Complain(kUsage, fmt::format("{} has {} kernels: say which with --kernel NAME", line.input, kernels.size()));
+    if (kernels.size() != 1)
+      return Complain(kUsage,
+                      fmt::format("{} has {} kernels: say which with --kernel NAME", line.input, kernels.size()));
     kernel = kernels[0].name;
   }
   const CompileOptions options{.block = line.block,

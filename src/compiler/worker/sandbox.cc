@@ -19,9 +19,9 @@
 #include <string_view>
 
 // The filter has three answers. Calls of a compiler at work on memory are allowed. Calls that library code makes on the
-// way to something optional (a terminal's size, another thread, a temporary file) fail with an ordinary error. Opening and
-// examining paths traps to a handler in this process, which knows no path but /proc/self/fd/N. All else is not what a
-// compiler does, and ends the process.
+// way to something optional (a terminal's size, another thread, a temporary file) fail with an ordinary error. Opening
+// and examining paths traps to a handler in this process, which knows no path but /proc/self/fd/N. All else is not what
+// a compiler does, and ends the process.
 namespace tutti::compiler {
 namespace {
 
@@ -60,13 +60,14 @@ void AnswerTrappedCall(int, siginfo_t* info, void* context) {
     case SYS_open: result = OpenPath(reinterpret_cast<const char*>(registers[REG_RDI])); break;
     case SYS_openat: result = OpenPath(reinterpret_cast<const char*>(registers[REG_RSI])); break;
     case SYS_stat:
-      result = StatPath(reinterpret_cast<const char*>(registers[REG_RDI]), reinterpret_cast<struct stat*>(registers[REG_RSI]));
+      result = StatPath(reinterpret_cast<const char*>(registers[REG_RDI]),
+                        reinterpret_cast<struct stat*>(registers[REG_RSI]));
       break;
     case SYS_newfstatat: {
       const auto* path = reinterpret_cast<const char*>(registers[REG_RSI]);
       auto* out = reinterpret_cast<struct stat*>(registers[REG_RDX]);
       const bool by_descriptor = (registers[REG_R10] & AT_EMPTY_PATH) != 0 && path != nullptr && *path == '\0';
-      result = !by_descriptor ? StatPath(path, out)
+      result = !by_descriptor                                                       ? StatPath(path, out)
                : syscall(SYS_fstat, static_cast<int>(registers[REG_RDI]), out) == 0 ? 0
                                                                                     : -errno;
       break;
@@ -77,21 +78,26 @@ void AnswerTrappedCall(int, siginfo_t* info, void* context) {
   errno = saved_errno;
 }
 
+// clang-format off
 constexpr int kAllowed[] = {
-    SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev), SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(lseek),
-    SCMP_SYS(fstat), SCMP_SYS(close), SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3), SCMP_SYS(ftruncate),
-    SCMP_SYS(memfd_create), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk), SCMP_SYS(futex),
-    SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(getrandom), SCMP_SYS(clock_gettime),
-    SCMP_SYS(clock_getres), SCMP_SYS(gettimeofday), SCMP_SYS(getrusage), SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_yield),
-    SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
-    SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall), SCMP_SYS(exit), SCMP_SYS(exit_group),
+    SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(readv), SCMP_SYS(writev), SCMP_SYS(pread64), SCMP_SYS(pwrite64),
+    SCMP_SYS(lseek), SCMP_SYS(fstat), SCMP_SYS(close), SCMP_SYS(dup), SCMP_SYS(dup2), SCMP_SYS(dup3),
+    SCMP_SYS(ftruncate), SCMP_SYS(memfd_create), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk),
+    SCMP_SYS(futex), SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(getrandom),
+    SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(gettimeofday), SCMP_SYS(getrusage),
+    SCMP_SYS(sched_getaffinity), SCMP_SYS(sched_yield), SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall),
+    SCMP_SYS(exit), SCMP_SYS(exit_group),
 };
+// clang-format on
 
 constexpr int kRefused[] = {
-    SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(unlink),
-    SCMP_SYS(unlinkat), SCMP_SYS(rename), SCMP_SYS(getcwd), SCMP_SYS(ioctl), SCMP_SYS(uname), SCMP_SYS(sysinfo), SCMP_SYS(lstat),
-    SCMP_SYS(clone), SCMP_SYS(clone3), SCMP_SYS(statx), SCMP_SYS(statfs), SCMP_SYS(fstatfs), SCMP_SYS(mkdir), SCMP_SYS(getdents64),
-    SCMP_SYS(socket), SCMP_SYS(connect), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(kill), SCMP_SYS(tkill),
+    SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2),      SCMP_SYS(readlink), SCMP_SYS(readlinkat),
+    SCMP_SYS(unlink), SCMP_SYS(unlinkat),  SCMP_SYS(rename),          SCMP_SYS(getcwd),   SCMP_SYS(ioctl),
+    SCMP_SYS(uname),  SCMP_SYS(sysinfo),   SCMP_SYS(lstat),           SCMP_SYS(clone),    SCMP_SYS(clone3),
+    SCMP_SYS(statx),  SCMP_SYS(statfs),    SCMP_SYS(fstatfs),         SCMP_SYS(mkdir),    SCMP_SYS(getdents64),
+    SCMP_SYS(socket), SCMP_SYS(connect),   SCMP_SYS(set_robust_list), SCMP_SYS(rseq),     SCMP_SYS(kill),
+    SCMP_SYS(tkill),
 };
 
 // Of fcntl. Not F_SETOWN or F_SETSIG: by these the kernel signals other processes in the compiler's name.
@@ -111,20 +117,29 @@ Status InstallFilter() {
     ~Context() { seccomp_release(filter); }
   } context;
   if (context.filter == nullptr) return Fail("cannot make a system call filter");
-  for (const int call : kAllowed) TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, call, 0), "system call filter"));
-  for (const int call : kRefused) TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ERRNO(EPERM), call, 0), "system call filter"));
-  for (const int call : kTrapped) TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_TRAP, call, 0), "system call filter"));
+  for (const int call : kAllowed)
+    TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, call, 0), "system call filter"));
+  for (const int call : kRefused)
+    TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ERRNO(EPERM), call, 0), "system call filter"));
+  for (const int call : kTrapped)
+    TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_TRAP, call, 0), "system call filter"));
   // Memory yes, executable memory no: this process makes code and never runs any.
   for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) {
-    TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, call, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)), "system call filter"));
+    TUTTI_TRY(
+        Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, call, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)),
+                 "system call filter"));
   }
   for (const unsigned command : kAllowedOfFcntl) {
-    TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, command)), "system call filter"));
+    TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+                                        SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, command)),
+                       "system call filter"));
   }
   // Signals to itself (abort), and its own limits (LimitRequestTime).
   const auto self = static_cast<scmp_datum_t>(getpid());
-  TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, self)), "system call filter"));
-  TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0)), "system call filter"));
+  TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, self)),
+                     "system call filter"));
+  TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0)),
+                     "system call filter"));
   return Filtered(seccomp_load(context.filter), "loading the system call filter");
 }
 
@@ -158,7 +173,7 @@ Status EnterSandbox(int socket, int lifeline, const SandboxLimits& limits) {
   TUTTI_TRY(Limit(RLIMIT_STACK, kStackBytes, kStackBytes));
   TUTTI_TRY(Limit(RLIMIT_NOFILE, 64, 64));
   TUTTI_TRY(Limit(RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds));
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_sigaction = AnswerTrappedCall;
   action.sa_flags = SA_SIGINFO | SA_NODEFER;
   if (sigaction(SIGSYS, &action, nullptr) != 0) return FailErrno("sigaction");

@@ -1,5 +1,5 @@
-// Shuts a worker in before it reads its first request: whatever a hostile PTX makes the compiler do, it can reach its own
-// memory, its socket, and nothing else.
+// Shuts a worker in before it reads its first request: whatever a hostile PTX makes the compiler do, it can reach its
+// own memory, its socket, and nothing else.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +26,13 @@ struct SandboxLimits {
   uint32_t cpu_seconds = 24 * 3600;    // of the worker's whole life; see LimitRequestTime
 };
 
-// Closes every descriptor but `socket`, `lifeline` (-1: none) and those of 0, 1, 2 that are neither, which become /dev/null, sets the limits, and installs the system call
-// filter. There is no way back. Everything that needs a file must have happened before: libraries loaded, the code
-// generator set up.
+// Closes every descriptor but `socket`, `lifeline` (-1: none) and those of 0, 1, 2 that are neither, which become
+// /dev/null, sets the limits, and installs the system call filter. There is no way back. Everything that needs a file
+// must have happened before: libraries loaded, the code generator set up.
 //
-// Afterwards opening a path fails with ENOENT, but for /proc/self/fd/N, which yields a duplicate of descriptor N: lld knows
-// its inputs by such paths only (link/shared_object.cc). Any call outside the filter's list ends the process with SIGSYS.
+// Afterwards opening a path fails with ENOENT, but for /proc/self/fd/N, which yields a duplicate of descriptor N: lld
+// knows its inputs by such paths only (link/shared_object.cc). Any call outside the filter's list ends the process with
+// SIGSYS.
 //
 // Does nothing in a build with a sanitizer, whose own run-time needs what the sandbox forbids.
 Status EnterSandbox(int socket, int lifeline, const SandboxLimits& limits);

@@ -87,25 +87,29 @@ TEST(Sandbox, EndsWhoNamesAnOwnerOfADescriptor) {
 TEST(Sandbox, EndsWhoTriesToRunAProgramOrNewCode) {
   EXPECT_TRUE(KilledBy(RunInside([] { return execl("/bin/true", "true", nullptr) == -1; }), SIGSYS));
   EXPECT_TRUE(KilledBy(RunInside([] {
-    return mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != nullptr;
-  }), SIGSYS));
+                         return mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                                     0) != nullptr;
+                       }),
+                       SIGSYS));
 }
 
 TEST(Sandbox, LimitsMemoryAndTime) {
   EXPECT_TRUE(Held(RunInside([] { return std::malloc(1ull << 30) == nullptr; }, {.address_space_bytes = 1ull << 30})));
   EXPECT_TRUE(KilledBy(RunInside([] {
-    LimitRequestTime(0);
-    for (volatile bool forever = true; forever;) {
-    }
-    return false;
-  }), SIGXCPU));
+                         LimitRequestTime(0);
+                         for (volatile bool forever = true; forever;) {
+                         }
+                         return false;
+                       }),
+                       SIGXCPU));
 }
 
 TEST(Sandbox, CompilesAndLinksInside) {
   EXPECT_TRUE(Held(RunInside([] {
     llvm::LLVMContext context;
     llvm::SMDiagnostic diagnostic;
-    const auto module = llvm::parseAssemblyString("define i32 @f(i32 %x) {\n %y = add i32 %x, 1\n ret i32 %y\n}", diagnostic, context);
+    const auto module =
+        llvm::parseAssemblyString("define i32 @f(i32 %x) {\n %y = add i32 %x, 1\n ret i32 %y\n}", diagnostic, context);
     const HostTarget target = HostTarget::Detect();
     auto machine = CreateTargetMachine(target, 2);
     if (!module || !machine) return false;

@@ -34,7 +34,7 @@ constexpr std::string_view kWarmUpKernel = R"(.version 7.0
 )";
 
 Result<std::vector<uint8_t>> ReadImage(int fd) {
-  struct stat info {};
+  struct stat info{};
   if (fstat(fd, &info) != 0) return FailErrno("fstat of the image");
   if (info.st_size < 0 || static_cast<uint64_t>(info.st_size) > kMaxImageBytes) {
     return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "the image is larger than 1 GiB");
@@ -54,8 +54,8 @@ Status SendFailure(int socket, const Error& error) {
   return os::Send(socket, guest::Serialize(reply));
 }
 
-// LLVM gives up by calling this, also when memory is at its limit. The request fails with LLVM's reason, then the worker
-// ends: its state is anybody's guess.
+// LLVM gives up by calling this, also when memory is at its limit. The request fails with LLVM's reason, then the
+// worker ends: its state is anybody's guess.
 void GiveUp(void* socket, const char* reason, bool) {
   const auto told = SendFailure(static_cast<int>(reinterpret_cast<intptr_t>(socket)),
                                 {cuda::CUDA_ERROR_INVALID_PTX, std::string("the code generator gave up: ") + reason});
@@ -111,7 +111,8 @@ Status Service::Serve(int socket) {
     TUTTI_ASSIGN(const guest::CompileRequest request, guest::ParseCompileRequest(message.bytes));
     if (message.fds.size() != 1) return Fail("a compile request carries one descriptor");
     auto image = ReadImage(message.fds[0].get());
-    TUTTI_TRY(Reply(socket, image ? Answer(request, std::move(*image)) : Result<std::vector<uint8_t>>(std::unexpected(image.error()))));
+    TUTTI_TRY(Reply(socket, image ? Answer(request, std::move(*image))
+                                  : Result<std::vector<uint8_t>>(std::unexpected(image.error()))));
   }
 }
 

@@ -88,7 +88,7 @@ class Worker : public testing::Test {
     answer.reply = *guest::ParseCompileReply(message->bytes);
     if (message->fds.empty()) return answer;
     const int file = message->fds[0].get();
-    struct stat info {};
+    struct stat info{};
     fstat(file, &info);
     answer.bytes.resize(static_cast<size_t>(info.st_size));
     EXPECT_EQ(pread(file, answer.bytes.data(), answer.bytes.size(), 0), info.st_size);
@@ -129,16 +129,20 @@ TEST_F(Worker, CompilesAKernelToASharedObject) {
 // Values that live through many blocks: what the register allocator does with them depends on how long it may search.
 std::string ManyLiveValues() {
   constexpr int kValues = 48, kBlocks = 160;
-  std::string text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u32 n) {\n"
-                     ".reg .pred %p; .reg .b32 %n, %t; .reg .b64 %a; .reg .f32 %f<" + std::to_string(kValues) + ">;\n"
-                     "ld.param.u64 %a, [in]; ld.param.u32 %n, [n];\n";
+  std::string text =
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u32 n) {\n"
+      ".reg .pred %p; .reg .b32 %n, %t; .reg .b64 %a; .reg .f32 %f<" +
+      std::to_string(kValues) +
+      ">;\n"
+      "ld.param.u64 %a, [in]; ld.param.u32 %n, [n];\n";
   const auto value = [](int number) { return "%f" + std::to_string(number % kValues); };
   for (int i = 0; i < kValues; ++i) text += "ld.global.f32 " + value(i) + ", [%a+" + std::to_string(4 * i) + "];\n";
   text += "ROUND:\n";
   for (int i = 0; i < kBlocks; ++i) {
     const std::string label = "L" + std::to_string(i);
     text += "and.b32 %t, %n, " + std::to_string(1 + i * 7 % 255) + "; setp.eq.u32 %p, %t, 0;\n@%p bra " + label + ";\n";
-    text += "fma.rn.f32 " + value(i) + ", " + value(5 * i + 1) + ", " + value(11 * i + 2) + ", " + value(i) + ";\n" + label + ":\n";
+    text += "fma.rn.f32 " + value(i) + ", " + value(5 * i + 1) + ", " + value(11 * i + 2) + ", " + value(i) + ";\n" +
+            label + ":\n";
   }
   text += "sub.u32 %n, %n, 1; setp.ne.u32 %p, %n, 0;\n@%p bra ROUND;\n";
   for (int i = 0; i < kValues; ++i) text += "st.global.f32 [%a+" + std::to_string(4 * i) + "], " + value(i) + ";\n";
@@ -175,14 +179,20 @@ TEST_F(Worker, GoesFirstWhereTheMachinesMemoryRunsOut) {
 }
 
 TEST_F(Worker, GoesOnAfterRequestsThatFail) {
-  EXPECT_EQ(Ask({.op = guest::CompileOp::kKernel, .kernel = "missing"}, kModule).reply.status, cuda::CUDA_ERROR_NOT_FOUND);
+  EXPECT_EQ(Ask({.op = guest::CompileOp::kKernel, .kernel = "missing"}, kModule).reply.status,
+            cuda::CUDA_ERROR_NOT_FOUND);
   const Answer broken = Ask({.op = guest::CompileOp::kKernel, .kernel = "broken"}, kModule);
   EXPECT_EQ(broken.reply.status, cuda::CUDA_ERROR_INVALID_PTX);
   EXPECT_THAT(broken.reply.log, testing::HasSubstr("frobnicate"));
-  const Answer syntax = Ask({.op = guest::CompileOp::kIndex}, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k( {");
+  const Answer syntax =
+      Ask({.op = guest::CompileOp::kIndex}, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k( {");
   EXPECT_EQ(syntax.reply.status, cuda::CUDA_ERROR_INVALID_PTX);
   EXPECT_THAT(syntax.reply.log, testing::HasSubstr("^"));
-  EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, std::string("\x7f" "ELFgarbage", 11)).reply.status, cuda::CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, std::string("\x7f"
+                                                              "ELFgarbage",
+                                                              11))
+                .reply.status,
+            cuda::CUDA_ERROR_INVALID_IMAGE);
   EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, "").reply.status, cuda::CUDA_ERROR_INVALID_IMAGE);
   EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, kModule).reply.status, 0);
 }

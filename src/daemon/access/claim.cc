@@ -32,7 +32,8 @@ Status ReadOption(const std::string& word, Claim& claim) {
     claim.partitions = control::SplitList(*partitions);
     return {};
   }
-  return Fail(fmt::format("\"{}\" is none of threads=PERCENTAGE, memory=DEVICE=SIZE,... and partitions=PARTITION,...", word));
+  return Fail(
+      fmt::format("\"{}\" is none of threads=PERCENTAGE, memory=DEVICE=SIZE,... and partitions=PARTITION,...", word));
 }
 
 // `limits` with none above `bytes` on the device.
@@ -51,18 +52,21 @@ std::string Claim::Words() const {
   std::string words = fmt::format("claim add {} {}", name, fmt::join(devices, ","));
   if (active_thread_percentage) words += fmt::format(" threads={}", *active_thread_percentage);
   std::vector<std::string> memory;
-  for (const auto& [device, bytes] : memory_limits.entries()) memory.push_back(fmt::format("{}={}", device, control::FormatMemory(bytes)));
+  for (const auto& [device, bytes] : memory_limits.entries())
+    memory.push_back(fmt::format("{}={}", device, control::FormatMemory(bytes)));
   if (!memory.empty()) words += fmt::format(" memory={}", fmt::join(memory, ","));
   if (!partitions.empty()) words += fmt::format(" partitions={}", fmt::join(partitions, ","));
   return words;
 }
 
 Result<Claim> ReadClaim(const std::vector<std::string>& words) {
-  if (words.size() < 2) return Fail("a claim has a name and devices: claim add NAME DEVICE,... [threads=25] [memory=0=2G]");
+  if (words.size() < 2)
+    return Fail("a claim has a name and devices: claim add NAME DEVICE,... [threads=25] [memory=0=2G]");
   Claim claim{.name = words[0], .devices = control::SplitList(words[1])};
   TUTTI_TRY(control::CheckObjectName("claim", claim.name));
   for (const std::string& device : claim.devices) {
-    if (!control::IsDeviceIdentifier(device)) return Fail(fmt::format("device \"{}\" is neither an ordinal nor a UUID", device));
+    if (!control::IsDeviceIdentifier(device))
+      return Fail(fmt::format("device \"{}\" is neither an ordinal nor a UUID", device));
   }
   if (claim.devices.empty()) return Fail("a claim on no device");
   for (size_t i = 2; i < words.size(); ++i) TUTTI_TRY(ReadOption(words[i], claim));
@@ -77,13 +81,14 @@ Status ApplyClaim(const Claim& claim, const std::vector<wire::ServedDevice>& dev
     if (named.Of(device, control::FormatUuid(devices[device].uuid)) == 0) granted |= 1u << device;
   }
   if (granted == 0) {
-    return Fail(cuda::CUDA_ERROR_NO_DEVICE, fmt::format("the claim {} is on {}, which this server does not have", claim.name,
-                                                        fmt::join(claim.devices, ", ")));
+    return Fail(cuda::CUDA_ERROR_NO_DEVICE, fmt::format("the claim {} is on {}, which this server does not have",
+                                                        claim.name, fmt::join(claim.devices, ", ")));
   }
   attach.withheld_devices = ~granted;
   const std::string& partition = attach.hello.sm_partition;
   if (!partition.empty() && std::ranges::find(claim.partitions, partition) == claim.partitions.end()) {
-    return Fail(cuda::CUDA_ERROR_NOT_PERMITTED, fmt::format("CUDA_MPS_SM_PARTITION \"{}\" is not of the claim {}", partition, claim.name));
+    return Fail(cuda::CUDA_ERROR_NOT_PERMITTED,
+                fmt::format("CUDA_MPS_SM_PARTITION \"{}\" is not of the claim {}", partition, claim.name));
   }
   // As if the client had asked for no more itself, so that it holds as well when the server's limits change.
   if (claim.active_thread_percentage) {

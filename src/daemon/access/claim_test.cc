@@ -21,10 +21,13 @@ std::vector<wire::ServedDevice> TwoDevices() {
   return devices;
 }
 
-wire::Attach Asking(double percentage) { return {.active_thread_percentage = percentage, .own_percentage = percentage}; }
+wire::Attach Asking(double percentage) {
+  return {.active_thread_percentage = percentage, .own_percentage = percentage};
+}
 
 TEST(Claim, IsReadAsItIsWritten) {
-  const Claim claim = Read("pod_1 GPU-bb000000-0000-0000-0000-000000000000,0 threads=12.5 memory=0=2G,1=512M partitions=a/1,b/2");
+  const Claim claim =
+      Read("pod_1 GPU-bb000000-0000-0000-0000-000000000000,0 threads=12.5 memory=0=2G,1=512M partitions=a/1,b/2");
   EXPECT_EQ(claim.devices.size(), 2u);
   EXPECT_EQ(claim.active_thread_percentage, 12.5);
   EXPECT_EQ(claim.partitions, (std::vector<std::string>{"a/1", "b/2"}));
@@ -34,8 +37,8 @@ TEST(Claim, IsReadAsItIsWritten) {
 }
 
 TEST(Claim, OfWordsThatMeanNothingIsRefused) {
-  for (const char* line : {"", "x", "x ,", "../x 0", "x/y 0", "x gpu", "x 0 threads=0", "x 0 threads=101", "x 0 threads", "x 0 memory=0", "x 0 memory=0=much",
-                           "x 0 priority=1"}) {
+  for (const char* line : {"", "x", "x ,", "../x 0", "x/y 0", "x gpu", "x 0 threads=0", "x 0 threads=101",
+                           "x 0 threads", "x 0 memory=0", "x 0 memory=0=much", "x 0 priority=1"}) {
     EXPECT_FALSE(ReadClaim(control::SplitWords(line))) << line;
   }
 }

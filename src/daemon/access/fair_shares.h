@@ -1,9 +1,9 @@
-// Who holds how many of something there is only so much of (places for connections), and who gives one back when nothing is
-// left: of the party (daemon/access/visitor.h) that holds most, in the part of it that holds most, the process that
-// holds most, its oldest.
+// Who holds how many of something there is only so much of (places for connections), and who gives one back when
+// nothing is left: of the party (daemon/access/visitor.h) that holds most, in the part of it that holds most, the
+// process that holds most, its oldest.
 //
-// So a newcomer always gets in, and whoever hoards pays for it. A limit per party would let one program lock out all others of
-// its user. Daemon thread only.
+// So a newcomer always gets in, and whoever hoards pays for it. A limit per party would let one program lock out all
+// others of its user. Daemon thread only.
 #pragma once
 
 #include <sys/types.h>

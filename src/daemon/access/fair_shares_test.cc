@@ -28,7 +28,8 @@ TEST(FairShares, ManyProcessesOfAContainerCountTogether) {
   FairShares shares;
   shares.Add(1, {.party = "0", .part = "/pod/a", .pid = 1});
   shares.Add(2, {.party = "0", .part = "/pod/a", .pid = 1});
-  for (uint64_t item = 3; item <= 9; ++item) shares.Add(item, {.party = "0", .part = "/pod/b", .pid = static_cast<pid_t>(item)});
+  for (uint64_t item = 3; item <= 9; ++item)
+    shares.Add(item, {.party = "0", .part = "/pod/b", .pid = static_cast<pid_t>(item)});
   const uint64_t item = shares.ToTakeBack();
   EXPECT_GE(item, 3u);
   EXPECT_LE(item, 9u);
@@ -37,7 +38,8 @@ TEST(FairShares, ManyProcessesOfAContainerCountTogether) {
 TEST(FairShares, WhatIsRemovedIsForgotten) {
   FairShares shares;
   EXPECT_EQ(shares.ToTakeBack(), 0u);
-  for (uint64_t item = 1; item <= 1000; ++item) shares.Add(item, {.party = std::to_string(item % 7), .part = "/", .pid = static_cast<pid_t>(item % 11)});
+  for (uint64_t item = 1; item <= 1000; ++item)
+    shares.Add(item, {.party = std::to_string(item % 7), .part = "/", .pid = static_cast<pid_t>(item % 11)});
   for (uint64_t item = 1; item <= 1000; ++item) shares.Remove(item);
   shares.Remove(1);
   EXPECT_EQ(shares.size(), 0u);

@@ -23,14 +23,18 @@ std::vector<wire::MemoryGroupLimit> GroupsOf(const std::string& name, const Coll
   std::vector<wire::MemoryGroupLimit> groups;
   for (uint32_t device = 0; device < devices.size() && !limits.empty(); ++device) {
     const std::string uuid = control::FormatUuid(devices[device].uuid);
-    groups.push_back({.name = name, .device = device, .soft_bytes = limits.soft.Of(device, uuid), .hard_bytes = limits.hard.Of(device, uuid)});
+    groups.push_back({.name = name,
+                      .device = device,
+                      .soft_bytes = limits.soft.Of(device, uuid),
+                      .hard_bytes = limits.hard.Of(device, uuid)});
   }
   return groups;
 }
 
-void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wire::ServedDevice>& devices, const std::string& cgroup,
-                       LogBudget& log, wire::Attach& attach) {
-  if (!accounting.enabled || (accounting.cgroups.empty() && !accounting.container_scope && !accounting.audit_log)) return;
+void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wire::ServedDevice>& devices,
+                       const std::string& cgroup, LogBudget& log, wire::Attach& attach) {
+  if (!accounting.enabled || (accounting.cgroups.empty() && !accounting.container_scope && !accounting.audit_log))
+    return;
   // A limit on a cgroup holds for those below it as well.
   for (const auto& [limited, limits] : accounting.cgroups) {
     if (cgroup != limited && !cgroup.starts_with(limited == "/" ? limited : limited + "/")) continue;
@@ -39,15 +43,17 @@ void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wir
   // The root is everybody's: sharing a limit there would join strangers.
   if (accounting.container_scope && cgroup.size() > 1) {
     for (const wire::MemoryLimit& limit : attach.memory_limits) {
-      attach.memory_groups.push_back({.name = "container:" + cgroup, .device = limit.device, .hard_bytes = limit.bytes});
+      attach.memory_groups.push_back(
+          {.name = "container:" + cgroup, .device = limit.device, .hard_bytes = limit.bytes});
     }
   }
   if (!accounting.audit_log) return;
   const std::string payer = attach.party.empty() ? fmt::format("user {}", attach.uid) : attach.party;
-  log.Info(payer, "memacct: client {} of user {} in cgroup {}", attach.pid, attach.uid, cgroup.empty() ? "unknown" : cgroup);
+  log.Info(payer, "memacct: client {} of user {} in cgroup {}", attach.pid, attach.uid,
+           cgroup.empty() ? "unknown" : cgroup);
   for (const wire::MemoryGroupLimit& group : attach.memory_groups) {
-    log.Info(payer, "memacct: client {} counts for {} on device {}: soft limit {}, hard limit {}", attach.pid, group.name, group.device,
-              Size(group.soft_bytes), Size(group.hard_bytes));
+    log.Info(payer, "memacct: client {} counts for {} on device {}: soft limit {}, hard limit {}", attach.pid,
+             group.name, group.device, Size(group.soft_bytes), Size(group.hard_bytes));
   }
 }
 

@@ -32,7 +32,8 @@ std::optional<uid_t> UserNamed(const char* name) {
 
 std::string UsersParty(uid_t user) { return fmt::format("user {}", user); }
 
-// Container runtimes name a container's cgroup by 64 digits, or with systemd a scope. What is below it the container has made.
+// Container runtimes name a container's cgroup by 64 digits, or with systemd a scope. What is below it the container
+// has made.
 bool NamesAContainer(std::string_view name) {
   constexpr size_t kDigits = 64;
   size_t digits = 0;
@@ -59,7 +60,8 @@ uid_t GuestRoot() {
   const char* const named = std::getenv("TUTTI_GUEST_ROOT");
   if (named == nullptr || *named == '\0') return UserNamed("tutti").value_or(kNobodysNumber);
   const auto user = UserNamed(named);
-  if (!user) log::Error("TUTTI_GUEST_ROOT=\"{}\" is no user: root of containers is served as user {}", named, kNobodysNumber);
+  if (!user)
+    log::Error("TUTTI_GUEST_ROOT=\"{}\" is no user: root of containers is served as user {}", named, kNobodysNumber);
   return user.value_or(kNobodysNumber);
 }
 
@@ -82,17 +84,24 @@ std::string Visitor::party() const {
   if (made_by && *made_by != 0) return UsersParty(*made_by);
   static const std::string ours = ContainerOf(CgroupOf(static_cast<uint32_t>(getpid())));
   if (cgroup.size() > 1) return "the container " + ContainerOf(cgroup, ours);  // the root is everybody's
-  return pid_namespace != 0 ? fmt::format("the container of PID namespace {}", pid_namespace) : "containers that cannot be told apart";
+  return pid_namespace != 0 ? fmt::format("the container of PID namespace {}", pid_namespace)
+                            : "containers that cannot be told apart";
 }
 
-Holder Visitor::holder() const { return {.party = party(), .part = at_home ? cgroup : fmt::format("{} {}", cgroup, uid), .pid = pid}; }
+Holder Visitor::holder() const {
+  return {.party = party(), .part = at_home ? cgroup : fmt::format("{} {}", cgroup, uid), .pid = pid};
+}
 
 Result<Visitor> VisitorAt(int socket, const std::string& claim) {
   TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(socket));
   const auto process = os::OpenPeerPidfd(socket);
   const os::PeerPlace place = process ? os::PlaceOfPeer(process->get(), peer) : os::PeerPlace();
-  Visitor visitor{.pid = peer.pid, .uid = peer.uid, .pid_namespace = place.pid_namespace,
-                  .lives_here = place.our_user_namespace && place.sees_us, .claim = claim, .made_by = place.made_by};
+  Visitor visitor{.pid = peer.pid,
+                  .uid = peer.uid,
+                  .pid_namespace = place.pid_namespace,
+                  .lives_here = place.our_user_namespace && place.sees_us,
+                  .claim = claim,
+                  .made_by = place.made_by};
   visitor.at_home = visitor.lives_here && claim.empty();
   if (peer.pid > 0) visitor.cgroup = CgroupOf(static_cast<uint32_t>(peer.pid));
   // Who connects and ends, so that another process has its number, passes for nobody.
@@ -103,6 +112,13 @@ Result<Visitor> VisitorAt(int socket, const std::string& claim) {
   return visitor;
 }
 
-Visitor Ourselves() { return {.pid = getpid(), .uid = geteuid(), .lives_here = true, .at_home = true, .administrator = true, .served_as = geteuid()}; }
+Visitor Ourselves() {
+  return {.pid = getpid(),
+          .uid = geteuid(),
+          .lives_here = true,
+          .at_home = true,
+          .administrator = true,
+          .served_as = geteuid()};
+}
 
 }  // namespace tutti::daemon

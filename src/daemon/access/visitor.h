@@ -1,14 +1,15 @@
 // Who is at the other end of a connection, as the kernel says, and what they may do.
 //
-//   administrator  root and the daemon's own user, in the daemon's user namespace and in a PID namespace that sees the daemon:
-//                  who could send it a signal, that is. Root of a container is neither. They may do everything.
+//   administrator  root and the daemon's own user, in the daemon's user namespace and in a PID namespace that sees the
+//                  daemon: who could send it a signal, that is. Root of a container is neither. They may do everything.
 //   at home        any user there: sees and changes their own server and all clients of theirs.
-//   guest          of a container: its user number says little, since many containers' programs are user 0. It sees and ends the
-//                  clients of its user in its own PID namespace (where that cannot be told: in its own cgroup), and changes no
-//                  server: that is shared with other containers. Root of a container is served as a user without rights.
+//   guest          of a container: its user number says little, since many containers' programs are user 0. It sees and
+//                  ends the clients of its user in its own PID namespace (where that cannot be told: in its own
+//                  cgroup), and changes no server: that is shared with other containers. Root of a container is served
+//                  as a user without rights.
 //
-// What there is only so much of is shared out between parties. A process of a container may take any user number there, so it is
-// its container, not its user, that counts; and where a user of the machine has made the container, that user.
+// What there is only so much of is shared out between parties. A process of a container may take any user number there,
+// so it is its container, not its user, that counts; and where a user of the machine has made the container, that user.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +29,15 @@ inline constexpr const char* kAdministrators = "the administrators";
 struct Visitor {
   pid_t pid = 0;  // 0: not visible here
   uid_t uid = 0;
-  std::string cgroup;          // "": not to be seen
+  std::string cgroup;  // "": not to be seen
   uint64_t pid_namespace = 0;  // inode; 0: cannot be told
   bool lives_here = false;  // in the namespaces of the machine
   bool at_home = false;
   bool administrator = false;
   std::string claim;  // by which it came; then it is a guest, wherever it lives
   uid_t served_as = 0;  // whose server serves it: its own user's, mostly
-  std::optional<uid_t> made_by = {};  // which user of the machine has made its user namespace, if it lives in another one
+  // which user of the machine has made its user namespace, if it lives in another one
+  std::optional<uid_t> made_by = {};
 
   bool MayChangeServerOf(uid_t owner) const { return administrator || (at_home && owner == uid); }
   bool MaySee(const wire::ClientStatus& client) const;

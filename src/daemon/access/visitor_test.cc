@@ -10,7 +10,9 @@ namespace {
 
 constexpr uint64_t kHere = 100, kThere = 200;
 
-wire::ClientStatus Client(uint32_t uid, uint64_t pid_namespace, uint32_t pid = 0) { return {.pid = pid, .uid = uid, .pid_namespace = pid_namespace}; }
+wire::ClientStatus Client(uint32_t uid, uint64_t pid_namespace, uint32_t pid = 0) {
+  return {.pid = pid, .uid = uid, .pid_namespace = pid_namespace};
+}
 
 TEST(Visitor, RootOfAContainerChangesNoServerAndSeesItsOwnClients) {
   const Visitor root{.pid = 7, .uid = 0, .pid_namespace = kThere};
@@ -38,7 +40,8 @@ TEST(Visitor, WhereNoNamespaceCanBeToldTheCgroupIs) {
   const auto self = static_cast<uint32_t>(getpid());
   const std::string cgroup = CgroupOf(self);
   if (cgroup.size() <= 1) GTEST_SKIP() << "needs a cgroup below the root";
-  const Visitor same{.uid = 0, .cgroup = cgroup}, other{.uid = 0, .cgroup = cgroup + "/other"}, root{.uid = 0, .cgroup = "/"};
+  const Visitor same{.uid = 0, .cgroup = cgroup}, other{.uid = 0, .cgroup = cgroup + "/other"},
+      root{.uid = 0, .cgroup = "/"};
   EXPECT_TRUE(same.MaySee(Client(0, kThere, self)));
   EXPECT_FALSE(same.MaySee(Client(1, kThere, self)));
   EXPECT_FALSE(other.MaySee(Client(0, kThere, self)));
@@ -59,7 +62,9 @@ TEST(Visitor, AContainerIsOnePartyWhateverUserNumbersItTakes) {
 
 TEST(Visitor, AContainerIsOnePartyWhateverCgroupsItMakes) {
   const std::string id(64, 'a');
-  for (const std::string& container : {"/docker/" + id, "/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope", std::string("/machine.slice/machine-a.scope")}) {
+  for (const std::string& container :
+       {"/docker/" + id, "/kubepods.slice/kubepods-pod1.slice/cri-containerd-" + id + ".scope",
+        std::string("/machine.slice/machine-a.scope")}) {
     const Visitor one{.uid = 0, .cgroup = container + "/x"}, other{.uid = 0, .cgroup = container + "/y/z"};
     EXPECT_EQ(one.party(), other.party());
     EXPECT_EQ(one.party(), "the container " + container);
@@ -76,13 +81,15 @@ TEST(Visitor, OnTheirOwnServerUsersTakeNobodysPart) {
 
 TEST(Visitor, ContainersThatAUserHasMadeAreThatUsers) {
   const Visitor at_home{.uid = 1000, .cgroup = "/user/a", .at_home = true};
-  const Visitor below{.uid = 100'007, .cgroup = "/user/b", .made_by = 1000}, of_root{.uid = 1000, .cgroup = "/kubepods/a", .made_by = 0};
+  const Visitor below{.uid = 100'007, .cgroup = "/user/b", .made_by = 1000},
+      of_root{.uid = 1000, .cgroup = "/kubepods/a", .made_by = 0};
   EXPECT_EQ(below.party(), at_home.party());
   EXPECT_NE(of_root.party(), at_home.party());
 }
 
 TEST(Visitor, WhereNoCgroupIsSeenContainersAreToldApartByTheirPidNamespaces) {
-  const Visitor one{.uid = 0, .cgroup = "/", .pid_namespace = kHere}, other{.uid = 0, .cgroup = "/", .pid_namespace = kThere};
+  const Visitor one{.uid = 0, .cgroup = "/", .pid_namespace = kHere},
+      other{.uid = 0, .cgroup = "/", .pid_namespace = kThere};
   EXPECT_NE(one.party(), other.party());
 }
 

@@ -16,7 +16,8 @@ namespace {
 // For servers that start, and as often for each one that does not take its clients. Each holds a descriptor of ours.
 constexpr size_t kMaxWaiting = 4096;
 constexpr size_t kDescriptorsPerWaiting = 8;
-// When this many times as many wait for servers that do not take them, such servers get no more. One that does has few at any time.
+// When this many times as many wait for servers that do not take them, such servers get no more. One that does has few
+// at any time.
 constexpr size_t kMostStoppedServers = 4;
 constexpr size_t kFewUntaken = 16;
 
@@ -31,8 +32,16 @@ size_t MaxWaiting() {
 }  // namespace
 
 ClientBroker::ClientBroker(const Needs& needs, bool static_partitioning)
-    : servers_(needs.servers), catalog_(needs.catalog), partitions_(needs.partitions), claims_(needs.claims), accounting_(needs.accounting), log_(needs.log),
-      claims_directory_(needs.claims_directory), static_partitioning_(static_partitioning), max_waiting_(MaxWaiting()), waiting_(max_waiting_) {}
+    : servers_(needs.servers),
+      catalog_(needs.catalog),
+      partitions_(needs.partitions),
+      claims_(needs.claims),
+      accounting_(needs.accounting),
+      log_(needs.log),
+      claims_directory_(needs.claims_directory),
+      static_partitioning_(static_partitioning),
+      max_waiting_(MaxWaiting()),
+      waiting_(max_waiting_) {}
 
 void ClientBroker::Refuse(const WaitingClient& client, int status, const std::string& why) {
   log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: refused, {}", client.peer.pid, client.peer.uid, why);
@@ -43,7 +52,8 @@ Status ClientBroker::CheckClaim(const WaitingClient& client) const {
   const std::string& claim = client.route.claim;
   if (claim.empty()) {
     if (client.peer.at_home || !claims_.required()) return {};
-    return Fail(cuda::CUDA_ERROR_NOT_PERMITTED, "programs in containers need a claim here: the directory of one, mounted in place of the daemon's");
+    return Fail(cuda::CUDA_ERROR_NOT_PERMITTED,
+                "programs in containers need a claim here: the directory of one, mounted in place of the daemon's");
   }
   if (claims_.Find(claim) != nullptr) return {};
   return Fail(cuda::CUDA_ERROR_NOT_PERMITTED, kTakenBack);
@@ -58,26 +68,34 @@ bool ClientBroker::MayChooseClaim(const WaitingClient& client) const {
 
 void ClientBroker::Arrived(WaitingClient client) {
   if (closed_) return Refuse(client, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the control daemon is shutting down");
-  if (const auto claimed = CheckClaim(client); !claimed) return Refuse(client, claimed.error().code, claimed.error().text);
+  if (const auto claimed = CheckClaim(client); !claimed)
+    return Refuse(client, claimed.error().code, claimed.error().text);
   if (claims_.required() && MayChooseClaim(client)) {
-    return Refuse(client, cuda::CUDA_ERROR_NOT_PERMITTED, "this container has all claims to choose from: mount the directory of its own, not one above it");
+    return Refuse(client, cuda::CUDA_ERROR_NOT_PERMITTED,
+                  "this container has all claims to choose from: mount the directory of its own, not one above it");
   }
   if (catalog_.WouldAdd(client.route, client.peer.served_as)) {
-    if (const auto may = servers_.MayStart(client.peer.party()); !may) return Refuse(client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, may.error().text);
+    if (const auto may = servers_.MayStart(client.peer.party()); !may)
+      return Refuse(client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, may.error().text);
   }
   const auto plan = catalog_.PlanFor(client.route, client.peer.served_as);
   if (!plan) return Refuse(client, plan.error().code, plan.error().text);
-  if (ServerHandle* server = servers_.Current(plan->name); server != nullptr && server->state() == ServerState::kActive) {
+  if (ServerHandle* server = servers_.Current(plan->name);
+      server != nullptr && server->state() == ServerState::kActive) {
     if (LeavesTooManyUntaken(*server)) {
-      return Refuse(client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, fmt::format("server {} does not take the clients that came before: it hangs, or is stopped", server->pid()));
+      return Refuse(
+          client, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED,
+          fmt::format("server {} does not take the clients that came before: it hangs, or is stopped", server->pid()));
     }
-    log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: Server already exists", client.peer.pid, client.peer.uid);
+    log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: Server already exists", client.peer.pid,
+              client.peer.uid);
     return HandOver(*server, std::move(client));
   }
   if (const auto started = servers_.Ensure(*plan, client.peer.party()); !started) {
     return Refuse(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, started.error().text);
   }
-  log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: Server is not ready, push client to pending list", client.peer.pid, client.peer.uid);
+  log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: Server is not ready, push client to pending list",
+            client.peer.pid, client.peer.uid);
   if (const auto gone = waiting_.Add(plan->name, std::move(client))) {
     Refuse(*gone, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, "too many clients wait for servers to start");
   }
@@ -104,19 +122,25 @@ void ClientBroker::Close() {
 }
 
 void ClientBroker::ClaimTakenBack(const std::string& claim) {
-  const auto came_by_it = [&claim](const std::string&, const WaitingClient& client) { return client.route.claim == claim; };
-  for (const WaitingClient& client : waiting_.Take(came_by_it)) Refuse(client, cuda::CUDA_ERROR_NOT_PERMITTED, kTakenBack);
+  const auto came_by_it = [&claim](const std::string&, const WaitingClient& client) {
+    return client.route.claim == claim;
+  };
+  for (const WaitingClient& client : waiting_.Take(came_by_it))
+    Refuse(client, cuda::CUDA_ERROR_NOT_PERMITTED, kTakenBack);
 }
 
 void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   // Again: it may have waited for the server.
-  if (const auto claimed = CheckClaim(client); !claimed) return Refuse(client, claimed.error().code, claimed.error().text);
+  if (const auto claimed = CheckClaim(client); !claimed)
+    return Refuse(client, claimed.error().code, claimed.error().text);
   const std::string& name_space = client.route.name_space;
-  wire::Attach attach = EffectiveAttach(client.hello, catalog_.SettingsFor(server.name(), name_space, server.settings()),
-                                        catalog_.PriorityFor(server.name(), name_space), server.devices());
+  wire::Attach attach =
+      EffectiveAttach(client.hello, catalog_.SettingsFor(server.name(), name_space, server.settings()),
+                      catalog_.PriorityFor(server.name(), name_space), server.devices());
   attach.name_space = FullName(server.name(), name_space);
   if (const Claim* const claim = claims_.Find(client.route.claim)) {
-    if (const auto given = ApplyClaim(*claim, server.devices(), attach); !given) return Refuse(client, given.error().code, given.error().text);
+    if (const auto given = ApplyClaim(*claim, server.devices(), attach); !given)
+      return Refuse(client, given.error().code, given.error().text);
   }
   attach.kernel_ns = catalog_.defaults().kernel_ns;
   GivePartition(attach, server, client);
@@ -125,7 +149,8 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   attach.party = client.peer.PartyOnServerOf(server.uid());
   // What a client says of itself decides nothing: who may see and end it is told by where it lives.
   attach.hello.pid_namespace = client.peer.pid_namespace;
-  attach.memory_groups = GroupsOf("namespace:" + attach.name_space, catalog_.CollectiveFor(server.name(), name_space), server.devices());
+  attach.memory_groups =
+      GroupsOf("namespace:" + attach.name_space, catalog_.CollectiveFor(server.name(), name_space), server.devices());
   AddCgroupAccounts(accounting_, server.devices(), client.peer.cgroup, log_, attach);
   server.Attach(attach, std::move(client.connection));
 }
@@ -137,7 +162,9 @@ void ClientBroker::GivePartition(wire::Attach& attach, const ServerHandle& serve
   if (static_partitioning_) attach.active_thread_percentage = 100;
   if (!wanted.empty()) partitions_.NoteClient(wanted, static_cast<uint32_t>(client.peer.pid));
   if (std::ranges::all_of(attach.sm_ranges, [](const wire::SmRange& range) { return range.count > 0; })) return;
-  log_.Info(client.peer.party(), "Client {} can use no SM of some devices: its CUDA_MPS_SM_PARTITION is \"{}\" (see lspart)", client.peer.pid, wanted);
+  log_.Info(client.peer.party(),
+            "Client {} can use no SM of some devices: its CUDA_MPS_SM_PARTITION is \"{}\" (see lspart)",
+            client.peer.pid, wanted);
 }
 
 }  // namespace tutti::daemon

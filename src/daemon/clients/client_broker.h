@@ -1,5 +1,6 @@
-// Brings clients to servers: a client that says hello is handed to the server of its user, or to the one whose socket it
-// came to; it waits while that one starts (waiting_room.h), or is refused with a CUresult and a line that says why. Daemon thread only.
+// Brings clients to servers: a client that says hello is handed to the server of its user, or to the one whose socket
+// it came to; it waits while that one starts (waiting_room.h), or is refused with a CUresult and a line that says why.
+// Daemon thread only.
 #pragma once
 
 #include <functional>

@@ -17,7 +17,7 @@ std::vector<WaitingClient> ByTurns(std::map<Key, std::vector<WaitingClient>> que
 }
 
 template <typename Key>
-std::map<Key, std::vector<WaitingClient>> Sorted(std::vector<WaitingClient> clients, Key Holder::*key) {
+std::map<Key, std::vector<WaitingClient>> Sorted(std::vector<WaitingClient> clients, Key Holder::* key) {
   std::map<Key, std::vector<WaitingClient>> queues;
   for (WaitingClient& client : clients) queues[client.peer.holder().*key].push_back(std::move(client));
   return queues;
@@ -45,7 +45,8 @@ std::optional<WaitingClient> WaitingRoom::Add(const std::string& server, Waiting
   return std::move(clients_.extract(goes).mapped().client);
 }
 
-std::vector<WaitingClient> WaitingRoom::Take(const std::function<bool(const std::string& server, const WaitingClient&)>& leaves) {
+std::vector<WaitingClient> WaitingRoom::Take(
+    const std::function<bool(const std::string& server, const WaitingClient&)>& leaves) {
   std::vector<WaitingClient> taken;
   for (auto entry = clients_.begin(); entry != clients_.end();) {
     if (!leaves(entry->second.server, entry->second.client)) {
@@ -60,7 +61,9 @@ std::vector<WaitingClient> WaitingRoom::Take(const std::function<bool(const std:
 }
 
 std::vector<WaitingClient> WaitingRoom::Empty(const std::string& server) {
-  auto parties = Sorted(Take([&server](const std::string& waits_for, const WaitingClient&) { return waits_for == server; }), &Holder::party);
+  auto parties =
+      Sorted(Take([&server](const std::string& waits_for, const WaitingClient&) { return waits_for == server; }),
+             &Holder::party);
   for (auto& [party, queue] : parties) queue = PartsByTurns(std::move(queue));
   return ByTurns(std::move(parties));
 }

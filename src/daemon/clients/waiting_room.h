@@ -1,6 +1,7 @@
-// The clients that wait for servers to start. Those of one server are let in by turns: of parties (visitor.h), of a party's
-// parts, of a part's processes; so the flood of one delays the first client of another by no more than one of its own. The room
-// is one for all servers, since a party may have many; when there is no more of it, whoever holds most makes some (fair_shares.h).
+// The clients that wait for servers to start. Those of one server are let in by turns: of parties (visitor.h), of a
+// party's parts, of a part's processes; so the flood of one delays the first client of another by no more than one of
+// its own. The room is one for all servers, since a party may have many; when there is no more of it, whoever holds
+// most makes some (fair_shares.h).
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,8 @@ namespace {
 constexpr size_t kMost = 4096;
 
 WaitingClient Of(uid_t uid, const std::string& cgroup = "/", pid_t pid = 1) {
-  return {.peer = {.pid = pid, .uid = uid, .cgroup = cgroup, .at_home = true}, .hello = {}, .connection = {}, .route = {}};
+  return {
+      .peer = {.pid = pid, .uid = uid, .cgroup = cgroup, .at_home = true}, .hello = {}, .connection = {}, .route = {}};
 }
 
 WaitingClient OfContainer(const std::string& cgroup, uid_t uid, pid_t pid = 1) {

@@ -28,9 +28,11 @@ ServerHandle* NamedServer(const CommandCall& call, size_t index, Access access) 
     call.reply.Line(ServerNotFound(call.word(index)));
     return nullptr;
   }
-  if (!(access == Access::kSee ? call.daemon.MaySee(call.caller, *server) : call.caller.MayChangeServerOf(server->uid()))) {
+  if (!(access == Access::kSee ? call.daemon.MaySee(call.caller, *server)
+                               : call.caller.MayChangeServerOf(server->uid()))) {
     const bool own = call.caller.served_as == server->uid();
-    call.reply.Line(own ? fmt::format("Permission denied: server {} is shared with what runs outside of this container", server->pid())
+    call.reply.Line(own ? fmt::format("Permission denied: server {} is shared with what runs outside of this container",
+                                      server->pid())
                         : fmt::format("Permission denied: server {} belongs to user {}", server->pid(), server->uid()));
     return nullptr;
   }
@@ -41,7 +43,8 @@ bool RequirePrivilege(const CommandCall& call) {
   if (call.caller.administrator) return true;
   const std::string who = geteuid() == 0 ? "root" : fmt::format("root and user {}", geteuid());
   const bool named = call.caller.uid == 0 || call.caller.uid == geteuid();
-  call.reply.Line(fmt::format("Permission denied: {} is for {}{}", call.word(0), who, named ? " outside of containers" : ""));
+  call.reply.Line(
+      fmt::format("Permission denied: {} is for {}{}", call.word(0), who, named ? " outside of containers" : ""));
   return false;
 }
 

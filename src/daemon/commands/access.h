@@ -8,8 +8,8 @@ namespace tutti::daemon::commands {
 
 enum class Access { kSee, kChange };
 
-// The server whose process id is word `index`, if the caller may see or change it. Otherwise answers the call and returns
-// null.
+// The server whose process id is word `index`, if the caller may see or change it. Otherwise answers the call and
+// returns null.
 ServerHandle* NamedServer(const CommandCall& call, size_t index, Access access);
 
 // True if word `index` is the process id of a server, whoever it belongs to.

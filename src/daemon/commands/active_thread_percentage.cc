@@ -10,20 +10,22 @@
 namespace tutti::daemon::commands {
 namespace {
 
-// A user may lower what is theirs, but not go above what the daemon gives by default. Answers the call if it is refused.
+// A user may lower what is theirs, but not go above what the daemon gives by default. Answers the call if it is
+// refused.
 bool AllowedFor(const CommandCall& call, double percentage) {
   const double standard = call.daemon.defaults().server.active_thread_percentage;
   const daemon::Claim* const claim = call.daemon.claims().Find(call.caller.claim);
   const double given = claim != nullptr ? claim->active_thread_percentage.value_or(100) : 100;
   if (call.caller.administrator || percentage <= std::min(standard, given)) return true;
-  call.reply.Line(given < standard ? fmt::format("Permission denied: the claim {} is for {}", call.caller.claim, control::FormatPercentage(given))
-                                   : fmt::format("Permission denied: user {} cannot go above the default of {}", call.caller.uid,
-                                                 control::FormatPercentage(standard)));
+  call.reply.Line(given < standard ? fmt::format("Permission denied: the claim {} is for {}", call.caller.claim,
+                                                 control::FormatPercentage(given))
+                                   : fmt::format("Permission denied: user {} cannot go above the default of {}",
+                                                 call.caller.uid, control::FormatPercentage(standard)));
   return false;
 }
 
-// Sets `percentage` if the word is one; the answer is the value then in force: NVIDIA's way of telling a rejected value. False,
-// and the call is answered, for who may not.
+// Sets `percentage` if the word is one; the answer is the value then in force: NVIDIA's way of telling a rejected
+// value. False, and the call is answered, for who may not.
 bool Set(const CommandCall& call, size_t index, double& percentage) {
   const auto value = control::ParsePercentage(call.word(index));
   if (value && !AllowedFor(call, *value)) return false;
@@ -67,7 +69,8 @@ void SetActiveThreadPercentage(const CommandCall& call) {
   if (server == nullptr) return;
   double& percentage = server->settings().active_thread_percentage;
   if (!Set(call, 2, percentage)) return;
-  ApplyToRunningClients(call.daemon, *server, {.percentage = true}, [reply = call.reply, percentage] { reply.Line(control::FormatPercentage(percentage)); });
+  ApplyToRunningClients(call.daemon, *server, {.percentage = true},
+                        [reply = call.reply, percentage] { reply.Line(control::FormatPercentage(percentage)); });
 }
 
 void GetActiveThreadPercentage(const CommandCall& call) {

@@ -9,7 +9,9 @@
 namespace tutti::daemon::commands {
 namespace {
 
-void Refuse(const CommandCall& call, const std::string& why) { call.reply.Finish({.text = why + "\n", .exit_status = 1}); }
+void Refuse(const CommandCall& call, const std::string& why) {
+  call.reply.Finish({.text = why + "\n", .exit_status = 1});
+}
 
 // Every device that it names, for itself or in a limit, is one of these.
 Status CheckDevices(const daemon::Claim& claim, const Devices& devices) {

@@ -14,7 +14,8 @@ void SetDefaultClientPriority(const CommandCall& call) {
   call.daemon.defaults().client_priority = *priority;
   // The answer comes with the last server's.
   const std::shared_ptr<void> answered(nullptr, [reply = call.reply](void*) { reply.Nothing(); });
-  for (ServerHandle* server : call.daemon.servers().All()) ApplyToRunningClients(call.daemon, *server, {.priority = true}, [answered] {});
+  for (ServerHandle* server : call.daemon.servers().All())
+    ApplyToRunningClients(call.daemon, *server, {.priority = true}, [answered] {});
 }
 
 void GetDefaultClientPriority(const CommandCall& call) {
@@ -23,19 +24,23 @@ void GetDefaultClientPriority(const CommandCall& call) {
 
 // Of a running client alone, from the next scheduling decision on. Its owner may only lower it.
 void SetClientPriority(const CommandCall& call) {
-  WithClient(call, [call](ServerHandle& server, const ServerClients&, const ClientProcess& client) {
-    const auto priority = control::ParsePriority(call.word(2));
-    if (!priority) return call.reply.Line(priority.error().text);
-    if (!call.caller.administrator && *priority < client.first.priority) {
-      return call.reply.Line(fmt::format("Permission denied: user {} cannot raise a client's priority", call.caller.uid));
-    }
-    AskAbout(server, client, wire::MessageKind::kServerSet,
-             wire::ServerSet{.what = wire::SettingKind::kPriority, .number = static_cast<uint64_t>(*priority)},
-             [reply = call.reply](const Result<wire::ServerReply>& answer) {
-               if (!answer) return reply.Line(answer.error().text);
-               answer->status == 0 ? reply.Nothing() : reply.Line(answer->text);
-             });
-  }, ClientNotFound);
+  WithClient(
+      call,
+      [call](ServerHandle& server, const ServerClients&, const ClientProcess& client) {
+        const auto priority = control::ParsePriority(call.word(2));
+        if (!priority) return call.reply.Line(priority.error().text);
+        if (!call.caller.administrator && *priority < client.first.priority) {
+          return call.reply.Line(
+              fmt::format("Permission denied: user {} cannot raise a client's priority", call.caller.uid));
+        }
+        AskAbout(server, client, wire::MessageKind::kServerSet,
+                 wire::ServerSet{.what = wire::SettingKind::kPriority, .number = static_cast<uint64_t>(*priority)},
+                 [reply = call.reply](const Result<wire::ServerReply>& answer) {
+                   if (!answer) return reply.Line(answer.error().text);
+                   answer->status == 0 ? reply.Nothing() : reply.Line(answer->text);
+                 });
+      },
+      ClientNotFound);
 }
 
 }  // namespace tutti::daemon::commands

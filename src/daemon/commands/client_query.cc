@@ -30,8 +30,13 @@ void QueryClients(const CommandCall& call, const std::vector<ServerHandle*>& ser
   const auto gathering = std::make_shared<Gathering>();
   gathering->done = std::move(done);
   for (ServerHandle* server : servers) {
-    gathering->servers.push_back({.server_pid = server->pid(), .name = server->name(), .policy = server->policy(), .uid = server->uid(), .state = server->state(),
-                                  .settings = server->settings(), .devices = server->devices()});
+    gathering->servers.push_back({.server_pid = server->pid(),
+                                  .name = server->name(),
+                                  .policy = server->policy(),
+                                  .uid = server->uid(),
+                                  .state = server->state(),
+                                  .settings = server->settings(),
+                                  .devices = server->devices()});
   }
   for (size_t i = 0; i < servers.size(); ++i) {
     if (servers[i]->state() == ServerState::kInitializing) continue;
@@ -59,7 +64,8 @@ Result<std::optional<ClientProcess>> FindClient(const std::vector<ServerClients>
   std::map<std::tuple<size_t, uint32_t, uint64_t>, size_t> processes;  // by server, user and namespace
   for (size_t i = 0; i < servers.size(); ++i) {
     for (const wire::ClientStatus& client : servers[i].clients) {
-      const bool named = id ? static_cast<uint64_t>(servers[i].server_pid) == *number && client.id == *id : client.pid == *number;
+      const bool named =
+          id ? static_cast<uint64_t>(servers[i].server_pid) == *number && client.id == *id : client.pid == *number;
       if (!named) continue;
       const auto [process, is_new] = processes.try_emplace({i, client.uid, client.pid_namespace}, found.size());
       if (is_new) found.push_back({i, client, {}});
@@ -71,33 +77,38 @@ Result<std::optional<ClientProcess>> FindClient(const std::vector<ServerClients>
   constexpr size_t kMostNamed = 16;
   std::string names;
   for (const ClientProcess& one : found | std::views::take(kMostNamed)) {
-    fmt::format_to(std::back_inserter(names), "{}{}:{} (user {})", names.empty() ? "" : ", ", servers[one.server].server_pid,
-                   one.first.id, one.first.uid);
+    fmt::format_to(std::back_inserter(names), "{}{}:{} (user {})", names.empty() ? "" : ", ",
+                   servers[one.server].server_pid, one.first.id, one.first.uid);
   }
-  return Fail(fmt::format("{} clients have the process id {}: name one as SERVER:ID: {}", found.size(), *number, names));
+  return Fail(
+      fmt::format("{} clients have the process id {}: name one as SERVER:ID: {}", found.size(), *number, names));
 }
 
-void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found,
+void WithClient(const CommandCall& call,
+                std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found,
                 std::string (*not_found)(std::string_view)) {
-  QueryClients(call, call.daemon.ServersOf(call.caller), [call, found = std::move(found), not_found](const std::vector<ServerClients>& servers) {
-    const auto client = FindClient(servers, call.word(1));
-    if (!client) return call.reply.Line(client.error().text);
-    ServerHandle* const server = *client ? call.daemon.servers().Find(servers[(*client)->server].server_pid) : nullptr;
-    if (server == nullptr) return call.reply.Line(not_found(call.word(1)));
-    found(*server, servers[(*client)->server], **client);
-  });
+  QueryClients(call, call.daemon.ServersOf(call.caller),
+               [call, found = std::move(found), not_found](const std::vector<ServerClients>& servers) {
+                 const auto client = FindClient(servers, call.word(1));
+                 if (!client) return call.reply.Line(client.error().text);
+                 ServerHandle* const server =
+                     *client ? call.daemon.servers().Find(servers[(*client)->server].server_pid) : nullptr;
+                 if (server == nullptr) return call.reply.Line(not_found(call.word(1)));
+                 found(*server, servers[(*client)->server], **client);
+               });
 }
 
 void WithLivingClients(const CommandCall& call, std::function<void(const std::set<uint32_t>&)> found) {
   CommandCall as_daemon = call;
   as_daemon.caller = Ourselves();
-  QueryClients(as_daemon, call.daemon.servers().All(), [found = std::move(found)](const std::vector<ServerClients>& servers) {
-    std::set<uint32_t> pids;
-    for (const ServerClients& server : servers) {
-      for (const auto& client : server.clients) pids.insert(client.pid);
-    }
-    found(pids);
-  });
+  QueryClients(as_daemon, call.daemon.servers().All(),
+               [found = std::move(found)](const std::vector<ServerClients>& servers) {
+                 std::set<uint32_t> pids;
+                 for (const ServerClients& server : servers) {
+                   for (const auto& client : server.clients) pids.insert(client.pid);
+                 }
+                 found(pids);
+               });
 }
 
 std::string PciAddress(const wire::ServedDevice& device) {

@@ -27,7 +27,8 @@ struct ServerClients {
   std::string error;                        // not empty: the server gave no answer
 };
 
-// Asks all of `servers` at once; `done` gets their answers in the same order. A server that is not ready has no clients.
+// Asks all of `servers` at once; `done` gets their answers in the same order. A server that is not ready has no
+// clients.
 void QueryClients(const CommandCall& call, const std::vector<ServerHandle*>& servers,
                   std::function<void(std::vector<ServerClients>)> done);
 
@@ -38,14 +39,15 @@ struct ClientProcess {
   std::set<uint32_t> ids;     // by which its server knows it
 };
 
-// The client that `word` names among those of `servers`: by its process id, or as SERVER:ID with both numbers as ps shows
-// them. Nothing if there is none; an error that lists them if processes of several containers or users have that process
-// id: then only the second way says which.
+// The client that `word` names among those of `servers`: by its process id, or as SERVER:ID with both numbers as ps
+// shows them. Nothing if there is none; an error that lists them if processes of several containers or users have that
+// process id: then only the second way says which.
 Result<std::optional<ClientProcess>> FindClient(const std::vector<ServerClients>& servers, std::string_view word);
 
 // For commands that take a running client as word 1: calls `found` with its server. Answers the call with what
 // `not_found` makes of the word if there is none.
-void WithClient(const CommandCall& call, std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found,
+void WithClient(const CommandCall& call,
+                std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found,
                 std::string (*not_found)(std::string_view) = ServerNotFound);
 
 // Asks the server the same about all connections of a client; `done` gets the first answer that is not 0, or the last.
@@ -60,11 +62,16 @@ void AskAbout(ServerHandle& server, const ClientProcess& client, wire::MessageKi
   const auto gathering = std::make_shared<Gathering>(wire::ServerReply{}, std::move(done));
   for (const uint32_t id : client.ids) {
     body.client = id;
-    server.Ask(kind, body, [gathering](Result<ServerHandle::Reply> answer) {
-      if (!gathering->answer || gathering->answer->status != 0) return;
-      if (answer) gathering->answer = std::move(answer->body);
-      else gathering->answer = std::unexpected(answer.error());
-    }, patience_ns);
+    server.Ask(
+        kind, body,
+        [gathering](Result<ServerHandle::Reply> answer) {
+          if (!gathering->answer || gathering->answer->status != 0) return;
+          if (answer)
+            gathering->answer = std::move(answer->body);
+          else
+            gathering->answer = std::unexpected(answer.error());
+        },
+        patience_ns);
   }
 }
 

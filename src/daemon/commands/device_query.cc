@@ -1,5 +1,5 @@
-// NVIDIA documents the columns of this answer and the blocks "Default" and "Server <pid>", not its exact layout. The policy is
-// ours; it stands last, so that who counts columns from the left finds what NVIDIA's documentation says.
+// NVIDIA documents the columns of this answer and the blocks "Default" and "Server <pid>", not its exact layout. The
+// policy is ours; it stands last, so that who counts columns from the left finds what NVIDIA's documentation says.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -18,11 +18,11 @@ control::TextTable DeviceTable(const Devices& devices, const std::string& policy
   control::TextTable table{.columns = {"Device Ordinal", "PCI IDs", "UUID", "Name", "Attributes", "Policy"}};
   for (uint32_t ordinal = 0; ordinal < devices.size(); ++ordinal) {
     const wire::ServedDevice& device = devices[ordinal];
-    table.rows.push_back({std::to_string(ordinal), PciAddress(device), control::FormatUuid(device.uuid), device.name, "-", policy});
+    table.rows.push_back(
+        {std::to_string(ordinal), PciAddress(device), control::FormatUuid(device.uuid), device.name, "-", policy});
   }
   return table;
 }
-
 
 std::string Block(const std::string& title, const control::TextTable& table, bool csv) {
   return title + "\n" + (csv ? control::FormatCsv(table, true) : control::FormatText(table, true));
@@ -40,7 +40,9 @@ void DeviceQuery(const CommandCall& call) {
       return;
     }
   }
-  if (only != nullptr) return call.reply.Text(Block(fmt::format("Server {}", only->pid()), DeviceTable(only->devices(), only->policy()), csv));
+  if (only != nullptr)
+    return call.reply.Text(
+        Block(fmt::format("Server {}", only->pid()), DeviceTable(only->devices(), only->policy()), csv));
   call.daemon.inventory().Ask([call, csv](const Result<Devices>& devices) {
     if (!devices) return call.reply.Line(devices.error().text);
     std::string text = Block("Default", DeviceTable(*devices, call.daemon.defaults().policy), csv);

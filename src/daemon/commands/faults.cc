@@ -1,5 +1,5 @@
-// The last faults of all servers' clients. A server of all users knows faults of all users: each sees their own, those who
-// may see everything see all.
+// The last faults of all servers' clients. A server of all users knows faults of all users: each sees their own, those
+// who may see everything see all.
 #include <fmt/format.h>
 
 #include "daemon/commands/access.h"
@@ -33,7 +33,8 @@ void AddLines(const std::string& text, pid_t server, bool of_all, uid_t uid, std
 }  // namespace
 
 void Faults(const CommandCall& call) {
-  if (!call.caller.at_home) return call.reply.Finish({.text = "Permission denied: faults are told outside of containers\n", .exit_status = 1});
+  if (!call.caller.at_home)
+    return call.reply.Finish({.text = "Permission denied: faults are told outside of containers\n", .exit_status = 1});
   const auto gathered = std::make_shared<Gathered>(call.reply);
   const bool of_all = call.caller.administrator;
   for (ServerHandle* server : call.daemon.ServersOf(call.caller)) {
@@ -44,7 +45,8 @@ void Faults(const CommandCall& call) {
                     AddLines(reply->body.text, pid, of_all, uid, &gathered->answer.text);
                   } else {
                     gathered->answer.exit_status = 1;
-                    gathered->answer.text += fmt::format("Server {}: {}\n", pid, reply ? reply->body.text : reply.error().text);
+                    gathered->answer.text +=
+                        fmt::format("Server {}: {}\n", pid, reply ? reply->body.text : reply.error().text);
                   }
                 });
   }

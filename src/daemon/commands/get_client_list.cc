@@ -52,7 +52,8 @@ void GetDeviceClientList(const CommandCall& call) {
     if (server == nullptr) return;
     servers = {server};
   }
-  QueryClients(call, servers, [reply = call.reply](const std::vector<ServerClients>& answers) { reply.Text(DeviceLines(answers)); });
+  QueryClients(call, servers,
+               [reply = call.reply](const std::vector<ServerClients>& answers) { reply.Text(DeviceLines(answers)); });
 }
 
 }  // namespace tutti::daemon::commands

@@ -14,9 +14,8 @@ void Quit(const CommandCall& call) {
     if (!timeout_s) return call.reply.Line("quit takes nothing or -t and a number of seconds: quit -t 5");
   }
   if (!RequirePrivilege(call)) return;
-  call.daemon.Quit(timeout_s, [reply = call.reply](int exit_status) {
-    reply.Finish({.exit_status = exit_status, .ending = true});
-  });
+  call.daemon.Quit(
+      timeout_s, [reply = call.reply](int exit_status) { reply.Finish({.exit_status = exit_status, .ending = true}); });
 }
 
 void Upgrade(const CommandCall& call) {

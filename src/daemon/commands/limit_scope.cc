@@ -5,8 +5,8 @@
 
 namespace tutti::daemon::commands {
 
-// NVIDIA's memory limit is each process's own, so two processes of a container get it twice. With `container`, the clients of
-// one cgroup that connect from now on share it.
+// NVIDIA's memory limit is each process's own, so two processes of a container get it twice. With `container`, the
+// clients of one cgroup that connect from now on share it.
 void SetLimitScope(const CommandCall& call) {
   const std::string_view scope = call.word(1);
   if (scope != "process" && scope != "container") {
@@ -17,6 +17,8 @@ void SetLimitScope(const CommandCall& call) {
   call.reply.Nothing();
 }
 
-void GetLimitScope(const CommandCall& call) { call.reply.Line(call.daemon.accounting().container_scope ? "container" : "process"); }
+void GetLimitScope(const CommandCall& call) {
+  call.reply.Line(call.daemon.accounting().container_scope ? "container" : "process");
+}
 
 }  // namespace tutti::daemon::commands

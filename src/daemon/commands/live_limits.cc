@@ -17,15 +17,18 @@ struct Finishing {
 };
 
 void Tell(ServerHandle& server, const wire::ServerSet& set, const std::shared_ptr<Finishing>& finishing) {
-  server.Ask(wire::MessageKind::kServerSet, set, [finishing, id = set.client](const Result<ServerHandle::Reply>& answer) {
+  server.Ask(wire::MessageKind::kServerSet, set,
+             [finishing, id = set.client](const Result<ServerHandle::Reply>& answer) {
     // A client that has just gone has no limits any more.
-    if (answer && answer->body.status != 0) log::Info("Client with ID {} keeps its limits: {}", id, answer->body.text);
-  });
+               if (answer && answer->body.status != 0)
+                 log::Info("Client with ID {} keeps its limits: {}", id, answer->body.text);
+             });
 }
 
 void Follow(ControlDaemon& daemon, ServerHandle& server, const wire::ClientStatus& client, Changed changed,
             const std::shared_ptr<Finishing>& finishing) {
-  const ServerSettings settings = daemon.catalog().SettingsFor(server.name(), NamespaceOf(client.name_space), server.settings());
+  const ServerSettings settings =
+      daemon.catalog().SettingsFor(server.name(), NamespaceOf(client.name_space), server.settings());
   const double percentage = EffectivePercentage(settings, client.own_percentage);
   if (changed.percentage && percentage != client.percentage && !daemon.options().static_partitioning) {
     Tell(server, {.what = wire::SettingKind::kPercentage, .client = client.id, .percentage = percentage}, finishing);
@@ -34,14 +37,18 @@ void Follow(ControlDaemon& daemon, ServerHandle& server, const wire::ClientStatu
   const std::string uuid = control::FormatUuid(server.devices()[client.device].uuid);
   const uint64_t bytes = std::min(settings.memory_limits.Of(client.device, uuid), client.own_limit_bytes);
   if (bytes != client.limit_bytes) {
-    Tell(server, {.what = wire::SettingKind::kMemoryLimit, .client = client.id, .device = client.device, .number = bytes}, finishing);
+    Tell(server,
+         {.what = wire::SettingKind::kMemoryLimit, .client = client.id, .device = client.device, .number = bytes},
+         finishing);
   }
 }
 
 // The server knows which clients have a priority of their own.
 void FollowPriority(ControlDaemon& daemon, ServerHandle& server, const std::shared_ptr<Finishing>& finishing) {
   const auto tell = [&](const std::string& name_space, int priority) {
-    Tell(server, {.what = wire::SettingKind::kDefaultPriority, .number = static_cast<uint64_t>(priority), .text = name_space}, finishing);
+    Tell(server,
+         {.what = wire::SettingKind::kDefaultPriority, .number = static_cast<uint64_t>(priority), .text = name_space},
+         finishing);
   };
   const NamedServer* const named = daemon.catalog().Find(server.name());
   if (named == nullptr) return tell("", daemon.defaults().client_priority);
@@ -55,9 +62,15 @@ void FollowCollectively(ControlDaemon& daemon, ServerHandle& server, const std::
   const NamedServer* const named = daemon.catalog().Find(server.name());
   if (named == nullptr) return;
   for (const auto& [name, limits] : named->namespaces) {
-    for (const auto& group : GroupsOf("namespace:" + FullName(server.name(), name), limits.collective, server.devices())) {
-      Tell(server, {.what = wire::SettingKind::kMemoryGroup, .device = group.device, .number = group.hard_bytes, .second = group.soft_bytes,
-                    .text = group.name}, finishing);
+    for (const auto& group :
+         GroupsOf("namespace:" + FullName(server.name(), name), limits.collective, server.devices())) {
+      Tell(server,
+           {.what = wire::SettingKind::kMemoryGroup,
+            .device = group.device,
+            .number = group.hard_bytes,
+            .second = group.soft_bytes,
+            .text = group.name},
+           finishing);
     }
   }
 }
@@ -73,7 +86,8 @@ void ApplyToRunningClients(ControlDaemon& daemon, ServerHandle& server, Changed 
              [finishing, &daemon, changed, pid = server.pid()](const Result<ServerHandle::Reply>& answer) {
                ServerHandle* const server = daemon.servers().Find(pid);
                if (!answer || server == nullptr) return;
-               for (const wire::ClientStatus& client : answer->body.clients) Follow(daemon, *server, client, changed, finishing);
+               for (const wire::ClientStatus& client : answer->body.clients)
+                 Follow(daemon, *server, client, changed, finishing);
                if (changed.memory) FollowCollectively(daemon, *server, finishing);
              });
 }

@@ -52,7 +52,8 @@ Result<uint32_t> Ordinal(const std::vector<wire::ServedDevice>& devices, const s
 }
 
 // A user may lower what is theirs, but not go above what the daemon gives by default.
-Status AllowedFor(const CommandCall& call, const std::vector<wire::ServedDevice>& devices, const DeviceAndBytes& limit) {
+Status AllowedFor(const CommandCall& call, const std::vector<wire::ServedDevice>& devices,
+                  const DeviceAndBytes& limit) {
   if (call.caller.administrator) return {};
   TUTTI_ASSIGN(const uint32_t ordinal, Ordinal(devices, limit.device));
   const std::string uuid = control::FormatUuid(devices[ordinal].uuid);
@@ -60,25 +61,31 @@ Status AllowedFor(const CommandCall& call, const std::vector<wire::ServedDevice>
   const daemon::Claim* const claim = call.daemon.claims().Find(call.caller.claim);
   const uint64_t given = claim != nullptr ? claim->memory_limits.Of(ordinal, uuid) : control::kNoMemoryLimit;
   if (limit.bytes <= std::min(standard, given)) return {};
-  if (given < standard) return Fail(fmt::format("Permission denied: the claim {} is for {}", call.caller.claim, control::FormatMemory(given)));
-  return Fail(fmt::format("Permission denied: user {} cannot go above the default of {}", call.caller.uid, control::FormatMemory(standard)));
+  if (given < standard)
+    return Fail(
+        fmt::format("Permission denied: the claim {} is for {}", call.caller.claim, control::FormatMemory(given)));
+  return Fail(fmt::format("Permission denied: user {} cannot go above the default of {}", call.caller.uid,
+                          control::FormatMemory(standard)));
 }
 
 void SetOfServer(const CommandCall& call, ServerHandle& server) {
   const auto limit = ReadLimit(call, 2);
   if (!limit) return call.reply.Line(limit.error().text);
-  if (const auto allowed = AllowedFor(call, server.devices(), *limit); !allowed) return call.reply.Line(allowed.error().text);
+  if (const auto allowed = AllowedFor(call, server.devices(), *limit); !allowed)
+    return call.reply.Line(allowed.error().text);
   server.settings().memory_limits.Set(limit->device, limit->bytes);
   ApplyToRunningClients(call.daemon, server, {.memory = true}, [reply = call.reply] { reply.Nothing(); });
 }
 
 // The live form: the process id is a running client's.
-void SetOfClient(const CommandCall& call, ServerHandle& server, const ServerClients& entry, const ClientProcess& client) {
+void SetOfClient(const CommandCall& call, ServerHandle& server, const ServerClients& entry,
+                 const ClientProcess& client) {
   const auto limit = ReadLimit(call, 2);
   if (!limit) return call.reply.Line(limit.error().text);
   const auto ordinal = Ordinal(entry.devices, limit->device);
   if (!ordinal) return call.reply.Line(ordinal.error().text);
-  if (const auto allowed = AllowedFor(call, entry.devices, *limit); !allowed) return call.reply.Line(allowed.error().text);
+  if (const auto allowed = AllowedFor(call, entry.devices, *limit); !allowed)
+    return call.reply.Line(allowed.error().text);
   AskAbout(server, client, wire::MessageKind::kServerSet,
            wire::ServerSet{.what = wire::SettingKind::kMemoryLimit, .device = *ordinal, .number = limit->bytes},
            [reply = call.reply](const Result<wire::ServerReply>& answer) {
@@ -92,7 +99,8 @@ void AnswerOfClient(const CommandCall& call, const ServerClients& entry, const C
   const auto ordinal = Ordinal(entry.devices, std::string(call.word(2)));
   if (!ordinal) return call.reply.Line(ordinal.error().text);
   for (const auto& client : entry.clients) {
-    if (client.id != named.first.id || client.device != *ordinal || client.limit_bytes == control::kNoMemoryLimit) continue;
+    if (client.id != named.first.id || client.device != *ordinal || client.limit_bytes == control::kNoMemoryLimit)
+      continue;
     return call.reply.Line(control::FormatMemory(client.limit_bytes));
   }
   call.reply.Nothing();

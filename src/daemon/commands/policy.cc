@@ -1,6 +1,7 @@
+#include "control/policy.h"
+
 #include <fmt/format.h>
 
-#include "control/policy.h"
 #include "daemon/commands/access.h"
 #include "daemon/commands/commands.h"
 #include "daemon/commands/server_set.h"

@@ -13,7 +13,8 @@ std::string Table(const std::vector<ServerClients>& servers) {
     if (!server.error.empty()) errors += server.error + "\n";
     for (const auto& client : server.clients) {
       rows.push_back({client.pid, client.id, static_cast<uint32_t>(server.server_pid),
-                      control::ShortUuid(DeviceUuid(server, client.device)), client.pid_namespace, client.command_line});
+                      control::ShortUuid(DeviceUuid(server, client.device)), client.pid_namespace,
+                      client.command_line});
     }
   }
   return control::FormatClientTable(rows) + errors;
@@ -29,7 +30,8 @@ void Ps(const CommandCall& call) {
     servers = {server};
   }
   if (servers.empty()) return call.reply.Line("Server not found");
-  QueryClients(call, servers, [reply = call.reply](const std::vector<ServerClients>& answers) { reply.Text(Table(answers)); });
+  QueryClients(call, servers,
+               [reply = call.reply](const std::vector<ServerClients>& answers) { reply.Text(Table(answers)); });
 }
 
 }  // namespace tutti::daemon::commands

@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-
-#include <nlohmann/json.hpp>
 
 #include "control/version.h"
 #include "daemon/commands/access.h"
@@ -40,7 +39,8 @@ Json Counters(const wire::ClientStatus& client) {
 #undef TUTTI_COUNTER
   };
   Json counters = Json::object();
-  for (size_t i = 0; i < std::min(std::size(kNames), client.counters.size()); ++i) counters[kNames[i]] = client.counters[i];
+  for (size_t i = 0; i < std::min(std::size(kNames), client.counters.size()); ++i)
+    counters[kNames[i]] = client.counters[i];
   return counters;
 }
 
@@ -91,8 +91,11 @@ Json OfServer(const ServerClients& server) {
   Json devices = Json::array();
   for (uint32_t i = 0; i < server.devices.size(); ++i) {
     const wire::ServedDevice& device = server.devices[i];
-    devices.push_back({{"ordinal", i}, {"uuid", DeviceUuid(server, i)}, {"name", device.name},
-                       {"total_bytes", device.total_bytes}, {"sm_count", device.sm_count},
+    devices.push_back({{"ordinal", i},
+                       {"uuid", DeviceUuid(server, i)},
+                       {"name", device.name},
+                       {"total_bytes", device.total_bytes},
+                       {"sm_count", device.sm_count},
                        {"compute_capability", fmt::format("{}.{}", device.compute_major, device.compute_minor)},
                        {"pci", PciAddress(device)}});
   }

@@ -20,13 +20,14 @@ struct Complaints {
 void SetOnServers(const CommandCall& call, const std::vector<ServerHandle*>& servers, const wire::ServerSet& set) {
   const auto complaints = std::make_shared<Complaints>(call.reply);
   for (ServerHandle* server : servers) {
-    server->Ask(wire::MessageKind::kServerSet, set, [complaints, pid = server->pid()](const Result<ServerHandle::Reply>& answer) {
-      if (!answer) {
-        complaints->text += answer.error().text + "\n";
-      } else if (answer->body.status != 0) {
-        fmt::format_to(std::back_inserter(complaints->text), "Server {}: {}\n", pid, answer->body.text);
-      }
-    });
+    server->Ask(wire::MessageKind::kServerSet, set,
+                [complaints, pid = server->pid()](const Result<ServerHandle::Reply>& answer) {
+                  if (!answer) {
+                    complaints->text += answer.error().text + "\n";
+                  } else if (answer->body.status != 0) {
+                    fmt::format_to(std::back_inserter(complaints->text), "Server {}: {}\n", pid, answer->body.text);
+                  }
+                });
   }
 }
 

@@ -28,7 +28,8 @@ void Add(const CommandCall& call) {
     const wire::ServedDevice& served = (*devices)[*device];
     Partition partition{.device = control::FormatUuid(served.uuid), .id = NewPartitionId(2), .chunks = chunks};
     PartitionTable& table = call.daemon.partitions();
-    if (const auto created = table.Create(partition, served.sm_count); !created) return call.reply.Line(created.error().text);
+    if (const auto created = table.Create(partition, served.sm_count); !created)
+      return call.reply.Line(created.error().text);
     call.reply.Line(table.Add(std::move(partition)).full_id());
   });
 }
@@ -38,7 +39,8 @@ void RemoveUnlessUsed(const CommandCall& call, const std::set<uint32_t>& living)
   const auto partition = table.Find(call.word(2), call.word(3));
   if (!partition) return call.reply.Line(partition.error().text);
   if (table.InUse(**partition, living)) {
-    return call.reply.Line(fmt::format("SM partition {} has clients: end them first (see ps)", (*partition)->full_id()));
+    return call.reply.Line(
+        fmt::format("SM partition {} has clients: end them first (see ps)", (*partition)->full_id()));
   }
   table.Remove(**partition);
   call.reply.Nothing();
@@ -49,16 +51,17 @@ void Remove(const CommandCall& call) {
 }
 
 // A device's totals, then its partitions. Chunks first, then SMs.
-void AppendDevice(std::string& text, const wire::ServedDevice& device, PartitionTable& table, const std::set<uint32_t>& living) {
+void AppendDevice(std::string& text, const wire::ServedDevice& device, PartitionTable& table,
+                  const std::set<uint32_t>& living) {
   constexpr const char* kRow = "{:<13}{:<37}{:<6}{:<6}{:<5}{:<5}{}\n";
   const auto out = std::back_inserter(text);
   const std::string uuid = control::FormatUuid(device.uuid);
   const uint32_t free_sms = table.FreeSms(uuid, device.sm_count);
-  fmt::format_to(out, fmt::runtime(kRow), uuid.substr(0, kShortUuid), "-", free_sms / kSmsPerChunk, (device.sm_count - free_sms) / kSmsPerChunk,
-                 free_sms, device.sm_count - free_sms, "-");
+  fmt::format_to(out, fmt::runtime(kRow), uuid.substr(0, kShortUuid), "-", free_sms / kSmsPerChunk,
+                 (device.sm_count - free_sms) / kSmsPerChunk, free_sms, device.sm_count - free_sms, "-");
   for (const Partition* partition : table.Of(uuid)) {
-    fmt::format_to(out, fmt::runtime(kRow), uuid.substr(0, kShortUuid), partition->id, "-", partition->chunks, "-", partition->sm_count(),
-                   table.InUse(*partition, living) ? "Yes" : "No");
+    fmt::format_to(out, fmt::runtime(kRow), uuid.substr(0, kShortUuid), partition->id, "-", partition->chunks, "-",
+                   partition->sm_count(), table.InUse(*partition, living) ? "Yes" : "No");
   }
 }
 
@@ -72,7 +75,8 @@ bool RequireStaticPartitioning(const CommandCall& call) {
 
 void SmPartition(const CommandCall& call) {
   if (call.word(1) != "add" && call.word(1) != "rm") {
-    return call.reply.Line(fmt::format("sm_partition \"{}\" is unknown: give add DEVICE CHUNKS or rm DEVICE PARTITION", call.word(1)));
+    return call.reply.Line(
+        fmt::format("sm_partition \"{}\" is unknown: give add DEVICE CHUNKS or rm DEVICE PARTITION", call.word(1)));
   }
   if (!RequireStaticPartitioning(call) || !RequirePrivilege(call)) return;
   call.word(1) == "add" ? Add(call) : Remove(call);
@@ -83,8 +87,9 @@ void ListPartitions(const CommandCall& call) {
   call.daemon.inventory().Ask([call](const Result<Devices>& devices) {
     if (!devices) return call.reply.Line(devices.error().text);
     WithLivingClients(call, [call, devices = *devices](const std::set<uint32_t>& living) {
-      std::string text = "GPU          Partition                            free  used  free used clients\n"
-                         "                                                  chunk chunk SM   SM\n";
+      std::string text =
+          "GPU          Partition                            free  used  free used clients\n"
+          "                                                  chunk chunk SM   SM\n";
       for (const wire::ServedDevice& device : devices) AppendDevice(text, device, call.daemon.partitions(), living);
       call.reply.Text(std::move(text));
     });

@@ -18,7 +18,8 @@ void TerminateClient(const CommandCall& call) {
   if (server == nullptr) return;
   const std::string_view word = call.word(2);
   if (!control::ParseNumber(word.substr(0, word.find(':')))) {
-    return call.reply.Line(fmt::format("\"{}\" is not the process id of a client: see get_client_list {}", word, server->pid()));
+    return call.reply.Line(
+        fmt::format("\"{}\" is not the process id of a client: see get_client_list {}", word, server->pid()));
   }
   QueryClients(call, {server}, [call](const std::vector<ServerClients>& servers) {
     if (!servers[0].error.empty()) return call.reply.Line(servers[0].error);
@@ -28,11 +29,13 @@ void TerminateClient(const CommandCall& call) {
     if (still_there == nullptr || !*client) {
       return call.reply.Line(fmt::format("Client {} not found on server {}", call.word(2), servers[0].server_pid));
     }
-    AskAbout(*still_there, **client, wire::MessageKind::kTerminateClient, wire::TerminateClient{},
-             [reply = call.reply](const Result<wire::ServerReply>& answer) {
-               if (!answer) return reply.Line(answer.error().text);
-               reply.Line(std::to_string(answer->status));
-             }, kPatienceNs);
+    AskAbout(
+        *still_there, **client, wire::MessageKind::kTerminateClient, wire::TerminateClient{},
+        [reply = call.reply](const Result<wire::ServerReply>& answer) {
+          if (!answer) return reply.Line(answer.error().text);
+          reply.Line(std::to_string(answer->status));
+        },
+        kPatienceNs);
   });
 }
 

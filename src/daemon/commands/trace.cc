@@ -1,5 +1,5 @@
-// Tracing is switched in the servers and read from them. A dump travels as memory files through the daemon to the shell,
-// which alone writes a file: so it is written with the rights and in the directory of the person who asked.
+// Tracing is switched in the servers and read from them. A dump travels as memory files through the daemon to the
+// shell, which alone writes a file: so it is written with the rights and in the directory of the person who asked.
 #include <fmt/format.h>
 
 #include "daemon/commands/access.h"
@@ -33,7 +33,8 @@ void Dump(const CommandCall& call) {
                     dumps->answer.files.push_back(std::move(reply->file));
                   } else {
                     dumps->answer.exit_status = 1;
-                    dumps->answer.text += fmt::format("Server {}: {}\n", pid, reply ? reply->body.text : reply.error().text);
+                    dumps->answer.text +=
+                        fmt::format("Server {}: {}\n", pid, reply ? reply->body.text : reply.error().text);
                   }
                 });
   }

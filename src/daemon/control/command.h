@@ -21,8 +21,8 @@ struct CommandAnswer {
   std::vector<os::Fd> files;
 };
 
-// The place for one answer, given exactly once, now or later. Copies share it. A second answer is ignored; an asker that
-// has left in the meantime gets nothing.
+// The place for one answer, given exactly once, now or later. Copies share it. A second answer is ignored; an asker
+// that has left in the meantime gets nothing.
 class Reply {
  public:
   explicit Reply(std::function<void(CommandAnswer)> send)
@@ -46,7 +46,9 @@ struct CommandCall {
   Reply reply;
 
   // The word at `index`, or "" if the line is shorter.
-  std::string_view word(size_t index) const { return index < words.size() ? std::string_view(words[index]) : std::string_view(); }
+  std::string_view word(size_t index) const {
+    return index < words.size() ? std::string_view(words[index]) : std::string_view();
+  }
 };
 
 struct Command {

@@ -25,8 +25,8 @@ namespace tutti::daemon {
 namespace {
 
 constexpr uint64_t kAcceptPauseNs = 50'000'000;
-// Connections of all users together, and of all administrators: of those that are still to say what they want and of shells. Of the descriptors that the
-// daemon may have, servers and clients that wait for one need their part.
+// Connections of all users together, and of all administrators: of those that are still to say what they want and of
+// shells. Of the descriptors that the daemon may have, servers and clients that wait for one need their part.
 constexpr size_t kMaxConnections = 4096;
 constexpr size_t kDescriptorsPerConnection = 4;
 // What all shells of one user (of one container) may leave unread together; a single one may leave so much anyway.
@@ -50,16 +50,26 @@ os::Fd SignalDescriptor() {
 }  // namespace
 
 ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance, DaemonOptions options)
-    : loop_(std::move(loop)), instance_(std::move(instance)), options_(std::move(options)),
-      defaults_(Defaults::FromEnvironment()), servers_(*loop_, options_.places, defaults_, log_),
-      catalog_(defaults_, options_.places, options_.multi_user), inventory_(*loop_, options_.places, log_),
-      broker_({servers_, catalog_, partitions_, claims_, accounting_, log_, options_.places.pipe_directory + "/" + kClaimsDirectory}, options_.static_partitioning), shutdown_(*loop_, servers_, broker_),
+    : loop_(std::move(loop)),
+      instance_(std::move(instance)),
+      options_(std::move(options)),
+      defaults_(Defaults::FromEnvironment()),
+      servers_(*loop_, options_.places, defaults_, log_),
+      catalog_(defaults_, options_.places, options_.multi_user),
+      inventory_(*loop_, options_.places, log_),
+      broker_({servers_, catalog_, partitions_, claims_, accounting_, log_,
+               options_.places.pipe_directory + "/" + kClaimsDirectory},
+              options_.static_partitioning),
+      shutdown_(*loop_, servers_, broker_),
       sockets_(*loop_, options_.places.pipe_directory, instance_.TakeOtherSockets(), log_,
                {.listen = [this](int listener, const Route& route) { Listen(listener, route); },
                 .forget = [this](int listener) { Forget(listener); }}),
       log_fifo_(std::make_unique<LogFifo>(*loop_, instance_.log_fifo(), log_)),
-      log_keeper_(*loop_, [this] { return Logs(); }, [this] { OpenLogsAnew(); }),
-      directory_(*loop_, options_.places.pipe_directory, [this] { PutBackFiles(); }), signals_(SignalDescriptor()), manager_(*loop_),
+      log_keeper_(
+          *loop_, [this] { return Logs(); }, [this] { OpenLogsAnew(); }),
+      directory_(*loop_, options_.places.pipe_directory, [this] { PutBackFiles(); }),
+      signals_(SignalDescriptor()),
+      manager_(*loop_),
       handover_(*loop_, {.quiet = [this] { return Quiet(); },
                          .leave = [this] { return Leave(); },
                          .gave_up = [this] { manager_.Ready(); }}),
@@ -71,7 +81,8 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
   });
   loop_->Watch(signals_.get(), EPOLLIN, [this](uint32_t) { Signal(); });
   defaults_.policy = options_.policy;
-  if (options_.protocol == 3) catalog_.KeepUserServers([this](const NamedServer& server) { return MakePlaceFor(server); });
+  if (options_.protocol == 3)
+    catalog_.KeepUserServers([this](const NamedServer& server) { return MakePlaceFor(server); });
   Listen(instance_.listener(), {});
   Listen(instance_.privileged_listener(), {});
 }
@@ -80,7 +91,8 @@ ControlDaemon::~ControlDaemon() { sessions_.clear(); }
 
 int ControlDaemon::Run() {
   log::Info("Starting control daemon using socket {}", options_.places.control_socket());
-  log::Info("To connect CUDA applications to this daemon, set env CUDA_MPS_PIPE_DIRECTORY={}", options_.places.pipe_directory);
+  log::Info("To connect CUDA applications to this daemon, set env CUDA_MPS_PIPE_DIRECTORY={}",
+            options_.places.pipe_directory);
   log::Info("CUDA MPS Control binary version: {}", control::kBinaryVersion);
   sockets_.ForgetInherited();
   os::AwaitClosed();  // starts its thread while there are no strangers, who might leave no room for one
@@ -94,20 +106,23 @@ void ControlDaemon::Listen(int listener, const Route& route) {
   listening_[listener] = {loop_->Watch(listener, EPOLLIN, [this, listener](uint32_t) { Accept(listener); }), route};
 }
 
-// A cleaner of temporary files, or somebody in a container that has the directory, has removed what clients need. Without this
-// the daemon would run on, and nobody could reach it.
+// A cleaner of temporary files, or somebody in a container that has the directory, has removed what clients need.
+// Without this the daemon would run on, and nobody could reach it.
 void ControlDaemon::PutBackFiles() {
   constexpr uint64_t kTryAgainNs = 5'000'000'000;
-  Status there = instance_.PutBack([this](int closing) {
-    if (closing == instance_.log_fifo()) log_fifo_.reset();
-    Forget(closing);
-  }, log_);
+  Status there = instance_.PutBack(
+      [this](int closing) {
+        if (closing == instance_.log_fifo()) log_fifo_.reset();
+        Forget(closing);
+      },
+      log_);
   if (there) there = sockets_.PutBack();
   if (!log_fifo_) log_fifo_ = std::make_unique<LogFifo>(*loop_, instance_.log_fifo(), log_);
   for (const int listener : {instance_.listener(), instance_.privileged_listener()}) {
     if (!listening_.contains(listener)) Listen(listener, {});
   }
-  if (!there && there.error().text != not_put_back_) log::Error("The pipe directory cannot be put in order: {}", there.error().text);
+  if (!there && there.error().text != not_put_back_)
+    log::Error("The pipe directory cannot be put in order: {}", there.error().text);
   not_put_back_ = there ? "" : there.error().text;
   if (!there) directory_.CallAgain(kTryAgainNs);
 }
@@ -124,7 +139,8 @@ void ControlDaemon::Accept(int listener) {
     MakeRoom(connections_[connections_[0].size() > 0 ? 0 : 1]);
     loop_->Unwatch(listening_[listener].watch);
     loop_->After(kAcceptPauseNs, [this, listener] {
-      if (const auto entry = listening_.find(listener); entry != listening_.end()) Listen(listener, Route(entry->second.route));
+      if (const auto entry = listening_.find(listener); entry != listening_.end())
+        Listen(listener, Route(entry->second.route));
     });
     return;
   }
@@ -191,7 +207,8 @@ std::vector<std::string> ControlDaemon::Logs() const {
 }
 
 void ControlDaemon::OpenLogsAnew() {
-  if (!log::Open(options_.places.control_log(), "Control")) log::Error("The log goes on where it was: {}", FailErrno(options_.places.control_log()).error().text);
+  if (!log::Open(options_.places.control_log(), "Control"))
+    log::Error("The log goes on where it was: {}", FailErrno(options_.places.control_log()).error().text);
   log::Info("Log opened anew");
   servers_.OpenLogsAnew();
 }
@@ -201,10 +218,12 @@ void ControlDaemon::ServerReady(ServerHandle& server) {
   if (server.plan().visible_devices.empty() && server.uid() == geteuid()) inventory_.Learn(server.devices());
   server.set_policy(defaults_.policy);
   if (defaults_.policy != "share") {
-    server.Ask(wire::MessageKind::kServerSet, wire::ServerSet{.what = wire::SettingKind::kPolicy, .text = defaults_.policy}, [](const auto&) {});
+    server.Ask(wire::MessageKind::kServerSet,
+               wire::ServerSet{.what = wire::SettingKind::kPolicy, .text = defaults_.policy}, [](const auto&) {});
   }
   if (defaults_.trace) {
-    server.Ask(wire::MessageKind::kServerSet, wire::ServerSet{.what = wire::SettingKind::kTrace, .number = 1}, [](const auto&) {});
+    server.Ask(wire::MessageKind::kServerSet, wire::ServerSet{.what = wire::SettingKind::kTrace, .number = 1},
+               [](const auto&) {});
   }
   MakePartitions(server);
   broker_.ServerReady(server);
@@ -220,7 +239,8 @@ void ControlDaemon::MakePartitions(const ServerHandle& server) {
       partition.device = control::FormatUuid(server.devices()[*ordinal].uuid);
       made = partitions_.Create(partition, server.devices()[*ordinal].sm_count);
     }
-    if (!made) log::Error("SM partition '{}' of server {} is not made: {}", partition.name, server.name(), made.error().text);
+    if (!made)
+      log::Error("SM partition '{}' of server {} is not made: {}", partition.name, server.name(), made.error().text);
   }
 }
 
@@ -267,7 +287,8 @@ Leaving ControlDaemon::Leave() {
   broker_.waiting().ForEach([&leaving](const WaitingClient& client) {
     ByteWriter hello;
     wire::Put(hello, client.hello);
-    leaving.connections.push_back({.fd = client.connection.get(), .hello = {hello.bytes().begin(), hello.bytes().end()}});
+    leaving.connections.push_back(
+        {.fd = client.connection.get(), .hello = {hello.bytes().begin(), hello.bytes().end()}});
   });
   return leaving;
 }
@@ -279,7 +300,8 @@ void ControlDaemon::TakeOver(Succession succession) {
     if (RestorePartition(words, partitions_) || RestoreClaim(words)) continue;
     RunCommand({*this, Ourselves(), words, Reply([](const CommandAnswer&) {})});
   }
-  for (Succession::Connection& connection : succession.connections) GoOnWith(std::move(connection), succession.understands);
+  for (Succession::Connection& connection : succession.connections)
+    GoOnWith(std::move(connection), succession.understands);
 }
 
 // A client that has connected to the program before. Where it came in, its socket says.

@@ -1,5 +1,5 @@
-// The control daemon: accepts connections, knows who is on them, and wires brokers, servers and commands together. Daemon
-// thread only.
+// The control daemon: accepts connections, knows who is on them, and wires brokers, servers and commands together.
+// Daemon thread only.
 #pragma once
 
 #include <array>
@@ -76,14 +76,17 @@ class ControlDaemon {
   // Who came by the claim and has not been served yet is refused, its sockets and its directory go.
   void RemoveClaim(const std::string& name);
 
-  // Takes a server of protocol 3 out of the catalog, with its sockets and SM partitions; its process is the caller's affair.
+  // Takes a server of protocol 3 out of the catalog, with its sockets and SM partitions; its process is the caller's
+  // affair.
   void RemoveServer(const std::string& name);
 
   // Everybody sees the servers of their user; in multi-user mode all see the one server, and of its clients their own.
   bool MaySeeServerOf(const Visitor& visitor, uid_t owner) const {
     return visitor.administrator || owner == visitor.served_as || options_.multi_user;
   }
-  bool MaySee(const Visitor& visitor, const ServerHandle& server) const { return MaySeeServerOf(visitor, server.uid()); }
+  bool MaySee(const Visitor& visitor, const ServerHandle& server) const {
+    return MaySeeServerOf(visitor, server.uid());
+  }
   std::vector<ServerHandle*> ServersOf(const Visitor& visitor);
 
  private:

@@ -30,7 +30,11 @@ void LogLines(LogBudget& log, const std::string& party, std::string_view text) {
 }  // namespace
 
 Session::Session(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route)
-    : daemon_(daemon), id_(id), visitor_(std::move(visitor)), party_(visitor_.party()), route_(std::move(route)),
+    : daemon_(daemon),
+      id_(id),
+      visitor_(std::move(visitor)),
+      party_(visitor_.party()),
+      route_(std::move(route)),
       socket_(daemon.loop(), socket.Release(), kRules) {}
 
 Session::~Session() {
@@ -93,15 +97,18 @@ void Session::Answered(uint32_t serial, CommandAnswer answer) {
   std::vector<os::Fd> files = std::move(answer.files);
   // A packet carries few descriptors, so many files travel on packets of their own, ahead of the text.
   while (files.size() > os::kMaxMessageFds) {
-    std::vector<os::Fd> some(std::make_move_iterator(files.begin()), std::make_move_iterator(files.begin() + os::kMaxMessageFds));
+    std::vector<os::Fd> some(std::make_move_iterator(files.begin()),
+                             std::make_move_iterator(files.begin() + os::kMaxMessageFds));
     files.erase(files.begin(), files.begin() + os::kMaxMessageFds);
     socket_.Send(control::PackCommandReply(serial, {.more = true}), std::move(some));
   }
   for (size_t i = 0; i < pieces.size(); ++i) {
     const bool last = i + 1 == pieces.size();
-    socket_.Send(control::PackCommandReply(serial, {.exit_status = answer.exit_status, .more = !last, .ending = answer.ending,
+    socket_.Send(control::PackCommandReply(serial, {.exit_status = answer.exit_status,
+                                                    .more = !last,
+                                                    .ending = answer.ending,
                                                     .text = std::string(pieces[i])}),
-                 last ? std::move(files) : std::vector<os::Fd>());
+                 last ? std::exchange(files, {}) : std::vector<os::Fd>());
   }
   running_ = false;
   if (!socket_.idle() && !daemon_.MayLeaveUnread(visitor_)) {

@@ -1,8 +1,8 @@
 // One accepted connection. Its first message decides what it is: a CUDA client, which is passed on, or a shell, whose
 // commands are run one after the other. Daemon thread only.
 //
-// Its peer is anybody. It sends packets, never files; its next command is read when the one before is answered and the answer
-// has left; it is given up when it says nothing at first, or leaves its answers unread.
+// Its peer is anybody. It sends packets, never files; its next command is read when the one before is answered and the
+// answer has left; it is given up when it says nothing at first, or leaves its answers unread.
 #pragma once
 
 #include <memory>

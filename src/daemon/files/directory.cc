@@ -15,8 +15,8 @@
 namespace tutti::daemon {
 namespace {
 
-// In a user namespace that does not know the machine's root, the directories of the machine belong to the "overflow" user. Whose
-// the root directory is may put anything anywhere.
+// In a user namespace that does not know the machine's root, the directories of the machine belong to the "overflow"
+// user. Whose the root directory is may put anything anywhere.
 bool IsTrusted(uid_t uid) {
   struct stat root{};
   return uid == 0 || uid == geteuid() || (stat("/", &root) == 0 && uid == root.st_uid);
@@ -33,10 +33,13 @@ std::unexpected<Error> Object(const Objection& objection, const std::string& var
 
 Status CheckAbove(const std::string& path, const struct stat& info, const std::string& variable) {
   if (!IsTrusted(info.st_uid)) {
-    return Object({fmt::format("{} belongs to user {}, who could replace what is in it", path, info.st_uid), "make it root's"}, variable);
+    return Object(
+        {fmt::format("{} belongs to user {}, who could replace what is in it", path, info.st_uid), "make it root's"},
+        variable);
   }
   if ((info.st_mode & S_IWOTH) != 0 && (info.st_mode & S_ISVTX) == 0) {
-    return Object({fmt::format("everybody may replace what is in {}", path), fmt::format("`chmod o-w {}`", path)}, variable);
+    return Object({fmt::format("everybody may replace what is in {}", path), fmt::format("`chmod o-w {}`", path)},
+                  variable);
   }
   return {};
 }
@@ -44,10 +47,13 @@ Status CheckAbove(const std::string& path, const struct stat& info, const std::s
 Status CheckItself(const std::string& path, const struct stat& info, const std::string& variable) {
   if (info.st_uid != geteuid()) {
     return Object({fmt::format("{} belongs to user {}, not to user {}", path, info.st_uid, geteuid()),
-                   fmt::format("remove it, or `chown {} {}`", geteuid(), path)}, variable);
+                   fmt::format("remove it, or `chown {} {}`", geteuid(), path)},
+                  variable);
   }
   if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return Object({fmt::format("others may write to {} (mode {:04o})", path, info.st_mode & 07777), fmt::format("`chmod go-w {}`", path)}, variable);
+    return Object({fmt::format("others may write to {} (mode {:04o})", path, info.st_mode & 07777),
+                   fmt::format("`chmod go-w {}`", path)},
+                  variable);
   }
   return {};
 }
@@ -99,7 +105,9 @@ Status MakeTrustedDirectory(const std::string& path, const std::string& variable
   TUTTI_TRY(CheckDirectory(path, variable));
   TUTTI_TRY(MakeDirectory(path));
   TUTTI_ASSIGN(const bool there, CheckWay(path, variable, true));
-  if (!there) return Fail(fmt::format("somebody makes and removes {} at this moment: set {} to another directory", path, variable));
+  if (!there)
+    return Fail(
+        fmt::format("somebody makes and removes {} at this moment: set {} to another directory", path, variable));
   return {};
 }
 

@@ -11,12 +11,13 @@ namespace tutti::daemon {
 // there.
 Status MakeDirectory(const std::string& path);
 
-// Who may write to a directory, or to one above it, decides what its files are: they can put a link, a socket or another
-// directory in the place of ours. Fails, with the remedy, unless nobody but root, this process's user and groups of root's choice can do that:
+// Who may write to a directory, or to one above it, decides what its files are: they can put a link, a socket or
+// another directory in the place of ours. Fails, with the remedy, unless nobody but root, this process's user and
+// groups of root's choice can do that:
 //
 //   the directory   is ours, and neither its group nor others may write to it;
-//   those above it  belong to root or us, and others may write to them only if they are sticky, as /tmp is. A group that
-//                   may (as syslog may to /var/log on some systems) is trusted;
+//   those above it  belong to root or us, and others may write to them only if they are sticky, as /tmp is. A group
+//                   that may (as syslog may to /var/log on some systems) is trusted;
 //   links           on the way belong to root or us, and the same holds where they lead.
 //
 // What does not exist yet is no objection. `variable` is what names the directory.

@@ -44,7 +44,9 @@ TEST_F(DirectoryTest, OursBelowAStickyDirectoryIsTrusted) {
 TEST_F(DirectoryTest, OneThatOthersMayWriteToIsNot) {
   for (const mode_t mode : {0777, 01777, 0775}) {
     chmod((root_ + "/above/mine").c_str(), mode);
-    EXPECT_THAT(Objection("/above/mine"), HasSubstr("`chmod go-w " + root_ + "/above/mine`, or set CUDA_MPS_PIPE_DIRECTORY to another directory")) << mode;
+    EXPECT_THAT(Objection("/above/mine"),
+                HasSubstr("`chmod go-w " + root_ + "/above/mine`, or set CUDA_MPS_PIPE_DIRECTORY to another directory"))
+        << mode;
   }
 }
 

@@ -1,5 +1,5 @@
-// Listening sockets that a service manager, or the older program of this process, has left open: each is known by the path that it
-// is bound to, so that who has connected to it finds no door closed.
+// Listening sockets that a service manager, or the older program of this process, has left open: each is known by the
+// path that it is bound to, so that who has connected to it finds no door closed.
 #pragma once
 
 #include <optional>

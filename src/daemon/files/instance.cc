@@ -48,9 +48,9 @@ bool SomebodyListens(const std::string& path) {
   return errno != ECONNREFUSED && errno != ENOENT;  // one that is stopped has a full queue
 }
 
-// A daemon that was killed a moment ago holds its lock and its sockets for as long as it takes the kernel to release what it
-// opened after them, its inotify above all, which waits for readers of the kernel's own lists: 8 to 16 ms on an idle machine.
-// Its servers may be gone by then: they are told first.
+// A daemon that was killed a moment ago holds its lock and its sockets for as long as it takes the kernel to release
+// what it opened after them, its inotify above all, which waits for readers of the kernel's own lists: 8 to 16 ms on an
+// idle machine. Its servers may be gone by then: they are told first.
 bool LockSoon(int file) {
   constexpr int kTries = 30;
   for (int i = 0; i < kTries; ++i) {
@@ -62,8 +62,8 @@ bool LockSoon(int file) {
   return false;
 }
 
-// A daemon listens as soon as it has the lock, and goes on to. Anybody else who holds the lock opened the file when it was open
-// to others, and does so to keep daemons out.
+// A daemon listens as soon as it has the lock, and goes on to. Anybody else who holds the lock opened the file when it
+// was open to others, and does so to keep daemons out.
 bool ADaemonHoldsIt(const std::string& control_socket) {
   constexpr int kTries = 20;
   for (int i = 0; i < kTries; ++i) {
@@ -73,13 +73,16 @@ bool ADaemonHoldsIt(const std::string& control_socket) {
   return false;
 }
 
-// A lock that the daemon of another user has left, where the directory is ours by now: it can be removed, and not opened.
+// A lock that the daemon of another user has left, where the directory is ours by now: it can be removed, and not
+// opened.
 bool IsClosedToUs(const std::string& lock_file) {
   struct stat info{};
-  return lstat(lock_file.c_str(), &info) == 0 && info.st_uid != geteuid() && euidaccess(lock_file.c_str(), R_OK | W_OK) != 0;
+  return lstat(lock_file.c_str(), &info) == 0 && info.st_uid != geteuid() &&
+         euidaccess(lock_file.c_str(), R_OK | W_OK) != 0;
 }
 
-// Whether `path` names another file than the open `file`, or none. A file that cannot be asked who it is has not been replaced.
+// Whether `path` names another file than the open `file`, or none. A file that cannot be asked who it is has not been
+// replaced.
 bool Replaced(const std::string& path, int file) {
   const os::FileId held = os::FileId::Of(file);
   return held && os::FileId::At(path) != held;
@@ -100,7 +103,8 @@ Result<Instance> Instance::Claim(const control::Places& places, Inheritance inhe
 }
 
 Status Instance::TakeLock() {
-  if (IsClosedToUs(places_.lock_file()) && !SomebodyListens(places_.control_socket())) unlink(places_.lock_file().c_str());
+  if (IsClosedToUs(places_.lock_file()) && !SomebodyListens(places_.control_socket()))
+    unlink(places_.lock_file().c_str());
   for (const bool again : {false, true}) {
     TUTTI_ASSIGN(os::Fd lock, CreateFile(places_.lock_file(), O_RDWR, 0600));
     if (LockSoon(lock.get())) {
@@ -108,7 +112,9 @@ Status Instance::TakeLock() {
       return {};
     }
     if (errno != EWOULDBLOCK) return FailErrno("lock of " + places_.lock_file());
-    if (again || ADaemonHoldsIt(places_.control_socket()) || os::FileId::At(places_.lock_file()) != os::FileId::Of(lock.get())) break;
+    if (again || ADaemonHoldsIt(places_.control_socket()) ||
+        os::FileId::At(places_.lock_file()) != os::FileId::Of(lock.get()))
+      break;
     log::Warning("{} is locked, but no daemon listens there: the file is made anew", places_.lock_file());
     unlink(places_.lock_file().c_str());
   }
@@ -150,7 +156,8 @@ Status Instance::CreateFiles(std::vector<os::Fd> sockets) {
 
 Status Instance::PutBack(const std::function<void(int)>& closing, LogBudget& log) {
   std::vector<os::Fd> none;
-  TUTTI_TRY(geteuid() == 0 ? MakeTrustedDirectory(places_.pipe_directory, kVariable) : MakeDirectory(places_.pipe_directory));
+  TUTTI_TRY(geteuid() == 0 ? MakeTrustedDirectory(places_.pipe_directory, kVariable)
+                           : MakeDirectory(places_.pipe_directory));
   if (Replaced(places_.lock_file(), lock_.get())) TUTTI_TRY(TakeLock());
   if (Replaced(places_.log_fifo(), log_fifo_.get())) {
     TUTTI_ASSIGN(os::Fd fifo, os::MakeFifo(places_.log_fifo(), kFifoMode));
@@ -158,7 +165,8 @@ Status Instance::PutBack(const std::function<void(int)>& closing, LogBudget& log
     log_fifo_ = std::move(fifo);
   }
   if (!os::FileId::At(places_.pid_file())) TUTTI_TRY(WritePid());
-  const std::pair<Listener*, std::string> listeners[] = {{&privileged_, places_.privileged_socket()}, {&control_, places_.control_socket()}};
+  const std::pair<Listener*, std::string> listeners[] = {{&privileged_, places_.privileged_socket()},
+                                                         {&control_, places_.control_socket()}};
   for (const auto& [listener, path] : listeners) {
     if (os::FileId::At(path) == listener->file) continue;
     TUTTI_ASSIGN(Listener fresh, ListenAt(path, listener == &control_ ? kControlMode : kPrivilegedMode, none));

@@ -2,8 +2,8 @@
 //
 // The lock is an flock on control_lock, which the kernel drops however the daemon ends. So what a killed daemon left
 // behind is known to be stale by whoever gets the lock, and is replaced; nothing ever has to be cleaned up by hand.
-// control_lock itself is not removed when the daemon ends: that would let two daemons hold locks on two files of one name.
-// Nobody else can open it: who can open a file can lock it, and a daemon would seem to run.
+// control_lock itself is not removed when the daemon ends: that would let two daemons hold locks on two files of one
+// name. Nobody else can open it: who can open a file can lock it, and a daemon would seem to run.
 #pragma once
 
 #include <sys/types.h>
@@ -38,8 +38,8 @@ struct Inheritance {
 class Instance {
  public:
   // Makes the directory if it is missing, takes the lock and creates the files. The listening sockets accept from here
-  // on. Fails with kAlreadyRunning, or with a line that names the path and the remedy: root's daemon serves in no directory
-  // that others can change (daemon/files/directory.h), other users' daemons warn of it.
+  // on. Fails with kAlreadyRunning, or with a line that names the path and the remedy: root's daemon serves in no
+  // directory that others can change (daemon/files/directory.h), other users' daemons warn of it.
   static Result<Instance> Claim(const control::Places& places, Inheritance inheritance = {});
   ~Instance();
   Instance(Instance&&) = default;
@@ -53,8 +53,9 @@ class Instance {
   // Listening sockets that were inherited and are bound to other paths. Once.
   std::vector<os::Fd> TakeOtherSockets() { return std::move(other_sockets_); }
 
-  // Files that somebody has removed, or put something else in the place of, are made anew. Before a listening socket or the
-  // FIFO is closed, `closing` is told its descriptor. Fails if one cannot be made, or if another daemon has the lock by now.
+  // Files that somebody has removed, or put something else in the place of, are made anew. Before a listening socket or
+  // the FIFO is closed, `closing` is told its descriptor. Fails if one cannot be made, or if another daemon has the
+  // lock by now.
   Status PutBack(const std::function<void(int)>& closing, LogBudget& log);
 
  private:

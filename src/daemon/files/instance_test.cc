@@ -59,7 +59,9 @@ TEST_F(InstanceTest, ASecondOneIsRefusedAndLeavesTheFirstAlone) {
 }
 
 TEST_F(InstanceTest, LeavesOnlyTheLockFileBehind) {
-  { ASSERT_TRUE(Instance::Claim(places_)); }
+  {
+    ASSERT_TRUE(Instance::Claim(places_));
+  }
   std::vector<std::string> left;
   for (const auto& entry : std::filesystem::directory_iterator(places_.pipe_directory)) left.push_back(entry.path());
   EXPECT_EQ(left, std::vector<std::string>{places_.lock_file()});
@@ -87,7 +89,9 @@ TEST_F(InstanceTest, ALinkInThePlaceOfTheLockIsNotFollowed) {
 TEST_F(InstanceTest, ALockThatAnotherUserHasLeftInOurDirectoryIsMadeAnew) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root, to be two users";
   constexpr uid_t kOther = 65534;
-  { ASSERT_TRUE(Instance::Claim(places_)); }
+  {
+    ASSERT_TRUE(Instance::Claim(places_));
+  }
   ASSERT_EQ(ModeOf(places_.lock_file()), S_IFREG | 0600u);
   ASSERT_EQ(chmod(root_.c_str(), 0755), 0);
   ASSERT_EQ(chown(places_.pipe_directory.c_str(), kOther, kOther), 0);

@@ -41,12 +41,14 @@ void LogKeeper::Look() {
 
 bool TurnOver(const std::string& path, uint64_t most_bytes) {
   struct stat info{};
-  if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || static_cast<uint64_t>(info.st_size) <= most_bytes) return false;
+  if (lstat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) || static_cast<uint64_t>(info.st_size) <= most_bytes)
+    return false;
   const os::Fd file(log::OpenFile(path));  // none of a file that is not ours
   if (!file) return false;
   if (rename(path.c_str(), (path + ".old").c_str()) == 0) return true;
   const std::string why = FailErrno("rename").error().text;
-  if (ftruncate(file.get(), 0) == 0) log::Warning("{} had {} bytes and begins anew, what was in it is lost: {}", path, info.st_size, why);
+  if (ftruncate(file.get(), 0) == 0)
+    log::Warning("{} had {} bytes and begins anew, what was in it is lost: {}", path, info.st_size, why);
   return false;
 }
 

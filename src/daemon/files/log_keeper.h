@@ -1,5 +1,5 @@
-// No log grows without end, whether somebody rotates it or not: one that has more than so many bytes is renamed to <log>.old, in
-// the place of the one before, and the daemon and its servers go on in new files.
+// No log grows without end, whether somebody rotates it or not: one that has more than so many bytes is renamed to
+// <log>.old, in the place of the one before, and the daemon and its servers go on in new files.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ class LogKeeper {
   TimerId next_ = 0;
 };
 
-// Begins the log at `path` anew if it is a file of ours, or root's, of more than `most_bytes`; true if it was renamed. Where it cannot
-// be renamed, what is in it goes. Nothing happens to links and devices.
+// Begins the log at `path` anew if it is a file of ours, or root's, of more than `most_bytes`; true if it was renamed.
+// Where it cannot be renamed, what is in it goes. Nothing happens to links and devices.
 bool TurnOver(const std::string& path, uint64_t most_bytes);
 
 }  // namespace tutti::daemon

@@ -19,7 +19,9 @@ class LogKeeperTest : public testing::Test {
   }
   ~LogKeeperTest() override { std::filesystem::remove_all(directory_); }
 
-  void Write(const std::string& name, const std::string& text) { std::ofstream(directory_ + "/" + name, std::ios::app) << text; }
+  void Write(const std::string& name, const std::string& text) {
+    std::ofstream(directory_ + "/" + name, std::ios::app) << text;
+  }
   std::string Read(const std::string& name) {
     std::ifstream file(directory_ + "/" + name);
     return std::string(std::istreambuf_iterator<char>(file), {});
@@ -59,7 +61,8 @@ TEST_F(LogKeeperTest, WhatALinkLeadsToIsNoLog) {
 TEST_F(LogKeeperTest, TheLogsAreLookedAtByThemselves) {
   auto loop = std::move(EventLoop::Create()).value();
   setenv("TUTTI_LOG_MIB", "1", 1);
-  const LogKeeper keeper(*loop, [this] { return std::vector{directory_ + "/a", directory_ + "/b"}; }, [&loop] { loop->Stop(); });
+  const LogKeeper keeper(
+      *loop, [this] { return std::vector{directory_ + "/a", directory_ + "/b"}; }, [&loop] { loop->Stop(); });
   unsetenv("TUTTI_LOG_MIB");
   Write("a", std::string((1 << 20) + 1, 'x'));
   Write("b", "short");

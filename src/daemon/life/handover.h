@@ -1,8 +1,8 @@
 // When the daemon goes on as the newly installed program (SIGUSR2): not at once, but when nobody is in the middle of
-// something it would lose: a command that has not been answered, a server that is starting. That is a matter of milliseconds
-// mostly. Strangers who see to it that there is always such a thing hold it off for so long, and no longer: then it goes on all
-// the same, and their commands are lost. Clients never are: those that are still to speak, and those that wait for a server, are
-// left to the next program. Daemon thread only.
+// something it would lose: a command that has not been answered, a server that is starting. That is a matter of
+// milliseconds mostly. Strangers who see to it that there is always such a thing hold it off for so long, and no
+// longer: then it goes on all the same, and their commands are lost. Clients never are: those that are still to speak,
+// and those that wait for a server, are left to the next program. Daemon thread only.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ class Handover {
   struct Daemon {
     std::function<bool()> quiet;  // no command would be lost now
     std::function<Leaving()>
-        leave;                      // tells the servers to end with their last client; what is left to the next program
+        leave;  // tells the servers to end with their last client; what is left to the next program
     std::function<void()> gave_up;  // the daemon stays as it is
   };
 

@@ -46,7 +46,8 @@ void AddAccounting(const MemoryAccounting& accounting, std::vector<std::string>&
   if (!accounting.enabled) commands.emplace_back("feature disable memacct");
   if (accounting.audit_log) commands.emplace_back("memacct set audit_log=true");
   for (const auto& [path, limits] : accounting.cgroups) {
-    commands.push_back(fmt::format("memacct limit {}{}{}", path, MemoryOption("soft-limit", limits.soft), MemoryOption("hard-limit", limits.hard)));
+    commands.push_back(fmt::format("memacct limit {}{}{}", path, MemoryOption("soft-limit", limits.soft),
+                                   MemoryOption("hard-limit", limits.hard)));
   }
 }
 

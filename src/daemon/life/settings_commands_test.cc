@@ -46,8 +46,8 @@ TEST(SettingsCommandsTest, SayWhatIsAccountedFor) {
   accounting.cgroups["/kubepods"].soft.Set("0", 512ull << 20);
   EXPECT_THAT(SettingsCommands(3, defaults, accounting, {}),
               ElementsAre("feature disable memacct", "memacct set audit_log=true",
-                          "memacct limit /kubepods --soft-limit=0=512M --hard-limit=0=1G", "feature disable context-share",
-                          "set_policy share"));
+                          "memacct limit /kubepods --soft-limit=0=512M --hard-limit=0=1G",
+                          "feature disable context-share", "set_policy share"));
 }
 
 }  // namespace

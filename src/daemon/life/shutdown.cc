@@ -35,7 +35,8 @@ void Shutdown::Force() {
 }
 
 void Shutdown::LeaveBehind() {
-  for (const ServerHandle* server : servers_.All()) log::Warning("Server {} has been killed and does not end: it is left behind", server->pid());
+  for (const ServerHandle* server : servers_.All())
+    log::Warning("Server {} has been killed and does not end: it is left behind", server->pid());
   exit_status_ = 1;
   Finish();
 }

@@ -1,8 +1,9 @@
 // Ending the daemon: no new clients, every server told to end, in three steps of growing force. Daemon thread only.
 //
-// `quit` waits for the clients as long as it takes; `quit -t N` ends them after N seconds; a server that then still does
-// not end is killed two seconds later (ServerHandle), and left behind half a minute later: it may wait in the kernel for what is its
-// user's, for a file of a FUSE, which no signal ends. Asked again while it waits, the shorter time holds.
+// `quit` waits for the clients as long as it takes; `quit -t N` ends them after N seconds; a server that then still
+// does not end is killed two seconds later (ServerHandle), and left behind half a minute later: it may wait in the
+// kernel for what is its user's, for a file of a FUSE, which no signal ends. Asked again while it waits, the shorter
+// time holds.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,8 @@ class Shutdown {
   // `done` gets 0 if every server ended by itself, else 1.
   using Done = std::function<void(int exit_status)>;
 
-  Shutdown(EventLoop& loop, ServerTable& servers, ClientBroker& broker) : loop_(loop), servers_(servers), broker_(broker) {}
+  Shutdown(EventLoop& loop, ServerTable& servers, ClientBroker& broker)
+      : loop_(loop), servers_(servers), broker_(broker) {}
 
   void Begin(std::optional<uint32_t> timeout_s, Done done);
   void ServerExited(int status);

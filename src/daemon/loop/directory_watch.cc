@@ -9,14 +9,19 @@ namespace tutti::daemon {
 namespace {
 
 constexpr uint64_t kPauseNs = 200'000'000;
-constexpr uint32_t kEvents = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+constexpr uint32_t kEvents =
+    IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
 }  // namespace
 
 DirectoryWatch::DirectoryWatch(EventLoop& loop, std::string path, std::function<void()> changed)
-    : loop_(loop), path_(std::move(path)), changed_(std::move(changed)), inotify_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+    : loop_(loop),
+      path_(std::move(path)),
+      changed_(std::move(changed)),
+      inotify_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
   if (!inotify_ || inotify_add_watch(inotify_.get(), path_.c_str(), kEvents) < 0) {
-    log::Warning("{}: whether files there are removed will not be noticed", FailErrno("inotify of " + path_).error().text);
+    log::Warning("{}: whether files there are removed will not be noticed",
+                 FailErrno("inotify of " + path_).error().text);
     return;
   }
   watch_ = loop_.Watch(inotify_.get(), EPOLLIN, [this](uint32_t) { Ready(); });
@@ -29,7 +34,8 @@ DirectoryWatch::~DirectoryWatch() {
 
 void DirectoryWatch::Ready() {
   alignas(inotify_event) char events[4096];
-  while (read(inotify_.get(), events, sizeof events) > 0) {}
+  while (read(inotify_.get(), events, sizeof events) > 0) {
+  }
   if (soon_ == 0) CallAgain(kPauseNs);
 }
 

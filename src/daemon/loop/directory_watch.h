@@ -11,9 +11,9 @@ namespace tutti::daemon {
 
 class DirectoryWatch {
  public:
-  // `changed` is called a moment after a name in `path` was made, removed or replaced, or the directory itself was; as often as
-  // it happens, but at most five times a second. The directory may be made anew in the meantime. Where the kernel has no watch
-  // left, nothing is ever told.
+  // `changed` is called a moment after a name in `path` was made, removed or replaced, or the directory itself was; as
+  // often as it happens, but at most five times a second. The directory may be made anew in the meantime. Where the
+  // kernel has no watch left, nothing is ever told.
   DirectoryWatch(EventLoop& loop, std::string path, std::function<void()> changed);
   ~DirectoryWatch();
   DirectoryWatch(const DirectoryWatch&) = delete;

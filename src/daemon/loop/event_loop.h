@@ -23,8 +23,8 @@ class EventLoop {
   static Result<std::unique_ptr<EventLoop>> Create();
 
   // Calls `ready` with the EPOLL* events of `fd` while they last (level-triggered). The caller keeps `fd` open until
-  // Unwatch. 0 if it is none that can be waited for; where the kernel has no room for another one at the moment, the watch
-  // begins as soon as it has.
+  // Unwatch. 0 if it is none that can be waited for; where the kernel has no room for another one at the moment, the
+  // watch begins as soon as it has.
   WatchId Watch(int fd, uint32_t events, std::function<void(uint32_t)> ready);
   void Change(WatchId id, uint32_t events);
   void Unwatch(WatchId id);

@@ -52,7 +52,8 @@ void MessageSocket::Ready(uint32_t events) {
   if ((events & EPOLLOUT) != 0) Flush();
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return;
   if (!reading()) {
-    // It is told here that nothing is to be read, not with each message: most are answered before the loop comes round again.
+    // It is told here that nothing is to be read, not with each message: most are answered before the loop comes round
+    // again.
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) return Close();
     return loop_.Change(watch_, wanted_events());
   }
@@ -75,8 +76,8 @@ void MessageSocket::Flush() {
     for (const os::StrangersFd& fd : queue_.front().fds) fds.push_back(fd.get());
     const auto sent = os::TrySend(socket_.get(), queue_.front().bytes, fds);
     if (sent && !*sent) break;
-    // Out of memory for a moment, or the peer is gone: then the loop reports the hang-up. Nobody may wait for an answer that
-    // was dropped.
+    // Out of memory for a moment, or the peer is gone: then the loop reports the hang-up. Nobody may wait for an answer
+    // that was dropped.
     if (!sent && ++failed_sends_ < kMostFailedSends) break;
     if (!sent) shutdown(socket_.get(), SHUT_RDWR);
     failed_sends_ = 0;

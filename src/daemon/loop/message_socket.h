@@ -1,5 +1,6 @@
-// A message connection on the event loop: packets come in by callback, packets go out without ever blocking. Its peer is
-// anybody: it sends packets without descriptors, and closing the connection never waits (os/close_aside.h). Daemon thread only.
+// A message connection on the event loop: packets come in by callback, packets go out without ever blocking. Its peer
+// is anybody: it sends packets without descriptors, and closing the connection never waits (os/close_aside.h). Daemon
+// thread only.
 #pragma once
 
 #include <deque>
@@ -14,9 +15,10 @@ namespace tutti::daemon {
 
 // What a peer may do.
 struct PeerRules {
-  int may_lose = 0;  // so many messages in a row may fail to be received (no descriptor, no memory left) before the connection is given up
-  // It has to wait for its answer: its next packet is read when the owner says Next() and all that is queued has been sent.
-  // What it sends meanwhile stays in the kernel's buffer, and its sender stops when that is full.
+  // so many messages in a row may fail to be received (no descriptor, no memory left) before the connection is given up
+  int may_lose = 0;
+  // It has to wait for its answer: its next packet is read when the owner says Next() and all that is queued has been
+  // sent. What it sends meanwhile stays in the kernel's buffer, and its sender stops when that is full.
   bool one_at_a_time = false;
 };
 
@@ -31,8 +33,8 @@ class MessageSocket {
   MessageSocket(const MessageSocket&) = delete;
   MessageSocket& operator=(const MessageSocket&) = delete;
 
-  // `message` gets every packet, `closed` is called once when the peer is gone or breaks the transport. Either may destroy
-  // this object.
+  // `message` gets every packet, `closed` is called once when the peer is gone or breaks the transport. Either may
+  // destroy this object.
   void Start(std::function<void(ipc::Envelope)> message, std::function<void()> closed);
 
   // Queues what the socket does not take at once. Descriptors stay open until their packet is sent.

@@ -48,21 +48,24 @@ TEST_F(MessageSocketTest, APeerThatDoesNotReadBlocksNobodyAndLosesNothing) {
 TEST_F(MessageSocketTest, APeerThatDoesNotReadIsGivenUp) {
   constexpr size_t kBytes = 100'000;
   bool closed = false;
-  ours_->Start([](ipc::Envelope) {}, [&] {
-    closed = true;
-    loop_->Stop();
-  });
+  ours_->Start([](ipc::Envelope) {},
+               [&] {
+                 closed = true;
+                 loop_->Stop();
+               });
   for (uint32_t i = 0; i < MessageSocket::kMaxQueuedBytes / kBytes + 10; ++i) ours_->Send(Packet(i, kBytes));
   loop_->Run();
   EXPECT_TRUE(closed);
 }
 
 TEST_F(MessageSocketTest, AnOwnerMayDestroyItWhenTheMessageComes) {
-  ours_->Start([&](ipc::Envelope message) {
-    EXPECT_EQ(message.head.serial, 7u);
-    ours_.reset();
-    loop_->Stop();
-  }, [] { FAIL(); });
+  ours_->Start(
+      [&](ipc::Envelope message) {
+        EXPECT_EQ(message.head.serial, 7u);
+        ours_.reset();
+        loop_->Stop();
+      },
+      [] { FAIL(); });
   ASSERT_TRUE(os::Send(peer_.get(), Packet(7, 1)));
   loop_->Run();
   EXPECT_FALSE(ours_);
@@ -71,10 +74,11 @@ TEST_F(MessageSocketTest, AnOwnerMayDestroyItWhenTheMessageComes) {
 // Above all a body in a memory file: it costs its sender nothing and its reader milliseconds.
 TEST_F(MessageSocketTest, ADescriptorEndsTheConnection) {
   bool closed = false;
-  ours_->Start([](ipc::Envelope) { FAIL(); }, [&] {
-    closed = true;
-    loop_->Stop();
-  });
+  ours_->Start([](ipc::Envelope) { FAIL(); },
+               [&] {
+                 closed = true;
+                 loop_->Stop();
+               });
   ByteWriter body;
   body.PutString(std::string(100'000, 'x'));
   ASSERT_TRUE(ipc::SendMessage(peer_.get(), wire::MessageKind::kCommand, 1, std::move(body)));
@@ -85,10 +89,12 @@ TEST_F(MessageSocketTest, ADescriptorEndsTheConnection) {
 TEST_F(MessageSocketTest, TheNextPacketIsReadWhenTheAnswerHasLeft) {
   With({.one_at_a_time = true});
   std::vector<uint32_t> read;
-  ours_->Start([&](ipc::Envelope message) {
-    read.push_back(message.head.serial);
-    if (read.size() == 2) loop_->Stop();
-  }, [] { FAIL(); });
+  ours_->Start(
+      [&](ipc::Envelope message) {
+        read.push_back(message.head.serial);
+        if (read.size() == 2) loop_->Stop();
+      },
+      [] { FAIL(); });
   for (uint32_t i = 0; i < 5; ++i) ASSERT_TRUE(os::Send(peer_.get(), Packet(i, 10)));
   loop_->After(20'000'000, [&] { loop_->Stop(); });
   loop_->Run();
@@ -108,10 +114,11 @@ TEST_F(MessageSocketTest, TheNextPacketIsReadWhenTheAnswerHasLeft) {
 TEST_F(MessageSocketTest, APeerThatLeavesBeforeItsAnswerIsNoticed) {
   With({.one_at_a_time = true});
   bool closed = false;
-  ours_->Start([&](ipc::Envelope) { peer_.Reset(); }, [&] {
-    closed = true;
-    loop_->Stop();
-  });
+  ours_->Start([&](ipc::Envelope) { peer_.Reset(); },
+               [&] {
+                 closed = true;
+                 loop_->Stop();
+               });
   for (uint32_t i = 0; i < 3; ++i) ASSERT_TRUE(os::Send(peer_.get(), Packet(i, 10)));
   loop_->Run();
   EXPECT_TRUE(closed);
@@ -119,10 +126,11 @@ TEST_F(MessageSocketTest, APeerThatLeavesBeforeItsAnswerIsNoticed) {
 
 TEST_F(MessageSocketTest, GarbageEndsTheConnection) {
   bool closed = false;
-  ours_->Start([](ipc::Envelope) { FAIL(); }, [&] {
-    closed = true;
-    loop_->Stop();
-  });
+  ours_->Start([](ipc::Envelope) { FAIL(); },
+               [&] {
+                 closed = true;
+                 loop_->Stop();
+               });
   const std::vector<uint8_t> garbage(100, 0x5a);
   ASSERT_TRUE(os::Send(peer_.get(), garbage));
   loop_->Run();

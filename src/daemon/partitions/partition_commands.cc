@@ -27,7 +27,8 @@ Result<std::vector<wire::SmRange>> ReadSms(std::string_view text) {
     const size_t plus = std::min(entry.find('+'), entry.size());
     const auto first = control::ParseNumber(entry.substr(0, plus));
     const auto count = control::ParseNumber(entry.substr(std::min(plus + 1, entry.size())));
-    if (!first || !count || *count == 0 || *first + *count < *first) return Fail(fmt::format("\"{}\" are no SMs", entry));
+    if (!first || !count || *count == 0 || *first + *count < *first)
+      return Fail(fmt::format("\"{}\" are no SMs", entry));
     sms.push_back({.first_sm = *first, .count = *count});
   }
   return sms;
@@ -53,9 +54,14 @@ using Values = std::map<std::string, std::string>;
 
 Result<Partition> Read(Values& values) {
   const auto chunks = control::ParseNumber(values["chunks"]);
-  if (values["device"].empty() || values["id"].empty() || !chunks) return Fail("its device, its id or its size is missing");
-  Partition partition{.device = values["device"], .id = values["id"], .server = values["server"], .name = values["name"],
-                      .chunks = *chunks, .include_remainder = values["remainder"] == "1"};
+  if (values["device"].empty() || values["id"].empty() || !chunks)
+    return Fail("its device, its id or its size is missing");
+  Partition partition{.device = values["device"],
+                      .id = values["id"],
+                      .server = values["server"],
+                      .name = values["name"],
+                      .chunks = *chunks,
+                      .include_remainder = values["remainder"] == "1"};
   TUTTI_ASSIGN(partition.sms, ReadSms(values["sms"]));
   return partition;
 }
@@ -75,9 +81,9 @@ Status Add(Values& values, PartitionTable& table) {
 std::vector<std::string> PartitionCommands(const PartitionTable& table) {
   std::vector<std::string> commands;
   for (const Partition& partition : table.all()) {
-    commands.push_back(fmt::format("{} device={} id={} server={} name={} chunks={} remainder={} sms={} clients={}", kCommand,
-                                   partition.device, partition.id, partition.server, partition.name, partition.chunks,
-                                   partition.include_remainder ? 1 : 0, SmsText(partition.sms),
+    commands.push_back(fmt::format("{} device={} id={} server={} name={} chunks={} remainder={} sms={} clients={}",
+                                   kCommand, partition.device, partition.id, partition.server, partition.name,
+                                   partition.chunks, partition.include_remainder ? 1 : 0, SmsText(partition.sms),
                                    fmt::join(table.ClientsOf(partition), ",")));
   }
   return commands;
@@ -87,10 +93,12 @@ bool RestorePartition(const std::vector<std::string>& words, PartitionTable& tab
   if (words.empty() || words[0] != kCommand) return false;
   Values values;
   for (const std::string& word : words) {
-    if (const size_t equals = word.find('='); equals != std::string::npos) values[word.substr(0, equals)] = word.substr(equals + 1);
+    if (const size_t equals = word.find('='); equals != std::string::npos)
+      values[word.substr(0, equals)] = word.substr(equals + 1);
   }
   if (const auto added = Add(values, table); !added) {
-    log::Error("SM partition {}/{} of the program before is lost: {}", values["device"], values["id"], added.error().text);
+    log::Error("SM partition {}/{} of the program before is lost: {}", values["device"], values["id"],
+               added.error().text);
   }
   return true;
 }

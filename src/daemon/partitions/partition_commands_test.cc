@@ -20,7 +20,9 @@ Partition& Make(PartitionTable& table, Partition partition) {
   return table.Add(std::move(partition));
 }
 
-bool Restore(const std::string& line, PartitionTable& table) { return RestorePartition(control::SplitWords(line), table); }
+bool Restore(const std::string& line, PartitionTable& table) {
+  return RestorePartition(control::SplitWords(line), table);
+}
 
 TEST(PartitionCommands, PartitionsKeepTheirIdsTheirSmsAndTheirClients) {
   PartitionTable before;

@@ -21,7 +21,8 @@ void Append(std::vector<wire::SmRange>& ranges, uint32_t device, uint32_t sm) {
 }
 
 void AppendAll(std::vector<wire::SmRange>& ranges, uint32_t device, const std::vector<wire::SmRange>& sms) {
-  for (const wire::SmRange& range : sms) ranges.push_back({.device = device, .first_sm = range.first_sm, .count = range.count});
+  for (const wire::SmRange& range : sms)
+    ranges.push_back({.device = device, .first_sm = range.first_sm, .count = range.count});
 }
 
 bool HasEnded(uint32_t pid) { return kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH; }
@@ -57,8 +58,9 @@ Status PartitionTable::Create(Partition& partition, uint32_t sm_count) const {
     ++chunks;
   }
   if (chunks < partition.chunks) {
-    return Fail(fmt::format("Failed to fulfill the requested SM partition of {} chunks, error CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION",
-                            partition.chunks));
+    return Fail(fmt::format(
+        "Failed to fulfill the requested SM partition of {} chunks, error CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION",
+        partition.chunks));
   }
   for (uint32_t sm = whole_chunks * kSmsPerChunk; partition.include_remainder && sm < sm_count; ++sm) {
     if (!taken[sm]) Append(sms, 0, sm);
@@ -72,8 +74,10 @@ Partition& PartitionTable::Add(Partition partition) { return partitions_.emplace
 Result<const Partition*> PartitionTable::Find(std::string_view device, std::string_view id) const {
   const Partition* found = nullptr;
   for (const Partition& partition : partitions_) {
-    if (device.empty() || id.empty() || !partition.device.starts_with(device) || !partition.id.starts_with(id)) continue;
-    if (found != nullptr) return Fail(fmt::format("SM partition {}/{} may be several: give more of its id", device, id));
+    if (device.empty() || id.empty() || !partition.device.starts_with(device) || !partition.id.starts_with(id))
+      continue;
+    if (found != nullptr)
+      return Fail(fmt::format("SM partition {}/{} may be several: give more of its id", device, id));
     found = &partition;
   }
   if (found == nullptr) return Fail(fmt::format("there is no SM partition {}/{}", device, id));
@@ -105,7 +109,8 @@ uint32_t PartitionTable::FreeSms(std::string_view device, uint32_t sm_count) con
 }
 
 std::vector<wire::SmRange> PartitionTable::RangesFor(std::string_view wanted, std::string_view server,
-                                                     const std::vector<wire::ServedDevice>& devices, bool every_client) const {
+                                                     const std::vector<wire::ServedDevice>& devices,
+                                                     bool every_client) const {
   const size_t slash = std::min(wanted.find('/'), wanted.size());
   const auto named = Find(wanted.substr(0, slash), wanted.substr(std::min(slash + 1, wanted.size())));
   const bool usable = named && (*named)->created() && ((*named)->server.empty() || (*named)->server == server);

@@ -1,10 +1,11 @@
 // SM partitions: SMs that belong to one partition's clients and to nobody else. Daemon thread only.
 //
-// SMs are given out in chunks. On a GPU a chunk is what the hardware can separate (8 SMs since Hopper); the CPU device can
-// separate each SM, so there a chunk is one SM. The table is the daemon's, not a server's, because the SMs of all servers
-// are the same: one table keeps partitions of different servers apart, too.
+// SMs are given out in chunks. On a GPU a chunk is what the hardware can separate (8 SMs since Hopper); the CPU device
+// can separate each SM, so there a chunk is one SM. The table is the daemon's, not a server's, because the SMs of all
+// servers are the same: one table keeps partitions of different servers apart, too.
 //
-// A client names its partition as "<device UUID>/<id>" in CUDA_MPS_SM_PARTITION; of both a start is enough if it is unique.
+// A client names its partition as "<device UUID>/<id>" in CUDA_MPS_SM_PARTITION; of both a start is enough if it is
+// unique.
 #pragma once
 
 #include <map>
@@ -37,8 +38,8 @@ struct Partition {
 
 class PartitionTable {
  public:
-  // Gives SMs of a device with `sm_count` SMs to the partition, whose device, chunks and include_remainder are set. Fails if
-  // so many are not free.
+  // Gives SMs of a device with `sm_count` SMs to the partition, whose device, chunks and include_remainder are set.
+  // Fails if so many are not free.
   Status Create(Partition& partition, uint32_t sm_count) const;
 
   Partition& Add(Partition partition);
@@ -52,13 +53,13 @@ class PartitionTable {
   Partition* Named(std::string_view server, std::string_view device, std::string_view name);
   uint32_t FreeSms(std::string_view device, uint32_t sm_count) const;
 
-  // The SMs for a client that names the partition `wanted` ("": none). `every_client`: who has no partition has no SM (-S);
-  // otherwise such a client has the SMs that no partition has. A name that means nothing gives no SM at all.
-  std::vector<wire::SmRange> RangesFor(std::string_view wanted, std::string_view server, const std::vector<wire::ServedDevice>& devices,
-                                       bool every_client) const;
+  // The SMs for a client that names the partition `wanted` ("": none). `every_client`: who has no partition has no SM
+  // (-S); otherwise such a client has the SMs that no partition has. A name that means nothing gives no SM at all.
+  std::vector<wire::SmRange> RangesFor(std::string_view wanted, std::string_view server,
+                                       const std::vector<wire::ServedDevice>& devices, bool every_client) const;
 
-  // Who runs in a partition, as far as attached; asking with the process ids that live forgets the others, and so does noting
-  // one more when they have become many.
+  // Who runs in a partition, as far as attached; asking with the process ids that live forgets the others, and so does
+  // noting one more when they have become many.
   void NoteClient(std::string_view wanted, uint32_t pid);
   bool InUse(const Partition& partition, const std::set<uint32_t>& living);
   // Process ids, of which some may have gone.

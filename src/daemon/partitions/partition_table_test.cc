@@ -26,8 +26,9 @@ TEST(PartitionTable, PartitionsNeverShareAnSm) {
   Partition one{.device = kUuid, .chunks = 1};
   const auto refused = table.Create(one, kDevice.sm_count);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().text,
-            "Failed to fulfill the requested SM partition of 1 chunks, error CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION");
+  EXPECT_EQ(
+      refused.error().text,
+      "Failed to fulfill the requested SM partition of 1 chunks, error CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION");
 }
 
 TEST(PartitionTable, GapsAreUsedAgain) {

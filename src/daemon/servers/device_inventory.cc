@@ -19,7 +19,8 @@ void DeviceInventory::Ask(Done done) {
   if (asked_) return;
   auto launched = LaunchServer(places_, {.name = "devices", .uid = geteuid()});
   if (!launched) return Answer(std::unexpected(launched.error()));
-  asked_ = std::make_unique<ServerHandle>(loop_, std::move(*launched), ServerPlan{.name = "devices", .uid = geteuid()}, ServerSettings{}, kAdministrators, log_);
+  asked_ = std::make_unique<ServerHandle>(loop_, std::move(*launched), ServerPlan{.name = "devices", .uid = geteuid()},
+                                          ServerSettings{}, kAdministrators, log_);
   asked_->Start(
       [this] {
         if (asked_->failure().empty()) known_ = asked_->devices();
@@ -31,9 +32,10 @@ void DeviceInventory::Ask(Done done) {
 void DeviceInventory::Ended(int status) {
   const auto server = std::exchange(asked_, nullptr);
   if (known_) return Answer(*known_);
-  Answer(Fail(!server->failure().empty() ? server->failure()
-                                         : fmt::format("no server could be started to look at the devices (status {}): see {}", status,
-                                                       places_.server_log())));
+  Answer(Fail(!server->failure().empty()
+                  ? server->failure()
+                  : fmt::format("no server could be started to look at the devices (status {}): see {}", status,
+                                places_.server_log())));
 }
 
 void DeviceInventory::Answer(const Result<Devices>& devices) {
@@ -57,8 +59,9 @@ Result<uint32_t> FindDevice(const Devices& devices, std::string_view text) {
     for (uint32_t ordinal = 0; ordinal < devices.size(); ++ordinal) {
       known.push_back(fmt::format("{} ({})", ordinal, control::FormatUuid(devices[ordinal].uuid)));
     }
-    return Fail(fmt::format("there is no device {}: this daemon has {}; name one of them, or start it with others in CUDA_VISIBLE_DEVICES",
-                            text, fmt::join(known, ", ")));
+    return Fail(fmt::format(
+        "there is no device {}: this daemon has {}; name one of them, or start it with others in CUDA_VISIBLE_DEVICES",
+        text, fmt::join(known, ", ")));
   }
   return *found;
 }

@@ -1,5 +1,5 @@
-// The devices of this machine as its servers see them, for commands that are about devices and come before any server runs.
-// Daemon thread only.
+// The devices of this machine as its servers see them, for commands that are about devices and come before any server
+// runs. Daemon thread only.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,8 @@ class DeviceInventory {
  public:
   using Done = std::function<void(const Result<Devices>&)>;
 
-  DeviceInventory(EventLoop& loop, control::Places places, LogBudget& log) : loop_(loop), places_(std::move(places)), log_(log) {}
+  DeviceInventory(EventLoop& loop, control::Places places, LogBudget& log)
+      : loop_(loop), places_(std::move(places)), log_(log) {}
 
   // Calls `done` at once if the devices are known. Else a server process is started that says what it has and ends.
   void Ask(Done done);

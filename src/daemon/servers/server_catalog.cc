@@ -26,12 +26,14 @@ Result<ServerPlan> ServerCatalog::PlanFor(const Route& route, uid_t client) {
   }
   const NamedServer* const server = Find(route.server);
   if (server == nullptr || !server->namespaces.contains(route.name_space)) {
-    return Fail(cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, fmt::format("server {} has no namespace {} any more", route.server, route.name_space));
+    return Fail(cuda::CUDA_ERROR_MPS_SERVER_NOT_READY,
+                fmt::format("server {} has no namespace {} any more", route.server, route.name_space));
   }
   if (server->plan.uid != ServingUser(client) && client != 0) {
-    return Fail(cuda::CUDA_ERROR_MPS_SERVER_NOT_READY,
-                fmt::format("server {} belongs to user {}, not to user {}: use one of your own, or a daemon with --multiuser",
-                            route.server, server->plan.uid, client));
+    return Fail(
+        cuda::CUDA_ERROR_MPS_SERVER_NOT_READY,
+        fmt::format("server {} belongs to user {}, not to user {}: use one of your own, or a daemon with --multiuser",
+                    route.server, server->plan.uid, client));
   }
   return server->plan;
 }
@@ -47,7 +49,8 @@ const NamespaceLimits* ServerCatalog::LimitsOf(const std::string& server, const 
   return limits == found->namespaces.end() ? nullptr : &limits->second;
 }
 
-ServerSettings ServerCatalog::SettingsFor(const std::string& server, const std::string& name_space, const ServerSettings& running) const {
+ServerSettings ServerCatalog::SettingsFor(const std::string& server, const std::string& name_space,
+                                          const ServerSettings& running) const {
   const NamespaceLimits* const limits = LimitsOf(server, name_space);
   if (limits == nullptr) return running;
   ServerSettings settings = defaults_.server;
@@ -70,16 +73,21 @@ CollectiveLimits ServerCatalog::CollectiveFor(const std::string& server, const s
 Result<NamedServer*> ServerCatalog::Create(const std::string& name, uid_t uid, const std::string& allowed_devices) {
   // Whoever owned another user's "uid_..." would be given that user's clients.
   if (name.starts_with("uid_") && name != PlanOfUser(uid).name) {
-    return Fail(fmt::format("server name \"{}\" is kept for the user with that number: choose one that does not begin with uid_", name));
+    return Fail(fmt::format(
+        "server name \"{}\" is kept for the user with that number: choose one that does not begin with uid_", name));
   }
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   TUTTI_ASSIGN(std::string devices, VisibleDevices(allowed_devices, visible != nullptr ? visible : ""));
-  NamedServer server{.plan = {.name = name, .uid = uid, .visible_devices = std::move(devices),
+  NamedServer server{.plan = {.name = name,
+                              .uid = uid,
+                              .visible_devices = std::move(devices),
                               .log_file = places_.log_directory + "/" + name + "/server.log"},
                      .allowed_devices = allowed_devices};
   server.namespaces[kDefaultNamespace];
   const auto [added, is_new] = servers_.try_emplace(name, std::move(server));
-  if (!is_new) return Fail(fmt::format("server {} exists already: choose another name, or change it with `server set {}`", name, name));
+  if (!is_new)
+    return Fail(
+        fmt::format("server {} exists already: choose another name, or change it with `server set {}`", name, name));
   if (!added_) return &added->second;
   if (const auto made = added_(added->second); !made) {
     servers_.erase(added);
@@ -104,12 +112,14 @@ Result<std::string> VisibleDevices(const std::string& allowed, const std::string
   std::string text;
   for (const std::string& device : control::SplitList(allowed)) {
     if (!control::IsDeviceIdentifier(device)) {
-      return Fail(fmt::format("device \"{}\" is neither an ordinal nor a UUID: give 0, 1, ... or GPU-1234abcd", device));
+      return Fail(
+          fmt::format("device \"{}\" is neither an ordinal nor a UUID: give 0, 1, ... or GPU-1234abcd", device));
     }
     std::string named = device;
     if (const auto ordinal = control::ParseNumber(device); ordinal && !mine.empty()) {
       if (*ordinal >= mine.size()) {
-        return Fail(fmt::format("device {} does not exist: this daemon has {} (its CUDA_VISIBLE_DEVICES is {})", device, mine.size(), visible));
+        return Fail(fmt::format("device {} does not exist: this daemon has {} (its CUDA_VISIBLE_DEVICES is {})", device,
+                                mine.size(), visible));
       }
       named = mine[*ordinal];
     }

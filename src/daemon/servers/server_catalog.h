@@ -1,9 +1,9 @@
-// Which servers there are to be, running or not, and the limits of their namespaces: protocol 3's objects. Daemon thread
-// only.
+// Which servers there are to be, running or not, and the limits of their namespaces: protocol 3's objects. Daemon
+// thread only.
 //
-// A server of protocol 3 has a name and lives until it is deleted; its process starts with its first client, and comes back
-// after a crash. Its clients meet in namespaces; limits belong to those. Each server has one called "default". A user who
-// connects without naming a server gets "uid_<uid>", which protocol 2 uses for everybody.
+// A server of protocol 3 has a name and lives until it is deleted; its process starts with its first client, and comes
+// back after a crash. Its clients meet in namespaces; limits belong to those. Each server has one called "default". A
+// user who connects without naming a server gets "uid_<uid>", which protocol 2 uses for everybody.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ namespace tutti::daemon {
 
 inline constexpr const char* kDefaultNamespace = "default";
 
-// Where a client has come in: the socket of a server's namespace, or (no server) the one that serves every user, or one that
-// does so within a claim (daemon/access/claim.h).
+// Where a client has come in: the socket of a server's namespace, or (no server) the one that serves every user, or one
+// that does so within a claim (daemon/access/claim.h).
 struct Route {
   std::string server;
   std::string name_space = kDefaultNamespace;
@@ -57,8 +57,8 @@ class ServerCatalog {
   ServerCatalog(const Defaults& defaults, control::Places places, bool multi_user)
       : defaults_(defaults), places_(std::move(places)), multi_user_(multi_user) {}
 
-  // Protocol 3: servers of users enter the catalog when they are first needed. `added` makes what a new server needs (its
-  // directories and sockets); if that fails the server is not added.
+  // Protocol 3: servers of users enter the catalog when they are first needed. `added` makes what a new server needs
+  // (its directories and sockets); if that fails the server is not added.
   void KeepUserServers(std::function<Status(const NamedServer&)> added) { added_ = std::move(added); }
 
   uid_t ServingUser(uid_t client) const;
@@ -72,7 +72,8 @@ class ServerCatalog {
 
   // What the server gives to clients of the namespace. `running`: the process' own settings, which protocol 2 changes.
   const Defaults& defaults() const { return defaults_; }
-  ServerSettings SettingsFor(const std::string& server, const std::string& name_space, const ServerSettings& running) const;
+  ServerSettings SettingsFor(const std::string& server, const std::string& name_space,
+                             const ServerSettings& running) const;
   int PriorityFor(const std::string& server, const std::string& name_space) const;
   CollectiveLimits CollectiveFor(const std::string& server, const std::string& name_space) const;
 
@@ -93,8 +94,8 @@ class ServerCatalog {
   std::map<std::string, NamedServer> servers_;
 };
 
-// CUDA_VISIBLE_DEVICES for a server that may use `allowed`, whose ordinals count the devices of `visible` (the daemon's own
-// CUDA_VISIBLE_DEVICES, "" if unset). Fails on an ordinal beyond them and on what is no device.
+// CUDA_VISIBLE_DEVICES for a server that may use `allowed`, whose ordinals count the devices of `visible` (the daemon's
+// own CUDA_VISIBLE_DEVICES, "" if unset). Fails on an ordinal beyond them and on what is no device.
 Result<std::string> VisibleDevices(const std::string& allowed, const std::string& visible);
 
 }  // namespace tutti::daemon

@@ -26,8 +26,8 @@ constexpr PeerRules kRules{.may_lose = 100};
 // The program before has told it to end, and may have asked it more just before.
 constexpr uint32_t kUnheardOfLeft = 16;
 
-// Of a process that has ended. Its user may be tracing it, and keeps its end from us until the tracer lets go: it is collected
-// then, and nobody waits for that.
+// Of a process that has ended. Its user may be tracing it, and keeps its end from us until the tracer lets go: it is
+// collected then, and nobody waits for that.
 int Collect(EventLoop& loop, pid_t pid) {
   int status = 0;
   const pid_t collected = waitpid(pid, &status, WNOHANG);
@@ -47,18 +47,37 @@ const char* StateName(ServerState state) {
   return "FAULT";
 }
 
-ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings, std::string started_for,
-                           LogBudget& log)
-    : loop_(loop), log_(log), started_for_(std::move(started_for)), launched_(std::move(launched)), plan_(std::move(plan)), settings_(std::move(settings)),
-      channel_(loop, std::move(launched_.channel), kRules), started_ns_(NowNs()) {}
+ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings,
+                           std::string started_for, LogBudget& log)
+    : loop_(loop),
+      log_(log),
+      started_for_(std::move(started_for)),
+      launched_(std::move(launched)),
+      plan_(std::move(plan)),
+      settings_(std::move(settings)),
+      channel_(loop, std::move(launched_.channel), kRules),
+      started_ns_(NowNs()) {}
 
 ServerHandle::ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log)
-    : loop_(loop), log_(log), started_for_(kAdministrators), launched_(std::move(left.launched)), plan_(std::move(left.plan)), channel_(loop, std::move(launched_.channel), kRules),
-      state_(ServerState::kActive), stopping_(true), understands_(left.understands), devices_(std::move(left.devices)),
-      started_ns_(left.started_ns), unheard_(kUnheardOfLeft) {}
+    : loop_(loop),
+      log_(log),
+      started_for_(kAdministrators),
+      launched_(std::move(left.launched)),
+      plan_(std::move(left.plan)),
+      channel_(loop, std::move(launched_.channel), kRules),
+      state_(ServerState::kActive),
+      stopping_(true),
+      understands_(left.understands),
+      devices_(std::move(left.devices)),
+      started_ns_(left.started_ns),
+      unheard_(kUnheardOfLeft) {}
 
 ServerLeaving ServerHandle::Leave() const {
-  return {.pid = pid(), .process_fd = launched_.process.get(), .channel_fd = channel_.fd(), .plan = plan_, .started_ns = started_ns_,
+  return {.pid = pid(),
+          .process_fd = launched_.process.get(),
+          .channel_fd = channel_.fd(),
+          .plan = plan_,
+          .started_ns = started_ns_,
           .devices = devices_};
 }
 
@@ -73,7 +92,8 @@ void ServerHandle::Start(std::function<void()> reported, std::function<void(int)
   exited_ = std::move(exited);
   process_watch_ = loop_.Watch(launched_.process.get(), EPOLLIN, [this](uint32_t) { Exited(); });
   // A server that has closed its connection is on its way out; its exit tells the rest.
-  channel_.Start([this](ipc::Envelope message) { Received(std::move(message)); }, [this] { KillAfter(kEndPatienceNs); });
+  channel_.Start([this](ipc::Envelope message) { Received(std::move(message)); },
+                 [this] { KillAfter(kEndPatienceNs); });
   if (state_ != ServerState::kInitializing) return;  // taken over
   kill_timer_ = loop_.After(kStartPatienceNs, [this] {
     Break(fmt::format("server {} was not ready after {} s", pid(), kStartPatienceNs / kSecondNs));
@@ -120,7 +140,8 @@ void ServerHandle::KillAfter(uint64_t delay_ns) {
 }
 
 void ServerHandle::SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFunction reply, uint64_t patience_ns) {
-  if (!understands_) return reply(Fail(fmt::format("Server {} is of an older version: it ends with its last client", pid())));
+  if (!understands_)
+    return reply(Fail(fmt::format("Server {} is of an older version: it ends with its last client", pid())));
   os::Fd file;
   std::vector<os::Fd> sent;
   if (kind == wire::MessageKind::kServerQuery) {
@@ -192,7 +213,8 @@ void ServerHandle::ReceivedReady(const wire::ServerReady& ready) {
   reported_();
 }
 
-// The server does not keep to the protocol. It runs as its user, so this may be that user's doing: it ends, others go on.
+// The server does not keep to the protocol. It runs as its user, so this may be that user's doing: it ends, others go
+// on.
 void ServerHandle::Break(const std::string& why) {
   log_.Info(started_for_, "Server {} is ended: {}", pid(), why);
   failure_ = why;

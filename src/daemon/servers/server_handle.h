@@ -1,5 +1,6 @@
-// The daemon's view of one server process: its state, its message connection, its end. A server runs as its user, who may make it
-// say anything: so it speaks when it is asked, and nothing it says or does holds up the daemon. Daemon thread only.
+// The daemon's view of one server process: its state, its message connection, its end. A server runs as its user, who
+// may make it say anything: so it speaks when it is asked, and nothing it says or does holds up the daemon. Daemon
+// thread only.
 #pragma once
 
 #include <functional>
@@ -30,15 +31,16 @@ class ServerHandle {
   using ReplyFunction = std::function<void(Result<Reply>)>;
 
   // `started_for`: the party (daemon/access/visitor.h) that has made it necessary, which pays for lines about it.
-  ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings, std::string started_for, LogBudget& log);
+  ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings,
+               std::string started_for, LogBudget& log);
   // A server that the program before has left: active, but with no new clients.
   ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log);
   ~ServerHandle();
   ServerHandle(const ServerHandle&) = delete;
   ServerHandle& operator=(const ServerHandle&) = delete;
 
-  // `reported` is called when the server has said that it is ready or why it is not (failure()); `exited` when its process
-  // is gone, with its exit status (128 + signal if one ended it). `exited` may destroy this object.
+  // `reported` is called when the server has said that it is ready or why it is not (failure()); `exited` when its
+  // process is gone, with its exit status (128 + signal if one ended it). `exited` may destroy this object.
   void Start(std::function<void()> reported, std::function<void(int)> exited);
 
   // Hands a client's connection over; the server answers the client.

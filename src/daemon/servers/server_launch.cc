@@ -1,7 +1,8 @@
 // Between fork and exec the child gives up everything of the daemon's: groups and user ids before anything is executed,
 // signals, environment variables that belong to root's session. (The daemon's other thread does nothing but
-// close, so the child may allocate and look users up; a slow directory service holds up that server, not the daemon.) It asks for SIGKILL when the daemon dies only after it
-// has changed its user, because the kernel forgets that wish on a change of credentials.
+// close, so the child may allocate and look users up; a slow directory service holds up that server, not the daemon.)
+// It asks for SIGKILL when the daemon dies only after it has changed its user, because the kernel forgets that wish on
+// a change of credentials.
 #include "daemon/servers/server_launch.h"
 
 #include <fcntl.h>
@@ -42,7 +43,8 @@ std::string ServerProgram() {
 // cache is in its user's home, never in a folder that root named for root.
 bool ForOtherUsers(std::string_view entry) {
   if (entry.starts_with("TUTTI_CACHE_DIR=")) return false;
-  for (const std::string_view prefix : {"CUDA_", "TUTTI_", "TZ=", "LANG=", "LC_", "PATH=", "LD_LIBRARY_PATH=", "ASAN_", "LSAN_", "TSAN_", "UBSAN_"}) {
+  for (const std::string_view prefix :
+       {"CUDA_", "TUTTI_", "TZ=", "LANG=", "LC_", "PATH=", "LD_LIBRARY_PATH=", "ASAN_", "LSAN_", "TSAN_", "UBSAN_"}) {
     if (entry.starts_with(prefix)) return true;
   }
   return false;
@@ -111,7 +113,8 @@ void ArrangeDescriptors(int channel, int log) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   channel = fcntl(channel, F_DUPFD_CLOEXEC, 10);
   log = fcntl(log < 0 ? null : log, F_DUPFD_CLOEXEC, 10);
-  if (dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0) _exit(kCannotExecute);
+  if (dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
+    _exit(kCannotExecute);
   if (dup2(channel, kChannelFd) < 0) GiveUp("dup2");
   // A daemon in the foreground has what its caller had open, and not everything of that is for the server's user.
   close_range(kChannelFd + 1, ~0u, CLOSE_RANGE_CLOEXEC);
@@ -133,8 +136,8 @@ os::Fd OpenServerLog(const control::Places& places, const ServerPlan& plan) {
 Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerPlan& plan) {
   const uid_t uid = plan.uid;
   if (uid != geteuid() && geteuid() != 0) {
-    return Fail(fmt::format("this daemon runs as user {} and cannot start a server for user {}: start the daemon as root",
-                            geteuid(), uid));
+    return Fail(fmt::format(
+        "this daemon runs as user {} and cannot start a server for user {}: start the daemon as root", geteuid(), uid));
   }
   std::vector<std::string> arguments{ServerProgram(), "--daemon-socket-fd", std::to_string(kChannelFd)};
   std::vector<std::string> environment = ServerEnvironment(places, plan);

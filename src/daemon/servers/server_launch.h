@@ -18,9 +18,9 @@ struct LaunchedServer {
   os::Fd channel;  // our end of the message connection
 };
 
-// Starts the server that stands beside this program's own file (never one found through PATH) as the plan's user, with that
-// user's groups, its output in the plan's log file, and its end of a socket pair. It dies with this process. Only root may name
-// another user than its own; whether the server program can be executed is learnt from its exit.
+// Starts the server that stands beside this program's own file (never one found through PATH) as the plan's user, with
+// that user's groups, its output in the plan's log file, and its end of a socket pair. It dies with this process. Only
+// root may name another user than its own; whether the server program can be executed is learnt from its exit.
 Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerPlan& plan);
 
 std::string LogOf(const control::Places& places, const ServerPlan& plan);

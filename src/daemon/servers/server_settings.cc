@@ -39,7 +39,8 @@ Defaults Defaults::FromEnvironment() {
   if (const std::string text = os::Environment("TUTTI_KERNEL_TIME_MS"); !text.empty()) {
     const auto milliseconds = control::ParseNumber(text);
     if (milliseconds) defaults.kernel_ns = *milliseconds * kNsPerMs;
-    if (!milliseconds) log::Warning("TUTTI_KERNEL_TIME_MS of this daemon ignored: \"{}\" is no number of milliseconds", text);
+    if (!milliseconds)
+      log::Warning("TUTTI_KERNEL_TIME_MS of this daemon ignored: \"{}\" is no number of milliseconds", text);
   }
   return defaults;
 }
@@ -52,11 +53,11 @@ double EffectivePercentage(const ServerSettings& settings, double own_percentage
 wire::Attach EffectiveAttach(const wire::Hello& hello, const ServerSettings& settings, int default_priority,
                              const std::vector<wire::ServedDevice>& devices) {
   wire::Attach attach{.hello = hello};
-  attach.own_percentage =
-      ReadOr(hello.active_thread_percentage, control::ParsePercentage, 100.0, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of a client");
+  attach.own_percentage = ReadOr(hello.active_thread_percentage, control::ParsePercentage, 100.0,
+                                 "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE of a client");
   attach.active_thread_percentage = EffectivePercentage(settings, attach.own_percentage);
-  attach.priority = ReadOr(hello.client_priority, control::ParsePriority, default_priority,
-                           "CUDA_MPS_CLIENT_PRIORITY of a client");
+  attach.priority =
+      ReadOr(hello.client_priority, control::ParsePriority, default_priority, "CUDA_MPS_CLIENT_PRIORITY of a client");
   const auto asked = ReadOr(hello.pinned_memory_limit, control::MemoryLimits::Parse, control::MemoryLimits(),
                             "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT of a client");
   for (uint32_t ordinal = 0; ordinal < devices.size(); ++ordinal) {

@@ -18,7 +18,8 @@
 namespace tutti::daemon {
 
 bool MayNameServer(const std::string& name) {
-  constexpr std::array<std::string_view, 5> kTaken{kClaimsDirectory, "control", "control_lock", "control_privileged", "log"};
+  constexpr std::array<std::string_view, 5> kTaken{kClaimsDirectory, "control", "control_lock", "control_privileged",
+                                                   "log"};
   return std::ranges::find(kTaken, name) == kTaken.end();
 }
 
@@ -42,7 +43,8 @@ Status ServerSockets::Open(const Route& route) {
   const std::string directory = Directory(route);
   TUTTI_TRY(MakeDirectory(directory));
   const std::string claims = root_ + "/" + kClaimsDirectory;
-  if (!route.claim.empty() && chmod(claims.c_str(), kClaimsMode) != 0) return FailErrno("cannot set the mode of " + claims);
+  if (!route.claim.empty() && chmod(claims.c_str(), kClaimsMode) != 0)
+    return FailErrno("cannot set the mode of " + claims);
   Place place{.route = route};
   if (route.claim.empty() && route.name_space == kDefaultNamespace) {
     TUTTI_ASSIGN(place.fifo, os::MakeFifo(directory + "/log", 0777));

@@ -1,4 +1,5 @@
-// The sockets of protocol 3's servers and namespaces, and of claims, which route clients by the directory they point at:
+// The sockets of protocol 3's servers and namespaces, and of claims, which route clients by the directory they point
+// at:
 //
 //   <pipe directory>/<server>/control                the server's namespace "default"
 //   <pipe directory>/<server>/<namespace>/control    another of its namespaces
@@ -35,11 +36,17 @@ class ServerSockets {
 
   // `inherited`: listening sockets of the program before, which Open uses where their files are still there.
   // `log` outlives it.
-  ServerSockets(EventLoop& loop, std::string pipe_directory, std::vector<os::Fd> inherited, LogBudget& log, Observer observer)
-      : loop_(loop), log_(log), root_(std::move(pipe_directory)), inherited_(std::move(inherited)), observer_(std::move(observer)) {}
+  ServerSockets(EventLoop& loop, std::string pipe_directory, std::vector<os::Fd> inherited, LogBudget& log,
+                Observer observer)
+      : loop_(loop),
+        log_(log),
+        root_(std::move(pipe_directory)),
+        inherited_(std::move(inherited)),
+        observer_(std::move(observer)) {}
   ~ServerSockets();
 
-  // Makes the directory and its socket; for kDefaultNamespace also the server's FIFO. What a killed daemon left is replaced.
+  // Makes the directory and its socket; for kDefaultNamespace also the server's FIFO. What a killed daemon left is
+  // replaced.
   Status Open(const Route& route);
   // Removes the socket and, if nothing else is in it, the directory; not that of a claim, which containers may have.
   void Close(const Route& route);

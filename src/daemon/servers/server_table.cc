@@ -24,7 +24,8 @@ size_t MostServersOfAParty() {
   const char* const text = std::getenv("TUTTI_SERVERS_PER_CONTAINER");
   if (text == nullptr) return kMostServers;
   const auto number = control::ParseNumber(text);
-  if (!number || *number == 0) log::Error("TUTTI_SERVERS_PER_CONTAINER=\"{}\" is no number of servers: it is {}", text, kMostServers);
+  if (!number || *number == 0)
+    log::Error("TUTTI_SERVERS_PER_CONTAINER=\"{}\" is no number of servers: it is {}", text, kMostServers);
   return number && *number > 0 ? *number : kMostServers;
 }
 
@@ -70,9 +71,12 @@ size_t ServerTable::Untaken() const {
 }
 
 Status ServerTable::MayStart(const std::string& party) const {
-  const auto theirs = std::ranges::count_if(servers_, [&party](const auto& entry) { return entry.second->started_for() == party; });
+  const auto theirs =
+      std::ranges::count_if(servers_, [&party](const auto& entry) { return entry.second->started_for() == party; });
   if (party == kAdministrators || static_cast<size_t>(theirs) < most_servers_) return {};
-  return Fail(fmt::format("{} servers run already that {} has made necessary: no more are started for it (TUTTI_SERVERS_PER_CONTAINER)", theirs, party));
+  return Fail(fmt::format(
+      "{} servers run already that {} has made necessary: no more are started for it (TUTTI_SERVERS_PER_CONTAINER)",
+      theirs, party));
 }
 
 Status ServerTable::Ensure(const ServerPlan& plan, const std::string& party) {

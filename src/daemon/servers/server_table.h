@@ -1,8 +1,9 @@
 // All servers of this daemon: at most one of each name that takes new clients, and older ones that are still ending.
 // Daemon thread only.
 //
-// A server that dies while it serves is started again at once, before its next client comes. If that keeps happening, each
-// start waits longer than the one before (back-off), so that a machine with a broken server is not kept busy by starting it.
+// A server that dies while it serves is started again at once, before its next client comes. If that keeps happening,
+// each start waits longer than the one before (back-off), so that a machine with a broken server is not kept busy by
+// starting it.
 #pragma once
 
 #include <functional>
@@ -52,9 +53,9 @@ class ServerTable {
   // Messages that servers have not taken yet, of all of them.
   size_t Untaken() const;
 
-  // Makes sure that the server is there or on its way, for the party that needs it (kAdministrators: any number). Fails if it
-  // cannot be started at all, or if too many servers run already that this party has made necessary: in a container one may
-  // take any user number, and each has a server of its own.
+  // Makes sure that the server is there or on its way, for the party that needs it (kAdministrators: any number). Fails
+  // if it cannot be started at all, or if too many servers run already that this party has made necessary: in a
+  // container one may take any user number, and each has a server of its own.
   Status Ensure(const ServerPlan& plan, const std::string& party);
   // What Ensure would say of a server that is not there.
   Status MayStart(const std::string& party) const;

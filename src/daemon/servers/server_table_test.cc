@@ -20,9 +20,12 @@ class ServerTableTest : public testing::Test {
     unsetenv("TUTTI_SERVERS_PER_CONTAINER");
   }
 
-  Status Start(const std::string& name, const std::string& party) { return servers_->Ensure({.name = name, .uid = geteuid(), .log_file = "/dev/null"}, party); }
+  Status Start(const std::string& name, const std::string& party) {
+    return servers_->Ensure({.name = name, .uid = geteuid(), .log_file = "/dev/null"}, party);
+  }
   size_t LinesAboutStarts() const {
-    return static_cast<size_t>(std::ranges::count_if(lines_, [](const std::string& line) { return line.starts_with("Starting new server"); }));
+    return static_cast<size_t>(
+        std::ranges::count_if(lines_, [](const std::string& line) { return line.starts_with("Starting new server"); }));
   }
 
   std::vector<std::string> lines_;

@@ -10,7 +10,8 @@ namespace {
 
 // "-uid", "server", "list": typed as they stand. "PID", "<name>", "0|1": stand for something.
 bool IsLiteral(std::string_view word) {
-  return !word.empty() && std::ranges::all_of(word, [](char c) { return (c >= 'a' && c <= 'z') || c == '_' || c == '-'; });
+  return !word.empty() &&
+         std::ranges::all_of(word, [](char c) { return (c >= 'a' && c <= 'z') || c == '_' || c == '-'; });
 }
 
 // The form of a command in words, optional ones without their brackets.

@@ -1,5 +1,5 @@
-// libedit, loaded when a person is at the terminal. A shell in a script starts, asks and ends in a few milliseconds; a quarter of
-// them would go into loading an editor (and the four libraries that it needs) which a script never sees.
+// libedit, loaded when a person is at the terminal. A shell in a script starts, asks and ends in a few milliseconds; a
+// quarter of them would go into loading an editor (and the four libraries that it needs) which a script never sees.
 #pragma once
 
 #include <histedit.h>

@@ -113,7 +113,8 @@ std::optional<std::string> LineEditor::State::Plain() {
   return line;
 }
 
-LineEditor::LineEditor(std::function<std::vector<std::string>(const std::string&)> complete) : state_(std::make_unique<State>()) {
+LineEditor::LineEditor(std::function<std::vector<std::string>(const std::string&)> complete)
+    : state_(std::make_unique<State>()) {
   state_->complete = std::move(complete);
   if (state_->edit != nullptr) state_->Begin();
 }
@@ -122,8 +123,6 @@ LineEditor::~LineEditor() {
   if (state_->edit != nullptr) state_->End();
 }
 
-std::optional<std::string> LineEditor::Next() {
-  return state_->edit != nullptr ? state_->Edited() : State::Plain();
-}
+std::optional<std::string> LineEditor::Next() { return state_->edit != nullptr ? state_->Edited() : State::Plain(); }
 
 }  // namespace tutti::daemon

@@ -1,4 +1,5 @@
-// Lines from a person at a terminal: prompt, editing, history (kept in a file from one session to the next), completion.
+// Lines from a person at a terminal: prompt, editing, history (kept in a file from one session to the next),
+// completion.
 #pragma once
 
 #include <functional>

@@ -102,7 +102,8 @@ std::optional<int> RunLine(control::DaemonConnection& daemon, const std::string&
 }
 
 std::optional<control::DaemonConnection> Connect(const control::Places& places) {
-  auto daemon = control::DaemonConnection::Open(places, PatienceMs(), control::DaemonConnection::AfterPatience::kAskWhetherItLives);
+  auto daemon = control::DaemonConnection::Open(places, PatienceMs(),
+                                                control::DaemonConnection::AfterPatience::kAskWhetherItLives);
   if (daemon) return std::move(*daemon);
   // The first line is the one that scripts look for; the reason is for people.
   std::fprintf(stderr, "%s\n", kNoDaemon);

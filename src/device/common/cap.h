@@ -1,11 +1,13 @@
 // How much of a device somebody may use: a client by its percentage, or one context of a client by its own.
 //
-// A part of the device that is a whole number of SMs is held by counting SMs. The rest of a fraction is held in time: with
-// 0.24 of two SMs' worth it has one SM for 24% of the time, with 1.4 two SMs of which it may use 140%. Time is a budget
-// that fills at that rate and from which measured run time is taken. It may go below zero (a block ran longer than there
-// was budget): then nothing is begun until it is made up for. So the part holds in the long run whatever blocks take.
+// A part of the device that is a whole number of SMs is held by counting SMs. The rest of a fraction is held in time:
+// with 0.24 of two SMs' worth it has one SM for 24% of the time, with 1.4 two SMs of which it may use 140%. Time is a
+// budget that fills at that rate and from which measured run time is taken. It may go below zero (a block ran longer
+// than there was budget): then nothing is begun until it is made up for. So the part holds in the long run whatever
+// blocks take.
 //
-// On a device with many SMs a fraction of one is rounded down instead, as hardware does. Guarded by the scheduler's lock.
+// On a device with many SMs a fraction of one is rounded down instead, as hardware does. Guarded by the scheduler's
+// lock.
 #pragma once
 
 #include <cstdint>

@@ -137,22 +137,16 @@ std::string FormatString(const GuestMemory& memory, const Conversion& conversion
 
 std::string Format(const GuestMemory& memory, const Conversion& conversion, Arguments& arguments) {
   switch (conversion.type) {
-    case '%':
-      return "%";
+    case '%': return "%";
     case 'd':
-    case 'i':
-      return FormatSigned(conversion, arguments);
+    case 'i': return FormatSigned(conversion, arguments);
     case 'u':
     case 'o':
     case 'x':
-    case 'X':
-      return FormatUnsigned(conversion, arguments);
-    case 'c':
-      return Print(conversion.Spec("", 'c'), arguments.Next<int>());
-    case 's':
-      return FormatString(memory, conversion, arguments);
-    case 'p':
-      return Print(conversion.Spec("", 'p'), reinterpret_cast<void*>(arguments.Next<uint64_t>()));
+    case 'X': return FormatUnsigned(conversion, arguments);
+    case 'c': return Print(conversion.Spec("", 'c'), arguments.Next<int>());
+    case 's': return FormatString(memory, conversion, arguments);
+    case 'p': return Print(conversion.Spec("", 'p'), reinterpret_cast<void*>(arguments.Next<uint64_t>()));
     case 'f':
     case 'F':
     case 'e':
@@ -160,13 +154,11 @@ std::string Format(const GuestMemory& memory, const Conversion& conversion, Argu
     case 'g':
     case 'G':
     case 'a':
-    case 'A':
-      return Print(conversion.Spec("", conversion.type), arguments.Next<double>());
+    case 'A': return Print(conversion.Spec("", conversion.type), arguments.Next<double>());
     case 'n':  // takes its argument, writes nothing
       arguments.Next<uint64_t>();
       return "";
-    default:
-      return std::string("%") + conversion.type;
+    default: return std::string("%") + conversion.type;
   }
 }
 

@@ -1,5 +1,5 @@
-// Names as they are kept and said: of kernels and of files of PTX lines. They are as long as a client's PTX has them, and
-// what is kept of its faults, or written to a log for them, is not to be.
+// Names as they are kept and said: of kernels and of files of PTX lines. They are as long as a client's PTX has them,
+// and what is kept of its faults, or written to a log for them, is not to be.
 #pragma once
 
 #include <string>

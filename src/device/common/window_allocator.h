@@ -29,7 +29,7 @@ class WindowAllocator {
   void Erase(std::map<uint64_t, uint64_t>::iterator range);
 
   const uint64_t granularity_;
-  std::map<uint64_t, uint64_t> free_by_address_;          // address -> bytes
+  std::map<uint64_t, uint64_t> free_by_address_;  // address -> bytes
   std::set<std::pair<uint64_t, uint64_t>> free_by_size_;  // bytes, address
 };
 

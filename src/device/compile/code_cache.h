@@ -5,8 +5,8 @@
 // is compared each time. A damaged entry is removed and counts as missing. When all entries together exceed the limit,
 // those unused for longest go.
 //
-// Thread-safe, and several processes of one user may share a folder: each looks at all of it again after every sixteenth of
-// the limit that it has stored itself, and exceeds the limit by no more.
+// Thread-safe, and several processes of one user may share a folder: each looks at all of it again after every
+// sixteenth of the limit that it has stored itself, and exceeds the limit by no more.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ class CodeCache {
   CodeCache& operator=(const CodeCache&) = delete;
 
   struct Entry {
-    os::Fd file;                 // open for reading
+    os::Fd file;  // open for reading
     std::vector<uint8_t> bytes;  // without the trailer
   };
   std::optional<Entry> Find(const CacheKey& key);
@@ -50,7 +50,7 @@ class CodeCache {
   const uint64_t max_bytes_;
   std::atomic<uint64_t> next_temporary_{0};
   std::mutex size_mutex_;
-  uint64_t known_bytes_ = 0;   // at the last look at the folder, plus what was stored since
+  uint64_t known_bytes_ = 0;  // at the last look at the folder, plus what was stored since
   uint64_t stored_bytes_ = 0;  // since then
   bool looked_ = false;
 };

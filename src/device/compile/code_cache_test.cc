@@ -1,7 +1,7 @@
 #include "device/compile/code_cache.h"
 
-#include <gmock/gmock.h>
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/resource.h>
@@ -179,7 +179,8 @@ TEST_F(CodeCacheTest, ProcessesThatShareAFolderNeverSeeAPartOfAnEntry) {
     waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
   }
-  for (const auto& entry : fs::directory_iterator(folder_ / "c")) EXPECT_FALSE(entry.path().filename().string().starts_with("new-"));
+  for (const auto& entry : fs::directory_iterator(folder_ / "c"))
+    EXPECT_FALSE(entry.path().filename().string().starts_with("new-"));
 }
 
 // What a process leaves that dies while it writes goes, once it is old.

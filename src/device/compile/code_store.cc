@@ -97,7 +97,8 @@ class CodeStore final : public CodeSource {
       if (const auto entry = cache().Find(key)) {
         if (auto index = guest::ParseModuleIndex(entry->bytes)) return origins_.Keep(std::move(*index), image_key);
       }
-      const guest::CompileRequest request{.op = guest::CompileOp::kIndex, .kernel = {}, .capability = settings_.capability};
+      const guest::CompileRequest request{
+          .op = guest::CompileOp::kIndex, .kernel = {}, .capability = settings_.capability};
       TUTTI_ASSIGN(const Bytes bytes, Compile(request, image, image_key, key, cancelled));
       auto index = guest::ParseModuleIndex(bytes);
       if (!index) return Fail(cuda::CUDA_ERROR_UNKNOWN, "the compiler's index of the module: " + index.error().text);
@@ -126,8 +127,10 @@ class CodeStore final : public CodeSource {
       if (auto entry = cache().Find(key)) {
         if (auto loaded = Load(std::move(entry->file), entry->bytes, name)) return loaded;
       }
-      const guest::CompileRequest request{
-          .op = guest::CompileOp::kKernel, .kernel = name, .block = {block[0], block[1], block[2]}, .capability = settings_.capability};
+      const guest::CompileRequest request{.op = guest::CompileOp::kKernel,
+                                          .kernel = name,
+                                          .block = {block[0], block[1], block[2]},
+                                          .capability = settings_.capability};
       TUTTI_ASSIGN(const Bytes bytes, Compile(request, image, image_key, key, cancelled));
       if (Keep(key, bytes)) {
         if (auto entry = cache().Find(key)) return Load(std::move(entry->file), bytes, name);

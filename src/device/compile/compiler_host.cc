@@ -35,8 +35,7 @@ constexpr int kSocketFd = 3, kFirstFreeFd = 4;  // in the host
 // where it complains. The answer is an errno value or 0, and a process id or how one ended.
 class Host {
  public:
-  explicit Host(const CodeSettings& settings)
-      : program_(settings.compiler), most_workers_(MostCompilers(settings)) {}
+  explicit Host(const CodeSettings& settings) : program_(settings.compiler), most_workers_(MostCompilers(settings)) {}
 
   [[noreturn]] void Run() {
     for (;;) {
@@ -89,7 +88,8 @@ class Host {
   std::vector<pid_t> workers_;
 };
 
-// So that whoever looks for servers, by name or command line, finds no second one: over the arguments that the fork took along.
+// So that whoever looks for servers, by name or command line, finds no second one: over the arguments that the fork
+// took along.
 void CallItself(std::string_view name) {
   prctl(PR_SET_NAME, std::string(name).c_str(), 0, 0, 0);
   constexpr int kArgumentsBegin = 48, kArgumentsEnd = 49;  // of proc_pid_stat(5)
@@ -157,7 +157,8 @@ Result<int> CompilerHost::Ask(int worker, std::span<const int> fds) {
   const auto gone = [](const std::string& why) {
     return Fail(cuda::CUDA_ERROR_JIT_COMPILER_NOT_FOUND,
                 "nothing can be compiled any more by this server, since the process that starts its compilers does not "
-                "answer: " + why + ". Programs that run go on; a new server is started when the last of them has ended");
+                "answer: " +
+                    why + ". Programs that run go on; a new server is started when the last of them has ended");
   };
   ByteWriter question;
   question.Put(int32_t{worker});

@@ -82,7 +82,8 @@ TEST_F(CompilerHostTest, StartsSoManyWorkersAndNoMore) {
 TEST_F(CompilerHostTest, GoesOnAfterQuestionsThatMeanNothing) {
   const auto host = Host();
   const uint8_t noise[] = {1, 2, 3};
-  for (const std::span<const uint8_t> question : {std::span<const uint8_t>(noise, 1), std::span<const uint8_t>(noise)}) {
+  for (const std::span<const uint8_t> question :
+       {std::span<const uint8_t>(noise, 1), std::span<const uint8_t>(noise)}) {
     ASSERT_TRUE(os::Send(host->fd(), question));
     ASSERT_TRUE(os::Receive(host->fd(), 10'000));
   }

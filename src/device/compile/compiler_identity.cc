@@ -35,7 +35,7 @@ void AddProcessor(KeyBuilder* key) {
 CacheKey CompilerIdentity(const std::string& compiler) {
   KeyBuilder key;
   key.Add(TUTTI_VERSION).Add(guest::kAbiVersion);
-  struct stat info {};
+  struct stat info{};
   if (stat(compiler.c_str(), &info) == 0) {
     key.Add(static_cast<uint64_t>(info.st_size));
     key.Add(static_cast<uint64_t>(info.st_mtim.tv_sec)).Add(static_cast<uint64_t>(info.st_mtim.tv_nsec));

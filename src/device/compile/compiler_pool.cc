@@ -33,7 +33,8 @@ size_t CompilerPool::workers() const {
 
 bool CompilerPool::HasPlaceFor(const Cancelled& client, uint64_t waited_ns) const {
   if (busy_ < settings_.max_compilers) return true;
-  return waited_ns > kPatienceNs && busy_ < settings_.max_compilers + kCompilersInAddition && !busy_for_.contains(&client);
+  return waited_ns > kPatienceNs && busy_ < settings_.max_compilers + kCompilersInAddition &&
+         !busy_for_.contains(&client);
 }
 
 Result<std::unique_ptr<CompilerProcess>> CompilerPool::TakePlace(const CacheKey& image_key,

@@ -1,8 +1,8 @@
 // The compiler workers of a server: as many as asked for at once, started when there is work, ended when there has been
 // none for a while, so that an idle server has no LLVM in memory.
 //
-// A worker that dies or takes too long costs the request it was working on and nothing else. A worker sees one image: what
-// that may have done to it reaches no kernel of another.
+// A worker that dies or takes too long costs the request it was working on and nothing else. A worker sees one image:
+// what that may have done to it reaches no kernel of another.
 // Thread-safe; calls block.
 #pragma once
 

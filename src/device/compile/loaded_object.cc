@@ -104,15 +104,16 @@ Status CheckDescriptor(const guest::KernelDescriptor* descriptor, const Extents&
   return {};
 }
 
-// The dynamic loader maps what the headers say and follows it, so a file that lacks its end would be the server's: headers
-// and segments must lie in it.
+// The dynamic loader maps what the headers say and follows it, so a file that lacks its end would be the server's:
+// headers and segments must lie in it.
 Status CheckWhole(int file) {
-  struct stat info {};
+  struct stat info{};
   Elf64_Ehdr header{};
   if (fstat(file, &info) != 0) return FailErrno("fstat of a compiled kernel");
   const auto size = static_cast<uint64_t>(info.st_size);
   if (pread(file, &header, sizeof header, 0) != sizeof header || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) || header.e_shentsize != sizeof(Elf64_Shdr))
+      header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
+      header.e_shentsize != sizeof(Elf64_Shdr))
     return Bad("it is no shared object");
   if (!InRange<uint64_t>(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr), size) ||
       !InRange<uint64_t>(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr), size))

@@ -45,7 +45,8 @@ class CpuBackend final : public Backend {
     started_.store(true, std::memory_order_release);
     for (uint32_t i = 0; i < devices_.size(); ++i) {
       for (uint32_t sm = 0; sm < settings.sms; ++sm) {
-        devices_[i]->workers.push_back(std::make_unique<Worker>(i, sm, settings.nice, &devices_[i]->scheduler, &pool_, &idle_));
+        devices_[i]->workers.push_back(
+            std::make_unique<Worker>(i, sm, settings.nice, &devices_[i]->scheduler, &pool_, &idle_));
       }
     }
   }

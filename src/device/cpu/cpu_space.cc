@@ -25,8 +25,8 @@ std::vector<MemoryAccount*> AccountsOf(const std::vector<std::unique_ptr<CpuDevi
   return accounts;
 }
 
-// Work that waits is not counted byte by byte; it takes about a KiB for each of its weight. A server that has little memory
-// for its clients lets less of it wait, but what a library lets wait in a few streams it always does.
+// Work that waits is not counted byte by byte; it takes about a KiB for each of its weight. A server that has little
+// memory for its clients lets less of it wait, but what a library lets wait in a few streams it always does.
 uint32_t MostBacklog(uint64_t host_bytes) {
   constexpr uint64_t kBytes = 1024;
   const uint64_t most = std::clamp<uint64_t>(host_bytes / kBytes, 2 * wire::kSharedBacklog, wire::kMostBacklog);
@@ -56,8 +56,8 @@ CpuSpace::Part::Part(CpuSpace* owner, CpuDevice* on, uint32_t ordinal)
 }
 
 CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, const Limits& limits, Sink* sink,
-                   std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices,
-                   MemoryAccount* host, uint64_t host_bytes, uint32_t loaded_kernels, CodeSource* source)
+                   std::string_view label, const std::vector<std::unique_ptr<CpuDevice>>& devices, MemoryAccount* host,
+                   uint64_t host_bytes, uint32_t loaded_kernels, CodeSource* source)
     : counters_(new metrics::ClientCounters[devices.size()]),
       owner_number_(NextOwnerNumber()),
       label_(std::make_shared<const std::string>(label)),
@@ -144,9 +144,10 @@ Result<uint64_t> CpuSpace::MakeRoomForCode() {
     }
     std::this_thread::sleep_for(kLook);
   }
-  return tutti::Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
-                     "the client has as many compiled kernels in memory as it may (TUTTI_CPU_LOADED_KERNELS), and launches "
-                     "of all of them wait");
+  return tutti::Fail(
+      cuda::CUDA_ERROR_OUT_OF_MEMORY,
+      "the client has as many compiled kernels in memory as it may (TUTTI_CPU_LOADED_KERNELS), and launches "
+      "of all of them wait");
 }
 
 void CpuSpace::LoadAgain(uint32_t kernel) {
@@ -220,11 +221,10 @@ void CpuSpace::Reset(uint32_t device) {
 void CpuSpace::SetLimits(const Limits& limits) {
   memory_.SetLimits(limits.memory_bytes);
   for (uint32_t device = 0; device < parts_.size(); ++device) {
-    parts_[device]->device->scheduler.SetLimits(&parts_[device]->share,
-                                                {.percentage = limits.active_thread_percentage,
-                                                 .band = limits.priority > 0 ? 1u : 0u,
-                                                 .sms = SmsOf(limits, device),
-                                                 .kernel_limit_ns = limits.kernel_ns});
+    parts_[device]->device->scheduler.SetLimits(&parts_[device]->share, {.percentage = limits.active_thread_percentage,
+                                                                         .band = limits.priority > 0 ? 1u : 0u,
+                                                                         .sms = SmsOf(limits, device),
+                                                                         .kernel_limit_ns = limits.kernel_ns});
   }
 }
 

@@ -102,8 +102,7 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     load_error = std::exchange(kernel->load_error, std::nullopt);
     if (!load_error) return tutti::Fail(kNotLoaded, "its code is to be loaded again");
   }
-  TUTTI_ASSIGN(Operation* const operation,
-               engine_.NewOperation(Operation::Kind::kTask, ticket, grid.arguments.size()));
+  TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(Operation::Kind::kTask, ticket, grid.arguments.size()));
   PrepareTask(operation, *stream);
   Part& part = *parts_[stream->device];
   const Status valid = load_error          ? std::unexpected(*load_error)
@@ -241,7 +240,8 @@ bool CpuSpace::Start(Operation* operation) {
     // What %envreg1/2 point to: {u32 size, u32 barrier}, zero at the start.
     constexpr uint64_t kWorkspaceBytes = 256;
     const uint32_t device = operation->stream->device;
-    const auto workspace = memory_.Allocate(device, wire::MemoryKind::kScratch, kWorkspaceBytes, 0, WindowMemory::Holder::kDevice);
+    const auto workspace =
+        memory_.Allocate(device, wire::MemoryKind::kScratch, kWorkspaceBytes, 0, WindowMemory::Holder::kDevice);
     if (!workspace) return false;  // only with a full window
     *reinterpret_cast<uint32_t*>(*workspace) = 2 * sizeof(uint32_t);
     task.kernel.cooperative_workspace = *workspace;

@@ -1,5 +1,5 @@
-// Every order of events on a small device, with the scheduler itself and made-up SMs: a grid in which each block waits for
-// the one before ends, whoever is made to give way, moved, parked or killed when.
+// Every order of events on a small device, with the scheduler itself and made-up SMs: a grid in which each block waits
+// for the one before ends, whoever is made to give way, moved, parked or killed when.
 #include <gtest/gtest.h>
 
 #include <bitset>
@@ -69,9 +69,7 @@ class Device final : public interleavings::World {
   void Do(uint32_t step) override {
     Sm& sm = sms_[step % kStride];
     switch (step / kStride) {
-      case kGoOn:
-        GoOn(sm);
-        break;
+      case kGoOn: GoOn(sm); break;
       case kTurn:
         if (HasOthers(sm)) Leave(sm, {.yielded = true, .seen_ended = sm.seen});
         break;
@@ -83,9 +81,7 @@ class Device final : public interleavings::World {
         ++moved_;
         scheduler_.SetLimits(&chains_[0].share, {.sms = moved_ % 2 == 1 ? SmSet().set(0) : SmSet().set()});
         break;
-      case kKill:
-        Kill(chains_[0]);
-        break;
+      case kKill: Kill(chains_[0]); break;
     }
   }
 
@@ -222,7 +218,8 @@ class Device final : public interleavings::World {
     if (chain.begun.test(sm.at)) problem_ = "a block begins twice";
     chain.begun.set(sm.at);
     for (uint64_t earlier = 0; earlier < sm.at; ++earlier) {
-      if (!chain.begun.test(earlier) && !IsNextOnAnSm(chain, earlier)) problem_ = "a block begins before an earlier one";
+      if (!chain.begun.test(earlier) && !IsNextOnAnSm(chain, earlier))
+        problem_ = "a block begins before an earlier one";
     }
   }
 

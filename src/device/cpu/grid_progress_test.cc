@@ -100,14 +100,16 @@ TEST_P(GridProgress, ChainsEndWhileEverythingAboutTheirClientsChanges) {
       client->CreateStream(1);
       client->CreateStream(2, {.priority = -5, .non_blocking = true});
     }
-    const Counted chains[] = {{&a, 1, "chain", kBlocks}, {&a, 2, "chain", kBlocks, 1000}, {&b, 1, "chain", kBlocks, 1000}};
+    const Counted chains[] = {
+        {&a, 1, "chain", kBlocks}, {&a, 2, "chain", kBlocks, 1000}, {&b, 1, "chain", kBlocks, 1000}};
     const uint64_t marks[] = {a.Mark(1), a.Mark(2), b.Mark(1)};
     const auto done = [&] {
       return a.sink().IsDone(1, marks[0]) && a.sink().IsDone(2, marks[1]) && b.sink().IsDone(1, marks[2]);
     };
     const uint64_t give_up_ns = NowNs() + 100'000'000'000;
     while (!done() && NowNs() < give_up_ns) {
-      Limits limits{.active_thread_percentage = 20.0 + static_cast<double>(random() % 81), .priority = static_cast<int32_t>(random() % 2)};
+      Limits limits{.active_thread_percentage = 20.0 + static_cast<double>(random() % 81),
+                    .priority = static_cast<int32_t>(random() % 2)};
       const auto sm = static_cast<uint32_t>(random() % kSms % GetParam());
       if (random() % 2 == 0) limits.sm_ranges.push_back({.device = 0, .first_sm = sm, .count = 1});
       (random() % 2 == 0 ? a : b).space().SetLimits(limits);
@@ -128,10 +130,8 @@ struct Disturbance {
   void (*change)(Backend& backend, uint32_t sms, Client& client, uint32_t number);
 };
 constexpr Disturbance kDisturbances[] = {
-    {"Limits",
-     [](Backend&, uint32_t, Client& client, uint32_t number) {
-       client.space().SetLimits({.active_thread_percentage = 20.0 + number % 81});
-     }},
+    {"Limits", [](Backend&, uint32_t, Client& client,
+                  uint32_t number) { client.space().SetLimits({.active_thread_percentage = 20.0 + number % 81}); }},
     {"Moves",
      [](Backend&, uint32_t sms, Client& client, uint32_t number) {
        client.space().SetLimits({.sm_ranges = {{.device = 0, .first_sm = number % sms, .count = 1}}});
@@ -141,10 +141,8 @@ constexpr Disturbance kDisturbances[] = {
        client.space().SetLimits({.priority = static_cast<int32_t>(number % 2)});
        client.Launch(2, client.Kernel("empty"), 8, 32, {});  // more urgent than the chain
      }},
-    {"Policies",
-     [](Backend& backend, uint32_t, Client&, uint32_t number) {
-       backend.SetPolicy(static_cast<Policy>(number % std::size(kPolicyNames)));
-     }},
+    {"Policies", [](Backend& backend, uint32_t, Client&,
+                    uint32_t number) { backend.SetPolicy(static_cast<Policy>(number % std::size(kPolicyNames))); }},
 };
 
 // A client with a chain in a stream and another, more urgent one.
@@ -181,7 +179,8 @@ bool EndsWhile(ClientWithChain& client, const std::function<void(uint32_t number
 
 class DisturbedChain : public testing::TestWithParam<std::tuple<uint32_t, Disturbance>> {};
 
-INSTANTIATE_TEST_SUITE_P(Sms, DisturbedChain, testing::Combine(testing::Values(1, 2, 64), testing::ValuesIn(kDisturbances)),
+INSTANTIATE_TEST_SUITE_P(Sms, DisturbedChain,
+                         testing::Combine(testing::Values(1, 2, 64), testing::ValuesIn(kDisturbances)),
                          [](const auto& info) {
                            return std::string(std::get<1>(info.param).name) + std::to_string(std::get<0>(info.param));
                          });

@@ -1,4 +1,5 @@
-// Every limit of eight clients changes at random while they work; every result is checked. For TUTTI_STRESS_SECONDS (2).
+// Every limit of eight clients changes at random while they work; every result is checked. For TUTTI_STRESS_SECONDS
+// (2).
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -19,8 +20,8 @@ using cts::Client;
 constexpr uint32_t kDevices = 2, kSms = 2;
 constexpr int kClients = 8;
 constexpr uint64_t kMemory = 64ull << 20;
-// Freed memory counts until the work before it is done. So small that all clients' together never fill their group: a client that
-// begins is always granted what it needs.
+// Freed memory counts until the work before it is done. So small that all clients' together never fill their group: a
+// client that begins is always granted what it needs.
 constexpr uint64_t kLargest = 16ull << 10;
 
 Limits RandomLimits(std::mt19937& random, const MemoryGroups& groups) {
@@ -45,10 +46,9 @@ void Work(Backend* backend, unsigned seed, const MemoryGroups& groups, const std
     Client client(backend, {.memory_groups = groups});
     constexpr uint32_t kStreams = 6;
     for (uint32_t s = 1; s <= kStreams; ++s) {
-      client.CreateStream(s, {.device = s % kDevices,
-                              .context = s % 3,
-                              .priority = -static_cast<int32_t>(s - 1),
-                              .non_blocking = s > 2});
+      client.CreateStream(
+          s,
+          {.device = s % kDevices, .context = s % 3, .priority = -static_cast<int32_t>(s - 1), .non_blocking = s > 2});
     }
     auto* const counter = client.Array<uint64_t>(1);
     constexpr uint32_t kBlocks = 8;
@@ -92,7 +92,8 @@ void Work(Backend* backend, unsigned seed, const MemoryGroups& groups, const std
 TEST(LimitsStress, EveryLimitChangesAtRandomWhileResultsStayRight) {
   const char* const text = std::getenv("TUTTI_STRESS_SECONDS");
   const double seconds = text != nullptr ? std::atof(text) : 2;
-  const auto backend = CreateCpuBackend({.devices = kDevices, .sms = kSms, .memory_bytes = kMemory}, cts::NewTestCode());
+  const auto backend =
+      CreateCpuBackend({.devices = kDevices, .sms = kSms, .memory_bytes = kMemory}, cts::NewTestCode());
   MemoryGroups groups;
   for (uint32_t device = 0; device < kDevices; ++device) {
     groups.push_back(std::make_shared<MemoryGroup>("all", device));

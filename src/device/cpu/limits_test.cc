@@ -1,5 +1,5 @@
-// Limits on a real device: that they hold. What part a client gets by them is tried in made-up time (shares_test.cc), and
-// measured by `./dev bench shares`.
+// Limits on a real device: that they hold. What part a client gets by them is tried in made-up time (shares_test.cc),
+// and measured by `./dev bench shares`.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -159,8 +159,10 @@ TEST(MemoryLimits, SixtyFourThreadsGetExactlyTheLimit) {
     threads.emplace_back([&, t] {
       // Allocate takes one thread per Space at a time from the server; its memory is safe from many.
       for (uint64_t i = 0; i < 2 * kPieces / kThreads; ++i) {
-        const bool ok =
-            clients[static_cast<size_t>(t % kClients)]->space().Allocate(0, wire::MemoryKind::kDevice, kPiece, 0).has_value();
+        const bool ok = clients[static_cast<size_t>(t % kClients)]
+                            ->space()
+                            .Allocate(0, wire::MemoryKind::kDevice, kPiece, 0)
+                            .has_value();
         (ok ? granted : refused) += 1;
         EXPECT_LE(group->used_bytes, group->hard_bytes);
       }
@@ -285,13 +287,16 @@ TEST(HostMemoryOfWork, BeyondWhatAnyClientMayHaveWaitingIsCounted) {
   constexpr uint64_t kHost = 256 << 20;
   constexpr uint32_t kAnyClient = 2 * wire::kSharedBacklog, kMost = kHost / 1024;
   const auto backend = CreateCpuBackend(
-      {.devices = 1, .sms = 1, .memory_bytes = 1ull << 30, .host_bytes = kHost, .client_host_bytes = kHost}, cts::NewTestCode());
+      {.devices = 1, .sms = 1, .memory_bytes = 1ull << 30, .host_bytes = kHost, .client_host_bytes = kHost},
+      cts::NewTestCode());
   const auto fill = [](Client& client) {
     uint32_t marks = 0;
     while (client.space().Mark(1, client.next_ticket())) ++marks;
     return marks;
   };
-  const auto pin = [](Client& client, uint64_t bytes) { return client.space().Allocate(0, wire::MemoryKind::kHost, bytes, 0).has_value(); };
+  const auto pin = [](Client& client, uint64_t bytes) {
+    return client.space().Allocate(0, wire::MemoryKind::kHost, bytes, 0).has_value();
+  };
   Client first(backend.get()), second(backend.get());
   for (Client* client : {&first, &second}) {
     client->CreateStream(1);
@@ -322,7 +327,8 @@ TEST(Counters, TellWhatAClientHad) {
   client.CreateStream(1);
   const uint64_t memory = client.Allocate(1 << 20);
   client.Launch(1, client.Kernel("slow"), 10, 32, {memory, 1'000'000});
-  ASSERT_TRUE(client.space().Fill(1, client.next_ticket(), {.destination = memory, .width = 1000, .height = 1, .element_bytes = 4}));
+  ASSERT_TRUE(client.space().Fill(1, client.next_ticket(),
+                                  {.destination = memory, .width = 1000, .height = 1, .element_bytes = 4}));
   ASSERT_TRUE(client.Synchronize(1));
   const auto& counters = client.space().counters(0);
   EXPECT_EQ(counters.Get(Counter::launches), 1u);

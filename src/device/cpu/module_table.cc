@@ -71,8 +71,8 @@ Result<Space::LoadedModule> ModuleTable::Load(uint32_t device, std::span<const u
   instance->hold = HostHold(host_, image.size());
   if (!instance->hold) {
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
-                fmt::format("an image of {} bytes, and the client holds {} of its {} bytes of host memory", image.size(),
-                            host_->used_bytes(), host_->limit_bytes()));
+                fmt::format("an image of {} bytes, and the client holds {} of its {} bytes of host memory",
+                            image.size(), host_->used_bytes(), host_->limit_bytes()));
   }
   TUTTI_ASSIGN(instance->index, source_->Index(image, cancelled_));
   TUTTI_ASSIGN(instance->addresses, PlaceSegment(device, *instance->index));
@@ -127,7 +127,8 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
   if (found == modules_.end())
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} was unloaded", module));
   uint32_t place = 0;
-  if (!TakePlace(&place)) return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("a client has {} kernels prepared at most", kMostPrepared));
+  if (!TakePlace(&place))
+    return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("a client has {} kernels prepared at most", kMostPrepared));
   const uint32_t id = places_[place].id;
   places_[place].kernel = std::move(prepared);
   ++loaded_;
@@ -194,8 +195,7 @@ Result<std::shared_ptr<const LoadedKernel>> ModuleTable::CodeOf(uint32_t kernel_
     std::lock_guard lock(mutex_);
     kernel = Lookup(kernel_id);
   }
-  if (kernel == nullptr)
-    return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no kernel {}", kernel_id));
+  if (kernel == nullptr) return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no kernel {}", kernel_id));
   return source_->Kernel(*kernel->module->image, *kernel->module->index, kernel->number, kernel->block, cancelled_);
 }
 

@@ -1,8 +1,8 @@
 // The modules that a Space has loaded and the kernels made ready from them. Thread-safe.
 //
-// A kernel that is ready stays so until its module is unloaded. Its code need not: a client has a number of shared objects in
-// memory at a time, each of some five mappings. Where one more is needed, the code goes that has not been launched for longest
-// and is in no stream, and comes back when it is launched next (Space::LoadAgain).
+// A kernel that is ready stays so until its module is unloaded. Its code need not: a client has a number of shared
+// objects in memory at a time, each of some five mappings. Where one more is needed, the code goes that has not been
+// launched for longest and is in no stream, and comes back when it is launched next (Space::LoadAgain).
 #pragma once
 
 #include <cstdint>
@@ -40,11 +40,12 @@ class ModuleTable {
   // Null if there is none. Valid until what Unload returned is let go.
   KernelInstance* Find(uint32_t kernel_id) const;
 
-  // Of a kernel whose code was let go, with no lock held; and what it is to be given back with, with the Space's lock held.
+  // Of a kernel whose code was let go, with no lock held; and what it is to be given back with, with the Space's lock
+  // held.
   Result<std::shared_ptr<const LoadedKernel>> CodeOf(uint32_t kernel_id);
   void GiveBack(uint32_t kernel_id, Result<std::shared_ptr<const LoadedKernel>> code, uint64_t launched);
-  // With the Space's lock held: if there is no room for one more, lets the code of one kernel go, which is to be destroyed
-  // without a lock. False if launches of all of them are in streams.
+  // With the Space's lock held: if there is no room for one more, lets the code of one kernel go, which is to be
+  // destroyed without a lock. False if launches of all of them are in streams.
   bool MakeRoomForOne(std::shared_ptr<const LoadedKernel>* gone);
 
   // Load and Prepare return soon from now on, and fail.
@@ -58,8 +59,8 @@ class ModuleTable {
   };
   using Shape = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;  // module, kernel, block
 
-  // A place for a kernel, used again once the kernel is gone. The id tells who has it: kMostPrepared places, and how often
-  // this one was used before.
+  // A place for a kernel, used again once the kernel is gone. The id tells who has it: kMostPrepared places, and how
+  // often this one was used before.
   struct Place {
     std::shared_ptr<KernelInstance> kernel;
     uint32_t id = 0;
@@ -79,8 +80,8 @@ class ModuleTable {
   Cancelled cancelled_{false};
   mutable std::mutex mutex_;
   std::unordered_map<uint32_t, Entry> modules_;
-  std::vector<Place> places_;        // by id % kMostPrepared
-  uint32_t loaded_ = 0;              // of which the code is in memory
+  std::vector<Place> places_;  // by id % kMostPrepared
+  uint32_t loaded_ = 0;  // of which the code is in memory
   std::deque<uint32_t> free_places_;  // the one that has been free longest first
   std::map<Shape, uint32_t> prepared_;
   uint32_t next_module_ = 1;

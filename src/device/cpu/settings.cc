@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -23,8 +24,8 @@ uint64_t WholeMegabytes(uint64_t bytes) {
   return bytes / kGranularity * kGranularity;
 }
 
-// Of what this process can have without being ended for it, an eighth is for the server itself and the machine. An eighth
-// is also the least: who gives the devices more than there is counts on their not being filled.
+// Of what this process can have without being ended for it, an eighth is for the server itself and the machine. An
+// eighth is also the least: who gives the devices more than there is counts on their not being filled.
 uint64_t LeftForHost(uint64_t memory_bytes, uint64_t device_bytes) {
   const uint64_t usable = memory_bytes - memory_bytes / 8;
   return WholeMegabytes(std::max(usable > device_bytes ? usable - device_bytes : 0, memory_bytes / 8));
@@ -86,17 +87,13 @@ std::optional<uint64_t> ParseBytes(std::string_view text) {
   if (rest + 1 != end) return std::nullopt;
   switch (*rest) {
     case 'k':
-    case 'K':
-      return CheckedMul<uint64_t>(value, 1ull << 10);
+    case 'K': return CheckedMul<uint64_t>(value, 1ull << 10);
     case 'm':
-    case 'M':
-      return CheckedMul<uint64_t>(value, 1ull << 20);
+    case 'M': return CheckedMul<uint64_t>(value, 1ull << 20);
     case 'g':
-    case 'G':
-      return CheckedMul<uint64_t>(value, 1ull << 30);
+    case 'G': return CheckedMul<uint64_t>(value, 1ull << 30);
     case 't':
-    case 'T':
-      return CheckedMul<uint64_t>(value, 1ull << 40);
+    case 'T': return CheckedMul<uint64_t>(value, 1ull << 40);
   }
   return std::nullopt;
 }
@@ -106,7 +103,8 @@ Result<CpuSettings> CpuSettings::FromEnvironment() {
   TUTTI_ASSIGN(settings.devices, CountFrom("TUTTI_CPU_DEVICES", 1, wire::kMaxDevices));
   TUTTI_ASSIGN(settings.sms, CountFrom("TUTTI_CPU_SMS", settings.cores, kMaxSms));
   TUTTI_ASSIGN(settings.nice, CountFrom("TUTTI_CPU_NICE", settings.nice, kMostNice, 0));
-  TUTTI_ASSIGN(settings.loaded_kernels, CountFrom("TUTTI_CPU_LOADED_KERNELS", settings.loaded_kernels, kMostLoadedKernels));
+  TUTTI_ASSIGN(settings.loaded_kernels,
+               CountFrom("TUTTI_CPU_LOADED_KERNELS", settings.loaded_kernels, kMostLoadedKernels));
   const uint64_t memory_bytes = os::MemoryOfThisProcess();
   TUTTI_ASSIGN(settings.memory_bytes, BytesFrom("TUTTI_CPU_MEMORY", WholeMegabytes(memory_bytes / 2)));
   TUTTI_ASSIGN(settings.host_bytes,

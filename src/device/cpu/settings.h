@@ -19,10 +19,11 @@ struct CpuSettings {
   uint32_t cores = CoresOfThisProcess();  // that the SMs' threads share
   uint64_t memory_bytes = 0;  // TUTTI_CPU_MEMORY: per device; default: half of what this process can have
   // Of pinned and staging memory, constants and images of modules (device/host_share.h). ~0: no limit.
-  uint64_t host_bytes = ~0ull;         // TUTTI_CPU_HOST_MEMORY: of all clients; default: what devices and server leave
+  uint64_t host_bytes = ~0ull;  // TUTTI_CPU_HOST_MEMORY: of all clients; default: what devices and server leave
   uint64_t client_host_bytes = ~0ull;  // of one client
-  uint32_t loaded_kernels = 4096;  // TUTTI_CPU_LOADED_KERNELS: of which a client has the code in memory (module_table.h)
-  uint32_t nice = 5;          // TUTTI_CPU_NICE: of the SMs' threads, on top of the server's own; see worker.cc
+  // TUTTI_CPU_LOADED_KERNELS: of which a client has the code in memory (module_table.h)
+  uint32_t loaded_kernels = 4096;
+  uint32_t nice = 5;  // TUTTI_CPU_NICE: of the SMs' threads, on top of the server's own; see worker.cc
   int32_t compute_major = 8;  // TUTTI_COMPUTE_CAPABILITY
   int32_t compute_minor = 0;
 

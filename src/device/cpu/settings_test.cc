@@ -30,12 +30,9 @@ class Environment {
 };
 
 TEST(CpuSettings, ReadsAllVariables) {
-  const Environment environment{{"TUTTI_CPU_DEVICES", "3"},
-                                {"TUTTI_CPU_SMS", "5"},
-                                {"TUTTI_CPU_MEMORY", "8G"},
-                                {"TUTTI_CPU_HOST_MEMORY", "3G"},
-                                {"TUTTI_CPU_LOADED_KERNELS", "5"},
-                                {"TUTTI_CPU_NICE", "0"},
+  const Environment environment{{"TUTTI_CPU_DEVICES", "3"},         {"TUTTI_CPU_SMS", "5"},
+                                {"TUTTI_CPU_MEMORY", "8G"},         {"TUTTI_CPU_HOST_MEMORY", "3G"},
+                                {"TUTTI_CPU_LOADED_KERNELS", "5"},  {"TUTTI_CPU_NICE", "0"},
                                 {"TUTTI_COMPUTE_CAPABILITY", "9.0"}};
   const auto settings = CpuSettings::FromEnvironment();
   ASSERT_TRUE(settings);

@@ -204,12 +204,8 @@ TEST(Stress, ManyClientsManyStreams) {
             case 0:
               ASSERT_TRUE(client.space().Wait(stream, client.next_ticket(), 1 + random() % kStreams, last_ticket));
               break;
-            case 1:
-              ASSERT_TRUE(client.space().RecordEvent(stream, client.next_ticket(), 1 + random() % 100));
-              break;
-            case 2:
-              ASSERT_TRUE(client.space().Free(client.Allocate(1 + random() % 20000)));
-              break;
+            case 1: ASSERT_TRUE(client.space().RecordEvent(stream, client.next_ticket(), 1 + random() % 100)); break;
+            case 2: ASSERT_TRUE(client.space().Free(client.Allocate(1 + random() % 20000))); break;
             case 3: {
               const uint64_t memory = client.Allocate(600'000);
               ASSERT_TRUE(client.space().Copy(

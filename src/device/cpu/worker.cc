@@ -1,7 +1,7 @@
-// An SM's thread shares its core with the clients, which a GPU does not: their threads make the work that the device runs,
-// and what they do between two kernels takes microseconds. So the thread asks for long slices and is a little nice. Whoever
-// wakes then gets the core at once, and need not wait until the kernel's scheduler has made up for the last few
-// microseconds it has had; a thread of the same weight would.
+// An SM's thread shares its core with the clients, which a GPU does not: their threads make the work that the device
+// runs, and what they do between two kernels takes microseconds. So the thread asks for long slices and is a little
+// nice. Whoever wakes then gets the core at once, and need not wait until the kernel's scheduler has made up for the
+// last few microseconds it has had; a thread of the same weight would.
 #include "device/cpu/worker.h"
 
 #include <fmt/format.h>
@@ -133,9 +133,7 @@ bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
   Leave leave = run->Run(&guest_);
   if (leave == Leave::kYielded) leave = RunThroughYields(chunk, run, result);
   switch (leave) {
-    case Leave::kFinished:
-      ++result->finished;
-      return true;
+    case Leave::kFinished: ++result->finished; return true;
     case Leave::kFault:
     case Leave::kSignal:
       ReportFault(chunk, run->DescribeFault(guest_.fault));
@@ -147,12 +145,8 @@ bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
         return true;
       }
       break;
-    case Leave::kYielded:
-      result->yielded = true;
-      break;
-    case Leave::kGridBarrier:
-      result->at_grid_barrier = true;
-      break;
+    case Leave::kYielded: result->yielded = true; break;
+    case Leave::kGridBarrier: result->at_grid_barrier = true; break;
     case Leave::kRequest:  // BlockRun has performed it
       break;
   }
@@ -206,8 +200,8 @@ bool Worker::PollRings() {
   return idle_->has_work.load(std::memory_order_acquire) && idle_->work.poll && idle_->work.poll();
 }
 
-// So that somebody else looks at the rings while this SM is busy. What it still finds there is for others, who may sleep: it
-// submits as one who will not look for work right after.
+// So that somebody else looks at the rings while this SM is busy. What it still finds there is for others, who may
+// sleep: it submits as one who will not look for work right after.
 void Worker::LookAway() {
   if (!idle_->has_work.load(std::memory_order_acquire) || !idle_->work.leave) return;
   guest_.scheduler = nullptr;

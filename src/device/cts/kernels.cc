@@ -291,8 +291,7 @@ Kernels AllKernels() {
 
 class TestCode final : public CodeSource {
  public:
-  Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image,
-                                                          const Cancelled&) override {
+  Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image, const Cancelled&) override {
     const std::string name(image.begin(), image.end());
     const auto found = kernels_.find(name);
     if (found == kernels_.end()) return Fail(cuda::CUDA_ERROR_INVALID_PTX, "line 1: no such kernel: " + name);
@@ -312,8 +311,7 @@ class TestCode final : public CodeSource {
   }
 
   Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t>, const guest::ModuleIndex& index,
-                                                          uint32_t kernel, const uint32_t*,
-                                                          const Cancelled&) override {
+                                                     uint32_t kernel, const uint32_t*, const Cancelled&) override {
     return kernels_.find(index.kernels[kernel].name)->second;
   }
 

@@ -1,7 +1,6 @@
 // Kernels for tests, written by hand against guest/kernel_abi.h: what a compiler would make of small CUDA kernels. Each
 // is a module of its own, whose image is the kernel's name. Every kernel takes four 64-bit arguments.
 //
-// clang-format off
 //   empty                                   nothing
 //   add       counter, value                every thread: atomicAdd(counter, value)
 //   index     out, value                    out[global thread index] = value + global thread index
@@ -29,7 +28,6 @@
 //   chain     done, ns                      every block waits until *done is its number, runs for ns, then adds 1
 //   barriers  counter, rounds               rounds of work and a barrier, then every thread adds 1
 //   meet      count, rounds                 every round each block adds 1, then waits until all blocks have
-// clang-format on
 #pragma once
 
 #include <memory>

@@ -5,8 +5,8 @@
 
 namespace tutti::os {
 
-// A TCP connection over loopback: whoever closes the last descriptor of `lingering` waits for an hour, since nobody reads what
-// was sent to `unread`. Both invalid where there is no TCP over loopback.
+// A TCP connection over loopback: whoever closes the last descriptor of `lingering` waits for an hour, since nobody
+// reads what was sent to `unread`. Both invalid where there is no TCP over loopback.
 struct LingeringSocket {
   Fd lingering, unread;
 };

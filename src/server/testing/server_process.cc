@@ -113,10 +113,13 @@ wire::ServerReply ServerProcess::Ask(wire::MessageKind kind, ByteWriter body) {
   const uint32_t serial = next_serial_++;
   const os::Fd answer = os::CreateMemoryToFill("answer").value();
   const int fd = answer.get();
-  TUTTI_CHECK(ipc::SendMessage(socket_.get(), kind, serial, std::move(body), std::span(&fd, kind == wire::MessageKind::kServerQuery)).has_value());
+  TUTTI_CHECK(ipc::SendMessage(socket_.get(), kind, serial, std::move(body),
+                               std::span(&fd, kind == wire::MessageKind::kServerQuery))
+                  .has_value());
   auto message = ipc::ReceivePlainMessage(socket_.get(), kTimeoutMs).value();
   TUTTI_CHECK(message.head.kind == wire::MessageKind::kServerReply && message.head.serial == serial);
-  if ((message.head.flags & wire::kBodyInAskersFile) != 0) message.body = os::ReadFilledMemory(fd, ipc::kMaxBodyBytes).value();
+  if ((message.head.flags & wire::kBodyInAskersFile) != 0)
+    message.body = os::ReadFilledMemory(fd, ipc::kMaxBodyBytes).value();
   ByteReader in(message.body);
   return wire::GetServerReply(in).value();
 }

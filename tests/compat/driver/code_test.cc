@@ -41,8 +41,10 @@ TEST_F(CodeTest, OfSeveralTextsTheOneForTheDevicesCapabilityRuns) {
   for (const uint32_t arch : {75u, 90u}) {
     const std::string number = std::to_string(arch);
     builder.Add(image::EntryKind::kPtx, arch,
-                ".version 8.0\n.target sm_" + number + "\n.address_size 64\n.visible .entry which(.param .u64 out) {\n  .reg .b64 %d<2>;\n"
-                "  ld.param.u64 %d0, [out];\n  cvta.to.global.u64 %d1, %d0;\n  st.global.u32 [%d1], " + number + ";\n  ret;\n}\n");
+                ".version 8.0\n.target sm_" + number +
+                    "\n.address_size 64\n.visible .entry which(.param .u64 out) {\n  .reg .b64 %d<2>;\n"
+                    "  ld.param.u64 %d0, [out];\n  cvta.to.global.u64 %d1, %d0;\n  st.global.u32 [%d1], " +
+                    number + ";\n  ret;\n}\n");
   }
   CUmodule both = nullptr;
   CUfunction which = nullptr;
@@ -309,7 +311,8 @@ TEST_F(CodeTest, AKernelThatCannotBeCompiledIsNamedOnStderrOnce) {
   CU_ASSERT(cuModuleGetFunction(&impossible, module, "impossible"));
   const auto launch = [&] {
     testing::internal::CaptureStderr();
-    for (int i = 0; i < 2; ++i) EXPECT_NE(cuLaunchKernel(impossible, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), 0);
+    for (int i = 0; i < 2; ++i)
+      EXPECT_NE(cuLaunchKernel(impossible, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr), 0);
     return testing::internal::GetCapturedStderr();
   };
   const std::string text = launch();

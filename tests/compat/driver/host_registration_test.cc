@@ -124,8 +124,8 @@ TEST_F(HostRegistrationTest, AnAsynchronousCopyNeverHoldsUpTheCaller) {
   EXPECT_EQ(words_, std::vector<uint32_t>(kCount, 1));
 }
 
-// Before a copy that has been submitted already: the order of the two passes through the device, where the thread sanitizer
-// does not see it.
+// Before a copy that has been submitted already: the order of the two passes through the device, where the thread
+// sanitizer does not see it.
 __attribute__((no_sanitize("thread"))) void FillBeforeTheCopy(std::vector<uint32_t>& words, uint32_t value) {
   uint32_t* const all = words.data();
   for (size_t i = 0; i < kCount; ++i) all[i] = value;

@@ -95,8 +95,8 @@ class TextureGatherTest : public DriverTest {
 
   // An array of two layers, of integers or of floats of the same values.
   CUarray MakeArray(bool floats) {
-    const CUDA_ARRAY3D_DESCRIPTOR shape{kWidth, kHeight, kLayers,
-                                        floats ? CU_AD_FORMAT_FLOAT : CU_AD_FORMAT_UNSIGNED_INT32,
+    const CUDA_ARRAY3D_DESCRIPTOR shape{kWidth,    kHeight,
+                                        kLayers,   floats ? CU_AD_FORMAT_FLOAT : CU_AD_FORMAT_UNSIGNED_INT32,
                                         kChannels, CUDA_ARRAY3D_LAYERED};
     std::vector<uint32_t> texels;
     for (int i = 0; i < static_cast<int>(kWidth * kHeight * kLayers); ++i) {

@@ -1,5 +1,5 @@
-// In the place of tutti-compiler (TUTTI_COMPILER): hands requests on to the real one, which it finds beside itself in ../bin,
-// but for images that say in a comment what shall become of them:
+// In the place of tutti-compiler (TUTTI_COMPILER): hands requests on to the real one, which it finds beside itself in
+// ../bin, but for images that say in a comment what shall become of them:
 //
 //   bad compiler: crash      dies as by a bug
 //   bad compiler: hang       takes the request and never answers
@@ -29,13 +29,16 @@ std::string TextOf(int image) {
   return pread(image, text.data(), text.size(), 0) < 0 ? "" : text;
 }
 
-bool Says(const std::string& text, const char* what) { return text.find(std::string("bad compiler: ") + what) != text.npos; }
+bool Says(const std::string& text, const char* what) {
+  return text.find(std::string("bad compiler: ") + what) != text.npos;
+}
 
 // The real one, at the other end of this socket; it ends with us.
 pid_t StartReal(os::Fd* socket) {
   auto pair = os::SocketPair();
   if (!pair) _exit(9);
-  const std::string path = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/tutti-compiler";
+  const std::string path =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/tutti-compiler";
   const pid_t pid = fork();
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,10 +1,10 @@
-// A shared server for long: whatever the compiler makes of what clients load (errors, a crash, no answer, no memory, texts of
-// a hundred megabytes) costs that load an error and the server nothing. It holds afterwards what it held before, and who
-// loads something else meanwhile is served.
+// A shared server for long: whatever the compiler makes of what clients load (errors, a crash, no answer, no memory,
+// texts of a hundred megabytes) costs that load an error and the server nothing. It holds afterwards what it held
+// before, and who loads something else meanwhile is served.
 //
 //   failing_compiles_test CONTROL      beside a daemon whose servers use bad_compiler (TUTTI_COMPILER), with
-//                                      TUTTI_COMPILE_SECONDS=2, but for those of the tests WhoIs...: nobody is to wait there
-//                                      for the limit
+//                                      TUTTI_COMPILE_SECONDS=2, but for those of the tests WhoIs...: nobody is to wait
+//                                      there for the limit
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -30,11 +30,14 @@ using namespace cuda;
 // A kernel of its own for each number.
 std::string Good(uint64_t number) {
   return fmt::format(
-      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {{ .reg .b64 %d; ld.param.u64 %d, [p];\n"
+      ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {{ .reg .b64 %d; ld.param.u64 "
+      "%d, [p];\n"
       "st.global.u32 [%d], {}; ret; }}\n",
       number);
 }
-std::string Bad(const char* how, int number) { return fmt::format("// bad compiler: {}\n{}", how, Good(static_cast<uint64_t>(number))); }
+std::string Bad(const char* how, int number) {
+  return fmt::format("// bad compiler: {}\n{}", how, Good(static_cast<uint64_t>(number)));
+}
 // Takes the code generator megabytes.
 std::string Large(int number) {
   std::string text = Good(static_cast<uint64_t>(number)), more;
@@ -107,9 +110,10 @@ class FailingCompiles : public testing::Test {
       if (now.IsWithin(before_) && !grown) return;
       std::this_thread::sleep_for(10ms);
     }
-    ADD_FAILURE() << fmt::format("the server holds {} descriptors, {} threads, {} memory files, {} KiB; before: {}, {}, {}, {} KiB", now.descriptors,
-                                 now.threads, now.memory_files, now.resident_bytes >> 10, before_.descriptors, before_.threads,
-                                 before_.memory_files, before_.resident_bytes >> 10);
+    ADD_FAILURE() << fmt::format(
+        "the server holds {} descriptors, {} threads, {} memory files, {} KiB; before: {}, {}, {}, {} KiB",
+        now.descriptors, now.threads, now.memory_files, now.resident_bytes >> 10, before_.descriptors, before_.threads,
+        before_.memory_files, before_.resident_bytes >> 10);
   }
 
   // Without those descriptors by which it talks to compilers, which stay for a while.
@@ -158,7 +162,8 @@ TEST_F(FailingCompiles, TextsWithErrorsLeaveNothing) {
     // Long errors, each text another.
     const std::string wrong = "frobnicate.u32 %r1, %r2;\n";
     for (int i = 0; i < 8; ++i) {
-      std::string text = fmt::format("// {}\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {{\n", i);
+      std::string text =
+          fmt::format("// {}\n.version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() {{\n", i);
       for (int k = 0; k < 2000; ++k) text += wrong;
       MustFail(page, "unknown instructions", text + "}\n");
       MustFail(page, "text cut short", Good(static_cast<uint64_t>(i)).substr(0, 100));
@@ -193,7 +198,8 @@ TEST_F(FailingCompiles, WhoIsKilledWhileItsKernelIsCompiledLeavesNothing) {
 
 TEST_F(FailingCompiles, WhoIsTerminatedWhileItsKernelIsCompiledIsToldSo) {
   auto hung = Hung(1);
-  ASSERT_EQ(std::system(fmt::format("'{}' terminate_client {} {} > /dev/null", control, server_, hung[0]->pid()).c_str()), 0);
+  ASSERT_EQ(
+      std::system(fmt::format("'{}' terminate_client {} {} > /dev/null", control, server_, hung[0]->pid()).c_str()), 0);
   EXPECT_EQ(hung[0]->AwaitEnd(), "");
   EXPECT_EQ(hung[0]->page().address.load(), 1u + CUDA_ERROR_MPS_CLIENT_TERMINATED);
 }

@@ -25,7 +25,8 @@ std::string TextOf(const std::string& path) {
 }
 
 void Replace(std::string& text, const std::string& name, uint64_t value) {
-  for (size_t at = 0; (at = text.find(name, at)) != std::string::npos;) text.replace(at, name.size(), std::to_string(value));
+  for (size_t at = 0; (at = text.find(name, at)) != std::string::npos;)
+    text.replace(at, name.size(), std::to_string(value));
 }
 
 // Of this process, which is attached.
@@ -34,7 +35,8 @@ void ReplaceWindow(std::string& text) {
   uint64_t begin = 0, end = 0;
   for (std::string line; std::getline(maps, line);) {
     uint64_t from = 0, to = 0;
-    if (line.find("memfd:tutti-window") == std::string::npos || std::sscanf(line.c_str(), "%lx-%lx", &from, &to) != 2) continue;
+    if (line.find("memfd:tutti-window") == std::string::npos || std::sscanf(line.c_str(), "%lx-%lx", &from, &to) != 2)
+      continue;
     if (begin == 0) begin = from;
     end = to;
   }
@@ -49,15 +51,17 @@ CUresult Launch(const run_test::TestCase& test, AttackPage& page, std::vector<CU
   if (const CUresult error = cuModuleGetFunction(&function, module, test.kernel.c_str())) return error;
   for (const run_test::Buffer& buffer : test.buffers) {
     if (const CUresult error = cuMemAlloc_v2(&addresses.emplace_back(), buffer.bytes.size())) return error;
-    if (const CUresult error = cuMemcpyHtoD_v2(addresses.back(), buffer.bytes.data(), buffer.bytes.size())) return error;
+    if (const CUresult error = cuMemcpyHtoD_v2(addresses.back(), buffer.bytes.data(), buffer.bytes.size()))
+      return error;
   }
   std::vector<void*> arguments;
   for (const run_test::Argument& argument : test.arguments) {
     arguments.push_back(argument.buffer >= 0 ? static_cast<void*>(&addresses[static_cast<size_t>(argument.buffer)])
                                              : const_cast<uint8_t*>(argument.bytes.data()));
   }
-  const CUresult error = cuLaunchKernel(function, test.grid[0], test.grid[1], test.grid[2], test.block[0], test.block[1], test.block[2],
-                                        test.shared_bytes, nullptr, arguments.data(), nullptr);
+  const CUresult error =
+      cuLaunchKernel(function, test.grid[0], test.grid[1], test.grid[2], test.block[0], test.block[1], test.block[2],
+                     test.shared_bytes, nullptr, arguments.data(), nullptr);
   if (error != CUDA_SUCCESS) return error;
   page.launched.store(true);
   return cuCtxSynchronize();
@@ -88,7 +92,8 @@ std::string WhereItFaults(const std::string& text) {
   const std::string rest = text.substr(mark, text.find('\n', mark) - mark), thread = "thread ";
   const size_t number = rest.find(thread);
   const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(mark), '\n');
-  return "thread (" + (number == std::string::npos ? "0" : rest.substr(number + thread.size())) + ",0,0), PTX line " + std::to_string(line);
+  return "thread (" + (number == std::string::npos ? "0" : rest.substr(number + thread.size())) + ",0,0), PTX line " +
+         std::to_string(line);
 }
 
 }  // namespace
@@ -106,7 +111,8 @@ void RunProgram(const std::string& path, AttackPage& page) {
   dup2(fileno(output), STDOUT_FILENO);
 
   CUcontext context;
-  if (cuInit(0) != CUDA_SUCCESS || cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS || cuCtxSetCurrent(context) != CUDA_SUCCESS) {
+  if (cuInit(0) != CUDA_SUCCESS || cuDevicePrimaryCtxRetain(&context, 0) != CUDA_SUCCESS ||
+      cuCtxSetCurrent(context) != CUDA_SUCCESS) {
     std::strcpy(page.note, "the attacker has found no device");
     _exit(1);
   }

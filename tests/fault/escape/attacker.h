@@ -18,10 +18,10 @@ struct AttackPage {
   char note[256] = "";               // whatever else went wrong
 };
 
-// An attack by a kernel: a run test (tests/run/test_case.h) whose text may name $victim, $channel, $heap, $stack, $text, and
-// $window_begin and $window_end of the attacker's own window. With the line "// endless" nothing is expected but that it
-// does not end. An instruction may be marked with "// faults" or "// faults: thread N": that thread (0 if not said) of block
-// 0 is the one, and that line the place, which the server's log must name.
+// An attack by a kernel: a run test (tests/run/test_case.h) whose text may name $victim, $channel, $heap, $stack,
+// $text, and $window_begin and $window_end of the attacker's own window. With the line "// endless" nothing is expected
+// but that it does not end. An instruction may be marked with "// faults" or "// faults: thread N": that thread (0 if
+// not said) of block 0 is the one, and that line the place, which the server's log must name.
 struct Program {
   run_test::TestCase test;
   bool endless = false;

@@ -1,8 +1,9 @@
-// The escape suite: hostile programs, one after the other, each trying one way to read, write, stall or crash what is not
-// its own. Each must get its error, and the victim beside it must notice nothing: not an error, not a wrong bit, not a
-// stop.
+// The escape suite: hostile programs, one after the other, each trying one way to read, write, stall or crash what is
+// not its own. Each must get its error, and the victim beside it must notice nothing: not an error, not a wrong bit,
+// not a stop.
 //
-//   escape_test PROGRAMS      the folder of the kernels; CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of a running daemon
+//   escape_test PROGRAMS      the folder of the kernels; CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of a
+//                             running daemon
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -111,8 +112,10 @@ class ProgramEscape : public Escape {
     if (!page.launched.load()) return;
     EXPECT_EQ(page.again.load(), page.outcome.load()) << "the error is not sticky";
     if (page.outcome.load() != 0) {
-      EXPECT_TRUE(Stage::Get().LogNames(attacker.pid(), std::to_string(page.outcome.load()))) << "the server's log does not say who failed";
-      EXPECT_TRUE(program.where.empty() || Stage::Get().LogNames(attacker.pid(), program.where)) << "the server's log does not say: " << program.where;
+      EXPECT_TRUE(Stage::Get().LogNames(attacker.pid(), std::to_string(page.outcome.load())))
+          << "the server's log does not say who failed";
+      EXPECT_TRUE(program.where.empty() || Stage::Get().LogNames(attacker.pid(), program.where))
+          << "the server's log does not say: " << program.where;
     }
   }
 
@@ -139,7 +142,8 @@ class RawEscape : public Escape {
     });
     ASSERT_TRUE(attacker.Await()) << "has not ended";
     EXPECT_STREQ(attacker.page().note, "");
-    EXPECT_EQ(attacker.page().outcome.load(), static_cast<int32_t>(attack_.end)) << "0 session ended, 1 fault, 2 refused, 3 nothing";
+    EXPECT_EQ(attacker.page().outcome.load(), static_cast<int32_t>(attack_.end))
+        << "0 session ended, 1 fault, 2 refused, 3 nothing";
   }
 
  private:
@@ -153,13 +157,15 @@ void Register(const std::filesystem::path& programs) {
   }
   std::sort(paths.begin(), paths.end());
   for (const auto& path : paths) {
-    testing::RegisterTest("Kernel", path.stem().c_str(), nullptr, nullptr, path.c_str(), 1, [path]() -> Escape* { return new ProgramEscape(path); });
+    testing::RegisterTest("Kernel", path.stem().c_str(), nullptr, nullptr, path.c_str(), 1,
+                          [path]() -> Escape* { return new ProgramEscape(path); });
   }
   const std::pair<const char*, std::span<const RawAttack>> suites[] = {
       {"Records", RecordAttacks()}, {"Memory", MemoryAttacks()}, {"Socket", SocketAttacks()}};
   for (const auto& [suite, attacks] : suites) {
     for (const RawAttack& attack : attacks) {
-      testing::RegisterTest(suite, attack.name, nullptr, nullptr, __FILE__, __LINE__, [&attack]() -> Escape* { return new RawEscape(attack); });
+      testing::RegisterTest(suite, attack.name, nullptr, nullptr, __FILE__, __LINE__,
+                            [&attack]() -> Escape* { return new RawEscape(attack); });
     }
   }
 }

@@ -1,5 +1,5 @@
-// Attacks on the shared memory itself: what the server has read may be changed the next moment, cursors may lie, pages may
-// be taken away.
+// Attacks on the shared memory itself: what the server has read may be changed the next moment, cursors may lie, pages
+// may be taken away.
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -29,8 +29,8 @@ void Publish(Attacker& a, uint64_t position, RecordKind kind, uint8_t slots = 1)
 }
 
 constexpr RawAttack kAttacks[] = {
-    // The source of a copy goes back and forth between its own memory and the victim's while the server reads the record.
-    // Either copy is seen whole: one is done, the other is a fault.
+    // The source of a copy goes back and forth between its own memory and the victim's while the server reads the
+    // record. Either copy is seen whole: one is done, the other is a fault.
     {"changes_records_while_they_are_read", End::kFault,
      [](Attacker& a) {
        const uint64_t own = a.Allocate(4096);
@@ -44,7 +44,11 @@ constexpr RawAttack kAttacks[] = {
          }
        });
        for (int i = 0; i < 2000; ++i) {
-         a.Submit(RecordKind::kCopy, wire::CopyBody{.destination = own, .source = i % 50 == 0 ? a.targets().victim : own, .row_bytes = 64, .rows = 1, .planes = 1});
+         a.Submit(RecordKind::kCopy, wire::CopyBody{.destination = own,
+                                                    .source = i % 50 == 0 ? a.targets().victim : own,
+                                                    .row_bytes = 64,
+                                                    .rows = 1,
+                                                    .planes = 1});
        }
        stop.store(true);
        flipper.join();
@@ -52,10 +56,12 @@ constexpr RawAttack kAttacks[] = {
     {"changes_launch_arguments_while_they_are_read", End::kNothing,
      [](Attacker& a) {
        struct {
-         wire::LaunchBody body{.grid = {1, 1, 1}, .block = {1, 1, 1}, .flags = wire::kLaunchArgumentsInWindow, .argument_bytes = 8};
+         wire::LaunchBody body{
+             .grid = {1, 1, 1}, .block = {1, 1, 1}, .flags = wire::kLaunchArgumentsInWindow, .argument_bytes = 8};
          uint64_t address = 0;
        } launch;
-       a.Load(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a) { ret; }\n", &launch.body.kernel);
+       a.Load(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a) { ret; }\n",
+              &launch.body.kernel);
        launch.address = a.Allocate(4096);
        auto* const argument = reinterpret_cast<std::atomic<uint64_t>*>(launch.address);
        for (int i = 0; i < 1000; ++i) {
@@ -73,8 +79,10 @@ constexpr RawAttack kAttacks[] = {
        a.channel().header.tail.store(2);
        a.channel().header.head.store(2);
      }},
-    {"publishes_a_record_of_all_slots", End::kSession, [](Attacker& a) { Publish(a, a.channel().header.tail.fetch_add(1), RecordKind::kLaunch, 255); }},
-    {"publishes_a_record_of_no_slots", End::kSession, [](Attacker& a) { Publish(a, a.channel().header.tail.fetch_add(1), RecordKind::kMarker, 0); }},
+    {"publishes_a_record_of_all_slots", End::kSession,
+     [](Attacker& a) { Publish(a, a.channel().header.tail.fetch_add(1), RecordKind::kLaunch, 255); }},
+    {"publishes_a_record_of_no_slots", End::kSession,
+     [](Attacker& a) { Publish(a, a.channel().header.tail.fetch_add(1), RecordKind::kMarker, 0); }},
     {"publishes_noise", End::kSession,
      [](Attacker& a) {
        std::mt19937 random(3);
@@ -87,15 +95,18 @@ constexpr RawAttack kAttacks[] = {
     {"scribbles_all_over_its_channel", End::kNothing,
      [](Attacker& a) {
        auto* const words = reinterpret_cast<std::atomic<uint64_t>*>(&a.channel());
-       constexpr size_t kWords = sizeof(wire::Channel) / sizeof(uint64_t), kRingBegin = offsetof(wire::Channel, ring) / 8;
+       constexpr size_t kWords = sizeof(wire::Channel) / sizeof(uint64_t),
+                        kRingBegin = offsetof(wire::Channel, ring) / 8;
        // All of it but the ring, which is another attack, and the head, by which this program knows its own state.
        std::mt19937_64 random(5);
        for (int i = 0; i < 100'000; ++i) {
-         const size_t at = kRingBegin + sizeof(wire::Channel::ring) / 8 + random() % (kWords - kRingBegin - sizeof(wire::Channel::ring) / 8);
+         const size_t at = kRingBegin + sizeof(wire::Channel::ring) / 8 +
+                           random() % (kWords - kRingBegin - sizeof(wire::Channel::ring) / 8);
          words[at].store(random(), std::memory_order_relaxed);
          if (i % 1000 == 0) a.connection().producer().ForceBell();
        }
-       std::memset(reinterpret_cast<uint8_t*>(&a.channel()) + offsetof(wire::Channel, replies), 0, sizeof(wire::Channel) - offsetof(wire::Channel, replies));
+       std::memset(reinterpret_cast<uint8_t*>(&a.channel()) + offsetof(wire::Channel, replies), 0,
+                   sizeof(wire::Channel) - offsetof(wire::Channel, replies));
      }},
     {"claims_that_all_texts_are_read", End::kNothing,
      [](Attacker& a) {
@@ -103,9 +114,12 @@ constexpr RawAttack kAttacks[] = {
        a.channel().asserts.consumed.store(1ull << 63);
        uint32_t kernel = 0;
        a.Load(
-           ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n"
-           ".global .align 1 .b8 text[3] = {65, 10, 0};\n.visible .entry k() { .reg .b64 %d<2>; mov.u64 %d0, text; cvta.global.u64 %d0, %d0;\n"
-           "{ .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %d0; st.param.b64 [a], %d0; call.uni (r), vprintf, (f, a); } ret; }\n",
+           ".version 8.0\n.target sm_80\n.address_size 64\n.extern .func (.param .b32 r) vprintf(.param .b64 f, .param "
+           ".b64 a);\n"
+           ".global .align 1 .b8 text[3] = {65, 10, 0};\n.visible .entry k() { .reg .b64 %d<2>; mov.u64 %d0, text; "
+           "cvta.global.u64 %d0, %d0;\n"
+           "{ .param .b64 f; .param .b64 a; .param .b32 r; st.param.b64 [f], %d0; st.param.b64 [a], %d0; call.uni (r), "
+           "vprintf, (f, a); } ret; }\n",
            &kernel);
        a.Submit(RecordKind::kLaunch, wire::LaunchBody{.kernel = kernel, .grid = {64, 1, 1}, .block = {32, 1, 1}});
      }},
@@ -131,30 +145,38 @@ constexpr RawAttack kAttacks[] = {
      [](Attacker& a) {
        const uint64_t own = a.Allocate(16 << 20);
        for (int i = 0; i < 50; ++i) {
-         a.Submit(RecordKind::kFill, wire::FillBody{.destination = own, .width = 4 << 20, .height = 1, .value = 1, .element_bytes = 4});
-         fallocate(a.connection().window().fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(own - a.window()), 16 << 20);
+         a.Submit(RecordKind::kFill,
+                  wire::FillBody{.destination = own, .width = 4 << 20, .height = 1, .value = 1, .element_bytes = 4});
+         fallocate(a.connection().window().fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                   static_cast<off_t>(own - a.window()), 16 << 20);
        }
      }},
     {"shortens_its_window", End::kNothing,
      [](Attacker& a) {
        const uint64_t own = a.Allocate(4096);
-       for (const off_t bytes : {off_t{0}, off_t{4096}, off_t{1} << 50}) a.refused = a.refused || ftruncate(a.connection().window().fd(), bytes) == 0;
-       a.Submit(RecordKind::kFill, wire::FillBody{.destination = own, .width = 1024, .height = 1, .value = 1, .element_bytes = 4});
+       for (const off_t bytes : {off_t{0}, off_t{4096}, off_t{1} << 50})
+         a.refused = a.refused || ftruncate(a.connection().window().fd(), bytes) == 0;
+       a.Submit(RecordKind::kFill,
+                wire::FillBody{.destination = own, .width = 1024, .height = 1, .value = 1, .element_bytes = 4});
      }},
     // With its own mapping gone, and before the server has opened the window anew, there would be nobody who writes.
     {"forbids_the_server_to_write_its_window", End::kNothing,
      [](Attacker& a) {
        munmap(reinterpret_cast<void*>(a.window()), a.channel().header.window_bytes);
-       for (const int seal : {F_SEAL_WRITE, F_SEAL_FUTURE_WRITE}) a.refused = a.refused || fcntl(a.connection().window().fd(), F_ADD_SEALS, seal) == 0;
+       for (const int seal : {F_SEAL_WRITE, F_SEAL_FUTURE_WRITE})
+         a.refused = a.refused || fcntl(a.connection().window().fd(), F_ADD_SEALS, seal) == 0;
        const uint64_t own = a.Allocate(64 << 20);
-       a.Submit(RecordKind::kFill, wire::FillBody{.destination = own, .width = 16 << 20, .height = 1, .value = 1, .element_bytes = 4});
+       a.Submit(RecordKind::kFill,
+                wire::FillBody{.destination = own, .width = 16 << 20, .height = 1, .value = 1, .element_bytes = 4});
      }},
     {"takes_its_channels_pages_away", End::kNothing,
      [](Attacker& a) {
        a.Settle();
        // All but the first page, which says where the ring is read.
        auto* const bytes = reinterpret_cast<uint8_t*>(&a.channel());
-       for (int i = 0; i < 20; ++i) madvise(bytes + offsetof(wire::Channel, replies), sizeof(wire::Channel) - offsetof(wire::Channel, replies), MADV_REMOVE);
+       for (int i = 0; i < 20; ++i)
+         madvise(bytes + offsetof(wire::Channel, replies), sizeof(wire::Channel) - offsetof(wire::Channel, replies),
+                 MADV_REMOVE);
      }},
     {"reserves_a_slot_and_never_fills_it", End::kNothing,
      [](Attacker& a) {

@@ -29,13 +29,15 @@ uint32_t Attacker::Load(const char* ptx, uint32_t* kernel) {
   ByteWriter body;
   wire::Put(body, wire::LoadModule{.device = 0});
   const int fds[] = {image->get()};
-  auto reply = connection_->Call(wire::MessageKind::kLoadModule, std::move(body), fds, wire::MessageKind::kLoadModuleReply);
+  auto reply =
+      connection_->Call(wire::MessageKind::kLoadModule, std::move(body), fds, wire::MessageKind::kLoadModuleReply);
   if (!reply) return 0;
   ByteReader in(reply->body);
   const auto loaded = wire::GetLoadModuleReply(in);
   if (!loaded || loaded->status != 0) return 0;
   if (kernel != nullptr) {
-    const auto prepared = connection_->replies().Call(RecordKind::kPrepare, wire::PrepareBody{.module = loaded->module, .function = 0});
+    const auto prepared =
+        connection_->replies().Call(RecordKind::kPrepare, wire::PrepareBody{.module = loaded->module, .function = 0});
     *kernel = static_cast<uint32_t>(prepared.value[0]);
   }
   return loaded->module;

@@ -41,8 +41,8 @@ class Attacker {
 
   // Waits until all that it has submitted is done.
   void Settle() { (void)connection_->waiter().Wait(1, Mark()); }
-  // How it stands with the attacker after all that it has submitted, and, where its session should end, after that: messages
-  // and records are read by different threads.
+  // How it stands with the attacker after all that it has submitted, and, where its session should end, after that:
+  // messages and records are read by different threads.
   End Outcome(End expected);
   bool refused = false;  // set by an attack that got a refusal
 

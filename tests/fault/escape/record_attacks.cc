@@ -51,8 +51,10 @@ constexpr RawAttack kAttacks[] = {
                                                   .planes = 1,
                                                   .source_pitch = 1ull << 40});
      }},
-    {"fills_the_victim", End::kFault, [](Attacker& a) { a.Submit(RecordKind::kFill, Words(a.targets().victim, 1024)); }},
-    {"fills_the_servers_stack", End::kFault, [](Attacker& a) { a.Submit(RecordKind::kFill, Words(a.targets().stack, 16)); }},
+    {"fills_the_victim", End::kFault,
+     [](Attacker& a) { a.Submit(RecordKind::kFill, Words(a.targets().victim, 1024)); }},
+    {"fills_the_servers_stack", End::kFault,
+     [](Attacker& a) { a.Submit(RecordKind::kFill, Words(a.targets().stack, 16)); }},
     {"fills_beyond_its_window", End::kFault,
      [](Attacker& a) { a.Submit(RecordKind::kFill, Words(a.window() + a.connection().window_bytes() - 8, 16)); }},
     {"fills_more_than_there_is", End::kSession,
@@ -70,12 +72,14 @@ constexpr RawAttack kAttacks[] = {
        const uint32_t module = a.Load(
            ".version 8.0\n.target sm_80\n.address_size 64\n.global .u32 variable = 1;\n.const .u32 constant = 2;\n"
            ".visible .entry k() { ret; }\n");
-       for (uint64_t offset = 0; offset < 1 << 20; offset += 256) a.Submit(RecordKind::kFree, wire::FreeBody{.address = a.window() + offset}, 0);
+       for (uint64_t offset = 0; offset < 1 << 20; offset += 256)
+         a.Submit(RecordKind::kFree, wire::FreeBody{.address = a.window() + offset}, 0);
        a.Submit(RecordKind::kModuleUnload, wire::ModuleUnloadBody{.module = module});
      }},
     {"unloads_every_module_there_could_be", End::kNothing,
      [](Attacker& a) {
-       for (uint32_t module = 0; module < 4096; ++module) a.Submit(RecordKind::kModuleUnload, wire::ModuleUnloadBody{.module = module});
+       for (uint32_t module = 0; module < 4096; ++module)
+         a.Submit(RecordKind::kModuleUnload, wire::ModuleUnloadBody{.module = module});
      }},
     {"launches_every_kernel_there_could_be", End::kFault,
      [](Attacker& a) {
@@ -86,14 +90,19 @@ constexpr RawAttack kAttacks[] = {
     {"prepares_kernels_of_modules_it_has_not", End::kRefused,
      [](Attacker& a) {
        for (uint32_t module = 0; module < 64; ++module) {
-         if (a.connection().replies().Call(RecordKind::kPrepare, wire::PrepareBody{.module = module, .function = 0}).status == 0) return;
+         if (a.connection()
+                 .replies()
+                 .Call(RecordKind::kPrepare, wire::PrepareBody{.module = module, .function = 0})
+                 .status == 0)
+           return;
        }
        a.refused = true;
      }},
     {"launches_with_the_victims_memory_as_arguments", End::kSession,
      [](Attacker& a) {
        struct {
-         wire::LaunchBody body{.grid = {1, 1, 1}, .block = {1, 1, 1}, .flags = wire::kLaunchArgumentsInWindow, .argument_bytes = 4096};
+         wire::LaunchBody body{
+             .grid = {1, 1, 1}, .block = {1, 1, 1}, .flags = wire::kLaunchArgumentsInWindow, .argument_bytes = 4096};
          uint64_t address = 0;
        } launch;
        a.Load(kNothingToDo, &launch.body.kernel);
@@ -103,7 +112,8 @@ constexpr RawAttack kAttacks[] = {
     {"launches_with_arguments_across_the_end_of_its_window", End::kSession,
      [](Attacker& a) {
        struct {
-         wire::LaunchBody body{.grid = {1, 1, 1}, .block = {1, 1, 1}, .flags = wire::kLaunchArgumentsInWindow, .argument_bytes = 4096};
+         wire::LaunchBody body{
+             .grid = {1, 1, 1}, .block = {1, 1, 1}, .flags = wire::kLaunchArgumentsInWindow, .argument_bytes = 4096};
          uint64_t address = 0;
        } launch;
        a.Load(kNothingToDo, &launch.body.kernel);
@@ -113,18 +123,24 @@ constexpr RawAttack kAttacks[] = {
     {"launches_with_too_few_arguments", End::kFault,
      [](Attacker& a) {
        uint32_t kernel = 0;
-       a.Load(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b) { ret; }\n", &kernel);
-       a.Submit(RecordKind::kLaunch, wire::LaunchBody{.kernel = kernel, .grid = {1, 1, 1}, .block = {1, 1, 1}, .argument_bytes = 3});
+       a.Load(
+           ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 a, .param .u64 b) { ret; }\n",
+           &kernel);
+       a.Submit(RecordKind::kLaunch,
+                wire::LaunchBody{.kernel = kernel, .grid = {1, 1, 1}, .block = {1, 1, 1}, .argument_bytes = 3});
      }},
     {"launches_with_all_the_shared_memory_there_is", End::kFault,
      [](Attacker& a) {
        uint32_t kernel = 0;
        a.Load(kNothingToDo, &kernel);
-       a.Submit(RecordKind::kLaunch, wire::LaunchBody{.kernel = kernel, .grid = {1, 1, 1}, .block = {1, 1, 1}, .dynamic_shared_bytes = 1 << 20});
+       a.Submit(
+           RecordKind::kLaunch,
+           wire::LaunchBody{.kernel = kernel, .grid = {1, 1, 1}, .block = {1, 1, 1}, .dynamic_shared_bytes = 1 << 20});
      }},
     {"launches_a_cluster_that_does_not_fit", End::kSession,
      [](Attacker& a) {
-       a.Submit(RecordKind::kLaunch, wire::LaunchBody{.grid = {255, 1, 1}, .block = {1, 1, 1}, .cluster_packed = 0x0101ff});
+       a.Submit(RecordKind::kLaunch,
+                wire::LaunchBody{.grid = {255, 1, 1}, .block = {1, 1, 1}, .cluster_packed = 0x0101ff});
      }},
     {"records_an_event_far_outside", End::kSession,
      [](Attacker& a) { a.Submit(RecordKind::kEventRecord, wire::EventRecordBody{.event = 0xffff'ffff}); }},
@@ -134,22 +150,27 @@ constexpr RawAttack kAttacks[] = {
      [](Attacker& a) { a.Submit(RecordKind::kHostCall, wire::HostCallBody{.token = 1}, 0x8000'0000); }},
     {"asks_for_an_answer_far_outside", End::kSession,
      [](Attacker& a) {
-       a.connection().producer().Submit(RecordKind::kAllocate, 0, wire::AllocateBody{.bytes = 1, .alignment = 256}, {}, ipc::WaitHint::kNow, 0xffff);
+       a.connection().producer().Submit(RecordKind::kAllocate, 0, wire::AllocateBody{.bytes = 1, .alignment = 256}, {},
+                                        ipc::WaitHint::kNow, 0xffff);
      }},
     {"answers_a_host_call_that_nobody_made", End::kNothing,
      [](Attacker& a) {
        for (int i = 0; i < 100; ++i) a.connection().producer().Submit(RecordKind::kHostCallDone, 1);
      }},
     {"allocates_all_addresses", End::kRefused,
-     [](Attacker& a) { a.refused = a.Allocate(~0ull) == 0 && a.Allocate(1ull << 63) == 0 && a.Allocate(1ull << 46) == 0; }},
+     [](Attacker& a) {
+       a.refused = a.Allocate(~0ull) == 0 && a.Allocate(1ull << 63) == 0 && a.Allocate(1ull << 46) == 0;
+     }},
     {"allocates_with_the_largest_alignment", End::kRefused,
      [](Attacker& a) {
-       const auto reply = a.connection().replies().Call(RecordKind::kAllocate, wire::AllocateBody{.bytes = 1, .alignment = 1ull << 63});
+       const auto reply = a.connection().replies().Call(RecordKind::kAllocate,
+                                                        wire::AllocateBody{.bytes = 1, .alignment = 1ull << 63});
        a.refused = reply.status != 0;
      }},
     {"resets_a_device_that_is_not_there", End::kSession,
      [](Attacker& a) {
-       a.connection().producer().Submit(RecordKind::kReset, 0, wire::ResetBody{.device = 15}, {}, ipc::WaitHint::kNow, 1);
+       a.connection().producer().Submit(RecordKind::kReset, 0, wire::ResetBody{.device = 15}, {}, ipc::WaitHint::kNow,
+                                        1);
      }},
     {"creates_every_stream_there_is", End::kNothing,
      [](Attacker& a) {

@@ -38,7 +38,9 @@ bool IsRefused(Attacker& a, int image) {
   return !loaded || loaded->status != 0;
 }
 
-os::Fd FileOf(const std::string& bytes) { return os::CreateMemoryOf("image", {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}).value(); }
+os::Fd FileOf(const std::string& bytes) {
+  return os::CreateMemoryOf("image", {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}).value();
+}
 
 constexpr RawAttack kAttacks[] = {
     {"sends_what_only_the_daemon_may_send", End::kSession,
@@ -111,7 +113,8 @@ constexpr RawAttack kAttacks[] = {
      [](Attacker& a) {
        const os::Fd file(memfd_create("image", MFD_CLOEXEC | MFD_ALLOW_SEALING));
        if (ftruncate(file.get(), 256 << 20) != 0) return;
-       if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0) a.refused = IsRefused(a, file.get());
+       if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) == 0)
+         a.refused = IsRefused(a, file.get());
      }},
     {"loads_an_image_of_a_terabyte", End::kRefused,
      [](Attacker& a) {
@@ -143,11 +146,14 @@ constexpr RawAttack kAttacks[] = {
      }},
     {"loads_an_expression_of_a_million_brackets", End::kRefused,
      [](Attacker& a) {
-       const std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.global .u32 x = " + std::string(1'000'000, '(') + "1;\n";
+       const std::string ptx =
+           ".version 8.0\n.target sm_80\n.address_size 64\n.global .u32 x = " + std::string(1'000'000, '(') + "1;\n";
        a.refused = IsRefused(a, FileOf(ptx).get());
      }},
     {"loads_text_without_an_end", End::kRefused,
-     [](Attacker& a) { a.refused = IsRefused(a, FileOf(".version 8.0\n.target sm_80\n/*" + std::string(8 << 20, 'x')).get()); }},
+     [](Attacker& a) {
+       a.refused = IsRefused(a, FileOf(".version 8.0\n.target sm_80\n/*" + std::string(8 << 20, 'x')).get());
+     }},
     {"shuts_its_socket_down", End::kSession, [](Attacker& a) { shutdown(a.socket(), SHUT_RDWR); }},
     {"opens_connections_to_the_daemon_and_says_nothing", End::kNothing,
      [](Attacker&) {
@@ -166,7 +172,8 @@ constexpr RawAttack kAttacks[] = {
      }},
     {"sends_the_daemon_a_servers_messages", End::kNothing,
      [](Attacker&) {
-       for (const auto kind : {MessageKind::kAttach, MessageKind::kServerReady, MessageKind::kServerReply, MessageKind::kServerShutdown}) {
+       for (const auto kind : {MessageKind::kAttach, MessageKind::kServerReady, MessageKind::kServerReply,
+                               MessageKind::kServerShutdown}) {
          const os::Fd socket = ToTheDaemon();
          ByteWriter body;
          body.Put<uint64_t>(1);

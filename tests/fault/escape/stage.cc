@@ -82,12 +82,14 @@ void Stage::FindTargets() {
   for (const Map& map : MapsOf(server_)) {
     if (map.name == "[heap]") targets_.heap = map.begin + 4096;
     if (map.name == "[stack]") targets_.stack = map.end - 4096;
-    if (targets_.text == 0 && map.rights.starts_with("r-x") && map.name.find("tutti-server") != std::string::npos) targets_.text = map.begin + 64;
+    if (targets_.text == 0 && map.rights.starts_with("r-x") && map.name.find("tutti-server") != std::string::npos)
+      targets_.text = map.begin + 64;
     if (map.name.starts_with("/memfd:tutti-channel")) targets_.channel = map.begin + 4096;
     if (targets_.heap == 0 && map.name.empty() && map.rights.starts_with("rw")) targets_.heap = map.begin;
   }
   targets_.victim = page_->secret.load();
-  if (targets_.heap == 0 || targets_.stack == 0 || targets_.text == 0 || targets_.channel == 0) GiveUp("the server's memory is not to be found");
+  if (targets_.heap == 0 || targets_.stack == 0 || targets_.text == 0 || targets_.channel == 0)
+    GiveUp("the server's memory is not to be found");
 }
 
 std::string Stage::Complaint() const {

@@ -11,7 +11,8 @@
 
 namespace tutti::fault {
 
-// Addresses an attacker would like to have, in the server's address space. The tests tell them; a real attacker guesses.
+// Addresses an attacker would like to have, in the server's address space. The tests tell them; a real attacker
+// guesses.
 struct Targets {
   uint64_t victim = 0;   // the victim's secret, in its window
   uint64_t channel = 0;  // the victim's channel as the server has it mapped

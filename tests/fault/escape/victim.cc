@@ -114,7 +114,8 @@ class Victim {
     Check("cuCtxSynchronize", cuCtxSynchronize());
     Check("cuMemcpyDtoH", cuMemcpyDtoH_v2(values.data(), out_, kCount * 4));
     for (uint32_t i = 0; i < kCount; ++i) {
-      if (values[i] != Expected(i, round)) Fail(fmt::format("value {} is {:#x}, not {:#x}", i, values[i], Expected(i, round)));
+      if (values[i] != Expected(i, round))
+        Fail(fmt::format("value {} is {:#x}, not {:#x}", i, values[i], Expected(i, round)));
     }
     uint32_t count = 0;
     Check("cuMemcpyDtoH", cuMemcpyDtoH_v2(&count, count_, 4));

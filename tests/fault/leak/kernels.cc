@@ -56,7 +56,8 @@ constexpr const char* kBegin = R"(
 
 // Here and below volatile, so that no compiler decides what was never written, or that nobody reads what was.
 std::string Plant() {
-  return Kernel("plant", "flag, .param .u32 secret", R"(
+  return Kernel("plant", "flag, .param .u32 secret",
+                R"(
   ld.param.u32 %r0, [secret];
   mov.u32 %r1, %tid.x;
   mov.u32 %r2, dynamic;
@@ -81,19 +82,22 @@ local_words:
   setp.eq.u64 %p2, %rd1, 0;
   @%p2 bra registers;
 )" + Repeat(64, "  st.volatile.u32 [%rd1+{at}], %r0;\n") +
-                    "registers:\n  mov.u32 %r8, %tid.x;\n" + Repeat(48, "  shfl.sync.idx.b32 %s{i}, %r0, %r8, 31, -1;\n") + R"(
+                    "registers:\n  mov.u32 %r8, %tid.x;\n" +
+                    Repeat(48, "  shfl.sync.idx.b32 %s{i}, %r0, %r8, 31, -1;\n") + R"(
   ld.param.u64 %rd2, [flag];
   setp.eq.u64 %p3, %rd2, 0;
   @%p3 bra done;
 hold:
-)" + Repeat(48, "  xor.b32 %s{i}, %s{i}, %r8;\n") + R"(
+)" + Repeat(48, "  xor.b32 %s{i}, %s{i}, %r8;\n") +
+                    R"(
   ld.volatile.global.u32 %r9, [%rd2];
   mov.u32 %r8, 0;
   setp.eq.u32 %p3, %r9, 0;
   @%p3 bra hold;
 done:
   mov.u32 %r10, 0;
-)" + Repeat(48, "  add.u32 %r10, %r10, %s{i};\n") + "  st.volatile.local.u32 [depot], %r10;\n");
+)" + Repeat(48, "  add.u32 %r10, %r10, %s{i};\n") +
+                    "  st.volatile.local.u32 [depot], %r10;\n");
 }
 
 std::string FindShared() {
@@ -133,11 +137,14 @@ std::string FindRegisters() {
   return Finder("find_registers", R"(
   ld.param.u32 %r0, [never];
   setp.ne.u32 %p0, %r0, 0;
-)" + Repeat(64, "  @%p0 mov.u32 %s{i}, {i};\n  st.volatile.global.u32 [%rd0+{at}], %s{i};\n") + R"(
+)" + Repeat(64, "  @%p0 mov.u32 %s{i}, {i};\n  st.volatile.global.u32 [%rd0+{at}], %s{i};\n") +
+                                      R"(
   ld.volatile.global.u32 %r1, [%rd0+8192];
   @%p0 mov.u32 %r1, 1;
 )" + Repeat(31, "  shfl.sync.idx.b32 %r2, %r1, {i}, 31, -1;\n  st.volatile.global.u32 [%rd0+{at}+256], %r2;\n") +
-                                      Repeat(31, "  @%p0 mov.u32 %r3, 5;\n  shfl.sync.down.b32 %r2, %r3, {i}, 31, -1;\n  st.volatile.global.u32 [%rd0+{at}+384], %r2;\n"));
+                                      Repeat(31,
+                                             "  @%p0 mov.u32 %r3, 5;\n  shfl.sync.down.b32 %r2, %r3, {i}, 31, -1;\n  "
+                                             "st.volatile.global.u32 [%rd0+{at}+384], %r2;\n"));
 }
 
 std::string FindHeap() {
@@ -147,7 +154,8 @@ std::string FindHeap() {
   { .param .b64 a; .param .b64 b; st.param.b64 [a], 256; call.uni (b), get, (a); ld.param.b64 %rd2, [b]; }
   setp.eq.u64 %p0, %rd2, 0;
   @%p0 bra done;
-)" + Repeat(64, "  ld.volatile.u32 %r1, [%rd2+{at}];\n  st.global.u32 [%rd0+{at}], %r1;\n") + "done:\n");
+)" + Repeat(64, "  ld.volatile.u32 %r1, [%rd2+{at}];\n  st.global.u32 [%rd0+{at}], %r1;\n") +
+                                 "done:\n");
 }
 
 std::string FindVariables() {
@@ -159,16 +167,21 @@ std::string FindVariables() {
 )");
 }
 
-std::string Ptx() { return kBegin + Plant() + FindShared() + FindLocal() + FindRegisters() + FindHeap() + FindVariables(); }
+std::string Ptx() {
+  return kBegin + Plant() + FindShared() + FindLocal() + FindRegisters() + FindHeap() + FindVariables();
+}
 
 }  // namespace
 
-LeakModule::LeakModule(ActorPage& page) : page_(page) { Check(page, "cuModuleLoadData", cuModuleLoadData(&module_, Ptx().c_str())); }
+LeakModule::LeakModule(ActorPage& page) : page_(page) {
+  Check(page, "cuModuleLoadData", cuModuleLoadData(&module_, Ptx().c_str()));
+}
 
 void LeakModule::Launch(const char* kernel, uint32_t threads, uint32_t shared_bytes, std::vector<void*> arguments) {
   CUfunction function;
   Check(page_, kernel, cuModuleGetFunction(&function, module_, kernel));
-  Check(page_, kernel, cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, shared_bytes, nullptr, arguments.data(), nullptr));
+  Check(page_, kernel,
+        cuLaunchKernel(function, 1, 1, 1, threads, 1, 1, shared_bytes, nullptr, arguments.data(), nullptr));
 }
 
 void LeakModule::Hold(CUdeviceptr flag) {
@@ -194,7 +207,9 @@ std::vector<uint32_t> LeakModule::Found(const char* kernel, uint32_t threads, ui
   return found;
 }
 
-std::vector<uint32_t> LeakModule::SharedMemory() { return Found("find_shared", kThreads, kSharedWords * 4, kSharedWords); }
+std::vector<uint32_t> LeakModule::SharedMemory() {
+  return Found("find_shared", kThreads, kSharedWords * 4, kSharedWords);
+}
 std::vector<uint32_t> LeakModule::LocalMemory() { return Found("find_local", kThreads, 0, kThreads * kLocalWords); }
 std::vector<uint32_t> LeakModule::Registers() { return Found("find_registers", 1, 0, 2 * kRegisterWords); }
 std::vector<uint32_t> LeakModule::Heap() { return Found("find_heap", kThreads, 0, kThreads * 64); }

@@ -1,5 +1,5 @@
-// What donor and finder of the leak test run: one fills everything that a kernel can fill, the other looks at everything
-// that it has not written itself.
+// What donor and finder of the leak test run: one fills everything that a kernel can fill, the other looks at
+// everything that it has not written itself.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What one client leaves behind is never seen by another: not in memory of any kind, not in what blocks work with, not in
-// registers, not in modules that both load. A donor puts a secret everywhere; a finder looks at all that it is given and
-// has not written, while the donor lives, while its kernel is suspended, when it has ended, and when it was killed.
+// What one client leaves behind is never seen by another: not in memory of any kind, not in what blocks work with, not
+// in registers, not in modules that both load. A donor puts a secret everywhere; a finder looks at all that it is given
+// and has not written, while the donor lives, while its kernel is suspended, when it has ended, and when it was killed.
 //
 //   leak_test      with CUDA_MPS_PIPE_DIRECTORY of a running daemon, whose device should have one SM: so both use it
 #include <fmt/format.h>
@@ -53,7 +53,8 @@ void LookAround(ActorPage& page) {
   ExpectZero(page, "local memory", module.LocalMemory());
   ExpectZero(page, "memory of malloc", module.Heap());
   if (HasSecret(module.Registers())) GiveUp(page, "the secret is in a register");
-  if (module.Variables() != std::vector<uint32_t>{kBuilt, kBuilt}) GiveUp(page, "a variable of the module is not what it was built with");
+  if (module.Variables() != std::vector<uint32_t>{kBuilt, kBuilt})
+    GiveUp(page, "a variable of the module is not what it was built with");
 }
 
 std::string Finder() {
@@ -97,7 +98,8 @@ TEST(Leak, AClientFindsWhatItHasLeftItself) {
     module.Plant();
     if (!HasSecret(module.SharedMemory())) GiveUp(page, "not in shared memory");
     if (!HasSecret(module.LocalMemory())) GiveUp(page, "not in local memory");
-    if (module.Variables() != std::vector<uint32_t>{kSecretWord, kSecretWord}) GiveUp(page, "not in the module's variables");
+    if (module.Variables() != std::vector<uint32_t>{kSecretWord, kSecretWord})
+      GiveUp(page, "not in the module's variables");
   });
   EXPECT_EQ(both.AwaitEnd(), "");
 }
@@ -190,16 +192,25 @@ TEST(Leak, AnAddressOfAnotherClientMeansNothing) {
          const CUresult copied = cuMemcpyDtoD_v2(own, a, sizeof words);
          return copied != CUDA_SUCCESS ? copied : cuCtxSynchronize();
        }},
-      {"cuMemsetD32", [](CUdeviceptr a) -> CUresult { return cuMemsetD32_v2(a, 0, 64) != CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : cuCtxSynchronize(); }},
+      {"cuMemsetD32",
+       [](CUdeviceptr a) -> CUresult {
+         return cuMemsetD32_v2(a, 0, 64) != CUDA_SUCCESS ? CUDA_ERROR_INVALID_VALUE : cuCtxSynchronize();
+       }},
       {"cuMemFree", [](CUdeviceptr a) { return cuMemFree_v2(a); }},
       {"cuMemFreeAsync", [](CUdeviceptr a) { return cuMemFreeAsync(a, nullptr); }},
-      {"cuMemGetAddressRange", [](CUdeviceptr a) { CUdeviceptr base; size_t bytes; return cuMemGetAddressRange_v2(&base, &bytes, a); }},
+      {"cuMemGetAddressRange",
+       [](CUdeviceptr a) {
+         CUdeviceptr base;
+         size_t bytes;
+         return cuMemGetAddressRange_v2(&base, &bytes, a);
+       }},
   };
   for (const auto& [name, use] : kUses) {
     const CUdeviceptr secret = donor.page().address.load();
     Actor thief([name = name, use = use, secret](ActorPage& page) {
       if (use(secret) == CUDA_SUCCESS) GiveUp(page, fmt::format("{} takes another's address", name));
-      if (HasSecret({std::begin(words), std::end(words)})) GiveUp(page, fmt::format("{} has given the secret away", name));
+      if (HasSecret({std::begin(words), std::end(words)}))
+        GiveUp(page, fmt::format("{} has given the secret away", name));
     });
     EXPECT_EQ(thief.AwaitEnd(), "");
   }
@@ -209,37 +220,43 @@ TEST(Leak, AnAddressOfAnotherClientMeansNothing) {
 // And what a client frees is the machine's again, however long the client lives.
 TEST(Leak, PagesOfFreedMemoryAreGivenBack) {
   constexpr uint64_t kBytesEach = 8 << 20;
-  auto connection = ipc::ClientConnection::Connect(std::getenv("CUDA_MPS_PIPE_DIRECTORY"), {.command_line = "leak"}, 60'000);
+  auto connection =
+      ipc::ClientConnection::Connect(std::getenv("CUDA_MPS_PIPE_DIRECTORY"), {.command_line = "leak"}, 60'000);
   ASSERT_TRUE(connection.has_value()) << connection.error().text;
   ipc::ClientConnection& client = **connection;
   const auto pages = [&client] {
-    struct stat info {};
+    struct stat info{};
     fstat(client.window().fd(), &info);
     return static_cast<uint64_t>(info.st_blocks) * 512;
   };
   for (int i = 0; i < 20; ++i) {
-    const auto reply = client.replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = kBytesEach, .alignment = 256});
+    const auto reply =
+        client.replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = kBytesEach, .alignment = 256});
     ASSERT_EQ(reply.status, 0);
     ASSERT_TRUE(client.window().Open(reply.value[0], kBytesEach));
     std::memset(reinterpret_cast<void*>(reply.value[0]), 1, kBytesEach);
     EXPECT_GE(pages(), kBytesEach);
-    client.producer().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = reply.value[0]}, {}, ipc::WaitHint::kNow);
+    client.producer().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = reply.value[0]}, {},
+                             ipc::WaitHint::kNow);
     // Answered behind it.
-    ASSERT_EQ(client.replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = 4096, .alignment = 256}).status, 0);
+    ASSERT_EQ(
+        client.replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = 4096, .alignment = 256}).status,
+        0);
   }
   EXPECT_LT(pages(), kBytesEach);
 }
 
-// Its slot in the address space is used again when all others have been: after 1,536 clients where windows are as large as
-// they can be.
+// Its slot in the address space is used again when all others have been: after 1,536 clients where windows are as large
+// as they can be.
 TEST(Leak, AWindowThatIsUsedAgainHoldsNothing) {
   const auto connect = [] {
-    auto connection = ipc::ClientConnection::Connect(std::getenv("CUDA_MPS_PIPE_DIRECTORY"), {.command_line = "leak"}, 60'000);
+    auto connection =
+        ipc::ClientConnection::Connect(std::getenv("CUDA_MPS_PIPE_DIRECTORY"), {.command_line = "leak"}, 60'000);
     EXPECT_TRUE(connection.has_value()) << (connection ? "" : connection.error().text);
     return std::move(*connection);
   };
   const auto blocks = [](ipc::ClientConnection& connection) {
-    struct stat info {};
+    struct stat info{};
     fstat(connection.window().fd(), &info);
     return info.st_blocks;
   };
@@ -247,7 +264,8 @@ TEST(Leak, AWindowThatIsUsedAgainHoldsNothing) {
   for (int i = 0; i < 2000; ++i) {
     const auto connection = connect();
     ASSERT_EQ(blocks(*connection), 0) << "a new client's window has pages";
-    const auto reply = connection->replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = 4096, .alignment = 256});
+    const auto reply =
+        connection->replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = 4096, .alignment = 256});
     ASSERT_EQ(reply.status, 0);
     ASSERT_TRUE(connection->window().Open(reply.value[0], 4096));
     auto* const word = reinterpret_cast<uint32_t*>(reply.value[0]);

@@ -31,7 +31,9 @@ constexpr MemoryWay kWays[] = {
        Check(page, "cuStreamSynchronize", cuStreamSynchronize(nullptr));
        return address;
      },
-     [](ActorPage& page, CUdeviceptr address, size_t) { Check(page, "cuMemFreeAsync", cuMemFreeAsync(address, nullptr)); }},
+     [](ActorPage& page, CUdeviceptr address, size_t) {
+       Check(page, "cuMemFreeAsync", cuMemFreeAsync(address, nullptr));
+     }},
     {"cuMemAllocHost",
      [](ActorPage& page, size_t bytes) {
        void* host = nullptr;

@@ -22,7 +22,8 @@ std::string Words(const std::vector<uint8_t>& bytes) {
 }
 
 // The places of a buffer that the text names are few: they move to its beginning.
-std::string Gather(const std::string& pattern, const std::string& buffer, std::vector<uint8_t>& bytes, uint32_t threads) {
+std::string Gather(const std::string& pattern, const std::string& buffer, std::vector<uint8_t>& bytes,
+                   uint32_t threads) {
   const std::regex place("(%" + buffer + R"(\d+\+)(\d+)\*T)");
   std::map<uint32_t, uint32_t> moved;  // entries of 16 bytes a thread
   std::string text;
@@ -34,20 +35,25 @@ std::string Gather(const std::string& pattern, const std::string& buffer, std::v
     from = (*i)[2].second;
   }
   std::vector<uint8_t> used(std::max<size_t>(moved.size(), 1) * 16 * threads);
-  for (const auto& [old, entry] : moved) std::memcpy(&used[size_t{entry} * 16 * threads], &bytes[size_t{old} * 16 * threads], size_t{16} * threads);
+  for (const auto& [old, entry] : moved)
+    std::memcpy(&used[size_t{entry} * 16 * threads], &bytes[size_t{old} * 16 * threads], size_t{16} * threads);
   bytes = std::move(used);
   return text.append(from, pattern.end());
 }
 
 }  // namespace
 
-void WriteCase(const std::string& path, const Program& program, std::vector<uint8_t> inputs, std::vector<uint8_t> output, uint32_t threads) {
-  const std::string text = PlaceFor(Gather(Gather(program.Pattern(), "in", inputs, threads), "out", output, threads), threads);
+void WriteCase(const std::string& path, const Program& program, std::vector<uint8_t> inputs,
+               std::vector<uint8_t> output, uint32_t threads) {
+  const std::string text =
+      PlaceFor(Gather(Gather(program.Pattern(), "in", inputs, threads), "out", output, threads), threads);
   const std::vector<uint8_t> before(output.size(), kBefore);
   std::ofstream file(path);
-  file << fmt::format("// Seed {}: what the interpreter makes of it.\n// kernel: k\n// block: {} 1 1\n", program.seed, threads);
+  file << fmt::format("// Seed {}: what the interpreter makes of it.\n// kernel: k\n// block: {} 1 1\n", program.seed,
+                      threads);
   file << "// buffer in: b32 =" << Words(inputs) << "\n// buffer out: b32 =" << Words(before) << "\n";
-  file << fmt::format("// buffer scratch: b32 x {}\n// argument: in\n// argument: out\n// argument: scratch\n", threads * kScratchBytes / 4);
+  file << fmt::format("// buffer scratch: b32 x {}\n// argument: in\n// argument: out\n// argument: scratch\n",
+                      threads * kScratchBytes / 4);
   uint64_t given[2];
   for (int i = 0; i < 16; ++i) reinterpret_cast<uint8_t*>(given)[i] = static_cast<uint8_t>(0x71 + 19 * i);
   file << fmt::format("// argument: u64 {}\n// argument: u64 {}\n", given[0], given[1]);

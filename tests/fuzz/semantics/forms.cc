@@ -39,8 +39,10 @@ std::string ShapeOf(const std::string& opcode) {
 std::vector<std::string> Split(const std::string& text, char separator) {
   std::vector<std::string> parts(1);
   for (const char c : text) {
-    if (c == separator) parts.emplace_back();
-    else parts.back() += c;
+    if (c == separator)
+      parts.emplace_back();
+    else
+      parts.back() += c;
   }
   return parts;
 }
@@ -63,7 +65,8 @@ bool Exists(const std::string& name) {
   return from_signed ? !to_signed || from > to : from > to - (to_signed ? 1 : 0);
 }
 
-void Expand(const std::vector<std::string>& words, size_t at, const std::string& name, const Row& row, std::vector<Form>& forms) {
+void Expand(const std::vector<std::string>& words, size_t at, const std::string& name, const Row& row,
+            std::vector<Form>& forms) {
   if (at == words.size()) {
     if (!Exists(name)) return;
     std::string operands = row.operands;
@@ -95,7 +98,8 @@ bool IsNarrowInteger(Type type) { return type == Type::kU8 || type == Type::kS8;
 Kind KindOf(Type type, Sources sources) {
   const bool wide = type == Type::kF64, half = BitsOf(type) == 16 || type == Type::kF16x2 || type == Type::kBF16x2;
   if (sources == Sources::kAngle) return Kind::kAngle;
-  if (sources == Sources::kTame) return wide ? Kind::kTameDouble : half && IsFloat(type) ? Kind::kTameHalf : Kind::kTame;
+  if (sources == Sources::kTame)
+    return wide ? Kind::kTameDouble : half && IsFloat(type) ? Kind::kTameHalf : Kind::kTame;
   if (wide) return Kind::kDouble;
   if (type == Type::kF32 || type == Type::kF32x2) return Kind::kFloat;
   return IsFloat(type) && half ? Kind::kHalf : Kind::kInteger;
@@ -109,7 +113,8 @@ Type Doubled(Type type) {
   }
 }
 
-constexpr const char* kNumbers[] = {"0", "1", "2", "3", "7", "15", "16", "31", "32", "33", "63", "64", "255", "0x7fff", "0x8000", "0xffff"};
+constexpr const char* kNumbers[] = {"0",  "1",  "2",  "3",  "7",   "15",     "16",     "31",
+                                    "32", "33", "63", "64", "255", "0x7fff", "0x8000", "0xffff"};
 
 }  // namespace
 
@@ -140,12 +145,15 @@ uint32_t Reserve(uint32_t& output_bytes) {
 }
 
 std::string Input(Random& random, Kind kind, uint32_t bytes) {
-  const uint32_t entry = 16 * (8 * static_cast<uint32_t>(kind) + random.Below(8)), inside = bytes * random.Below(16 / bytes);
+  const uint32_t entry = 16 * (8 * static_cast<uint32_t>(kind) + random.Below(8)),
+                 inside = bytes * random.Below(16 / bytes);
   if (bytes == 16 || random.OneIn(8)) return "[%in16+" + std::to_string(entry) + "*T+" + std::to_string(inside) + "]";
   return "[%in" + std::to_string(bytes) + "+" + std::to_string(entry + inside) + "*T]";
 }
 
-std::string Output(const Result& result) { return "[%out" + std::to_string(StoredBytes(result.type)) + "+" + std::to_string(result.offset) + "*T]"; }
+std::string Output(const Result& result) {
+  return "[%out" + std::to_string(StoredBytes(result.type)) + "+" + std::to_string(result.offset) + "*T]";
+}
 
 Statement MakeForm(const Form& form, Random& random, uint32_t& output_bytes) {
   const std::vector<Type> types = TypesOf(form.name);
@@ -159,16 +167,20 @@ Statement MakeForm(const Form& form, Random& random, uint32_t& output_bytes) {
   const auto source = [&](Type type, bool may_be_number) {
     const std::string name = "s" + std::to_string(number++);
     const bool is_last = number == form.operands.size() - 1;
-    if (may_be_number && !IsFloat(type) && type != Type::kU16x2 && type != Type::kS16x2 && !exact_registers && type != Type::kPred && BitsOf(type) <= 64 && form.sources != Sources::kDivisor && form.sources != Sources::kNarrow && random.OneIn(6)) {
+    if (may_be_number && !IsFloat(type) && type != Type::kU16x2 && type != Type::kS16x2 && !exact_registers &&
+        type != Type::kPred && BitsOf(type) <= 64 && form.sources != Sources::kDivisor &&
+        form.sources != Sources::kNarrow && random.OneIn(6)) {
       // Places and lengths of bit fields are bytes.
       const bool byte = form.name.starts_with("bf");
-      operands += (operands.empty() ? "" : ", ") + std::string(byte ? kNumbers[random.Below(13)] : random.From(kNumbers));
+      operands +=
+          (operands.empty() ? "" : ", ") + std::string(byte ? kNumbers[random.Below(13)] : random.From(kNumbers));
       return;
     }
     operands += (operands.empty() ? "" : ", ") + name;
     if (type == Type::kPred) {
       declarations += ".reg .pred " + name + "; .reg .b32 " + name + "w;\n";
-      loads += "ld.global.b32 " + name + "w, " + Input(random, Kind::kInteger, 4) + ";\nand.b32 " + name + "w, " + name + "w, 1;\nsetp.ne.b32 " + name + ", " + name + "w, 0;\n";
+      loads += "ld.global.b32 " + name + "w, " + Input(random, Kind::kInteger, 4) + ";\nand.b32 " + name + "w, " +
+               name + "w, 1;\nsetp.ne.b32 " + name + ", " + name + "w, 0;\n";
       return;
     }
     const bool narrow = IsNarrowInteger(type) && !exact_registers;
@@ -184,11 +196,13 @@ Statement MakeForm(const Form& form, Random& random, uint32_t& output_bytes) {
     if (type == Type::kE2M3x2 || type == Type::kE3M2x2) loads += "and.b16 " + name + ", " + name + ", 0x3f3f;\n";
   };
   const auto destination = [&](Type type, const std::string& name, bool wider) {
-    const bool widens = wider && !exact_registers && !IsFloat(type) && BitsOf(type) < 32 && (IsNarrowInteger(type) || random.OneIn(4));
+    const bool widens =
+        wider && !exact_registers && !IsFloat(type) && BitsOf(type) < 32 && (IsNarrowInteger(type) || random.OneIn(4));
     const std::string as = widens ? "b32" : RegisterType(type);
     declarations += ".reg ." + as + " " + name + ";\n";
     operands += (operands.empty() ? "" : name == "e" ? "|" : ", ") + name;
-    Result result{.offset = Reserve(output_bytes), .type = widens ? Type::kB32 : type, .tolerance = ToleranceOf(form.name)};
+    Result result{
+        .offset = Reserve(output_bytes), .type = widens ? Type::kB32 : type, .tolerance = ToleranceOf(form.name)};
     if (type == Type::kPred) result.type = Type::kB32;
     const std::string at = Output(result);
     if (type == Type::kPred) {
@@ -196,7 +210,9 @@ Statement MakeForm(const Form& form, Random& random, uint32_t& output_bytes) {
       stores += "selp.b32 " + name + "w, 1, 0, " + name + ";\nst.global.b32 " + at + ", " + name + "w;\n";
       if (guarded) loads += "setp.ne.b32 " + name + ", %x0, %x1;\n";
     } else {
-      if (guarded) loads += "ld.global." + as + " " + name + ", " + Input(random, KindOf(type, Sources::kTame), BytesOf(as)) + ";\n";
+      if (guarded)
+        loads +=
+            "ld.global." + as + " " + name + ", " + Input(random, KindOf(type, Sources::kTame), BytesOf(as)) + ";\n";
       stores += "st.global." + as + " " + at + ", " + name + ";\n";
     }
     statement.results.push_back(result);
@@ -223,7 +239,8 @@ Statement MakeForm(const Form& form, Random& random, uint32_t& output_bytes) {
   std::string guard;
   if (guarded) {
     const bool negated = random.OneIn(2);
-    loads += ".reg .pred g;\nsetp.lt.s32 g, %x" + std::to_string(random.Below(8)) + ", %x" + std::to_string(random.Below(8)) + ";\n";
+    loads += ".reg .pred g;\nsetp.lt.s32 g, %x" + std::to_string(random.Below(8)) + ", %x" +
+             std::to_string(random.Below(8)) + ";\n";
     guard = negated ? "@!g " : "@g ";
   }
   statement.text = "{\n" + declarations + loads + guard + form.name + " " + operands + ";\n" + stores + "}\n";

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "random.h"
 #include "program.h"
+#include "random.h"
 
 namespace semantics {
 

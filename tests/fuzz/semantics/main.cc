@@ -1,13 +1,14 @@
-// Random PTX, run by the interpreter (src/interpreter) and by the compiler for several processors, as it is and fenced; every
-// result must be the same to the bit, or within what the ISA allows of .approx. `./dev fuzz semantics SECONDS`.
+// Random PTX, run by the interpreter (src/interpreter) and by the compiler for several processors, as it is and fenced;
+// every result must be the same to the bit, or within what the ISA allows of .approx. `./dev fuzz semantics SECONDS`.
 //
-// What this judges: results of single instructions, of warps, of control flow, of shared memory and of order-free atomics, for
-// all inputs the ISA defines them for. What it does not: orders of memory, textures and surfaces, clusters, faults.
-// For .approx it allows what the ISA does (approximations.def).
+// What this judges: results of single instructions, of warps, of control flow, of shared memory and of order-free
+// atomics, for all inputs the ISA defines them for. What it does not: orders of memory, textures and surfaces,
+// clusters, faults. For .approx it allows what the ISA does (approximations.def).
 //
 //   fuzz_semantics [--seconds N | --programs N] [--seed N] [--statements N] [--cases DIR]
 //   fuzz_semantics --print --seed N [--statements N]     the PTX of one program
-//   fuzz_semantics --rows                                 whether every row of opcode.def is made, or named with a reason
+//   fuzz_semantics --rows                                 whether every row of opcode.def is made, or named with a
+//                                                         reason
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -45,13 +46,18 @@ struct Arguments {
   std::string cases = ".";
 };
 
-// Who runs how many of the programs: one in so many. Nearly all time goes into LLVM's code generator, which takes three times
-// as long for SSE and ten times for fenced PTX as for AVX-512. What is lowered and widened is the same for AVX2 and SSE.
+// Who runs how many of the programs: one in so many. Nearly all time goes into LLVM's code generator, which takes three
+// times as long for SSE and ten times for fenced PTX as for AVX-512. What is lowered and widened is the same for AVX2
+// and SSE.
 struct Turn {
   Judge judge;
   uint64_t every;
 };
-constexpr Turn kTurns[] = {{Judge::kFencedInterpreter, 1}, {Judge::kAvx512, 1}, {Judge::kAvx2, 2}, {Judge::kBaseline, 6}, {Judge::kFencedCompiler, 48}};
+constexpr Turn kTurns[] = {{Judge::kFencedInterpreter, 1},
+                           {Judge::kAvx512, 1},
+                           {Judge::kAvx2, 2},
+                           {Judge::kBaseline, 6},
+                           {Judge::kFencedCompiler, 48}};
 
 class Fuzzer {
  public:
@@ -99,7 +105,8 @@ class Fuzzer {
   // Nonzero: there were differences, or rows or refusals that nobody accounts for.
   int Finish(bool long_enough) const {
     fmt::print("{} programs of {} statements, {} differences\n", programs_, statements_, differences_.size());
-    for (size_t judge = 0; judge < kJudges; ++judge) fmt::print("{}: {:.1f} s\n", NameOf(static_cast<Judge>(judge)), runner_.seconds(static_cast<Judge>(judge)));
+    for (size_t judge = 0; judge < kJudges; ++judge)
+      fmt::print("{}: {:.1f} s\n", NameOf(static_cast<Judge>(judge)), runner_.seconds(static_cast<Judge>(judge)));
     bool all_known = true;
     for (const auto& [form, why] : refused_) {
       const bool known = WhyNotMade(form) != nullptr;
@@ -111,11 +118,15 @@ class Fuzzer {
     for (const Opcode opcode : kOpcodes) {
       const std::string name(NameOf(opcode));
       const char* why = WhyNotMade(name);
-      if (why == nullptr && reached_.contains(opcode)) ++reached;
-      else if (why == nullptr) never += " " + name;
-      else fmt::print("not made: {}: {}\n", name, why);
+      if (why == nullptr && reached_.contains(opcode))
+        ++reached;
+      else if (why == nullptr)
+        never += " " + name;
+      else
+        fmt::print("not made: {}: {}\n", name, why);
     }
-    fmt::print("rows of opcode.def reached: {} of {}{}{}\n", reached, std::size(kOpcodes), never.empty() ? "" : "; never and without a reason:", never);
+    fmt::print("rows of opcode.def reached: {} of {}{}{}\n", reached, std::size(kOpcodes),
+               never.empty() ? "" : "; never and without a reason:", never);
     for (const auto& [what, seed] : differences_) fmt::print("differs: {} (seed {})\n", what, seed);
     return !differences_.empty() || !all_known || (long_enough && !never.empty()) ? 1 : 0;
   }
@@ -133,23 +144,27 @@ class Fuzzer {
   }
 
   // Whether a statement of the form cannot be run by somebody.
-  bool LeavesOut(const std::string& form) const { return refused_.contains(form) || refused_.contains(form.substr(0, form.find('.'))); }
+  bool LeavesOut(const std::string& form) const {
+    return refused_.contains(form) || refused_.contains(form.substr(0, form.find('.')));
+  }
   void LeaveOut(Program& program) const {
     for (Statement* statement : program.All()) statement->dropped |= LeavesOut(statement->form);
   }
 
-  // A statement that cannot be run is left out from then on, here and in later programs, and named at the end; one that ends
-  // in a fault or never is a difference. False: nothing can be left out.
+  // A statement that cannot be run is left out from then on, here and in later programs, and named at the end; one that
+  // ends in a fault or never is a difference. False: nothing can be left out.
   bool Refuse(Program& program, Judge judge, const std::string& error) {
     const std::string kind = error.substr(0, 5);
     const bool wrong = kind == "fault" || kind == "deadl" || kind == "fence";
     std::string form, why = error;
     uint32_t line = 0;
     const size_t at = error.find("line ");
-    if (!wrong && judge != Judge::kFencedInterpreter && judge != Judge::kFencedCompiler && at != std::string::npos) line = static_cast<uint32_t>(std::atoi(error.c_str() + at + 5));
+    if (!wrong && judge != Judge::kFencedInterpreter && judge != Judge::kFencedCompiler && at != std::string::npos)
+      line = static_cast<uint32_t>(std::atoi(error.c_str() + at + 5));
     if (const Statement* statement = line != 0 ? program.At(line) : nullptr) {
       form = statement->form;
-      if (error.substr(0, error.find('\n')).find("this instruction is not supported") != std::string::npos) form = form.substr(0, form.find('.'));
+      if (error.substr(0, error.find('\n')).find("this instruction is not supported") != std::string::npos)
+        form = form.substr(0, form.find('.'));
     } else {
       Program smallest = program;
       Shrink(smallest, [&] { return runner_.Execute(smallest, judge).error.substr(0, 5) == kind; });
@@ -178,9 +193,11 @@ class Fuzzer {
     std::string text;
     for (size_t i = 0; i < std::min<size_t>(reduced.differences.size(), 4); ++i) {
       const Difference& difference = reduced.differences[i];
-      text += fmt::format("  block {}, thread {} at {}: interpreter {}, {} {}\n", difference.block, difference.thread, difference.result.offset, difference.expected, NameOf(judge), difference.got);
+      text += fmt::format("  block {}, thread {} at {}: interpreter {}, {} {}\n", difference.block, difference.thread,
+                          difference.result.offset, difference.expected, NameOf(judge), difference.got);
     }
-    if (!Differs(std::string(NameOf(judge)) + ": " + FormsLeft(reduced.program), program.seed, text + "  " + path)) return;
+    if (!Differs(std::string(NameOf(judge)) + ": " + FormsLeft(reduced.program), program.seed, text + "  " + path))
+      return;
     WriteCase(path, reduced.program, reduced.inputs, reduced.expected, reduced.extent.threads);
   }
 
@@ -203,7 +220,8 @@ class Fuzzer {
 uint64_t g_seed;
 void OnTimeUp(int) {
   char text[80];
-  const int length = std::snprintf(text, sizeof text, "seed %llu: computes for minutes\n", static_cast<unsigned long long>(g_seed));
+  const int length =
+      std::snprintf(text, sizeof text, "seed %llu: computes for minutes\n", static_cast<unsigned long long>(g_seed));
   if (write(2, text, static_cast<size_t>(length)) < 0) _exit(3);
   _exit(2);
 }
@@ -213,13 +231,20 @@ Arguments Parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const auto value = [&] { return i + 1 < argc ? argv[++i] : "0"; };
-    if (word == "--seconds") arguments.seconds = std::atof(value());
-    else if (word == "--programs") arguments.programs = std::strtoull(value(), nullptr, 10);
-    else if (word == "--seed") arguments.seed = std::strtoull(value(), nullptr, 10);
-    else if (word == "--statements") arguments.statements = static_cast<uint32_t>(std::atoi(value()));
-    else if (word == "--cases") arguments.cases = value();
-    else if (word == "--print") arguments.print = true;
-    else if (word == "--rows") arguments.rows = true;
+    if (word == "--seconds")
+      arguments.seconds = std::atof(value());
+    else if (word == "--programs")
+      arguments.programs = std::strtoull(value(), nullptr, 10);
+    else if (word == "--seed")
+      arguments.seed = std::strtoull(value(), nullptr, 10);
+    else if (word == "--statements")
+      arguments.statements = static_cast<uint32_t>(std::atoi(value()));
+    else if (word == "--cases")
+      arguments.cases = value();
+    else if (word == "--print")
+      arguments.print = true;
+    else if (word == "--rows")
+      arguments.rows = true;
     else {
       fmt::print(stderr, "fuzz_semantics: what is \"{}\"?\n", word);
       std::exit(3);
@@ -246,7 +271,8 @@ int main(int argc, char** argv) {
   const itimerval never{};
   const auto begin = std::chrono::steady_clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
-  for (uint64_t i = 0; arguments.seconds > 0 ? seconds() < arguments.seconds : i < std::max<uint64_t>(arguments.programs, 1); ++i) {
+  for (uint64_t i = 0;
+       arguments.seconds > 0 ? seconds() < arguments.seconds : i < std::max<uint64_t>(arguments.programs, 1); ++i) {
     g_seed = arguments.seed + i;
     const itimerval minutes{.it_interval = {}, .it_value = {.tv_sec = 300, .tv_usec = 0}};  // of the processor
     setitimer(ITIMER_PROF, &minutes, nullptr);

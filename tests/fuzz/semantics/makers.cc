@@ -15,15 +15,37 @@ std::string Maker::Out(Statement& statement, Type type) {
 // Integer arithmetic on the registers that live through the whole program: chains for the optimiser.
 Statement Maker::MixIntegers() {
   static constexpr const char* kOperations[] = {
-      "add.u32 $0, $1, $2;", "sub.s32 $0, $1, $2;", "mul.lo.s32 $0, $1, $2;", "mul.hi.u32 $0, $1, $2;", "mad.lo.u32 $0, $1, $2, $3;",
-      "and.b32 $0, $1, $2;", "or.b32 $0, $1, $2;", "xor.b32 $0, $1, $2;", "shl.b32 $0, $1, $2;", "shr.s32 $0, $1, $2;", "shr.u32 $0, $1, $2;",
-      "min.s32 $0, $1, $2;", "max.u32 $0, $1, $2;", "shf.l.wrap.b32 $0, $1, $2, $3;", "bfe.s32 $0, $1, $2, $3;", "prmt.b32 $0, $1, $2, $3;",
-      "lop3.b32 $0, $1, $2, $3, 0x96;", "sad.u32 $0, $1, $2, $3;", "popc.b32 $0, $1;", "bfind.s32 $0, $1;", "dp4a.s32.u32 $0, $1, $2, $3;",
-      "{ .reg .pred p; setp.lt.s32 p, $1, $2; selp.b32 $0, $1, $3, p; }", "{ .reg .pred p; setp.gtu.f32 p, $1, $2; @p add.u32 $0, $3, 1; }",
-      "mov.b32 $0, $1;", "cvt.s32.s8 $0, $1;", "slct.u32.s32 $0, $1, $2, $3;", "lop3.or.b32 $0|%p1, $1, $2, $3, 0x3c, %p1;",
+      "add.u32 $0, $1, $2;",
+      "sub.s32 $0, $1, $2;",
+      "mul.lo.s32 $0, $1, $2;",
+      "mul.hi.u32 $0, $1, $2;",
+      "mad.lo.u32 $0, $1, $2, $3;",
+      "and.b32 $0, $1, $2;",
+      "or.b32 $0, $1, $2;",
+      "xor.b32 $0, $1, $2;",
+      "shl.b32 $0, $1, $2;",
+      "shr.s32 $0, $1, $2;",
+      "shr.u32 $0, $1, $2;",
+      "min.s32 $0, $1, $2;",
+      "max.u32 $0, $1, $2;",
+      "shf.l.wrap.b32 $0, $1, $2, $3;",
+      "bfe.s32 $0, $1, $2, $3;",
+      "prmt.b32 $0, $1, $2, $3;",
+      "lop3.b32 $0, $1, $2, $3, 0x96;",
+      "sad.u32 $0, $1, $2, $3;",
+      "popc.b32 $0, $1;",
+      "bfind.s32 $0, $1;",
+      "dp4a.s32.u32 $0, $1, $2, $3;",
+      "{ .reg .pred p; setp.lt.s32 p, $1, $2; selp.b32 $0, $1, $3, p; }",
+      "{ .reg .pred p; setp.gtu.f32 p, $1, $2; @p add.u32 $0, $3, 1; }",
+      "mov.b32 $0, $1;",
+      "cvt.s32.s8 $0, $1;",
+      "slct.u32.s32 $0, $1, $2, $3;",
+      "lop3.or.b32 $0|%p1, $1, $2, $3, 0x3c, %p1;",
   };
   Statement statement{.form = "integers"};
-  for (uint32_t i = 1 + random_.Below(4); i > 0; --i) statement.text += Fill(random_.From(kOperations), {X(), X(), X(), X()}) + "\n";
+  for (uint32_t i = 1 + random_.Below(4); i > 0; --i)
+    statement.text += Fill(random_.From(kOperations), {X(), X(), X(), X()}) + "\n";
   if (statement.text.find("%p1") != std::string::npos) statement.text = "setp.ne.u32 %p1, %x0, %x1;\n" + statement.text;
   return statement;
 }
@@ -41,8 +63,10 @@ Statement Maker::Carry() {
   };
   const auto& chain = random_.From(kChains);
   Statement statement{.form = "carry"};
-  statement.text = Fill("{\n.reg .$0 a, b, c, d0, d1, d2;\nld.global.$0 a, $1;\nld.global.$0 b, $2;\nld.global.$0 c, $3;\n",
-                        {reg, Input(random_, Kind::kInteger, bytes), Input(random_, Kind::kInteger, bytes), Input(random_, Kind::kInteger, bytes)});
+  statement.text =
+      Fill("{\n.reg .$0 a, b, c, d0, d1, d2;\nld.global.$0 a, $1;\nld.global.$0 b, $2;\nld.global.$0 c, $3;\n",
+           {reg, Input(random_, Kind::kInteger, bytes), Input(random_, Kind::kInteger, bytes),
+            Input(random_, Kind::kInteger, bytes)});
   for (int i = 0; i < 3; ++i) {
     const std::string at = Out(statement, wide ? Type::kB64 : Type::kB32);
     statement.text += Fill(std::string(chain[i]) + "\nst.global.$1 $2, d$3;\n", {type, reg, at, std::to_string(i)});
@@ -58,10 +82,14 @@ Statement Maker::Packing() {
   const std::string a = Input(random_, Kind::kInteger, bytes), b = Input(random_, Kind::kInteger, bytes);
   const std::string at0 = Out(statement, Type::kB64), at1 = Out(statement, Type::kB64);
   static constexpr const char* kPatterns[] = {
-      "{\n.reg .b32 a, b, c; .reg .b64 d, e;\nld.global.b32 a, $0;\nld.global.b32 b, $1;\nmov.b64 d, {a, b};\nmov.b64 {_, c}, d;\nmov.b64 e, {c, c};\nst.global.b64 $2, d;\nst.global.b64 $3, e;\n}\n",
-      "{\n.reg .b16 h<4>; .reg .b64 d, e;\nld.global.b64 d, $0;\nmov.b64 {h0, h1, h2, h3}, d;\nmov.b64 e, {h3, h1, h0, h2};\nst.global.b64 $2, e;\nmov.b64 e, {h1, h1, h3, h3};\nst.global.b64 $3, e;\n}\n",
-      "{\n.reg .b16 h<2>; .reg .b32 r, q; .reg .b64 d;\nld.global.b32 r, $0;\nmov.b32 {h0, h1}, r;\nmov.b32 q, {h1, h0};\nmov.b64 d, {q, r};\nst.global.b64 $2, d;\nst.global.b64 $3, d;\n}\n",
-      "{\n.reg .b64 a, b, c, d; .reg .b128 q;\nld.global.b64 a, $0;\nld.global.b64 b, $1;\nmov.b128 q, {a, b};\nmov.b128 {c, d}, q;\nst.global.b64 $2, d;\nst.global.b64 $3, c;\n}\n",
+      "{\n.reg .b32 a, b, c; .reg .b64 d, e;\nld.global.b32 a, $0;\nld.global.b32 b, $1;\nmov.b64 d, {a, b};\nmov.b64 "
+      "{_, c}, d;\nmov.b64 e, {c, c};\nst.global.b64 $2, d;\nst.global.b64 $3, e;\n}\n",
+      "{\n.reg .b16 h<4>; .reg .b64 d, e;\nld.global.b64 d, $0;\nmov.b64 {h0, h1, h2, h3}, d;\nmov.b64 e, {h3, h1, h0, "
+      "h2};\nst.global.b64 $2, e;\nmov.b64 e, {h1, h1, h3, h3};\nst.global.b64 $3, e;\n}\n",
+      "{\n.reg .b16 h<2>; .reg .b32 r, q; .reg .b64 d;\nld.global.b32 r, $0;\nmov.b32 {h0, h1}, r;\nmov.b32 q, {h1, "
+      "h0};\nmov.b64 d, {q, r};\nst.global.b64 $2, d;\nst.global.b64 $3, d;\n}\n",
+      "{\n.reg .b64 a, b, c, d; .reg .b128 q;\nld.global.b64 a, $0;\nld.global.b64 b, $1;\nmov.b128 q, {a, "
+      "b};\nmov.b128 {c, d}, q;\nst.global.b64 $2, d;\nst.global.b64 $3, c;\n}\n",
   };
   statement.text = Fill(kPatterns[which], {a, b, at0, at1});
   return statement;
@@ -70,8 +98,10 @@ Statement Maker::Packing() {
 Statement Maker::Lookup() {
   Statement statement{.form = "lop3.BoolOp"};
   const std::string at0 = Out(statement), at1 = Out(statement);
-  statement.text = Fill("{\n.reg .b32 d, w; .reg .pred p, q;\nsetp.lt.s32 q, $0, $1;\nlop3.$2.b32 d|p, $0, $1, $3, $4, q;\nst.global.b32 $5, d;\nselp.b32 w, 1, 0, p;\nst.global.b32 $6, w;\n}\n",
-                        {X(), X(), random_.OneIn(2) ? "and" : "or", X(), std::to_string(random_.Below(256)), at0, at1});
+  statement.text = Fill(
+      "{\n.reg .b32 d, w; .reg .pred p, q;\nsetp.lt.s32 q, $0, $1;\nlop3.$2.b32 d|p, $0, $1, $3, $4, q;\nst.global.b32 "
+      "$5, d;\nselp.b32 w, 1, 0, p;\nst.global.b32 $6, w;\n}\n",
+      {X(), X(), random_.OneIn(2) ? "and" : "or", X(), std::to_string(random_.Below(256)), at0, at1});
   return statement;
 }
 
@@ -81,16 +111,23 @@ Statement Maker::Call() {
   switch (random_.Below(4)) {
     case 0:
     case 1:
-      statement.text = Fill("{\n.param .b32 x; .param .b32 y; .param .b32 z; .reg .b32 d;\nst.param.b32 [x], $0;\nst.param.b32 [y], $1;\ncall (z), $2, (x, y);\nld.param.b32 d, [z];\nst.global.b32 $3, d;\n}\n",
-                            {a, b, random_.OneIn(2) ? "mix" : "fold", at});
+      statement.text = Fill(
+          "{\n.param .b32 x; .param .b32 y; .param .b32 z; .reg .b32 d;\nst.param.b32 [x], $0;\nst.param.b32 [y], "
+          "$1;\ncall (z), $2, (x, y);\nld.param.b32 d, [z];\nst.global.b32 $3, d;\n}\n",
+          {a, b, random_.OneIn(2) ? "mix" : "fold", at});
       break;
     case 2:
-      statement.text = Fill("{\n.reg .b32 d; .reg .b64 e;\nmov.b64 e, {$0, $1};\ncall (d), spread, ($0, e);\nst.global.b32 $2, d;\n}\n", {a, b, at});
+      statement.text = Fill(
+          "{\n.reg .b32 d; .reg .b64 e;\nmov.b64 e, {$0, $1};\ncall (d), spread, ($0, e);\nst.global.b32 $2, d;\n}\n",
+          {a, b, at});
       break;
     default:  // by address, each lane its own
-      statement.text = Fill("{\nproto: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n.param .b32 x; .param .b32 y; .param .b32 z; .reg .b32 d; .reg .b64 f, g; .reg .pred p;\n"
-                            "mov.u64 f, mix;\nmov.u64 g, fold;\nsetp.lt.s32 p, $0, $1;\nselp.b64 f, f, g, p;\nst.param.b32 [x], $0;\nst.param.b32 [y], $1;\ncall (z), f, (x, y), proto;\nld.param.b32 d, [z];\nst.global.b32 $2, d;\n}\n",
-                            {a, b, at});
+      statement.text = Fill(
+          "{\nproto: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n.param .b32 x; .param .b32 y; "
+          ".param .b32 z; .reg .b32 d; .reg .b64 f, g; .reg .pred p;\n"
+          "mov.u64 f, mix;\nmov.u64 g, fold;\nsetp.lt.s32 p, $0, $1;\nselp.b64 f, f, g, p;\nst.param.b32 [x], "
+          "$0;\nst.param.b32 [y], $1;\ncall (z), f, (x, y), proto;\nld.param.b32 d, [z];\nst.global.b32 $2, d;\n}\n",
+          {a, b, at});
   }
   return statement;
 }
@@ -98,10 +135,26 @@ Statement Maker::Call() {
 // What computes nothing.
 Statement Maker::Hints() {
   static constexpr const char* kHints[] = {
-      "membar.cta;", "membar.gl;", "membar.sys;", "fence.acq_rel.gpu;", "fence.sc.cta;", "fence.sc.sys;", "nanosleep.u32 20;", "pmevent 1;",
-      "prefetch.global.L1 [%in];", "prefetch.global.L2 [%in+64];", "prefetchu.L1 [%in];", "griddepcontrol.launch_dependents;", "griddepcontrol.wait;",
-      "applypriority.global.L2::evict_normal [%in], 128;", "{ .reg .pred n; setp.ne.u32 n, %t0, %t0; @n trap; }", "{ .reg .pred n; setp.ne.u32 n, %t0, %t0; @n brkpt; }",
-      "{ .reg .pred n; setp.gt.u32 n, %t0, 100000; @n exit; }", "cp.async.commit_group;", "cp.async.wait_all;", "discard.global.L2 [%own+3968], 128;",
+      "membar.cta;",
+      "membar.gl;",
+      "membar.sys;",
+      "fence.acq_rel.gpu;",
+      "fence.sc.cta;",
+      "fence.sc.sys;",
+      "nanosleep.u32 20;",
+      "pmevent 1;",
+      "prefetch.global.L1 [%in];",
+      "prefetch.global.L2 [%in+64];",
+      "prefetchu.L1 [%in];",
+      "griddepcontrol.launch_dependents;",
+      "griddepcontrol.wait;",
+      "applypriority.global.L2::evict_normal [%in], 128;",
+      "{ .reg .pred n; setp.ne.u32 n, %t0, %t0; @n trap; }",
+      "{ .reg .pred n; setp.ne.u32 n, %t0, %t0; @n brkpt; }",
+      "{ .reg .pred n; setp.gt.u32 n, %t0, 100000; @n exit; }",
+      "cp.async.commit_group;",
+      "cp.async.wait_all;",
+      "discard.global.L2 [%own+3968], 128;",
   };
   Statement statement{.form = "hint"};
   for (uint32_t i = 0; i < 5; ++i) statement.text += std::string(random_.From(kHints)) + "\n";
@@ -112,8 +165,12 @@ Statement Maker::If(bool uniform, uint32_t depth) {
   const std::string other = Label(), end = Label();
   const bool same_for_all = uniform && random_.OneIn(2), has_else = random_.OneIn(2);
   Statement statement{.form = "if"};
-  if (same_for_all) statement.text = "setp.lt.u32 %p0, " + std::to_string(random_.Below(2)) + ", 1;\n";
-  else statement.text = "setp." + std::string(random_.From(std::vector<std::string>{"lt.s32", "ge.u32", "ne.s32", "gt.s32"})) + " %p0, " + X() + ", " + X() + ";\n";
+  if (same_for_all)
+    statement.text = "setp.lt.u32 %p0, " + std::to_string(random_.Below(2)) + ", 1;\n";
+  else
+    statement.text = "setp." +
+                     std::string(random_.From(std::vector<std::string>{"lt.s32", "ge.u32", "ne.s32", "gt.s32"})) +
+                     " %p0, " + X() + ", " + X() + ";\n";
   statement.text += (random_.OneIn(2) ? "@%p0 bra " : "@!%p0 bra ") + other + ";\n";
   for (uint32_t i = 1 + random_.Below(3); i > 0; --i) statement.children.push_back(Make(same_for_all, depth + 1));
   statement.between = "bra " + end + ";\n" + other + ":\n";
@@ -128,9 +185,13 @@ Statement Maker::Loop(bool uniform, uint32_t depth) {
   const bool same_for_all = uniform && random_.OneIn(2);
   Statement statement{.form = "loop"};
   statement.text = "{\n.reg .b32 " + counter + "; .reg .pred q" + counter + ";\n" +
-                   (same_for_all ? "mov.u32 " + counter + ", " + std::to_string(1 + random_.Below(4)) : "and.b32 " + counter + ", " + X() + ", 7") + ";\n" + again + ":\n";
-  for (uint32_t i = 1 + random_.Below(2); i > 0; --i) statement.children.push_back(depth == 0 && random_.OneIn(2) ? Make(same_for_all, depth + 2) : MixIntegers());
-  statement.end = "sub.s32 " + counter + ", " + counter + ", 1;\nsetp.gt.s32 q" + counter + ", " + counter + ", 0;\n@q" + counter + " bra " + again + ";\n}\n";
+                   (same_for_all ? "mov.u32 " + counter + ", " + std::to_string(1 + random_.Below(4))
+                                 : "and.b32 " + counter + ", " + X() + ", 7") +
+                   ";\n" + again + ":\n";
+  for (uint32_t i = 1 + random_.Below(2); i > 0; --i)
+    statement.children.push_back(depth == 0 && random_.OneIn(2) ? Make(same_for_all, depth + 2) : MixIntegers());
+  statement.end = "sub.s32 " + counter + ", " + counter + ", 1;\nsetp.gt.s32 q" + counter + ", " + counter +
+                  ", 0;\n@q" + counter + " bra " + again + ";\n}\n";
   return statement;
 }
 
@@ -140,9 +201,11 @@ Statement Maker::Switch(uint32_t depth) {
   Statement statement{.form = "brx"};
   std::string targets;
   for (uint32_t i = 0; i < ways; ++i) targets += (i == 0 ? "" : ", ") + end + "w" + std::to_string(i);
-  statement.text = "{\n.reg .b32 index" + end + ";\n" + table + ": .branchtargets " + targets + ";\nrem.u32 index" + end + ", " + X() + ", " + std::to_string(ways) + ";\nbrx.idx index" + end + ", " + table + ";\n";
+  statement.text = "{\n.reg .b32 index" + end + ";\n" + table + ": .branchtargets " + targets + ";\nrem.u32 index" +
+                   end + ", " + X() + ", " + std::to_string(ways) + ";\nbrx.idx index" + end + ", " + table + ";\n";
   for (uint32_t i = 0; i < ways; ++i) {
-    Statement way{.form = "way", .text = end + "w" + std::to_string(i) + ":\n", .end = i + 1 == ways ? "" : "bra " + end + ";\n"};
+    Statement way{
+        .form = "way", .text = end + "w" + std::to_string(i) + ":\n", .end = i + 1 == ways ? "" : "bra " + end + ";\n"};
     way.children.push_back(depth < 2 ? Make(false, depth + 1) : MixIntegers());
     statement.children.push_back(std::move(way));
   }
@@ -153,18 +216,21 @@ Statement Maker::Switch(uint32_t depth) {
 namespace {
 
 using Method = Statement (Maker::*)();
-constexpr Method kAnywhere[] = {&Maker::OwnAtomics, &Maker::LoadStore, &Maker::LoadStore, &Maker::Addresses, &Maker::Constants, &Maker::Local, &Maker::Stack,
-                                &Maker::Packing, &Maker::Carry, &Maker::Video, &Maker::Video, &Maker::VideoMultiplyAdd, &Maker::VideoPacked, &Maker::VideoPacked, &Maker::Lookup,
-                                &Maker::Call, &Maker::Hints, &Maker::Policies, &Maker::MixIntegers, &Maker::MixIntegers};
+constexpr Method kAnywhere[] = {&Maker::OwnAtomics,  &Maker::LoadStore,   &Maker::LoadStore,   &Maker::Addresses,
+                                &Maker::Constants,   &Maker::Local,       &Maker::Stack,       &Maker::Packing,
+                                &Maker::Carry,       &Maker::Video,       &Maker::Video,       &Maker::VideoMultiplyAdd,
+                                &Maker::VideoPacked, &Maker::VideoPacked, &Maker::Lookup,      &Maker::Call,
+                                &Maker::Hints,       &Maker::Policies,    &Maker::MixIntegers, &Maker::MixIntegers};
 
 }  // namespace
 
 Statement Maker::MakeInTurn(uint64_t turn) { return (this->*kAnywhere[turn % std::size(kAnywhere)])(); }
 
 Statement Maker::Make(bool uniform, uint32_t depth) {
-  static constexpr Method kTogether[] = {&Maker::Shuffle, &Maker::Vote, &Maker::MatchOrReduce, &Maker::WarpBarrier, &Maker::HalvesMeet, &Maker::SharedExchange,
-                                         &Maker::BarrierReduce, &Maker::ProducerConsumer, &Maker::PhaseBarrier, &Maker::AsyncCopy, &Maker::SharedAtomics, &Maker::OwnCluster,
-                                         &Maker::MatrixMultiply, &Maker::MatrixMove, &Maker::Wmma};
+  static constexpr Method kTogether[] = {
+      &Maker::Shuffle,        &Maker::Vote,          &Maker::MatchOrReduce,    &Maker::WarpBarrier,  &Maker::HalvesMeet,
+      &Maker::SharedExchange, &Maker::BarrierReduce, &Maker::ProducerConsumer, &Maker::PhaseBarrier, &Maker::AsyncCopy,
+      &Maker::SharedAtomics,  &Maker::OwnCluster,    &Maker::MatrixMultiply,   &Maker::MatrixMove,   &Maker::Wmma};
   const uint32_t what = random_.Below(100);
   if (what < 50) return MakeForm(random_.From(Forms()), random_, output_bytes_);
   if (depth < 3 && what < 55) return If(uniform, depth);

@@ -112,15 +112,18 @@ std::string PlaceFor(const std::string& text, uint32_t threads) {
 bool Program::Names(uint32_t x) const {
   const std::string name = "%x" + std::to_string(x);
   bool found = false;
-  ForEachPiece(statements, [&](const Statement&, const std::string& piece) { found |= piece.find(name) != std::string::npos; });
+  ForEachPiece(statements,
+               [&](const Statement&, const std::string& piece) { found |= piece.find(name) != std::string::npos; });
   return found;
 }
 
 std::string Program::Beginning() const {
   std::string text = kHead;
-  text += "mad.wide.u32 %in, %t1, " + std::to_string(kInputBytes) + "*T, %in;\nmad.wide.u32 %out, %t1, " + std::to_string(output_bytes) +
-          "*T, %out;\nmad.wide.u32 %own, %t1, " + std::to_string(kScratchBytes) + "*T, %own;\nmad.wide.u32 %own, %t0, " + std::to_string(kScratchBytes) + ", %own;\n";
-  for (const char* width : {"2", "4", "8"}) text += Fill("mad.wide.u32 %in$0, %t0, $0, %in;\nmad.wide.u32 %out$0, %t0, $0, %out;\n", {width});
+  text += "mad.wide.u32 %in, %t1, " + std::to_string(kInputBytes) + "*T, %in;\nmad.wide.u32 %out, %t1, " +
+          std::to_string(output_bytes) + "*T, %out;\nmad.wide.u32 %own, %t1, " + std::to_string(kScratchBytes) +
+          "*T, %own;\nmad.wide.u32 %own, %t0, " + std::to_string(kScratchBytes) + ", %own;\n";
+  for (const char* width : {"2", "4", "8"})
+    text += Fill("mad.wide.u32 %in$0, %t0, $0, %in;\nmad.wide.u32 %out$0, %t0, $0, %out;\n", {width});
   text += "mad.wide.u32 %in16, %t0, 16, %in;\n";
   for (uint32_t i = 0; i < kLiving; ++i) {
     if (Names(i)) text += Fill("ld.global.b32 %x$0, [%in4+$1*T];\n", {std::to_string(i), std::to_string(16 * i + 4)});
@@ -154,7 +157,9 @@ std::vector<Result> Program::Results() const {
   for (uint32_t i = 0; i < kLiving; ++i) {
     if (Names(i)) results.push_back({.offset = 4 * i});
   }
-  ForEach(statements, [&](const Statement& statement) { results.insert(results.end(), statement.results.begin(), statement.results.end()); });
+  ForEach(statements, [&](const Statement& statement) {
+    results.insert(results.end(), statement.results.begin(), statement.results.end());
+  });
   return results;
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "ptx/opcode.h"
 #include "ptx/ast.h"
+#include "ptx/opcode.h"
 #include "tolerance.h"
 
 namespace semantics {
@@ -21,14 +21,16 @@ inline constexpr uint32_t kScratchBytes = 4096;  // of each thread, zeros at fir
 
 // Inputs by kind: entry i is of kind i / 8.
 //
-// A block's inputs are entry after entry, an entry is 16 bytes for each thread. What threads read of one entry lies side by
-// side, as values of 2, 4, 8 or 16 bytes: so a load of all lanes is one of the processor's, not 32, and a program is
-// compiled in a fifth of the time. Results are stored the same way. What lanes read here and there is made by the
-// statements about memory, and by one load in eight.
+// A block's inputs are entry after entry, an entry is 16 bytes for each thread. What threads read of one entry lies
+// side by side, as values of 2, 4, 8 or 16 bytes: so a load of all lanes is one of the processor's, not 32, and a
+// program is compiled in a fifth of the time. Results are stored the same way. What lanes read here and there is made
+// by the statements about memory, and by one load in eight.
 enum class Kind : uint32_t { kInteger, kFloat, kDouble, kHalf, kTame, kAngle, kTameDouble, kTameHalf };
 
 // Bytes in which a value of the type is loaded and stored.
-constexpr uint32_t StoredBytes(tutti::ptx::Type type) { return type == tutti::ptx::Type::kPred ? 4 : std::max(2u, tutti::ptx::BitsOf(type) / 8); }
+constexpr uint32_t StoredBytes(tutti::ptx::Type type) {
+  return type == tutti::ptx::Type::kPred ? 4 : std::max(2u, tutti::ptx::BitsOf(type) / 8);
+}
 
 // The text with places for `threads` threads a block: "[%in4+48*T]", "48*T+4" are numbers then.
 std::string PlaceFor(const std::string& text, uint32_t threads);

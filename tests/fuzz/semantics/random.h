@@ -19,7 +19,9 @@ class Random {
   uint32_t Below(uint32_t limit) { return static_cast<uint32_t>((Bits() >> 32) * limit >> 32); }
   bool OneIn(uint32_t n) { return Below(n) == 0; }
   template <typename List>
-  const auto& From(const List& list) { return list[Below(static_cast<uint32_t>(std::size(list)))]; }
+  const auto& From(const List& list) {
+    return list[Below(static_cast<uint32_t>(std::size(list)))];
+  }
 
  private:
   uint64_t state_;

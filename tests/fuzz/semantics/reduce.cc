@@ -8,19 +8,21 @@ namespace semantics {
 namespace {
 
 // Of one block, or of some of its threads, by those who read values of `bytes`: what the others read is lost.
-void NarrowInputs(std::vector<uint8_t>& inputs, uint32_t block, uint32_t first = 0, uint32_t threads = kThreads, uint32_t bytes = 16) {
+void NarrowInputs(std::vector<uint8_t>& inputs, uint32_t block, uint32_t first = 0, uint32_t threads = kThreads,
+                  uint32_t bytes = 16) {
   std::vector<uint8_t> narrow(inputs.size());
   for (uint32_t entry = 0; entry < kEntries; ++entry) {
     for (uint32_t part = 0; part < 16; part += bytes) {
-      const uint8_t* from = &inputs[size_t{block} * kThreads * kInputBytes + (16 * entry + part) * kThreads + first * bytes];
+      const uint8_t* from =
+          &inputs[size_t{block} * kThreads * kInputBytes + (16 * entry + part) * kThreads + first * bytes];
       std::memcpy(&narrow[(16 * entry + part) * threads], from, threads * bytes);
     }
   }
   inputs = std::move(narrow);
 }
 
-// One warp, and the width of what it reads: most of a reduced program reads values of one width. Not fewer threads: what an
-// operation reads of lanes that are not there is defined nowhere.
+// One warp, and the width of what it reads: most of a reduced program reads values of one width. Not fewer threads:
+// what an operation reads of lanes that are not there is defined nowhere.
 struct Narrower {
   uint32_t threads, bytes;
 };

@@ -24,12 +24,57 @@ using namespace tutti;
 constexpr uint64_t kMostSteps = 4'000'000;  // of a block
 
 uint64_t Number(Random& random, Kind kind) {
-  static constexpr uint64_t kIntegers[] = {0, 1, 2, ~0ull, 0x7fffffff7fffffff, 0x8000000080000000, 0x7fffffffffffffff, 0x8000000000000000, 0x7fff80007fff8000, 0xff80ff807f00807f, 31, 32, 33, 63, 64, 65, 0xffffffff00000000, 0x00000000ffffffff};
-  static constexpr uint32_t kFloats[] = {0, 0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001, 1, 0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff,
-                                         0x3f000000, 0x3effffff, 0x3f000001, 0x4b000000, 0x4b7fffff, 0x4f000000, 0x4effffff, 0xcf000000, 0x5f000000, 0x477fe000, 0x477ff000, 0x33000000, 0x33800000, 0x38800000, 0x43e00000, 0x43f00000};
-  static constexpr uint64_t kDoubles[] = {0, 1ull << 63, 0x3ff0000000000000, 0xbff0000000000000, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0xfff0000000000001, 1, 0x8000000000000001, 0x000fffffffffffff, 0x0010000000000000, 0x7fefffffffffffff,
-                                          0x3fe0000000000000, 0x41dfffffffc00000, 0x41e0000000000000, 0xc1e0000000000000, 0x43e0000000000000, 0xc3e0000000000000, 0x47efffffe0000000, 0x47effffff0000000, 0x36a0000000000000, 0x3690000000000000, 0x3810000000000000, 0x40effc0000000000};
-  static constexpr uint16_t kHalves[] = {0, 0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0xfe01, 1, 0x8001, 0x03ff, 0x0400, 0x7bff, 0xfbff, 0x3f80, 0xbf80, 0x7f80, 0xff80, 0x7fc0, 0x7f7f, 0x0080, 0x007f, 0x3800, 0x3555};
+  static constexpr uint64_t kIntegers[] = {0,
+                                           1,
+                                           2,
+                                           ~0ull,
+                                           0x7fffffff7fffffff,
+                                           0x8000000080000000,
+                                           0x7fffffffffffffff,
+                                           0x8000000000000000,
+                                           0x7fff80007fff8000,
+                                           0xff80ff807f00807f,
+                                           31,
+                                           32,
+                                           33,
+                                           63,
+                                           64,
+                                           65,
+                                           0xffffffff00000000,
+                                           0x00000000ffffffff};
+  static constexpr uint32_t kFloats[] = {
+      0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001,
+      1,          0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000, 0x7f7fffff, 0xff7fffff, 0x3f000000,
+      0x3effffff, 0x3f000001, 0x4b000000, 0x4b7fffff, 0x4f000000, 0x4effffff, 0xcf000000, 0x5f000000, 0x477fe000,
+      0x477ff000, 0x33000000, 0x33800000, 0x38800000, 0x43e00000, 0x43f00000};
+  static constexpr uint64_t kDoubles[] = {0,
+                                          1ull << 63,
+                                          0x3ff0000000000000,
+                                          0xbff0000000000000,
+                                          0x7ff0000000000000,
+                                          0xfff0000000000000,
+                                          0x7ff8000000000000,
+                                          0xfff0000000000001,
+                                          1,
+                                          0x8000000000000001,
+                                          0x000fffffffffffff,
+                                          0x0010000000000000,
+                                          0x7fefffffffffffff,
+                                          0x3fe0000000000000,
+                                          0x41dfffffffc00000,
+                                          0x41e0000000000000,
+                                          0xc1e0000000000000,
+                                          0x43e0000000000000,
+                                          0xc3e0000000000000,
+                                          0x47efffffe0000000,
+                                          0x47effffff0000000,
+                                          0x36a0000000000000,
+                                          0x3690000000000000,
+                                          0x3810000000000000,
+                                          0x40effc0000000000};
+  static constexpr uint16_t kHalves[] = {0,      0x8000, 0x3c00, 0xbc00, 0x7c00, 0xfc00, 0x7e00, 0xfe01,
+                                         1,      0x8001, 0x03ff, 0x0400, 0x7bff, 0xfbff, 0x3f80, 0xbf80,
+                                         0x7f80, 0xff80, 0x7fc0, 0x7f7f, 0x0080, 0x007f, 0x3800, 0x3555};
   const auto tame = [&](double least, double most) {
     const double magnitude = std::exp2(least + (most - least) * static_cast<double>(random.Below(1 << 20)) / (1 << 20));
     return random.OneIn(2) ? magnitude : -magnitude;
@@ -49,10 +94,14 @@ uint64_t Number(Random& random, Kind kind) {
       const uint64_t low = one();
       return low | one() << 32;
     }
-    case Kind::kDouble: return random.OneIn(2) ? random.From(kDoubles) : random.OneIn(2) ? random.Bits() : std::bit_cast<uint64_t>(tame(-70, 70));
+    case Kind::kDouble:
+      return random.OneIn(2)   ? random.From(kDoubles)
+             : random.OneIn(2) ? random.Bits()
+                               : std::bit_cast<uint64_t>(tame(-70, 70));
     case Kind::kHalf: {
       uint64_t bits = 0;
-      for (int i = 0; i < 4; ++i) bits |= (random.OneIn(2) ? uint64_t{random.From(kHalves)} : random.Bits() >> 48) << (16 * i);
+      for (int i = 0; i < 4; ++i)
+        bits |= (random.OneIn(2) ? uint64_t{random.From(kHalves)} : random.Bits() >> 48) << (16 * i);
       return bits;
     }
     case Kind::kTame: {
@@ -63,7 +112,10 @@ uint64_t Number(Random& random, Kind kind) {
     case Kind::kTameDouble: return std::bit_cast<uint64_t>(random.OneIn(8) ? random.From(kLimits) : tame(-20, 20));
     default: {  // f16 and bf16 both have moderate values there
       uint64_t bits = 0;
-      for (int i = 0; i < 4; ++i) bits |= (random.OneIn(6) ? uint64_t{random.From(std::array<uint16_t, 4>{0, 0x8000, 0x3c00, 0xbc00})} : 0x3800 + random.Below(0x700) + (random.OneIn(2) ? 0x8000 : 0)) << (16 * i);
+      for (int i = 0; i < 4; ++i)
+        bits |= (random.OneIn(6) ? uint64_t{random.From(std::array<uint16_t, 4>{0, 0x8000, 0x3c00, 0xbc00})}
+                                 : 0x3800 + random.Below(0x700) + (random.OneIn(2) ? 0x8000 : 0))
+                << (16 * i);
       return bits;
     }
   }
@@ -75,7 +127,9 @@ std::vector<uint8_t> Given() {
   return bytes;
 }
 
-guest::FenceWords FenceOf(guest::FenceFault& fault) { return {4096, uint64_t{1} << 47, reinterpret_cast<uint64_t>(&fault), 0}; }
+guest::FenceWords FenceOf(guest::FenceFault& fault) {
+  return {4096, uint64_t{1} << 47, reinterpret_cast<uint64_t>(&fault), 0};
+}
 
 compiler::CompileOptions OptionsOf(Judge judge) {
   switch (judge) {
@@ -88,16 +142,20 @@ compiler::CompileOptions OptionsOf(Judge judge) {
 }  // namespace
 
 const char* NameOf(Judge judge) {
-  static constexpr const char* kNames[] = {"interpreter", "interpreter, fenced", "compiler, this machine", "compiler, AVX2", "compiler, SSE", "compiler, fenced"};
+  static constexpr const char* kNames[] = {"interpreter",    "interpreter, fenced", "compiler, this machine",
+                                           "compiler, AVX2", "compiler, SSE",       "compiler, fenced"};
   return kNames[static_cast<size_t>(judge)];
 }
 
 bool CanRun(Judge judge) {
-  if (judge == Judge::kAvx512) return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+  if (judge == Judge::kAvx512)
+    return __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq");
   return judge != Judge::kAvx2 || (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"));
 }
 
-Runner::Runner() : inputs_(size_t{kBlocks} * kThreads * kInputBytes), scratch_(size_t{kBlocks} * kThreads * kScratchBytes) {}
+Runner::Runner()
+    : inputs_(size_t{kBlocks} * kThreads * kInputBytes), scratch_(size_t{kBlocks} * kThreads * kScratchBytes) {}
 
 void Runner::SetInputs(uint64_t seed) {
   Random random(seed ^ 0x5eed);
@@ -140,29 +198,43 @@ Run Runner::ExecuteUntimed(const Program& program, Judge judge, Extent extent) {
     if (!fence->refused.empty()) return {.error = fence->refused[0].second};
     text = fence->ptx;
     module = ptx::Parse(text);
-    if (!module || !ptx::FunctionErrors(*module).empty()) return {.error = "fenced: " + (module ? ptx::FunctionErrors(*module) : module.error().text)};
+    if (!module || !ptx::FunctionErrors(*module).empty())
+      return {.error = "fenced: " + (module ? ptx::FunctionErrors(*module) : module.error().text)};
   }
   if (judge == Judge::kInterpreter || judge == Judge::kFencedInterpreter) {
     interpreter::Machine machine(*module);
     for (std::vector<uint8_t>* buffer : {&inputs_, &output_, &scratch_}) machine.global().Map(*buffer);
     machine.global().Map({reinterpret_cast<uint8_t*>(&fault), sizeof fault});
     if (fenced) std::memcpy(machine.Variable(guest::kFenceVariable), &words, sizeof words);
-    const interpreter::Launch launch{.grid = {extent.blocks, 1, 1}, .block = {extent.threads, 1, 1}, .params = params, .steps = kMostSteps * extent.blocks};
+    const interpreter::Launch launch{.grid = {extent.blocks, 1, 1},
+                                     .block = {extent.threads, 1, 1},
+                                     .params = params,
+                                     .steps = kMostSteps * extent.blocks};
     const interpreter::Outcome outcome = machine.Run("k", launch);
-    if (!outcome.refused.empty()) run.error = "not interpreted: " + outcome.refused;
-    else if (outcome.fault) run.error = fmt::format("fault {} of thread {}, line {}: {}", outcome.fault->error, outcome.fault->thread, outcome.fault->line, outcome.fault->text);
-    else if (outcome.deadlock) run.error = "deadlock";
+    if (!outcome.refused.empty())
+      run.error = "not interpreted: " + outcome.refused;
+    else if (outcome.fault)
+      run.error = fmt::format("fault {} of thread {}, line {}: {}", outcome.fault->error, outcome.fault->thread,
+                              outcome.fault->line, outcome.fault->text);
+    else if (outcome.deadlock)
+      run.error = "deadlock";
   } else {
     auto compiled = compiler::TestModule::Open(text, OptionsOf(judge));
     if (!compiled) return {.error = compiled.error().text};
     if (fenced) std::memcpy(compiled->Variable(guest::kFenceVariable), &words, sizeof words);
     compiler::GridLaunch launch{.grid = {extent.blocks, 1, 1}, .block = {extent.threads, 1, 1}, .params = params};
     const auto result = compiled->Run("k", launch);
-    if (!result) run.error = result.error().text;
-    else if (result->fault) run.error = fmt::format("fault {} of thread {}, line {}, address {:#x}: {}", static_cast<uint32_t>(result->fault->kind), result->fault->thread, result->fault->ptx_line, result->fault->address, result->fault->text);
-    else if (result->deadlock) run.error = "deadlock";
+    if (!result)
+      run.error = result.error().text;
+    else if (result->fault)
+      run.error =
+          fmt::format("fault {} of thread {}, line {}, address {:#x}: {}", static_cast<uint32_t>(result->fault->kind),
+                      result->fault->thread, result->fault->ptx_line, result->fault->address, result->fault->text);
+    else if (result->deadlock)
+      run.error = "deadlock";
   }
-  if (run.error.empty() && fault.state != 0) run.error = fmt::format("fenced: fault {} at line {}, address {:#x}", fault.kind, fault.ptx_line, fault.address);
+  if (run.error.empty() && fault.state != 0)
+    run.error = fmt::format("fenced: fault {} at line {}, address {:#x}", fault.kind, fault.ptx_line, fault.address);
   run.output.assign(output, output + output_bytes);
   return run;
 }
@@ -177,7 +249,9 @@ std::vector<Difference> Compare(const Program& program, const Run& expected, con
       uint64_t a = 0, b = 0;
       std::memcpy(&a, &expected.output[at], bytes);
       std::memcpy(&b, &got.output[at], bytes);
-      if (!Same(result.type, result.tolerance, a, b)) differences.push_back({block, thread, result, fmt::format("{:0{}x}", a, 2 * bytes), fmt::format("{:0{}x}", b, 2 * bytes)});
+      if (!Same(result.type, result.tolerance, a, b))
+        differences.push_back(
+            {block, thread, result, fmt::format("{:0{}x}", a, 2 * bytes), fmt::format("{:0{}x}", b, 2 * bytes)});
     }
   }
   return differences;

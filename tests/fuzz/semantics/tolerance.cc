@@ -32,7 +32,8 @@ bool IsClose(const interpreter::FloatFormat& format, const Tolerance& tolerance,
   if (!std::isfinite(exact) || !std::isfinite(got)) return false;
   const int least = 1 - format.bias();  // of the exponents of normal numbers
   const double ulp = std::ldexp(1, std::max(std::ilogb(exact), least) - static_cast<int>(format.fraction_bits));
-  const double allowed = std::max({tolerance.ulps * ulp, tolerance.relative * std::fabs(exact), tolerance.absolute}) + ulp / 2;
+  const double allowed =
+      std::max({tolerance.ulps * ulp, tolerance.relative * std::fabs(exact), tolerance.absolute}) + ulp / 2;
   if (std::fabs(exact - got) <= allowed) return true;
   return tolerance.flushes && std::max(std::fabs(exact), std::fabs(got)) <= std::ldexp(1, least) + 2 * ulp;
 }
@@ -44,7 +45,9 @@ Tolerance ToleranceOf(const std::string& form) {
   const std::string type = form.substr(form.rfind('.') + 1);
   const Row* found = nullptr;
   for (const Row& row : kRows) {
-    if (type == row.type && form.starts_with(row.opcode) && (found == nullptr || std::strlen(row.opcode) > std::strlen(found->opcode))) found = &row;
+    if (type == row.type && form.starts_with(row.opcode) &&
+        (found == nullptr || std::strlen(row.opcode) > std::strlen(found->opcode)))
+      found = &row;
   }
   if (found == nullptr) {
     std::fprintf(stderr, "approximations.def has no row for %s\n", form.c_str());
@@ -60,9 +63,11 @@ bool Same(ptx::Type type, const Tolerance& tolerance, uint64_t expected, uint64_
   if (format == nullptr || format->bits < 16) return false;
   const uint32_t bits = ptx::BitsOf(packing.element), shift = type == ptx::Type::kTF32 ? 13 : 0;
   for (uint32_t i = 0; i < packing.count; ++i) {
-    const uint64_t a = interpreter::LowBits(expected >> (bits * i + shift), bits), b = interpreter::LowBits(got >> (bits * i + shift), bits);
+    const uint64_t a = interpreter::LowBits(expected >> (bits * i + shift), bits),
+                   b = interpreter::LowBits(got >> (bits * i + shift), bits);
     if (a == b || (interpreter::IsNan(*format, a) && interpreter::IsNan(*format, b))) continue;
-    if (!IsClose(*format, tolerance, interpreter::ToDouble(*format, a), interpreter::ToDouble(*format, b))) return false;
+    if (!IsClose(*format, tolerance, interpreter::ToDouble(*format, a), interpreter::ToDouble(*format, b)))
+      return false;
   }
   return true;
 }

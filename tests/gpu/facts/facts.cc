@@ -1,4 +1,6 @@
 // What the device, its driver and the machine are; two ceilings that other numbers are read against.
+#include "facts/facts.h"
+
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -6,7 +8,6 @@
 #include <fstream>
 
 #include "cuda/device_attribute.h"
-#include "facts/facts.h"
 #include "frame/files.h"
 #include "frame/find_driver.h"
 #include "frame/gpu.h"
@@ -33,7 +34,8 @@ void DriverAndCard(std::string_view) {
   Record()
       .Set("name", name)
       .Set("API version", version)
-      .Set("capability", Attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 + Attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR))
+      .Set("capability", Attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                             Attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR))
       .Set("multiprocessors", MultiprocessorCount(device))
       .Write();
   if (CU_TRY(cuDeviceGetPCIBusId, &pci[0], 31, device) != 0) return;
@@ -47,12 +49,10 @@ void Attributes(std::string_view) {
   const auto name = [](int number) {
     switch (number) {
 #define X(name, number) \
-  case number:          \
-    return #name;
+  case number: return #name;
 #include "cuda/device_attribute.def"
 #undef X
-      default:
-        return "";
+      default: return "";
     }
   };
   for (int i = 1; i < 160; ++i) {
@@ -65,11 +65,16 @@ void Attributes(std::string_view) {
 void Machine(std::string_view) {
   const std::string processor = ReadFile("/proc/cpuinfo", 64 << 10);
   const size_t model = processor.find("model name");
-  if (model != std::string::npos) Fact("processor", processor.substr(processor.find(':', model) + 2, processor.find('\n', model) - processor.find(':', model) - 2));
+  if (model != std::string::npos)
+    Fact("processor", processor.substr(processor.find(':', model) + 2,
+                                       processor.find('\n', model) - processor.find(':', model) - 2));
   Fact("cores", std::to_string(sysconf(_SC_NPROCESSORS_ONLN)));
   Fact("memory in MiB", std::to_string(sysconf(_SC_PHYS_PAGES) / 256));
   Fact("virtual machine", processor.find(" hypervisor") != std::string::npos ? "yes" : "no");
-  Fact("gVisor", ReadFile("/proc/version").find("gVisor") != std::string::npos || ReadFile("/proc/sys/kernel/osrelease").starts_with("4.4.0") ? "probably" : "no");
+  Fact("gVisor", ReadFile("/proc/version").find("gVisor") != std::string::npos ||
+                         ReadFile("/proc/sys/kernel/osrelease").starts_with("4.4.0")
+                     ? "probably"
+                     : "no");
   Fact("user", std::to_string(getuid()));
   for (const auto& [name, which] : {std::pair{"open files", RLIMIT_NOFILE}, {"locked memory", RLIMIT_MEMLOCK}}) {
     rlimit limit{};
@@ -96,7 +101,8 @@ void Software(std::string_view) {
 
 void Ceilings(std::string_view) {
   const Gpu gpu = OpenGpu();
-  const uint64_t bytes = std::min<uint64_t>(MemoryBudget() / 4, Here().Size<uint64_t>(uint64_t{4} << 30, 4 << 20)) & ~uint64_t{4095};
+  const uint64_t bytes =
+      std::min<uint64_t>(MemoryBudget() / 4, Here().Size<uint64_t>(uint64_t{4} << 30, 4 << 20)) & ~uint64_t{4095};
   CUdeviceptr from = 0, to = 0;
   CU(cuMemAlloc_v2, &from, static_cast<size_t>(bytes));
   CU(cuMemAlloc_v2, &to, static_cast<size_t>(bytes));
@@ -126,13 +132,20 @@ void Ceilings(std::string_view) {
 std::string Decide(const Evidence& evidence) {
   const std::string name = evidence.Text("facts", "driver", "name");
   if (name.empty()) return evidence.Undecided("facts", "driver");
-  std::string text = "none; measured on " + name + ", driver API " + Show(evidence.Number("facts", "driver", "API version").value_or(0));
-  if (const auto launch = evidence.Number("facts", "ceilings", "launch in us")) text += ", " + Show(*launch) + " us a launch";
-  if (const auto copy = evidence.Number("facts", "ceilings", "device copy, GB/s read and written")) text += ", " + Show(*copy) + " GB/s of device memory";
+  std::string text = "none; measured on " + name + ", driver API " +
+                     Show(evidence.Number("facts", "driver", "API version").value_or(0));
+  if (const auto launch = evidence.Number("facts", "ceilings", "launch in us"))
+    text += ", " + Show(*launch) + " us a launch";
+  if (const auto copy = evidence.Number("facts", "ceilings", "device copy, GB/s read and written"))
+    text += ", " + Show(*copy) + " GB/s of device memory";
   return text;
 }
 
-constexpr Step kSteps[] = {{"driver", DriverAndCard, 8}, {"ceilings", Ceilings, 10}, {"machine", Machine, 4}, {"attributes", Attributes, 8}, {"software", Software, 60}};
+constexpr Step kSteps[] = {{"driver", DriverAndCard, 8},
+                           {"ceilings", Ceilings, 10},
+                           {"machine", Machine, 4},
+                           {"attributes", Attributes, 8},
+                           {"software", Software, 60}};
 
 }  // namespace
 

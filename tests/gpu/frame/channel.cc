@@ -43,9 +43,11 @@ Heard Channel::Expect(std::string_view word, std::string_view whom, double secon
   Heard heard = Hear(seconds);
   if (heard.word == word) return heard;
   if (heard.word.starts_with('!')) {
-    GiveUp(heard.word == "!lacks" ? Outcome::kLacks : Outcome::kFailed, std::string(whom) + ": " + heard.text.substr(std::min(heard.text.size(), heard.word.size() + 1)));
+    GiveUp(heard.word == "!lacks" ? Outcome::kLacks : Outcome::kFailed,
+           std::string(whom) + ": " + heard.text.substr(std::min(heard.text.size(), heard.word.size() + 1)));
   }
-  GiveUp(Outcome::kFailed, std::string(whom) + (heard.word.empty() ? " ended or said nothing" : " said \"" + heard.word + "\"") +
+  GiveUp(Outcome::kFailed, std::string(whom) +
+                               (heard.word.empty() ? " ended or said nothing" : " said \"" + heard.word + "\"") +
                                " where \"" + std::string(word) + "\" was expected");
 }
 

@@ -11,7 +11,8 @@
 namespace tutti::gpu {
 
 struct Heard {
-  std::string word;  // empty: the other end is gone, or nothing came in time; "!lacks", "!failed": it has given up, and why
+  // empty: the other end is gone, or nothing came in time; "!lacks", "!failed": it has given up, and why
+  std::string word;
   std::vector<double> numbers;
   std::string text;  // all that was said
   std::vector<os::Fd> fds;

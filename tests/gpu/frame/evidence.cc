@@ -60,7 +60,9 @@ Evidence Evidence::Read(const std::string& path) {
     row.section = row.Text("section");
     row.probe = row.Text("probe");
     row.step = row.Text("step");
-    std::erase_if(row.values, [](const auto& pair) { return pair.first == "section" || pair.first == "probe" || pair.first == "step"; });
+    std::erase_if(row.values, [](const auto& pair) {
+      return pair.first == "section" || pair.first == "probe" || pair.first == "step";
+    });
     if (!row.probe.empty()) evidence.rows_.push_back(std::move(row));
   }
   return evidence;

@@ -29,7 +29,8 @@ class Evidence {
   static Evidence Read(const std::string& path);
 
   const std::vector<Row>& rows() const { return rows_; }
-  // The rows of a probe's step, or of all steps whose name begins with `step` if that ends in '*'; without a step, of all.
+  // The rows of a probe's step, or of all steps whose name begins with `step` if that ends in '*'; without a step, of
+  // all.
   std::vector<const Row*> Of(std::string_view probe, std::string_view step = "*") const;
   // The first that has it.
   std::optional<double> Number(std::string_view probe, std::string_view step, std::string_view name) const;

@@ -1,7 +1,7 @@
 #include "frame/evidence.h"
 
-#include <gtest/gtest.h>
 #include <fcntl.h>
+#include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -28,7 +28,12 @@ class Results : public testing::Test {
 
 TEST_F(Results, WhatIsWrittenIsRead) {
   const int fd = open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  Record("probes", "P1", "exit").Set("ms", 1.5).Set("there", true).Set("text", "a \"quoted\"\nline\x01").Set("count", 3u).Write(fd);
+  Record("probes", "P1", "exit")
+      .Set("ms", 1.5)
+      .Set("there", true)
+      .Set("text", "a \"quoted\"\nline\x01")
+      .Set("count", 3u)
+      .Write(fd);
   close(fd);
   const Evidence evidence = Evidence::Read(path_);
   EXPECT_EQ(evidence.Number("P1", "exit", "ms"), 1.5);
@@ -48,7 +53,9 @@ TEST_F(Results, LinesThatAreNoRecordsAreLeftOut) {
 }
 
 TEST_F(Results, StepsAreFoundByTheirBeginning) {
-  const Evidence evidence = Read("{\"probe\":\"P8\",\"step\":\"far_read\",\"ms\":3}\n{\"probe\":\"P8\",\"step\":\"far_write\",\"ms\":7}\n{\"probe\":\"P8\",\"step\":\"trap\",\"ms\":9}\n");
+  const Evidence evidence = Read(
+      "{\"probe\":\"P8\",\"step\":\"far_read\",\"ms\":3}\n{\"probe\":\"P8\",\"step\":\"far_write\",\"ms\":7}\n{"
+      "\"probe\":\"P8\",\"step\":\"trap\",\"ms\":9}\n");
   EXPECT_EQ(evidence.Most("P8", "far_*", "ms"), 7);
   EXPECT_EQ(evidence.Least("P8", "*", "ms"), 3);
   EXPECT_EQ(evidence.Number("P8", "trap", "ms"), 9);
@@ -56,7 +63,8 @@ TEST_F(Results, StepsAreFoundByTheirBeginning) {
 }
 
 TEST_F(Results, WhatGaveNoAnswerSaysWhy) {
-  const Evidence evidence = Read("{\"probe\":\"P8\",\"step\":\"trap\",\"outcome\":\"killed\",\"reason\":\"ended after 8 s, inside cuMemMap\"}\n");
+  const Evidence evidence = Read(
+      "{\"probe\":\"P8\",\"step\":\"trap\",\"outcome\":\"killed\",\"reason\":\"ended after 8 s, inside cuMemMap\"}\n");
   EXPECT_EQ(evidence.Undecided("P8"), "undecided: trap: ended after 8 s, inside cuMemMap");
 }
 
@@ -81,10 +89,13 @@ TEST(Files, AnArchiveIsOneThatTarReads) {
 }
 
 TEST_F(Results, ThePageHasATableForRowsOfTheSameKind) {
-  const std::string page = Page(Read("{\"section\":\"probes\",\"probe\":\"P5\",\"step\":\"before\",\"wish\":\"a|b\",\"exact\":3}\n"
-                                     "{\"section\":\"probes\",\"probe\":\"P5\",\"step\":\"after\",\"wish\":\"c\",\"exact\":4}\n"
-                                     "{\"section\":\"probes\",\"probe\":\"P5\",\"step\":\"after\",\"outcome\":\"done\",\"seconds\":1}\n"));
-  EXPECT_NE(page.find("| step | wish | exact |\n|---|---|---|\n| before | a\\|b | 3 |\n| after | c | 4 |\n"), std::string::npos) << page;
+  const std::string page =
+      Page(Read("{\"section\":\"probes\",\"probe\":\"P5\",\"step\":\"before\",\"wish\":\"a|b\",\"exact\":3}\n"
+                "{\"section\":\"probes\",\"probe\":\"P5\",\"step\":\"after\",\"wish\":\"c\",\"exact\":4}\n"
+                "{\"section\":\"probes\",\"probe\":\"P5\",\"step\":\"after\",\"outcome\":\"done\",\"seconds\":1}\n"));
+  EXPECT_NE(page.find("| step | wish | exact |\n|---|---|---|\n| before | a\\|b | 3 |\n| after | c | 4 |\n"),
+            std::string::npos)
+      << page;
   EXPECT_NE(page.find("**Decision:**"), std::string::npos);
 }
 

@@ -33,7 +33,7 @@ bool WriteFile(const std::string& path, const std::string& text) {
 
 bool FileContains(const std::string& path, const std::string& bytes) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat about {};
+  struct stat about{};
   bool found = false;
   if (fd >= 0 && fstat(fd, &about) == 0 && about.st_size > 0) {
     void* const map = mmap(nullptr, static_cast<size_t>(about.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
@@ -49,7 +49,8 @@ bool FileContains(const std::string& path, const std::string& bytes) {
 std::vector<std::string> FilesIn(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (std::filesystem::directory_iterator i(folder, error), end; i != end; i.increment(error)) names.push_back(i->path().filename());
+  for (std::filesystem::directory_iterator i(folder, error), end; i != end; i.increment(error))
+    names.push_back(i->path().filename());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -66,7 +67,10 @@ bool WriteArchive(const std::string& path, const std::string& folder, size_t lim
     std::snprintf(head + 136, 12, "%011lo", static_cast<unsigned long>(std::time(nullptr)));
     std::memset(head + 148, ' ', 8);
     head[156] = '0';
-    std::memcpy(head + 257, "ustar\0" "00", 8);
+    std::memcpy(head + 257,
+                "ustar\0"
+                "00",
+                8);
     unsigned sum = 0;
     for (const char c : head) sum += static_cast<unsigned char>(c);
     std::snprintf(head + 148, 8, "%06o", sum);

@@ -1,4 +1,5 @@
-// Files of a run: small ones as a whole, and the archive of logs, which must not need a program that the machine may lack.
+// Files of a run: small ones as a whole, and the archive of logs, which must not need a program that the machine may
+// lack.
 #pragma once
 
 #include <cstdint>

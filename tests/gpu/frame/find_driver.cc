@@ -29,7 +29,9 @@ std::vector<std::string> LoadersCache() {
   while (std::fgets(line, sizeof line, list) != nullptr) {
     const std::string text = line;
     const size_t arrow = text.find("=> ");
-    if (text.find("\tlibcuda.so.1 ") == std::string::npos || text.find("x86-64") == std::string::npos || arrow == std::string::npos) continue;
+    if (text.find("\tlibcuda.so.1 ") == std::string::npos || text.find("x86-64") == std::string::npos ||
+        arrow == std::string::npos)
+      continue;
     paths.push_back(text.substr(arrow + 3, text.find_last_not_of('\n') - arrow - 2));
   }
   pclose(list);
@@ -42,7 +44,8 @@ bool IsOurs(const std::string& library) { return FileContains(library, "tuttiVer
 
 FoundDriver FindDriver() {
   std::vector<std::string> candidates = LoadersCache();
-  for (const char* folder : {"/usr/local/nvidia/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib", "/run/opengl-driver/lib"})
+  for (const char* folder : {"/usr/local/nvidia/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/wsl/lib",
+                             "/run/opengl-driver/lib"})
     candidates.push_back(std::string(folder) + "/libcuda.so.1");
   FoundDriver found;
   std::set<std::string> seen;
@@ -60,13 +63,15 @@ FoundDriver FindDriver() {
 
 bool HasDeviceFile() {
   for (const std::string& name : FilesIn("/dev")) {
-    if (name.starts_with("nvidia") && name.size() > 6 && name.find_first_not_of("0123456789", 6) == std::string::npos) return true;
+    if (name.starts_with("nvidia") && name.size() > 6 && name.find_first_not_of("0123456789", 6) == std::string::npos)
+      return true;
   }
   return access("/dev/dxg", F_OK) == 0;
 }
 
 std::string FindNvidiaProgram(const std::string& name) {
-  for (const char* folder : {"/usr/bin", "/usr/local/nvidia/bin", "/usr/local/bin", "/opt/nvidia/bin", "/run/opengl-driver/bin"}) {
+  for (const char* folder :
+       {"/usr/bin", "/usr/local/nvidia/bin", "/usr/local/bin", "/opt/nvidia/bin", "/run/opengl-driver/bin"}) {
     const std::string path = std::string(folder) + "/" + name;
     if (access(path.c_str(), X_OK) == 0 && !FileContains(Resolved(path), "tutti-server")) return path;
   }

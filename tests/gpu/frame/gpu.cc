@@ -92,12 +92,13 @@ void Holder::Start(CUstream stream, double limit_ms, unsigned blocks) {
 }
 
 void FillPattern(CUdeviceptr at, uint64_t bytes, uint64_t seed, CUstream stream) {
-  Launch(Kernel("pattern"), static_cast<unsigned>(std::clamp<uint64_t>(bytes >> 16, 1, 1024)), 256, stream, at, bytes / 8, seed, uint64_t{0});
+  Launch(Kernel("pattern"), static_cast<unsigned>(std::clamp<uint64_t>(bytes >> 16, 1, 1024)), 256, stream, at,
+         bytes / 8, seed, uint64_t{0});
 }
 
 uint64_t CountDifferences(CUdeviceptr at, uint64_t bytes, uint64_t seed) {
-  // Counted in the device's memory: atomic operations on the host's are not promised. All in the default stream, since a
-  // copy to the device may return before it is done.
+  // Counted in the device's memory: atomic operations on the host's are not promised. All in the default stream, since
+  // a copy to the device may return before it is done.
   static const CUdeviceptr wrong = [] {
     CUdeviceptr word = 0;
     CU(cuMemAlloc_v2, &word, size_t{8});
@@ -105,8 +106,8 @@ uint64_t CountDifferences(CUdeviceptr at, uint64_t bytes, uint64_t seed) {
   }();
   uint64_t count = 0;
   CU(cuMemcpyHtoD_v2, wrong, static_cast<const void*>(&count), sizeof count);
-  Launch(Kernel("pattern"), static_cast<unsigned>(std::clamp<uint64_t>(bytes >> 16, 1, 1024)), 256, nullptr, at, bytes / 8, seed,
-         wrong);
+  Launch(Kernel("pattern"), static_cast<unsigned>(std::clamp<uint64_t>(bytes >> 16, 1, 1024)), 256, nullptr, at,
+         bytes / 8, seed, wrong);
   CU(cuMemcpyDtoH_v2, static_cast<void*>(&count), wrong, sizeof count);
   return count;
 }

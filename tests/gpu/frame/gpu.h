@@ -1,5 +1,5 @@
-// The device as a step uses it: a context, kernels by name, words of host memory that a kernel can see. Whatever goes wrong
-// in here ends the process (frame/call.h).
+// The device as a step uses it: a context, kernels by name, words of host memory that a kernel can see. Whatever goes
+// wrong in here ends the process (frame/call.h).
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ cuda::CUfunction Kernel(const char* name);
 template <typename... A>
 int TryLaunch(cuda::CUfunction function, unsigned grid, unsigned block, cuda::CUstream stream, A... arguments) {
   void* pointers[] = {&arguments..., nullptr};
-  return CU_TRY(cuLaunchKernel, function, grid, 1u, 1u, block, 1u, 1u, 0u, stream, static_cast<void**>(pointers), static_cast<void**>(nullptr));
+  return CU_TRY(cuLaunchKernel, function, grid, 1u, 1u, block, 1u, 1u, 0u, stream, static_cast<void**>(pointers),
+                static_cast<void**>(nullptr));
 }
 template <typename... A>
 void Launch(cuda::CUfunction function, unsigned grid, unsigned block, cuda::CUstream stream, A... arguments) {
@@ -70,8 +71,8 @@ class Holder {
   SharedWords words_;
 };
 
-// Words of device memory that depend on their place and a seed: written by a kernel, and compared by one. The number of words
-// that differ.
+// Words of device memory that depend on their place and a seed: written by a kernel, and compared by one. The number of
+// words that differ.
 void FillPattern(cuda::CUdeviceptr at, uint64_t bytes, uint64_t seed, cuda::CUstream stream = nullptr);
 uint64_t CountDifferences(cuda::CUdeviceptr at, uint64_t bytes, uint64_t seed);
 

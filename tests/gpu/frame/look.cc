@@ -46,7 +46,8 @@ std::string OthersOn(const std::string& pci, std::string* how) {
     }
   }
   if (const std::string program = FindProgram("nvidia-smi"); !program.empty()) {
-    FILE* const list = popen((program + " --query-compute-apps=pid --format=csv,noheader -i " + pci + " 2> /dev/null").c_str(), "r");
+    FILE* const list =
+        popen((program + " --query-compute-apps=pid --format=csv,noheader -i " + pci + " 2> /dev/null").c_str(), "r");
     std::string pids;
     size_t count = 0;
     char line[256];
@@ -66,7 +67,8 @@ std::string OthersOn(const std::string& pci, std::string* how) {
 }
 
 void Look(std::string_view) {
-  if (const std::string problem = OpenVendor(Here().vendor); !problem.empty()) Refuse(Verdict::kNoDevice, "the driver cannot be opened: " + problem);
+  if (const std::string problem = OpenVendor(Here().vendor); !problem.empty())
+    Refuse(Verdict::kNoDevice, "the driver cannot be opened: " + problem);
   if (const int result = CU_TRY(cuInit, 0u); result != CUDA_SUCCESS)
     Refuse(Verdict::kNoDevice, "the driver " + Here().vendor + " does not start: cuInit: " + NameOf(result));
   int count = 0, version = 0;
@@ -80,12 +82,15 @@ void Look(std::string_view) {
   CU_TRY(cuDeviceGetPCIBusId, &pci[0], 31, device);
   const int mode = Attribute(device, CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
   if (mode == CU_COMPUTEMODE_EXCLUSIVE_PROCESS || mode == CU_COMPUTEMODE_PROHIBITED)
-    Refuse(Verdict::kComputeMode, std::string(name) + " is in compute mode " + (mode == CU_COMPUTEMODE_PROHIBITED ? "prohibited" : "exclusive process") +
-                                      ", which this run does not change; it needs several processes on it: nvidia-smi -c DEFAULT");
+    Refuse(Verdict::kComputeMode,
+           std::string(name) + " is in compute mode " +
+               (mode == CU_COMPUTEMODE_PROHIBITED ? "prohibited" : "exclusive process") +
+               ", which this run does not change; it needs several processes on it: nvidia-smi -c DEFAULT");
   std::string how;
   const std::string others = OthersOn(pci, &how);
   if (!others.empty() && std::getenv("TUTTI_GPU_SHARED_ANYWAY") == nullptr)
-    Refuse(Verdict::kInUse, std::string(name) + " is in use by " + others + ": faults are provoked and times measured here (--shared-anyway runs all the same)");
+    Refuse(Verdict::kInUse, std::string(name) + " is in use by " + others +
+                                ": faults are provoked and times measured here (--shared-anyway runs all the same)");
   CUcontext context = nullptr;
   int result = CU_TRY(cuDevicePrimaryCtxRetain, &context, device);
   if (result == CUDA_SUCCESS) result = CU_TRY(cuCtxSetCurrent, context);
@@ -93,8 +98,11 @@ void Look(std::string_view) {
   if (result == CUDA_SUCCESS) result = CU_TRY(cuMemGetInfo_v2, &free, &total);
   const double free_mib = static_cast<double>(free) / (1 << 20);
   if (result == CUDA_ERROR_OUT_OF_MEMORY || (result == CUDA_SUCCESS && free_mib < kLeastFreeMib))
-    Refuse(Verdict::kFull, std::string(name) + " is full: " + (result == CUDA_SUCCESS ? std::to_string(static_cast<int>(free_mib)) + " MiB are free" : "no context can be made") +
-                               ", and the probes need " + std::to_string(static_cast<int>(kLeastFreeMib)) + " MiB at least");
+    Refuse(Verdict::kFull, std::string(name) + " is full: " +
+                               (result == CUDA_SUCCESS ? std::to_string(static_cast<int>(free_mib)) + " MiB are free"
+                                                       : "no context can be made") +
+                               ", and the probes need " + std::to_string(static_cast<int>(kLeastFreeMib)) +
+                               " MiB at least");
   if (result != CUDA_SUCCESS) Refuse(Verdict::kNoDevice, std::string(name) + " cannot be used: " + NameOf(result));
   Record()
       .Set("name", name)

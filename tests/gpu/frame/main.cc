@@ -1,6 +1,5 @@
 // The program behind `./dev gpu`, and `run` in its bundle.
 #include <CLI/CLI.hpp>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -52,17 +51,30 @@ int main(int count, char** arguments) {
   RunPlan plan{.out = "gpu-results"};
   std::string only, page;
   bool find = false;
-  CLI::App app{"Measures what a GPU and its driver really do, and writes down which decisions of the GPU backend follow.", "run"};
+  CLI::App app{
+      "Measures what a GPU and its driver really do, and writes down which decisions of the GPU backend follow.",
+      "run"};
   app.footer(kExplanation);
-  app.add_option("--minutes", plan.minutes, "How long it may take")->check(CLI::Range(0.1, 600.0))->capture_default_str();
-  app.add_option("--only", only, "Parts of it, with commas between: " + KnownParts() + ", or probes (P8)")->type_name("LIST");
-  app.add_option("--out", plan.out, "Where the results go: results.jsonl, results.md, environment.txt, log.tar")->type_name("DIR")->capture_default_str();
-  app.add_option("--vendor", plan.settings.vendor, "The driver to measure, instead of the one that the loader would take")->type_name("PATH");
-  app.add_option("--mps-control", plan.settings.mps, "The nvidia-cuda-mps-control to compare with, instead of the one in the usual places")->type_name("PATH")->check(CLI::ExistingFile);
+  app.add_option("--minutes", plan.minutes, "How long it may take")
+      ->check(CLI::Range(0.1, 600.0))
+      ->capture_default_str();
+  app.add_option("--only", only, "Parts of it, with commas between: " + KnownParts() + ", or probes (P8)")
+      ->type_name("LIST");
+  app.add_option("--out", plan.out, "Where the results go: results.jsonl, results.md, environment.txt, log.tar")
+      ->type_name("DIR")
+      ->capture_default_str();
+  app.add_option("--vendor", plan.settings.vendor,
+                 "The driver to measure, instead of the one that the loader would take")
+      ->type_name("PATH");
+  app.add_option("--mps-control", plan.settings.mps,
+                 "The nvidia-cuda-mps-control to compare with, instead of the one in the usual places")
+      ->type_name("PATH")
+      ->check(CLI::ExistingFile);
   app.add_flag("--small", plan.settings.small, "Small sizes and few rounds: to see that it works, not to measure");
   app.add_flag("--shared-anyway", plan.shared_anyway, "Also if other processes use the device");
   app.add_flag("--find", find, "Only print which driver it would take");
-  app.add_option("--page", page, "Only write the page of these results again: of a run that was killed")->type_name("DIR");
+  app.add_option("--page", page, "Only write the page of these results again: of a run that was killed")
+      ->type_name("DIR");
   try {
     app.parse(count, arguments);
   } catch (const CLI::ParseError& error) {
@@ -71,7 +83,8 @@ int main(int count, char** arguments) {
   std::istringstream list(only);
   for (std::string name; std::getline(list, name, ',');) {
     if (!IsPart(name)) {
-      std::fprintf(stderr, "gpu: there is no part \"%s\"; there are %s, and the probes\n", name.c_str(), KnownParts().c_str());
+      std::fprintf(stderr, "gpu: there is no part \"%s\"; there are %s, and the probes\n", name.c_str(),
+                   KnownParts().c_str());
       return static_cast<int>(Verdict::kUsage);
     }
     plan.only.insert(name);

@@ -17,7 +17,9 @@ namespace {
 
 constexpr char kProgram[] = "nvidia-cuda-mps-control";
 
-std::string ControlProgram(const Settings& settings) { return settings.mps.empty() ? FindNvidiaProgram(kProgram) : settings.mps; }
+std::string ControlProgram(const Settings& settings) {
+  return settings.mps.empty() ? FindNvidiaProgram(kProgram) : settings.mps;
+}
 
 // Runs the program with `input` on its standard input; its output.
 std::string Talk(const std::string& program, const std::vector<std::string>& options, const std::string& input,
@@ -56,7 +58,8 @@ std::string NvidiaMps::Start(const Settings& settings) {
   mkdir(logs_.c_str(), 0700);
   bool well = false;
   // -d returns when the daemon listens.
-  const std::string said = Talk(program_, {"-d"}, "", {{"CUDA_MPS_PIPE_DIRECTORY", pipes_}, {"CUDA_MPS_LOG_DIRECTORY", logs_}}, 10, &well);
+  const std::string said =
+      Talk(program_, {"-d"}, "", {{"CUDA_MPS_PIPE_DIRECTORY", pipes_}, {"CUDA_MPS_LOG_DIRECTORY", logs_}}, 10, &well);
   if (well) return "";
   program_.clear();
   return std::string(kProgram) + " -d failed: " + said;

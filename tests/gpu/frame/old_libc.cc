@@ -1,5 +1,5 @@
-// libstdc++ was built where the C library has arc4random (2.36) and brings it in for its random device, which nothing here
-// uses. With a function of that name of our own the program runs with the C libraries of the years before, too.
+// libstdc++ was built where the C library has arc4random (2.36) and brings it in for its random device, which nothing
+// here uses. With a function of that name of our own the program runs with the C libraries of the years before, too.
 #include <sys/random.h>
 
 #include <cstdint>

@@ -18,7 +18,8 @@ std::string Escaped(std::string text) {
 
 bool SameColumns(const Row& a, const Row& b) {
   return a.values.size() == b.values.size() &&
-         std::equal(a.values.begin(), a.values.end(), b.values.begin(), [](const auto& x, const auto& y) { return x.first == y.first; });
+         std::equal(a.values.begin(), a.values.end(), b.values.begin(),
+                    [](const auto& x, const auto& y) { return x.first == y.first; });
 }
 
 // Rows of the same columns are one table.
@@ -56,7 +57,8 @@ std::string Tables(const std::vector<const Row*>& rows) {
 std::string Unanswered(const std::vector<const Row*>& rows) {
   std::string text;
   for (const Row* row : rows) {
-    if (IsEnding(*row) && row->Text("outcome") != "done") text += "* `" + row->step + "` gave no answer: " + Escaped(row->Text("reason")) + "\n";
+    if (IsEnding(*row) && row->Text("outcome") != "done")
+      text += "* `" + row->step + "` gave no answer: " + Escaped(row->Text("reason")) + "\n";
   }
   return text.empty() ? "" : text + "\n";
 }
@@ -69,7 +71,9 @@ std::vector<const Probe*> Asked(const Section& section, const Evidence& evidence
   }
   // The probes run in the order of their weight and are read in the order of their numbers.
   std::stable_sort(asked.begin(), asked.end(), [](const Probe* a, const Probe* b) {
-    const auto number = [](const Probe* p) { return p->id.starts_with('P') ? std::stoi(std::string(p->id.substr(1))) : 0; };
+    const auto number = [](const Probe* p) {
+      return p->id.starts_with('P') ? std::stoi(std::string(p->id.substr(1))) : 0;
+    };
     return number(a) < number(b);
   });
   return asked;
@@ -80,7 +84,8 @@ std::vector<const Probe*> Asked(const Section& section, const Evidence& evidence
 std::string Page(const Evidence& evidence) {
   std::string text = "# What a GPU does\n\n";
   const std::string start = evidence.Text("start", "run", "date");
-  text += "Written by `./dev gpu`" + (start.empty() ? "" : " on " + start) + ". Device: " + evidence.Text("start", "look", "name") +
+  text += "Written by `./dev gpu`" + (start.empty() ? "" : " on " + start) +
+          ". Device: " + evidence.Text("start", "look", "name") +
           "; driver: " + evidence.Text("start", "run", "driver") + ".";
   if (evidence.Truth("start", "run", "small").value_or(false)) text += " **Small sizes: the numbers mean nothing.**";
   text += "\n\n";
@@ -106,9 +111,11 @@ std::string Summary(const Evidence& evidence, const std::string& out) {
     ++steps;
     answered += row.Text("outcome") == "done" ? 1 : 0;
   }
-  lines.push_back(evidence.Text("start", "look", "name") + ": " + std::to_string(answered) + " of " + std::to_string(steps) + " steps answered");
+  lines.push_back(evidence.Text("start", "look", "name") + ": " + std::to_string(answered) + " of " +
+                  std::to_string(steps) + " steps answered");
   for (const Section& section : Sections()) {
-    for (const Probe* probe : Asked(section, evidence)) lines.push_back(std::string(probe->id) + ": " + probe->decide(evidence));
+    for (const Probe* probe : Asked(section, evidence))
+      lines.push_back(std::string(probe->id) + ": " + probe->decide(evidence));
   }
   constexpr size_t kLines = 39, kWidth = 160;
   if (lines.size() > kLines) lines.resize(kLines);

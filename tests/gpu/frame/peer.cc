@@ -15,11 +15,13 @@ Peer Peer::OfProgram(std::string name, std::vector<std::string> arguments, const
   return Peer(std::move(name), std::move(arguments), environment, Channel::Pair());
 }
 
-Peer::Peer(std::string name, std::vector<std::string> arguments, const Environment& environment, std::pair<os::Fd, os::Fd> sockets)
+Peer::Peer(std::string name, std::vector<std::string> arguments, const Environment& environment,
+           std::pair<os::Fd, os::Fd> sockets)
     : role_(std::move(name)), channel_(std::move(sockets.first)) {
-  pid_ = StartProcess({.arguments = std::move(arguments),
-                       .environment = environment,
-                       .files = {{sockets.second.get(), kChannelFd}, {kResultsFd, kResultsFd}, {kProgressFd, kProgressFd}}});
+  pid_ = StartProcess(
+      {.arguments = std::move(arguments),
+       .environment = environment,
+       .files = {{sockets.second.get(), kChannelFd}, {kResultsFd, kResultsFd}, {kProgressFd, kProgressFd}}});
   if (pid_ < 0) GiveUp(Outcome::kFailed, "no process could be started");
 }
 

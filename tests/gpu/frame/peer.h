@@ -32,7 +32,8 @@ class Peer {
   bool Finish(double seconds = 10);
 
  private:
-  Peer(std::string name, std::vector<std::string> arguments, const Environment& environment, std::pair<os::Fd, os::Fd> sockets);
+  Peer(std::string name, std::vector<std::string> arguments, const Environment& environment,
+       std::pair<os::Fd, os::Fd> sockets);
 
   std::string role_;
   Channel channel_;

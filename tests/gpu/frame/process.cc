@@ -1,6 +1,6 @@
-// A hung driver call can neither be cancelled nor waited out, and a program under test may leave servers of its own behind.
-// So the run is the reaper of all its descendants (PR_SET_CHILD_SUBREAPER): whatever a step leaves, however deep, becomes a
-// child of the run and is found in /proc by that.
+// A hung driver call can neither be cancelled nor waited out, and a program under test may leave servers of its own
+// behind. So the run is the reaper of all its descendants (PR_SET_CHILD_SUBREAPER): whatever a step leaves, however
+// deep, becomes a child of the run and is found in /proc by that.
 #include "frame/process.h"
 
 #include <dirent.h>
@@ -114,7 +114,9 @@ std::string FindProgram(const std::string& name, const std::vector<std::string>&
   const char* const path = std::getenv("PATH");
   std::string all = path == nullptr ? "" : path;
   for (const std::string& folder : folders) all += ":" + folder;
-  all += ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/cuda/bin:/opt/conda/bin:/opt/venv/bin:/venv/bin";
+  all +=
+      ":/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/cuda/bin:/opt/conda/bin:/opt/venv/bin:/"
+      "venv/bin";
   std::istringstream list(all);
   for (std::string folder; std::getline(list, folder, ':');) {
     const std::string file = folder + "/" + name;

@@ -12,7 +12,8 @@ namespace tutti::gpu {
 struct ProcessPlan {
   std::vector<std::string> arguments;                               // [0] is the program's path
   std::vector<std::pair<std::string, std::string>> environment;     // set beside our own
-  std::vector<std::pair<int, int>> files;                           // {ours, the child's number}; close-on-exec otherwise
+  // {ours, the child's number}; close-on-exec otherwise
+  std::vector<std::pair<int, int>> files;
   bool own_group = false;                                           // leads a new process group
 };
 
@@ -28,8 +29,8 @@ Ending WaitFor(pid_t child, double seconds, const volatile bool* interrupted = n
 // "exit status 1", "signal 11 (Segmentation fault)".
 std::string Describe(int status);
 
-// Makes orphans of this process's descendants its own children (once, at the start), and ends all children that are left.
-// Those that do not end within two seconds are left behind: returns how many.
+// Makes orphans of this process's descendants its own children (once, at the start), and ends all children that are
+// left. Those that do not end within two seconds are left behind: returns how many.
 void AdoptOrphans();
 int EndAllChildren();
 

@@ -9,8 +9,8 @@ namespace tutti::gpu {
 int MakeProgressPage();
 std::string ReadProgress(int fd);
 
-// A process's own, at its start: which role it has (text that lives as long as the process). Then each of its threads says
-// which call it is in. Without a page: nothing.
+// A process's own, at its start: which role it has (text that lives as long as the process). Then each of its threads
+// says which call it is in. Without a page: nothing.
 void JoinProgress(const char* role);
 void EnterCall(const char* symbol);
 void LeaveCall();

@@ -34,8 +34,8 @@ class Record {
 // How a step ended, in the words of its last line ("outcome"). `reason` is for people.
 enum class Outcome { kDone, kLacks, kFailed };
 
-// Ends this process and says why: the driver lacks something (kLacks: also what the machine does not have), or something
-// went wrong (kFailed).
+// Ends this process and says why: the driver lacks something (kLacks: also what the machine does not have), or
+// something went wrong (kFailed).
 [[noreturn]] void GiveUp(Outcome outcome, std::string_view reason);
 // For a peer: it tells the process at the other end of this channel, which gives up with the same words.
 void GiveUpBy(int channel);

@@ -1,9 +1,9 @@
-// The order of things in a run. The program itself never opens the vendor's driver: its steps do, and whatever happens to
-// them happens to processes that can be ended.
+// The order of things in a run. The program itself never opens the vendor's driver: its steps do, and whatever happens
+// to them happens to processes that can be ended.
 //
-// Time: a section gets its share of what is left when it begins, so what one does not use goes to those behind it. Inside a
-// section the steps run in the order of their weight, each with its own limit; when the section's time is over, the rest is
-// written down as not run.
+// Time: a section gets its share of what is left when it begins, so what one does not use goes to those behind it.
+// Inside a section the steps run in the order of their weight, each with its own limit; when the section's time is
+// over, the rest is written down as not run.
 #include "frame/run.h"
 
 #include <errno.h>
@@ -63,7 +63,9 @@ class Run {
     };
     NvidiaMps mps;
     if (step.under_mps) {
-      const std::string problem = plan_.settings.mps.empty() && IsOurs(plan_.settings.vendor) ? "not here: the driver is not NVIDIA's" : mps.Start(plan_.settings);
+      const std::string problem = plan_.settings.mps.empty() && IsOurs(plan_.settings.vendor)
+                                      ? "not here: the driver is not NVIDIA's"
+                                      : mps.Start(plan_.settings);
       if (!problem.empty()) {
         end("lacks", problem, 0);
         EndAllChildren();
@@ -71,7 +73,8 @@ class Run {
       }
     }
     const os::Fd progress(MakeProgressPage());
-    const std::string log = plan_.settings.scratch + "/log/" + std::string(probe.id) + "." + std::string(step.name) + ".txt";
+    const std::string log =
+        plan_.settings.scratch + "/log/" + std::string(probe.id) + "." + std::string(step.name) + ".txt";
     const os::Fd output(open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
     const os::Fd nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
     const Stopwatch time;
@@ -79,9 +82,15 @@ class Run {
         .arguments = {OwnPath(), "--step", name},
         // Without MPS: a directory where no daemon listens, so that neither NVIDIA's nor ours is found by chance.
         .environment = {{"TUTTI_GPU_STEP", name},
-                        {"CUDA_MPS_PIPE_DIRECTORY", step.under_mps ? mps.pipe_directory() : plan_.settings.scratch + "/none"},
-                        {"CUDA_MPS_LOG_DIRECTORY", step.under_mps ? mps.log_directory() : plan_.settings.scratch + "/none"}},
-        .files = {{nothing.get(), 0}, {output.get(), 1}, {output.get(), 2}, {results(), kResultsFd}, {progress.get(), kProgressFd}},
+                        {"CUDA_MPS_PIPE_DIRECTORY",
+                         step.under_mps ? mps.pipe_directory() : plan_.settings.scratch + "/none"},
+                        {"CUDA_MPS_LOG_DIRECTORY",
+                         step.under_mps ? mps.log_directory() : plan_.settings.scratch + "/none"}},
+        .files = {{nothing.get(), 0},
+                  {output.get(), 1},
+                  {output.get(), 2},
+                  {results(), kResultsFd},
+                  {progress.get(), kProgressFd}},
         .own_group = true,
     });
     if (child < 0) {
@@ -107,7 +116,8 @@ class Run {
     } else if (status != kGaveUp && !(status >= kLookStatus && probe.id == "start")) {
       end("crashed", Describe(how.status) + inside, seconds);
     }
-    if (immortal > 0) Record(section.name, probe.id, step.name).Set("processes that could not be ended", immortal).Write(results());
+    if (immortal > 0)
+      Record(section.name, probe.id, step.name).Set("processes that could not be ended", immortal).Write(results());
     return status;
   }
 
@@ -119,7 +129,8 @@ class Run {
   void DoSection(const Section& section, double end_left) {
     for (const Probe* probe : section.probes) {
       if (!Wanted(section, *probe)) continue;
-      std::printf("%-14s %-4s %s\n", std::string(section.name).c_str(), std::string(probe->id).c_str(), std::string(probe->question).c_str());
+      std::printf("%-14s %-4s %s\n", std::string(section.name).c_str(), std::string(probe->id).c_str(),
+                  std::string(probe->question).c_str());
       std::fflush(stdout);
       for (const Step& step : probe->steps) {
         const double patience = plan_.settings.small ? kSmallPatience : 1;
@@ -149,7 +160,8 @@ class Run {
 
  private:
   double WantedShare(const Section& section) const {
-    const bool any = std::any_of(section.probes.begin(), section.probes.end(), [&](const Probe* probe) { return Wanted(section, *probe); });
+    const bool any = std::any_of(section.probes.begin(), section.probes.end(),
+                                 [&](const Probe* probe) { return Wanted(section, *probe); });
     return any ? section.share : 0;
   }
 
@@ -171,8 +183,9 @@ os::Fd OpenResults(const std::string& out) {
     if (at != std::string::npos) ++at;
   }
   const std::string path = out + "/results.jsonl";
-  struct stat about {};
-  if (stat(path.c_str(), &about) == 0 && about.st_size > 0) rename(path.c_str(), (out + "/results-before.jsonl").c_str());
+  struct stat about{};
+  if (stat(path.c_str(), &about) == 0 && about.st_size > 0)
+    rename(path.c_str(), (out + "/results-before.jsonl").c_str());
   return os::Fd(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0644));
 }
 
@@ -190,7 +203,8 @@ void LetDriverFindItsParts(const std::string& vendor) {
   const std::string folder = vendor.substr(0, vendor.rfind('/'));
   if (folder.starts_with("/usr/lib") || folder.starts_with("/lib")) return;
   const char* const before = std::getenv("LD_LIBRARY_PATH");
-  setenv("LD_LIBRARY_PATH", (before == nullptr || *before == '\0' ? folder : std::string(before) + ":" + folder).c_str(), 1);
+  setenv("LD_LIBRARY_PATH",
+         (before == nullptr || *before == '\0' ? folder : std::string(before) + ":" + folder).c_str(), 1);
 }
 
 std::string MakeScratch(const std::string& out) {
@@ -210,16 +224,22 @@ std::string MakeScratch(const std::string& out) {
 Verdict RunAll(RunPlan plan) {
   if (plan.settings.vendor.empty()) {
     const FoundDriver found = FindDriver();
-    if (found.path.empty()) return Refuse(Verdict::kNoDevice, "no NVIDIA driver: there is no libcuda.so.1 at " + found.looked + " (--vendor PATH names another)");
-    if (!HasDeviceFile()) return Refuse(Verdict::kNoDevice, "no GPU: the driver is there (" + found.path + "), but no /dev/nvidia0");
+    if (found.path.empty())
+      return Refuse(Verdict::kNoDevice,
+                    "no NVIDIA driver: there is no libcuda.so.1 at " + found.looked + " (--vendor PATH names another)");
+    if (!HasDeviceFile())
+      return Refuse(Verdict::kNoDevice, "no GPU: the driver is there (" + found.path + "), but no /dev/nvidia0");
     plan.settings.vendor = found.path;
   } else if (access(plan.settings.vendor.c_str(), R_OK) != 0) {
     return Refuse(Verdict::kNoDevice, plan.settings.vendor + ": " + strerror(errno));
   }
   os::Fd results = OpenResults(plan.out);
-  if (!results) return Refuse(Verdict::kNoOutput, "the results cannot be written: " + plan.out + "/results.jsonl: " + strerror(errno));
+  if (!results)
+    return Refuse(Verdict::kNoOutput,
+                  "the results cannot be written: " + plan.out + "/results.jsonl: " + strerror(errno));
   plan.settings.scratch = MakeScratch(plan.out);
-  if (plan.settings.scratch.empty()) return Refuse(Verdict::kFailed, std::string("no scratch directory in /tmp: ") + strerror(errno));
+  if (plan.settings.scratch.empty())
+    return Refuse(Verdict::kFailed, std::string("no scratch directory in /tmp: ") + strerror(errno));
   Announce(plan.settings);
   setenv("CUDA_CACHE_PATH", (plan.settings.scratch + "/jit").c_str(), 1);
   setenv("TUTTI_CACHE_DIR", (plan.settings.scratch + "/code").c_str(), 1);
@@ -228,7 +248,7 @@ Verdict RunAll(RunPlan plan) {
   setenv("HOME", plan.settings.scratch.c_str(), 0);
   LetDriverFindItsParts(plan.settings.vendor);
   AdoptOrphans();
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = [](int) { interrupted = true; };
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
@@ -248,13 +268,15 @@ Verdict RunAll(RunPlan plan) {
   if (looked == 0) {
     run.DoSections();
     if (interrupted) verdict = Verdict::kInterrupted;
-    if (!WriteReport(plan)) verdict = Refuse(Verdict::kNoOutput, "the page cannot be written: " + plan.out + ": " + strerror(errno));
+    if (!WriteReport(plan))
+      verdict = Refuse(Verdict::kNoOutput, "the page cannot be written: " + plan.out + ": " + strerror(errno));
   } else if (interrupted) {
     verdict = Verdict::kInterrupted;
   } else {
     const std::string reason = Evidence::Read(plan.out + "/results.jsonl").Text("start", "look", "reason");
-    verdict = Refuse(looked.value_or(0) >= kLookStatus ? static_cast<Verdict>(*looked - kLookStatus) : Verdict::kNoDevice,
-                     looked.has_value() ? reason : "the driver " + plan.settings.vendor + " does not start: " + reason);
+    verdict =
+        Refuse(looked.value_or(0) >= kLookStatus ? static_cast<Verdict>(*looked - kLookStatus) : Verdict::kNoDevice,
+               looked.has_value() ? reason : "the driver " + plan.settings.vendor + " does not start: " + reason);
   }
   RemoveTree(plan.settings.scratch);
   return verdict;

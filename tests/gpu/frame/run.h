@@ -32,7 +32,8 @@ struct RunPlan {
 
 Verdict RunAll(RunPlan plan);
 
-// For the child processes: the named step ("section/probe/step"), or a role of the probe of the step that it belongs to.
+// For the child processes: the named step ("section/probe/step"), or a role of the probe of the step that it belongs
+// to.
 int RunStep(const std::string& step);
 int RunPeer(const std::string& role, const std::string& argument);
 

@@ -1,4 +1,5 @@
-// What every process of a run is told, by environment variables: the run sets them, its steps and their peers read them.
+// What every process of a run is told, by environment variables: the run sets them, its steps and their peers read
+// them.
 #pragma once
 
 #include <string>

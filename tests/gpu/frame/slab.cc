@@ -11,11 +11,13 @@ int Create(CUdevice device, uint64_t bytes, int kind, PhysicalHandle* handle) {
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.requestedHandleTypes = kind;
   properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, device};
-  return CU_TRY(cuMemCreate, handle, static_cast<size_t>(bytes), static_cast<const CUmemAllocationProp*>(&properties), 0ull);
+  return CU_TRY(cuMemCreate, handle, static_cast<size_t>(bytes), static_cast<const CUmemAllocationProp*>(&properties),
+                0ull);
 }
 
 int Export(PhysicalHandle handle, int* fd) {
-  return CU_TRY(cuMemExportToShareableHandle, static_cast<void*>(fd), handle, static_cast<int>(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), 0ull);
+  return CU_TRY(cuMemExportToShareableHandle, static_cast<void*>(fd), handle,
+                static_cast<int>(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), 0ull);
 }
 
 }  // namespace
@@ -40,7 +42,8 @@ os::Fd ExportSlab(PhysicalHandle handle) {
 
 os::Fd TryNewSlab(CUdevice device, uint64_t bytes, PhysicalHandle* handle) {
   int fd = -1;
-  if (Create(device, bytes, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, handle) != 0 || Export(*handle, &fd) != 0) return os::Fd();
+  if (Create(device, bytes, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, handle) != 0 || Export(*handle, &fd) != 0)
+    return os::Fd();
   return os::Fd(fd);
 }
 
@@ -58,7 +61,9 @@ CUdeviceptr ReserveAddresses(uint64_t bytes, CUdeviceptr hint) {
   return at;
 }
 
-void MapSlab(CUdeviceptr at, uint64_t bytes, PhysicalHandle handle) { CU(cuMemMap, at, static_cast<size_t>(bytes), size_t{0}, handle, 0ull); }
+void MapSlab(CUdeviceptr at, uint64_t bytes, PhysicalHandle handle) {
+  CU(cuMemMap, at, static_cast<size_t>(bytes), size_t{0}, handle, 0ull);
+}
 
 void SetAccess(CUdevice device, CUdeviceptr at, uint64_t bytes) {
   const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, device}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};

@@ -11,7 +11,8 @@ struct Torch {
   std::string folder;  // of the package
   std::string why_not;
 };
-// Looks for it; takes seconds the first time, since the package is large. The run's first answer is kept for the others.
+// Looks for it; takes seconds the first time, since the package is large. The run's first answer is kept for the
+// others.
 Torch FindTorch();
 
 }  // namespace tutti::gpu

@@ -1,5 +1,5 @@
-// The vendor's driver, opened by absolute path and used through a table (vendor.def): the programs of the GPU run link no
-// driver and can be pointed at any, ours included.
+// The vendor's driver, opened by absolute path and used through a table (vendor.def): the programs of the GPU run link
+// no driver and can be pointed at any, ours included.
 #pragma once
 
 #include <string>

@@ -54,7 +54,8 @@ void Graph(std::string_view) {
   CUgraphNode last = nullptr;
   for (int i = 0; i < 20; ++i) {
     CUgraphNode next = nullptr;
-    CU(cuGraphAddKernelNode_v2, &next, graph, static_cast<const CUgraphNode*>(&last), static_cast<size_t>(i == 0 ? 0 : 1), static_cast<const CUDA_KERNEL_NODE_PARAMS*>(&node));
+    CU(cuGraphAddKernelNode_v2, &next, graph, static_cast<const CUgraphNode*>(&last),
+       static_cast<size_t>(i == 0 ? 0 : 1), static_cast<const CUDA_KERNEL_NODE_PARAMS*>(&node));
     last = next;
   }
   CUgraphExec executable = nullptr;
@@ -72,8 +73,16 @@ void Graph(std::string_view) {
     both.push_back(time.us());
   }
   Record().Set("what", "instantiate 20 nodes").Set("median us", make_us).Set("p99 us", make_us).Write();
-  Record().Set("what", "launch a graph of 20").Set("median us", Median(enqueue)).Set("p99 us", Quantile(enqueue, 0.99)).Write();
-  Record().Set("what", "launch a graph of 20 and wait").Set("median us", Median(both)).Set("p99 us", Quantile(both, 0.99)).Write();
+  Record()
+      .Set("what", "launch a graph of 20")
+      .Set("median us", Median(enqueue))
+      .Set("p99 us", Quantile(enqueue, 0.99))
+      .Write();
+  Record()
+      .Set("what", "launch a graph of 20 and wait")
+      .Set("median us", Median(both))
+      .Set("p99 us", Quantile(both, 0.99))
+      .Write();
 }
 
 void Copies(std::string_view step) {
@@ -110,15 +119,22 @@ void Copies(std::string_view step) {
       }
       seconds[back] = time.seconds() / rounds;
     }
-    Record().Set("host memory", pinned ? "pinned" : "pageable").Set("KiB", bytes / kKib).Set("to the device, GB/s", static_cast<double>(bytes) / seconds[0] / 1e9)
-        .Set("from it, GB/s", static_cast<double>(bytes) / seconds[1] / 1e9).Set("to, us", seconds[0] * 1e6).Set("from, us", seconds[1] * 1e6).Write();
+    Record()
+        .Set("host memory", pinned ? "pinned" : "pageable")
+        .Set("KiB", bytes / kKib)
+        .Set("to the device, GB/s", static_cast<double>(bytes) / seconds[0] / 1e9)
+        .Set("from it, GB/s", static_cast<double>(bytes) / seconds[1] / 1e9)
+        .Set("to, us", seconds[0] * 1e6)
+        .Set("from, us", seconds[1] * 1e6)
+        .Write();
   }
 }
 
 void Allocation(std::string_view) {
   OpenGpu();
   const CUstream stream = NewStream();
-  const auto sizes = Here().small ? std::vector<size_t>{kMib} : std::vector<size_t>{4 * kKib, 2 * kMib, 64 * kMib, 1024 * kMib};
+  const auto sizes =
+      Here().small ? std::vector<size_t>{kMib} : std::vector<size_t>{4 * kKib, 2 * kMib, 64 * kMib, 1024 * kMib};
   for (const size_t bytes : sizes) {
     std::vector<double> make, give, make_async;
     for (int i = 0; i < Here().Size(50, 5); ++i) {
@@ -138,7 +154,12 @@ void Allocation(std::string_view) {
       make_async.push_back(making.us());
       CU(cuStreamSynchronize, stream);
     }
-    Record().Set("KiB", bytes / kKib).Set("cuMemAlloc, us", Median(make)).Set("cuMemFree, us", Median(give)).Set("from a pool and back, us", Median(make_async)).Write();
+    Record()
+        .Set("KiB", bytes / kKib)
+        .Set("cuMemAlloc, us", Median(make))
+        .Set("cuMemFree, us", Median(give))
+        .Set("from a pool and back, us", Median(make_async))
+        .Write();
   }
 }
 
@@ -159,7 +180,12 @@ void Start(std::string_view) {
     kernel.push_back(works.number(2));
     starter.Finish();
   }
-  Record().Set("from exec to the end of the first kernel, ms", Median(all)).Set("of it cuInit", Median(init)).Set("of it the context", Median(context)).Set("of it the kernel", Median(kernel)).Write();
+  Record()
+      .Set("from exec to the end of the first kernel, ms", Median(all))
+      .Set("of it cuInit", Median(init))
+      .Set("of it the context", Median(context))
+      .Set("of it the kernel", Median(kernel))
+      .Write();
 }
 
 std::string Decide(const Evidence& evidence) {
@@ -169,18 +195,22 @@ std::string Decide(const Evidence& evidence) {
     }
     return "";
   };
-  const std::string launch = value("launch"), both = value("launch and wait"), graph = value("launch a graph of 20 and wait");
+  const std::string launch = value("launch"), both = value("launch and wait"),
+                    graph = value("launch a graph of 20 and wait");
   if (launch.empty() || both.empty()) return evidence.Undecided("N1");
   std::string text = "none; to stay behind by at most 2%: launch " + launch + " us, launch and wait " + both + " us";
   if (!graph.empty()) text += ", graph of 20 " + graph + " us";
-  if (const auto to = evidence.Most("N1", "copies_pinned", "to the device, GB/s"), from = evidence.Most("N1", "copies_pinned", "from it, GB/s"); to && from)
+  if (const auto to = evidence.Most("N1", "copies_pinned", "to the device, GB/s"),
+      from = evidence.Most("N1", "copies_pinned", "from it, GB/s");
+      to && from)
     text += ", pinned copies " + Show(*to) + " and " + Show(*from) + " GB/s";
   return text;
 }
 
 constexpr Role kRoles[] = {{"starter", Starter}};
-constexpr Step kSteps[] = {{"launch", Launching, 8},           {"graph", Graph, 8},           {"copies_pinned", Copies, 15},
-                           {"copies_pageable", Copies, 15}, {"allocation", Allocation, 10}, {"start", Start, 15}};
+constexpr Step kSteps[] = {{"launch", Launching, 8},       {"graph", Graph, 8},
+                           {"copies_pinned", Copies, 15},  {"copies_pageable", Copies, 15},
+                           {"allocation", Allocation, 10}, {"start", Start, 15}};
 
 }  // namespace
 

@@ -19,7 +19,8 @@ void Models(std::string_view) {
 std::string Decide(const Evidence& evidence) {
   std::string text;
   for (const Row* row : evidence.Of("N2")) {
-    if (const auto rate = row->Number("a second, together")) text += (text.empty() ? "" : ", ") + row->Text("work") + ": " + Show(*rate) + "/s";
+    if (const auto rate = row->Number("a second, together"))
+      text += (text.empty() ? "" : ", ") + row->Text("work") + ": " + Show(*rate) + "/s";
   }
   return text.empty() ? evidence.Undecided("N2") : "none; to stay behind by at most 2%: " + text;
 }

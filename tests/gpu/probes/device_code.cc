@@ -26,15 +26,20 @@ std::span<const uint8_t> Section(std::span<const uint8_t> file, const char* name
   Elf64_Ehdr head;
   if (file.size() < sizeof head) return {};
   std::memcpy(&head, file.data(), sizeof head);
-  if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_shentsize != sizeof(Elf64_Shdr)) return {};
+  if (std::memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+      head.e_shentsize != sizeof(Elf64_Shdr))
+    return {};
   const auto row = [&](size_t i) {
     Elf64_Shdr section{};
     const uint64_t at = head.e_shoff + i * sizeof section;
-    if (at <= file.size() && file.size() - at >= sizeof section) std::memcpy(&section, file.data() + at, sizeof section);
+    if (at <= file.size() && file.size() - at >= sizeof section)
+      std::memcpy(&section, file.data() + at, sizeof section);
     return section;
   };
   const auto bytes = [&](const Elf64_Shdr& section) {
-    if (section.sh_offset > file.size() || file.size() - section.sh_offset < section.sh_size || section.sh_type == SHT_NOBITS) return std::span<const uint8_t>();
+    if (section.sh_offset > file.size() || file.size() - section.sh_offset < section.sh_size ||
+        section.sh_type == SHT_NOBITS)
+      return std::span<const uint8_t>();
     return file.subspan(section.sh_offset, section.sh_size);
   };
   const auto names = bytes(row(head.e_shstrndx));
@@ -89,7 +94,7 @@ std::string BareName(const std::string& kernel) {
 
 std::optional<DeviceCode> ReadDeviceCode(const std::string& library, bool names, uint64_t deadline_ns) {
   const os::Fd fd(open(library.c_str(), O_RDONLY | O_CLOEXEC));
-  struct stat about {};
+  struct stat about{};
   if (!fd || fstat(fd.get(), &about) != 0 || about.st_size == 0) return std::nullopt;
   const auto size = static_cast<size_t>(about.st_size);
   void* const map = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd.get(), 0);
@@ -109,7 +114,8 @@ std::optional<DeviceCode> ReadDeviceCode(const std::string& library, bool names,
           code->names_complete = false;
           continue;
         }
-        if (const auto text = image::PayloadOf(entry, kLongestText)) AddKernels({reinterpret_cast<const char*>(text->data()), text->size()}, &code->kernels);
+        if (const auto text = image::PayloadOf(entry, kLongestText))
+          AddKernels({reinterpret_cast<const char*>(text->data()), text->size()}, &code->kernels);
       }
       code->units_with_ptx = with_ptx.size();
     }

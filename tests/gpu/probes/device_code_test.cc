@@ -48,7 +48,8 @@ std::string Library(const std::vector<uint8_t>& fatbins) {
 
 TEST(DeviceCode, CountsFatBinariesWithAndWithoutPtx) {
   const std::string ptx = ".version 8.0\n.visible .entry _Z3addPfi(.param .u64 a)\n{ ret; }\n.entry plain(\n) { ret; }";
-  std::vector<uint8_t> both = FatbinBuilder().Add(EntryKind::kElf, 90, "cubin").Add(EntryKind::kPtx, 90, ptx, Packing::kLz4).Build();
+  std::vector<uint8_t> both =
+      FatbinBuilder().Add(EntryKind::kElf, 90, "cubin").Add(EntryKind::kPtx, 90, ptx, Packing::kLz4).Build();
   const std::vector<uint8_t> bare = FatbinBuilder().Add(EntryKind::kElf, 90, "cubin").Build();
   both.insert(both.end(), bare.begin(), bare.end());
   const std::string path = Library(both);

@@ -131,9 +131,17 @@ constexpr char kRecursion[] = CULPRIT(R"(
 })");
 
 constexpr FaultKernel kKernels[] = {
-    {"far_read", kRead},           {"far_write", kWrite},      {"near_read", kRead, true}, {"near_write", kWrite, true},
-    {"trap", kTrap},               {"assert", kAssert},        {"misaligned", kMisaligned}, {"address_space", kAddressSpace},
-    {"invalid_pc", kInvalidPc},    {"recursion", kRecursion},  {"breakpoint", kBreakpoint},
+    {"far_read", kRead},
+    {"far_write", kWrite},
+    {"near_read", kRead, true},
+    {"near_write", kWrite, true},
+    {"trap", kTrap},
+    {"assert", kAssert},
+    {"misaligned", kMisaligned},
+    {"address_space", kAddressSpace},
+    {"invalid_pc", kInvalidPc},
+    {"recursion", kRecursion},
+    {"breakpoint", kBreakpoint},
 };
 
 constexpr CUdeviceptr kFar = 0x0000'6fff'1234'5000;

@@ -9,9 +9,11 @@ SmGroups SplitSms(CUdevice device, unsigned least, unsigned flags) {
   CU(cuDeviceGetDevResource, device, &all, static_cast<int>(CU_DEV_RESOURCE_TYPE_SM));
   SmGroups split;
   unsigned count = 0;
-  CU(cuDevSmResourceSplitByCount, static_cast<CUdevResource*>(nullptr), &count, static_cast<const CUdevResource*>(&all), static_cast<CUdevResource*>(nullptr), flags, least);
+  CU(cuDevSmResourceSplitByCount, static_cast<CUdevResource*>(nullptr), &count, static_cast<const CUdevResource*>(&all),
+     static_cast<CUdevResource*>(nullptr), flags, least);
   split.groups.resize(count);
-  CU(cuDevSmResourceSplitByCount, split.groups.data(), &count, static_cast<const CUdevResource*>(&all), &split.rest, flags, least);
+  CU(cuDevSmResourceSplitByCount, split.groups.data(), &count, static_cast<const CUdevResource*>(&all), &split.rest,
+     flags, least);
   split.groups.resize(count);
   return split;
 }
@@ -24,11 +26,13 @@ GreenContext MakeGreenContext(CUdevice device, std::span<const CUdevResource> gr
   const char* what = "cuDevResourceGenerateDesc";
   if (code == 0) {
     what = "cuGreenCtxCreate";
-    code = CU_TRY(cuGreenCtxCreate, &green.context, description, device, static_cast<unsigned>(CU_GREEN_CTX_DEFAULT_STREAM));
+    code = CU_TRY(cuGreenCtxCreate, &green.context, description, device,
+                  static_cast<unsigned>(CU_GREEN_CTX_DEFAULT_STREAM));
   }
   if (code == 0) {
     what = "cuGreenCtxStreamCreate";
-    code = CU_TRY(cuGreenCtxStreamCreate, &green.stream, green.context, static_cast<unsigned>(CU_STREAM_NON_BLOCKING), 0);
+    code =
+        CU_TRY(cuGreenCtxStreamCreate, &green.stream, green.context, static_cast<unsigned>(CU_STREAM_NON_BLOCKING), 0);
   }
   if (result != nullptr) {
     *result = code;

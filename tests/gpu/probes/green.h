@@ -20,6 +20,7 @@ struct GreenContext {
   cuda::CUstream stream = nullptr;
 };
 // Of these groups together; any result in `result`, or none may go wrong.
-GreenContext MakeGreenContext(cuda::CUdevice device, std::span<const cuda::CUdevResource> groups, int* result = nullptr);
+GreenContext MakeGreenContext(cuda::CUdevice device, std::span<const cuda::CUdevResource> groups,
+                              int* result = nullptr);
 
 }  // namespace tutti::gpu

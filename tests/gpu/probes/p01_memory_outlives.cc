@@ -1,4 +1,5 @@
-// P1 and P2: memory whose owner is gone. The owner fills a slab, exports it and goes; the step has the descriptor alone.
+// P1 and P2: memory whose owner is gone. The owner fills a slab, exports it and goes; the step has the descriptor
+// alone.
 #include "frame/gpu.h"
 #include "frame/numbers.h"
 #include "frame/peer.h"
@@ -78,7 +79,9 @@ void AfterKill(std::string_view) {
   Launch(Kernel("empty"), 1, 1, nullptr);
   CU(cuCtxSynchronize);
   Record record;
-  record.Set("owner is gone", gone).Set("process gone after ms", gone_ms).Set("next kernel of another after ms", since_kill.ms());
+  record.Set("owner is gone", gone)
+      .Set("process gone after ms", gone_ms)
+      .Set("next kernel of another after ms", since_kill.ms());
   ImportAndCompare(gpu, slab.fds.at(0).get(), record);
   record.Write();
 }
@@ -86,8 +89,11 @@ void AfterKill(std::string_view) {
 std::string DecideExit(const Evidence& evidence) {
   const auto differ = evidence.Number("P1", "exit", "words that differ");
   if (!differ) return evidence.Undecided("P1");
-  if (*differ > 0) return "physical memory does not outlive its owner's context: no relocation, no recovery; clients live and die with their executor";
-  return "physical memory outlives its owner while a descriptor is held: the server keeps all memory as descriptors (section 3)";
+  if (*differ > 0)
+    return "physical memory does not outlive its owner's context: no relocation, no recovery; clients live and die "
+           "with their executor";
+  return "physical memory outlives its owner while a descriptor is held: the server keeps all memory as descriptors "
+         "(section 3)";
 }
 
 std::string DecideKill(const Evidence& evidence) {
@@ -95,7 +101,8 @@ std::string DecideKill(const Evidence& evidence) {
   const auto next = evidence.Number("P2", "kill", "next kernel of another after ms");
   if (!differ || !next) return evidence.Undecided("P2");
   if (*differ > 0) return "memory does not survive kill -9 of its owner: an executor may only be ended when it is idle";
-  return "an executor may be killed with a kernel running: memory is intact, and others go on after " + Show(*next) + " ms";
+  return "an executor may be killed with a kernel running: memory is intact, and others go on after " + Show(*next) +
+         " ms";
 }
 
 constexpr Role kRoles[] = {{"leaves", OwnerThatLeaves}, {"is_killed", OwnerThatIsKilled}};
@@ -104,7 +111,9 @@ constexpr Step kKill[] = {{"kill", AfterKill, 12}};
 
 }  // namespace
 
-const Probe kP1{"P1", "Memory is created, exported, released, and its process exits: are the bytes there for who imports it?", kExit, kRoles, DecideExit};
+const Probe kP1{"P1",
+                "Memory is created, exported, released, and its process exits: are the bytes there for who imports it?",
+                kExit, kRoles, DecideExit};
 const Probe kP2{"P2", "The same after kill -9 with a kernel running?", kKill, kRoles, DecideKill};
 
 }  // namespace tutti::gpu

@@ -1,5 +1,5 @@
-// P3: what a context costs, in device memory and in time. Seen by a watcher with a context of its own, but for the first
-// context, which only the management library can see.
+// P3: what a context costs, in device memory and in time. Seen by a watcher with a context of its own, but for the
+// first context, which only the management library can see.
 #include <cmath>
 
 #include "frame/gpu.h"
@@ -32,7 +32,9 @@ void First(std::string_view) {
   const Heard open = newcomer.Expect("open");
   const auto after = nvml ? nvml->UsedMib() : std::nullopt;
   Record record;
-  record.Set("cuInit in ms", open.number(0)).Set("context in ms", open.number(1)).Set("first kernel in ms", open.number(2));
+  record.Set("cuInit in ms", open.number(0))
+      .Set("context in ms", open.number(1))
+      .Set("first kernel in ms", open.number(2));
   if (before && after) record.Set("MiB", *after - *before);
   record.Write();
   newcomer.Finish();
@@ -44,7 +46,12 @@ void Watched(const Peer::Environment& environment) {
   Peer newcomer("newcomer", "", environment);
   const Heard open = newcomer.Expect("open");
   const double after = FreeMib();
-  Record().Set("cuInit in ms", open.number(0)).Set("context in ms", open.number(1)).Set("first kernel in ms", open.number(2)).Set("MiB", before - after).Write();
+  Record()
+      .Set("cuInit in ms", open.number(0))
+      .Set("context in ms", open.number(1))
+      .Set("first kernel in ms", open.number(2))
+      .Set("MiB", before - after)
+      .Write();
   newcomer.Finish();
 }
 
@@ -82,17 +89,26 @@ std::string Decide(const Evidence& evidence) {
   if (!ms || !total) return evidence.Undecided("P3");
   if (!mib || *mib <= 0) return "undecided: a context costs " + Show(*ms) + " ms, but nobody saw it take memory";
   std::string text = *mib <= 0.01 * *total ? "a standby executor is kept: it costs " : "no standby: it would cost ";
-  text += Show(*mib) + " MiB and saves " + Show(*ms) + " ms; a tenth of the card holds " + Show(std::floor(0.1 * *total / *mib)) + " executors of `process`";
-  if (const auto under = evidence.Number("P3", "mps", "MiB")) text += ", and of `nested` (" + Show(*under) + " MiB) " + (*under > 0 ? Show(std::floor(0.1 * *total / *under)) : "many");
+  text += Show(*mib) + " MiB and saves " + Show(*ms) + " ms; a tenth of the card holds " +
+          Show(std::floor(0.1 * *total / *mib)) + " executors of `process`";
+  if (const auto under = evidence.Number("P3", "mps", "MiB"))
+    text += ", and of `nested` (" + Show(*under) + " MiB) " +
+            (*under > 0 ? Show(std::floor(0.1 * *total / *under)) : "many");
   return text;
 }
 
 constexpr Role kRoles[] = {{"newcomer", Newcomer}};
-constexpr Step kSteps[] = {{"first", First, 12},          {"second", Second, 12}, {"connections_32", Connections32, 12}, {"connections_2", Connections2, 12},
-                           {"streams", Streams, 10}, {"green", Green, 10},   {"mps", Second, 15, true}};
+constexpr Step kSteps[] = {{"first", First, 12},
+                           {"second", Second, 12},
+                           {"connections_32", Connections32, 12},
+                           {"connections_2", Connections2, 12},
+                           {"streams", Streams, 10},
+                           {"green", Green, 10},
+                           {"mps", Second, 15, true}};
 
 }  // namespace
 
-const Probe kP3{"P3", "What does a context cost: device memory, time, connections, streams, a green context?", kSteps, kRoles, Decide};
+const Probe kP3{"P3", "What does a context cost: device memory, time, connections, streams, a green context?", kSteps,
+                kRoles, Decide};
 
 }  // namespace tutti::gpu

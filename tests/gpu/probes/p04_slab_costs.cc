@@ -78,19 +78,31 @@ void Large(std::string_view step) {
 }
 
 std::string Decide(const Evidence& evidence) {
-  const auto small = evidence.Number("P4", "large_in_64", "relocation: import, map, access, ms"), big = evidence.Number("P4", "large_in_512", "relocation: import, map, access, ms");
+  const auto small = evidence.Number("P4", "large_in_64", "relocation: import, map, access, ms"),
+             big = evidence.Number("P4", "large_in_512", "relocation: import, map, access, ms");
   const auto count = evidence.Number("P4", "large_in_64", "slabs");
   if (!small || !count) return evidence.Undecided("P4");
-  const std::string what = Show(*small) + " ms for " + Show(*count * evidence.Number("P4", "large_in_64", "MiB a slab").value_or(64) / 1024) + " GiB in slabs of 64 MiB";
+  const std::string what = Show(*small) + " ms for " +
+                           Show(*count * evidence.Number("P4", "large_in_64", "MiB a slab").value_or(64) / 1024) +
+                           " GiB in slabs of 64 MiB";
   if (*small <= 50) return "slabs of 64 MiB; a relocation maps in " + what;
-  if (big && *big <= 0.5 * *small) return "slabs of 512 MiB for large allocations: " + Show(*big) + " ms instead of " + what;
+  if (big && *big <= 0.5 * *small)
+    return "slabs of 512 MiB for large allocations: " + Show(*big) + " ms instead of " + what;
   return "slabs of 64 MiB, and standbys keep everything mapped: a relocation would take " + what;
 }
 
-constexpr Step kSteps[] = {{"slabs_of_2", Slabs2, 8}, {"slabs_of_64", Slabs64, 8}, {"slab_of_1024", Slab1024, 8}, {"large_in_64", Large, 15}, {"large_in_512", Large, 12}};
+constexpr Step kSteps[] = {{"slabs_of_2", Slabs2, 8},
+                           {"slabs_of_64", Slabs64, 8},
+                           {"slab_of_1024", Slab1024, 8},
+                           {"large_in_64", Large, 15},
+                           {"large_in_512", Large, 12}};
 
 }  // namespace
 
-const Probe kP4{"P4", "What do create, export, import, map, set-access and unmap cost, by the size of the slab?", kSteps, {}, Decide};
+const Probe kP4{"P4",
+                "What do create, export, import, map, set-access and unmap cost, by the size of the slab?",
+                kSteps,
+                {},
+                Decide};
 
 }  // namespace tutti::gpu

@@ -41,7 +41,11 @@ void TwoProcesses(std::string_view) {
   CU(cuCtxSynchronize);
   reader.channel().Say("slab", {}, {fd.get()});
   const Heard read = reader.Expect("read");
-  Record().Set("same address", read.number(0) == static_cast<double>(at)).Set("as wished", at == kBase).Set("words that differ", read.number(1)).Write();
+  Record()
+      .Set("same address", read.number(0) == static_cast<double>(at))
+      .Set("as wished", at == kBase)
+      .Set("words that differ", read.number(1))
+      .Write();
 }
 
 // 2 MiB again and again over 1 GiB.
@@ -58,21 +62,32 @@ void Scrap(std::string_view) {
   const double access_us = access.us();
   CU(cuMemsetD8_v2, at + (count - 1) * kPage, static_cast<unsigned char>(1), size_t{64});
   CU(cuCtxSynchronize);
-  Record().Set("MiB filled", count * 2).Set("map, us each", map_us / static_cast<double>(count)).Set("set-access over all, us", access_us).Set("together, ms", (map_us + access_us) / 1e3).Write();
+  Record()
+      .Set("MiB filled", count * 2)
+      .Set("map, us each", map_us / static_cast<double>(count))
+      .Set("set-access over all, us", access_us)
+      .Set("together, ms", (map_us + access_us) / 1e3)
+      .Write();
 }
 
 std::string Decide(const Evidence& evidence) {
-  const auto alias = evidence.Number("P6", "two_addresses", "words that differ"), ms = evidence.Number("P6", "scrap", "together, ms");
+  const auto alias = evidence.Number("P6", "two_addresses", "words that differ"),
+             ms = evidence.Number("P6", "scrap", "together, ms");
   if (!alias || !ms) return evidence.Undecided("P6");
   if (*alias > 0) return "one piece cannot be at two addresses: holes keep their own slab";
-  return *ms <= 5 ? "holes get the client's scrap slab: 1 GiB is filled in " + Show(*ms) + " ms" : "holes keep their slab: filling 1 GiB with scrap takes " + Show(*ms) + " ms";
+  return *ms <= 5 ? "holes get the client's scrap slab: 1 GiB is filled in " + Show(*ms) + " ms"
+                  : "holes keep their slab: filling 1 GiB with scrap takes " + Show(*ms) + " ms";
 }
 
 constexpr Role kRoles[] = {{"reader", Reader}};
-constexpr Step kSteps[] = {{"two_addresses", TwoAddresses, 8}, {"two_processes", TwoProcesses, 10}, {"scrap", Scrap, 8}};
+constexpr Step kSteps[] = {
+    {"two_addresses", TwoAddresses, 8}, {"two_processes", TwoProcesses, 10}, {"scrap", Scrap, 8}};
 
 }  // namespace
 
-const Probe kP6{"P6", "May one piece of memory be at two addresses, and one address in two processes? What does filling a hole cost?", kSteps, kRoles, Decide};
+const Probe kP6{
+    "P6",
+    "May one piece of memory be at two addresses, and one address in two processes? What does filling a hole cost?",
+    kSteps, kRoles, Decide};
 
 }  // namespace tutti::gpu

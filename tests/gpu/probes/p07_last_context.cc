@@ -1,10 +1,10 @@
-// P7: the last context of the device is gone, descriptors are held: does the memory stay? The step itself uses no driver
-// until the end.
+// P7: the last context of the device is gone, descriptors are held: does the memory stay? The step itself uses no
+// driver until the end.
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "frame/find_driver.h"
 #include "frame/files.h"
+#include "frame/find_driver.h"
 #include "frame/gpu.h"
 #include "frame/peer.h"
 #include "frame/record.h"
@@ -50,10 +50,13 @@ void Alone(std::string_view step) {
   usleep(Here().Size(1'500'000u, 50'000u));  // the device would be shut down by now
   const Gpu gpu = OpenGpu();
   PhysicalHandle handle = 0;
-  const int imported = CU_TRY(cuMemImportFromShareableHandle, &handle, reinterpret_cast<void*>(static_cast<uintptr_t>(slab.fds.at(0).get())), static_cast<int>(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+  const int imported = CU_TRY(cuMemImportFromShareableHandle, &handle,
+                              reinterpret_cast<void*>(static_cast<uintptr_t>(slab.fds.at(0).get())),
+                              static_cast<int>(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
   Record record;
   record.Set("persistence daemon", Persistent()).Set("import", NameOf(imported));
-  if (imported == 0) record.Set("words that differ", CountDifferences(PlaceSlab(gpu.device, SlabBytes(), handle), SlabBytes(), 5));
+  if (imported == 0)
+    record.Set("words that differ", CountDifferences(PlaceSlab(gpu.device, SlabBytes(), handle), SlabBytes(), 5));
   record.Set("there", imported == 0).Set("cuInit in ms", gpu.init_ms).Write();
 }
 
@@ -66,9 +69,14 @@ std::string Decide(const Evidence& evidence) {
   const auto alone = intact("descriptors_only"), file = intact("device_file_open");
   if (!alone) return evidence.Undecided("P7");
   bool persistent = evidence.Truth("P7", "descriptors_only", "persistence daemon").value_or(false);
-  for (const Row* row : evidence.Of("facts", "driver")) persistent = persistent || (row->Text("fact") == "persistence mode" && row->Text("value") == "1");
-  if (*alone) return std::string("descriptors alone keep the memory") + (persistent ? " (with persistence on: elsewhere the server keeps a standby or an opened device file)" : ": the server needs nothing else");
-  if (file.value_or(false)) return "the server keeps an opened device file: without it memory is lost with the last context";
+  for (const Row* row : evidence.Of("facts", "driver"))
+    persistent = persistent || (row->Text("fact") == "persistence mode" && row->Text("value") == "1");
+  if (*alone)
+    return std::string("descriptors alone keep the memory") +
+           (persistent ? " (with persistence on: elsewhere the server keeps a standby or an opened device file)"
+                       : ": the server needs nothing else");
+  if (file.value_or(false))
+    return "the server keeps an opened device file: without it memory is lost with the last context";
   return "memory is lost with the last context: a standby executor is always kept";
 }
 
@@ -77,6 +85,7 @@ constexpr Step kSteps[] = {{"descriptors_only", Alone, 12}, {"device_file_open",
 
 }  // namespace
 
-const Probe kP7{"P7", "The last context is gone and descriptors are held: is the memory still there?", kSteps, kRoles, Decide};
+const Probe kP7{"P7", "The last context is gone and descriptors are held: is the memory still there?", kSteps, kRoles,
+                Decide};
 
 }  // namespace tutti::gpu

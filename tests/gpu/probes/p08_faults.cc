@@ -1,8 +1,8 @@
 // P8: what a fault of one process does to others and to memory.
 //
-// Four processes: the step itself, which uses no driver; the owner, whose slab the culprit has mapped, too, and who does
-// nothing while the fault happens; the bystander, who launches small kernels all the time; the culprit. The slab's parts:
-// probes/fault_roles.h.
+// Four processes: the step itself, which uses no driver; the owner, whose slab the culprit has mapped, too, and who
+// does nothing while the fault happens; the bystander, who launches small kernels all the time; the culprit. The slab's
+// parts: probes/fault_roles.h.
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,9 +82,11 @@ void Fault(std::string_view name) {
     record.Set("words of old data that differ", during.number(2))
         .Set("of the culprit's finished data", during.number(3))
         .Set("of the kernel before", during.number(4))
-        .Set("words that differ", std::max({after.number(2), after.number(3), after.number(4), during.number(2), during.number(3), during.number(4)}));
+        .Set("words that differ", std::max({after.number(2), after.number(3), after.number(4), during.number(2),
+                                            during.number(3), during.number(4)}));
   } else {
-    record.Set("contents", has_slab ? "not looked at: the owner had an error" : "not looked at: the driver exports no memory");
+    record.Set("contents",
+               has_slab ? "not looked at: the owner had an error" : "not looked at: the driver exports no memory");
   }
   record.Write();
 }
@@ -95,28 +97,41 @@ std::string Decide(const Evidence& evidence) {
   const auto idle = evidence.Most("P8", "*", "its next kernel, ms");
   for (const Row* row : evidence.Of("P8")) {
     if (row->Truth("neighbours go on") == false)
-      return "a fault (" + row->step + ") reaches other processes: no separation by processes is enough; only fenced kernels in `shared`, or one GPU per client";
+      return "a fault (" + row->step +
+             ") reaches other processes: no separation by processes is enough; only fenced kernels in `shared`, or one "
+             "GPU per client";
   }
   if (!wait || !idle) return evidence.Undecided("P8");
   // A kernel that did not fail proves nothing.
   const auto rows = evidence.Of("P8");
-  const auto faults = std::count_if(rows.begin(), rows.end(), [](const Row* row) { return row->Truth("sticky") == true; });
+  const auto faults =
+      std::count_if(rows.begin(), rows.end(), [](const Row* row) { return row->Truth("sticky") == true; });
   if (faults == 0) return "undecided: no kernel failed";
   const double longest = std::max(*wait, *idle);
-  if (!differ) return "undecided: neighbours go on after " + Show(longest) + " ms at most, but the contents of memory could not be looked at";
-  if (*differ > 0) return "memory is not intact after a fault: recovery only for clients that opt in, `process` is the default";
-  if (longest <= 100) return "memory is intact after " + Show(static_cast<double>(faults)) + " kinds of faults, and others wait " + Show(longest) + " ms at most: recovery is on by default";
-  return "memory is intact after " + Show(static_cast<double>(faults)) + " kinds of faults, but one holds others up for " + Show(longest) + " ms: recovery is on, and its aim of 100 ms cannot be held";
+  if (!differ)
+    return "undecided: neighbours go on after " + Show(longest) +
+           " ms at most, but the contents of memory could not be looked at";
+  if (*differ > 0)
+    return "memory is not intact after a fault: recovery only for clients that opt in, `process` is the default";
+  if (longest <= 100)
+    return "memory is intact after " + Show(static_cast<double>(faults)) + " kinds of faults, and others wait " +
+           Show(longest) + " ms at most: recovery is on by default";
+  return "memory is intact after " + Show(static_cast<double>(faults)) +
+         " kinds of faults, but one holds others up for " + Show(longest) +
+         " ms: recovery is on, and its aim of 100 ms cannot be held";
 }
 
 constexpr Role kRoles[] = {{"owner", Owner}, {"bystander", RunBystander}, {"culprit", RunCulprit}};
 constexpr Step kSteps[] = {
-    {"far_read", Fault, 15},   {"far_write", Fault, 15},     {"near_read", Fault, 15},  {"near_write", Fault, 15}, {"trap", Fault, 15},       {"assert", Fault, 15},
-    {"misaligned", Fault, 15}, {"address_space", Fault, 15}, {"invalid_pc", Fault, 15}, {"recursion", Fault, 15},  {"breakpoint", Fault, 15},
+    {"far_read", Fault, 15},   {"far_write", Fault, 15}, {"near_read", Fault, 15},  {"near_write", Fault, 15},
+    {"trap", Fault, 15},       {"assert", Fault, 15},    {"misaligned", Fault, 15}, {"address_space", Fault, 15},
+    {"invalid_pc", Fault, 15}, {"recursion", Fault, 15}, {"breakpoint", Fault, 15},
 };
 
 }  // namespace
 
-const Probe kP8{"P8", "A kernel of one process fails: is other processes' finished data intact, do they go on, and when?", kSteps, kRoles, Decide};
+const Probe kP8{"P8",
+                "A kernel of one process fails: is other processes' finished data intact, do they go on, and when?",
+                kSteps, kRoles, Decide};
 
 }  // namespace tutti::gpu

@@ -51,24 +51,34 @@ void FailWithDump(std::string_view step) {
   Culprit culprit(gpu.device, "far_write");
   culprit.Launch(stream);
   const FirstError error = AwaitError(stream, 8);
-  struct stat about {};
+  struct stat about{};
   const bool there = stat(file.c_str(), &about) == 0;
   Record record;
-  record.Set("dump", dump).Set("launch and wait, us", launch_us).Set("context in ms", gpu.context_ms).Set("error", NameOf(error.result)).Set("ms to the error", error.ms);
-  if (dump) record.Set("file in KiB", there ? static_cast<double>(about.st_size) / 1024 : 0).Set("it names the kernel", there && FileContains(file, "culprit"));
+  record.Set("dump", dump)
+      .Set("launch and wait, us", launch_us)
+      .Set("context in ms", gpu.context_ms)
+      .Set("error", NameOf(error.result))
+      .Set("ms to the error", error.ms);
+  if (dump)
+    record.Set("file in KiB", there ? static_cast<double>(about.st_size) / 1024 : 0)
+        .Set("it names the kernel", there && FileContains(file, "culprit"));
   record.Write();
   unlink(file.c_str());
 }
 
 std::string Decide(const Evidence& evidence) {
   const auto names = evidence.Truth("P9", "with", "it names the kernel");
-  const auto with = evidence.Number("P9", "with", "ms to the error"), without = evidence.Number("P9", "without", "ms to the error");
-  const auto slow = evidence.Number("P9", "with", "launch and wait, us"), fast = evidence.Number("P9", "without", "launch and wait, us");
+  const auto with = evidence.Number("P9", "with", "ms to the error"),
+             without = evidence.Number("P9", "without", "ms to the error");
+  const auto slow = evidence.Number("P9", "with", "launch and wait, us"),
+             fast = evidence.Number("P9", "without", "launch and wait, us");
   if (!names || !with || !without || !slow || !fast) return evidence.Undecided("P9", "with");
   if (!*names) return "core dumps do not name the kernel: suspects are tried one by one (probation)";
   const bool cheap = *slow <= 1.02 * *fast && *with - *without <= 100;
-  return std::string(cheap ? "lightweight core dumps are on and name the culprit" : "core dumps name the culprit, but only on probation") + ": launch " + Show(*fast) + " -> " + Show(*slow) + " us, error " + Show(*without) +
-         " -> " + Show(*with) + " ms";
+  return std::string(cheap ? "lightweight core dumps are on and name the culprit"
+                           : "core dumps name the culprit, but only on probation") +
+         ": launch " + Show(*fast) + " -> " + Show(*slow) + " us, error " + Show(*without) + " -> " + Show(*with) +
+         " ms";
 }
 
 constexpr Step kSteps[] = {{"without", FailWithDump, 12}, {"with", FailWithDump, 14}};

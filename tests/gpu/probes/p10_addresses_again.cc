@@ -62,7 +62,8 @@ void Loader(Channel& step, std::string_view how) {
   resource.res.linear.sizeInBytes = 4096;
   const CUDA_TEXTURE_DESC sampling{};
   CUtexObject texture = 0;
-  if (CU_TRY(cuTexObjectCreate, &texture, static_cast<const CUDA_RESOURCE_DESC*>(&resource), &sampling, static_cast<const CUDA_RESOURCE_VIEW_DESC*>(nullptr)) == 0)
+  if (CU_TRY(cuTexObjectCreate, &texture, static_cast<const CUDA_RESOURCE_DESC*>(&resource), &sampling,
+             static_cast<const CUDA_RESOURCE_VIEW_DESC*>(nullptr)) == 0)
     values[3] = static_cast<double>(texture);
   values[4] = static_cast<double>(plain);
   step.Say("values", values);
@@ -71,7 +72,12 @@ void Loader(Channel& step, std::string_view how) {
 void Compare(std::string_view step) {
   Peer first("loader"), second("loader", step == "disturbed" ? "disturbed" : "");
   const Heard one = first.Expect("values"), two = second.Expect("values");
-  for (size_t i = 0; i < kValues; ++i) Record().Set("what", kNames[i]).Set("equal", one.number(i) == two.number(i)).Set("had one", one.number(i) != 0).Write();
+  for (size_t i = 0; i < kValues; ++i)
+    Record()
+        .Set("what", kNames[i])
+        .Set("equal", one.number(i) == two.number(i))
+        .Set("had one", one.number(i) != 0)
+        .Write();
 }
 
 std::string Decide(const Evidence& evidence) {
@@ -82,7 +88,9 @@ std::string Decide(const Evidence& evidence) {
     list += (list.empty() ? "" : ", ") + row->Text("what");
   }
   if (equal.empty() && different.empty()) return evidence.Undecided("P10");
-  return "bound to its executor is who has asked for: " + (different.empty() ? "nothing, as long as values are found equal" : different) + (equal.empty() ? "" : "; equal in another process: " + equal);
+  return "bound to its executor is who has asked for: " +
+         (different.empty() ? "nothing, as long as values are found equal" : different) +
+         (equal.empty() ? "" : "; equal in another process: " + equal);
 }
 
 constexpr Role kRoles[] = {{"loader", Loader}};
@@ -90,6 +98,7 @@ constexpr Step kSteps[] = {{"same", Compare, 10}, {"disturbed", Compare, 10}};
 
 }  // namespace
 
-const Probe kP10{"P10", "The same modules in the same order in another process: are addresses and handles equal?", kSteps, kRoles, Decide};
+const Probe kP10{"P10", "The same modules in the same order in another process: are addresses and handles equal?",
+                 kSteps, kRoles, Decide};
 
 }  // namespace tutti::gpu

@@ -17,7 +17,8 @@ void Spoil(std::string_view) {
   CUcontext second = nullptr;
   CU(cuCtxCreate_v2, &second, 0u, gpu.device);
   // Its own module: functions belong to a context.
-  const CUfunction empty = FunctionOf(Load(".version 6.0\n.target sm_60\n.address_size 64\n.visible .entry empty() { ret; }\n"), "empty");
+  const CUfunction empty =
+      FunctionOf(Load(".version 6.0\n.target sm_60\n.address_size 64\n.visible .entry empty() { ret; }\n"), "empty");
   const CUstream other = NewStream();
   Launch(empty, 1, 1, other);
   CU(cuStreamSynchronize, other);
@@ -27,13 +28,18 @@ void Spoil(std::string_view) {
   CU_TRY(cuCtxSetCurrent, second);
   const int launched = TryLaunch(empty, 1, 1, other);
   const int result = launched != 0 ? launched : CU_TRY(cuStreamSynchronize, other);
-  Record().Set("error of the first", NameOf(error.result)).Set("the second's next kernel", NameOf(result)).Set("the second goes on", result == CUDA_SUCCESS).Write();
+  Record()
+      .Set("error of the first", NameOf(error.result))
+      .Set("the second's next kernel", NameOf(result))
+      .Set("the second goes on", result == CUDA_SUCCESS)
+      .Write();
 }
 
 std::string Decide(const Evidence& evidence) {
   const auto goes_on = evidence.Truth("P11", "spoil", "the second goes on");
   if (!goes_on) return evidence.Undecided("P11");
-  return *goes_on ? "several contexts could live in one executor; one context each stays simpler" : "one context per executor: a fault in one spoils the process";
+  return *goes_on ? "several contexts could live in one executor; one context each stays simpler"
+                  : "one context per executor: a fault in one spoils the process";
 }
 
 constexpr Step kSteps[] = {{"spoil", Spoil, 10}};

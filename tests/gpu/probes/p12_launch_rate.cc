@@ -100,9 +100,11 @@ std::string Decide(const Evidence& evidence) {
       threads = count;
     }
   }
-  std::string text = "submit threads of an executor: " + Show(threads) + " (" + Show(best / 1e6) + " M launches/s; one: " + Show(*one / 1e6) + " M)";
+  std::string text = "submit threads of an executor: " + Show(threads) + " (" + Show(best / 1e6) +
+                     " M launches/s; one: " + Show(*one / 1e6) + " M)";
   if (const auto eight = Rate(evidence, "processes", 8)) {
-    text += "; 8 processes: " + Show(*eight / 1e6) + " M, so `auto` moves clients that launch much " + (*eight > 1.5 * best ? "to `nested`" : "nowhere: processes are not faster");
+    text += "; 8 processes: " + Show(*eight / 1e6) + " M, so `auto` moves clients that launch much " +
+            (*eight > 1.5 * best ? "to `nested`" : "nowhere: processes are not faster");
   }
   return text;
 }
@@ -112,6 +114,7 @@ constexpr Step kSteps[] = {{"threads", Threads, 10}, {"processes", Processes, 25
 
 }  // namespace
 
-const Probe kP12{"P12", "How many launches a second do 1, 2, 4, 8 threads of one context make, and as many processes?", kSteps, kRoles, Decide};
+const Probe kP12{"P12", "How many launches a second do 1, 2, 4, 8 threads of one context make, and as many processes?",
+                 kSteps, kRoles, Decide};
 
 }  // namespace tutti::gpu

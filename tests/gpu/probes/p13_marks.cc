@@ -1,5 +1,5 @@
-// P13 and P14: marks, words that the GPU writes when a stream has come to them: what they cost, and what one may believe
-// when one is seen.
+// P13 and P14: marks, words that the GPU writes when a stream has come to them: what they cost, and what one may
+// believe when one is seen.
 #include <vector>
 
 #include "frame/gpu.h"
@@ -13,7 +13,9 @@ namespace {
 
 using namespace cuda;
 
-void Mark(CUstream stream, CUdeviceptr word, uint64_t value, unsigned flags = CU_STREAM_WRITE_VALUE_DEFAULT) { CU(cuStreamWriteValue64_v2, stream, word, value, flags); }
+void Mark(CUstream stream, CUdeviceptr word, uint64_t value, unsigned flags = CU_STREAM_WRITE_VALUE_DEFAULT) {
+  CU(cuStreamWriteValue64_v2, stream, word, value, flags);
+}
 
 void MarkTwo(CUstream stream, CUdeviceptr a, CUdeviceptr b, uint64_t value) {
   CUstreamBatchMemOpParams operations[2] = {};
@@ -68,7 +70,9 @@ void Cost(std::string_view) {
   const double sixteenth = PerKernelNs(stream, kernels, [&](int i) {
     if (i % 16 == 15) Mark(stream, words.at(0), static_cast<uint64_t>(i));
   });
-  const double light = PerKernelNs(stream, kernels, [&](int i) { Mark(stream, words.at(0), static_cast<uint64_t>(i), CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER); });
+  const double light = PerKernelNs(stream, kernels, [&](int i) {
+    Mark(stream, words.at(0), static_cast<uint64_t>(i), CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER);
+  });
   Record()
       .Set("us on the CPU", cpu_us)
       .Set("ns a kernel without", plain)
@@ -98,7 +102,11 @@ void Latency(std::string_view) {
     }
     kernel_and_mark.push_back(both.us());
   }
-  Record().Set("mark seen after us, median", Median(mark)).Set("p99", Quantile(mark, 0.99)).Set("kernel and mark, median", Median(kernel_and_mark)).Write();
+  Record()
+      .Set("mark seen after us, median", Median(mark))
+      .Set("p99", Quantile(mark, 0.99))
+      .Set("kernel and mark, median", Median(kernel_and_mark))
+      .Write();
 }
 
 void Batch(std::string_view) {
@@ -112,8 +120,13 @@ void Batch(std::string_view) {
   for (int i = 0; i < count; ++i) MarkTwo(stream, words.at(0), words.at(8), 2);
   const double us = time.us() / count;
   CU(cuStreamSynchronize, stream);
-  const double each = PerKernelNs(stream, Here().Size(200, 20), [&](int) { MarkTwo(stream, words.at(0), words.at(8), 3); });
-  Record().Set("us on the CPU for two words", us).Set("ns a kernel with two words each", each).Set("both were written", words[0] == 3 && words[8] == 3).Write();
+  const double each =
+      PerKernelNs(stream, Here().Size(200, 20), [&](int) { MarkTwo(stream, words.at(0), words.at(8), 3); });
+  Record()
+      .Set("us on the CPU for two words", us)
+      .Set("ns a kernel with two words each", each)
+      .Set("both were written", words[0] == 3 && words[8] == 3)
+      .Write();
 }
 
 // A kernel writes host memory, a mark follows: does who sees the mark see all that the kernel wrote?
@@ -121,7 +134,8 @@ void Visible(std::string_view step) {
   OpenGpu();
   const CUstream stream = NewStream();
   const uint64_t count = Here().Size<uint64_t>(128 * 1024, 4096);
-  const unsigned flags = step == "without_barrier" ? CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER : CU_STREAM_WRITE_VALUE_DEFAULT;
+  const unsigned flags =
+      step == "without_barrier" ? CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER : CU_STREAM_WRITE_VALUE_DEFAULT;
   SharedWords data(count), mark(8);
   uint64_t stale_rounds = 0, stale_words = 0, missed = 0;
   const uint64_t rounds = Here().Size<uint64_t>(1000, 20);
@@ -139,24 +153,38 @@ void Visible(std::string_view step) {
     stale_rounds += stale > 0 ? 1 : 0;
     CU(cuStreamSynchronize, stream);
   }
-  Record().Set("rounds", rounds).Set("KiB a round", count / 128).Set("rounds with words not yet there", stale_rounds).Set("words", stale_words).Set("marks that never came", missed).Write();
+  Record()
+      .Set("rounds", rounds)
+      .Set("KiB a round", count / 128)
+      .Set("rounds with words not yet there", stale_rounds)
+      .Set("words", stale_words)
+      .Set("marks that never came", missed)
+      .Write();
 }
 
 std::string DecideCost(const Evidence& evidence) {
-  const auto plain = evidence.Number("P13", "cost", "ns a kernel without"), each = evidence.Number("P13", "cost", "with a mark each");
-  const auto sixteenth = evidence.Number("P13", "cost", "with one every 16"), cpu = evidence.Number("P13", "cost", "us on the CPU");
+  const auto plain = evidence.Number("P13", "cost", "ns a kernel without"),
+             each = evidence.Number("P13", "cost", "with a mark each");
+  const auto sixteenth = evidence.Number("P13", "cost", "with one every 16"),
+             cpu = evidence.Number("P13", "cost", "us on the CPU");
   if (!plain || !each || !sixteenth || !cpu) return evidence.Undecided("P13");
   const double more = *each - *plain;
-  std::string text = more <= 200 && *cpu <= 1 ? "marks = each: " : *sixteenth - *plain <= 200 ? "a mark at the end of a burst and every 16 records: " : "marks only at the end of a burst, completion by events: ";
-  return text + "one costs " + Show(*cpu) + " us on the CPU and " + Show(more) + " ns between kernels of 2 us (every 16: " + Show(*sixteenth - *plain) + " ns)";
+  std::string text = more <= 200 && *cpu <= 1     ? "marks = each: "
+                     : *sixteenth - *plain <= 200 ? "a mark at the end of a burst and every 16 records: "
+                                                  : "marks only at the end of a burst, completion by events: ";
+  return text + "one costs " + Show(*cpu) + " us on the CPU and " + Show(more) +
+         " ns between kernels of 2 us (every 16: " + Show(*sixteenth - *plain) + " ns)";
 }
 
 std::string DecideVisible(const Evidence& evidence) {
-  const auto stale = evidence.Number("P14", "with_barrier", "rounds with words not yet there"), missed = evidence.Number("P14", "with_barrier", "marks that never came");
+  const auto stale = evidence.Number("P14", "with_barrier", "rounds with words not yet there"),
+             missed = evidence.Number("P14", "with_barrier", "marks that never came");
   const auto light = evidence.Number("P14", "without_barrier", "rounds with words not yet there");
   if (!stale || !missed) return evidence.Undecided("P14");
-  if (*stale > 0 || *missed > 0) return "a mark is no proof that a kernel's writes to host memory are there: completion is told by events";
-  return std::string("who sees a mark sees what was written before it: completion is the mark alone") + (light == 0.0 ? " (none was early without the barrier either, which proves nothing)" : "");
+  if (*stale > 0 || *missed > 0)
+    return "a mark is no proof that a kernel's writes to host memory are there: completion is told by events";
+  return std::string("who sees a mark sees what was written before it: completion is the mark alone") +
+         (light == 0.0 ? " (none was early without the barrier either, which proves nothing)" : "");
 }
 
 constexpr Step kCost[] = {{"cost", Cost, 10}, {"latency", Latency, 8}, {"batch", Batch, 8}};
@@ -164,7 +192,12 @@ constexpr Step kVisible[] = {{"with_barrier", Visible, 10}, {"without_barrier", 
 
 }  // namespace
 
-const Probe kP13{"P13", "What does a word written by the stream cost, and when does the CPU see it?", kCost, {}, DecideCost};
-const Probe kP14{"P14", "A kernel writes host memory, then a mark is written: is everything there when the mark is?", kVisible, {}, DecideVisible};
+const Probe kP13{
+    "P13", "What does a word written by the stream cost, and when does the CPU see it?", kCost, {}, DecideCost};
+const Probe kP14{"P14",
+                 "A kernel writes host memory, then a mark is written: is everything there when the mark is?",
+                 kVisible,
+                 {},
+                 DecideVisible};
 
 }  // namespace tutti::gpu

@@ -35,7 +35,13 @@ void Measure(const char* way, double us, CUstream stream, const Wait& wait) {
     wait(time);
     times.push_back(time.us() - us);
   }
-  Record().Set("way", way).Set("kernel, us", us).Set("added, median us", Median(times)).Set("p99", Quantile(times, 0.99)).Set("CPU, part of a core", (CpuUs() - cpu) / all.us()).Write();
+  Record()
+      .Set("way", way)
+      .Set("kernel, us", us)
+      .Set("added, median us", Median(times))
+      .Set("p99", Quantile(times, 0.99))
+      .Set("CPU, part of a core", (CpuUs() - cpu) / all.us())
+      .Write();
 }
 
 void Wait(std::string_view) {
@@ -86,12 +92,16 @@ std::string Decide(const Evidence& evidence) {
     }
     return std::nullopt;
   };
-  const auto poll = added("poll the stream", 200, "added, median us"), sleep = added("sleep and poll", 200, "added, median us"), block = added("blocking event", 200, "added, median us");
+  const auto poll = added("poll the stream", 200, "added, median us"),
+             sleep = added("sleep and poll", 200, "added, median us"),
+             block = added("blocking event", 200, "added, median us");
   if (!poll || !sleep || !block) return evidence.Undecided("P15");
   const auto cpu = added("sleep and poll", 2000, "CPU, part of a core");
-  return (*sleep - *poll <= 20 ? std::string("the pilot sleeps for a sixteenth of the age") : *block <= *sleep ? std::string("the pilot waits by a blocking event") : std::string("the pilot polls for longer before it sleeps")) +
-         ": behind kernels of 200 us it is " + Show(*sleep - *poll) + " us later than polling, a blocking event " + Show(*block - *poll) + " us" +
-         (cpu ? "; " + Show(100 * *cpu) + "% of a core behind kernels of 2 ms" : "");
+  return (*sleep - *poll <= 20 ? std::string("the pilot sleeps for a sixteenth of the age")
+          : *block <= *sleep   ? std::string("the pilot waits by a blocking event")
+                               : std::string("the pilot polls for longer before it sleeps")) +
+         ": behind kernels of 200 us it is " + Show(*sleep - *poll) + " us later than polling, a blocking event " +
+         Show(*block - *poll) + " us" + (cpu ? "; " + Show(100 * *cpu) + "% of a core behind kernels of 2 ms" : "");
 }
 
 constexpr Step kSteps[] = {{"wait", Wait, 14}, {"marks", WaitForMarks, 8}};

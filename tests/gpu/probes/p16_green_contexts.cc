@@ -18,7 +18,8 @@ using namespace cuda;
 
 unsigned Least() { return Here().Size(8u, 1u); }
 
-// Runs more blocks than fit, for `ms` in all; on which multiprocessors they were, when the first began and the last ended.
+// Runs more blocks than fit, for `ms` in all; on which multiprocessors they were, when the first began and the last
+// ended.
 struct Where {
   std::set<uint64_t> sms;
   uint64_t begin = 0, end = 0;
@@ -51,8 +52,13 @@ void Split(std::string_view) {
       CU(cuDeviceGetDevResource, gpu.device, &all, static_cast<int>(CU_DEV_RESOURCE_TYPE_SM));
       if (least > all.sm.smCount) continue;
       const SmGroups split = SplitSms(gpu.device, least, flags);
-      Record().Set("least asked for", least).Set("without co-scheduling", flags != 0).Set("groups", split.groups.size())
-          .Set("multiprocessors each", split.groups.empty() ? 0 : split.groups[0].sm.smCount).Set("rest", split.rest.sm.smCount).Write();
+      Record()
+          .Set("least asked for", least)
+          .Set("without co-scheduling", flags != 0)
+          .Set("groups", split.groups.size())
+          .Set("multiprocessors each", split.groups.empty() ? 0 : split.groups[0].sm.smCount)
+          .Set("rest", split.rest.sm.smCount)
+          .Write();
     }
   }
 }
@@ -73,8 +79,12 @@ void SmIds(std::string_view) {
     sum += found.sms.size();
     most = std::max(most, found.sms.size());
   }
-  Record().Set("green contexts", count).Set("multiprocessors asked for", split.groups.empty() ? 0 : split.groups[0].sm.smCount).Set("most seen by one", most)
-      .Set("disjoint", all.size() == sum).Write();
+  Record()
+      .Set("green contexts", count)
+      .Set("multiprocessors asked for", split.groups.empty() ? 0 : split.groups[0].sm.smCount)
+      .Set("most seen by one", most)
+      .Set("disjoint", all.size() == sum)
+      .Write();
 }
 
 // Two contexts that share a group; two of one group each; the same split used twice.
@@ -84,9 +94,13 @@ void Overlap(std::string_view) {
   if (split.groups.size() < 3) GiveUp(Outcome::kLacks, "the device has fewer than 3 groups");
   const auto together = [&](const char* name, std::span<const CUdevResource> a, std::span<const CUdevResource> b) {
     int result_a = 0, result_b = 0;
-    const GreenContext one = MakeGreenContext(gpu.device, a, &result_a), two = MakeGreenContext(gpu.device, b, &result_b);
+    const GreenContext one = MakeGreenContext(gpu.device, a, &result_a),
+                       two = MakeGreenContext(gpu.device, b, &result_b);
     Record record;
-    record.Set("pair", name).Set("first", NameOf(result_a)).Set("second", NameOf(result_b)).Set("both made", result_a == 0 && result_b == 0);
+    record.Set("pair", name)
+        .Set("first", NameOf(result_a))
+        .Set("second", NameOf(result_b))
+        .Set("both made", result_a == 0 && result_b == 0);
     if (result_a == 0 && result_b == 0) {
       const auto blocks = static_cast<unsigned>(a.size()) * a[0].sm.smCount;
       WhereKernel here(blocks), there(blocks);
@@ -97,7 +111,10 @@ void Overlap(std::string_view) {
       CU(cuStreamSynchronize, two.stream);
       const Where first = here.Read(), second = there.Read();
       const uint64_t begin = std::max(first.begin, second.begin), end = std::min(first.end, second.end);
-      record.Set("part of the time both ran", end > begin ? static_cast<double>(end - begin) / static_cast<double>(std::max(first.end, second.end) - std::min(first.begin, second.begin)) : 0.0);
+      record.Set("part of the time both ran", end > begin ? static_cast<double>(end - begin) /
+                                                                static_cast<double>(std::max(first.end, second.end) -
+                                                                                    std::min(first.begin, second.begin))
+                                                          : 0.0);
     } else {
       record.Set("part of the time both ran", 0.0);
     }
@@ -120,12 +137,20 @@ void Many(std::string_view) {
     const Stopwatch time;
     std::vector<GreenContext> contexts;
     int result = 0;
-    for (size_t i = 0; i < count && result == 0; ++i) contexts.push_back(MakeGreenContext(gpu.device, std::span(split.groups).subspan(i % split.groups.size(), 1), &result));
+    for (size_t i = 0; i < count && result == 0; ++i)
+      contexts.push_back(
+          MakeGreenContext(gpu.device, std::span(split.groups).subspan(i % split.groups.size(), 1), &result));
     const double ms = time.ms();
     if (result != 0) contexts.pop_back();
     for (const GreenContext& green : contexts) Launch(Kernel("empty"), 1, 1, green.stream);
     CU(cuCtxSynchronize);
-    Record().Set("green contexts", count).Set("made", contexts.size()).Set("result", NameOf(result)).Set("ms each", ms / static_cast<double>(count)).Set("MiB together", before - FreeMib()).Write();
+    Record()
+        .Set("green contexts", count)
+        .Set("made", contexts.size())
+        .Set("result", NameOf(result))
+        .Set("ms each", ms / static_cast<double>(count))
+        .Set("MiB together", before - FreeMib())
+        .Write();
     for (const GreenContext& green : contexts) CU_TRY(cuGreenCtxDestroy, green.context);
   }
 }
@@ -149,11 +174,16 @@ void LiveChange(std::string_view) {
   const bool still_running = CU_TRY(cuStreamQuery, old.stream) != 0;
   holder.Release();
   CU(cuStreamSynchronize, old.stream);
-  Record().Set("new context in ms", make_ms).Set("its first kernel after ms", first_ms).Set("while the old one's kernel ran", still_running).Write();
+  Record()
+      .Set("new context in ms", make_ms)
+      .Set("its first kernel after ms", first_ms)
+      .Set("while the old one's kernel ran", still_running)
+      .Write();
 }
 
 std::string Decide(const Evidence& evidence) {
-  const auto seen = evidence.Number("P16", "sm_ids", "most seen by one"), asked = evidence.Number("P16", "sm_ids", "multiprocessors asked for");
+  const auto seen = evidence.Number("P16", "sm_ids", "most seen by one"),
+             asked = evidence.Number("P16", "sm_ids", "multiprocessors asked for");
   const auto disjoint = evidence.Truth("P16", "sm_ids", "disjoint");
   std::optional<bool> overlapping;
   double both = 0;
@@ -165,18 +195,30 @@ std::string Decide(const Evidence& evidence) {
   }
   const auto live = evidence.Truth("P16", "live_change", "while the old one's kernel ran");
   if (!seen || !asked || !disjoint || !overlapping) return evidence.Undecided("P16");
-  if (*seen > *asked || !*disjoint) return "a green context does not hold kernels to its multiprocessors: limits are by time alone";
-  std::string text = *overlapping ? "SM limits are green contexts of chunks, joined and overlapping (both ran " + Show(100 * both) + "% of the time)"
-                                  : "SM limits are green contexts, but chunks cannot be in two at once: percentages over 100 in sum are shared by time";
+  if (*seen > *asked || !*disjoint)
+    return "a green context does not hold kernels to its multiprocessors: limits are by time alone";
+  std::string text = *overlapping ? "SM limits are green contexts of chunks, joined and overlapping (both ran " +
+                                        Show(100 * both) + "% of the time)"
+                                  : "SM limits are green contexts, but chunks cannot be in two at once: percentages "
+                                    "over 100 in sum are shared by time";
   if (live) text += *live ? "; a limit changes live" : "; a limit changes when the old part is idle";
   if (const auto ms = evidence.Number("P16", "live_change", "new context in ms")) text += " (" + Show(*ms) + " ms)";
   return text;
 }
 
-constexpr Step kSteps[] = {{"split", Split, 8}, {"sm_ids", SmIds, 8}, {"overlap", Overlap, 10}, {"many", Many, 12}, {"live_change", LiveChange, 8}};
+constexpr Step kSteps[] = {{"split", Split, 8},
+                           {"sm_ids", SmIds, 8},
+                           {"overlap", Overlap, 10},
+                           {"many", Many, 12},
+                           {"live_change", LiveChange, 8}};
 
 }  // namespace
 
-const Probe kP16{"P16", "Do green contexts hold kernels to their multiprocessors, may they overlap, how many may there be, can one be made live?", kSteps, {}, Decide};
+const Probe kP16{"P16",
+                 "Do green contexts hold kernels to their multiprocessors, may they overlap, how many may there be, "
+                 "can one be made live?",
+                 kSteps,
+                 {},
+                 Decide};
 
 }  // namespace tutti::gpu

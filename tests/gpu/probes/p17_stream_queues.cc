@@ -14,7 +14,8 @@ namespace {
 
 using namespace cuda;
 
-// The first stream is held, with a second kernel behind; a kernel in each other one. How many are not done after a while.
+// The first stream is held, with a second kernel behind; a kernel in each other one. How many are not done after a
+// while.
 void CountStalled(const std::vector<CUstream>& streams, const char* what) {
   const CUfunction empty = Kernel("empty");
   for (const CUstream stream : streams) Launch(empty, 1, 1, stream);
@@ -33,7 +34,12 @@ void CountStalled(const std::vector<CUstream>& streams, const char* what) {
   } while (stalled > 0 && time.ms() < patience_ms);
   holder.Release();
   CU(cuCtxSynchronize);
-  Record().Set("connections", what).Set("streams", streams.size()).Set("stalled", stalled).Set("ms to launch into all", launch_ms).Write();
+  Record()
+      .Set("connections", what)
+      .Set("streams", streams.size())
+      .Set("stalled", stalled)
+      .Set("ms to launch into all", launch_ms)
+      .Write();
 }
 
 void Connections(std::string_view step) {
@@ -53,7 +59,8 @@ void Green(std::string_view) {
   const Gpu gpu = OpenGpu();
   const SmGroups split = SplitSms(gpu.device, Here().Size(8u, 1u));
   if (split.groups.size() < 2) GiveUp(Outcome::kLacks, "the device has fewer than 2 groups");
-  const GreenContext one = MakeGreenContext(gpu.device, std::span(split.groups).first(1)), two = MakeGreenContext(gpu.device, std::span(split.groups).subspan(1, 1));
+  const GreenContext one = MakeGreenContext(gpu.device, std::span(split.groups).first(1)),
+                     two = MakeGreenContext(gpu.device, std::span(split.groups).subspan(1, 1));
   std::vector<CUstream> streams = {one.stream};
   for (int i = 0; i < 63; ++i) {
     CUstream stream = nullptr;
@@ -72,15 +79,19 @@ std::string Decide(const Evidence& evidence) {
   if (!at_33 || !at_64) return evidence.Undecided("P17");
   const auto green = evidence.Number("P17", "green", "stalled");
   std::string text = *at_64 == 0 ? "streams are lent freely: of 64 none waits for one that is held"
-                                 : "at most 32 streams are lent at once: of 64 " + Show(*at_64) + " wait for one that is held, of 33 " + Show(*at_33);
-  if (green && *at_64 > 0) text += *green == 0 ? "; green contexts have queues of their own" : "; green contexts share them, too";
+                                 : "at most 32 streams are lent at once: of 64 " + Show(*at_64) +
+                                       " wait for one that is held, of 33 " + Show(*at_33);
+  if (green && *at_64 > 0)
+    text += *green == 0 ? "; green contexts have queues of their own" : "; green contexts share them, too";
   return text;
 }
 
-constexpr Step kSteps[] = {{"connections_32", Connections, 10}, {"connections_8", Connections, 10}, {"green", Green, 10}};
+constexpr Step kSteps[] = {
+    {"connections_32", Connections, 10}, {"connections_8", Connections, 10}, {"green", Green, 10}};
 
 }  // namespace
 
-const Probe kP17{"P17", "One of many streams is held by a long kernel: how many others wait with it?", kSteps, {}, Decide};
+const Probe kP17{
+    "P17", "One of many streams is held by a long kernel: how many others wait with it?", kSteps, {}, Decide};
 
 }  // namespace tutti::gpu

@@ -1,7 +1,7 @@
 // P18: which calls wait for a kernel that runs.
 //
-// Each call is made while a kernel holds a stream for at most kHoldMs. It was blocked if it returned when that time was all
-// but over; else it is told how long it took.
+// Each call is made while a kernel holds a stream for at most kHoldMs. It was blocked if it returned when that time was
+// all but over; else it is told how long it took.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -41,7 +41,13 @@ class Shadow {
     const bool running = CU_TRY(cuStreamQuery, stream_) != 0;
     holder_.Release();
     CU(cuStreamSynchronize, stream_);
-    Record().Set("call", name).Set("loading", loading_).Set("result", NameOf(result)).Set("ms", ms).Set("waited for the kernel", !running).Write();
+    Record()
+        .Set("call", name)
+        .Set("loading", loading_)
+        .Set("result", NameOf(result))
+        .Set("ms", ms)
+        .Set("waited for the kernel", !running)
+        .Write();
   }
 
  private:
@@ -80,10 +86,13 @@ void Memory(std::string_view) {
   shadow.Try("cuMemHostAlloc", [&] { return CU_TRY(cuMemHostAlloc, &pinned, size_t{kPage}, 0u); });
   shadow.Try("cuMemFreeHost", [&] { return CU_TRY(cuMemFreeHost, pinned); });
   void* const pages = mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  shadow.Try("cuMemHostRegister", [&] { return CU_TRY(cuMemHostRegister_v2, pages, size_t{kPage}, static_cast<unsigned>(CU_MEMHOSTREGISTER_DEVICEMAP)); });
+  shadow.Try("cuMemHostRegister", [&] {
+    return CU_TRY(cuMemHostRegister_v2, pages, size_t{kPage}, static_cast<unsigned>(CU_MEMHOSTREGISTER_DEVICEMAP));
+  });
   shadow.Try("cuMemHostUnregister", [&] { return CU_TRY(cuMemHostUnregister, pages); });
   CUstream stream = nullptr;
-  shadow.Try("cuStreamCreate", [&] { return CU_TRY(cuStreamCreate, &stream, static_cast<unsigned>(CU_STREAM_NON_BLOCKING)); });
+  shadow.Try("cuStreamCreate",
+             [&] { return CU_TRY(cuStreamCreate, &stream, static_cast<unsigned>(CU_STREAM_NON_BLOCKING)); });
   shadow.Try("cuStreamDestroy", [&] { return CU_TRY(cuStreamDestroy_v2, stream); });
   const CUdeviceptr at = ReserveAddresses(2 * kPage);
   PhysicalHandle handle = 0;
@@ -125,8 +134,12 @@ std::string Decide(const Evidence& evidence) {
     if (blocked.find(call) == std::string::npos) blocked += (blocked.empty() ? "" : ", ") + call;
   }
   if (!any) return evidence.Undecided("P18");
-  std::string text = lazy_blocks && !eager_blocks ? "modules are loaded eagerly (a lazily loaded kernel waits for others)" : eager_blocks ? "new kernels are loaded in the standby first" : "lazy loading may stay";
-  return text + "; calls that wait for running kernels, so nothing of them is on the way of `shared`: " + (blocked.empty() ? "none" : blocked);
+  std::string text = lazy_blocks && !eager_blocks
+                         ? "modules are loaded eagerly (a lazily loaded kernel waits for others)"
+                     : eager_blocks ? "new kernels are loaded in the standby first"
+                                    : "lazy loading may stay";
+  return text + "; calls that wait for running kernels, so nothing of them is on the way of `shared`: " +
+         (blocked.empty() ? "none" : blocked);
 }
 
 constexpr Step kSteps[] = {{"lazy", Modules, 12}, {"eager", Modules, 12}, {"memory", Memory, 14}, {"green", Green, 8}};

@@ -1,5 +1,5 @@
-// P20: the vendor's compiler on PTX as the fence makes it. The texts are made when this program is built (fenced/*.ptx, each
-// beside the text that it was made from).
+// P20: the vendor's compiler on PTX as the fence makes it. The texts are made when this program is built (fenced/*.ptx,
+// each beside the text that it was made from).
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -48,10 +48,19 @@ void Jit(std::string_view) {
   OpenGpu();
   for (const std::string& name : Names()) {
     if (name.starts_with("hopper")) continue;
-    const std::string plain = ReadFile(Folder() + "/" + name + ".plain.ptx"), fenced = ReadFile(Folder() + "/" + name + ".fenced.ptx");
+    const std::string plain = ReadFile(Folder() + "/" + name + ".plain.ptx"),
+                      fenced = ReadFile(Folder() + "/" + name + ".fenced.ptx");
     const Loaded before = LoadText(plain), after = LoadText(fenced);
-    Record().Set("text", name).Set("KiB", plain.size() / 1024.0).Set("fenced KiB", fenced.size() / 1024.0).Set("result", NameOf(before.result)).Set("fenced result", NameOf(after.result))
-        .Set("ms", before.ms).Set("fenced ms", after.ms).Set("fenced ms a KiB", after.ms / (fenced.size() / 1024.0)).Write();
+    Record()
+        .Set("text", name)
+        .Set("KiB", plain.size() / 1024.0)
+        .Set("fenced KiB", fenced.size() / 1024.0)
+        .Set("result", NameOf(before.result))
+        .Set("fenced result", NameOf(after.result))
+        .Set("ms", before.ms)
+        .Set("fenced ms", after.ms)
+        .Set("fenced ms a KiB", after.ms / (fenced.size() / 1024.0))
+        .Write();
     if (Here().small) break;
   }
 }
@@ -67,7 +76,8 @@ void Link(std::string_view) {
     size_t bytes = 0;
     const Stopwatch time;
     CU(cuLinkCreate_v2, 0u, static_cast<CUjit_option*>(nullptr), static_cast<void**>(nullptr), &state);
-    CU(cuLinkAddData_v2, state, static_cast<int>(CU_JIT_INPUT_PTX), static_cast<void*>(fenced.data()), fenced.size() + 1, name.c_str(), 0u, static_cast<CUjit_option*>(nullptr), static_cast<void**>(nullptr));
+    CU(cuLinkAddData_v2, state, static_cast<int>(CU_JIT_INPUT_PTX), static_cast<void*>(fenced.data()),
+       fenced.size() + 1, name.c_str(), 0u, static_cast<CUjit_option*>(nullptr), static_cast<void**>(nullptr));
     CU(cuLinkComplete, state, &cubin, &bytes);
     const double link_ms = time.ms();
     CUmodule module = nullptr;
@@ -75,7 +85,13 @@ void Link(std::string_view) {
     const int result = CU_TRY(cuModuleLoadData, &module, static_cast<const void*>(cubin));
     const double load_ms = load.ms();
     CU_TRY(cuLinkDestroy, state);
-    Record().Set("text", name).Set("to a cubin, ms", link_ms).Set("cubin in KiB", bytes / 1024.0).Set("its load", NameOf(result)).Set("load, ms", load_ms).Write();
+    Record()
+        .Set("text", name)
+        .Set("to a cubin, ms", link_ms)
+        .Set("cubin in KiB", bytes / 1024.0)
+        .Set("its load", NameOf(result))
+        .Set("load, ms", load_ms)
+        .Write();
     if (Here().small) break;
   }
 }
@@ -83,36 +99,49 @@ void Link(std::string_view) {
 // What only capability 9.0 has: does the fence keep it?
 void Features(std::string_view) {
   const Gpu gpu = OpenGpu();
-  const int capability = Attribute(gpu.device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 + Attribute(gpu.device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  const int capability = Attribute(gpu.device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) * 10 +
+                         Attribute(gpu.device, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   for (const std::string& name : Names()) {
     if (!name.starts_with("hopper")) continue;
     const std::string fenced = ReadFile(Folder() + "/" + name + ".fenced.ptx");
     const Loaded plain = LoadText(ReadFile(Folder() + "/" + name + ".plain.ptx"));
     Record record;
     record.Set("feature", name).Set("capability", capability).Set("the driver takes it", plain.result == 0);
-    record.Set("the fence takes it", !fenced.empty()).Set("the driver takes the fenced text", !fenced.empty() && LoadText(fenced).result == 0).Write();
+    record.Set("the fence takes it", !fenced.empty())
+        .Set("the driver takes the fenced text", !fenced.empty() && LoadText(fenced).result == 0)
+        .Write();
   }
 }
 
 std::string Decide(const Evidence& evidence) {
-  const auto per_kib = evidence.Most("P20", "jit", "fenced ms a KiB"), longest = evidence.Most("P20", "jit", "fenced ms");
+  const auto per_kib = evidence.Most("P20", "jit", "fenced ms a KiB"),
+             longest = evidence.Most("P20", "jit", "fenced ms");
   const auto load = evidence.Most("P20", "link", "load, ms");
   if (!per_kib || !longest) return evidence.Undecided("P20");
   for (const Row* row : evidence.Of("P20", "jit")) {
-    if (row->Text("result").starts_with("CUDA_SUCCESS") && !row->Text("fenced result").starts_with("CUDA_SUCCESS")) return "the driver refuses fenced PTX (" + row->Text("text") + "): no `shared` before that is mended";
+    if (row->Text("result").starts_with("CUDA_SUCCESS") && !row->Text("fenced result").starts_with("CUDA_SUCCESS"))
+      return "the driver refuses fenced PTX (" + row->Text("text") + "): no `shared` before that is mended";
   }
   std::string lost;
   for (const Row* row : evidence.Of("P20", "features")) {
-    if (row->Truth("the driver takes it") == true && row->Truth("the driver takes the fenced text") == false) lost += " " + row->Text("feature");
+    if (row->Truth("the driver takes it") == true && row->Truth("the driver takes the fenced text") == false)
+      lost += " " + row->Text("feature");
   }
-  return std::string(*longest > 20 ? "cubins are kept in the code cache" : "fenced PTX is given to the driver each time") + ": up to " + Show(*per_kib) + " ms a KiB, " + Show(*longest) + " ms at most" +
-         (load ? "; a kept cubin loads in " + Show(*load) + " ms" : "") + (lost.empty() ? "" : "; lost to the fence:" + lost);
+  return std::string(*longest > 20 ? "cubins are kept in the code cache"
+                                   : "fenced PTX is given to the driver each time") +
+         ": up to " + Show(*per_kib) + " ms a KiB, " + Show(*longest) + " ms at most" +
+         (load ? "; a kept cubin loads in " + Show(*load) + " ms" : "") +
+         (lost.empty() ? "" : "; lost to the fence:" + lost);
 }
 
 constexpr Step kSteps[] = {{"jit", Jit, 15}, {"link", Link, 12}, {"features", Features, 8}};
 
 }  // namespace
 
-const Probe kP20{"P20", "How long does the driver take for fenced PTX, what does a kept cubin save, what is lost?", kSteps, {}, Decide};
+const Probe kP20{"P20",
+                 "How long does the driver take for fenced PTX, what does a kept cubin save, what is lost?",
+                 kSteps,
+                 {},
+                 Decide};
 
 }  // namespace tutti::gpu

@@ -119,12 +119,14 @@ uint64_t PageBytes() { return Here().Size<uint64_t>(512 << 20, 4 << 20); }
 
 class Litter {
  public:
-  explicit Litter(const Gpu& gpu) : gpu_(gpu), module_(Load(kModule)), blocks_(4 * static_cast<unsigned>(MultiprocessorCount(gpu.device))) {
+  explicit Litter(const Gpu& gpu)
+      : gpu_(gpu), module_(Load(kModule)), blocks_(4 * static_cast<unsigned>(MultiprocessorCount(gpu.device))) {
     CU(cuMemAlloc_v2, &counts_, size_t{16});
   }
 
   void LeaveOnChip() {
-    for (const char* kernel : {"in_shared", "in_local"}) Launch(FunctionOf(module_, kernel), blocks_, 256, nullptr, kWord, uint64_t{0});
+    for (const char* kernel : {"in_shared", "in_local"})
+      Launch(FunctionOf(module_, kernel), blocks_, 256, nullptr, kWord, uint64_t{0});
     CU(cuCtxSynchronize);
   }
   void LeaveInPages() {
@@ -132,7 +134,8 @@ class Litter {
     const CUdeviceptr at = PlaceSlab(gpu_.device, PageBytes(), handle);
     CUdeviceptr plain = 0;
     CU(cuMemAlloc_v2, &plain, static_cast<size_t>(PageBytes()));
-    for (const CUdeviceptr where : {at, plain}) CU(cuMemsetD32_v2, where, 0x20206f6bu, static_cast<size_t>(PageBytes() / 4));
+    for (const CUdeviceptr where : {at, plain})
+      CU(cuMemsetD32_v2, where, 0x20206f6bu, static_cast<size_t>(PageBytes() / 4));
     CU(cuCtxSynchronize);
     RemoveSlab(at, PageBytes());
     CU(cuMemRelease, handle);
@@ -156,9 +159,16 @@ class Litter {
     CU(cuMemAlloc_v2, &plain, static_cast<size_t>(PageBytes()));
     for (const auto& [name, at] : {std::pair{"cuMemCreate", slab}, std::pair{"cuMemAlloc", plain}}) {
       CU(cuMemsetD32_v2, counts_, 0u, size_t{4});
-      Launch(FunctionOf(module_, "find_pages"), 256, 256, nullptr, uint64_t{0x2020'6f6b'2020'6f6b}, counts_, at, PageBytes() / 8);
+      Launch(FunctionOf(module_, "find_pages"), 256, 256, nullptr, uint64_t{0x2020'6f6b'2020'6f6b}, counts_, at,
+             PageBytes() / 8);
       CU(cuCtxSynchronize);
-      Record().Set("memory", name).Set("left by", whose).Set("words", PageBytes() / 8).Set("found", Counts()[0]).Set("not zero", Counts()[1]).Write();
+      Record()
+          .Set("memory", name)
+          .Set("left by", whose)
+          .Set("words", PageBytes() / 8)
+          .Set("found", Counts()[0])
+          .Set("not zero", Counts()[1])
+          .Write();
     }
   }
 
@@ -206,24 +216,32 @@ void OtherProcess(std::string_view step) {
 std::string Decide(const Evidence& evidence) {
   const auto found = [&](std::string_view step, std::string_view memory, const char* what) {
     double sum = 0;
-    for (const Row* row : evidence.Of("P21", step)) sum += row->Text("memory") == memory ? row->Number(what).value_or(0) : 0;
+    for (const Row* row : evidence.Of("P21", step))
+      sum += row->Text("memory") == memory ? row->Number(what).value_or(0) : 0;
     return sum;
   };
   if (!evidence.Number("P21", "same_process", "found")) return evidence.Undecided("P21", "same_process");
   std::string text = found("same_process", "shared", "found") + found("same_process", "local", "found") > 0
-                         ? "in `shared` kernels can read what others left in shared or local memory: SECURITY.md says so, fenced kernels may get a prologue"
+                         ? "in `shared` kernels can read what others left in shared or local memory: SECURITY.md says "
+                           "so, fenced kernels may get a prologue"
                          : "nothing of shared or local memory was found again";
-  if (!evidence.Number("P21", "other_process", "found")) return text + "; between processes: " + evidence.Undecided("P21", "other_process");
+  if (!evidence.Number("P21", "other_process", "found"))
+    return text + "; between processes: " + evidence.Undecided("P21", "other_process");
   const bool chip = found("other_process", "shared", "found") + found("other_process", "local", "found") > 0;
-  const bool pages = found("other_process", "cuMemCreate", "not zero") + found("same_process", "cuMemCreate", "not zero") > 0;
-  return text + (chip ? "; between processes, too" : "; not between processes") + (pages ? "; fresh pages are not zero: every slab is cleared when it is handed out" : "; fresh pages came as zeros, and are cleared all the same (nothing promises it)");
+  const bool pages =
+      found("other_process", "cuMemCreate", "not zero") + found("same_process", "cuMemCreate", "not zero") > 0;
+  return text + (chip ? "; between processes, too" : "; not between processes") +
+         (pages ? "; fresh pages are not zero: every slab is cleared when it is handed out"
+                : "; fresh pages came as zeros, and are cleared all the same (nothing promises it)");
 }
 
 constexpr Role kRoles[] = {{"leaver", Leaver}};
-constexpr Step kSteps[] = {{"same_process", SameProcess, 10}, {"other_process", OtherProcess, 12}, {"under_mps", OtherProcess, 15, true}};
+constexpr Step kSteps[] = {
+    {"same_process", SameProcess, 10}, {"other_process", OtherProcess, 12}, {"under_mps", OtherProcess, 15, true}};
 
 }  // namespace
 
-const Probe kP21{"P21", "Whose bytes are in shared memory, local memory and pages that nobody has written?", kSteps, kRoles, Decide};
+const Probe kP21{"P21", "Whose bytes are in shared memory, local memory and pages that nobody has written?", kSteps,
+                 kRoles, Decide};
 
 }  // namespace tutti::gpu

@@ -66,22 +66,35 @@ void Fill(std::string_view) {
   filler.join();
   other.join();
   CU(cuCtxSynchronize);
-  Record().Set("launches taken", seen).Set("then the call waited", full.load()).Set("another stream's launches went on", others_went_on).Set("and took ms", longest_ms).Write();
+  Record()
+      .Set("launches taken", seen)
+      .Set("then the call waited", full.load())
+      .Set("another stream's launches went on", others_went_on)
+      .Set("and took ms", longest_ms)
+      .Write();
 }
 
 std::string Decide(const Evidence& evidence) {
   const auto taken = evidence.Number("P22", "fill", "launches taken");
-  const auto waited = evidence.Truth("P22", "fill", "then the call waited"), others = evidence.Truth("P22", "fill", "another stream's launches went on");
+  const auto waited = evidence.Truth("P22", "fill", "then the call waited"),
+             others = evidence.Truth("P22", "fill", "another stream's launches went on");
   if (!taken || !waited || !others) return evidence.Undecided("P22");
-  if (!*waited) return "256 records in flight per stream are safe: " + Show(*taken) + " launches were taken without waiting";
+  if (!*waited)
+    return "256 records in flight per stream are safe: " + Show(*taken) + " launches were taken without waiting";
   const std::string limit = *taken >= 512 ? "256" : Show(*taken / 2);
-  return limit + " records in flight per stream: the call waits behind " + Show(*taken) + (*others ? "; other streams do not" : ", and every other stream with it: the limit is on all streams together");
+  return limit + " records in flight per stream: the call waits behind " + Show(*taken) +
+         (*others ? "; other streams do not"
+                  : ", and every other stream with it: the limit is on all streams together");
 }
 
 constexpr Step kSteps[] = {{"fill", Fill, 12}};
 
 }  // namespace
 
-const Probe kP22{"P22", "How many launches does a held stream take before the call waits, and do other streams wait, too?", kSteps, {}, Decide};
+const Probe kP22{"P22",
+                 "How many launches does a held stream take before the call waits, and do other streams wait, too?",
+                 kSteps,
+                 {},
+                 Decide};
 
 }  // namespace tutti::gpu

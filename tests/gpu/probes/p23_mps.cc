@@ -93,7 +93,11 @@ void Share(std::string_view) {
   for (Peer* peer : {&inside, &outside}) {
     peer->channel().Say("slab", {}, {fd.get()});
     const Heard read = peer->channel().Hear(20);
-    Record().Set("importer", peer == &inside ? "a client of MPS" : "outside of MPS").Set("shared", read.word == "read" && read.number(0) == 0).Set("it said", read.text).Write();
+    Record()
+        .Set("importer", peer == &inside ? "a client of MPS" : "outside of MPS")
+        .Set("shared", read.word == "read" && read.number(0) == 0)
+        .Set("it said", read.text)
+        .Write();
   }
 }
 
@@ -128,7 +132,8 @@ void Terminate(std::string_view) {
   const int server = std::atoi(AskNvidiaMps("get_server_list").c_str());
   const auto begin = static_cast<double>(NowNs());
   const Stopwatch time;
-  const std::string said = AskNvidiaMps("terminate_client " + std::to_string(server) + " " + std::to_string(endless.pid()));
+  const std::string said =
+      AskNvidiaMps("terminate_client " + std::to_string(server) + " " + std::to_string(endless.pid()));
   const double told_ms = time.ms();
   const Heard over = endless.channel().Hear(7.5);
   const double over_ms = time.ms();
@@ -138,7 +143,8 @@ void Terminate(std::string_view) {
       .Set("server", server)
       .Set("it said", said)
       .Set("command in ms", told_ms)
-      .Set("endless client", over.word == "over" ? NameOf(static_cast<int>(over.number(0))) : "it is gone, or hears nothing")
+      .Set("endless client",
+           over.word == "over" ? NameOf(static_cast<int>(over.number(0))) : "it is gone, or hears nothing")
       .Set("over after ms", over_ms)
       .Set("ended early", over_ms < 6500)
       .Set("other client lives", report.number(0) == 0)
@@ -160,18 +166,34 @@ std::string Decide(const Evidence& evidence) {
     }
   }
   if (any && !all) return "`nested` cannot be built as planned: " + shared + "; `process` is used instead";
-  std::string text = *outside ? "`nested` has its standby outside of MPS" : "`nested` has no safe standby: a fault under MPS reaches contexts outside of it";
-  text += *other ? "; another client lived through a fault" : "; a fault takes all clients of MPS with it, and they are relocated";
-  text += evidence.Least("P23", "fault_*", "new client after, ms").value_or(-1) >= 0 ? "; MPS is back after " + Show(*again) + " ms" : "; MPS did not come back by itself: the server starts another daemon";
-  if (const auto early = evidence.Truth("P23", "terminate", "ended early")) text += *early ? "; terminate_client ends an endless kernel" : "; terminate_client does not end an endless kernel";
+  std::string text = *outside ? "`nested` has its standby outside of MPS"
+                              : "`nested` has no safe standby: a fault under MPS reaches contexts outside of it";
+  text += *other ? "; another client lived through a fault"
+                 : "; a fault takes all clients of MPS with it, and they are relocated";
+  text += evidence.Least("P23", "fault_*", "new client after, ms").value_or(-1) >= 0
+              ? "; MPS is back after " + Show(*again) + " ms"
+              : "; MPS did not come back by itself: the server starts another daemon";
+  if (const auto early = evidence.Truth("P23", "terminate", "ended early"))
+    text += *early ? "; terminate_client ends an endless kernel" : "; terminate_client does not end an endless kernel";
   return text;
 }
 
-constexpr Role kRoles[] = {{"fresh", Fresh}, {"bystander", RunBystander}, {"culprit", RunCulprit}, {"importer", Importer}, {"endless", Endless}};
-constexpr Step kSteps[] = {{"fault_far_write", Fault, 30, true}, {"fault_trap", Fault, 30, true}, {"share", Share, 20, true}, {"green", Green, 12, true}, {"terminate", Terminate, 25, true}};
+constexpr Role kRoles[] = {{"fresh", Fresh},
+                           {"bystander", RunBystander},
+                           {"culprit", RunCulprit},
+                           {"importer", Importer},
+                           {"endless", Endless}};
+constexpr Step kSteps[] = {{"fault_far_write", Fault, 30, true},
+                           {"fault_trap", Fault, 30, true},
+                           {"share", Share, 20, true},
+                           {"green", Green, 12, true},
+                           {"terminate", Terminate, 25, true}};
 
 }  // namespace
 
-const Probe kP23{"P23", "Under NVIDIA's MPS: can memory be shared, are there green contexts, who dies with a fault, when is it back?", kSteps, kRoles, Decide};
+const Probe kP23{
+    "P23",
+    "Under NVIDIA's MPS: can memory be shared, are there green contexts, who dies with a fault, when is it back?",
+    kSteps, kRoles, Decide};
 
 }  // namespace tutti::gpu

@@ -32,13 +32,16 @@ std::vector<std::string> Libraries(const Torch& torch) {
   std::vector<std::string> folders = {"/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib64"};
   if (!torch.folder.empty()) {
     folders.push_back(torch.folder + "/lib");
-    for (const std::string& part : FilesIn(torch.folder + "/../nvidia")) folders.push_back(torch.folder + "/../nvidia/" + part + "/lib");
+    for (const std::string& part : FilesIn(torch.folder + "/../nvidia"))
+      folders.push_back(torch.folder + "/../nvidia/" + part + "/lib");
   }
   std::vector<std::string> files;
   std::set<std::string> seen;
   for (const std::string& folder : folders) {
     for (const std::string& name : FilesIn(folder)) {
-      const bool wanted = name.starts_with("libcublas") || name.starts_with("libcudnn") || name.starts_with("libtorch_cuda") || name.starts_with("libcusparse") || name.starts_with("libnccl");
+      const bool wanted = name.starts_with("libcublas") || name.starts_with("libcudnn") ||
+                          name.starts_with("libtorch_cuda") || name.starts_with("libcusparse") ||
+                          name.starts_with("libnccl");
       if (!wanted || name.find(".so") == std::string::npos) continue;
       std::error_code error;
       const std::string path = std::filesystem::canonical(folder + "/" + name, error);
@@ -55,8 +58,14 @@ void ByLibrary(std::string_view) {
   for (const std::string& library : libraries) {
     const auto code = ReadDeviceCode(library, false, 0);
     if (!code || code->units == 0) continue;
-    Record().Set("library", library.substr(library.rfind('/') + 1)).Set("fat binaries", code->units).Set("with PTX", code->units_with_ptx).Set("PTX texts", code->texts).Set("cubins", code->cubins)
-        .Set("with PTX, %", 100.0 * static_cast<double>(code->units_with_ptx) / static_cast<double>(code->units)).Write();
+    Record()
+        .Set("library", library.substr(library.rfind('/') + 1))
+        .Set("fat binaries", code->units)
+        .Set("with PTX", code->units_with_ptx)
+        .Set("PTX texts", code->texts)
+        .Set("cubins", code->cubins)
+        .Set("with PTX, %", 100.0 * static_cast<double>(code->units_with_ptx) / static_cast<double>(code->units))
+        .Write();
   }
 }
 
@@ -64,10 +73,14 @@ void ByLibrary(std::string_view) {
 std::string Profile(const Torch& torch) {
   const std::string file = Here().scratch + "/profile";
   const os::Fd output(open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  const pid_t child = StartProcess({.arguments = {torch.python, Here().data + "/torch_work.py", "profile"}, .environment = {{"PYTHONDONTWRITEBYTECODE", "1"}, {"CUDA_MODULE_LOADING", "LAZY"}}, .files = {{output.get(), 1}}});
+  const pid_t child = StartProcess({.arguments = {torch.python, Here().data + "/torch_work.py", "profile"},
+                                    .environment = {{"PYTHONDONTWRITEBYTECODE", "1"}, {"CUDA_MODULE_LOADING", "LAZY"}},
+                                    .files = {{output.get(), 1}}});
   const Ending ending = WaitFor(child, 45);
   if (!ending.ended) kill(child, SIGKILL);
-  if (!ending.ended || ending.status != 0) GiveUp(Outcome::kFailed, "the profile of the models ended with " + (ending.ended ? Describe(ending.status) : std::string("nothing in time")));
+  if (!ending.ended || ending.status != 0)
+    GiveUp(Outcome::kFailed, "the profile of the models ended with " +
+                                 (ending.ended ? Describe(ending.status) : std::string("nothing in time")));
   return ReadFile(file, 4 << 20);
 }
 
@@ -101,17 +114,26 @@ void ByLaunches(std::string_view) {
     model.perhaps += bare.contains(BareName(kernel)) ? count : 0;
   }
   for (const auto& [model, counts] : launches)
-    Record().Set("model", model).Set("launches", counts.all).Set("with PTX, %", 100 * counts.with_ptx / counts.all).Set("with PTX of the same name, other arguments, %", 100 * counts.perhaps / counts.all).Set("all PTX was read", complete).Write();
+    Record()
+        .Set("model", model)
+        .Set("launches", counts.all)
+        .Set("with PTX, %", 100 * counts.with_ptx / counts.all)
+        .Set("with PTX of the same name, other arguments, %", 100 * counts.perhaps / counts.all)
+        .Set("all PTX was read", complete)
+        .Write();
 }
 
 std::string Decide(const Evidence& evidence) {
   const auto least = evidence.Least("P24", "by_launches", "with PTX, %");
   if (!least) {
     const auto libraries = evidence.Most("P24", "by_library", "with PTX, %");
-    return evidence.Undecided("P24", "by_launches") + (libraries ? "; of the libraries' fat binaries at most " + Show(*libraries) + "% have PTX" : "");
+    return evidence.Undecided("P24", "by_launches") +
+           (libraries ? "; of the libraries' fat binaries at most " + Show(*libraries) + "% have PTX" : "");
   }
-  const double most = evidence.Least("P24", "by_launches", "with PTX of the same name, other arguments, %").value_or(*least);
-  const std::string share = "of a model's launches " + Show(*least) + "% at least have PTX" + (most > *least ? ", " + Show(most) + "% if arguments of templates are not looked at" : "");
+  const double most =
+      evidence.Least("P24", "by_launches", "with PTX of the same name, other arguments, %").value_or(*least);
+  const std::string share = "of a model's launches " + Show(*least) + "% at least have PTX" +
+                            (most > *least ? ", " + Show(most) + "% if arguments of templates are not looked at" : "");
   if (*least >= 99.5) return "`auto` keeps such programs in `shared`: " + share;
   if (most >= 99.5) return "undecided: " + share;
   return "programs of such libraries go to `nested` at once, `shared` is for the rest: " + share;
@@ -121,6 +143,7 @@ constexpr Step kSteps[] = {{"by_library", ByLibrary, 40}, {"by_launches", ByLaun
 
 }  // namespace
 
-const Probe kP24{"P24", "How much of cuBLAS, cuDNN and PyTorch has PTX, by fat binaries and by launches?", kSteps, {}, Decide};
+const Probe kP24{
+    "P24", "How much of cuBLAS, cuDNN and PyTorch has PTX, by fat binaries and by launches?", kSteps, {}, Decide};
 
 }  // namespace tutti::gpu

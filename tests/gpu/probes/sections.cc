@@ -8,7 +8,7 @@ namespace tutti::gpu {
 namespace {
 
 constexpr const Probe* kFactsProbes[] = {&kFacts};
-constexpr const Probe* kProbes[] = {&kP8,  &kP1, &kP2, &kP5,  &kP3,  &kP12, &kP23, &kP24, &kP16, &kP18, &kP13, &kP14,
+constexpr const Probe* kProbes[] = {&kP8, &kP1, &kP2,  &kP5,  &kP3,  &kP12, &kP23, &kP24, &kP16, &kP18, &kP13, &kP14,
                                     &kP4, &kP7, &kP10, &kP11, &kP17, &kP19, &kP22, &kP6,  &kP9,  &kP15, &kP20, &kP21};
 constexpr const Probe* kNative[] = {&kN1, &kN2};
 constexpr const Probe* kSharing[] = {&kS1, &kS2};

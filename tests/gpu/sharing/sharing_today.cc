@@ -18,7 +18,8 @@ void Kernels(std::string_view step) {
   for (int i = 0; i < Here().Size(8, 2); ++i) workers.emplace_back("worker");
   for (Peer& worker : workers) worker.Expect("ready");
   for (const Work& work : KernelWork()) {
-    for (size_t count = 1; count <= workers.size(); count *= 2) Together(workers, count, work, Here().Size(1.0, 0.05), How(step));
+    for (size_t count = 1; count <= workers.size(); count *= 2)
+      Together(workers, count, work, Here().Size(1.0, 0.05), How(step));
     if (Here().small) break;
   }
 }
@@ -38,7 +39,9 @@ std::string Anchor(const Evidence& evidence, std::string_view probe, std::string
   for (const char* step : {"sliced", "mps"}) {
     for (const Row* row : evidence.Of(probe, step)) {
       if (row->Text("work") != work || row->Number("processes") != 8.0) continue;
-      text += (text.empty() ? "" : ", ") + row->Text("how") + " " + Show(row->Number("a second, together").value_or(0)) + "/s (p99 " + Show(row->Number("p99, ms").value_or(0)) + " ms)";
+      text += (text.empty() ? "" : ", ") + row->Text("how") + " " +
+              Show(row->Number("a second, together").value_or(0)) + "/s (p99 " +
+              Show(row->Number("p99, ms").value_or(0)) + " ms)";
     }
   }
   return text;

@@ -12,10 +12,17 @@ namespace tutti::gpu {
 
 using namespace cuda;
 
-std::vector<Work> KernelWork() { return {{"kernels of about 5 us", {2'000, 0}}, {"kernels of about 50 us", {20'000, 0}}, {"kernels of about 500 us", {200'000, 0}}}; }
+std::vector<Work> KernelWork() {
+  return {{"kernels of about 5 us", {2'000, 0}},
+          {"kernels of about 50 us", {20'000, 0}},
+          {"kernels of about 500 us", {200'000, 0}}};
+}
 
 std::vector<Work> ModelWork() {
-  return {{"ResNet-50, batch 1", {0, 1}}, {"ResNet-50, batch 8", {0, 8}}, {"DistilBERT, batch 1", {1, 1}}, {"DistilBERT, batch 8", {1, 8}}};
+  return {{"ResNet-50, batch 1", {0, 1}},
+          {"ResNet-50, batch 8", {0, 8}},
+          {"DistilBERT, batch 1", {1, 1}},
+          {"DistilBERT, batch 8", {1, 8}}};
 }
 
 void RunKernelWorker(Channel& step, std::string_view) {
@@ -45,7 +52,8 @@ void RunKernelWorker(Channel& step, std::string_view) {
 Peer StartModelWorker() {
   const Torch torch = FindTorch();
   if (torch.python.empty()) GiveUp(Outcome::kLacks, torch.why_not);
-  return Peer::OfProgram("the model worker", {torch.python, Here().data + "/torch_work.py", "serve"}, {{"PYTHONDONTWRITEBYTECODE", "1"}, {"CUDA_MODULE_LOADING", "LAZY"}});
+  return Peer::OfProgram("the model worker", {torch.python, Here().data + "/torch_work.py", "serve"},
+                         {{"PYTHONDONTWRITEBYTECODE", "1"}, {"CUDA_MODULE_LOADING", "LAZY"}});
 }
 
 void Together(std::vector<Peer>& workers, size_t count, const Work& work, double seconds, std::string_view how) {
@@ -62,7 +70,15 @@ void Together(std::vector<Peer>& workers, size_t count, const Work& work, double
     p99 = std::max(p99, done.number(3));
   }
   const double batch = std::max(1.0, work.numbers[1]);
-  Record().Set("work", work.name).Set("how", how).Set("processes", count).Set("a second, together", rate * batch).Set("of the slowest", slowest * batch).Set("p50, ms", p50).Set("p99, ms", p99).Write();
+  Record()
+      .Set("work", work.name)
+      .Set("how", how)
+      .Set("processes", count)
+      .Set("a second, together", rate * batch)
+      .Set("of the slowest", slowest * batch)
+      .Set("p50, ms", p50)
+      .Set("p99, ms", p99)
+      .Write();
 }
 
 }  // namespace tutti::gpu

@@ -16,8 +16,8 @@ struct Work {
 std::vector<Work> KernelWork();
 std::vector<Work> ModelWork();
 
-// The role of a worker with kernels: says "ready", hears "run" with a Work's numbers and seconds, says "done" with a count,
-// the seconds, the median and the 99th percentile in ms.
+// The role of a worker with kernels: says "ready", hears "run" with a Work's numbers and seconds, says "done" with a
+// count, the seconds, the median and the 99th percentile in ms.
 void RunKernelWorker(Channel& step, std::string_view);
 // A worker with models. Ends the process if PyTorch is not here.
 Peer StartModelWorker();

@@ -15,7 +15,8 @@ struct ProcessInfo {
   unsigned gpu_instance, compute_instance;
 };
 
-__attribute__((visibility("default"))) int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, ProcessInfo* infos) {
+__attribute__((visibility("default"))) int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count,
+                                                                                   ProcessInfo* infos) {
   *count = 1;
   infos[0] = {4242, 0, 0, 0};
   return 0;

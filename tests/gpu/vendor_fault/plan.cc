@@ -26,8 +26,9 @@ std::map<std::string, Row> ReadPlan() {
     if (equal == std::string::npos) continue;
     const std::string what = row.substr(equal + 1, at == std::string::npos ? at : at - equal - 1);
     const size_t colon = what.find(':');
-    plan[row.substr(0, equal)] = {.lie = {what.substr(0, colon), colon == std::string::npos ? 0 : std::atol(what.c_str() + colon + 1)},
-                                  .nth = at == std::string::npos ? 0 : std::atol(row.c_str() + at + 1)};
+    plan[row.substr(0, equal)] = {
+        .lie = {what.substr(0, colon), colon == std::string::npos ? 0 : std::atol(what.c_str() + colon + 1)},
+        .nth = at == std::string::npos ? 0 : std::atol(row.c_str() + at + 1)};
   }
   return plan;
 }
@@ -47,7 +48,9 @@ void* TrueFunction(const char* symbol) {
   static void* const driver = [] {
     const char* const path = std::getenv("TUTTI_GPU_LIE_DRIVER");
     void* const library = path == nullptr ? nullptr : dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) std::fprintf(stderr, "the lying driver has no true one: %s\n", path == nullptr ? "TUTTI_GPU_LIE_DRIVER is not set" : dlerror());
+    if (library == nullptr)
+      std::fprintf(stderr, "the lying driver has no true one: %s\n",
+                   path == nullptr ? "TUTTI_GPU_LIE_DRIVER is not set" : dlerror());
     return library;
   }();
   return driver == nullptr ? nullptr : dlsym(driver, symbol);

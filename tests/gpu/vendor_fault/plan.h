@@ -5,7 +5,8 @@
 //     hang         does not return
 //     exit:STATUS  ends the process
 //     late:MS      does what it should, so many milliseconds later
-//     answer:N     does what it should and answers N: the compute mode of cuDeviceGetAttribute, the free bytes of cuMemGetInfo_v2
+//     answer:N     does what it should and answers N: the compute mode of cuDeviceGetAttribute, the free bytes of
+//                  cuMemGetInfo_v2
 //
 // The driver that does the work is named by TUTTI_GPU_LIE_DRIVER.
 #pragma once

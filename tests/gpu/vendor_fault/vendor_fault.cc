@@ -1,5 +1,5 @@
-// A libcuda.so.1 that does what another one does, but for what its plan says (vendor_fault/plan.h): the GPU run must say what
-// such a driver did, and come to its end.
+// A libcuda.so.1 that does what another one does, but for what its plan says (vendor_fault/plan.h): the GPU run must
+// say what such a driver did, and come to its end.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -19,9 +19,11 @@ template <typename... A>
 void Amend(const char* symbol, const std::tuple<A...>& arguments, long number) {
   using Arguments = std::tuple<A...>;
   if constexpr (std::is_same_v<Arguments, std::tuple<int*, int, int>>) {
-    if (std::strcmp(symbol, "cuDeviceGetAttribute") == 0 && std::get<1>(arguments) == CU_DEVICE_ATTRIBUTE_COMPUTE_MODE) *std::get<0>(arguments) = static_cast<int>(number);
+    if (std::strcmp(symbol, "cuDeviceGetAttribute") == 0 && std::get<1>(arguments) == CU_DEVICE_ATTRIBUTE_COMPUTE_MODE)
+      *std::get<0>(arguments) = static_cast<int>(number);
   }
-  if constexpr (std::is_same_v<Arguments, std::tuple<size_t*, size_t*>>) *std::get<0>(arguments) = static_cast<size_t>(number);
+  if constexpr (std::is_same_v<Arguments, std::tuple<size_t*, size_t*>>)
+    *std::get<0>(arguments) = static_cast<size_t>(number);
 }
 
 template <typename Function, typename Arguments>
@@ -40,9 +42,9 @@ CUresult Forward(const char* symbol, const Arguments& arguments) {
 
 }  // namespace
 
-#define CU_VENDOR(symbol, need, types)                                                                  \
-  extern "C" __attribute__((visibility("default"))) CUresult symbol(TUTTI_PARAMETERS types) {           \
-    return Forward<CUresult(*) types>(#symbol, std::make_tuple(TUTTI_ARGUMENTS types));                 \
+#define CU_VENDOR(symbol, need, types)                                                        \
+  extern "C" __attribute__((visibility("default"))) CUresult symbol(TUTTI_PARAMETERS types) { \
+    return Forward<CUresult(*) types>(#symbol, std::make_tuple(TUTTI_ARGUMENTS types));       \
   }
 #include "frame/vendor.def"
 #undef CU_VENDOR

@@ -44,7 +44,7 @@ TEST(Memory, ShortAsynchronousCopiesFillWithZero) {
   ret;
 }
 )",
-                       std::vector<uint32_t>(256, 0xabababab), 32);
+                            std::vector<uint32_t>(256, 0xabababab), 32);
   ASSERT_EQ(out.size(), 256u);
   for (uint32_t lane = 0; lane < 32; ++lane) {
     const auto* bytes = reinterpret_cast<const uint8_t*>(&out[128 + 4 * lane]);
@@ -85,7 +85,7 @@ NEXT:
   ret;
 }
 )",
-                       std::vector<uint32_t>(2), 64);
+                            std::vector<uint32_t>(2), 64);
   EXPECT_EQ(out, (std::vector<uint32_t>{2016, 4032}));
 }
 
@@ -101,7 +101,7 @@ TEST(Memory, AtomicsOfHalvesLoseNothing) {
   ret;
 }
 )",
-                       std::vector<uint32_t>(2), 96);
+                            std::vector<uint32_t>(2), 96);
   ASSERT_EQ(out.size(), 2u);
   EXPECT_EQ(out[0], uint32_t{Encode(96, kF16)} << 16);
   EXPECT_EQ(out[1], uint32_t{Encode(192, kF16)} << 16 | Encode(96, kF16));
@@ -125,7 +125,7 @@ TEST(Memory, AddressesKnowTheirSpace) {
   ret;
 }
 )",
-                       std::vector<uint32_t>(12), 32);
+                            std::vector<uint32_t>(12), 32);
   EXPECT_EQ(out, (std::vector<uint32_t>{1, 1, 1, 1, 0, 0, 77, 5, 9, 0, 0, 0}));
 }
 

@@ -13,18 +13,12 @@ constexpr size_t kMaxReported = 4;  // differences per statement
 
 const char* RegisterType(Slot slot) {
   switch (slot) {
-    case Slot::kWord16:
-      return "b16";
-    case Slot::kWord32:
-      return "b32";
-    case Slot::kWord64:
-      return "b64";
-    case Slot::kFloat:
-      return "f32";
-    case Slot::kDouble:
-      return "f64";
-    default:
-      return "pred";
+    case Slot::kWord16: return "b16";
+    case Slot::kWord32: return "b32";
+    case Slot::kWord64: return "b64";
+    case Slot::kFloat: return "f32";
+    case Slot::kDouble: return "f64";
+    default: return "pred";
   }
 }
 
@@ -45,14 +39,9 @@ std::string Show(Slot slot, uint64_t bits) {
   float single;
   double wide;
   switch (slot) {
-    case Slot::kFloat:
-      std::memcpy(&single, &bits, sizeof single);
-      return fmt::format("{:a} (0x{:08x})", single, bits);
-    case Slot::kDouble:
-      std::memcpy(&wide, &bits, sizeof wide);
-      return fmt::format("{:a} (0x{:016x})", wide, bits);
-    default:
-      return fmt::format("0x{:x}", bits);
+    case Slot::kFloat: std::memcpy(&single, &bits, sizeof single); return fmt::format("{:a} (0x{:08x})", single, bits);
+    case Slot::kDouble: std::memcpy(&wide, &bits, sizeof wide); return fmt::format("{:a} (0x{:016x})", wide, bits);
+    default: return fmt::format("0x{:x}", bits);
   }
 }
 

@@ -18,10 +18,15 @@ void CheckAxes(const uint32_t (&block)[3], unsigned scalar_axes) {
     if (index.is_varying()) continue;
     ++scalar;
     for (uint32_t thread = 0; thread < shape.threads(); ++thread) {
-      const uint32_t expected = axis == 0 ? thread % block[0] : axis == 1 ? thread / block[0] % block[1] : thread / block[0] / block[1];
-      const auto* base = llvm::cast<llvm::ConstantInt>(shape.IndexBase(builder, axis, builder.getInt32(thread / kLanes)));
-      ASSERT_EQ(static_cast<int64_t>(base->getZExtValue()) + index.offset(thread % kLanes), expected) << "axis " << axis << " thread " << thread;
-      const uint64_t multiple = index.is_constant_lanes() ? base->getZExtValue() : base->getZExtValue() % (uint64_t{1} << index.align());
+      const uint32_t expected = axis == 0   ? thread % block[0]
+                                : axis == 1 ? thread / block[0] % block[1]
+                                            : thread / block[0] / block[1];
+      const auto* base =
+          llvm::cast<llvm::ConstantInt>(shape.IndexBase(builder, axis, builder.getInt32(thread / kLanes)));
+      ASSERT_EQ(static_cast<int64_t>(base->getZExtValue()) + index.offset(thread % kLanes), expected)
+          << "axis " << axis << " thread " << thread;
+      const uint64_t multiple =
+          index.is_constant_lanes() ? base->getZExtValue() : base->getZExtValue() % (uint64_t{1} << index.align());
       ASSERT_EQ(multiple, 0u) << "axis " << axis << ": a base is not aligned as promised";
     }
   }

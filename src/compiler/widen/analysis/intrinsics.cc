@@ -93,10 +93,8 @@ bool IsMeetingOfMembers(Intrinsic kind) {
     case Intrinsic::kMatchAll:
     case Intrinsic::kRedux:
     case Intrinsic::kElect:
-    case Intrinsic::kWarpBarrier:
-      return true;
-    default:
-      return false;
+    case Intrinsic::kWarpBarrier: return true;
+    default: return false;
   }
 }
 
@@ -106,10 +104,8 @@ bool IsMeetingOfAll(Intrinsic kind) {
     case Intrinsic::kBarrierReduce:
     case Intrinsic::kClusterBarrier:
     case Intrinsic::kGridBarrier:
-    case Intrinsic::kMatrix:
-      return true;
-    default:
-      return false;
+    case Intrinsic::kMatrix: return true;
+    default: return false;
   }
 }
 
@@ -148,14 +144,14 @@ bool IsUniformResult(Intrinsic kind) {
     case Intrinsic::kBarrierReduce:
     case Intrinsic::kTurn:
     case Intrinsic::kAbsent:
-    case Intrinsic::kIsApart:
-      return true;
-    default:
-      return false;
+    case Intrinsic::kIsApart: return true;
+    default: return false;
   }
 }
 
-bool IsUniformAmongMembers(Intrinsic kind) { return kind == Intrinsic::kBallot || kind == Intrinsic::kRedux || kind == Intrinsic::kMatchAll; }
+bool IsUniformAmongMembers(Intrinsic kind) {
+  return kind == Intrinsic::kBallot || kind == Intrinsic::kRedux || kind == Intrinsic::kMatchAll;
+}
 
 bool UsesBarrier(const llvm::Module& module) {
   return llvm::any_of(module, [](const llvm::Function& function) {

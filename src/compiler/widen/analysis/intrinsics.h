@@ -8,6 +8,7 @@
 
 namespace tutti::compiler {
 
+// clang-format off
 enum class Intrinsic : uint8_t {
   kNone,  // not a tutti.* function
   kTid, kLaneid,
@@ -15,12 +16,14 @@ enum class Intrinsic : uint8_t {
   kWarpid, kNwarpid,
   kClock, kGlobaltimer, kActivemask,
   kShfl, kBallot, kMatchAny, kMatchAll, kRedux, kElect, kWarpBarrier,
-  kTurn, kAbsent, kSetApart, kIsApart, kBarrierEnter, kBarrierPass, kBarrierOutcome,  // of turn_loop.h, apart_copy.h, meetings.h
+  // of turn_loop.h, apart_copy.h, meetings.h
+  kTurn, kAbsent, kSetApart, kIsApart, kBarrierEnter, kBarrierPass, kBarrierOutcome,
   kBarrier, kBarrierReduce, kClusterBarrier, kGridBarrier, kYield,
   kExit, kEndLane, kHasEnded, kTrap, kPrint, kAssertFail, kMalloc, kFree, kFence,
   kIndirectCall, kFunction, kMatrix,
   kUnknown,     // tutti.<something else>
 };
+// clang-format on
 
 struct IntrinsicCall {
   Intrinsic kind = Intrinsic::kNone;
@@ -35,8 +38,8 @@ bool IsMeetingOfMembers(Intrinsic kind);
 bool IsMeetingOfAll(Intrinsic kind);
 // One of the barriers that count all threads that have not ended.
 bool IsBarrier(Intrinsic kind);
-// Lanes wait here for lanes that have not ended: at a barrier, at an operation on matrices, or at one of members that they
-// have not asked for in the same block.
+// Lanes wait here for lanes that have not ended: at a barrier, at an operation on matrices, or at one of members that
+// they have not asked for in the same block.
 bool WaitsForLanes(const llvm::BasicBlock& block);
 // These members are all here, as they were asked for in the call's own block.
 bool AreMembersHere(const llvm::CallInst& call);

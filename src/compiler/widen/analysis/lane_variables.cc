@@ -76,7 +76,8 @@ void LaneVariables::KeepWhatIsLost() {
 void LaneVariables::Double(llvm::ValueToValueMapTy& copies, const llvm::SmallPtrSetImpl<const llvm::Value*>& shared) {
   for (llvm::AllocaInst* slot : slots_) {
     if (shared.contains(slot)) continue;
-    auto* own = new llvm::AllocaInst(slot->getAllocatedType(), 0, slot->getName() + ".apart", function_.getEntryBlock().begin());
+    auto* own = new llvm::AllocaInst(slot->getAllocatedType(), 0, slot->getName() + ".apart",
+                                     function_.getEntryBlock().begin());
     MakeWarpVariable(*own);
     doubled_.emplace_back(slot, own);
     copies[slot] = own;
@@ -127,7 +128,8 @@ void LaneVariables::TakeAlong(llvm::IRBuilder<>& builder, llvm::ArrayRef<llvm::B
 }
 
 void LaneVariables::StayInMemory() {
-  const auto first = std::ranges::stable_partition(slots_, [&](const llvm::AllocaInst* slot) { return new_.contains(slot); });
+  const auto first =
+      std::ranges::stable_partition(slots_, [&](const llvm::AllocaInst* slot) { return new_.contains(slot); });
   for (llvm::AllocaInst* slot : first) MakeWarpVariable(*slot);
   slots_.erase(first.begin(), first.end());
 }

@@ -3,8 +3,8 @@
 // A variable is zero before it is set: whatever way leads to its use, there is no undefined value. What the entry block
 // defines needs none.
 //
-// Where code is copied, the copy has variables of its own, which stay variables (local_frame.h). Whoever goes over to the copy
-// takes the values along that are needed there.
+// Where code is copied, the copy has variables of its own, which stay variables (local_frame.h). Whoever goes over to
+// the copy takes the values along that are needed there.
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>
@@ -50,7 +50,7 @@ class LaneVariables {
   std::vector<llvm::AllocaInst*> slots_;
   llvm::SmallPtrSet<const llvm::AllocaInst*, 8> new_;  // of these, that are no values of the function
   std::vector<std::pair<llvm::AllocaInst*, llvm::AllocaInst*>> doubled_;  // an original and the copy's
-  llvm::DenseMap<const llvm::BasicBlock*, llvm::BitVector> needed_;       // of these, before the block
+  llvm::DenseMap<const llvm::BasicBlock*, llvm::BitVector> needed_;  // of these, before the block
 };
 
 }  // namespace tutti::compiler

@@ -1,8 +1,8 @@
 // Where the allocas of a function lie in each lane's local memory.
 //
-// Variables of lanes that take turns in a copy of the function (apart_copy.h), or that are too many for values (turns.h), do
-// not: each is one vector in the warp's frame. They stay in memory, since as values they would all be carried round the loop of
-// turns.
+// Variables of lanes that take turns in a copy of the function (apart_copy.h), or that are too many for values
+// (turns.h), do not: each is one vector in the warp's frame. They stay in memory, since as values they would all be
+// carried round the loop of turns.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>

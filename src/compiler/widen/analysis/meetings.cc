@@ -72,15 +72,24 @@ void Meetings::FindSites() {
 
 void Meetings::Split(CallInst& call, Intrinsic kind) {
   const bool of_members = IsMeetingOfMembers(kind) && !IsAligned(call);
-  Site site{.call = &call, .kind = kind, .of_members = of_members, .before = call.getParent(), .here = nullptr, .park = nullptr, .after = nullptr, .result = nullptr};
+  Site site{.call = &call,
+            .kind = kind,
+            .of_members = of_members,
+            .before = call.getParent(),
+            .here = nullptr,
+            .park = nullptr,
+            .after = nullptr,
+            .result = nullptr};
   site.here = llvm::SplitBlock(site.before, &call);
   site.after = llvm::SplitBlock(site.here, call.getNextNode());
   site.park = NewBlock("park");
   site.before->getTerminator()->eraseFromParent();
   builder_.SetInsertPoint(site.before);
   Value* members = of_members ? call.getArgOperand(0) : builder_.getInt32(~0u);
-  Value* absent = builder_.CreateCall(Declare("tutti.absent", builder_.getInt1Ty(), {builder_.getInt32Ty()}), {members});
-  builder_.CreateCondBr(absent, site.park, site.here, llvm::MDBuilder(builder_.getContext()).createUnlikelyBranchWeights());
+  Value* absent =
+      builder_.CreateCall(Declare("tutti.absent", builder_.getInt1Ty(), {builder_.getInt32Ty()}), {members});
+  builder_.CreateCondBr(absent, site.park, site.here,
+                        llvm::MDBuilder(builder_.getContext()).createUnlikelyBranchWeights());
   if (!call.use_empty()) {
     site.result = variables_.New(call.getType(), "result");
     builder_.SetInsertPoint(site.after, site.after->begin());
@@ -106,7 +115,8 @@ void Meetings::FillPark(const Site& site) {
   if (site.of_members) {
     Kind& kind = kinds_[site.call->getCalledFunction()];
     if (kind.sites.empty()) {
-      for (const llvm::Use& argument : site.call->args()) kind.arguments.push_back(variables_.New(argument->getType(), "argument"));
+      for (const llvm::Use& argument : site.call->args())
+        kind.arguments.push_back(variables_.New(argument->getType(), "argument"));
     }
     kind.sites.push_back(sites_.size());
     for (size_t i = 0; i < kind.arguments.size(); ++i) {
@@ -115,7 +125,8 @@ void Meetings::FillPark(const Site& site) {
   } else if (IsApart(site.kind)) {
     Value* id = site.call->getArgOperand(0);
     Value* vote = site.kind == Intrinsic::kBarrierReduce ? site.call->getArgOperand(2) : builder_.getFalse();
-    CallInst* phase = builder_.CreateCall(Declare("tutti.barrier_enter", i32, {i32, i32, i1}), {id, site.call->getArgOperand(1), vote});
+    CallInst* phase = builder_.CreateCall(Declare("tutti.barrier_enter", i32, {i32, i32, i1}),
+                                          {id, site.call->getArgOperand(1), vote});
     phase->setMetadata("tutti.loc", site.call->getMetadata("tutti.loc"));
     builder_.CreateStore(id, barrier_);
     builder_.CreateStore(phase, phase_);
@@ -155,7 +166,8 @@ Value* Meetings::IsStuck() {
 void Meetings::SwitchOverSites(llvm::ArrayRef<size_t> sites, llvm::ArrayRef<BasicBlock*> targets) {
   Value* own = builder_.CreateLoad(builder_.getInt32Ty(), site_);
   llvm::SwitchInst* choice = builder_.CreateSwitch(own, targets[0], static_cast<unsigned>(sites.size()));
-  for (size_t i = 1; i < sites.size(); ++i) choice->addCase(builder_.getInt32(static_cast<uint32_t>(sites[i])), targets[i]);
+  for (size_t i = 1; i < sites.size(); ++i)
+    choice->addCase(builder_.getInt32(static_cast<uint32_t>(sites[i])), targets[i]);
 }
 
 void Meetings::Link() {
@@ -175,7 +187,8 @@ void Meetings::LinkKind(llvm::Function* operation, const Kind& kind) {
 
   builder_.SetInsertPoint(met);
   std::vector<Value*> arguments;
-  for (llvm::AllocaInst* argument : kind.arguments) arguments.push_back(builder_.CreateLoad(argument->getAllocatedType(), argument));
+  for (llvm::AllocaInst* argument : kind.arguments)
+    arguments.push_back(builder_.CreateLoad(argument->getAllocatedType(), argument));
   CallInst* call = builder_.CreateCall(operation, arguments);
   call->copyMetadata(*sites_[kind.sites[0]].call);
   std::vector<BasicBlock*> back, again;
@@ -210,8 +223,9 @@ void Meetings::LinkWaits() {
   places_.push_back(wait_);
   BasicBlock *passed = NewBlock("passed"), *again = NewBlock("wait_on");
   builder_.SetInsertPoint(wait_);
-  Value* is_through = builder_.CreateCall(Declare("tutti.barrier_pass", i1, {i32, i32, i1}),
-                                          {builder_.CreateLoad(i32, barrier_), builder_.CreateLoad(i32, phase_), IsStuck()});
+  Value* is_through =
+      builder_.CreateCall(Declare("tutti.barrier_pass", i1, {i32, i32, i1}),
+                          {builder_.CreateLoad(i32, barrier_), builder_.CreateLoad(i32, phase_), IsStuck()});
   builder_.CreateCondBr(is_through, passed, again);
   builder_.SetInsertPoint(again);
   builder_.CreateBr(wait_);
@@ -242,8 +256,9 @@ void Meetings::LinkAlone(const Site& site) {
     BasicBlock* trap = NewBlock("missed");
     builder_.CreateCondBr(IsStuck(), trap, site.here);
     builder_.SetInsertPoint(trap);
-    builder_.CreateCall(Declare("tutti.trap", builder_.getVoidTy(), {builder_.getInt32Ty()}),
-                        {builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kLaunchFailed))})
+    builder_
+        .CreateCall(Declare("tutti.trap", builder_.getVoidTy(), {builder_.getInt32Ty()}),
+                    {builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kLaunchFailed))})
         ->copyMetadata(*site.call);
   }
   builder_.CreateBr(site.here);

@@ -1,7 +1,8 @@
-// Operations at which lanes that take turns in a copy of the function (apart_copy.h) meet, wherever in it they come to them.
+// Operations at which lanes that take turns in a copy of the function (apart_copy.h) meet, wherever in it they come to
+// them.
 //
-// Each is a *site*: if all lanes that it needs are here, it is done as in any other code; else its lanes are *parked*. Sites
-// are split in the original, and then lead to their copies' places there.
+// Each is a *site*: if all lanes that it needs are here, it is done as in any other code; else its lanes are *parked*.
+// Sites are split in the original, and then lead to their copies' places there.
 //
 //     before:  if (tutti.absent(members)) goto park; else goto here
 //     here:    the operation; goto after
@@ -13,8 +14,8 @@
 //
 // At a barrier of the block lanes arrive when they are parked, and all wait at one place for the phase that each has
 // arrived in. Where lanes cannot come to different barriers this is not needed: a barrier has a place of its own, where
-// all gather that have not ended, as have the other operations of whole warps. Those of .aligned instructions that follow one
-// another in a block are one site: who has gathered for the first is there for the rest.
+// all gather that have not ended, as have the other operations of whole warps. Those of .aligned instructions that
+// follow one another in a block are one site: who has gathered for the first is there for the rest.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>

@@ -10,8 +10,10 @@ struct WidenOptions {
   std::string name;                // of the kernel, for its descriptor
   uint32_t block[3] = {0, 0, 0};   // threads per block; 0,0,0: any shape, at some cost
   bool avx512 = false;             // the target has AVX-512 F, BW, DQ and VL
-  bool fence = true;               // check every address against the memory that the client owns; off for measurements only
-  bool whole_pieces = true;        // what lies between two words of a warp's access can be read, too: the fence sees to it
+  // check every address against the memory that the client owns; off for measurements only
+  bool fence = true;
+  // what lies between two words of a warp's access can be read, too: the fence sees to it
+  bool whole_pieces = true;
 };
 
 }  // namespace tutti::compiler

@@ -131,7 +131,9 @@ class PartingFinder {
 
 }  // namespace
 
-Partings FindPartings(llvm::Function& function, const Schedule& schedule) { return PartingFinder(function).Find(schedule); }
+Partings FindPartings(llvm::Function& function, const Schedule& schedule) {
+  return PartingFinder(function).Find(schedule);
+}
 
 Partings FindPartingsOfTurns(llvm::Function& function) { return PartingFinder(function).FindAll(); }
 

@@ -20,7 +20,8 @@ class Layout {
   Layout(llvm::Function& function, const llvm::LoopInfo& loops, std::vector<BasicBlock*>& order)
       : loops_(loops), order_(order), before_meeting_(BlocksBeforeMeetings(function)) {
     for (const Loop* loop : loops.getLoopsInPreorder()) {
-      if (llvm::any_of(loop->blocks(), [](const BasicBlock* block) { return WaitsForLanes(*block); })) meeting_.insert(loop);
+      if (llvm::any_of(loop->blocks(), [](const BasicBlock* block) { return WaitsForLanes(*block); }))
+        meeting_.insert(loop);
     }
     for (BasicBlock& block : function) Adopt(block);
   }
@@ -180,7 +181,8 @@ llvm::SetVector<BasicBlock*> PartFrom(BasicBlock* first) {
 bool HasOneEntry(const llvm::SetVector<BasicBlock*>& part) {
   unsigned entries = 0;
   for (BasicBlock* block : part) {
-    entries += static_cast<unsigned>(llvm::count_if(llvm::predecessors(block), [&](BasicBlock* from) { return !part.contains(from); }));
+    entries += static_cast<unsigned>(
+        llvm::count_if(llvm::predecessors(block), [&](BasicBlock* from) { return !part.contains(from); }));
   }
   return entries == 1;
 }
@@ -189,7 +191,8 @@ Schedule::Schedule(llvm::Function& function, const llvm::LoopInfo& loops) {
   Layout layout(function, loops, order_);
   layout.Place(nullptr, &function.getEntryBlock());
   // Beside an endless loop the order leaves the place of the return open.
-  std::stable_partition(order_.begin(), order_.end(), [](BasicBlock* block) { return !llvm::isa<llvm::ReturnInst>(block->getTerminator()); });
+  std::stable_partition(order_.begin(), order_.end(),
+                        [](BasicBlock* block) { return !llvm::isa<llvm::ReturnInst>(block->getTerminator()); });
   for (unsigned i = 0; i < size(); ++i) index_[order_[i]] = i;
   for (const Loop* loop : loops.getLoopsInPreorder()) last_[index(loop->getHeader())] = index(layout.Last(loop));
   FindCopy();
@@ -200,7 +203,8 @@ void Schedule::FindCopy() {
   llvm::SetVector<BasicBlock*> first;
   for (BasicBlock* block : order_) {
     const auto* branch = llvm::dyn_cast<llvm::BranchInst>(block->getTerminator());
-    const auto* asked = branch != nullptr && branch->isConditional() ? llvm::dyn_cast<llvm::CallInst>(branch->getCondition()) : nullptr;
+    const auto* asked =
+        branch != nullptr && branch->isConditional() ? llvm::dyn_cast<llvm::CallInst>(branch->getCondition()) : nullptr;
     if (asked != nullptr && ClassifyCall(*asked).kind == Intrinsic::kIsApart) {
       gates_.set(index(block));
       first.insert(branch->getSuccessor(0));
@@ -237,8 +241,8 @@ bool Schedule::GatesAreComplete() const {
   });
 }
 
-// Twice the place in the order, so that there are places between blocks: a header that `from` did not come to from before
-// goes round behind its loop's last block.
+// Twice the place in the order, so that there are places between blocks: a header that `from` did not come to from
+// before goes round behind its loop's last block.
 unsigned Schedule::Place(unsigned from, unsigned i) const { return i <= from ? 2 * last_.lookup(i) + 2 : 2 * i + 1; }
 
 llvm::SmallVector<unsigned, 2> Targets(const Schedule& schedule, const BasicBlock& block) {

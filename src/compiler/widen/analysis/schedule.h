@@ -1,24 +1,25 @@
 // The order in which a warp executes the blocks of a function, and where lanes wait for each other.
 //
 // Blocks lie in one order: topological, loops in one piece, what follows a loop after it, what leads to a *meeting* (a
-// barrier, an operation that names other lanes) after what does not, the return last. An end of the kernel that lanes come
-// to from a loop with a meeting, and from nowhere else, lies in the loop's piece, right behind the jump (early_ends.h). A warp runs
-// through the order; each block that lanes may have to wait for has a *pending mask*. A block hands its lanes to the pending
-// masks of its successors, and the next block in the order with a lane pending runs next; a loop's latch looks at its
-// header first. So all lanes that can reach a block have reached it before it runs: divergent lanes meet again at the
-// immediate post-dominator or earlier, whatever the shape of the graph, and nothing needs structured control flow.
+// barrier, an operation that names other lanes) after what does not, the return last. An end of the kernel that lanes
+// come to from a loop with a meeting, and from nowhere else, lies in the loop's piece, right behind the jump
+// (early_ends.h). A warp runs through the order; each block that lanes may have to wait for has a *pending mask*. A
+// block hands its lanes to the pending masks of its successors, and the next block in the order with a lane pending
+// runs next; a loop's latch looks at its header first. So all lanes that can reach a block have reached it before it
+// runs: divergent lanes meet again at the immediate post-dominator or earlier, whatever the shape of the graph, and
+// nothing needs structured control flow.
 //
-// A loop that waits for what another lane of the warp does would wait for ever beside a lane that waits for it here. Functions
-// with such loops get another order before this one (turns.h).
+// A loop that waits for what another lane of the warp does would wait for ever beside a lane that waits for it here.
+// Functions with such loops get another order before this one (turns.h).
 //
-// A function that is there twice (apart_copy.h) has blocks of the copy, and *gates*, where lanes of the original look whether
-// the warp has gone over to it. Lanes are in both only until those of the original have come to their gates.
+// A function that is there twice (apart_copy.h) has blocks of the copy, and *gates*, where lanes of the original look
+// whether the warp has gone over to it. Lanes are in both only until those of the original have come to their gates.
 //
 // Simulate() finds by a fixpoint over block pairs which other blocks may have lanes pending when a block starts
-// (`waiting`). If there are none, all lanes of the function are in the block and it needs no mask. If a block may itself
-// be pending when lanes are handed to it, it is a *join*: its phis blend. All else about divergence of values follows from
-// their operands, so this is the whole of control dependence (shape_analysis.h). It covers lanes that leave a loop at
-// different times too, given LCSSA form.
+// (`waiting`). If there are none, all lanes of the function are in the block and it needs no mask. If a block may
+// itself be pending when lanes are handed to it, it is a *join*: its phis blend. All else about divergence of values
+// follows from their operands, so this is the whole of control dependence (shape_analysis.h). It covers lanes that
+// leave a loop at different times too, given LCSSA form.
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>
@@ -54,8 +55,8 @@ class Schedule {
   bool is_join(unsigned i) const { return joins_.test(i); }
   bool is_join(const llvm::BasicBlock* block) const { return is_join(index(block)); }
 
-  // The blocks that may run after `from` handed its lanes to `targets`, in the order to ask them; the last one runs if no
-  // other has lanes. One of `targets` must have some.
+  // The blocks that may run after `from` handed its lanes to `targets`, in the order to ask them; the last one runs if
+  // no other has lanes. One of `targets` must have some.
   llvm::SmallVector<unsigned, 4> Next(unsigned from, llvm::ArrayRef<unsigned> targets) const;
 
   // In the order of execution (not in the function's graph): every run of b came through a.

@@ -1,13 +1,14 @@
 // What the 32 lanes' values of one SSA value have in common.
 //
-// A value either *varies* (nothing is known: it becomes a vector), or it comes in *runs*: lanes [r*run, (r+1)*run) share a
-// scalar base, and lane l's value is base[l / run] + offset[l], with offsets known at compile time. run = 32 without
-// offsets is a uniform value; run = 32 with offsets 0, 1, 2, ... is a thread index; run = 16 is what a row of a 16 x 16
-// block shares. Addresses of this form become plain vector accesses, and only the bases are computed at run time, as scalars.
+// A value either *varies* (nothing is known: it becomes a vector), or it comes in *runs*: lanes [r*run, (r+1)*run)
+// share a scalar base, and lane l's value is base[l / run] + offset[l], with offsets known at compile time. run = 32
+// without offsets is a uniform value; run = 32 with offsets 0, 1, 2, ... is a thread index; run = 16 is what a row of a
+// 16 x 16 block shares. Addresses of this form become plain vector accesses, and only the bases are computed at run
+// time, as scalars.
 //
-// Arithmetic is that of the value's width: base + offset wraps. Extending such a value to 64 bits keeps the form only if no
-// lane wraps in the narrow width. Where that cannot be proved the form is kept under an assumption (`wraps`): memory
-// accesses check it and have another way if it does not hold; any other use computes the exact vector.
+// Arithmetic is that of the value's width: base + offset wraps. Extending such a value to 64 bits keeps the form only
+// if no lane wraps in the narrow width. Where that cannot be proved the form is kept under an assumption (`wraps`):
+// memory accesses check it and have another way if it does not hold; any other use computes the exact vector.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -31,11 +32,11 @@ struct WrapTerm {
 
 // How the bases follow from the operands.
 enum class BaseRule : uint8_t {
-  kValue,    // run by run: the operation on the operands' values in the run's first lane
-  kLinear,   // the operation on the operands' bases
-  kMasked,   // a bitwise operation with a constant: on the base, and the constant without its low `align` bits
-  kFolded,   // all is in the offsets, the base is zero
-  kSource,   // made by the emitter of this instruction
+  kValue,  // run by run: the operation on the operands' values in the run's first lane
+  kLinear,  // the operation on the operands' bases
+  kMasked,  // a bitwise operation with a constant: on the base, and the constant without its low `align` bits
+  kFolded,  // all is in the offsets, the base is zero
+  kSource,  // made by the emitter of this instruction
 };
 
 class Shape {

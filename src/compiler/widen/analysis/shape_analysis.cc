@@ -10,7 +10,8 @@
 
 namespace tutti::compiler {
 
-ShapeAnalysis::ShapeAnalysis(const llvm::Function& function, const BlockShape& block, uint64_t local_bytes, Schedule& schedule)
+ShapeAnalysis::ShapeAnalysis(const llvm::Function& function, const BlockShape& block, uint64_t local_bytes,
+                             Schedule& schedule)
     : layout_(function.getParent()->getDataLayout()), block_(block), local_bytes_(local_bytes) {
   for (const llvm::Argument& argument : function.args()) shapes_[&argument] = Shape::Varying();
   for (const llvm::Instruction& instruction : llvm::instructions(function)) shapes_[&instruction] = Shape();
@@ -94,8 +95,7 @@ Shape ShapeAnalysis::ComputeCall(const llvm::CallInst& call) const {
     return members.is_uniform() ? Shape::Uniform(BaseRule::kSource) : Shape::Varying();
   }
   switch (kind) {
-    case Intrinsic::kTid:
-      return block_.IndexShape(static_cast<unsigned>(suffix.front() - 'x'));
+    case Intrinsic::kTid: return block_.IndexShape(static_cast<unsigned>(suffix.front() - 'x'));
     case Intrinsic::kLaneid: {
       Shape shape = Shape::Uniform(BaseRule::kFolded);
       LaneOffsets lanes;
@@ -112,10 +112,10 @@ Shape ShapeAnalysis::ComputeCall(const llvm::CallInst& call) const {
       }
       return uniform ? Shape::Uniform(BaseRule::kSource) : Shape::Varying();
     }
-    default:
-      break;
+    default: break;
   }
-  if (IsElementwiseIntrinsic(call)) return ElementwiseShape(call, layout_, [this](const llvm::Value* value) -> const Shape& { return Of(value); });
+  if (IsElementwiseIntrinsic(call))
+    return ElementwiseShape(call, layout_, [this](const llvm::Value* value) -> const Shape& { return Of(value); });
   return Shape::Varying();
 }
 

@@ -67,32 +67,28 @@ class Rule {
       case Instruction::Add:
       case Instruction::Sub:
       case Instruction::Or:
-      case Instruction::Xor:
-        return capped(std::min(Of(0).align(), Of(1).align()));
-      case Instruction::And:
-        return capped(std::max(Of(0).align(), Of(1).align()));
-      case Instruction::Mul:
-        return capped(capped(Of(0).align()) + capped(Of(1).align()));
+      case Instruction::Xor: return capped(std::min(Of(0).align(), Of(1).align()));
+      case Instruction::And: return capped(std::max(Of(0).align(), Of(1).align()));
+      case Instruction::Mul: return capped(capped(Of(0).align()) + capped(Of(1).align()));
       case Instruction::Shl:
-        if (const auto* by = SmallConstant(instruction_.getOperand(1))) return capped(Of(0).align() + static_cast<unsigned>(by->getZExtValue()));
+        if (const auto* by = SmallConstant(instruction_.getOperand(1)))
+          return capped(Of(0).align() + static_cast<unsigned>(by->getZExtValue()));
         return capped(Of(0).align());
       case Instruction::Trunc:
       case Instruction::ZExt:
       case Instruction::SExt:
       case Instruction::PtrToInt:
       case Instruction::IntToPtr:
-      case Instruction::Freeze:
-        return capped(Of(0).align());
-      case Instruction::Select:
-        return capped(std::min(Of(1).align(), Of(2).align()));
-      default:
-        return 0;
+      case Instruction::Freeze: return capped(Of(0).align());
+      case Instruction::Select: return capped(std::min(Of(1).align(), Of(2).align()));
+      default: return 0;
     }
   }
 
   // All operands known per lane.
   Shape Fold() {
-    if (bits_ == 0 || bits_ > 64 || instruction_.getType()->isPointerTy() || llvm::isa<llvm::CallInst>(instruction_)) return {};
+    if (bits_ == 0 || bits_ > 64 || instruction_.getType()->isPointerTy() || llvm::isa<llvm::CallInst>(instruction_))
+      return {};
     for (const llvm::Value* operand : operands()) {
       if (SmallConstant(operand) != nullptr) continue;
       if (!operand->getType()->isIntegerTy() || !shape_of_(operand).is_constant_lanes()) return {};
@@ -102,7 +98,9 @@ class Rule {
       llvm::SmallVector<llvm::Constant*, 3> constants;
       for (llvm::Value* operand : operands()) {
         auto* constant = llvm::dyn_cast<llvm::ConstantInt>(operand);
-        if (constant == nullptr) constant = llvm::ConstantInt::getSigned(llvm::cast<llvm::IntegerType>(operand->getType()), shape_of_(operand).offset(lane));
+        if (constant == nullptr)
+          constant = llvm::ConstantInt::getSigned(llvm::cast<llvm::IntegerType>(operand->getType()),
+                                                  shape_of_(operand).offset(lane));
         constants.push_back(constant);
       }
       llvm::Constant* result;
@@ -124,33 +122,29 @@ class Rule {
   Shape Linear() {
     if (bits_ == 0 || bits_ > 64) return {};
     switch (instruction_.getOpcode()) {
-      case Instruction::Add:
-        return SumOfOperands(1);
-      case Instruction::Sub:
-        return SumOfOperands(-1);
+      case Instruction::Add: return SumOfOperands(1);
+      case Instruction::Sub: return SumOfOperands(-1);
       case Instruction::Mul:
-        if (const auto* factor = SmallConstant(instruction_.getOperand(1))) return Sum({{&Of(0), factor->getSExtValue()}});
+        if (const auto* factor = SmallConstant(instruction_.getOperand(1)))
+          return Sum({{&Of(0), factor->getSExtValue()}});
         return {};
       case Instruction::Shl:
         if (const auto* by = SmallConstant(instruction_.getOperand(1)); by != nullptr && by->getZExtValue() < bits_) {
           return Sum({{&Of(0), static_cast<int64_t>(uint64_t{1} << by->getZExtValue())}});
         }
         return {};
-      case Instruction::GetElementPtr:
-        return Address(llvm::cast<llvm::GEPOperator>(instruction_));
+      case Instruction::GetElementPtr: return Address(llvm::cast<llvm::GEPOperator>(instruction_));
       case Instruction::PtrToInt:
       case Instruction::IntToPtr:
       case Instruction::AddrSpaceCast:
-      case Instruction::Freeze:
-        return Sum({{&Of(0), 1}});
+      case Instruction::Freeze: return Sum({{&Of(0), 1}});
       case Instruction::Trunc: {
         Shape shape = Sum({{&Of(0), 1}});
         if (bits_ <= 32) shape.ClearWraps();  // their errors are multiples of 2^32, see Extended()
         return shape;
       }
       case Instruction::ZExt:
-      case Instruction::SExt:
-        return Extended(Of(0));
+      case Instruction::SExt: return Extended(Of(0));
       case Instruction::Or:
         if (llvm::cast<llvm::PossiblyDisjointInst>(instruction_).isDisjoint()) return SumOfOperands(1);
         if (Shape merged = DisjointOr(); merged.is_runs()) return merged;
@@ -160,12 +154,9 @@ class Rule {
       case Instruction::LShr:
       case Instruction::AShr:
       case Instruction::UDiv:
-      case Instruction::URem:
-        return WithConstant();
-      case Instruction::Select:
-        return Selected();
-      default:
-        return {};
+      case Instruction::URem: return WithConstant();
+      case Instruction::Select: return Selected();
+      default: return {};
     }
   }
 
@@ -198,11 +189,15 @@ class Rule {
       if (!term.shape->is_runs() || !shape.AddWraps(*term.shape, term.factor)) return {};
       run = std::min(run, term.shape->run());
       for (unsigned lane = 0; lane < kLanes; ++lane) {
-        offsets[lane] += static_cast<int64_t>(static_cast<uint64_t>(term.shape->offset(lane)) * static_cast<uint64_t>(term.factor));
+        offsets[lane] +=
+            static_cast<int64_t>(static_cast<uint64_t>(term.shape->offset(lane)) * static_cast<uint64_t>(term.factor));
       }
       unsigned own = term.shape->align();
       if (own != Shape::kZeroBase) {
-        own = std::min(kMostAlignment, own + (term.factor == 0 ? 0u : static_cast<unsigned>(llvm::countr_zero(static_cast<uint64_t>(term.factor)))));
+        own = std::min(
+            kMostAlignment,
+            own +
+                (term.factor == 0 ? 0u : static_cast<unsigned>(llvm::countr_zero(static_cast<uint64_t>(term.factor)))));
       }
       align = std::min(align, own);
     }
@@ -265,7 +260,8 @@ class Rule {
     LaneOffsets offsets{};
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       offsets[lane] = base.offset(lane) | lanes.offset(lane);
-      if (lanes.offset(lane) < 0 || lanes.offset(lane) >= int64_t{1} << std::min(base.align(), kMostAlignment)) return {};
+      if (lanes.offset(lane) < 0 || lanes.offset(lane) >= int64_t{1} << std::min(base.align(), kMostAlignment))
+        return {};
     }
     shape.set_offsets(offsets, bits_);
     return shape;
@@ -282,7 +278,8 @@ class Rule {
     Shape shape = value;
     LaneOffsets offsets{};
     const auto map = [&](auto operation) {
-      for (unsigned lane = 0; lane < kLanes; ++lane) offsets[lane] = static_cast<int64_t>(operation(static_cast<uint64_t>(value.offset(lane))));
+      for (unsigned lane = 0; lane < kLanes; ++lane)
+        offsets[lane] = static_cast<int64_t>(operation(static_cast<uint64_t>(value.offset(lane))));
     };
     unsigned shift = 0;
     switch (instruction_.getOpcode()) {
@@ -333,14 +330,16 @@ class Rule {
     return shape;
   }
 
-  // base + offset against a constant that is a multiple of what divides the bases: which side a lane is on, its base decides.
+  // base + offset against a constant that is a multiple of what divides the bases: which side a lane is on, its base
+  // decides.
   bool ComparesAlike() {
     const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction_);
     if (compare == nullptr || !compare->isRelational() || !IsBelowAlign(Of(0))) return false;
     const auto* constant = SmallConstant(compare->getOperand(1));
     if (constant == nullptr || Of(0).run() != kLanes) return false;
     const llvm::CmpInst::Predicate predicate = compare->getPredicate();
-    const bool beyond = predicate == llvm::CmpInst::ICMP_UGT || predicate == llvm::CmpInst::ICMP_SGT || predicate == llvm::CmpInst::ICMP_ULE ||
+    const bool beyond = predicate == llvm::CmpInst::ICMP_UGT || predicate == llvm::CmpInst::ICMP_SGT ||
+                        predicate == llvm::CmpInst::ICMP_ULE ||
                         predicate == llvm::CmpInst::ICMP_SLE;  // of x > k and x <= k the border is at k + 1
     const uint64_t border = constant->getZExtValue() + (beyond ? 1 : 0);
     return border % (uint64_t{1} << Of(0).align()) == 0;
@@ -409,13 +408,16 @@ Shape MeetShapes(const Shape& current, const Shape& incoming, const llvm::Type* 
 
 bool BelongsToOffsets(const Instruction& instruction, const llvm::Value* operand) {
   const unsigned opcode = instruction.getOpcode();
-  return (opcode == Instruction::Add || opcode == Instruction::Sub || opcode == Instruction::Or) && SmallConstant(operand) != nullptr;
+  return (opcode == Instruction::Add || opcode == Instruction::Sub || opcode == Instruction::Or) &&
+         SmallConstant(operand) != nullptr;
 }
 
 Shape ConstantShape(const llvm::Constant& constant) {
   Shape shape = Shape::Uniform();
-  if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(&constant); integer != nullptr && integer->getBitWidth() <= 64) {
-    shape.set_align(integer->isZero() ? static_cast<unsigned>(Shape::kZeroBase) : static_cast<unsigned>(llvm::countr_zero(integer->getZExtValue())));
+  if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(&constant);
+      integer != nullptr && integer->getBitWidth() <= 64) {
+    shape.set_align(integer->isZero() ? static_cast<unsigned>(Shape::kZeroBase)
+                                      : static_cast<unsigned>(llvm::countr_zero(integer->getZExtValue())));
   }
   return shape;
 }

@@ -113,7 +113,8 @@ void Spans::Add(const llvm::Instruction& access, std::vector<Open>& open) {
     spans_[&access] = other.span;
     return;
   }
-  own.span = &all_.emplace_back(Span{.base = pointer, .high = bytes, .align_log2 = AccessAlignLog2(access), .writes = writes});
+  own.span =
+      &all_.emplace_back(Span{.base = pointer, .high = bytes, .align_log2 = AccessAlignLog2(access), .writes = writes});
   spans_[&access] = own.span;
   if (open.size() < kMostOpen) open.push_back(std::move(own));
 }

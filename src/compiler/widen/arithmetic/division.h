@@ -8,6 +8,7 @@ namespace tutti::compiler {
 class FunctionEmitter;
 
 // udiv, sdiv, urem or srem of two vectors. Lanes that are not active divide by one: their divisor may be zero.
-llvm::Value* EmitDivision(FunctionEmitter& emitter, const llvm::BinaryOperator& operation, llvm::Value* dividend, llvm::Value* divisor);
+llvm::Value* EmitDivision(FunctionEmitter& emitter, const llvm::BinaryOperator& operation, llvm::Value* dividend,
+                          llvm::Value* divisor);
 
 }  // namespace tutti::compiler

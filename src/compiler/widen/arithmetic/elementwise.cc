@@ -16,12 +16,13 @@ using llvm::Value;
 using Operands = llvm::SmallVector<Value*, 4>;
 
 bool IsDivision(unsigned opcode) {
-  return opcode == Instruction::UDiv || opcode == Instruction::SDiv || opcode == Instruction::URem || opcode == Instruction::SRem;
+  return opcode == Instruction::UDiv || opcode == Instruction::SDiv || opcode == Instruction::URem ||
+         opcode == Instruction::SRem;
 }
 
 // The address in bytes: base plus the indices' multiples. `part` gives the new value of an old one.
-Value* AddressOf(llvm::IRBuilder<>& builder, const llvm::DataLayout& layout, const llvm::GEPOperator& gep, bool with_constant,
-                 llvm::function_ref<Value*(const Value*)> part) {
+Value* AddressOf(llvm::IRBuilder<>& builder, const llvm::DataLayout& layout, const llvm::GEPOperator& gep,
+                 bool with_constant, llvm::function_ref<Value*(const Value*)> part) {
   llvm::MapVector<Value*, llvm::APInt> variable;
   llvm::APInt constant(64, 0);
   Value* sum = part(gep.getPointerOperand());
@@ -37,9 +38,11 @@ Value* AddressOf(llvm::IRBuilder<>& builder, const llvm::DataLayout& layout, con
 
 // One operation on operands that are all scalars, or all vectors of 32 of plain elements. Flags only where the operands
 // are lanes' own values: a base is no lane's value, and may overflow where lanes do not.
-Value* EmitOperation(llvm::IRBuilder<>& builder, const Instruction& instruction, const Operands& operands, bool keep_flags) {
+Value* EmitOperation(llvm::IRBuilder<>& builder, const Instruction& instruction, const Operands& operands,
+                     bool keep_flags) {
   llvm::Type* type = Values::Scalar(instruction.getType());
-  const bool wide = !operands.empty() && operands[0]->getType()->isVectorTy() && !instruction.getOperand(0)->getType()->isVectorTy();
+  const bool wide =
+      !operands.empty() && operands[0]->getType()->isVectorTy() && !instruction.getOperand(0)->getType()->isVectorTy();
   if (wide) type = Values::Wide(type);
   Value* result = nullptr;
   if (const auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(&instruction)) {
@@ -55,14 +58,9 @@ Value* EmitOperation(llvm::IRBuilder<>& builder, const Instruction& instruction,
   } else if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction)) {
     switch (cast->getOpcode()) {
       case Instruction::PtrToInt:
-      case Instruction::IntToPtr:
-        result = builder.CreateZExtOrTrunc(operands[0], type);
-        break;
-      case Instruction::AddrSpaceCast:
-        result = operands[0];
-        break;
-      default:
-        result = builder.CreateCast(cast->getOpcode(), operands[0], type);
+      case Instruction::IntToPtr: result = builder.CreateZExtOrTrunc(operands[0], type); break;
+      case Instruction::AddrSpaceCast: result = operands[0]; break;
+      default: result = builder.CreateCast(cast->getOpcode(), operands[0], type);
     }
   } else if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) {
     const llvm::Intrinsic::ID id = call->getIntrinsicID();
@@ -72,13 +70,15 @@ Value* EmitOperation(llvm::IRBuilder<>& builder, const Instruction& instruction,
       llvm::SmallVector<llvm::Type*, 2> overloads;
       if (llvm::isVectorIntrinsicWithOverloadTypeAtArg(id, -1)) overloads.push_back(type);
       for (unsigned i = 0; i < operands.size(); ++i) {
-        if (llvm::isVectorIntrinsicWithOverloadTypeAtArg(id, static_cast<int>(i))) overloads.push_back(operands[i]->getType());
+        if (llvm::isVectorIntrinsicWithOverloadTypeAtArg(id, static_cast<int>(i)))
+          overloads.push_back(operands[i]->getType());
       }
       llvm::Function* function = llvm::Intrinsic::getDeclaration(builder.GetInsertBlock()->getModule(), id, overloads);
       result = builder.CreateCall(function, operands);
     }
   }
-  if (auto* made = llvm::dyn_cast_or_null<Instruction>(result); made != nullptr && made->getOpcode() == instruction.getOpcode()) {
+  if (auto* made = llvm::dyn_cast_or_null<Instruction>(result);
+      made != nullptr && made->getOpcode() == instruction.getOpcode()) {
     if (keep_flags) {
       made->copyIRFlags(&instruction);
     } else if (llvm::isa<llvm::FPMathOperator>(made)) {
@@ -91,7 +91,11 @@ Value* EmitOperation(llvm::IRBuilder<>& builder, const Instruction& instruction,
 class Elementwise {
  public:
   Elementwise(FunctionEmitter& emitter, const Instruction& instruction)
-      : emitter_(emitter), builder_(emitter.builder()), values_(emitter.values()), instruction_(instruction), shape_(emitter.shape(&instruction)) {}
+      : emitter_(emitter),
+        builder_(emitter.builder()),
+        values_(emitter.values()),
+        instruction_(instruction),
+        shape_(emitter.shape(&instruction)) {}
 
   void Emit() {
     if (shape_.is_varying()) return EmitVarying();
@@ -114,34 +118,36 @@ class Elementwise {
   Value* EmitBase(unsigned r) {
     if (shape_.is_constant_lanes()) return llvm::Constant::getNullValue(Values::Scalar(instruction_.getType()));
     switch (shape_.rule()) {
-      case BaseRule::kLinear:
-        return EmitLinear(r);
+      case BaseRule::kLinear: return EmitLinear(r);
       case BaseRule::kMasked: {
         const auto* constant = llvm::cast<llvm::ConstantInt>(instruction_.getOperand(1));
         uint64_t k = constant->getZExtValue();
         k &= ~((uint64_t{1} << emitter_.shape(instruction_.getOperand(0)).align()) - 1);
         return builder_.CreateBinOp(llvm::cast<llvm::BinaryOperator>(instruction_).getOpcode(),
-                                    values_.Base(instruction_.getOperand(0), shape_.run(), r), llvm::ConstantInt::get(constant->getType(), k));
+                                    values_.Base(instruction_.getOperand(0), shape_.run(), r),
+                                    llvm::ConstantInt::get(constant->getType(), k));
       }
-      default:
-        return EmitValue(r);
+      default: return EmitValue(r);
     }
   }
 
   // The operation on the value that the lanes of a run share.
   Value* EmitValue(unsigned r) {
     if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(&instruction_)) {
-      return AddressOf(builder_, layout(), *gep, true, [&](const Value* operand) { return values_.InRun(operand, shape_.run(), r); });
+      return AddressOf(builder_, layout(), *gep, true,
+                       [&](const Value* operand) { return values_.InRun(operand, shape_.run(), r); });
     }
     Operands parts;
     for (const Value* operand : operands()) parts.push_back(values_.InRun(operand, shape_.run(), r));
     if (IsDivision(instruction_.getOpcode()) && shape_.run() < kLanes && !emitter_.is_full()) {
       // No lane of the run may be active, and the divisor be anything.
       const uint32_t lanes = ((1u << shape_.run()) - 1) << (r * shape_.run());
-      Value* active = builder_.CreateICmpNE(builder_.CreateAnd(emitter_.mask_bits(), builder_.getInt32(lanes)), builder_.getInt32(0));
+      Value* active = builder_.CreateICmpNE(builder_.CreateAnd(emitter_.mask_bits(), builder_.getInt32(lanes)),
+                                            builder_.getInt32(0));
       parts[1] = builder_.CreateSelect(active, parts[1], llvm::ConstantInt::get(parts[1]->getType(), 1));
     }
-    if (llvm::isa<llvm::ExtractElementInst, llvm::InsertElementInst, llvm::ShuffleVectorInst, llvm::ExtractValueInst, llvm::InsertValueInst>(instruction_)) {
+    if (llvm::isa<llvm::ExtractElementInst, llvm::InsertElementInst, llvm::ShuffleVectorInst, llvm::ExtractValueInst,
+                  llvm::InsertValueInst>(instruction_)) {
       Instruction* copy = instruction_.clone();
       copy->dropUnknownNonDebugMetadata();
       for (unsigned i = 0; i < parts.size(); ++i) copy->setOperand(i, parts[i]);
@@ -152,18 +158,21 @@ class Elementwise {
 
   Value* EmitLinear(unsigned r) {
     const auto base = [&](const Value* operand) { return values_.Base(operand, shape_.run(), r); };
-    if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(&instruction_)) return AddressOf(builder_, layout(), *gep, false, base);
+    if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(&instruction_))
+      return AddressOf(builder_, layout(), *gep, false, base);
     if (const auto* select = llvm::dyn_cast<llvm::SelectInst>(&instruction_)) {
       // The result's offsets are the first value's.
       const unsigned lane = r * shape_.run();
       Value* otherwise = base(select->getFalseValue());
       const int64_t difference = emitter_.shape(select->getFalseValue()).offset(lane) - shape_.offset(lane);
-      if (difference != 0) otherwise = builder_.CreateAdd(otherwise, llvm::ConstantInt::getSigned(otherwise->getType(), difference));
+      if (difference != 0)
+        otherwise = builder_.CreateAdd(otherwise, llvm::ConstantInt::getSigned(otherwise->getType(), difference));
       return builder_.CreateSelect(values_.Uniform(select->getCondition()), base(select->getTrueValue()), otherwise);
     }
     Operands parts;
     for (const Value* operand : operands()) {
-      parts.push_back(BelongsToOffsets(instruction_, operand) ? llvm::Constant::getNullValue(operand->getType()) : base(operand));
+      parts.push_back(BelongsToOffsets(instruction_, operand) ? llvm::Constant::getNullValue(operand->getType())
+                                                              : base(operand));
     }
     return EmitOperation(builder_, instruction_, parts, /*keep_flags=*/false);
   }
@@ -173,8 +182,7 @@ class Elementwise {
     llvm::SmallVector<Value*, 4> parts;
     switch (instruction_.getOpcode()) {
       case Instruction::ExtractElement:
-      case Instruction::InsertElement:
-        return EmitElementAccess();
+      case Instruction::InsertElement: return EmitElementAccess();
       case Instruction::ShuffleVector: {
         const auto& shuffle = llvm::cast<llvm::ShuffleVectorInst>(instruction_);
         const unsigned width = Values::ComponentCount(shuffle.getOperand(0)->getType());
@@ -185,24 +193,28 @@ class Elementwise {
         return emitter_.Define(instruction_, parts);
       }
       case Instruction::ExtractValue:
-        return emitter_.Define(instruction_, {values_.Vector(instruction_.getOperand(0), llvm::cast<llvm::ExtractValueInst>(instruction_).getIndices()[0])});
+        return emitter_.Define(instruction_,
+                               {values_.Vector(instruction_.getOperand(0),
+                                               llvm::cast<llvm::ExtractValueInst>(instruction_).getIndices()[0])});
       case Instruction::InsertValue: {
         const auto& insert = llvm::cast<llvm::InsertValueInst>(instruction_);
         for (unsigned i = 0; i < Values::ComponentCount(type); ++i) {
-          parts.push_back(insert.getIndices()[0] == i ? values_.Vector(insert.getInsertedValueOperand()) : values_.Vector(insert.getAggregateOperand(), i));
+          parts.push_back(insert.getIndices()[0] == i ? values_.Vector(insert.getInsertedValueOperand())
+                                                      : values_.Vector(insert.getAggregateOperand(), i));
         }
         return emitter_.Define(instruction_, parts);
       }
       case Instruction::BitCast:
-        if (Values::ComponentCount(type) != Values::ComponentCount(instruction_.getOperand(0)->getType())) return EmitRegroup();
+        if (Values::ComponentCount(type) != Values::ComponentCount(instruction_.getOperand(0)->getType()))
+          return EmitRegroup();
         break;
       case Instruction::GetElementPtr: {
-        Value* address = AddressOf(builder_, layout(), llvm::cast<llvm::GEPOperator>(instruction_), true, [&](const Value* operand) { return values_.Vector(operand); });
+        Value* address = AddressOf(builder_, layout(), llvm::cast<llvm::GEPOperator>(instruction_), true,
+                                   [&](const Value* operand) { return values_.Vector(operand); });
         if (address == nullptr) return emitter_.Unsupported(instruction_, "the address is not known");
         return emitter_.Define(instruction_, {address});
       }
-      default:
-        break;
+      default: break;
     }
     if (llvm::isa<llvm::WithOverflowInst>(instruction_)) return EmitWithOverflow();
     if (type->isStructTy()) return emitter_.Unsupported(instruction_, "it makes a struct");
@@ -225,32 +237,38 @@ class Elementwise {
       parts.push_back(scalar ? values_.Uniform(operand) : values_.Vector(operand, component));
       ++index;
     }
-    if (IsDivision(instruction_.getOpcode())) return EmitDivision(emitter_, llvm::cast<llvm::BinaryOperator>(instruction_), parts[0], parts[1]);
+    if (IsDivision(instruction_.getOpcode()))
+      return EmitDivision(emitter_, llvm::cast<llvm::BinaryOperator>(instruction_), parts[0], parts[1]);
     if (!instruction_.getType()->isVectorTy()) return EmitOperation(builder_, instruction_, parts, true);
     return EmitOnElements(parts);
   }
 
-  // An operation whose old operands were small vectors: what EmitOperation takes from the old type must be the element's.
+  // An operation whose old operands were small vectors: what EmitOperation takes from the old type must be the
+  // element's.
   Value* EmitOnElements(const Operands& parts) {
     llvm::Type* wide = Values::Wide(Values::Component(instruction_.getType(), 0));
     switch (instruction_.getOpcode()) {
-      case Instruction::Select:
-        return builder_.CreateSelect(parts[0], parts[1], parts[2]);
+      case Instruction::Select: return builder_.CreateSelect(parts[0], parts[1], parts[2]);
       case Instruction::Call: {
         const auto& call = llvm::cast<llvm::CallInst>(instruction_);
         llvm::SmallVector<llvm::Type*, 2> overloads;
         if (llvm::isVectorIntrinsicWithOverloadTypeAtArg(call.getIntrinsicID(), -1)) overloads.push_back(wide);
         for (unsigned i = 0; i < parts.size(); ++i) {
-          if (llvm::isVectorIntrinsicWithOverloadTypeAtArg(call.getIntrinsicID(), static_cast<int>(i))) overloads.push_back(parts[i]->getType());
+          if (llvm::isVectorIntrinsicWithOverloadTypeAtArg(call.getIntrinsicID(), static_cast<int>(i)))
+            overloads.push_back(parts[i]->getType());
         }
-        return builder_.CreateCall(llvm::Intrinsic::getDeclaration(builder_.GetInsertBlock()->getModule(), call.getIntrinsicID(), overloads), parts);
+        return builder_.CreateCall(
+            llvm::Intrinsic::getDeclaration(builder_.GetInsertBlock()->getModule(), call.getIntrinsicID(), overloads),
+            parts);
       }
-      default:
-        break;
+      default: break;
     }
-    if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction_)) return builder_.CreateCast(cast->getOpcode(), parts[0], wide);
-    if (const auto* compare = llvm::dyn_cast<llvm::CmpInst>(&instruction_)) return builder_.CreateCmp(compare->getPredicate(), parts[0], parts[1]);
-    if (const auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(&instruction_)) return builder_.CreateBinOp(binary->getOpcode(), parts[0], parts[1]);
+    if (const auto* cast = llvm::dyn_cast<llvm::CastInst>(&instruction_))
+      return builder_.CreateCast(cast->getOpcode(), parts[0], wide);
+    if (const auto* compare = llvm::dyn_cast<llvm::CmpInst>(&instruction_))
+      return builder_.CreateCmp(compare->getPredicate(), parts[0], parts[1]);
+    if (const auto* binary = llvm::dyn_cast<llvm::BinaryOperator>(&instruction_))
+      return builder_.CreateBinOp(binary->getOpcode(), parts[0], parts[1]);
     if (llvm::isa<llvm::UnaryOperator>(instruction_)) return builder_.CreateFNeg(parts[0]);
     if (llvm::isa<llvm::FreezeInst>(instruction_)) return builder_.CreateFreeze(parts[0]);
     return nullptr;
@@ -265,7 +283,10 @@ class Elementwise {
     llvm::SmallVector<Value*, 4> parts;
     for (unsigned i = 0; i < count; ++i) {
       Value* part = values_.Vector(vector, i);
-      Value* here = constant != nullptr ? nullptr : builder_.CreateICmpEQ(values_.Vector(index), llvm::ConstantInt::get(Values::Wide(index->getType()), i));
+      Value* here =
+          constant != nullptr
+              ? nullptr
+              : builder_.CreateICmpEQ(values_.Vector(index), llvm::ConstantInt::get(Values::Wide(index->getType()), i));
       if (insert) {
         Value* element = values_.Vector(instruction_.getOperand(1));
         if (constant != nullptr) {
@@ -295,7 +316,8 @@ class Elementwise {
     llvm::Type* whole = Values::Wide(builder_.getIntNTy(bits));
     Value* packed = nullptr;
     for (unsigned i = 0; i < from_count; ++i) {
-      Value* part = builder_.CreateBitCast(values_.Vector(source, i), Values::Wide(builder_.getIntNTy(bits / from_count)));
+      Value* part =
+          builder_.CreateBitCast(values_.Vector(source, i), Values::Wide(builder_.getIntNTy(bits / from_count)));
       part = builder_.CreateZExt(part, whole);
       if (i != 0) part = builder_.CreateShl(part, llvm::ConstantInt::get(whole, i * (bits / from_count)));
       packed = packed == nullptr ? part : builder_.CreateOr(packed, part);
@@ -325,6 +347,8 @@ class Elementwise {
 
 }  // namespace
 
-void EmitElementwise(FunctionEmitter& emitter, const Instruction& instruction) { Elementwise(emitter, instruction).Emit(); }
+void EmitElementwise(FunctionEmitter& emitter, const Instruction& instruction) {
+  Elementwise(emitter, instruction).Emit();
+}
 
 }  // namespace tutti::compiler

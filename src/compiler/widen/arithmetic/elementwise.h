@@ -1,5 +1,5 @@
-// Operations that work on each lane alone: arithmetic, comparisons, selects, conversions, address computations, parts of
-// structs and small vectors, LLVM's elementwise intrinsics.
+// Operations that work on each lane alone: arithmetic, comparisons, selects, conversions, address computations, parts
+// of structs and small vectors, LLVM's elementwise intrinsics.
 #pragma once
 
 #include <llvm/IR/Instructions.h>

@@ -19,14 +19,17 @@ llvm::Type* WideReturn(llvm::Type* type) {
   if (type->isVoidTy()) return type;
   if (!type->isStructTy() && !type->isVectorTy()) return Values::Wide(type);
   llvm::SmallVector<llvm::Type*, 4> members;
-  for (unsigned c = 0; c < Values::ComponentCount(type); ++c) members.push_back(Values::Wide(Values::Component(type, c)));
+  for (unsigned c = 0; c < Values::ComponentCount(type); ++c)
+    members.push_back(Values::Wide(Values::Component(type, c)));
   return llvm::StructType::get(type->getContext(), members);
 }
 
 llvm::FunctionType* WideType(llvm::LLVMContext& context, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters) {
-  llvm::SmallVector<llvm::Type*, 8> types{llvm::PointerType::get(context, 0), llvm::Type::getInt32Ty(context), llvm::Type::getInt64Ty(context)};
+  llvm::SmallVector<llvm::Type*, 8> types{llvm::PointerType::get(context, 0), llvm::Type::getInt32Ty(context),
+                                          llvm::Type::getInt64Ty(context)};
   for (llvm::Type* parameter : parameters) {
-    for (unsigned c = 0; c < Values::ComponentCount(parameter); ++c) types.push_back(Values::Wide(Values::Component(parameter, c)));
+    for (unsigned c = 0; c < Values::ComponentCount(parameter); ++c)
+      types.push_back(Values::Wide(Values::Component(parameter, c)));
   }
   return llvm::FunctionType::get(WideReturn(result), types, false);
 }
@@ -40,7 +43,8 @@ llvm::SmallVector<Value*, 4> Unpack(llvm::IRBuilder<>& builder, Value* value, un
 
 class FunctionCall {
  public:
-  FunctionCall(FunctionEmitter& emitter, const llvm::CallInst& call) : emitter_(emitter), builder_(emitter.builder()), call_(call) {}
+  FunctionCall(FunctionEmitter& emitter, const llvm::CallInst& call)
+      : emitter_(emitter), builder_(emitter.builder()), call_(call) {}
 
   void Direct() {
     const llvm::Function* scalar = call_.getCalledFunction();
@@ -62,14 +66,18 @@ class FunctionCall {
     }
     builder_.CreateStore(emitter_.mask_bits(), rest);
     llvm::Function* function = builder_.GetInsertBlock()->getParent();
-    const auto block = [&](const char* name) { return llvm::BasicBlock::Create(builder_.getContext(), name, function); };
+    const auto block = [&](const char* name) {
+      return llvm::BasicBlock::Create(builder_.getContext(), name, function);
+    };
     llvm::BasicBlock *round = block("targets"), *next = block(""), *done = block(""), *unknown = block("no_target");
     builder_.CreateBr(round);
     builder_.SetInsertPoint(round);
     Value* lanes = builder_.CreateLoad(builder_.getInt32Ty(), rest);
-    Value* first = builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {builder_.getInt32Ty()}, {lanes, builder_.getTrue()});
+    Value* first =
+        builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {builder_.getInt32Ty()}, {lanes, builder_.getTrue()});
     Value* address = builder_.CreateExtractElement(addresses, first);
-    Value* group = builder_.CreateAnd(emitter_.Bits(builder_.CreateICmpEQ(addresses, builder_.CreateVectorSplat(kLanes, address))), lanes);
+    Value* group = builder_.CreateAnd(
+        emitter_.Bits(builder_.CreateICmpEQ(addresses, builder_.CreateVectorSplat(kLanes, address))), lanes);
     llvm::SwitchInst* choice = builder_.CreateSwitch(address, unknown);
 
     for (const auto& [index, scalar] : Targets()) {
@@ -83,9 +91,10 @@ class FunctionCall {
       builder_.CreateBr(next);
     }
     builder_.SetInsertPoint(unknown);
-    emitter_.abi().CallService(builder_, offsetof(guest::GuestServices, fault), builder_.getVoidTy(),
-                               {emitter_.abi().warp(), builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kInvalidPc)), first, address,
-                                emitter_.Location(call_)});
+    emitter_.abi().CallService(
+        builder_, offsetof(guest::GuestServices, fault), builder_.getVoidTy(),
+        {emitter_.abi().warp(), builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kInvalidPc)), first, address,
+         emitter_.Location(call_)});
     builder_.CreateUnreachable();
 
     builder_.SetInsertPoint(next);
@@ -104,9 +113,10 @@ class FunctionCall {
     Value* stack_pointer = builder_.CreatePtrToInt(builder_.CreateStackSave(), builder_.getInt64Ty());
     Value* limit = emitter_.abi().WarpField(offsetof(guest::WarpState, stack_limit), builder_.getInt64Ty());
     emitter_.Unless(builder_.CreateAnd(local, builder_.CreateICmpUGE(stack_pointer, limit)), [&] {
-      emitter_.abi().CallService(builder_, offsetof(guest::GuestServices, fault), builder_.getVoidTy(),
-                                 {emitter_.abi().warp(), builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kHardwareStackError)), lane,
-                                  builder_.getInt64(0), emitter_.Location(call_)});
+      emitter_.abi().CallService(
+          builder_, offsetof(guest::GuestServices, fault), builder_.getVoidTy(),
+          {emitter_.abi().warp(), builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kHardwareStackError)), lane,
+           builder_.getInt64(0), emitter_.Location(call_)});
     });
   }
 
@@ -114,7 +124,8 @@ class FunctionCall {
     llvm::SmallVector<Value*, 8> arguments{emitter_.abi().warp(), lanes, emitter_.NextFrame()};
     for (unsigned i = first; i < call_.arg_size(); ++i) {
       const Value* argument = call_.getArgOperand(i);
-      for (unsigned c = 0; c < Values::ComponentCount(argument->getType()); ++c) arguments.push_back(emitter_.values().Vector(argument, c));
+      for (unsigned c = 0; c < Values::ComponentCount(argument->getType()); ++c)
+        arguments.push_back(emitter_.values().Vector(argument, c));
     }
     return arguments;
   }
@@ -129,7 +140,8 @@ class FunctionCall {
       const auto* index = llvm::mdconst::dyn_extract_or_null<llvm::ConstantInt>(row->getOperand(0));
       const auto* function = llvm::mdconst::dyn_extract_or_null<llvm::Function>(row->getOperand(1));
       if (index == nullptr || function == nullptr || !MayCall(call_, *function)) continue;
-      if (emitter_.module().wide.contains(function)) targets.emplace_back(static_cast<uint32_t>(index->getZExtValue()), function);
+      if (emitter_.module().wide.contains(function))
+        targets.emplace_back(static_cast<uint32_t>(index->getZExtValue()), function);
     }
     return targets;
   }
@@ -142,7 +154,8 @@ class FunctionCall {
       blended = builder_.CreateSelect(lanes, value, old);
     } else {
       for (unsigned c = 0; c < type->getStructNumElements(); ++c) {
-        Value* member = builder_.CreateSelect(lanes, builder_.CreateExtractValue(value, c), builder_.CreateExtractValue(old, c));
+        Value* member =
+            builder_.CreateSelect(lanes, builder_.CreateExtractValue(value, c), builder_.CreateExtractValue(old, c));
         blended = builder_.CreateInsertValue(blended, member, c);
       }
     }
@@ -151,7 +164,8 @@ class FunctionCall {
 
   void Finish(Value* value) {
     if (call_.getType()->isVoidTy()) return;
-    emitter_.Define(call_, Unpack(builder_, value, Values::ComponentCount(call_.getType()), value->getType()->isStructTy()));
+    emitter_.Define(call_,
+                    Unpack(builder_, value, Values::ComponentCount(call_.getType()), value->getType()->isStructTy()));
   }
 
   FunctionEmitter& emitter_;
@@ -204,7 +218,8 @@ void EmitFunctionReturn(FunctionEmitter& emitter, const llvm::ReturnInst& instru
     return;
   }
   Value* all = llvm::PoisonValue::get(type);
-  for (unsigned c = 0; c < type->getStructNumElements(); ++c) all = builder.CreateInsertValue(all, emitter.values().Vector(value, c), c);
+  for (unsigned c = 0; c < type->getStructNumElements(); ++c)
+    all = builder.CreateInsertValue(all, emitter.values().Vector(value, c), c);
   builder.CreateRet(all);
 }
 

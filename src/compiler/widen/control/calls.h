@@ -1,7 +1,7 @@
 // Calls of functions that were not inlined: recursive ones, and those called through their address.
 //
-// A function of warps takes the WarpState*, the calling lanes (i32), where its part of each lane's local memory starts (i64),
-// and its arguments as vectors; it returns a vector, or a struct of vectors.
+// A function of warps takes the WarpState*, the calling lanes (i32), where its part of each lane's local memory starts
+// (i64), and its arguments as vectors; it returns a vector, or a struct of vectors.
 #pragma once
 
 #include <llvm/IR/Instructions.h>

@@ -20,10 +20,12 @@ llvm::SmallVector<llvm::AllocaInst*, 2>& FunctionEmitter::PhiSlots(const llvm::P
     for (unsigned i = 0; i < Values::ComponentCount(phi.getType()); ++i) {
       slots.push_back(values_.Slot(Values::Wide(Values::Component(phi.getType(), i)), "phi"));
       // Lanes that have not come yet are blended with, so the slot starts with a value.
-      llvm::IRBuilder<>(prologue_).CreateStore(llvm::Constant::getNullValue(slots.back()->getAllocatedType()), slots.back());
+      llvm::IRBuilder<>(prologue_).CreateStore(llvm::Constant::getNullValue(slots.back()->getAllocatedType()),
+                                               slots.back());
     }
   } else {
-    for (unsigned r = 0; r < shape.run_count(); ++r) slots.push_back(values_.Slot(Values::Scalar(phi.getType()), "phi"));
+    for (unsigned r = 0; r < shape.run_count(); ++r)
+      slots.push_back(values_.Slot(Values::Scalar(phi.getType()), "phi"));
   }
   return slots;
 }
@@ -60,14 +62,16 @@ void FunctionEmitter::EmitEdge(unsigned from, unsigned to, llvm::Value* lanes) {
         const unsigned lane = i * shape.run();
         value = values_.Base(incoming, shape.run(), i);
         const int64_t difference = this->shape(incoming).offset(lane) - shape.offset(lane);
-        if (difference != 0) value = builder_.CreateAdd(value, llvm::ConstantInt::getSigned(value->getType(), difference));
+        if (difference != 0)
+          value = builder_.CreateAdd(value, llvm::ConstantInt::getSigned(value->getType(), difference));
       }
       builder_.CreateStore(value, slots[i]);
     }
   }
   if (tells_exits_ && llvm::isa<llvm::ReturnInst>(schedule_.block(to)->getTerminator()) && pending_[to] != nullptr) {
     llvm::Value* address = abi_.LanesAddress(builder_);
-    llvm::Value* rest = builder_.CreateAnd(builder_.CreateLoad(builder_.getInt32Ty(), address), builder_.CreateNot(Bits(lanes)));
+    llvm::Value* rest =
+        builder_.CreateAnd(builder_.CreateLoad(builder_.getInt32Ty(), address), builder_.CreateNot(Bits(lanes)));
     builder_.CreateStore(rest, address);
   }
   if (pending_[to] == nullptr) return;
@@ -85,7 +89,8 @@ void FunctionEmitter::ReservePending(unsigned block) {
   if (pending_of_copy_ == nullptr) {
     pending_of_copy_ = values_.Slot(llvm::ArrayType::get(builder_.getInt32Ty(), schedule_.size()), "pending");
   }
-  pending_[block] = builder_.CreateConstInBoundsGEP2_32(pending_of_copy_->getAllocatedType(), pending_of_copy_, 0, block);
+  pending_[block] =
+      builder_.CreateConstInBoundsGEP2_32(pending_of_copy_->getAllocatedType(), pending_of_copy_, 0, block);
 }
 
 llvm::Value* FunctionEmitter::PendingBits(unsigned block) {
@@ -126,7 +131,9 @@ void FunctionEmitter::JumpTo(llvm::ArrayRef<unsigned> candidates) {
   builder_.CreateBr(entries_[candidates.front()]);
 }
 
-void FunctionEmitter::EmitNext(unsigned from, llvm::ArrayRef<unsigned> targets) { JumpTo(schedule_.Next(from, targets)); }
+void FunctionEmitter::EmitNext(unsigned from, llvm::ArrayRef<unsigned> targets) {
+  JumpTo(schedule_.Next(from, targets));
+}
 
 void FunctionEmitter::EmitTerminator(const llvm::Instruction& terminator) {
   if (const auto* instruction = llvm::dyn_cast<llvm::ReturnInst>(&terminator)) return EmitReturn(*instruction);

@@ -177,7 +177,8 @@ all:
   ret void
 )");
   uint32_t word = 7;
-  const GridResult result = RunOn(ir, GridLaunch{.block = {32, 1, 1}}.Param(&word).Param(uint64_t{0}).Param(uint64_t{0}).Param(7u));
+  const GridResult result =
+      RunOn(ir, GridLaunch{.block = {32, 1, 1}}.Param(&word).Param(uint64_t{0}).Param(uint64_t{0}).Param(7u));
   EXPECT_EQ(word, 1u);
   EXPECT_EQ(result.yields, 0u);
 }
@@ -271,7 +272,8 @@ stay:
 )");
   for (const uint32_t gone : {5u, 32u, 40u}) {
     uint32_t done = 0;
-    const GridResult result = RunOn(ir, GridLaunch{.block = {64, 1, 1}}.Param(&done).Param(uint64_t{0}).Param(uint64_t{0}).Param(gone));
+    const GridResult result =
+        RunOn(ir, GridLaunch{.block = {64, 1, 1}}.Param(&done).Param(uint64_t{0}).Param(uint64_t{0}).Param(gone));
     EXPECT_FALSE(result.deadlock);
     EXPECT_EQ(done, 1u) << gone;
   }
@@ -342,7 +344,8 @@ after:
   ret void
 )");
   uint32_t done = 0;
-  const GridResult result = RunOn(ir, GridLaunch{.block = {32, 1, 1}}.Param(&done).Param(uint64_t{0}).Param(uint64_t{0}).Param(0u));
+  const GridResult result =
+      RunOn(ir, GridLaunch{.block = {32, 1, 1}}.Param(&done).Param(uint64_t{0}).Param(uint64_t{0}).Param(0u));
   ASSERT_TRUE(result.fault);
   EXPECT_EQ(result.fault->kind, guest::FaultKind::kLaunchFailed);
   const bool shuffles = result.fault->mistake == guest::WarpMistake::kShuffle;
@@ -391,13 +394,15 @@ in:
 after:
   call void @tutti.barrier(i32 0, i32 0, i1 true)
   ret void
-)"), {.block = {32, 1, 1}, .fence = false});
+)"),
+                                {.block = {32, 1, 1}, .fence = false});
     EXPECT_TRUE(text) << text.error().text;
     size_t count = 0;
     for (size_t at = 0; (at = text->find("\nrare", at)) != std::string::npos; ++at) ++count;
     return count;
   };
-  const std::string all = "call void @tutti.warp_barrier(i32 -1)\n", half = "call void @tutti.warp_barrier(i32 65535)\n";
+  const std::string all = "call void @tutti.warp_barrier(i32 -1)\n",
+                    half = "call void @tutti.warp_barrier(i32 65535)\n";
   EXPECT_EQ(checks(all), 1u);
   EXPECT_EQ(checks(all + all + "%v = call i32 @tutti.ballot(i32 -1, i1 true)\n"), 1u);
   EXPECT_EQ(checks(all + half + all), 2u);

@@ -1,5 +1,5 @@
-// Places of the copy's loop of turns are the meeting places of its sites, the headers of loops that wait, and what the loop's
-// form needs; of the original's, if it takes turns, the questions of its sites instead of meeting places.
+// Places of the copy's loop of turns are the meeting places of its sites, the headers of loops that wait, and what the
+// loop's form needs; of the original's, if it takes turns, the questions of its sites instead of meeting places.
 //
 // Values that cross blocks are variables of the lane meanwhile, and become values again, but for those of the copy
 // (lane_variables.h).
@@ -70,7 +70,9 @@ class Copier {
     for (const Meetings::Site& site : meetings_.sites()) loop.AddHeaders(headers_, site.after);
     if (takes_turns_) TUTTI_TRY(TakeTurnsInOriginal(originals, loop));
     TUTTI_TRY(loop.Complete(headers_));
-    const auto wanted = [&](BasicBlock* from, BasicBlock*, llvm::IRBuilder<>& builder) { return meetings_.Wanted(from, builder); };
+    const auto wanted = [&](BasicBlock* from, BasicBlock*, llvm::IRBuilder<>& builder) {
+      return meetings_.Wanted(from, builder);
+    };
     loop.Build(wanted, meetings_.wait(), /*parts=*/false);
     llvm::EliminateUnreachableBlocks(function_);
     variables_.Promote();
@@ -116,7 +118,8 @@ class Copier {
     absent->eraseFromParent();
   }
 
-  // Of one at which they may: who cannot meet all others there goes on in the copy. The builder is where he is on his way.
+  // Of one at which they may: who cannot meet all others there goes on in the copy. The builder is where he is on his
+  // way.
   void Part(const Meetings::Site& site) {
     BasicBlock* way = NewBlock("apart");
     builder_.SetInsertPoint(way);

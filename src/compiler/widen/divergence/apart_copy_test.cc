@@ -30,26 +30,30 @@ size_t CountBlocks(const std::string& text) {
   return blocks;
 }
 
-// As a radix sort does in one sweep: for each of `items` of a lane who has the same digit, found out by votes bit by bit,
-// a leader that counts for all of them, and its count for them; then each lane looks back at what others have published.
+// As a radix sort does in one sweep: for each of `items` of a lane who has the same digit, found out by votes bit by
+// bit, a leader that counts for all of them, and its count for them; then each lane looks back at what others have
+// published.
 std::string OneSweep(int items, int bits) {
   std::string body = "  %mine = inttoptr i64 %p0 to ptr addrspace(1)\n  %at = zext i32 %tx to i64\n";
   for (int i = 0; i < items; ++i) {
     body += fmt::format(
-        "  %slot{0} = getelementptr i32, ptr addrspace(1) %mine, i32 {0}\n  %key{0} = load i32, ptr addrspace(1) %slot{0}\n"
+        "  %slot{0} = getelementptr i32, ptr addrspace(1) %mine, i32 {0}\n  %key{0} = load i32, ptr addrspace(1) "
+        "%slot{0}\n"
         "  %digit{0} = xor i32 %key{0}, %tx\n  %same{0}.0 = call i32 @tutti.match.any.i32(i32 -1, i32 %digit{0})\n",
         i);
     for (int bit = 0; bit < bits; ++bit) {
       body += fmt::format(
           "  %part{0}.{1} = lshr i32 %digit{0}, {1}\n  %bit{0}.{1} = trunc i32 %part{0}.{1} to i1\n"
-          "  %votes{0}.{1} = call i32 @tutti.ballot(i32 -1, i1 %bit{0}.{1})\n  %not{0}.{1} = xor i32 %votes{0}.{1}, -1\n"
+          "  %votes{0}.{1} = call i32 @tutti.ballot(i32 -1, i1 %bit{0}.{1})\n  %not{0}.{1} = xor i32 %votes{0}.{1}, "
+          "-1\n"
           "  %side{0}.{1} = select i1 %bit{0}.{1}, i32 %votes{0}.{1}, i32 %not{0}.{1}\n"
           "  %same{0}.{2} = and i32 %same{0}.{1}, %side{0}.{1}\n",
           i, bit, bit + 1);
     }
     body += fmt::format(
         "  %leads{0} = icmp slt i32 %same{0}.{1}, 0\n  br i1 %leads{0}, label %count{0}, label %ranked{0}\ncount{0}:\n"
-        "  %old{0} = atomicrmw add ptr addrspace(1) %slot{0}, i32 %same{0}.{1} monotonic\n  br label %ranked{0}\nranked{0}:\n"
+        "  %old{0} = atomicrmw add ptr addrspace(1) %slot{0}, i32 %same{0}.{1} monotonic\n  br label "
+        "%ranked{0}\nranked{0}:\n"
         "  %base{0} = phi i32 [ 0, %{2} ], [ %old{0}, %count{0} ]\n"
         "  %of{0} = call {{i32, i1}} @tutti.shfl.idx.i32(i32 -1, i32 %base{0}, i32 %same{0}.{1}, i32 31)\n"
         "  %rank{0} = extractvalue {{i32, i1}} %of{0}, 0\n  call void @tutti.warp_barrier(i32 -1)\n"
@@ -73,8 +77,8 @@ publish:
                             items - 1);
 }
 
-// A lock at p0, whose holder counts, and behind it, in a loop, `count` branches, with a shuffle in every third. What is loaded
-// before the loop is added up behind it.
+// A lock at p0, whose holder counts, and behind it, in a loop, `count` branches, with a shuffle in every third. What is
+// loaded before the loop is added up behind it.
 std::string BranchesBesideALock(int count) {
   constexpr int kLoads = 100;
   std::string body = R"(
@@ -94,26 +98,37 @@ hold:
   %was = atomicrmw xchg ptr addrspace(1) %lock, i32 0 monotonic
 )";
   for (int i = 0; i < kLoads; ++i)
-    body += fmt::format("  %from{0} = getelementptr i32, ptr addrspace(1) %own, i32 {1}\n  %kept{0} = load i32, ptr addrspace(1) %from{0}\n", i, 32 * i);
+    body += fmt::format(
+        "  %from{0} = getelementptr i32, ptr addrspace(1) %own, i32 {1}\n  %kept{0} = load i32, ptr addrspace(1) "
+        "%from{0}\n",
+        i, 32 * i);
   body += "  br label %round\nround:\n";
   body += fmt::format("  %i = phi i32 [ 0, %hold ], [ %next, %next{0} ]\n  br label %next0\n", count);
   for (int i = 0; i < count; ++i) {
     body += fmt::format(
-        "next{0}:\n  %at{0} = getelementptr i32, ptr addrspace(1) %own, i32 {2}\n  %x{0} = load i32, ptr addrspace(1) %at{0}\n"
+        "next{0}:\n  %at{0} = getelementptr i32, ptr addrspace(1) %own, i32 {2}\n  %x{0} = load i32, ptr addrspace(1) "
+        "%at{0}\n"
         "  %skips{0} = icmp ugt i32 %x{0}, {3}\n  br i1 %skips{0}, label %next{1}, label %in{0}\nin{0}:\n",
         i, i + 1, 32 * i, 1000 + i);
     if (i % 3 == 0) {
       body += fmt::format(
-          "  %both{0} = call {{i32, i1}} @tutti.shfl.idx.i32(i32 -1, i32 %x{0}, i32 0, i32 31)\n  %v{0} = extractvalue {{i32, i1}} %both{0}, 0\n", i);
+          "  %both{0} = call {{i32, i1}} @tutti.shfl.idx.i32(i32 -1, i32 %x{0}, i32 0, i32 31)\n  %v{0} = extractvalue "
+          "{{i32, i1}} %both{0}, 0\n",
+          i);
     } else {
       body += fmt::format("  %v{0} = add i32 %x{0}, 1\n", i);
     }
     body += fmt::format(
-        "  store i32 %v{0}, ptr addrspace(1) %at{0}\n  %leaves{0} = icmp ugt i32 %x{0}, {2}\n  br i1 %leaves{0}, label %done, label %next{1}\n", i, i + 1,
-        500 + i);
+        "  store i32 %v{0}, ptr addrspace(1) %at{0}\n  %leaves{0} = icmp ugt i32 %x{0}, {2}\n  br i1 %leaves{0}, label "
+        "%done, label %next{1}\n",
+        i, i + 1, 500 + i);
   }
-  body += fmt::format("next{}:\n  %next = add i32 %i, 1\n  %more = icmp ult i32 %next, %n\n  br i1 %more, label %round, label %done\ndone:\n", count);
-  for (int i = 1; i < kLoads; ++i) body += fmt::format("  %sum{0} = add i32 %{1}, %kept{0}\n", i, i == 1 ? "kept0" : fmt::format("sum{}", i - 1));
+  body += fmt::format(
+      "next{}:\n  %next = add i32 %i, 1\n  %more = icmp ult i32 %next, %n\n  br i1 %more, label %round, label "
+      "%done\ndone:\n",
+      count);
+  for (int i = 1; i < kLoads; ++i)
+    body += fmt::format("  %sum{0} = add i32 %{1}, %kept{0}\n", i, i == 1 ? "kept0" : fmt::format("sum{}", i - 1));
   return body + fmt::format(R"(
   %sums = inttoptr i64 %p2 to ptr addrspace(1)
   %to = getelementptr i32, ptr addrspace(1) %sums, i32 %tx
@@ -134,11 +149,13 @@ std::string Branches(int count) {
   std::string body = "  %mine = inttoptr i64 %p0 to ptr addrspace(1)\n  br label %next0\n";
   for (int i = 0; i < count; ++i) {
     body += fmt::format(
-        "next{0}:\n  %index{0} = add i32 %tx, {2}\n  %slot{0} = getelementptr i32, ptr addrspace(1) %mine, i32 %index{0}\n"
+        "next{0}:\n  %index{0} = add i32 %tx, {2}\n  %slot{0} = getelementptr i32, ptr addrspace(1) %mine, i32 "
+        "%index{0}\n"
         "  %some{0} = icmp ult i32 %tx, {0}\n"
         "  br i1 %some{0}, label %in{0}, label %out{0}\nin{0}:\n"
         "  %x{0} = call {{i32, i1}} @tutti.shfl.idx.i32(i32 -1, i32 %tx, i32 0, i32 31)\n  br label %both{0}\nout{0}:\n"
-        "  %y{0} = call {{i32, i1}} @tutti.shfl.idx.i32(i32 -1, i32 %tx, i32 1, i32 31)\n  br label %both{0}\nboth{0}:\n"
+        "  %y{0} = call {{i32, i1}} @tutti.shfl.idx.i32(i32 -1, i32 %tx, i32 1, i32 31)\n  br label "
+        "%both{0}\nboth{0}:\n"
         "  %z{0} = phi {{i32, i1}} [ %x{0}, %in{0} ], [ %y{0}, %out{0} ]\n  %v{0} = extractvalue {{i32, i1}} %z{0}, 0\n"
         "  store i32 %v{0}, ptr addrspace(1) %slot{0}\n  br label %next{1}\n",
         i, i + 1, 32 * i);
@@ -176,7 +193,8 @@ TEST(ApartCopy, WhatLanesKeepInMemoryFromTurnToTurnIsTheirOwn) {
   std::vector<uint32_t> expected_sums(32);
   for (uint32_t lane = 0; lane < 32; ++lane) {
     for (uint32_t i = 0; i < kLoads; ++i) expected_sums[lane] += words[32 * i + lane];
-    for (uint32_t i = 0; i < kBranches; ++i) expected[32 * i + lane] = i % 3 == 0 ? words[32 * i] : words[32 * i + lane] + 1;
+    for (uint32_t i = 0; i < kBranches; ++i)
+      expected[32 * i + lane] = i % 3 == 0 ? words[32 * i] : words[32 * i + lane] + 1;
   }
   auto kernel = BuildWarps(KernelText(BranchesBesideALock(kBranches)), {.block = {32, 1, 1}});
   ASSERT_TRUE(kernel) << kernel.error().text;
@@ -189,7 +207,8 @@ TEST(ApartCopy, WhatLanesKeepInMemoryFromTurnToTurnIsTheirOwn) {
 }
 
 TEST(ApartCopy, WhereItWouldBeMuchToCompileThereIsNone) {
-  const size_t few = CountBlocks(Widened(Branches(2))), many = CountBlocks(Widened(Branches(20))), most = CountBlocks(Widened(Branches(30)));
+  const size_t few = CountBlocks(Widened(Branches(2))), many = CountBlocks(Widened(Branches(20))),
+               most = CountBlocks(Widened(Branches(30)));
   EXPECT_THAT(Widened(Branches(2)), HasSubstr(kTurns));
   for (const int count : {20, 30, 100}) EXPECT_THAT(Widened(Branches(count)), Not(HasSubstr(kTurns))) << count;
   EXPECT_LT(many, 10 * few);
@@ -200,7 +219,8 @@ TEST(ApartCopy, LanesThatCameApartMeetAtNoInstructionOfTheWholeWarp) {
   const auto ways = [](const char* second) {
     const std::string shuffle = "call {i32, i1} @tutti.shfl.idx.i32(i32 -1, i32 %tx, i32 0, i32 31)";
     return fmt::format(
-        "  %low = icmp ult i32 %tx, 16\n  br i1 %low, label %a, label %b\na:\n  %a0 = {0}\n  %a1 = {0}{1}\n  br label %done\n"
+        "  %low = icmp ult i32 %tx, 16\n  br i1 %low, label %a, label %b\na:\n  %a0 = {0}\n  %a1 = {0}{1}\n  br label "
+        "%done\n"
         "b:\n  %b0 = {0}\n  %b1 = {0}{1}\n  br label %done\ndone:\n  ret void\n",
         shuffle, second);
   };

@@ -1,10 +1,10 @@
 // Ends of the kernel that lanes come to while others of their warp wait for them.
 //
-// Lanes wait for each other wherever they can meet again (schedule.h), so lanes that leave a loop wait behind it for those
-// that still go round; lanes that jump to the kernel's last part, for those on the longer way. A barrier on that way would
-// wait for them for ever, since it counts every thread that has not ended; so would an operation that names them as
-// members. What comes after such a jump and leads to no meeting any more is copied for it: so lanes run on to their end
-// at once, and are not missed.
+// Lanes wait for each other wherever they can meet again (schedule.h), so lanes that leave a loop wait behind it for
+// those that still go round; lanes that jump to the kernel's last part, for those on the longer way. A barrier on that
+// way would wait for them for ever, since it counts every thread that has not ended; so would an operation that names
+// them as members. What comes after such a jump and leads to no meeting any more is copied for it: so lanes run on to
+// their end at once, and are not missed.
 #pragma once
 
 #include <llvm/Analysis/LoopInfo.h>

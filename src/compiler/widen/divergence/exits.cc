@@ -67,9 +67,8 @@ class ExitRewriter {
 
   bool MayEndLanes(const CallInst& call) const {
     if (ClassifyCall(call).kind != Intrinsic::kIndirectCall) return ending_.contains(call.getCalledFunction());
-    return llvm::any_of(by_address_, [&](llvm::Function* target) {
-      return ending_.contains(target) && MayCall(call, *target);
-    });
+    return llvm::any_of(by_address_,
+                        [&](llvm::Function* target) { return ending_.contains(target) && MayCall(call, *target); });
   }
 
   void Rewrite(llvm::Function& function) {

@@ -72,10 +72,8 @@ class ConflictFinder {
       switch (kind) {
         case Intrinsic::kNone:
         case Intrinsic::kIndirectCall:
-        case Intrinsic::kUnknown:
-          return Effect::kWrites;
-        default:
-          return Effect::kNone;
+        case Intrinsic::kUnknown: return Effect::kWrites;
+        default: return Effect::kNone;
       }
     }
     if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {

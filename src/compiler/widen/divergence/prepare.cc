@@ -57,13 +57,15 @@ bool HasIrreducibleLoop(llvm::Function& function) {
   llvm::CycleInfo cycles;
   cycles.compute(function);
   const auto irreducible = [](const auto& self, const llvm::Cycle& cycle) -> bool {
-    return !cycle.isReducible() || llvm::any_of(cycle.children(), [&](const llvm::Cycle* child) { return self(self, *child); });
+    return !cycle.isReducible() ||
+           llvm::any_of(cycle.children(), [&](const llvm::Cycle* child) { return self(self, *child); });
   };
-  return llvm::any_of(cycles.toplevel_cycles(), [&](const llvm::Cycle* cycle) { return irreducible(irreducible, *cycle); });
+  return llvm::any_of(cycles.toplevel_cycles(),
+                      [&](const llvm::Cycle* cycle) { return irreducible(irreducible, *cycle); });
 }
 
-// LLVM 19's FixIrreducible leaves wrong phis in a block that is an entry of the loop and its own successor. Without phis there
-// are none to go wrong; SROA brings them back.
+// LLVM 19's FixIrreducible leaves wrong phis in a block that is an entry of the loop and its own successor. Without
+// phis there are none to go wrong; SROA brings them back.
 void DemotePhis(llvm::Function& function) {
   std::vector<llvm::PHINode*> phis;
   for (llvm::BasicBlock& block : function) {
@@ -84,9 +86,11 @@ void PutReturnByItself(llvm::Function& function) {
 Status FindUnsupported(llvm::Module& module) {
   for (llvm::Function& function : module) {
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
-      if (llvm::isa<llvm::IndirectBrInst, llvm::CallBrInst, llvm::InvokeInst>(instruction)) return Fail("cannot widen an indirect branch in " + function.getName().str());
+      if (llvm::isa<llvm::IndirectBrInst, llvm::CallBrInst, llvm::InvokeInst>(instruction))
+        return Fail("cannot widen an indirect branch in " + function.getName().str());
       const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(&instruction);
-      if (alloca != nullptr && !alloca->isStaticAlloca()) return Fail("cannot widen a dynamic alloca in " + function.getName().str());
+      if (alloca != nullptr && !alloca->isStaticAlloca())
+        return Fail("cannot widen a dynamic alloca in " + function.getName().str());
     }
   }
   return {};
@@ -102,11 +106,14 @@ void InlineWhatSpins(llvm::Module& module) {
   };
   llvm::SmallPtrSet<const llvm::Function*, 8> called_by_address;
   if (const llvm::NamedMDNode* table = module.getNamedMetadata("tutti.functions")) {
-    for (const llvm::MDNode* row : table->operands()) called_by_address.insert(llvm::mdconst::dyn_extract_or_null<llvm::Function>(row->getOperand(1)));
+    for (const llvm::MDNode* row : table->operands())
+      called_by_address.insert(llvm::mdconst::dyn_extract_or_null<llvm::Function>(row->getOperand(1)));
   }
   std::vector<llvm::Function*> spinning;
   const auto add = [&](llvm::Function& function) {
-    if (function.isDeclaration() || !function.hasFnAttribute(llvm::Attribute::NoInline) || called_by_address.contains(&function)) return;
+    if (function.isDeclaration() || !function.hasFnAttribute(llvm::Attribute::NoInline) ||
+        called_by_address.contains(&function))
+      return;
     if (calls(function, function)) return;
     function.removeFnAttr(llvm::Attribute::NoInline);
     function.addFnAttr(llvm::Attribute::AlwaysInline);
@@ -182,9 +189,11 @@ Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
       functions.clear();
     }
     canonical.run(function, functions);
-    MarkSpinLoops(function, functions.getResult<llvm::LoopAnalysis>(function), functions.getResult<llvm::DominatorTreeAnalysis>(function),
+    MarkSpinLoops(function, functions.getResult<llvm::LoopAnalysis>(function),
+                  functions.getResult<llvm::DominatorTreeAnalysis>(function),
                   functions.getResult<llvm::PostDominatorTreeAnalysis>(function));
-    if (llvm::verifyFunction(function)) return Fail("LLVM made invalid code of " + function.getName().str() + " before widening");
+    if (llvm::verifyFunction(function))
+      return Fail("LLVM made invalid code of " + function.getName().str() + " before widening");
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// Brings the scalar functions into the form that widening takes: one return, no switches, no irreducible loops, each loop
-// with one latch and a preheader, values leave loops through phis (LCSSA), the block's shape as constants.
+// Brings the scalar functions into the form that widening takes: one return, no switches, no irreducible loops, each
+// loop with one latch and a preheader, values leave loops through phis (LCSSA), the block's shape as constants.
 #pragma once
 
 #include "base/error.h"

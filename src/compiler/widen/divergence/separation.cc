@@ -16,16 +16,19 @@
 namespace tutti::compiler {
 namespace {
 
-// Bounds of the copy. The first two are known before it is made; the last is of all that there is to compile with it, beside
-// what there was.
+// Bounds of the copy. The first two are known before it is made; the last is of all that there is to compile with it,
+// beside what there was.
 constexpr size_t kMostCopied = 10000;  // instructions
 constexpr size_t kMostMeetings = 64;   // each has ways from and to the loop of turns
 constexpr size_t MostGrown(size_t before) { return 2500 + 4 * before; }
 
-// A value that lanes carry from turn to turn is a phi at the loop's head, and, since lanes wait that have set it, wherever ways
-// of a test meet again: values times tests of phis, each compared by LLVM with the others of its block. That is in proportion
-// to the code or it does not end: 200 branches and 60 shuffles beside a lock made 302,000 phis, CUB's radix sort makes 3,784.
-size_t MostCarried(const llvm::Function& before) { return std::max<size_t>(20000, 64 * size_t{before.getInstructionCount()}); }
+// A value that lanes carry from turn to turn is a phi at the loop's head, and, since lanes wait that have set it,
+// wherever ways of a test meet again: values times tests of phis, each compared by LLVM with the others of its block.
+// That is in proportion to the code or it does not end: 200 branches and 60 shuffles beside a lock made 302,000 phis,
+// CUB's radix sort makes 3,784.
+size_t MostCarried(const llvm::Function& before) {
+  return std::max<size_t>(20000, 64 * size_t{before.getInstructionCount()});
+}
 
 enum class Separation { kNone, kEnds, kTurns };
 
@@ -33,7 +36,8 @@ enum class Separation { kNone, kEnds, kTurns };
 Separation Needed(llvm::Function& scalar, const ModuleState& state) {
   const llvm::DominatorTree dominators(scalar);
   const llvm::LoopInfo loops(dominators);
-  const bool spins = llvm::any_of(loops.getLoopsInPreorder(), [&](const llvm::Loop* loop) { return IsSpinLoop(loops, *loop); });
+  const bool spins =
+      llvm::any_of(loops.getLoopsInPreorder(), [&](const llvm::Loop* loop) { return IsSpinLoop(loops, *loop); });
   if (!spins && !HasJumpsToEnds(scalar)) return Separation::kNone;
   Schedule schedule(scalar, loops);
   const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
@@ -60,7 +64,8 @@ size_t CountTests(llvm::Function& scalar, const ModuleState& state) {
   Schedule schedule(scalar, loops);
   const ShapeAnalysis shapes(scalar, state.block, state.local_bytes, schedule);
   size_t tests = 0;
-  for (unsigned i = 0; i < schedule.size(); ++i) tests += schedule.Next(i, Targets(schedule, *schedule.block(i))).size();
+  for (unsigned i = 0; i < schedule.size(); ++i)
+    tests += schedule.Next(i, Targets(schedule, *schedule.block(i))).size();
   return tests;
 }
 
@@ -93,9 +98,10 @@ size_t CountCarried(const llvm::Function& scalar) {
   return most;
 }
 
-// A test is as much to compile as an instruction, so tests count with the copy and before it; but where lanes carry so much
-// that each test is many phis, the tests that there were before do not raise the bound.
-Status AddCopy(llvm::Function& scalar, const ModuleState& state, const Partings& partings, bool takes_turns, bool& added) {
+// A test is as much to compile as an instruction, so tests count with the copy and before it; but where lanes carry so
+// much that each test is many phis, the tests that there were before do not raise the bound.
+Status AddCopy(llvm::Function& scalar, const ModuleState& state, const Partings& partings, bool takes_turns,
+               bool& added) {
   const size_t tests_before = CountTests(scalar, state);
   Before before(scalar);
   TUTTI_TRY(AddApartCopy(scalar, partings, takes_turns));
@@ -138,7 +144,8 @@ Status SeparateLanes(llvm::Function& scalar, const ModuleState& state) {
     TUTTI_TRY(TakeTurnsBounded(scalar, state));
   }
   if (needed == Separation::kNone && !has_copy) return {};
-  if (llvm::verifyFunction(scalar)) return Fail("LLVM made invalid code of the separate lanes of " + scalar.getName().str());
+  if (llvm::verifyFunction(scalar))
+    return Fail("LLVM made invalid code of the separate lanes of " + scalar.getName().str());
   return {};
 }
 

@@ -59,14 +59,11 @@ bool Observes(const Loop& loop, const Instruction& instruction) {
     case Op::Max:
     case Op::Min:
     case Op::UMax:
-    case Op::UMin:
-      return loop.isLoopInvariant(atomic->getValOperand());
+    case Op::UMin: return loop.isLoopInvariant(atomic->getValOperand());
     case Op::Add:
     case Op::Sub:
-    case Op::Xor:
-      return (constant != nullptr && constant->isZero()) || IsTakenBack(loop, *atomic);
-    default:
-      return false;
+    case Op::Xor: return (constant != nullptr && constant->isZero()) || IsTakenBack(loop, *atomic);
+    default: return false;
   }
 }
 

@@ -50,10 +50,18 @@ BasicBlock* SplitLeave(llvm::Function& function, bool behind_a_place) {
   return leave;
 }
 
-TurnLoop::TurnLoop(llvm::Function& function, LaneVariables& variables, BasicBlock* leave, llvm::AllocaInst* turn, const Blocks& outside)
-    : function_(function), variables_(variables), leave_(leave), turn_(turn), outside_(outside), builder_(function.getContext()) {}
+TurnLoop::TurnLoop(llvm::Function& function, LaneVariables& variables, BasicBlock* leave, llvm::AllocaInst* turn,
+                   const Blocks& outside)
+    : function_(function),
+      variables_(variables),
+      leave_(leave),
+      turn_(turn),
+      outside_(outside),
+      builder_(function.getContext()) {}
 
-BasicBlock* TurnLoop::NewBlock(const char* name) { return BasicBlock::Create(function_.getContext(), name, &function_); }
+BasicBlock* TurnLoop::NewBlock(const char* name) {
+  return BasicBlock::Create(function_.getContext(), name, &function_);
+}
 
 void TurnLoop::AddHeaders(const LoopHeaders& headers, const BasicBlock* block) {
   for (BasicBlock* header : headers.lookup(block)) {
@@ -116,11 +124,12 @@ void TurnLoop::BuildTurn(const BasicBlock* waiting, bool parts) {
 
   builder_.SetInsertPoint(turns);
   llvm::Module& module = *function_.getParent();
-  llvm::FunctionCallee take = module.getOrInsertFunction("tutti.turn", llvm::FunctionType::get(i64, {i32, i32, i64, i32, i1}, false));
+  llvm::FunctionCallee take =
+      module.getOrInsertFunction("tutti.turn", llvm::FunctionType::get(i64, {i32, i32, i64, i32, i1}, false));
   llvm::FunctionCallee lane = module.getOrInsertFunction("tutti.laneid", llvm::FunctionType::get(i32, false));
   Value* wait = waiting != nullptr ? builder_.getInt32(NumberOf(waiting)) : End();
-  Value* turn = builder_.CreateCall(take, {builder_.CreateLoad(i32, place_), builder_.CreateLoad(i32, wanted_), builder_.CreateLoad(i64, turn_),
-                                           wait, builder_.getInt1(parts)});
+  Value* turn = builder_.CreateCall(take, {builder_.CreateLoad(i32, place_), builder_.CreateLoad(i32, wanted_),
+                                           builder_.CreateLoad(i64, turn_), wait, builder_.getInt1(parts)});
   builder_.CreateStore(turn, turn_);
   Value* place = builder_.CreateAnd(builder_.CreateTrunc(turn, i32), kPlaceMask);
   Value* lanes = builder_.CreateTrunc(builder_.CreateLShr(turn, 32), i32);

@@ -35,8 +35,9 @@ namespace tutti::compiler {
 // Of the loops around a block, innermost first.
 using LoopHeaders = llvm::DenseMap<const llvm::BasicBlock*, llvm::SmallVector<llvm::BasicBlock*, 2>>;
 LoopHeaders FindLoopHeaders(llvm::Function& function);
-// The return as a block by itself: who comes to it has ended. With `behind_a_place` another block is in front of it, which may
-// become a place: lanes on their way to the end get there before others begin to spin, who may wait for what is before it.
+// The return as a block by itself: who comes to it has ended. With `behind_a_place` another block is in front of it,
+// which may become a place: lanes on their way to the end get there before others begin to spin, who may wait for what
+// is before it.
 llvm::BasicBlock* SplitLeave(llvm::Function& function, bool behind_a_place);
 
 class TurnLoop {
@@ -45,8 +46,8 @@ class TurnLoop {
   // The lanes that a lane wants to meet that goes from one block to a place.
   using Wanted = std::function<llvm::Value*(llvm::BasicBlock* from, llvm::BasicBlock* to, llvm::IRBuilder<>&)>;
 
-  // `leave`: where lanes are at their end. `turn` holds what tutti.turn returned last. Blocks `outside` are no concern of
-  // this loop, though its blocks may lead to them.
+  // `leave`: where lanes are at their end. `turn` holds what tutti.turn returned last. Blocks `outside` are no concern
+  // of this loop, though its blocks may lead to them.
   TurnLoop(llvm::Function& function, LaneVariables& variables, llvm::BasicBlock* leave, llvm::AllocaInst* turn,
            const Blocks& outside = {});
 

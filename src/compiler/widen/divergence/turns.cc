@@ -72,7 +72,8 @@ Status TakeTurns(llvm::Function& function, bool in_memory) {
   SplitMeetings(function, loop, members);
   TUTTI_TRY(loop.Complete(FindLoopHeaders(function)));
   variables.KeepPhis(loop.places().getArrayRef());
-  loop.Build([&](BasicBlock*, BasicBlock* to, llvm::IRBuilder<>&) -> Value* { return members.lookup(to); }, nullptr, false);
+  loop.Build([&](BasicBlock*, BasicBlock* to, llvm::IRBuilder<>&) -> Value* { return members.lookup(to); }, nullptr,
+             false);
   variables.KeepWhatIsLost();
   if (in_memory) variables.StayInMemory();
   variables.Promote();

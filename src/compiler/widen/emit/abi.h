@@ -13,9 +13,10 @@ namespace tutti::compiler {
 
 class Abi {
  public:
-  // `warp` is the WarpState*, `block` the BlockState* or null: taken from the warp then. `prologue` is an open block that
-  // dominates the function's code.
-  Abi(llvm::Value* warp, llvm::Value* block, llvm::BasicBlock* prologue) : warp_(warp), block_(block), prologue_(prologue) {}
+  // `warp` is the WarpState*, `block` the BlockState* or null: taken from the warp then. `prologue` is an open block
+  // that dominates the function's code.
+  Abi(llvm::Value* warp, llvm::Value* block, llvm::BasicBlock* prologue)
+      : warp_(warp), block_(block), prologue_(prologue) {}
 
   llvm::Value* warp() const { return warp_; }
   // Fields by offset, of the type asked for.
@@ -33,7 +34,8 @@ class Abi {
   // WarpState::lanes, the one field that changes.
   llvm::Value* LanesAddress(llvm::IRBuilder<>& builder);
   // Calls the service at `offset` of GuestServices.
-  llvm::CallInst* CallService(llvm::IRBuilder<>& builder, size_t offset, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
+  llvm::CallInst* CallService(llvm::IRBuilder<>& builder, size_t offset, llvm::Type* result,
+                              llvm::ArrayRef<llvm::Value*> arguments);
 
  private:
   llvm::Value* Field(llvm::Value* base, size_t offset, llvm::Type* type);

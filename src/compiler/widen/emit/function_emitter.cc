@@ -12,7 +12,8 @@
 
 namespace tutti::compiler {
 
-FunctionEmitter::FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, ModuleState& module, const ShapeAnalysis& shapes, const Schedule& schedule)
+FunctionEmitter::FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, ModuleState& module,
+                                 const ShapeAnalysis& shapes, const Schedule& schedule)
     : scalar_(scalar),
       wide_(wide),
       module_(module),
@@ -21,7 +22,8 @@ FunctionEmitter::FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, M
       slots_block_(llvm::BasicBlock::Create(wide.getContext(), "slots", &wide)),
       prologue_(llvm::BasicBlock::Create(wide.getContext(), "prologue", &wide)),
       builder_(wide.getContext()),
-      abi_(wide.getArg(0), scalar.getName() == "tutti.kernel" && wide.arg_size() == 2 ? wide.getArg(1) : nullptr, prologue_),
+      abi_(wide.getArg(0), scalar.getName() == "tutti.kernel" && wide.arg_size() == 2 ? wide.getArg(1) : nullptr,
+           prologue_),
       values_(builder_, shapes, schedule, slots_block_),
       frame_(scalar),
       spans_(scalar, module.module.getDataLayout()),
@@ -101,8 +103,10 @@ llvm::SmallVector<llvm::AllocaInst*, 2>& FunctionEmitter::WarpVariable(const llv
   for (unsigned i = 0; parts.size() < Values::ComponentCount(type); ++i) {
     llvm::AllocaInst* part = values_.Slot(Values::Wide(Values::Component(type, i)), "variable");
     part->setAlignment(llvm::Align(64));
-    // Lanes that are not there never set theirs, and an operation of the whole warp reads all: not what was left on the stack.
-    new llvm::StoreInst(llvm::Constant::getNullValue(part->getAllocatedType()), part, /*isVolatile=*/false, part->getAlign(), std::next(part->getIterator()));
+    // Lanes that are not there never set theirs, and an operation of the whole warp reads all: not what was left on the
+    // stack.
+    new llvm::StoreInst(llvm::Constant::getNullValue(part->getAllocatedType()), part, /*isVolatile=*/false,
+                        part->getAlign(), std::next(part->getIterator()));
     parts.push_back(part);
   }
   return parts;
@@ -114,7 +118,9 @@ llvm::Value* FunctionEmitter::NextFrame() {
 }
 
 llvm::Value* FunctionEmitter::Bits(llvm::Value* lanes) { return builder_.CreateBitCast(lanes, builder_.getInt32Ty()); }
-llvm::Value* FunctionEmitter::Lanes(llvm::Value* bits) { return builder_.CreateBitCast(bits, Values::Wide(builder_.getInt1Ty())); }
+llvm::Value* FunctionEmitter::Lanes(llvm::Value* bits) {
+  return builder_.CreateBitCast(bits, Values::Wide(builder_.getInt1Ty()));
+}
 
 llvm::Value* FunctionEmitter::mask_bits() {
   if (mask_bits_ == nullptr) mask_bits_ = Bits(mask_);
@@ -141,7 +147,8 @@ void FunctionEmitter::SetApart() {
   // Told to assembly that it cannot see through, LLVM leaves the array in one piece.
   auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pending_of_copy_->getType()}, false);
   builder_.CreateCall(type, llvm::InlineAsm::get(type, "", "r,~{memory}", /*hasSideEffects=*/true), {pending_of_copy_});
-  builder_.CreateMemSet(pending_of_copy_, builder_.getInt8(0), schedule_.size() * sizeof(uint32_t), llvm::Align(4), /*isVolatile=*/true);
+  builder_.CreateMemSet(pending_of_copy_, builder_.getInt8(0), schedule_.size() * sizeof(uint32_t), llvm::Align(4),
+                        /*isVolatile=*/true);
 }
 
 llvm::AllocaInst* FunctionEmitter::IsApart() {
@@ -167,7 +174,8 @@ void FunctionEmitter::Unless(llvm::Value* condition, llvm::function_ref<void()> 
   builder_.SetInsertPoint(join);
 }
 
-llvm::Value* FunctionEmitter::Choose(llvm::Value* condition, llvm::function_ref<llvm::Value*()> likely, llvm::function_ref<llvm::Value*()> rare) {
+llvm::Value* FunctionEmitter::Choose(llvm::Value* condition, llvm::function_ref<llvm::Value*()> likely,
+                                     llvm::function_ref<llvm::Value*()> rare) {
   auto* often = llvm::BasicBlock::Create(wide_.getContext(), "", &wide_);
   auto* seldom = llvm::BasicBlock::Create(wide_.getContext(), "rare", &wide_);
   auto* join = llvm::BasicBlock::Create(wide_.getContext(), "", &wide_);
@@ -200,7 +208,8 @@ void FunctionEmitter::ForEachLane(llvm::Value* bits, llvm::function_ref<void(llv
   builder_.SetInsertPoint(loop);
   llvm::PHINode* rest = builder_.CreatePHI(builder_.getInt32Ty(), 2);
   rest->addIncoming(bits, before);
-  llvm::Value* lane = builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {builder_.getInt32Ty()}, {rest, builder_.getTrue()});
+  llvm::Value* lane =
+      builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {builder_.getInt32Ty()}, {rest, builder_.getTrue()});
   {
     Values::ColdScope scope(values_);
     mask_bits_ = nullptr;

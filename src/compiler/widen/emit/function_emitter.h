@@ -27,8 +27,10 @@ namespace tutti::compiler {
 
 class FunctionEmitter {
  public:
-  // `wide` is an empty function: for the kernel void(WarpState*) or void(WarpState*, BlockState*), else as calls.h says.
-  FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, ModuleState& module, const ShapeAnalysis& shapes, const Schedule& schedule);
+  // `wide` is an empty function: for the kernel void(WarpState*) or void(WarpState*, BlockState*), else as calls.h
+  // says.
+  FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, ModuleState& module, const ShapeAnalysis& shapes,
+                  const Schedule& schedule);
 
   Status Emit();
 
@@ -49,13 +51,13 @@ class FunctionEmitter {
   bool is_full() const;                                // all 32, known now
   // Lanes of the warp that have not ended may not be in this block.
   bool OthersMayBeElsewhere() const { return OthersMayBeElsewhere(block_); }
-  // True once in a block for each `members`: who asks then looks whether the lanes that it names are here. They still are
-  // when it is asked again, or have ended.
+  // True once in a block for each `members`: who asks then looks whether the lanes that it names are here. They still
+  // are when it is asked again, or have ended.
   bool IsFirstMeetingOf(const llvm::Value* members) { return met_.insert(members).second; }
   llvm::Value* Masked(llvm::Value* condition, bool otherwise = false);  // condition in the active lanes
-  llvm::Value* Bits(llvm::Value* lanes);               // <32 x i1> to i32
-  llvm::Value* Lanes(llvm::Value* bits);               // i32 to <32 x i1>
-  llvm::Value* FirstLane();                            // lowest active lane, i32
+  llvm::Value* Bits(llvm::Value* lanes);  // <32 x i1> to i32
+  llvm::Value* Lanes(llvm::Value* bits);  // i32 to <32 x i1>
+  llvm::Value* FirstLane();  // lowest active lane, i32
 
   // i32: all lanes that entered the function.
   llvm::Value* EntryLanes() { return Bits(entry_mask_); }
@@ -66,14 +68,17 @@ class FunctionEmitter {
   // Emits `body` on a branch that is rarely taken if `condition` is false, and goes on behind it.
   void Unless(llvm::Value* condition, llvm::function_ref<void()> body);
   // One of two values made on two paths; the second is rare.
-  llvm::Value* Choose(llvm::Value* condition, llvm::function_ref<llvm::Value*()> likely, llvm::function_ref<llvm::Value*()> rare);
+  llvm::Value* Choose(llvm::Value* condition, llvm::function_ref<llvm::Value*()> likely,
+                      llvm::function_ref<llvm::Value*()> rare);
   // Emits `body(lane)` in a loop over the lanes of `bits` in ascending order.
   void ForEachLane(llvm::Value* bits, llvm::function_ref<void(llvm::Value*)> body);
   // Memory for a vector that a lane loop indexes.
   llvm::AllocaInst* LaneArray(llvm::Type* scalar);
   llvm::Value* LaneElement(llvm::Value* array, llvm::Type* scalar, llvm::Value* lane);  // its address
 
-  void Define(const llvm::Instruction& instruction, llvm::ArrayRef<llvm::Value*> parts) { values_.Define(&instruction, parts); }
+  void Define(const llvm::Instruction& instruction, llvm::ArrayRef<llvm::Value*> parts) {
+    values_.Define(&instruction, parts);
+  }
   // Index of the location of `instruction`, as i32.
   llvm::Value* Location(const llvm::Instruction& instruction);
   // i64: where a called function's part of each lane's local memory starts.
@@ -108,17 +113,17 @@ class FunctionEmitter {
   const ShapeAnalysis& shapes_;
   const Schedule& schedule_;
   llvm::BasicBlock* slots_block_;
-  llvm::BasicBlock* prologue_;                    // Abi's loads, nothing else
-  llvm::BasicBlock* setup_first_ = nullptr;       // then masks and arguments
+  llvm::BasicBlock* prologue_;  // Abi's loads, nothing else
+  llvm::BasicBlock* setup_first_ = nullptr;  // then masks and arguments
   llvm::BasicBlock* setup_last_ = nullptr;
   llvm::IRBuilder<> builder_;
   Abi abi_;
   Values values_;
   Status status_;
 
-  std::vector<llvm::BasicBlock*> entries_;        // by block index
-  std::vector<llvm::Value*> pending_;             // by block index: where its lanes are; null where all lanes run
-  llvm::AllocaInst* pending_of_copy_ = nullptr;   // those of the copy, as one array of bits that stays in memory
+  std::vector<llvm::BasicBlock*> entries_;  // by block index
+  std::vector<llvm::Value*> pending_;  // by block index: where its lanes are; null where all lanes run
+  llvm::AllocaInst* pending_of_copy_ = nullptr;  // those of the copy, as one array of bits that stays in memory
   std::map<std::vector<unsigned>, llvm::BasicBlock*> chains_;
   llvm::DenseMap<const llvm::PHINode*, llvm::SmallVector<llvm::AllocaInst*, 2>> phi_slots_;
   llvm::DenseMap<const llvm::Value*, llvm::SmallVector<llvm::AllocaInst*, 2>> warp_variables_;
@@ -131,7 +136,7 @@ class FunctionEmitter {
   llvm::AllocaInst* is_apart_ = nullptr;
   unsigned block_ = 0;
   llvm::SmallPtrSet<const llvm::Value*, 4> met_;  // in this block
-  bool tells_exits_ = false;                      // somebody must know of lanes that have left the kernel
+  bool tells_exits_ = false;  // somebody must know of lanes that have left the kernel
 };
 
 }  // namespace tutti::compiler

@@ -17,13 +17,19 @@ class Layout {
   Layout(llvm::Module& module) : module_(module) {}
 
   void Add(size_t offset, llvm::Constant* field) {
-    if (offset > size_) fields_.push_back(llvm::Constant::getNullValue(llvm::ArrayType::get(llvm::Type::getInt8Ty(module_.getContext()), offset - size_)));
+    if (offset > size_)
+      fields_.push_back(llvm::Constant::getNullValue(
+          llvm::ArrayType::get(llvm::Type::getInt8Ty(module_.getContext()), offset - size_)));
     fields_.push_back(field);
     size_ = offset + module_.getDataLayout().getTypeAllocSize(field->getType());
   }
-  void Add32(size_t offset, uint64_t value) { Add(offset, llvm::ConstantInt::get(llvm::Type::getInt32Ty(module_.getContext()), value)); }
+  void Add32(size_t offset, uint64_t value) {
+    Add(offset, llvm::ConstantInt::get(llvm::Type::getInt32Ty(module_.getContext()), value));
+  }
   llvm::Constant* Finish(size_t size) {
-    if (size > size_) fields_.push_back(llvm::Constant::getNullValue(llvm::ArrayType::get(llvm::Type::getInt8Ty(module_.getContext()), size - size_)));
+    if (size > size_)
+      fields_.push_back(llvm::Constant::getNullValue(
+          llvm::ArrayType::get(llvm::Type::getInt8Ty(module_.getContext()), size - size_)));
     return llvm::ConstantStruct::getAnon(module_.getContext(), fields_, /*Packed=*/true);
   }
 
@@ -33,7 +39,8 @@ class Layout {
   size_t size_ = 0;
 };
 
-llvm::GlobalVariable* Constant(llvm::Module& module, llvm::Constant* value, const llvm::Twine& name, llvm::GlobalValue::LinkageTypes linkage) {
+llvm::GlobalVariable* Constant(llvm::Module& module, llvm::Constant* value, const llvm::Twine& name,
+                               llvm::GlobalValue::LinkageTypes linkage) {
   auto* variable = llvm::cast<llvm::GlobalVariable>(module.getOrInsertGlobal(name.str(), value->getType()));
   variable->setInitializer(value);
   variable->setConstant(true);
@@ -43,7 +50,8 @@ llvm::GlobalVariable* Constant(llvm::Module& module, llvm::Constant* value, cons
 }
 
 llvm::GlobalVariable* Private(llvm::Module& module, llvm::Constant* value, const char* name) {
-  return Constant(module, value, llvm::Twine("tutti.") + name + "." + llvm::Twine(module.global_size()), llvm::GlobalValue::PrivateLinkage);
+  return Constant(module, value, llvm::Twine("tutti.") + name + "." + llvm::Twine(module.global_size()),
+                  llvm::GlobalValue::PrivateLinkage);
 }
 
 llvm::Constant* Text(llvm::Module& module, llvm::StringRef text) {
@@ -70,7 +78,8 @@ llvm::Function* EmitRun(llvm::Module& module, llvm::Function& warp) {
   builder.SetInsertPoint(loop);
   llvm::PHINode* index = builder.CreatePHI(builder.getInt32Ty(), 2);
   index->addIncoming(builder.getInt32(0), entry);
-  llvm::Value* offset = builder.CreateMul(builder.CreateZExt(index, builder.getInt64Ty()), builder.getInt64(sizeof(guest::WarpState)));
+  llvm::Value* offset =
+      builder.CreateMul(builder.CreateZExt(index, builder.getInt64Ty()), builder.getInt64(sizeof(guest::WarpState)));
   llvm::SmallVector<llvm::Value*, 2> arguments{builder.CreateInBoundsGEP(builder.getInt8Ty(), run->getArg(0), offset)};
   if (block != nullptr) arguments.push_back(block);
   builder.CreateCall(&warp, arguments);
@@ -87,7 +96,8 @@ llvm::Constant* LocationsOf(ModuleState& state) {
   std::vector<llvm::Constant*> files;
   if (const llvm::NamedMDNode* names = module.getNamedMetadata("tutti.files")) {
     for (const llvm::MDNode* row : names->operands()) {
-      const auto* text = row->getNumOperands() > 0 ? llvm::dyn_cast_or_null<llvm::MDString>(row->getOperand(0)) : nullptr;
+      const auto* text =
+          row->getNumOperands() > 0 ? llvm::dyn_cast_or_null<llvm::MDString>(row->getOperand(0)) : nullptr;
       files.push_back(Text(module, text != nullptr ? text->getString() : ""));
     }
   }
@@ -98,14 +108,16 @@ llvm::Constant* LocationsOf(ModuleState& state) {
     Layout row(module);
     row.Add32(offsetof(guest::SourceLocation, ptx_line), ptx_line);
     row.Add32(offsetof(guest::SourceLocation, source_line), source_line);
-    row.Add(offsetof(guest::SourceLocation, source_file), source_line != 0 && source_file < files.size() ? files[source_file] : none);
+    row.Add(offsetof(guest::SourceLocation, source_file),
+            source_line != 0 && source_file < files.size() ? files[source_file] : none);
     rows.push_back(row.Finish(sizeof(guest::SourceLocation)));
   }
-  return Private(module, llvm::ConstantArray::get(llvm::ArrayType::get(rows[0]->getType(), rows.size()), rows), "locations");
+  return Private(module, llvm::ConstantArray::get(llvm::ArrayType::get(rows[0]->getType(), rows.size()), rows),
+                 "locations");
 }
 
-// Spills: in the worst case each wide operation's result lives in the frame. A device keeps stacks of this size for each
-// warp that waits, so the estimate is capped; a deeper kernel meets the guard page.
+// Spills: in the worst case each wide operation's result lives in the frame. A device keeps stacks of this size for
+// each warp that waits, so the estimate is capped; a deeper kernel meets the guard page.
 uint32_t StackBytes(const ModuleState& state) {
   constexpr uint64_t kLeast = 32 << 10, kMost = 1 << 20;
   uint64_t bytes = kLeast + state.wide_operations * 64;
@@ -127,7 +139,8 @@ void EmitKernelDescriptor(ModuleState& state, llvm::Function& warp) {
   layout.Add32(offsetof(KernelDescriptor, static_shared_bytes), state.static_shared_bytes);
   layout.Add32(offsetof(KernelDescriptor, local_bytes), state.local_bytes);
   layout.Add32(offsetof(KernelDescriptor, stack_bytes), StackBytes(state));
-  for (unsigned axis = 0; axis < 3; ++axis) layout.Add32(offsetof(KernelDescriptor, block) + 4 * axis, state.options.block[axis]);
+  for (unsigned axis = 0; axis < 3; ++axis)
+    layout.Add32(offsetof(KernelDescriptor, block) + 4 * axis, state.options.block[axis]);
   layout.Add32(offsetof(KernelDescriptor, location_count), state.locations.locations().size());
   layout.Add(offsetof(KernelDescriptor, locations), LocationsOf(state));
   Constant(module, layout.Finish(sizeof(KernelDescriptor)), guest::kKernelSymbol, llvm::GlobalValue::ExternalLinkage);

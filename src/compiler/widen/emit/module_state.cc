@@ -18,7 +18,8 @@ uint32_t LocationTable::IndexOf(const llvm::Instruction& instruction) {
   return entry->second;
 }
 
-llvm::FunctionCallee ModuleState::Runtime(llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters) {
+llvm::FunctionCallee ModuleState::Runtime(llvm::StringRef name, llvm::Type* result,
+                                          llvm::ArrayRef<llvm::Type*> parameters) {
   llvm::FunctionCallee callee = module.getOrInsertFunction(name, llvm::FunctionType::get(result, parameters, false));
   if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) function->setDoesNotThrow();
   return callee;

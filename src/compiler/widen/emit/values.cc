@@ -16,10 +16,13 @@ llvm::Value* Add(llvm::IRBuilder<>& builder, llvm::Value* value, int64_t offset)
 
 }  // namespace
 
-Values::Values(llvm::IRBuilder<>& builder, const ShapeAnalysis& shapes, const Schedule& schedule, llvm::BasicBlock* slots)
+Values::Values(llvm::IRBuilder<>& builder, const ShapeAnalysis& shapes, const Schedule& schedule,
+               llvm::BasicBlock* slots)
     : builder_(builder), shapes_(shapes), schedule_(schedule), slots_(slots) {}
 
-llvm::Type* Values::Scalar(llvm::Type* type) { return type->isPointerTy() ? llvm::Type::getInt64Ty(type->getContext()) : type; }
+llvm::Type* Values::Scalar(llvm::Type* type) {
+  return type->isPointerTy() ? llvm::Type::getInt64Ty(type->getContext()) : type;
+}
 
 unsigned Values::ComponentCount(llvm::Type* type) {
   if (const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) return vector->getNumElements();
@@ -136,15 +139,16 @@ llvm::Constant* Values::ConstantLanes(llvm::Type* integer, const Shape& shape, i
 
 llvm::Value* Values::FromBases(llvm::ArrayRef<llvm::Value*> bases, const Shape& shape, llvm::Type* type) {
   if (shape.is_constant_lanes()) return ConstantLanes(type, shape);
-  // The offset of lane 0 goes to the bases: so x[i], x[i + 1], ... have their constants in common, which are large and which
-  // code generation looks up one by one.
+  // The offset of lane 0 goes to the bases: so x[i], x[i + 1], ... have their constants in common, which are large and
+  // which code generation looks up one by one.
   const int64_t first = shape.offset(0);
   llvm::Value* vector;
   if (bases.size() == 1) {
     vector = builder_.CreateVectorSplat(kLanes, Add(builder_, bases[0], first));
   } else {
     llvm::Value* packed = llvm::PoisonValue::get(llvm::FixedVectorType::get(type, static_cast<unsigned>(bases.size())));
-    for (unsigned r = 0; r < bases.size(); ++r) packed = builder_.CreateInsertElement(packed, Add(builder_, bases[r], first), r);
+    for (unsigned r = 0; r < bases.size(); ++r)
+      packed = builder_.CreateInsertElement(packed, Add(builder_, bases[r], first), r);
     llvm::SmallVector<int, kLanes> lanes;
     for (unsigned lane = 0; lane < kLanes; ++lane) lanes.push_back(static_cast<int>(lane / shape.run()));
     vector = builder_.CreateShuffleVector(packed, lanes);
@@ -176,7 +180,8 @@ llvm::Value* Values::Vector(const llvm::Value* value, unsigned component) {
     for (const WrapTerm& term : shape.wraps()) {
       llvm::Value* error = WrapError(*term.extension);
       if (error->getType() != vector->getType()) error = builder_.CreateTrunc(error, vector->getType());
-      if (term.factor != 1) error = builder_.CreateMul(error, llvm::ConstantInt::getSigned(error->getType(), term.factor));
+      if (term.factor != 1)
+        error = builder_.CreateMul(error, llvm::ConstantInt::getSigned(error->getType(), term.factor));
       vector = builder_.CreateAdd(vector, error);
     }
   }
@@ -184,8 +189,8 @@ llvm::Value* Values::Vector(const llvm::Value* value, unsigned component) {
   return vector;
 }
 
-// For each base b of the narrow operand, with offsets from `low` to `high`: no lane's b + offset leaves the range of the
-// narrow type, signed or unsigned as the extension is. In 64 bits: b + low >= minimum and b + high <= maximum.
+// For each base b of the narrow operand, with offsets from `low` to `high`: no lane's b + offset leaves the range of
+// the narrow type, signed or unsigned as the extension is. In 64 bits: b + low >= minimum and b + high <= maximum.
 void Values::DefineWrap(const llvm::Instruction& extension) {
   const llvm::Value* operand = extension.getOperand(0);
   const Shape& narrow = shape(operand);
@@ -199,9 +204,11 @@ void Values::DefineWrap(const llvm::Instruction& extension) {
   WrapState state;
   for (unsigned r = 0; r < narrow.run_count(); ++r) {
     llvm::Value* base = Base(operand, narrow.run(), r);
-    llvm::Value* wide = is_signed ? builder_.CreateSExt(base, builder_.getInt64Ty()) : builder_.CreateZExt(base, builder_.getInt64Ty());
+    llvm::Value* wide =
+        is_signed ? builder_.CreateSExt(base, builder_.getInt64Ty()) : builder_.CreateZExt(base, builder_.getInt64Ty());
     llvm::Value* lowest = Add(builder_, wide, is_signed ? low + (int64_t{1} << 31) : low);
-    llvm::Value* holds = builder_.CreateICmpULE(lowest, builder_.getInt64((uint64_t{1} << 32) - 1 - static_cast<uint64_t>(high - low)));
+    llvm::Value* holds =
+        builder_.CreateICmpULE(lowest, builder_.getInt64((uint64_t{1} << 32) - 1 - static_cast<uint64_t>(high - low)));
     all = all == nullptr ? holds : builder_.CreateAnd(all, holds);
     llvm::AllocaInst* slot = Slot(base->getType());
     builder_.CreateStore(base, slot);
@@ -221,7 +228,8 @@ llvm::Value* Values::WrapError(const llvm::Instruction& extension) {
   for (llvm::AllocaInst* slot : state.narrow) {
     llvm::Value* base = builder_.CreateLoad(slot->getAllocatedType(), slot);
     bases.push_back(base);
-    wide_bases.push_back(is_signed ? builder_.CreateSExt(base, builder_.getInt64Ty()) : builder_.CreateZExt(base, builder_.getInt64Ty()));
+    wide_bases.push_back(is_signed ? builder_.CreateSExt(base, builder_.getInt64Ty())
+                                   : builder_.CreateZExt(base, builder_.getInt64Ty()));
   }
   llvm::Value* vector = FromBases(bases, narrow, bases[0]->getType());
   llvm::Type* wide = Wide(builder_.getInt64Ty());

@@ -3,8 +3,8 @@
 // An old value has `parts`: the bases of its runs in order, or, if it varies, one vector per component (the elements of
 // a struct or of a small vector; 1 for a plain value). Pointers become i64.
 //
-// Where the new code may reach a use without having passed the definition, as another lane's path leads there, the parts
-// go through stack slots, which become SSA values again afterwards; what a lane reads there it has written.
+// Where the new code may reach a use without having passed the definition, as another lane's path leads there, the
+// parts go through stack slots, which become SSA values again afterwards; what a lane reads there it has written.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -20,10 +20,10 @@ class Values {
   Values(llvm::IRBuilder<>& builder, const ShapeAnalysis& shapes, const Schedule& schedule, llvm::BasicBlock* slots);
 
   // Types of the new code.
-  static llvm::Type* Scalar(llvm::Type* type);                      // i64 for pointers
+  static llvm::Type* Scalar(llvm::Type* type);  // i64 for pointers
   static unsigned ComponentCount(llvm::Type* type);
-  static llvm::Type* Component(llvm::Type* type, unsigned i);       // scalar type of a component
-  static llvm::FixedVectorType* Wide(llvm::Type* scalar);           // 32 of it
+  static llvm::Type* Component(llvm::Type* type, unsigned i);  // scalar type of a component
+  static llvm::FixedVectorType* Wide(llvm::Type* scalar);  // 32 of it
   static bool IsSupported(llvm::Type* type);
 
   void EnterBlock(unsigned block);

@@ -15,13 +15,16 @@ using llvm::Value;
 // Addresses of the lanes, checked, ready to be used one by one.
 class LaneAddresses {
  public:
-  LaneAddresses(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, uint64_t bytes) : emitter_(emitter) {
+  LaneAddresses(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, uint64_t bytes)
+      : emitter_(emitter) {
     llvm::IRBuilder<>& builder = emitter.builder();
     Region region = RegionOf(emitter, instruction, pointer, bytes);
     OnlyWritable(region);
     Fence fence(emitter, region, instruction);
     is_shared_ = region.spaces == (guest_runtime::kShared | guest_runtime::kWrites);
-    const auto based = [&](Value* address, Value* base) { return region.base != nullptr ? builder.CreateAdd(address, base) : address; };
+    const auto based = [&](Value* address, Value* base) {
+      return region.base != nullptr ? builder.CreateAdd(address, base) : address;
+    };
     if (emitter.shape(pointer).is_uniform()) {
       uniform_ = based(emitter.values().Uniform(pointer), region.base);
       fence.RequireScalar(uniform_, bytes);
@@ -39,7 +42,8 @@ class LaneAddresses {
   Value* Pointer(Value* lane) {
     llvm::IRBuilder<>& builder = emitter_.builder();
     Value* address = uniform_;
-    if (address == nullptr) address = builder.CreateLoad(builder.getInt64Ty(), emitter_.LaneElement(array_, builder.getInt64Ty(), lane));
+    if (address == nullptr)
+      address = builder.CreateLoad(builder.getInt64Ty(), emitter_.LaneElement(array_, builder.getInt64Ty(), lane));
     return builder.CreateIntToPtr(address, builder.getPtrTy());
   }
 
@@ -53,11 +57,16 @@ class LaneAddresses {
 // A vector that a lane loop reads or writes element by element.
 class LaneVector {
  public:
-  LaneVector(FunctionEmitter& emitter, llvm::Type* scalar) : emitter_(emitter), scalar_(scalar), array_(emitter.LaneArray(scalar)) {}
+  LaneVector(FunctionEmitter& emitter, llvm::Type* scalar)
+      : emitter_(emitter), scalar_(scalar), array_(emitter.LaneArray(scalar)) {}
 
   void Fill(Value* vector) { emitter_.builder().CreateStore(vector, array_); }
-  Value* Read(Value* lane) { return emitter_.builder().CreateLoad(scalar_, emitter_.LaneElement(array_, scalar_, lane)); }
-  void Write(Value* lane, Value* value) { emitter_.builder().CreateStore(value, emitter_.LaneElement(array_, scalar_, lane)); }
+  Value* Read(Value* lane) {
+    return emitter_.builder().CreateLoad(scalar_, emitter_.LaneElement(array_, scalar_, lane));
+  }
+  void Write(Value* lane, Value* value) {
+    emitter_.builder().CreateStore(value, emitter_.LaneElement(array_, scalar_, lane));
+  }
   Value* Whole() { return emitter_.builder().CreateLoad(Values::Wide(scalar_), array_); }
 
  private:
@@ -66,14 +75,17 @@ class LaneVector {
   llvm::AllocaInst* array_;
 };
 
-Value* EmitOne(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic, Value* pointer, Value* value, bool is_shared) {
+Value* EmitOne(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic, Value* pointer, Value* value,
+               bool is_shared) {
   llvm::IRBuilder<>& builder = emitter.builder();
   if (!is_shared) {
-    return builder.CreateAtomicRMW(atomic.getOperation(), pointer, value, llvm::Align(std::max<uint64_t>(1, value->getType()->getPrimitiveSizeInBits() / 8)),
+    return builder.CreateAtomicRMW(atomic.getOperation(), pointer, value,
+                                   llvm::Align(std::max<uint64_t>(1, value->getType()->getPrimitiveSizeInBits() / 8)),
                                    atomic.getOrdering());
   }
   Value* old = builder.CreateAlignedLoad(value->getType(), pointer, llvm::Align(1));
-  builder.CreateAlignedStore(llvm::buildAtomicRMWValue(atomic.getOperation(), builder, old, value), pointer, llvm::Align(1));
+  builder.CreateAlignedStore(llvm::buildAtomicRMWValue(atomic.getOperation(), builder, old, value), pointer,
+                             llvm::Align(1));
   return old;
 }
 
@@ -82,8 +94,9 @@ bool EmitCombined(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic, L
   using Op = llvm::AtomicRMWInst::BinOp;
   const Op op = atomic.getOperation();
   const bool used = !atomic.use_empty();
-  const bool combines = op == Op::Add || op == Op::And || op == Op::Or || op == Op::Min || op == Op::Max || op == Op::UMin || op == Op::UMax ||
-                        op == Op::Xor || op == Op::FAdd || op == Op::FMin || op == Op::FMax;
+  const bool combines = op == Op::Add || op == Op::And || op == Op::Or || op == Op::Min || op == Op::Max ||
+                        op == Op::UMin || op == Op::UMax || op == Op::Xor || op == Op::FAdd || op == Op::FMin ||
+                        op == Op::FMax;
   if (!combines || (used && op != Op::Add)) return false;
   llvm::IRBuilder<>& builder = emitter.builder();
   Value* values = emitter.values().Vector(atomic.getValOperand());
@@ -91,7 +104,8 @@ bool EmitCombined(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic, L
     EmitOne(emitter, atomic, addresses.Pointer(nullptr), Reduce(emitter, op, values), addresses.is_shared());
     return true;
   }
-  Value* sums = PrefixSum(emitter, builder.CreateSelect(emitter.mask(), values, llvm::Constant::getNullValue(values->getType())));
+  Value* sums =
+      PrefixSum(emitter, builder.CreateSelect(emitter.mask(), values, llvm::Constant::getNullValue(values->getType())));
   Value* total = builder.CreateExtractElement(sums, kLanes - 1);
   Value* old = EmitOne(emitter, atomic, addresses.Pointer(nullptr), total, addresses.is_shared());
   emitter.Define(atomic, {builder.CreateAdd(builder.CreateVectorSplat(kLanes, old), builder.CreateSub(sums, values))});
@@ -131,11 +145,13 @@ void EmitCompareExchange(FunctionEmitter& emitter, const llvm::AtomicCmpXchgInst
     if (addresses.is_shared()) {
       old = builder.CreateAlignedLoad(scalar, pointer, llvm::Align(1));
       Value* wanted = expected.Read(lane);
-      builder.CreateAlignedStore(builder.CreateSelect(builder.CreateICmpEQ(old, wanted), desired.Read(lane), old), pointer, llvm::Align(1));
+      builder.CreateAlignedStore(builder.CreateSelect(builder.CreateICmpEQ(old, wanted), desired.Read(lane), old),
+                                 pointer, llvm::Align(1));
     } else {
-      old = builder.CreateExtractValue(builder.CreateAtomicCmpXchg(pointer, expected.Read(lane), desired.Read(lane), llvm::Align(bytes),
-                                                                   exchange.getSuccessOrdering(), exchange.getFailureOrdering()),
-                                       0);
+      old = builder.CreateExtractValue(
+          builder.CreateAtomicCmpXchg(pointer, expected.Read(lane), desired.Read(lane), llvm::Align(bytes),
+                                      exchange.getSuccessOrdering(), exchange.getFailureOrdering()),
+          0);
     }
     results.Write(lane, old);
   });

@@ -17,13 +17,16 @@ using guest::BlockState;
 using guest::WarpState;
 namespace runtime = guest_runtime;
 
-// The alloca that `pointer` is computed from, and whether [pointer, pointer + bytes) is known to be inside it, and aligned.
-const llvm::AllocaInst* FindAlloca(const llvm::Value* pointer, const llvm::DataLayout& layout, uint64_t bytes, unsigned align_log2, bool& inside) {
+// The alloca that `pointer` is computed from, and whether [pointer, pointer + bytes) is known to be inside it, and
+// aligned.
+const llvm::AllocaInst* FindAlloca(const llvm::Value* pointer, const llvm::DataLayout& layout, uint64_t bytes,
+                                   unsigned align_log2, bool& inside) {
   llvm::APInt offset(64, 0);
   const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(layout, offset, /*AllowNonInbounds=*/true);
   if (const auto* alloca = llvm::dyn_cast<llvm::AllocaInst>(base)) {
     const uint64_t size = alloca->getAllocationSize(layout)->getFixedValue();
-    inside = offset.ule(size) && bytes <= size - offset.getZExtValue() && offset.countr_zero() >= align_log2 && llvm::Log2(alloca->getAlign()) >= align_log2;
+    inside = offset.ule(size) && bytes <= size - offset.getZExtValue() && offset.countr_zero() >= align_log2 &&
+             llvm::Log2(alloca->getAlign()) >= align_log2;
     return alloca;
   }
   inside = false;
@@ -41,7 +44,8 @@ struct Bounds {
   int64_t low, high;
 };
 
-// Of the lanes' offsets in each run. Nothing if lanes of a run are not aligned if one of them is, or lie absurdly far apart.
+// Of the lanes' offsets in each run. Nothing if lanes of a run are not aligned if one of them is, or lie absurdly far
+// apart.
 llvm::SmallVector<Bounds, 4> LaneBounds(const Shape& shape, unsigned align_log2) {
   constexpr int64_t kFar = int64_t{1} << 40;
   llvm::SmallVector<Bounds, 4> runs;
@@ -60,7 +64,8 @@ llvm::SmallVector<Bounds, 4> LaneBounds(const Shape& shape, unsigned align_log2)
 
 // What is known of a shared offset's bits proves it: thread indices are below the block's extents, and below what was
 // asked of them on the way.
-bool IsInShared(FunctionEmitter& emitter, const llvm::Instruction& access, const llvm::Value* pointer, uint64_t bytes, unsigned align_log2) {
+bool IsInShared(FunctionEmitter& emitter, const llvm::Instruction& access, const llvm::Value* pointer, uint64_t bytes,
+                unsigned align_log2) {
   const auto* cast = llvm::dyn_cast<llvm::Operator>(pointer);
   if (cast == nullptr || cast->getOpcode() != llvm::Instruction::IntToPtr) return false;
   const llvm::KnownBits known = emitter.facts().BitsAt(cast->getOperand(0), access);
@@ -74,7 +79,8 @@ const llvm::Value* BaseOf(const llvm::Value* pointer, uint64_t& offset) {
   const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer);
   if (cast == nullptr) return nullptr;
   const llvm::Value* address = cast->getOperand(0);
-  if (const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(address); sum != nullptr && sum->getOpcode() == llvm::Instruction::Add) {
+  if (const auto* sum = llvm::dyn_cast<llvm::BinaryOperator>(address);
+      sum != nullptr && sum->getOpcode() == llvm::Instruction::Add) {
     const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(sum->getOperand(1));
     if (constant == nullptr) return nullptr;
     offset = constant->getZExtValue();
@@ -85,7 +91,8 @@ const llvm::Value* BaseOf(const llvm::Value* pointer, uint64_t& offset) {
 
 bool IsConstantsBase(const llvm::Value* value) {
   const auto* call = llvm::dyn_cast_or_null<llvm::CallInst>(value);
-  return call != nullptr && call->getCalledFunction() != nullptr && call->getCalledFunction()->getName() == "tutti.constants_base";
+  return call != nullptr && call->getCalledFunction() != nullptr &&
+         call->getCalledFunction()->getName() == "tutti.constants_base";
 }
 
 // The address of constants is a term of this one: most likely it is one of theirs.
@@ -94,8 +101,10 @@ bool IsFromConstants(const llvm::Value* value, unsigned depth = 6) {
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   if (instruction == nullptr || depth == 0) return false;
   const unsigned opcode = instruction->getOpcode();
-  if (opcode != llvm::Instruction::Add && opcode != llvm::Instruction::Or && opcode != llvm::Instruction::IntToPtr) return false;
-  return llvm::any_of(instruction->operands(), [&](const llvm::Use& operand) { return IsFromConstants(operand.get(), depth - 1); });
+  if (opcode != llvm::Instruction::Add && opcode != llvm::Instruction::Or && opcode != llvm::Instruction::IntToPtr)
+    return false;
+  return llvm::any_of(instruction->operands(),
+                      [&](const llvm::Use& operand) { return IsFromConstants(operand.get(), depth - 1); });
 }
 
 // At a place that is known now. Constants begin on a page of their own.
@@ -108,7 +117,8 @@ bool IsInConstants(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_
 
 }  // namespace
 
-Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer, uint64_t bytes) {
+Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer,
+                uint64_t bytes) {
   Region region;
   const unsigned align_log2 = AccessAlignLog2(instruction);
   switch (pointer->getType()->getPointerAddressSpace()) {
@@ -133,24 +143,25 @@ Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, 
       if (emitter.module().constant_bytes != 0) region.likely = runtime::kConstants;
       region.is_safe = IsInConstants(emitter, pointer, bytes, align_log2);
       break;
-    case 5:
-      region.spaces = region.likely = runtime::kLocal;
-      break;
+    case 5: region.spaces = region.likely = runtime::kLocal; break;
     case 101: {
       region.spaces = region.likely = runtime::kParams;
       region.base = emitter.abi().params_base();
       llvm::APInt offset(64, 0);
-      const llvm::Value* base = pointer->stripAndAccumulateConstantOffsets(emitter.module().module.getDataLayout(), offset, true);
+      const llvm::Value* base =
+          pointer->stripAndAccumulateConstantOffsets(emitter.module().module.getDataLayout(), offset, true);
       uint64_t at = ~uint64_t{0};
       if (llvm::isa<llvm::ConstantPointerNull>(base)) at = offset.getZExtValue();
-      if (const auto* constant = llvm::dyn_cast<llvm::ConstantExpr>(base); constant != nullptr && constant->getOpcode() == llvm::Instruction::IntToPtr) {
-        if (const auto* value = llvm::dyn_cast<llvm::ConstantInt>(constant->getOperand(0))) at = value->getZExtValue() + offset.getZExtValue();
+      if (const auto* constant = llvm::dyn_cast<llvm::ConstantExpr>(base);
+          constant != nullptr && constant->getOpcode() == llvm::Instruction::IntToPtr) {
+        if (const auto* value = llvm::dyn_cast<llvm::ConstantInt>(constant->getOperand(0)))
+          at = value->getZExtValue() + offset.getZExtValue();
       }
-      region.is_safe = at <= emitter.module().param_bytes && bytes <= emitter.module().param_bytes - at && at % (uint64_t{1} << align_log2) == 0;
+      region.is_safe = at <= emitter.module().param_bytes && bytes <= emitter.module().param_bytes - at &&
+                       at % (uint64_t{1} << align_log2) == 0;
       break;
     }
-    default:
-      break;
+    default: break;
   }
   return region;
 }
@@ -176,14 +187,16 @@ Fence::Range Fence::Likely() {
               })};
     case runtime::kLocal:
       return {abi.local_base(), abi.Once("local_bytes", [&](llvm::IRBuilder<>& builder) {
-                return builder.CreateShl(builder.CreateZExt(abi.WarpField(offsetof(WarpState, local_bytes), i32), i64), 5);
+                return builder.CreateShl(builder.CreateZExt(abi.WarpField(offsetof(WarpState, local_bytes), i32), i64),
+                                         5);
               })};
-    case runtime::kParams:
-      return {abi.params_base(), llvm::ConstantInt::get(i64, emitter_.module().param_bytes)};
+    case runtime::kParams: return {abi.params_base(), llvm::ConstantInt::get(i64, emitter_.module().param_bytes)};
     case runtime::kConstants:
-      return {abi.BlockField(offsetof(BlockState, constants_base), i64), llvm::ConstantInt::get(i64, emitter_.module().constant_bytes)};
+      return {abi.BlockField(offsetof(BlockState, constants_base), i64),
+              llvm::ConstantInt::get(i64, emitter_.module().constant_bytes)};
     default:
-      return {abi.BlockField(offsetof(BlockState, window_base), i64), abi.BlockField(offsetof(BlockState, window_reach), i64)};
+      return {abi.BlockField(offsetof(BlockState, window_base), i64),
+              abi.BlockField(offsetof(BlockState, window_reach), i64)};
   }
 }
 
@@ -191,25 +204,29 @@ Fence::Range Fence::Likely() {
 llvm::Value* Fence::Limit(uint64_t bytes) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   llvm::Value* size = Likely().size;
-  return builder.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, size, llvm::ConstantInt::get(size->getType(), bytes - 1));
+  return builder.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, size,
+                                       llvm::ConstantInt::get(size->getType(), bytes - 1));
 }
 
 // The same for the rotated difference: as many aligned places as there are below the limit.
 llvm::Value* Fence::RotatedLimit(uint64_t bytes, unsigned align_log2) {
   llvm::IRBuilder<>& builder = emitter_.builder();
-  return builder.CreateLShr(builder.CreateAdd(Limit(bytes), builder.getInt64((uint64_t{1} << align_log2) - 1)), align_log2);
+  return builder.CreateLShr(builder.CreateAdd(Limit(bytes), builder.getInt64((uint64_t{1} << align_log2) - 1)),
+                            align_log2);
 }
 
 llvm::Value* Fence::Rotated(llvm::Value* difference, unsigned align_log2) {
   if (align_log2 == 0) return difference;
   llvm::Value* by = llvm::ConstantInt::get(difference->getType(), align_log2);
-  return emitter_.builder().CreateIntrinsic(llvm::Intrinsic::fshr, {difference->getType()}, {difference, difference, by});
+  return emitter_.builder().CreateIntrinsic(llvm::Intrinsic::fshr, {difference->getType()},
+                                            {difference, difference, by});
 }
 
 llvm::Value* Fence::Covers(llvm::Value* address, uint64_t bytes, unsigned align_log2) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   if (is_off()) return builder.getTrue();
-  return builder.CreateICmpULT(Rotated(builder.CreateSub(address, Likely().start), align_log2), RotatedLimit(bytes, align_log2));
+  return builder.CreateICmpULT(Rotated(builder.CreateSub(address, Likely().start), align_log2),
+                               RotatedLimit(bytes, align_log2));
 }
 
 llvm::Value* Fence::SpanHolds(unsigned most_runs) {
@@ -226,7 +243,8 @@ llvm::Value* Fence::SpanHolds(unsigned most_runs) {
     llvm::Value* address = emitter_.values().Base(span->base, kLanes / static_cast<unsigned>(runs.size()), r);
     address = builder.CreateAdd(address, llvm::ConstantInt::getSigned(builder.getInt64Ty(), runs[r].low + span->low));
     if (region_.base != nullptr) address = builder.CreateAdd(address, region_.base);
-    llvm::Value* covers = Covers(address, static_cast<uint64_t>(runs[r].high - runs[r].low + span->high - span->low), span->align_log2);
+    llvm::Value* covers =
+        Covers(address, static_cast<uint64_t>(runs[r].high - runs[r].low + span->high - span->low), span->align_log2);
     holds = holds == nullptr ? covers : builder.CreateAnd(holds, covers);
   }
   return span->holds = holds;
@@ -252,10 +270,11 @@ void Fence::CheckScalar(llvm::Value* address, uint64_t bytes) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   ModuleState& module = emitter_.module();
   llvm::Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
-  builder.CreateCall(module.Runtime("tutti_check", builder.getVoidTy(), {builder.getPtrTy(), i64, i32, i32, i32, i32, i32}),
-                     {emitter_.abi().warp(), address, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.FirstLane(),
-                      emitter_.Location(instruction_), builder.getInt32(region_.spaces | align_log2_ << runtime::kAlignShift),
-                      builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
+  builder.CreateCall(
+      module.Runtime("tutti_check", builder.getVoidTy(), {builder.getPtrTy(), i64, i32, i32, i32, i32, i32}),
+      {emitter_.abi().warp(), address, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.FirstLane(),
+       emitter_.Location(instruction_), builder.getInt32(region_.spaces | align_log2_ << runtime::kAlignShift),
+       builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
 }
 
 void Fence::RequireLanes(llvm::Value* addresses, uint64_t bytes) {
@@ -263,10 +282,12 @@ void Fence::RequireLanes(llvm::Value* addresses, uint64_t bytes) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   llvm::Value* start = builder.CreateVectorSplat(kLanes, Likely().start);
   llvm::Value* limit = builder.CreateVectorSplat(kLanes, RotatedLimit(bytes, align_log2_));
-  CheckLanes(builder.CreateICmpUGE(Rotated(builder.CreateSub(addresses, start), align_log2_), limit), bytes, [&] { return addresses; });
+  CheckLanes(builder.CreateICmpUGE(Rotated(builder.CreateSub(addresses, start), align_log2_), limit), bytes,
+             [&] { return addresses; });
 }
 
-void Fence::RequireIndexed(const IndexedAddress& indexed, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses) {
+void Fence::RequireIndexed(const IndexedAddress& indexed, uint64_t bytes,
+                           llvm::function_ref<llvm::Value*()> addresses) {
   if (is_off()) return;
   CheckLanes(IsOutside(emitter_.builder(), indexed, Likely().start, Limit(bytes), align_log2_), bytes, addresses);
 }
@@ -278,9 +299,12 @@ void Fence::CheckLanes(llvm::Value* outside, uint64_t bytes, llvm::function_ref<
     ModuleState& module = emitter_.module();
     llvm::Type* i32 = builder.getInt32Ty();
     llvm::Value* all = addresses();
-    builder.CreateCall(module.Runtime("tutti_check_lanes", builder.getVoidTy(), {builder.getPtrTy(), all->getType(), i32, i32, i32, i32, i32}),
-                       {emitter_.abi().warp(), all, bits, builder.getInt32(static_cast<uint32_t>(bytes)), emitter_.Location(instruction_),
-                        builder.getInt32(region_.spaces | align_log2_ << runtime::kAlignShift), builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
+    builder.CreateCall(
+        module.Runtime("tutti_check_lanes", builder.getVoidTy(),
+                       {builder.getPtrTy(), all->getType(), i32, i32, i32, i32, i32}),
+        {emitter_.abi().warp(), all, bits, builder.getInt32(static_cast<uint32_t>(bytes)),
+         emitter_.Location(instruction_), builder.getInt32(region_.spaces | align_log2_ << runtime::kAlignShift),
+         builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
   });
 }
 

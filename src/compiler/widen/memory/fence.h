@@ -3,9 +3,9 @@
 // Each access names the memory it may touch by its address space. Its check is one comparison: address - start of that
 // memory, unsigned, against its size less the size of the access. Alignment is part of the same comparison: the
 // difference is rotated right by the bits that must be zero (every memory starts at a multiple of 16), so that one of
-// them makes it too large. Where the compiler knows how the lanes' addresses lie to each other, one comparison is for all
-// of them, and for all accesses through one base (span.h). What fails goes to the guest runtime (runtime/fence.cc), which knows the other memories a
-// generic address may lie in, and reports the first bad lane.
+// them makes it too large. Where the compiler knows how the lanes' addresses lie to each other, one comparison is for
+// all of them, and for all accesses through one base (span.h). What fails goes to the guest runtime (runtime/fence.cc),
+// which knows the other memories a generic address may lie in, and reports the first bad lane.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
@@ -23,12 +23,13 @@ class FunctionEmitter;
 struct Region {
   uint32_t spaces = guest_runtime::kWindow;  // all legal ones: bits of fence_abi.h
   uint32_t likely = guest_runtime::kWindow;  // the one that is asked first
-  llvm::Value* base = nullptr;               // i64 added to the address; null: none
-  bool is_safe = false;                      // within bounds and aligned whatever happens
+  llvm::Value* base = nullptr;  // i64 added to the address; null: none
+  bool is_safe = false;  // within bounds and aligned whatever happens
 };
 
 // For the access that `instruction` makes to `bytes` through `pointer`.
-Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer, uint64_t bytes);
+Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer,
+                uint64_t bytes);
 
 // The same for an access that writes.
 void OnlyWritable(Region& region);
@@ -41,8 +42,8 @@ class Fence {
   bool is_off() const;
   // i1: [address, address + bytes) is in the likely memory, and the address is a multiple of 2^align_log2.
   llvm::Value* Covers(llvm::Value* address, uint64_t bytes, unsigned align_log2);
-  // i1: all that the accesses of this access's span reach is in the likely memory, whichever lanes make them. Null if the
-  // addresses are not in runs, or in more than `most_runs`. To be called on the way of all lanes only.
+  // i1: all that the accesses of this access's span reach is in the likely memory, whichever lanes make them. Null if
+  // the addresses are not in runs, or in more than `most_runs`. To be called on the way of all lanes only.
   llvm::Value* SpanHolds(unsigned most_runs = 32);
   // Goes on only if the `bytes` at this scalar address are legal.
   void RequireScalar(llvm::Value* address, uint64_t bytes);

@@ -24,14 +24,16 @@ bool CanIndex(FunctionEmitter& emitter, llvm::Type* element, const IndexedAddres
 
 llvm::Value* IndexedPointers(FunctionEmitter& emitter, const IndexedAddress& address, uint64_t offset) {
   llvm::IRBuilder<>& builder = emitter.builder();
-  llvm::Value* base = builder.CreateIntToPtr(builder.CreateAdd(address.base, builder.getInt64(offset)), builder.getPtrTy());
+  llvm::Value* base =
+      builder.CreateIntToPtr(builder.CreateAdd(address.base, builder.getInt64(offset)), builder.getPtrTy());
   llvm::Value* index = builder.CreateSExt(address.index, Values::Wide(builder.getInt64Ty()));
   return builder.CreateGEP(builder.getIntNTy(8u << address.scale_log2), base, index);
 }
 
 llvm::Value* EmitGatherFrom(FunctionEmitter& emitter, llvm::Type* element, llvm::Value* pointers) {
   llvm::Type* wide = Values::Wide(element);
-  return emitter.builder().CreateMaskedGather(wide, pointers, llvm::Align(1), emitter.mask(), llvm::Constant::getNullValue(wide));
+  return emitter.builder().CreateMaskedGather(wide, pointers, llvm::Align(1), emitter.mask(),
+                                              llvm::Constant::getNullValue(wide));
 }
 
 void EmitScatterTo(FunctionEmitter& emitter, llvm::Value* values, llvm::Value* pointers) {
@@ -45,8 +47,9 @@ llvm::Value* EmitGather(FunctionEmitter& emitter, llvm::Type* element, llvm::Val
   llvm::Type* integer = builder.getIntNTy(static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue()));
   llvm::Type* vector = Values::Wide(integer);
   const std::string name = "tutti_gather_i" + std::to_string(integer->getIntegerBitWidth());
-  llvm::Value* values = builder.CreateCall(emitter.module().Runtime(name, vector, {addresses->getType(), builder.getInt32Ty(), vector}),
-                                           {addresses, emitter.mask_bits(), llvm::Constant::getNullValue(vector)});
+  llvm::Value* values =
+      builder.CreateCall(emitter.module().Runtime(name, vector, {addresses->getType(), builder.getInt32Ty(), vector}),
+                         {addresses, emitter.mask_bits(), llvm::Constant::getNullValue(vector)});
   return builder.CreateBitCast(values, wide);
 }
 
@@ -57,8 +60,9 @@ void EmitScatter(FunctionEmitter& emitter, llvm::Value* values, llvm::Value* add
   llvm::Type* integer = builder.getIntNTy(static_cast<unsigned>(element->getPrimitiveSizeInBits().getFixedValue()));
   llvm::Type* vector = Values::Wide(integer);
   const std::string name = "tutti_scatter_i" + std::to_string(integer->getIntegerBitWidth());
-  builder.CreateCall(emitter.module().Runtime(name, builder.getVoidTy(), {addresses->getType(), vector, builder.getInt32Ty()}),
-                     {addresses, builder.CreateBitCast(values, vector), emitter.mask_bits()});
+  builder.CreateCall(
+      emitter.module().Runtime(name, builder.getVoidTy(), {addresses->getType(), vector, builder.getInt32Ty()}),
+      {addresses, builder.CreateBitCast(values, vector), emitter.mask_bits()});
 }
 
 }  // namespace tutti::compiler

@@ -31,11 +31,11 @@ class Finder {
       case Instruction::Or:
         if (!llvm::cast<llvm::PossiblyDisjointInst>(operation)->isDisjoint()) return false;
         [[fallthrough]];
-      case Instruction::Add:
-        return Add(operation->getOperand(0), scale) && Add(operation->getOperand(1), scale);
+      case Instruction::Add: return Add(operation->getOperand(0), scale) && Add(operation->getOperand(1), scale);
       case Instruction::Shl: {
         const auto* by = llvm::dyn_cast<llvm::ConstantInt>(operation->getOperand(1));
-        return by != nullptr && by->getZExtValue() < 16 && Add(operation->getOperand(0), scale + static_cast<unsigned>(by->getZExtValue()));
+        return by != nullptr && by->getZExtValue() < 16 &&
+               Add(operation->getOperand(0), scale + static_cast<unsigned>(by->getZExtValue()));
       }
       case Instruction::ZExt:
       case Instruction::SExt:
@@ -43,8 +43,7 @@ class Finder {
         index_ = operation;
         index_scale_ = scale;
         return true;
-      default:
-        return false;
+      default: return false;
     }
   }
 
@@ -60,7 +59,8 @@ class Finder {
     // zext x = sext (x - 2^31) + 2^31.
     const auto* zext = llvm::dyn_cast<llvm::ZExtInst>(index_);
     if (zext != nullptr && !zext->hasNonNeg()) {
-      address.index = builder_.CreateXor(address.index, builder_.CreateVectorSplat(kLanes, builder_.getInt32(0x80000000)));
+      address.index =
+          builder_.CreateXor(address.index, builder_.CreateVectorSplat(kLanes, builder_.getInt32(0x80000000)));
       address.base = builder_.CreateAdd(address.base, builder_.getInt64(uint64_t{1} << (31 + index_scale_)));
     }
     return address;
@@ -82,9 +82,11 @@ std::optional<IndexedAddress> FindIndexedAddress(FunctionEmitter& emitter, const
   return finder.Finish();
 }
 
-// With d = base - start, the address is inside if 0 <= d + scale * index < limit: the index is between ceil(-d / scale) and
-// floor((limit - 1 - d) / scale). d is any 64-bit number: where it is so large that the sum might wrap, nothing is inside.
-Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, Value* start, Value* limit, unsigned align_log2) {
+// With d = base - start, the address is inside if 0 <= d + scale * index < limit: the index is between ceil(-d / scale)
+// and floor((limit - 1 - d) / scale). d is any 64-bit number: where it is so large that the sum might wrap, nothing is
+// inside.
+Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, Value* start, Value* limit,
+                 unsigned align_log2) {
   const auto number = [&](int64_t value) { return llvm::ConstantInt::getSigned(builder.getInt64Ty(), value); };
   constexpr int64_t kFar = int64_t{1} << 61;
   Value* d = builder.CreateSub(address.base, start);
@@ -93,14 +95,18 @@ Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, Valu
   Value* near = builder.CreateICmpULT(builder.CreateAdd(d, number(kFar)), number(2 * kFar));
   near = builder.CreateAnd(near, builder.CreateICmpULT(builder.CreateSub(limit, number(1)), number(kFar)));
   const uint64_t odd = (uint64_t{1} << align_log2) - 1;
-  if (odd != 0 && address.scale_log2 >= align_log2) near = builder.CreateAnd(near, builder.CreateICmpEQ(builder.CreateAnd(address.base, odd), number(0)));
+  if (odd != 0 && address.scale_log2 >= align_log2)
+    near = builder.CreateAnd(near, builder.CreateICmpEQ(builder.CreateAnd(address.base, odd), number(0)));
   low = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, low, number(INT32_MIN));
   high = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, number(INT32_MAX));
   // One comparison instead of two. Of 2^32 indices that are all inside one goes the slow way.
   near = builder.CreateAnd(near, builder.CreateICmpSLE(low, high));
-  Value* count = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, builder.CreateAdd(builder.CreateSub(high, low), number(1)), number(UINT32_MAX));
+  Value* count = builder.CreateBinaryIntrinsic(
+      llvm::Intrinsic::umin, builder.CreateAdd(builder.CreateSub(high, low), number(1)), number(UINT32_MAX));
   count = builder.CreateSelect(near, count, number(0));
-  const auto splat = [&](Value* value) { return builder.CreateVectorSplat(kLanes, builder.CreateTrunc(value, builder.getInt32Ty())); };
+  const auto splat = [&](Value* value) {
+    return builder.CreateVectorSplat(kLanes, builder.CreateTrunc(value, builder.getInt32Ty()));
+  };
   Value* outside = builder.CreateICmpUGE(builder.CreateSub(address.index, splat(low)), splat(count));
   if (odd == 0 || address.scale_log2 >= align_log2) return outside;
   // The scale leaves low bits to the index.

@@ -22,6 +22,7 @@ struct IndexedAddress {
 std::optional<IndexedAddress> FindIndexedAddress(FunctionEmitter& emitter, const llvm::Value* pointer);
 
 // <32 x i1>: the lane's address is outside of the `limit` addresses from `start` on, or not a multiple of 2^align_log2.
-llvm::Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, llvm::Value* start, llvm::Value* limit, unsigned align_log2);
+llvm::Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, llvm::Value* start,
+                       llvm::Value* limit, unsigned align_log2);
 
 }  // namespace tutti::compiler

@@ -17,7 +17,8 @@ constexpr unsigned kMostRuns = 4;  // that are checked by scalars where the acce
 // What loads and stores have in common.
 class Access {
  public:
-  Access(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, llvm::Type* type, bool simple)
+  Access(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, llvm::Type* type,
+         bool simple)
       : emitter_(emitter),
         builder_(emitter.builder()),
         values_(emitter.values()),
@@ -90,7 +91,8 @@ class Access {
       Scatter(components, fence_.SpanHolds(kMostRuns));
     }
     CompilerBarrier();
-    if (store.isAtomic() && store.getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent) builder_.CreateFence(store.getOrdering());
+    if (store.isAtomic() && store.getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent)
+      builder_.CreateFence(store.getOrdering());
   }
 
  private:
@@ -107,7 +109,8 @@ class Access {
   Value* Based(Value* address) { return region_.base != nullptr ? builder_.CreateAdd(address, region_.base) : address; }
   Value* BasedVector() {
     Value* address = values_.Vector(pointer_);
-    return region_.base != nullptr ? builder_.CreateAdd(address, builder_.CreateVectorSplat(kLanes, region_.base)) : address;
+    return region_.base != nullptr ? builder_.CreateAdd(address, builder_.CreateVectorSplat(kLanes, region_.base))
+                                   : address;
   }
 
   template <typename Memory>
@@ -120,13 +123,16 @@ class Access {
 
   llvm::SmallVector<Value*, 4> LoadRuns(const llvm::LoadInst& load, const Shape& result) {
     llvm::SmallVector<Value*, 4> addresses, loaded;
-    for (unsigned r = 0; r < result.run_count(); ++r) addresses.push_back(Based(values_.InRun(pointer_, result.run(), r)));
+    for (unsigned r = 0; r < result.run_count(); ++r)
+      addresses.push_back(Based(values_.InRun(pointer_, result.run(), r)));
     if (addresses.size() > 1 && !emitter_.is_full()) ReplaceInactive(addresses, result.run());
     fence_.RequireScalars(addresses, bytes());
     for (Value* address : addresses) {
-      llvm::LoadInst* made = builder_.CreateAlignedLoad(Values::Scalar(type_), builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
+      llvm::LoadInst* made = builder_.CreateAlignedLoad(
+          Values::Scalar(type_), builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
       CopyOrder(made, load);
-      if (region_.spaces == guest_runtime::kParams) made->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder_.getContext(), {}));
+      if (region_.spaces == guest_runtime::kParams)
+        made->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(builder_.getContext(), {}));
       loaded.push_back(made);
     }
     return loaded;
@@ -140,7 +146,8 @@ class Access {
       active.push_back(builder_.CreateICmpNE(lanes, builder_.getInt32(0)));
     }
     Value* good = addresses.back();
-    for (unsigned r = static_cast<unsigned>(addresses.size()) - 1; r-- > 0;) good = builder_.CreateSelect(active[r], addresses[r], good);
+    for (unsigned r = static_cast<unsigned>(addresses.size()) - 1; r-- > 0;)
+      good = builder_.CreateSelect(active[r], addresses[r], good);
     for (unsigned r = 0; r < addresses.size(); ++r) addresses[r] = builder_.CreateSelect(active[r], addresses[r], good);
   }
 
@@ -154,7 +161,8 @@ class Access {
       Value* last = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, emitter_.mask_bits(), builder_.getTrue());
       last = builder_.CreateSub(builder_.getInt32(31), last);
       llvm::SmallVector<Value*, 4> elements;
-      for (unsigned c = 0; c < components_; ++c) elements.push_back(builder_.CreateExtractElement(values_.Vector(old, c), last));
+      for (unsigned c = 0; c < components_; ++c)
+        elements.push_back(builder_.CreateExtractElement(values_.Vector(old, c), last));
       value = elements[0];
       if (type_->isVectorTy()) {
         value = llvm::PoisonValue::get(type_);
@@ -162,7 +170,8 @@ class Access {
       }
     }
     fence_.RequireScalars(address, bytes());
-    llvm::StoreInst* made = builder_.CreateAlignedStore(value, builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
+    llvm::StoreInst* made =
+        builder_.CreateAlignedStore(value, builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
     CopyOrder(made, store);
   }
 
@@ -180,7 +189,8 @@ class Access {
       Value* base = values_.Base(pointer_, lanes, p);
       const int64_t offset = shape_.offset(p * lanes);
       Value*& address = made[{base, offset}];
-      if (address == nullptr) address = Based(builder_.CreateAdd(base, builder_.getInt64(static_cast<uint64_t>(offset))));
+      if (address == nullptr)
+        address = Based(builder_.CreateAdd(base, builder_.getInt64(static_cast<uint64_t>(offset))));
       pieces.addresses.push_back(address);
     }
     return pieces;
@@ -189,12 +199,15 @@ class Access {
   // i1: the access may be made in pieces; null: always.
   Value* PiecesHold(const Pieces& pieces) {
     Value* holds = values_.Assumption(pointer_);
-    const auto also = [&](Value* condition) { holds = holds == nullptr ? condition : builder_.CreateAnd(holds, condition); };
+    const auto also = [&](Value* condition) {
+      holds = holds == nullptr ? condition : builder_.CreateAnd(holds, condition);
+    };
     if (!fence_.is_off()) {
       if (Value* span_holds = fence_.SpanHolds()) {
         also(span_holds);
       } else {
-        for (Value* address : pieces.addresses) also(fence_.Covers(address, pieces.lanes * bytes(), AccessAlignLog2(instruction_)));
+        for (Value* address : pieces.addresses)
+          also(fence_.Covers(address, pieces.lanes * bytes(), AccessAlignLog2(instruction_)));
       }
     }
     // There are no masked accesses of bytes and halves before AVX-512.
@@ -214,9 +227,11 @@ class Access {
       for (unsigned c = 0; c < components.size(); ++c) all = builder_.CreateInsertValue(all, components[c], c);
       return all;
     };
-    Value* either = emitter_.Choose(holds, [&] { return packed(LoadPieces(emitter_, pieces)); }, [&] { return packed(Gather()); });
+    Value* either =
+        emitter_.Choose(holds, [&] { return packed(LoadPieces(emitter_, pieces)); }, [&] { return packed(Gather()); });
     llvm::SmallVector<Value*, 4> components;
-    for (unsigned c = 0; c < components_; ++c) components.push_back(components_ == 1 ? either : builder_.CreateExtractValue(either, c));
+    for (unsigned c = 0; c < components_; ++c)
+      components.push_back(components_ == 1 ? either : builder_.CreateExtractValue(either, c));
     return components;
   }
 
@@ -248,12 +263,14 @@ class Access {
       if (distance != static_cast<int32_t>(distance)) return std::nullopt;
       distances.push_back(static_cast<uint32_t>(distance));
     }
-    IndexedAddress address{.base = Based(values_.InRun(pointer_)), .index = llvm::ConstantDataVector::get(builder_.getContext(), distances)};
+    IndexedAddress address{.base = Based(values_.InRun(pointer_)),
+                           .index = llvm::ConstantDataVector::get(builder_.getContext(), distances)};
     if (!CanIndex(emitter_, element_, address)) return std::nullopt;
     return address;
   }
 
-  // Checks the address of each lane, unless `holds`. The addresses are made twice: those that are only checked do not cost.
+  // Checks the address of each lane, unless `holds`. The addresses are made twice: those that are only checked do not
+  // cost.
   void RequireLanes(Value* holds) {
     if (holds == nullptr) return fence_.RequireLanes(BasedVector(), bytes());
     emitter_.Unless(holds, [&] { fence_.RequireLanes(BasedVector(), bytes()); });
@@ -263,19 +280,22 @@ class Access {
     llvm::SmallVector<Value*, 4> components;
     if (const auto indexed = RequireIndexed(holds)) {
       for (unsigned c = 0; c < components_; ++c) {
-        components.push_back(EmitGatherFrom(emitter_, element_, IndexedPointers(emitter_, *indexed, c * element_bytes_)));
+        components.push_back(
+            EmitGatherFrom(emitter_, element_, IndexedPointers(emitter_, *indexed, c * element_bytes_)));
       }
       return components;
     }
     RequireLanes(holds);
     Value* addresses = BasedVector();
-    for (unsigned c = 0; c < components_; ++c) components.push_back(EmitGather(emitter_, element_, ComponentAddress(addresses, c)));
+    for (unsigned c = 0; c < components_; ++c)
+      components.push_back(EmitGather(emitter_, element_, ComponentAddress(addresses, c)));
     return components;
   }
 
   void Scatter(llvm::ArrayRef<Value*> components, Value* holds = nullptr) {
     if (const auto indexed = RequireIndexed(holds)) {
-      for (unsigned c = 0; c < components_; ++c) EmitScatterTo(emitter_, components[c], IndexedPointers(emitter_, *indexed, c * element_bytes_));
+      for (unsigned c = 0; c < components_; ++c)
+        EmitScatterTo(emitter_, components[c], IndexedPointers(emitter_, *indexed, c * element_bytes_));
       return;
     }
     RequireLanes(holds);
@@ -324,7 +344,8 @@ class Access {
     ForEachWhole([&](Value* lane, Value* pointer) {
       Value* value = llvm::PoisonValue::get(type_);
       for (unsigned c = 0; c < components_; ++c) {
-        value = builder_.CreateInsertElement(value, builder_.CreateLoad(element_, emitter_.LaneElement(arrays[c], element_, lane)), c);
+        value = builder_.CreateInsertElement(
+            value, builder_.CreateLoad(element_, emitter_.LaneElement(arrays[c], element_, lane)), c);
       }
       builder_.CreateAlignedStore(value, pointer, llvm::Align(1), true);
     });

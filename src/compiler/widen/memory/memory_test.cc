@@ -14,8 +14,9 @@ using ::testing::Not;
 
 // An address as `global` memory.
 std::string Address(const std::string& name, const std::string& base, const std::string& index, int shift) {
-  return "  %" + name + "w = zext i32 " + index + " to i64\n  %" + name + "b = shl i64 %" + name + "w, " + std::to_string(shift) + "\n  %" + name +
-         "a = add i64 " + base + ", %" + name + "b\n  %" + name + " = inttoptr i64 %" + name + "a to ptr addrspace(1)\n";
+  return "  %" + name + "w = zext i32 " + index + " to i64\n  %" + name + "b = shl i64 %" + name + "w, " +
+         std::to_string(shift) + "\n  %" + name + "a = add i64 " + base + ", %" + name + "b\n  %" + name +
+         " = inttoptr i64 %" + name + "a to ptr addrspace(1)\n";
 }
 
 const std::string kCopy = KernelText(Address("from", "%p0", "%tx", 2) + Address("to", "%p1", "%tx", 2) + R"(
@@ -70,13 +71,15 @@ TEST(Memory, OneAddressIsOneScalarAccess) {
   const std::string ir = KernelText(R"(
   %from = inttoptr i64 %p0 to ptr addrspace(1)
   %v = load i32, ptr addrspace(1) %from
-)" + Address("to", "%p1", "%tx", 2) + "  store i32 %v, ptr addrspace(1) %to\n  ret void\n");
+)" + Address("to", "%p1", "%tx", 2) +
+                                    "  store i32 %v, ptr addrspace(1) %to\n  ret void\n");
   EXPECT_THAT(Wide(ir, {.block = {32, 1, 1}, .fence = false}), HasSubstr("load i32, ptr"));
 }
 
 TEST(Memory, AVariableIndexIsAGatherBy32Bits) {
-  const std::string ir = KernelText(Address("from", "%p0", "%tx", 2) + "  %i = load i32, ptr addrspace(1) %from\n" + Address("at", "%p1", "%i", 2) +
-                                    "  %v = load i32, ptr addrspace(1) %at\n  store i32 %v, ptr addrspace(1) %from\n  ret void\n");
+  const std::string ir = KernelText(
+      Address("from", "%p0", "%tx", 2) + "  %i = load i32, ptr addrspace(1) %from\n" + Address("at", "%p1", "%i", 2) +
+      "  %v = load i32, ptr addrspace(1) %at\n  store i32 %v, ptr addrspace(1) %from\n  ret void\n");
   std::vector<uint32_t> index(64), table(64);
   for (uint32_t i = 0; i < 64; ++i) {
     index[i] = i * 37 % 64;
@@ -86,15 +89,17 @@ TEST(Memory, AVariableIndexIsAGatherBy32Bits) {
     if (HostTarget::Detect().level < HostTarget::Named(cpu).level) continue;
     std::vector<uint32_t> values = index;
     const TestTarget target{.target = HostTarget::Named(cpu), .block = {64, 1, 1}};
-    RunOn(ir, target, GridLaunch{.block = {64, 1, 1}}.Param(values.data()).Param(table.data()).Param(uint64_t{0}).Param(0u));
+    RunOn(ir, target,
+          GridLaunch{.block = {64, 1, 1}}.Param(values.data()).Param(table.data()).Param(uint64_t{0}).Param(0u));
     for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(values[i], table[index[i]]) << cpu;
   }
 }
 
 TEST(Memory, FourComponentsOfALaneAreTakenApart) {
   // p1[t] = p0[t].wzyx where t < n, both of float4.
-  const std::string ir = KernelText("  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %copy, label %done\ncopy:\n" + Address("from", "%p0", "%tx", 4) +
-                                    Address("to", "%p1", "%tx", 4) + R"(
+  const std::string ir =
+      KernelText("  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %copy, label %done\ncopy:\n" +
+                 Address("from", "%p0", "%tx", 4) + Address("to", "%p1", "%tx", 4) + R"(
   %v = load <4 x float>, ptr addrspace(1) %from, align 16
   %r = shufflevector <4 x float> %v, <4 x float> poison, <4 x i32> <i32 3, i32 2, i32 1, i32 0>
   store <4 x float> %r, ptr addrspace(1) %to, align 16
@@ -106,7 +111,8 @@ done:
   for (const uint32_t count : {64u, 45u}) {
     std::vector<float> from(256), to(256, -1.0f);
     std::iota(from.begin(), from.end(), 0.0f);
-    RunOn(ir, {.block = {64, 1, 1}}, GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(count));
+    RunOn(ir, {.block = {64, 1, 1}},
+          GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(count));
     for (uint32_t i = 0; i < 256; ++i) EXPECT_EQ(to[i], i / 4 < count ? from[i / 4 * 4 + 3 - i % 4] : -1.0f) << i;
   }
 }
@@ -114,7 +120,8 @@ done:
 TEST(Memory, AVolatileVectorIsOneMovePerLane) {
   // p1[i] = p0[i] of 16 bytes, in lanes' own order and by an index from memory.
   for (const bool varying : {false, true}) {
-    const std::string index = varying ? Address("at", "%p2", "%tx", 2) + "  %i = load i32, ptr addrspace(1) %at\n" : "  %i = add i32 %tx, 0\n";
+    const std::string index = varying ? Address("at", "%p2", "%tx", 2) + "  %i = load i32, ptr addrspace(1) %at\n"
+                                      : "  %i = add i32 %tx, 0\n";
     const std::string ir = KernelText(index + Address("from", "%p0", "%i", 4) + Address("to", "%p1", "%i", 4) + R"(
   %v = load volatile <4 x i32>, ptr addrspace(1) %from, align 16
   %r = shufflevector <4 x i32> %v, <4 x i32> poison, <4 x i32> <i32 3, i32 2, i32 1, i32 0>
@@ -144,8 +151,9 @@ TEST(Memory, AVolatileVectorIsOneMovePerLane) {
 
 TEST(Memory, AnUnsignedIndexThatWrapsIsFollowed) {
   // p1[t] = p0[(t - 1) mod 2^32] for t > 0: lane 0's address is wild, and lanes do not lie in one piece by 64-bit sums.
-  const std::string ir = KernelText("  %some = icmp ne i32 %tx, 0\n  br i1 %some, label %copy, label %done\ncopy:\n  %i = add i32 %tx, -1\n" +
-                                    Address("from", "%p0", "%i", 2) + Address("to", "%p1", "%tx", 2) + R"(
+  const std::string ir = KernelText(
+      "  %some = icmp ne i32 %tx, 0\n  br i1 %some, label %copy, label %done\ncopy:\n  %i = add i32 %tx, -1\n" +
+      Address("from", "%p0", "%i", 2) + Address("to", "%p1", "%tx", 2) + R"(
   %v = load i32, ptr addrspace(1) %from
   store i32 %v, ptr addrspace(1) %to
   br label %done
@@ -154,7 +162,9 @@ done:
 )");
   std::vector<uint32_t> from(64), to(64);
   std::iota(from.begin(), from.end(), 100);
-  const GridResult result = RunOn(ir, {.block = {64, 1, 1}}, GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(0u));
+  const GridResult result =
+      RunOn(ir, {.block = {64, 1, 1}},
+            GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(uint64_t{0}).Param(0u));
   EXPECT_FALSE(result.fault);
   for (uint32_t i = 1; i < 64; ++i) EXPECT_EQ(to[i], 99 + i);
 }
@@ -179,12 +189,15 @@ TEST(MemoryFence, TheFirstLaneOutsideIsNamed) {
 }
 
 TEST(MemoryFence, LanesThatDoNotAccessMayPointAnywhere) {
-  const std::string ir = KernelText("  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %copy, label %done\ncopy:\n" + Address("from", "%p0", "%tx", 2) +
-                                    Address("to", "%p1", "%tx", 2) +
-                                    "  %v = load i32, ptr addrspace(1) %from\n  store i32 %v, ptr addrspace(1) %to\n  br label %done\ndone:\n  ret void\n");
+  const std::string ir =
+      KernelText("  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %copy, label %done\ncopy:\n" +
+                 Address("from", "%p0", "%tx", 2) + Address("to", "%p1", "%tx", 2) +
+                 "  %v = load i32, ptr addrspace(1) %from\n  store i32 %v, ptr addrspace(1) %to\n  br label "
+                 "%done\ndone:\n  ret void\n");
   std::vector<uint32_t> memory(64);
   std::iota(memory.begin(), memory.end(), 0);
-  const GridResult result = RunOn(ir, {.block = {64, 1, 1}}, Fenced(memory, reinterpret_cast<uint64_t>(memory.data() + 20), 44));
+  const GridResult result =
+      RunOn(ir, {.block = {64, 1, 1}}, Fenced(memory, reinterpret_cast<uint64_t>(memory.data() + 20), 44));
   EXPECT_FALSE(result.fault);
   EXPECT_EQ(memory[20 + 31], 31u);
 }
@@ -200,7 +213,8 @@ TEST(MemoryFence, AGenericAddressReachesSharedMemory) {
   store i32 %tx, ptr %g
   %s = inttoptr i64 %b to ptr addrspace(3)
   %v = load i32, ptr addrspace(3) %s
-)" + Address("to", "%p0", "%tx", 2) + "  store i32 %v, ptr addrspace(1) %to\n  ret void\n", 256);
+)" + Address("to", "%p0", "%tx", 2) + "  store i32 %v, ptr addrspace(1) %to\n  ret void\n",
+                                    256);
   std::vector<uint32_t> memory(64, 7);
   EXPECT_FALSE(RunOn(ir, {.block = {64, 1, 1}}, Fenced(memory, 0, 0)).fault);
   for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(memory[i], i);
@@ -213,7 +227,8 @@ TEST(MemoryFence, SharedMemoryEnds) {
   %s = inttoptr i64 %b to ptr addrspace(3)
   store i32 %tx, ptr addrspace(3) %s
   ret void
-)", 256);
+)",
+                                    256);
   std::vector<uint32_t> memory(64);
   const GridResult result = RunOn(ir, {.block = {64, 1, 1}}, Fenced(memory, 0, 0));
   ASSERT_TRUE(result.fault);

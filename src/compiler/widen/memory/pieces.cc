@@ -10,7 +10,8 @@ namespace {
 using llvm::Value;
 
 // Elements `first`, `first + step`, ... of the concatenation of vectors of equal length.
-Value* Pick(llvm::IRBuilder<>& builder, llvm::ArrayRef<Value*> vectors, unsigned count, llvm::function_ref<unsigned(unsigned)> index) {
+Value* Pick(llvm::IRBuilder<>& builder, llvm::ArrayRef<Value*> vectors, unsigned count,
+            llvm::function_ref<unsigned(unsigned)> index) {
   const unsigned length = llvm::cast<llvm::FixedVectorType>(vectors[0]->getType())->getNumElements();
   // Two at a time, then join.
   Value* result = nullptr;
@@ -34,7 +35,8 @@ Value* Pick(llvm::IRBuilder<>& builder, llvm::ArrayRef<Value*> vectors, unsigned
 
 class PieceAccess {
  public:
-  PieceAccess(FunctionEmitter& emitter, const Pieces& pieces) : emitter_(emitter), builder_(emitter.builder()), pieces_(pieces) {}
+  PieceAccess(FunctionEmitter& emitter, const Pieces& pieces)
+      : emitter_(emitter), builder_(emitter.builder()), pieces_(pieces) {}
 
   llvm::SmallVector<Value*, 4> Load() {
     // By component, by piece.
@@ -42,8 +44,9 @@ class PieceAccess {
     for (unsigned p = 0; p < pieces_.count(); ++p) {
       const auto memory = LoadPiece(p);
       for (unsigned c = 0; c < pieces_.components; ++c) {
-        parts[c].push_back(pieces_.components == 1 ? memory[0]
-                                                   : Pick(builder_, memory, pieces_.lanes, [&](unsigned i) { return i * pieces_.components + c; }));
+        parts[c].push_back(pieces_.components == 1 ? memory[0] : Pick(builder_, memory, pieces_.lanes, [&](unsigned i) {
+          return i * pieces_.components + c;
+        }));
       }
     }
     llvm::SmallVector<Value*, 4> components;
@@ -74,7 +77,8 @@ class PieceAccess {
   llvm::Type* MemoryType() const { return llvm::FixedVectorType::get(pieces_.element, pieces_.lanes); }
 
   Value* Pointer(unsigned piece, unsigned vector) {
-    Value* address = builder_.CreateAdd(pieces_.addresses[piece], builder_.getInt64(vector * pieces_.lanes * pieces_.element_bytes));
+    Value* address =
+        builder_.CreateAdd(pieces_.addresses[piece], builder_.getInt64(vector * pieces_.lanes * pieces_.element_bytes));
     return builder_.CreateIntToPtr(address, builder_.getPtrTy());
   }
 
@@ -90,7 +94,8 @@ class PieceAccess {
   Value* Mask(Value* lanes_mask, unsigned v) {
     if (pieces_.components == 1) return lanes_mask;
     llvm::SmallVector<int, kLanes> lanes;
-    for (unsigned i = 0; i < pieces_.lanes; ++i) lanes.push_back(static_cast<int>((v * pieces_.lanes + i) / pieces_.components));
+    for (unsigned i = 0; i < pieces_.lanes; ++i)
+      lanes.push_back(static_cast<int>((v * pieces_.lanes + i) / pieces_.components));
     return builder_.CreateShuffleVector(lanes_mask, lanes);
   }
 
@@ -157,7 +162,9 @@ unsigned PieceLanes(const Shape& address, unsigned components, uint64_t element_
   return 0;
 }
 
-llvm::SmallVector<Value*, 4> LoadPieces(FunctionEmitter& emitter, const Pieces& pieces) { return PieceAccess(emitter, pieces).Load(); }
+llvm::SmallVector<Value*, 4> LoadPieces(FunctionEmitter& emitter, const Pieces& pieces) {
+  return PieceAccess(emitter, pieces).Load();
+}
 
 void StorePieces(FunctionEmitter& emitter, const Pieces& pieces, llvm::ArrayRef<Value*> components) {
   PieceAccess(emitter, pieces).Store(components);

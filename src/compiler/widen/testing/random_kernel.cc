@@ -50,14 +50,22 @@ class Generator {
       default: return Value(fmt::format("load i32, ptr %i{}", Below(kInts)));
     }
   }
-  std::string Long() { return Chance(40) ? Value("zext i32 " + Int() + " to i64") : Chance(30) ? Value("sext i32 " + Int() + " to i64") : Value(fmt::format("load i64, ptr %l{}", Below(kLongs))); }
-  std::string Float() { return Chance(30) ? Value("sitofp i32 " + Int() + " to float") : Value(fmt::format("load float, ptr %f{}", Below(kFloats))); }
+  std::string Long() {
+    return Chance(40)   ? Value("zext i32 " + Int() + " to i64")
+           : Chance(30) ? Value("sext i32 " + Int() + " to i64")
+                        : Value(fmt::format("load i64, ptr %l{}", Below(kLongs)));
+  }
+  std::string Float() {
+    return Chance(30) ? Value("sitofp i32 " + Int() + " to float")
+                      : Value(fmt::format("load float, ptr %f{}", Below(kFloats)));
+  }
 
   std::string Condition() {
     static const char* const kPredicates[] = {"eq", "ne", "slt", "sgt", "ult", "ugt", "sle", "uge"};
     const std::string a = Int();
     const std::string b = Chance(60) ? std::to_string(Below(40)) : Int();
-    std::string condition = Value(fmt::format("icmp {} i32 {}, {}", kPredicates[Below(8)], Chance(40) ? Value("and i32 " + a + ", 15") : a, b));
+    std::string condition = Value(
+        fmt::format("icmp {} i32 {}, {}", kPredicates[Below(8)], Chance(40) ? Value("and i32 " + a + ", 15") : a, b));
     if (Chance(20)) condition = Value(fmt::format("fcmp ogt float {}, {}", Float(), Float()));
     return condition;
   }
@@ -81,8 +89,13 @@ class Generator {
     std::string index;
     switch (Below(4)) {
       case 0: index = "%tid"; break;
-      case 1: index = Value(fmt::format("add i32 {}, {}", Chance(50) ? "%tx" : "%tid", Chance(50) ? "%number" : std::to_string(Below(9)))); break;
-      case 2: index = Value("add i32 %tx, " + Value("mul i32 %ty, " + (Chance(50) ? std::string("%number") : "32"))); break;
+      case 1:
+        index = Value(fmt::format("add i32 {}, {}", Chance(50) ? "%tx" : "%tid",
+                                  Chance(50) ? "%number" : std::to_string(Below(9))));
+        break;
+      case 2:
+        index = Value("add i32 %tx, " + Value("mul i32 %ty, " + (Chance(50) ? std::string("%number") : "32")));
+        break;
       default: index = Int();
     }
     std::string wide;
@@ -90,29 +103,47 @@ class Generator {
       wide = Value("zext i32 " + Value(fmt::format("and i32 {}, {}", index, kRandomTableWords - 1)) + " to i64");
     } else {
       // Only the extension can wrap; the mask afterwards keeps the address legal.
-      wide = Value("and i64 " + Value(fmt::format("{} i32 {} to i64", Chance(50) ? "zext" : "sext", index)) + fmt::format(", {}", kRandomTableWords - 1));
+      wide = Value("and i64 " + Value(fmt::format("{} i32 {} to i64", Chance(50) ? "zext" : "sext", index)) +
+                   fmt::format(", {}", kRandomTableWords - 1));
     }
-    return Value("inttoptr i64 " + Value("add i64 %table, " + Value("shl i64 " + wide + ", 2")) + " to ptr addrspace(1)");
+    return Value("inttoptr i64 " + Value("add i64 %table, " + Value("shl i64 " + wide + ", 2")) +
+                 " to ptr addrspace(1)");
   }
 
   // A word of this thread's row in the output.
   std::string RowAddress() {
-    const std::string column = Chance(70) ? std::to_string(Below(kRandomRowWords)) : Value("zext i32 " + Value(fmt::format("and i32 {}, {}", Int(), kRandomRowWords - 1)) + " to i64");
-    return Value("inttoptr i64 " + Value("add i64 %row, " + Value("shl i64 " + column + ", 2")) + " to ptr addrspace(1)");
+    const std::string column =
+        Chance(70) ? std::to_string(Below(kRandomRowWords))
+                   : Value("zext i32 " + Value(fmt::format("and i32 {}, {}", Int(), kRandomRowWords - 1)) + " to i64");
+    return Value("inttoptr i64 " + Value("add i64 %row, " + Value("shl i64 " + column + ", 2")) +
+                 " to ptr addrspace(1)");
   }
 
   void Statement() {
     if (limits_.yields != 0 && Chance(limits_.yields)) return Line("call void @tutti.yield()");
     switch (Below(12)) {
-      case 0: return Line(fmt::format("store i64 {}, ptr %l{}", Value(fmt::format("{} i64 {}, {}", Chance(50) ? "add" : "mul", Long(), Long())), Below(kLongs)));
-      case 1: return Line(fmt::format("store float {}, ptr %f{}", Value(fmt::format("{} float {}, {}", Chance(50) ? "fadd" : "fmul", Float(), Float())), Below(kFloats)));
+      case 0:
+        return Line(fmt::format("store i64 {}, ptr %l{}",
+                                Value(fmt::format("{} i64 {}, {}", Chance(50) ? "add" : "mul", Long(), Long())),
+                                Below(kLongs)));
+      case 1:
+        return Line(fmt::format("store float {}, ptr %f{}",
+                                Value(fmt::format("{} float {}, {}", Chance(50) ? "fadd" : "fmul", Float(), Float())),
+                                Below(kFloats)));
       case 2:
-      case 3: return Line(fmt::format("store i32 {}, ptr %i{}", Value("load i32, ptr addrspace(1) " + TableAddress()), Below(kInts)));
+      case 3:
+        return Line(
+            fmt::format("store i32 {}, ptr %i{}", Value("load i32, ptr addrspace(1) " + TableAddress()), Below(kInts)));
       case 4: return Line("store i32 " + Int() + ", ptr addrspace(1) " + RowAddress());
-      case 5: return Line(fmt::format("store i32 {}, ptr %i{}", Value("load i32, ptr addrspace(1) " + RowAddress()), Below(kInts)));
-      case 6: return Line(fmt::format("store float {}, ptr %f{}", Value("load float, ptr addrspace(1) " + TableAddress()), Below(kFloats)));
+      case 5:
+        return Line(
+            fmt::format("store i32 {}, ptr %i{}", Value("load i32, ptr addrspace(1) " + RowAddress()), Below(kInts)));
+      case 6:
+        return Line(fmt::format("store float {}, ptr %f{}", Value("load float, ptr addrspace(1) " + TableAddress()),
+                                Below(kFloats)));
       case 7: {
-        const std::string old = Value("atomicrmw add ptr addrspace(1) " + RowAddress() + ", i32 " + Int() + " monotonic");
+        const std::string old =
+            Value("atomicrmw add ptr addrspace(1) " + RowAddress() + ", i32 " + Int() + " monotonic");
         return Line(fmt::format("store i32 {}, ptr %i{}", old, Below(kInts)));
       }
       default: return Line(fmt::format("store i32 {}, ptr %i{}", IntOperation(), Below(kInts)));
@@ -165,7 +196,8 @@ class Generator {
     Line("%row = add i64 %out, %row_bytes");
     Line("%fuel = alloca i32");
     Line(fmt::format("store i32 {}, ptr %fuel", limits_.fuel));
-    for (uint32_t i = 0; i < kInts; ++i) Line(fmt::format("%i{0} = alloca i32\n  store i32 {1}, ptr %i{0}", i, i == 0 ? "%gid" : std::to_string(i)));
+    for (uint32_t i = 0; i < kInts; ++i)
+      Line(fmt::format("%i{0} = alloca i32\n  store i32 {1}, ptr %i{0}", i, i == 0 ? "%gid" : std::to_string(i)));
     for (uint32_t i = 0; i < kLongs; ++i) Line(fmt::format("%l{0} = alloca i64\n  store i64 {0}, ptr %l{0}", i));
     for (uint32_t i = 0; i < kFloats; ++i) Line(fmt::format("%f{0} = alloca float\n  store float {0}.0, ptr %f{0}", i));
   }
@@ -173,7 +205,8 @@ class Generator {
   void Epilogue() {
     const auto store = [&](const char* type, const std::string& value, uint32_t word) {
       const std::string address = Value(fmt::format("add i64 %row, {}", 4 * word));
-      Line(fmt::format("store {} {}, ptr addrspace(1) {}, align 4", type, value, Value("inttoptr i64 " + address + " to ptr addrspace(1)")));
+      Line(fmt::format("store {} {}, ptr addrspace(1) {}, align 4", type, value,
+                       Value("inttoptr i64 " + address + " to ptr addrspace(1)")));
     };
     uint32_t word = 0;
     for (uint32_t i = 0; i < kInts; ++i) store("i32", Value(fmt::format("load i32, ptr %i{}", i)), word++);

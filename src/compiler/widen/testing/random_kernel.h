@@ -1,5 +1,6 @@
-// Random kernels for differential tests: a graph of blocks with any edges whatever (irreducible loops too), in which each
-// thread computes on its own variables, loads from a table, and at the end stores everything into a row of its own.
+// Random kernels for differential tests: a graph of blocks with any edges whatever (irreducible loops too), in which
+// each thread computes on its own variables, loads from a table, and at the end stores everything into a row of its
+// own.
 #pragma once
 
 #include <cstdint>

@@ -59,8 +59,12 @@ template <auto Array, int kAxis>
 uint32_t ReadPlace() {
   return (g_place.*Array)[kAxis];
 }
-uint32_t ReadLane() { return (g_place.tid[0] + g_place.ntid[0] * (g_place.tid[1] + g_place.ntid[1] * g_place.tid[2])) % 32; }
-uint32_t ReadWarp() { return (g_place.tid[0] + g_place.ntid[0] * (g_place.tid[1] + g_place.ntid[1] * g_place.tid[2])) / 32; }
+uint32_t ReadLane() {
+  return (g_place.tid[0] + g_place.ntid[0] * (g_place.tid[1] + g_place.ntid[1] * g_place.tid[2])) % 32;
+}
+uint32_t ReadWarp() {
+  return (g_place.tid[0] + g_place.ntid[0] * (g_place.tid[1] + g_place.ntid[1] * g_place.tid[2])) / 32;
+}
 uint64_t ReadParams() { return g_place.params; }
 void Yield() {}
 void Exit() { std::longjmp(g_place.exit, 1); }
@@ -75,7 +79,8 @@ void RebaseParameters(llvm::Module& module) {
       if (load == nullptr || load->getPointerAddressSpace() != 101) continue;
       builder.SetInsertPoint(load);
       llvm::Value* offset = builder.CreatePtrToInt(load->getPointerOperand(), builder.getInt64Ty());
-      llvm::Value* pointer = builder.CreateIntToPtr(builder.CreateAdd(builder.CreateCall(base), offset), builder.getPtrTy());
+      llvm::Value* pointer =
+          builder.CreateIntToPtr(builder.CreateAdd(builder.CreateCall(base), offset), builder.getPtrTy());
       load->replaceAllUsesWith(builder.CreateLoad(load->getType(), pointer));
       load->eraseFromParent();
     }
@@ -165,7 +170,8 @@ Result<ScalarKernel> ScalarKernel::Build(const std::string& ir) {
   module->setDataLayout(engine->jit->getDataLayout());
   llvm::orc::SymbolMap symbols;
   const auto add = [&](const char* name, auto* function) {
-    symbols[engine->jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported};
+    symbols[engine->jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
+                                                   llvm::JITSymbolFlags::Exported};
   };
   add("tutti.tid.x", &ReadPlace<&Place::tid, 0>);
   add("tutti.tid.y", &ReadPlace<&Place::tid, 1>);
@@ -181,8 +187,10 @@ Result<ScalarKernel> ScalarKernel::Build(const std::string& ir) {
   add("tutti.param_base", &ReadParams);
   add("tutti.exit", &Exit);
   add("tutti.yield", &Yield);
-  if (auto error = engine->jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols)))) return Fail(llvm::toString(std::move(error)));
-  if (auto error = engine->jit->addIRModule({std::move(module), std::move(context)})) return Fail(llvm::toString(std::move(error)));
+  if (auto error = engine->jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
+    return Fail(llvm::toString(std::move(error)));
+  if (auto error = engine->jit->addIRModule({std::move(module), std::move(context)}))
+    return Fail(llvm::toString(std::move(error)));
   auto address = engine->jit->lookup("tutti.kernel");
   if (!address) return Fail(llvm::toString(address.takeError()));
   engine->thread = address->toPtr<void (*)()>();

@@ -1,5 +1,5 @@
-// Tests of widening: one kernel as LLVM IR text, run both ways. As warps, through everything that compiles a kernel from
-// there on; and thread by thread, as the scalar code it was written as, which is the definition of right.
+// Tests of widening: one kernel as LLVM IR text, run both ways. As warps, through everything that compiles a kernel
+// from there on; and thread by thread, as the scalar code it was written as, which is the definition of right.
 #pragma once
 
 #include <cstdint>

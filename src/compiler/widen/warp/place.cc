@@ -45,11 +45,13 @@ Value* ThreadIndex(FunctionEmitter& emitter, unsigned axis) {
   llvm::IRBuilder<>& builder = emitter.builder();
   const BlockShape& block = emitter.module().block;
   const auto extent = [&](unsigned along) -> Value* {
-    Value* scalar = block.is_known() ? builder.getInt32(block.extent(along))
-                                     : emitter.abi().BlockField(offsetof(BlockState, block) + 4 * along, builder.getInt32Ty());
+    Value* scalar = block.is_known()
+                        ? builder.getInt32(block.extent(along))
+                        : emitter.abi().BlockField(offsetof(BlockState, block) + 4 * along, builder.getInt32Ty());
     return builder.CreateVectorSplat(kLanes, scalar);
   };
-  Value* index = builder.CreateAdd(builder.CreateVectorSplat(kLanes, builder.CreateShl(emitter.abi().warp_index(), 5)), LaneNumbers(builder));
+  Value* index = builder.CreateAdd(builder.CreateVectorSplat(kLanes, builder.CreateShl(emitter.abi().warp_index(), 5)),
+                                   LaneNumbers(builder));
   for (unsigned lower = 0; lower < axis; ++lower) index = builder.CreateUDiv(index, extent(lower));
   return axis == 2 ? index : builder.CreateURem(index, extent(axis));
 }
@@ -68,16 +70,13 @@ bool EmitPlace(FunctionEmitter& emitter, const llvm::CallInst& call, const Intri
       }
       return true;
     }
-    case Intrinsic::kLaneid:
-      emitter.Define(call, {builder.getInt32(0)});
-      return true;
-    case Intrinsic::kWarpid:
-      emitter.Define(call, {emitter.abi().warp_index()});
-      return true;
+    case Intrinsic::kLaneid: emitter.Define(call, {builder.getInt32(0)}); return true;
+    case Intrinsic::kWarpid: emitter.Define(call, {emitter.abi().warp_index()}); return true;
     case Intrinsic::kNwarpid: {
       Value* threads = builder.getInt32(1);
       for (unsigned axis = 0; axis < 3; ++axis) {
-        threads = builder.CreateMul(threads, emitter.abi().BlockField(offsetof(BlockState, block) + 4 * axis, builder.getInt32Ty()));
+        threads = builder.CreateMul(
+            threads, emitter.abi().BlockField(offsetof(BlockState, block) + 4 * axis, builder.getInt32Ty()));
       }
       emitter.Define(call, {builder.CreateLShr(builder.CreateAdd(threads, builder.getInt32(kLanes - 1)), 5)});
       return true;
@@ -88,8 +87,7 @@ bool EmitPlace(FunctionEmitter& emitter, const llvm::CallInst& call, const Intri
       emitter.Define(call, {emitter.abi().BlockField(static_cast<size_t>(offset), call.getType())});
       return true;
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 

@@ -12,46 +12,31 @@ using Op = llvm::AtomicRMWInst::BinOp;
 llvm::Constant* Identity(Op operation, llvm::Type* type) {
   switch (operation) {
     case Op::And:
-    case Op::UMin:
-      return llvm::Constant::getAllOnesValue(type);
-    case Op::Min:
-      return llvm::ConstantInt::get(type, llvm::APInt::getSignedMaxValue(type->getScalarSizeInBits()));
-    case Op::Max:
-      return llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(type->getScalarSizeInBits()));
-    case Op::FAdd:
-      return llvm::ConstantFP::getNegativeZero(type);
+    case Op::UMin: return llvm::Constant::getAllOnesValue(type);
+    case Op::Min: return llvm::ConstantInt::get(type, llvm::APInt::getSignedMaxValue(type->getScalarSizeInBits()));
+    case Op::Max: return llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(type->getScalarSizeInBits()));
+    case Op::FAdd: return llvm::ConstantFP::getNegativeZero(type);
     case Op::FMin:
-    case Op::FMax:
-      return llvm::ConstantFP::getQNaN(type);  // minnum and maxnum take the other
-    default:
-      return llvm::Constant::getNullValue(type);
+    case Op::FMax: return llvm::ConstantFP::getQNaN(type);  // minnum and maxnum take the other
+    default: return llvm::Constant::getNullValue(type);
   }
 }
 
 llvm::Value* ReduceAll(llvm::IRBuilder<>& builder, Op operation, llvm::Value* values) {
   switch (operation) {
-    case Op::Add:
-      return builder.CreateAddReduce(values);
-    case Op::And:
-      return builder.CreateAndReduce(values);
-    case Op::Or:
-      return builder.CreateOrReduce(values);
-    case Op::Xor:
-      return builder.CreateXorReduce(values);
-    case Op::Min:
-      return builder.CreateIntMinReduce(values, true);
-    case Op::Max:
-      return builder.CreateIntMaxReduce(values, true);
-    case Op::UMin:
-      return builder.CreateIntMinReduce(values, false);
-    case Op::UMax:
-      return builder.CreateIntMaxReduce(values, false);
-    case Op::FMin:
-      return builder.CreateFPMinReduce(values);
-    case Op::FMax:
-      return builder.CreateFPMaxReduce(values);
+    case Op::Add: return builder.CreateAddReduce(values);
+    case Op::And: return builder.CreateAndReduce(values);
+    case Op::Or: return builder.CreateOrReduce(values);
+    case Op::Xor: return builder.CreateXorReduce(values);
+    case Op::Min: return builder.CreateIntMinReduce(values, true);
+    case Op::Max: return builder.CreateIntMaxReduce(values, true);
+    case Op::UMin: return builder.CreateIntMinReduce(values, false);
+    case Op::UMax: return builder.CreateIntMaxReduce(values, false);
+    case Op::FMin: return builder.CreateFPMinReduce(values);
+    case Op::FMax: return builder.CreateFPMaxReduce(values);
     default: {
-      llvm::CallInst* sum = builder.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(values->getType()->getScalarType()), values);
+      llvm::CallInst* sum =
+          builder.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(values->getType()->getScalarType()), values);
       llvm::FastMathFlags flags;
       flags.setAllowReassoc();  // the order of atomic additions is nobody's promise
       sum->setFastMathFlags(flags);
@@ -75,9 +60,11 @@ llvm::Value* PrefixSum(FunctionEmitter& emitter, llvm::Value* values) {
   llvm::Value* zero = llvm::Constant::getNullValue(values->getType());
   for (unsigned distance = 1; distance < kLanes; distance *= 2) {
     llvm::SmallVector<int, kLanes> lanes;
-    for (unsigned lane = 0; lane < kLanes; ++lane) lanes.push_back(static_cast<int>(lane < distance ? kLanes : lane - distance));
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      lanes.push_back(static_cast<int>(lane < distance ? kLanes : lane - distance));
     llvm::Value* shifted = builder.CreateShuffleVector(values, zero, lanes);
-    values = values->getType()->isFPOrFPVectorTy() ? builder.CreateFAdd(values, shifted) : builder.CreateAdd(values, shifted);
+    values = values->getType()->isFPOrFPVectorTy() ? builder.CreateFAdd(values, shifted)
+                                                   : builder.CreateAdd(values, shifted);
   }
   return values;
 }

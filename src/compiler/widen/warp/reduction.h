@@ -8,7 +8,8 @@ namespace tutti::compiler {
 class FunctionEmitter;
 
 // Of an associative operation. `lanes` (<32 x i1>): who takes part; null: the active lanes.
-llvm::Value* Reduce(FunctionEmitter& emitter, llvm::AtomicRMWInst::BinOp operation, llvm::Value* values, llvm::Value* lanes = nullptr);
+llvm::Value* Reduce(FunctionEmitter& emitter, llvm::AtomicRMWInst::BinOp operation, llvm::Value* values,
+                    llvm::Value* lanes = nullptr);
 // Element l is the sum of elements 0 .. l.
 llvm::Value* PrefixSum(FunctionEmitter& emitter, llvm::Value* values);
 

@@ -82,7 +82,8 @@ class Service {
         return true;
       case Intrinsic::kBarrierOutcome:
         PerLane(1, [&](Value*, llvm::ArrayRef<Value*> arguments) {
-          return abi.CallService(builder_, offsetof(GuestServices, barrier_outcome), i32, {warp, arguments[0], ReductionKind()});
+          return abi.CallService(builder_, offsetof(GuestServices, barrier_outcome), i32,
+                                 {warp, arguments[0], ReductionKind()});
         });
         return true;
       case Intrinsic::kClusterBarrier:
@@ -110,15 +111,15 @@ class Service {
         return true;
       case Intrinsic::kFence:
         // A block runs on one thread: towards the other lanes of it order is the compiler's business alone.
-        builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, IsBlockScope() ? llvm::SyncScope::SingleThread : llvm::SyncScope::System);
+        builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent,
+                             IsBlockScope() ? llvm::SyncScope::SingleThread : llvm::SyncScope::System);
         return true;
-      case Intrinsic::kTrap:
-        EmitTrap(emitter_, call_, Common(0));
-        return true;
+      case Intrinsic::kTrap: EmitTrap(emitter_, call_, Common(0)); return true;
       case Intrinsic::kPrint:
         Flag(guest::kUsesPrint);
         PerLane(2, [&](Value* lane, llvm::ArrayRef<Value*> arguments) {
-          return abi.CallService(builder_, offsetof(GuestServices, print), i32, {warp, lane, arguments[0], arguments[1]});
+          return abi.CallService(builder_, offsetof(GuestServices, print), i32,
+                                 {warp, lane, arguments[0], arguments[1]});
         });
         return true;
       case Intrinsic::kMalloc:
@@ -135,12 +136,14 @@ class Service {
         return true;
       case Intrinsic::kAssertFail: {
         Value* lane = emitter_.FirstLane();
-        const auto own = [&](unsigned i) { return builder_.CreateExtractElement(emitter_.values().Vector(call_.getArgOperand(i)), lane); };
-        abi.CallService(builder_, offsetof(GuestServices, assert_fail), none, {warp, lane, own(0), own(1), own(2), own(3), emitter_.Location(call_)});
+        const auto own = [&](unsigned i) {
+          return builder_.CreateExtractElement(emitter_.values().Vector(call_.getArgOperand(i)), lane);
+        };
+        abi.CallService(builder_, offsetof(GuestServices, assert_fail), none,
+                        {warp, lane, own(0), own(1), own(2), own(3), emitter_.Location(call_)});
         return true;
       }
-      default:
-        return Runtime();
+      default: return Runtime();
     }
   }
 
@@ -175,7 +178,8 @@ class Service {
     if (IsUniform(0) && IsUniform(1)) {
       const BarrierMode wait = AllReadOneWord(call_) ? BarrierMode::kArriveAndWaitDown : BarrierMode::kArriveAndWait;
       // Lanes that came here one after the other, and are all here: known as well as where they never were apart.
-      Value* lanes = call_.hasMetadata("tutti.whole_warp") && emitter_.is_kernel() ? emitter_.EntryLanes() : emitter_.mask_bits();
+      Value* lanes =
+          call_.hasMetadata("tutti.whole_warp") && emitter_.is_kernel() ? emitter_.EntryLanes() : emitter_.mask_bits();
       return arrive(lanes, Common(0), Common(1), waits ? wait : BarrierMode::kArrive);
     }
     // Lanes that name different barriers arrive at all of them before they wait for any.
@@ -196,7 +200,8 @@ class Service {
     builder_.CreateBr(round);
     builder_.SetInsertPoint(round);
     Value* lanes = builder_.CreateLoad(builder_.getInt32Ty(), rest);
-    Value* first = builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {builder_.getInt32Ty()}, {lanes, builder_.getTrue()});
+    Value* first =
+        builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {builder_.getInt32Ty()}, {lanes, builder_.getTrue()});
     Value* id = builder_.CreateExtractElement(ids, first);
     Value* count = builder_.CreateExtractElement(counts, first);
     const auto equal = [&](Value* all, Value* one) {
@@ -220,7 +225,8 @@ class Service {
       Value* phase = emitter_.abi().CallService(builder_, offsetof(GuestServices, barrier_enter), builder_.getInt32Ty(),
                                                 {emitter_.abi().warp(), lanes, id, threads, votes});
       Value* all = builder_.CreateVectorSplat(kLanes, phase);
-      builder_.CreateStore(builder_.CreateSelect(emitter_.Lanes(lanes), all, builder_.CreateLoad(wide, phases)), phases);
+      builder_.CreateStore(builder_.CreateSelect(emitter_.Lanes(lanes), all, builder_.CreateLoad(wide, phases)),
+                           phases);
     });
     emitter_.Define(call_, {builder_.CreateLoad(wide, phases)});
   }
@@ -232,8 +238,9 @@ class Service {
       builder_.CreateStore(emitter_.values().Vector(call_.getArgOperand(i)), arrays[i]);
     }
     Value* blocks = builder_.CreateZExt(emitter_.values().Uniform(call_.getArgOperand(2)), builder_.getInt32Ty());
-    Value* passed = emitter_.abi().CallService(builder_, offsetof(GuestServices, barrier_pass), builder_.getInt32Ty(),
-                                               {emitter_.abi().warp(), emitter_.mask_bits(), arrays[0], arrays[1], blocks});
+    Value* passed =
+        emitter_.abi().CallService(builder_, offsetof(GuestServices, barrier_pass), builder_.getInt32Ty(),
+                                   {emitter_.abi().warp(), emitter_.mask_bits(), arrays[0], arrays[1], blocks});
     emitter_.Define(call_, {emitter_.Lanes(passed)});
   }
 
@@ -255,7 +262,8 @@ class Service {
     llvm::Type* i32 = builder_.getInt32Ty();
     Value* votes = emitter_.Bits(emitter_.Masked(emitter_.values().Vector(call_.getArgOperand(2))));
     emitter_.Define(call_, {emitter_.abi().CallService(builder_, offsetof(GuestServices, barrier_reduce), i32,
-                                                       {emitter_.abi().warp(), emitter_.mask_bits(), Common(0), Common(1), ReductionKind(), votes})});
+                                                       {emitter_.abi().warp(), emitter_.mask_bits(), Common(0),
+                                                        Common(1), ReductionKind(), votes})});
   }
 
   // A call for each active lane, in ascending order.
@@ -302,7 +310,9 @@ class Service {
     const unsigned count = Values::ComponentCount(call_.getType());
     llvm::SmallVector<llvm::Type*, 8> members;
     for (unsigned c = 0; c < count; ++c) members.push_back(Values::Wide(Values::Component(call_.getType(), c)));
-    result = call_.getType()->isVoidTy() ? builder_.getVoidTy() : count == 1 ? members[0] : llvm::StructType::get(builder_.getContext(), members);
+    result = call_.getType()->isVoidTy() ? builder_.getVoidTy()
+             : count == 1                ? members[0]
+                                         : llvm::StructType::get(builder_.getContext(), members);
     llvm::FunctionCallee callee = emitter_.module().Runtime(name, result, types);
     if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee()); function != nullptr && elementwise) {
       function->setMemoryEffects(llvm::MemoryEffects::none());
@@ -315,7 +325,8 @@ class Service {
       return true;
     }
     llvm::SmallVector<Value*, 8> components;
-    for (unsigned c = 0; c < count; ++c) components.push_back(count == 1 ? value : builder_.CreateExtractValue(value, c));
+    for (unsigned c = 0; c < count; ++c)
+      components.push_back(count == 1 ? value : builder_.CreateExtractValue(value, c));
     emitter_.Define(call_, components);
     return true;
   }
@@ -343,8 +354,9 @@ void EmitMistake(FunctionEmitter& emitter, const llvm::CallInst& call, guest::Wa
 
 void EmitTrap(FunctionEmitter& emitter, const llvm::Instruction& instruction, Value* kind) {
   llvm::IRBuilder<>& builder = emitter.builder();
-  emitter.abi().CallService(builder, offsetof(GuestServices, fault), builder.getVoidTy(),
-                            {emitter.abi().warp(), kind, emitter.FirstLane(), builder.getInt64(0), emitter.Location(instruction)});
+  emitter.abi().CallService(
+      builder, offsetof(GuestServices, fault), builder.getVoidTy(),
+      {emitter.abi().warp(), kind, emitter.FirstLane(), builder.getInt64(0), emitter.Location(instruction)});
 }
 
 }  // namespace tutti::compiler

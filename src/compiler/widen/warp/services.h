@@ -1,4 +1,5 @@
-// What goes through the device: barriers, yielding, printing, the device heap, clocks, and the ways a kernel ends early.
+// What goes through the device: barriers, yielding, printing, the device heap, clocks, and the ways a kernel ends
+// early.
 #pragma once
 
 #include <llvm/IR/Instructions.h>

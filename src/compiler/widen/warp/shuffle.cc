@@ -1,11 +1,13 @@
-// Per lane, with b and c as in the PTX ISA: a segment mask in c[12:8] and a clamp in c[4:0] bound the lanes that can be read.
+// Per lane, with b and c as in the PTX ISA: a segment mask in c[12:8] and a clamp in c[4:0] bound the lanes that can be
+// read.
 //
 //   max = (lane & segment) | (clamp & ~segment), min = lane & segment
 //   up:   j = lane - b, in range if j >= max       down: j = lane + b, in range if j <= max
 //   bfly: j = lane ^ b, in range if j <= max       idx:  j = min | (b & ~segment), in range if j <= max
 //   out of range: j = lane
 //
-// The same few lines serve constants and vectors: on constants IRBuilder folds them, and what is left is a shufflevector.
+// The same few lines serve constants and vectors: on constants IRBuilder folds them, and what is left is a
+// shufflevector.
 #include "compiler/widen/warp/shuffle.h"
 
 #include <llvm/IR/Constants.h>
@@ -23,7 +25,7 @@ class Shuffle {
   explicit Shuffle(FunctionEmitter& emitter) : emitter_(emitter), builder_(emitter.builder()) {}
 
   struct Source {
-    Value* lane;      // <32 x i32>
+    Value* lane;  // <32 x i32>
     Value* in_range;  // <32 x i1>
   };
 
@@ -56,7 +58,8 @@ class Shuffle {
     if (auto* constant = llvm::dyn_cast<llvm::Constant>(lanes)) {
       llvm::SmallVector<int, kLanes> from;
       for (unsigned lane = 0; lane < kLanes; ++lane) {
-        from.push_back(static_cast<int>(llvm::cast<llvm::ConstantInt>(constant->getAggregateElement(lane))->getZExtValue() & 31));
+        from.push_back(
+            static_cast<int>(llvm::cast<llvm::ConstantInt>(constant->getAggregateElement(lane))->getZExtValue() & 31));
       }
       return builder_.CreateShuffleVector(value, from);
     }
@@ -65,13 +68,16 @@ class Shuffle {
       Value *low = Half(value, 0), *high = Half(value, 1);
       Value* halves[2];
       for (unsigned half = 0; half < 2; ++half) {
-        halves[half] = builder_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_d_512, {}, {low, Half(lanes, half), high});
+        halves[half] =
+            builder_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_d_512, {}, {low, Half(lanes, half), high});
       }
       llvm::SmallVector<int, kLanes> all;
       for (unsigned lane = 0; lane < kLanes; ++lane) all.push_back(static_cast<int>(lane));
       return builder_.CreateShuffleVector(halves[0], halves[1], all);
     }
-    return builder_.CreateCall(emitter_.module().Runtime("tutti_permute_i32", value->getType(), {value->getType(), lanes->getType()}), {value, lanes});
+    return builder_.CreateCall(
+        emitter_.module().Runtime("tutti_permute_i32", value->getType(), {value->getType(), lanes->getType()}),
+        {value, lanes});
   }
 
  private:
@@ -97,7 +103,8 @@ llvm::Constant* LaneNumbers(llvm::IRBuilder<>& builder) {
 void EmitShuffle(FunctionEmitter& emitter, const llvm::CallInst& call, llvm::StringRef suffix) {
   Values& values = emitter.values();
   Shuffle shuffle(emitter);
-  const auto source = shuffle.Find(suffix.split('.').first, values.Vector(call.getArgOperand(2)), values.Vector(call.getArgOperand(3)));
+  const auto source =
+      shuffle.Find(suffix.split('.').first, values.Vector(call.getArgOperand(2)), values.Vector(call.getArgOperand(3)));
   llvm::IRBuilder<>& builder = emitter.builder();
   Value* value = values.Vector(call.getArgOperand(1));
   llvm::Type* type = value->getType();

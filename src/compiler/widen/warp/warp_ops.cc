@@ -23,54 +23,34 @@ class WarpOperation {
   bool Emit() {
     if (IsMeetingOfMembers(intrinsic_.kind)) RequireMembers();
     switch (intrinsic_.kind) {
-      case Intrinsic::kActivemask:
-        emitter_.Define(call_, {emitter_.mask_bits()});
-        return true;
-      case Intrinsic::kShfl:
-        EmitShuffle(emitter_, call_, intrinsic_.suffix);
-        return true;
-      case Intrinsic::kBallot:
-        Ballot();
-        return true;
-      case Intrinsic::kMatchAny:
-        MatchAny();
-        return true;
-      case Intrinsic::kMatchAll:
-        MatchAll();
-        return true;
-      case Intrinsic::kRedux:
-        Redux();
-        return true;
-      case Intrinsic::kElect:
-        Elect();
-        return true;
+      case Intrinsic::kActivemask: emitter_.Define(call_, {emitter_.mask_bits()}); return true;
+      case Intrinsic::kShfl: EmitShuffle(emitter_, call_, intrinsic_.suffix); return true;
+      case Intrinsic::kBallot: Ballot(); return true;
+      case Intrinsic::kMatchAny: MatchAny(); return true;
+      case Intrinsic::kMatchAll: MatchAll(); return true;
+      case Intrinsic::kRedux: Redux(); return true;
+      case Intrinsic::kElect: Elect(); return true;
       case Intrinsic::kWarpBarrier:
         // The lanes are in step; what other lanes stored must be loaded anew.
         builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
         return true;
-      case Intrinsic::kTurn:
-        Turn();
-        return true;
+      case Intrinsic::kTurn: Turn(); return true;
       case Intrinsic::kAbsent: {
         const bool may_be = emitter_.OthersMayBeElsewhere();
         Value* absent = may_be ? builder_.CreateICmpNE(Absent(), builder_.getInt32(0)) : builder_.getFalse();
         emitter_.Define(call_, {absent});
         return true;
       }
-      case Intrinsic::kSetApart:
-        emitter_.SetApart();
-        return true;
+      case Intrinsic::kSetApart: emitter_.SetApart(); return true;
       case Intrinsic::kIsApart:
         emitter_.Define(call_, {builder_.CreateLoad(builder_.getInt1Ty(), emitter_.IsApart())});
         return true;
       case Intrinsic::kEndLane:
-        builder_.CreateStore(builder_.CreateAnd(Alive(), builder_.CreateNot(emitter_.mask_bits())), emitter_.abi().LanesAddress(builder_));
+        builder_.CreateStore(builder_.CreateAnd(Alive(), builder_.CreateNot(emitter_.mask_bits())),
+                             emitter_.abi().LanesAddress(builder_));
         return true;
-      case Intrinsic::kHasEnded:
-        emitter_.Define(call_, {emitter_.Lanes(builder_.CreateNot(Alive()))});
-        return true;
-      default:
-        return EmitPlace(emitter_, call_, intrinsic_);
+      case Intrinsic::kHasEnded: emitter_.Define(call_, {emitter_.Lanes(builder_.CreateNot(Alive()))}); return true;
+      default: return EmitPlace(emitter_, call_, intrinsic_);
     }
   }
 
@@ -83,18 +63,12 @@ class WarpOperation {
 
   guest::WarpMistake Mistake() const {
     switch (intrinsic_.kind) {
-      case Intrinsic::kShfl:
-        return guest::WarpMistake::kShuffle;
-      case Intrinsic::kBallot:
-        return guest::WarpMistake::kVote;
-      case Intrinsic::kRedux:
-        return guest::WarpMistake::kRedux;
-      case Intrinsic::kElect:
-        return guest::WarpMistake::kElect;
-      case Intrinsic::kWarpBarrier:
-        return guest::WarpMistake::kWarpBarrier;
-      default:
-        return guest::WarpMistake::kMatch;
+      case Intrinsic::kShfl: return guest::WarpMistake::kShuffle;
+      case Intrinsic::kBallot: return guest::WarpMistake::kVote;
+      case Intrinsic::kRedux: return guest::WarpMistake::kRedux;
+      case Intrinsic::kElect: return guest::WarpMistake::kElect;
+      case Intrinsic::kWarpBarrier: return guest::WarpMistake::kWarpBarrier;
+      default: return guest::WarpMistake::kMatch;
     }
   }
 
@@ -112,7 +86,8 @@ class WarpOperation {
     if (has_one_group()) {
       named = values_.Uniform(members());
     } else {
-      Value* here = builder_.CreateSelect(emitter_.mask(), values_.Vector(members()), llvm::Constant::getNullValue(Values::Wide(builder_.getInt32Ty())));
+      Value* here = builder_.CreateSelect(emitter_.mask(), values_.Vector(members()),
+                                          llvm::Constant::getNullValue(Values::Wide(builder_.getInt32Ty())));
       named = builder_.CreateOrReduce(here);
     }
     return builder_.CreateAnd(builder_.CreateAnd(named, Alive()), builder_.CreateNot(emitter_.mask_bits()));
@@ -129,8 +104,10 @@ class WarpOperation {
   void MatchAny() {
     Value* value = values_.Vector(call_.getArgOperand(1));
     llvm::Type* i32 = builder_.getInt32Ty();
-    auto function = emitter_.module().Runtime("tutti_match_any_" + TypeSuffix().str(), Values::Wide(i32), {i32, value->getType()});
-    emitter_.Define(call_, {builder_.CreateAnd(builder_.CreateCall(function, {emitter_.mask_bits(), value}), values_.Vector(members()))});
+    auto function =
+        emitter_.module().Runtime("tutti_match_any_" + TypeSuffix().str(), Values::Wide(i32), {i32, value->getType()});
+    emitter_.Define(call_, {builder_.CreateAnd(builder_.CreateCall(function, {emitter_.mask_bits(), value}),
+                                               values_.Vector(members()))});
   }
 
   void MatchAll() {
@@ -142,7 +119,8 @@ class WarpOperation {
       Value* equal = match(MembersHere());
       Value* both = llvm::PoisonValue::get(call_.getType());
       both = builder_.CreateInsertValue(both, equal, 0);
-      return emitter_.Define(call_, {builder_.CreateInsertValue(both, builder_.CreateICmpNE(equal, builder_.getInt32(0)), 1)});
+      return emitter_.Define(call_,
+                             {builder_.CreateInsertValue(both, builder_.CreateICmpNE(equal, builder_.getInt32(0)), 1)});
     }
     Value* equal = PerGroup(match);
     emitter_.Define(call_, {equal, builder_.CreateICmpNE(equal, llvm::Constant::getNullValue(equal->getType()))});
@@ -167,7 +145,8 @@ class WarpOperation {
 
   void Elect() {
     llvm::Type* wide = Values::Wide(builder_.getInt32Ty());
-    Value* here = builder_.CreateAnd(values_.Vector(members()), builder_.CreateVectorSplat(kLanes, emitter_.mask_bits()));
+    Value* here =
+        builder_.CreateAnd(values_.Vector(members()), builder_.CreateVectorSplat(kLanes, emitter_.mask_bits()));
     Value* first = builder_.CreateIntrinsic(llvm::Intrinsic::cttz, {wide}, {here, builder_.getFalse()});
     emitter_.Define(call_, {builder_.CreateICmpEQ(first, LaneNumbers(builder_))});
   }
@@ -176,10 +155,12 @@ class WarpOperation {
     Value* places = values_.Vector(call_.getArgOperand(0));
     Value* named = values_.Vector(call_.getArgOperand(1));
     llvm::Type *i32 = builder_.getInt32Ty(), *i64 = builder_.getInt64Ty();
-    auto function = emitter_.module().Runtime("tutti_turn", i64, {places->getType(), named->getType(), i32, i32, i64, i32, i32});
+    auto function =
+        emitter_.module().Runtime("tutti_turn", i64, {places->getType(), named->getType(), i32, i32, i64, i32, i32});
     Value *before = values_.Uniform(call_.getArgOperand(2)), *waiting = values_.Uniform(call_.getArgOperand(3));
     Value* parts = builder_.CreateZExt(values_.Uniform(call_.getArgOperand(4)), i32);
-    emitter_.Define(call_, {builder_.CreateCall(function, {places, named, emitter_.mask_bits(), Alive(), before, waiting, parts})});
+    emitter_.Define(
+        call_, {builder_.CreateCall(function, {places, named, emitter_.mask_bits(), Alive(), before, waiting, parts})});
   }
 
   // Lanes that name different members are separate groups: `of_group(lanes)` for each, given to its lanes.

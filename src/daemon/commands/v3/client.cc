@@ -14,17 +14,19 @@ struct Entry {
 };
 
 // The clients the caller may see, of `servers`.
-void WithClients(const Request& request, const std::vector<ServerHandle*>& servers, std::function<void(const std::vector<Entry>&)> found) {
-  commands::QueryClients(request.call, servers, [request, found = std::move(found)](const std::vector<commands::ServerClients>& answers) {
-    std::vector<Entry> entries;
-    for (const auto& answer : answers) {
-      ServerHandle* const server = request.daemon().servers().Find(answer.server_pid);
-      for (const auto& client : answer.clients) {
-        if (server != nullptr) entries.push_back({server, client});
-      }
-    }
-    found(entries);
-  });
+void WithClients(const Request& request, const std::vector<ServerHandle*>& servers,
+                 std::function<void(const std::vector<Entry>&)> found) {
+  commands::QueryClients(request.call, servers,
+                         [request, found = std::move(found)](const std::vector<commands::ServerClients>& answers) {
+                           std::vector<Entry> entries;
+                           for (const auto& answer : answers) {
+                             ServerHandle* const server = request.daemon().servers().Find(answer.server_pid);
+                             for (const auto& client : answer.clients) {
+                               if (server != nullptr) entries.push_back({server, client});
+                             }
+                           }
+                           found(entries);
+                         });
 }
 
 void List(const Request& request) {
@@ -36,7 +38,8 @@ void List(const Request& request) {
   WithClients(request, servers, [request](const std::vector<Entry>& entries) {
     control::TextTable table{.columns = {"PID", "SERVER", "DEVICE", "NAMESPACE", "COMMAND"}};
     for (const auto& [server, client] : entries) {
-      table.rows.push_back({std::to_string(client.pid), server->name(), std::to_string(client.device), NamespaceOf(client.name_space), client.command_line});
+      table.rows.push_back({std::to_string(client.pid), server->name(), std::to_string(client.device),
+                            NamespaceOf(client.name_space), client.command_line});
     }
     request.Print(table);
   });
@@ -45,16 +48,18 @@ void List(const Request& request) {
 // The client that `positional(0)` names.
 void WithOne(const Request& request, std::function<void(ServerHandle&, const commands::ClientProcess&)> found) {
   const std::string word = request.positional(0);
-  if (!control::ParseNumber(word.substr(0, word.find(':')))) return request.Refuse(fmt::format("\"{}\" is no process id: see client list", word));
-  commands::QueryClients(request.call, request.daemon().ServersOf(request.call.caller),
-                         [request, word, found = std::move(found)](const std::vector<commands::ServerClients>& servers) {
-                           const auto client = commands::FindClient(servers, word);
-                           if (!client) return request.Refuse(client.error().text);
-                           ServerHandle* const server =
-                               *client ? request.daemon().servers().Find(servers[(*client)->server].server_pid) : nullptr;
-                           if (server == nullptr) return request.Refuse(fmt::format("there is no client {}: see client list", word));
-                           found(*server, **client);
-                         });
+  if (!control::ParseNumber(word.substr(0, word.find(':'))))
+    return request.Refuse(fmt::format("\"{}\" is no process id: see client list", word));
+  commands::QueryClients(
+      request.call, request.daemon().ServersOf(request.call.caller),
+      [request, word, found = std::move(found)](const std::vector<commands::ServerClients>& servers) {
+        const auto client = commands::FindClient(servers, word);
+        if (!client) return request.Refuse(client.error().text);
+        ServerHandle* const server =
+            *client ? request.daemon().servers().Find(servers[(*client)->server].server_pid) : nullptr;
+        if (server == nullptr) return request.Refuse(fmt::format("there is no client {}: see client list", word));
+        found(*server, **client);
+      });
 }
 
 void Get(const Request& request) {
@@ -66,24 +71,28 @@ void Get(const Request& request) {
     if (field == "server") return request.Line(server->name());
     if (field == "device") return request.Line(std::to_string(client.device));
     if (field == "pci-id") {
-      return request.Line(client.device < server->devices().size() ? commands::PciAddress(server->devices()[client.device]) : "-");
+      return request.Line(
+          client.device < server->devices().size() ? commands::PciAddress(server->devices()[client.device]) : "-");
     }
     if (field == "linux-ns") return request.Line(std::to_string(client.pid_namespace));
     if (field == "maws-ns") return request.Line(NamespaceOf(client.name_space));
     if (field == "cmd") return request.Line(client.command_line);
-    request.Refuse(fmt::format("field \"{}\" is unknown: give pid, server, device, pci-id, linux-ns, maws-ns or cmd", field));
+    request.Refuse(
+        fmt::format("field \"{}\" is unknown: give pid, server, device, pci-id, linux-ns, maws-ns or cmd", field));
   });
 }
 
 void Terminate(const Request& request) {
   constexpr uint64_t kPatienceNs = 30'000'000'000;
   WithOne(request, [request](ServerHandle& server, const commands::ClientProcess& client) {
-    commands::AskAbout(server, client, wire::MessageKind::kTerminateClient, wire::TerminateClient{},
-                       [request, pid = client.first.pid](const Result<wire::ServerReply>& answer) {
-                         if (!answer) return request.Refuse(answer.error().text);
-                         if (answer->status != 0) return request.Refuse(answer->text);
-                         request.Line(fmt::format("Client {} terminated", pid));
-                       }, kPatienceNs);
+    commands::AskAbout(
+        server, client, wire::MessageKind::kTerminateClient, wire::TerminateClient{},
+        [request, pid = client.first.pid](const Result<wire::ServerReply>& answer) {
+          if (!answer) return request.Refuse(answer.error().text);
+          if (answer->status != 0) return request.Refuse(answer->text);
+          request.Line(fmt::format("Client {} terminated", pid));
+        },
+        kPatienceNs);
   });
 }
 
@@ -91,9 +100,17 @@ void Terminate(const Request& request) {
 
 const Module& ClientModule() {
   static const Verb verbs[] = {
-      {"list", "", {{"server", "name"}, {"all", ""}, {"format", "table|csv|json"}}, "the clients: your own, for root all", List},
+      {"list",
+       "",
+       {{"server", "name"}, {"all", ""}, {"format", "table|csv|json"}},
+       "the clients: your own, for root all",
+       List},
       {"get", "<pid> <field>", {}, "one value: pid, server, device, pci-id, linux-ns, maws-ns, cmd", Get},
-      {"terminate", "<pid>", {}, "ends a client's work; its next call fails with CUDA_ERROR_MPS_CLIENT_TERMINATED", Terminate},
+      {"terminate",
+       "<pid>",
+       {},
+       "ends a client's work; its next call fails with CUDA_ERROR_MPS_CLIENT_TERMINATED",
+       Terminate},
   };
   static const Module module{"client", "the CUDA processes", verbs};
   return module;

@@ -9,8 +9,9 @@ namespace {
 void AppendRows(control::TextTable& table, const std::string& server, const Devices& devices) {
   for (uint32_t ordinal = 0; ordinal < devices.size(); ++ordinal) {
     const wire::ServedDevice& device = devices[ordinal];
-    table.rows.push_back({std::to_string(ordinal), server, commands::PciAddress(device), control::FormatUuid(device.uuid), device.name,
-                          std::to_string(device.sm_count), std::to_string(device.sm_count / kSmsPerChunk), "-"});
+    table.rows.push_back({std::to_string(ordinal), server, commands::PciAddress(device),
+                          control::FormatUuid(device.uuid), device.name, std::to_string(device.sm_count),
+                          std::to_string(device.sm_count / kSmsPerChunk), "-"});
   }
 }
 
@@ -20,7 +21,8 @@ void List(const Request& request) {
   if (only != nullptr && FindServer(request, *only) == nullptr) return;
   request.daemon().inventory().Ask([request](const Result<Devices>& devices) {
     if (!devices) return request.Refuse(devices.error().text);
-    control::TextTable table{.columns = {"ORDINAL", "SERVER", "PCI ID", "DEVICE UUID", "NAME", "TOTAL SMS", "TOTAL CHUNKS", "ATTRIBUTES"}};
+    control::TextTable table{
+        .columns = {"ORDINAL", "SERVER", "PCI ID", "DEVICE UUID", "NAME", "TOTAL SMS", "TOTAL CHUNKS", "ATTRIBUTES"}};
     const std::string* const only = request.option("server");
     if (only == nullptr) AppendRows(table, "-", *devices);
     for (const ServerHandle* server : request.daemon().ServersOf(request.call.caller)) {
@@ -34,7 +36,11 @@ void List(const Request& request) {
 
 const Module& DeviceModule() {
   static const Verb verbs[] = {
-      {"list", "", {{"server", "name"}, {"format", "table|csv|json"}}, "the devices, of the daemon and of each running server", List},
+      {"list",
+       "",
+       {{"server", "name"}, {"format", "table|csv|json"}},
+       "the devices, of the daemon and of each running server",
+       List},
   };
   static const Module module{"device", "the devices", verbs};
   return module;

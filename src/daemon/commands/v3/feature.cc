@@ -14,7 +14,8 @@ struct Feature {
 
 std::vector<Feature> Features(const Request& request) {
   return {{"memacct", "memacct", "memory limits by cgroup", request.daemon().accounting().enabled},
-          {"context-share", "context-share", "contexts that processes share: none on this device", request.daemon().defaults().context_share}};
+          {"context-share", "context-share", "contexts that processes share: none on this device",
+           request.daemon().defaults().context_share}};
 }
 
 void Switch(const Request& request, bool on) {
@@ -34,9 +35,12 @@ void Describe(const Request& request) {
   control::TextTable table{.columns = {"FEATURE", "STATE", "MODULE", "COVERS"}};
   for (const Feature& feature : Features(request)) {
     if (!request.positionals.empty() && request.positional(0) != feature.name) continue;
-    table.rows.push_back({feature.name, feature.enabled ? "enabled (default)" : "disabled", feature.module, feature.covers});
+    table.rows.push_back(
+        {feature.name, feature.enabled ? "enabled (default)" : "disabled", feature.module, feature.covers});
   }
-  if (table.rows.empty()) return request.Refuse(fmt::format("feature \"{}\" is unknown: give memacct or context-share", request.positional(0)));
+  if (table.rows.empty())
+    return request.Refuse(
+        fmt::format("feature \"{}\" is unknown: give memacct or context-share", request.positional(0)));
   request.Print(table);
 }
 
@@ -53,7 +57,8 @@ const Module& FeatureModule() {
 }
 
 const Module& ContextShareModule() {
-  static const Module module{"context-share", "has no commands: switch it with feature enable|disable context-share", {}};
+  static const Module module{
+      "context-share", "has no commands: switch it with feature enable|disable context-share", {}};
   return module;
 }
 

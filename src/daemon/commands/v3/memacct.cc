@@ -1,5 +1,5 @@
-// Memory accounting. NVIDIA reads the limits of cgroups from the kernel's dmem controller, which a CPU device has no part in;
-// here they are set by `memacct limit`.
+// Memory accounting. NVIDIA reads the limits of cgroups from the kernel's dmem controller, which a CPU device has no
+// part in; here they are set by `memacct limit`.
 #include <fmt/format.h>
 
 #include "control/object_values.h"
@@ -24,8 +24,11 @@ void TellServers(const Request& request, const std::string& path, const Collecti
     if (server->state() != ServerState::kActive) continue;
     for (const wire::MemoryGroupLimit& group : GroupsOf("cgroup:" + path, limits, server->devices())) {
       server->Ask(wire::MessageKind::kServerSet,
-                  wire::ServerSet{.what = wire::SettingKind::kMemoryGroup, .device = group.device, .number = group.hard_bytes,
-                                  .second = group.soft_bytes, .text = group.name},
+                  wire::ServerSet{.what = wire::SettingKind::kMemoryGroup,
+                                  .device = group.device,
+                                  .number = group.hard_bytes,
+                                  .second = group.soft_bytes,
+                                  .text = group.name},
                   [](const auto&) {});
     }
   }
@@ -46,7 +49,8 @@ void Limit(const Request& request) {
   if (!RequirePrivilege(request)) return;
   const std::string path = request.positional(0);
   if (!path.starts_with('/') || (path.size() > 1 && path.ends_with('/'))) {
-    return request.Refuse(fmt::format("\"{}\" is no cgroup: give its path as /proc/PID/cgroup has it, /kubepods/pod1", path));
+    return request.Refuse(
+        fmt::format("\"{}\" is no cgroup: give its path as /proc/PID/cgroup has it, /kubepods/pod1", path));
   }
   auto& cgroups = request.daemon().accounting().cgroups;
   const auto limits = ReadLimits(request, cgroups[path]);
@@ -66,7 +70,8 @@ void Describe(const Request& request) {
   const MemoryAccounting& accounting = request.daemon().accounting();
   control::TextTable table{.columns = {"SETTING", "VALUE", "SOFT-LIMIT", "HARD-LIMIT"}};
   table.rows.push_back({"audit_log", accounting.audit_log ? "true" : "false", "-", "-"});
-  for (const auto& [path, limits] : accounting.cgroups) table.rows.push_back({"cgroup", path, SizeText(limits.soft), SizeText(limits.hard)});
+  for (const auto& [path, limits] : accounting.cgroups)
+    table.rows.push_back({"cgroup", path, SizeText(limits.soft), SizeText(limits.hard)});
   request.Print(table);
 }
 
@@ -75,7 +80,11 @@ void Describe(const Request& request) {
 const Module& MemacctModule() {
   static const Verb verbs[] = {
       {"set", "", {{kAuditLog, "true|false", true}}, "audit_log=true writes each client's accounts to the log", Set},
-      {"limit", "<cgroup>", {{"soft-limit", "size"}, {"hard-limit", "size"}}, "what the cgroup's clients may hold together (ours)", Limit},
+      {"limit",
+       "<cgroup>",
+       {{"soft-limit", "size"}, {"hard-limit", "size"}},
+       "what the cgroup's clients may hold together (ours)",
+       Limit},
       {"describe", "", {{"format", "table|csv|json"}}, "the settings", Describe},
   };
   static const Module module{"memacct", "memory accounting by cgroup", verbs};

@@ -17,7 +17,8 @@ std::string Directory(const Request& request, const NamedServer& server, const s
 NamespaceLimits* FindNamespace(const Request& request, NamedServer& server, const std::string& name) {
   const auto found = server.namespaces.find(name);
   if (found != server.namespaces.end()) return &found->second;
-  request.Refuse(fmt::format("server {} has no namespace \"{}\": see namespace list --server={}", server.plan.name, name, server.plan.name));
+  request.Refuse(fmt::format("server {} has no namespace \"{}\": see namespace list --server={}", server.plan.name,
+                             name, server.plan.name));
   return nullptr;
 }
 
@@ -26,20 +27,26 @@ void Create(const Request& request) {
   if (server == nullptr) return;
   const std::string name = request.positional(0);
   if (const auto good = control::CheckObjectName("namespace", name); !good) return request.Refuse(good.error().text);
-  if (!MayNameServer(name)) return request.Refuse(fmt::format("namespace name \"{}\" is taken by a file of the pipe directory", name));
-  if (server->namespaces.contains(name)) return request.Refuse(fmt::format("server {} has a namespace {} already", server->plan.name, name));
+  if (!MayNameServer(name))
+    return request.Refuse(fmt::format("namespace name \"{}\" is taken by a file of the pipe directory", name));
+  if (server->namespaces.contains(name))
+    return request.Refuse(fmt::format("server {} has a namespace {} already", server->plan.name, name));
   constexpr size_t kMostNamespaces = 256;  // each has a socket
-  if (server->namespaces.size() >= kMostNamespaces) return request.Refuse(fmt::format("server {} has {} namespaces: delete one", server->plan.name, server->namespaces.size()));
+  if (server->namespaces.size() >= kMostNamespaces)
+    return request.Refuse(
+        fmt::format("server {} has {} namespaces: delete one", server->plan.name, server->namespaces.size()));
   if (const auto opened = request.daemon().sockets().Open({.server = server->plan.name, .name_space = name}); !opened) {
     return request.Refuse(opened.error().text);
   }
   server->namespaces[name];
-  request.call.reply.Text(fmt::format("Namespace '{}' created\nCUDA_MPS_PIPE_DIRECTORY={}\n", name, Directory(request, *server, name)));
+  request.call.reply.Text(
+      fmt::format("Namespace '{}' created\nCUDA_MPS_PIPE_DIRECTORY={}\n", name, Directory(request, *server, name)));
 }
 
 std::vector<wire::ClientStatus> In(const std::vector<wire::ClientStatus>& clients, const std::string& full_name) {
   std::vector<wire::ClientStatus> found;
-  std::ranges::copy_if(clients, std::back_inserter(found), [&](const auto& client) { return client.name_space == full_name; });
+  std::ranges::copy_if(clients, std::back_inserter(found),
+                       [&](const auto& client) { return client.name_space == full_name; });
   return found;
 }
 
@@ -52,35 +59,39 @@ void Remove(const Request& request, NamedServer& server, const std::string& name
 void Delete(const Request& request) {
   NamedServer* const server = FindOwnServer(request, *request.option("server"));
   if (server == nullptr || FindNamespace(request, *server, request.positional(0)) == nullptr) return;
-  if (request.positional(0) == kDefaultNamespace) return request.Refuse("namespace default cannot be deleted: delete its server");
-  WithClientsOf(request, *server, [request, server_name = server->plan.name](const std::vector<wire::ClientStatus>& clients) {
-    NamedServer* const still = request.daemon().catalog().Find(server_name);
-    if (still == nullptr) return request.Refuse(fmt::format("server {} has been deleted meanwhile", server_name));
-    const std::string name = request.positional(0);
-    const auto inside = In(clients, FullName(server_name, name));
-    if (!inside.empty() && !request.flag("force")) {
-      return request.Refuse(fmt::format("namespace {} has {} clients: end them first, or add --force", name, inside.size()));
-    }
-    for (const auto& client : inside) {
-      if (ServerHandle* process = ProcessOf(request, *still)) {
-        process->Ask(wire::MessageKind::kTerminateClient, wire::TerminateClient{.client = client.id}, [](const auto&) {});
-      }
-    }
-    Remove(request, *still, name);
-  });
+  if (request.positional(0) == kDefaultNamespace)
+    return request.Refuse("namespace default cannot be deleted: delete its server");
+  WithClientsOf(
+      request, *server, [request, server_name = server->plan.name](const std::vector<wire::ClientStatus>& clients) {
+        NamedServer* const still = request.daemon().catalog().Find(server_name);
+        if (still == nullptr) return request.Refuse(fmt::format("server {} has been deleted meanwhile", server_name));
+        const std::string name = request.positional(0);
+        const auto inside = In(clients, FullName(server_name, name));
+        if (!inside.empty() && !request.flag("force")) {
+          return request.Refuse(
+              fmt::format("namespace {} has {} clients: end them first, or add --force", name, inside.size()));
+        }
+        for (const auto& client : inside) {
+          if (ServerHandle* process = ProcessOf(request, *still)) {
+            process->Ask(wire::MessageKind::kTerminateClient, wire::TerminateClient{.client = client.id},
+                         [](const auto&) {});
+          }
+        }
+        Remove(request, *still, name);
+      });
 }
 
 void List(const Request& request) {
-  control::TextTable table{.columns = {"NAME", "SERVER", "SERVER-STATUS", "PINNED-MEMORY-LIMIT", "ACTIVE-THREAD-PERCENTAGE",
-                                       "CLIENT-PRIORITY", "PIPE-DIRECTORY"}};
+  control::TextTable table{.columns = {"NAME", "SERVER", "SERVER-STATUS", "PINNED-MEMORY-LIMIT",
+                                       "ACTIVE-THREAD-PERCENTAGE", "CLIENT-PRIORITY", "PIPE-DIRECTORY"}};
   const std::string* const only = request.option("server");
   if (only != nullptr && FindServer(request, *only) == nullptr) return;
   for (const NamedServer* server : VisibleServers(request)) {
     if (only != nullptr && server->plan.name != *only) continue;
     for (const auto& [name, limits] : server->namespaces) {
       if (!request.positionals.empty() && name != request.positional(0)) continue;
-      table.rows.push_back({name, server->plan.name, StatusWord(request, *server), MemoryText(limits), PercentageText(limits),
-                            PriorityText(limits), Directory(request, *server, name)});
+      table.rows.push_back({name, server->plan.name, StatusWord(request, *server), MemoryText(limits),
+                            PercentageText(limits), PriorityText(limits), Directory(request, *server, name)});
     }
   }
   request.Print(table);
@@ -112,8 +123,10 @@ void Get(const Request& request) {
   if (field == "active-thread-percentage") return request.Line(PercentageText(*limits));
   if (field == "client-priority") return request.Line(PriorityText(*limits));
   if (field == "pipe-directory") return request.Line(Directory(request, *server, request.positional(0)));
-  request.Refuse(fmt::format("field \"{}\" is unknown: give name, server, server-status, pinned-memory-limit, active-thread-percentage, "
-                             "client-priority or pipe-directory", field));
+  request.Refuse(fmt::format(
+      "field \"{}\" is unknown: give name, server, server-status, pinned-memory-limit, active-thread-percentage, "
+      "client-priority or pipe-directory",
+      field));
 }
 
 }  // namespace
@@ -121,10 +134,22 @@ void Get(const Request& request) {
 const Module& NamespaceModule() {
   static const Verb verbs[] = {
       {"create", "<name>", {{"server", "name", true}}, "makes a namespace, with a socket of its own", Create},
-      {"delete", "<name>", {{"server", "name", true}, {"force", ""}}, "removes a namespace; with --force its clients are ended", Delete},
+      {"delete",
+       "<name>",
+       {{"server", "name", true}, {"force", ""}},
+       "removes a namespace; with --force its clients are ended",
+       Delete},
       {"list", "[<name>]", {{"server", "name"}, {"format", "table|csv|json"}}, "the namespaces and their limits", List},
-      {"set", "<name>", {{"server", "name", true}, kLimitOptions[0], kLimitOptions[1], kLimitOptions[2], kLimitOptions[3], kLimitOptions[4]},
-       "limits of its clients; running clients follow at once", Set},
+      {"set",
+       "<name>",
+       {{"server", "name", true},
+        kLimitOptions[0],
+        kLimitOptions[1],
+        kLimitOptions[2],
+        kLimitOptions[3],
+        kLimitOptions[4]},
+       "limits of its clients; running clients follow at once",
+       Set},
       {"get", "<name> <server> <field>", {}, "one value of those that list shows", Get},
   };
   static const Module module{"namespace", "groups of a server's clients, with limits", verbs};

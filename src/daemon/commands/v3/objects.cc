@@ -14,8 +14,8 @@ bool MaySee(const Request& request, const NamedServer& server) {
   return request.daemon().MaySeeServerOf(request.call.caller, server.plan.uid);
 }
 
-// Whether somebody who may only lower limits may give these. Limits may name devices by ordinal and by UUID, so they are compared
-// on the devices themselves.
+// Whether somebody who may only lower limits may give these. Limits may name devices by ordinal and by UUID, so they
+// are compared on the devices themselves.
 Status Allowed(const Request& request, const NamedServer& server, const NamespaceLimits& limits) {
   if (request.call.caller.administrator) return {};
   const ServerSettings& standard = request.daemon().defaults().server;
@@ -26,7 +26,9 @@ Status Allowed(const Request& request, const NamedServer& server, const Namespac
   if (standard.memory_limits.empty() || limits.memory_limits.empty()) return {};
   const ServerHandle* const process = ProcessOf(request, server);
   if (process == nullptr || process->state() != ServerState::kActive) {
-    return Fail(fmt::format("server {} must be ready for a memory limit to be compared with the default: see server list", server.plan.name));
+    return Fail(
+        fmt::format("server {} must be ready for a memory limit to be compared with the default: see server list",
+                    server.plan.name));
   }
   for (uint32_t ordinal = 0; ordinal < process->devices().size(); ++ordinal) {
     const std::string uuid = control::FormatUuid(process->devices()[ordinal].uuid);
@@ -45,7 +47,8 @@ NamedServer* FindServer(const Request& request, const std::string& name) {
   std::vector<std::string> known;
   for (const NamedServer* one : VisibleServers(request)) known.push_back(one->plan.name);
   const std::string nearest = Nearest(name, known);
-  request.Refuse(fmt::format("there is no server \"{}\"{}", name, nearest.empty() ? ": see server list" : ": did you mean " + nearest + "?"));
+  request.Refuse(fmt::format("there is no server \"{}\"{}", name,
+                             nearest.empty() ? ": see server list" : ": did you mean " + nearest + "?"));
   return nullptr;
 }
 
@@ -53,8 +56,9 @@ NamedServer* FindOwnServer(const Request& request, const std::string& name) {
   NamedServer* const server = FindServer(request, name);
   if (server == nullptr || request.call.caller.MayChangeServerOf(server->plan.uid)) return server;
   const bool own = server->plan.uid == request.call.caller.served_as;
-  request.Refuse(own ? fmt::format("Permission denied: server {} is shared with what runs outside of this container", name)
-                     : fmt::format("Permission denied: server {} belongs to user {}", name, server->plan.uid));
+  request.Refuse(
+      own ? fmt::format("Permission denied: server {} is shared with what runs outside of this container", name)
+          : fmt::format("Permission denied: server {} belongs to user {}", name, server->plan.uid));
   return nullptr;
 }
 
@@ -70,7 +74,9 @@ bool RequirePrivilege(const Request& request) {
   return false;
 }
 
-ServerHandle* ProcessOf(const Request& request, const NamedServer& server) { return request.daemon().servers().Current(server.plan.name); }
+ServerHandle* ProcessOf(const Request& request, const NamedServer& server) {
+  return request.daemon().servers().Current(server.plan.name);
+}
 
 std::string StatusWord(const Request& request, const NamedServer& server) {
   const ServerHandle* const process = ProcessOf(request, server);
@@ -113,7 +119,8 @@ Result<NamespaceLimits> ChangedLimits(const Request& request, const NamedServer&
     TUTTI_ASSIGN(limits.collective.soft, control::ParseMemoryLimits(*text));
     given = true;
   }
-  if (!given) return Fail("nothing to set: give --pinned-memory-limit, --active-thread-percentage or --client-priority");
+  if (!given)
+    return Fail("nothing to set: give --pinned-memory-limit, --active-thread-percentage or --client-priority");
   TUTTI_TRY(Allowed(request, server, limits));
   return limits;
 }
@@ -122,14 +129,18 @@ std::string MemoryText(const NamespaceLimits& limits) { return limits.memory_tex
 std::string PercentageText(const NamespaceLimits& limits) {
   return limits.active_thread_percentage ? control::FormatPercentage(*limits.active_thread_percentage) : "-";
 }
-std::string PriorityText(const NamespaceLimits& limits) { return limits.client_priority ? std::to_string(*limits.client_priority) : "-"; }
+std::string PriorityText(const NamespaceLimits& limits) {
+  return limits.client_priority ? std::to_string(*limits.client_priority) : "-";
+}
 
-void WithClientsOf(const Request& request, const NamedServer& server, std::function<void(const std::vector<wire::ClientStatus>&)> found) {
+void WithClientsOf(const Request& request, const NamedServer& server,
+                   std::function<void(const std::vector<wire::ClientStatus>&)> found) {
   ServerHandle* const process = ProcessOf(request, server);
   if (process == nullptr) return found({});
-  commands::QueryClients(request.call, {process}, [found = std::move(found)](const std::vector<commands::ServerClients>& servers) {
-    found(servers.front().clients);
-  });
+  commands::QueryClients(request.call, {process},
+                         [found = std::move(found)](const std::vector<commands::ServerClients>& servers) {
+                           found(servers.front().clients);
+                         });
 }
 
 }  // namespace tutti::daemon::v3

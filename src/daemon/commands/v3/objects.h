@@ -24,18 +24,22 @@ ServerHandle* ProcessOf(const Request& request, const NamedServer& server);
 // "Ready", "Initializing", "Fault", "Stopped".
 std::string StatusWord(const Request& request, const NamedServer& server);
 
-// `limits` with the options --pinned-memory-limit, --active-thread-percentage and --client-priority of the request. Fails on
-// a bad value, without any of them, and on a raise above the daemon's defaults by somebody who may not.
+// `limits` with the options --pinned-memory-limit, --active-thread-percentage and --client-priority of the request.
+// Fails on a bad value, without any of them, and on a raise above the daemon's defaults by somebody who may not.
 Result<NamespaceLimits> ChangedLimits(const Request& request, const NamedServer& server, NamespaceLimits limits);
 Changed ChangedBy(const Request& request);
-inline const OptionRule kLimitOptions[] = {{"pinned-memory-limit", "size"}, {"active-thread-percentage", "pct"}, {"client-priority", "0|1"},
-                                           {"collective-hard-limit", "size"}, {"collective-soft-limit", "size"}};
+inline const OptionRule kLimitOptions[] = {{"pinned-memory-limit", "size"},
+                                           {"active-thread-percentage", "pct"},
+                                           {"client-priority", "0|1"},
+                                           {"collective-hard-limit", "size"},
+                                           {"collective-soft-limit", "size"}};
 // As `list` and `get` show them; "-" where nothing is set.
 std::string MemoryText(const NamespaceLimits& limits);
 std::string PercentageText(const NamespaceLimits& limits);
 std::string PriorityText(const NamespaceLimits& limits);
 
 // Calls `found` with the server's clients (all of them if the caller may change the server).
-void WithClientsOf(const Request& request, const NamedServer& server, std::function<void(const std::vector<wire::ClientStatus>&)> found);
+void WithClientsOf(const Request& request, const NamedServer& server,
+                   std::function<void(const std::vector<wire::ClientStatus>&)> found);
 
 }  // namespace tutti::daemon::v3

@@ -5,8 +5,8 @@
 #include <functional>
 #include <iterator>
 
-#include "daemon/commands/commands.h"
 #include "base/nearest.h"
+#include "daemon/commands/commands.h"
 #include "daemon/commands/v3/verb.h"
 
 namespace tutti::daemon::v3 {
@@ -15,9 +15,11 @@ namespace {
 constexpr const char* kFormat = "format";
 
 std::string Usage(const Module& module, const Verb& verb) {
-  std::string text = fmt::format("{} {}{}{}", module.name, verb.name, verb.positionals.empty() ? "" : " ", verb.positionals);
+  std::string text =
+      fmt::format("{} {}{}{}", module.name, verb.name, verb.positionals.empty() ? "" : " ", verb.positionals);
   for (const OptionRule& rule : verb.options) {
-    const std::string form = rule.value.empty() ? fmt::format("--{}", rule.key) : fmt::format("--{}={}", rule.key, rule.value);
+    const std::string form =
+        rule.value.empty() ? fmt::format("--{}", rule.key) : fmt::format("--{}={}", rule.key, rule.value);
     text += rule.required ? " " + form : " [" + form + "]";
   }
   return text;
@@ -25,7 +27,8 @@ std::string Usage(const Module& module, const Verb& verb) {
 
 std::string HelpOf(const Module& module) {
   std::string text = fmt::format("{}: {}\n", module.name, module.summary);
-  for (const Verb& verb : module.verbs) fmt::format_to(std::back_inserter(text), "{}\n    {}\n", Usage(module, verb), verb.summary);
+  for (const Verb& verb : module.verbs)
+    fmt::format_to(std::back_inserter(text), "{}\n    {}\n", Usage(module, verb), verb.summary);
   return text;
 }
 
@@ -33,7 +36,8 @@ std::string HelpOfAll() {
   std::string text;
   for (const Module* module : Modules()) {
     for (const Verb& verb : module->verbs) {
-      fmt::format_to(std::back_inserter(text), "{:<56}  {}\n", fmt::format("{} {} {}", module->name, verb.name, verb.positionals), verb.summary);
+      fmt::format_to(std::back_inserter(text), "{:<56}  {}\n",
+                     fmt::format("{} {} {}", module->name, verb.name, verb.positionals), verb.summary);
     }
   }
   return text + "Options of each: <module> help, <module> <verb> help.\n" + commands::HelpOfEveryProtocol();
@@ -48,7 +52,8 @@ std::vector<std::string> Names(const List& list, Name name) {
 
 std::string Hint(std::string_view word, const std::vector<std::string>& known) {
   const std::string nearest = Nearest(word, known);
-  return nearest.empty() ? fmt::format("give one of {}", fmt::join(known, ", ")) : fmt::format("did you mean {}?", nearest);
+  return nearest.empty() ? fmt::format("give one of {}", fmt::join(known, ", "))
+                         : fmt::format("did you mean {}?", nearest);
 }
 
 size_t CountAtMost(std::string_view positionals) { return static_cast<size_t>(std::ranges::count(positionals, '<')); }
@@ -67,7 +72,8 @@ Status TakeOption(std::string_view word, const Verb& verb, Request& request) {
     return Fail(fmt::format("option \"{}\" is unknown: {}", key, Hint(key, known)));
   }
   if (rule->value.empty() && equals != word.size()) return Fail(fmt::format("option --{} takes no value", key));
-  if (!rule->value.empty() && equals == word.size()) return Fail(fmt::format("option --{} needs a value: --{}={}", key, key, rule->value));
+  if (!rule->value.empty() && equals == word.size())
+    return Fail(fmt::format("option --{} needs a value: --{}={}", key, key, rule->value));
   if (!request.options.emplace(key, word.substr(std::min(equals + 1, word.size()))).second) {
     return Fail(fmt::format("option --{} is given twice", key));
   }
@@ -86,11 +92,14 @@ Status Fill(const Module& module, const Verb& verb, Request& request) {
   }
   const size_t given = request.positionals.size();
   if (given < CountAtLeast(verb.positionals) || given > CountAtMost(verb.positionals)) {
-    const size_t wanted = given < CountAtLeast(verb.positionals) ? CountAtLeast(verb.positionals) : CountAtMost(verb.positionals);
-    return Fail(fmt::format("{} name{} given, {} needed: {}", given, given == 1 ? " is" : "s are", wanted, Usage(module, verb)));
+    const size_t wanted =
+        given < CountAtLeast(verb.positionals) ? CountAtLeast(verb.positionals) : CountAtMost(verb.positionals);
+    return Fail(fmt::format("{} name{} given, {} needed: {}", given, given == 1 ? " is" : "s are", wanted,
+                            Usage(module, verb)));
   }
   for (const OptionRule& rule : verb.options) {
-    if (rule.required && !request.flag(rule.key)) return Fail(fmt::format("option --{} is missing: {}", rule.key, Usage(module, verb)));
+    if (rule.required && !request.flag(rule.key))
+      return Fail(fmt::format("option --{} is missing: {}", rule.key, Usage(module, verb)));
   }
   if (const std::string* format = request.option(kFormat)) {
     TUTTI_ASSIGN(request.format, control::ParseOutputFormat(*format));
@@ -107,13 +116,16 @@ void RunVerb(const Module& module, const Verb& verb, const CommandCall& call) {
   verb.run(request);
 }
 
-void Refuse(const CommandCall& call, std::string why) { call.reply.Finish({.text = std::move(why) + "\n", .exit_status = 1}); }
+void Refuse(const CommandCall& call, std::string why) {
+  call.reply.Finish({.text = std::move(why) + "\n", .exit_status = 1});
+}
 
 }  // namespace
 
 std::span<const Module* const> Modules() {
-  static const std::array<const Module*, 8> modules{&ServerModule(),      &NamespaceModule(), &ClientModule(),  &DeviceModule(),
-                                                    &SmPartitionModule(), &FeatureModule(),   &MemacctModule(), &ContextShareModule()};
+  static const std::array<const Module*, 8> modules{&ServerModule(),  &NamespaceModule(),   &ClientModule(),
+                                                    &DeviceModule(),  &SmPartitionModule(), &FeatureModule(),
+                                                    &MemacctModule(), &ContextShareModule()};
   return modules;
 }
 

@@ -16,17 +16,21 @@ std::string Directory(const Request& request, const NamedServer& server) {
   return request.daemon().sockets().Directory({.server = server.plan.name});
 }
 
-std::string AllowedText(const NamedServer& server) { return server.allowed_devices.empty() ? "all" : server.allowed_devices; }
+std::string AllowedText(const NamedServer& server) {
+  return server.allowed_devices.empty() ? "all" : server.allowed_devices;
+}
 
 // The user a new server is for: --uid, else the caller.
 Result<uid_t> Owner(const Request& request) {
   const std::string* const text = request.option("uid");
-  if (text == nullptr && request.call.caller.MayChangeServerOf(request.uid())) return request.daemon().catalog().ServingUser(request.uid());
+  if (text == nullptr && request.call.caller.MayChangeServerOf(request.uid()))
+    return request.daemon().catalog().ServingUser(request.uid());
   if (text == nullptr) return Fail("Permission denied: servers are made outside of containers");
   const auto uid = control::ParseNumber(*text);
   if (!uid) return Fail(fmt::format("\"{}\" is no user id: --uid=1000", *text));
   if (request.daemon().options().multi_user && *uid != request.daemon().catalog().ServingUser(*uid)) {
-    return Fail(fmt::format("in multi-user mode all servers are of user {}: leave --uid out", request.daemon().catalog().ServingUser(*uid)));
+    return Fail(fmt::format("in multi-user mode all servers are of user {}: leave --uid out",
+                            request.daemon().catalog().ServingUser(*uid)));
   }
   if (!request.call.caller.MayChangeServerOf(*uid)) {
     return Fail(fmt::format("Permission denied: user {} cannot have a server of user {}", request.uid(), *uid));
@@ -54,14 +58,16 @@ Status MayHaveOneMore(const Request& request, uid_t uid) {
 
 Result<NamedServer*> CreateServer(const Request& request) {
   TUTTI_ASSIGN(const uid_t uid, Owner(request));
-  if (request.positionals.empty() && request.option("uid") == nullptr) return Fail("a name or --uid is needed: server create training");
+  if (request.positionals.empty() && request.option("uid") == nullptr)
+    return Fail("a name or --uid is needed: server create training");
   const std::string name = request.positionals.empty() ? PlanOfUser(uid).name : request.positional(0);
   TUTTI_TRY(control::CheckObjectName("server", name));
-  if (!MayNameServer(name)) return Fail(fmt::format("server name \"{}\" is taken by a file of the pipe directory", name));
+  if (!MayNameServer(name))
+    return Fail(fmt::format("server name \"{}\" is taken by a file of the pipe directory", name));
   TUTTI_TRY(ReadLocalityDomains(request));
   TUTTI_TRY(MayHaveOneMore(request, uid));
   const std::string* const devices = request.option("allowed-devices");
-  TUTTI_ASSIGN(NamedServer* server, request.daemon().catalog().Create(name, uid, devices != nullptr ? *devices : ""));
+  TUTTI_ASSIGN(NamedServer * server, request.daemon().catalog().Create(name, uid, devices != nullptr ? *devices : ""));
   if (const auto started = request.daemon().servers().Ensure(server->plan, request.call.caller.party()); !started) {
     request.daemon().RemoveServer(name);
     return std::unexpected(started.error());
@@ -72,7 +78,8 @@ Result<NamedServer*> CreateServer(const Request& request) {
 void Create(const Request& request) {
   const auto server = CreateServer(request);
   if (!server) return request.Refuse(server.error().text);
-  request.call.reply.Text(fmt::format("Server '{}' created\nCUDA_MPS_PIPE_DIRECTORY={}\n", (*server)->plan.name, Directory(request, **server)));
+  request.call.reply.Text(fmt::format("Server '{}' created\nCUDA_MPS_PIPE_DIRECTORY={}\n", (*server)->plan.name,
+                                      Directory(request, **server)));
 }
 
 void AnswerWhenGone(const Request& request, pid_t pid, const std::string& name) {
@@ -95,20 +102,23 @@ void Delete(const Request& request) {
   if (request.flag("force")) return DeleteNow(request, name, true);
   WithClientsOf(request, *server, [request, name](const std::vector<wire::ClientStatus>& clients) {
     if (!clients.empty()) {
-      return request.Refuse(fmt::format("server {} has {} clients: end them first, or add --force", name, clients.size()));
+      return request.Refuse(
+          fmt::format("server {} has {} clients: end them first, or add --force", name, clients.size()));
     }
     DeleteNow(request, name, false);
   });
 }
 
 void List(const Request& request) {
-  control::TextTable table{.columns = {"NAME", "UID", "PID", "STATUS", "PIPE-DIRECTORY", "ALLOWED-DEVICES", "CONTEXT-IDS"}};
+  control::TextTable table{
+      .columns = {"NAME", "UID", "PID", "STATUS", "PIPE-DIRECTORY", "ALLOWED-DEVICES", "CONTEXT-IDS"}};
   if (!request.positionals.empty() && FindServer(request, request.positional(0)) == nullptr) return;
   for (const NamedServer* server : VisibleServers(request)) {
     if (!request.positionals.empty() && server->plan.name != request.positional(0)) continue;
     const ServerHandle* const process = ProcessOf(request, *server);
-    table.rows.push_back({server->plan.name, std::to_string(server->plan.uid), process != nullptr ? std::to_string(process->pid()) : "-",
-                          StatusWord(request, *server), Directory(request, *server), AllowedText(*server), "-"});
+    table.rows.push_back({server->plan.name, std::to_string(server->plan.uid),
+                          process != nullptr ? std::to_string(process->pid()) : "-", StatusWord(request, *server),
+                          Directory(request, *server), AllowedText(*server), "-"});
   }
   request.Print(table);
 }
@@ -117,7 +127,8 @@ Status SetUser(const Request& request, NamedServer& server) {
   if (request.option("uid") == nullptr) return {};
   TUTTI_ASSIGN(const uid_t uid, Owner(request));
   if (uid != server.plan.uid && ProcessOf(request, server) != nullptr) {
-    return Fail(fmt::format("server {} runs as user {}: delete it and create it anew for user {}", server.plan.name, server.plan.uid, uid));
+    return Fail(fmt::format("server {} runs as user {}: delete it and create it anew for user {}", server.plan.name,
+                            server.plan.uid, uid));
   }
   if (server.plan.name.starts_with("uid_") && server.plan.name != PlanOfUser(uid).name) {
     return Fail(fmt::format("server {} is kept for the user with that number", server.plan.name));
@@ -131,7 +142,8 @@ void Set(const Request& request) {
   if (server == nullptr) return;
   if (request.options.empty()) return request.Refuse("nothing to set: see server set help");
   if (const auto locality = ReadLocalityDomains(request); !locality) return request.Refuse(locality.error().text);
-  const bool has_limits = request.flag("pinned-memory-limit") || request.flag("active-thread-percentage") || request.flag("client-priority");
+  const bool has_limits = request.flag("pinned-memory-limit") || request.flag("active-thread-percentage") ||
+                          request.flag("client-priority");
   if (has_limits) {
     auto limits = ChangedLimits(request, *server, server->namespaces[kDefaultNamespace]);
     if (!limits) return request.Refuse(limits.error().text);
@@ -155,18 +167,26 @@ void Get(const Request& request) {
   if (field == "status") return request.Line(StatusWord(request, *server));
   if (field == "pipe-directory") return request.Line(Directory(request, *server));
   if (field == "allowed-devices") return request.Line(AllowedText(*server));
-  request.Refuse(fmt::format("field \"{}\" is unknown: give name, uid, pid, status, pipe-directory or allowed-devices", field));
+  request.Refuse(
+      fmt::format("field \"{}\" is unknown: give name, uid, pid, status, pipe-directory or allowed-devices", field));
 }
 
 }  // namespace
 
 const Module& ServerModule() {
   static const Verb verbs[] = {
-      {"create", "[<name>]", {{"uid", "n"}, {"allowed-devices", "ids"}, {"locality-domains", "bool"}}, "makes a server and starts it", Create},
+      {"create",
+       "[<name>]",
+       {{"uid", "n"}, {"allowed-devices", "ids"}, {"locality-domains", "bool"}},
+       "makes a server and starts it",
+       Create},
       {"delete", "<name>", {{"force", ""}}, "ends a server; with --force its clients first", Delete},
       {"list", "[<name>]", {{"format", "table|csv|json"}}, "the servers", List},
-      {"set", "<name>", {{"uid", "n"}, kLimitOptions[0], kLimitOptions[1], {"locality-domains", "bool"}, kLimitOptions[2]},
-       "changes a server; limits are those of its namespace default", Set},
+      {"set",
+       "<name>",
+       {{"uid", "n"}, kLimitOptions[0], kLimitOptions[1], {"locality-domains", "bool"}, kLimitOptions[2]},
+       "changes a server; limits are those of its namespace default",
+       Set},
       {"get", "<name> <field>", {}, "one value: name, uid, pid, status, pipe-directory, allowed-devices", Get},
   };
   static const Module module{"server", "servers: one process each, of one user", verbs};

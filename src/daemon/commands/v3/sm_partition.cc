@@ -1,5 +1,5 @@
-// SM partitions of protocol 3. One that is made while its server does not run is only written down ("configured"); it gets its
-// SMs at the server's next start and keeps them from then on.
+// SM partitions of protocol 3. One that is made while its server does not run is only written down ("configured"); it
+// gets its SMs at the server's next start and keeps them from then on.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ Result<Partition> Wish(const Request& request, const NamedServer& server) {
   const std::string name = request.positional(0);
   TUTTI_TRY(control::CheckObjectName("SM partition", name));
   const auto chunks = control::ParseNumber(*request.option("chunks"));
-  if (!chunks || *chunks == 0) return Fail(fmt::format("\"{}\" is no number of chunks: --chunks=1", *request.option("chunks")));
+  if (!chunks || *chunks == 0)
+    return Fail(fmt::format("\"{}\" is no number of chunks: --chunks=1", *request.option("chunks")));
   Partition partition{.id = NewPartitionId(3), .server = server.plan.name, .name = name, .chunks = *chunks};
   if (const std::string* remainder = request.option("include-remainder")) {
     TUTTI_ASSIGN(partition.include_remainder, control::ParseBoolean(*remainder));
@@ -27,11 +28,12 @@ Result<Partition> Wish(const Request& request, const NamedServer& server) {
 
 void AnswerCreated(const Request& request, const Partition& partition) {
   if (!partition.created()) {
-    return request.Line(fmt::format("SM partition '{}' configured on device {}: it is made when server {} starts", partition.name,
-                                    partition.device, partition.server));
+    return request.Line(fmt::format("SM partition '{}' configured on device {}: it is made when server {} starts",
+                                    partition.name, partition.device, partition.server));
   }
-  request.call.reply.Text(fmt::format("SM partition '{}' created on device {} (sm-count={})\nCUDA_MPS_SM_PARTITION={}\n", partition.name,
-                                      partition.device, partition.sm_count(), partition.full_id()));
+  request.call.reply.Text(
+      fmt::format("SM partition '{}' created on device {} (sm-count={})\nCUDA_MPS_SM_PARTITION={}\n", partition.name,
+                  partition.device, partition.sm_count(), partition.full_id()));
 }
 
 // `devices`: of the server if it runs, else of the daemon.
@@ -45,10 +47,12 @@ void CreateOn(const Request& request, const std::string& server_name, const Devi
   PartitionTable& table = request.daemon().partitions();
   partition->device = control::FormatUuid(devices[*ordinal].uuid);
   if (table.Named(server_name, partition->device, partition->name) != nullptr) {
-    return request.Refuse(fmt::format("server {} has an SM partition '{}' on device {} already", server_name, partition->name, partition->device));
+    return request.Refuse(fmt::format("server {} has an SM partition '{}' on device {} already", server_name,
+                                      partition->name, partition->device));
   }
   if (running) {
-    if (const auto created = table.Create(*partition, devices[*ordinal].sm_count); !created) return request.Refuse(created.error().text);
+    if (const auto created = table.Create(*partition, devices[*ordinal].sm_count); !created)
+      return request.Refuse(created.error().text);
   }
   AnswerCreated(request, table.Add(*std::move(partition)));
 }
@@ -65,12 +69,16 @@ void Create(const Request& request) {
       CreateOn(request, name, *devices, false);
     });
   }
-  WithClientsOf(request, *server, [request, name, devices = process->devices()](const std::vector<wire::ClientStatus>& clients) {
-    const auto ordinal = FindDevice(devices, *request.option("device"));
-    const bool busy = ordinal && std::ranges::any_of(clients, [&](const auto& client) { return client.device == *ordinal; });
-    if (busy) return request.Refuse(fmt::format("device {} has active clients of server {}: end them first", *request.option("device"), name));
-    CreateOn(request, name, devices, true);
-  });
+  WithClientsOf(
+      request, *server, [request, name, devices = process->devices()](const std::vector<wire::ClientStatus>& clients) {
+        const auto ordinal = FindDevice(devices, *request.option("device"));
+        const bool busy =
+            ordinal && std::ranges::any_of(clients, [&](const auto& client) { return client.device == *ordinal; });
+        if (busy)
+          return request.Refuse(fmt::format("device {} has active clients of server {}: end them first",
+                                            *request.option("device"), name));
+        CreateOn(request, name, devices, true);
+      });
 }
 
 void Delete(const Request& request) {
@@ -86,11 +94,13 @@ void Delete(const Request& request) {
     }
     const Partition* const partition = table.Named(*request.option("server"), uuid, request.positional(0));
     if (partition == nullptr) {
-      return request.Refuse(fmt::format("server {} has no SM partition '{}' on device {}: see sm-partition list", *request.option("server"),
-                                        request.positional(0), device));
+      return request.Refuse(fmt::format("server {} has no SM partition '{}' on device {}: see sm-partition list",
+                                        *request.option("server"), request.positional(0), device));
     }
-    if (table.InUse(*partition, living)) return request.Refuse(fmt::format("SM partition '{}' has clients: end them first", partition->name));
-    const std::string line = fmt::format("SM partition '{}' deleted from device {}", partition->name, partition->device);
+    if (table.InUse(*partition, living))
+      return request.Refuse(fmt::format("SM partition '{}' has clients: end them first", partition->name));
+    const std::string line =
+        fmt::format("SM partition '{}' deleted from device {}", partition->name, partition->device);
     table.Remove(*partition);
     request.Line(line);
   });
@@ -100,13 +110,15 @@ const char* BooleanText(bool value) { return value ? "true" : "false"; }
 
 void AppendRow(control::TextTable& table, const Request& request, const Partition& partition) {
   const bool running = request.daemon().servers().Current(partition.server) != nullptr;
-  table.rows.push_back({partition.server, partition.device, partition.name, std::to_string(partition.chunks),
-                        partition.created() ? std::to_string(partition.sm_count()) : "-", BooleanText(partition.include_remainder),
-                        partition.created() && running ? "created" : "configured", partition.created() ? partition.full_id() : "-"});
+  table.rows.push_back(
+      {partition.server, partition.device, partition.name, std::to_string(partition.chunks),
+       partition.created() ? std::to_string(partition.sm_count()) : "-", BooleanText(partition.include_remainder),
+       partition.created() && running ? "created" : "configured", partition.created() ? partition.full_id() : "-"});
 }
 
 void ListOn(const Request& request, const Devices& devices) {
-  control::TextTable table{.columns = {"SERVER", "DEVICE", "NAME", "CHUNKS", "SM-COUNT", "INCLUDE-REMAINDER", "STATUS", "VISIBLE-UUID"}};
+  control::TextTable table{
+      .columns = {"SERVER", "DEVICE", "NAME", "CHUNKS", "SM-COUNT", "INCLUDE-REMAINDER", "STATUS", "VISIBLE-UUID"}};
   const std::string* const server = request.option("server");
   const std::string* const device = request.option("device");
   for (uint32_t ordinal = 0; ordinal < devices.size(); ++ordinal) {
@@ -117,7 +129,8 @@ void ListOn(const Request& request, const Devices& devices) {
     }
     const uint32_t free_sms = request.daemon().partitions().FreeSms(uuid, devices[ordinal].sm_count);
     if (free_sms > 0) {
-      table.rows.push_back({"-", uuid, "-", std::to_string(free_sms / kSmsPerChunk), std::to_string(free_sms), "-", "unallocated", "-"});
+      table.rows.push_back(
+          {"-", uuid, "-", std::to_string(free_sms / kSmsPerChunk), std::to_string(free_sms), "-", "unallocated", "-"});
     }
   }
   request.Print(table);
@@ -136,10 +149,17 @@ void List(const Request& request) {
 
 const Module& SmPartitionModule() {
   static const Verb verbs[] = {
-      {"create", "<name>", {{"server", "name", true}, {"device", "id", true}, {"chunks", "n", true}, {"include-remainder", "bool"}},
-       "gives SMs to the clients that name the partition, and to nobody else", Create},
+      {"create",
+       "<name>",
+       {{"server", "name", true}, {"device", "id", true}, {"chunks", "n", true}, {"include-remainder", "bool"}},
+       "gives SMs to the clients that name the partition, and to nobody else",
+       Create},
       {"delete", "<name>", {{"server", "name", true}, {"device", "id", true}}, "gives its SMs back", Delete},
-      {"list", "", {{"server", "name"}, {"device", "id"}, {"all", ""}, {"format", "table|csv|json"}}, "partitions and free SMs", List},
+      {"list",
+       "",
+       {{"server", "name"}, {"device", "id"}, {"all", ""}, {"format", "table|csv|json"}},
+       "partitions and free SMs",
+       List},
   };
   static const Module module{"sm-partition", "exclusive SMs", verbs};
   return module;

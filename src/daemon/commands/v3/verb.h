@@ -1,4 +1,5 @@
-// Protocol 3's language: <module> <verb> [positional ...] [--key=value | key=value | --flag ...]. A module is a file here; its
+// Protocol 3's language: <module> <verb> [positional ...] [--key=value | key=value | --flag ...]. A module is a file
+// here; its
 // verbs are rows of a table, from which words are checked and help is made.
 #pragma once
 

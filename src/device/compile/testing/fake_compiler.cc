@@ -1,8 +1,8 @@
 // Stands in for tutti-compiler in tests. What it does depends on the kernel's name, or for an index on the image's
 // text:
 //   index: an image "index fails" is refused; else one kernel per word of the image
-//   kernel: "crash", "hang", "refuse", "garbage" do so; "half" answers with the first half of "good"; "NAME" answers with
-//     the file NAME.so of $TUTTI_TEST_KERNELS
+//   kernel: "crash", "hang", "refuse", "garbage" do so; "half" answers with the first half of "good"; "NAME" answers
+//     with the file NAME.so of $TUTTI_TEST_KERNELS
 // Each request adds a line "<process id> <kernel or index>" to $TUTTI_TEST_LOG.
 #include <fcntl.h>
 #include <unistd.h>

@@ -15,7 +15,8 @@ class BlockPool {
   static constexpr uint32_t kMostRuns = 256;
   static constexpr uint64_t kMostBytes = 512ull << 20;
   static constexpr uint64_t kMostMappings = 8192;  // of the 65,530 that a process usually may have
-  static constexpr uint64_t kLittleBytes = 256 << 10;  // of the run that an SM holds: the stack of a warp and the smallest buffers
+  // of the run that an SM holds: the stack of a warp and the smallest buffers
+  static constexpr uint64_t kLittleBytes = 256 << 10;
 
   ~BlockPool() { Empty(); }
 
@@ -42,8 +43,8 @@ class BlockPool {
   }
 
   // A client has ended, and what is kept may have been for it alone: nothing is. Others soon have again what they need.
-  // What each SM holds for its next block goes with the last client, unless it is little: SMs would be woken for it, and the next
-  // client would need it again. True if there are SMs to wake.
+  // What each SM holds for its next block goes with the last client, unless it is little: SMs would be woken for it,
+  // and the next client would need it again. True if there are SMs to wake.
   bool ClientEnded(bool last) {
     Empty();
     if (!last || !much_is_held_.exchange(false, std::memory_order_relaxed)) return false;

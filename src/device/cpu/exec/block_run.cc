@@ -53,7 +53,8 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
   index_ = index;
   uint32_t at[3], at_cluster[3];
   launch.BlockAt(index, at, at_cluster);
-  block_ = guest::BlockState{  // every member is named, so none is cleared first
+  block_ = guest::BlockState{
+                               // every member is named, so none is cleared first
       .services = &kGuestServices,
       .params = launch.params,
       .module_base = launch.module_base,
@@ -303,12 +304,8 @@ void BlockRun::PerformRequest() {
     case ServiceRequest::Kind::kPrint:
       request_.result = static_cast<uint64_t>(static_cast<int64_t>(host.Print(*this, a[0], a[1])));
       break;
-    case ServiceRequest::Kind::kAllocate:
-      request_.result = host.HeapAllocate(a[0]);
-      break;
-    case ServiceRequest::Kind::kRelease:
-      host.HeapRelease(a[0]);
-      break;
+    case ServiceRequest::Kind::kAllocate: request_.result = host.HeapAllocate(a[0]); break;
+    case ServiceRequest::Kind::kRelease: host.HeapRelease(a[0]); break;
     case ServiceRequest::Kind::kAssert: {
       KernelHost::Assertion assertion{.message = a[0],
                                       .file = a[1],

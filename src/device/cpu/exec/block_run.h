@@ -98,7 +98,7 @@ class BlockRun final : public GuestMemory {
   // last downwards (guest::BarrierMode).
   void GoOnInOrder(uint32_t released, bool downwards);
   void WaitForRelease();  // takes the running warp off the runnable ones and switches away until it is released
-  void YieldWarp();       // lets other warps, then other blocks run
+  void YieldWarp();  // lets other warps, then other blocks run
   void ArriveAtGrid(uint32_t warp);
   uint64_t Perform(const ServiceRequest& request);
   [[noreturn]] void Fail(const FaultRecord& fault);
@@ -140,11 +140,11 @@ class BlockRun final : public GuestMemory {
   void (*function_)(const void*, uint64_t) = nullptr;
   const void* argument_ = nullptr;
 
-  uint32_t running_ = 0;     // fiber
-  uint32_t runnable_ = 0;    // fibers, running one included
+  uint32_t running_ = 0;  // fiber
+  uint32_t runnable_ = 0;  // fibers, running one included
   uint32_t unfinished_ = 0;  // fibers
   uint32_t fruitless_yields_ = 0;
-  bool downwards_ = false;   // the order of the warps since the last barrier of the block
+  bool downwards_ = false;  // the order of the warps since the last barrier of the block
   uint32_t at_grid_ = 0;  // warps that wait at the grid's barrier
   ServiceRequest request_{};
 

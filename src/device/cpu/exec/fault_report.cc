@@ -13,22 +13,14 @@ namespace {
 
 const char* NameOf(int32_t status) {
   switch (static_cast<guest::FaultKind>(status)) {
-    case guest::FaultKind::kIllegalAddress:
-      return "illegal address";
-    case guest::FaultKind::kAssert:
-      return "assertion failed";
-    case guest::FaultKind::kHardwareStackError:
-      return "stack overflow";
-    case guest::FaultKind::kIllegalInstruction:
-      return "illegal instruction";
-    case guest::FaultKind::kMisalignedAddress:
-      return "misaligned address";
-    case guest::FaultKind::kInvalidAddressSpace:
-      return "invalid address space";
-    case guest::FaultKind::kInvalidPc:
-      return "invalid function address";
-    case guest::FaultKind::kLaunchFailed:
-      return "trap";
+    case guest::FaultKind::kIllegalAddress: return "illegal address";
+    case guest::FaultKind::kAssert: return "assertion failed";
+    case guest::FaultKind::kHardwareStackError: return "stack overflow";
+    case guest::FaultKind::kIllegalInstruction: return "illegal instruction";
+    case guest::FaultKind::kMisalignedAddress: return "misaligned address";
+    case guest::FaultKind::kInvalidAddressSpace: return "invalid address space";
+    case guest::FaultKind::kInvalidPc: return "invalid function address";
+    case guest::FaultKind::kLaunchFailed: return "trap";
   }
   return "unknown fault";
 }
@@ -49,10 +41,8 @@ int32_t BlockRun::FaultStatus(const FaultRecord& fault) const {
     case SIGSEGV:
     case SIGBUS:
       return IsStackGuard(fault.address) ? cuda::CUDA_ERROR_HARDWARE_STACK_ERROR : cuda::CUDA_ERROR_ILLEGAL_ADDRESS;
-    case SIGILL:
-      return cuda::CUDA_ERROR_ILLEGAL_INSTRUCTION;
-    default:
-      return cuda::CUDA_ERROR_LAUNCH_FAILED;
+    case SIGILL: return cuda::CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    default: return cuda::CUDA_ERROR_LAUNCH_FAILED;
   }
 }
 

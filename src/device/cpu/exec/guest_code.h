@@ -1,13 +1,14 @@
 // How a thread is asked to leave the block that it runs, and how that block notices.
 //
 // Who asks (the scheduler, under its lock) writes the request and then sends the thread a signal. The signal's handler
-// leaves guest code where it finds it, and does nothing in our own code on a guest's stack (services), which may hold what
-// must not be forgotten. Our own code therefore looks for a request itself when it goes back to the guest: first it says
-// whose code runs, then it looks. So a request is either seen here, or its signal finds the thread in the guest.
+// leaves guest code where it finds it, and does nothing in our own code on a guest's stack (services), which may hold
+// what must not be forgotten. Our own code therefore looks for a request itself when it goes back to the guest: first
+// it says whose code runs, then it looks. So a request is either seen here, or its signal finds the thread in the
+// guest.
 //
-// A block that was left goes on on any thread, and at any instruction: also between two of ToGuestCode, which may then look
-// at the request of the thread that it was on before. So a block may be left for a request that was not its own; nothing
-// comes of that (GoesOnLater).
+// A block that was left goes on on any thread, and at any instruction: also between two of ToGuestCode, which may then
+// look at the request of the thread that it was on before. So a block may be left for a request that was not its own;
+// nothing comes of that (GoesOnLater).
 //
 // All of it is tried in every order of steps, with this very code: guest_code_interleavings_test.cc.
 #pragma once

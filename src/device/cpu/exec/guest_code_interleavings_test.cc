@@ -1,6 +1,6 @@
-// A block that is asked to leave its SM, again and again, in every order of steps: the code of guest_code.h with made-up
-// signals, SMs as in worker.cc, and requests as in scheduler_stop.cc. The block has a stack of its own, here as there, and goes
-// on on whichever SM takes it.
+// A block that is asked to leave its SM, again and again, in every order of steps: the code of guest_code.h with
+// made-up signals, SMs as in worker.cc, and requests as in scheduler_stop.cc. The block has a stack of its own, here as
+// there, and goes on on whichever SM takes it.
 #include <gtest/gtest.h>
 
 #include "base/testing/every_order.h"
@@ -16,15 +16,15 @@ constexpr uint32_t kNoSm = 9;
 struct Case {
   uint32_t sms = 1;
   uint32_t requests = 2;
-  uint32_t services = 1;      // that the block calls, one after the other
-  bool endless = false;       // then its own code never ends
-  bool other_work = false;    // for an SM that has nothing else, once
+  uint32_t services = 1;  // that the block calls, one after the other
+  bool endless = false;  // then its own code never ends
+  bool other_work = false;  // for an SM that has nothing else, once
   StopReason last = StopReason::kPreempt;  // what the last request is
   // What is left out.
-  bool no_look = false;       // of our own code, when it goes back to the guest's
+  bool no_look = false;  // of our own code, when it goes back to the guest's
   bool signal_first = false;  // before the request
   bool left_in_services = false;  // by the handler, too
-  bool given_up = false;      // a block that is left without a request of its own
+  bool given_up = false;  // a block that is left without a request of its own
 };
 
 class Device;
@@ -51,8 +51,8 @@ class Device final : public Threads {
   struct Run {
     Interruptible<GuestCode> code{GuestCode::kService};
     Word<uint32_t> on{kNoSm};  // SM
-    Word<bool> stands{true};     // ready to go on
-    Word<bool> left{false};      // its SM goes on
+    Word<bool> stands{true};  // ready to go on
+    Word<bool> left{false};  // its SM goes on
     Word<bool> finished{false};
     Word<bool> over{false};  // it will never go on
 

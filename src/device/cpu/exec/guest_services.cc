@@ -67,22 +67,18 @@ void Barrier(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, gues
   BlockRun& run = RunOf(warp);
   const ServiceScope scope(run);
   RequireNamedBarrier(run, warp, id, threads);
-  ArriveOrWait(run,
-               {.id = id, .warp = warp->warp, .mask = mask, .live = warp->lanes, .threads = threads, .wait = Waits(mode)},
-               mode);
+  ArriveOrWait(
+      run, {.id = id, .warp = warp->warp, .mask = mask, .live = warp->lanes, .threads = threads, .wait = Waits(mode)},
+      mode);
 }
 
 void ClusterBarrier(WarpState* warp, uint32_t mask, guest::BarrierMode mode) {
   BlockRun& run = RunOf(warp);
   const ServiceScope scope(run);
-  ArriveOrWait(run,
-               {.id = kClusterBarrier,
-                .warp = warp->warp,
-                .mask = mask,
-                .live = warp->lanes,
-                .threads = 0,
-                .wait = Waits(mode)},
-               mode);
+  ArriveOrWait(
+      run,
+      {.id = kClusterBarrier, .warp = warp->warp, .mask = mask, .live = warp->lanes, .threads = 0, .wait = Waits(mode)},
+      mode);
 }
 
 uint32_t BarrierReduce(WarpState* warp, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes) {
@@ -141,7 +137,8 @@ uint32_t BarrierPass(WarpState* warp, uint32_t mask, const uint32_t* ids, const 
     uint32_t released = 0;
     bool completed = false;
     const auto for_each_open = [open](auto&& body) {
-      for (uint32_t ids_left = open; ids_left != 0; ids_left &= ids_left - 1) body(static_cast<uint32_t>(std::countr_zero(ids_left)));
+      for (uint32_t ids_left = open; ids_left != 0; ids_left &= ids_left - 1)
+        body(static_cast<uint32_t>(std::countr_zero(ids_left)));
     };
     for_each_open([&](uint32_t id) {
       uint32_t of_this = 0;
@@ -184,18 +181,12 @@ void Fault(WarpState* warp, guest::FaultKind kind, uint32_t lane, uint64_t addre
 
 const char* TextOf(guest::WarpMistake what) {
   switch (what) {
-    case guest::WarpMistake::kShuffle:
-      return "shfl.sync names lanes that are elsewhere in the kernel";
-    case guest::WarpMistake::kVote:
-      return "vote.sync names lanes that are elsewhere in the kernel";
-    case guest::WarpMistake::kMatch:
-      return "match.sync names lanes that are elsewhere in the kernel";
-    case guest::WarpMistake::kRedux:
-      return "redux.sync names lanes that are elsewhere in the kernel";
-    case guest::WarpMistake::kElect:
-      return "elect.sync names lanes that are elsewhere in the kernel";
-    case guest::WarpMistake::kWarpBarrier:
-      return "bar.warp.sync names lanes that are elsewhere in the kernel";
+    case guest::WarpMistake::kShuffle: return "shfl.sync names lanes that are elsewhere in the kernel";
+    case guest::WarpMistake::kVote: return "vote.sync names lanes that are elsewhere in the kernel";
+    case guest::WarpMistake::kMatch: return "match.sync names lanes that are elsewhere in the kernel";
+    case guest::WarpMistake::kRedux: return "redux.sync names lanes that are elsewhere in the kernel";
+    case guest::WarpMistake::kElect: return "elect.sync names lanes that are elsewhere in the kernel";
+    case guest::WarpMistake::kWarpBarrier: return "bar.warp.sync names lanes that are elsewhere in the kernel";
     case guest::WarpMistake::kBarrierNumbers:
       return "lanes of a warp reduce at one barrier instruction and name different barriers";
   }

@@ -2,11 +2,12 @@
 //
 // A context that is not running is one pointer: its stack pointer, with the callee-saved registers on top of the stack.
 //
-// How the processor computes (MXCSR, the x87 control word, the direction flag) is no part of that: all our own code runs,
-// and every context gives way, with the values of a new thread. Kernels keep to that at every service, for they change
-// MXCSR only around single operations (compiler/runtime/directed_rounding.cc). Only a signal can take a thread away in
-// between, and both ways out of a handler see to it: tutti_guest_preempted saves the guest's values for the guest and
-// loads a new thread's; a handler that abandons the guest writes these into the signal's frame (guest_fault.cc).
+// How the processor computes (MXCSR, the x87 control word, the direction flag) is no part of that: all our own code
+// runs, and every context gives way, with the values of a new thread. Kernels keep to that at every service, for they
+// change MXCSR only around single operations (compiler/runtime/directed_rounding.cc). Only a signal can take a thread
+// away in between, and both ways out of a handler see to it: tutti_guest_preempted saves the guest's values for the
+// guest and loads a new thread's; a handler that abandons the guest writes these into the signal's frame
+// (guest_fault.cc).
 #pragma once
 
 #include <cstddef>
@@ -41,13 +42,13 @@ inline constexpr size_t kPreemptBytes = 8 << 10;
 
 // A new context on the stack that ends at `top` (16-byte aligned): switching to it calls entry(argument).
 inline void* NewContext(uint8_t* top, void (*entry)(void*), void* argument) {
-  auto* frame = reinterpret_cast<uint64_t*>(top) - 9;         // leaves the stack aligned for the call
-  frame[0] = 0;                                               // r15
-  frame[1] = 0;                                               // r14
-  frame[2] = reinterpret_cast<uint64_t>(entry);               // r13
-  frame[3] = reinterpret_cast<uint64_t>(argument);            // r12
-  frame[4] = 0;                                               // rbx
-  frame[5] = 0;                                               // rbp
+  auto* frame = reinterpret_cast<uint64_t*>(top) - 9;  // leaves the stack aligned for the call
+  frame[0] = 0;  // r15
+  frame[1] = 0;  // r14
+  frame[2] = reinterpret_cast<uint64_t>(entry);  // r13
+  frame[3] = reinterpret_cast<uint64_t>(argument);  // r12
+  frame[4] = 0;  // rbx
+  frame[5] = 0;  // rbp
   frame[6] = reinterpret_cast<uint64_t>(&tutti_guest_entry);  // return address
   return frame;
 }

@@ -1,6 +1,6 @@
-// The blocks of one task that have begun and stand still: those that were made to give way and can go on, and those that
-// wait for memory that others write. Finds the one with the lowest index of either kind, and the one that has stood
-// longest. Allocates nothing in the steady state. Not thread-safe: the scheduler's lock guards it.
+// The blocks of one task that have begun and stand still: those that were made to give way and can go on, and those
+// that wait for memory that others write. Finds the one with the lowest index of either kind, and the one that has
+// stood longest. Allocates nothing in the steady state. Not thread-safe: the scheduler's lock guards it.
 #pragma once
 
 #include <cstddef>

@@ -7,12 +7,9 @@ namespace tutti::device::cpu {
 
 uint32_t WarpBarriers::Outcome::Reduce(BarrierReduction op) const {
   switch (op) {
-    case BarrierReduction::kPopulation:
-      return population;
-    case BarrierReduction::kAnd:
-      return all ? 1 : 0;
-    case BarrierReduction::kOr:
-      return population != 0 ? 1 : 0;
+    case BarrierReduction::kPopulation: return population;
+    case BarrierReduction::kAnd: return all ? 1 : 0;
+    case BarrierReduction::kOr: return population != 0 ? 1 : 0;
   }
   return 0;
 }
@@ -43,7 +40,8 @@ bool WarpBarriers::Arrive(const Arrival& a, uint32_t* released) {
   const bool whole = ((before | a.mask) & a.live) == a.live;
   bool complete;
   if (barrier.counted) {
-    barrier.count += whole ? 32 - static_cast<uint32_t>(std::popcount(before)) : static_cast<uint32_t>(std::popcount(a.mask));
+    barrier.count +=
+        whole ? 32 - static_cast<uint32_t>(std::popcount(before)) : static_cast<uint32_t>(std::popcount(a.mask));
     if (whole && barrier.partial) lanes_[a.id][a.warp] = 0;  // it may arrive again
     complete = barrier.count >= a.threads;
   } else {

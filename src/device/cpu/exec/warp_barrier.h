@@ -1,5 +1,5 @@
-// The 16 named barriers of a block and the one of its cluster: who has arrived, who waits, when a phase is complete. Pure accounting; switching
-// between warps is BlockRun's. Not thread-safe: a block runs on one thread at a time.
+// The 16 named barriers of a block and the one of its cluster: who has arrived, who waits, when a phase is complete.
+// Pure accounting; switching between warps is BlockRun's. Not thread-safe: a block runs on one thread at a time.
 //
 // Two forms. `threads` = 0 (or all threads of the block): every lane of the block that has not exited must arrive.
 // Otherwise `threads` lanes must; a warp of which all lanes have arrived that it has left counts as 32, as hardware
@@ -63,7 +63,7 @@ class WarpBarriers {
   struct Barrier {
     uint32_t waiting = 0;  // warps
     uint32_t arrived = 0;  // warps of which all live lanes have arrived (full form)
-    uint32_t count = 0;    // lanes arrived (counted form)
+    uint32_t count = 0;  // lanes arrived (counted form)
     bool used = false;
     bool counted = false;
     bool partial = false;  // lanes_ has entries
@@ -79,7 +79,7 @@ class WarpBarriers {
   Barrier barriers_[kBarriers];
   Outcome outcomes_[32];
   Outcome last_outcomes_[kBarriers];
-  uint32_t phases_[kBarriers] = {};          // completed, over all blocks
+  uint32_t phases_[kBarriers] = {};  // completed, over all blocks
   uint32_t arrived_in_[kBarriers][32] = {};  // the phase in which a warp arrived last without waiting
   uint32_t lanes_[kBarriers][32];  // lanes arrived so far of warps that arrive piecewise
 };

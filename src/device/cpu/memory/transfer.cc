@@ -115,8 +115,8 @@ void Transfer::RunPiece(uint64_t piece) const {
 void Transfer::CopyBytes(uint64_t row, uint64_t offset, uint64_t bytes) const {
   const uint64_t plane = row / copy_.rows;
   const uint64_t in_plane = row % copy_.rows;
-  const uint64_t destination = copy_.destination + plane * copy_.destination_plane +
-                               in_plane * copy_.destination_pitch + offset;
+  const uint64_t destination =
+      copy_.destination + plane * copy_.destination_plane + in_plane * copy_.destination_pitch + offset;
   auto* to = reinterpret_cast<uint8_t*>(destination);
   if (!is_fill_) {
     const auto* from = reinterpret_cast<const uint8_t*>(copy_.source + plane * copy_.source_plane +
@@ -130,7 +130,8 @@ void Transfer::CopyBytes(uint64_t row, uint64_t offset, uint64_t bytes) const {
   }
   if (window_fd_ >= 0) {
     std::array<uint8_t, 256> pattern;
-    for (uint64_t i = 0; i < pattern.size(); i += element_bytes_) std::memcpy(pattern.data() + i, &value_, element_bytes_);
+    for (uint64_t i = 0; i < pattern.size(); i += element_bytes_)
+      std::memcpy(pattern.data() + i, &value_, element_bytes_);
     for (uint64_t i = 0; i < bytes; i += pattern.size())
       WriteBytes(destination + i, pattern.data(), std::min<uint64_t>(pattern.size(), bytes - i));
     return;

@@ -67,7 +67,13 @@ TEST(Transfer, WritesThroughTheFileWhatIsMappedReadOnly) {
   ASSERT_EQ(mprotect(window + 4096, 4096, PROT_READ), 0);
   uint64_t bad = 0;
   Transfer copy;
-  ASSERT_TRUE(copy.SetCopy({.destination = Address(window + 5000), .source = Address(window), .row_bytes = 100, .rows = 2, .planes = 1, .destination_pitch = 3000, .source_pitch = 200},
+  ASSERT_TRUE(copy.SetCopy({.destination = Address(window + 5000),
+                            .source = Address(window),
+                            .row_bytes = 100,
+                            .rows = 2,
+                            .planes = 1,
+                            .destination_pitch = 3000,
+                            .source_pitch = 200},
                            Address(window), kBytes, &bad));
   EXPECT_EQ(copy.destination_bytes(), 3100u);
   copy.WriteThrough(fd, Address(window));
@@ -75,7 +81,12 @@ TEST(Transfer, WritesThroughTheFileWhatIsMappedReadOnly) {
   EXPECT_EQ(std::memcmp(window + 5000, window, 100), 0);
   EXPECT_EQ(std::memcmp(window + 8000, window + 200, 100), 0);
   Transfer fill;
-  ASSERT_TRUE(fill.SetFill({.destination = Address(window + 4096), .width = 301, .height = 1, .pitch = 0, .value = 0x11223344, .element_bytes = 4},
+  ASSERT_TRUE(fill.SetFill({.destination = Address(window + 4096),
+                            .width = 301,
+                            .height = 1,
+                            .pitch = 0,
+                            .value = 0x11223344,
+                            .element_bytes = 4},
                            Address(window), kBytes, &bad));
   EXPECT_EQ(fill.destination_bytes(), 1204u);
   fill.WriteThrough(fd, Address(window));

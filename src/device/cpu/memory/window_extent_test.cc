@@ -27,7 +27,7 @@ class WindowExtentTest : public testing::Test {
     return read(zero.get(), &At(offset), 1) == 1;
   }
   uint64_t UsedBytes() const {
-    struct stat info {};
+    struct stat info{};
     fstat(fd_.get(), &info);
     return static_cast<uint64_t>(info.st_blocks) * 512;
   }

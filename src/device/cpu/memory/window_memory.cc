@@ -84,9 +84,10 @@ Status WindowMemory::Reserve(const Allocation& allocation) {
   if (allocation.on_device) return ReserveOnDevice(allocation.device, allocation.bytes);
   if (host_->Reserve(allocation.bytes)) return {};
   counters_[allocation.device].Add(metrics::Counter::memory_limit_hits);
-  return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
-              fmt::format("{} bytes of host memory: the client holds {} of {}, or its server has no more for all of them",
-                          allocation.bytes, host_->used_bytes(), host_->limit_bytes()));
+  return Fail(
+      cuda::CUDA_ERROR_OUT_OF_MEMORY,
+      fmt::format("{} bytes of host memory: the client holds {} of {}, or its server has no more for all of them",
+                  allocation.bytes, host_->used_bytes(), host_->limit_bytes()));
 }
 
 void WindowMemory::Unreserve(const Allocation& allocation) {
@@ -106,12 +107,10 @@ Status WindowMemory::ReserveOnDevice(uint32_t device, uint64_t bytes) {
     return refuse(fmt::format("{} bytes are over the client's limit of {}", bytes, limits_[device]));
   }
   switch (accounts_[device]->Reserve(bytes, groups_[device])) {
-    case MemoryAccount::Answer::kGranted:
-      return {};
+    case MemoryAccount::Answer::kGranted: return {};
     case MemoryAccount::Answer::kGroupFull:
       return refuse(fmt::format("{} bytes are over the limit of the client's group", bytes));
-    case MemoryAccount::Answer::kDeviceFull:
-      break;
+    case MemoryAccount::Answer::kDeviceFull: break;
   }
   return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes are more than device {} has left", bytes, device));
 }

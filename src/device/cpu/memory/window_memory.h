@@ -94,7 +94,7 @@ class WindowMemory {
   WindowExtent extent_;
   WindowExtent constants_extent_;
   std::unordered_map<uint64_t, Allocation> allocations_;
-  std::vector<uint64_t> used_;   // per device
+  std::vector<uint64_t> used_;  // per device
   std::vector<uint64_t> freed_;  // of used_: retired
   std::vector<uint64_t> limits_;  // per device
 };

@@ -1,9 +1,11 @@
-// A chain, in which every block waits for the one before, shows what the order is for. One SM runs the front of the chain,
-// the others wait. When a block ends, its successor is the earliest that waits: it is on an SM and sees the memory change,
-// or it stands still and is taken at once, because something has ended since it was seen to wait. Nobody searches for it.
+// A chain, in which every block waits for the one before, shows what the order is for. One SM runs the front of the
+// chain, the others wait. When a block ends, its successor is the earliest that waits: it is on an SM and sees the
+// memory change, or it stands still and is taken at once, because something has ended since it was seen to wait. Nobody
+// searches for it.
 //
-// What stands still and has not been looked at since the last end of a block is *news*. Only the earliest is tried for each
-// end: to try all of them would cost as many looks as there are, for every block. The others have their turn (kTurn).
+// What stands still and has not been looked at since the last end of a block is *news*. Only the earliest is tried for
+// each end: to try all of them would cost as many looks as there are, for every block. The others have their turn
+// (kTurn).
 #include "device/cpu/schedule/block_order.h"
 
 #include <algorithm>
@@ -121,8 +123,7 @@ void BlockOrder::TellBesideStanding() {
 
 bool BlockOrder::TakeTurn(uint64_t now_ns) {
   uint64_t turn_ns = turn_ns_.load(std::memory_order_relaxed);
-  return now_ns >= turn_ns &&
-         turn_ns_.compare_exchange_strong(turn_ns, now_ns + kTurnNs, std::memory_order_relaxed);
+  return now_ns >= turn_ns && turn_ns_.compare_exchange_strong(turn_ns, now_ns + kTurnNs, std::memory_order_relaxed);
 }
 
 }  // namespace tutti::device::cpu

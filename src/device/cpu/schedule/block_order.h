@@ -2,12 +2,12 @@
 //
 //   Blocks begin in the order of their indexes.
 //   A block that has begun goes on, the lowest index first, before any later one begins.
-//   A block that only waits gives way to any earlier one, and is looked at again: the earliest one that waits whenever a
-//   block of the task has ended, every one after a bounded number of chunks, however many others there are.
+//   A block that only waits gives way to any earlier one, and is looked at again: the earliest one that waits whenever
+//   a block of the task has ended, every one after a bounded number of chunks, however many others there are.
 //
 // So the earliest block that has not ended is always run or next, and a task whose blocks wait only for earlier ones
-// ends. Blocks may wait for later ones, too, as long as the device can have them all begun at once (`most_begun`): if all
-// that have begun wait, new ones begin.
+// ends. Blocks may wait for later ones, too, as long as the device can have them all begun at once (`most_begun`): if
+// all that have begun wait, new ones begin.
 //
 // Guarded by the device's scheduler lock, except what is marked.
 #pragma once
@@ -36,8 +36,8 @@ class BlockOrder {
   bool OnlyWaits() const { return !standing_.empty() && AllThatStandWait(); }
   // All that stand still have waited, some maybe for what has happened since, and none that could begin is earlier.
   bool HasOnlyWaited() const { return !standing_.empty() && NothingButWaited(); }
-  // The run that goes on now; null: blocks begin (there are some), the first ones of Fresh(). `begun`: how many have begun
-  // and not ended.
+  // The run that goes on now; null: blocks begin (there are some), the first ones of Fresh(). `begun`: how many have
+  // begun and not ended.
   BlockRun* Next(uint64_t begun) { return standing_.empty() ? nullptr : NextBesideStanding(begun); }
   // The earliest blocks that have not begun: [first, second); empty: there are none.
   std::pair<uint64_t, uint64_t> Fresh() const {

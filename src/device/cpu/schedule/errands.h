@@ -1,8 +1,8 @@
-// What is left to do when a record has been submitted or completed and no lock is held any more: SMs to interrupt and to
-// wake, a look to ask for, clients to wake.
+// What is left to do when a record has been submitted or completed and no lock is held any more: SMs to interrupt and
+// to wake, a look to ask for, clients to wake.
 //
-// None of it may be done under a lock. Whoever is woken may be given the core of the waker at once; were that one to hold
-// the Space's lock, everybody who needs it would wait for the kernel's scheduler, an urgent kernel included.
+// None of it may be done under a lock. Whoever is woken may be given the core of the waker at once; were that one to
+// hold the Space's lock, everybody who needs it would wait for the kernel's scheduler, an urgent kernel included.
 #pragma once
 
 #include <array>
@@ -27,8 +27,8 @@ struct Nudge {
   bool wake = false;  // an SM that sleeps
 };
 
-// Collected under the Space's lock, run by whoever has collected them. A record sets few others free: what is beyond the
-// room is done at once, which is right and merely slower.
+// Collected under the Space's lock, run by whoever has collected them. A record sets few others free: what is beyond
+// the room is done at once, which is right and merely slower.
 class Errands {
  public:
   Errands() = default;

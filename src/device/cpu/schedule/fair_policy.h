@@ -2,14 +2,15 @@
 //
 // Every Space has a virtual clock that runs with the device time it takes, slower the larger its weight. The next SM
 // goes to the Space of the most urgent level whose clock is furthest behind. A Space that was idle does not collect a
-// claim for that time: when it comes back its clock is set to where the others are, less kMostClaimNs. That much it may be
-// behind, since even a Space that always has work has none for the moment between two of its kernels. A chunk's estimated
-// time is charged when it is given out and corrected when it is done, so that SMs that become free together do not all go
-// to the same Space.
+// claim for that time: when it comes back its clock is set to where the others are, less kMostClaimNs. That much it may
+// be behind, since even a Space that always has work has none for the moment between two of its kernels. A chunk's
+// estimated time is charged when it is given out and corrected when it is done, so that SMs that become free together
+// do not all go to the same Space.
 //
-// Whatever runs gives way at once to somebody at a more urgent level. To somebody of its own level it gives way when it has
-// run for kSliceNs and has come kMostLeadNs ahead. So shares hold for any block length, and those who always have work
-// change places no more often than a lead takes to build up, while a Space that comes back with its claim is let in soon.
+// Whatever runs gives way at once to somebody at a more urgent level. To somebody of its own level it gives way when it
+// has run for kSliceNs and has come kMostLeadNs ahead. So shares hold for any block length, and those who always have
+// work change places no more often than a lead takes to build up, while a Space that comes back with its claim is let
+// in soon.
 #pragma once
 
 #include <vector>
@@ -43,8 +44,8 @@ class FairPolicy : public SchedulingPolicy {
       return a->virtual_ns != b->virtual_ns ? a->virtual_ns < b->virtual_ns : a < b;
     }
   };
-  // Whoever is furthest behind first. An array: few wait at a time, and to move some hundred pointers is cheaper than to
-  // keep a tree in balance.
+  // Whoever is furthest behind first. An array: few wait at a time, and to move some hundred pointers is cheaper than
+  // to keep a tree in balance.
   using Waiting = std::vector<SpaceShare*>;
 
   static Waiting::iterator Place(Waiting& waiting, const SpaceShare* share);

@@ -4,15 +4,15 @@
 // doorbells. The kernel hands an edge to one waiter, so a wake costs one wake however many sleep.
 //
 // A wake is meant for whoever sleeps, not for a certain worker: one that is about to sleep may take it, and looks for
-// work again. Where not every worker may take every work that would lose it: there, nobody goes to sleep while a wake of
-// others is on its way, so that WakeAll reaches each who slept.
+// work again. Where not every worker may take every work that would lose it: there, nobody goes to sleep while a wake
+// of others is on its way, so that WakeAll reaches each who slept.
 //
-// Of every sleeper there is one token: in `sleepers` while nobody wakes it, in `owed` while a wake is on its way. Whoever
-// gets up takes one along, whichever; so there is never a wake that nobody takes.
+// Of every sleeper there is one token: in `sleepers` while nobody wakes it, in `owed` while a wake is on its way.
+// Whoever gets up takes one along, whichever; so there is never a wake that nobody takes.
 //
 // No wake is lost between a worker that finds nothing and a submitter that finds no sleeper: the worker counts itself
-// as a sleeper, then compares the epoch; the submitter moves the epoch, then looks for sleepers (both seq_cst). This is tried
-// in every order of steps, with this very code on made-up files: idle_gate_interleavings_test.cc.
+// as a sleeper, then compares the epoch; the submitter moves the epoch, then looks for sleepers (both seq_cst). This is
+// tried in every order of steps, with this very code on made-up files: idle_gate_interleavings_test.cc.
 #pragma once
 
 #include <atomic>
@@ -72,8 +72,8 @@ class BasicIdleGate {
   struct Woken {
     bool by_doorbell = false;
   };
-  // Returns when woken, at `until_ns` (kNever: no limit), or at once if the epoch is not `seen` any more. `takes_all`: the
-  // caller may take whatever work there is.
+  // Returns when woken, at `until_ns` (kNever: no limit), or at once if the epoch is not `seen` any more. `takes_all`:
+  // the caller may take whatever work there is.
   Woken Sleep(uint32_t seen, uint64_t until_ns, bool takes_all);
 
   // Spinning workers look at the epoch by themselves and need no wake.
@@ -136,9 +136,9 @@ bool BasicIdleGate<Files>::TakePost() {
   return true;
 }
 
-// Whoever was woken by a post takes one: the edge was its own, and nobody else will hear of that post. Whoever gets up by
-// itself gives its token back, if a waker has not claimed it: it must not take a post that somebody who sleeps has been
-// promised. If there is neither, a waker is between its claim and its post.
+// Whoever was woken by a post takes one: the edge was its own, and nobody else will hear of that post. Whoever gets up
+// by itself gives its token back, if a waker has not claimed it: it must not take a post that somebody who sleeps has
+// been promised. If there is neither, a waker is between its claim and its post.
 template <typename Files>
 void BasicIdleGate<Files>::GetUp(bool by_post) {
   for (typename Files::Patience patience;; patience.Wait()) {

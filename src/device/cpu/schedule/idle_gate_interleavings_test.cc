@@ -1,5 +1,6 @@
-// Workers that look for work, spin, and sleep at the gate, and those who submit, as in worker.cc and scheduler.cc, in every
-// order of steps: work that was submitted is taken, whoever slept, spun or got up by itself meanwhile. The gate is the real one.
+// Workers that look for work, spin, and sleep at the gate, and those who submit, as in worker.cc and scheduler.cc, in
+// every order of steps: work that was submitted is taken, whoever slept, spun or got up by itself meanwhile. The gate
+// is the real one.
 #include <gtest/gtest.h>
 
 #include "base/testing/every_order.h"

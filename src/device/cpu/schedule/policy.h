@@ -17,9 +17,9 @@ namespace tutti::device::cpu {
 // What an SM does now.
 struct Running {
   const SpaceShare* share;
-  uint32_t level;   // of its task
+  uint32_t level;  // of its task
   uint32_t sm;
-  uint64_t ran_ns;          // since its chunk began
+  uint64_t ran_ns;  // since its chunk began
   uint64_t charged_ns = 0;  // of that, in advance
 };
 
@@ -30,7 +30,8 @@ class SchedulingPolicy {
   // The share has blocks ready, at share->level, and may have another SM; or no longer.
   virtual void Offer(SpaceShare* share) = 0;
   virtual void Withdraw(SpaceShare* share) = 0;
-  // An offered share to take a chunk from now for `sm`; null: the SM stays idle although shares are offered (or none is).
+  // An offered share to take a chunk from now for `sm`; null: the SM stays idle although shares are offered (or none
+  // is).
   virtual SpaceShare* Pick(uint32_t sm, uint64_t now_ns) = 0;
   // `ns` of device time were taken (or, negative, given back after an estimate).
   virtual void Charge(SpaceShare* share, int64_t ns) = 0;

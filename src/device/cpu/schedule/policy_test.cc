@@ -102,7 +102,8 @@ TEST(SharePolicy, ThoseWhoAlwaysHaveWorkChangePlacesByTheLead) {
   EXPECT_EQ(policy->GivesWayAtNs(Ran(running, kMs), now_ns), now_ns + kMs);
   EXPECT_EQ(policy->GivesWayAtNs(Ran(running, 2 * kMs), now_ns), now_ns);
   running.virtual_ns = 20 * kMs;
-  EXPECT_EQ(policy->GivesWayAtNs(Ran(running, kMs / 10), now_ns), now_ns + kMs * 4 / 10) << "far ahead: a slice is its own";
+  EXPECT_EQ(policy->GivesWayAtNs(Ran(running, kMs / 10), now_ns), now_ns + kMs * 4 / 10)
+      << "far ahead: a slice is its own";
 }
 
 TEST(SharePolicy, TimeChargedInAdvanceCountsOnce) {

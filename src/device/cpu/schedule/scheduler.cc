@@ -33,7 +33,8 @@ Nudge Scheduler::Submit(Task* task) {
     task->ready_ns = clock_();
     task->begun_ns = 0;
     task->active_ns = 0;
-    task->order.Reset(task->total_blocks, task->kernel.cooperative ? BlockOrder::kNone : kMaxBlocksPerSm * uint64_t{sms()});
+    task->order.Reset(task->total_blocks,
+                      task->kernel.cooperative ? BlockOrder::kNone : kMaxBlocksPerSm * uint64_t{sms()});
     task->cap = nullptr;
     for (const auto& context : share->contexts) {
       if (context->context == task->context) task->cap = context.get();
@@ -125,9 +126,8 @@ Nudge Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t no
 
 bool Scheduler::IdleSmHasNext(uint64_t now_ns) const {
   if (busy_ == sm_states_.size()) return false;
-  return std::any_of(sm_states_.begin(), sm_states_.end(), [&](const SmState& sm) {
-    return sm.task == nullptr && policy_->HasNext(sm.index, now_ns);
-  });
+  return std::any_of(sm_states_.begin(), sm_states_.end(),
+                     [&](const SmState& sm) { return sm.task == nullptr && policy_->HasNext(sm.index, now_ns); });
 }
 
 uint64_t Scheduler::EstimateNs(const Chunk& chunk) const {
@@ -165,15 +165,18 @@ void Scheduler::GiveOut(Task* task, Chunk* chunk) {
   EnqueueIfWork(task);  // at the back: round robin among the Space's grids of one urgency
 }
 
-// Where SMs share cores, what only waits is not worth one more of them: it would take the core from those that are waited
-// for. So it is parked: nobody is woken for it, but an SM that is awake and has nothing else looks at it, as long as there
-// are cores. Should all SMs be kept by others, it has its turn after kParkedTurn chunks, and at every look of the ticker.
+// Where SMs share cores, what only waits is not worth one more of them: it would take the core from those that are
+// waited for. So it is parked: nobody is woken for it, but an SM that is awake and has nothing else looks at it, as
+// long as there are cores. Should all SMs be kept by others, it has its turn after kParkedTurn chunks, and at every
+// look of the ticker.
 //
-// What has waited for a block that has ended since is parked, too, while an SM runs its task and there is no core for one
-// more, and all SMs run tasks of which a block has waited: that SM takes it next. Another one would keep it while it has no
-// core, and with it all blocks behind. Beside a task that only computes, whoever waits needs SMs for its share.
+// What has waited for a block that has ended since is parked, too, while an SM runs its task and there is no core for
+// one more, and all SMs run tasks of which a block has waited: that SM takes it next. Another one would keep it while
+// it has no core, and with it all blocks behind. Beside a task that only computes, whoever waits needs SMs for its
+// share.
 bool Scheduler::IsCrowded(const Task& task) const {
-  if (task.active_chunks == 0 || busy_.load(std::memory_order_relaxed) < cores_ || !task.order.HasOnlyWaited()) return false;
+  if (task.active_chunks == 0 || busy_.load(std::memory_order_relaxed) < cores_ || !task.order.HasOnlyWaited())
+    return false;
   return std::ranges::all_of(sm_states_, [](const SmState& sm) { return sm.task == nullptr || sm.task->yields; });
 }
 
@@ -243,7 +246,8 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
       if (!done && task->queue == &parked_ && !IsCrowded(*task)) Unpark(task);
       if (!done && task->queue == nullptr) {
         EnqueueIfWork(task);
-      } else if (!done && task->queue == &share->queues[task->queued_urgency] && task->queued_urgency != UrgencyOf(*task)) {
+      } else if (!done && task->queue == &share->queues[task->queued_urgency] &&
+                 task->queued_urgency != UrgencyOf(*task)) {
         Dequeue(task);
         Enqueue(task);
       }

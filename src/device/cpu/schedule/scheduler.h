@@ -107,8 +107,9 @@ class Scheduler {
   bool Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result);
   void Release(SmState& sm);
 
-  // Whether a block of `task` that only waits, the `index`th, should give way: to an earlier block of the task, to other
-  // tasks, or, when it is the task's turn, to any other block of it (`has_rest`: of its chunk). A hint; needs no lock.
+  // Whether a block of `task` that only waits, the `index`th, should give way: to an earlier block of the task, to
+  // other tasks, or, when it is the task's turn, to any other block of it (`has_rest`: of its chunk). A hint; needs no
+  // lock.
   bool ShouldGiveWay(Task& task, uint64_t index, bool has_rest) const;
 
   // Nothing of the share is begun any more; what runs is abandoned. Tasks that no SM runs are returned, the others come
@@ -122,8 +123,8 @@ class Scheduler {
   // Calls `look` for each task of the share that has begun, with the lock held: it must be short.
   void ForEachBegun(const SpaceShare* share, const std::function<void(const Task&)>& look);
 
-  // Makes blocks give way that others wait for, and ends what has run too long. Returns when that may be necessary again,
-  // as things are now, or kNever.
+  // Makes blocks give way that others wait for, and ends what has run too long. Returns when that may be necessary
+  // again, as things are now, or kNever.
   uint64_t Tick(uint64_t now_ns);
 
  private:
@@ -181,14 +182,14 @@ class Scheduler {
   std::vector<SpaceShare*> shares_;
   std::vector<Throttled> throttled_;
   std::vector<SmState> sm_states_;
-  std::vector<const GuestThread*> told_;   // the ticker's own
-  uint32_t offered_ = 0;                   // shares
-  std::atomic<uint32_t> busy_{0};          // SMs with a task; written under the lock, read without it as a hint
+  std::vector<const GuestThread*> told_;  // the ticker's own
+  uint32_t offered_ = 0;  // shares
+  std::atomic<uint32_t> busy_{0};  // SMs with a task; written under the lock, read without it as a hint
   const uint32_t cores_;
-  TaskQueue parked_;                       // tasks that only wait; empty as long as each SM has a core
-  uint32_t since_parked_ = 0;              // chunks
+  TaskQueue parked_;  // tasks that only wait; empty as long as each SM has a core
+  uint32_t since_parked_ = 0;  // chunks
   std::atomic<uint64_t> queued_tasks_{0};  // written under the lock, read without it as a hint
-  std::atomic<uint32_t> restricted_{0};    // shares that may not use all SMs; likewise
+  std::atomic<uint32_t> restricted_{0};  // shares that may not use all SMs; likewise
   IdleGate gate_;
   Ticker* const ticker_;
   BlockPool* const pool_;

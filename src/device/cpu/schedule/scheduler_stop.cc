@@ -1,7 +1,7 @@
 // Making blocks give way, and ending them.
 //
-// Whoever must not wait for a slice to end is seen at once, when it is submitted (MakeRoom). The rest is looked at by the
-// ticker, which is told when that may first be: somebody waits, a budget runs out, a kernel has a time limit.
+// Whoever must not wait for a slice to end is seen at once, when it is submitted (MakeRoom). The rest is looked at by
+// the ticker, which is told when that may first be: somebody waits, a budget runs out, a kernel has a time limit.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -20,11 +20,13 @@ uint64_t Scheduler::GivesWayAtNs(const SmState& sm, uint64_t now_ns) const {
   uint64_t left_ns = share.cap.LeftNs(ran_ns, now_ns);
   if (sm.task->cap != nullptr) left_ns = std::min(left_ns, sm.task->cap->cap.LeftNs(ran_ns, now_ns));
   const uint32_t level = share.band * kUrgencies + sm.task->urgency;
-  const Running running{.share = &share, .level = level, .sm = sm.index, .ran_ns = ran_ns, .charged_ns = sm.estimate_ns};
+  const Running running{
+      .share = &share, .level = level, .sm = sm.index, .ran_ns = ran_ns, .charged_ns = sm.estimate_ns};
   return std::min(left_ns == kNever ? kNever : now_ns + left_ns, policy_->GivesWayAtNs(running, now_ns));
 }
 
-// When the SM should be looked at. One that should leave its block by now has been told; but it may not have been able to.
+// When the SM should be looked at. One that should leave its block by now has been told; but it may not have been able
+// to.
 uint64_t Scheduler::NextLookNs(const SmState& sm, uint64_t now_ns) const {
   if (sm.task == nullptr) return kNever;
   uint64_t at_ns = sm.share->dead ? now_ns : GivesWayAtNs(sm, now_ns);
@@ -58,8 +60,8 @@ const GuestThread* Scheduler::MakeRoom(uint64_t now_ns) {
   return least_urgent != nullptr ? Tell(*least_urgent, StopReason::kPreempt) : nullptr;
 }
 
-// Returns the thread, which is to be interrupted: better without the lock, which it needs as soon as it leaves its block.
-// Should it have taken other work by then, it has forgotten this, and the signal means nothing.
+// Returns the thread, which is to be interrupted: better without the lock, which it needs as soon as it leaves its
+// block. Should it have taken other work by then, it has forgotten this, and the signal means nothing.
 const GuestThread* Scheduler::Tell(SmState& sm, StopReason reason) {
   AskToStop(sm.thread->stop, reason);
   return sm.thread;

@@ -97,7 +97,8 @@ TEST_F(SchedulerTest, BlocksGivenBackAreGivenOutAgain) {
 class CrowdedSchedulerTest : public testing::Test {
  protected:
   static constexpr uint32_t kSms = 4;
-  CrowdedSchedulerTest() : ticker_([](uint64_t) { return kNever; }), scheduler_({.sms = kSms, .cores = 2}, &ticker_, &pool_) {
+  CrowdedSchedulerTest()
+      : ticker_([](uint64_t) { return kNever; }), scheduler_({.sms = kSms, .cores = 2}, &ticker_, &pool_) {
     for (uint32_t i = 0; i < kSms; ++i) scheduler_.sm(i).thread = &threads_[i];
     for (Work& work : works_) scheduler_.AddShare(&work.share);
   }
@@ -130,7 +131,8 @@ class CrowdedSchedulerTest : public testing::Test {
       run = runs_.emplace_back(std::make_unique<BlockRun>()).get();
       ASSERT_TRUE(run->PrepareCall([](const void*, uint64_t) {}, nullptr, chunk.first));
     }
-    scheduler_.Finish(scheduler_.sm(sm), chunk, {.suspended = run, .yielded = true, .seen_ended = seen_[sm], .end_ns = NowNs()});
+    scheduler_.Finish(scheduler_.sm(sm), chunk,
+                      {.suspended = run, .yielded = true, .seen_ended = seen_[sm], .end_ns = NowNs()});
   }
 
   // Block 0 runs; 1, 2 and 3 have waited for it.
@@ -184,7 +186,8 @@ TEST_F(SchedulerTest, AnSmThatMayNotGoOnWakesTheOneThatMay) {
     scheduler_.gate().Sleep(epoch, kNever, !scheduler_.restricted());
   });
   // It wakes whoever sleeps at that moment, so again until the other does.
-  for (int i = 0; i < 1000 && slept.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready; ++i) ASSERT_FALSE(Take(0));
+  for (int i = 0; i < 1000 && slept.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready; ++i)
+    ASSERT_FALSE(Take(0));
   EXPECT_EQ(slept.wait_for(std::chrono::seconds(0)), std::future_status::ready);
   scheduler_.gate().WakeAll();
   EXPECT_TRUE(Take(1));

@@ -1,8 +1,8 @@
-// The thread that looks after blocks that run long. It sleeps until the earliest time that somebody has asked for (Arm),
-// then looks, and is told when to look next. Thread-safe.
+// The thread that looks after blocks that run long. It sleeps until the earliest time that somebody has asked for
+// (Arm), then looks, and is told when to look next. Thread-safe.
 //
-// No look that was asked for is lost: who asks has changed what is looked at first, and the ticker forgets what it was asked for
-// before it looks. This is tried in every order of steps, with this very code: ticker_interleavings_test.cc.
+// No look that was asked for is lost: who asks has changed what is looked at first, and the ticker forgets what it was
+// asked for before it looks. This is tried in every order of steps, with this very code: ticker_interleavings_test.cc.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,8 @@ class BasicTicker {
 
   // There will be a look at `at_ns`, or up to kMostLateNs later. Costs one load if that is so already.
   void Arm(uint64_t at_ns) {
-    if (at_ns < kNever - kMostLateNs && at_ns + kMostLateNs < look_at_ns_.load(std::memory_order_seq_cst)) ArmSlow(at_ns);
+    if (at_ns < kNever - kMostLateNs && at_ns + kMostLateNs < look_at_ns_.load(std::memory_order_seq_cst))
+      ArmSlow(at_ns);
   }
 
  private:

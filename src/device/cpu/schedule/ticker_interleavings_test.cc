@@ -1,5 +1,5 @@
-// The ticker's own code, and those who ask for a look as the scheduler does, in every order of steps and at any time: what
-// somebody wanted to be looked at is looked at. No sleep ends by itself but one whose time has come.
+// The ticker's own code, and those who ask for a look as the scheduler does, in every order of steps and at any time:
+// what somebody wanted to be looked at is looked at. No sleep ends by itself but one whose time has come.
 #include <gtest/gtest.h>
 
 #include "base/testing/every_order.h"
@@ -127,7 +127,8 @@ template <template <typename> typename AnyWord>
 class Ticking final : public Device {
  public:
   explicit Ticking(const Case& plan)
-      : Device(plan), ticker_(std::make_unique<BasicTicker<MadeUp<AnyWord>>>([this](uint64_t now_ns) { return Tick(now_ns); })) {
+      : Device(plan),
+        ticker_(std::make_unique<BasicTicker<MadeUp<AnyWord>>>([this](uint64_t now_ns) { return Tick(now_ns); })) {
     Begin(ticker_.get());
   }
 

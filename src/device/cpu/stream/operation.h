@@ -42,9 +42,9 @@ struct Operation {
   std::vector<uint8_t> arguments;          // capacity stays with the pooled operation
 };
 
-// The operations of one Space: those that are in streams, counted by what they weigh (wire/backlog.h), and some that are
-// free. What a library lets wait in a few streams may always wait; what is more counts as the client's host memory, since
-// many clients would have the system end their server otherwise. Not thread-safe.
+// The operations of one Space: those that are in streams, counted by what they weigh (wire/backlog.h), and some that
+// are free. What a library lets wait in a few streams may always wait; what is more counts as the client's host memory,
+// since many clients would have the system end their server otherwise. Not thread-safe.
 class OperationPool {
  public:
   // `most`: weight that may be in streams at a time. `host` outlives it.
@@ -99,7 +99,7 @@ class OperationPool {
 
   const uint32_t most_;
   HostShare* const host_;
-  uint32_t room_;        // weight that may be in streams without asking
+  uint32_t room_;  // weight that may be in streams without asking
   uint32_t weight_ = 0;  // in streams
   Operation* free_ = nullptr;
   uint32_t free_count_ = 0;

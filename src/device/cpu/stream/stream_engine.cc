@@ -136,7 +136,8 @@ void StreamEngine::Look(Stream* stream) {
   }
   if (stream->progressed) {
     stream->progressed = false;
-    if (sink_ != nullptr && sink_->Completed(stream->number, stream->done_ticket)) errands_.AddWake(stream->number, sink_);
+    if (sink_ != nullptr && sink_->Completed(stream->number, stream->done_ticket))
+      errands_.AddWake(stream->number, sink_);
   }
   if (stream->head == nullptr && stream->destroyed) Remove(stream);
 }
@@ -150,8 +151,7 @@ bool StreamEngine::Begin(Stream* stream, Operation* operation) {
   }
   const int32_t error = owner_->DeviceError(stream->device);
   switch (operation->kind) {
-    case Operation::Kind::kMark:
-      return true;
+    case Operation::Kind::kMark: return true;
     case Operation::Kind::kEvent:
       if (operation->event != 0 && sink_ != nullptr) ReachEvent(operation->event, operation->ticket);
       return true;

@@ -75,7 +75,7 @@ class StreamEngine {
 
   Owner* const owner_;
   Sink* sink_;
-  std::vector<std::unique_ptr<Stream>> streams_;                                   // by number
+  std::vector<std::unique_ptr<Stream>> streams_;  // by number
   std::map<std::pair<uint32_t, uint32_t>, std::unique_ptr<ContextGroup>> groups_;  // by device, context
   OperationPool pool_;
   DeferredRelease deferred_;

@@ -1,5 +1,6 @@
-// A device in made-up time, for what the scheduler promises about time: the scheduler itself, SMs that run nothing for as
-// long as their blocks take, and a look of the ticker whenever one may be. What comes out does not depend on the machine.
+// A device in made-up time, for what the scheduler promises about time: the scheduler itself, SMs that run nothing for
+// as long as their blocks take, and a look of the ticker whenever one may be. What comes out does not depend on the
+// machine.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,9 @@ namespace tutti::device::cpu {
 class MadeUpDevice {
  public:
   explicit MadeUpDevice(uint32_t sms)
-      : ticker_([](uint64_t) { return kNever; }), scheduler_({.sms = sms}, &ticker_, &pool_, [] { return now_ns_; }), sms_(sms) {
+      : ticker_([](uint64_t) { return kNever; }),
+        scheduler_({.sms = sms}, &ticker_, &pool_, [] { return now_ns_; }),
+        sms_(sms) {
     now_ns_ = 1'000'000'000;
     for (uint32_t i = 0; i < sms; ++i) scheduler_.sm(i).thread = &sms_[i].thread;
   }
