@@ -1,10 +1,12 @@
-# Two shapes of target cover the tree: a library per folder, and one test program per folder.
+# The shapes of target that cover the tree: a library per folder, and one test program per folder. Each begins with the
+# folder's set of precompiled headers (cmake/precompiled.cmake).
 
 # tutti_library(name SOURCES a.cc ... [DEPENDS b ...])
 function(tutti_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS} Threads::Threads)
+  tutti_use_precompiled(${name} ${TUTTI_PRECOMPILED})
 endfunction()
 
 # tutti_test(name SOURCES a_test.cc ... [DEPENDS b ...]): a GoogleTest program, each of its tests known to ctest.
@@ -12,6 +14,7 @@ function(tutti_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gtest_main GTest::gmock Threads::Threads)
+  tutti_use_precompiled(${name} ${TUTTI_PRECOMPILED_TEST})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
@@ -22,4 +25,5 @@ function(tutti_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} Threads::Threads)
+  tutti_use_precompiled(${name} ${TUTTI_PRECOMPILED})
 endfunction()
