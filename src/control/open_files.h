@@ -10,7 +10,8 @@ namespace tutti::control {
 
 // logs, epolls, compilers, clients that are just being attached or taken down
 inline constexpr uint64_t kFilesOfServer = 96;
-inline constexpr uint64_t kFilesPerClient = 4;   // socket, pidfd, doorbell, window
+// socket, pidfd, doorbell, window, and a file that it has sent and that cannot be closed yet
+inline constexpr uint64_t kFilesPerClient = 5;
 
 // Raises this process's limit as far as the system lets it, and returns what it is then. Fails if a server would take
 // no client with that: the line names the number that is needed and where it is set.

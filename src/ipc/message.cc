@@ -86,7 +86,7 @@ Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, os::Fd* in_the_
   TUTTI_ASSIGN(os::PeekedMessage message, os::Peek(socket, kMostBytes));
   if (message.fd && (!message.complete || !os::IsMemory(message.fd.get(), most_bytes))) {
     *in_the_way = std::move(message.fd);
-    return Envelope();
+    return Open(socket, message.bytes);
   }
   if (!message.complete) return Fail("message longer than a request");
   if (!message.bytes.empty()) TUTTI_TRY(os::Discard(socket));

@@ -39,8 +39,9 @@ Result<Envelope> ReceivePlainMessage(int socket, int timeout_ms = -1);
 
 // The same without waiting, in a thread that works for others too, from a stranger who may send memory files: closing
 // those waits for nobody (os/memory.h). A message is as short as a request, and brings one file of at most
-// `most_bytes`, or none. One that brings anything else stays where it is, and is no error: `*in_the_way` is of it then.
-// Who closes that, and receives the message, may have to wait for as long as the stranger likes.
+// `most_bytes`, or none. One that brings anything else stays in the queue: `*in_the_way` is then the first file that it
+// brings, and the answer its head, or what is wrong with that. To close that file, and to discard the message, may take
+// as long as the stranger likes.
 Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, os::Fd* in_the_way);
 
 // Sends kRefuse. Failure to send is ignored: the peer may be gone.

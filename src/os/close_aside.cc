@@ -125,10 +125,7 @@ bool HasNothingUnread(int socket) {
 
 void StrangersFd::ShutDown() { shut_down_ = shutdown(fd_.get(), SHUT_RDWR) == 0; }
 
-bool StrangersFd::IsDrained() {
-  drained_ = drained_ || (shut_down_ && HasNothingUnread(fd_.get()));
-  return drained_;
-}
+bool StrangersFd::IsDrained() const { return shut_down_ && HasNothingUnread(fd_.get()); }
 
 void StrangersFd::Close() {
   if (IsDrained()) return fd_.Reset();

@@ -31,15 +31,12 @@ class StrangersFd {
   StrangersFd() = default;
   explicit StrangersFd(Fd fd) : fd_(std::move(fd)) {}
   StrangersFd(StrangersFd&& other) noexcept
-      : fd_(std::move(other.fd_)),
-        shut_down_(std::exchange(other.shut_down_, false)),
-        drained_(std::exchange(other.drained_, false)) {}
+      : fd_(std::move(other.fd_)), shut_down_(std::exchange(other.shut_down_, false)) {}
   StrangersFd& operator=(StrangersFd&& other) noexcept {
     if (this != &other) {
       Close();
       fd_ = std::move(other.fd_);
       shut_down_ = std::exchange(other.shut_down_, false);
-      drained_ = std::exchange(other.drained_, false);
     }
     return *this;
   }
@@ -48,21 +45,20 @@ class StrangersFd {
   int get() const { return fd_.get(); }
   explicit operator bool() const { return static_cast<bool>(fd_); }
   Fd Release() {
-    shut_down_ = drained_ = false;
+    shut_down_ = false;
     return std::move(fd_);
   }
   // Of a Unix socket: from here on nobody sends on it, and each end sees that. If nothing lies unread in it when it is
   // closed, then it is closed by who closes it: there is nothing to wait for.
   void ShutDown();
-  // Of one that has been shut down: nothing lies unread in it, now and ever.
-  bool IsDrained();
+  // Of one that has been shut down: nothing lies unread in it, from now on.
+  bool IsDrained() const;
 
  private:
   void Close();
 
   Fd fd_;
   bool shut_down_ = false;
-  bool drained_ = false;
 };
 
 }  // namespace tutti::os

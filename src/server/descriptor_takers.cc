@@ -38,11 +38,11 @@ size_t DescriptorTakers::held(const Party& party) const {
   return account == state_->accounts.end() ? 0 : account->second.held();
 }
 
-size_t DescriptorTakers::held() const {
+std::map<DescriptorTakers::Party, size_t> DescriptorTakers::held() const {
   const std::lock_guard lock(state_->mutex);
-  size_t sum = 0;
-  for (const auto& [party, account] : state_->accounts) sum += account.held();
-  return sum;
+  std::map<Party, size_t> held;
+  for (const auto& [party, account] : state_->accounts) held.emplace(party, account.held());
+  return held;
 }
 
 void DescriptorTakers::StartThread(const std::shared_ptr<State>& state) {

@@ -1,6 +1,6 @@
-// Threads that take messages from clients which bring descriptors of anything but memory. Who has such a descriptor
-// must close it: of a FUSE file, or of a TCP socket that lingers, that waits as long as the file's owner likes. So no
-// thread that works for others does either.
+// Threads that close the descriptors which clients have sent and the server does not want: those of a message that
+// brings anything but memory, and those that an ended client has left unread in its connection. To close a FUSE file,
+// or a TCP socket that lingers, may take as long as its owner likes, so no thread that works for others does it.
 #pragma once
 
 #include <condition_variable>
@@ -31,10 +31,10 @@ class DescriptorTakers {
   // Has `take` run by a thread that this party alone may hold up. Where no more threads can be had, it waits for one
   // that is free.
   void Add(const Party& party, std::function<void()> take);
-  // Messages and connections that are being closed, or wait for it: each holds descriptors of this process, whatever
-  // has become of its client. Of one party, and of all.
+  // Messages and connections that are being closed, or wait for it: each holds one descriptor of this process, whatever
+  // has become of its client. Of one party, and of each that has any.
   size_t held(const Party& party) const;
-  size_t held() const;
+  std::map<Party, size_t> held() const;
 
  private:
   struct Account {

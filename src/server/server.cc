@@ -87,8 +87,7 @@ void Server::Attach(const wire::Attach& attach, os::StrangersFd connection) {
                      session.error().code != 0 ? session.error().code : cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
                      session.error().text);
     socket->ShutDown();
-    LetGo(attach.party, socket);
-    return;
+    return;  // a refused client has no place whose threads could close what it has sent: that is closed aside
   }
   const uint32_t id = (*session)->info().id;
   log_.Info(party, "New client {} connected", attach.pid);
@@ -98,10 +97,11 @@ void Server::Attach(const wire::Attach& attach, os::StrangersFd connection) {
 Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
                                                const std::shared_ptr<os::StrangersFd>& connection) {
   if (closed_) return Fail(cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, "the server is shutting down");
-  if (const size_t held = takers_.held(); sessions_.size() + held >= max_clients_) {
+  if (PlacesTaken() >= max_clients_) {
     return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
-                fmt::format("{} clients are connected{}, as many as the limit on open files allows", sessions_.size(),
-                            held == 0 ? "" : fmt::format(" and {} files still being closed", held)));
+                fmt::format("{} clients are connected, as many as the limit on open files allows beside what is still "
+                            "being closed",
+                            sessions_.size()));
   }
   TUTTI_TRY(CheckQuota(attach.party));
   device::Limits limits{.active_thread_percentage = std::clamp(attach.active_thread_percentage, 0.01, 100.0),
@@ -167,15 +167,26 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
   return session;
 }
 
+size_t Server::PlacesOfAParty() const { return std::max<size_t>(std::min(max_clients_, windows_.slots()) / 2, 1); }
+
+// A party whose clients are connected may come to more files than it has places, one for each client: a place has room
+// for both.
+size_t Server::PlacesTaken() const {
+  std::map<DescriptorTakers::Party, size_t> by_party = takers_.held();
+  for (const auto& [id, session] : sessions_) ++by_party[session->info().party];
+  size_t taken = 0;
+  for (const auto& [party, places] : by_party) taken += party.empty() ? places : std::min(places, PlacesOfAParty());
+  return taken;
+}
+
 // A server of several parties keeps places for the others of them. A container's root may take any user number, the
 // owner's too.
 Status Server::CheckQuota(const std::string& party) const {
   if (party.empty()) return {};
-  const size_t most = std::max<size_t>(std::min(max_clients_, windows_.slots()) / 2, 1);
   const auto of_party = [&party](const auto& entry) { return entry.second->info().party == party; };
   const auto clients = static_cast<size_t>(std::ranges::count_if(sessions_, of_party));
   const size_t held = takers_.held(party);
-  if (clients + held < most) return {};
+  if (clients + held < PlacesOfAParty()) return {};
   return Fail(cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
               fmt::format("{} has {} clients{}, half of what this server can have; the rest is for others", party,
                           clients, held == 0 ? "" : fmt::format(" and {} files that are still being closed", held)));

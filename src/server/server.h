@@ -85,10 +85,13 @@ class Server {
 
   Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach,
                                          const std::shared_ptr<os::StrangersFd>& connection);
-  // Has what lies unread in the connection, which nobody is to use any more, closed by threads that the party alone can
-  // hold up.
+  // Has what lies unread in the connection of an ended client closed by threads that the party alone can hold up.
   void LetGo(const std::string& party, const std::shared_ptr<os::StrangersFd>& connection);
   void Listen(uint32_t id, bool listen);
+  // Of max_clients_: what one of several parties may have, and what is taken of them. An ended client keeps its place
+  // while files of its are being closed.
+  size_t PlacesOfAParty() const;
+  size_t PlacesTaken() const;
   Status CheckQuota(const std::string& party) const;
   void OnEvent(uint64_t key);
   // Forgets the session and hands it to the reaper. `status`: what its client is told, 0: it is gone.

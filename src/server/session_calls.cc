@@ -33,7 +33,7 @@ Status Session::OnReadable() {
   os::Fd in_the_way;
   auto received = ipc::ReceiveRequest(socket_->get(), kMaxImageBytes, &in_the_way);
   if (in_the_way) {
-    RefuseFiles(std::move(in_the_way));
+    RefuseFiles(received ? received->head : wire::MessageHead{}, std::move(in_the_way));
     return {};
   }
   // A client that died with an answer unread leaves an error in place of an end of file.
@@ -48,22 +48,24 @@ Status Session::OnReadable() {
   return Fail(fmt::format("message of kind {}", static_cast<unsigned>(envelope.head.kind)));
 }
 
-// What comes beside a memory file, or in its place, is received and closed by a taker; the next message is read when
-// that is done.
-void Session::RefuseFiles(os::Fd in_the_way) {
+// A taker closes what comes beside a memory file, or in its place; the next message is read when that is done. It never
+// has more than the one descriptor: the others of the message are closed by the kernel as it is discarded.
+void Session::RefuseFiles(wire::MessageHead head, os::Fd in_the_way) {
   services_.listen(info_.id, false);
   const auto first = std::make_shared<os::Fd>(std::move(in_the_way));
-  services_.takers->Add(info_.party, [first, socket = socket_, id = info_.id, post = services_.post] {
-    first->Reset();
-    // What a client has to say is short: nothing is read of a body in a file.
-    auto received = ipc::ReceiveMessage(socket->get(), 0, /*max_file_bytes=*/0);
-    if (!received) return post(id, [why = received.error()](Session&) -> Status { return std::unexpected(why); });
-    if (received->head.kind != wire::MessageKind::kLoadModule || received->fds.size() != 1) {
-      return post(id, [](Session&) -> Status { return Fail("descriptors that are no module's image"); });
+  services_.takers->Add(info_.party, [head, first, socket = socket_, id = info_.id, post = services_.post] {
+    // The client is answered first: to close what it has sent may take as long as it likes.
+    const bool module = head.kind == wire::MessageKind::kLoadModule;
+    if (module) {
+      ipc::SendRefusal(socket->get(), head.serial, cuda::CUDA_ERROR_INVALID_IMAGE,
+                       fmt::format("a module's image is one memory file of {} bytes at most", kMaxImageBytes));
+    } else {
+      post(id, [](Session&) -> Status { return Fail("descriptors that are no module's image"); });
     }
-    ipc::SendRefusal(socket->get(), received->head.serial, cuda::CUDA_ERROR_INVALID_IMAGE,
-                     fmt::format("a module's image is a memory file of {} bytes at most", kMaxImageBytes));
-    received->fds.clear();
+    first->Reset();
+    const Status discarded = os::Discard(socket->get());
+    if (!module) return;
+    if (!discarded) return post(id, [discarded](Session&) { return discarded; });
     post(id, [](Session& session) -> Status {
       session.services_.listen(session.info_.id, true);
       return {};

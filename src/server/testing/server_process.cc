@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "os/close_aside.h"
 #include "os/filled_memory.h"
 #include "os/socket.h"
 #include "os/spawn.h"
@@ -94,6 +95,7 @@ void ServerProcess::PassOn(os::Fd connection, uint32_t pid, wire::Attach attach)
   wire::Put(body, attach);
   const int fds[] = {connection.get()};
   TUTTI_CHECK(ipc::SendMessage(socket_.get(), wire::MessageKind::kAttach, 0, std::move(body), fds).has_value());
+  os::CloseAside(std::move(connection));  // as the daemon does: it may be the last, after a refusal
 }
 
 Result<std::unique_ptr<ipc::ClientConnection>> ServerProcess::ConnectHere(uint32_t pid, double percentage) {
