@@ -1,7 +1,10 @@
 #include "server/fault_log.h"
 
+#include <algorithm>
 #include <ctime>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "server/session.h"
 
@@ -42,14 +45,22 @@ std::string Line(const ClientInfo& client, uint32_t device, const device::Fault&
 void FaultLog::Add(const ClientInfo& client, uint32_t device, const device::Fault& fault) {
   std::string line = Line(client, device, fault);
   const std::lock_guard lock(mutex_);
-  if (lines_.size() == kMost) lines_.pop_front();
-  lines_.push_back(std::move(line));
+  if (entries_.size() == kMost) RemoveOne();
+  entries_.push_back({client.payer(), std::move(line)});
+}
+
+void FaultLog::RemoveOne() {
+  std::map<std::string_view, size_t> lines;
+  for (const Entry& entry : entries_) ++lines[entry.party];
+  const std::string_view most =
+      std::ranges::max_element(lines, {}, [](const auto& count) { return count.second; })->first;
+  entries_.erase(std::ranges::find(entries_, most, &Entry::party));
 }
 
 std::string FaultLog::Lines() const {
   const std::lock_guard lock(mutex_);
   std::string all;
-  for (const std::string& line : lines_) all += line;
+  for (const Entry& entry : entries_) all += entry.line;
   return all;
 }
 

@@ -17,13 +17,20 @@ class FaultLog {
  public:
   static constexpr size_t kMost = 256;
 
+  // When the log is full, the oldest line of the party with the most lines goes: no party removes another's last ones.
   void Add(const ClientInfo& client, uint32_t device, const device::Fault& fault);
   // One JSON object per line, the oldest first. What is not known is not in it.
   std::string Lines() const;
 
  private:
+  struct Entry {
+    std::string party;
+    std::string line;
+  };
+  void RemoveOne();  // lock held
+
   mutable std::mutex mutex_;
-  std::deque<std::string> lines_;
+  std::deque<Entry> entries_;  // the oldest first
 };
 
 }  // namespace tutti::server
