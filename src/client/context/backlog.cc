@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "client/context/stream_slots.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 #include "wire/backlog.h"
 
 namespace tutti::client {
@@ -11,7 +11,7 @@ namespace tutti::client {
 // Whether what waits, and so much more, is more than may: then half of it is to be free, one sleep for many records.
 // Under the lock.
 uint64_t Backlog::Full(uint32_t slot, uint32_t weight) {
-  const ipc::CompletionWaiter& waiter = Session::Get().waiter();
+  const ipc::CompletionWaiter& waiter = Attachment::Get().waiter();
   while (!waiting_.empty() && waiter.Done(slot, waiting_.front().ticket)) {
     weight_ -= waiting_.front().weight;
     waiting_.pop_front();
@@ -38,7 +38,7 @@ void Backlog::Add(uint32_t slot, uint64_t ticket, uint32_t weight) {
     after = Full(slot, 0);
   }
   // What the session may have ended with, the next call that looks will find.
-  if (after != 0) (void)Session::Get().waiter().Wait(slot, after - 1);
+  if (after != 0) (void)Attachment::Get().waiter().Wait(slot, after - 1);
 }
 
 uint64_t Backlog::RoomAfter(uint32_t slot, uint32_t weight) {

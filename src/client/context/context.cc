@@ -5,10 +5,10 @@
 #include "client/base/complaint.h"
 #include "client/base/environment.h"
 #include "client/context/stream.h"
+#include "client/session/attachment.h"
 #include "client/session/mps_environment.h"
 #include "client/session/printing.h"
 #include "client/session/renewal.h"
-#include "client/session/session.h"
 #include "cuda/device_attribute.h"
 #include "wire/visible_devices.h"
 
@@ -116,7 +116,7 @@ int Context::CheckComputeMode() const {
                     "device {} is in compute mode PROHIBITED; root ends that with: tutti device mode {} DEFAULT",
                     device_.ordinal(), wire::UuidText(device_.info().uuid));
   }
-  if (mode == kExclusiveProcess && Session::Get().header().shared_server == 0) {
+  if (mode == kExclusiveProcess && Attachment::Get().header().shared_server == 0) {
     const std::string directory = Environment("CUDA_MPS_PIPE_DIRECTORY");
     return Complain(
         cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
@@ -169,10 +169,10 @@ void Context::SubmitLimit() {
   }
   own_sms_.store(own, std::memory_order_relaxed);
   if (part_ppm >= wire::kWholeDevice) return;
-  Session::Get().ring().Submit(wire::RecordKind::kContextLimit, 0,
-                               wire::ContextLimitBody{.device = device_.index(),
-                                                      .context = static_cast<uint32_t>(id()),
-                                                      .part_ppm = static_cast<uint32_t>(part_ppm)});
+  Attachment::Get().ring().Submit(wire::RecordKind::kContextLimit, 0,
+                                  wire::ContextLimitBody{.device = device_.index(),
+                                                         .context = static_cast<uint32_t>(id()),
+                                                         .part_ppm = static_cast<uint32_t>(part_ppm)});
 }
 
 uint32_t Context::sm_count() const {
@@ -194,7 +194,8 @@ void Context::End() {
   for (Stream* stream : Streams()) Stream::Destroy(stream);
   legacy_.store(nullptr, std::memory_order_release);
   dependants_.free_memory(*this);
-  if (error != 0) Session::Get().replies().Call(wire::RecordKind::kReset, wire::ResetBody{.device = device_.index()});
+  if (error != 0)
+    Attachment::Get().replies().Call(wire::RecordKind::kReset, wire::ResetBody{.device = device_.index()});
   Renewal::Get().Ended();
 }
 
@@ -270,8 +271,8 @@ bool Context::SetLimit(cuda::CUlimit limit, size_t value) {
   if (limit < 0 || limit >= cuda::CU_LIMIT_SHMEM_SIZE) return false;  // the rest can only be read
   limits_[limit].store(value, std::memory_order_relaxed);
   if (limit == cuda::CU_LIMIT_MALLOC_HEAP_SIZE) {
-    Session::Get().ring().Submit(wire::RecordKind::kHeapLimit, 0,
-                                 wire::HeapLimitBody{.bytes = value, .device = device_.index()});
+    Attachment::Get().ring().Submit(wire::RecordKind::kHeapLimit, 0,
+                                    wire::HeapLimitBody{.bytes = value, .device = device_.index()});
   }
   return true;
 }

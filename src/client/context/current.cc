@@ -6,8 +6,8 @@
 
 #include "client/context/context.h"
 #include "client/context/stream.h"
+#include "client/session/attachment.h"
 #include "client/session/gate.h"
-#include "client/session/session.h"
 
 namespace tutti::client {
 

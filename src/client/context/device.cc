@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "client/base/environment.h"
 #include "client/context/context.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 #include "cuda/device_attribute.h"
 #include "wire/visible_devices.h"
 
@@ -50,7 +50,7 @@ std::vector<uint32_t> Chosen(const wire::ChannelHeader& header) {
 }  // namespace
 
 bool Device::Install() {
-  const wire::ChannelHeader& header = Session::Get().header();
+  const wire::ChannelHeader& header = Attachment::Get().header();
   const auto chosen = Chosen(header);
   count_ = 0;
   devices_ = new Device[std::max<size_t>(chosen.size(), 1)];
@@ -68,17 +68,17 @@ bool Device::Install() {
 
 int Device::Check() const {
   if (const int failed = error(); failed != 0) [[unlikely]] {
-    Session::WindUp(index_);
+    Attachment::WindUp(index_);
     return failed;
   }
-  const int ended = Session::Get().ended();
+  const int ended = Attachment::Get().ended();
   if (ended != 0) [[unlikely]]
-    Session::WindUp();
+    Attachment::WindUp();
   return ended;
 }
 
 bool Device::Reinstall() {
-  const wire::ChannelHeader& header = Session::Get().header();
+  const wire::ChannelHeader& header = Attachment::Get().header();
   const std::span all(header.devices, std::min(header.device_count, wire::kMaxDevices));
   for (Device& device : std::span(devices_, static_cast<size_t>(count_))) {
     const auto same = std::ranges::find_if(
@@ -97,7 +97,7 @@ int Device::Attribute(cuda::CUdevice_attribute attribute) const {
   if (attribute == cuda::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT) {
     return static_cast<int>(std::max(1u, given_sms()));
   }
-  if (attribute == cuda::CU_DEVICE_ATTRIBUTE_MPS_ENABLED) return Session::Get().header().shared_server != 0;
+  if (attribute == cuda::CU_DEVICE_ATTRIBUTE_MPS_ENABLED) return Attachment::Get().header().shared_server != 0;
   if (attribute == cuda::CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) return 1;
   if (attribute <= 0 || attribute >= static_cast<int>(wire::kDeviceAttributes)) return 0;
   return info_->attributes[attribute];

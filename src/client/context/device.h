@@ -31,7 +31,7 @@ class Device {
   // The sticky error of this process's work on the device, 0: none.
   int error() const { return state_->error.load(std::memory_order_relaxed); }
   // That error, or what the session ended with: then nothing of this process works on the program's memory for the
-  // device any more (Session::WindUp), and the program may be told.
+  // device any more (Attachment::WindUp), and the program may be told.
   int Check() const;
   // SMs that it has, and those of them that this process is given (live: follows percentage and partition). 0 given: a
   // partition would have to be named.

@@ -32,7 +32,7 @@ Stream* Stream::Create(Context& context, const StreamOptions& options) {
       .context = static_cast<uint32_t>(context.id()),
       .flags = (options.legacy ? wire::kStreamLegacy : 0u) | (options.non_blocking ? wire::kStreamNonBlocking : 0u),
   };
-  Session::Get().ring().Submit(wire::RecordKind::kStreamCreate, place.slot, body);
+  Attachment::Get().ring().Submit(wire::RecordKind::kStreamCreate, place.slot, body);
   context.Add(stream);
   return stream;
 }
@@ -41,7 +41,7 @@ void Stream::Destroy(Stream* stream) {
   if (!pool_.Retire(stream)) return;
   if (stream->capture() != nullptr) stream->forget_.load(std::memory_order_relaxed)(*stream);
   stream->context_.Remove(stream);
-  Session::Get().ring().Submit(wire::RecordKind::kStreamDestroy, stream->slot_);
+  Attachment::Get().ring().Submit(wire::RecordKind::kStreamDestroy, stream->slot_);
   StreamSlots::Get().GiveBack(stream->LastMark());
   pool_.Delete(stream);
 }

@@ -15,7 +15,7 @@
 #include "client/base/pool.h"
 #include "client/context/backlog.h"
 #include "client/context/stream_slots.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 #include "cuda/types.h"
 #include "wire/backlog.h"
 
@@ -77,12 +77,12 @@ class Stream {
   // `argument_bytes`: that the server will copy, where they do not follow the record.
   template <typename Body>
   uint64_t Submit(wire::RecordKind kind, const Body& body, std::span<const uint8_t> trailing, uint64_t argument_bytes) {
-    const uint64_t ticket = Session::Get().ring().Submit(kind, slot_, body, trailing);
+    const uint64_t ticket = Attachment::Get().ring().Submit(kind, slot_, body, trailing);
     Note(ticket, wire::BacklogWeight(argument_bytes));
     return ticket;
   }
   uint64_t SubmitMarker() {
-    const uint64_t ticket = Session::Get().ring().Submit(wire::RecordKind::kMarker, slot_);
+    const uint64_t ticket = Attachment::Get().ring().Submit(wire::RecordKind::kMarker, slot_);
     Note(ticket, wire::BacklogWeight(0));
     return ticket;
   }
@@ -99,7 +99,7 @@ class Stream {
   // Whether everything submitted to it is done.
   bool Idle() const {
     const uint64_t next = Next();
-    return next == 0 || Session::Get().waiter().Done(slot_, next - 1);
+    return next == 0 || Attachment::Get().waiter().Done(slot_, next - 1);
   }
   StreamMark LastMark() const { return {slot_, generation_, Next()}; }
   // Like LastMark, and what the work of other streams that a new record would wait for is included.

@@ -1,19 +1,19 @@
 #include "client/context/stream_slots.h"
 
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 
 namespace tutti::client {
 
 bool StreamMark::Reached() const {
   if (next == 0 || StreamSlots::Get().GenerationOf(slot) != generation) return true;
-  return Session::Get().waiter().Poll(slot, next - 1);
+  return Attachment::Get().waiter().Poll(slot, next - 1);
 }
 
 // Who is told that the session has ended may free what its work reads and writes.
 int StreamMark::Wait() const {
   if (Reached()) return 0;
-  const int ended = Session::Get().waiter().Wait(slot, next - 1);
-  if (ended != 0) Session::WindUp();
+  const int ended = Attachment::Get().waiter().Wait(slot, next - 1);
+  if (ended != 0) Attachment::WindUp();
   return ended;
 }
 

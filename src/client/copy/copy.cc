@@ -62,8 +62,8 @@ bool IsRegistered(const CopySide& side, const CopyShape& shape) {
 }
 
 int CopyAsynchronously(Stream& stream, const CopyRequest& request) {
-  const bool from_window = Session::Get().InWindow(request.source.address);
-  const bool to_window = Session::Get().InWindow(request.destination.address);
+  const bool from_window = Attachment::Get().InWindow(request.source.address);
+  const bool to_window = Attachment::Get().InWindow(request.destination.address);
   const bool from_registered = !from_window && IsRegistered(request.source, request.shape);
   const bool to_registered = !to_window && IsRegistered(request.destination, request.shape);
   if ((from_window || from_registered) && (to_window || to_registered)) {
@@ -110,7 +110,7 @@ int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
     return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "copy or memset at {:#x}, {} bytes x {} x {}: no memory lies there",
                     side.address, shape.row_bytes, shape.rows, shape.planes);
   }
-  if (!Session::Get().InWindow(side.address)) {
+  if (!Attachment::Get().InWindow(side.address)) {
     if (kind != SideKind::kDevice) return cuda::CUDA_SUCCESS;
     return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{:#x} is given as device memory and is none", side.address);
   }

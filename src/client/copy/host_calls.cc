@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "base/tsan.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 #include "os/futex.h"
 
 namespace tutti::client {
@@ -31,7 +31,7 @@ struct Pending {
 // session may stay as long as the program's function does.
 class Threads : public std::enable_shared_from_this<Threads> {
  public:
-  explicit Threads(Session& session) : session_(session) {}
+  explicit Threads(Attachment& attachment) : attachment_(attachment) {}
   // False if they cannot be started.
   bool Start();
 
@@ -46,13 +46,13 @@ class Threads : public std::enable_shared_from_this<Threads> {
   void TakeForEver();
   void RunForEver();
   // What a stream's calls do comes one after the other, by way of the server.
-  void* PlaceOf(const wire::HostCall& call) { return &session_.channel().streams[call.stream]; }
+  void* PlaceOf(const wire::HostCall& call) { return &attachment_.channel().streams[call.stream]; }
   void Answer(const wire::HostCall& call) {
     OrderedBefore(PlaceOf(call));
-    session_.ring().Submit(wire::RecordKind::kHostCallDone, call.stream);
+    attachment_.ring().Submit(wire::RecordKind::kHostCallDone, call.stream);
   }
 
-  Session& session_;
+  Attachment& attachment_;
   std::mutex mutex_;
   std::condition_variable more_;
   std::deque<wire::HostCall> functions_;
@@ -94,13 +94,13 @@ bool Threads::StartThread(Body body) {
 }
 
 void Threads::TakeForEver() {
-  wire::HostCallQueue& queue = session_.channel().host_calls;
+  wire::HostCallQueue& queue = attachment_.channel().host_calls;
   for (;;) {
     const uint32_t produced = queue.produced.load(std::memory_order_acquire);
     const uint32_t consumed = queue.consumed.load(std::memory_order_relaxed);
     if (produced == consumed) {
-      if (session_.ended() != 0) break;
-      if (!os::FutexWait(&queue.produced, produced, kCheckServerNs)) session_.connection().watch().Check();
+      if (attachment_.ended() != 0) break;
+      if (!os::FutexWait(&queue.produced, produced, kCheckServerNs)) attachment_.connection().watch().Check();
       continue;
     }
     const wire::HostCall call = queue.calls[consumed % wire::kHostCallSlots];
@@ -149,9 +149,9 @@ void Threads::RunForEver() {
 // Whether the current session has its threads.
 bool Running() {
   static auto* const mutex = new std::mutex;
-  static constinit Session* served = nullptr;
+  static constinit Attachment* served = nullptr;
   std::lock_guard lock(*mutex);
-  Session* const current = &Session::Get();
+  Attachment* const current = &Attachment::Get();
   if (served != current && std::make_shared<Threads>(*current)->Start()) served = current;
   return served == current;
 }

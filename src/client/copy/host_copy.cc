@@ -5,7 +5,7 @@
 
 #include "client/context/context.h"
 #include "client/copy/host_calls.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 
 namespace tutti::client {
 namespace {
@@ -18,7 +18,7 @@ bool Overlaps(const CopySide& side, const CopyShape& shape, uint64_t address, ui
 }
 
 bool IsOn(const HostCopies::Copy& copy, uint32_t device) {
-  return device == Session::kEveryDevice || copy.device == device;
+  return device == Attachment::kEveryDevice || copy.device == device;
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ bool IsOn(const HostCopies::Copy& copy, uint32_t device) {
 HostCopies& HostCopies::Get() {
   static auto* const instance = [] {
     auto* const made = new HostCopies;
-    Session::OnWindUp([](uint32_t device) { Get().Abandon(device); });
+    Attachment::OnWindUp([](uint32_t device) { Get().Abandon(device); });
     return made;
   }();
   return *instance;
@@ -37,7 +37,8 @@ int HostCopies::Submit(Stream& stream, const CopyRequest& request) {
   {
     std::lock_guard lock(mutex_);
     copy = copies_.insert(
-        copies_.end(), {.request = request, .session = &Session::Get(), .device = stream.context().device().index()});
+        copies_.end(),
+        {.request = request, .attachment = &Attachment::Get(), .device = stream.context().device().index()});
   }
   const int status = SubmitHostCopy(stream, copy);
   if (status == 0) return status;
@@ -48,14 +49,14 @@ int HostCopies::Submit(Stream& stream, const CopyRequest& request) {
 
 // A copy that is being made when the server dies is waited for like any other: it needs no server.
 int HostCopies::Await(uint64_t address, uint64_t bytes) {
-  Session& session = Session::Get();
+  Attachment& attachment = Attachment::Get();
   std::unique_lock lock(mutex_);
   while (Touches(address, bytes)) {
-    if (session.ended() != 0) Forbid(session, Session::kEveryDevice);
+    if (attachment.ended() != 0) Forbid(attachment, Attachment::kEveryDevice);
     if (made_.wait_for(lock, kCheckServer, [&] { return !Touches(address, bytes); })) break;
-    session.connection().watch().Check();
+    attachment.connection().watch().Check();
   }
-  return session.ended();
+  return attachment.ended();
 }
 
 void HostCopies::Make(Handle copy, int status) {
@@ -74,18 +75,19 @@ void HostCopies::Make(Handle copy, int status) {
 }
 
 void HostCopies::Abandon(uint32_t device) {
-  const Session& session = Session::Get();
+  const Attachment& attachment = Attachment::Get();
   std::unique_lock lock(mutex_);
-  Forbid(session, device);
+  Forbid(attachment, device);
   made_.wait(lock, [&] {
     return std::ranges::none_of(copies_,
                                 [&](const Copy& copy) { return copy.state == State::kMaking && IsOn(copy, device); });
   });
 }
 
-void HostCopies::Forbid(const Session& session, uint32_t device) {
+void HostCopies::Forbid(const Attachment& attachment, uint32_t device) {
   for (Copy& copy : copies_) {
-    if (copy.session == &session && IsOn(copy, device) && copy.state == State::kWaiting) copy.state = State::kAbandoned;
+    if (copy.attachment == &attachment && IsOn(copy, device) && copy.state == State::kWaiting)
+      copy.state = State::kAbandoned;
   }
 }
 

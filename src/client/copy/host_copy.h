@@ -12,7 +12,7 @@
 
 #include "client/context/stream.h"
 #include "client/copy/copy.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 
 namespace tutti::client {
 
@@ -22,7 +22,7 @@ class HostCopies {
   enum class State : uint8_t { kWaiting, kMaking, kAbandoned };
   struct Copy {
     CopyRequest request;
-    const Session* session;
+    const Attachment* attachment;
     uint32_t device;  // of its stream; the server's number
     State state = State::kWaiting;
   };
@@ -40,11 +40,11 @@ class HostCopies {
   void Make(Handle copy, int status);
 
  private:
-  // Session::WindUp: what was submitted for the device is not made any more, and when this returns nothing is being
+  // Attachment::WindUp: what was submitted for the device is not made any more, and when this returns nothing is being
   // made.
   void Abandon(uint32_t device);
   bool Touches(uint64_t address, uint64_t bytes) const;
-  void Forbid(const Session& session, uint32_t device);
+  void Forbid(const Attachment& attachment, uint32_t device);
 
   std::mutex mutex_;
   std::condition_variable made_;

@@ -4,7 +4,7 @@
 #include "client/base/complaint.h"
 #include "client/copy/host_copy.h"
 #include "client/memory/allocation_table.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 #include "cuda/types.h"
 
 namespace tutti::client {
@@ -23,7 +23,7 @@ void AwaitCopies(const Allocation& freed) { HostCopies::Get().Await(freed.addres
 }  // namespace
 
 int RegisterHost(Context& context, uint64_t address, uint64_t bytes, unsigned flags) {
-  if (address == 0 || bytes == 0 || !CheckedAdd(address, bytes) || Session::Get().InWindow(address))
+  if (address == 0 || bytes == 0 || !CheckedAdd(address, bytes) || Attachment::Get().InWindow(address))
     return cuda::CUDA_ERROR_INVALID_VALUE;
   if ((flags & cuda::CU_MEMHOSTREGISTER_DEVICEMAP) != 0)
     return NotForKernels("cuMemHostRegister with DEVICEMAP (cudaHostRegisterMapped)", address);

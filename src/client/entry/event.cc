@@ -49,7 +49,7 @@ CUresult cuEventQuery(CUevent handle) {
   CU_TRY(Capture::CheckUnsafe("cuEventQuery"));
   const CUresult reached = event->Query();
   if (reached == CUDA_ERROR_NOT_READY) {
-    Session::Get().ring().Nudge();
+    Attachment::Get().ring().Nudge();
     return reached;
   }
   return event->CheckDevice();

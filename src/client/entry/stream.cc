@@ -57,7 +57,7 @@ CUresult cuStreamQuery(CUstream handle) {
   if (stream->capture() != nullptr) return Capture::Break(*stream, "cuStreamQuery");
   const bool done = stream->legacy() ? stream->Settled() : stream->Idle();
   if (done) return stream->context().Check();
-  Session::Get().ring().Nudge();
+  Attachment::Get().ring().Nudge();
   return CUDA_ERROR_NOT_READY;
 }
 

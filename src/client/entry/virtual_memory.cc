@@ -7,7 +7,7 @@
 #include "client/context/context.h"
 #include "client/context/device.h"
 #include "client/entry/entries.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 
 namespace tutti::client::entry {
 namespace {

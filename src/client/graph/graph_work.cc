@@ -8,7 +8,7 @@
 #include "client/copy/host_copy.h"
 #include "client/graph/graph.h"
 #include "client/module/library.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 
 namespace tutti::client {
 namespace {
@@ -30,7 +30,7 @@ int RunWork(const KernelWork& work, Stream& stream) {
 int RunWork(const CopyWork& work, Stream& stream) {
   const CopyRequest& request = work.request;
   if (request.shape.empty()) return CUDA_SUCCESS;
-  if (Session::Get().InWindow(request.source.address) && Session::Get().InWindow(request.destination.address))
+  if (Attachment::Get().InWindow(request.source.address) && Attachment::Get().InWindow(request.destination.address))
     return Copy(stream, request, CopyMode::kAsynchronous);
   return HostCopies::Get().Submit(stream, request);
 }

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "client/base/complaint.h"
 #include "client/context/context.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 
 namespace tutti::client {
 namespace {
@@ -31,13 +31,13 @@ int NotAllocated(uint64_t address) {
 Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {
   const wire::AllocateBody body{
       .bytes = bytes, .alignment = alignment, .kind = kind, .device = context.device().index()};
-  ipc::Reply reply = Session::Get().replies().Call(wire::RecordKind::kAllocate, body);
+  ipc::Reply reply = Attachment::Get().replies().Call(wire::RecordKind::kAllocate, body);
   if (reply.status == cuda::CUDA_ERROR_OUT_OF_MEMORY && context.Synchronize() == 0) {
-    reply = Session::Get().replies().Call(wire::RecordKind::kAllocate, body);
+    reply = Attachment::Get().replies().Call(wire::RecordKind::kAllocate, body);
   }
   if (reply.status != 0) return Refuse(reply.status);
-  if (!Session::Get().InWindow(reply.value[0], bytes)) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);
-  if (!Session::Get().connection().window().Open(reply.value[0], bytes)) {
+  if (!Attachment::Get().InWindow(reply.value[0], bytes)) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);
+  if (!Attachment::Get().connection().window().Open(reply.value[0], bytes)) {
     ReleaseMemory(reply.value[0]);
     return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   }
@@ -45,19 +45,20 @@ Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t 
 }
 
 void ReleaseMemory(uint64_t address) {
-  const uint64_t ticket = Session::Get().ring().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = address});
+  const uint64_t ticket =
+      Attachment::Get().ring().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = address});
   after_last_free.store(ticket + 1, std::memory_order_relaxed);
 }
 
 // The server takes a record within microseconds, but not while the client has more work queued than it may have: then
 // the answer is one of before the free.
 void AwaitFrees() {
-  Session& session = Session::Get();
+  Attachment& attachment = Attachment::Get();
   const uint64_t wanted = after_last_free.load(std::memory_order_relaxed);
   const uint64_t give_up_ns = NowNs() + kLongestAwaitNs;
-  while (session.header().head.load(std::memory_order_acquire) < wanted && session.ended() == 0 &&
+  while (attachment.header().head.load(std::memory_order_acquire) < wanted && attachment.ended() == 0 &&
          NowNs() < give_up_ns) {
-    session.ring().Nudge();
+    attachment.ring().Nudge();
     sched_yield();
   }
 }
@@ -73,7 +74,7 @@ Answer<uint64_t> Allocate(Context& context, AllocationKind kind, uint64_t bytes,
   if (kind == AllocationKind::kHost || kind == AllocationKind::kManaged) allocation.host_address = address;
   allocation.flags = flags;
   if (!AllocationTable::Get().Insert(allocation)) return Refuse(cuda::CUDA_ERROR_MPS_RPC_FAILURE);
-  if (kind == AllocationKind::kHost) Session::Get().connection().window().Share(address, bytes);
+  if (kind == AllocationKind::kHost) Attachment::Get().connection().window().Share(address, bytes);
   return address;
 }
 
@@ -97,7 +98,7 @@ int FreeHostMemory(uint64_t address) {
 void ReturnMemory(const Allocation& allocation) {
   if (allocation.freed != nullptr) allocation.freed(allocation);
   if (allocation.kind == AllocationKind::kHost)
-    Session::Get().connection().window().Hide(allocation.address, allocation.bytes);
+    Attachment::Get().connection().window().Hide(allocation.address, allocation.bytes);
   if (allocation.kind != AllocationKind::kRegistered) ReleaseMemory(allocation.address);
 }
 

@@ -11,7 +11,7 @@
 
 #include "client/base/answer.h"
 #include "client/base/pool.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 #include "cuda/types.h"
 
 namespace tutti::client {
@@ -24,12 +24,12 @@ class PhysicalMemory {
   static constexpr uint64_t kGranularity = 2u << 20;
 
   PhysicalMemory(Device& device, uint64_t bytes, uint64_t home, const cuda::CUmemAllocationProp& properties)
-      : device_(device), session_(&Session::Get()), bytes_(bytes), home_(home), properties_(properties) {}
+      : device_(device), attachment_(&Attachment::Get()), bytes_(bytes), home_(home), properties_(properties) {}
 
   // Null also for memory of a session that has ended.
   static PhysicalMemory* Find(cuda::CUmemGenericAllocationHandle handle) {
     PhysicalMemory* const found = pool_.Find(reinterpret_cast<const void*>(handle));
-    return found != nullptr && found->session_ == &Session::Get() ? found : nullptr;
+    return found != nullptr && found->attachment_ == &Attachment::Get() ? found : nullptr;
   }
   // OUT_OF_MEMORY over the limit or the device's size.
   static Answer<PhysicalMemory*> Create(Device& device, uint64_t bytes, const cuda::CUmemAllocationProp& properties);
@@ -61,7 +61,7 @@ class PhysicalMemory {
   static constinit Pool<PhysicalMemory, 1 << 18> pool_;
 
   Device& device_;
-  const Session* const session_;
+  const Attachment* const attachment_;
   const uint64_t bytes_;
   const uint64_t home_;
   const cuda::CUmemAllocationProp properties_;

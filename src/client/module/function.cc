@@ -6,7 +6,7 @@
 #include "client/base/environment.h"
 #include "client/context/context.h"
 #include "client/module/module.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 #include "cuda/device_attribute.h"
 
 namespace tutti::client {
@@ -39,7 +39,7 @@ Answer<uint32_t> Function::Prepare(const BlockShape& shape) {
   body.block[0] = shape.x;
   body.block[1] = shape.y;
   body.block[2] = shape.z;
-  const ipc::Reply reply = Session::Get().replies().Call(wire::RecordKind::kPrepare, body);
+  const ipc::Reply reply = Attachment::Get().replies().Call(wire::RecordKind::kPrepare, body);
   if (reply.status != 0) {
     LogFailure(reply.status);
     return Refuse(reply.status);
@@ -71,8 +71,8 @@ void Function::LogFailure(int status) {
   if (Environment("TUTTI_QUIET") == "1" || failure_logged_.exchange(true, std::memory_order_relaxed)) return;
   ByteWriter body;
   wire::Put(body, wire::QueryModule{.module = module_.id(), .function = number_});
-  auto answer = Session::Get().connection().Call(wire::MessageKind::kQueryModule, std::move(body), {},
-                                                 wire::MessageKind::kQueryModuleReply);
+  auto answer = Attachment::Get().connection().Call(wire::MessageKind::kQueryModule, std::move(body), {},
+                                                    wire::MessageKind::kQueryModuleReply);
   std::string reason;
   if (answer) {
     ByteReader in(answer->body);

@@ -9,7 +9,7 @@
 #include "client/context/context.h"
 #include "client/memory/allocation_table.h"
 #include "client/module/function.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 #include "ipc/message.h"
 #include "os/memory.h"
 
@@ -31,8 +31,8 @@ Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
   wire::Put(body, wire::LoadModule{.device = device});
   const int fds[] = {file->get()};
   TUTTI_ASSIGN(const ipc::Envelope answer,
-               Session::Get().connection().Call(wire::MessageKind::kLoadModule, std::move(body), fds,
-                                                wire::MessageKind::kLoadModuleReply));
+               Attachment::Get().connection().Call(wire::MessageKind::kLoadModule, std::move(body), fds,
+                                                   wire::MessageKind::kLoadModuleReply));
   ByteReader in(answer.body);
   Loaded loaded;
   TUTTI_ASSIGN(loaded.reply, wire::GetLoadModuleReply(in));
@@ -89,7 +89,7 @@ Answer<Loaded> LoadOn(const Device& device, std::span<const uint8_t> image, cons
 }
 
 void Forget(uint32_t module) {
-  Session::Get().ring().Submit(wire::RecordKind::kModuleUnload, 0, wire::ModuleUnloadBody{.module = module});
+  Attachment::Get().ring().Submit(wire::RecordKind::kModuleUnload, 0, wire::ModuleUnloadBody{.module = module});
 }
 
 }  // namespace
@@ -147,7 +147,7 @@ Answer<Module*> Module::Load(Context& current, std::span<const uint8_t> image, c
   const guest::SegmentAddresses addresses{.segment = loaded.reply.segment_address,
                                           .constants = loaded.reply.constants_address,
                                           .constant_bytes = guest::ConstantBytes(loaded.index)};
-  ipc::ClientWindow& window = Session::Get().connection().window();
+  ipc::ClientWindow& window = Attachment::Get().connection().window();
   const bool opened = window.Open(addresses.segment, loaded.index.segment_bytes) &&
                       window.Open(addresses.constants, addresses.constant_bytes);
   const uint32_t id = loaded.reply.module;

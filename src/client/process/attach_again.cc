@@ -7,21 +7,21 @@
 #include "client/memory/memory.h"
 #include "client/memory/virtual_memory.h"
 #include "client/session/attach.h"
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 #include "cuda/result.h"
 
 namespace tutti::client {
 
 int AttachAgain() {
-  Session::WindUp();
+  Attachment::WindUp();
   // The next server may well offer the same addresses.
-  Session::Get().connection().ReleaseWindow();
+  Attachment::Get().connection().ReleaseWindow();
   auto connection = Attach();
   if (!connection) {
     log::Error("the server is gone and there is no other: {}", connection.error().text);
     return cuda::CUDA_ERROR_MPS_RPC_FAILURE;
   }
-  Session::Install(std::move(*connection));
+  Attachment::Install(std::move(*connection));
   StreamSlots::Get().StartAgain();
   Staging::Get().StartAgain();
   VirtualMemory::Get().StartAgain();
@@ -30,7 +30,7 @@ int AttachAgain() {
     log::Error("the server is gone and the next one has not all of its devices");
     return cuda::CUDA_ERROR_DEVICE_UNAVAILABLE;
   }
-  log::Info("attached again, to server {}", Session::Get().header().server_pid);
+  log::Info("attached again, to server {}", Attachment::Get().header().server_pid);
   return cuda::CUDA_SUCCESS;
 }
 

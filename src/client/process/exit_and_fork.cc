@@ -1,9 +1,9 @@
 // What ends the library's work in a process: its exit, and for a child being forked. Both close the gate.
 #include <pthread.h>
 
+#include "client/session/attachment.h"
 #include "client/session/gate.h"
 #include "client/session/printing.h"
-#include "client/session/session.h"
 
 namespace tutti::client {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 }
 
 void CloseInChild() {
-  Session::AbandonInChild();
+  Attachment::AbandonInChild();
   // Where cuInit was never called, or failed, the child may try.
   if (Gate::status() == 0 || Gate::opening()) Gate::Close(cuda::CUDA_ERROR_NOT_INITIALIZED);
 }

@@ -11,10 +11,10 @@
 #include "client/module/module.h"
 #include "client/process/attach_again.h"
 #include "client/session/attach.h"
+#include "client/session/attachment.h"
 #include "client/session/gate.h"
 #include "client/session/mps_environment.h"
 #include "client/session/renewal.h"
-#include "client/session/session.h"
 
 namespace tutti::client {
 namespace {
@@ -35,7 +35,7 @@ int Start() {
   std::lock_guard lock(start_mutex);
   if (Gate::closed()) return Gate::status();
   if (Gate::status() == 0) return cuda::CUDA_SUCCESS;
-  if (Session::installed()) return cuda::CUDA_ERROR_NO_DEVICE;  // as found the first time
+  if (Attachment::installed()) return cuda::CUDA_ERROR_NO_DEVICE;  // as found the first time
   OpenLog();
   Gate::ReadEnvironment();
   auto connection = Attach();
@@ -47,10 +47,10 @@ int Start() {
 }
 
 int StartWith(std::unique_ptr<ipc::ClientConnection> connection) {
-  Session::Install(std::move(connection));
+  Attachment::Install(std::move(connection));
   Renewal::Get().Use(AttachAgain);
   Context::Use({.end_module = [](Module* module) { Module::Delete(module); }, .free_memory = FreeAllOf});
-  CheckMemoryLimits(Session::Get().header());
+  CheckMemoryLimits(Attachment::Get().header());
   if (!Device::Install()) return cuda::CUDA_ERROR_OUT_OF_MEMORY;
   if (Environment("CUDA_LAUNCH_BLOCKING").starts_with('1')) launches_block = true;
   if (Device::count() == 0) return cuda::CUDA_ERROR_NO_DEVICE;

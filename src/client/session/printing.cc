@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <mutex>
 
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 
 namespace tutti::client {
 namespace {
@@ -34,7 +34,7 @@ void Drain(Fifo& fifo, FILE* out) {
 }  // namespace
 
 void DrainPrints() {
-  wire::Channel& channel = Session::Get().channel();
+  wire::Channel& channel = Attachment::Get().channel();
   Drain(channel.print, stdout);
   Drain(channel.asserts, stderr);
 }

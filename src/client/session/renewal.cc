@@ -1,6 +1,6 @@
 #include "client/session/renewal.h"
 
-#include "client/session/session.h"
+#include "client/session/attachment.h"
 #include "cuda/result.h"
 
 namespace tutti::client {
@@ -17,7 +17,7 @@ void Renewal::Use(int (*attach_again)()) {
 
 int Renewal::Begin() {
   std::lock_guard lock(mutex_);
-  const int ended = Session::Get().connection().watch().Check();
+  const int ended = Attachment::Get().connection().watch().Check();
   if (ended != 0) {
     if (ended != cuda::CUDA_ERROR_MPS_RPC_FAILURE || active_ != 0) return ended;
     if (const int status = attach_again_(); status != 0) return status;

@@ -14,7 +14,7 @@
 #include "control/version.h"
 #include "control/words.h"
 #include "cuda/result.h"
-#include "daemon/control/session.h"
+#include "daemon/control/connection.h"
 #include "daemon/files/directory.h"
 #include "daemon/files/inherited_sockets.h"
 #include "daemon/life/settings_commands.h"
@@ -87,7 +87,7 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
   Listen(instance_.privileged_listener(), {});
 }
 
-ControlDaemon::~ControlDaemon() { sessions_.clear(); }
+ControlDaemon::~ControlDaemon() { connections_.clear(); }
 
 int ControlDaemon::Run() {
   log::Info("Starting control daemon using socket {}", options_.places.control_socket());
@@ -136,7 +136,7 @@ void ControlDaemon::Accept(int listener) {
   if (!accepted) {
     // Out of descriptors, most likely: who waits in the kernel's queue is taken up a little later.
     log_.Info("connections that cannot be accepted", "{}", accepted.error().text);
-    MakeRoom(connections_[connections_[0].size() > 0 ? 0 : 1]);
+    MakeRoom(places_[places_[0].size() > 0 ? 0 : 1]);
     loop_->Unwatch(listening_[listener].watch);
     loop_->After(kAcceptPauseNs, [this, listener] {
       if (const auto entry = listening_.find(listener); entry != listening_.end())
@@ -148,15 +148,16 @@ void ControlDaemon::Accept(int listener) {
   auto visitor = VisitorAt(socket.get(), listening_[listener].route.claim);
   if (!visitor) return log::Info("User did not send valid credentials");
   log_.Info(visitor->party(), "Accepting connection...");
-  sessions_.at(Admit(std::move(socket), std::move(*visitor), listening_[listener].route))->Start();
+  connections_.at(Admit(std::move(socket), std::move(*visitor), listening_[listener].route))->Start();
 }
 
 uint64_t ControlDaemon::Admit(os::StrangersFd socket, Visitor visitor, Route route) {
-  const uint64_t id = next_session_++;
-  FairShares& connections = connections_[visitor.administrator];
+  const uint64_t id = next_connection_++;
+  FairShares& connections = places_[visitor.administrator];
   while (connections.size() >= max_connections_) MakeRoom(connections);
   connections.Add(id, visitor.holder());
-  sessions_.emplace(id, std::make_shared<Session>(*this, id, std::move(visitor), std::move(socket), std::move(route)));
+  connections_.emplace(
+      id, std::make_shared<Connection>(*this, id, std::move(visitor), std::move(socket), std::move(route)));
   return id;
 }
 
@@ -164,22 +165,22 @@ uint64_t ControlDaemon::Admit(os::StrangersFd socket, Visitor visitor, Route rou
 void ControlDaemon::MakeRoom(FairShares& among) {
   const uint64_t id = among.ToTakeBack();
   if (id == 0) return;
-  const std::string party = sessions_.at(id)->visitor().party();
+  const std::string party = connections_.at(id)->visitor().party();
   log_.Info(party, "A connection of {} is closed: there are too many, and theirs are the most", party);
   Remove(id);
 }
 
-void ControlDaemon::Remove(uint64_t session) {
-  for (FairShares& connections : connections_) connections.Remove(session);
-  sessions_.erase(session);
+void ControlDaemon::Remove(uint64_t connection) {
+  for (FairShares& connections : places_) connections.Remove(connection);
+  connections_.erase(connection);
 }
 
 bool ControlDaemon::MayLeaveUnread(const Visitor& visitor) const {
   if (visitor.administrator) return true;
   size_t bytes = 0;
   const std::string party = visitor.party();
-  for (const auto& [id, session] : sessions_) {
-    if (session->unread_bytes() > 0 && session->visitor().party() == party) bytes += session->unread_bytes();
+  for (const auto& [id, connection] : connections_) {
+    if (connection->unread_bytes() > 0 && connection->visitor().party() == party) bytes += connection->unread_bytes();
   }
   return bytes <= kMaxUnreadBytes;
 }
@@ -259,14 +260,14 @@ void ControlDaemon::RemoveServer(const std::string& name) {
 }
 
 bool ControlDaemon::Quiet() const {
-  return servers_.Quiet() && std::ranges::none_of(sessions_, [](const auto& entry) { return entry.second->busy(); });
+  return servers_.Quiet() && std::ranges::none_of(connections_, [](const auto& entry) { return entry.second->busy(); });
 }
 
 Leaving ControlDaemon::Leave() {
   // The shells. What the next program does not know of would be closed by exec, in this thread.
   std::vector<uint64_t> shells;
-  for (const auto& [id, session] : sessions_) {
-    if (!session->silent()) shells.push_back(id);
+  for (const auto& [id, connection] : connections_) {
+    if (!connection->silent()) shells.push_back(id);
   }
   for (const uint64_t id : shells) Remove(id);
   os::AwaitClosed();
@@ -283,7 +284,7 @@ Leaving ControlDaemon::Leave() {
     if (!server->stopping()) server->Shutdown(false);
     leaving.servers.push_back(server->Leave());
   }
-  for (const auto& [id, session] : sessions_) leaving.connections.push_back({.fd = session->socket()});
+  for (const auto& [id, connection] : connections_) leaving.connections.push_back({.fd = connection->socket()});
   broker_.waiting().ForEach([&leaving](const WaitingClient& client) {
     ByteWriter hello;
     wire::Put(hello, client.hello);
@@ -312,7 +313,7 @@ void ControlDaemon::GoOnWith(Succession::Connection connection, bool understands
   const auto route = by_ours ? Route() : sockets_.RouteOf(path);
   auto visitor = route ? VisitorAt(socket.get(), route->claim) : Fail("it came by a socket that is gone");
   if (!visitor) return;
-  if (connection.hello.empty()) return sessions_.at(Admit(std::move(socket), std::move(*visitor), *route))->Start();
+  if (connection.hello.empty()) return connections_.at(Admit(std::move(socket), std::move(*visitor), *route))->Start();
   ByteReader in(connection.hello);
   auto hello = understands ? wire::GetHello(in) : Fail("the control daemon has been upgraded: start the program again");
   if (!hello) return ipc::SendRefusal(socket.get(), 0, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, hello.error().text);
@@ -342,8 +343,8 @@ void ControlDaemon::RemoveClaim(const std::string& name) {
   claims_.Remove(name);
   broker_.ClaimTakenBack(name);
   std::vector<uint64_t> by_it;
-  for (const auto& [id, session] : sessions_) {
-    if (session->visitor().claim == name) by_it.push_back(id);
+  for (const auto& [id, connection] : connections_) {
+    if (connection->visitor().claim == name) by_it.push_back(id);
   }
   for (const uint64_t id : by_it) Remove(id);
 }

@@ -29,7 +29,7 @@
 
 namespace tutti::daemon {
 
-class Session;
+class Connection;
 
 struct DaemonOptions {
   control::Places places;
@@ -90,7 +90,7 @@ class ControlDaemon {
   std::vector<ServerHandle*> ServersOf(const Visitor& visitor);
 
  private:
-  friend class Session;
+  friend class Connection;
   struct Listening {
     WatchId watch = 0;
     Route route;
@@ -103,7 +103,7 @@ class ControlDaemon {
   void GoOnWith(Succession::Connection connection, bool understands);
   void Listen(int listener, const Route& route);
   void Forget(int listener);
-  void Remove(uint64_t session);
+  void Remove(uint64_t connection);
   void MakeRoom(FairShares& among);
   bool MayLeaveUnread(const Visitor& visitor) const;
   void Signal();
@@ -137,11 +137,11 @@ class ControlDaemon {
   os::Fd signals_;
   ServiceManager manager_;
   Handover handover_;
-  std::unordered_map<uint64_t, std::shared_ptr<Session>> sessions_;
+  std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections_;
   // Connections of administrators and of all others: neither can take the others' places.
-  std::array<FairShares, 2> connections_;  // by Visitor::administrator
+  std::array<FairShares, 2> places_;  // by Visitor::administrator
   size_t max_connections_;
-  uint64_t next_session_ = 1;
+  uint64_t next_connection_ = 1;
   int exit_status_ = 0;
 };
 

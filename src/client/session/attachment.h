@@ -12,10 +12,10 @@
 
 namespace tutti::client {
 
-class Session {
+class Attachment {
  public:
   // Only after cuInit has succeeded.
-  static Session& Get() { return *instance_.load(std::memory_order_acquire); }
+  static Attachment& Get() { return *instance_.load(std::memory_order_acquire); }
   static bool installed() { return instance_.load(std::memory_order_acquire) != nullptr; }
   // Takes the connection for the rest of the process's life; the one before it, if any, is the current one no longer.
   static void Install(std::unique_ptr<ipc::ClientConnection> connection);
@@ -47,11 +47,11 @@ class Session {
   }
 
  private:
-  Session(std::unique_ptr<ipc::ClientConnection> connection, Session* earlier);
-  inline static constinit std::atomic<Session*> instance_{nullptr};
+  Attachment(std::unique_ptr<ipc::ClientConnection> connection, Attachment* earlier);
+  inline static constinit std::atomic<Attachment*> instance_{nullptr};
   inline static constinit std::atomic<GiveUp> give_up_{nullptr};
 
-  Session* const earlier_;  // kept for ever: a thread may still be in it
+  Attachment* const earlier_;  // kept for ever: a thread may still be in it
   std::unique_ptr<ipc::ClientConnection> connection_;
   // The client's own copies: the header is memory that the server writes.
   const uint64_t window_base_;

@@ -1,4 +1,4 @@
-#include "daemon/control/session.h"
+#include "daemon/control/connection.h"
 
 #include <fmt/format.h>
 
@@ -29,7 +29,7 @@ void LogLines(LogBudget& log, const std::string& party, std::string_view text) {
 
 }  // namespace
 
-Session::Session(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route)
+Connection::Connection(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route)
     : daemon_(daemon),
       id_(id),
       visitor_(std::move(visitor)),
@@ -37,19 +37,19 @@ Session::Session(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::Strang
       route_(std::move(route)),
       socket_(daemon.loop(), socket.Release(), kRules) {}
 
-Session::~Session() {
+Connection::~Connection() {
   daemon_.loop().Cancel(patience_);
   if (is_shell_) daemon_.log().Info(party_, "UI closed");
 }
 
-void Session::Start() {
+void Connection::Start() {
   patience_ = daemon_.loop().After(kSilenceNs, [this] { End(); });
   socket_.Start([this](ipc::Envelope message) { Received(std::move(message)); }, [this] { End(); });
 }
 
-void Session::End() { daemon_.Remove(id_); }
+void Connection::End() { daemon_.Remove(id_); }
 
-void Session::Received(ipc::Envelope message) {
+void Connection::Received(ipc::Envelope message) {
   daemon_.loop().Cancel(std::exchange(patience_, 0));
   if (message.head.kind == wire::MessageKind::kHello && !is_shell_) return ReceivedHello(message);
   if (message.head.kind == wire::MessageKind::kCommand) return ReceivedCommand(message);
@@ -57,7 +57,7 @@ void Session::Received(ipc::Envelope message) {
   End();
 }
 
-void Session::ReceivedHello(const ipc::Envelope& message) {
+void Connection::ReceivedHello(const ipc::Envelope& message) {
   ByteReader in(message.body);
   auto hello = wire::GetHello(in);
   if (!hello) {
@@ -68,7 +68,7 @@ void Session::ReceivedHello(const ipc::Envelope& message) {
   End();
 }
 
-void Session::ReceivedCommand(const ipc::Envelope& message) {
+void Connection::ReceivedCommand(const ipc::Envelope& message) {
   const auto line = control::ReadCommand(message.body);
   if (!line) {
     daemon_.log().Info(party_, "A shell of user {} is disconnected: {}", visitor_.uid, line.error().text);
@@ -79,7 +79,7 @@ void Session::ReceivedCommand(const ipc::Envelope& message) {
   Run(message.head.serial, *line);
 }
 
-void Session::Run(uint32_t serial, const std::string& line) {
+void Connection::Run(uint32_t serial, const std::string& line) {
   running_ = true;
   const bool quiet = IsPolling(line);
   if (!quiet) daemon_.log().Info(party_, "Cmd:{}", line);
@@ -90,7 +90,7 @@ void Session::Run(uint32_t serial, const std::string& line) {
   RunCommand({daemon_, visitor_, control::SplitWords(line), std::move(reply)});
 }
 
-void Session::Answered(uint32_t serial, CommandAnswer answer) {
+void Connection::Answered(uint32_t serial, CommandAnswer answer) {
   // Names and texts come from clients and servers, and the reader may be a terminal.
   answer.text = PrintableLines(answer.text);
   const auto pieces = control::SplitReply(answer.text);
@@ -122,7 +122,7 @@ void Session::Answered(uint32_t serial, CommandAnswer answer) {
   if (!socket_.idle()) ExpectReading(socket_.queued_bytes());
 }
 
-void Session::ExpectReading(size_t unread_bytes) {
+void Connection::ExpectReading(size_t unread_bytes) {
   daemon_.loop().Cancel(patience_);
   patience_ = daemon_.loop().After(kReadingNs, [this, unread_bytes] {
     patience_ = 0;

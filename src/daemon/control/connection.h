@@ -13,10 +13,10 @@
 
 namespace tutti::daemon {
 
-class Session : public std::enable_shared_from_this<Session> {
+class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Session(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route);
-  ~Session();
+  Connection(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route);
+  ~Connection();
   void Start();
   const Visitor& visitor() const { return visitor_; }
   size_t unread_bytes() const { return socket_.queued_bytes(); }
