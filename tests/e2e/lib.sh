@@ -15,7 +15,10 @@ finish() {
   set +e
   trap '' PIPE  # whoever reads our output may have gone; the daemon ends all the same
   [ $status -eq 0 ] || [ ! -f "$CUDA_MPS_LOG_DIRECTORY/control.log" ] || sed 's/^/  control.log: /' "$CUDA_MPS_LOG_DIRECTORY/control.log" >&2
-  for pid in $(jobs -p); do kill -KILL "$pid" 2> /dev/null || true; done
+  local pids
+  pids=$(jobs -p)
+  disown -a  # the shell would name each process that is killed
+  for pid in $pids; do kill -KILL "$pid" 2> /dev/null || true; done
   for pid in $(ours); do
     [[ "$(readlink "/proc/$pid/exe")" != */tutti-control ]] && [[ "$(readlink "/proc/$pid/exe")" != */nvidia-cuda-mps-control ]] || kill -KILL "$pid"
   done

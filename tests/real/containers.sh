@@ -1,5 +1,6 @@
 # Real containers, with containerd and runc, a kubelet stand-in asking the device plugin for each of them: four hold one device
-# with a quarter share each, in PID, IPC and mount namespaces of their own, one of them not as root; a fifth finds no replica.
+# with a quarter share each, in PID, IPC and mount namespaces of their own, one of them not as root; a fifth finds no replica, and
+# one that was given the daemon's own directory is refused.
 . "$(dirname "$0")/container_lib.sh"
 command -v /usr/bin/python3 > /dev/null && /usr/bin/python3 -c 'import grpc' 2> /dev/null || skip "needs python3-grpcio"
 
@@ -36,15 +37,16 @@ options() { echo >&"${asker[1]}"; asked; }
 for number in 1 2 3 4; do
   options
   [ "$answer" != none ] || fail "no replica for container $number: $(cat "$work/ask.err")"
-  user=0
+  share=$answer user=0
   [ $number != 4 ] || user=65534
   # shellcheck disable=SC2086
   run_ctr run --snapshotter native $answer localhost/shares:1 "share$number-$$" \
-    setpriv --reuid $user --regid $user --clear-groups sh -c 'id -u; device_probe; vector_add --rounds 20; mkfifo /tmp/hold; sleep 1000000 > /tmp/hold & device_probe --hold < /tmp/hold' > "$work/share$number" 2>&1 &
+    setpriv --reuid $user --regid $user --clear-groups sh -c 'id -u; device_probe; unset CUDA_MPS_ACTIVE_THREAD_PERCENTAGE CUDA_MPS_PINNED_DEVICE_MEM_LIMIT; echo unset: $(device_probe); vector_add --rounds 20; mkfifo /tmp/hold; sleep 1000000 > /tmp/hold & device_probe --hold < /tmp/hold' > "$work/share$number" 2>&1 &
 done
 for number in 1 2 3 4; do
   until_true "container $number holds its device: $(cat "$work/share$number")" says holding "$work/share$number"
   expect_in "a quarter of 8 SMs and of 1 GiB" "sms=2 total_mib=256" "$(cat "$work/share$number")"
+  expect_in "the same for who unsets its limits" "sms=2 total_mib=256" "$(grep unset: "$work/share$number")"
   expect_in "a right result" "0 wrong" "$(cat "$work/share$number")"
 done
 options
@@ -53,5 +55,12 @@ expect "a fifth" none "$answer"
 four_measured() { [ "$(metrics | grep -c '^tutti_client_memory_used_bytes')" = 4 ]; }
 until_true "four clients in the metrics" four_measured
 expect "one of them is not root" 65534 "$(head -n 1 "$work/share4")"
-grep -h sms= "$work"/share? | sort | uniq -c | sed 's/^ */  /'
-echo "containers: four shared one device, a fifth got none"
+# Who was given the directory of all claims has none of them: not by the daemon's own socket, not by the claim it was allocated.
+# shellcheck disable=SC2086
+run_ctr run --rm --snapshotter native $share --mount "type=bind,src=$work/mps/nvidia.com/gpu/pipe,dst=/above,options=rbind:ro" localhost/shares:1 "above-$$" \
+  sh -c 'CUDA_MPS_PIPE_DIRECTORY=/above device_probe; echo; device_probe' > "$work/above" 2>&1 || true
+expect "who has the directory above, by the daemon's socket and by a claim's" 2 "$(grep -c '^CUDA_ERROR_NOT_PERMITTED' "$work/above")"
+grep -h '^[0-9].*sms=' "$work"/share? | sort | uniq -c | sed 's/^ */  /'
+echo "containers: four shared one device, a fifth got none, one with the directory above was refused"
+exec {asker[1]}>&-  # and the stand-in ends
+wait "$asker_PID" || true

@@ -36,7 +36,11 @@ expect "it is the first process" 1 "$(tr -d '\n' < "$work/mps/nvidia-cuda-mps-co
 expect "its health check" 100.0 "$(inside sh -c 'echo get_default_active_thread_percentage | tutti-control')"
 export CUDA_MPS_PIPE_DIRECTORY=$work/mps
 expect_in "a program outside" "mps=1" "$(LD_LIBRARY_PATH=$bin/../lib "$probe")"
-first=$(grep -lsz "^/usr/bin/nvidia-cuda-mps-control$" /proc/[0-9]*/cmdline | cut -d/ -f3 | while read -r pid; do [ "$(awk '/^NSpid/ { print $NF }' "/proc/$pid/status")" = 1 ] && echo "$pid"; done)
+# A process that ends meanwhile is an error to grep.
+first=$({ grep -lsz "^/usr/bin/nvidia-cuda-mps-control$" /proc/[0-9]*/cmdline || true; } | cut -d/ -f3 | while read -r pid; do
+  if grep -qsF "$work/mps /tmp/nvidia-mps" "/proc/$pid/mountinfo" && [ "$(awk '/^NSpid/ { print $NF }' "/proc/$pid/status")" = 1 ]; then echo "$pid"; fi
+done)
+[ -n "$first" ] || fail "no first process: $(cat "$work/daemon")"
 kill -TERM $first
 until_true "it ends" gone "$daemon"
 [ ! -e "$work/mps/control" ] || fail "its socket is left"
