@@ -26,7 +26,7 @@ int Demo(double seconds, const std::string& output) {
 
 void AddDemo(CLI::App& app, int& status) {
   struct DemoOptions {
-    double seconds = 2;
+    double seconds = 0.8;
     std::string output = "tutti-demo";
   };
   auto* const command =

@@ -8,6 +8,9 @@ shown=$("$tutti" demo --seconds 0.1 --output "$work/demo" 2>&1) || fail "the dem
 for row in 'each alone' 'no daemon' time_slice share; do
   grep -Eq "$row.* +[0-9]+ +[0-9.]+x" <<< "$shown" || fail "no time for \"$row\" in: $shown"
 done
+for row in no_daemon time_slice share; do
+  grep -Pq "^$row\t[1-9][0-9]*\t[1-9][0-9]*$" "$work/demo/times.tsv" || fail "no time and memory for \"$row\" in: $(cat "$work/demo/times.tsv")"
+done
 grep -q '"traceEvents"' "$work/demo/trace.json" || fail "no trace in trace.json"
 grep -q '<html' "$work/demo/timeline.html" || fail "no page in timeline.html"
 
