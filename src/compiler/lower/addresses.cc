@@ -77,7 +77,8 @@ llvm::Value* Emitter::AddressOfSymbol(uint32_t symbol_index, int64_t offset) {
     if (found != module_.kernel().module_shared.end())
       return ir.getInt64(static_cast<uint32_t>(found->second + offset));
   } else if (const auto place = module_.layout().VariableOffset(symbol.index)) {
-    llvm::Value* base = CallI64(variable.space == ptx::Space::kConst ? "tutti.constants_base" : "tutti.module_base");
+    llvm::Value* base =
+        variable.space == ptx::Space::kConst ? CallI64("tutti.constants_base") : CallI64("tutti.module_base");
     return ir.CreateAdd(base, ir.getInt64(*place + static_cast<uint64_t>(offset)));
   }
   Refuse(fmt::format("variable {} is declared but not defined in this module", symbol.name));

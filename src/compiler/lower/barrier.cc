@@ -18,10 +18,9 @@ void Reduce(Emitter& e) {
   llvm::Value* threads = e.operands() > 3 ? e.In(2, T::kU32) : e.ir.getInt32(0);
   llvm::Value* predicate = e.In(e.operands() - 1, T::kPred);
   const bool counts = e.Has(M::kPopc);
-  const char* name = counts           ? "tutti.barrier.red.popc"
-                     : e.Has(M::kAnd) ? "tutti.barrier.red.and"
-                                      : "tutti.barrier.red.or";
-  llvm::Value* result = e.Call(name, e.ir.getInt32Ty(), {id, threads, predicate}, Effect::kBarrier);
+  const char* operation = counts ? "popc" : e.Has(M::kAnd) ? "and" : "or";
+  llvm::Value* result =
+      e.Call("tutti.barrier.red.", operation, e.ir.getInt32Ty(), {id, threads, predicate}, Effect::kBarrier);
   if (counts) return e.Out(result, T::kU32);
   e.Out(e.ir.CreateIsNotNull(result), T::kPred);
 }

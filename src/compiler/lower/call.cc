@@ -1,6 +1,7 @@
 // Calls: of device functions, through pointers, and of the device runtime (vprintf and its like).
 #include <algorithm>
 
+#include "compiler/contract/intrinsics.h"
 #include "compiler/lower/families.h"
 #include "fmt/format.h"
 
@@ -79,7 +80,7 @@ void WriteReturns(Emitter& e, const ptx::Prototype& prototype, llvm::Value* resu
 // The device runtime's functions, by name. Arguments are given by type, the result has none or one.
 struct RuntimeFunction {
   std::string_view name;
-  const char* intrinsic;
+  IntrinsicName intrinsic;
   ptx::Type result;
   std::vector<ptx::Type> arguments;
   bool returns = true;

@@ -226,11 +226,21 @@ void Emitter::WriteCarry(llvm::Value* carry) {
 
 // --- Calls of tutti.*.
 
-llvm::Value* Emitter::Call(llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments,
-                           Effect effect) {
+llvm::Value* Emitter::CallNamed(llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments,
+                                Effect effect) {
   llvm::SmallVector<llvm::Type*, 8> types;
   for (llvm::Value* argument : arguments) types.push_back(argument->getType());
   return ir.CreateCall(module_.Declare(name, llvm::FunctionType::get(result, types, false), effect), arguments);
+}
+
+llvm::Value* Emitter::Call(IntrinsicName name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments,
+                           Effect effect) {
+  return CallNamed(name.get(), result, arguments, effect);
+}
+
+llvm::Value* Emitter::Call(IntrinsicFamily family, llvm::StringRef member, llvm::Type* result,
+                           llvm::ArrayRef<llvm::Value*> arguments, Effect effect) {
+  return CallNamed(family.Member(member), result, arguments, effect);
 }
 
 llvm::Value* Emitter::FromLane(llvm::Value* value, llvm::Value* lane) {
@@ -242,7 +252,7 @@ llvm::Value* Emitter::FromLane(llvm::Value* value, llvm::Value* lane) {
 }
 
 llvm::Value* Emitter::CallFn(llvm::StringRef name, llvm::ArrayRef<llvm::Value*> arguments) {
-  return Call(("tutti.fn." + name).str(), arguments.front()->getType(), arguments, Effect::kPure);
+  return Call("tutti.fn.", name, arguments.front()->getType(), arguments, Effect::kPure);
 }
 
 llvm::Value* Emitter::Intrinsic(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Value*> arguments) {

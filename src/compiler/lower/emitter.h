@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/contract/intrinsics.h"
 #include "compiler/lower/llvm.h"
 #include "compiler/lower/module_emitter.h"
 #include "compiler/lower/types.h"
@@ -74,11 +75,13 @@ class Emitter {
   llvm::AllocaInst* Storage(uint32_t local);
 
   // --- Calls of tutti.*.
-  llvm::Value* Call(llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments, Effect effect);
+  llvm::Value* Call(IntrinsicName name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments, Effect effect);
+  llvm::Value* Call(IntrinsicFamily family, llvm::StringRef member, llvm::Type* result,
+                    llvm::ArrayRef<llvm::Value*> arguments, Effect effect);
   // What lane `lane` has of a 32-bit value, in an instruction that all threads of the warp execute together (.aligned).
   llvm::Value* FromLane(llvm::Value* value, llvm::Value* lane);
-  llvm::Value* CallI32(llvm::StringRef name) { return Call(name, ir.getInt32Ty(), {}, Effect::kPure); }
-  llvm::Value* CallI64(llvm::StringRef name) { return Call(name, ir.getInt64Ty(), {}, Effect::kPure); }
+  llvm::Value* CallI32(IntrinsicName name) { return Call(name, ir.getInt32Ty(), {}, Effect::kPure); }
+  llvm::Value* CallI64(IntrinsicName name) { return Call(name, ir.getInt64Ty(), {}, Effect::kPure); }
   // tutti.fn.<name>: result and arguments of the type of the first argument.
   llvm::Value* CallFn(llvm::StringRef name, llvm::ArrayRef<llvm::Value*> arguments);
   // An LLVM intrinsic overloaded on the type of its first argument.
@@ -104,6 +107,8 @@ class Emitter {
   llvm::Value* Zero(ptx::Type type);
 
  private:
+  llvm::Value* CallNamed(llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments,
+                         Effect effect);
   void EmitInstruction(const ptx::Instruction& instruction);
   void EmitGuarded();
   void RefuseUnseenModifiers();

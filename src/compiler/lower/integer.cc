@@ -66,9 +66,8 @@ llvm::Value* MulHigh(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, bool
 }
 
 llvm::Value* IntegerMinMax(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, bool is_signed, bool maximum) {
-  using namespace llvm;
-  const Intrinsic::ID id =
-      maximum ? (is_signed ? Intrinsic::smax : Intrinsic::umax) : (is_signed ? Intrinsic::smin : Intrinsic::umin);
+  namespace of = llvm::Intrinsic;
+  const of::ID id = maximum ? (is_signed ? of::smax : of::umax) : (is_signed ? of::smin : of::umin);
   return ir.CreateBinaryIntrinsic(id, a, b);
 }
 

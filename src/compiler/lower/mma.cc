@@ -69,8 +69,7 @@ std::vector<llvm::Value*> MultiplyAccumulate(Emitter& e, const std::string& shap
     e.Invalid("a matrix fragment has another number of registers");
     return {};
   }
-  std::string name =
-      "tutti.mma." + shape + "." + std::string(ptx::NameOf(types.d)) + "." + std::string(ptx::NameOf(types.a));
+  std::string name = shape + "." + std::string(ptx::NameOf(types.d)) + "." + std::string(ptx::NameOf(types.a));
   if (NamesBoth(product->element)) name += "." + std::string(ptx::NameOf(types.b));
   if (types.a == T::kB1) {
     const bool both = e.Has(M::kAnd);
@@ -87,7 +86,8 @@ std::vector<llvm::Value*> MultiplyAccumulate(Emitter& e, const std::string& shap
     arguments.push_back(clamps ? llvm::Constant::getNullValue(sum->getType()) : sum);
     result_types.push_back(sum->getType());
   }
-  llvm::Value* result = e.Call(name, llvm::StructType::get(e.context(), result_types), arguments, Effect::kWarp);
+  llvm::Value* result =
+      e.Call("tutti.mma.", name, llvm::StructType::get(e.context(), result_types), arguments, Effect::kWarp);
   std::vector<llvm::Value*> values;
   for (unsigned i = 0; i < factors.sums.size(); ++i) {
     llvm::Value* value = e.ir.CreateExtractValue(result, i);

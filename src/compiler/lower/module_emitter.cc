@@ -4,6 +4,7 @@
 #include <llvm/IR/ConstantRange.h>
 #include <llvm/Support/ModRef.h>
 
+#include "compiler/contract/intrinsics.h"
 #include "compiler/lower/emitter.h"
 #include "compiler/lower/inlining.h"
 #include "compiler/lower/types.h"
@@ -41,24 +42,18 @@ void AddEffects(llvm::Function* function, Effect effect) {
 // The limits of CUDA's launches, which the device holds to: they let the optimiser prove that indices do not wrap.
 void AddRange(llvm::Function* function) {
   struct Row {
-    llvm::StringRef prefix;
+    IntrinsicName name;
     uint32_t low, high;
   };
-  static const Row kRows[] = {
-      {"tutti.tid.z", 0, 64},
-      {"tutti.tid.", 0, 1024},
-      {"tutti.ntid.z", 1, 65},
-      {"tutti.ntid.", 1, 1025},
-      {"tutti.ctaid.x", 0, 0x7fffffff},
-      {"tutti.ctaid.", 0, 65535},
-      {"tutti.nctaid.x", 1, 0x80000000},
-      {"tutti.nctaid.", 1, 65536},
-      {"tutti.laneid", 0, 32},
-      {"tutti.warpid", 0, 32},
-      {"tutti.nwarpid", 1, 33},
+  static constexpr Row kRows[] = {
+      {"tutti.tid.x", 0, 1024},          {"tutti.tid.y", 0, 1024},     {"tutti.tid.z", 0, 64},
+      {"tutti.ntid.x", 1, 1025},         {"tutti.ntid.y", 1, 1025},    {"tutti.ntid.z", 1, 65},
+      {"tutti.ctaid.x", 0, 0x7fffffff},  {"tutti.ctaid.y", 0, 65535},  {"tutti.ctaid.z", 0, 65535},
+      {"tutti.nctaid.x", 1, 0x80000000}, {"tutti.nctaid.y", 1, 65536}, {"tutti.nctaid.z", 1, 65536},
+      {"tutti.laneid", 0, 32},           {"tutti.warpid", 0, 32},      {"tutti.nwarpid", 1, 33},
   };
   for (const Row& row : kRows) {
-    if (!function->getName().starts_with(row.prefix)) continue;
+    if (function->getName() != llvm::StringRef(row.name.get())) continue;
     function->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, row.low), llvm::APInt(32, row.high)));
     return;
   }
@@ -119,7 +114,7 @@ llvm::FunctionCallee ModuleEmitter::IndirectCall(llvm::FunctionType* callee) {
   llvm::SmallVector<llvm::Type*, 8> types = {llvm::Type::getInt64Ty(context())};
   types.append(callee->param_begin(), callee->param_end());
   llvm::FunctionType* type = llvm::FunctionType::get(callee->getReturnType(), types, false);
-  return Declare(("tutti.call." + llvm::Twine(n)).str(), type, Effect::kBarrier);
+  return Declare(IntrinsicFamily("tutti.call.").Member(std::to_string(n)), type, Effect::kBarrier);
 }
 
 std::vector<Piece> ModuleEmitter::PiecesOf(const std::vector<ptx::LocalVariable>& variables,

@@ -1,46 +1,55 @@
 #include "compiler/lower/special_registers.h"
 
+#include <optional>
+
+#include "compiler/contract/intrinsics.h"
+
 namespace tutti::compiler::lowering {
 namespace {
 
 using S = ptx::SpecialRegister;
 
 // Registers that are one pure i32 function of the contract.
-const char* PureFunctionOf(S special) {
-  switch (special) {
-    case S::kTidX: return "tutti.tid.x";
-    case S::kTidY: return "tutti.tid.y";
-    case S::kTidZ: return "tutti.tid.z";
-    case S::kCtaidX: return "tutti.ctaid.x";
-    case S::kCtaidY: return "tutti.ctaid.y";
-    case S::kCtaidZ: return "tutti.ctaid.z";
-    case S::kNctaidX: return "tutti.nctaid.x";
-    case S::kNctaidY: return "tutti.nctaid.y";
-    case S::kNctaidZ: return "tutti.nctaid.z";
-    case S::kLaneid: return "tutti.laneid";
-    case S::kWarpid: return "tutti.warpid";
-    case S::kNwarpid: return "tutti.nwarpid";
-    case S::kSmid: return "tutti.smid";
-    case S::kNsmid: return "tutti.nsmid";
-    case S::kTotalSmemSize:
-    case S::kAggrSmemSize:  // nothing is reserved besides
-      return "tutti.shared_bytes";
-    case S::kDynamicSmemSize: return "tutti.dynamic_shared_bytes";
-    case S::kClusterCtaidX: return "tutti.cluster_ctaid.x";
-    case S::kClusterCtaidY: return "tutti.cluster_ctaid.y";
-    case S::kClusterCtaidZ: return "tutti.cluster_ctaid.z";
-    case S::kClusterNctaidX: return "tutti.cluster_nctaid.x";
-    case S::kClusterNctaidY: return "tutti.cluster_nctaid.y";
-    case S::kClusterNctaidZ: return "tutti.cluster_nctaid.z";
-    default: return nullptr;
+std::optional<IntrinsicName> PureFunctionOf(S special) {
+  static constexpr struct {
+    S special;
+    IntrinsicName function;
+  } kRows[] = {
+      {S::kTidX, "tutti.tid.x"},
+      {S::kTidY, "tutti.tid.y"},
+      {S::kTidZ, "tutti.tid.z"},
+      {S::kCtaidX, "tutti.ctaid.x"},
+      {S::kCtaidY, "tutti.ctaid.y"},
+      {S::kCtaidZ, "tutti.ctaid.z"},
+      {S::kNctaidX, "tutti.nctaid.x"},
+      {S::kNctaidY, "tutti.nctaid.y"},
+      {S::kNctaidZ, "tutti.nctaid.z"},
+      {S::kLaneid, "tutti.laneid"},
+      {S::kWarpid, "tutti.warpid"},
+      {S::kNwarpid, "tutti.nwarpid"},
+      {S::kSmid, "tutti.smid"},
+      {S::kNsmid, "tutti.nsmid"},
+      {S::kDynamicSmemSize, "tutti.dynamic_shared_bytes"},
+      {S::kClusterCtaidX, "tutti.cluster_ctaid.x"},
+      {S::kClusterCtaidY, "tutti.cluster_ctaid.y"},
+      {S::kClusterCtaidZ, "tutti.cluster_ctaid.z"},
+      {S::kClusterNctaidX, "tutti.cluster_nctaid.x"},
+      {S::kClusterNctaidY, "tutti.cluster_nctaid.y"},
+      {S::kClusterNctaidZ, "tutti.cluster_nctaid.z"},
+      {S::kTotalSmemSize, "tutti.shared_bytes"},
+      {S::kAggrSmemSize, "tutti.shared_bytes"},  // nothing is reserved besides
+  };
+  for (const auto& row : kRows) {
+    if (row.special == special) return row.function;
   }
+  return std::nullopt;
 }
 
 // The block's size, where it is known a constant.
 llvm::Value* BlockSize(Emitter& e, uint32_t dimension) {
   const uint32_t known = e.module().options().block[dimension];
   if (known != 0) return e.ir.getInt32(known);
-  static const char* const kNames[] = {"tutti.ntid.x", "tutti.ntid.y", "tutti.ntid.z"};
+  static constexpr IntrinsicName kNames[] = {"tutti.ntid.x", "tutti.ntid.y", "tutti.ntid.z"};
   return e.CallI32(kNames[dimension]);
 }
 
@@ -67,7 +76,7 @@ llvm::Value* ClusterSize(Emitter& e) {
   return e.ir.CreateMul(plane, e.CallI32("tutti.cluster_nctaid.z"));
 }
 
-llvm::Value* Clock(Emitter& e, const char* name) { return e.Call(name, e.ir.getInt64Ty(), {}, Effect::kClock); }
+llvm::Value* Clock(Emitter& e, IntrinsicName name) { return e.Call(name, e.ir.getInt64Ty(), {}, Effect::kClock); }
 llvm::Value* Low(Emitter& e, llvm::Value* wide) { return e.ir.CreateTrunc(wide, e.ir.getInt32Ty()); }
 llvm::Value* High(Emitter& e, llvm::Value* wide) { return Low(e, e.ir.CreateLShr(wide, 32)); }
 
@@ -86,7 +95,7 @@ llvm::Value* LaneMask(Emitter& e, S special) {
 }  // namespace
 
 llvm::Value* ReadSpecialRegister(Emitter& e, S special) {
-  if (const char* name = PureFunctionOf(special)) return e.CallI32(name);
+  if (const auto name = PureFunctionOf(special)) return e.CallI32(*name);
   switch (special) {
     case S::kNtidX: return BlockSize(e, 0);
     case S::kNtidY: return BlockSize(e, 1);

@@ -20,12 +20,12 @@ llvm::Value* Ballot(Emitter& e, llvm::Value* members, llvm::Value* predicate) {
 
 // shfl{.sync}.mode.b32 d{|p}, a, b, c{, members}
 void EmitShfl(Emitter& e) {
-  const char* name = e.Has(M::kIdx)    ? "tutti.shfl.idx.i32"
-                     : e.Has(M::kUp)   ? "tutti.shfl.up.i32"
-                     : e.Has(M::kDown) ? "tutti.shfl.down.i32"
-                     : e.Has(M::kBfly) ? "tutti.shfl.bfly.i32"
+  const char* mode = e.Has(M::kIdx)    ? "idx.i32"
+                     : e.Has(M::kUp)   ? "up.i32"
+                     : e.Has(M::kDown) ? "down.i32"
+                     : e.Has(M::kBfly) ? "bfly.i32"
                                        : nullptr;
-  if (name == nullptr) return e.Invalid("shfl needs a mode");
+  if (mode == nullptr) return e.Invalid("shfl needs a mode");
   const bool pair = e.instruction().has_second_destination;
   const size_t first = pair ? 2 : 1;
   llvm::Value* value = e.In(first, T::kB32);
@@ -33,7 +33,7 @@ void EmitShfl(Emitter& e) {
   llvm::Value* c = e.In(first + 2, T::kB32);
   llvm::Value* members = Members(e, first + 3);
   llvm::Type* type = llvm::StructType::get(e.ir.getInt32Ty(), e.ir.getInt1Ty());
-  llvm::Value* result = e.Call(name, type, {members, value, b, c}, Effect::kWarp);
+  llvm::Value* result = e.Call("tutti.shfl.", mode, type, {members, value, b, c}, Effect::kWarp);
   e.Write(e.operand(0), e.ir.CreateExtractValue(result, 0), T::kB32);
   if (pair) e.Write(e.operand(1), e.ir.CreateExtractValue(result, 1), T::kPred);
 }
@@ -59,12 +59,11 @@ void EmitMatch(Emitter& e) {
   llvm::Value* value = e.In(first, type);
   llvm::Value* members = e.In(first + 1, T::kB32);
   if (!all) {
-    const char* name = wide ? "tutti.match.any.i64" : "tutti.match.any.i32";
-    return e.Out(e.Call(name, e.ir.getInt32Ty(), {members, value}, Effect::kWarp), T::kB32);
+    return e.Out(e.Call("tutti.match.any.", wide ? "i64" : "i32", e.ir.getInt32Ty(), {members, value}, Effect::kWarp),
+                 T::kB32);
   }
   llvm::Type* pair = llvm::StructType::get(e.ir.getInt32Ty(), e.ir.getInt1Ty());
-  llvm::Value* result =
-      e.Call(wide ? "tutti.match.all.i64" : "tutti.match.all.i32", pair, {members, value}, Effect::kWarp);
+  llvm::Value* result = e.Call("tutti.match.all.", wide ? "i64" : "i32", pair, {members, value}, Effect::kWarp);
   e.Write(e.operand(0), e.ir.CreateExtractValue(result, 0), T::kB32);
   if (first == 2) e.Write(e.operand(1), e.ir.CreateExtractValue(result, 1), T::kPred);
 }
@@ -86,8 +85,7 @@ void ReduceFloats(Emitter& e) {
   llvm::Value* is_nan = IsNan(ir, x);
   llvm::Value* neutral = ir.getInt32(maximum ? 0x80000000 : 0x7fffffff);
   llvm::Value* key = ir.CreateSelect(is_nan, neutral, in_order(AsBits(ir, x)));
-  llvm::Value* best =
-      e.Call(maximum ? "tutti.redux.max" : "tutti.redux.min", ir.getInt32Ty(), {members, key}, Effect::kWarp);
+  llvm::Value* best = e.Call("tutti.redux.", maximum ? "max" : "min", ir.getInt32Ty(), {members, key}, Effect::kWarp);
   llvm::Value* no_result = e.Has(M::kPropagateNan) ? ir.CreateIsNotNull(Ballot(e, members, is_nan))
                                                    : ir.CreateIsNull(Ballot(e, members, ir.CreateNot(is_nan)));
   llvm::Value* bits = ir.CreateSelect(no_result, ir.getInt32(0x7fffffff), in_order(best));
@@ -110,8 +108,8 @@ void EmitRedux(Emitter& e) {
   if (!IsInteger(e.type()) || ptx::BitsOf(e.type()) != 32) return e.Refuse("redux of this type is not supported");
   for (const auto& row : kOperations) {
     if (!e.Has(row.modifier)) continue;
-    const std::string name = std::string("tutti.redux.") + (ptx::IsSigned(e.type()) ? row.on_signed : row.on_unsigned);
-    return e.Out(e.Call(name, e.ir.getInt32Ty(), {e.In(2, T::kB32), e.In(1)}, Effect::kWarp));
+    const char* operation = ptx::IsSigned(e.type()) ? row.on_signed : row.on_unsigned;
+    return e.Out(e.Call("tutti.redux.", operation, e.ir.getInt32Ty(), {e.In(2, T::kB32), e.In(1)}, Effect::kWarp));
   }
   e.Invalid("redux needs an operation");
 }

@@ -1,118 +1,48 @@
 #include "compiler/widen/analysis/intrinsics.h"
 
+#include <llvm/ADT/STLExtras.h>
 #include <llvm/IR/Module.h>
+
+#include <algorithm>
+#include <iterator>
 
 namespace tutti::compiler {
 namespace {
 
-struct Row {
-  llvm::StringRef prefix;  // after "tutti."; the longest match comes first
-  Intrinsic kind;
-};
+// The first row of a kind: all of one kind mean the same.
+const IntrinsicRow* RowOf(Intrinsic kind) {
+  const auto* const row = llvm::find_if(kIntrinsics, [&](const IntrinsicRow& row) { return row.kind == kind; });
+  return row == std::end(kIntrinsics) ? nullptr : row;
+}
 
-const Row kRows[] = {
-    {"tid.", Intrinsic::kTid},
-    {"laneid", Intrinsic::kLaneid},
-    {"ntid.", Intrinsic::kBlockField},
-    {"ctaid.", Intrinsic::kBlockField},
-    {"nctaid.", Intrinsic::kBlockField},
-    {"warpid", Intrinsic::kWarpid},
-    {"nwarpid", Intrinsic::kNwarpid},
-    {"smid", Intrinsic::kBlockField},
-    {"nsmid", Intrinsic::kBlockField},
-    {"gridid", Intrinsic::kBlockField},
-    {"module_base", Intrinsic::kBlockField},
-    {"constants_base", Intrinsic::kBlockField},
-    {"shared_base", Intrinsic::kBlockField},
-    {"param_base", Intrinsic::kBlockField},
-    {"window_base", Intrinsic::kBlockField},
-    {"window_bytes", Intrinsic::kBlockField},
-    {"shared_bytes", Intrinsic::kBlockField},
-    {"dynamic_shared_bytes", Intrinsic::kBlockField},
-    {"dynamic_shared_offset", Intrinsic::kBlockField},
-    {"cluster_ctaid.", Intrinsic::kBlockField},
-    {"cluster_nctaid.", Intrinsic::kBlockField},
-    {"cooperative_workspace", Intrinsic::kBlockField},
-    {"clock", Intrinsic::kClock},
-    {"globaltimer", Intrinsic::kGlobaltimer},
-    {"activemask", Intrinsic::kActivemask},
-    {"shfl.", Intrinsic::kShfl},
-    {"ballot", Intrinsic::kBallot},
-    {"match.any.", Intrinsic::kMatchAny},
-    {"match.all.", Intrinsic::kMatchAll},
-    {"redux.", Intrinsic::kRedux},
-    {"elect", Intrinsic::kElect},
-    {"warp_barrier", Intrinsic::kWarpBarrier},
-    {"turn", Intrinsic::kTurn},
-    {"absent", Intrinsic::kAbsent},
-    {"set_apart", Intrinsic::kSetApart},
-    {"is_apart", Intrinsic::kIsApart},
-    {"barrier_enter", Intrinsic::kBarrierEnter},
-    {"barrier_pass", Intrinsic::kBarrierPass},
-    {"barrier_outcome.", Intrinsic::kBarrierOutcome},
-    {"barrier.red.", Intrinsic::kBarrierReduce},
-    {"barrier", Intrinsic::kBarrier},
-    {"cluster_barrier", Intrinsic::kClusterBarrier},
-    {"grid_barrier", Intrinsic::kGridBarrier},
-    {"yield", Intrinsic::kYield},
-    {"exit", Intrinsic::kExit},
-    {"end_lane", Intrinsic::kEndLane},
-    {"has_ended", Intrinsic::kHasEnded},
-    {"trap", Intrinsic::kTrap},
-    {"vprintf", Intrinsic::kPrint},
-    {"assertfail", Intrinsic::kAssertFail},
-    {"malloc", Intrinsic::kMalloc},
-    {"free", Intrinsic::kFree},
-    {"fence", Intrinsic::kFence},
-    {"call.", Intrinsic::kIndirectCall},
-    {"fn.", Intrinsic::kFunction},
-    {"mma.", Intrinsic::kMatrix},
-};
+IntrinsicRow::Meets WhoMeets(Intrinsic kind) {
+  const IntrinsicRow* const row = RowOf(kind);
+  return row == nullptr ? IntrinsicRow::Meets::kNobody : row->meets;
+}
+
+IntrinsicRow::Result ResultOf(Intrinsic kind) {
+  const IntrinsicRow* const row = RowOf(kind);
+  return row == nullptr ? IntrinsicRow::Result::kVarying : row->result;
+}
 
 }  // namespace
 
 IntrinsicCall ClassifyFunction(const llvm::Function* function) {
   if (function == nullptr) return {};
   llvm::StringRef name = function->getName();
-  if (!name.consume_front("tutti.") || name == "kernel") return {};
-  for (const Row& row : kRows) {
-    llvm::StringRef rest = name;
-    if (!rest.consume_front(row.prefix)) continue;
-    if (!row.prefix.ends_with(".") && !rest.empty()) continue;
-    // ".x" of "tid.x" is kept with its family's name where several families share a kind.
-    return {row.kind, row.kind == Intrinsic::kBlockField ? name : rest};
-  }
-  return {Intrinsic::kUnknown, name};
+  const IntrinsicRow* const row = FindIntrinsic(name);
+  if (!name.consume_front(llvm::StringRef(kIntrinsicPrefix)) || name == "kernel") return {};
+  if (row == nullptr) return {Intrinsic::kUnknown, name};
+  // ".x" of "ntid.x" is kept with its family's name: several families are of this kind.
+  if (row->kind == Intrinsic::kBlockField) return {row->kind, name};
+  return {row->kind, name.drop_front(std::min(name.size(), row->name.size() + 1))};
 }
 
-bool IsMeetingOfMembers(Intrinsic kind) {
-  switch (kind) {
-    case Intrinsic::kShfl:
-    case Intrinsic::kBallot:
-    case Intrinsic::kMatchAny:
-    case Intrinsic::kMatchAll:
-    case Intrinsic::kRedux:
-    case Intrinsic::kElect:
-    case Intrinsic::kWarpBarrier: return true;
-    default: return false;
-  }
-}
+bool IsMeetingOfMembers(Intrinsic kind) { return WhoMeets(kind) == IntrinsicRow::Meets::kMembers; }
 
-bool IsMeetingOfAll(Intrinsic kind) {
-  switch (kind) {
-    case Intrinsic::kBarrier:
-    case Intrinsic::kBarrierReduce:
-    case Intrinsic::kClusterBarrier:
-    case Intrinsic::kGridBarrier:
-    case Intrinsic::kMatrix: return true;
-    default: return false;
-  }
-}
+bool IsMeetingOfAll(Intrinsic kind) { return WhoMeets(kind) == IntrinsicRow::Meets::kAll || IsBarrier(kind); }
 
-bool IsBarrier(Intrinsic kind) {
-  return kind == Intrinsic::kBarrier || kind == Intrinsic::kBarrierReduce || kind == Intrinsic::kClusterBarrier ||
-         kind == Intrinsic::kGridBarrier;
-}
+bool IsBarrier(Intrinsic kind) { return WhoMeets(kind) == IntrinsicRow::Meets::kThreads; }
 
 bool AreMembersHere(const llvm::CallInst& call) {
   const auto* members = llvm::dyn_cast<llvm::CallInst>(call.getArgOperand(0));
@@ -133,25 +63,9 @@ bool WaitsForLanes(const llvm::BasicBlock& block) {
   });
 }
 
-bool IsUniformResult(Intrinsic kind) {
-  switch (kind) {
-    case Intrinsic::kBlockField:
-    case Intrinsic::kWarpid:
-    case Intrinsic::kNwarpid:
-    case Intrinsic::kClock:
-    case Intrinsic::kGlobaltimer:
-    case Intrinsic::kActivemask:
-    case Intrinsic::kBarrierReduce:
-    case Intrinsic::kTurn:
-    case Intrinsic::kAbsent:
-    case Intrinsic::kIsApart: return true;
-    default: return false;
-  }
-}
+bool IsUniformResult(Intrinsic kind) { return ResultOf(kind) == IntrinsicRow::Result::kUniform; }
 
-bool IsUniformAmongMembers(Intrinsic kind) {
-  return kind == Intrinsic::kBallot || kind == Intrinsic::kRedux || kind == Intrinsic::kMatchAll;
-}
+bool IsUniformAmongMembers(Intrinsic kind) { return ResultOf(kind) == IntrinsicRow::Result::kOfMembers; }
 
 bool UsesBarrier(const llvm::Module& module) {
   return llvm::any_of(module, [](const llvm::Function& function) {

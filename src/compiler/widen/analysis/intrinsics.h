@@ -1,29 +1,12 @@
-// The tutti.* functions of compiler/ir_contract.md, as a kind and what the kind implies.
+// What calls of tutti.* functions (compiler/contract/intrinsics.def) imply.
 #pragma once
 
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/Instructions.h>
 
-#include <cstdint>
+#include "compiler/contract/intrinsics.h"
 
 namespace tutti::compiler {
-
-// clang-format off
-enum class Intrinsic : uint8_t {
-  kNone,  // not a tutti.* function
-  kTid, kLaneid,
-  kBlockField,  // uniform, fixed for the block: ntid, ctaid, bases, sizes
-  kWarpid, kNwarpid,
-  kClock, kGlobaltimer, kActivemask,
-  kShfl, kBallot, kMatchAny, kMatchAll, kRedux, kElect, kWarpBarrier,
-  // of turn_loop.h, apart_copy.h, meetings.h
-  kTurn, kAbsent, kSetApart, kIsApart, kBarrierEnter, kBarrierPass, kBarrierOutcome,
-  kBarrier, kBarrierReduce, kClusterBarrier, kGridBarrier, kYield,
-  kExit, kEndLane, kHasEnded, kTrap, kPrint, kAssertFail, kMalloc, kFree, kFence,
-  kIndirectCall, kFunction, kMatrix,
-  kUnknown,     // tutti.<something else>
-};
-// clang-format on
 
 struct IntrinsicCall {
   Intrinsic kind = Intrinsic::kNone;

@@ -37,9 +37,8 @@ Meetings::Meetings(llvm::Function& function, LaneVariables& variables, llvm::All
   FindSites();
 }
 
-llvm::FunctionCallee Meetings::Declare(const llvm::Twine& name, llvm::Type* result,
-                                       llvm::ArrayRef<llvm::Type*> parameters) {
-  return function_.getParent()->getOrInsertFunction(name.str(), llvm::FunctionType::get(result, parameters, false));
+llvm::FunctionCallee Meetings::Declare(IntrinsicName name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters) {
+  return function_.getParent()->getOrInsertFunction(name.get(), llvm::FunctionType::get(result, parameters, false));
 }
 
 BasicBlock* Meetings::NewBlock(const llvm::Twine& name) {
@@ -238,7 +237,9 @@ void Meetings::LinkWaits() {
     const Site& site = sites_[sites[i]];
     builder_.SetInsertPoint(back[i]);
     if (site.result != nullptr) {
-      const auto outcome = Declare("tutti.barrier_outcome." + ClassifyCall(*site.call).suffix, i32, {i32});
+      const IntrinsicFamily outcomes = "tutti.barrier_outcome.";
+      const auto outcome = function_.getParent()->getOrInsertFunction(outcomes.Member(ClassifyCall(*site.call).suffix),
+                                                                      llvm::FunctionType::get(i32, {i32}, false));
       builder_.CreateStore(builder_.CreateCall(outcome, {builder_.CreateLoad(i32, barrier_)}), site.result);
     }
     builder_.CreateBr(site.after);

@@ -25,6 +25,7 @@
 
 #include <vector>
 
+#include "compiler/contract/intrinsics.h"
 #include "compiler/widen/analysis/intrinsics.h"
 #include "compiler/widen/analysis/lane_variables.h"
 
@@ -72,7 +73,7 @@ class Meetings {
   void LinkAlone(const Site& site);
   bool IsApart(Intrinsic kind) const;
   llvm::Value* IsStuck();
-  llvm::FunctionCallee Declare(const llvm::Twine& name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters);
+  llvm::FunctionCallee Declare(IntrinsicName name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters);
   llvm::BasicBlock* NewBlock(const llvm::Twine& name);
   // Ends the builder's block with a jump to one of `targets`, of sites in the same order, by the lane's number.
   void SwitchOverSites(llvm::ArrayRef<size_t> sites, llvm::ArrayRef<llvm::BasicBlock*> targets);

@@ -13,6 +13,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "compiler/contract/intrinsics.h"
 #include "compiler/widen/analysis/lane_variables.h"
 #include "compiler/widen/analysis/meetings.h"
 #include "compiler/widen/divergence/spin_loops.h"
@@ -197,8 +198,8 @@ class Copier {
     }
   }
 
-  llvm::FunctionCallee Declare(const char* name, llvm::Type* result) {
-    return function_.getParent()->getOrInsertFunction(name, llvm::FunctionType::get(result, false));
+  llvm::FunctionCallee Declare(IntrinsicName name, llvm::Type* result) {
+    return function_.getParent()->getOrInsertFunction(name.get(), llvm::FunctionType::get(result, false));
   }
 
   llvm::Function& function_;

@@ -26,6 +26,7 @@
 
 #include <vector>
 
+#include "compiler/contract/intrinsics.h"
 #include "compiler/passes/live_values.h"
 #include "guest/kernel_abi.h"
 
@@ -218,7 +219,8 @@ class CallMerger {
 
     builder_.SetInsertPoint(overflow);
     llvm::FunctionCallee trap = kernel_.getParent()->getOrInsertFunction(
-        "tutti.trap", llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getInt32Ty()}, false));
+        IntrinsicName("tutti.trap").get(),
+        llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getInt32Ty()}, false));
     llvm::CallInst* ends =
         builder_.CreateCall(trap, {builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kHardwareStackError))});
     ends->setMetadata("tutti.loc", site.call->getMetadata("tutti.loc"));

@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "compiler/contract/intrinsics.h"
 #include "compiler/widen/analysis/intrinsics.h"
 #include "compiler/widen/control/calls.h"
 
@@ -84,8 +85,8 @@ class ExitRewriter {
     } else {
       builder.CreateRet(llvm::Constant::getNullValue(type));
     }
-    const auto declare = [&](const char* name, llvm::Type* result) {
-      return module_.getOrInsertFunction(name, llvm::FunctionType::get(result, false));
+    const auto declare = [&](IntrinsicName name, llvm::Type* result) {
+      return module_.getOrInsertFunction(name.get(), llvm::FunctionType::get(result, false));
     };
     for (CallInst* call : calls) {
       BasicBlock* before = call->getParent();

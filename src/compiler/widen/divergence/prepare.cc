@@ -21,6 +21,7 @@
 #include <llvm/Transforms/Utils/LowerSwitch.h>
 #include <llvm/Transforms/Utils/UnifyFunctionExitNodes.h>
 
+#include "compiler/contract/intrinsics.h"
 #include "compiler/passes/pass_managers.h"
 #include "compiler/widen/analysis/intrinsics.h"
 #include "compiler/widen/divergence/exits.h"
@@ -33,14 +34,16 @@ namespace {
 // Replaces tutti.ntid.* by the extents, and bounds tutti.tid.* by them. True if there were any.
 bool FixBlockShape(llvm::Module& module, const WidenOptions& options) {
   if (options.block[0] == 0) return false;
+  static constexpr IntrinsicName kIndex[] = {"tutti.tid.x", "tutti.tid.y", "tutti.tid.z"};
+  static constexpr IntrinsicName kExtent[] = {"tutti.ntid.x", "tutti.ntid.y", "tutti.ntid.z"};
   bool changed = false;
   for (unsigned axis = 0; axis < 3; ++axis) {
-    if (llvm::Function* index = module.getFunction(std::string("tutti.tid.") + "xyz"[axis])) {
+    if (llvm::Function* index = module.getFunction(kIndex[axis].get())) {
       index->removeRetAttr(llvm::Attribute::Range);
       index->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, options.block[axis])));
       changed = true;
     }
-    llvm::Function* function = module.getFunction(std::string("tutti.ntid.") + "xyz"[axis]);
+    llvm::Function* function = module.getFunction(kExtent[axis].get());
     if (function == nullptr) continue;
     for (llvm::User* user : llvm::make_early_inc_range(function->users())) {
       auto* call = llvm::dyn_cast<llvm::CallInst>(user);

@@ -10,6 +10,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "compiler/contract/intrinsics.h"
 #include "compiler/widen/analysis/intrinsics.h"
 
 namespace tutti::compiler {
@@ -178,7 +179,7 @@ void MarkSpinLoops(llvm::Function& function, const llvm::LoopInfo& loops, const 
   if (ways.empty()) return;
   llvm::LLVMContext& context = function.getContext();
   llvm::FunctionCallee yield = function.getParent()->getOrInsertFunction(
-      "tutti.yield", llvm::FunctionType::get(llvm::Type::getVoidTy(context), false));
+      IntrinsicName("tutti.yield").get(), llvm::FunctionType::get(llvm::Type::getVoidTy(context), false));
   for (const auto& [latch, header] : ways) {
     // A latch that may leave the loop has just looked. To yield there would be to act on what was seen before.
     BasicBlock* const way = latch->getSingleSuccessor() == nullptr ? llvm::SplitEdge(latch, header) : latch;

@@ -7,6 +7,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include "compiler/contract/intrinsics.h"
 #include "guest/kernel_abi.h"
 
 namespace tutti::compiler {
@@ -124,9 +125,10 @@ void TurnLoop::BuildTurn(const BasicBlock* waiting, bool parts) {
 
   builder_.SetInsertPoint(turns);
   llvm::Module& module = *function_.getParent();
-  llvm::FunctionCallee take =
-      module.getOrInsertFunction("tutti.turn", llvm::FunctionType::get(i64, {i32, i32, i64, i32, i1}, false));
-  llvm::FunctionCallee lane = module.getOrInsertFunction("tutti.laneid", llvm::FunctionType::get(i32, false));
+  llvm::FunctionCallee take = module.getOrInsertFunction(IntrinsicName("tutti.turn").get(),
+                                                         llvm::FunctionType::get(i64, {i32, i32, i64, i32, i1}, false));
+  llvm::FunctionCallee lane =
+      module.getOrInsertFunction(IntrinsicName("tutti.laneid").get(), llvm::FunctionType::get(i32, false));
   Value* wait = waiting != nullptr ? builder_.getInt32(NumberOf(waiting)) : End();
   Value* turn = builder_.CreateCall(take, {builder_.CreateLoad(i32, place_), builder_.CreateLoad(i32, wanted_),
                                            builder_.CreateLoad(i64, turn_), wait, builder_.getInt1(parts)});
@@ -179,7 +181,8 @@ void TurnLoop::EndLane(Instruction& terminator) {
   const auto* call = llvm::dyn_cast_or_null<llvm::CallInst>(terminator.getPrevNode());
   if (call == nullptr || !call->doesNotReturn()) {
     llvm::FunctionCallee trap = function_.getParent()->getOrInsertFunction(
-        "tutti.trap", llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getInt32Ty()}, false));
+        IntrinsicName("tutti.trap").get(),
+        llvm::FunctionType::get(builder_.getVoidTy(), {builder_.getInt32Ty()}, false));
     builder_.CreateCall(trap, {builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kLaunchFailed))});
   }
   GoTo(leave_, next_, nullptr);

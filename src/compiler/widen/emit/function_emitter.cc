@@ -7,6 +7,7 @@
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include "compiler/contract/intrinsics.h"
 #include "compiler/widen/analysis/intrinsics.h"
 #include "guest/kernel_abi.h"
 
@@ -57,7 +58,8 @@ bool FunctionEmitter::OthersMayBeElsewhere(unsigned block) const {
 
 // Barriers do, lanes that take turns, and operations of lanes that may not be together.
 bool FunctionEmitter::AsksWhoHasEnded() const {
-  if (UsesBarrier(module_.module) || module_.module.getFunction("tutti.turn") != nullptr) return true;
+  if (UsesBarrier(module_.module) || module_.module.getFunction(IntrinsicName("tutti.turn").get()) != nullptr)
+    return true;
   const auto meets = [](const llvm::BasicBlock& block) {
     return llvm::any_of(block, [](const llvm::Instruction& instruction) {
       const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction);

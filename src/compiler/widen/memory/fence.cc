@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "compiler/contract/intrinsics.h"
 #include "compiler/widen/emit/function_emitter.h"
 #include "guest/kernel_abi.h"
 
@@ -92,7 +93,7 @@ const llvm::Value* BaseOf(const llvm::Value* pointer, uint64_t& offset) {
 bool IsConstantsBase(const llvm::Value* value) {
   const auto* call = llvm::dyn_cast_or_null<llvm::CallInst>(value);
   return call != nullptr && call->getCalledFunction() != nullptr &&
-         call->getCalledFunction()->getName() == "tutti.constants_base";
+         call->getCalledFunction()->getName() == llvm::StringRef(IntrinsicName("tutti.constants_base").get());
 }
 
 // The address of constants is a term of this one: most likely it is one of theirs.

@@ -18,24 +18,8 @@ int64_t FieldOffset(llvm::StringRef name) {
   const auto [family, axis] = name.split('.');
   const int64_t index = axis.empty() ? 0 : axis.front() - 'x';
   const int64_t base = llvm::StringSwitch<int64_t>(family)
-                           .Case("ntid", offsetof(BlockState, block))
-                           .Case("ctaid", offsetof(BlockState, ctaid))
-                           .Case("nctaid", offsetof(BlockState, grid))
-                           .Case("smid", offsetof(BlockState, smid))
-                           .Case("nsmid", offsetof(BlockState, nsmid))
-                           .Case("gridid", offsetof(BlockState, gridid))
-                           .Case("module_base", offsetof(BlockState, module_base))
-                           .Case("constants_base", offsetof(BlockState, constants_base))
-                           .Case("shared_base", offsetof(BlockState, shared))
-                           .Case("param_base", offsetof(BlockState, params))
-                           .Case("window_base", offsetof(BlockState, window_base))
-                           .Case("window_bytes", offsetof(BlockState, window_bytes))
-                           .Case("shared_bytes", offsetof(BlockState, shared_bytes))
-                           .Case("dynamic_shared_bytes", offsetof(BlockState, dynamic_shared_bytes))
-                           .Case("dynamic_shared_offset", offsetof(BlockState, dynamic_shared_offset))
-                           .Case("cluster_ctaid", offsetof(BlockState, cluster_ctaid))
-                           .Case("cluster_nctaid", offsetof(BlockState, cluster))
-                           .Case("cooperative_workspace", offsetof(BlockState, cooperative_workspace))
+#define BLOCK_FIELD(name, members, field) .Case(name, offsetof(BlockState, field))
+#include "compiler/contract/intrinsics.def"
                            .Default(-1);
   return base < 0 || index < 0 || index > 2 ? -1 : base + 4 * index;
 }
