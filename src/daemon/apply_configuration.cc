@@ -6,42 +6,42 @@
 namespace tutti::daemon {
 namespace {
 
-Status MakeServer(ControlDaemon& daemon, const control::ConfiguredServer& wanted) {
+Status MakeServer(const CommandContext& context, const control::ConfiguredServer& wanted) {
   if (!MayNameServer(wanted.name))
     return Fail(fmt::format("server name \"{}\" is taken by a file of the pipe directory", wanted.name));
-  const uid_t uid = daemon.catalog().ServingUser(wanted.uid.value_or(geteuid()));
+  const uid_t uid = context.catalog.ServingUser(wanted.uid.value_or(geteuid()));
   if (wanted.uid && *wanted.uid != uid) {
     return Fail(
         fmt::format("server {}: in multi-user mode all servers are of user {}: leave uid out", wanted.name, uid));
   }
-  TUTTI_ASSIGN(NamedServer * server, daemon.catalog().Create(wanted.name, uid, wanted.allowed_devices));
+  TUTTI_ASSIGN(NamedServer * server, context.catalog.Create(wanted.name, uid, wanted.allowed_devices));
   for (const auto& [name, limits] : wanted.namespaces) {
     if (!MayNameServer(name))
       return Fail(fmt::format("namespace name \"{}\" is taken by a file of the pipe directory", name));
-    if (name != kDefaultNamespace) TUTTI_TRY(daemon.sockets().Open({.server = wanted.name, .name_space = name}));
+    if (name != kDefaultNamespace) TUTTI_TRY(context.sockets.Open({.server = wanted.name, .name_space = name}));
     server->namespaces[name] = {.active_thread_percentage = limits.active_thread_percentage,
                                 .memory_limits = limits.memory_limits,
                                 .memory_text = limits.memory_text,
                                 .client_priority = limits.client_priority};
   }
   for (const control::ConfiguredPartition& partition : wanted.partitions) {
-    daemon.partitions().Add({.device = partition.device,
-                             .id = NewPartitionId(3),
-                             .server = wanted.name,
-                             .name = partition.name,
-                             .chunks = partition.chunks,
-                             .include_remainder = partition.include_remainder});
+    context.partitions.Add({.device = partition.device,
+                            .id = NewPartitionId(3),
+                            .server = wanted.name,
+                            .name = partition.name,
+                            .chunks = partition.chunks,
+                            .include_remainder = partition.include_remainder});
   }
-  return daemon.servers().Ensure(server->plan, kAdministrators);
+  return context.servers.Ensure(server->plan, kAdministrators);
 }
 
 }  // namespace
 
-Status ApplyConfiguration(ControlDaemon& daemon, const control::Configuration& configuration) {
-  if (configuration.memacct) daemon.accounting().enabled = *configuration.memacct;
-  if (configuration.audit_log) daemon.accounting().audit_log = *configuration.audit_log;
-  if (configuration.context_share) daemon.defaults().context_share = *configuration.context_share;
-  for (const control::ConfiguredServer& server : configuration.servers) TUTTI_TRY(MakeServer(daemon, server));
+Status ApplyConfiguration(const CommandContext& context, const control::Configuration& configuration) {
+  if (configuration.memacct) context.accounting.enabled = *configuration.memacct;
+  if (configuration.audit_log) context.accounting.audit_log = *configuration.audit_log;
+  if (configuration.context_share) context.defaults.context_share = *configuration.context_share;
+  for (const control::ConfiguredServer& server : configuration.servers) TUTTI_TRY(MakeServer(context, server));
   return {};
 }
 

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "control/configuration.h"
-#include "daemon/control/control_daemon.h"
+#include "daemon/control/command_context.h"
 
 namespace tutti::daemon {
 
 // Before Run. Fails on the first thing that cannot be made; the daemon then does not start.
-Status ApplyConfiguration(ControlDaemon& daemon, const control::Configuration& configuration);
+Status ApplyConfiguration(const CommandContext& context, const control::Configuration& configuration);
 
 }  // namespace tutti::daemon

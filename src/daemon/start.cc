@@ -61,7 +61,7 @@ Result<std::unique_ptr<ControlDaemon>> CreateNewDaemon(const DaemonOptions& opti
     TUTTI_ASSIGN(configuration, control::ReadConfiguration(options.configuration));
   }
   TUTTI_ASSIGN(auto daemon, CreateDaemon(options, std::move(inheritance)));
-  TUTTI_TRY(ApplyConfiguration(*daemon, configuration));
+  TUTTI_TRY(ApplyConfiguration(daemon->context(), configuration));
   return daemon;
 }
 

@@ -65,14 +65,6 @@ uid_t GuestRoot() {
   return user.value_or(kNobodysNumber);
 }
 
-bool Visitor::MaySee(const wire::ClientStatus& client) const {
-  if (administrator) return true;
-  if (client.uid != uid) return false;
-  if (at_home) return true;
-  if (pid_namespace != 0) return client.pid_namespace == pid_namespace;
-  return cgroup.size() > 1 && CgroupOf(client.pid) == cgroup;  // the root is everybody's
-}
-
 std::string Visitor::PartyOnServerOf(uid_t owner) const {
   const std::string all = party();
   return administrator || all == UsersParty(owner) ? "" : all;

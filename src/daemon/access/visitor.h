@@ -1,4 +1,5 @@
-// Who is at the other end of a connection, as the kernel says, and what they may do.
+// Who is at the other end of a connection, as the kernel says. What they may do follows from it
+// (daemon/access/access_policy.h):
 //
 //   administrator  root and the daemon's own user, in the daemon's user namespace and in a PID namespace that sees the
 //                  daemon: who could send it a signal, that is. Root of a container is neither. They may do everything.
@@ -19,7 +20,6 @@
 #include "base/error.h"
 #include "daemon/access/fair_shares.h"
 #include "os/socket.h"
-#include "wire/server_messages.h"
 
 namespace tutti::daemon {
 
@@ -39,8 +39,6 @@ struct Visitor {
   // which user of the machine has made its user namespace, if it lives in another one
   std::optional<uid_t> made_by = {};
 
-  bool MayChangeServerOf(uid_t owner) const { return administrator || (at_home && owner == uid); }
-  bool MaySee(const wire::ClientStatus& client) const;
   // Whose share of the log, of connections and of servers is used: "user 7", or "the container /kubepods/a".
   std::string party() const;
   // The same on a server of this user, of which the user and administrators may have all: "" for them.

@@ -3,50 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "daemon/access/memory_accounting.h"
-
 namespace tutti::daemon {
 namespace {
 
 constexpr uint64_t kHere = 100, kThere = 200;
-
-wire::ClientStatus Client(uint32_t uid, uint64_t pid_namespace, uint32_t pid = 0) {
-  return {.pid = pid, .uid = uid, .pid_namespace = pid_namespace};
-}
-
-TEST(Visitor, RootOfAContainerChangesNoServerAndSeesItsOwnClients) {
-  const Visitor root{.pid = 7, .uid = 0, .pid_namespace = kThere};
-  EXPECT_FALSE(root.MayChangeServerOf(0));
-  EXPECT_FALSE(root.MaySee(Client(0, kHere)));
-  EXPECT_FALSE(root.MaySee(Client(1000, kThere)));
-  EXPECT_TRUE(root.MaySee(Client(0, kThere)));
-}
-
-TEST(Visitor, AUserAtHomeSeesTheirClientsInContainersToo) {
-  const Visitor user{.pid = 7, .uid = 1000, .pid_namespace = kHere, .at_home = true};
-  EXPECT_TRUE(user.MayChangeServerOf(1000));
-  EXPECT_FALSE(user.MayChangeServerOf(0));
-  EXPECT_TRUE(user.MaySee(Client(1000, kThere)));
-  EXPECT_FALSE(user.MaySee(Client(1001, kHere)));
-}
-
-TEST(Visitor, WhatCannotBeToldCountsAgainstAVisitor) {
-  const Visitor unknown{.uid = 0};
-  EXPECT_FALSE(unknown.MayChangeServerOf(0));
-  EXPECT_FALSE(unknown.MaySee(Client(0, 0)));
-}
-
-TEST(Visitor, WhereNoNamespaceCanBeToldTheCgroupIs) {
-  const auto self = static_cast<uint32_t>(getpid());
-  const std::string cgroup = CgroupOf(self);
-  if (cgroup.size() <= 1) GTEST_SKIP() << "needs a cgroup below the root";
-  const Visitor same{.uid = 0, .cgroup = cgroup}, other{.uid = 0, .cgroup = cgroup + "/other"},
-      root{.uid = 0, .cgroup = "/"};
-  EXPECT_TRUE(same.MaySee(Client(0, kThere, self)));
-  EXPECT_FALSE(same.MaySee(Client(1, kThere, self)));
-  EXPECT_FALSE(other.MaySee(Client(0, kThere, self)));
-  EXPECT_FALSE(root.MaySee(Client(0, kThere, 1)));
-}
 
 TEST(Visitor, ContainersOfOneUserHaveEachTheirShareOfTheLog) {
   const Visitor one{.uid = 0, .cgroup = "/kubepods/a"}, other{.uid = 0, .cgroup = "/kubepods/b"};

@@ -18,18 +18,26 @@ std::string ClientNotFound(std::string_view word) {
 
 bool NamesServer(const CommandCall& call, size_t index) {
   const auto pid = control::ParseNumber(call.word(index));
-  return pid && call.daemon.servers().Find(static_cast<pid_t>(*pid)) != nullptr;
+  return pid && call.context.servers.Find(static_cast<pid_t>(*pid)) != nullptr;
+}
+
+std::vector<ServerHandle*> VisibleServers(const CommandCall& call) {
+  auto servers = call.context.servers.All();
+  std::erase_if(servers, [&](const ServerHandle* server) {
+    return !call.context.access.MaySeeServerOf(call.caller, server->uid());
+  });
+  return servers;
 }
 
 ServerHandle* NamedServer(const CommandCall& call, size_t index, Access access) {
   const auto pid = control::ParseNumber(call.word(index));
-  ServerHandle* const server = pid ? call.daemon.servers().Find(static_cast<pid_t>(*pid)) : nullptr;
+  ServerHandle* const server = pid ? call.context.servers.Find(static_cast<pid_t>(*pid)) : nullptr;
   if (server == nullptr) {
     call.reply.Line(ServerNotFound(call.word(index)));
     return nullptr;
   }
-  if (!(access == Access::kSee ? call.daemon.MaySee(call.caller, *server)
-                               : call.caller.MayChangeServerOf(server->uid()))) {
+  if (!(access == Access::kSee ? call.context.access.MaySeeServerOf(call.caller, server->uid())
+                               : call.context.access.MayChangeServerOf(call.caller, server->uid()))) {
     const bool own = call.caller.served_as == server->uid();
     call.reply.Line(own ? fmt::format("Permission denied: server {} is shared with what runs outside of this container",
                                       server->pid())

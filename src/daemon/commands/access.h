@@ -2,7 +2,7 @@
 #pragma once
 
 #include "daemon/control/command.h"
-#include "daemon/control/control_daemon.h"
+#include "daemon/control/command_context.h"
 
 namespace tutti::daemon::commands {
 
@@ -11,6 +11,9 @@ enum class Access { kSee, kChange };
 // The server whose process id is word `index`, if the caller may see or change it. Otherwise answers the call and
 // returns null.
 ServerHandle* NamedServer(const CommandCall& call, size_t index, Access access);
+
+// All servers that the caller may see.
+std::vector<ServerHandle*> VisibleServers(const CommandCall& call);
 
 // True if word `index` is the process id of a server, whoever it belongs to.
 bool NamesServer(const CommandCall& call, size_t index);

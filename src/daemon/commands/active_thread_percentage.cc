@@ -13,8 +13,8 @@ namespace {
 // A user may lower what is theirs, but not go above what the daemon gives by default. Answers the call if it is
 // refused.
 bool AllowedFor(const CommandCall& call, double percentage) {
-  const double standard = call.daemon.defaults().server.active_thread_percentage;
-  const daemon::Claim* const claim = call.daemon.claims().Find(call.caller.claim);
+  const double standard = call.context.defaults.server.active_thread_percentage;
+  const daemon::Claim* const claim = call.context.claims.Find(call.caller.claim);
   const double given = claim != nullptr ? claim->active_thread_percentage.value_or(100) : 100;
   if (call.caller.administrator || percentage <= std::min(standard, given)) return true;
   call.reply.Line(given < standard ? fmt::format("Permission denied: the claim {} is for {}", call.caller.claim,
@@ -30,7 +30,7 @@ bool Set(const CommandCall& call, size_t index, double& percentage) {
   const auto value = control::ParsePercentage(call.word(index));
   if (value && !AllowedFor(call, *value)) return false;
   if (value) percentage = *value;
-  if (!value) call.daemon.log().Info(call.caller.party(), "Nothing changed: {}", value.error().text);
+  if (!value) call.context.log.Info(call.caller.party(), "Nothing changed: {}", value.error().text);
   return true;
 }
 
@@ -51,12 +51,12 @@ void SetOfClient(const CommandCall& call, ServerHandle& server, const ClientProc
 
 void SetDefaultActiveThreadPercentage(const CommandCall& call) {
   if (!RequirePrivilege(call)) return;
-  double& percentage = call.daemon.defaults().server.active_thread_percentage;
+  double& percentage = call.context.defaults.server.active_thread_percentage;
   if (Set(call, 1, percentage)) call.reply.Line(control::FormatPercentage(percentage));
 }
 
 void GetDefaultActiveThreadPercentage(const CommandCall& call) {
-  call.reply.Line(control::FormatPercentage(call.daemon.defaults().server.active_thread_percentage));
+  call.reply.Line(control::FormatPercentage(call.context.defaults.server.active_thread_percentage));
 }
 
 void SetActiveThreadPercentage(const CommandCall& call) {
@@ -69,7 +69,7 @@ void SetActiveThreadPercentage(const CommandCall& call) {
   if (server == nullptr) return;
   double& percentage = server->settings().active_thread_percentage;
   if (!Set(call, 2, percentage)) return;
-  ApplyToRunningClients(call.daemon, *server, {.percentage = true},
+  ApplyToRunningClients(call.context, *server, {.percentage = true},
                         [reply = call.reply, percentage] { reply.Line(control::FormatPercentage(percentage)); });
 }
 

@@ -23,10 +23,10 @@ Status CheckDevices(const daemon::Claim& claim, const Devices& devices) {
 void Add(const CommandCall& call) {
   auto claim = ReadClaim({call.words.begin() + 2, call.words.end()});
   if (!claim) return Refuse(call, claim.error().text);
-  call.daemon.inventory().Ask([call, claim = std::move(*claim)](const Result<Devices>& devices) {
+  call.context.inventory.Ask([call, claim = std::move(*claim)](const Result<Devices>& devices) {
     if (!devices) return Refuse(call, devices.error().text);
     if (const auto checked = CheckDevices(claim, *devices); !checked) return Refuse(call, checked.error().text);
-    const auto directory = call.daemon.AddClaim(claim);
+    const auto directory = call.context.add_claim(claim);
     if (!directory) return Refuse(call, directory.error().text);
     call.reply.Line(*directory);
   });
@@ -34,22 +34,22 @@ void Add(const CommandCall& call) {
 
 void Remove(const CommandCall& call) {
   const std::string name(call.word(2));
-  if (call.daemon.claims().Find(name) == nullptr) return Refuse(call, fmt::format("there is no claim \"{}\"", name));
-  call.daemon.RemoveClaim(name);
+  if (call.context.claims.Find(name) == nullptr) return Refuse(call, fmt::format("there is no claim \"{}\"", name));
+  call.context.remove_claim(name);
   call.reply.Nothing();
 }
 
 void Require(const CommandCall& call) {
   const std::string_view word = call.word(2);
   if (word != "on" && word != "off") return Refuse(call, "claim require on, or claim require off");
-  call.daemon.claims().Require(word == "on");
+  call.context.claims.Require(word == "on");
   call.reply.Nothing();
 }
 
 void List(const CommandCall& call) {
   std::string text;
-  for (const auto& [name, claim] : call.daemon.claims().all()) text += claim.Words() + "\n";
-  if (call.daemon.claims().required()) text += "claim require on\n";
+  for (const auto& [name, claim] : call.context.claims.all()) text += claim.Words() + "\n";
+  if (call.context.claims.required()) text += "claim require on\n";
   call.reply.Text(std::move(text));
 }
 

@@ -11,15 +11,15 @@ void SetDefaultClientPriority(const CommandCall& call) {
   if (!RequirePrivilege(call)) return;
   const auto priority = control::ParsePriority(call.word(1));
   if (!priority) return call.reply.Line(priority.error().text);
-  call.daemon.defaults().client_priority = *priority;
+  call.context.defaults.client_priority = *priority;
   // The answer comes with the last server's.
   const std::shared_ptr<void> answered(nullptr, [reply = call.reply](void*) { reply.Nothing(); });
-  for (ServerHandle* server : call.daemon.servers().All())
-    ApplyToRunningClients(call.daemon, *server, {.priority = true}, [answered] {});
+  for (ServerHandle* server : call.context.servers.All())
+    ApplyToRunningClients(call.context, *server, {.priority = true}, [answered] {});
 }
 
 void GetDefaultClientPriority(const CommandCall& call) {
-  call.reply.Line(std::to_string(call.daemon.defaults().client_priority));
+  call.reply.Line(std::to_string(call.context.defaults.client_priority));
 }
 
 // Of a running client alone, from the next scheduling decision on. Its owner may only lower it.

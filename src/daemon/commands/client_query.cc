@@ -40,17 +40,18 @@ void QueryClients(const CommandCall& call, const std::vector<ServerHandle*>& ser
   }
   for (size_t i = 0; i < servers.size(); ++i) {
     if (servers[i]->state() == ServerState::kInitializing) continue;
-    servers[i]->Ask(wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kClients},
-                    [gathering, i, caller = call.caller](Result<ServerHandle::Reply> reply) {
-                      ServerClients& entry = gathering->servers[i];
-                      if (!reply) {
-                        entry.error = reply.error().text;
-                        return;
-                      }
-                      entry.clients = std::move(reply->body.clients);
-                      entry.running = std::move(reply->body.text);
-                      std::erase_if(entry.clients, [&](const auto& client) { return !caller.MaySee(client); });
-                    });
+    servers[i]->Ask(
+        wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kClients},
+        [gathering, i, caller = call.caller, &access = call.context.access](Result<ServerHandle::Reply> reply) {
+          ServerClients& entry = gathering->servers[i];
+          if (!reply) {
+            entry.error = reply.error().text;
+            return;
+          }
+          entry.clients = std::move(reply->body.clients);
+          entry.running = std::move(reply->body.text);
+          std::erase_if(entry.clients, [&](const auto& client) { return !access.MaySee(caller, client); });
+        });
   }
 }
 
@@ -87,12 +88,12 @@ Result<std::optional<ClientProcess>> FindClient(const std::vector<ServerClients>
 void WithClient(const CommandCall& call,
                 std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found,
                 std::string (*not_found)(std::string_view)) {
-  QueryClients(call, call.daemon.ServersOf(call.caller),
+  QueryClients(call, VisibleServers(call),
                [call, found = std::move(found), not_found](const std::vector<ServerClients>& servers) {
                  const auto client = FindClient(servers, call.word(1));
                  if (!client) return call.reply.Line(client.error().text);
                  ServerHandle* const server =
-                     *client ? call.daemon.servers().Find(servers[(*client)->server].server_pid) : nullptr;
+                     *client ? call.context.servers.Find(servers[(*client)->server].server_pid) : nullptr;
                  if (server == nullptr) return call.reply.Line(not_found(call.word(1)));
                  found(*server, servers[(*client)->server], **client);
                });
@@ -101,7 +102,7 @@ void WithClient(const CommandCall& call,
 void WithLivingClients(const CommandCall& call, std::function<void(const std::set<uint32_t>&)> found) {
   CommandCall as_daemon = call;
   as_daemon.caller = Ourselves();
-  QueryClients(as_daemon, call.daemon.servers().All(),
+  QueryClients(as_daemon, call.context.servers.All(),
                [found = std::move(found)](const std::vector<ServerClients>& servers) {
                  std::set<uint32_t> pids;
                  for (const ServerClients& server : servers) {

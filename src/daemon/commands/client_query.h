@@ -10,7 +10,7 @@
 
 #include "daemon/commands/access.h"
 #include "daemon/control/command.h"
-#include "daemon/control/control_daemon.h"
+#include "daemon/control/command_context.h"
 
 namespace tutti::daemon::commands {
 

@@ -43,10 +43,10 @@ void DeviceQuery(const CommandCall& call) {
   if (only != nullptr)
     return call.reply.Text(
         Block(fmt::format("Server {}", only->pid()), DeviceTable(only->devices(), only->policy()), csv));
-  call.daemon.inventory().Ask([call, csv](const Result<Devices>& devices) {
+  call.context.inventory.Ask([call, csv](const Result<Devices>& devices) {
     if (!devices) return call.reply.Line(devices.error().text);
-    std::string text = Block("Default", DeviceTable(*devices, call.daemon.defaults().policy), csv);
-    for (const ServerHandle* server : call.daemon.ServersOf(call.caller)) {
+    std::string text = Block("Default", DeviceTable(*devices, call.context.defaults.policy), csv);
+    for (const ServerHandle* server : VisibleServers(call)) {
       text += Block(fmt::format("Server {}", server->pid()), DeviceTable(server->devices(), server->policy()), csv);
     }
     call.reply.Text(std::move(text));

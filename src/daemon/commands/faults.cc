@@ -37,7 +37,7 @@ void Faults(const CommandCall& call) {
     return call.reply.Finish({.text = "Permission denied: faults are told outside of containers\n", .exit_status = 1});
   const auto gathered = std::make_shared<Gathered>(call.reply);
   const bool of_all = call.caller.administrator;
-  for (ServerHandle* server : call.daemon.ServersOf(call.caller)) {
+  for (ServerHandle* server : VisibleServers(call)) {
     if (server->state() == ServerState::kInitializing) continue;
     server->Ask(wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kFaults},
                 [gathered, of_all, uid = call.caller.uid, pid = server->pid()](Result<ServerHandle::Reply> reply) {

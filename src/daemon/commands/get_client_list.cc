@@ -46,7 +46,7 @@ void GetClientList(const CommandCall& call) {
 
 // A device's UUID, then the process ids of its clients, one per line.
 void GetDeviceClientList(const CommandCall& call) {
-  std::vector<ServerHandle*> servers = call.daemon.ServersOf(call.caller);
+  std::vector<ServerHandle*> servers = VisibleServers(call);
   if (control::ParseNumber(call.word(1)).value_or(0) != 0) {  // NVIDIA's takes 0 and words for "all"
     ServerHandle* const server = NamedServer(call, 1, Access::kSee);
     if (server == nullptr) return;

@@ -9,7 +9,7 @@ namespace tutti::daemon::commands {
 
 void GetServerList(const CommandCall& call) {
   std::string text;
-  for (const ServerHandle* server : call.daemon.ServersOf(call.caller)) {
+  for (const ServerHandle* server : VisibleServers(call)) {
     fmt::format_to(std::back_inserter(text), "{}\n", server->pid());
   }
   call.reply.Text(std::move(text));

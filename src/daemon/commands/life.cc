@@ -14,19 +14,19 @@ void Quit(const CommandCall& call) {
     if (!timeout_s) return call.reply.Line("quit takes nothing or -t and a number of seconds: quit -t 5");
   }
   if (!RequirePrivilege(call)) return;
-  call.daemon.Quit(
+  call.context.quit(
       timeout_s, [reply = call.reply](int exit_status) { reply.Finish({.exit_status = exit_status, .ending = true}); });
 }
 
 void Upgrade(const CommandCall& call) {
   if (!RequirePrivilege(call)) return;
-  call.daemon.GoOnAsInstalled();
+  call.context.go_on_as_installed();
   call.reply.Nothing();
 }
 
 void RotateLogs(const CommandCall& call) {
   if (!RequirePrivilege(call)) return;
-  call.daemon.OpenLogsAnew();
+  call.context.open_logs_anew();
   call.reply.Nothing();
 }
 

@@ -13,12 +13,12 @@ void SetLimitScope(const CommandCall& call) {
     return call.reply.Line(fmt::format("limit scope \"{}\" is unknown: give process or container", scope));
   }
   if (!RequirePrivilege(call)) return;
-  call.daemon.accounting().container_scope = scope == "container";
+  call.context.accounting.container_scope = scope == "container";
   call.reply.Nothing();
 }
 
 void GetLimitScope(const CommandCall& call) {
-  call.reply.Line(call.daemon.accounting().container_scope ? "container" : "process");
+  call.reply.Line(call.context.accounting.container_scope ? "container" : "process");
 }
 
 }  // namespace tutti::daemon::commands

@@ -25,12 +25,12 @@ void Tell(ServerHandle& server, const wire::ServerSet& set, const std::shared_pt
              });
 }
 
-void Follow(ControlDaemon& daemon, ServerHandle& server, const wire::ClientStatus& client, Changed changed,
+void Follow(const CommandContext& context, ServerHandle& server, const wire::ClientStatus& client, Changed changed,
             const std::shared_ptr<Finishing>& finishing) {
   const ServerSettings settings =
-      daemon.catalog().SettingsFor(server.name(), NamespaceOf(client.name_space), server.settings());
+      context.catalog.SettingsFor(server.name(), NamespaceOf(client.name_space), server.settings());
   const double percentage = EffectivePercentage(settings, client.own_percentage);
-  if (changed.percentage && percentage != client.percentage && !daemon.options().static_partitioning) {
+  if (changed.percentage && percentage != client.percentage && !context.options.static_partitioning) {
     Tell(server, {.what = wire::SettingKind::kPercentage, .client = client.id, .percentage = percentage}, finishing);
   }
   if (!changed.memory || client.device >= server.devices().size()) return;
@@ -44,22 +44,23 @@ void Follow(ControlDaemon& daemon, ServerHandle& server, const wire::ClientStatu
 }
 
 // The server knows which clients have a priority of their own.
-void FollowPriority(ControlDaemon& daemon, ServerHandle& server, const std::shared_ptr<Finishing>& finishing) {
+void FollowPriority(const CommandContext& context, ServerHandle& server, const std::shared_ptr<Finishing>& finishing) {
   const auto tell = [&](const std::string& name_space, int priority) {
     Tell(server,
          {.what = wire::SettingKind::kDefaultPriority, .number = static_cast<uint64_t>(priority), .text = name_space},
          finishing);
   };
-  const NamedServer* const named = daemon.catalog().Find(server.name());
-  if (named == nullptr) return tell("", daemon.defaults().client_priority);
+  const NamedServer* const named = context.catalog.Find(server.name());
+  if (named == nullptr) return tell("", context.defaults.client_priority);
   for (const auto& [name, limits] : named->namespaces) {
-    tell(FullName(server.name(), name), limits.client_priority.value_or(daemon.defaults().client_priority));
+    tell(FullName(server.name(), name), limits.client_priority.value_or(context.defaults.client_priority));
   }
 }
 
 // The accounts of the server's namespaces.
-void FollowCollectively(ControlDaemon& daemon, ServerHandle& server, const std::shared_ptr<Finishing>& finishing) {
-  const NamedServer* const named = daemon.catalog().Find(server.name());
+void FollowCollectively(const CommandContext& context, ServerHandle& server,
+                        const std::shared_ptr<Finishing>& finishing) {
+  const NamedServer* const named = context.catalog.Find(server.name());
   if (named == nullptr) return;
   for (const auto& [name, limits] : named->namespaces) {
     for (const auto& group :
@@ -77,18 +78,19 @@ void FollowCollectively(ControlDaemon& daemon, ServerHandle& server, const std::
 
 }  // namespace
 
-void ApplyToRunningClients(ControlDaemon& daemon, ServerHandle& server, Changed changed, std::function<void()> done) {
-  if (daemon.options().new_clients_only || server.state() != ServerState::kActive) return done();
+void ApplyToRunningClients(const CommandContext& context, ServerHandle& server, Changed changed,
+                           std::function<void()> done) {
+  if (context.options.new_clients_only || server.state() != ServerState::kActive) return done();
   const auto finishing = std::make_shared<Finishing>(std::move(done));
-  if (changed.priority) FollowPriority(daemon, server, finishing);
+  if (changed.priority) FollowPriority(context, server, finishing);
   if (!changed.percentage && !changed.memory) return;
   server.Ask(wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kClients},
-             [finishing, &daemon, changed, pid = server.pid()](const Result<ServerHandle::Reply>& answer) {
-               ServerHandle* const server = daemon.servers().Find(pid);
+             [finishing, &context, changed, pid = server.pid()](const Result<ServerHandle::Reply>& answer) {
+               ServerHandle* const server = context.servers.Find(pid);
                if (!answer || server == nullptr) return;
                for (const wire::ClientStatus& client : answer->body.clients)
-                 Follow(daemon, *server, client, changed, finishing);
-               if (changed.memory) FollowCollectively(daemon, *server, finishing);
+                 Follow(context, *server, client, changed, finishing);
+               if (changed.memory) FollowCollectively(context, *server, finishing);
              });
 }
 

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "daemon/control/control_daemon.h"
+#include "daemon/control/command_context.h"
 
 namespace tutti::daemon {
 
@@ -17,6 +17,7 @@ struct Changed {
 
 // Reckons these limits of all clients of the server again, from its settings of now and from what each client asked for
 // itself, and tells the server those that differ. `done` is called when it has answered.
-void ApplyToRunningClients(ControlDaemon& daemon, ServerHandle& server, Changed changed, std::function<void()> done);
+void ApplyToRunningClients(const CommandContext& context, ServerHandle& server, Changed changed,
+                           std::function<void()> done);
 
 }  // namespace tutti::daemon

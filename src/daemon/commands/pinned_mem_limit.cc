@@ -57,8 +57,8 @@ Status AllowedFor(const CommandCall& call, const std::vector<wire::ServedDevice>
   if (call.caller.administrator) return {};
   TUTTI_ASSIGN(const uint32_t ordinal, Ordinal(devices, limit.device));
   const std::string uuid = control::FormatUuid(devices[ordinal].uuid);
-  const uint64_t standard = call.daemon.defaults().server.memory_limits.Of(ordinal, uuid);
-  const daemon::Claim* const claim = call.daemon.claims().Find(call.caller.claim);
+  const uint64_t standard = call.context.defaults.server.memory_limits.Of(ordinal, uuid);
+  const daemon::Claim* const claim = call.context.claims.Find(call.caller.claim);
   const uint64_t given = claim != nullptr ? claim->memory_limits.Of(ordinal, uuid) : control::kNoMemoryLimit;
   if (limit.bytes <= std::min(standard, given)) return {};
   if (given < standard)
@@ -74,7 +74,7 @@ void SetOfServer(const CommandCall& call, ServerHandle& server) {
   if (const auto allowed = AllowedFor(call, server.devices(), *limit); !allowed)
     return call.reply.Line(allowed.error().text);
   server.settings().memory_limits.Set(limit->device, limit->bytes);
-  ApplyToRunningClients(call.daemon, server, {.memory = true}, [reply = call.reply] { reply.Nothing(); });
+  ApplyToRunningClients(call.context, server, {.memory = true}, [reply = call.reply] { reply.Nothing(); });
 }
 
 // The live form: the process id is a running client's.
@@ -109,11 +109,11 @@ void AnswerOfClient(const CommandCall& call, const ServerClients& entry, const C
 }  // namespace
 
 void SetDefaultDevicePinnedMemLimit(const CommandCall& call) {
-  if (RequirePrivilege(call)) SetIn(call.daemon.defaults().server.memory_limits, call, 1);
+  if (RequirePrivilege(call)) SetIn(call.context.defaults.server.memory_limits, call, 1);
 }
 
 void GetDefaultDevicePinnedMemLimit(const CommandCall& call) {
-  AnswerFrom(call.daemon.defaults().server.memory_limits, call, 1);
+  AnswerFrom(call.context.defaults.server.memory_limits, call, 1);
 }
 
 void SetDevicePinnedMemLimit(const CommandCall& call) {

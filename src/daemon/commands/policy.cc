@@ -22,11 +22,11 @@ void SetPolicy(const CommandCall& call) {
     return SetOnServers(call, {server}, set);
   }
   if (!RequirePrivilege(call)) return;
-  call.daemon.defaults().policy = policy;
-  for (ServerHandle* server : call.daemon.servers().All()) server->set_policy(policy);
-  SetOnServers(call, call.daemon.servers().All(), set);
+  call.context.defaults.policy = policy;
+  for (ServerHandle* server : call.context.servers.All()) server->set_policy(policy);
+  SetOnServers(call, call.context.servers.All(), set);
 }
 
-void GetPolicy(const CommandCall& call) { call.reply.Line(call.daemon.defaults().policy); }
+void GetPolicy(const CommandCall& call) { call.reply.Line(call.context.defaults.policy); }
 
 }  // namespace tutti::daemon::commands

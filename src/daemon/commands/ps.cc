@@ -23,7 +23,7 @@ std::string Table(const std::vector<ServerClients>& servers) {
 }  // namespace
 
 void Ps(const CommandCall& call) {
-  std::vector<ServerHandle*> servers = call.daemon.ServersOf(call.caller);
+  std::vector<ServerHandle*> servers = VisibleServers(call);
   if (call.word(1) == "-p") {
     ServerHandle* const server = NamedServer(call, 2, Access::kSee);
     if (server == nullptr) return;

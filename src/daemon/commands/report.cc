@@ -114,26 +114,26 @@ Json OfServer(const ServerClients& server) {
           {"clients", clients}};
 }
 
-Json OfDaemon(ControlDaemon& daemon) {
+Json OfDaemon(const CommandContext& context) {
   return {{"pid", getpid()},
           {"uid", geteuid()},
           {"version", control::kBinaryVersion},
-          {"pipe_directory", daemon.options().places.pipe_directory},
-          {"log_directory", daemon.options().places.log_directory},
-          {"protocol", daemon.options().protocol},
-          {"multi_user", daemon.options().multi_user},
-          {"policy", daemon.defaults().policy},
-          {"default_active_thread_percentage", daemon.defaults().server.active_thread_percentage},
-          {"default_client_priority", daemon.defaults().client_priority}};
+          {"pipe_directory", context.options.places.pipe_directory},
+          {"log_directory", context.options.places.log_directory},
+          {"protocol", context.options.protocol},
+          {"multi_user", context.options.multi_user},
+          {"policy", context.defaults.policy},
+          {"default_active_thread_percentage", context.defaults.server.active_thread_percentage},
+          {"default_client_priority", context.defaults.client_priority}};
 }
 
 }  // namespace
 
 void Report(const CommandCall& call) {
-  QueryClients(call, call.daemon.ServersOf(call.caller), [call](const std::vector<ServerClients>& servers) {
+  QueryClients(call, VisibleServers(call), [call](const std::vector<ServerClients>& servers) {
     Json list = Json::array();
     for (const ServerClients& server : servers) list.push_back(OfServer(server));
-    const Json report = {{"daemon", OfDaemon(call.daemon)}, {"servers", list}};
+    const Json report = {{"daemon", OfDaemon(call.context)}, {"servers", list}};
     // A command line is bytes that a client chose; what is no UTF-8 in it is replaced.
     call.reply.Line(report.dump(-1, ' ', false, Json::error_handler_t::replace));
   });

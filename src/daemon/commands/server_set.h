@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "daemon/control/command.h"
-#include "daemon/control/control_daemon.h"
+#include "daemon/control/command_context.h"
 
 namespace tutti::daemon::commands {
 

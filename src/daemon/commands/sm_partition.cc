@@ -21,13 +21,13 @@ void Add(const CommandCall& call) {
     return call.reply.Line(fmt::format("\"{}\" is no number of chunks: sm_partition add {} 1", call.word(3),
                                        call.word(2).empty() ? "GPU-1234abcd" : call.word(2)));
   }
-  call.daemon.inventory().Ask([call, chunks = *chunks](const Result<Devices>& devices) {
+  call.context.inventory.Ask([call, chunks = *chunks](const Result<Devices>& devices) {
     if (!devices) return call.reply.Line(devices.error().text);
     const auto device = FindDevice(*devices, call.word(2));
     if (!device) return call.reply.Line(device.error().text);
     const wire::ServedDevice& served = (*devices)[*device];
     Partition partition{.device = control::FormatUuid(served.uuid), .id = NewPartitionId(2), .chunks = chunks};
-    PartitionTable& table = call.daemon.partitions();
+    PartitionTable& table = call.context.partitions;
     if (const auto created = table.Create(partition, served.sm_count); !created)
       return call.reply.Line(created.error().text);
     call.reply.Line(table.Add(std::move(partition)).full_id());
@@ -35,7 +35,7 @@ void Add(const CommandCall& call) {
 }
 
 void RemoveUnlessUsed(const CommandCall& call, const std::set<uint32_t>& living) {
-  PartitionTable& table = call.daemon.partitions();
+  PartitionTable& table = call.context.partitions;
   const auto partition = table.Find(call.word(2), call.word(3));
   if (!partition) return call.reply.Line(partition.error().text);
   if (table.InUse(**partition, living)) {
@@ -66,7 +66,7 @@ void AppendDevice(std::string& text, const wire::ServedDevice& device, Partition
 }
 
 bool RequireStaticPartitioning(const CommandCall& call) {
-  if (call.daemon.options().static_partitioning) return true;
+  if (call.context.options.static_partitioning) return true;
   call.reply.Line(fmt::format("{} needs static SM partitioning: quit this daemon and start it with -S", call.word(0)));
   return false;
 }
@@ -84,13 +84,13 @@ void SmPartition(const CommandCall& call) {
 
 void ListPartitions(const CommandCall& call) {
   if (!RequireStaticPartitioning(call)) return;
-  call.daemon.inventory().Ask([call](const Result<Devices>& devices) {
+  call.context.inventory.Ask([call](const Result<Devices>& devices) {
     if (!devices) return call.reply.Line(devices.error().text);
     WithLivingClients(call, [call, devices = *devices](const std::set<uint32_t>& living) {
       std::string text =
           "GPU          Partition                            free  used  free used clients\n"
           "                                                  chunk chunk SM   SM\n";
-      for (const wire::ServedDevice& device : devices) AppendDevice(text, device, call.daemon.partitions(), living);
+      for (const wire::ServedDevice& device : devices) AppendDevice(text, device, call.context.partitions, living);
       call.reply.Text(std::move(text));
     });
   });

@@ -16,7 +16,7 @@ void StartServer(const CommandCall& call) {
   }
   const uid_t served_as = *uid == call.caller.uid ? call.caller.served_as : *uid;
   const auto started =
-      call.daemon.servers().Ensure(PlanOfUser(call.daemon.catalog().ServingUser(served_as)), call.caller.party());
+      call.context.servers.Ensure(PlanOfUser(call.context.catalog.ServingUser(served_as)), call.caller.party());
   if (!started) return call.reply.Line(started.error().text);
   call.reply.Nothing();
 }

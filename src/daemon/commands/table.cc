@@ -80,7 +80,7 @@ std::string HelpLine(const Command& command) {
 
 void RunCommand(const CommandCall& call) {
   const Command* const command = Find(call.word(0));
-  if (call.daemon.options().protocol == 3 && (command == nullptr || !command->every_protocol)) return v3::Run(call);
+  if (call.context.options.protocol == 3 && (command == nullptr || !command->every_protocol)) return v3::Run(call);
   if (command != nullptr) return command->run(call);
   call.reply.Line(fmt::format("Unknown command \"{}\"", call.word(0)));
 }

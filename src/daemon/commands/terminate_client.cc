@@ -23,7 +23,7 @@ void TerminateClient(const CommandCall& call) {
   }
   QueryClients(call, {server}, [call](const std::vector<ServerClients>& servers) {
     if (!servers[0].error.empty()) return call.reply.Line(servers[0].error);
-    ServerHandle* const still_there = call.daemon.servers().Find(servers[0].server_pid);
+    ServerHandle* const still_there = call.context.servers.Find(servers[0].server_pid);
     const auto client = FindClient(servers, call.word(2));
     if (!client) return call.reply.Line(client.error().text);
     if (still_there == nullptr || !*client) {

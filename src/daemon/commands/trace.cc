@@ -11,8 +11,10 @@ namespace {
 
 // A trace shows what everybody's programs run, so seeing a server is not enough.
 std::vector<ServerHandle*> Traceable(const CommandCall& call) {
-  auto servers = call.daemon.servers().All();
-  std::erase_if(servers, [&](const ServerHandle* server) { return !call.caller.MayChangeServerOf(server->uid()); });
+  auto servers = call.context.servers.All();
+  std::erase_if(servers, [&](const ServerHandle* server) {
+    return !call.context.access.MayChangeServerOf(call.caller, server->uid());
+  });
   return servers;
 }
 
@@ -41,7 +43,7 @@ void Dump(const CommandCall& call) {
 }
 
 void Switch(const CommandCall& call, bool on) {
-  if (call.caller.administrator) call.daemon.defaults().trace = on;  // servers started later, too
+  if (call.caller.administrator) call.context.defaults.trace = on;  // servers started later, too
   SetOnServers(call, Traceable(call), {.what = wire::SettingKind::kTrace, .number = on});
 }
 

@@ -12,7 +12,7 @@
 
 namespace tutti::daemon {
 
-class ControlDaemon;
+struct CommandContext;
 
 struct CommandAnswer {
   std::string text;  // whole lines
@@ -40,7 +40,7 @@ class Reply {
 };
 
 struct CommandCall {
-  ControlDaemon& daemon;
+  const CommandContext& context;
   Visitor caller;
   std::vector<std::string> words;  // words[0] is the command
   Reply reply;

@@ -29,31 +29,31 @@ void LogLines(LogBudget& log, const std::string& party, std::string_view text) {
 
 }  // namespace
 
-Connection::Connection(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route)
-    : daemon_(daemon),
+Connection::Connection(const Keeper& keeper, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route)
+    : keeper_(keeper),
       id_(id),
       visitor_(std::move(visitor)),
       party_(visitor_.party()),
       route_(std::move(route)),
-      socket_(daemon.loop(), socket.Release(), kRules) {}
+      socket_(keeper.loop, socket.Release(), kRules) {}
 
 Connection::~Connection() {
-  daemon_.loop().Cancel(patience_);
-  if (is_shell_) daemon_.log().Info(party_, "UI closed");
+  keeper_.loop.Cancel(patience_);
+  if (is_shell_) keeper_.log.Info(party_, "UI closed");
 }
 
 void Connection::Start() {
-  patience_ = daemon_.loop().After(kSilenceNs, [this] { End(); });
+  patience_ = keeper_.loop.After(kSilenceNs, [this] { End(); });
   socket_.Start([this](ipc::Envelope message) { Received(std::move(message)); }, [this] { End(); });
 }
 
-void Connection::End() { daemon_.Remove(id_); }
+void Connection::End() { keeper_.ended(id_); }
 
 void Connection::Received(ipc::Envelope message) {
-  daemon_.loop().Cancel(std::exchange(patience_, 0));
+  keeper_.loop.Cancel(std::exchange(patience_, 0));
   if (message.head.kind == wire::MessageKind::kHello && !is_shell_) return ReceivedHello(message);
   if (message.head.kind == wire::MessageKind::kCommand) return ReceivedCommand(message);
-  daemon_.log().Info(party_, "Unable to read new connection type information");
+  keeper_.log.Info(party_, "Unable to read new connection type information");
   End();
 }
 
@@ -61,20 +61,20 @@ void Connection::ReceivedHello(const ipc::Envelope& message) {
   ByteReader in(message.body);
   auto hello = wire::GetHello(in);
   if (!hello) {
-    daemon_.log().Info(party_, "A client of user {} is refused: {}", visitor_.uid, hello.error().text);
+    keeper_.log.Info(party_, "A client of user {} is refused: {}", visitor_.uid, hello.error().text);
     return End();
   }
-  daemon_.broker_.Arrived({visitor_, std::move(*hello), os::StrangersFd(socket_.Release()), route_});
+  keeper_.client_arrived({visitor_, std::move(*hello), os::StrangersFd(socket_.Release()), route_});
   End();
 }
 
 void Connection::ReceivedCommand(const ipc::Envelope& message) {
   const auto line = control::ReadCommand(message.body);
   if (!line) {
-    daemon_.log().Info(party_, "A shell of user {} is disconnected: {}", visitor_.uid, line.error().text);
+    keeper_.log.Info(party_, "A shell of user {} is disconnected: {}", visitor_.uid, line.error().text);
     return End();
   }
-  if (!is_shell_) daemon_.log().Info(party_, "NEW UI");
+  if (!is_shell_) keeper_.log.Info(party_, "NEW UI");
   is_shell_ = true;
   Run(message.head.serial, *line);
 }
@@ -82,12 +82,12 @@ void Connection::ReceivedCommand(const ipc::Envelope& message) {
 void Connection::Run(uint32_t serial, const std::string& line) {
   running_ = true;
   const bool quiet = IsPolling(line);
-  if (!quiet) daemon_.log().Info(party_, "Cmd:{}", line);
-  Reply reply([weak = weak_from_this(), &log = daemon_.log(), party = party_, serial, quiet](CommandAnswer answer) {
+  if (!quiet) keeper_.log.Info(party_, "Cmd:{}", line);
+  Reply reply([weak = weak_from_this(), &log = keeper_.log, party = party_, serial, quiet](CommandAnswer answer) {
     if (!quiet) LogLines(log, party, answer.text);
     if (const auto self = weak.lock()) self->Answered(serial, std::move(answer));
   });
-  RunCommand({daemon_, visitor_, control::SplitWords(line), std::move(reply)});
+  RunCommand({keeper_.context, visitor_, control::SplitWords(line), std::move(reply)});
 }
 
 void Connection::Answered(uint32_t serial, CommandAnswer answer) {
@@ -111,11 +111,11 @@ void Connection::Answered(uint32_t serial, CommandAnswer answer) {
                  last ? std::exchange(files, {}) : std::vector<os::Fd>());
   }
   running_ = false;
-  if (!socket_.idle() && !daemon_.MayLeaveUnread(visitor_)) {
-    daemon_.log().Info(party_, "A shell of user {} is disconnected: it leaves too much unread", visitor_.uid);
+  if (!socket_.idle() && !keeper_.may_leave_unread(visitor_)) {
+    keeper_.log.Info(party_, "A shell of user {} is disconnected: it leaves too much unread", visitor_.uid);
     // Not from inside the handler of its command.
-    daemon_.loop().Cancel(patience_);
-    patience_ = daemon_.loop().After(0, [this] { End(); });
+    keeper_.loop.Cancel(patience_);
+    patience_ = keeper_.loop.After(0, [this] { End(); });
     return;
   }
   socket_.Next();
@@ -123,12 +123,12 @@ void Connection::Answered(uint32_t serial, CommandAnswer answer) {
 }
 
 void Connection::ExpectReading(size_t unread_bytes) {
-  daemon_.loop().Cancel(patience_);
-  patience_ = daemon_.loop().After(kReadingNs, [this, unread_bytes] {
+  keeper_.loop.Cancel(patience_);
+  patience_ = keeper_.loop.After(kReadingNs, [this, unread_bytes] {
     patience_ = 0;
     if (socket_.idle()) return;
     if (socket_.queued_bytes() < unread_bytes) return ExpectReading(socket_.queued_bytes());
-    daemon_.log().Info(party_, "A shell of user {} is disconnected: it does not read its answers", visitor_.uid);
+    keeper_.log.Info(party_, "A shell of user {} is disconnected: it does not read its answers", visitor_.uid);
     End();
   });
 }

@@ -5,17 +5,30 @@
 // answer has left; it is given up when it says nothing at first, or leaves its answers unread.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
-#include "daemon/control/control_daemon.h"
+#include "daemon/access/visitor.h"
+#include "daemon/clients/waiting_room.h"
+#include "daemon/control/command.h"
+#include "daemon/control/command_context.h"
 #include "daemon/loop/message_socket.h"
 
 namespace tutti::daemon {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  Connection(ControlDaemon& daemon, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route);
+  // Who keeps connections, and what they ask of it. Outlives them.
+  struct Keeper {
+    EventLoop& loop;
+    LogBudget& log;
+    const CommandContext& context;  // of their commands
+    std::function<void(WaitingClient)> client_arrived;
+    std::function<bool(const Visitor&)> may_leave_unread;
+    std::function<void(uint64_t id)> ended;  // it is to be forgotten, and may be destroyed by that
+  };
+  Connection(const Keeper& keeper, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route);
   ~Connection();
   void Start();
   const Visitor& visitor() const { return visitor_; }
@@ -35,7 +48,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void ExpectReading(size_t unread_bytes);
   void End();
 
-  ControlDaemon& daemon_;
+  const Keeper& keeper_;
   uint64_t id_;
   Visitor visitor_;
   std::string party_;

@@ -14,7 +14,7 @@
 #include "control/version.h"
 #include "control/words.h"
 #include "cuda/result.h"
-#include "daemon/control/connection.h"
+#include "daemon/control/command.h"
 #include "daemon/files/directory.h"
 #include "daemon/files/inherited_sockets.h"
 #include "daemon/life/settings_commands.h"
@@ -73,6 +73,31 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
       handover_(*loop_, {.quiet = [this] { return Quiet(); },
                          .leave = [this] { return Leave(); },
                          .gave_up = [this] { manager_.Ready(); }}),
+      context_{
+          .options = options_,
+          .access = AccessPolicy(options_.multi_user),
+          .loop = *loop_,
+          .servers = servers_,
+          .catalog = catalog_,
+          .sockets = sockets_,
+          .inventory = inventory_,
+          .partitions = partitions_,
+          .claims = claims_,
+          .accounting = accounting_,
+          .defaults = defaults_,
+          .log = log_,
+          .quit = [this](std::optional<uint32_t> timeout_s, Shutdown::Done done) { Quit(timeout_s, std::move(done)); },
+          .open_logs_anew = [this] { OpenLogsAnew(); },
+          .go_on_as_installed = [this] { GoOnAsInstalled(); },
+          .add_claim = [this](const Claim& claim) { return AddClaim(claim); },
+          .remove_claim = [this](const std::string& name) { RemoveClaim(name); },
+          .remove_server = [this](const std::string& name) { RemoveServer(name); }},
+      keeper_{.loop = *loop_,
+              .log = log_,
+              .context = context_,
+              .client_arrived = [this](WaitingClient client) { broker_.Arrived(std::move(client)); },
+              .may_leave_unread = [this](const Visitor& visitor) { return MayLeaveUnread(visitor); },
+              .ended = [this](uint64_t id) { Remove(id); }},
       max_connections_(MaxConnections()) {
   servers_.SetObserver({
       .ready = [this](ServerHandle& server) { ServerReady(server); },
@@ -157,7 +182,7 @@ uint64_t ControlDaemon::Admit(os::StrangersFd socket, Visitor visitor, Route rou
   while (connections.size() >= max_connections_) MakeRoom(connections);
   connections.Add(id, visitor.holder());
   connections_.emplace(
-      id, std::make_shared<Connection>(*this, id, std::move(visitor), std::move(socket), std::move(route)));
+      id, std::make_shared<Connection>(keeper_, id, std::move(visitor), std::move(socket), std::move(route)));
   return id;
 }
 
@@ -299,7 +324,7 @@ void ControlDaemon::TakeOver(Succession succession) {
   for (const std::string& command : succession.commands) {
     const auto words = control::SplitWords(command);
     if (RestorePartition(words, partitions_) || RestoreClaim(words)) continue;
-    RunCommand({*this, Ourselves(), words, Reply([](const CommandAnswer&) {})});
+    RunCommand({context_, Ourselves(), words, Reply([](const CommandAnswer&) {})});
   }
   for (Succession::Connection& connection : succession.connections)
     GoOnWith(std::move(connection), succession.understands);
@@ -357,12 +382,6 @@ void ControlDaemon::Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done)
     // One more turn of the loop, so that the answers just given leave.
     loop_->After(0, [this] { loop_->Stop(); });
   });
-}
-
-std::vector<ServerHandle*> ControlDaemon::ServersOf(const Visitor& visitor) {
-  auto servers = servers_.All();
-  std::erase_if(servers, [&](const ServerHandle* server) { return !MaySee(visitor, *server); });
-  return servers;
 }
 
 }  // namespace tutti::daemon

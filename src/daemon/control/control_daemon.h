@@ -8,10 +8,10 @@
 #include <unordered_map>
 
 #include "base/log_budget.h"
-#include "control/places.h"
 #include "daemon/access/fair_shares.h"
 #include "daemon/clients/client_broker.h"
-#include "daemon/control/command.h"
+#include "daemon/control/command_context.h"
+#include "daemon/control/connection.h"
 #include "daemon/files/instance.h"
 #include "daemon/files/log_keeper.h"
 #include "daemon/life/handover.h"
@@ -29,18 +29,6 @@
 
 namespace tutti::daemon {
 
-class Connection;
-
-struct DaemonOptions {
-  control::Places places;
-  bool multi_user = false;           // all users share one server of the daemon's user
-  int protocol = 2;                  // of the control commands
-  bool static_partitioning = false;  // -S: every client needs an SM partition
-  bool new_clients_only = false;     // limits that are set do not touch running clients, as with NVIDIA's daemon
-  std::string policy = "share";
-  std::string configuration;  // protocol 3: TOML file to apply once at the start; "": none
-};
-
 class ControlDaemon {
  public:
   ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance, DaemonOptions options);
@@ -52,49 +40,20 @@ class ControlDaemon {
   // Goes on with the servers and settings of the program before. Before Run.
   void TakeOver(Succession succession);
 
-  // For commands.
-  EventLoop& loop() { return *loop_; }
-  ServerTable& servers() { return servers_; }
-  ServerCatalog& catalog() { return catalog_; }
-  ServerSockets& sockets() { return sockets_; }
-  DeviceInventory& inventory() { return inventory_; }
-  PartitionTable& partitions() { return partitions_; }
-  ClaimTable& claims() { return claims_; }
-  MemoryAccounting& accounting() { return accounting_; }
-  ClientBroker& broker() { return broker_; }
-  Defaults& defaults() { return defaults_; }
-  LogBudget& log() { return log_; }
-  const DaemonOptions& options() const { return options_; }
-  void Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done);
-  // After their files were renamed: all logs go on in new ones.
-  void OpenLogsAnew();
-  // As the program that is installed now, as soon as nobody is in the middle of something.
-  void GoOnAsInstalled();
-
-  // Makes the claim, or changes what it says; its directory. Whether its devices are there is for the caller to know.
-  Result<std::string> AddClaim(const Claim& claim);
-  // Who came by the claim and has not been served yet is refused, its sockets and its directory go.
-  void RemoveClaim(const std::string& name);
-
-  // Takes a server of protocol 3 out of the catalog, with its sockets and SM partitions; its process is the caller's
-  // affair.
-  void RemoveServer(const std::string& name);
-
-  // Everybody sees the servers of their user; in multi-user mode all see the one server, and of its clients their own.
-  bool MaySeeServerOf(const Visitor& visitor, uid_t owner) const {
-    return visitor.administrator || owner == visitor.served_as || options_.multi_user;
-  }
-  bool MaySee(const Visitor& visitor, const ServerHandle& server) const {
-    return MaySeeServerOf(visitor, server.uid());
-  }
-  std::vector<ServerHandle*> ServersOf(const Visitor& visitor);
+  // Of its commands, and of what its configuration file says.
+  const CommandContext& context() const { return context_; }
 
  private:
-  friend class Connection;
   struct Listening {
     WatchId watch = 0;
     Route route;
   };
+  void Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done);
+  void OpenLogsAnew();
+  void GoOnAsInstalled();
+  Result<std::string> AddClaim(const Claim& claim);
+  void RemoveClaim(const std::string& name);
+  void RemoveServer(const std::string& name);
   void Accept(int listener);
   // Returns its number.
   uint64_t Admit(os::StrangersFd socket, Visitor visitor, Route route);
@@ -137,6 +96,8 @@ class ControlDaemon {
   os::Fd signals_;
   ServiceManager manager_;
   Handover handover_;
+  CommandContext context_;
+  Connection::Keeper keeper_;
   std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections_;
   // Connections of administrators and of all others: neither can take the others' places.
   std::array<FairShares, 2> places_;  // by Visitor::administrator

@@ -20,7 +20,7 @@ void WithClients(const Request& request, const std::vector<ServerHandle*>& serve
                          [request, found = std::move(found)](const std::vector<commands::ServerClients>& answers) {
                            std::vector<Entry> entries;
                            for (const auto& answer : answers) {
-                             ServerHandle* const server = request.daemon().servers().Find(answer.server_pid);
+                             ServerHandle* const server = request.context().servers.Find(answer.server_pid);
                              for (const auto& client : answer.clients) {
                                if (server != nullptr) entries.push_back({server, client});
                              }
@@ -30,7 +30,7 @@ void WithClients(const Request& request, const std::vector<ServerHandle*>& serve
 }
 
 void List(const Request& request) {
-  std::vector<ServerHandle*> servers = request.daemon().ServersOf(request.call.caller);
+  std::vector<ServerHandle*> servers = commands::VisibleServers(request.call);
   if (const std::string* name = request.option("server")) {
     if (FindServer(request, *name) == nullptr) return;
     std::erase_if(servers, [&](const ServerHandle* server) { return server->name() != *name; });
@@ -51,12 +51,12 @@ void WithOne(const Request& request, std::function<void(ServerHandle&, const com
   if (!control::ParseNumber(word.substr(0, word.find(':'))))
     return request.Refuse(fmt::format("\"{}\" is no process id: see client list", word));
   commands::QueryClients(
-      request.call, request.daemon().ServersOf(request.call.caller),
+      request.call, commands::VisibleServers(request.call),
       [request, word, found = std::move(found)](const std::vector<commands::ServerClients>& servers) {
         const auto client = commands::FindClient(servers, word);
         if (!client) return request.Refuse(client.error().text);
         ServerHandle* const server =
-            *client ? request.daemon().servers().Find(servers[(*client)->server].server_pid) : nullptr;
+            *client ? request.context().servers.Find(servers[(*client)->server].server_pid) : nullptr;
         if (server == nullptr) return request.Refuse(fmt::format("there is no client {}: see client list", word));
         found(*server, **client);
       });

@@ -19,13 +19,13 @@ void AppendRows(control::TextTable& table, const std::string& server, const Devi
 void List(const Request& request) {
   const std::string* const only = request.option("server");
   if (only != nullptr && FindServer(request, *only) == nullptr) return;
-  request.daemon().inventory().Ask([request](const Result<Devices>& devices) {
+  request.context().inventory.Ask([request](const Result<Devices>& devices) {
     if (!devices) return request.Refuse(devices.error().text);
     control::TextTable table{
         .columns = {"ORDINAL", "SERVER", "PCI ID", "DEVICE UUID", "NAME", "TOTAL SMS", "TOTAL CHUNKS", "ATTRIBUTES"}};
     const std::string* const only = request.option("server");
     if (only == nullptr) AppendRows(table, "-", *devices);
-    for (const ServerHandle* server : request.daemon().ServersOf(request.call.caller)) {
+    for (const ServerHandle* server : commands::VisibleServers(request.call)) {
       if (only == nullptr || server->name() == *only) AppendRows(table, server->name(), server->devices());
     }
     request.Print(table);

@@ -13,9 +13,9 @@ struct Feature {
 };
 
 std::vector<Feature> Features(const Request& request) {
-  return {{"memacct", "memacct", "memory limits by cgroup", request.daemon().accounting().enabled},
+  return {{"memacct", "memacct", "memory limits by cgroup", request.context().accounting.enabled},
           {"context-share", "context-share", "contexts that processes share: none on this device",
-           request.daemon().defaults().context_share}};
+           request.context().defaults.context_share}};
 }
 
 void Switch(const Request& request, bool on) {

@@ -14,13 +14,13 @@ void Set(const Request& request) {
   if (!RequirePrivilege(request)) return;
   const auto on = control::ParseBoolean(*request.option(kAuditLog));
   if (!on) return request.Refuse(on.error().text);
-  request.daemon().accounting().audit_log = *on;
+  request.context().accounting.audit_log = *on;
   request.Done();
 }
 
 // Servers follow at once: the account may have clients.
 void TellServers(const Request& request, const std::string& path, const CollectiveLimits& limits) {
-  for (ServerHandle* server : request.daemon().servers().All()) {
+  for (ServerHandle* server : request.context().servers.All()) {
     if (server->state() != ServerState::kActive) continue;
     for (const wire::MemoryGroupLimit& group : GroupsOf("cgroup:" + path, limits, server->devices())) {
       server->Ask(wire::MessageKind::kServerSet,
@@ -52,11 +52,11 @@ void Limit(const Request& request) {
     return request.Refuse(
         fmt::format("\"{}\" is no cgroup: give its path as /proc/PID/cgroup has it, /kubepods/pod1", path));
   }
-  auto& cgroups = request.daemon().accounting().cgroups;
+  auto& cgroups = request.context().accounting.cgroups;
   const auto limits = ReadLimits(request, cgroups[path]);
   if (!limits) return request.Refuse(limits.error().text);
   cgroups[path] = *limits;
-  if (request.daemon().accounting().enabled) TellServers(request, path, *limits);
+  if (request.context().accounting.enabled) TellServers(request, path, *limits);
   if (limits->empty()) cgroups.erase(path);
   request.Done();
 }
@@ -67,7 +67,7 @@ std::string SizeText(const control::MemoryLimits& limits) {
 }
 
 void Describe(const Request& request) {
-  const MemoryAccounting& accounting = request.daemon().accounting();
+  const MemoryAccounting& accounting = request.context().accounting;
   control::TextTable table{.columns = {"SETTING", "VALUE", "SOFT-LIMIT", "HARD-LIMIT"}};
   table.rows.push_back({"audit_log", accounting.audit_log ? "true" : "false", "-", "-"});
   for (const auto& [path, limits] : accounting.cgroups)

@@ -10,7 +10,7 @@ namespace tutti::daemon::v3 {
 namespace {
 
 std::string Directory(const Request& request, const NamedServer& server, const std::string& name) {
-  return request.daemon().sockets().Directory({.server = server.plan.name, .name_space = name});
+  return request.context().sockets.Directory({.server = server.plan.name, .name_space = name});
 }
 
 // The namespace that the request names, of a server that the caller may change; null after a refusal.
@@ -35,7 +35,7 @@ void Create(const Request& request) {
   if (server->namespaces.size() >= kMostNamespaces)
     return request.Refuse(
         fmt::format("server {} has {} namespaces: delete one", server->plan.name, server->namespaces.size()));
-  if (const auto opened = request.daemon().sockets().Open({.server = server->plan.name, .name_space = name}); !opened) {
+  if (const auto opened = request.context().sockets.Open({.server = server->plan.name, .name_space = name}); !opened) {
     return request.Refuse(opened.error().text);
   }
   server->namespaces[name];
@@ -51,7 +51,7 @@ std::vector<wire::ClientStatus> In(const std::vector<wire::ClientStatus>& client
 }
 
 void Remove(const Request& request, NamedServer& server, const std::string& name) {
-  request.daemon().sockets().Close({.server = server.plan.name, .name_space = name});
+  request.context().sockets.Close({.server = server.plan.name, .name_space = name});
   server.namespaces.erase(name);
   request.Line(fmt::format("Namespace '{}' deleted", name));
 }
@@ -63,7 +63,7 @@ void Delete(const Request& request) {
     return request.Refuse("namespace default cannot be deleted: delete its server");
   WithClientsOf(
       request, *server, [request, server_name = server->plan.name](const std::vector<wire::ClientStatus>& clients) {
-        NamedServer* const still = request.daemon().catalog().Find(server_name);
+        NamedServer* const still = request.context().catalog.Find(server_name);
         if (still == nullptr) return request.Refuse(fmt::format("server {} has been deleted meanwhile", server_name));
         const std::string name = request.positional(0);
         const auto inside = In(clients, FullName(server_name, name));
@@ -107,7 +107,7 @@ void Set(const Request& request) {
   *limits = *std::move(changed);
   ServerHandle* const process = ProcessOf(request, *server);
   if (process == nullptr) return request.Done();
-  ApplyToRunningClients(request.daemon(), *process, ChangedBy(request), [request] { request.Done(); });
+  ApplyToRunningClients(request.context(), *process, ChangedBy(request), [request] { request.Done(); });
 }
 
 void Get(const Request& request) {

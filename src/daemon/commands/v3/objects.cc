@@ -11,14 +11,14 @@ namespace tutti::daemon::v3 {
 namespace {
 
 bool MaySee(const Request& request, const NamedServer& server) {
-  return request.daemon().MaySeeServerOf(request.call.caller, server.plan.uid);
+  return request.context().access.MaySeeServerOf(request.call.caller, server.plan.uid);
 }
 
 // Whether somebody who may only lower limits may give these. Limits may name devices by ordinal and by UUID, so they
 // are compared on the devices themselves.
 Status Allowed(const Request& request, const NamedServer& server, const NamespaceLimits& limits) {
   if (request.call.caller.administrator) return {};
-  const ServerSettings& standard = request.daemon().defaults().server;
+  const ServerSettings& standard = request.context().defaults.server;
   if (limits.active_thread_percentage && *limits.active_thread_percentage > standard.active_thread_percentage) {
     return Fail(fmt::format("Permission denied: user {} cannot go above the default of {}", request.uid(),
                             control::FormatPercentage(standard.active_thread_percentage)));
@@ -42,7 +42,7 @@ Status Allowed(const Request& request, const NamedServer& server, const Namespac
 }  // namespace
 
 NamedServer* FindServer(const Request& request, const std::string& name) {
-  NamedServer* const server = request.daemon().catalog().Find(name);
+  NamedServer* const server = request.context().catalog.Find(name);
   if (server != nullptr && MaySee(request, *server)) return server;
   std::vector<std::string> known;
   for (const NamedServer* one : VisibleServers(request)) known.push_back(one->plan.name);
@@ -54,7 +54,8 @@ NamedServer* FindServer(const Request& request, const std::string& name) {
 
 NamedServer* FindOwnServer(const Request& request, const std::string& name) {
   NamedServer* const server = FindServer(request, name);
-  if (server == nullptr || request.call.caller.MayChangeServerOf(server->plan.uid)) return server;
+  if (server == nullptr || request.context().access.MayChangeServerOf(request.call.caller, server->plan.uid))
+    return server;
   const bool own = server->plan.uid == request.call.caller.served_as;
   request.Refuse(
       own ? fmt::format("Permission denied: server {} is shared with what runs outside of this container", name)
@@ -63,7 +64,7 @@ NamedServer* FindOwnServer(const Request& request, const std::string& name) {
 }
 
 std::vector<NamedServer*> VisibleServers(const Request& request) {
-  auto servers = request.daemon().catalog().All();
+  auto servers = request.context().catalog.All();
   std::erase_if(servers, [&](const NamedServer* server) { return !MaySee(request, *server); });
   return servers;
 }
@@ -75,7 +76,7 @@ bool RequirePrivilege(const Request& request) {
 }
 
 ServerHandle* ProcessOf(const Request& request, const NamedServer& server) {
-  return request.daemon().servers().Current(server.plan.name);
+  return request.context().servers.Current(server.plan.name);
 }
 
 std::string StatusWord(const Request& request, const NamedServer& server) {

@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kLookAgainNs = 10'000'000;
 
 std::string Directory(const Request& request, const NamedServer& server) {
-  return request.daemon().sockets().Directory({.server = server.plan.name});
+  return request.context().sockets.Directory({.server = server.plan.name});
 }
 
 std::string AllowedText(const NamedServer& server) {
@@ -23,16 +23,16 @@ std::string AllowedText(const NamedServer& server) {
 // The user a new server is for: --uid, else the caller.
 Result<uid_t> Owner(const Request& request) {
   const std::string* const text = request.option("uid");
-  if (text == nullptr && request.call.caller.MayChangeServerOf(request.uid()))
-    return request.daemon().catalog().ServingUser(request.uid());
+  if (text == nullptr && request.context().access.MayChangeServerOf(request.call.caller, request.uid()))
+    return request.context().catalog.ServingUser(request.uid());
   if (text == nullptr) return Fail("Permission denied: servers are made outside of containers");
   const auto uid = control::ParseNumber(*text);
   if (!uid) return Fail(fmt::format("\"{}\" is no user id: --uid=1000", *text));
-  if (request.daemon().options().multi_user && *uid != request.daemon().catalog().ServingUser(*uid)) {
+  if (request.context().options.multi_user && *uid != request.context().catalog.ServingUser(*uid)) {
     return Fail(fmt::format("in multi-user mode all servers are of user {}: leave --uid out",
-                            request.daemon().catalog().ServingUser(*uid)));
+                            request.context().catalog.ServingUser(*uid)));
   }
-  if (!request.call.caller.MayChangeServerOf(*uid)) {
+  if (!request.context().access.MayChangeServerOf(request.call.caller, *uid)) {
     return Fail(fmt::format("Permission denied: user {} cannot have a server of user {}", request.uid(), *uid));
   }
   return *uid;
@@ -50,7 +50,7 @@ Status ReadLocalityDomains(const Request& request) {
 Status MayHaveOneMore(const Request& request, uid_t uid) {
   constexpr int64_t kMostServersOfUser = 32;
   if (request.call.caller.administrator) return {};
-  const auto all = request.daemon().catalog().All();
+  const auto all = request.context().catalog.All();
   const auto own = std::ranges::count_if(all, [uid](const NamedServer* server) { return server->plan.uid == uid; });
   if (own < kMostServersOfUser) return {};
   return Fail(fmt::format("user {} has {} servers, as many as one may have: delete one", uid, own));
@@ -67,9 +67,9 @@ Result<NamedServer*> CreateServer(const Request& request) {
   TUTTI_TRY(ReadLocalityDomains(request));
   TUTTI_TRY(MayHaveOneMore(request, uid));
   const std::string* const devices = request.option("allowed-devices");
-  TUTTI_ASSIGN(NamedServer * server, request.daemon().catalog().Create(name, uid, devices != nullptr ? *devices : ""));
-  if (const auto started = request.daemon().servers().Ensure(server->plan, request.call.caller.party()); !started) {
-    request.daemon().RemoveServer(name);
+  TUTTI_ASSIGN(NamedServer * server, request.context().catalog.Create(name, uid, devices != nullptr ? *devices : ""));
+  if (const auto started = request.context().servers.Ensure(server->plan, request.call.caller.party()); !started) {
+    request.context().remove_server(name);
     return std::unexpected(started.error());
   }
   return server;
@@ -83,15 +83,15 @@ void Create(const Request& request) {
 }
 
 void AnswerWhenGone(const Request& request, pid_t pid, const std::string& name) {
-  if (request.daemon().servers().Find(pid) == nullptr) return request.Line(fmt::format("Server '{}' deleted", name));
-  request.daemon().loop().After(kLookAgainNs, [request, pid, name] { AnswerWhenGone(request, pid, name); });
+  if (request.context().servers.Find(pid) == nullptr) return request.Line(fmt::format("Server '{}' deleted", name));
+  request.context().loop.After(kLookAgainNs, [request, pid, name] { AnswerWhenGone(request, pid, name); });
 }
 
 void DeleteNow(const Request& request, const std::string& name, bool force) {
-  ServerHandle* const process = request.daemon().servers().Current(name);
+  ServerHandle* const process = request.context().servers.Current(name);
   const pid_t pid = process != nullptr ? process->pid() : 0;
   if (process != nullptr) process->Shutdown(force);
-  request.daemon().RemoveServer(name);
+  request.context().remove_server(name);
   AnswerWhenGone(request, pid, name);
 }
 
@@ -151,7 +151,7 @@ void Set(const Request& request) {
   }
   if (const auto user = SetUser(request, *server); !user) return request.Refuse(user.error().text);
   if (ServerHandle* process = ProcessOf(request, *server); has_limits && process != nullptr) {
-    return ApplyToRunningClients(request.daemon(), *process, ChangedBy(request), [request] { request.Done(); });
+    return ApplyToRunningClients(request.context(), *process, ChangedBy(request), [request] { request.Done(); });
   }
   request.Done();
 }

@@ -44,7 +44,7 @@ void CreateOn(const Request& request, const std::string& server_name, const Devi
   if (!partition) return request.Refuse(partition.error().text);
   const auto ordinal = FindDevice(devices, *request.option("device"));
   if (!ordinal) return request.Refuse(ordinal.error().text);
-  PartitionTable& table = request.daemon().partitions();
+  PartitionTable& table = request.context().partitions;
   partition->device = control::FormatUuid(devices[*ordinal].uuid);
   if (table.Named(server_name, partition->device, partition->name) != nullptr) {
     return request.Refuse(fmt::format("server {} has an SM partition '{}' on device {} already", server_name,
@@ -64,7 +64,7 @@ void Create(const Request& request) {
   if (server == nullptr) return;
   ServerHandle* const process = ProcessOf(request, *server);
   if (process == nullptr || process->state() == ServerState::kInitializing) {
-    return request.daemon().inventory().Ask([request, name](const Result<Devices>& devices) {
+    return request.context().inventory.Ask([request, name](const Result<Devices>& devices) {
       if (!devices) return request.Refuse(devices.error().text);
       CreateOn(request, name, *devices, false);
     });
@@ -86,10 +86,10 @@ void Delete(const Request& request) {
   const NamedServer* const server = FindOwnServer(request, *request.option("server"));
   if (server == nullptr) return;
   commands::WithLivingClients(request.call, [request](const std::set<uint32_t>& living) {
-    PartitionTable& table = request.daemon().partitions();
+    PartitionTable& table = request.context().partitions;
     const std::string& device = *request.option("device");
     std::string uuid = device;
-    if (const auto& known = request.daemon().inventory().known()) {
+    if (const auto& known = request.context().inventory.known()) {
       if (const auto ordinal = FindDevice(*known, device)) uuid = control::FormatUuid((*known)[*ordinal].uuid);
     }
     const Partition* const partition = table.Named(*request.option("server"), uuid, request.positional(0));
@@ -109,7 +109,7 @@ void Delete(const Request& request) {
 const char* BooleanText(bool value) { return value ? "true" : "false"; }
 
 void AppendRow(control::TextTable& table, const Request& request, const Partition& partition) {
-  const bool running = request.daemon().servers().Current(partition.server) != nullptr;
+  const bool running = request.context().servers.Current(partition.server) != nullptr;
   table.rows.push_back(
       {partition.server, partition.device, partition.name, std::to_string(partition.chunks),
        partition.created() ? std::to_string(partition.sm_count()) : "-", BooleanText(partition.include_remainder),
@@ -124,10 +124,10 @@ void ListOn(const Request& request, const Devices& devices) {
   for (uint32_t ordinal = 0; ordinal < devices.size(); ++ordinal) {
     const std::string uuid = control::FormatUuid(devices[ordinal].uuid);
     if (device != nullptr && !uuid.starts_with(*device) && *device != std::to_string(ordinal)) continue;
-    for (const Partition* partition : request.daemon().partitions().Of(uuid)) {
+    for (const Partition* partition : request.context().partitions.Of(uuid)) {
       if (server == nullptr || partition->server == *server) AppendRow(table, request, *partition);
     }
-    const uint32_t free_sms = request.daemon().partitions().FreeSms(uuid, devices[ordinal].sm_count);
+    const uint32_t free_sms = request.context().partitions.FreeSms(uuid, devices[ordinal].sm_count);
     if (free_sms > 0) {
       table.rows.push_back(
           {"-", uuid, "-", std::to_string(free_sms / kSmsPerChunk), std::to_string(free_sms), "-", "unallocated", "-"});
@@ -139,7 +139,7 @@ void ListOn(const Request& request, const Devices& devices) {
 void List(const Request& request) {
   const std::string* const server = request.option("server");
   if (server != nullptr && FindServer(request, *server) == nullptr) return;
-  request.daemon().inventory().Ask([request](const Result<Devices>& devices) {
+  request.context().inventory.Ask([request](const Result<Devices>& devices) {
     if (!devices) return request.Refuse(devices.error().text);
     ListOn(request, *devices);
   });

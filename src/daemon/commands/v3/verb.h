@@ -11,7 +11,7 @@
 
 #include "control/text_table.h"
 #include "daemon/control/command.h"
-#include "daemon/control/control_daemon.h"
+#include "daemon/control/command_context.h"
 
 namespace tutti::daemon::v3 {
 
@@ -28,7 +28,7 @@ struct Request {
   std::map<std::string, std::string, std::less<>> options;  // flags with an empty value
   control::OutputFormat format;
 
-  ControlDaemon& daemon() const { return call.daemon; }
+  const CommandContext& context() const { return call.context; }
   uid_t uid() const { return call.caller.uid; }
   std::string positional(size_t index) const { return index < positionals.size() ? positionals[index] : ""; }
   const std::string* option(std::string_view key) const {

@@ -1,0 +1,15 @@
+#include "daemon/access/access_policy.h"
+
+#include "daemon/access/memory_accounting.h"
+
+namespace tutti::daemon {
+
+bool AccessPolicy::MaySee(const Visitor& visitor, const wire::ClientStatus& client) const {
+  if (visitor.administrator) return true;
+  if (client.uid != visitor.uid) return false;
+  if (visitor.at_home) return true;
+  if (visitor.pid_namespace != 0) return client.pid_namespace == visitor.pid_namespace;
+  return visitor.cgroup.size() > 1 && CgroupOf(client.pid) == visitor.cgroup;  // the root is everybody's
+}
+
+}  // namespace tutti::daemon
