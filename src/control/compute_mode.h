@@ -11,14 +11,14 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "cuda/compute_mode.h"
 
 namespace tutti::control {
 
-// CUcomputemode's values.
 enum class ComputeMode : int32_t {
-  kDefault = 0,  // everybody
-  kProhibited = 2,  // nobody
-  kExclusiveProcess = 3,  // programs that come through the control daemon
+  kDefault = cuda::CU_COMPUTEMODE_DEFAULT,  // everybody
+  kProhibited = cuda::CU_COMPUTEMODE_PROHIBITED,  // nobody
+  kExclusiveProcess = cuda::CU_COMPUTEMODE_EXCLUSIVE_PROCESS,  // programs that come through the control daemon
 };
 
 const char* ComputeModeName(ComputeMode mode);  // "DEFAULT", "PROHIBITED", "EXCLUSIVE_PROCESS"

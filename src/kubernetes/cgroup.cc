@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
+
+#include "os/proc_text.h"
 
 namespace tutti::kubernetes {
 namespace {
@@ -36,8 +36,7 @@ std::string ContainerId(std::string_view part) {
 ContainerRef ParsePath(std::string_view path) {
   ContainerRef found;
   while (!path.empty() && found.container_id.empty()) {
-    const std::string_view part = path.substr(0, path.find('/'));
-    path.remove_prefix(std::min(path.size(), part.size() + 1));
+    const std::string_view part = os::Cut(path, '/');
     if (found.pod_uid.empty()) found.pod_uid = PodUid(part);
     found.container_id = ContainerId(part);
   }
@@ -48,22 +47,15 @@ ContainerRef ParsePath(std::string_view path) {
 
 ContainerRef ParseCgroup(std::string_view text) {
   ContainerRef best;
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    // "12:devices:/kubepods/...": the path begins behind the second colon
-    for (int colons = 0; colons < 2; ++colons)
-      line.remove_prefix(
-          std::min(line.size(), line.find(':') == std::string_view::npos ? line.size() : line.find(':') + 1));
-    ContainerRef found = ParsePath(line);
+  for (const os::CgroupLine& line : os::CgroupLines(text)) {
+    ContainerRef found = ParsePath(line.path);
     if (!found.container_id.empty() && (best.container_id.empty() || best.pod_uid.empty())) best = std::move(found);
   }
   return best;
 }
 
 ContainerRef ContainerOf(pid_t pid, const std::string& proc) {
-  std::ifstream file(fmt::format("{}/{}/cgroup", proc, pid));
-  return ParseCgroup(std::string(std::istreambuf_iterator<char>(file), {}));
+  return ParseCgroup(os::TextOf(fmt::format("{}/{}/cgroup", proc, pid)));
 }
 
 }  // namespace tutti::kubernetes

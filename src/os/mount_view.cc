@@ -33,13 +33,6 @@ std::string Plain(std::string_view word) {
   return text;
 }
 
-// What is before the first `end`, which goes with it.
-std::string_view Cut(std::string_view& text, char end) {
-  const std::string_view piece = text.substr(0, text.find(end));
-  text.remove_prefix(std::min(text.size(), piece.size() + 1));
-  return piece;
-}
-
 std::vector<Mount> Mounts(std::string_view text) {
   std::vector<Mount> all;
   while (!text.empty()) {

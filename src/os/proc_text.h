@@ -11,6 +11,9 @@ namespace tutti::os {
 // The whole file, or as much of it; "" if it cannot be read.
 std::string TextOf(const std::string& path, size_t most_bytes = std::string::npos);
 
+// What is before the first `end` in `text`, which loses it and `end`; all of it where there is none.
+std::string_view Cut(std::string_view& text, char end);
+
 // A line of /proc/PID/cgroup, "number:controllers:path": of one hierarchy that the process is in.
 struct CgroupLine {
   std::string_view controllers;  // with commas between; none in version 2

@@ -9,6 +9,7 @@
 #include "client/session/mps_environment.h"
 #include "client/session/printing.h"
 #include "client/session/renewal.h"
+#include "cuda/compute_mode.h"
 #include "cuda/device_attribute.h"
 #include "wire/visible_devices.h"
 
@@ -109,14 +110,13 @@ int Context::Check() const {
 // NVIDIA's compute modes. Exclusive here means: to the programs of the control daemon, whose server is the one process
 // that has the device.
 int Context::CheckComputeMode() const {
-  constexpr int kProhibited = 2, kExclusiveProcess = 3;
   const int mode = device_.Attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
-  if (mode == kProhibited) {
+  if (mode == cuda::CU_COMPUTEMODE_PROHIBITED) {
     return Complain(cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,
                     "device {} is in compute mode PROHIBITED; root ends that with: tutti device mode {} DEFAULT",
                     device_.ordinal(), wire::UuidText(device_.info().uuid));
   }
-  if (mode == kExclusiveProcess && Attachment::Get().header().shared_server == 0) {
+  if (mode == cuda::CU_COMPUTEMODE_EXCLUSIVE_PROCESS && Attachment::Get().header().shared_server == 0) {
     const std::string directory = Environment("CUDA_MPS_PIPE_DIRECTORY");
     return Complain(
         cuda::CUDA_ERROR_DEVICE_UNAVAILABLE,

@@ -18,7 +18,7 @@ namespace tutti::client::entry {
 namespace {
 
 // Copies a text, cut to fit, with its end.
-CUresult Give(std::string_view text, char* out, int room) {
+CUresult CopyText(std::string_view text, char* out, int room) {
   if (out == nullptr || room <= 0) return CUDA_ERROR_INVALID_VALUE;
   const size_t length = std::min(text.size(), static_cast<size_t>(room) - 1);
   std::memcpy(out, text.data(), length);
@@ -72,7 +72,7 @@ CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType type,
 CUresult cuDeviceGetName(char* name, int room, CUdevice ordinal) {
   const Device* device = Device::Find(ordinal);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  return Give({device->info().name, strnlen(device->info().name, sizeof device->info().name)}, name, room);
+  return CopyText({device->info().name, strnlen(device->info().name, sizeof device->info().name)}, name, room);
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice ordinal) {
@@ -94,7 +94,7 @@ CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice ordinal) {
 CUresult cuDeviceGetPCIBusId(char* text, int room, CUdevice ordinal) {
   const Device* device = Device::Find(ordinal);
   if (device == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  return Give(PciBusId(*device), text, room);
+  return CopyText(PciBusId(*device), text, room);
 }
 
 CUresult cuDeviceGetByPCIBusId(CUdevice* found, const char* text) {

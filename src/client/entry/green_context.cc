@@ -24,7 +24,7 @@ Answer<Context*> FindGreen(CUgreenCtx handle) {
   return context;
 }
 
-CUresult Give(CUdevResource* out, CUdevResourceType type, SmResource resource) {
+CUresult StoreResource(CUdevResource* out, CUdevResourceType type, SmResource resource) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (type != CU_DEV_RESOURCE_TYPE_SM) return CUDA_ERROR_INVALID_RESOURCE_TYPE;
   resource.Write(out);
@@ -39,17 +39,17 @@ SmResource ResourceOf(const Context& context) {
 
 CUresult cuDeviceGetDevResource(CUdevice ordinal, CUdevResource* out, CUdevResourceType type) {
   Device* const device = Device::Find(ordinal);
-  return device != nullptr ? Give(out, type, SmResource::Of(*device)) : CUDA_ERROR_INVALID_DEVICE;
+  return device != nullptr ? StoreResource(out, type, SmResource::Of(*device)) : CUDA_ERROR_INVALID_DEVICE;
 }
 
 CUresult cuCtxGetDevResource(CUcontext handle, CUdevResource* out, CUdevResourceType type) {
   const Context* const context = Context::Find(handle != nullptr ? static_cast<void*>(handle) : current_context);
-  return context != nullptr ? Give(out, type, ResourceOf(*context)) : CUDA_ERROR_INVALID_CONTEXT;
+  return context != nullptr ? StoreResource(out, type, ResourceOf(*context)) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, CUdevResource* out, CUdevResourceType type) {
   CU_ASSIGN(Context* const context, FindGreen(handle));
-  return Give(out, type, ResourceOf(*context));
+  return StoreResource(out, type, ResourceOf(*context));
 }
 
 // Without `results` only their number is asked for. The rest of the SMs, if there is one, is `remaining`.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kPitchAlignment = 512;
 
-CUresult Give(CUdeviceptr* out, const Answer<uint64_t>& address) {
+CUresult StoreAddress(CUdeviceptr* out, const Answer<uint64_t>& address) {
   if (!address) return address.error();
   *out = *address;
   return CUDA_SUCCESS;
@@ -40,7 +40,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr* out, size_t bytes) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Context* const context, UsableContext());
   CU_TRY(Capture::CheckUnsafe("cuMemAlloc"));
-  return Give(out, Allocate(*context, AllocationKind::kDevice, bytes));
+  return StoreAddress(out, Allocate(*context, AllocationKind::kDevice, bytes));
 }
 
 CUresult cuMemAllocPitch_v2(CUdeviceptr* out, size_t* pitch, size_t width, size_t height, unsigned int element_bytes) {
@@ -66,7 +66,7 @@ CUresult cuMemAllocManaged(CUdeviceptr* out, size_t bytes, unsigned int flags) {
   if (out == nullptr || (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST)) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Context* const context, UsableContext());
   CU_TRY(Capture::CheckUnsafe("cuMemAllocManaged"));
-  return Give(out, Allocate(*context, AllocationKind::kManaged, bytes, flags));
+  return StoreAddress(out, Allocate(*context, AllocationKind::kManaged, bytes, flags));
 }
 
 CUresult cuMemAllocHost_v2(void** out, size_t bytes) { return AllocateHost(out, bytes, 0); }
@@ -88,7 +88,7 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* out, void* pointer, unsigned 
   if (out == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Context* const context, UsableContext());
   static_cast<void>(context);
-  return Give(out, DeviceAddressOf(Address(pointer)));
+  return StoreAddress(out, DeviceAddressOf(Address(pointer)));
 }
 
 CUresult cuMemHostGetFlags(unsigned int* flags, void* pointer) {

@@ -10,7 +10,7 @@ namespace tutti::client::entry {
 namespace {
 
 template <typename T>
-CUresult Give(void* data, T value) {
+CUresult StoreValue(void* data, T value) {
   std::memcpy(data, &value, sizeof value);
   return CUDA_SUCCESS;
 }
@@ -26,32 +26,32 @@ unsigned MemoryType(const Allocation& a) {
 
 CUresult Attribute(void* data, CUpointer_attribute attribute, const Allocation& a, uint64_t address) {
   switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: return Give(data, a.context->handle());
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return Give(data, MemoryType(a));
+    case CU_POINTER_ATTRIBUTE_CONTEXT: return StoreValue(data, a.context->handle());
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return StoreValue(data, MemoryType(a));
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: {
       const uint64_t translated = Translated(a, address, a.device_address);
-      return translated != 0 ? Give(data, translated) : CUDA_ERROR_INVALID_VALUE;
+      return translated != 0 ? StoreValue(data, translated) : CUDA_ERROR_INVALID_VALUE;
     }
     case CU_POINTER_ATTRIBUTE_HOST_POINTER: {
       const uint64_t translated = Translated(a, address, a.host_address);
-      return translated != 0 ? Give(data, translated) : CUDA_ERROR_INVALID_VALUE;
+      return translated != 0 ? StoreValue(data, translated) : CUDA_ERROR_INVALID_VALUE;
     }
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return Give(data, unsigned{a.sync_memops});
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return StoreValue(data, unsigned{a.sync_memops});
     case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return Give(data, static_cast<unsigned long long>(a.id));
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return Give(data, unsigned{a.kind == AllocationKind::kManaged});
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return Give(data, a.context->device().ordinal());
+    case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return StoreValue(data, static_cast<unsigned long long>(a.id));
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED: return StoreValue(data, unsigned{a.kind == AllocationKind::kManaged});
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return StoreValue(data, a.context->device().ordinal());
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return Give(data, a.address);
+    case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return StoreValue(data, a.address);
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return Give(data, static_cast<size_t>(a.bytes));
-    case CU_POINTER_ATTRIBUTE_MAPPED: return Give(data, unsigned{1});
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return Give(data, unsigned{3});  // read and write
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return Give(data, a.pool);
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return Give(data, static_cast<unsigned long long>(0));
+    case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return StoreValue(data, static_cast<size_t>(a.bytes));
+    case CU_POINTER_ATTRIBUTE_MAPPED: return StoreValue(data, unsigned{1});
+    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return StoreValue(data, unsigned{3});  // read and write
+    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return StoreValue(data, a.pool);
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return StoreValue(data, static_cast<unsigned long long>(0));
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
     case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return Give(data, unsigned{0});
+    case CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE: return StoreValue(data, unsigned{0});
     default: return CUDA_ERROR_INVALID_VALUE;
   }
 }
@@ -69,10 +69,10 @@ CUresult Unknown(void* data, CUpointer_attribute attribute) {
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
     case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return Give(data, uint64_t{0});
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return Give(data, int{-2});
+    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return StoreValue(data, uint64_t{0});
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return StoreValue(data, int{-2});
     default:
-      return attribute > 0 && attribute <= CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE ? Give(data, unsigned{0})
+      return attribute > 0 && attribute <= CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE ? StoreValue(data, unsigned{0})
                                                                                          : CUDA_ERROR_INVALID_VALUE;
   }
 }
@@ -83,7 +83,7 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
   if (data == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const auto found = AllocationTable::Get().Find(address);
   if (found) return Attribute(data, attribute, *found, address);
-  if (attribute == CU_POINTER_ATTRIBUTE_MAPPED) return Give(data, unsigned{0});
+  if (attribute == CU_POINTER_ATTRIBUTE_MAPPED) return StoreValue(data, unsigned{0});
   return CUDA_ERROR_INVALID_VALUE;
 }
 

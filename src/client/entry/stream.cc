@@ -18,7 +18,7 @@ namespace tutti::client::entry {
 namespace {
 
 template <typename T>
-CUresult Give(T* out, const T& value) {
+CUresult StoreValue(T* out, const T& value) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = value;
   return CUDA_SUCCESS;
@@ -98,33 +98,33 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* user) {
 
 CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) {
   CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
-  return Give(context, stream->context().owner().handle());
+  return StoreValue(context, stream->context().owner().handle());
 }
 
 CUresult cuStreamGetCtx_v2(CUstream handle, CUcontext* context, CUgreenCtx* green) {
   CU_TRY(cuStreamGetGreenCtx(handle, green));
   if (*green == nullptr) return cuStreamGetCtx(handle, context);
-  return Give(context, CUcontext{nullptr});
+  return StoreValue(context, CUcontext{nullptr});
 }
 
 CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) {
   CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
-  return Give(device, stream->context().device().ordinal());
+  return StoreValue(device, stream->context().device().ordinal());
 }
 
 CUresult cuStreamGetFlags(CUstream handle, unsigned int* flags) {
   CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
-  return Give(flags, stream->flags());
+  return StoreValue(flags, stream->flags());
 }
 
 CUresult cuStreamGetPriority(CUstream handle, int* priority) {
   CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
-  return Give(priority, stream->priority());
+  return StoreValue(priority, stream->priority());
 }
 
 CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
   CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
-  return Give(id, static_cast<unsigned long long>(stream->id()));
+  return StoreValue(id, static_cast<unsigned long long>(stream->id()));
 }
 
 // Priority is the one attribute that a stream here has; the others are hints about caches, accepted.

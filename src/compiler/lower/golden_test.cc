@@ -59,12 +59,6 @@ TEST_P(Golden, HasTheExpectedOutcome) { golden::ExpectOutcome(GetParam(), Outcom
 
 INSTANTIATE_TEST_SUITE_P(Lower, Golden, testing::ValuesIn(golden::Files(TUTTI_GOLDEN_DIR)), golden::NameOf);
 
-constexpr ptx::Opcode kOpcodes[] = {
-#define TUTTI_PTX_OPCODE(enumerator, text) ptx::Opcode::enumerator,
-#include "ptx/opcode.def"
-#undef TUTTI_PTX_OPCODE
-};
-
 // The opcodes of all lines "line 8, k: alloca.u64: this instruction is not supported".
 std::set<std::string> RefusedInGoldens() {
   std::set<std::string> opcodes;
@@ -81,7 +75,7 @@ std::set<std::string> RefusedInGoldens() {
 
 TEST(Opcodes, EachThatNothingLowersIsRefusedByItsNameInAGolden) {
   const std::set<std::string> refused = RefusedInGoldens();
-  for (const ptx::Opcode opcode : kOpcodes) {
+  for (const ptx::Opcode opcode : ptx::kOpcodes) {
     const std::string name(ptx::NameOf(opcode));
     EXPECT_EQ(lowering::FamilyOf(opcode) == nullptr, refused.contains(name)) << name;
   }

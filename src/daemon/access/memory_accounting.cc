@@ -1,14 +1,11 @@
 #include "daemon/access/memory_accounting.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <iterator>
 
 #include "control/client_table.h"
-#include "os/fd.h"
 #include "os/proc_text.h"
 
 namespace tutti::daemon {
@@ -59,18 +56,7 @@ void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wir
 
 std::string CgroupOf(uint32_t pid) {
   if (pid == 0) return "";
-  const os::Fd file(open(fmt::format("/proc/{}/cgroup", pid).c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return "";
-  constexpr size_t kPiece = 4096;
-  std::string text;
-  // The kernel writes such a file in one go: a piece that is not full is the last.
-  for (ssize_t got = kPiece; got == static_cast<ssize_t>(kPiece);) {
-    const size_t before = text.size();
-    text.resize(before + kPiece);
-    got = read(file.get(), text.data() + before, kPiece);
-    text.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
-  }
-  return ReadCgroup(text);
+  return ReadCgroup(os::TextOf(fmt::format("/proc/{}/cgroup", pid)));
 }
 
 std::string ReadCgroup(std::string_view proc_cgroup) {

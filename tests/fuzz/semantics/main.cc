@@ -32,12 +32,6 @@ namespace {
 using namespace semantics;
 using tutti::ptx::Opcode;
 
-constexpr Opcode kOpcodes[] = {
-#define TUTTI_PTX_OPCODE(enumerator, text) Opcode::enumerator,
-#include "ptx/opcode.def"
-#undef TUTTI_PTX_OPCODE
-};
-
 struct Arguments {
   double seconds = 0;
   uint64_t programs = 0, seed = 1;
@@ -115,7 +109,7 @@ class Fuzzer {
     }
     std::string never;
     uint32_t reached = 0;
-    for (const Opcode opcode : kOpcodes) {
+    for (const Opcode opcode : tutti::ptx::kOpcodes) {
       const std::string name(NameOf(opcode));
       const char* why = WhyNotMade(name);
       if (why == nullptr && reached_.contains(opcode))
@@ -125,7 +119,7 @@ class Fuzzer {
       else
         fmt::print("not made: {}: {}\n", name, why);
     }
-    fmt::print("rows of opcode.def reached: {} of {}{}{}\n", reached, std::size(kOpcodes),
+    fmt::print("rows of opcode.def reached: {} of {}{}{}\n", reached, std::size(tutti::ptx::kOpcodes),
                never.empty() ? "" : "; never and without a reason:", never);
     for (const auto& [what, seed] : differences_) fmt::print("differs: {} (seed {})\n", what, seed);
     return !differences_.empty() || !all_known || (long_enough && !never.empty()) ? 1 : 0;
