@@ -12,9 +12,9 @@
 namespace tutti::device::cpu {
 namespace {
 
-BlockTime& TransferTime() {
-  static BlockTime time;  // of a 256 KiB piece; the same for everybody
-  return time;
+BlockHabits& TransferHabits() {
+  static BlockHabits habits;  // of a 256 KiB piece; the same for everybody
+  return habits;
 }
 
 Fault IllegalAddress(const char* what, uint64_t address) {
@@ -53,7 +53,7 @@ void CpuSpace::PrepareTask(Operation* operation, const Stream& stream) {
   task.granule = 1;
   task.is_kernel = false;
   task.kernel.cooperative = false;
-  task.time = &TransferTime();
+  task.habits = &TransferHabits();
   task.yields = false;
 }
 
@@ -114,7 +114,7 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     operation->arguments.assign(grid.arguments.begin(), grid.arguments.end());
     Task& task = operation->task;
     task.is_kernel = true;
-    task.time = &kernel->time;
+    task.habits = &kernel->habits;
     KernelLaunch& launch = task.kernel;
     launch.descriptor = kernel->code->descriptor;
     launch.host = &part;

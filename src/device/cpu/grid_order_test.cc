@@ -19,6 +19,7 @@ struct Case {
   uint32_t block_ns = 1;       // decides how large chunks are
   uint32_t preemptions = 1;    // at any moment
   uint32_t moves = 0;          // of the client to one SM, and back to all
+  uint32_t learns = 0;         // that the kernel's blocks wait often, and that they do not
   bool other = false;          // another client's chain beside it
   bool killed = false;         // at any moment
 };
@@ -33,7 +34,7 @@ class Device final : public interleavings::World {
   explicit Device(const Case& plan)
       : plan_(plan), scheduler_({.sms = plan.sms, .cores = plan.cores}, &SharedTicker(), &pool_), sms_(plan.sms) {
     for (uint32_t i = 0; i < plan.sms; ++i) scheduler_.sm(i).thread = &sms_[i].thread;
-    time_.ns = plan.block_ns;
+    habits_.ns = plan.block_ns;
     Begin();
     if (plan.other) Begin();
   }
@@ -57,12 +58,13 @@ class Device final : public interleavings::World {
       if (preempted_ < plan_.preemptions) steps.push_back(kPreempt * kStride + i);
     }
     if (moved_ < plan_.moves) steps.push_back(kMove * kStride);
+    if (learned_ < plan_.learns) steps.push_back(kLearn * kStride);
     if (plan_.killed && !chains_[0].killed) steps.push_back(kKill * kStride);
     return steps;
   }
 
   std::string Name(uint32_t step) override {
-    static constexpr const char* kNames[] = {"goes on", "has its turn", "is preempted", "move", "kill"};
+    static constexpr const char* kNames[] = {"goes on", "has its turn", "is preempted", "move", "kill", "learn"};
     return std::string("SM ") + std::to_string(step % kStride) + " " + kNames[step / kStride] + ";";
   }
 
@@ -82,12 +84,13 @@ class Device final : public interleavings::World {
         scheduler_.SetLimits(&chains_[0].share, {.sms = moved_ % 2 == 1 ? SmSet().set(0) : SmSet().set()});
         break;
       case kKill: Kill(chains_[0]); break;
+      case kLearn: habits_.waits = ++learned_ % 2 == 1 ? BlockHabits::kAlways : 0; break;
     }
   }
 
   uint64_t State() override {
     interleavings::Hash hash;
-    hash.Add(preempted_).Add(moved_);
+    hash.Add(preempted_).Add(moved_).Add(learned_);
     hash.Add(plan_.other && chains_[0].share.virtual_ns < chains_[1].share.virtual_ns);
     for (Chain& chain : chains_) {
       hash.Add(chain.ended).Add(chain.done).Add(chain.killed);
@@ -124,7 +127,7 @@ class Device final : public interleavings::World {
   }
 
  private:
-  enum What : uint32_t { kGoOn, kTurn, kPreempt, kMove, kKill };
+  enum What : uint32_t { kGoOn, kTurn, kPreempt, kMove, kKill, kLearn };
   static constexpr uint32_t kStride = 16;
 
   struct Chain {
@@ -152,7 +155,7 @@ class Device final : public interleavings::World {
     scheduler_.SetLimits(&chain.share, {});
     chain.task.share = &chain.share;
     chain.task.total_blocks = plan_.blocks;
-    chain.task.time = &time_;
+    chain.task.habits = &habits_;
     (void)scheduler_.Submit(&chain.task);
   }
 
@@ -269,9 +272,10 @@ class Device final : public interleavings::World {
   Scheduler scheduler_;
   std::deque<Chain> chains_;
   std::vector<Sm> sms_;
-  BlockTime time_;
+  BlockHabits habits_;
   uint32_t preempted_ = 0;
   uint32_t moved_ = 0;
+  uint32_t learned_ = 0;
   std::string problem_;
 };
 
@@ -294,6 +298,10 @@ INSTANTIATE_TEST_SUITE_P(Small, GridOrder,
                                          Case{.sms = 3, .cores = 1, .blocks = 4, .preemptions = 1},
                                          Case{.sms = 2, .blocks = 4, .preemptions = 1, .moves = 2},
                                          Case{.sms = 2, .cores = 1, .blocks = 3, .preemptions = 1, .other = true},
+                                         Case{.sms = 3, .cores = 1, .blocks = 3, .preemptions = 1, .learns = 2},
+                                         Case{.sms = 3, .cores = 2, .blocks = 4, .preemptions = 0, .learns = 1},
+                                         Case{.sms = 2, .cores = 1, .blocks = 3, .learns = 1, .other = true},
+                                         Case{.sms = 3, .cores = 2, .blocks = 3, .learns = 1, .killed = true},
                                          Case{.sms = 2, .blocks = 3, .preemptions = 1, .killed = true}));
 
 }  // namespace

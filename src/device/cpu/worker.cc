@@ -180,10 +180,11 @@ void Worker::ReportTimeLimit(const Chunk& chunk) {
 
 void Worker::Learn(const Chunk& chunk, const ChunkResult& result) {
   const uint64_t ran_ns = result.end_ns - chunk.begin_ns;
+  if (result.yielded || result.finished != 0) chunk.task->habits->LearnWait(result.yielded);
   if (chunk.resumed == nullptr && result.suspended == nullptr && result.finished != 0) {
-    chunk.task->time->Learn(ran_ns, result.finished);
-  } else if (ran_ns > chunk.task->time->ns.load(std::memory_order_relaxed)) {
-    chunk.task->time->Learn(ran_ns, result.finished + 1);  // a block that takes longer than thought
+    chunk.task->habits->LearnTime(ran_ns, result.finished);
+  } else if (ran_ns > chunk.task->habits->ns.load(std::memory_order_relaxed)) {
+    chunk.task->habits->LearnTime(ran_ns, result.finished + 1);  // a block that takes longer than thought
   }
 }
 

@@ -65,6 +65,8 @@ class BasicIdleGate {
   // Moves with every change that may give an idle worker something to do.
   uint32_t epoch() const { return epoch_.load(std::memory_order_seq_cst); }
   void Advance() { epoch_.fetch_add(1, std::memory_order_seq_cst); }
+  // Who sleeps and is not being woken. To be asked after Advance: whoever is not counted then looks once more.
+  uint32_t sleepers() const { return static_cast<uint32_t>(tokens_.load(std::memory_order_seq_cst)); }
   // Wakes one sleeper, if there is one that is not being woken already.
   void WakeOne();
   void WakeAll();

@@ -16,12 +16,14 @@ struct Case {
   bool restricted = false;  // each task is for one worker
   bool spins = false;       // each worker, before it sleeps
   bool ends = false;        // a sleep, by itself, once for each worker
+  uint32_t cores = 8;  // of fewer than workers: nobody is woken while so many are awake and one of them will look
   // What is left out.
-  bool no_advance = false;      // of the epoch, after a submission
-  bool no_wake = false;         // of a sleeper, by who submits
-  bool no_chain = false;        // of another one, by who takes work and leaves some
-  bool late_epoch = false;      // a worker that has spun sleeps on the epoch of then
-  bool one_wake = false;        // where a task is for one worker, any sleeper is woken
+  bool no_advance = false;  // of the epoch, after a submission
+  bool no_wake = false;  // of a sleeper, by who submits
+  bool no_chain = false;  // of another one, by who takes work and leaves some
+  bool late_epoch = false;  // a worker that has spun sleeps on the epoch of then
+  bool early_count = false;  // of sleepers, before the epoch moves
+  bool one_wake = false;  // where a task is for one worker, any sleeper is woken
 };
 
 class Device;
@@ -63,8 +65,14 @@ class Device final : public Threads {
   void Submit(uint32_t task) {
     Until([this] { return !locked_.peek(); });
     tasks_.Put(tasks_.peek() | task);
+    const uint32_t sleepers = plan_.early_count ? gate_.sleepers() : 0;
     if (!plan_.no_advance) gate_.Advance();
-    if (!plan_.no_wake) Wake();
+    if (!plan_.no_wake && !OneWillLook(plan_.early_count ? sleepers : gate_.sleepers())) Wake();
+  }
+  bool OneWillLook(uint32_t sleepers) {
+    if (plan_.workers <= plan_.cores || plan_.restricted) return false;
+    const uint32_t awake = plan_.workers - sleepers;
+    return awake >= plan_.cores && awake > busy_.load();
   }
   void Wake() {
     if (plan_.restricted && !plan_.one_wake) {
@@ -81,7 +89,8 @@ class Device final : public Threads {
       const uint32_t mine = plan_.restricted ? tasks_.peek() & self : tasks_.peek();
       if (mine != 0) {
         tasks_.Put(tasks_.peek() ^ (mine & -mine));
-        if (tasks_.peek() != 0 && !plan_.no_chain) Wake();
+        busy_.Put(busy_.peek() + 1);
+        if (tasks_.peek() != 0 && !plan_.no_chain && !OneWillLook(gate_.sleepers())) Wake();
         return;
       }
       locked_.Put(true);
@@ -101,6 +110,7 @@ class Device final : public Threads {
 
   const Case plan_;
   Word<uint32_t> tasks_{0};
+  Word<uint32_t> busy_{0};
   Word<bool> locked_{false};
   BasicIdleGate<MadeUpFiles> gate_;
 };
@@ -132,6 +142,14 @@ TEST_F(IdleGateInterleavings, WorkForAnyIsTaken) {
   for (const bool spins : {false, true}) {
     for (const bool ends : {false, true}) AllIsTaken({.spins = spins, .ends = ends});
   }
+}
+
+TEST_F(IdleGateInterleavings, WorkIsTakenWhereNobodyIsWokenWhileAnotherWillLook) {
+  for (const bool ends : {false, true}) AllIsTaken({.ends = ends, .cores = 1});
+}
+
+TEST_F(IdleGateInterleavings, WithSleepersCountedBeforeTheEpochMovesWorkIsLeftAndSeenToBe) {
+  SomethingWaits({.cores = 1, .early_count = true});
 }
 
 TEST_F(IdleGateInterleavings, WorkForOneCertainWorkerIsTakenByIt) {

@@ -60,7 +60,16 @@ Nudge Scheduler::Submit(Task* task) {
 void Scheduler::Carry(const Nudge& nudge) {
   if (nudge.interrupt != nullptr) nudge.interrupt->Interrupt();
   ticker_->Arm(nudge.look_at_ns);
-  if (nudge.wake) Wake();
+  if (nudge.wake && !OneWillLook()) Wake();
+}
+
+// Where SMs share cores, as many as there are cores are awake, and one of them has no block: it is between two chunks
+// or on its way up. It takes what there is and wakes the next one; another sleeper would only take its core from it.
+// Asked after the epoch has moved, so whoever counts as awake by then looks before it sleeps.
+bool Scheduler::OneWillLook() const {
+  if (sms() <= cores_ || restricted()) return false;
+  const uint32_t awake = sms() - gate_.sleepers();
+  return awake >= cores_ && awake > busy_.load(std::memory_order_relaxed);
 }
 
 // Where clients are bound to SMs, only the SM itself knows whether there is something for it.
@@ -89,7 +98,11 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
       *seen = gate_.epoch();
     }
   }
-  Carry(nudge);
+  if (taken) {
+    Carry(nudge);
+  } else if (nudge.wake) {
+    Wake();
+  }
   return taken;
 }
 
@@ -110,7 +123,8 @@ Nudge Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t no
   sm.begin_ns = chunk->begin_ns = now_ns;
   chunk->kernel_limit_ns = share->kernel_limit_ns;
   sm.estimate_ns = EstimateNs(*chunk);
-  chunk->may_be_long = sm.estimate_ns > kLongNs || task->time->ns.load(std::memory_order_relaxed) == 0 || task->yields;
+  chunk->may_be_long =
+      sm.estimate_ns > kLongNs || task->habits->ns.load(std::memory_order_relaxed) == 0 || task->yields;
   sm.thread->stop.store(StopReason::kNone, std::memory_order_relaxed);
   policy_->Charge(share, static_cast<int64_t>(sm.estimate_ns));
   UpdateOffer(share);
@@ -131,12 +145,12 @@ bool Scheduler::IdleSmHasNext(uint64_t now_ns) const {
 }
 
 uint64_t Scheduler::EstimateNs(const Chunk& chunk) const {
-  const uint32_t block_ns = chunk.task->time->ns.load(std::memory_order_relaxed);
+  const uint32_t block_ns = chunk.task->habits->ns.load(std::memory_order_relaxed);
   return block_ns != 0 ? std::min<uint64_t>(block_ns * chunk.count, 10 * kChunkNs) : kUnknownEstimateNs;
 }
 
 uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available, uint32_t sms) {
-  const uint32_t block_ns = task.time->ns.load(std::memory_order_relaxed);
+  const uint32_t block_ns = task.habits->ns.load(std::memory_order_relaxed);
   const uint64_t wanted = block_ns == 0 ? 1 : std::max<uint32_t>(1, static_cast<uint32_t>(kChunkNs) / block_ns);
   if (wanted >= available) return available;
   const uint64_t fair = (available + sms - 1) / sms;
@@ -170,15 +184,17 @@ void Scheduler::GiveOut(Task* task, Chunk* chunk) {
 // long as there are cores. Should all SMs be kept by others, it has its turn after kParkedTurn chunks, and at every
 // look of the ticker.
 //
-// What has waited for a block that has ended since is parked, too, while an SM runs its task and there is no core for
-// one more, and all SMs run tasks of which a block has waited: that SM takes it next. Another one would keep it while
-// it has no core, and with it all blocks behind. Beside a task that only computes, whoever waits needs SMs for its
-// share.
+// What is going to wait, as things look, is parked, too, while an SM runs its task and there is no core for one more,
+// and all that SMs run are such tasks: that SM takes it next. Another one would keep it while it has no core, and with
+// it all blocks behind. Beside a task that computes, and has all the SMs it can get, whoever waits needs SMs for its
+// share. What waited once and does no more is a task that computes.
 bool Scheduler::IsCrowded(const Task& task) const {
-  if (task.active_chunks == 0 || busy_.load(std::memory_order_relaxed) < cores_ || !task.order.HasOnlyWaited())
-    return false;
-  return std::ranges::all_of(sm_states_, [](const SmState& sm) { return sm.task == nullptr || sm.task->yields; });
+  if (task.active_chunks == 0 || busy_.load(std::memory_order_relaxed) < cores_ || !WillWait(task)) return false;
+  return std::ranges::all_of(sm_states_, [](const SmState& sm) { return sm.task == nullptr || WillWait(*sm.task); });
 }
+
+// What stands still has waited, or the kernel is known for it, so that a short grid need not wait on every SM first.
+bool Scheduler::WillWait(const Task& task) { return task.order.HasOnlyWaited() || task.habits->WaitOften(); }
 
 void Scheduler::EnqueueIfWork(Task* task) {
   if (!task->order.HasWork()) return;

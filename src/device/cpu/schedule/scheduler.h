@@ -144,6 +144,7 @@ class Scheduler {
   Nudge Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns);
   void GiveOut(Task* task, Chunk* chunk);
   bool IsCrowded(const Task& task) const;
+  static bool WillWait(const Task& task);
   void EnqueueIfWork(Task* task);
   void Unpark(Task* task);
   SpaceShare* PickBesideParked(const SmState& sm, uint64_t now_ns);
@@ -155,6 +156,7 @@ class Scheduler {
   void TaskEnds(SpaceShare* share, uint64_t now_ns);
   void CountWanted(SpaceShare* share, uint64_t now_ns);
   bool IdleSmHasNext(uint64_t now_ns) const;
+  bool OneWillLook() const;
   void Wake();
 
   // scheduler_limits.cc

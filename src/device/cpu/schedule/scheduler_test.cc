@@ -7,6 +7,7 @@
 #include <deque>
 #include <future>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -33,7 +34,7 @@ class SchedulerTest : public testing::Test {
     task.share = share;
     task.total_blocks = blocks;
     task.urgency = urgency;
-    task.time = &time_;
+    task.habits = &habits_;
     scheduler_.Carry(scheduler_.Submit(&task));
     return &task;
   }
@@ -57,7 +58,7 @@ class SchedulerTest : public testing::Test {
   Scheduler scheduler_;
   std::deque<SpaceShare> shares_;
   std::deque<Task> tasks_;
-  BlockTime time_;
+  BlockHabits habits_;
   Chunk chunks_[2];
   uint64_t retry_at_ns_ = 0;
 };
@@ -65,7 +66,7 @@ class SchedulerTest : public testing::Test {
 TEST_F(SchedulerTest, GivesOutEveryBlockOnceAndReportsTheEnd) {
   SpaceShare* const share = NewShare();
   Submit(share, 1000);
-  time_.ns = 500;
+  habits_.ns = 500;
   uint64_t next = 0;
   bool done = false;
   while (Take(0) != nullptr) {
@@ -82,7 +83,7 @@ TEST_F(SchedulerTest, GivesOutEveryBlockOnceAndReportsTheEnd) {
 TEST_F(SchedulerTest, BlocksGivenBackAreGivenOutAgain) {
   SpaceShare* const share = NewShare();
   Submit(share, 10);
-  time_.ns = 1;
+  habits_.ns = 1;
   ASSERT_TRUE(Take(0));
   ASSERT_EQ(chunks_[0].count, 10u);
   EXPECT_FALSE(scheduler_.Finish(scheduler_.sm(0), chunks_[0],
@@ -106,13 +107,13 @@ class CrowdedSchedulerTest : public testing::Test {
   struct Work {
     SpaceShare share;
     Task task;
-    BlockTime time;
+    BlockHabits habits;
   };
   void Submit(Work& work, uint64_t blocks) {
     work.task.share = &work.share;
     work.task.total_blocks = blocks;
     work.task.urgency = 5;
-    work.task.time = &work.time;
+    work.task.habits = &work.habits;
     scheduler_.Carry(scheduler_.Submit(&work.task));
   }
   bool Take(uint32_t sm) {
@@ -164,11 +165,53 @@ TEST_F(CrowdedSchedulerTest, WhatHasWaitedIsNotForMoreSmsThanThereAreCores) {
   EXPECT_TRUE(Take(3)) << "there is a core again";
 }
 
+TEST_F(CrowdedSchedulerTest, AKernelKnownToWaitIsNotForMoreSmsThanThereAreCoresFromItsFirstBlockOn) {
+  works_[0].habits.waits = BlockHabits::kAlways;
+  Submit(works_[0], 100);
+  ASSERT_TRUE(Take(0));
+  ASSERT_TRUE(Take(1)) << "there is a core for it";
+  EXPECT_FALSE(Take(2)) << "it would take one of those two";
+  Ends(0);
+  EXPECT_TRUE(Take(3)) << "there is a core again";
+}
+
+TEST_F(CrowdedSchedulerTest, WhoSleepsIsWokenOnlyWhenAllThatAreAwakeHaveABlockIfTheyAreAsManyAsTheCores) {
+  IdleGate& gate = scheduler_.gate();
+  const auto sleep = [&gate, epoch = gate.epoch()] { gate.Sleep(epoch, kNever, true); };
+  const std::future<void> slept[] = {std::async(std::launch::async, sleep), std::async(std::launch::async, sleep)};
+  while (gate.sleepers() != 2) std::this_thread::yield();
+  Submit(works_[0], 100);
+  EXPECT_EQ(gate.sleepers(), 2u) << "SMs 0 and 1 will look";
+  ASSERT_TRUE(Take(0));
+  EXPECT_EQ(gate.sleepers(), 2u) << "SM 1 will look";
+  ASSERT_TRUE(Take(1));
+  EXPECT_EQ(gate.sleepers(), 1u) << "nobody else would";
+  gate.WakeAll();
+}
+
 TEST_F(CrowdedSchedulerTest, WhatHasWaitedIsForMoreSmsBesideATaskThatComputes) {
   BeginChain(works_[0]);
   Submit(works_[1], 1);
   ASSERT_TRUE(Take(1));
   ASSERT_EQ(chunks_[1].task, &works_[1].task);
+  Ends(0);
+  ASSERT_TRUE(Take(0));
+  EXPECT_TRUE(Take(2)) << "its client would have less than its share";
+}
+
+TEST_F(CrowdedSchedulerTest, WhatHasWaitedIsForMoreSmsBesideATaskThatWaitedOnceAndComputes) {
+  BeginChain(works_[0]);
+  Submit(works_[1], 3);
+  const auto takes = [this](uint64_t block) {
+    return Take(1) && chunks_[1].task == &works_[1].task && chunks_[1].first == block;
+  };
+  ASSERT_TRUE(takes(0));
+  Waits(1);
+  ASSERT_TRUE(takes(1));
+  Ends(1);
+  ASSERT_TRUE(takes(0));
+  Ends(1);
+  ASSERT_TRUE(takes(2));
   Ends(0);
   ASSERT_TRUE(Take(0));
   EXPECT_TRUE(Take(2)) << "its client would have less than its share";
@@ -196,7 +239,7 @@ TEST_F(SchedulerTest, AnSmThatMayNotGoOnWakesTheOneThatMay) {
 
 TEST_F(SchedulerTest, UrgentStreamsGoFirstThenRoundRobin) {
   SpaceShare* const share = NewShare();
-  time_.ns = 1'000'000;
+  habits_.ns = 1'000'000;
   Task* const a = Submit(share, 2);
   Task* const b = Submit(share, 2);
   Task* const urgent = Submit(share, 1, 0);
@@ -211,7 +254,7 @@ TEST_F(SchedulerTest, UrgentStreamsGoFirstThenRoundRobin) {
 TEST_F(SchedulerTest, SpacesRunSideBySide) {
   SpaceShare* const first = NewShare();
   SpaceShare* const second = NewShare();
-  time_.ns = 1'000'000;
+  habits_.ns = 1'000'000;
   Submit(first, 10);
   Submit(second, 10);
   Task* const on_first_sm = Take(0);
@@ -244,7 +287,7 @@ TEST_F(SchedulerTest, BelowOneSmAPercentageLimitsTheTime) {
 
 TEST_F(SchedulerTest, DropReturnsWhatDoesNotRunAndAbandonsTheRest) {
   SpaceShare* const share = NewShare();
-  time_.ns = 1'000'000;
+  habits_.ns = 1'000'000;
   Task* const running = Submit(share, 1);
   Task* const queued = Submit(share, 1);
   ASSERT_EQ(Take(0), running);

@@ -16,16 +16,27 @@ struct SpaceShare;
 struct ContextCap;
 struct Operation;
 
-// Time per block of one kind of work, learned. Relaxed: an estimate that several threads improve.
-struct BlockTime {
-  std::atomic<uint32_t> ns{0};  // 0: unknown
+// What is learned of the blocks of one kind of work. Relaxed: estimates that several threads improve.
+struct BlockHabits {
+  std::atomic<uint32_t> ns{0};     // time per block; 0: unknown
+  std::atomic<uint32_t> waits{0};  // of kAlways chunks so many end with a block that waits for memory, lately
 
-  void Learn(uint64_t total_ns, uint64_t blocks) {
+  static constexpr uint32_t kAlways = 256;
+
+  void LearnTime(uint64_t total_ns, uint64_t blocks) {
     const uint64_t measured = total_ns / blocks;
     const uint64_t old = ns.load(std::memory_order_relaxed);
     const uint64_t mixed = old == 0 ? measured : (3 * old + measured) / 4;
     ns.store(static_cast<uint32_t>(mixed < 1 ? 1 : mixed > 0xffffffff ? 0xffffffff : mixed), std::memory_order_relaxed);
   }
+  // A chunk has ended with a block that waits, or without one.
+  void LearnWait(bool waited) {
+    const uint32_t old = waits.load(std::memory_order_relaxed);
+    const uint32_t mixed = old - old / 8 + (waited ? kAlways / 8 : 0);
+    if (mixed != old) waits.store(mixed, std::memory_order_relaxed);
+  }
+  // In a chain of blocks on several SMs most chunks do.
+  bool WaitOften() const { return waits.load(std::memory_order_relaxed) >= kAlways / 4; }
 };
 
 // Runs, in order.
@@ -57,7 +68,7 @@ struct Task {
   uint64_t total_blocks = 0;
   uint32_t granule = 1;  // blocks that stay together (a cluster)
   bool is_kernel = false;
-  BlockTime* time = nullptr;
+  BlockHabits* habits = nullptr;
   KernelLaunch kernel;
   Transfer transfer;
 

@@ -33,7 +33,7 @@ struct KernelInstance {
   uint32_t param_bytes = 0;
   uint32_t local_bytes = 0;
   uint32_t max_threads = 0;
-  mutable BlockTime time;
+  mutable BlockHabits habits;
 
   // Written under the Space's lock and the table's, so read under either. Null: let go.
   std::shared_ptr<const LoadedKernel> code;

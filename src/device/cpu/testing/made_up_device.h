@@ -45,7 +45,7 @@ class MadeUpDevice {
     work.task.context = context;
     work.task.urgency = 5;
     work.task.total_blocks = 1ull << 40;
-    work.task.time = &work.time;
+    work.task.habits = &work.habits;
     scheduler_.Carry(scheduler_.Submit(&work.task));
   }
 
@@ -78,7 +78,7 @@ class MadeUpDevice {
     Client* client;
     uint64_t block_ns;
     Task task;
-    BlockTime time;
+    BlockHabits habits;
   };
   struct Sm {
     GuestThread thread;
@@ -108,7 +108,7 @@ class MadeUpDevice {
       sm.until_ns = now_ns_ + sm.work->block_ns;
       return;
     }
-    sm.work->time.Learn(sm.finished * sm.work->block_ns, sm.finished);
+    sm.work->habits.LearnTime(sm.finished * sm.work->block_ns, sm.finished);
     sm.work = nullptr;
     scheduler_.Finish(StateOf(sm), sm.chunk,
                       {.finished = sm.finished,
