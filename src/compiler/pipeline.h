@@ -17,7 +17,7 @@
 #include "compiler/link/host_target.h"
 #include "compiler/lower/module_layout.h"
 #include "compiler/phase_times.h"
-#include "guest/module_index.h"
+#include "module/module_index.h"
 #include "ptx/ast.h"
 
 namespace tutti::compiler {
@@ -44,7 +44,7 @@ class ImageCompiler {
   static Result<std::unique_ptr<ImageCompiler>> Open(std::span<const uint8_t> image, uint32_t capability = 0,
                                                      PhaseTimes* times = nullptr);
 
-  const guest::ModuleIndex& index() const { return layout_->index(); }
+  const module::ModuleIndex& index() const { return layout_->index(); }
   const ptx::Module& module() const { return *module_; }
 
   // Fails with CUDA_ERROR_NOT_FOUND, or for a kernel that cannot be compiled with CUDA_ERROR_INVALID_PTX or

@@ -15,11 +15,11 @@ constexpr uint32_t kMaxCalls = 32;    // at a time; the client library makes one
 constexpr size_t kMaxKeptLogs = 256;  // of kernels
 
 // The index as the client needs it: without what is inside the segment.
-std::vector<uint8_t> ForClient(const guest::ModuleIndex& index) {
-  guest::ModuleIndex copy = index;
+std::vector<uint8_t> ForClient(const module::ModuleIndex& index) {
+  module::ModuleIndex copy = index;
   copy.image.clear();
   copy.relocations.clear();
-  return guest::Serialize(copy);
+  return module::Serialize(copy);
 }
 
 bool HungUp(int socket) {

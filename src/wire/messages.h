@@ -88,15 +88,14 @@ struct Refuse {
 void Put(ByteWriter& out, const Refuse& refuse);
 Result<Refuse> GetRefuse(ByteReader& in);
 
-// Loads a module onto one device. fd 0: the image (guest/compile_protocol.h), a size-sealed memory file of exactly its
-// bytes.
+// Loads a module onto one device. fd 0: the image (compiler/protocol), a size-sealed memory file of exactly its bytes.
 struct LoadModule {
   uint32_t device = 0;
 };
 void Put(ByteWriter& out, const LoadModule& request);
 Result<LoadModule> GetLoadModule(ByteReader& in);
 
-// fd 0, if status == 0: a size-sealed memory file with guest::Serialize(ModuleIndex), whose `image` and `relocations`
+// fd 0, if status == 0: a size-sealed memory file with module::Serialize(ModuleIndex), whose `image` and `relocations`
 // are left empty: the client needs names, sizes and offsets only. A file, since an index may be longer than a message.
 struct LoadModuleReply {
   int32_t status = 0;  // CUresult

@@ -12,7 +12,7 @@
 namespace tutti::client {
 namespace {
 
-uint32_t DefaultDynamicShared(const Context& context, const guest::KernelInfo& info) {
+uint32_t DefaultDynamicShared(const Context& context, const module::KernelInfo& info) {
   const auto limit =
       static_cast<uint32_t>(context.device().Attribute(cuda::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
   return limit - std::min(limit, info.static_shared_bytes);

@@ -10,7 +10,7 @@
 #include "client/base/pool.h"
 #include "client/module/shape_table.h"
 #include "cuda/types.h"
-#include "guest/module_index.h"
+#include "module/module_index.h"
 
 namespace tutti::client {
 
@@ -37,7 +37,7 @@ class Function {
   // Of its module.
   uint64_t serial() const { return serial_; }
   Context& context() const { return context_; }
-  const guest::KernelInfo& info() const { return info_; }
+  const module::KernelInfo& info() const { return info_; }
 
   // The server's id of the kernel, made ready for the block shape; asks the server once per shape. The error is what
   // the launch returns: the kernel cannot be compiled, or needs more than there is.
@@ -73,7 +73,7 @@ class Function {
 
   Module& module_;
   Context& context_;
-  const guest::KernelInfo& info_;
+  const module::KernelInfo& info_;
   const uint64_t serial_;
   const uint32_t number_;  // in the module's kernel list
   std::atomic<uint32_t> max_dynamic_shared_;

@@ -60,7 +60,7 @@ bool FitsLimits(const Device& device, const LaunchShape& shape) {
 }
 
 int CheckShape(const Function& function, const LaunchShape& shape) {
-  const guest::KernelInfo& info = function.info();
+  const module::KernelInfo& info = function.info();
   const uint64_t threads = uint64_t{shape.block[0]} * shape.block[1] * shape.block[2];
   const bool fits =
       FitsLimits(function.context().device(), shape) && threads <= info.max_threads &&
@@ -95,7 +95,7 @@ int CheckCluster(const Function& function, const LaunchShape& shape) {
 }
 
 // Lays the parameters out as the kernel declares them.
-void Gather(const guest::KernelInfo& info, void* const* parameters, uint8_t* out) {
+void Gather(const module::KernelInfo& info, void* const* parameters, uint8_t* out) {
   for (size_t i = 0; i < info.params.size(); ++i) {
     std::memcpy(out + info.params[i].offset, parameters[i], info.params[i].bytes);
   }
@@ -120,7 +120,7 @@ int Unpack(void* const* extra, std::span<const uint8_t>* buffer) {
   return CUDA_SUCCESS;
 }
 
-int FillArguments(const guest::KernelInfo& info, void* const* parameters, void* const* extra, uint8_t* out) {
+int FillArguments(const module::KernelInfo& info, void* const* parameters, void* const* extra, uint8_t* out) {
   if (info.param_bytes == 0) return CUDA_SUCCESS;
   if (parameters != nullptr) {
     Gather(info, parameters, out);
@@ -190,7 +190,7 @@ int PackArguments(const Function& function, void* const* parameters, void* const
 }
 
 int Launch(Stream& stream, Function& function, const LaunchShape& shape, void* const* parameters, void* const* extra) {
-  const guest::KernelInfo& info = function.info();
+  const module::KernelInfo& info = function.info();
   CU_TRY(CheckLaunch(stream.context(), function, shape));
   if (parameters != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(const uint32_t kernel, function.Prepared({shape.block[0], shape.block[1], shape.block[2]}));

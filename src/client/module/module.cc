@@ -21,7 +21,7 @@ constexpr uint64_t kMostIndexBytes = 1ull << 30;
 
 struct Loaded {
   wire::LoadModuleReply reply;
-  guest::ModuleIndex index;
+  module::ModuleIndex index;
 };
 
 Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
@@ -39,7 +39,7 @@ Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
   if (loaded.reply.status != 0) return loaded;
   if (answer.fds.empty()) return Fail(cuda::CUDA_ERROR_MPS_RPC_FAILURE, "a loaded module came without its index");
   TUTTI_ASSIGN(const auto bytes, ipc::FromMemoryFile(answer.fds[0].get(), kMostIndexBytes));
-  TUTTI_ASSIGN(loaded.index, guest::ParseModuleIndex(bytes));
+  TUTTI_ASSIGN(loaded.index, module::ParseModuleIndex(bytes));
   return loaded;
 }
 
@@ -96,7 +96,7 @@ void Forget(uint32_t module) {
 
 constinit Pool<Module, 1 << 17> Module::pool_;
 
-Module::Module(Context& context, uint32_t id, const guest::SegmentAddresses& addresses, guest::ModuleIndex index)
+Module::Module(Context& context, uint32_t id, const module::SegmentAddresses& addresses, module::ModuleIndex index)
     : context_(context),
       id_(id),
       serial_(next_serial.fetch_add(1, std::memory_order_relaxed)),
@@ -107,7 +107,7 @@ Module::Module(Context& context, uint32_t id, const guest::SegmentAddresses& add
     functions_.push_back(function);
     functions_by_name_.emplace(index_.kernels[i].name, function);
   }
-  for (const guest::VariableInfo& info : index_.variables) {
+  for (const module::VariableInfo& info : index_.variables) {
     variables_.emplace(info.name, Variable{addresses.Of(info.offset), info.bytes, info.is_managed});
   }
   const auto insert = [&context](uint64_t address, uint64_t bytes) {
@@ -136,7 +136,7 @@ Answer<std::vector<std::string>> Module::KernelNames(const Device& device, std::
   CU_ASSIGN_OR_REFUSE(const Loaded loaded, LoadOn(device, image, {}, where));
   Forget(loaded.reply.module);
   std::vector<std::string> names;
-  for (const guest::KernelInfo& info : loaded.index.kernels) names.push_back(info.name);
+  for (const module::KernelInfo& info : loaded.index.kernels) names.push_back(info.name);
   return names;
 }
 
@@ -144,9 +144,9 @@ Answer<Module*> Module::Load(Context& current, std::span<const uint8_t> image, c
                              const void* where) {
   Context& context = current.owner();
   CU_ASSIGN_OR_REFUSE(Loaded loaded, LoadOn(context.device(), image, options, where));
-  const guest::SegmentAddresses addresses{.segment = loaded.reply.segment_address,
-                                          .constants = loaded.reply.constants_address,
-                                          .constant_bytes = guest::ConstantBytes(loaded.index)};
+  const module::SegmentAddresses addresses{.segment = loaded.reply.segment_address,
+                                           .constants = loaded.reply.constants_address,
+                                           .constant_bytes = module::ConstantBytes(loaded.index)};
   ipc::ClientWindow& window = Attachment::Get().connection().window();
   const bool opened = window.Open(addresses.segment, loaded.index.segment_bytes) &&
                       window.Open(addresses.constants, addresses.constant_bytes);

@@ -14,7 +14,7 @@
 #include "client/base/pool.h"
 #include "client/module/jit_options.h"
 #include "cuda/types.h"
-#include "guest/module_index.h"
+#include "module/module_index.h"
 
 namespace tutti::client {
 
@@ -31,7 +31,7 @@ struct Variable {
 // Immutable once loaded, so thread-safe.
 class Module {
  public:
-  Module(Context& context, uint32_t id, const guest::SegmentAddresses& addresses, guest::ModuleIndex index);
+  Module(Context& context, uint32_t id, const module::SegmentAddresses& addresses, module::ModuleIndex index);
   ~Module();
 
   static Module* Find(const void* handle) { return pool_.Find(handle); }
@@ -54,7 +54,7 @@ class Module {
   uint32_t id() const { return id_; }
   // Never used twice: tells a module from an earlier one in the same place.
   uint64_t serial() const { return serial_; }
-  const guest::ModuleIndex& index() const { return index_; }
+  const module::ModuleIndex& index() const { return index_; }
   std::span<Function* const> functions() const { return functions_; }
   // Null if there is none of that name.
   Function* FindFunction(std::string_view name) const;
@@ -66,8 +66,8 @@ class Module {
   Context& context_;
   const uint32_t id_;
   const uint64_t serial_;
-  const guest::SegmentAddresses addresses_;
-  const guest::ModuleIndex index_;
+  const module::SegmentAddresses addresses_;
+  const module::ModuleIndex index_;
   std::vector<Function*> functions_;  // as index_.kernels
   std::map<std::string_view, Function*> functions_by_name_;
   std::map<std::string_view, Variable> variables_;

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "guest/fenced_ptx.h"
-#include "guest/kernel_abi.h"
+#include "guest/fault_kind.h"
+#include "guest/gpu/fenced_ptx.h"
 
 namespace tutti::compiler::fencing {
 namespace {

@@ -20,8 +20,8 @@
 #include "compiler/fence/function_fence.h"
 #include "compiler/fence/local_bounds.h"
 #include "cuda/result.h"
-#include "guest/fenced_ptx.h"
-#include "guest/kernel_abi.h"
+#include "guest/fault_kind.h"
+#include "guest/gpu/fenced_ptx.h"
 #include "ptx/printer.h"
 
 namespace tutti::compiler {

@@ -2,7 +2,7 @@
 //
 // For devices whose code we do not generate. What the CPU device does in machine code (widen/fence.h) is done here with
 // instructions before each access, and instead of `trap`, which on a GPU ends the whole context with everybody in it, a
-// thread that would go astray records its fault and exits (guest/fenced_ptx.h).
+// thread that would go astray records its fault and exits (guest/gpu/fenced_ptx.h).
 //
 // An instruction, or a modifier of an access, that the fence does not know is refused. Calls of vprintf stay as they
 // are: the driver prints, and reads the strings where they point. Who shares a context among clients refuses kernels

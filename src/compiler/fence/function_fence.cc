@@ -6,7 +6,7 @@
 #include <map>
 
 #include "compiler/fence/check_functions.h"
-#include "guest/kernel_abi.h"
+#include "guest/fault_kind.h"
 
 namespace tutti::compiler::fencing {
 namespace {

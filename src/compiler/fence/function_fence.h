@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "compiler/fence/access.h"
-#include "guest/kernel_abi.h"
+#include "guest/fault_kind.h"
 #include "ptx/ast.h"
 
 namespace tutti::compiler::fencing {

@@ -6,7 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include "base/check.h"
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
 

@@ -10,7 +10,7 @@
 
 #include "compiler/link/descriptor_fields.h"
 #include "compiler/link/frame_cut.h"
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
 namespace {

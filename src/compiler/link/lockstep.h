@@ -9,7 +9,7 @@
 //
 // which enters at `state`, runs to the next barrier, keeps what is still needed in `frame` and returns where to go on;
 // and run(warps, count) goes round the warps until all have ended, upwards or downwards as the barrier asks
-// (BarrierMode in guest/kernel_abi.h). To the device such a kernel is one that never waits.
+// (BarrierMode in guest/cpu/kernel_abi.h). To the device such a kernel is one that never waits.
 //
 // Not for kernels that use named barriers with fewer threads, barrier reductions, cluster or grid barriers or yields,
 // wait in called functions, or wait with a part of a warp: these are left as they are.

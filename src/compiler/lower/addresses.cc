@@ -66,7 +66,7 @@ llvm::Value* Emitter::AddressOfSymbol(uint32_t symbol_index, int64_t offset) {
     return ir.getInt64(0);
   }
   const ptx::Symbol& symbol = source().symbols[symbol_index];
-  if (symbol.kind == ptx::Symbol::Kind::kFunction) return ir.getInt64(guest::FunctionAddress(symbol.index));
+  if (symbol.kind == ptx::Symbol::Kind::kFunction) return ir.getInt64(module::FunctionAddress(symbol.index));
   const ptx::Variable& variable = source().variables[symbol.index];
   if (variable.space == ptx::Space::kShared) {
     if (variable.count == 0) {

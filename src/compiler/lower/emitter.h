@@ -14,7 +14,7 @@
 #include "compiler/lower/llvm.h"
 #include "compiler/lower/module_emitter.h"
 #include "compiler/lower/types.h"
-#include "guest/kernel_abi.h"
+#include "guest/fault_kind.h"
 #include "ptx/ast.h"
 #include "ptx/modifier_use.h"
 

@@ -64,9 +64,9 @@ uint64_t Product(const std::array<uint32_t, 3>& shape) {
 
 }  // namespace
 
-guest::KernelInfo DescribeKernel(const ptx::Module& module, uint32_t function_index) {
+module::KernelInfo DescribeKernel(const ptx::Module& module, uint32_t function_index) {
   const ptx::Function& function = module.functions[function_index];
-  guest::KernelInfo info;
+  module::KernelInfo info;
   info.name = function.name;
   info.function_index = function_index;
   info.ptx_version = Architecture(module.target);
@@ -94,11 +94,11 @@ guest::KernelInfo DescribeKernel(const ptx::Module& module, uint32_t function_in
 }
 
 Result<KernelLayout> LayOutKernel(const ptx::Module& module, const CallGraph& calls, uint32_t kernel) {
-  const guest::KernelInfo info = DescribeKernel(module, kernel);
+  const module::KernelInfo info = DescribeKernel(module, kernel);
   if (!info.error.empty()) return Fail(cuda::CUDA_ERROR_INVALID_PTX, info.error);
   KernelLayout layout;
   layout.functions = calls.Reach(kernel);
-  for (const guest::ParameterInfo& param : info.params) layout.params.push_back(param.offset);
+  for (const module::ParameterInfo& param : info.params) layout.params.push_back(param.offset);
   layout.param_bytes = info.param_bytes;
   Bump shared(kMaxSharedBytes), local(kMaxLocalBytes);
   const auto too_much = [&](const char* what, const std::string& name, uint64_t limit) {

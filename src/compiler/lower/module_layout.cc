@@ -7,7 +7,7 @@
 #include "compiler/lower/kernel_layout.h"
 #include "cuda/result.h"
 #include "fmt/format.h"
-#include "guest/compile_protocol.h"
+#include "module/module_index.h"
 
 namespace tutti::compiler {
 namespace {
@@ -39,9 +39,9 @@ std::unexpected<Error> InvalidPtx(std::string text) { return Fail(cuda::CUDA_ERR
 Status CheckNames(const ptx::Module& module) {
   constexpr size_t kSaid = 60;
   for (const ptx::Function& function : module.functions) {
-    if (!function.is_entry || function.name.size() <= guest::kMostNameBytes) continue;
+    if (!function.is_entry || function.name.size() <= module::kMostNameBytes) continue;
     return InvalidPtx(fmt::format("kernel {}...: its name has {} characters, {} are the most",
-                                  function.name.substr(0, kSaid), function.name.size(), guest::kMostNameBytes));
+                                  function.name.substr(0, kSaid), function.name.size(), module::kMostNameBytes));
   }
   return {};
 }
@@ -78,7 +78,7 @@ Status ModuleLayout::PlaceVariables() {
     if (bytes > kMaxSegmentBytes)
       return InvalidPtx(fmt::format("variable {}: {} bytes are too many", variable.name, bytes));
     const bool is_const = variable.space == ptx::Space::kConst;
-    if (!is_const && end == const_end_) end = AlignUp(end, guest::kSegmentPageBytes);
+    if (!is_const && end == const_end_) end = AlignUp(end, module::kSegmentPageBytes);
     const uint64_t offset = AlignUp(end, std::max<uint64_t>(alignment, 16));
     end = offset + bytes;
     if (end > kMaxSegmentBytes) return InvalidPtx("the module's variables need more than 256 GiB");
@@ -87,8 +87,8 @@ Status ModuleLayout::PlaceVariables() {
     index_.segment_alignment = std::max(index_.segment_alignment, alignment);
     index_.variables.push_back({variable.name, offset, variable.bytes(), is_const, variable.managed});
   }
-  if (const_end_ != 0) index_.segment_alignment = std::max(index_.segment_alignment, guest::kSegmentPageBytes);
-  index_.segment_bytes = std::max(end, AlignUp(const_end_, guest::kSegmentPageBytes));
+  if (const_end_ != 0) index_.segment_alignment = std::max(index_.segment_alignment, module::kSegmentPageBytes);
+  index_.segment_bytes = std::max(end, AlignUp(const_end_, module::kSegmentPageBytes));
   return {};
 }
 
@@ -117,9 +117,9 @@ Status ModuleLayout::FillImage() {
       if (!grow(offset + address.offset + 8))
         return InvalidPtx("the module's initialised variables need more than 1 GiB");
       const ptx::Symbol& symbol = module_->symbols[address.symbol];
-      guest::Relocation relocation{.offset = offset + address.offset};
+      module::Relocation relocation{.offset = offset + address.offset};
       if (symbol.kind == ptx::Symbol::Kind::kFunction) {
-        relocation.kind = guest::Relocation::Kind::kFunction;
+        relocation.kind = module::Relocation::Kind::kFunction;
         relocation.addend = symbol.index;
       } else if (offsets_[symbol.index]) {
         relocation.addend = *offsets_[symbol.index] + static_cast<uint64_t>(address.addend);
@@ -138,7 +138,7 @@ void ModuleLayout::DescribeKernels() {
     const ptx::Function& function = module_->functions[f];
     index_.functions.push_back(function.name);
     if (!function.is_entry) continue;
-    guest::KernelInfo info = lowering::DescribeKernel(*module_, f);
+    module::KernelInfo info = lowering::DescribeKernel(*module_, f);
     info.const_bytes = static_cast<uint32_t>(std::min<uint64_t>(const_end_, ~0u));
     if (!info.error.empty()) {
       index_.log += fmt::format("{}: {}\n", function.name, info.error);

@@ -1,5 +1,5 @@
 // Where everything of a module lies: global and constant variables in the module's segment, each kernel's parameters
-// and shared variables; and what the device needs to know about it (guest::ModuleIndex). Made once per module,
+// and shared variables; and what the device needs to know about it (module::ModuleIndex). Made once per module,
 // immutable and thread-safe afterwards. Keeps a reference to the ptx::Module.
 //
 // The segment begins with the constants, on pages of their own, so that the device can keep kernels from writing them
@@ -14,7 +14,7 @@
 
 #include "base/error.h"
 #include "compiler/lower/call_graph.h"
-#include "guest/module_index.h"
+#include "module/module_index.h"
 #include "ptx/ast.h"
 
 namespace tutti::compiler {
@@ -37,7 +37,7 @@ class ModuleLayout {
   // what concerns one kernel is in its KernelInfo::error.
   static Result<ModuleLayout> Make(const ptx::Module& module);
 
-  const guest::ModuleIndex& index() const { return index_; }
+  const module::ModuleIndex& index() const { return index_; }
   const lowering::CallGraph& calls() const { return calls_; }
 
   // Offset of a module variable in the segment; nothing for .shared, and for variables that are only declared.
@@ -55,7 +55,7 @@ class ModuleLayout {
 
   const ptx::Module* module_;
   lowering::CallGraph calls_;
-  guest::ModuleIndex index_;
+  module::ModuleIndex index_;
   std::vector<std::optional<uint64_t>> offsets_;
   uint64_t const_end_ = 0;
 };

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "cuda/result.h"
-#include "guest/compile_protocol.h"
+#include "module/module_index.h"
 #include "ptx/parser.h"
 
 namespace tutti::compiler {
@@ -26,8 +26,8 @@ std::unique_ptr<ptx::Module> Parse(const std::string& body) {
   return std::make_unique<ptx::Module>(std::move(*module));
 }
 
-const guest::VariableInfo& Find(const ModuleLayout& layout, const std::string& name) {
-  for (const guest::VariableInfo& variable : layout.index().variables) {
+const module::VariableInfo& Find(const ModuleLayout& layout, const std::string& name) {
+  for (const module::VariableInfo& variable : layout.index().variables) {
     if (variable.name == name) return variable;
   }
   ADD_FAILURE() << name;
@@ -41,7 +41,7 @@ TEST(ModuleLayout, InitialisedVariablesComeFirstSoThatTheImageIsShort) {
   EXPECT_LT(layout->index().image.size(), 64u);
   EXPECT_GE(layout->index().segment_bytes, 4000000u);
   EXPECT_EQ(layout->index().image[Find(*layout, "set").offset], 7);
-  EXPECT_EQ(guest::ConstantBytes(layout->index()), 0u);
+  EXPECT_EQ(module::ConstantBytes(layout->index()), 0u);
 }
 
 TEST(ModuleLayout, ConstantsLieOnPagesOfTheirOwn) {
@@ -55,7 +55,7 @@ TEST(ModuleLayout, ConstantsLieOnPagesOfTheirOwn) {
   EXPECT_EQ(Find(*layout, "set").offset, 4096u);
   EXPECT_LT(Find(*layout, "zero").offset, 8192u);
   EXPECT_EQ(layout->index().segment_alignment, 4096u);
-  EXPECT_EQ(guest::ConstantBytes(layout->index()), 4096u);
+  EXPECT_EQ(module::ConstantBytes(layout->index()), 4096u);
 }
 
 TEST(ModuleLayout, ConstantsAloneTakeWholePages) {
@@ -63,15 +63,15 @@ TEST(ModuleLayout, ConstantsAloneTakeWholePages) {
   const auto layout = ModuleLayout::Make(*module);
   ASSERT_TRUE(layout);
   EXPECT_EQ(layout->index().segment_bytes, 8192u);
-  EXPECT_EQ(guest::ConstantBytes(layout->index()), 8192u);
+  EXPECT_EQ(module::ConstantBytes(layout->index()), 8192u);
 }
 
 TEST(ModuleLayout, AKernelWhoseNameFitsIntoNoRequestIsRefusedByName) {
   const auto entry = [](size_t characters) {
     return ".visible .entry " + std::string(characters, 'k') + "() { ret; }\n";
   };
-  EXPECT_TRUE(ModuleLayout::Make(*Parse(entry(guest::kMostNameBytes))));
-  const auto module = Parse(entry(guest::kMostNameBytes + 1));
+  EXPECT_TRUE(ModuleLayout::Make(*Parse(entry(module::kMostNameBytes))));
+  const auto module = Parse(entry(module::kMostNameBytes + 1));
   const auto layout = ModuleLayout::Make(*module);
   ASSERT_FALSE(layout);
   EXPECT_EQ(layout.error().code, cuda::CUDA_ERROR_INVALID_PTX);
@@ -81,14 +81,14 @@ TEST(ModuleLayout, AKernelWhoseNameFitsIntoNoRequestIsRefusedByName) {
 }
 
 TEST(ModuleLayout, AnIndexThatMixesThemIsNotSealed) {
-  guest::ModuleIndex index;
+  module::ModuleIndex index;
   index.variables = {{"c", 0, 4, true, false}, {"g", 16, 4, false, false}};
   index.segment_bytes = 8192;
-  EXPECT_EQ(guest::ConstantBytes(index), 0u);
+  EXPECT_EQ(module::ConstantBytes(index), 0u);
   index.variables[1].offset = 4096;
-  EXPECT_EQ(guest::ConstantBytes(index), 4096u);
+  EXPECT_EQ(module::ConstantBytes(index), 4096u);
   index.segment_bytes = 100;
-  EXPECT_EQ(guest::ConstantBytes(index), 0u) << "the rest of the page is somebody else's";
+  EXPECT_EQ(module::ConstantBytes(index), 0u) << "the rest of the page is somebody else's";
 }
 
 TEST(ModuleLayout, AddressesInInitialisersBecomeRelocations) {
@@ -99,7 +99,7 @@ TEST(ModuleLayout, AddressesInInitialisersBecomeRelocations) {
   ASSERT_EQ(layout->index().relocations.size(), 2u);
   EXPECT_EQ(layout->index().relocations[0].offset, table);
   EXPECT_EQ(layout->index().relocations[0].addend, Find(*layout, "x").offset + 8);
-  EXPECT_EQ(layout->index().relocations[1].kind, guest::Relocation::Kind::kFunction);
+  EXPECT_EQ(layout->index().relocations[1].kind, module::Relocation::Kind::kFunction);
   EXPECT_EQ(layout->index().relocations[1].addend, 0u);  // f is function 0
 }
 
@@ -109,7 +109,7 @@ TEST(ModuleLayout, ParametersLieAtTheirNaturalAlignment) {
   const auto layout = ModuleLayout::Make(*module);
   ASSERT_TRUE(layout);
   std::vector<uint32_t> offsets;
-  for (const guest::ParameterInfo& param : layout->index().kernels[0].params) offsets.push_back(param.offset);
+  for (const module::ParameterInfo& param : layout->index().kernels[0].params) offsets.push_back(param.offset);
   EXPECT_THAT(offsets, ElementsAre(0, 8, 16, 36));
   EXPECT_EQ(layout->index().kernels[0].param_bytes, 40u);
 }

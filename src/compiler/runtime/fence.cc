@@ -2,7 +2,7 @@
 // legally lie in, and ends the kernel if it is in none. Out of line and rare.
 #include "compiler/runtime/fence_abi.h"
 #include "compiler/runtime/vector.h"
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 using namespace tutti::guest_runtime;
 using tutti::guest::BlockState;

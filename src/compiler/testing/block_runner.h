@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
 

@@ -14,7 +14,7 @@
 #include "compiler/fence/fence.h"
 #include "compiler/testing/test_module.h"
 #include "cuda/result.h"
-#include "guest/fenced_ptx.h"
+#include "guest/gpu/fenced_ptx.h"
 #include "ptx/parser.h"
 
 namespace tutti::compiler {

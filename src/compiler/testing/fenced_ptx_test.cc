@@ -1,6 +1,6 @@
 // Hostile kernels with checks in their PTX, on the block runner without a fence of its own: what they do is only what
 // the checks let them do.
-#include "guest/fenced_ptx.h"
+#include "guest/gpu/fenced_ptx.h"
 
 #include <gtest/gtest.h>
 

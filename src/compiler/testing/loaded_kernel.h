@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 #include "os/fd.h"
 
 namespace tutti::compiler {

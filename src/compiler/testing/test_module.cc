@@ -10,15 +10,15 @@ namespace tutti::compiler {
 
 TestModule::TestModule(std::unique_ptr<ImageCompiler> compiler, CompileOptions options)
     : compiler_(std::move(compiler)), options_(std::move(options)) {
-  const guest::ModuleIndex& index = compiler_->index();
+  const module::ModuleIndex& index = compiler_->index();
   segment_.resize(index.segment_bytes + index.segment_alignment);
   const auto start = reinterpret_cast<uint64_t>(segment_.data());
   segment_base_ =
       segment_.data() + (index.segment_alignment - start % index.segment_alignment) % index.segment_alignment;
   std::copy(index.image.begin(), index.image.end(), segment_base_);
-  for (const guest::Relocation& relocation : index.relocations) {
-    const uint64_t value = relocation.kind == guest::Relocation::Kind::kFunction
-                               ? guest::FunctionAddress(static_cast<uint32_t>(relocation.addend))
+  for (const module::Relocation& relocation : index.relocations) {
+    const uint64_t value = relocation.kind == module::Relocation::Kind::kFunction
+                               ? module::FunctionAddress(static_cast<uint32_t>(relocation.addend))
                                : reinterpret_cast<uint64_t>(segment_base_) + relocation.addend;
     std::memcpy(segment_base_ + relocation.offset, &value, sizeof value);
   }
@@ -54,7 +54,7 @@ Result<GridResult> TestModule::Run(const std::string& kernel, GridLaunch launch)
 }
 
 void* TestModule::Variable(const std::string& name) const {
-  for (const guest::VariableInfo& variable : index().variables) {
+  for (const module::VariableInfo& variable : index().variables) {
     if (variable.name == name) return segment_base_ + variable.offset;
   }
   return nullptr;

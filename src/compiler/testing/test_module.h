@@ -28,7 +28,7 @@ class TestModule {
 
   // Host address of a variable; null if there is none.
   void* Variable(const std::string& name) const;
-  const guest::ModuleIndex& index() const { return compiler_->index(); }
+  const module::ModuleIndex& index() const { return compiler_->index(); }
 
  private:
   TestModule(std::unique_ptr<ImageCompiler> compiler, CompileOptions options);

@@ -2,8 +2,9 @@
 //
 // Takes a module as lower/ makes it (compiler/ir_contract.md) and replaces each function of it by one that executes 32
 // lanes at once: values that are equal in all lanes stay scalars, the others become vectors of 32, and control flow
-// that lanes disagree on becomes masks. Adds `tutti_kernel`, the descriptor the device looks for (guest/kernel_abi.h).
-// What the result needs of the guest runtime it declares as tutti_* functions; link them in afterwards.
+// that lanes disagree on becomes masks. Adds `tutti_kernel`, the descriptor the device looks for
+// (guest/cpu/kernel_abi.h). What the result needs of the guest runtime it declares as tutti_* functions; link them in
+// afterwards.
 //
 // How: schedule.h (order of blocks and masks), shape.h (what lanes have in common), function_emitter.h (the new code).
 #pragma once

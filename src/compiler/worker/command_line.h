@@ -11,7 +11,7 @@
 namespace tutti::compiler {
 
 struct CommandLine {
-  bool worker = false;          // serve guest/compile_protocol.h; nothing below matters
+  bool worker = false;          // serve compiler/protocol/compile_protocol.h; nothing below matters
   bool cache_key = false;       // print what decides the generated code
   std::string input;            // a file, or "-"
   std::string output;           // empty: standard output for text

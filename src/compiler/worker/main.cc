@@ -13,11 +13,11 @@
 #include "compiler/fence/fence.h"
 #include "compiler/link/host_target.h"
 #include "compiler/pipeline.h"
+#include "compiler/protocol/compile_protocol.h"
 #include "compiler/worker/command_line.h"
 #include "compiler/worker/sandbox.h"
 #include "compiler/worker/service.h"
-#include "guest/compile_protocol.h"
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 #include "os/lifeline.h"
 
 namespace tutti::compiler {
@@ -31,14 +31,14 @@ int Complain(int status, const std::string& text) {
 }
 
 int RunWorker() {
-  os::EndWith(guest::kCompilerLifelineFd);
+  os::EndWith(kCompilerLifelineFd);
   Service service(HostTarget::Detect());
   if (const auto warm = service.WarmUp(); !warm) return Complain(kCannotCompile, warm.error().text);
   // where the machine's memory runs out, a compiler goes and not the server
   std::ofstream("/proc/self/oom_score_adj") << 1000;
-  if (const auto shut = EnterSandbox(guest::kCompilerSocketFd, guest::kCompilerLifelineFd, {}); !shut)
+  if (const auto shut = EnterSandbox(kCompilerSocketFd, kCompilerLifelineFd, {}); !shut)
     return Complain(kCannotCompile, shut.error().text);
-  return service.Serve(guest::kCompilerSocketFd) ? 0 : kCannotCompile;
+  return service.Serve(kCompilerSocketFd) ? 0 : kCannotCompile;
 }
 
 Result<std::vector<uint8_t>> ReadInput(const std::string& path) {
@@ -49,14 +49,14 @@ Result<std::vector<uint8_t>> ReadInput(const std::string& path) {
 }
 
 void ListModule(const ImageCompiler& compiler) {
-  const guest::ModuleIndex& index = compiler.index();
-  for (const guest::KernelInfo& kernel : index.kernels) {
+  const module::ModuleIndex& index = compiler.index();
+  for (const module::KernelInfo& kernel : index.kernels) {
     fmt::print("kernel {}: {} parameters in {} bytes, {} bytes shared{}, {} bytes local, at most {} threads\n",
                kernel.name, kernel.params.size(), kernel.param_bytes, kernel.static_shared_bytes,
                kernel.uses_dynamic_shared ? " and dynamic" : "", kernel.local_bytes, kernel.max_threads);
     if (!kernel.error.empty()) fmt::print("  cannot run: {}\n", kernel.error);
   }
-  for (const guest::VariableInfo& variable : index.variables) {
+  for (const module::VariableInfo& variable : index.variables) {
     fmt::print("{} {}: {} bytes\n", variable.is_const ? "constant" : "variable", variable.name, variable.bytes);
   }
   if (!index.log.empty()) fmt::print(stderr, "{}\n", index.log);
@@ -98,7 +98,7 @@ int Run(const CommandLine& line) {
   PhaseTimes times;
   const auto compiler = ImageCompiler::Open(*input, line.capability, &times);
   if (!compiler) return Complain(kCannotCompile, line.input + ": " + compiler.error().text);
-  if (line.index) return Write(line, false, guest::Serialize((*compiler)->index()));
+  if (line.index) return Write(line, false, module::Serialize((*compiler)->index()));
   if (line.fenced_ptx) return WriteFenced(line, (*compiler)->module());
   if (!line.stage) {
     ListModule(**compiler);

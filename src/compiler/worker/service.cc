@@ -49,9 +49,9 @@ Result<std::vector<uint8_t>> ReadImage(int fd) {
 }
 
 Status SendFailure(int socket, const Error& error) {
-  guest::CompileReply reply{.status = error.code != 0 ? error.code : cuda::CUDA_ERROR_UNKNOWN, .log = error.text};
+  CompileReply reply{.status = error.code != 0 ? error.code : cuda::CUDA_ERROR_UNKNOWN, .log = error.text};
   if (reply.log.size() > kMaxLogBytes) reply.log = reply.log.substr(0, kMaxLogBytes) + "\n...";
-  return os::Send(socket, guest::Serialize(reply));
+  return os::Send(socket, Serialize(reply));
 }
 
 // LLVM gives up by calling this, also when memory is at its limit. The request fails with LLVM's reason, then the
@@ -66,13 +66,13 @@ Status Reply(int socket, const Result<std::vector<uint8_t>>& result) {
   if (!result) return SendFailure(socket, result.error());
   TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-compiled", *result));
   const int fds[] = {file.get()};
-  return os::Send(socket, guest::Serialize(guest::CompileReply{}), fds);
+  return os::Send(socket, Serialize(CompileReply{}), fds);
 }
 
 }  // namespace
 
 Status Service::WarmUp() {
-  guest::CompileRequest request{.op = guest::CompileOp::kKernel, .kernel = "warm_up", .block = {32, 1, 1}};
+  CompileRequest request{.op = CompileOp::kKernel, .kernel = "warm_up", .block = {32, 1, 1}};
   TUTTI_TRY(Answer(request, {kWarmUpKernel.begin(), kWarmUpKernel.end()}));
   compiler_.reset();
   image_.clear();
@@ -89,11 +89,11 @@ Result<const ImageCompiler*> Service::Open(std::vector<uint8_t> image, uint32_t 
   return compiler_.get();
 }
 
-Result<std::vector<uint8_t>> Service::Answer(const guest::CompileRequest& request, std::vector<uint8_t> image) {
+Result<std::vector<uint8_t>> Service::Answer(const CompileRequest& request, std::vector<uint8_t> image) {
   TUTTI_ASSIGN(const ImageCompiler* compiler, Open(std::move(image), request.capability));
   switch (request.op) {
-    case guest::CompileOp::kIndex: return guest::Serialize(compiler->index());
-    case guest::CompileOp::kKernel: {
+    case CompileOp::kIndex: return module::Serialize(compiler->index());
+    case CompileOp::kKernel: {
       CompileOptions options{.optimize = std::min(request.optimize, 3u), .target = target_};
       for (int i = 0; i < 3; ++i) options.block[i] = request.block[i];
       return compiler->Compile(request.kernel, options);
@@ -108,7 +108,7 @@ Status Service::Serve(int socket) {
     TUTTI_ASSIGN(const os::Message message, os::Receive(socket));
     if (message.bytes.empty() && message.fds.empty()) return {};
     LimitRequestTime(kRequestSeconds);
-    TUTTI_ASSIGN(const guest::CompileRequest request, guest::ParseCompileRequest(message.bytes));
+    TUTTI_ASSIGN(const CompileRequest request, ParseCompileRequest(message.bytes));
     if (message.fds.size() != 1) return Fail("a compile request carries one descriptor");
     auto image = ReadImage(message.fds[0].get());
     TUTTI_TRY(Reply(socket, image ? Answer(request, std::move(*image))

@@ -1,4 +1,4 @@
-// The worker's side of guest/compile_protocol.h: answers requests one after the other until the peer closes.
+// The worker's side of compiler/protocol: answers requests one after the other until the peer closes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "compiler/link/host_target.h"
 #include "compiler/pipeline.h"
-#include "guest/compile_protocol.h"
+#include "compiler/protocol/compile_protocol.h"
 
 namespace tutti::compiler {
 
@@ -24,7 +24,7 @@ class Service {
   // Answers until the peer closes (no error) or breaks the protocol.
   Status Serve(int socket);
   // One request on `image`. The error is the reply's status and log.
-  Result<std::vector<uint8_t>> Answer(const guest::CompileRequest& request, std::vector<uint8_t> image);
+  Result<std::vector<uint8_t>> Answer(const CompileRequest& request, std::vector<uint8_t> image);
 
  private:
   Result<const ImageCompiler*> Open(std::vector<uint8_t> image, uint32_t capability);

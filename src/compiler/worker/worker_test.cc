@@ -11,9 +11,9 @@
 #include <fstream>
 #include <string>
 
+#include "compiler/protocol/compile_protocol.h"
 #include "cuda/result.h"
-#include "guest/compile_protocol.h"
-#include "guest/module_index.h"
+#include "module/module_index.h"
 #include "os/memory.h"
 #include "os/socket.h"
 
@@ -47,10 +47,10 @@ class Worker : public testing::Test {
     ASSERT_TRUE(sockets);
     process_ = fork();
     if (process_ == 0) {
-      if (sockets->second.get() == guest::kCompilerSocketFd) {
-        fcntl(guest::kCompilerSocketFd, F_SETFD, 0);
+      if (sockets->second.get() == compiler::kCompilerSocketFd) {
+        fcntl(compiler::kCompilerSocketFd, F_SETFD, 0);
       } else {
-        dup2(sockets->second.get(), guest::kCompilerSocketFd);
+        dup2(sockets->second.get(), compiler::kCompilerSocketFd);
       }
       execl(TUTTI_COMPILER, "tutti-compiler", "--worker", nullptr);
       _exit(127);
@@ -67,14 +67,14 @@ class Worker : public testing::Test {
     }
   }
 
-  void Send(const guest::CompileRequest& request, const std::string& image) {
+  void Send(const compiler::CompileRequest& request, const std::string& image) {
     auto file = os::CreateMemory("image", image.size());
     ASSERT_EQ(pwrite(file->get(), image.data(), image.size(), 0), static_cast<ssize_t>(image.size()));
     const int fds[] = {file->get()};
-    ASSERT_TRUE(os::Send(socket_.get(), guest::Serialize(request), fds));
+    ASSERT_TRUE(os::Send(socket_.get(), compiler::Serialize(request), fds));
   }
   struct Answer {
-    guest::CompileReply reply;
+    compiler::CompileReply reply;
     std::vector<uint8_t> bytes;
     bool sealed = false;
   };
@@ -85,7 +85,7 @@ class Worker : public testing::Test {
       answer.reply.status = -1;
       return answer;
     }
-    answer.reply = *guest::ParseCompileReply(message->bytes);
+    answer.reply = *compiler::ParseCompileReply(message->bytes);
     if (message->fds.empty()) return answer;
     const int file = message->fds[0].get();
     struct stat info{};
@@ -95,7 +95,7 @@ class Worker : public testing::Test {
     answer.sealed = (fcntl(file, F_GET_SEALS) & F_SEAL_WRITE) != 0;
     return answer;
   }
-  Answer Ask(const guest::CompileRequest& request, const std::string& image) {
+  Answer Ask(const compiler::CompileRequest& request, const std::string& image) {
     Send(request, image);
     return Receive();
   }
@@ -106,10 +106,10 @@ class Worker : public testing::Test {
 };
 
 TEST_F(Worker, IndexesAModuleAndNamesTheKernelThatIsBroken) {
-  const Answer answer = Ask({.op = guest::CompileOp::kIndex}, kModule);
+  const Answer answer = Ask({.op = compiler::CompileOp::kIndex}, kModule);
   ASSERT_EQ(answer.reply.status, 0) << answer.reply.log;
   EXPECT_TRUE(answer.sealed);
-  const auto index = guest::ParseModuleIndex(answer.bytes);
+  const auto index = module::ParseModuleIndex(answer.bytes);
   ASSERT_TRUE(index) << index.error().text;
   ASSERT_EQ(index->kernels.size(), 2u);
   EXPECT_EQ(index->kernels[0].name, "fill");
@@ -119,7 +119,7 @@ TEST_F(Worker, IndexesAModuleAndNamesTheKernelThatIsBroken) {
 }
 
 TEST_F(Worker, CompilesAKernelToASharedObject) {
-  const Answer answer = Ask({.op = guest::CompileOp::kKernel, .kernel = "fill", .block = {64, 1, 1}}, kModule);
+  const Answer answer = Ask({.op = compiler::CompileOp::kKernel, .kernel = "fill", .block = {64, 1, 1}}, kModule);
   ASSERT_EQ(answer.reply.status, 0) << answer.reply.log;
   EXPECT_TRUE(answer.sealed);
   ASSERT_GT(answer.bytes.size(), 4u);
@@ -160,41 +160,41 @@ TEST_F(Worker, MakesWhatTheCommandLineMakes) {
   unlink(input.c_str());
   unlink(output.c_str());
   ASSERT_GT(expected.size(), 0u);
-  const Answer answer = Ask({.op = guest::CompileOp::kKernel, .kernel = "k", .block = {64, 1, 1}}, module);
+  const Answer answer = Ask({.op = compiler::CompileOp::kKernel, .kernel = "k", .block = {64, 1, 1}}, module);
   ASSERT_EQ(answer.reply.status, 0) << answer.reply.log;
   EXPECT_TRUE(answer.bytes == expected) << answer.bytes.size() << " bytes, not " << expected.size();
 }
 
 TEST_F(Worker, CompilesAKernelOfTheLongestName) {
-  const std::string name(guest::kMostNameBytes, 'k');
+  const std::string name(module::kMostNameBytes, 'k');
   const std::string module = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry " + name + "() { ret; }\n";
-  EXPECT_EQ(Ask({.op = guest::CompileOp::kKernel, .kernel = name, .block = {64, 1, 1}}, module).reply.status, 0);
+  EXPECT_EQ(Ask({.op = compiler::CompileOp::kKernel, .kernel = name, .block = {64, 1, 1}}, module).reply.status, 0);
 }
 
 TEST_F(Worker, GoesFirstWhereTheMachinesMemoryRunsOut) {
-  EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, kModule).reply.status, 0);
+  EXPECT_EQ(Ask({.op = compiler::CompileOp::kIndex}, kModule).reply.status, 0);
   int score = 0;
   std::ifstream("/proc/" + std::to_string(process_) + "/oom_score_adj") >> score;
   EXPECT_EQ(score, 1000);
 }
 
 TEST_F(Worker, GoesOnAfterRequestsThatFail) {
-  EXPECT_EQ(Ask({.op = guest::CompileOp::kKernel, .kernel = "missing"}, kModule).reply.status,
+  EXPECT_EQ(Ask({.op = compiler::CompileOp::kKernel, .kernel = "missing"}, kModule).reply.status,
             cuda::CUDA_ERROR_NOT_FOUND);
-  const Answer broken = Ask({.op = guest::CompileOp::kKernel, .kernel = "broken"}, kModule);
+  const Answer broken = Ask({.op = compiler::CompileOp::kKernel, .kernel = "broken"}, kModule);
   EXPECT_EQ(broken.reply.status, cuda::CUDA_ERROR_INVALID_PTX);
   EXPECT_THAT(broken.reply.log, testing::HasSubstr("frobnicate"));
   const Answer syntax =
-      Ask({.op = guest::CompileOp::kIndex}, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k( {");
+      Ask({.op = compiler::CompileOp::kIndex}, ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k( {");
   EXPECT_EQ(syntax.reply.status, cuda::CUDA_ERROR_INVALID_PTX);
   EXPECT_THAT(syntax.reply.log, testing::HasSubstr("^"));
-  EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, std::string("\x7f"
-                                                              "ELFgarbage",
-                                                              11))
+  EXPECT_EQ(Ask({.op = compiler::CompileOp::kIndex}, std::string("\x7f"
+                                                                 "ELFgarbage",
+                                                                 11))
                 .reply.status,
             cuda::CUDA_ERROR_INVALID_IMAGE);
-  EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, "").reply.status, cuda::CUDA_ERROR_INVALID_IMAGE);
-  EXPECT_EQ(Ask({.op = guest::CompileOp::kIndex}, kModule).reply.status, 0);
+  EXPECT_EQ(Ask({.op = compiler::CompileOp::kIndex}, "").reply.status, cuda::CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_EQ(Ask({.op = compiler::CompileOp::kIndex}, kModule).reply.status, 0);
 }
 
 TEST_F(Worker, EndsWhenAPeerBreaksTheProtocol) {

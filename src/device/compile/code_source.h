@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "device/compile/image_store.h"
-#include "guest/kernel_abi.h"
-#include "guest/module_index.h"
+#include "guest/cpu/kernel_abi.h"
+#include "module/module_index.h"
 
 namespace tutti::device {
 
@@ -29,11 +29,11 @@ class CodeSource {
  public:
   virtual ~CodeSource() = default;
   // `image`: PTX text or a fatbin, as the client gave it.
-  virtual Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image,
-                                                                  const Cancelled& cancelled) = 0;
+  virtual Result<std::shared_ptr<const module::ModuleIndex>> Index(std::span<const uint8_t> image,
+                                                                   const Cancelled& cancelled) = 0;
   // `kernel` is an index in index.kernels. `block`: the shape it will be launched with; 0,0,0: any shape.
   virtual Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t> image,
-                                                             const guest::ModuleIndex& index, uint32_t kernel,
+                                                             const module::ModuleIndex& index, uint32_t kernel,
                                                              const uint32_t block[3], const Cancelled& cancelled) = 0;
   // Of all clients that it serves.
   ImageStore& images() { return images_; }

@@ -27,13 +27,13 @@ using Bytes = std::vector<uint8_t>;
 // Thread-safe.
 class IndexOrigins {
  public:
-  std::shared_ptr<const guest::ModuleIndex> Keep(guest::ModuleIndex index, const CacheKey& image) {
-    auto* kept = new guest::ModuleIndex(std::move(index));
+  std::shared_ptr<const module::ModuleIndex> Keep(module::ModuleIndex index, const CacheKey& image) {
+    auto* kept = new module::ModuleIndex(std::move(index));
     {
       const std::lock_guard lock(state_->mutex);
       state_->images[kept] = image;
     }
-    return {kept, [state = state_](const guest::ModuleIndex* gone) {
+    return {kept, [state = state_](const module::ModuleIndex* gone) {
               {
                 const std::lock_guard lock(state->mutex);
                 state->images.erase(gone);
@@ -42,7 +42,7 @@ class IndexOrigins {
             }};
   }
 
-  std::optional<CacheKey> ImageOf(const guest::ModuleIndex* index) const {
+  std::optional<CacheKey> ImageOf(const module::ModuleIndex* index) const {
     const std::lock_guard lock(state_->mutex);
     const auto found = state_->images.find(index);
     if (found == state_->images.end()) return std::nullopt;
@@ -52,7 +52,7 @@ class IndexOrigins {
  private:
   struct State {
     std::mutex mutex;
-    std::unordered_map<const guest::ModuleIndex*, CacheKey> images;
+    std::unordered_map<const module::ModuleIndex*, CacheKey> images;
   };
   std::shared_ptr<State> state_ = std::make_shared<State>();  // outlives the store with the last index
 };
@@ -89,25 +89,25 @@ class CodeStore final : public CodeSource {
   CodeStore(const CodeSettings& settings, std::shared_ptr<CompilerHost> host)
       : settings_(settings), pool_(settings, std::move(host)) {}
 
-  Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image,
-                                                          const Cancelled& cancelled) override {
+  Result<std::shared_ptr<const module::ModuleIndex>> Index(std::span<const uint8_t> image,
+                                                           const Cancelled& cancelled) override {
     const CacheKey image_key = HashOf(image);
     const CacheKey key = KeyBuilder().Add("index").Add(identity()).Add(image_key).Finish();
-    return indexes_.Get(key, cancelled, [&]() -> SharedWork<guest::ModuleIndex>::Outcome {
+    return indexes_.Get(key, cancelled, [&]() -> SharedWork<module::ModuleIndex>::Outcome {
       if (const auto entry = cache().Find(key)) {
-        if (auto index = guest::ParseModuleIndex(entry->bytes)) return origins_.Keep(std::move(*index), image_key);
+        if (auto index = module::ParseModuleIndex(entry->bytes)) return origins_.Keep(std::move(*index), image_key);
       }
-      const guest::CompileRequest request{
-          .op = guest::CompileOp::kIndex, .kernel = {}, .capability = settings_.capability};
+      const compiler::CompileRequest request{
+          .op = compiler::CompileOp::kIndex, .kernel = {}, .capability = settings_.capability};
       TUTTI_ASSIGN(const Bytes bytes, Compile(request, image, image_key, key, cancelled));
-      auto index = guest::ParseModuleIndex(bytes);
+      auto index = module::ParseModuleIndex(bytes);
       if (!index) return Fail(cuda::CUDA_ERROR_UNKNOWN, "the compiler's index of the module: " + index.error().text);
       Keep(key, bytes);
       return origins_.Keep(std::move(*index), image_key);
     });
   }
 
-  Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t> image, const guest::ModuleIndex& index,
+  Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t> image, const module::ModuleIndex& index,
                                                      uint32_t kernel, const uint32_t block[3],
                                                      const Cancelled& cancelled) override {
     if (kernel >= index.kernels.size()) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "no such kernel");
@@ -127,10 +127,10 @@ class CodeStore final : public CodeSource {
       if (auto entry = cache().Find(key)) {
         if (auto loaded = Load(std::move(entry->file), entry->bytes, name)) return loaded;
       }
-      const guest::CompileRequest request{.op = guest::CompileOp::kKernel,
-                                          .kernel = name,
-                                          .block = {block[0], block[1], block[2]},
-                                          .capability = settings_.capability};
+      const compiler::CompileRequest request{.op = compiler::CompileOp::kKernel,
+                                             .kernel = name,
+                                             .block = {block[0], block[1], block[2]},
+                                             .capability = settings_.capability};
       TUTTI_ASSIGN(const Bytes bytes, Compile(request, image, image_key, key, cancelled));
       if (Keep(key, bytes)) {
         if (auto entry = cache().Find(key)) return Load(std::move(entry->file), bytes, name);
@@ -169,8 +169,8 @@ class CodeStore final : public CodeSource {
     return stored.has_value();
   }
 
-  Result<Bytes> Compile(const guest::CompileRequest& request, std::span<const uint8_t> image, const CacheKey& image_key,
-                        const CacheKey& key, const Cancelled& cancelled) {
+  Result<Bytes> Compile(const compiler::CompileRequest& request, std::span<const uint8_t> image,
+                        const CacheKey& image_key, const CacheKey& key, const Cancelled& cancelled) {
     if (const auto refused = refusals_.Find(key)) return std::unexpected(*refused);
     TUTTI_ASSIGN(auto answer, pool_.Compile(request, image, image_key, cancelled));
     if (answer.status == 0) return std::move(answer.bytes);
@@ -190,7 +190,7 @@ class CodeStore final : public CodeSource {
   CompilerPool pool_;
   IndexOrigins origins_;
   Refusals refusals_;
-  SharedWork<guest::ModuleIndex> indexes_;
+  SharedWork<module::ModuleIndex> indexes_;
   SharedWork<LoadedKernel> kernels_;
 };
 

@@ -169,7 +169,7 @@ TEST_F(CodeStoreTest, AKernelNumberBeyondTheIndexIsRefused) {
 }
 
 TEST_F(CodeStoreTest, AnIndexMayOutliveItsStore) {
-  std::shared_ptr<const guest::ModuleIndex> index;
+  std::shared_ptr<const module::ModuleIndex> index;
   {
     const auto store = CreateCodeStore(settings_, Host());
     index = *store->Index(Image("good"), never_);

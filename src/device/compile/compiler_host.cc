@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "compiler/protocol/compile_protocol.h"
 #include "cuda/result.h"
 #include "device/compile/code_settings.h"
-#include "guest/compile_protocol.h"
 #include "os/spawn.h"
 
 namespace tutti::device {
@@ -62,10 +62,10 @@ class Host {
     if (workers_.size() >= most_workers_) return {EAGAIN, 0};
     const auto pid = os::Spawn({.path = program_,
                                 .arguments = {"tutti-compiler", "--worker"},
-                                .files = {{fds[1].get(), guest::kCompilerLifelineFd},
+                                .files = {{fds[1].get(), compiler::kCompilerLifelineFd},
                                           {1, 1},
                                           {fds[2].get(), 2},
-                                          {fds[0].get(), guest::kCompilerSocketFd}}});
+                                          {fds[0].get(), compiler::kCompilerSocketFd}}});
     if (!pid) return {errno != 0 ? errno : ENOEXEC, 0};
     workers_.push_back(*pid);
     return {0, *pid};

@@ -35,7 +35,7 @@ class CompilerHost {
   CompilerHost(const CompilerHost&) = delete;
   CompilerHost& operator=(const CompilerHost&) = delete;
 
-  // A worker with these ends of its socket and its lifeline (guest/compile_protocol.h).
+  // A worker with these ends of its socket and its lifeline (compiler/protocol/compile_protocol.h).
   Result<pid_t> StartCompiler(int socket, int lifeline);
   // Kills and reaps a worker of this host's. How it ended, as wait() tells it.
   Result<int> EndCompiler(pid_t worker);

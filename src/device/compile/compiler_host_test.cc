@@ -101,7 +101,7 @@ TEST_F(CompilerHostTest, WhereItHasEndedARequestFailsAndSaysSo) {
   const auto ask = [&](const char* kernel) {
     const std::span<const uint8_t> image(reinterpret_cast<const uint8_t*>(kernel), 4);
     const Cancelled never{false};
-    return pool.Compile({.op = guest::CompileOp::kKernel, .kernel = kernel}, image, HashOf(image), never);
+    return pool.Compile({.op = compiler::CompileOp::kKernel, .kernel = kernel}, image, HashOf(image), never);
   };
   ASSERT_TRUE(ask("good"));
   kill(host->pid(), SIGKILL);

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::device {
 namespace {

@@ -76,7 +76,7 @@ void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const Cach
   idle_changed_.notify_one();
 }
 
-Result<CompilerProcess::Answer> CompilerPool::Compile(const guest::CompileRequest& request,
+Result<CompilerProcess::Answer> CompilerPool::Compile(const compiler::CompileRequest& request,
                                                       std::span<const uint8_t> image, const CacheKey& image_key,
                                                       const Cancelled& cancelled) {
   TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-image", image));

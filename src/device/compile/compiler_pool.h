@@ -33,7 +33,7 @@ class CompilerPool {
 
   // What a worker makes of the request. `image_key` names the image: a worker that has parsed it already is used again.
   // The answer's status is the worker's own; an error is one of the machinery (no compiler, a dead worker, too slow).
-  Result<CompilerProcess::Answer> Compile(const guest::CompileRequest& request, std::span<const uint8_t> image,
+  Result<CompilerProcess::Answer> Compile(const compiler::CompileRequest& request, std::span<const uint8_t> image,
                                           const CacheKey& image_key, const Cancelled& cancelled);
 
   size_t workers() const;  // alive now

@@ -18,11 +18,11 @@ class CompilerPoolTest : public CodeTestBase {
   Result<CompilerProcess::Answer> Ask(CompilerPool& pool, const std::string& kernel,
                                       const std::string& image = "image") {
     const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>(image.data()), image.size());
-    return pool.Compile({.op = guest::CompileOp::kKernel, .kernel = kernel}, bytes, HashOf(bytes), cancelled_);
+    return pool.Compile({.op = compiler::CompileOp::kKernel, .kernel = kernel}, bytes, HashOf(bytes), cancelled_);
   }
   Result<CompilerProcess::Answer> AskFor(const Cancelled& client, CompilerPool& pool, const std::string& kernel) {
     const std::span<const uint8_t> bytes(reinterpret_cast<const uint8_t*>("image"), 5);
-    return pool.Compile({.op = guest::CompileOp::kKernel, .kernel = kernel}, bytes, HashOf(bytes), client);
+    return pool.Compile({.op = compiler::CompileOp::kKernel, .kernel = kernel}, bytes, HashOf(bytes), client);
   }
   Cancelled cancelled_{false};
   // Returns once no worker is left; the test's own time limit is the only one.

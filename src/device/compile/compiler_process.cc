@@ -78,11 +78,11 @@ bool CompilerProcess::AwaitAnswer(uint64_t until_ns, const Cancelled& cancelled)
   return false;
 }
 
-Result<CompilerProcess::Answer> CompilerProcess::Ask(const guest::CompileRequest& request, int image, uint64_t limit_ns,
-                                                     const Cancelled& cancelled, bool* was_gone) {
+Result<CompilerProcess::Answer> CompilerProcess::Ask(const compiler::CompileRequest& request, int image,
+                                                     uint64_t limit_ns, const Cancelled& cancelled, bool* was_gone) {
   *was_gone = false;
   const int fds[] = {image};
-  if (const auto sent = os::Send(socket_.get(), guest::Serialize(request), fds); !sent) {
+  if (const auto sent = os::Send(socket_.get(), compiler::Serialize(request), fds); !sent) {
     *was_gone = true;
     return Fail(cuda::CUDA_ERROR_UNKNOWN, "the compiler is gone: " + sent.error().text);
   }
@@ -98,7 +98,7 @@ Result<CompilerProcess::Answer> CompilerProcess::Ask(const guest::CompileRequest
     // It has ended, or is about to by what it told the kernel before it closed its socket.
     return Fail(cuda::CUDA_ERROR_UNKNOWN, fmt::format("the compiler {} while it worked on this", End()));
   }
-  TUTTI_ASSIGN(const guest::CompileReply reply, guest::ParseCompileReply(message->bytes));
+  TUTTI_ASSIGN(const compiler::CompileReply reply, compiler::ParseCompileReply(message->bytes));
   Answer answer{reply.status, reply.log, {}};
   if (reply.status == 0) {
     TUTTI_ASSIGN(answer.bytes, ReadResult(*message));

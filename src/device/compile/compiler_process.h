@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "compiler/protocol/compile_protocol.h"
 #include "device/compile/code_source.h"
 #include "device/compile/compiler_host.h"
-#include "guest/compile_protocol.h"
 #include "os/fd.h"
 
 namespace tutti::device {
@@ -35,7 +35,7 @@ class CompilerProcess {
   // Asks and waits. An error means that the worker is of no more use: it died, took too long and was killed, or does
   // not keep the protocol. `was_gone` is set if it had ended before it could have seen the request. A request that is
   // cancelled kills it, too: nothing else makes a compiler stop.
-  Result<Answer> Ask(const guest::CompileRequest& request, int image, uint64_t limit_ns, const Cancelled& cancelled,
+  Result<Answer> Ask(const compiler::CompileRequest& request, int image, uint64_t limit_ns, const Cancelled& cancelled,
                      bool* was_gone);
 
   pid_t pid() const { return pid_; }

@@ -3,7 +3,7 @@
 //
 // The compiler that made the object is not trusted with more than it needs, so what the descriptor says is checked
 // before anything follows its pointers. The code itself will run in this process either way; what it can reach is
-// another matter (guest/kernel_abi.h).
+// another matter (guest/cpu/kernel_abi.h).
 #include "device/compile/loaded_object.h"
 
 #include <dlfcn.h>

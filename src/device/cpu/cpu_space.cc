@@ -158,7 +158,7 @@ void CpuSpace::LoadAgain(uint32_t kernel) {
 }
 
 Status CpuSpace::UnloadModule(uint32_t module) {
-  guest::SegmentAddresses addresses;
+  module::SegmentAddresses addresses;
   TUTTI_ASSIGN(auto kept, modules_.Unload(module, &addresses));
   std::unique_lock lock(mutex_);
   if (addresses.constant_bytes != 0) engine_.Defer({.address = addresses.constants, .kept = nullptr});

@@ -78,11 +78,11 @@ TEST(Holdings, StacksOfBlocksThatStoodStillGoWithTheirClientThoughOthersStay) {
 class CountedCode final : public CodeSource {
  public:
   std::atomic<int> loaded{0};
-  Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image,
-                                                          const Cancelled& cancelled) override {
+  Result<std::shared_ptr<const module::ModuleIndex>> Index(std::span<const uint8_t> image,
+                                                           const Cancelled& cancelled) override {
     return source_->Index(image, cancelled);
   }
-  Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t> image, const guest::ModuleIndex& index,
+  Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t> image, const module::ModuleIndex& index,
                                                      uint32_t kernel, const uint32_t block[3],
                                                      const Cancelled& cancelled) override {
     TUTTI_ASSIGN(const auto code, source_->Kernel(image, index, kernel, block, cancelled));

@@ -16,20 +16,21 @@ constexpr uint64_t kMostImageBytes = 4ull << 30;  // of all modules of a client
 
 // The segment's first bytes, as they must be at these addresses. The index comes from the compiler process: checked
 // like a stranger's.
-Result<std::vector<uint8_t>> RelocatedImage(const guest::ModuleIndex& index, const guest::SegmentAddresses& addresses) {
+Result<std::vector<uint8_t>> RelocatedImage(const module::ModuleIndex& index,
+                                            const module::SegmentAddresses& addresses) {
   std::vector<uint8_t> bytes = index.image;
   if (bytes.size() > index.segment_bytes)
     return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "module image larger than its segment");
-  for (const guest::Relocation& relocation : index.relocations) {
+  for (const module::Relocation& relocation : index.relocations) {
     if (!InRange<uint64_t>(relocation.offset, sizeof(uint64_t), index.segment_bytes)) {
       return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "relocation outside of the module's segment");
     }
     if (bytes.size() < relocation.offset + sizeof(uint64_t)) bytes.resize(relocation.offset + sizeof(uint64_t));
     uint64_t value = 0;
-    if (relocation.kind == guest::Relocation::Kind::kSegment) {
+    if (relocation.kind == module::Relocation::Kind::kSegment) {
       value = addresses.Of(relocation.addend);
     } else {
-      value = guest::FunctionAddress(static_cast<uint32_t>(relocation.addend));
+      value = module::FunctionAddress(static_cast<uint32_t>(relocation.addend));
     }
     std::memcpy(bytes.data() + relocation.offset, &value, sizeof value);
   }
@@ -40,8 +41,8 @@ Result<std::vector<uint8_t>> RelocatedImage(const guest::ModuleIndex& index, con
 
 // The constants' part of the segment stays untouched, so it costs no memory; it keeps all offsets what they are, and
 // counts for the constants.
-Result<guest::SegmentAddresses> ModuleTable::PlaceSegment(uint32_t device, const guest::ModuleIndex& index) {
-  guest::SegmentAddresses addresses{.constant_bytes = guest::ConstantBytes(index)};
+Result<module::SegmentAddresses> ModuleTable::PlaceSegment(uint32_t device, const module::ModuleIndex& index) {
+  module::SegmentAddresses addresses{.constant_bytes = module::ConstantBytes(index)};
   if (index.segment_bytes == 0) return addresses;
   TUTTI_ASSIGN(addresses.segment,
                memory_->Allocate(device, wire::MemoryKind::kDevice, index.segment_bytes,
@@ -102,11 +103,11 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
       return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
     instance = found->second.instance;
   }
-  const guest::ModuleIndex& index = *instance->index;
+  const module::ModuleIndex& index = *instance->index;
   if (kernel >= index.kernels.size()) {
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} has no kernel {}", module, kernel));
   }
-  const guest::KernelInfo& info = index.kernels[kernel];
+  const module::KernelInfo& info = index.kernels[kernel];
   if (!info.error.empty())
     return Fail(cuda::CUDA_ERROR_INVALID_PTX, fmt::format("kernel {}: {}", info.name, info.error));
 
@@ -163,7 +164,7 @@ Result<PreparedKernel> ModuleTable::Describe(uint32_t id) const {
   return PreparedKernel{.id = id, .local_bytes = kernel.local_bytes, .max_threads = kernel.max_threads};
 }
 
-Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, guest::SegmentAddresses* addresses) {
+Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, module::SegmentAddresses* addresses) {
   std::lock_guard lock(mutex_);
   const auto found = modules_.find(module);
   if (found == modules_.end())

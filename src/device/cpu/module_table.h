@@ -35,7 +35,7 @@ class ModuleTable {
   using MakeRoom = std::function<Result<uint64_t>()>;
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3], const MakeRoom& make_room);
   // Takes module and kernels out of the table. They, and the segment, stay as long as the result is kept.
-  Result<std::shared_ptr<const void>> Unload(uint32_t module, guest::SegmentAddresses* addresses);
+  Result<std::shared_ptr<const void>> Unload(uint32_t module, module::SegmentAddresses* addresses);
 
   // Null if there is none. Valid until what Unload returned is let go.
   KernelInstance* Find(uint32_t kernel_id) const;
@@ -67,7 +67,7 @@ class ModuleTable {
   };
   static constexpr uint32_t kMostPrepared = 16384;
 
-  Result<guest::SegmentAddresses> PlaceSegment(uint32_t device, const guest::ModuleIndex& index);
+  Result<module::SegmentAddresses> PlaceSegment(uint32_t device, const module::ModuleIndex& index);
   Result<PreparedKernel> Describe(uint32_t id) const;
   bool TakePlace(uint32_t* place);
   std::shared_ptr<KernelInstance> GiveBackPlace(uint32_t id);

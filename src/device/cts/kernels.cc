@@ -291,11 +291,11 @@ Kernels AllKernels() {
 
 class TestCode final : public CodeSource {
  public:
-  Result<std::shared_ptr<const guest::ModuleIndex>> Index(std::span<const uint8_t> image, const Cancelled&) override {
+  Result<std::shared_ptr<const module::ModuleIndex>> Index(std::span<const uint8_t> image, const Cancelled&) override {
     const std::string name(image.begin(), image.end());
     const auto found = kernels_.find(name);
     if (found == kernels_.end()) return Fail(cuda::CUDA_ERROR_INVALID_PTX, "line 1: no such kernel: " + name);
-    auto index = std::make_shared<guest::ModuleIndex>();
+    auto index = std::make_shared<module::ModuleIndex>();
     index->kernels.push_back({.name = name,
                               .params = {{0, 8}, {8, 8}, {16, 8}, {24, 8}},
                               .param_bytes = 32,
@@ -305,12 +305,12 @@ class TestCode final : public CodeSource {
     index->image.resize(kTestVariableOffset + 4);
     std::memcpy(index->image.data() + kTestVariableOffset, &kTestVariableValue, 4);
     index->relocations.push_back(
-        {.offset = 32, .addend = kTestVariableOffset, .kind = guest::Relocation::Kind::kSegment});
-    index->relocations.push_back({.offset = 40, .addend = 2, .kind = guest::Relocation::Kind::kFunction});
+        {.offset = 32, .addend = kTestVariableOffset, .kind = module::Relocation::Kind::kSegment});
+    index->relocations.push_back({.offset = 40, .addend = 2, .kind = module::Relocation::Kind::kFunction});
     return index;
   }
 
-  Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t>, const guest::ModuleIndex& index,
+  Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t>, const module::ModuleIndex& index,
                                                      uint32_t kernel, const uint32_t*, const Cancelled&) override {
     return kernels_.find(index.kernels[kernel].name)->second;
   }

@@ -1,5 +1,5 @@
-// Kernels for tests, written by hand against guest/kernel_abi.h: what a compiler would make of small CUDA kernels. Each
-// is a module of its own, whose image is the kernel's name. Every kernel takes four 64-bit arguments.
+// Kernels for tests, written by hand against guest/cpu/kernel_abi.h: what a compiler would make of small CUDA kernels.
+// Each is a module of its own, whose image is the kernel's name. Every kernel takes four 64-bit arguments.
 //
 //   empty                                   nothing
 //   add       counter, value                every thread: atomicAdd(counter, value)

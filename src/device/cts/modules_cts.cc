@@ -24,7 +24,7 @@ TEST_F(Conformance, AModulesVariablesAreInTheWindowInitialisedAndRelocated) {
   std::memcpy(&pointer, segment + 32, sizeof pointer);
   EXPECT_EQ(pointer, module->addresses.segment + kTestVariableOffset);
   std::memcpy(&pointer, segment + 40, sizeof pointer);
-  EXPECT_EQ(pointer, guest::FunctionAddress(2));
+  EXPECT_EQ(pointer, module::FunctionAddress(2));
 }
 
 TEST_F(Conformance, ABrokenModuleFailsWithItsLog) {

@@ -202,7 +202,7 @@ Status NullSpace::HostCallDone(uint32_t number) {
 // --- modules
 
 Result<Space::LoadedModule> NullSpace::LoadModule(uint32_t, std::span<const uint8_t> image) {
-  auto index = std::make_shared<guest::ModuleIndex>();
+  auto index = std::make_shared<module::ModuleIndex>();
   for (std::string& name : EntryNames({reinterpret_cast<const char*>(image.data()), image.size()})) {
     index->kernels.push_back({.name = std::move(name), .ptx_version = 80});
   }

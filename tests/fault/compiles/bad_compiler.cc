@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "guest/compile_protocol.h"
+#include "compiler/protocol/compile_protocol.h"
 #include "os/memory.h"
 #include "os/socket.h"
 
@@ -42,7 +42,7 @@ pid_t StartReal(os::Fd* socket) {
   const pid_t pid = fork();
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(pair->second.get(), guest::kCompilerSocketFd);
+    dup2(pair->second.get(), compiler::kCompilerSocketFd);
     execl(path.c_str(), "tutti-compiler", "--worker", nullptr);
     _exit(127);
   }
@@ -59,7 +59,7 @@ Result<os::Message> Ask(const os::Fd& real, std::span<const uint8_t> request, in
 // Leaves it the address space that it has once it is up.
 void Exhaust(const os::Fd& real, pid_t pid) {
   const auto nothing = os::CreateMemory("nothing", 1);
-  (void)Ask(real, guest::Serialize(guest::CompileRequest{.op = guest::CompileOp::kIndex}), nothing->get());
+  (void)Ask(real, compiler::Serialize(compiler::CompileRequest{.op = compiler::CompileOp::kIndex}), nothing->get());
   unsigned long pages = 0;
   std::ifstream("/proc/" + std::to_string(pid) + "/statm") >> pages;
   rlimit limit{};
@@ -74,7 +74,7 @@ int main() {
   os::Fd real;
   const pid_t pid = StartReal(&real);
   while (true) {
-    const auto request = os::Receive(guest::kCompilerSocketFd);
+    const auto request = os::Receive(compiler::kCompilerSocketFd);
     if (!request || request->bytes.empty() || request->fds.size() != 1) return 0;
     const std::string text = TextOf(request->fds[0].get());
     if (Says(text, "crash")) std::abort();
@@ -84,6 +84,6 @@ int main() {
     if (!answer || answer->bytes.empty()) return 1;
     std::vector<int> files;
     for (const os::Fd& file : answer->fds) files.push_back(file.get());
-    if (!os::Send(guest::kCompilerSocketFd, answer->bytes, files)) return 1;
+    if (!os::Send(compiler::kCompilerSocketFd, answer->bytes, files)) return 1;
   }
 }

@@ -11,7 +11,7 @@
 #include "case_file.h"
 #include "compiler/fence/fence.h"
 #include "compiler/testing/test_module.h"
-#include "guest/fenced_ptx.h"
+#include "guest/gpu/fenced_ptx.h"
 #include "interpreter/machine.h"
 #include "ptx/parser.h"
 #include "random.h"

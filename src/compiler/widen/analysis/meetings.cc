@@ -5,7 +5,7 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
-#include "guest/kernel_abi.h"
+#include "guest/fault_kind.h"
 
 namespace tutti::compiler {
 namespace {

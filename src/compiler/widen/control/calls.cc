@@ -5,8 +5,8 @@
 
 #include "compiler/widen/analysis/local_frame.h"
 #include "compiler/widen/emit/function_emitter.h"
-#include "guest/kernel_abi.h"
-#include "guest/module_index.h"
+#include "guest/cpu/kernel_abi.h"
+#include "module/module_index.h"
 
 namespace tutti::compiler {
 namespace {
@@ -82,7 +82,7 @@ class FunctionCall {
 
     for (const auto& [index, scalar] : Targets()) {
       llvm::BasicBlock* here = block("");
-      choice->addCase(builder_.getInt64(guest::FunctionAddress(index)), here);
+      choice->addCase(builder_.getInt64(module::FunctionAddress(index)), here);
       builder_.SetInsertPoint(here);
       Values::ColdScope scope(emitter_.values());  // vectors made for the arguments are known on this way only
       RequireRoom(*scalar, first);

@@ -5,7 +5,7 @@
 #include "compiler/widen/control/calls.h"
 #include "compiler/widen/emit/function_emitter.h"
 #include "compiler/widen/warp/services.h"
-#include "guest/kernel_abi.h"
+#include "guest/fault_kind.h"
 
 namespace tutti::compiler {
 

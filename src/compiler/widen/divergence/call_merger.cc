@@ -28,7 +28,7 @@
 
 #include "compiler/contract/intrinsics.h"
 #include "compiler/passes/live_values.h"
-#include "guest/kernel_abi.h"
+#include "guest/fault_kind.h"
 
 namespace tutti::compiler {
 namespace {

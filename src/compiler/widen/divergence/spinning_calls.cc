@@ -15,7 +15,7 @@
 #include "compiler/widen/control/calls.h"
 #include "compiler/widen/divergence/call_merger.h"
 #include "compiler/widen/divergence/spin_loops.h"
-#include "guest/module_index.h"
+#include "module/module_index.h"
 
 namespace tutti::compiler {
 namespace {
@@ -118,7 +118,7 @@ class SpinningCalls {
     }
     for (const auto& [index, target] : targets) {
       auto* here = llvm::BasicBlock::Create(call.getContext(), "named", before->getParent(), other);
-      choice->addCase(builder.getInt64(guest::FunctionAddress(index)), here);
+      choice->addCase(builder.getInt64(module::FunctionAddress(index)), here);
       builder.SetInsertPoint(here);
       llvm::CallInst* named =
           builder.CreateCall(target, llvm::SmallVector<llvm::Value*, 8>(llvm::drop_begin(call.args())));

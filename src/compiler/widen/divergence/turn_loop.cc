@@ -8,7 +8,7 @@
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
 #include "compiler/contract/intrinsics.h"
-#include "guest/kernel_abi.h"
+#include "guest/fault_kind.h"
 
 namespace tutti::compiler {
 

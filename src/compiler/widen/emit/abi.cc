@@ -2,7 +2,7 @@
 
 #include <llvm/IR/Instructions.h>
 
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
 

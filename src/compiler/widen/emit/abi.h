@@ -1,4 +1,4 @@
-// Access of generated code to the structures of guest/kernel_abi.h.
+// Access of generated code to the structures of guest/cpu/kernel_abi.h.
 //
 // What a block's state says does not change while the block runs, so each field is loaded once, in the function's
 // prologue.

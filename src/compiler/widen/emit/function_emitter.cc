@@ -9,7 +9,7 @@
 
 #include "compiler/contract/intrinsics.h"
 #include "compiler/widen/analysis/intrinsics.h"
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
 

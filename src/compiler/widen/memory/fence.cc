@@ -9,7 +9,7 @@
 
 #include "compiler/contract/intrinsics.h"
 #include "compiler/widen/emit/function_emitter.h"
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
 namespace {

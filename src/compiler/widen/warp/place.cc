@@ -5,7 +5,7 @@
 
 #include "compiler/widen/emit/function_emitter.h"
 #include "compiler/widen/warp/shuffle.h"
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
 namespace {

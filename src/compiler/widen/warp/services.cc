@@ -6,7 +6,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "compiler/widen/emit/function_emitter.h"
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
 namespace {

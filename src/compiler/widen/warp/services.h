@@ -5,7 +5,7 @@
 #include <llvm/IR/Instructions.h>
 
 #include "compiler/widen/analysis/intrinsics.h"
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::compiler {
 

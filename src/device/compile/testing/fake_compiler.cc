@@ -14,8 +14,8 @@
 #include <sstream>
 #include <string>
 
-#include "guest/compile_protocol.h"
-#include "guest/module_index.h"
+#include "compiler/protocol/compile_protocol.h"
+#include "module/module_index.h"
 #include "os/memory.h"
 #include "os/socket.h"
 
@@ -36,13 +36,13 @@ std::string ReadAll(int fd) {
 }
 
 std::string IndexOf(const std::string& image) {
-  guest::ModuleIndex index;
+  module::ModuleIndex index;
   std::istringstream words(image);
   for (std::string word; words >> word;) {
     index.kernels.emplace_back();
     index.kernels.back().name = word;
   }
-  const auto bytes = guest::Serialize(index);
+  const auto bytes = module::Serialize(index);
   return {bytes.begin(), bytes.end()};
 }
 
@@ -59,23 +59,23 @@ void Answer(const std::string& bytes) {
   const auto file = os::CreateMemory("result", bytes.size());
   if (!file || pwrite(file->get(), bytes.data(), bytes.size(), 0) < 0) _exit(9);
   const int fds[] = {file->get()};
-  if (!os::Send(guest::kCompilerSocketFd, guest::Serialize(guest::CompileReply{}), fds)) _exit(9);
+  if (!os::Send(compiler::kCompilerSocketFd, compiler::Serialize(compiler::CompileReply{}), fds)) _exit(9);
 }
 
 void Refuse() {
-  const guest::CompileReply reply{.status = 218, .log = "line 1, column 1: refused"};
-  if (!os::Send(guest::kCompilerSocketFd, guest::Serialize(reply))) _exit(9);
+  const compiler::CompileReply reply{.status = 218, .log = "line 1, column 1: refused"};
+  if (!os::Send(compiler::kCompilerSocketFd, compiler::Serialize(reply))) _exit(9);
 }
 
 }  // namespace
 
 int main() {
   while (true) {
-    const auto message = os::Receive(guest::kCompilerSocketFd);
+    const auto message = os::Receive(compiler::kCompilerSocketFd);
     if (!message || message->bytes.empty()) return 0;
-    const auto request = guest::ParseCompileRequest(message->bytes);
+    const auto request = compiler::ParseCompileRequest(message->bytes);
     if (!request || message->fds.size() != 1) return 9;
-    const bool is_index = request->op == guest::CompileOp::kIndex;
+    const bool is_index = request->op == compiler::CompileOp::kIndex;
     Log(is_index ? "index" : request->kernel);
     const std::string image = ReadAll(message->fds[0].get());
     if ((is_index && image == "index fails") || request->kernel == "refuse") {

@@ -2,7 +2,7 @@
 //   TUTTI_TEST_KERNEL  its name
 //   TUTTI_TEST_MAGIC   of its descriptor
 //   TUTTI_TEST_ESCAPE  if set, its locations lie outside the object
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace {
 

@@ -19,7 +19,7 @@
 #include "device/cpu/exec/standing_runs.h"
 #include "device/cpu/exec/warp_barrier.h"
 #include "device/fault.h"
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::device::cpu {
 

@@ -5,8 +5,8 @@
 // again.
 //
 // For a fault, or a block that must be abandoned, the place is the worker's own saved context: the guest stack is
-// simply forgotten. That is sound because guest code holds no locks and owns no memory (guest/kernel_abi.h). What the
-// guest may have told the processor about rounding is forgotten with it (guest_switch.h).
+// simply forgotten. That is sound because guest code holds no locks and owns no memory (guest/cpu/kernel_abi.h). What
+// the guest may have told the processor about rounding is forgotten with it (guest_switch.h).
 //
 // For a block that only has to give way, the place is tutti_guest_preempted on the guest's own stack, which looks to
 // the guest like a call made by the interrupted instruction: it saves every register, switches to the worker like any

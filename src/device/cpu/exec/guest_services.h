@@ -1,7 +1,7 @@
-// The services that compiled kernels call (guest/kernel_abi.h). All of them run on guest stacks.
+// The services that compiled kernels call (guest/cpu/kernel_abi.h). All of them run on guest stacks.
 #pragma once
 
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::device::cpu {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "device/common/guest_memory.h"
-#include "guest/kernel_abi.h"
+#include "guest/cpu/kernel_abi.h"
 
 namespace tutti::device::cpu {
 

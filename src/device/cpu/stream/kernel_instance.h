@@ -11,15 +11,15 @@
 #include "device/compile/code_source.h"
 #include "device/cpu/schedule/task.h"
 #include "device/host_share.h"
-#include "guest/module_index.h"
+#include "module/module_index.h"
 
 namespace tutti::device::cpu {
 
 // One client's instance of a module: its index, its image, and where its variables lie.
 struct ModuleInstance {
   uint32_t device = 0;
-  guest::SegmentAddresses addresses;
-  std::shared_ptr<const guest::ModuleIndex> index;
+  module::SegmentAddresses addresses;
+  std::shared_ptr<const module::ModuleIndex> index;
   std::shared_ptr<const std::vector<uint8_t>> image;  // one for all clients that load it
   HostHold hold;  // of so many bytes: it may be this client that keeps it
 };

@@ -13,21 +13,18 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-namespace tutti::guest {
+namespace tutti::compiler {
 
 enum class CompileOp : uint32_t {
   kIndex = 1,  // image -> ModuleIndex
   kKernel = 2,  // image + kernel name + block shape -> shared object
 };
 
-// A request is one packet (os::kMaxMessageBytes).
-inline constexpr size_t kMostNameBytes = 100 << 10;
-
-// Fd 0 of the message: the image: PTX text, or a fatbin (any compression), or several images concatenated in a
-// container (compile_protocol.cc: "images").
+// Fd 0 of the message: the image: PTX text, or a fatbin (any compression), or several images in one
+// (image/image_list.h).
 struct CompileRequest {
   CompileOp op = CompileOp::kIndex;
-  std::string kernel;  // of kMostNameBytes at most, as every kernel of an index
+  std::string kernel;  // of module::kMostNameBytes at most, as every kernel of an index
   uint32_t block[3] = {0, 0, 0};
   uint32_t optimize = 2;  // 0 .. 3
   uint32_t capability = 0;  // 80 for 8.0: which of several PTX texts is meant (image/ptx_selection.h)
@@ -49,4 +46,4 @@ inline constexpr int kCompilerSocketFd = 3;
 // And the one of its server's lifeline (os/lifeline.h).
 inline constexpr int kCompilerLifelineFd = 0;
 
-}  // namespace tutti::guest
+}  // namespace tutti::compiler

@@ -1,6 +1,6 @@
-#include "guest/compile_protocol.h"
+#include "compiler/protocol/compile_protocol.h"
 
-namespace tutti::guest {
+namespace tutti::compiler {
 
 std::vector<uint8_t> Serialize(const CompileRequest& request) {
   ByteWriter out;
@@ -40,4 +40,4 @@ Result<CompileReply> ParseCompileReply(std::span<const uint8_t> bytes) {
   return reply;
 }
 
-}  // namespace tutti::guest
+}  // namespace tutti::compiler

@@ -13,7 +13,10 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-namespace tutti::guest {
+namespace tutti::module {
+
+// A kernel is asked for by its name, in one packet (os::kMaxMessageBytes).
+inline constexpr size_t kMostNameBytes = 100 << 10;
 
 struct ParameterInfo {
   uint32_t offset = 0;
@@ -88,4 +91,4 @@ std::vector<uint8_t> Serialize(const ModuleIndex& index);
 // For bytes from the compiler process or the cache, neither of which is trusted with our memory.
 Result<ModuleIndex> ParseModuleIndex(std::span<const uint8_t> bytes);
 
-}  // namespace tutti::guest
+}  // namespace tutti::module

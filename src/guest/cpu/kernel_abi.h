@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "guest/fault_kind.h"
+
 namespace tutti::guest {
 
 inline constexpr uint32_t kAbiVersion = 5;
@@ -22,18 +24,6 @@ inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 
 struct BlockState;
 struct WarpState;
-
-// Why guest code stopped. Values are CUresults.
-enum class FaultKind : uint32_t {
-  kIllegalAddress = 700,
-  kAssert = 710,
-  kHardwareStackError = 714,
-  kIllegalInstruction = 715,
-  kMisalignedAddress = 716,
-  kInvalidAddressSpace = 717,
-  kInvalidPc = 718,
-  kLaunchFailed = 719,  // trap
-};
 
 // What lanes do at a barrier. Warps that waited for the whole block go on one after the other, so programs that read
 // shared memory behind a barrier and write it again without another one see an order. They work on a GPU if what all

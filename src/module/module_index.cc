@@ -1,10 +1,10 @@
-#include "guest/module_index.h"
+#include "module/module_index.h"
 
 #include <algorithm>
 
 #include "base/checked.h"
 
-namespace tutti::guest {
+namespace tutti::module {
 namespace {
 
 constexpr uint32_t kIndexMagic = 0x58444e49;  // "INDX"
@@ -145,4 +145,4 @@ Result<ModuleIndex> ParseModuleIndex(std::span<const uint8_t> bytes) {
   return index;
 }
 
-}  // namespace tutti::guest
+}  // namespace tutti::module
