@@ -9,7 +9,7 @@
 namespace tutti::device::cpu {
 
 // There is seldom more than one: no need to copy the room for more.
-Errands::Errands(Errands&& other)
+Errands::Errands(Errands&& other) noexcept
     : nudge_count_(std::exchange(other.nudge_count_, 0)), wake_count_(std::exchange(other.wake_count_, 0)) {
   std::copy_n(other.nudges_.begin(), nudge_count_, nudges_.begin());
   std::copy_n(other.wakes_.begin(), wake_count_, wakes_.begin());

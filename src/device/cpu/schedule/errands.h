@@ -33,7 +33,7 @@ class Errands {
  public:
   Errands() = default;
   // What `other` has collected; it has nothing any more.
-  Errands(Errands&& other);
+  Errands(Errands&& other) noexcept;
 
   void Add(const Nudge& nudge);
   void AddWake(uint32_t stream, Sink* sink);
