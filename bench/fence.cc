@@ -31,7 +31,7 @@ class Comparison {
   Comparison(const std::string& ptx, int rounds, Report& report) : rounds_(rounds), report_(report) {
     for (const bool fence : {true, false}) {
       auto module = TestModule::OpenFile(TUTTI_SOURCE_DIR "/bench/kernels/" + ptx,
-                                         CompileOptions{.fence = fence, .target = HostTarget::Detect()});
+                                         CompileOptions{.check_addresses = fence, .target = HostTarget::Detect()});
       if (!module) Stop(module.error().text);
       modules_.push_back(std::move(*module));
     }

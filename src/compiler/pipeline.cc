@@ -47,7 +47,7 @@ Result<std::vector<uint8_t>> Finish(llvm::Module& module, const std::string& ker
   widen.name = kernel;
   for (int i = 0; i < 3; ++i) widen.block[i] = options.block[i];
   widen.avx512 = options.target.level == VectorLevel::kAvx512;
-  widen.fence = options.fence;
+  widen.check_addresses = options.check_addresses;
   TUTTI_TRY(Widen(module, widen));
   TUTTI_TRY(VerifyModule(module, "widening"));
   if (options.until == Stage::kWideIr) return Text(module);

@@ -29,7 +29,7 @@ struct CompileOptions {
   std::array<uint32_t, 3> block = {0, 0, 0};  // threads per block; 0,0,0: code for any shape
   uint32_t optimize = 2;  // 0 .. 3
   // check addresses against the client's window; off for the bench `fence` alone
-  bool fence = true;
+  bool check_addresses = true;
   HostTarget target;
   Stage until = Stage::kSharedObject;
 };

@@ -12,7 +12,7 @@ namespace {
 // Of runs that the branch weights are seen against; any number does.
 constexpr uint64_t kEntryCount = 1000;
 
-// The rare functions of the guest runtime (runtime/fence.cc).
+// The rare functions of the guest runtime (runtime/address_check.cc).
 constexpr const char* kRareFunctions[] = {"tutti_check", "tutti_check_lanes"};
 
 void CallKeepingVectors(llvm::Function& function) {

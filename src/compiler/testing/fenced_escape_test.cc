@@ -115,7 +115,7 @@ TEST_P(FencedEscape, IsRecorded) {
   const auto fenced = FencePtx(std::move(*parsed));
   ASSERT_TRUE(fenced) << fenced.error().text;
   if (!fenced->refused.empty()) return;  // it is not launched
-  auto module = TestModule::Open(fenced->ptx, {.fence = false, .target = HostTarget::Detect()});
+  auto module = TestModule::Open(fenced->ptx, {.check_addresses = false, .target = HostTarget::Detect()});
   ASSERT_TRUE(module) << module.error().text;
   guest::FenceFault fault{};
   const guest::FenceWords words{reinterpret_cast<uint64_t>(memory->window), sizeof memory->window,

@@ -54,7 +54,7 @@ struct Attack {
     Outcome outcome;
     auto parsed = ptx::Parse(kScatter);
     const auto fenced = FencePtx(std::move(*parsed));
-    auto module = TestModule::Open(fenced->ptx, {.fence = false, .target = HostTarget::Detect()});
+    auto module = TestModule::Open(fenced->ptx, {.check_addresses = false, .target = HostTarget::Detect()});
     EXPECT_TRUE(module) << module.error().text;
     const guest::FenceWords words{reinterpret_cast<uint64_t>(&window), sizeof window,
                                   reinterpret_cast<uint64_t>(&outcome.fault), 0};

@@ -146,7 +146,7 @@ int main(int count, char** arguments) {
   for (int i = 1; i < count; ++i) {
     const std::string argument = arguments[i];
     if (argument == "--no-fence") {
-      options.fence = false;
+      options.check_addresses = false;
     } else if (argument == "--cpu" && i + 1 < count) {
       options.target = HostTarget::Named(arguments[++i]);
     } else {

@@ -54,7 +54,7 @@ void Compare(uint64_t seed) {
   TestTarget target;
   if (shape.known) std::copy(shape.block.begin(), shape.block.end(), target.block);
   if (seed % 4 == 3) target.target = HostTarget::Named("x86-64-v3");
-  target.fence = seed % 5 != 0;
+  target.check_addresses = seed % 5 != 0;
   target.optimize = seed % 3 == 0 ? 0 : 2;
   auto warps = BuildWarps(ir, target);
   ASSERT_TRUE(warps) << warps.error().text;

@@ -11,8 +11,8 @@ struct WidenOptions {
   uint32_t block[3] = {0, 0, 0};   // threads per block; 0,0,0: any shape, at some cost
   bool avx512 = false;             // the target has AVX-512 F, BW, DQ and VL
   // check every address against the memory that the client owns; off for measurements only
-  bool fence = true;
-  // what lies between two words of a warp's access can be read, too: the fence sees to it
+  bool check_addresses = true;
+  // what lies between two words of a warp's access can be read, too: the address check sees to it
   bool whole_pieces = true;
 };
 

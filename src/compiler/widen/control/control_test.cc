@@ -29,7 +29,7 @@ store:
 done:
   ret void
 )");
-  const auto text = WidenText(ir, {.block = {128, 1, 1}, .fence = false});
+  const auto text = WidenText(ir, {.block = {128, 1, 1}, .check_addresses = false});
   ASSERT_TRUE(text) << text.error().text;
   EXPECT_THAT(*text, Not(HasSubstr("x i1>")));
 }
@@ -395,7 +395,7 @@ after:
   call void @tutti.barrier(i32 0, i32 0, i1 true)
   ret void
 )"),
-                                {.block = {32, 1, 1}, .fence = false});
+                                {.block = {32, 1, 1}, .check_addresses = false});
     EXPECT_TRUE(text) << text.error().text;
     size_t count = 0;
     for (size_t at = 0; (at = text->find("\nrare", at)) != std::string::npos; ++at) ++count;
@@ -415,7 +415,7 @@ TEST(Control, WhatAllLanesExecuteIsNotCheckedForAbsentOnes) {
   store i32 %x, ptr addrspace(1) %to
   ret void
 )");
-  const auto text = WidenText(ir, {.block = {128, 1, 1}, .fence = false});
+  const auto text = WidenText(ir, {.block = {128, 1, 1}, .check_addresses = false});
   ASSERT_TRUE(text) << text.error().text;
   EXPECT_THAT(*text, Not(HasSubstr("tutti.service")));
 }

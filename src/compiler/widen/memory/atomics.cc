@@ -4,7 +4,7 @@
 #include <llvm/Transforms/Utils/LowerAtomic.h>
 
 #include "compiler/widen/emit/function_emitter.h"
-#include "compiler/widen/memory/fence.h"
+#include "compiler/widen/memory/address_check.h"
 #include "compiler/widen/warp/reduction.h"
 
 namespace tutti::compiler {
@@ -20,18 +20,18 @@ class LaneAddresses {
     llvm::IRBuilder<>& builder = emitter.builder();
     Region region = RegionOf(emitter, instruction, pointer, bytes);
     OnlyWritable(region);
-    Fence fence(emitter, region, instruction);
+    AddressCheck check(emitter, region, instruction);
     is_shared_ = region.spaces == (guest_runtime::kShared | guest_runtime::kWrites);
     const auto based = [&](Value* address, Value* base) {
       return region.base != nullptr ? builder.CreateAdd(address, base) : address;
     };
     if (emitter.shape(pointer).is_uniform()) {
       uniform_ = based(emitter.values().Uniform(pointer), region.base);
-      fence.RequireScalar(uniform_, bytes);
+      check.RequireScalar(uniform_, bytes);
     } else {
       Value* addresses = emitter.values().Vector(pointer);
       if (region.base != nullptr) addresses = based(addresses, builder.CreateVectorSplat(kLanes, region.base));
-      fence.RequireLanes(addresses, bytes);
+      check.RequireLanes(addresses, bytes);
       array_ = emitter.LaneArray(builder.getInt64Ty());
       builder.CreateStore(addresses, array_);
     }

@@ -3,7 +3,7 @@
 #include <llvm/IR/Constants.h>
 
 #include "compiler/widen/emit/function_emitter.h"
-#include "compiler/widen/memory/fence.h"
+#include "compiler/widen/memory/address_check.h"
 #include "compiler/widen/memory/gather.h"
 #include "compiler/widen/memory/pieces.h"
 
@@ -31,7 +31,7 @@ class Access {
         element_bytes_(emitter.module().module.getDataLayout().getTypeStoreSize(element_)),
         simple_(simple),
         region_(RegionOf(emitter, instruction, pointer, bytes())),
-        fence_(emitter, region_, instruction) {
+        check_(emitter, region_, instruction) {
     if (llvm::isa<llvm::StoreInst>(instruction)) OnlyWritable(region_);
   }
 
@@ -58,7 +58,7 @@ class Access {
         components = LoadEither(pieces, const_cast<Value*>(holds));
       }
     } else {
-      components = Gather(fence_.SpanHolds(kMostRuns));
+      components = Gather(check_.SpanHolds(kMostRuns));
     }
     CompilerBarrier();
     emitter_.Define(load, components);
@@ -88,7 +88,7 @@ class Access {
         });
       }
     } else {
-      Scatter(components, fence_.SpanHolds(kMostRuns));
+      Scatter(components, check_.SpanHolds(kMostRuns));
     }
     CompilerBarrier();
     if (store.isAtomic() && store.getOrdering() == llvm::AtomicOrdering::SequentiallyConsistent)
@@ -126,7 +126,7 @@ class Access {
     for (unsigned r = 0; r < result.run_count(); ++r)
       addresses.push_back(Based(values_.InRun(pointer_, result.run(), r)));
     if (addresses.size() > 1 && !emitter_.is_full()) ReplaceInactive(addresses, result.run());
-    fence_.RequireScalars(addresses, bytes());
+    check_.RequireScalars(addresses, bytes());
     for (Value* address : addresses) {
       llvm::LoadInst* made = builder_.CreateAlignedLoad(
           Values::Scalar(type_), builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
@@ -169,7 +169,7 @@ class Access {
         for (unsigned c = 0; c < components_; ++c) value = builder_.CreateInsertElement(value, elements[c], c);
       }
     }
-    fence_.RequireScalars(address, bytes());
+    check_.RequireScalars(address, bytes());
     llvm::StoreInst* made =
         builder_.CreateAlignedStore(value, builder_.CreateIntToPtr(address, builder_.getPtrTy()), llvm::Align(1));
     CopyOrder(made, store);
@@ -202,12 +202,12 @@ class Access {
     const auto also = [&](Value* condition) {
       holds = holds == nullptr ? condition : builder_.CreateAnd(holds, condition);
     };
-    if (!fence_.is_off()) {
-      if (Value* span_holds = fence_.SpanHolds()) {
+    if (!check_.is_off()) {
+      if (Value* span_holds = check_.SpanHolds()) {
         also(span_holds);
       } else {
         for (Value* address : pieces.addresses)
-          also(fence_.Covers(address, pieces.lanes * bytes(), AccessAlignLog2(instruction_)));
+          also(check_.Covers(address, pieces.lanes * bytes(), AccessAlignLog2(instruction_)));
       }
     }
     // There are no masked accesses of bytes and halves before AVX-512.
@@ -250,7 +250,7 @@ class Access {
     auto indexed = FindIndexedAddress(emitter_, pointer_);
     if (!indexed || !CanIndex(emitter_, element_, *indexed)) return std::nullopt;
     indexed->base = Based(indexed->base);
-    fence_.RequireIndexed(*indexed, bytes(), [&] { return BasedVector(); });
+    check_.RequireIndexed(*indexed, bytes(), [&] { return BasedVector(); });
     return indexed;
   }
 
@@ -272,8 +272,8 @@ class Access {
   // Checks the address of each lane, unless `holds`. The addresses are made twice: those that are only checked do not
   // cost.
   void RequireLanes(Value* holds) {
-    if (holds == nullptr) return fence_.RequireLanes(BasedVector(), bytes());
-    emitter_.Unless(holds, [&] { fence_.RequireLanes(BasedVector(), bytes()); });
+    if (holds == nullptr) return check_.RequireLanes(BasedVector(), bytes());
+    emitter_.Unless(holds, [&] { check_.RequireLanes(BasedVector(), bytes()); });
   }
 
   llvm::SmallVector<Value*, 4> Gather(Value* holds = nullptr) {
@@ -307,7 +307,7 @@ class Access {
   template <typename F>
   void ForEachWhole(F access) {
     Value* addresses = BasedVector();
-    fence_.RequireLanes(addresses, bytes());
+    check_.RequireLanes(addresses, bytes());
     llvm::Type* word = builder_.getInt64Ty();
     llvm::AllocaInst* array = emitter_.LaneArray(word);
     builder_.CreateStore(addresses, array);
@@ -363,7 +363,7 @@ class Access {
   uint64_t element_bytes_;
   bool simple_;
   Region region_;
-  Fence fence_;
+  AddressCheck check_;
 };
 
 }  // namespace

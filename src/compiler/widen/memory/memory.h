@@ -8,8 +8,8 @@
 // others could see a half of it.
 //
 // All but the last hold only if what the shape assumes does, and if the whole range they touch is inside the memory
-// that the client owns; else the access is made lane by lane, checking each (fence.h). Only active lanes ever touch
-// memory.
+// that the client owns; else the access is made lane by lane, checking each (address_check.h). Only active lanes ever
+// touch memory.
 #pragma once
 
 #include <llvm/IR/Instructions.h>

@@ -38,7 +38,7 @@ GridResult RunOn(const std::string& ir, const TestTarget& target, GridLaunch lau
 }
 
 TEST(Memory, ConsecutiveElementsAreOneVector) {
-  const std::string text = Wide(kCopy, {.block = {256, 1, 1}, .fence = false});
+  const std::string text = Wide(kCopy, {.block = {256, 1, 1}, .check_addresses = false});
   EXPECT_THAT(text, HasSubstr("load <32 x float>"));
   EXPECT_THAT(text, HasSubstr("store <32 x float>"));
   EXPECT_THAT(text, Not(HasSubstr("gather")));
@@ -61,7 +61,7 @@ TEST(Memory, RowsOfATileArePieces) {
   store float %v, ptr addrspace(1) %to
   ret void
 )");
-  const std::string text = Wide(ir, {.block = {16, 16, 1}, .fence = false});
+  const std::string text = Wide(ir, {.block = {16, 16, 1}, .check_addresses = false});
   EXPECT_THAT(text, HasSubstr("load <16 x float>"));
   EXPECT_THAT(text, Not(HasSubstr("gather")));
   EXPECT_THAT(text, Not(HasSubstr("scatter")));
@@ -73,7 +73,7 @@ TEST(Memory, OneAddressIsOneScalarAccess) {
   %v = load i32, ptr addrspace(1) %from
 )" + Address("to", "%p1", "%tx", 2) +
                                     "  store i32 %v, ptr addrspace(1) %to\n  ret void\n");
-  EXPECT_THAT(Wide(ir, {.block = {32, 1, 1}, .fence = false}), HasSubstr("load i32, ptr"));
+  EXPECT_THAT(Wide(ir, {.block = {32, 1, 1}, .check_addresses = false}), HasSubstr("load i32, ptr"));
 }
 
 TEST(Memory, AVariableIndexIsAGatherBy32Bits) {
@@ -107,7 +107,7 @@ TEST(Memory, FourComponentsOfALaneAreTakenApart) {
 done:
   ret void
 )");
-  EXPECT_THAT(Wide(ir, {.block = {32, 1, 1}, .fence = false}), Not(HasSubstr("gather")));
+  EXPECT_THAT(Wide(ir, {.block = {32, 1, 1}, .check_addresses = false}), Not(HasSubstr("gather")));
   for (const uint32_t count : {64u, 45u}) {
     std::vector<float> from(256), to(256, -1.0f);
     std::iota(from.begin(), from.end(), 0.0f);
@@ -129,7 +129,7 @@ TEST(Memory, AVolatileVectorIsOneMovePerLane) {
   ret void
 )");
     for (const char* cpu : {"x86-64-v3", "x86-64-v4"}) {
-      TestTarget target{.target = HostTarget::Named(cpu), .block = {64, 1, 1}, .fence = false};
+      TestTarget target{.target = HostTarget::Named(cpu), .block = {64, 1, 1}, .check_addresses = false};
       const auto text = WidenText(ir, target);
       ASSERT_TRUE(text) << text.error().text;
       EXPECT_THAT(*text, HasSubstr("load volatile <4 x i32>"));
@@ -142,7 +142,7 @@ TEST(Memory, AVolatileVectorIsOneMovePerLane) {
       std::vector<uint32_t> from(256), to(256), at(64);
       std::iota(from.begin(), from.end(), 0u);
       for (uint32_t i = 0; i < 64; ++i) at[i] = i * 37 % 64;
-      target.fence = true;
+      target.check_addresses = true;
       RunOn(ir, target, GridLaunch{.block = {64, 1, 1}}.Param(from.data()).Param(to.data()).Param(at.data()).Param(0u));
       for (uint32_t i = 0; i < 256; ++i) EXPECT_EQ(to[i], i / 4 * 4 + 3 - i % 4) << cpu;
     }
@@ -170,25 +170,25 @@ done:
 }
 
 // Window: exactly `memory`.
-GridLaunch Fenced(std::vector<uint32_t>& memory, uint64_t p1, uint32_t n) {
+GridLaunch Windowed(std::vector<uint32_t>& memory, uint64_t p1, uint32_t n) {
   GridLaunch launch{.block = {64, 1, 1}};
   launch.window_base = reinterpret_cast<uint64_t>(memory.data());
   launch.window_bytes = 4 * memory.size();
   return launch.Param(memory.data()).Param(p1).Param(uint64_t{0}).Param(n);
 }
 
-TEST(MemoryFence, TheFirstLaneOutsideIsNamed) {
+TEST(CheckedMemory, TheFirstLaneOutsideIsNamed) {
   std::vector<uint32_t> memory(64);
   // The second half of the copies goes beyond the window.
   const uint64_t to = reinterpret_cast<uint64_t>(memory.data() + 20);
-  const GridResult result = RunOn(kCopy, {.block = {64, 1, 1}}, Fenced(memory, to, 0));
+  const GridResult result = RunOn(kCopy, {.block = {64, 1, 1}}, Windowed(memory, to, 0));
   ASSERT_TRUE(result.fault);
   EXPECT_EQ(result.fault->kind, guest::FaultKind::kIllegalAddress);
   EXPECT_EQ(result.fault->thread, 44u);
   EXPECT_EQ(result.fault->address, to + 4 * 44);
 }
 
-TEST(MemoryFence, LanesThatDoNotAccessMayPointAnywhere) {
+TEST(CheckedMemory, LanesThatDoNotAccessMayPointAnywhere) {
   const std::string ir =
       KernelText("  %inside = icmp ult i32 %tx, %n\n  br i1 %inside, label %copy, label %done\ncopy:\n" +
                  Address("from", "%p0", "%tx", 2) + Address("to", "%p1", "%tx", 2) +
@@ -197,12 +197,12 @@ TEST(MemoryFence, LanesThatDoNotAccessMayPointAnywhere) {
   std::vector<uint32_t> memory(64);
   std::iota(memory.begin(), memory.end(), 0);
   const GridResult result =
-      RunOn(ir, {.block = {64, 1, 1}}, Fenced(memory, reinterpret_cast<uint64_t>(memory.data() + 20), 44));
+      RunOn(ir, {.block = {64, 1, 1}}, Windowed(memory, reinterpret_cast<uint64_t>(memory.data() + 20), 44));
   EXPECT_FALSE(result.fault);
   EXPECT_EQ(memory[20 + 31], 31u);
 }
 
-TEST(MemoryFence, AGenericAddressReachesSharedMemory) {
+TEST(CheckedMemory, AGenericAddressReachesSharedMemory) {
   // Stores to shared memory through a generic address, loads through a shared one.
   const std::string ir = KernelText(R"(
   %shared = call i64 @tutti.shared_base()
@@ -216,11 +216,11 @@ TEST(MemoryFence, AGenericAddressReachesSharedMemory) {
 )" + Address("to", "%p0", "%tx", 2) + "  store i32 %v, ptr addrspace(1) %to\n  ret void\n",
                                     256);
   std::vector<uint32_t> memory(64, 7);
-  EXPECT_FALSE(RunOn(ir, {.block = {64, 1, 1}}, Fenced(memory, 0, 0)).fault);
+  EXPECT_FALSE(RunOn(ir, {.block = {64, 1, 1}}, Windowed(memory, 0, 0)).fault);
   for (uint32_t i = 0; i < 64; ++i) EXPECT_EQ(memory[i], i);
 }
 
-TEST(MemoryFence, SharedMemoryEnds) {
+TEST(CheckedMemory, SharedMemoryEnds) {
   const std::string ir = KernelText(R"(
   %w = zext i32 %tx to i64
   %b = shl i64 %w, 5
@@ -230,12 +230,12 @@ TEST(MemoryFence, SharedMemoryEnds) {
 )",
                                     256);
   std::vector<uint32_t> memory(64);
-  const GridResult result = RunOn(ir, {.block = {64, 1, 1}}, Fenced(memory, 0, 0));
+  const GridResult result = RunOn(ir, {.block = {64, 1, 1}}, Windowed(memory, 0, 0));
   ASSERT_TRUE(result.fault);
   EXPECT_EQ(result.fault->thread, 8u);
 }
 
-TEST(MemoryFence, ALocalArrayCannotBeLeft) {
+TEST(CheckedMemory, ALocalArrayCannotBeLeft) {
   const std::string ir = KernelText(R"(
   %array = alloca [8 x i32]
   %i = add i32 %tx, %n
@@ -246,7 +246,7 @@ TEST(MemoryFence, ALocalArrayCannotBeLeft) {
 )");
   std::vector<uint32_t> memory(64);
   // A neighbour's copy of the array is the client's own; beyond the last one it is not.
-  const GridResult result = RunOn(ir, {.block = {32, 1, 1}}, Fenced(memory, 0, 1 << 20));
+  const GridResult result = RunOn(ir, {.block = {32, 1, 1}}, Windowed(memory, 0, 1 << 20));
   ASSERT_TRUE(result.fault);
   EXPECT_EQ(result.fault->kind, guest::FaultKind::kIllegalAddress);
 }

@@ -38,7 +38,7 @@ Status WidenAndOptimize(llvm::Module& module, const TestTarget& target, llvm::Ta
   options.name = "test";
   for (int i = 0; i < 3; ++i) options.block[i] = target.block[i];
   options.avx512 = target.target.level == VectorLevel::kAvx512;
-  options.fence = options.whole_pieces = target.fence;
+  options.check_addresses = options.whole_pieces = target.check_addresses;
   TUTTI_TRY(VerifyModule(module, "the test"));
   TUTTI_TRY(Widen(module, options));
   TUTTI_TRY(VerifyModule(module, "widening"));

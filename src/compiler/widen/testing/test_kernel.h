@@ -20,7 +20,7 @@ namespace tutti::compiler {
 struct TestTarget {
   HostTarget target = HostTarget::Detect();
   uint32_t block[3] = {0, 0, 0};
-  bool fence = true;
+  bool check_addresses = true;
   uint32_t optimize = 2;
 };
 

@@ -5,7 +5,7 @@
 
 namespace tutti::guest_runtime {
 
-enum Space : uint32_t {
+enum Memory : uint32_t {
   kWindow = 1u << 0,   // the client's device window
   kShared = 1u << 1,   // the block's shared memory
   kLocal = 1u << 2,    // the warp's local memory

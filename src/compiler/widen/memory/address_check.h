@@ -4,15 +4,16 @@
 // memory, unsigned, against its size less the size of the access. Alignment is part of the same comparison: the
 // difference is rotated right by the bits that must be zero (every memory starts at a multiple of 16), so that one of
 // them makes it too large. Where the compiler knows how the lanes' addresses lie to each other, one comparison is for
-// all of them, and for all accesses through one base (span.h). What fails goes to the guest runtime (runtime/fence.cc),
-// which knows the other memories a generic address may lie in, and reports the first bad lane.
+// all of them, and for all accesses through one base (span.h). What fails goes to the guest runtime
+// (runtime/address_check.cc), which knows the other memories a generic address may lie in, and reports the first bad
+// lane.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
 
 #include <cstdint>
 
-#include "compiler/runtime/fence_abi.h"
+#include "compiler/runtime/memories.h"
 #include "compiler/widen/memory/indexed.h"
 
 namespace tutti::compiler {
@@ -21,7 +22,7 @@ class FunctionEmitter;
 
 // Where an access may go.
 struct Region {
-  uint32_t spaces = guest_runtime::kWindow;  // all legal ones: bits of fence_abi.h
+  uint32_t spaces = guest_runtime::kWindow;  // all legal ones: bits of runtime/memories.h
   uint32_t likely = guest_runtime::kWindow;  // the one that is asked first
   llvm::Value* base = nullptr;  // i64 added to the address; null: none
   bool is_safe = false;  // within bounds and aligned whatever happens
@@ -34,9 +35,9 @@ Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, 
 // The same for an access that writes.
 void OnlyWritable(Region& region);
 
-class Fence {
+class AddressCheck {
  public:
-  Fence(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction);
+  AddressCheck(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction);
 
   // True if nothing needs to be checked.
   bool is_off() const;

@@ -1,4 +1,4 @@
-#include "compiler/widen/memory/fence.h"
+#include "compiler/widen/memory/address_check.h"
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/Constants.h>
@@ -172,12 +172,12 @@ void OnlyWritable(Region& region) {
   if (region.likely == runtime::kConstants) region = {.spaces = region.spaces};
 }
 
-Fence::Fence(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction)
+AddressCheck::AddressCheck(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction)
     : emitter_(emitter), region_(region), instruction_(instruction), align_log2_(AccessAlignLog2(instruction)) {}
 
-bool Fence::is_off() const { return region_.is_safe || !emitter_.module().options.fence; }
+bool AddressCheck::is_off() const { return region_.is_safe || !emitter_.module().options.check_addresses; }
 
-Fence::Range Fence::Likely() {
+AddressCheck::Range AddressCheck::Likely() {
   Abi& abi = emitter_.abi();
   llvm::Type* i64 = emitter_.builder().getInt64Ty();
   llvm::Type* i32 = emitter_.builder().getInt32Ty();
@@ -202,7 +202,7 @@ Fence::Range Fence::Likely() {
 }
 
 // An access at offset x from the start is inside if x < size - (bytes - 1), and nothing is if the memory is smaller.
-llvm::Value* Fence::Limit(uint64_t bytes) {
+llvm::Value* AddressCheck::Limit(uint64_t bytes) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   llvm::Value* size = Likely().size;
   return builder.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, size,
@@ -210,27 +210,27 @@ llvm::Value* Fence::Limit(uint64_t bytes) {
 }
 
 // The same for the rotated difference: as many aligned places as there are below the limit.
-llvm::Value* Fence::RotatedLimit(uint64_t bytes, unsigned align_log2) {
+llvm::Value* AddressCheck::RotatedLimit(uint64_t bytes, unsigned align_log2) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   return builder.CreateLShr(builder.CreateAdd(Limit(bytes), builder.getInt64((uint64_t{1} << align_log2) - 1)),
                             align_log2);
 }
 
-llvm::Value* Fence::Rotated(llvm::Value* difference, unsigned align_log2) {
+llvm::Value* AddressCheck::Rotated(llvm::Value* difference, unsigned align_log2) {
   if (align_log2 == 0) return difference;
   llvm::Value* by = llvm::ConstantInt::get(difference->getType(), align_log2);
   return emitter_.builder().CreateIntrinsic(llvm::Intrinsic::fshr, {difference->getType()},
                                             {difference, difference, by});
 }
 
-llvm::Value* Fence::Covers(llvm::Value* address, uint64_t bytes, unsigned align_log2) {
+llvm::Value* AddressCheck::Covers(llvm::Value* address, uint64_t bytes, unsigned align_log2) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   if (is_off()) return builder.getTrue();
   return builder.CreateICmpULT(Rotated(builder.CreateSub(address, Likely().start), align_log2),
                                RotatedLimit(bytes, align_log2));
 }
 
-llvm::Value* Fence::SpanHolds(unsigned most_runs) {
+llvm::Value* AddressCheck::SpanHolds(unsigned most_runs) {
   if (is_off()) return nullptr;
   Span* span = emitter_.spans().Of(instruction_);
   // Who writes asks of other memory than who reads what is constant.
@@ -251,12 +251,12 @@ llvm::Value* Fence::SpanHolds(unsigned most_runs) {
   return span->holds = holds;
 }
 
-void Fence::RequireScalar(llvm::Value* address, uint64_t bytes) {
+void AddressCheck::RequireScalar(llvm::Value* address, uint64_t bytes) {
   if (is_off()) return;
   emitter_.Unless(Covers(address, bytes, align_log2_), [&] { CheckScalar(address, bytes); });
 }
 
-void Fence::RequireScalars(llvm::ArrayRef<llvm::Value*> addresses, uint64_t bytes) {
+void AddressCheck::RequireScalars(llvm::ArrayRef<llvm::Value*> addresses, uint64_t bytes) {
   if (is_off()) return;
   if (llvm::Value* holds = SpanHolds()) {
     emitter_.Unless(holds, [&] {
@@ -267,7 +267,7 @@ void Fence::RequireScalars(llvm::ArrayRef<llvm::Value*> addresses, uint64_t byte
   }
 }
 
-void Fence::CheckScalar(llvm::Value* address, uint64_t bytes) {
+void AddressCheck::CheckScalar(llvm::Value* address, uint64_t bytes) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   ModuleState& module = emitter_.module();
   llvm::Type *i32 = builder.getInt32Ty(), *i64 = builder.getInt64Ty();
@@ -278,7 +278,7 @@ void Fence::CheckScalar(llvm::Value* address, uint64_t bytes) {
        builder.getInt32(static_cast<uint32_t>(module.param_bytes))});
 }
 
-void Fence::RequireLanes(llvm::Value* addresses, uint64_t bytes) {
+void AddressCheck::RequireLanes(llvm::Value* addresses, uint64_t bytes) {
   if (is_off()) return;
   llvm::IRBuilder<>& builder = emitter_.builder();
   llvm::Value* start = builder.CreateVectorSplat(kLanes, Likely().start);
@@ -287,13 +287,13 @@ void Fence::RequireLanes(llvm::Value* addresses, uint64_t bytes) {
              [&] { return addresses; });
 }
 
-void Fence::RequireIndexed(const IndexedAddress& indexed, uint64_t bytes,
-                           llvm::function_ref<llvm::Value*()> addresses) {
+void AddressCheck::RequireIndexed(const IndexedAddress& indexed, uint64_t bytes,
+                                  llvm::function_ref<llvm::Value*()> addresses) {
   if (is_off()) return;
   CheckLanes(IsOutside(emitter_.builder(), indexed, Likely().start, Limit(bytes), align_log2_), bytes, addresses);
 }
 
-void Fence::CheckLanes(llvm::Value* outside, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses) {
+void AddressCheck::CheckLanes(llvm::Value* outside, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   llvm::Value* bits = emitter_.Bits(emitter_.Masked(outside));
   emitter_.Unless(builder.CreateICmpEQ(bits, builder.getInt32(0)), [&] {

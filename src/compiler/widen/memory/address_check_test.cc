@@ -19,7 +19,7 @@ constexpr uint32_t kThreads = 64;
 const TestTarget kTarget{.block = {kThreads, 1, 1}};
 
 // A window with as much memory before and behind it, which a missing check would let a kernel reach.
-class Fence : public ::testing::Test {
+class AddressCheck : public ::testing::Test {
  protected:
   uint64_t begin() const { return reinterpret_cast<uint64_t>(words_.data() + kWords); }
   uint64_t end() const { return begin() + 4 * kWords; }
@@ -64,7 +64,7 @@ std::string At(const std::string& name, int scale, int offset) {
          std::to_string(offset) + "\n  %" + name + " = inttoptr i64 %" + name + "a to ptr addrspace(1)\n";
 }
 
-TEST_F(Fence, LanesAStrideApartEndWithTheWindow) {
+TEST_F(AddressCheck, LanesAStrideApartEndWithTheWindow) {
   for (const char* access :
        {"  store i32 1, ptr addrspace(1) %at\n", "  %v = load volatile i32, ptr addrspace(1) %at\n"}) {
     Build(At("at", 48, 0) + access + "  ret void\n");
@@ -79,13 +79,13 @@ TEST_F(Fence, LanesAStrideApartEndWithTheWindow) {
   EXPECT_EQ(word(begin() - 4), 7u);
 }
 
-TEST_F(Fence, LanesAStrideApartMayNotWrapAroundTheAddressSpace) {
+TEST_F(AddressCheck, LanesAStrideApartMayNotWrapAroundTheAddressSpace) {
   Build(At("at", 48, 0) + "  store i32 1, ptr addrspace(1) %at\n  ret void\n");
   ExpectFault(Run(uint64_t{0} - 48), 0, uint64_t{0} - 48);
   ExpectFault(Run(end() - 48), 1, end());
 }
 
-TEST_F(Fence, OneAnswerForManyAccessesHidesNone) {
+TEST_F(AddressCheck, OneAnswerForManyAccessesHidesNone) {
   // Consecutive words at 0, 400 and 1000 bytes from p0; the store in between is made before the last load faults.
   Build(At("a", 4, 0) + At("b", 4, 400) + At("c", 4, 1000) + R"(
   %x = load i32, ptr addrspace(1) %a
@@ -103,7 +103,7 @@ TEST_F(Fence, OneAnswerForManyAccessesHidesNone) {
   ExpectFault(Run(begin() - 4), 0, begin() - 4);
 }
 
-TEST_F(Fence, OneAnswerForOneAddressHidesNone) {
+TEST_F(AddressCheck, OneAnswerForOneAddressHidesNone) {
   Build(At("a", 0, 8) + At("b", 0, 0) + At("c", 0, 64) + R"(
   %x = load volatile i32, ptr addrspace(1) %a
   store i32 3, ptr addrspace(1) %b
@@ -118,7 +118,7 @@ TEST_F(Fence, OneAnswerForOneAddressHidesNone) {
   ExpectFault(Run(uint64_t{0} - 8), 0, 0);
 }
 
-TEST_F(Fence, EachAccessOfManyIsAlignedForItself) {
+TEST_F(AddressCheck, EachAccessOfManyIsAlignedForItself) {
   // A byte at 1, a word at 4.
   Build(At("a", 4, 1) + At("b", 4, 4) + R"(
   %x = load volatile i8, ptr addrspace(1) %a
@@ -134,7 +134,7 @@ TEST_F(Fence, EachAccessOfManyIsAlignedForItself) {
   ExpectFault(Run(begin() - 4), 0, begin() - 3);
 }
 
-TEST_F(Fence, WhatWasNeverAllocatedIsNobodys) {
+TEST_F(AddressCheck, WhatWasNeverAllocatedIsNobodys) {
   for (const char* access :
        {"  store i32 1, ptr addrspace(1) %at\n", "  %v = load volatile i32, ptr addrspace(1) %at\n"}) {
     Build(At("at", 4, 0) + access + "  ret void\n");
@@ -145,7 +145,7 @@ TEST_F(Fence, WhatWasNeverAllocatedIsNobodys) {
   EXPECT_EQ(word(begin() + 1024), 7u);
 }
 
-TEST_F(Fence, WhatWasAllocatedSinceTheBlockBeganIsReached) {
+TEST_F(AddressCheck, WhatWasAllocatedSinceTheBlockBeganIsReached) {
   for (int scale : {4, 48, 0}) {
     Build(At("at", scale, 0) + "  store i32 1, ptr addrspace(1) %at\n  ret void\n");
     const uint64_t last = static_cast<uint64_t>(scale) * (kThreads - 1);
@@ -157,7 +157,7 @@ TEST_F(Fence, WhatWasAllocatedSinceTheBlockBeganIsReached) {
   }
 }
 
-TEST_F(Fence, AVectorMayNotStraddleTheEnd) {
+TEST_F(AddressCheck, AVectorMayNotStraddleTheEnd) {
   Build(At("at", 16, 0) +
         "  store <4 x i32> <i32 1, i32 1, i32 1, i32 1>, ptr addrspace(1) %at, align 4\n  ret void\n");
   EXPECT_FALSE(Run(end() - 16 * kThreads));
@@ -165,7 +165,7 @@ TEST_F(Fence, AVectorMayNotStraddleTheEnd) {
   EXPECT_EQ(word(end()), 7u);
 }
 
-TEST_F(Fence, AnIndexIsInsideOrNot) {
+TEST_F(AddressCheck, AnIndexIsInsideOrNot) {
   // p1[index[tx]], signed and unsigned, where thread 5 has an index of its own.
   for (const char* extension : {"sext", "zext"}) {
     Build(At("from", 4, 0) + "  %i = load i32, ptr addrspace(1) %from\n  %w = " + extension + R"( i32 %i to i64
@@ -207,7 +207,7 @@ std::string SharedBehindABranch(int offset) {
          "ret void\n";
 }
 
-TEST_F(Fence, WhatABranchProvesIsNotChecked) {
+TEST_F(AddressCheck, WhatABranchProvesIsNotChecked) {
   const auto text = WidenText(KernelText(SharedBehindABranch(128), 256), kTarget);
   ASSERT_TRUE(text) << text.error().text;
   EXPECT_THAT(*text, Not(HasSubstr("tutti_check")));
@@ -215,7 +215,7 @@ TEST_F(Fence, WhatABranchProvesIsNotChecked) {
   EXPECT_FALSE(Run(0));
 }
 
-TEST_F(Fence, WhatABranchDoesNotProveIsChecked) {
+TEST_F(AddressCheck, WhatABranchDoesNotProveIsChecked) {
   Build(SharedBehindABranch(132), 256);
   const auto fault = Run(0);
   ASSERT_TRUE(fault);

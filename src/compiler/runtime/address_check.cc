@@ -1,6 +1,6 @@
 // What widened code calls when an address is not where it most likely is: checks it against all memories that it may
 // legally lie in, and ends the kernel if it is in none. Out of line and rare.
-#include "compiler/runtime/fence_abi.h"
+#include "compiler/runtime/memories.h"
 #include "compiler/runtime/vector.h"
 #include "guest/cpu/kernel_abi.h"
 
