@@ -4,10 +4,10 @@
 #include <llvm/IR/Constants.h>
 
 #include "compiler/widen/emit/function_emitter.h"
-#include "compiler/widen/warp/place.h"
 #include "compiler/widen/warp/reduction.h"
 #include "compiler/widen/warp/services.h"
 #include "compiler/widen/warp/shuffle.h"
+#include "compiler/widen/warp/special_registers.h"
 
 namespace tutti::compiler {
 namespace {
@@ -50,7 +50,7 @@ class WarpOperation {
                              emitter_.abi().LanesAddress(builder_));
         return true;
       case Intrinsic::kHasEnded: emitter_.Define(call_, {emitter_.Lanes(builder_.CreateNot(Alive()))}); return true;
-      default: return EmitPlace(emitter_, call_, intrinsic_);
+      default: return EmitSpecialRegister(emitter_, call_, intrinsic_);
     }
   }
 

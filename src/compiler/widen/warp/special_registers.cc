@@ -1,4 +1,4 @@
-#include "compiler/widen/warp/place.h"
+#include "compiler/widen/warp/special_registers.h"
 
 #include <llvm/ADT/StringSwitch.h>
 #include <llvm/IR/Constants.h>
@@ -42,7 +42,7 @@ Value* ThreadIndex(FunctionEmitter& emitter, unsigned axis) {
 
 }  // namespace
 
-bool EmitPlace(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic) {
+bool EmitSpecialRegister(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic) {
   llvm::IRBuilder<>& builder = emitter.builder();
   switch (intrinsic.kind) {
     case Intrinsic::kTid: {

@@ -10,6 +10,6 @@ namespace tutti::compiler {
 class FunctionEmitter;
 
 // False if `intrinsic` is not one of these.
-bool EmitPlace(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic);
+bool EmitSpecialRegister(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic);
 
 }  // namespace tutti::compiler
