@@ -41,8 +41,9 @@ void CopyAsync(Step& step) {
         third.kind == OperandKind::kRegister && step.function().registers[third.index].type == Type::kPred;
     taken = ignores ? (step.Predicate(3) ? 0 : bytes) : std::min(bytes, step.Get(3, Type::kU32));
   }
-  uint8_t* to = step.Locate(Space::kShared, step.Address(step.in.operands[0]), bytes, bytes);
-  const uint8_t* from = taken == 0 ? to : step.Locate(Space::kGlobal, step.Address(step.in.operands[1]), taken, bytes);
+  uint8_t* to = step.Locate(StateSpace::kShared, step.Address(step.in.operands[0]), bytes, bytes);
+  const uint8_t* from =
+      taken == 0 ? to : step.Locate(StateSpace::kGlobal, step.Address(step.in.operands[1]), taken, bytes);
   if (to == nullptr || from == nullptr) return;
   std::memmove(to, from, taken);
   std::memset(to + taken, 0, bytes - taken);

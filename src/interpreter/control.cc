@@ -29,7 +29,7 @@ std::vector<uint8_t> Take(Step& step, const Operand& operand, const ptx::LocalVa
 
 void PutInto(Thread& thread, Frame& frame, uint32_t local, const std::vector<uint8_t>& bytes) {
   const ptx::LocalVariable& variable = frame.function->locals[local];
-  if (variable.space == Space::kReg) {
+  if (variable.space == StateSpace::kReg) {
     Bits value = 0;
     std::memcpy(&value, bytes.data(), std::min(bytes.size(), sizeof value));
     if (variable.register_id < frame.registers.size()) frame.registers[variable.register_id] = value;
@@ -85,7 +85,7 @@ void Return(Step& step) {
     for (uint32_t i = 0; i < frame.call->call_returns; ++i) {
       const ptx::LocalVariable& variable = function.locals[function.first_return + i];
       std::vector<uint8_t> bytes(variable.bytes());
-      if (variable.space == Space::kReg)
+      if (variable.space == StateSpace::kReg)
         std::memcpy(bytes.data(), &frame.registers[variable.register_id], std::min(bytes.size(), sizeof(Bits)));
       else
         std::memcpy(bytes.data(), PlaceOf(step.thread, frame, function.first_return + i), bytes.size());

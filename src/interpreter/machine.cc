@@ -34,16 +34,16 @@ void PlaceShared(const ptx::Module& module, Block& block, uint32_t dynamic_bytes
     end += variable.bytes();
   };
   for (const ptx::Variable& variable : module.variables) {
-    if (variable.space == ptx::Space::kShared && variable.bytes() != 0) place(variable);
+    if (variable.space == ptx::StateSpace::kShared && variable.bytes() != 0) place(variable);
   }
   for (const ptx::Function& function : module.functions) {
     for (const ptx::LocalVariable& variable : function.locals) {
-      if (variable.space == ptx::Space::kShared) place(variable);
+      if (variable.space == ptx::StateSpace::kShared) place(variable);
     }
   }
   end = AlignUp(end, 16);
   for (const ptx::Variable& variable : module.variables) {
-    if (variable.space == ptx::Space::kShared && variable.bytes() == 0) block.shared_offsets[&variable] = end;
+    if (variable.space == ptx::StateSpace::kShared && variable.bytes() == 0) block.shared_offsets[&variable] = end;
   }
   block.shared.assign(end + dynamic_bytes, 0);
 }
@@ -56,7 +56,7 @@ Machine::Machine(const ptx::Module& module) : module_(module) {
   for (ptx::SymbolId id = 0; id < module.symbols.size(); ++id) {
     if (module.symbols[id].kind != ptx::Symbol::Kind::kVariable) continue;
     const ptx::Variable& variable = module.variables[module.symbols[id].index];
-    if (variable.space == ptx::Space::kShared) continue;
+    if (variable.space == ptx::StateSpace::kShared) continue;
     end = AlignUp(end, std::max<uint64_t>(variable.alignment, 1));
     offsets[id] = end;
     end += variable.bytes();
@@ -241,10 +241,10 @@ void Machine::PlaceLocals(Thread& thread) {
   frame.stack_before = thread.local.size();
   uint64_t end = thread.local.size();
   for (const ptx::LocalVariable& variable : frame.function->locals) {
-    if (variable.space == ptx::Space::kLocal || variable.space == ptx::Space::kParam)
+    if (variable.space == ptx::StateSpace::kLocal || variable.space == ptx::StateSpace::kParam)
       end = AlignUp(end, variable.alignment);
     frame.locals.push_back(end);
-    if (variable.space == ptx::Space::kLocal || variable.space == ptx::Space::kParam) end += variable.bytes();
+    if (variable.space == ptx::StateSpace::kLocal || variable.space == ptx::StateSpace::kParam) end += variable.bytes();
   }
   thread.local.resize(end, 0xdb);
 }

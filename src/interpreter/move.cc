@@ -34,12 +34,12 @@ void Move(Step& step) {
 
 namespace {
 
-uint64_t WindowOf(Space space) {
+uint64_t WindowOf(StateSpace space) {
   switch (space) {
-    case Space::kShared:
-    case Space::kSharedCluster: return kSharedWindow;
-    case Space::kLocal: return kLocalWindow;
-    case Space::kParam: return kParamWindow;
+    case StateSpace::kShared:
+    case StateSpace::kSharedCluster: return kSharedWindow;
+    case StateSpace::kLocal: return kLocalWindow;
+    case StateSpace::kParam: return kParamWindow;
     default: return 0;
   }
 }
@@ -49,9 +49,9 @@ uint64_t WindowOf(Space space) {
 void ConvertAddress(Step& step) {
   const Operand& from = step.in.operands[1];
   const bool to_space = step.Has(Modifier::kTo);
-  Space space = step.in.space;
+  StateSpace space = step.in.space;
   // What a function takes by value lies in its thread's local memory.
-  if (space == Space::kParam && !step.function().is_entry) space = Space::kLocal;
+  if (space == StateSpace::kParam && !step.function().is_entry) space = StateSpace::kLocal;
   const uint64_t address = from.kind == OperandKind::kRegister ? step.Get(1, step.type()) : step.AddressOf(from);
   step.Put(0, step.type(), to_space ? address - WindowOf(space) : address + WindowOf(space));
 }
@@ -62,11 +62,11 @@ void IsInSpace(Step& step) {
              param = InWindow(kParamWindow, address);
   bool inside = false;
   switch (step.in.space) {
-    case Space::kShared:
-    case Space::kSharedCluster: inside = shared; break;
-    case Space::kLocal: inside = local; break;
-    case Space::kParam: inside = param; break;
-    case Space::kGlobal: inside = !shared && !local && !param; break;
+    case StateSpace::kShared:
+    case StateSpace::kSharedCluster: inside = shared; break;
+    case StateSpace::kLocal: inside = local; break;
+    case StateSpace::kParam: inside = param; break;
+    case StateSpace::kGlobal: inside = !shared && !local && !param; break;
     default: step.Refuse("a space that addresses do not tell"); break;
   }
   step.Put(0, Type::kPred, inside);

@@ -33,7 +33,7 @@ std::string Formatted(Step& step, const std::string& conversion, uint64_t& argum
              is_long = conversion.find('l') != std::string::npos;
   const uint64_t bytes = is_float || is_string || is_long || letter == 'p' ? 8 : 4;
   arguments = (arguments + bytes - 1) / bytes * bytes;
-  const uint8_t* at = step.Locate(Space::kGeneric, arguments, bytes, bytes);
+  const uint8_t* at = step.Locate(StateSpace::kGeneric, arguments, bytes, bytes);
   if (at == nullptr) return {};
   arguments += bytes;
   uint64_t value = 0;

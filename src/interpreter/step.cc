@@ -80,8 +80,8 @@ uint64_t Step::AddressOf(const Operand& operand) {
                      (operand.kind == OperandKind::kAddress && operand.base == BaseKind::kLocal);
   if (local) {
     const ptx::LocalVariable& variable = function().locals[operand.index];
-    if (variable.space == Space::kShared) return block.shared_offsets[&variable] + offset;
-    if (function().is_entry && variable.space == Space::kParam && operand.index >= function().first_param &&
+    if (variable.space == StateSpace::kShared) return block.shared_offsets[&variable] + offset;
+    if (function().is_entry && variable.space == StateSpace::kParam && operand.index >= function().first_param &&
         operand.index - function().first_param < function().prototype.params.size()) {
       return machine.param_offsets_[operand.index - function().first_param] + offset;
     }
@@ -90,12 +90,12 @@ uint64_t Step::AddressOf(const Operand& operand) {
   const ptx::Symbol& symbol = module().symbols[operand.index];
   if (symbol.kind == ptx::Symbol::Kind::kFunction) return (uint64_t{1} << 60) + symbol.index;  // only good for calls
   const ptx::Variable& variable = module().variables[symbol.index];
-  if (variable.space == Space::kShared) return block.shared_offsets[&variable] + offset;
+  if (variable.space == StateSpace::kShared) return block.shared_offsets[&variable] + offset;
   return machine.addresses_[operand.index] + offset;
 }
 
-Space Step::SpaceOf(const Operand& operand) const {
-  if (in.space != Space::kGeneric || operand.base == BaseKind::kNone || operand.base == BaseKind::kRegister)
+StateSpace Step::SpaceOf(const Operand& operand) const {
+  if (in.space != StateSpace::kGeneric || operand.base == BaseKind::kNone || operand.base == BaseKind::kRegister)
     return in.space;
   if (operand.base == BaseKind::kLocal) return function().locals[operand.index].space;
   return module().variables[module().symbols[operand.index].index].space;
@@ -113,37 +113,37 @@ uint64_t Step::Address(const Operand& operand) {
   }
 }
 
-uint8_t* Step::Locate(Space space, uint64_t address, uint64_t bytes, uint64_t alignment, const Operand* operand) {
+uint8_t* Step::Locate(StateSpace space, uint64_t address, uint64_t bytes, uint64_t alignment, const Operand* operand) {
   if (address % alignment != 0) {
     Fault(cuda::CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address");
     return nullptr;
   }
   const uint64_t given = address;
-  if (space == Space::kGeneric || space == Space::kGlobal || space == Space::kConst) {
+  if (space == StateSpace::kGeneric || space == StateSpace::kGlobal || space == StateSpace::kConst) {
     if (InWindow(kSharedWindow, address))
-      space = Space::kShared, address -= kSharedWindow;
+      space = StateSpace::kShared, address -= kSharedWindow;
     else if (InWindow(kLocalWindow, address))
-      space = Space::kLocal, address -= kLocalWindow;
+      space = StateSpace::kLocal, address -= kLocalWindow;
     else if (InWindow(kParamWindow, address))
-      space = Space::kParam, address -= kParamWindow;
+      space = StateSpace::kParam, address -= kParamWindow;
   }
   // A function's parameters lie in its thread's local memory; an entry's are the launch's.
-  if (space == Space::kParam) {
+  if (space == StateSpace::kParam) {
     const bool declared = operand != nullptr && operand->base == BaseKind::kLocal;
     const bool of_entry = declared ? operand->index >= function().first_param &&
                                          operand->index - function().first_param < function().prototype.params.size() &&
                                          function().is_entry
                                    : function().is_entry || InWindow(kParamWindow, given);
-    if (!of_entry) space = Space::kLocal;
+    if (!of_entry) space = StateSpace::kLocal;
   }
   std::vector<uint8_t>* window = nullptr;
   // Addresses of these are of 32 bits, whatever they were computed in.
-  if (space == Space::kShared || space == Space::kSharedCluster) address &= 0xffffffff;
+  if (space == StateSpace::kShared || space == StateSpace::kSharedCluster) address &= 0xffffffff;
   switch (space) {
-    case Space::kShared:
-    case Space::kSharedCluster: window = &block.shared; break;
-    case Space::kLocal: window = &thread.local; break;
-    case Space::kParam: window = &machine.params_; break;
+    case StateSpace::kShared:
+    case StateSpace::kSharedCluster: window = &block.shared; break;
+    case StateSpace::kLocal: window = &thread.local; break;
+    case StateSpace::kParam: window = &machine.params_; break;
     default: break;
   }
   uint8_t* found = nullptr;
@@ -159,7 +159,7 @@ uint8_t* Step::Locate(Space space, uint64_t address, uint64_t bytes, uint64_t al
 std::string Step::Text(uint64_t address) {
   std::string text;
   for (;; ++address) {
-    const uint8_t* byte = Locate(Space::kGeneric, address, 1, 1);
+    const uint8_t* byte = Locate(StateSpace::kGeneric, address, 1, 1);
     if (byte == nullptr || *byte == 0) return text;
     text += static_cast<char>(*byte);
   }

@@ -15,7 +15,7 @@ namespace tutti::interpreter {
 using ptx::Modifier;
 using ptx::Operand;
 using ptx::OperandKind;
-using ptx::Space;
+using ptx::StateSpace;
 using ptx::Type;
 
 // The `bits` low bits of a value, with zeros or the sign above them.
@@ -85,9 +85,10 @@ class Step {
   // of all; for shared, local and param the offset in the window.
   uint64_t Address(const Operand& operand);
   // The state space to look in: the instruction's, or that of the variable in the brackets.
-  Space SpaceOf(const Operand& operand) const;
+  StateSpace SpaceOf(const Operand& operand) const;
   // The bytes; null, with a fault recorded, where there are none or `alignment` is not kept.
-  uint8_t* Locate(Space space, uint64_t address, uint64_t bytes, uint64_t alignment, const Operand* operand = nullptr);
+  uint8_t* Locate(StateSpace space, uint64_t address, uint64_t bytes, uint64_t alignment,
+                  const Operand* operand = nullptr);
   // The place in the space of a module variable or of what the function declares.
   uint64_t AddressOf(const Operand& operand);
   uint64_t Special(ptx::SpecialRegister special);

@@ -32,10 +32,10 @@ constexpr auto kTypeNames = [] {
   return names;
 }();
 
-// In the order of Space.
+// In the order of StateSpace.
 constexpr std::string_view kSpaceNames[] = {"",      "reg",   "global", "shared",
                                             "const", "local", "param",  "shared::cluster"};
-static_assert(std::size(kSpaceNames) == static_cast<size_t>(Space::kSharedCluster) + 1);
+static_assert(std::size(kSpaceNames) == static_cast<size_t>(StateSpace::kSharedCluster) + 1);
 
 uint64_t BytesOf(Type type, uint32_t vector, uint64_t count) {
   return (static_cast<uint64_t>(BitsOf(type)) + 7) / 8 * vector * count;
@@ -92,13 +92,13 @@ bool IsSigned(Type type) {
   }
 }
 
-std::string_view NameOf(Space space) { return kSpaceNames[static_cast<size_t>(space)]; }
+std::string_view NameOf(StateSpace space) { return kSpaceNames[static_cast<size_t>(space)]; }
 
-std::optional<Space> SpaceFromName(std::string_view name) {
-  static const NameTable<Space> table(kSpaceNames);
+std::optional<StateSpace> StateSpaceFromName(std::string_view name) {
+  static const NameTable<StateSpace> table(kSpaceNames);
   if (name.empty()) return std::nullopt;
-  if (name == "shared::cta") return Space::kShared;
-  if (name == "param::entry" || name == "param::func") return Space::kParam;
+  if (name == "shared::cta") return StateSpace::kShared;
+  if (name == "param::entry" || name == "param::func") return StateSpace::kParam;
   return table.Find(name);
 }
 

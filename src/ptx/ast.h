@@ -46,9 +46,9 @@ bool IsSigned(Type type);
 std::string_view NameOf(Type type);  // "u32"
 std::optional<Type> TypeFromName(std::string_view name);
 
-enum class Space : uint8_t { kGeneric, kReg, kGlobal, kShared, kConst, kLocal, kParam, kSharedCluster };
-std::string_view NameOf(Space space);  // "shared"; empty for kGeneric
-std::optional<Space> SpaceFromName(std::string_view name);
+enum class StateSpace : uint8_t { kGeneric, kReg, kGlobal, kShared, kConst, kLocal, kParam, kSharedCluster };
+std::string_view NameOf(StateSpace space);  // "shared"; empty for kGeneric
+std::optional<StateSpace> StateSpaceFromName(std::string_view name);
 
 using RegisterId = uint32_t;
 using SymbolId = uint32_t;  // index into Module::symbols
@@ -79,7 +79,7 @@ enum class Linkage : uint8_t { kNone, kExtern, kVisible, kWeak, kCommon };
 
 struct Variable {
   std::string name;
-  Space space = Space::kGlobal;
+  StateSpace space = StateSpace::kGlobal;
   Linkage linkage = Linkage::kNone;
   Type type = Type::kB8;
   uint32_t vector = 1;       // .v2, .v4
@@ -159,8 +159,8 @@ struct Instruction {
   Opcode opcode = Opcode::kTrap;
   ShortList<Modifier, 14> modifiers;  // everything between the dots that is neither type nor state space, in order
   ShortList<Type, 5> types;           // in order: cvt.rn.f32.s32 -> {F32, S32}
-  Space space = Space::kGeneric;
-  Space second_space = Space::kGeneric;  // cp.async.shared.global, cvta.to: destination first
+  StateSpace space = StateSpace::kGeneric;
+  StateSpace second_space = StateSpace::kGeneric;  // cp.async.shared.global, cvta.to: destination first
   uint8_t vector = 1;               // .v2 .v4 .v8
   uint64_t word_order = 0;          // for printing: 2 bits per word of the mnemonic, the first lowest: a WordGroup
   bool has_second_destination = false;
@@ -180,7 +180,8 @@ struct Instruction {
 
 struct LocalVariable {
   std::string name;
-  Space space = Space::kLocal;  // kLocal, kShared, kParam; kReg: a parameter that is the register `register_id`
+  StateSpace space =
+      StateSpace::kLocal;  // kLocal, kShared, kParam; kReg: a parameter that is the register `register_id`
   RegisterId register_id = 0;
   Type type = Type::kB8;
   uint32_t vector = 1;

@@ -36,10 +36,10 @@ class BodyParser {
 
   bool DeclareParameter(std::string_view name, uint32_t index) {
     LocalVariable& local = function_.locals[index];
-    const bool fresh = local.space == Space::kReg ? scopes_.DeclareRegister(name, local.type, 1)
-                                                  : scopes_.DeclareIndex(name, NamedThing::Kind::kLocal, index);
+    const bool fresh = local.space == StateSpace::kReg ? scopes_.DeclareRegister(name, local.type, 1)
+                                                       : scopes_.DeclareIndex(name, NamedThing::Kind::kLocal, index);
     if (!fresh) return context_.Fail(function_.position, fmt::format("'{}' is the name of two parameters", name));
-    if (local.space == Space::kReg) {
+    if (local.space == StateSpace::kReg) {
       local.register_id = scopes_.Find(name)->index;
     } else {
       local.name = scopes_.UniqueName(name);
@@ -67,9 +67,9 @@ class BodyParser {
   bool Directive() {
     const Token word = tokens_.Take();
     if (word.text == "reg") return Registers();
-    if (word.text == "local") return Locals(Space::kLocal);
-    if (word.text == "shared") return Locals(Space::kShared);
-    if (word.text == "param") return Locals(Space::kParam);
+    if (word.text == "local") return Locals(StateSpace::kLocal);
+    if (word.text == "shared") return Locals(StateSpace::kShared);
+    if (word.text == "param") return Locals(StateSpace::kParam);
     if (word.text == "loc") return Location();
     if (word.text == "pragma") return Pragma();
     return Fail(word, fmt::format("'.{}' is not known in a function", word.text));
@@ -131,7 +131,7 @@ class BodyParser {
     return Expect(context_, tokens_, ';', "after registers");
   }
 
-  bool Locals(Space space) {
+  bool Locals(StateSpace space) {
     DeclaredShape shape;
     if (!ParseShape(context_, tokens_, &shape)) return false;
     do {

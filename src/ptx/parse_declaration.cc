@@ -47,7 +47,7 @@ bool ParsePointee(ParseContext& context, TokenStream& tokens) {
   while (tokens.current().kind == TokenKind::kDotWord) {
     if (tokens.AcceptDot("align")) {
       if (!ParseAlignment(context, tokens)) return false;
-    } else if (SpaceFromName(tokens.current().text)) {
+    } else if (StateSpaceFromName(tokens.current().text)) {
       tokens.Advance();
     } else {
       break;
@@ -159,9 +159,9 @@ bool ParseParameters(ParseContext& context, TokenStream& tokens, bool allow_unna
                           first.Is('.') ? "variable argument lists are not supported" : "too many parameters");
     }
     LocalVariable variable;
-    variable.space = Space::kParam;
+    variable.space = StateSpace::kParam;
     if (tokens.AcceptDot("reg")) {
-      variable.space = Space::kReg;
+      variable.space = StateSpace::kReg;
     } else if (!tokens.AcceptDot("param")) {
       return context.Expected(first, "'.param'");
     }
@@ -185,7 +185,7 @@ bool ParseParameters(ParseContext& context, TokenStream& tokens, bool allow_unna
   return Expect(context, tokens, ')', "after parameters");
 }
 
-bool ParseModuleVariables(ParseContext& context, TokenStream& tokens, Space space, Linkage linkage) {
+bool ParseModuleVariables(ParseContext& context, TokenStream& tokens, StateSpace space, Linkage linkage) {
   DeclaredShape shape;
   if (!ParseShape(context, tokens, &shape)) return false;
   do {

@@ -35,7 +35,7 @@ std::optional<Token> ParseName(ParseContext& context, TokenStream& tokens, std::
 bool Expect(ParseContext& context, TokenStream& tokens, char c, std::string_view what);
 
 // One or more variables of `space` at module scope, up to and with the semicolon; stands behind the state space.
-bool ParseModuleVariables(ParseContext& context, TokenStream& tokens, Space space, Linkage linkage);
+bool ParseModuleVariables(ParseContext& context, TokenStream& tokens, StateSpace space, Linkage linkage);
 
 // "(.param .b32 a, .param .align 8 .b8 b[16])" with `allow_unnamed` also "_" for the names. Stands at the parenthesis.
 struct ParameterList {

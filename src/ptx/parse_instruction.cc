@@ -62,7 +62,7 @@ class InstructionParser {
         if (!out_.types.push_back(*type)) return Fail(word, "too many types");
       } else if (const auto modifier = ModifierFromName(word.text)) {
         if (!out_.modifiers.push_back(*modifier)) return Fail(word, "too many modifiers");
-      } else if (const auto space = SpaceFromName(word.text)) {
+      } else if (const auto space = StateSpaceFromName(word.text)) {
         group = WordGroup::kSpace;
         if (!AddSpace(*space)) return Fail(word, "too many state spaces");
       } else if (word.text == "v2" || word.text == "v4" || word.text == "v8") {
@@ -77,10 +77,10 @@ class InstructionParser {
     return true;
   }
 
-  bool AddSpace(Space space) {
-    if (out_.space == Space::kGeneric) {
+  bool AddSpace(StateSpace space) {
+    if (out_.space == StateSpace::kGeneric) {
       out_.space = space;
-    } else if (out_.second_space == Space::kGeneric) {
+    } else if (out_.second_space == StateSpace::kGeneric) {
       out_.second_space = space;
     } else {
       return false;

@@ -62,9 +62,9 @@ class ModuleParser {
     }
     if (word.text == "entry") return ParseFunctionHeader(context_, tokens_, true, linkage, bodies_);
     if (word.text == "func") return ParseFunctionHeader(context_, tokens_, false, linkage, bodies_);
-    if (word.text == "tex") return ParseModuleVariables(context_, tokens_, Space::kGlobal, linkage);
-    const auto space = SpaceFromName(word.text);
-    if (space == Space::kGlobal || space == Space::kConst || space == Space::kShared) {
+    if (word.text == "tex") return ParseModuleVariables(context_, tokens_, StateSpace::kGlobal, linkage);
+    const auto space = StateSpaceFromName(word.text);
+    if (space == StateSpace::kGlobal || space == StateSpace::kConst || space == StateSpace::kShared) {
       AcceptConstBank(*space);
       return ParseModuleVariables(context_, tokens_, *space, linkage);
     }
@@ -72,8 +72,8 @@ class ModuleParser {
   }
 
   // ".const[2]": banks are gone since PTX 2.2 and mean the same memory.
-  void AcceptConstBank(Space space) {
-    if (space != Space::kConst || !tokens_.Accept('[')) return;
+  void AcceptConstBank(StateSpace space) {
+    if (space != StateSpace::kConst || !tokens_.Accept('[')) return;
     tokens_.Advance();
     tokens_.Accept(']');
   }

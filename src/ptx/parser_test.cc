@@ -46,7 +46,7 @@ TEST(ParserTest, AnInstructionIsTakenApart) {
   EXPECT_TRUE(cvt.guard->negated);
   EXPECT_EQ(k.registers.at(cvt.guard->predicate).name, "%p1");
   const Instruction& ld = k.instructions.at(1);
-  EXPECT_EQ(ld.space, Space::kGlobal);
+  EXPECT_EQ(ld.space, StateSpace::kGlobal);
   EXPECT_EQ(ld.vector, 2);
   EXPECT_EQ(ld.position.line, 8u);
   EXPECT_EQ(ld.operands.at(0).kind, OperandKind::kVector);

@@ -53,18 +53,18 @@ class InstructionPrinter {
 
   bool AnyWordLeft() const {
     return next_modifier_ < instruction_.modifiers.size() || next_type_ < instruction_.types.size() ||
-           SpaceAt(next_space_) != Space::kGeneric || (!vector_done_ && instruction_.vector != 1);
+           SpaceAt(next_space_) != StateSpace::kGeneric || (!vector_done_ && instruction_.vector != 1);
   }
 
-  Space SpaceAt(uint32_t i) const {
+  StateSpace SpaceAt(uint32_t i) const {
     if (i == 0) return instruction_.space;
-    return i == 1 ? instruction_.second_space : Space::kGeneric;
+    return i == 1 ? instruction_.second_space : StateSpace::kGeneric;
   }
 
   // ".shared" alone means that of the block, but assemblers want these to say so.
-  std::string_view SpaceName(Space space) const {
+  std::string_view SpaceName(StateSpace space) const {
     const bool said = instruction_.Has(Modifier::kBulk) || instruction_.opcode == Opcode::kClusterlaunchcontrol;
-    return space == Space::kShared && said ? "shared::cta" : NameOf(space);
+    return space == StateSpace::kShared && said ? "shared::cta" : NameOf(space);
   }
 
   bool PrintNextOf(WordGroup group) {
@@ -74,7 +74,7 @@ class InstructionPrinter {
         Format(".{}", NameOf(instruction_.modifiers[next_modifier_++]));
         return true;
       case WordGroup::kSpace:
-        if (SpaceAt(next_space_) == Space::kGeneric) return false;
+        if (SpaceAt(next_space_) == StateSpace::kGeneric) return false;
         Format(".{}", SpaceName(SpaceAt(next_space_++)));
         return true;
       case WordGroup::kVector:

@@ -148,7 +148,7 @@ class ModulePrinter {
     for (size_t i = 0; i < parameters.size(); ++i) {
       if (i != 0) out_ += ", ";
       const LocalVariable& parameter = parameters[i];
-      if (parameter.space == Space::kReg) {
+      if (parameter.space == StateSpace::kReg) {
         Format(".reg .{} {}", ptx::NameOf(parameter.type), named ? (*named)[first + i].name : "_");
         continue;
       }
@@ -204,7 +204,7 @@ class ModulePrinter {
   void PrintRegisters(const Function& function) {
     std::vector<bool> is_parameter(function.registers.size());
     for (const LocalVariable& local : function.locals) {
-      if (local.space == Space::kReg) is_parameter[local.register_id] = true;
+      if (local.space == StateSpace::kReg) is_parameter[local.register_id] = true;
     }
     for (size_t i = 0; i < function.registers.size(); ++i) {
       if (!is_parameter[i])

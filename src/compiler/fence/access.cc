@@ -276,18 +276,18 @@ class Finder {
     return kNone;
   }
 
-  void Add(uint32_t operand, ptx::Space space, uint64_t bytes, uint32_t align_log2, bool writes,
+  void Add(uint32_t operand, ptx::StateSpace space, uint64_t bytes, uint32_t align_log2, bool writes,
            uint32_t counted_by = kNone, uint64_t factor = 0) {
     if (operand == kNone) return;
     Region region;
     switch (space) {
-      case ptx::Space::kGlobal: region = Region::kGlobal; break;
-      case ptx::Space::kShared:
-      case ptx::Space::kSharedCluster: region = Region::kShared; break;
-      case ptx::Space::kLocal: region = Region::kLocal; break;
-      case ptx::Space::kConst: region = Region::kConst; break;
-      case ptx::Space::kParam: region = Region::kParam; break;
-      case ptx::Space::kGeneric: region = Region::kGeneric; break;
+      case ptx::StateSpace::kGlobal: region = Region::kGlobal; break;
+      case ptx::StateSpace::kShared:
+      case ptx::StateSpace::kSharedCluster: region = Region::kShared; break;
+      case ptx::StateSpace::kLocal: region = Region::kLocal; break;
+      case ptx::StateSpace::kConst: region = Region::kConst; break;
+      case ptx::StateSpace::kParam: region = Region::kParam; break;
+      case ptx::StateSpace::kGeneric: region = Region::kGeneric; break;
       default: return Refuse("a parameter is addressed in a way that cannot be fenced");
     }
     found_.list.push_back({.operand = operand,
@@ -300,7 +300,7 @@ class Finder {
   }
 
   void Plain(bool writes) {
-    if (instruction_.space == ptx::Space::kParam) {
+    if (instruction_.space == ptx::StateSpace::kParam) {
       if (IsWithinParameter(function_, instruction_)) return;
       if (writes || !function_.is_entry || function_.prototype.params.empty())
         return Refuse("a parameter is addressed in a way that cannot be fenced");
@@ -314,7 +314,7 @@ class Finder {
     if (Has(M::kTensor)) return Refuse("copies by tensor maps cannot be fenced");
     if (Has(M::kCommitGroup) || Has(M::kWaitGroup) || Has(M::kWaitAll) || Has(M::kPrefetch)) return;
     const uint32_t to = NextAddress(0);
-    if (Has(M::kMbarrier)) return Add(to, ptx::Space::kShared, 8, 3, true);
+    if (Has(M::kMbarrier)) return Add(to, ptx::StateSpace::kShared, 8, 3, true);
     const uint32_t from = to == kNone ? kNone : NextAddress(to + 1);
     if (from == kNone || from + 1 >= instruction_.operands.size()) return Refuse("the copy cannot be fenced");
     const ptx::Operand& size = instruction_.operands[from + 1];
@@ -326,12 +326,12 @@ class Finder {
       Add(to, instruction_.space, 0, 4, true, from + 1, 1);
       Add(from, instruction_.second_space, 0, 4, false, from + 1, 1);
     }
-    Add(NextAddress(from + 1), ptx::Space::kShared, 8, 3, true);
+    Add(NextAddress(from + 1), ptx::StateSpace::kShared, 8, 3, true);
   }
 
   // st.bulk [shared], size, 0
   void StoreBulk() {
-    if (instruction_.space != ptx::Space::kShared)
+    if (instruction_.space != ptx::StateSpace::kShared)
       return Refuse("a store in bulk at a generic address cannot be fenced");
     Add(0, instruction_.space, 0, 3, true, 1, 1);
   }
@@ -382,7 +382,7 @@ bool IsWithinParameter(const ptx::Function& function, const ptx::Instruction& in
     const ptx::LocalVariable& local = function.locals[operand.index];
     const uint64_t bytes = (BitsOf(instruction.type()) + 7) / 8 * instruction.vector, size = local.bytes();
     const auto at = static_cast<uint64_t>(operand.offset);
-    return local.space == ptx::Space::kParam && operand.offset >= 0 && bytes <= size && at <= size - bytes;
+    return local.space == ptx::StateSpace::kParam && operand.offset >= 0 && bytes <= size && at <= size - bytes;
   }
   return false;
 }

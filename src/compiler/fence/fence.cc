@@ -40,7 +40,7 @@ class ModuleFence {
     // Debug sections are not printed, and an assembler misses them where the target says there are some.
     if (const size_t debug = module_.target.find(", debug"); debug != std::string::npos) module_.target.erase(debug, 7);
     meanings_.full = IsFull();
-    if (meanings_.full) symbols_.words_space = ptx::Space::kGlobal;
+    if (meanings_.full) symbols_.words_space = ptx::StateSpace::kGlobal;
     AddTable();
     Describe();
     AddSymbols();
@@ -78,7 +78,7 @@ class ModuleFence {
     function.symbol = static_cast<ptx::SymbolId>(module_.symbols.size());
     for (const ptx::Type type : params) {
       function.prototype.params.push_back({.name = "p" + std::to_string(function.locals.size()),
-                                           .space = ptx::Space::kParam,
+                                           .space = ptx::StateSpace::kParam,
                                            .type = type,
                                            .alignment = BitsOf(type) / 8});
       function.locals.push_back(function.prototype.params.back());
@@ -93,7 +93,7 @@ class ModuleFence {
     constexpr uint64_t kMostConstantBytes = 64 << 10;
     uint64_t bytes = sizeof(guest::FenceWords) + alignof(guest::FenceWords);
     for (const ptx::Variable& variable : module_.variables) {
-      if (variable.space == ptx::Space::kConst) bytes += variable.bytes() + variable.alignment;
+      if (variable.space == ptx::StateSpace::kConst) bytes += variable.bytes() + variable.alignment;
       bytes += kTableRowBytes;
     }
     return bytes > kMostConstantBytes;
@@ -104,9 +104,9 @@ class ModuleFence {
     for (ptx::SymbolId id = 0; id < module_.symbols.size(); ++id) {
       if (module_.symbols[id].kind != ptx::Symbol::Kind::kVariable) continue;
       const ptx::Variable& variable = module_.variables[module_.symbols[id].index];
-      const bool constant = variable.space == ptx::Space::kConst;
+      const bool constant = variable.space == ptx::StateSpace::kConst;
       if (constant) symbols_.constants.push_back(id);
-      if ((!constant && variable.space != ptx::Space::kGlobal) || variable.bytes() == 0) continue;
+      if ((!constant && variable.space != ptx::StateSpace::kGlobal) || variable.bytes() == 0) continue;
       table.init.addresses.push_back({table.init.bytes.size(), id, 0, true});
       const uint64_t row[] = {0, variable.bytes(), constant ? kWriteBit : 0};
       const auto* bytes = reinterpret_cast<const uint8_t*>(row);
@@ -125,16 +125,17 @@ class ModuleFence {
       if (module_.symbols[id].kind == ptx::Symbol::Kind::kFunction) by_address.insert(module_.symbols[id].index);
     };
     for (const ptx::Variable& variable : module_.variables) {
-      meanings_.shared |= variable.space == ptx::Space::kShared;
+      meanings_.shared |= variable.space == ptx::StateSpace::kShared;
       for (const auto& address : variable.init.addresses) mention(address.symbol);
     }
     for (const ptx::Function& function : module_.functions) {
       for (const ptx::LocalVariable& local : function.locals) {
-        meanings_.local |= local.space == ptx::Space::kLocal;
-        meanings_.shared |= local.space == ptx::Space::kShared;
+        meanings_.local |= local.space == ptx::StateSpace::kLocal;
+        meanings_.shared |= local.space == ptx::StateSpace::kShared;
       }
       for (const ptx::Instruction& instruction : function.instructions) {
-        meanings_.parameters |= instruction.opcode == ptx::Opcode::kCvta && instruction.space == ptx::Space::kParam;
+        meanings_.parameters |=
+            instruction.opcode == ptx::Opcode::kCvta && instruction.space == ptx::StateSpace::kParam;
         for (size_t i = 0; i < instruction.operands.size(); ++i) {
           const ptx::Operand& operand = instruction.operands[i];
           const bool is_target = instruction.opcode == ptx::Opcode::kCall && i == 0;
@@ -159,7 +160,7 @@ class ModuleFence {
                                   .count = 4,
                                   .alignment = 8});
     symbols_.dynamic_shared = AddVariable({.name = kDynamicShared,
-                                           .space = ptx::Space::kShared,
+                                           .space = ptx::StateSpace::kShared,
                                            .linkage = ptx::Linkage::kExtern,
                                            .type = T::kB8,
                                            .count = 0,

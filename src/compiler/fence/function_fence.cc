@@ -227,12 +227,12 @@ class FunctionFence {
             Emit(O::kLd, {}, {T::kU64},
                  {i == 0 ? low : high,
                   {.kind = OperandKind::kAddress, .base = ptx::BaseKind::kLocal, .index = end - 2 + i}});
-        load.space = ptx::Space::kParam;
+        load.space = ptx::StateSpace::kParam;
       }
     }
     const RegisterId at = Temporary("at", T::kU64);
     for (uint32_t i = 0; i < function_.locals.size(); ++i) {
-      if (function_.locals[i].space != ptx::Space::kLocal) continue;
+      if (function_.locals[i].space != ptx::StateSpace::kLocal) continue;
       EmitMove(at, Local(i));
       Emit(O::kMin, {}, {T::kU64}, {low, low, Register(at)});
       Emit(O::kAdd, {}, {T::kU64}, {Register(at), Register(at), Number(function_.locals[i].bytes())});
@@ -269,7 +269,7 @@ class FunctionFence {
     uint64_t size = 0, align = 1;
     if (address.base == ptx::BaseKind::kSymbol) {
       const ptx::Variable& variable = module_.variables[module_.symbols[address.index].index];
-      if (access.writes && variable.space == ptx::Space::kConst) return false;
+      if (access.writes && variable.space == ptx::StateSpace::kConst) return false;
       size = variable.bytes();
       align = variable.alignment;
     } else if (address.base == ptx::BaseKind::kLocal) {

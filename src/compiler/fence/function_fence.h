@@ -21,7 +21,7 @@ namespace tutti::compiler::fencing {
 // What all functions of the module share: indices in Module::symbols, and facts.
 struct FenceSymbols {
   ptx::SymbolId words = 0, check = 0, fault = 0, dynamic_shared = 0;
-  ptx::Space words_space = ptx::Space::kConst;
+  ptx::StateSpace words_space = ptx::StateSpace::kConst;
   bool has_local = false;                   // functions take the bounds of local memory as two more parameters
   std::vector<ptx::SymbolId> constants;     // constant variables
   std::vector<uint32_t> called_by_address;  // indices of functions

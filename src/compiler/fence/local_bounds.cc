@@ -11,7 +11,7 @@ using ptx::OperandKind;
 void AddLocalBounds(ptx::Function& function) {
   const auto add = [](std::vector<ptx::LocalVariable>& params) {
     for (const char* name : {"__tutti_low", "__tutti_high"}) {
-      params.push_back({.name = name, .space = ptx::Space::kParam, .type = ptx::Type::kB64, .alignment = 8});
+      params.push_back({.name = name, .space = ptx::StateSpace::kParam, .type = ptx::Type::kB64, .alignment = 8});
     }
   };
   for (ptx::Prototype& prototype : function.prototypes) add(prototype.params);

@@ -5,14 +5,14 @@
 namespace tutti::compiler::lowering {
 namespace {
 
-unsigned AddressSpaceOf(ptx::Space space) {
+unsigned AddressSpaceOf(ptx::StateSpace space) {
   switch (space) {
-    case ptx::Space::kGlobal: return kGlobalSpace;
-    case ptx::Space::kShared:
-    case ptx::Space::kSharedCluster: return kSharedSpace;
-    case ptx::Space::kConst: return kConstSpace;
-    case ptx::Space::kLocal: return kLocalSpace;
-    case ptx::Space::kParam: return kParamSpace;
+    case ptx::StateSpace::kGlobal: return kGlobalSpace;
+    case ptx::StateSpace::kShared:
+    case ptx::StateSpace::kSharedCluster: return kSharedSpace;
+    case ptx::StateSpace::kConst: return kConstSpace;
+    case ptx::StateSpace::kLocal: return kLocalSpace;
+    case ptx::StateSpace::kParam: return kParamSpace;
     default: return kGenericSpace;
   }
 }
@@ -30,7 +30,7 @@ void Emitter::StoreArguments() {
   const std::vector<Piece> pieces = module_.PiecesOf(function_.prototype.params, &first_piece);
   for (size_t i = 0; i < function_.prototype.params.size(); ++i) {
     const ptx::LocalVariable& local = function_.locals[function_.first_param + i];
-    if (local.space == ptx::Space::kReg) {
+    if (local.space == ptx::StateSpace::kReg) {
       llvm::AllocaInst* place = Register(local.register_id);
       if (place == nullptr || first_piece[i + 1] - first_piece[i] != 1)
         continue;  // of a type that nothing computes with
@@ -51,7 +51,7 @@ void Emitter::StoreArguments() {
 llvm::AllocaInst* Emitter::Storage(uint32_t local) {
   if (local >= function_.locals.size() || IsKernelParameter(function_, local)) return nullptr;
   const ptx::LocalVariable& variable = function_.locals[local];
-  if (variable.space != ptx::Space::kLocal && variable.space != ptx::Space::kParam) return nullptr;
+  if (variable.space != ptx::StateSpace::kLocal && variable.space != ptx::StateSpace::kParam) return nullptr;
   if (storage_[local] == nullptr) {
     storage_[local] = NewAlloca(llvm::ArrayType::get(ir.getInt8Ty(), variable.bytes()), variable.name);
     const uint64_t alignment = std::max<uint64_t>(variable.alignment, 1);
@@ -68,7 +68,7 @@ llvm::Value* Emitter::AddressOfSymbol(uint32_t symbol_index, int64_t offset) {
   const ptx::Symbol& symbol = source().symbols[symbol_index];
   if (symbol.kind == ptx::Symbol::Kind::kFunction) return ir.getInt64(module::FunctionAddress(symbol.index));
   const ptx::Variable& variable = source().variables[symbol.index];
-  if (variable.space == ptx::Space::kShared) {
+  if (variable.space == ptx::StateSpace::kShared) {
     if (variable.count == 0) {
       llvm::Value* start = CallI32("tutti.dynamic_shared_offset");
       return ir.CreateZExt(ir.CreateAdd(start, ir.getInt32(static_cast<uint32_t>(offset))), ir.getInt64Ty());
@@ -78,7 +78,7 @@ llvm::Value* Emitter::AddressOfSymbol(uint32_t symbol_index, int64_t offset) {
       return ir.getInt64(static_cast<uint32_t>(found->second + offset));
   } else if (const auto place = module_.layout().VariableOffset(symbol.index)) {
     llvm::Value* base =
-        variable.space == ptx::Space::kConst ? CallI64("tutti.constants_base") : CallI64("tutti.module_base");
+        variable.space == ptx::StateSpace::kConst ? CallI64("tutti.constants_base") : CallI64("tutti.module_base");
     return ir.CreateAdd(base, ir.getInt64(*place + static_cast<uint64_t>(offset)));
   }
   Refuse(fmt::format("variable {} is declared but not defined in this module", symbol.name));
@@ -93,7 +93,7 @@ llvm::Value* Emitter::AddressOfLocal(uint32_t local, int64_t offset) {
   if (IsKernelParameter(function_, local)) {
     return ir.getInt64(static_cast<uint32_t>(module_.kernel().params[local - function_.first_param] + offset));
   }
-  if (function_.locals[local].space == ptx::Space::kShared) {
+  if (function_.locals[local].space == ptx::StateSpace::kShared) {
     const auto found = module_.kernel().local_shared.find(uint64_t{function_index_} << 32 | local);
     return ir.getInt64(found == module_.kernel().local_shared.end() ? 0
                                                                     : static_cast<uint32_t>(found->second + offset));
@@ -121,7 +121,7 @@ llvm::Value* Emitter::SpaceAddress(llvm::Value* base, int64_t offset, unsigned a
   return PointerFrom(address, address_space);
 }
 
-llvm::Value* Emitter::Pointer(const ptx::Operand& operand, ptx::Space space) {
+llvm::Value* Emitter::Pointer(const ptx::Operand& operand, ptx::StateSpace space) {
   unsigned address_space = AddressSpaceOf(space);
   if (operand.kind == ptx::OperandKind::kAddress) {
     switch (operand.base) {

@@ -66,8 +66,8 @@ void CopyAsync(Emitter& e) {
   const ptx::Operand& size = e.operand(2);
   const uint64_t bytes = size.kind == ptx::OperandKind::kImmediate ? size.bits : 0;
   if (bytes != 4 && bytes != 8 && bytes != 16) return e.Invalid("cp.async copies 4, 8 or 16 bytes");
-  llvm::Value* to = e.Pointer(e.operand(0), ptx::Space::kShared);
-  llvm::Value* from = e.Pointer(e.operand(1), ptx::Space::kGlobal);
+  llvm::Value* to = e.Pointer(e.operand(0), ptx::StateSpace::kShared);
+  llvm::Value* from = e.Pointer(e.operand(1), ptx::StateSpace::kGlobal);
   const size_t optional = e.operands() - 3 - (e.Has(M::kL2CacheHint) ? 1 : 0);
   if (optional == 0 || e.operands() < 4) return Copy(e, to, from, bytes);
   const ptx::Operand& last = e.operand(3);
@@ -89,7 +89,7 @@ void CopyBulk(Emitter& e) {
   llvm::Value* bytes = e.ir.CreateAnd(e.ir.CreateZExt(e.In(2, T::kU32), e.ir.getInt64Ty()), ~uint64_t{15});
   Loop(e, bytes, 16, [&](llvm::Value* i) { Copy(e, At(e, to, i), At(e, from, i), 16); });
   if (!e.Has(M::kMbarrierCompleteTxBytes)) return;
-  ChangeMbarrier(e, e.Pointer(e.operand(3), ptx::Space::kShared), {.complete = bytes});
+  ChangeMbarrier(e, e.Pointer(e.operand(3), ptx::StateSpace::kShared), {.complete = bytes});
 }
 
 }  // namespace

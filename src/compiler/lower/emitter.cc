@@ -308,7 +308,7 @@ void Emitter::Return() {
   std::vector<llvm::Value*> values;
   for (size_t r = 0; r < function_.prototype.returns.size(); ++r) {
     const ptx::LocalVariable& local = function_.locals[function_.first_return + r];
-    if (local.space == ptx::Space::kReg) {
+    if (local.space == ptx::StateSpace::kReg) {
       for (size_t p = first_piece[r]; p < first_piece[r + 1]; ++p) {
         llvm::AllocaInst* place = Register(local.register_id);
         values.push_back(place == nullptr

@@ -65,7 +65,7 @@ class Emitter {
 
   // --- Memory.
   // Pointer of an address operand, in the LLVM address space of `space` (of the variable itself where one is named).
-  llvm::Value* Pointer(const ptx::Operand& operand, ptx::Space space);
+  llvm::Value* Pointer(const ptx::Operand& operand, ptx::StateSpace space);
   // Pointer from the bits of an address.
   llvm::Value* PointerFrom(llvm::Value* bits, unsigned address_space);
   // The integer that is the address of a variable or function (i64).

@@ -115,7 +115,7 @@ Result<KernelLayout> LayOutKernel(const ptx::Module& module, const CallGraph& ca
     }
     for (const uint32_t v : calls.variables(f)) {
       const ptx::Variable& variable = module.variables[v];
-      if (variable.space != ptx::Space::kShared || layout.module_shared.contains(v)) continue;
+      if (variable.space != ptx::StateSpace::kShared || layout.module_shared.contains(v)) continue;
       if (variable.count == 0) {  // unsized: all of these start where dynamic shared memory does
         layout.uses_dynamic_shared = true;
         dynamic_alignment = std::max(dynamic_alignment, variable.alignment);
@@ -127,10 +127,10 @@ Result<KernelLayout> LayOutKernel(const ptx::Module& module, const CallGraph& ca
     }
     for (uint32_t l = 0; l < function.locals.size(); ++l) {
       const ptx::LocalVariable& variable = function.locals[l];
-      if (variable.space == ptx::Space::kLocal && !local.Take(variable.bytes(), variable.alignment)) {
+      if (variable.space == ptx::StateSpace::kLocal && !local.Take(variable.bytes(), variable.alignment)) {
         return too_much("local variable", variable.name, kMaxLocalBytes);
       }
-      if (variable.space != ptx::Space::kShared) continue;
+      if (variable.space != ptx::StateSpace::kShared) continue;
       const auto offset = shared.Take(variable.bytes(), variable.alignment);
       if (!offset) return too_much("shared variable", variable.name, kMaxSharedBytes);
       layout.local_shared[uint64_t{f} << 32 | l] = *offset;

@@ -40,7 +40,7 @@ llvm::Value* LoadExpanded(Emitter& e, llvm::Value* row, unsigned bits) {
 void Move(Emitter& e, bool store) {
   auto& ir = e.ir;
   const auto registers = e.Elements(e.operand(store ? 1 : 0));
-  const ptx::Space space = e.instruction().space;
+  const ptx::StateSpace space = e.instruction().space;
   const bool expands = !store && e.Has(M::kM8n16) && e.type(0) == T::kB8x16;
   const unsigned source_bits = e.type(1) == T::kB4x16P64 ? 4 : e.type(1) == T::kB6x16P32 ? 6 : 0;
   if (expands ? source_bits == 0 : ptx::BitsOf(e.type()) != 16) return e.Refuse("only of 16-bit elements");

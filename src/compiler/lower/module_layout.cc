@@ -19,7 +19,7 @@ constexpr uint64_t kMaxImageBytes = 1ull << 30;
 constexpr uint32_t kMaxAlignment = 1u << 16;
 
 bool IsPlaced(const ptx::Variable& variable) {
-  if (variable.space != ptx::Space::kGlobal && variable.space != ptx::Space::kConst) return false;
+  if (variable.space != ptx::StateSpace::kGlobal && variable.space != ptx::StateSpace::kConst) return false;
   return variable.linkage != ptx::Linkage::kExtern;
 }
 
@@ -29,7 +29,7 @@ bool HasInitializer(const ptx::Variable& variable) {
 
 // Constants before globals; of each, those with values first.
 int Rank(const ptx::Variable& variable) {
-  const bool is_const = variable.space == ptx::Space::kConst;
+  const bool is_const = variable.space == ptx::StateSpace::kConst;
   return (is_const ? 0 : 2) + (HasInitializer(variable) ? 0 : 1);
 }
 
@@ -77,7 +77,7 @@ Status ModuleLayout::PlaceVariables() {
     const uint64_t bytes = std::max<uint64_t>(variable.bytes(), 1);
     if (bytes > kMaxSegmentBytes)
       return InvalidPtx(fmt::format("variable {}: {} bytes are too many", variable.name, bytes));
-    const bool is_const = variable.space == ptx::Space::kConst;
+    const bool is_const = variable.space == ptx::StateSpace::kConst;
     if (!is_const && end == const_end_) end = AlignUp(end, module::kSegmentPageBytes);
     const uint64_t offset = AlignUp(end, std::max<uint64_t>(alignment, 16));
     end = offset + bytes;

@@ -5,7 +5,7 @@ namespace tutti::compiler::lowering {
 namespace {
 
 using M = ptx::Modifier;
-using S = ptx::Space;
+using S = ptx::StateSpace;
 
 ptx::Type BitsTypeOf(uint32_t bits) {
   switch (bits) {

@@ -37,7 +37,7 @@ bool ReadAccess(Emitter& e, size_t operand, const Geometry& geometry, T coordina
   if (base.kind != ptx::OperandKind::kAddress || base.base != ptx::BaseKind::kRegister || base.count != 1) {
     return e.Refuse("only texture and surface objects are supported, not references"), false;
   }
-  access->handle = e.ir.CreatePtrToInt(e.Pointer(base, ptx::Space::kGlobal), e.ir.getInt64Ty());
+  access->handle = e.ir.CreatePtrToInt(e.Pointer(base, ptx::StateSpace::kGlobal), e.ir.getInt64Ty());
   const auto coordinates = e.Elements(e.operand(operand + 1));
   const size_t layers = geometry.layered ? 1 : 0;
   if (coordinates.size() < layers + geometry.dimensions) return e.Invalid("too few coordinates"), false;
