@@ -1,7 +1,7 @@
-// Little-endian byte strings for messages and files: a writer that appends, a reader that never leaves its input.
+// Little-endian byte strings for messages and files: a writer that appends, a reader that never reads past its input.
 //
-// The reader is made for hostile bytes: after the first read past the end it yields zeros and ok() is false, so a
-// parser reads a whole record and checks once.
+// The reader is safe on hostile bytes: after the first read past the end it yields zeros and ok() is false, so a parser
+// reads a whole record and checks once.
 #pragma once
 
 #include <cstdint>
@@ -76,8 +76,8 @@ class ByteReader {
     auto bytes = GetBytes();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  // An element count for a list whose elements take at least `least_bytes` each: refuses counts the input cannot hold,
-  // so that a hostile count never makes us reserve memory.
+  // An element count for a list whose elements take at least `least_bytes` each: rejects counts that the input cannot
+  // hold, so a hostile count never makes us reserve memory.
   uint32_t GetCount(size_t least_bytes) {
     const auto count = Get<uint32_t>();
     if (least_bytes != 0 && count > (in_.size() - position_) / least_bytes) {

@@ -8,8 +8,8 @@ namespace tutti {
 
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition);
 
-// A program cannot begin, since the system has no room for `what` (errno says why): it ends with status 1 and a line in
-// its log that says so.
+// Ends a program that cannot start because the system has no resources for `what` (errno says why): a line in its log,
+// status 1.
 [[noreturn]] void EndForLackOf(std::string_view what);
 
 }  // namespace tutti

@@ -1,4 +1,4 @@
-// Arithmetic on numbers that came from outside: the sum or product, or nothing on overflow.
+// Arithmetic on untrusted numbers: the sum or product, or nothing on overflow.
 #pragma once
 
 #include <concepts>
@@ -26,7 +26,7 @@ constexpr bool InRange(T offset, T size, T limit) {
   return size <= limit && offset <= limit - size;
 }
 
-// `value` rounded up to a multiple of `alignment` (a power of two). The caller knows that it does not overflow.
+// `value` rounded up to a multiple of `alignment` (a power of two). The caller guarantees that it does not overflow.
 template <std::unsigned_integral T>
 constexpr T AlignUp(T value, T alignment) {
   return (value + alignment - 1) & ~(alignment - 1);

@@ -12,10 +12,10 @@ inline uint64_t NowNs() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000u + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// An instant that does not come.
+// An instant that never comes.
 inline constexpr uint64_t kNever = ~uint64_t{0};
 
-// One spin-wait iteration: tells the core that this is one.
+// The CPU's hint for one iteration of a spin-wait loop.
 inline void CpuRelax() { __builtin_ia32_pause(); }
 
 }  // namespace tutti

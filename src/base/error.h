@@ -2,9 +2,9 @@
 //
 // Every fallible function of the project returns Result<T>. Nothing throws across our code or the C ABI.
 //
-// `code` is the number of the CUresult (cuda/result.h) that a client would be given if this error reached it; 0 where
-// no client is involved (start-up of a daemon, a tool). `text` is one line for a person: it names the thing, the value
-// and the remedy, and carries no trailing newline.
+// `code` is the number of the CUresult (cuda/result.h) that a client gets if this error reaches it; 0 where no client
+// is involved (start-up of a daemon, a tool). `text` is one line for a person: it names the thing, the value and the
+// remedy, and carries no trailing newline.
 #pragma once
 
 #include <expected>

@@ -1,10 +1,10 @@
-// fmt's functions, compiled once for all: with its own library, libfmt.so, the client library would depend on more than
-// libc, and with FMT_HEADER_ONLY every source compiles all of them, which is more than half of a cold build.
+// fmt's functions, compiled once for the whole project. Linking libfmt.so would make the client library depend on more
+// than libc; with FMT_HEADER_ONLY every source would compile all of them, which is more than half of a cold build.
 //
-// FMT_FUNC is left empty by fmt's headers unless they are header-only; so here the definitions get their names.
+// fmt's headers leave FMT_FUNC empty unless they are header-only, so the definitions included here get external linkage.
 #include <fmt/format-inl.h>
 
-// What fmt's headers declare `extern template` or use without a definition at hand.
+// The definitions behind fmt's `extern template` declarations and out-of-line functions.
 FMT_BEGIN_NAMESPACE
 namespace detail {
 template thousands_sep_result<char> thousands_sep_impl(locale_ref);

@@ -79,7 +79,7 @@ void Write(Level, std::string_view text) {
   State& s = state();
   std::lock_guard lock(s.mutex);
   const std::string line = Prefix(s.role) + Printable(text) + '\n';
-  // A log that cannot be written must not take its program down; there is nowhere left to report it.
+  // A failed write must not end the program, and there is nowhere left to report it.
   [[maybe_unused]] ssize_t written = write(s.fd, line.data(), line.size());
   if (s.echo_fd >= 0) written = write(s.echo_fd, line.data(), line.size());
 }

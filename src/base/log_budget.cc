@@ -8,11 +8,11 @@ namespace tutti {
 namespace {
 
 constexpr uint64_t kHeadBytes = 48;  // time, role and process id, which each line begins with
-// A user can make as many containers as the machine has process ids: what comes above this number shares one account.
+// A user can create as many containers as the machine has process ids: parties beyond this number share one budget.
 constexpr size_t kMaxParties = 64;
 constexpr const char* kOthers = "others";
 constexpr uint64_t kSecondNs = 1'000'000'000;
-// with this much a party is no longer said to be too fast
+// with this much room again a party counts as within its limit
 constexpr uint64_t kRoomBytes = LogBudget::kBytesPerSecond / 2;
 
 }  // namespace
@@ -46,7 +46,7 @@ LogBudget::Accounts::iterator LogBudget::AccountOf(const std::string& party, uin
     });
   }
   const auto found = accounts_.try_emplace(has_no_place() ? kOthers : party, Account{.filled_ns = now_ns}).first;
-  // In whole seconds, so that nothing is lost to rounding.
+  // Whole seconds, so that rounding loses nothing.
   Account& account = found->second;
   const uint64_t seconds = (now_ns - account.filled_ns) / kSecondNs;
   account.bytes = std::min(kBurstBytes, account.bytes + std::min(seconds, kBurstBytes) * kBytesPerSecond);
@@ -65,7 +65,7 @@ void LogBudget::SayLeftOut(const std::string& party, Account& account) {
          fmt::format("{} lines about {} are left out: they came too fast", std::exchange(account.left_out, 0), party));
 }
 
-// Of parties that may never log again.
+// Drops the accounts of parties that may never log again.
 void LogBudget::SayLeftOutBy(uint64_t now_ns) {
   if (now_ns - looked_ns_ < kSecondNs) return;
   looked_ns_ = now_ns;

@@ -1,6 +1,6 @@
-// Lines of the log that come from strangers: each party may fill so much of it, a burst at once and a little per second
-// from then on. What is above that is left out. The log says so where it begins, and how many lines that were before
-// the next line of anybody that comes when there is room again.
+// Rate limits on log lines that untrusted parties cause: a token bucket per party, with a burst and a refill per
+// second. Lines above the limit are dropped. The log says where dropping starts, and gives the number of dropped lines
+// before the first line, of any party, that fits again.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,14 +23,14 @@ class LogBudget {
   static constexpr uint64_t kBurstBytes = 1 << 20;
   static constexpr uint64_t kBytesPerSecond = 16 << 10;
 
-  // For tests: where lines go, and what time it is.
+  // For tests: the sink of the lines, and the clock.
   using Write = std::function<void(log::Level level, std::string_view line)>;
   using Clock = std::function<uint64_t()>;  // nanoseconds
   explicit LogBudget(Write write = {}, Clock clock = {});
   ~LogBudget();  // says what is still to be said
   LogBudget(const LogBudget&) = delete;
 
-  // Logs the line at the cost of `party`, a word like "user 1000".
+  // Logs the line against the budget of `party`, a word like "user 1000".
   template <typename... Args>
   void Info(const std::string& party, fmt::format_string<Args...> format, Args&&... args) {
     Line(log::Level::kInfo, party, fmt::format(format, std::forward<Args>(args)...));

@@ -10,7 +10,7 @@ namespace tutti::log {
 
 int OpenFile(const std::string& path) {
   const bool device = path.starts_with("/dev/");
-  // O_NONBLOCK: a FIFO that nobody reads is refused, not waited for. It changes nothing for a regular file.
+  // O_NONBLOCK: opening a FIFO without a reader fails instead of blocking. It has no effect on a regular file.
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | (device ? 0 : O_NOFOLLOW | O_NONBLOCK);
   const int fd = open(path.c_str(), flags, 0644);
   if (fd < 0 || device) return fd;

@@ -1,4 +1,4 @@
-// Memory that the leak sanitizer does not look into by itself. Nothing at all in other builds.
+// Tells the leak sanitizer about memory that it does not scan by itself. A no-op in other builds.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace tutti {
 
-// What is pointed to from [begin, begin + bytes), which was mapped and is never unmapped, is no leak.
+// Scans [begin, begin + bytes), a mapping that is never unmapped, for pointers: what they refer to is no leak.
 inline void HoldsPointers([[maybe_unused]] const void* begin, [[maybe_unused]] size_t bytes) {
 #ifdef TUTTI_LSAN_INTERFACE
   __lsan_register_root_region(begin, bytes);

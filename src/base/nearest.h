@@ -9,8 +9,8 @@
 namespace tutti {
 
 // The first of `words` that `word` abbreviates (by three letters or more), else the one with the fewest insertions,
-// deletions, replacements and swaps of neighbours; both without regard to case. Empty if nothing is near: if more than
-// a third of the letters and one more differ. A word of over 128 letters is near to nothing, since the comparison is
+// deletions, replacements and swaps of neighbours; both without regard to case. Empty if no word is near, that is, if
+// more than a third of the letters plus one differ, or if `word` is longer than 128 letters, since the comparison is
 // quadratic.
 std::string_view Nearest(std::string_view word, std::span<const std::string_view> words);
 std::string Nearest(std::string_view word, const std::vector<std::string>& words);

@@ -1,5 +1,5 @@
-// Text that strangers chose, fit for a terminal and for a line of a log: control characters are replaced, those of one
-// byte and those of Unicode's second set (U+0080 to U+009F), of which terminals take U+009B for "escape [".
+// Makes untrusted text safe for a terminal and for a log line: replaces control characters, both ASCII's and Unicode's
+// C1 set (U+0080 to U+009F), of which terminals take U+009B for "escape [".
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ inline std::string Printable(std::string_view text) {
   return shown;
 }
 
-// The same of text for a terminal that may have several lines, and tabs in them: those stay.
+// The same for terminal text of several lines: newlines and tabs stay.
 inline std::string PrintableLines(std::string_view text) {
   std::string shown;
   while (!text.empty()) {

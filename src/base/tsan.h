@@ -1,4 +1,5 @@
-// Orders that pass through another process, which the thread sanitizer cannot see. Nothing at all in other builds.
+// Happens-before edges that pass through another process, where the thread sanitizer cannot see them. A no-op in other
+// builds.
 #pragma once
 
 #if defined(__has_feature)
@@ -10,7 +11,7 @@
 
 namespace tutti {
 
-// What this thread has done so far comes before what any thread does after OrderedAfter(`place`).
+// What this thread has done so far happens before what any thread does after OrderedAfter(`place`).
 inline void OrderedBefore([[maybe_unused]] void* place) {
 #ifdef TUTTI_TSAN_INTERFACE
   __tsan_release(place);

@@ -21,7 +21,7 @@ std::unexpected<Error> ConnectionFailed(std::string_view text) {
   return Fail(cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, std::string(text));
 }
 
-// The descriptors of a Welcome, or why there are none.
+// The descriptors of the Welcome, or the reason for the refusal.
 Result<std::vector<os::Fd>> AwaitWelcome(int socket, int timeout_ms) {
   auto envelope = ReceiveMessage(socket, timeout_ms);
   if (!envelope) return ConnectionFailed(envelope.error().text);
@@ -53,8 +53,8 @@ Status CheckListener(int socket, const std::string& pipe_directory, std::span<co
 Result<std::unique_ptr<ClientConnection>> ClientConnection::Connect(const std::string& pipe_directory,
                                                                     const wire::Hello& hello, int timeout_ms,
                                                                     std::span<const uid_t> trusted) {
-  // A server picks the window's addresses without knowing ours. Where they are taken we ask again, and hold on to the
-  // connections made so far: so it offers other addresses each time.
+  // The server picks the window's addresses without knowing which are free here. If they are taken we connect again and
+  // keep the earlier connections open, so that the server offers other addresses each time.
   std::vector<os::Fd> held;
   for (;;) {
     auto socket = os::Connect(pipe_directory + "/control", timeout_ms);
@@ -91,7 +91,7 @@ Result<std::unique_ptr<ClientConnection>> ClientConnection::TryAdopt(os::Fd sock
   if (header.magic != wire::kChannelMagic || header.protocol_version != wire::kProtocolVersion) {
     return ConnectionFailed("the server's channel is of another version: install the same version on both sides");
   }
-  // A child has no session: it needs nothing of it, and would keep it.
+  // A forked child has no session; an inherited mapping would only keep the memory alive.
   if (madvise(channel->data(), channel->size(), MADV_DONTFORK) != 0)
     return ConnectionFailed(FailErrno("keeping the channel from children").error().text);
   auto window = ClientWindow::Map(header.window_base, std::move(fds[wire::kWelcomeWindowFd]), header.window_bytes);

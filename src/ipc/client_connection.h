@@ -1,4 +1,4 @@
-// The client's end of a session: handshake, mappings, and the calls that go over the session socket.
+// The client's end of a session: handshake, mappings, and the requests over the session socket.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +22,20 @@
 
 namespace tutti::ipc {
 
-// Names a user, by number, whose daemon this user's programs trust; for the text of a refusal.
+// The variable that names, by number, a user whose daemon this user's programs trust. Used in the text of a refusal.
 inline constexpr const char* kTrustVariable = "TUTTI_TRUST_UID";
 
 // Thread-safe once made. Destroying it ends the session and unmaps channel and window; no thread may use it by then.
 // After a fork the child must not touch it: the server knows the parent only.
 class ClientConnection {
  public:
-  // Through the daemon that listens in `pipe_directory`. Waits up to `timeout_ms` for the daemon to take the call, and
-  // as long again for a server to be ready. Whoever listens is given everything the program computes: it must be
-  // root's, this user's, or of one of the `trusted` users. The error's code is the CUresult for the caller (the
+  // Connects through the daemon that listens in `pipe_directory`. Waits up to `timeout_ms` for the daemon to accept,
+  // and as long again for a server to be ready. The listener sees everything the program computes, so it must run as
+  // root, as this user, or as one of the `trusted` users. The error's code is the CUresult for the caller (the
   // refusal's, or MPS_CONNECTION_FAILED).
   static Result<std::unique_ptr<ClientConnection>> Connect(const std::string& pipe_directory, const wire::Hello& hello,
                                                            int timeout_ms, std::span<const uid_t> trusted = {});
-  // Over a socket whose other end a private server holds.
+  // Connects over a socket whose other end a private server holds.
   static Result<std::unique_ptr<ClientConnection>> Adopt(os::Fd socket, const wire::Hello& hello, int timeout_ms);
 
   ~ClientConnection();
@@ -56,14 +56,16 @@ class ClientConnection {
   Result<Envelope> Call(wire::MessageKind request, ByteWriter body, std::span<const int> fds, wire::MessageKind answer);
 
   ClientWindow& window() { return window_; }
-  // The session is over and nothing in the window is used any more: its addresses are free for another one.
+  // Unmaps the window and so frees its addresses for the next session. Only after the session has ended and no thread
+  // uses the window.
   void ReleaseWindow() { window_.Unmap(); }
 
-  // In the child of a fork: closes the inherited socket, so that the parent's death is seen. Async-signal-safe.
+  // In a forked child: closes the inherited socket, which would otherwise hide the parent's death from the server.
+  // Async-signal-safe.
   void AbandonInChild();
 
  private:
-  // Adopt; where the window's addresses are taken in this process the error's code is kWindowTaken
+  // One attempt of Adopt. If the window's addresses are taken in this process, the error's code is kWindowTaken
   // (client_connection.cc).
   static Result<std::unique_ptr<ClientConnection>> TryAdopt(os::Fd socket, const wire::Hello& hello, int timeout_ms);
 

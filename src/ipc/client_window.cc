@@ -11,9 +11,9 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kLeastStep = 2u << 20;
-// an eighth more than is needed: so the window is opened some tens of times at most
+// an eighth more than needed, so that the window is opened some tens of times at most
 constexpr uint64_t kPartOfStep = 8;
-// What lies further beyond than this is opened alone: the constants of modules have the end of the window.
+// A range that lies further beyond is opened by itself: constants of modules lie at the end of the window.
 constexpr uint64_t kApart = 1ull << 30;
 
 bool Access(uint64_t begin, uint64_t end) {
@@ -44,11 +44,11 @@ bool ClientWindow::OpenTo(uint64_t address, uint64_t end) {
 void ClientWindow::Share(uint64_t address, uint64_t bytes) {
   if (shared_.fetch_add(1, std::memory_order_relaxed) >= kMostShared) return;
   const uint64_t begin = address / kPage * kPage;
-  // Where the system has no room for another mapping the child goes without.
+  // If the kernel refuses another mapping, the child does without.
   madvise(reinterpret_cast<void*>(begin), AlignUp(address + bytes, kPage) - begin, MADV_DOFORK);
 }
 
-// A page at either end may hold a neighbour that is shared as well.
+// The first and last page may hold a neighbour that is shared as well.
 void ClientWindow::Hide(uint64_t address, uint64_t bytes) {
   shared_.fetch_sub(1, std::memory_order_relaxed);
   const uint64_t begin = AlignUp(address, kPage), end = (address + bytes) / kPage * kPage;

@@ -1,14 +1,13 @@
 // The device window in the client's process.
 //
-// A plain mapping of it would do two things to a program that knows nothing of it. mlockall would make every page of
-// it, 16 GiB or more. And a forked child would share all of the parent's memory, and keep it when the parent has ended.
-// So:
+// A plain mapping would have two side effects on an unsuspecting program: mlockall would populate all of it, 16 GiB or
+// more, and a forked child would share the parent's memory and keep it alive after the parent's end. Therefore:
 //
-//   access  The window begins without any, and is opened as far as allocations reach, and a little further. What cannot
-//           be accessed is not populated by mlockall.
-//   fork    A child inherits pinned host memory, which it shares with its parent, and nothing else. That is what it has
-//           on a GPU: the driver's mappings of pinned memory are inherited, managed memory is not to be accessed in
-//           a child, and device memory has no mapping in the host.
+//   access  The window is mapped PROT_NONE and opened as far as allocations reach, and a little further. mlockall does
+//           not populate pages that cannot be accessed.
+//   fork    A child inherits pinned host memory, shared with its parent, and nothing else, as on a GPU: there a child
+//           inherits the driver's mappings of pinned memory, must not access managed memory, and device memory has no
+//           host mapping.
 #pragma once
 
 #include <atomic>
@@ -32,16 +31,16 @@ class ClientWindow {
   // Its memory file.
   int fd() const { return file_.get(); }
 
-  // [address, address + bytes) may be accessed from now on. False if it does not lie in the window, or the system has
-  // no room for another mapping.
+  // Makes [address, address + bytes) accessible. False if the range does not lie in the window or the kernel refuses
+  // another mapping.
   bool Open(uint64_t address, uint64_t bytes) {
     if (bytes == 0) return true;
     if (!InRange(address - base(), bytes, mapping_.size())) return false;
     const uint64_t end = address - base() + bytes;
     return end <= opened_.load(std::memory_order_acquire) || OpenTo(address, end);
   }
-  // Children inherit these pages, until Hide; whole pages. Beyond kMostShared pieces at a time they do not: each may be
-  // a mapping of its own, of which a process has few.
+  // Share lets forked children inherit these (whole) pages, until Hide. Only kMostShared ranges at a time are shared,
+  // since each may take one of the process's limited number of mappings.
   void Share(uint64_t address, uint64_t bytes);
   void Hide(uint64_t address, uint64_t bytes);
   void Unmap() { mapping_.Unmap(); }
@@ -56,7 +55,7 @@ class ClientWindow {
   os::Fd file_;
   os::Mapping mapping_;
   std::mutex mutex_;  // of opening
-  std::atomic<uint64_t> opened_{0};  // bytes from the begin
+  std::atomic<uint64_t> opened_{0};  // bytes from the start
   std::atomic<uint32_t> shared_{0};
 };
 

@@ -22,13 +22,13 @@ int32_t CompletionWaiter::Wait(uint32_t stream, uint64_t ticket) {
   for (;;) {
     const uint32_t wake = word.wake.load(std::memory_order_seq_cst);
     if (done()) break;
-    // seq_cst: pairs with the server's store of `completed` and its look at `awaited`.
+    // seq_cst: pairs with the server's store of `completed` and its load of `awaited`.
     word.Await(ticket + 1);
     if (word.completed.load(std::memory_order_seq_cst) > ticket) break;
     status = watch_->ended();
     if (status != 0) break;
     if (os::FutexWait(&word.wake, wake, sleep_ns)) continue;
-    // Overslept: a kernel that runs long, or a bell nobody heard, or a server that has died.
+    // Timed out: the kernel runs long, a ring was lost, or the server has died.
     producer_->ForceBell();
     watch_->Check();
     if (sleep_ns < kLongestSleepNs) sleep_ns *= 2;

@@ -1,5 +1,6 @@
-// Waits in the client for work of a stream, by the completion page alone: no message is sent. That no wake is lost is
-// tried in every order of steps: completion_interleavings_test.cc, which has Wait line by line. Change both.
+// The client's waits for a stream's work: they read the completion page and send no message.
+// completion_interleavings_test.cc repeats Wait line by line and checks every interleaving for lost wake-ups; change
+// both together.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +22,16 @@ class CompletionWaiter {
   bool Done(uint32_t stream, uint64_t ticket) const {
     // Acquire: pairs with the server's store, so that what the work wrote into the window is seen.
     if (streams_[stream].completed.load(std::memory_order_acquire) <= ticket) return false;
-    producer_->AfterWhatWasSubmitted();  // by this process: a host function and what came after it in its stream
+    producer_->AfterWhatWasSubmitted();  // by this process: a host function, and what follows it in its stream
     return true;
   }
-  // The same, by somebody who keeps asking: the server will look at the ring, should it lie there still.
+  // Done() for callers that poll: it also rings for the server, should the record still lie in the ring.
   bool Poll(uint32_t stream, uint64_t ticket) const {
     if (Done(stream, ticket)) return true;
     producer_->Nudge();
     return false;
   }
-  // Returns when it is done, or the session has ended. Returns 0, or the CUresult the session ended with.
+  // Blocks until it is done or the session has ended. Returns 0, or the CUresult the session ended with.
   int32_t Wait(uint32_t stream, uint64_t ticket);
 
  private:

@@ -15,7 +15,7 @@
 namespace tutti::ipc {
 namespace {
 
-// Strangers can make as many of these lines as they like.
+// Untrusted peers can cause any number of these lines.
 void LogRefusal(std::string_view text) {
   constexpr uint64_t kPauseNs = 1'000'000'000;
   static std::atomic<uint64_t> next_ns{0};
@@ -25,7 +25,7 @@ void LogRefusal(std::string_view text) {
   log::Info("A message is refused: {}", text);
 }
 
-// What is no message of ours gets no answer. Never blocks: whoever does not read it does not get it.
+// Bytes that are no message of ours get no answer. Never blocks: a peer that does not read loses the answer.
 void RefuseOtherVersion(int socket, std::span<const uint8_t> bytes, std::string_view text) {
   const auto version = wire::OtherVersion(bytes);
   if (!version) return;
@@ -35,7 +35,7 @@ void RefuseOtherVersion(int socket, std::span<const uint8_t> bytes, std::string_
   (void)os::TrySend(socket, wire::Pack(wire::MessageKind::kRefuse, 0, std::move(body), *version));
 }
 
-// A message as it came from `socket`, with what of its body is in the packet.
+// A message as received from `socket`, with the part of its body that the packet holds.
 Result<Envelope> Open(int socket, std::span<const uint8_t> bytes) {
   Envelope envelope;
   envelope.closed = bytes.empty();

@@ -23,17 +23,17 @@ struct Envelope {
 // Sends one message; a body longer than a packet goes into a memory file. Thread-safe (one message is one send).
 Status SendMessage(int socket, wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds = {});
 
-// The longest body that a packet holds, and that a memory file may hold.
+// The longest body in a packet, and in a memory file.
 inline constexpr size_t kMaxPacketBytes = 64 * 1024;
 inline constexpr uint64_t kMaxBodyBytes = 64ull << 20;
 
-// Receives one message; fails on timeout (`timeout_ms` < 0: none), on a socket error and on bytes that are no message
-// of this protocol version. A peer of another version is told so, as a refusal that it can read. A body in a memory
-// file is read if it is no longer than `max_file_bytes`; with 0 the message is refused unread.
+// Receives one message. Fails on timeout (`timeout_ms` < 0: none), on a socket error and on bytes that are no message
+// of this protocol version; a peer of another version gets a refusal that it can parse. A body in a memory file is read
+// if it is no longer than `max_file_bytes`; with 0 such a message is refused unread.
 Result<Envelope> ReceiveMessage(int socket, int timeout_ms = -1, uint64_t max_file_bytes = kMaxBodyBytes);
 
-// The same from a stranger, who sends packets and nothing else: a message with descriptors is refused unread. A body in
-// a file costs its sender nothing and its reader milliseconds, and a stranger's descriptor has to be closed again
+// The same from an untrusted peer, which may send plain packets only: a message with descriptors is refused unread. A
+// body in a file costs its sender nothing and its reader milliseconds, and closing a stranger's descriptor may block
 // (os/close_aside.h).
 Result<Envelope> ReceivePlainMessage(int socket, int timeout_ms = -1);
 
@@ -47,7 +47,7 @@ Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, os::Fd* in_the_
 // Sends kRefuse. Failure to send is ignored: the peer may be gone.
 void SendRefusal(int socket, uint32_t serial, int32_t status, std::string_view text);
 
-// What a memory file of a peer holds: a private copy. Refuses files that can change size or exceed `limit_bytes`.
+// A private copy of a peer's memory file. Refuses files that can change size or exceed `limit_bytes`.
 Result<std::vector<uint8_t>> FromMemoryFile(int fd, uint64_t limit_bytes);
 
 }  // namespace tutti::ipc

@@ -1,6 +1,6 @@
-// Whether the server at the other end of a session still serves it. Sleeps of the client library are bounded; after
-// each that timed out it asks here, so a call never outlives its server by more than one such sleep. A program that has
-// closed the session's descriptors has ended its session.
+// Detects that a session's server is gone. All sleeps of the client library have a timeout, and after each timeout it
+// checks here, so a call never outlives its server by more than one such sleep. A program that closes the session's
+// descriptors ends its session.
 #pragma once
 
 #include <atomic>
@@ -17,16 +17,16 @@ class PeerWatch {
   PeerWatch(const wire::ChannelHeader* channel, int socket)
       : channel_(channel), socket_(socket), identity_(os::FileId::Of(socket)) {}
 
-  // The CUresult this session has ended with, 0 while it lives. A load; does not ask the kernel.
+  // The CUresult this session has ended with, 0 while it lives. A load, no system call.
   int32_t ended() const {
     const int32_t lost = lost_.load(std::memory_order_relaxed);
     return lost != 0 ? lost : static_cast<int32_t>(channel_->ended.load(std::memory_order_relaxed));
   }
-  // The same, and looks whether the server has closed its end: a system call.
+  // The same, and also checks whether the server has closed its end: a system call.
   int32_t Check();
-  // Whether the socket's number is still the session's.
+  // Whether the file descriptor still refers to the session's socket.
   bool HasSocket() const { return identity_.IsOf(socket_); }
-  // A descriptor of the session is gone.
+  // Marks the session as lost: one of its descriptors is gone.
   void Lose();
 
  private:

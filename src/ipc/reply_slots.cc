@@ -22,14 +22,14 @@ int32_t ReplySlots::Take(uint16_t* slot) {
     for (uint32_t i = 0; i < wire::kReplySlots; ++i) {
       const uint32_t index = (start + i) % wire::kReplySlots;
       uint32_t expected = State(wire::ReplyState::kFree);
-      // Acquire: what the last owner read from the slot comes before what is written to it from here on.
+      // Acquire: the last owner's reads of the slot happen before our writes.
       if (slots_[index].state.compare_exchange_strong(expected, State(wire::ReplyState::kPending),
                                                       std::memory_order_acquire, std::memory_order_relaxed)) {
         *slot = static_cast<uint16_t>(index);
         return 0;
       }
     }
-    // As many threads wait for answers as there are slots.
+    // All slots are in use by waiting threads.
     if (const int32_t ended = watch_->Check(); ended != 0) return ended;
     sched_yield();
   }
@@ -44,7 +44,7 @@ Reply ReplySlots::Await(uint16_t index) {
     uint32_t expected = State(wire::ReplyState::kPending);
     slot.state.compare_exchange_strong(expected, State(wire::ReplyState::kPendingAsleep), std::memory_order_acq_rel);
     while (!done()) {
-      // A slot whose answer may still come is never given out again: the session is over anyway.
+      // A slot whose reply may still arrive is never reused; the session is over anyway.
       if (const int32_t ended = watch_->ended(); ended != 0) return Reply{.status = ended};
       if (os::FutexWait(&slot.state, State(wire::ReplyState::kPendingAsleep), sleep_ns)) continue;
       producer_->ForceBell();

@@ -1,4 +1,4 @@
-// Answers to the few records that have one: the client takes a slot, names it in the record, sleeps on it, reads it.
+// Replies to the few records that have one: the client takes a slot, names it in the record, sleeps on it and reads it.
 #pragma once
 
 #include <atomic>

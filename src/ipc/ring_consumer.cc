@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kReleaseEvery = wire::kRingSlots / 16;
 
-// What follows `published` in a slot, read once: a client that changes it meanwhile changes nothing we still look at.
+// What follows `published` in a slot, read exactly once: later writes by the client have no effect.
 struct HeadCopy {
   wire::RecordKind kind;
   uint8_t slots;
@@ -61,8 +61,8 @@ bool RingConsumer::Peek() const {
 void RingConsumer::ReleaseSlots() {
   if (released_ == cursor_) return;
   released_ = cursor_;
-  // seq_cst: pairs with the producer that counts itself asleep and then looks at `head` once more. The producers'
-  // acquire of `head` also orders their writes after our copies.
+  // seq_cst: pairs with a producer that counts itself asleep and then re-checks `head`. The producers' acquire of
+  // `head` also orders their writes after our copies.
   header_->head.store(cursor_, std::memory_order_seq_cst);
   if (header_->space_sleepers.load(std::memory_order_seq_cst) == 0) return;
   header_->space_wake.fetch_add(1, std::memory_order_seq_cst);

@@ -1,5 +1,5 @@
-// The server's end of a client's ring. Copies records out of memory that the client can still write, keeps its own
-// cursor, and believes nothing: what it hands on is a private copy to be validated (wire/validate.h).
+// The server's end of a client's ring. It copies records out of memory that the client can still write, keeps its own
+// cursor, and trusts nothing: the copies it returns are yet to be validated (wire/validate.h).
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace tutti::ipc {
 
-// One thread at a time (whichever holds the session); hand-over between threads needs a lock or the like.
-// The channel outlives it.
+// One thread at a time (whichever holds the session); handing over between threads needs synchronisation. The channel
+// outlives it.
 class RingConsumer {
  public:
   explicit RingConsumer(wire::Channel* channel);
 
-  // The next published record, nothing if there is none, an error if the record cannot be one (then the ring is of no
-  // further use). The record's bytes stay valid until the next call.
+  // The next published record, nothing if there is none, or an error if it is malformed; the ring is unusable after an
+  // error. The record's bytes stay valid until the next call.
   Result<std::optional<wire::Untrusted<wire::RawRecord>>> Next();
 
-  // Whether a record is published, without taking it. seq_cst: the second look of the doorbell protocol.
+  // Whether a record is published, without taking it. seq_cst: this is the doorbell protocol's second check.
   bool Peek() const;
 
-  // Gives the slots of all records taken so far back to the producers and wakes those that wait for room. Called after
-  // a batch, and by Next itself before so many slots are held that producers could run dry.
+  // Returns the slots of all records taken so far to the producers and wakes those that wait for room. Called after a
+  // batch, and by Next itself before it holds so many slots that producers could starve.
   void ReleaseSlots();
 
   // The position of the next record: the number of slots consumed so far.

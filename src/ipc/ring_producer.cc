@@ -15,8 +15,8 @@ constexpr uint64_t kSleepForRoomNs = 20'000'000;
 
 }  // namespace
 
-// A full ring: the device is behind by thousands of records, so a sleep costs nothing that matters. The consumer frees
-// many slots at a time and wakes once.
+// The ring is full: the server is thousands of records behind, so a sleep costs nothing that matters. The consumer
+// frees many slots at a time and wakes sleepers once.
 bool RingProducer::AwaitRoom(uint64_t end) {
   if (watch_->ended() != 0) return false;
   Nudge();
@@ -26,7 +26,7 @@ bool RingProducer::AwaitRoom(uint64_t end) {
     CpuRelax();
   }
   bool room = false;
-  // seq_cst: pairs with the consumer's store of `head` and its look at `space_sleepers`.
+  // seq_cst: pairs with the consumer's store of `head` and its load of `space_sleepers`.
   header_->space_sleepers.fetch_add(1, std::memory_order_seq_cst);
   while (watch_->ended() == 0) {
     const uint32_t wake = header_->space_wake.load(std::memory_order_seq_cst);
@@ -59,10 +59,10 @@ void RingProducer::RingBell() {
 }
 
 void RingProducer::ForceBell() {
-  // The program may have closed it, and opened a file of its own under the number.
+  // The program may have closed the descriptor and reused its number for a file of its own.
   if (!doorbell_identity_.IsOf(doorbell_fd_)) return watch_->Lose();
   const uint64_t one = 1;
-  // Non-blocking: a counter that is full has been rung often enough.
+  // Non-blocking: a full counter wakes the server as well.
   [[maybe_unused]] const ssize_t written = write(doorbell_fd_, &one, sizeof one);
 }
 

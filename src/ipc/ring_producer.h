@@ -1,8 +1,8 @@
-// The client's end of the ring: any thread of the process submits records (wire/ring_layout.h).
+// The client's end of the ring (wire/ring_layout.h): any thread of the process may submit.
 //
 // Submit is the hot path of every asynchronous driver call and stays inline and short: one fetch_add that fixes the
-// record's place in the order, a copy, one publishing exchange, one load of the bell. Everything rare (no room,
-// somebody to wake) is out of line in ring_producer.cc. No locks: a fork at any moment leaves nothing held.
+// record's place in the order, a copy, one publishing exchange, one load of the bell. The slow paths (no room, a server
+// to wake) are out of line in ring_producer.cc. There are no locks, so a fork at any moment leaves none held.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,7 @@
 
 namespace tutti::ipc {
 
-// Whether the caller is going to wait for the record right away: then a server that only glances at the ring now and
-// then is woken at once.
+// kNow: the caller is about to wait for the record, so a server that only polls the ring now and then is woken at once.
 enum class WaitHint { kLater, kNow };
 
 // Thread-safe. Owns nothing; channel, doorbell and watch outlive it.
@@ -32,11 +31,11 @@ class RingProducer {
         doorbell_identity_(os::FileId::Of(doorbell_fd)),
         watch_(watch) {}
 
-  // To the thread sanitizer: the server has seen what was submitted until now, and its answer comes after it.
+  // Tells the thread sanitizer that the server's answer happens after everything submitted so far.
   void AfterWhatWasSubmitted() const { OrderedAfter(&header_->head); }
-  // Puts a record into the ring and returns its ticket. Waits while the ring is full. Never fails: when the session has
-  // ended the record goes nowhere, and whoever waits for it is told so. `body` and `trailing` together take at most
-  // kBodyBytes + (kMaxRecordSlots - 1) * kContinuationBytes. `reply`: for the kinds that are answered.
+  // Puts a record into the ring and returns its ticket. Blocks while the ring is full. Never fails: once the session
+  // has ended the record is dropped, and waiting for it returns the session's error. `body` and `trailing` together
+  // take at most kBodyBytes + (kMaxRecordSlots - 1) * kContinuationBytes. `reply`: for the kinds that are answered.
   template <typename Body>
     requires(std::is_trivially_copyable_v<Body> && sizeof(Body) <= wire::kBodyBytes)
   uint64_t Submit(wire::RecordKind kind, uint32_t stream, const Body& body, std::span<const uint8_t> trailing = {},
@@ -73,12 +72,12 @@ class RingProducer {
     return Submit(kind, stream, Nothing{}, {}, hint);
   }
 
-  // Called by whoever is about to sleep until the server has done something that is in the ring.
+  // Called before sleeping until the server has processed something that is in the ring.
   void Nudge() {
     if (header_->doorbell.load(std::memory_order_seq_cst) != static_cast<uint32_t>(wire::Doorbell::kWatched))
       RingBell();
   }
-  // The same whatever the bell says: after a sleep that was longer than anything should take.
+  // Rings whatever the doorbell's state: the backstop after a sleep that timed out.
   void ForceBell();
 
  private:
@@ -92,7 +91,7 @@ class RingProducer {
   bool HasRoom(uint64_t end) {
     if (end <= seen_head_.load(std::memory_order_acquire) + wire::kRingSlots) return true;
     const uint64_t head = header_->head.load(std::memory_order_acquire);
-    // Release: who relies on a head seen by another thread must come after what that thread's acquire came after.
+    // Release: a thread that relies on the head another thread saw must also come after what that thread acquired.
     seen_head_.store(head, std::memory_order_release);
     return end <= head + wire::kRingSlots;
   }
@@ -105,7 +104,7 @@ class RingProducer {
   int doorbell_fd_;
   const os::FileId doorbell_identity_;
   PeerWatch* watch_;
-  // The last head a producer has seen: spares the consumer's cache line in nearly every Submit.
+  // The last head any producer has seen: most Submits then need not touch the consumer's cache line.
   alignas(64) std::atomic<uint64_t> seen_head_{0};
 };
 

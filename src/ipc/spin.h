@@ -1,4 +1,4 @@
-// How long it pays to spin before sleeping.
+// Adaptive spinning before a sleep.
 #pragma once
 
 #include <atomic>
@@ -8,18 +8,18 @@
 
 namespace tutti::ipc {
 
-// Grows when spinning has paid, shrinks when it has not, so that a thread that waits for long kernels soon sleeps at
-// once and one that plays ping-pong never does. Shared by all waiters of one kind. Thread-safe.
+// The budget grows when spinning has paid and shrinks when it has not: waits for long kernels soon sleep at once, and
+// short round trips never sleep. Shared by all waiters of one kind. Thread-safe.
 class SpinBudget {
  public:
   static constexpr uint64_t kMaxNs = 50'000;  // about ten times what a futex round trip costs
   static constexpr uint64_t kMinNs = 2'000;
 
-  // Spins until `done()` or the budget is spent; returns whether it was done.
+  // Spins until `done()` holds or the budget is spent; returns whether it holds.
   template <typename Done>
   bool Spin(Done done) {
     if (done()) return true;
-    // Never more spinners than half of the cores: the others run what is being waited for.
+    // At most half of the cores spin: the others run what is being waited for.
     const SpinnerCount count;
     if (!count.allowed()) return done();
     const uint64_t budget_ns = budget_ns_.load(std::memory_order_relaxed);

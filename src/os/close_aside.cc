@@ -32,7 +32,7 @@ class Closer {
   }
 
   void Close(Fd fd) {
-    // a fork has no such thread, and what it has of our descriptors is not the last of them
+    // a forked child has no such thread, and its copies of our descriptors are not the last
     if (getpid() != pid_ || !runs_) return;
     {
       const std::lock_guard lock(mutex_);
@@ -55,7 +55,7 @@ class Closer {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     std::thread thread = TryStartThread("closer", [this] { Run(); });
-    runs_ = thread.joinable();  // if not, everything is closed where it is given
+    runs_ = thread.joinable();  // if not, callers close directly
     if (runs_) thread.detach();
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -91,7 +91,8 @@ class Closer {
 
   // With the lock held:
   bool busy() const { return closing_ || !queue_.empty(); }
-  // By whoever has something behind what is being closed, so that no close costs a timer that holds up nothing.
+  // Called by a thread whose descriptor is queued behind the current close, so that a close which holds up nothing
+  // costs no timer.
   void InterruptFromNowOn() {
     if (has_timer_ && !std::exchange(interrupts_, true)) Interrupt(kMomentNs);
   }
@@ -111,9 +112,9 @@ class Closer {
   bool interrupts_ = false;  // the timer runs
 };
 
-// Of a Unix socket that has been shut down. Asked to say who has sent a message, the kernel says of any that there
-// would have been more to tell: of one without bytes too, which looks like the end otherwise, and behind which there
-// may be others.
+// For a Unix socket that has been shut down. With credentials requested and no room for them, the kernel flags every
+// message as truncated, even one without bytes, which would otherwise look like end of file and may have others behind
+// it.
 bool HasNothingUnread(int socket) {
   const int on = 1;
   msghdr nothing{};

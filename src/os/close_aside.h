@@ -1,31 +1,30 @@
-// Closing what a stranger had a hand in, without waiting for the stranger.
+// Closing descriptors that an untrusted peer has touched, without blocking on that peer.
 //
-// Closing a socket closes the descriptors that lie unread in its queue, and one of those may be a TCP socket with
-// SO_LINGER: its close() waits as long as its owner likes. So a thread of its own closes, and no single close holds up
-// what is given to it afterwards for more than a moment: a signal interrupts it (the connection goes on lingering in
-// the kernel).
+// Closing a Unix socket closes the descriptors that lie unread in its queue. One of those may be a TCP socket with
+// SO_LINGER, whose close() blocks as long as its owner likes. So a dedicated thread closes, and a signal interrupts
+// each close that holds up the next for more than a moment (the connection goes on lingering in the kernel).
 //
-// No signal helps who closes a FUSE file that has data to write back. So a socket takes no descriptors where it can do
-// without (RefuseDescriptors in os/socket.h), and is closed at once. Before Linux 6.16 no socket can be told that:
-// there, that thread waits.
+// No signal interrupts the close of a FUSE file with data to write back. Sockets that need no descriptors therefore
+// refuse them (RefuseDescriptors in os/socket.h) and are closed at once. Before Linux 6.16 a socket cannot refuse them;
+// there, the closing thread blocks.
 //
-// A descriptor must not be received to be refused: one of a FUSE file waits for its owner at each close().
+// Refusing a descriptor by receiving and closing it is no way out: each close() of a FUSE file waits for its owner.
 #pragma once
 
 #include "os/fd.h"
 
 namespace tutti::os {
 
-// Returns at once. Takes SIGRTMIN for the purpose, in its own thread alone, which the first use of this starts.
-// Thread-safe. What takes no descriptors is closed here; so is everything in the child of a fork, and where no thread
-// can be started.
+// Returns at once; the closing thread, which the first call starts, closes. Uses SIGRTMIN, in that thread alone. The
+// caller itself closes a socket that refuses descriptors, and any descriptor in a forked child or where no thread can
+// be started. Thread-safe.
 void CloseAside(Fd fd);
 
-// Waits until everything given to CloseAside is closed: before exec, which would close it here. At the start of a
-// program: starts the thread while there certainly can be one.
+// Waits until everything given to CloseAside is closed. Called before exec, which would otherwise close it in this
+// thread, and at the start of a program, to start the thread while the system certainly has room for it.
 void AwaitClosed();
 
-// A descriptor that is closed aside.
+// A descriptor that CloseAside closes.
 class StrangersFd {
  public:
   StrangersFd() = default;
@@ -48,8 +47,8 @@ class StrangersFd {
     shut_down_ = false;
     return std::move(fd_);
   }
-  // Of a Unix socket: from here on nobody sends on it, and each end sees that. If nothing lies unread in it when it is
-  // closed, then it is closed by who closes it: there is nothing to wait for.
+  // For a Unix socket: shuts it down, which each end sees; nobody can send on it any more. If nothing lies unread in it
+  // by the time it is closed, it is closed directly, since nothing can block.
   void ShutDown();
   // Of one that has been shut down: nothing lies unread in it, from now on.
   bool IsDrained() const;

@@ -26,8 +26,7 @@ class Epoll {
   Status Modify(int fd, uint32_t events, uint64_t key);
   void Remove(int fd);
 
-  // The events that are there, after waiting up to `timeout_ms` (< 0: without limit) for the first. May return none
-  // early.
+  // Waits up to `timeout_ms` (< 0: no limit) for the first event and returns all that are ready. May return none early.
   std::span<Event> Wait(std::span<Event> room, int timeout_ms);
 
   int fd() const { return fd_.get(); }

@@ -10,8 +10,8 @@
 
 namespace tutti::os {
 
-// A new FIFO at `path` with permission bits `mode`, whatever the umask; what was there is replaced. Open for reading
-// without waiting, and never at its end. Fails if something else stands there by the time it is opened.
+// Creates a FIFO at `path` with permission bits `mode`, whatever the umask, and replaces what was there. It is opened
+// non-blocking and never reports end of file. Fails if the path names something else by the time it is opened.
 Result<Fd> MakeFifo(const std::string& path, mode_t mode);
 
 }  // namespace tutti::os

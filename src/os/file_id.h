@@ -1,9 +1,9 @@
-// Which file a name or a descriptor stands for, to tell whether it is still the one it was.
+// The identity of a file behind a name or descriptor, to detect that it has been replaced.
 //
-// The client library lives in strangers' processes. One that closes all descriptors, as a program does that becomes a
-// daemon, closes the library's; the next file it opens may get the number. So before a number is used where the answer
-// is not checked by the file itself, it is compared with what it was. The daemon compares what lies in its directory
-// with what it put there.
+// The client library runs inside other people's programs. A program that closes all descriptors, as one that daemonizes
+// does, closes the library's too, and the next file it opens may reuse the number. So the library compares the identity
+// before it uses a descriptor in a way the file itself would not check. The daemon compares the files in its directory
+// with those it created.
 #pragma once
 
 #include <sys/stat.h>
@@ -12,8 +12,7 @@
 
 namespace tutti::os {
 
-// Of the inode. Sockets and files have inodes of their own; all of the kernel's nameless objects (eventfd, epoll, ...)
-// share one.
+// Compares inodes. Sockets and files have one each; the kernel's anonymous objects (eventfd, epoll, ...) all share one.
 struct FileId {
   dev_t device = 0;
   ino_t inode = 0;  // 0: there is none
@@ -27,7 +26,7 @@ struct FileId {
     struct stat info{};
     return fstat(fd, &info) == 0 ? FileId{info.st_dev, info.st_ino} : FileId{};
   }
-  // Whether the number is this file now; never if there was none. Async-signal-safe.
+  // Whether the descriptor refers to this file now; false if there was none. Async-signal-safe.
   bool IsOf(int fd) const { return inode != 0 && Of(fd) == *this; }
   explicit operator bool() const { return inode != 0; }
   bool operator==(const FileId&) const = default;

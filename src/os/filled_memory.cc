@@ -20,7 +20,7 @@ Result<Fd> CreateMemoryToFill(std::string_view name) {
 Status FillMemory(int fd, std::span<const uint8_t> bytes) {
   const off_t begin = lseek(fd, 0, SEEK_CUR);
   rlimit limit{};
-  // The kernel answers a file above the limit with a signal.
+  // A write above the limit would raise SIGXFSZ.
   if (begin < 0 || getrlimit(RLIMIT_FSIZE, &limit) != 0) return FailErrno("a memory file to fill");
   if (static_cast<uint64_t>(begin) + bytes.size() > limit.rlim_cur) {
     return Fail(fmt::format("an answer of {} bytes: the limit on the size of files (ulimit -f) is {}", bytes.size(),
@@ -47,7 +47,7 @@ Result<std::vector<uint8_t>> ReadFilledMemory(int fd, uint64_t most_bytes) {
     const ssize_t got = pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return FailErrno("reading a memory file");
-    if (got == 0) break;  // it has been made shorter
+    if (got == 0) break;  // it was truncated
     done += static_cast<size_t>(got);
   }
   bytes.resize(done);

@@ -13,9 +13,9 @@
 
 namespace tutti::os {
 
-// Sleeps while *word == expected, until woken or `timeout_ns` has passed (0: no limit). May return at any time without
-// reason; false only on timeout. The word may lie in memory a hostile peer writes: at worst this returns early or late,
-// so callers that serve others always give a timeout.
+// Sleeps while *word == expected, until woken or `timeout_ns` has passed (0: no limit). May wake spuriously; returns
+// false only on timeout. A hostile peer may write the word: at worst this returns early or late, so callers that serve
+// others always give a timeout.
 inline bool FutexWait(const std::atomic<uint32_t>* word, uint32_t expected, uint64_t timeout_ns = 0) {
   timespec limit{static_cast<time_t>(timeout_ns / 1'000'000'000u), static_cast<long>(timeout_ns % 1'000'000'000u)};
   const long result = syscall(SYS_futex, word, FUTEX_WAIT, expected, timeout_ns ? &limit : nullptr, nullptr, 0);

@@ -20,7 +20,7 @@ void EndWith(int watched) {
   fcntl(watched, F_SETSIG, SIGKILL);
   fcntl(watched, F_SETOWN, getpid());
   fcntl(watched, F_SETFL, fcntl(watched, F_GETFL) | O_ASYNC);
-  // Let go before the signal was asked for.
+  // Closed before the signal was requested.
   pollfd look{watched, 0, 0};
   if (poll(&look, 1, 0) > 0) _exit(1);
 }

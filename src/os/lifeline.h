@@ -1,8 +1,8 @@
-// A process that ends with another one, however that one ends, and even if it is stopped itself.
+// A lifeline: makes one process end with another, however the other ends, and even while it is stopped itself.
 //
-// PR_SET_PDEATHSIG will not do where threads come and go: it acts when the *thread* ends that started the child. A
-// lifeline is a pipe that nobody writes to: when the last end to write is closed, as the kernel does for a process that
-// was killed, the kernel signals the process at the other end, and SIGKILL reaches one that is stopped.
+// PR_SET_PDEATHSIG does not work where threads come and go: it fires when the *thread* that started the child ends. A
+// lifeline is a pipe that nobody writes to. When its last write end is closed, as the kernel does for a killed process,
+// the kernel signals the process at the read end; SIGKILL reaches even a stopped one.
 #pragma once
 
 #include <utility>
@@ -13,13 +13,13 @@
 namespace tutti::os {
 
 struct Lifeline {
-  Fd held;  // by the process that the other one ends with; close-on-exec, to be passed to nobody
-  Fd watched;  // by the process that ends: for EndWith
+  Fd held;  // by the process that must live; close-on-exec, never passed on
+  Fd watched;  // by the process that ends with it: for EndWith
 };
 Result<Lifeline> CreateLifeline();
 
-// This process is killed when the lifeline that `watched` belongs to is let go; at once if it has been. The descriptor
-// must stay open. Does nothing if it is no pipe: nobody gave us a lifeline.
+// Has this process killed when the `held` end of the lifeline is closed; at once if it already is. The descriptor must
+// stay open. Does nothing if it is no pipe: this process was given no lifeline.
 void EndWith(int watched);
 
 }  // namespace tutti::os

@@ -16,7 +16,7 @@ namespace {
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 constexpr uint64_t kBlock = 512;  // of st_blocks, whatever the file system
 
-// The kernel answers a file above the process's limit with a signal, which ends a program that does not expect it.
+// A file above the process's limit raises SIGXFSZ, which ends a program that does not expect it.
 Status CheckLimit(uint64_t bytes) {
   rlimit limit;
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || bytes <= limit.rlim_cur) return {};
@@ -30,7 +30,7 @@ Result<Fd> CreateUnsealed(std::string_view name) {
   return fd;
 }
 
-// With these seals and no others, for ever.
+// Adds these seals and forbids any others.
 Status Seal(const Fd& fd, int seals) {
   if (fcntl(fd.get(), F_ADD_SEALS, seals | F_SEAL_SEAL) != 0) return FailErrno("sealing shared memory");
   return {};
@@ -67,7 +67,7 @@ Result<uint64_t> SealedMemorySize(int fd) {
   return static_cast<uint64_t>(info.st_size);
 }
 
-// Files in memory alone have seals, if only the one that there can be no others.
+// Only memory files have seals, if only the one that forbids further seals.
 bool IsMemory(int fd, uint64_t most_bytes) {
   struct stat info;
   return fcntl(fd, F_GET_SEALS) >= 0 && fstat(fd, &info) == 0 &&
@@ -99,7 +99,7 @@ Result<Mapping> Mapping::SharedAt(uint64_t address, int fd, uint64_t bytes, bool
 
 Result<Mapping> Mapping::Constant(int fd, uint64_t most_bytes) {
   const int seals = fcntl(fd, F_GET_SEALS);
-  // What is sealed against writing can have no holes punched into it either.
+  // A file sealed against writing cannot have holes punched either.
   if (seals < 0 || (seals & kSizeSeals) != kSizeSeals || (seals & F_SEAL_WRITE) == 0) {
     return Fail("descriptor is not shared memory that is sealed against every change");
   }

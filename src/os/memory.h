@@ -12,20 +12,19 @@
 
 namespace tutti::os {
 
-// An anonymous memory file of `bytes` bytes of zeros, close-on-exec, sealed against any later change of its size: a
-// peer that maps it can never be made to fault by the other side shrinking it. It takes no further seals: no peer can
-// forbid us to map or to write what we have made. `name` is seen in /proc only. Where a
-// limit on the size of files (ulimit -f) forbids it, that is an error and no signal.
+// An anonymous memory file of `bytes` bytes of zeros, close-on-exec, sealed against any later change of its size: no
+// side can make the other fault by shrinking it. Further seals are refused, so a peer cannot forbid us to map or write
+// our own file. `name` shows in /proc only. A limit on file sizes (ulimit -f) gives an error, not a signal.
 Result<Fd> CreateMemory(std::string_view name, uint64_t bytes);
 
-// The same with `bytes` in it, which nobody can change any more.
+// The same with `bytes` as its content, sealed against writing.
 Result<Fd> CreateMemoryOf(std::string_view name, std::span<const uint8_t> bytes);
 
-// Size of the memory file, and that it carries the size seals; for a descriptor that came from a peer.
+// The size of a peer's memory file; fails unless it carries the size seals.
 Result<uint64_t> SealedMemorySize(int fd);
 
-// That `fd` is of a memory file, which holds so many bytes at most: closing it waits for nobody, and frees no more than
-// that. For a descriptor that came from a peer.
+// Whether a peer's descriptor is a memory file of at most `most_bytes`: closing it never blocks and frees no more than
+// that.
 bool IsMemory(int fd, uint64_t most_bytes);
 
 // One mapping; unmapped with its owner. Movable.
@@ -40,11 +39,11 @@ class Mapping {
   // Maps `bytes` of `fd` shared at any address.
   static Result<Mapping> Shared(int fd, uint64_t bytes, bool writable = true);
   // Maps `bytes` of `fd` shared at exactly `address`; an error, of code EEXIST, if anything is mapped there already.
-  // Not `accessible`: every access faults until mprotect says otherwise.
+  // Not `accessible`: mapped PROT_NONE.
   static Result<Mapping> SharedAt(uint64_t address, int fd, uint64_t bytes, bool accessible = true);
-  // Maps, for reading, all of a peer's memory file that nobody can change any more and that has every page in place, so
-  // reading takes no memory and shows the same for ever. CreateMemoryOf makes such files. Fails for any other, for an
-  // empty one, and above `most_bytes`.
+  // Maps a peer's whole memory file read-only. The file must be sealed against writing and have every page allocated,
+  // as those of CreateMemoryOf, so that reading takes no memory and the content never changes. Fails for any other
+  // file, an empty one, and above `most_bytes`.
   static Result<Mapping> Constant(int fd, uint64_t most_bytes);
   // Maps `bytes` of zeroed private memory, not reserved against swap.
   static Result<Mapping> Anonymous(uint64_t bytes);
@@ -53,7 +52,7 @@ class Mapping {
   uint64_t size() const { return bytes_; }
   explicit operator bool() const { return data_ != nullptr; }
   void Unmap();
-  // Gives up ownership without unmapping.
+  // Releases ownership without unmapping.
   void Release() {
     data_ = nullptr;
     bytes_ = 0;

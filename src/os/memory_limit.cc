@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kNone = ~0ull;
 
-// "max" of version 2 is no number; version 1 says a number that no machine has.
+// No limit is "max" in version 2, and a number larger than any machine's memory in version 1.
 uint64_t LimitIn(const std::string& file) {
   std::ifstream in(file);
   uint64_t bytes = 0;

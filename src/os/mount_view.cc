@@ -1,5 +1,5 @@
-// A mount shows a directory of a file system, its root, at some place. Two processes name the same directory
-// differently, but the file system's device and the way within it are the same for both.
+// A mount attaches a directory of a file system (the mount's root) at a mount point. Two processes may name the same
+// directory differently, but its device and its path within the file system are the same for both.
 #include "os/mount_view.h"
 
 #include <limits.h>
@@ -50,8 +50,8 @@ bool IsBelow(std::string_view path, std::string_view above) {
   return path.starts_with(above) && (path.size() == above.size() || path[above.size()] == '/');
 }
 
-// The mount that `directory` is in, with the way within the file system for its root. Of several at one place the last
-// counts.
+// The mount that contains `directory`, with its root replaced by the directory's path within the file system. Of
+// several mounts at one mount point the last counts.
 std::optional<Mount> PlaceOf(const std::vector<Mount>& mounts, std::string_view directory) {
   const Mount* holder = nullptr;
   for (const Mount& mount : mounts) {

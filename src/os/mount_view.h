@@ -1,4 +1,4 @@
-// What another process sees of our file systems.
+// Which of our file systems another process sees.
 #pragma once
 
 #include <sys/types.h>
@@ -9,13 +9,13 @@
 
 namespace tutti::os {
 
-// Whether the process has a mount that shows all of our `directory`: it, or one above it. False if that cannot be told.
-// A process may have 100,000 mounts, and lines of 8 KiB for each; who has more than kMostMountsBytes of them is taken
-// to have that one too.
+// Whether the process has a mount that exposes all of our `directory`: the directory itself or one above it. False if
+// that cannot be determined. A process may have 100,000 mounts with lines of 8 KiB each; one with more than
+// kMostMountsBytes of them is assumed to have such a mount.
 inline constexpr size_t kMostMountsBytes = 128 << 10;
 bool SeesDirectory(pid_t pid, const std::string& directory);
 
-// The same from the texts of both processes' /proc/PID/mountinfo; `directory` is absolute, without links.
+// The same from the texts of both processes' /proc/PID/mountinfo; `directory` is absolute, without symbolic links.
 bool ShowsDirectory(std::string_view our_mounts, std::string_view their_mounts, std::string_view directory);
 
 }  // namespace tutti::os

@@ -1,7 +1,7 @@
-// The peer is taken hold of by a pidfd, so that no process which has its number later is taken for it. Since Linux 6.5
-// the kernel gives the pidfd of the very process that connected. Before, it is opened by number: a peer that connects
-// and ends, and whose number is given to another process before its connection is accepted, would pass for that one.
-// That takes as many new processes as there are numbers within the microseconds until the accept.
+// A pidfd identifies the peer, so that process id reuse cannot confuse it with another process. Since Linux 6.5 the
+// kernel provides the pidfd of the very process that connected. Before, we open it by process id: a peer that connects
+// and ends, and whose id is reused before we accept the connection, would pass for the new process. That takes as many
+// new processes as there are ids within the microseconds until the accept.
 #include "os/peer_place.h"
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ uint64_t OurPidNamespace() {
   return inode;
 }
 
-// Its process id in each PID namespace from that of /proc down to its own.
+// The process id in each PID namespace from that of /proc down to the peer's own.
 std::vector<pid_t> NumbersOf(int pidfd) {
   std::istringstream lines(TextOf(fmt::format("/proc/self/fdinfo/{}", pidfd)));
   std::vector<pid_t> numbers;
@@ -74,7 +74,7 @@ std::optional<uid_t> MadeBy(Fd users, uint64_t ours) {
   return std::nullopt;
 }
 
-// From /proc, where the kernel gives no namespaces of a pidfd.
+// From /proc, for kernels that give no namespaces of a pidfd.
 PeerPlace ByProcessId(int pidfd, pid_t pid) {
   const std::string peer = fmt::format("/proc/{}", pid);
   PeerPlace place{.pid_namespace = InodeAt(peer + "/ns/pid")};
@@ -85,7 +85,7 @@ PeerPlace ByProcessId(int pidfd, pid_t pid) {
     if (!place.our_user_namespace)
       place.made_by = MadeBy(Fd(open((peer + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC)), ours);
   } else {
-    // Open to everybody: its one number is that of our namespace, and its user ids are mapped as ours are.
+    // Readable by everybody: the process has only the id of our namespace, and its user ids are mapped like ours.
     place.sees_us = NumbersOf(pidfd) == std::vector{pid};
     place.our_user_namespace = TextOf(peer + "/uid_map") == TextOf("/proc/self/uid_map");
     if (place.sees_us) place.pid_namespace = OurPidNamespace();

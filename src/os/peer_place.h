@@ -1,5 +1,5 @@
-// In which user and PID namespace the process at the other end of a Unix socket lives. Root of a container is user 0
-// like the machine's own root; what tells them apart is this.
+// The user and PID namespace of the process at the other end of a Unix socket. A container's root is user 0 like the
+// machine's own; only the namespace distinguishes them.
 #pragma once
 
 #include <sys/types.h>
@@ -13,17 +13,17 @@ namespace tutti::os {
 
 struct PeerPlace {
   bool our_user_namespace = false;
-  // this process has a process id where the peer lives: in our PID namespace, or in one above it
+  // the peer's PID namespace is ours or one above it, so this process has an id there
   bool sees_us = false;
-  uint64_t pid_namespace = 0;  // inode of its /proc/PID/ns/pid; 0: cannot be told
-  // Of a peer in a user namespace below ours: which of our users has made the one that it is in, or is below. That user
-  // may give it any number of user numbers.
+  uint64_t pid_namespace = 0;  // inode of its /proc/PID/ns/pid; 0: unknown
+  // For a peer in a user namespace below ours: the user of ours who created that namespace or its topmost ancestor
+  // below ours. That user may map any number of user ids into it.
   std::optional<uid_t> made_by = {};
 };
 
-// `pidfd`: OpenPeerPidfd's of a socket; `peer`: what Peer() says of the same one. What cannot be told is false or 0: of
-// a peer that has ended; before Linux 6.11 of one whose process id is not visible here. Who has not CAP_SYS_PTRACE
-// learns of processes of other users whether they live where we do, and no more.
+// `pidfd`: OpenPeerPidfd's of a socket; `peer`: what Peer() says of the same one. What is unknown is false or 0: for a
+// peer that has ended; before Linux 6.11, for one whose process id is not visible here. Without CAP_SYS_PTRACE a
+// process learns of other users' processes only whether they share its namespaces.
 PeerPlace PlaceOfPeer(int pidfd, const PeerCredentials& peer);
 
 }  // namespace tutti::os

@@ -10,12 +10,11 @@ namespace tutti::os {
 
 Result<Fd> OpenPidfd(pid_t pid);
 
-// Nobody has collected the process: its number is still its own, and what /proc says under that number is of it.
+// True until the process has been reaped: its process id has not been reused, and /proc/PID still describes it.
 bool KeepsItsNumber(int pidfd);
 
-// The process at the other end of a Unix socket, without the race that its number could have been given to another
-// since. Falls back to OpenPidfd(SO_PEERCRED's pid) on kernels before 6.5. Fails if the process is gone or not visible
-// from here.
+// The process at the other end of a Unix socket, without the race of process id reuse. Falls back to
+// OpenPidfd(SO_PEERCRED's pid) on kernels before 6.5. Fails if the process is gone or not visible from here.
 Result<Fd> OpenPeerPidfd(int socket);
 
 }  // namespace tutti::os

@@ -1,4 +1,4 @@
-// Texts of /proc that more than one reads.
+// Shared readers of files in /proc.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@ std::string_view Cut(std::string_view& text, char end);
 
 // A line of /proc/PID/cgroup, "number:controllers:path": of one hierarchy that the process is in.
 struct CgroupLine {
-  std::string_view controllers;  // with commas between; none in version 2
+  std::string_view controllers;  // comma-separated; empty in version 2
   std::string_view path;
 
   bool Names(std::string_view controller) const;
 };
 
-// What `text` has of them, in its order. They are views of it; whatever else is in it is left out.
+// The well-formed lines of `text`, in order, as views into it.
 std::vector<CgroupLine> CgroupLines(std::string_view text);
 
 }  // namespace tutti::os

@@ -8,7 +8,7 @@ namespace tutti::os {
 std::string ProgramPath() {
   std::error_code error;
   std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
-  constexpr std::string_view kReplaced = " (deleted)";  // what the kernel adds for a file that is no longer there
+  constexpr std::string_view kReplaced = " (deleted)";  // the kernel's suffix for a deleted file
   if (path.ends_with(kReplaced)) path.resize(path.size() - kReplaced.size());
   return path;
 }

@@ -1,16 +1,16 @@
-// This process's own program and what it was given.
+// This process's own program and environment.
 #pragma once
 
 #include <string>
 
 namespace tutti::os {
 
-// The file that this process runs; the name it had, if it has been replaced since. "" where /proc is missing.
+// The path of the file that this process runs; the original name if the file has been replaced since. "" without /proc.
 std::string ProgramPath();
-// The directory of that file: the other programs of the installation stand beside it. "." where /proc is missing.
+// The directory of that file, where the installation's other programs are. "." without /proc.
 std::string ProgramDirectory();
 
-// The value of an environment variable, "" if it is not set. The caller runs with the rights of who set it (no setuid).
+// The value of an environment variable, "" if it is not set. Not for setuid programs: the environment is trusted.
 std::string Environment(const char* name);
 
 }  // namespace tutti::os

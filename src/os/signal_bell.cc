@@ -11,7 +11,7 @@
 namespace tutti::os {
 namespace {
 
-int bell = -1;  // the end that is written to; stays open, since a handler may still run
+int bell = -1;  // the write end; never closed, since a handler may still run
 
 void Ring(int number) {
   const int saved = errno;

@@ -1,5 +1,5 @@
-// Signals as a descriptor for an event loop. A signalfd would be simpler, but whoever waits for one is woken by every
-// signal that is sent within the process, and a server sends its threads thousands per second.
+// Signals as a descriptor for an event loop. A signalfd would be simpler, but every signal sent within the process
+// wakes its waiter, and a server sends its threads thousands per second.
 //
 // The handler runs on any thread, on its alternate stack if it has one, and nothing interrupts it there.
 #pragma once

@@ -20,7 +20,7 @@
 namespace tutti::os {
 namespace {
 
-// Once more for each signal that comes first.
+// Retries after a signal (EINTR).
 template <typename Call>
 ssize_t Uninterrupted(const Call& call) {
   ssize_t result;
@@ -64,7 +64,7 @@ Result<bool> SendWith(int flags, int socket, std::span<const uint8_t> bytes, std
   }
 }
 
-// A time limit that does not begin anew when a signal comes.
+// A deadline that signals do not restart.
 class Deadline {
  public:
   explicit Deadline(int timeout_ms)
@@ -82,7 +82,7 @@ class Deadline {
   const uint64_t at_ns_;
 };
 
-// Until something can be received.
+// Waits until something can be received.
 Status AwaitReadable(int socket, int timeout_ms) {
   const Deadline deadline(timeout_ms);
   for (;;) {
@@ -101,8 +101,8 @@ Result<Fd> Listen(const std::string& path, mode_t mode) {
   Fd fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd) return FailErrno("socket");
   unlink(path.c_str());
-  // The file gets its mode with its name: whoever may change the directory could have put a link in its place by the
-  // time of a chmod(path).
+  // bind creates the file with its final mode: by the time of a chmod(path), anybody with write access to the directory
+  // could have put a link in its place.
   if (fchmod(fd.get(), mode) != 0) return FailErrno("mode of the socket for " + path);
   const mode_t before = umask(0);
   const int bound = bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
@@ -119,7 +119,7 @@ Result<Fd> Connect(const std::string& path, int timeout_ms) {
   if (!fd) return FailErrno("socket");
   const Deadline deadline(timeout_ms);
   for (;;) {
-    // The kernel applies the limit to connect() as well, but begins anew after a signal.
+    // The kernel applies the timeout to connect() as well, but restarts it after a signal.
     TUTTI_TRY(LimitSends(fd.get(), deadline.LeftMs()));
     if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) break;
     if (errno == EINTR && !deadline.Over()) continue;
@@ -132,7 +132,7 @@ Result<Fd> Connect(const std::string& path, int timeout_ms) {
 }
 
 Status LimitSends(int socket, int timeout_ms) {
-  // In the kernel, a limit of 0 is none.
+  // To the kernel, a timeout of 0 means none.
   const int limit_ms = timeout_ms < 0 ? 0 : std::max(timeout_ms, 1);
   const timeval limit{limit_ms / 1000, limit_ms % 1000 * 1000};
   if (setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) return FailErrno("SO_SNDTIMEO");
@@ -190,12 +190,12 @@ struct NextMessage {
   bool has_fds = false;
 };
 
-// How long the next message is, so that a short one costs no memory for the longest. Waits for it.
+// Waits for the next message and returns its length, so that a short one does not cost the longest one's memory.
 Result<NextMessage> LookAtNext(int socket) {
   msghdr nothing{};
   const ssize_t size = Uninterrupted([&] { return recvmsg(socket, &nothing, MSG_PEEK | MSG_TRUNC); });
   if (size < 0) return FailErrno("receiving a message");
-  // There was no room for what comes beside the bytes.
+  // The control data was truncated.
   return NextMessage{static_cast<size_t>(size), (nothing.msg_flags & MSG_CTRUNC) != 0};
 }
 
@@ -204,7 +204,7 @@ Result<NextMessage> LookAtNext(int socket) {
 Result<PeekedMessage> Peek(int socket, size_t most_bytes) {
   PeekedMessage message{.bytes = std::vector<uint8_t>(most_bytes)};
   iovec part{message.bytes.data(), message.bytes.size()};
-  alignas(cmsghdr) char control[CMSG_LEN(sizeof(int))] = {};  // padded, it would take a second one
+  alignas(cmsghdr) char control[CMSG_LEN(sizeof(int))] = {};  // CMSG_SPACE's padding would hold a second descriptor
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;

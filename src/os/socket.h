@@ -29,27 +29,26 @@ struct Message {
   std::vector<Fd> fds;
 };
 
-// A listening socket at `path` with permission bits `mode`. An old socket file is replaced. Paths longer than a socket
-// address allows (107 bytes) are refused with a text that says so.
-// Whom it accepts can pass no descriptors to it (RefuseDescriptors).
+// A listening socket at `path` with permission bits `mode`. Replaces an old socket file. Refuses paths longer than a
+// socket address allows (107 bytes) with a text that says so. Accepted connections refuse descriptors
+// (RefuseDescriptors).
 Result<Fd> Listen(const std::string& path, mode_t mode);
-// Connects to a listener; the error's text names the path. A listener that accepts nobody makes its callers wait once
-// its queue is full: `timeout_ms` bounds that, whatever signals come meanwhile, and each later Send on this socket; < 0
-// waits for ever.
+// Connects to a listener; the error's text names the path. If the listener does not accept and its queue is full, this
+// blocks: `timeout_ms` bounds that, whatever signals arrive, and each later Send on this socket; < 0: no limit.
 Result<Fd> Connect(const std::string& path, int timeout_ms = -1);
-// Bounds each later Send on the socket; < 0: not at all.
+// Sets the timeout of each later Send on the socket; < 0: none.
 Status LimitSends(int socket, int timeout_ms);
 Result<Fd> Accept(int listener);
 Result<std::pair<Fd, Fd>> SocketPair();
 
-// Nobody can pass descriptors to the socket any more, nor to those that it accepts: their send fails. Before anything
-// could have been sent, so that closing the socket never waits (os/close_aside.h). Before Linux 6.16 this does nothing.
+// Makes the socket, and those it accepts, refuse descriptors: sending one fails. Called before a peer can send
+// anything, so that closing the socket never blocks (os/close_aside.h). A no-op before Linux 6.16.
 void RefuseDescriptors(int socket);
 void AllowDescriptors(int socket);
-// False if there can be none among what has been sent to it.
+// Whether descriptors may lie in its queue.
 bool MayHoldDescriptors(int fd);
 
-// Credentials of the peer at the time it connected (SO_PEERCRED), also of a socket that was passed on since.
+// The peer's credentials at the time it connected (SO_PEERCRED), even if the socket was passed on since.
 Result<PeerCredentials> Peer(int socket);
 
 // Sends one message. Blocks unless the socket is non-blocking. Never raises SIGPIPE.
@@ -57,22 +56,22 @@ Status Send(int socket, std::span<const uint8_t> bytes, std::span<const int> fds
 // The same without ever blocking: false if there is no room for the message now (wait until the socket is writable).
 Result<bool> TrySend(int socket, std::span<const uint8_t> bytes, std::span<const int> fds = {});
 // Receives one message with its descriptors (close-on-exec). An empty message with no descriptors means that the peer
-// has closed. `timeout_ms`, whatever signals come meanwhile, < 0 waits for ever. A message longer than kMaxMessageBytes
-// is an error.
+// has closed. `timeout_ms` holds whatever signals arrive; < 0: no limit. A message longer than kMaxMessageBytes is an
+// error.
 Result<Message> Receive(int socket, int timeout_ms = -1);
-// The next message as it lies in the queue, where it stays. `fd` is another descriptor of the first file that it
-// brings.
+// Peeks at the next message, which stays in the queue. `fd` is a duplicate of the first descriptor that it carries.
 struct PeekedMessage {
   std::vector<uint8_t> bytes;
   Fd fd;
-  bool complete = false;  // no bytes are missing and no descriptors: `fd` is the only one
+  bool complete = false;  // neither bytes nor descriptors are missing: `fd` is the only one
 };
-// Fails if none has come.
+// Fails if none has arrived.
 Result<PeekedMessage> Peek(int socket, size_t most_bytes);
-// Takes that one out of the queue. Of its files nothing is closed here that whoever peeked has still open.
+// Removes the peeked message from the queue. Closing its descriptors cannot block as long as the caller holds the
+// duplicate of Peek.
 Status Discard(int socket);
-// The same from a peer that has no business to send descriptors. A message that has some is an error, and stays where
-// it is: to have a stranger's descriptor is to have to close it (os/close_aside.h).
+// Receives from a peer that may not send descriptors. A message that carries some is an error and stays in the queue:
+// whoever receives a stranger's descriptor has to close it (os/close_aside.h).
 Result<std::vector<uint8_t>> ReceiveBytes(int socket, int timeout_ms = -1);
 
 }  // namespace tutti::os

@@ -1,11 +1,10 @@
 // clone(CLONE_VM | CLONE_VFORK), as posix_spawn does it: the child borrows our memory until it has exec'ed, so nothing
-// is copied however large the host process is, and no atfork handler of the host runs. Two things posix_spawn cannot
-// do: end unnoticed, and close every descriptor that we were not asked to pass on (a host's pipe left open in a server
-// would keep the reader at its other end waiting for ever).
+// is copied however large the host process is, and no atfork handler of the host runs. posix_spawn lacks two things: a
+// child that ends unnoticed, and closing every descriptor we were not asked to pass on (a host's pipe left open in a
+// server would block the reader at its other end for ever).
 //
-// exec gives every process back its SIGCHLD. So an unnoticed child is a grandchild: the process between is cloned
-// without an end signal, never execs, is gone before Spawn returns, and leaves the program to the system's reaper of
-// orphans.
+// exec restores a process's SIGCHLD, so an unnoticed child is a grandchild: the intermediate process is cloned without
+// an exit signal, never execs, is gone before Spawn returns, and orphans the program to init or a subreaper.
 #include "os/spawn.h"
 
 #include <fcntl.h>
@@ -26,7 +25,7 @@ extern "C" int __clone(int (*run)(void*), void* stack, int flags, void* argument
 namespace tutti::os {
 namespace {
 
-// The sanitizers believe that a thread has one stack, and that its functions return.
+// Sanitizers assume that a thread has one stack and that its functions return.
 #if defined(__clang__)
 #define TUTTI_ON_OWN_STACK __attribute__((no_sanitize("address"), disable_sanitizer_instrumentation))
 #else
@@ -49,7 +48,7 @@ struct ChildPlan {
   int error = 0;  // errno of the child's failure
 };
 
-// struct sigaction as the kernel has it; nothing in it is the default action.
+// The kernel's struct sigaction; all zero is the default action.
 struct KernelSigaction {
   void (*handler)(int);
   unsigned long flags;
@@ -57,15 +56,15 @@ struct KernelSigaction {
   unsigned long mask;
 };
 
-// Runs in the parent's memory: system calls only, and not by libc's functions, which may be a sanitizer's or a
-// preloaded library's: those would take the child's descriptors and signal actions for the parent's.
+// Runs in the parent's memory: raw system calls only. libc's functions may be intercepted by a sanitizer or a preloaded
+// library, which would take the child's descriptors and signal actions for the parent's.
 [[noreturn]] TUTTI_ON_OWN_STACK void End(int status) {
   for (;;) syscall(SYS_exit_group, status);
 }
 
 TUTTI_ON_OWN_STACK int RunChild(void* argument) {
   auto& plan = *static_cast<ChildPlan*>(argument);
-  // First above all numbers that are wanted, so that none overwrites another.
+  // First duplicated above all target numbers, so that no dup2 overwrites a source.
   long parked[16];
   for (size_t i = 0; i < plan.file_count; ++i) {
     parked[i] = syscall(SYS_fcntl, plan.files[i].first, F_DUPFD_CLOEXEC, plan.highest + 1);
@@ -118,7 +117,7 @@ Result<pid_t> Spawn(const SpawnOptions& options) {
 
   TUTTI_ASSIGN(Mapping stacks, Mapping::Anonymous(2 * kStackBytes));
   plan.stack = stacks.data() + kStackBytes;
-  // No signal handler of the host may run in the child: it would run in the host's memory.
+  // Signals stay blocked: a handler of the host that ran in the child would run in the host's memory.
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &plan.signals);

@@ -1,5 +1,4 @@
-// Starting a program from inside somebody else's process, which may have many threads and may wait for children of its
-// own.
+// Starts a program from inside a host process that may have many threads and may wait for children of its own.
 #pragma once
 
 #include <sys/types.h>
@@ -16,12 +15,12 @@ struct SpawnOptions {
   std::string path;                        // of the program; no search
   std::vector<std::string> arguments;      // including argv[0]
   std::vector<std::pair<int, int>> files;  // {ours, the child's number}; everything else is closed. Give 0, 1 and 2.
-  // Not a child of ours: no SIGCHLD at its end, wait() never sees it. For a library in a stranger's process.
+  // Not our child: it raises no SIGCHLD and wait() never sees it. For a library inside a host process.
   bool unnoticed = false;
   bool without_environment = false;
 };
 
-// Starts the program, with our environment unless it is to have none. Returns its process id once exec has happened;
+// Starts the program, with our environment unless it is to have none. Returns its process id once exec has succeeded;
 // fails if exec failed.
 Result<pid_t> Spawn(const SpawnOptions& options);
 

@@ -1,7 +1,6 @@
-// Address space is what threads compete for: under a limit on it (RLIMIT_AS) a heap of 64 MiB that is only reserved
-// counts in full. How many heaps there may be, glibc decides once, at the first thread beyond M_ARENA_TEST heaps, and
-// never again. So that decision is put off until the threads of the start have theirs; M_ARENA_MAX then makes it: no
-// more than there are.
+// Under a limit on address space (RLIMIT_AS) a heap of 64 MiB counts in full though it is only reserved. glibc decides
+// once, at the first thread beyond M_ARENA_TEST arenas, how many there may be. We postpone that decision until the
+// threads of the start have theirs; M_ARENA_MAX then fixes the number: no more than there are.
 #include "os/thread.h"
 
 #include <malloc.h>
@@ -23,13 +22,13 @@ void HeapIsDue() {
   heaps_due.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Pairs with the acquire in AwaitHeaps: who has seen none due sees that each has one.
+// Pairs with the acquire in AwaitHeaps: a thread that sees none due sees every heap in place.
 void HeapIsNotDue() {
   if (heaps_due.fetch_sub(1, std::memory_order_release) == 1) heaps_due.notify_all();
 }
 
 void TakeHeap() {
-  void* volatile first = std::malloc(1);  // volatile: or the compiler leaves out both
+  void* volatile first = std::malloc(1);  // volatile: else the compiler removes both
   std::free(first);
   HeapIsNotDue();
 }
@@ -37,7 +36,7 @@ void TakeHeap() {
 void AwaitHeaps() {
   for (uint32_t due; (due = heaps_due.load(std::memory_order_acquire)) != 0;)
     heaps_due.wait(due, std::memory_order_acquire);
-  mallopt(M_ARENA_MAX, 1);  // and those that are there stay
+  mallopt(M_ARENA_MAX, 1);  // existing ones stay
 }
 
 }  // namespace tutti::os

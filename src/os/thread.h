@@ -1,9 +1,9 @@
-// Starting threads where the system may have no room for another one.
+// Starting threads under resource limits.
 //
-// A thread's first allocation gets it a heap of its own, for which glibc takes 64 MiB of address space. Where there is
-// none left by then, each allocation takes pages of its own until there are none of those either, and the first that
-// fails ends the program. So a thread has its heap before it does anything else, and those that start when AwaitHeaps
-// has returned share the heaps that are there.
+// A thread's first allocation creates a malloc arena, for which glibc reserves 64 MiB of address space. If none is
+// left, each allocation maps pages of its own until those run out too, and the first failed one ends the program. So
+// each thread gets its arena (here: heap) before anything else, and threads that start after AwaitHeaps has returned
+// share the existing ones.
 #pragma once
 
 #include <pthread.h>
@@ -18,17 +18,17 @@
 
 namespace tutti::os {
 
-// Waits until each thread that has been started here has a heap: when a program has all that it cannot do without, and
-// before it lets anybody in who may use up its memory. From then on no thread needs room for another heap.
+// Waits until each thread started here has a heap. A program calls it when it has started all threads it depends on,
+// and before it admits anybody who may exhaust its memory. From then on no thread needs a new heap.
 void AwaitHeaps();
 
-// For TryStartThread: a thread is being started; it takes its heap, or there is no thread.
+// For TryStartThread: a thread is being started; it takes its heap; it could not be started.
 void HeapIsDue();
 void TakeHeap();
 void HeapIsNotDue();
 
-// Runs `body` in a new thread of this name (at most 15 characters). A thread that is not joinable: the system has no
-// room for another (the limit on processes, memory); the caller goes on without it.
+// Runs `body` in a new thread of this name (at most 15 characters). The result is not joinable if the system has no
+// resources for another thread (process limit, memory); the caller then does without it.
 template <typename Body>
 std::thread TryStartThread(const std::string& name, Body body) {
   HeapIsDue();
@@ -45,8 +45,8 @@ std::thread TryStartThread(const std::string& name, Body body) {
   }
 }
 
-// The same for a thread that the program cannot do without: where there is no room for it, the program ends with status
-// 1 and a line in its log.
+// The same for a thread that the program depends on: if it cannot be started, the program ends with status 1 and a line
+// in its log.
 template <typename Body>
 std::thread StartThread(const std::string& name, Body body) {
   std::thread thread = TryStartThread(name, std::move(body));

@@ -9,7 +9,7 @@
 namespace tutti::os {
 namespace {
 
-// struct sched_attr of the system call, which has no wrapper.
+// struct sched_attr of sched_setattr, which libc does not wrap.
 struct Attributes {
   uint32_t size = sizeof(Attributes);
   uint32_t policy = SCHED_OTHER;

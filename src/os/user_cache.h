@@ -1,4 +1,4 @@
-// Where the programs of this user keep what can be made again.
+// This user's cache directory.
 #pragma once
 
 #include <string>

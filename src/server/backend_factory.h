@@ -1,4 +1,4 @@
-// The device a server serves, by the name given on its command line.
+// Creates the device backend that the server's command line names.
 #pragma once
 
 #include <memory>
@@ -10,13 +10,13 @@
 
 namespace tutti::server {
 
-// What compiles for the device, by the environment; null if nothing is compiled for it. To be started before the server
-// confines itself.
+// The compiler host for the device, configured by the environment; null for a device that compiles nothing. Start it
+// before the server confines itself.
 Result<std::shared_ptr<device::CompilerHost>> StartCompilerHost(std::string_view device);
 
-// "cpu" or "null". For a server that is shared: with the devices alone that CUDA_VISIBLE_DEVICES of the daemon names,
-// numbered from 0, and none of its clients may have more than half of the host memory. Fails if this build has no such
-// device, or the device cannot start.
+// "cpu" or "null". In a shared server the backend has only the devices that the daemon's CUDA_VISIBLE_DEVICES names,
+// numbered from 0, and no client gets more than half of the host memory. Fails if this build has no such device or the
+// device cannot start.
 Result<std::unique_ptr<device::Backend>> CreateBackend(std::string_view name, bool shared,
                                                        std::shared_ptr<device::CompilerHost> compilers);
 

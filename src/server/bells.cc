@@ -12,7 +12,7 @@ Result<Bells> Bells::Create() {
   return Bells(std::move(epoll), std::move(kick));
 }
 
-// Edge-triggered: nobody has to read the eventfd, and a client that fills its counter has rung often enough.
+// Edge-triggered: nobody has to read the eventfd; if a client fills its counter, the edge has long been reported.
 Status Bells::Add(int doorbell_fd, uint32_t number) { return epoll_.Add(doorbell_fd, EPOLLIN | EPOLLET, number); }
 
 void Bells::Remove(int doorbell_fd) { epoll_.Remove(doorbell_fd); }

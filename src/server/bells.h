@@ -1,4 +1,4 @@
-// The doorbells of all rings, as one descriptor to sleep on, and a bell of our own that anybody may ring.
+// The doorbells of all rings behind one epoll descriptor, and a bell of its own that any thread may ring.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -19,10 +19,10 @@ class Bells {
 
   Status Add(int doorbell_fd, uint32_t number);
   void Remove(int doorbell_fd);
-  // Rings the bell that belongs to no ring.
+  // Rings its own bell.
   void Kick() { eventfd_write(kick_.get(), 1); }
 
-  // Calls visit(number) for each ring whose bell has rung since it was last visited. Never sleeps.
+  // Calls visit(number) for each ring whose doorbell has rung since the last visit. Never blocks.
   template <typename Visit>
   void Harvest(Visit visit) {
     std::array<os::Epoll::Event, 64> room;
@@ -34,7 +34,7 @@ class Bells {
       if (events.size() < room.size()) return;
     }
   }
-  // Until one has rung that nobody has visited; true if one has, false if none has for so long.
+  // Sleeps until a doorbell that nobody has visited rings: true; false on timeout.
   bool Sleep(uint64_t timeout_ns);
   int epoll_fd() const { return epoll_.fd(); }
 

@@ -8,7 +8,7 @@
 namespace tutti::server {
 namespace {
 
-// Appends `text`, or counts it as dropped if the client has not made room.
+// Appends `text`, or counts it as dropped if the FIFO has no room.
 template <uint32_t kBytes>
 void Append(wire::TextFifo<kBytes>& fifo, uint64_t& produced, std::string_view text) {
   const uint64_t used = produced - fifo.consumed.load(std::memory_order_acquire);
@@ -29,8 +29,8 @@ void Append(wire::TextFifo<kBytes>& fifo, uint64_t& produced, std::string_view t
 
 bool ChannelSink::Completed(uint32_t stream, uint64_t ticket) {
   wire::StreamCompletion& word = channel_->streams[stream];
-  // seq_cst: pairs with the client that says what it awaits and then looks at `completed` once more. The release in it
-  // also publishes what the work wrote.
+  // seq_cst: pairs with a client that stores `awaited` and then re-checks `completed`. Its release also publishes what
+  // the work wrote.
   word.completed.store(ticket + 1, std::memory_order_seq_cst);
   return word.TakeSleepers(ticket + 1);
 }
@@ -44,7 +44,7 @@ void ChannelSink::StreamBegins(uint32_t stream, uint64_t ticket) {
 }
 
 void ChannelSink::EventReached(uint32_t event, uint64_t now_ns) {
-  // Release: read by the client after it has seen the completion of the record.
+  // Release: the client reads it after it has seen the record's completion.
   channel_->event_ns[event].store(now_ns, std::memory_order_release);
 }
 
@@ -99,7 +99,7 @@ void ChannelSink::AssertFailed(std::string_view line) {
 
 void ChannelSink::Faulted(uint32_t device, const device::Fault& fault) {
   errors_[device].store(fault.status, std::memory_order_relaxed);
-  // Release: who sees the completion of the dropped work sees the error.
+  // Release: a thread that sees the dropped work's completion also sees the error.
   channel_->header.states[device].error.store(fault.status, std::memory_order_release);
   hooks_.faulted(device, fault);
 }
@@ -130,11 +130,11 @@ void ChannelSink::SetLimit(uint32_t device, uint64_t bytes, int32_t sm_count) {
 
 void ChannelSink::Reply(uint16_t index, int32_t status, const uint64_t (&value)[4]) {
   wire::ReplySlot& slot = channel_->replies[index];
-  // Acquire: the thread that answered here last may have been another.
+  // Acquire: another thread may have written the last reply here.
   (void)slot.state.load(std::memory_order_acquire);
   slot.status = status;
   std::copy(std::begin(value), std::end(value), std::begin(slot.value));
-  // Release: pairs with the client's acquire. The exchange tells whether it sleeps.
+  // Release: pairs with the client's acquire. The exchange shows whether it sleeps.
   const auto done = static_cast<uint32_t>(wire::ReplyState::kDone);
   if (slot.state.exchange(done, std::memory_order_acq_rel) == static_cast<uint32_t>(wire::ReplyState::kPendingAsleep)) {
     os::FutexWake(&slot.state);

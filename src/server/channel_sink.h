@@ -1,8 +1,9 @@
-// The server's pen on a client's channel: completions, events, host calls, texts, errors. Called by the device's
-// threads, many at once, and by the thread that holds the session.
+// Writes into a client's channel: completions, events, host calls, texts, errors. Called by the device's threads, many
+// at once, and by the thread that holds the session.
 //
-// The client maps the channel writable, so nothing here is ever read back as truth: what must be known again is kept in
-// private memory. Words the client owns (`consumed`, `awaited`) are read as claims that can only hurt the client.
+// The client maps the channel writable, so the server trusts nothing it reads back: state it needs again is kept in
+// private memory. It reads the words that the client owns (`consumed`, `awaited`), where a false value hurts the client
+// alone.
 #pragma once
 
 #include <atomic>
@@ -21,7 +22,7 @@ namespace tutti::server {
 class ChannelSink final : public device::Sink {
  public:
   struct Hooks {
-    // A device's work has failed. For the log.
+    // This client's work on a device has failed. For the log.
     std::function<void(uint32_t device, const device::Fault& fault)> faulted;
     // Memory use of this client has changed; returns what all clients use on `device`.
     std::function<uint64_t(uint32_t device)> memory_changed;
@@ -41,10 +42,10 @@ class ChannelSink final : public device::Sink {
 
   // The client has answered a host call: it may have made room for one that waited.
   void HostCallAnswered();
-  // Host calls that found no room in the channel.
+  // Host calls that wait for room in the channel.
   size_t host_calls_waiting() const;
 
-  // A new stream has taken this number: tickets below `ticket` count as done.
+  // A new stream takes this number: tickets below `ticket` count as done.
   void StreamBegins(uint32_t stream, uint64_t ticket);
 
   void Reply(uint16_t slot, int32_t status, const uint64_t (&value)[4]);
@@ -55,7 +56,7 @@ class ChannelSink final : public device::Sink {
   int32_t error(uint32_t device) const { return errors_[device].load(std::memory_order_relaxed); }
   uint64_t memory_bytes(uint32_t device) const { return memory_[device].load(std::memory_order_relaxed); }
 
-  // The session is over: every sleeper of the client wakes and finds `status`.
+  // Ends the session for the client: stores `status` and wakes every sleeper.
   void End(int32_t status);
 
  private:

@@ -1,4 +1,4 @@
-// Tells a client the compute modes of its devices, as they are when it attaches.
+// Writes the current compute modes of a client's devices into its channel when it attaches.
 #pragma once
 
 #include "wire/channel_layout.h"

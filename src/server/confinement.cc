@@ -1,12 +1,11 @@
-// The filter forbids by name. A list of what is allowed would be shorter to reason about, but a server loads libc's and
-// LLVM-made code, resolves users by whatever the machine has for that, and runs on kernels that are newer than this: a
-// call that is missing in such a list ends everybody's work. What is forbidden here is what turns a process that was
-// taken over into more than that process: new processes and programs, other processes' memory, signals to them, other
-// namespaces and mounts, the kernel's own interfaces, and the network. Compilers are started by another process
-// (device/compile/compiler_host.h).
+// The seccomp filter is a deny list. An allow list would be easier to reason about, but a server runs libc's and
+// LLVM-generated code, resolves users by whatever NSS modules the machine has, and runs on kernels newer than this list:
+// one missing call would end every client's work. Denied is what turns a compromised process into more than that
+// process: new processes and programs, other processes' memory, signals to them, other namespaces and mounts, the
+// kernel's own interfaces, and the network. Another process starts the compilers (device/compile/compiler_host.h).
 //
-// A filter sees numbers, not paths: what /proc/PID/mem would give is kept by a Landlock domain, since nobody in one may
-// trace who is outside. That needs no rule; the domain forbids little besides.
+// A seccomp filter sees numbers, not paths, so it cannot deny /proc/PID/mem. A Landlock domain does, since a process
+// inside may not trace one outside; that needs no rule, and the domain denies little besides.
 #include "server/confinement.h"
 
 #include <fcntl.h>
@@ -55,12 +54,12 @@ constexpr int kForbidden[] = {
     SCMP_SYS(fchown), SCMP_SYS(lchown), SCMP_SYS(fchownat), SCMP_SYS(mknod), SCMP_SYS(mknodat), SCMP_SYS(setxattr),
     SCMP_SYS(lsetxattr), SCMP_SYS(fsetxattr)};
 
-// Calls of which one argument decides.
+// Calls that are denied depending on one argument.
 struct Condition {
   int call;
   scmp_arg_cmp argument;
 };
-// Signals by way of a descriptor's owner, and characters for another's terminal.
+// Signals through a descriptor's owner (with TIOCSTI below: input into another's terminal).
 constexpr uint64_t kSetOwner = 0x8901, kSetGroup = 0x8902;  // FIOSETOWN, SIOCSPGRP
 
 constexpr uint32_t kRefuse = SCMP_ACT_ERRNO(EPERM);
@@ -97,7 +96,8 @@ Status DropCapabilities() {
   __user_cap_data_struct data[2] = {};
   if (syscall(SYS_capget, &header, data) != 0) return FailErrno("capget");
   if (!HasCapability(data)) return {};
-  // What root's programs would get back by exec. Needs a capability itself; NO_NEW_PRIVS holds where it is missing.
+  // Else root's programs would regain them by exec. Setting it needs a capability itself; without it, NO_NEW_PRIVS
+  // holds.
   for (unsigned long capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; ++capability) {
     prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
   }
@@ -108,7 +108,7 @@ Status DropCapabilities() {
 
 Status EnterDomain() {
   if (kSanitized) return {};
-  // From linux/landlock.h, which may be older than the kernel.
+  // As in linux/landlock.h; the installed header may be older than the kernel.
   struct {
     uint64_t handled_files = 1u << 0 | 1u << 6 | 1u << 11;  // LANDLOCK_ACCESS_FS_EXECUTE, _MAKE_CHAR, _MAKE_BLOCK
     uint64_t handled_network = 0;
@@ -136,15 +136,15 @@ Status FilterSystemCalls() {
   } context;
   if (context.filter == nullptr) return Fail("cannot make a system call filter");
   for (const int call : kForbidden) {
-    // A call that this machine does not have needs no rule.
+    // A system call that this architecture lacks needs no rule.
     const int added = seccomp_rule_add(context.filter, kRefuse, call, 0);
     if (added != 0 && added != -EDOM && added != -EINVAL) TUTTI_TRY(Checked(added, "system call filter"));
   }
   const auto self = static_cast<scmp_datum_t>(getpid());
   const Condition conditions[] = {
-      // Sockets of this machine only: whoever resolves users' names may need one.
+      // Unix sockets only: NSS modules may need one to resolve users.
       {SCMP_SYS(socket), SCMP_A0(SCMP_CMP_NE, AF_UNIX)},
-      // Threads yes, processes no.
+      // Allows threads, denies processes.
       {SCMP_SYS(clone), SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)},
       // Signals to its own threads (preemption, abort), its own limits.
       {SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_NE, self)},
@@ -161,7 +161,7 @@ Status FilterSystemCalls() {
     TUTTI_TRY(Checked(seccomp_rule_add(context.filter, kRefuse, condition.call, 1, condition.argument),
                       "system call filter"));
   }
-  // Its flags are in memory, where no filter can look: libc takes clone then.
+  // clone3's flags are in memory, where a filter cannot look; on ENOSYS libc falls back to clone.
   TUTTI_TRY(
       Checked(seccomp_rule_add(context.filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0), "system call filter"));
   // In all threads.

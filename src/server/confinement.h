@@ -1,5 +1,5 @@
-// What a server gives up for its whole life, since it runs code that was made from its clients' programs: should a
-// kernel get out of its client's memory, it finds a process that can do little for it.
+// The server's sandbox. A server runs code compiled from its clients' programs; a kernel that escapes its client's
+// memory should find a process with few rights. All restrictions are permanent.
 #pragma once
 
 #include <span>
@@ -8,22 +8,21 @@
 
 namespace tutti::server {
 
-// Gives up all capabilities, those of root included, for good. Before there are other threads: each has its own. A
-// process that has none is left as it is.
+// Drops all capabilities, root's included. Call it before other threads exist, since capabilities are per thread. Does
+// nothing in a process that has none.
 Status DropCapabilities();
 
-// From now on this thread, and those it will make, cannot look into processes that are there already, by /proc neither,
-// nor into any that those start; nor execute a file, nor make a device. Where the system can, they can signal nobody
-// outside and reach no abstract socket. Fails where the system has no Landlock.
+// Enters a Landlock domain: this thread, and those it creates, can no longer trace or inspect (by /proc either)
+// processes outside, execute files or create device nodes. Where the kernel supports it, they cannot signal processes
+// outside or connect to abstract sockets either. Fails without Landlock.
 Status EnterDomain();
 
-// From now on system calls that a server has no use for fail, with EPERM, in all threads: it starts no process and no
-// program, and signals none. What it needs to have started is started before. Fails where the system has no such
-// filters.
+// Installs a seccomp filter in all threads: system calls that a server does not need fail with EPERM. From then on it
+// can start no process or program and signal none, so whatever it needs must already run. Fails without seccomp.
 //
-// EnterDomain and FilterSystemCalls do nothing in a build with a sanitizer, whose run-time inspects its own process.
+// EnterDomain and FilterSystemCalls are no-ops in sanitizer builds, whose run-time inspects its own process.
 Status FilterSystemCalls();
-// Those that fail whatever their arguments are.
+// System calls that are denied whatever their arguments.
 std::span<const int> ForbiddenCalls();
 
 }  // namespace tutti::server

@@ -13,7 +13,7 @@
 namespace tutti::server {
 namespace {
 
-constexpr int kMostFailures = 1000;  // to receive, one after the other
+constexpr int kMostFailures = 1000;  // to receive, in a row
 const std::string kCommands = "what the control daemon asks for";  // users' commands
 
 }  // namespace
@@ -50,7 +50,7 @@ void DaemonLink::ReportFailure(int socket, std::string_view text) {
 
 DaemonLink::~DaemonLink() { server_->Unwatch(socket_.get()); }
 
-// A message that cannot be received (no memory, no descriptor left) is lost, not the daemon: that would end all
+// A message that cannot be received (no memory, no descriptor left) is dropped; giving up the daemon would end all
 // clients.
 void DaemonLink::OnReadable() {
   spare_.Reset();
@@ -67,7 +67,7 @@ void DaemonLink::OnReadable() {
   }
   spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
   if (spare_) return;
-  os::AwaitClosed();  // the connection of a client that was refused has been the last
+  os::AwaitClosed();  // the last one may be the connection of a refused client
   spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
 }
 
@@ -118,7 +118,7 @@ Status DaemonLink::HandleSet(const ipc::Envelope& message) {
   return {};
 }
 
-// After a rotation. The daemon opens the file, since a server that runs as its user may not.
+// After a log rotation. The daemon opens the file, since a server that runs as its user may not.
 Status DaemonLink::TakeLog(const ipc::Envelope& message) {
   if (message.fds.size() != 1) return Fail(cuda::CUDA_ERROR_INVALID_VALUE, "a log without a file");
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {

@@ -19,13 +19,13 @@ namespace tutti::server {
 // Main thread only.
 class DaemonLink {
  public:
-  // Says that the server is ready and serves the daemon's requests from now on. The server outlives it.
+  // Reports the server as ready and serves the daemon's requests from now on. The server outlives it.
   static Result<std::unique_ptr<DaemonLink>> Create(os::Fd socket, Server* server);
   // For a server that could not start.
   static void ReportFailure(int socket, std::string_view text);
   ~DaemonLink();
 
-  // The server has served its time: the daemon is gone or has ordered it.
+  // The server is to end: the daemon is gone or has ordered it.
   bool done() const { return gone_ || (draining_ && server_->client_count() == 0); }
 
  private:
@@ -46,7 +46,7 @@ class DaemonLink {
   os::Fd socket_;
   Server* server_;
   std::unique_ptr<Outbox> outbox_;
-  // makes room for a client's connection where there are no descriptors left, so that it can be told so
+  // reserve: closed to accept a client's connection when descriptors have run out, so that the client can be told so
   os::Fd spare_{eventfd(0, EFD_CLOEXEC)};
   int failures_ = 0;
   bool gone_ = false;

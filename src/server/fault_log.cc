@@ -36,7 +36,7 @@ std::string Line(const ClientInfo& client, uint32_t device, const device::Fault&
     line["allocation"] = {{"address", fault.allocation}, {"bytes", fault.allocation_bytes}};
   if (fault.ptx_line != 0) line["ptx_line"] = fault.ptx_line;
   if (!fault.source_file.empty()) line["source"] = {{"file", fault.source_file}, {"line", fault.source_line}};
-  // Names come from clients: what is not UTF-8 in them is replaced.
+  // Names come from clients: invalid UTF-8 in them is replaced.
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

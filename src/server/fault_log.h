@@ -1,4 +1,4 @@
-// The last faults of all clients, for `tutti faults`: they are still there when the client is gone.
+// The last faults of all clients, for `tutti faults`. They outlive their clients.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class FaultLog {
 
   // When the log is full, the oldest line of the party with the most lines goes: no party removes another's last ones.
   void Add(const ClientInfo& client, uint32_t device, const device::Fault& fault);
-  // One JSON object per line, the oldest first. What is not known is not in it.
+  // One JSON object per line, the oldest first. Unknown fields are omitted.
   std::string Lines() const;
 
  private:

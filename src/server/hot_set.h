@@ -1,4 +1,4 @@
-// A set of small numbers that many threads put into and scan: scanning an empty one costs a single load.
+// A concurrent set of small numbers. Scanning an empty one costs a single load.
 #pragma once
 
 #include <array>
@@ -8,8 +8,7 @@
 
 namespace tutti::server {
 
-// Thread-safe. `Atomic`: std::atomic, or what stands for it where every order of steps is tried
-// (hot_set_interleavings_test.cc).
+// Thread-safe. `Atomic`: std::atomic, or its stand-in in the model checker (hot_set_interleavings_test.cc).
 template <template <typename> typename Atomic>
 class BasicHotSet {
  public:
@@ -32,7 +31,7 @@ class BasicHotSet {
     if (words_[word].load(std::memory_order_seq_cst) != 0) summary_.fetch_or(Bit(word), std::memory_order_seq_cst);
   }
 
-  // May say so for a moment while another number is erased: a hint, as is ForEach.
+  // May briefly report empty while another number is erased: a hint, as is ForEach.
   bool empty() const { return summary_.load(std::memory_order_seq_cst) == 0; }
 
   template <typename Visit>
@@ -41,8 +40,7 @@ class BasicHotSet {
       ForEachOf(static_cast<uint32_t>(std::countr_zero(summary)), visit);
     }
   }
-  // A number that was inserted after the last Erase of it is found by every such scan from then on. A load for each 64
-  // of the numbers that there have been.
+  // An exact scan: visits every number inserted after its last Erase. Costs a load per 64 numbers ever used.
   template <typename Visit>
   void ForEachForCertain(Visit visit) const {
     const uint32_t used = words_used_.load(std::memory_order_seq_cst);
@@ -59,7 +57,7 @@ class BasicHotSet {
   static constexpr uint64_t Bit(uint32_t number) { return 1ull << number; }
 
   Atomic<uint64_t> summary_{0};
-  Atomic<uint32_t> words_used_{0};  // never fewer
+  Atomic<uint32_t> words_used_{0};  // never shrinks
   std::array<Atomic<uint64_t>, 64> words_{};
 };
 

@@ -1,4 +1,4 @@
-// Work that other threads leave for the main thread.
+// Work that other threads post to the main thread.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace tutti::server {
 
-// Thread-safe, but for RunAll, which is the main thread's.
+// Thread-safe; RunAll on the main thread only.
 class Mailbox {
  public:
   static Result<std::unique_ptr<Mailbox>> Create();

@@ -1,5 +1,5 @@
-// tutti-server. Started by tutti-control with a socket to it, or by a program that runs without a daemon with its own
-// connection; in both cases the server ends with the process at the other end.
+// tutti-server. Started by tutti-control, with a socket to it, or by a program without a daemon, with that program's
+// own connection. In both cases it ends with the process at the other end.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -42,16 +42,16 @@ Status Serve(const Options& options) {
   const bool shared = options.daemon_socket_fd >= 0;
   os::Fd peer(shared ? options.daemon_socket_fd : options.private_fd);
   fcntl(peer.get(), F_SETFD, FD_CLOEXEC);
-  // Ctrl-C in a program's terminal is the program's: its private server sees it end, and not before.
+  // Ctrl-C in a program's terminal is for the program alone; its private server ends when the program does.
   if (!shared) setsid();
   signal(SIGPIPE, SIG_IGN);
-  sigset_t none;  // whatever the starter had blocked
+  sigset_t none;  // the parent may have blocked some
   sigemptyset(&none);
   if (pthread_sigmask(SIG_SETMASK, &none, nullptr) != 0) return FailErrno("pthread_sigmask");
-  // Nobody's server needs root's powers, and those who are not root have none.
+  // A server needs no capabilities; only root's has any.
   if (const auto dropped = DropCapabilities(); !dropped)
     log::Warning("The server keeps its capabilities: {}", dropped.error().text);
-  // Before there are threads and clients: what the server may do itself afterwards is less.
+  // Before threads and clients exist: the sandbox forbids it afterwards.
   TUTTI_ASSIGN(const std::shared_ptr<device::CompilerHost> compilers, StartCompilerHost(options.device));
   if (const auto entered = EnterDomain(); !entered) {
     log::Info("What the server may do to other processes of its user is not restricted further: {}",
@@ -69,7 +69,7 @@ Status Serve(const Options& options) {
   if (const auto filtered = FilterSystemCalls(); !filtered) {
     log::Warning("The server's system calls are not restricted: {}", filtered.error().text);
   }
-  os::AwaitHeaps();  // clients may use memory up
+  os::AwaitHeaps();  // clients may exhaust memory
   (*server)->SetDefaultKernelTime(options.kernel_time_ms * 1'000'000);
   bool terminated = false;
   TUTTI_TRY((*server)->Watch(signals.fd(), [&] {
@@ -80,7 +80,7 @@ Status Serve(const Options& options) {
     terminated = true;
   }));
 
-  // Its clients go on with what is compiled; the next one is to find a server that can compile.
+  // Present clients go on with what is compiled; the next client should get a server that can compile.
   bool without_compilers = false;
   if (compilers != nullptr) {
     TUTTI_TRY((*server)->Watch(

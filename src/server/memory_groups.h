@@ -1,5 +1,5 @@
-// The collective memory limits that clients of this server are under (wire::MemoryGroupLimit): one account per name and
-// device, kept while a client belongs to it. Main thread only.
+// The collective memory limits of this server's clients (wire::MemoryGroupLimit): one account per name and device, kept
+// while a client belongs to it. Main thread only.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace tutti::server {
 
 class MemoryGroupTable {
  public:
-  // The account of that name and device, with these limits from now on. Created if no client belongs to it.
+  // The account of that name and device, created if no client belongs to it, with these limits from now on.
   std::shared_ptr<device::MemoryGroup> Join(const wire::MemoryGroupLimit& limit);
   // Changes the limits. False if no client belongs to it.
   bool Change(const wire::MemoryGroupLimit& limit);
@@ -23,10 +23,10 @@ class MemoryGroupTable {
   std::map<std::pair<std::string, uint32_t>, std::weak_ptr<device::MemoryGroup>> groups_;
 };
 
-// More than its soft limit: it has borrowed memory.
+// Whether it is above its soft limit, that is, has borrowed memory.
 bool HasBorrowed(const device::MemoryGroup& group);
-// Whether a client of these groups may have others ended for `bytes` on `device`: it is in one with a soft limit, and
-// would be within all of them.
+// Whether a client of these groups may evict others for `bytes` on `device`: it belongs to a group with a soft limit
+// and would stay within all of its soft limits.
 bool MayEvict(const device::MemoryGroups& groups, uint32_t device, uint64_t bytes);
 
 }  // namespace tutti::server

@@ -17,9 +17,9 @@ struct Options {
   std::string device = "cpu";
   device::Policy policy = device::Policy::kShare;
   double active_thread_percentage = 100;
-  uint64_t kernel_time_ms = 0;  // that a kernel may run; 0: for ever
+  uint64_t kernel_time_ms = 0;  // time limit of a kernel; 0: none
 
-  std::string answer;  // not empty: --help or --version was asked; print this and do nothing else
+  std::string answer;  // not empty: --help or --version was given; print this and exit
 };
 
 Result<Options> ParseOptions(const std::vector<std::string>& arguments);

@@ -11,7 +11,7 @@ Result<std::unique_ptr<Outbox>> Outbox::Create(int socket, Server* server) {
   os::Fd room(fcntl(socket, F_DUPFD_CLOEXEC, 0));
   if (!room) return FailErrno("a descriptor for the daemon's socket");
   std::unique_ptr<Outbox> outbox(new Outbox(socket, std::move(room), server));
-  // Edge-triggered: woken when the peer has read, and not while there is nothing to send.
+  // Edge-triggered: wakes when the peer has read, and not while there is nothing to send.
   TUTTI_TRY(server->Watch(outbox->room_.get(), [self = outbox.get()] { self->Flush(); }, EPOLLOUT | EPOLLET));
   return outbox;
 }
@@ -26,11 +26,11 @@ Status Outbox::Send(wire::MessageKind kind, uint32_t serial, ByteWriter body, ui
   }
   if (waiting_.size() == kMostMessages) return Fail("it has not read those before");
   waiting_.push_back(std::move(packet));
-  Flush();  // there may be room since we looked
+  Flush();  // there may be room by now
   return {};
 }
 
-// A peer that is gone gets nothing any more; the loop learns of that by reading.
+// Messages to a peer that is gone are dropped; the event loop notices its end when reading.
 void Outbox::Flush() {
   while (!waiting_.empty()) {
     const auto sent = os::TrySend(socket_, waiting_.front());

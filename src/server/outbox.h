@@ -1,5 +1,5 @@
-// What goes to the daemon: sent at once if the socket takes it, else kept and sent when there is room. A daemon that
-// stands still never holds up the clients of its servers.
+// The queue of messages to the daemon: sends at once if the socket has room, else queues until it has. A stopped daemon
+// thus never blocks a server and its clients.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Outbox {
   ~Outbox();
   Outbox(const Outbox&) = delete;
 
-  // Fails if the peer is gone, or has so many messages to read already that nobody can be waiting for this one.
+  // Fails if the peer is gone, or if the queue is so long that nobody can still be waiting for this message.
   Status Send(wire::MessageKind kind, uint32_t serial, ByteWriter body, uint32_t flags = 0);
 
  private:
@@ -33,7 +33,7 @@ class Outbox {
   void Flush();
 
   const int socket_;
-  const os::Fd room_;  // the socket again, watched for room to write
+  const os::Fd room_;  // a duplicate of the socket, watched for EPOLLOUT
   Server* const server_;
   std::deque<std::vector<uint8_t>> waiting_;
 };

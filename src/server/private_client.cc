@@ -21,8 +21,8 @@ Result<wire::Hello> AwaitHello(int socket) {
   return wire::GetHello(in);
 }
 
-// No daemon has read what the client's environment asks for. It holds here, too: a share that was asked for is kept
-// whether anybody else is there or not. What cannot be read the client has named already.
+// Without a daemon the server itself applies the limits of the client's environment: a requested share holds whether or
+// not there are other clients. The client has already reported unreadable values.
 void ApplyEnvironment(const device::Backend& backend, wire::Attach* attach) {
   const wire::Hello& hello = attach->hello;
   if (const auto percentage = wire::ParsePercentage(hello.active_thread_percentage)) {
@@ -58,7 +58,7 @@ Status AttachPrivateClient(Server& server, os::Fd socket, double active_thread_p
   return {};
 }
 
-// After its Hello: what is sent before would be lost to the client if this process ended with the Hello unread.
+// Only after its Hello: if this process ended with the Hello unread, the client would lose what was sent before.
 void RefusePrivateClient(int socket, const Error& why) {
   static_cast<void>(AwaitHello(socket));
   ipc::SendRefusal(socket, 0, why.code != 0 ? why.code : cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, why.text);

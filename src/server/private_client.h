@@ -7,11 +7,10 @@
 
 namespace tutti::server {
 
-// Waits for the client's Hello and attaches it. An error if none comes; the client has then been told why, if it still
-// lives.
+// Waits for the client's Hello and attaches it. Fails if none comes, after telling the client why, if it still lives.
 Status AttachPrivateClient(Server& server, os::Fd socket, double active_thread_percentage);
 
-// Of a server that cannot start: tells the client why.
+// Tells the client why the server cannot start.
 void RefusePrivateClient(int socket, const Error& why);
 
 }  // namespace tutti::server

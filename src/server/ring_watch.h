@@ -1,21 +1,20 @@
-// Who looks at the clients' rings, and when nobody has to.
+// Decides which threads poll the clients' rings, and when none has to.
 //
-// Any thread may look; the backend's idle threads do, since they are the ones that will run what is found. Each ring
-// has a lock that is only ever tried, so a ring is consumed by one thread at a time and nobody waits for it. A ring is
-// *hot* while its bell may say kWatched or kLingering; it goes cold (armed) when nothing came for a while, and when the
-// last thread that looks looks away.
+// Any thread may poll; the backend's idle threads do, since they will run what they find. Each ring has a try-lock, so
+// one thread at a time consumes a ring and no poller blocks on it. A ring is *hot* while its doorbell may be in state
+// kWatched or kLingering; it goes cold (armed) after a while without records, and when the last poller stops.
 //
 // Three kinds of thread:
-//   lookers   spin and poll. While there is one, bells of hot rings say kWatched.
-//   sleepers  wait for the bells' epoll descriptor. All rings are armed.
-//   lookout   one thread of this class's own. Only while there are neither lookers nor sleepers (all of the backend's
-//             threads run blocks, or it has none) it glances at the rings now and then, says kLingering, and sleeps on
-//             the bells when nothing comes. How often it glances, it learns. Otherwise it dozes. While there are
-//             lookers it looks now and then, too: one that thinks it will be back soon may be wrong.
+//   lookers   spin and poll. While there is one, the doorbells of hot rings are in state kWatched.
+//   sleepers  wait on the doorbells' epoll descriptor. All rings are armed.
+//   lookout   one thread of this class's own. While there are neither lookers nor sleepers (all of the backend's threads
+//             run blocks, or it has none) it polls the rings at an adaptive interval, sets kLingering, and sleeps on the
+//             doorbells when nothing comes. Otherwise it dozes; while there are lookers it still polls now and then,
+//             since a looker that expects to poll again soon may be held up.
 //
-// That no record stays in a ring that nobody will look at, and that nobody is in a ring that was removed, is tried in
-// every order of steps, with this very code (ring_watch_steps.h) on top of made-up threads and bells:
-// ring_watch_interleavings_test.cc. It has one ring at a time; what several do to each other is in hot_set.h.
+// ring_watch.cc explains the protocol. ring_watch_interleavings_test.cc runs this very code (ring_watch_steps.h) on
+// simulated threads and doorbells through every interleaving, and checks that no record is left in a ring that nobody
+// will poll and that no thread is in a removed ring. It has one ring; hot_set.h covers several.
 #pragma once
 
 #include <sched.h>
@@ -40,18 +39,18 @@
 
 namespace tutti::server {
 
-// What is watched. All methods are called with the ring's lock held.
+// A ring to be watched. All methods are called with the ring's lock held.
 class WatchedRing {
  public:
   virtual ~WatchedRing() = default;
-  virtual void Added(uint32_t number) = 0;  // the number RingWatch::Add will return; before any of the others
+  virtual void Added(uint32_t number) = 0;  // called first, with the number that RingWatch::Add will return
   virtual bool Consume() = 0;  // takes a bounded batch of records; true if there was one
   virtual bool Peek() = 0;  // whether Consume would find one
   virtual void SetBell(wire::Doorbell state) = 0;  // seq_cst
   virtual int doorbell_fd() const = 0;
 };
 
-// What a RingWatch stands on.
+// The system functions under a RingWatch; the interleavings test replaces them.
 struct WatchSystem {
   template <typename T>
   using Atomic = std::atomic<T>;
@@ -62,12 +61,12 @@ struct WatchSystem {
   static constexpr uint64_t kMostLingerNs = 4'000'000;
   static constexpr uint32_t kDozesBeforeDeep = 10;
 
-  // Of each thread: the watch that it is a looker of.
+  // Thread-local: the watch that this thread is a looker of.
   static const void*& LookingAt() {
     constinit thread_local const void* looking_at = nullptr;
     return looking_at;
   }
-  // At every 256th poll of a thread: it is a system call.
+  // True at every 256th poll of a thread, since harvesting is a system call.
   static bool HarvestIsDue() {
     constinit thread_local uint32_t polls = 0;
     return ++polls % 256 == 0;
@@ -90,14 +89,14 @@ class BasicRingWatch {
 
   static Result<std::unique_ptr<BasicRingWatch>> Create();
   explicit BasicRingWatch(Bells bells);
-  // All rings have been removed, and no thread of the backend calls any more.
+  // By now all rings have been removed, and the backend's threads no longer call.
   ~BasicRingWatch();
 
   // Starts watching; `ring` lives until Remove. Returns the ring's number. Fails when kCapacity rings are watched.
   Result<uint32_t> Add(WatchedRing* ring);
-  // Returns when no thread is in the ring or will be.
+  // Returns when no thread is in the ring or will enter it.
   void Remove(uint32_t number);
-  // Somebody will look at the ring soon: for a ring that has refused records and takes them again. Never blocks.
+  // Makes sure that the ring is polled soon: for a ring that accepts records again after a pause. Never blocks.
   void Wake(uint32_t number);
   // Runs `work` with the ring's lock held. May have to wait for a batch to be consumed.
   void WithLock(uint32_t number, const std::function<void()>& work);
@@ -105,9 +104,9 @@ class BasicRingWatch {
   // For device::Backend::SetIdleWork.
   device::Backend::IdleWork idle_work();
 
-  // One look by a thread that is neither (tests, and the lookout). True if it found records.
+  // One poll of all hot rings by a thread that is no looker (tests, and the lookout). True if it found records.
   bool Look(wire::Doorbell state);
-  // Arms all hot rings; true if one turned out to hold records: it is hot again, and kWatched in all but name.
+  // Arms all hot rings. True if one turned out to hold records: it is hot again, and the caller must go on polling.
   bool ArmAll();
 
  private:
@@ -117,7 +116,7 @@ class BasicRingWatch {
   struct alignas(64) Slot {
     Atomic<bool> busy{false};  // the lock; guards the rest
     WatchedRing* ring = nullptr;
-    wire::Doorbell bell = wire::Doorbell::kArmed;  // what we last said
+    wire::Doorbell bell = wire::Doorbell::kArmed;  // the state last set
     uint64_t found_ns = 0;  // when it last held records
   };
 

@@ -1,4 +1,5 @@
-// What RingWatch does, step by step; included by ring_watch.cc, and by the test that tries every order of these steps.
+// The implementation of RingWatch, as a template: ring_watch.cc includes it for the server, and
+// ring_watch_interleavings_test.cc for the model checker. ring_watch.cc explains the protocol.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +14,7 @@ namespace tutti::server {
 
 namespace ring_watch {
 
-// a ring without records for so long is armed though others are not
+// a ring without records for this long is armed even while others are hot
 inline constexpr uint64_t kColdAfterNs = 8'000'000;
 inline constexpr uint64_t kDozeNs = 1'000'000;
 inline constexpr uint64_t kLongSleepNs = 1'000'000'000;
@@ -112,7 +113,8 @@ bool BasicRingWatch<System>::Look(wire::Doorbell state) {
       hot_.Erase(number);
     } else {
       if (slot.bell != state) {
-        // Hot first: whoever arms all rings must find this one. Another thread may have cooled it since we saw it hot.
+        // Hot before the state changes: ArmAll must find this ring. Another thread may have armed it since we saw it
+        // hot.
         hot_.Insert(number);
         slot.bell = state;
         slot.ring->SetBell(state);
@@ -129,7 +131,7 @@ bool BasicRingWatch<System>::Look(wire::Doorbell state) {
   return found;
 }
 
-// Cold first, then the bell, then the second look. A bell that rings meanwhile makes it hot again, after our Erase.
+// In this order: cold, doorbell, second check. A ring of the doorbell in between makes it hot again, after our Erase.
 template <typename System>
 bool BasicRingWatch<System>::Arm(uint32_t number, Slot& slot) {
   hot_.Erase(number);
@@ -146,7 +148,8 @@ bool BasicRingWatch<System>::ArmAll() {
   bool found = false;
   hot_.ForEachForCertain([&](uint32_t number) {
     Slot& slot = slots_[number];
-    // Somebody is in it, and may have looked before the last record came: it stays hot, the caller goes on looking.
+    // Another thread holds it and may have checked before the last record came: it stays hot, the caller goes on
+    // polling.
     if (!TryLock(slot)) {
       found = true;
       return;
@@ -183,14 +186,14 @@ device::Backend::IdleWork BasicRingWatch<System>::idle_work() {
 template <typename System>
 void BasicRingWatch<System>::BeginLooking() {
   System::LookingAt() = this;
-  // Counted before it says kWatched anywhere: the last one counted arms.
+  // Counted before it sets kWatched anywhere: the last looker to leave arms.
   lookers_.fetch_add(1, std::memory_order_seq_cst);
 }
 
 template <typename System>
 bool BasicRingWatch<System>::Poll() {
   if (System::LookingAt() != this) BeginLooking();
-  // Rings that have gone cold while others were busy are armed: nobody may be asleep on their bells.
+  // Rings that went cold while others were busy are armed, and no thread may be sleeping on their doorbells.
   if (System::HarvestIsDue()) HarvestBells();
   return Look(wire::Doorbell::kWatched);
 }
@@ -200,19 +203,19 @@ void BasicRingWatch<System>::Leave() {
   if (System::LookingAt() == this) {
     System::LookingAt() = nullptr;
     const bool last = lookers_.fetch_sub(1, std::memory_order_seq_cst) == 1;
-    // The lookout will look again in a moment: no bell need ring for it. Pairs with Lookout, which first says that it
-    // does not linger any more, then arms.
+    // The lookout polls again in a moment, so clients need not ring. Pairs with Lookout, which first clears
+    // `lookout_lingers_` and then arms.
     if (last && lookout_lingers_.load(std::memory_order_seq_cst)) {
       Look(wire::Doorbell::kLingering);
       if (lookout_lingers_.load(std::memory_order_seq_cst)) return;
     }
     if (last && ArmAll()) {
-      // Records came while we turned away. Take them; if yet more come, somebody else has to.
+      // Records came while we were leaving. Take them; if more arrive, wake another thread.
       Look(wire::Doorbell::kArmed);
       if (ArmAll()) bells_.Kick();
     }
   }
-  // Pairs with Doze: it says that it dozes, then counts the others once more.
+  // Pairs with Doze, which sets `lookout_dozes_` and then checks for other pollers again.
   if (!OthersLook() && lookout_dozes_.load(std::memory_order_seq_cst)) CallLookout();
 }
 
@@ -225,7 +228,7 @@ void BasicRingWatch<System>::CallLookout() {
 template <typename System>
 bool BasicRingWatch<System>::ArmToSleep() {
   if (System::LookingAt() != this) BeginLooking();
-  // Counted as a sleeper before the bells are armed: from then on they wake it.
+  // Counted as a sleeper before the doorbells are armed, since they wake it from then on.
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   System::LookingAt() = nullptr;
   if (lookers_.fetch_sub(1, std::memory_order_seq_cst) != 1) return false;
@@ -238,11 +241,11 @@ bool BasicRingWatch<System>::ArmToSleep() {
 template <typename System>
 void BasicRingWatch<System>::Woke() {
   if (sleepers_.fetch_sub(1, std::memory_order_seq_cst) != 1) return;
-  // The last sleeper: should it run blocks now, the lookout must be there.
+  // This was the last sleeper: if it runs blocks now, the lookout has to take over.
   if (lookout_deep_.load(std::memory_order_seq_cst)) CallLookout();
 }
 
-// Counted as a looker first: who takes a ring from the others must not go without having looked at the rings.
+// Counted as a looker first: a thread that consumes doorbell events must not leave without polling the rings.
 template <typename System>
 void BasicRingWatch<System>::Rang() {
   if (System::LookingAt() != this) BeginLooking();
@@ -258,14 +261,14 @@ bool BasicRingWatch<System>::OthersLook() const {
 
 template <typename System>
 void BasicRingWatch<System>::Lookout() {
-  // Until the next look, should no bell ring before: it takes longer after each that was in vain, and less after each
-  // that was not.
+  // The time to the next poll unless a doorbell rings before: doubled after a poll in vain, halved after one that found
+  // records.
   uint64_t linger_ns = System::kLeastLingerNs;
-  bool by_itself = false;  // this look, and not because of a bell
+  bool by_itself = false;  // this poll is due to the interval, not to a doorbell
   while (!stop_.load(std::memory_order_seq_cst)) {
     if (OthersLook()) {
-      // No ring may be left lingering, nor with records that came while we armed it. Lookers will arm those that are
-      // hot when they look away; one that came and went since has armed before our last look.
+      // Leave no ring in kLingering, nor with records that came while we armed it. Lookers arm hot rings when they
+      // leave; one that came and went in between armed before our last check.
       lookout_lingers_.store(false, std::memory_order_seq_cst);
       if (lookers_.load(std::memory_order_seq_cst) == 0 && ArmAll()) bells_.Kick();
       Doze();
@@ -278,14 +281,14 @@ void BasicRingWatch<System>::Lookout() {
     if (Look(wire::Doorbell::kLingering)) {
       if (by_itself) linger_ns = std::max(linger_ns / 2, System::kLeastLingerNs);
       by_itself = false;
-      continue;  // there may be more: a batch is bounded
+      continue;  // a batch is bounded, so there may be more
     }
     if (!by_itself || linger_ns < System::kMostLingerNs) {
       if (by_itself) linger_ns = std::min(2 * linger_ns, System::kMostLingerNs);
       by_itself = !bells_.Sleep(linger_ns);
       continue;
     }
-    // Nothing for long. Whoever comes next rings, and is looked after as closely as at first.
+    // Nothing for long: arm all. The next record rings, and the interval starts at its minimum again.
     linger_ns = System::kLeastLingerNs;
     by_itself = false;
     lookout_lingers_.store(false, std::memory_order_seq_cst);
@@ -293,10 +296,11 @@ void BasicRingWatch<System>::Lookout() {
   }
 }
 
-// Somebody else looks or sleeps on the bells. After some quiet dozes it sleeps until the last sleeper wakes.
+// Other threads poll or sleep on the doorbells. After kDozesBeforeDeep quiet dozes it sleeps until the last sleeper
+// wakes.
 template <typename System>
 void BasicRingWatch<System>::Doze() {
-  // Whoever calls from here on is heard; whoever called before has changed what is looked at below.
+  // A call from here on ends the wait; an earlier caller has already changed what is checked below.
   lookout_called_.store(0, std::memory_order_seq_cst);
   lookout_dozes_.store(true, std::memory_order_seq_cst);
   lookout_deep_.store(dozes_ >= System::kDozesBeforeDeep, std::memory_order_seq_cst);

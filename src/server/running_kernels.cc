@@ -19,7 +19,7 @@ std::string RunningLine(const ClientInfo& client, uint32_t device, const device:
       {"grid", kernel.grid},   {"block", kernel.block}, {"blocks", kernel.blocks},
       {"begun", kernel.begun}, {"done", kernel.done},   {"seconds", Seconds(kernel.running_ns)},
   };
-  // Names come from clients: what is not UTF-8 in them is replaced.
+  // Names come from clients: invalid UTF-8 in them is replaced.
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -19,7 +19,7 @@
 namespace tutti::server {
 namespace {
 
-// Keys of the epoll set: what it is in the low two bits, its number above.
+// Keys of the epoll set: the kind in the low two bits, the number above.
 enum class KeyKind : uint64_t { kFd = 0, kSocket = 1, kPidfd = 2 };
 uint64_t Key(KeyKind kind, uint64_t number) { return number << 2 | static_cast<uint64_t>(kind); }
 
@@ -29,8 +29,7 @@ constexpr uint32_t kLoaders = 4;
 constexpr long kMemoryDelayNs = 1'000'000;
 constexpr uint32_t kReapers = 2;
 
-// What a client has freed with its end goes back to the machine. Takes a moment, so not for each of many that end at
-// once.
+// Returns the memory of ended clients to the system. It takes a moment, so it is batched when many end at once.
 void GiveBackFreedMemory() {
   constexpr uint64_t kPauseNs = 100'000'000;
   static std::atomic<uint64_t> next_ns{0};
@@ -195,7 +194,7 @@ Status Server::CheckQuota(const std::string& party) const {
 void Server::LetGo(const std::string& party, const std::shared_ptr<os::StrangersFd>& connection) {
   if (connection->IsDrained()) return;
   takers_.Add(party, [connection] {
-    // More than any queue holds: who cannot look takes no end for a message for ever.
+    // More than any queue holds: bounds the loop where end of file cannot be told from a message.
     constexpr int kMostMessages = 1 << 20;
     for (int i = 0; i < kMostMessages && !connection->IsDrained(); ++i) (void)os::Discard(connection->get());
   });
@@ -230,8 +229,8 @@ void Server::Drop(uint32_t id, int32_t status, std::function<void(bool)> gone) {
   session->End(status);
   LetGo(session->info().party, session->connection());
   log_.Info(session->info().payer(), "Client {} disconnected", session->info().pid);
-  // As a task of the reaper's only: the last reference may be the one it drops. Each session is a client of its own
-  // there.
+  // Only as a task of the reaper: the reference it drops may be the last one. To the pool each session is a client of
+  // its own.
   auto task = [last = std::move(session), gone = std::move(gone)]() mutable {
     last->Abandon();
     last.reset();
@@ -312,7 +311,7 @@ Status Server::SetMemoryGroup(const wire::MemoryGroupLimit& limit) {
               fmt::format("no client belongs to \"{}\" on device {}", limit.name, limit.device));
 }
 
-// Whoever holds most of those in the group that has borrowed most; never the one who asks or its companions.
+// The client that holds most in the group that has borrowed most; never the asker or a member of its groups.
 Session* Server::FindVictim(const Session& asker, uint32_t device) {
   Session* victim = nullptr;
   uint64_t most = 0;
@@ -393,7 +392,7 @@ void Server::OnEvent(uint64_t key) {
     case KeyKind::kFd: {
       const auto it = watched_fds_.find(static_cast<int>(number));
       if (it == watched_fds_.end()) return;
-      const auto ready = it->second;  // a copy: it may unwatch itself
+      const auto ready = it->second;  // a copy: the callback may unwatch itself
       ready();
       return;
     }

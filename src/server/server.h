@@ -36,13 +36,12 @@ class Server {
   static Result<std::unique_ptr<Server>> Create(std::unique_ptr<device::Backend> backend, bool shared);
   ~Server();
 
-  // Takes a client's connection. The client is answered in any case: with a Welcome, or with a Refuse that says why
-  // not.
+  // Takes a client's connection and answers it: with a Welcome, or with a Refuse that says why not.
   void Attach(const wire::Attach& attach, os::StrangersFd connection);
   // Clients are named by their numbers (ClientInfo::id).
 
-  // Ends the session of the client, which then sees `status`. INVALID_VALUE if there is none. `ended`: called by the
-  // main thread when all of it has ended and its memory is free.
+  // Ends the session of the client, which then sees `status`. INVALID_VALUE if there is none. The main thread calls
+  // `ended` when the session is torn down and its memory is free.
   Status Terminate(uint32_t client, int32_t status, std::function<void()> ended);
   void TerminateAll(int32_t status);
 
@@ -50,12 +49,13 @@ class Server {
   Status SetPercentage(uint32_t client, double percentage);
   Status SetMemoryLimit(uint32_t client, uint32_t device, uint64_t bytes);
   Status SetPriority(uint32_t client, int32_t priority);
-  // Of all clients of the namespace ("": of all) that neither asked for a priority nor were given one for themselves.
+  // For all clients of the namespace ("": of all namespaces) that neither asked for a priority nor had one set
+  // individually.
   Status SetDefaultPriority(std::string_view name_space, int32_t priority);
   Status SetKernelTime(uint32_t client, uint64_t ns);
-  // Of clients that come with none.
+  // The default for clients that come without one.
   void SetDefaultKernelTime(uint64_t ns) { default_kernel_ns_ = ns; }
-  // Of a group that clients belong to.
+  // Changes a group that clients belong to.
   Status SetMemoryGroup(const wire::MemoryGroupLimit& limit);
 
   std::vector<wire::ClientStatus> Clients();
@@ -68,15 +68,14 @@ class Server {
   // No new clients from now on: they get MPS_SERVER_NOT_READY.
   void Close() { closed_ = true; }
 
-  // Further descriptors of the program's: `ready` runs in the loop when one of `events` (of epoll) or a hang-up is
-  // there.
+  // Adds a descriptor to the event loop: `ready` runs when it reports one of `events` (of epoll) or a hang-up.
   Status Watch(int fd, std::function<void()> ready, uint32_t events = EPOLLIN);
   void Unwatch(int fd);
 
-  // Serves until `done()`, which is looked at after every event.
+  // Serves until `done()`, which is checked after every event.
   void Run(const std::function<bool()>& done);
 
-  // Has `work` run by the main thread. Thread-safe.
+  // Has the main thread run `work`. Thread-safe.
   void Post(std::function<void()> work) { mailbox_->Post(std::move(work)); }
 
  private:
@@ -94,10 +93,10 @@ class Server {
   size_t PlacesTaken() const;
   Status CheckQuota(const std::string& party) const;
   void OnEvent(uint64_t key);
-  // Forgets the session and hands it to the reaper. `status`: what its client is told, 0: it is gone.
-  // `gone` is called, on a thread of the reaper's, when everything of it is free.
+  // Removes the session and hands it to the reaper. The client sees `status`; 0: it is gone. A reaper thread calls
+  // `gone` when all of the session's resources are free.
   void Drop(uint32_t id, int32_t status, std::function<void(bool)> gone = nullptr);
-  // Of a client that has broken the protocol; `why` is empty: that has closed its connection.
+  // Drops a client that has broken the protocol, or, with an empty `why`, has closed its connection.
   void DropBroken(uint32_t id, const std::string& why);
   void Evict(uint32_t asker, uint32_t device, uint64_t bytes, std::function<void(bool)> done);
   Session* FindVictim(const Session& asker, uint32_t device);
@@ -106,7 +105,7 @@ class Server {
   void SpreadMemoryUse();
   Result<Session*> Find(uint32_t client);
 
-  // In the order in which they need each other: the last is destroyed first.
+  // Ordered by dependency: the last is destroyed first.
   bool shared_;
   bool closed_ = false;
   uint64_t default_kernel_ns_ = 0;
@@ -120,7 +119,7 @@ class Server {
   std::unique_ptr<RingWatch> watch_;
   WindowArena windows_;
   FaultLog faults_;
-  LogBudget log_;  // for lines that clients cause, or their users by way of the daemon
+  LogBudget log_;  // for lines that clients cause, or their users through the daemon
   std::unique_ptr<device::Backend> backend_;
   MemoryGroupTable groups_;
   std::map<uint32_t, std::shared_ptr<Session>> sessions_;

@@ -20,7 +20,7 @@
 namespace tutti::server {
 namespace {
 
-constexpr int kBatch = 256;  // records taken before another session has its turn
+constexpr int kBatch = 256;  // records taken before the next session is served
 constexpr uint64_t kSampleNs = 250'000'000;
 
 std::unexpected<Error> OutOfResources(const Error& error) {
@@ -52,7 +52,7 @@ Result<std::shared_ptr<Session>> Session::Create(const SessionServices& services
   if (!mapping) return OutOfResources(mapping.error());
   session->doorbell_ = os::Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
   if (!session->doorbell_) return OutOfResources(FailErrno("eventfd").error());
-  // Where the client lives in another PID namespace its socket alone has to do.
+  // For a client in another PID namespace only the socket shows its end.
   if (auto pidfd = os::OpenPeerPidfd(session->socket_->get())) session->pidfd_ = std::move(*pidfd);
   session->channel_fd_ = std::move(*channel);
   session->channel_mapping_ = std::move(*mapping);
@@ -93,7 +93,7 @@ Session::Session(const SessionServices& services, ClientInfo info, device::Limit
       socket_(std::move(socket)),
       window_(std::move(window)) {
   os::AllowDescriptors(socket_->get());  // images of modules are memory files; the daemon took none
-  // A client that does not read must not hold us up.
+  // A client that does not read must not block us.
   fcntl(socket_->get(), F_SETFL, fcntl(socket_->get(), F_GETFL) | O_NONBLOCK);
 }
 

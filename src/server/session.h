@@ -1,4 +1,5 @@
-// One client: its channel, its window, its space on the device, its socket. Everything of it goes with it.
+// The server's side of one client: its channel, its window, its space on the device, its socket. The session owns all
+// of it.
 //
 // Threads: the ring (WatchedRing) belongs to whichever thread holds its lock in RingWatch; OnReadable, SetLimits,
 // Status and End to the server's main thread; module loads, kernel preparation and resets run on the loaders, each
@@ -43,11 +44,11 @@ struct ClientInfo {
   std::string name_space;
   double own_percentage = 100;  // asked for by the client, as own_limits: only repeated to the daemon
   std::vector<wire::MemoryLimit> own_limits = {};
-  std::string party = {};  // whose part of the server it takes; "": the owner's
-  uint32_t withheld_devices = 0;  // bit per device: the client may do nothing with it
+  std::string party = {};  // whose quota it counts against; "": the owner's
+  uint32_t withheld_devices = 0;  // bit per device: the client may not use it
   bool own_priority = false;  // asked for by the client, or set for it alone
 
-  // At whose cost the log speaks of it.
+  // The party whose log budget pays for lines about it.
   std::string payer() const { return party.empty() ? "user " + std::to_string(uid) : party; }
 };
 
@@ -63,16 +64,17 @@ struct SessionServices {
   FaultLog* faults = nullptr;
   LogBudget* log = nullptr;
   bool shared_server = false;
-  // Whether the session's socket is listened to. Main thread only.
+  // Turns reading of the session's socket on or off. Main thread only.
   std::function<void(uint32_t id, bool listen)> listen;
-  // Has `work` run by the main thread if the session has not ended by then: it ends if that fails. Thread-safe.
+  // Has the main thread run `work` unless the session has ended by then; if `work` fails, the session ends.
+  // Thread-safe.
   std::function<void(uint32_t id, std::function<Status(Session&)> work)> post;
   // The session cannot go on. Called once, from any thread, with its ring's lock held or not.
   std::function<void(uint32_t id, std::string reason)> broken;
   // Memory in use on `device` has changed.
   std::function<void(uint32_t device)> memory_changed;
-  // Ends a client that has borrowed memory on `device`, for the sake of `id`, which lacks `bytes`. `done` is called
-  // once, from any thread, when that memory is free (true) or if there is none to end (false).
+  // Terminates a client that has borrowed memory on `device`, because `id` lacks `bytes`. `done` is called once, from
+  // any thread: true when that memory is free, false if there is no such client.
   std::function<void(uint32_t id, uint32_t device, uint64_t bytes, std::function<void(bool)> done)> evict;
 };
 
@@ -84,12 +86,12 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
 
   // Starts to watch the ring and sends the Welcome.
   Status Begin();
-  // A message has come. Fails if the client has closed (without a text) or sent what it may not: then End it.
+  // Handles a message. Fails if the client has closed (empty text) or broken the protocol; then call End.
   Status OnReadable();
-  // Stops all use of the ring and wakes the client's threads with `status`; 0 if there is no client left to tell.
+  // Stops all use of the ring and wakes the client's threads with `status`; 0 if the client is gone.
   void End(int32_t status);
 
-  // After End: the client's work is dropped, so that nothing of it holds up others while the session is taken down.
+  // After End: drops the client's work, so that it holds up nobody while the session is torn down.
   void Abandon() { space_->Abandon(); }
 
   void SetLimits(const device::Limits& limits);
@@ -97,20 +99,20 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   void SetUsed(uint32_t device, uint64_t bytes) {
     if (!IsWithheld(device)) sink_->SetUsed(device, bytes);
   }
-  // An entry per device it uses (the first if it uses none).
+  // One entry per device it uses (the first device if it uses none).
   std::vector<wire::ClientStatus> Describe();
-  // What it runs now, on all devices (running_kernels.h).
+  // Its running kernels on all devices (running_kernels.h).
   std::vector<std::string> RunningLines();
   void LogRunning();
 
   uint64_t memory_bytes(uint32_t device) const { return sink_->memory_bytes(device); }
 
   const ClientInfo& info() const { return info_; }
-  // Its priority has been set for it alone: defaults no longer reach it.
+  // Its priority has been set individually: defaults no longer apply.
   void KeepPriority() { info_.own_priority = true; }
   int socket() const { return socket_->get(); }
   const std::shared_ptr<os::StrangersFd>& connection() const { return socket_; }
-  int pidfd() const { return pidfd_.get(); }  // -1: not to be had
+  int pidfd() const { return pidfd_.get(); }  // -1: unavailable
 
   // WatchedRing
   void Added(uint32_t number) override { watch_number_ = number; }
@@ -130,7 +132,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   void PublishLimits();
 
   bool IsWithheld(uint32_t device) const { return device < 32 && (info_.withheld_devices >> device & 1) != 0; }
-  // For a device that a record names: fails if it is not for this client.
+  // Fails if a device that a record names is withheld from this client.
   Status MayUse(uint32_t device) const;
 
   // session_records.cc: ring's lock held.
@@ -162,7 +164,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   ClientInfo info_;
   device::Limits limits_;  // main thread only
   const device::MemoryGroups memory_groups_;  // of them
-  // who refuses its client, or takes a message with descriptors, may outlive the session
+  // shared: a thread that refuses the client or takes a message with descriptors may outlive the session
   const std::shared_ptr<os::StrangersFd> socket_;
   os::Fd pidfd_;
   os::Fd doorbell_;
@@ -176,9 +178,9 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   bool watched_ = false;
 
   std::atomic<bool> over_{false};
-  std::atomic<bool> paused_{false};  // a reset is under way: no record is taken until it is done
+  std::atomic<bool> paused_{false};  // a reset is in progress: no record is taken until it is done
   std::atomic<uint32_t> devices_used_{0};  // bit per device
-  std::atomic<uint32_t> calls_{0};  // socket calls that are being worked on
+  std::atomic<uint32_t> calls_{0};  // socket requests in progress
 
   std::mutex logs_mutex_;
   std::map<std::pair<uint32_t, uint32_t>, std::string> prepare_logs_;

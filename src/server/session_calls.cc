@@ -1,4 +1,4 @@
-// What a client asks over its socket: module loads and the log of a kernel that could not be prepared.
+// A client's requests over its session socket: module loads, and the log of a kernel whose preparation failed.
 #include <fmt/format.h>
 #include <poll.h>
 
@@ -11,7 +11,7 @@ namespace tutti::server {
 namespace {
 
 constexpr uint64_t kMaxImageBytes = 512ull << 20;
-constexpr uint32_t kMaxCalls = 32;    // at a time; the client library makes one
+constexpr uint32_t kMaxCalls = 32;    // concurrent; the client library makes one at a time
 constexpr size_t kMaxKeptLogs = 256;  // of kernels
 
 // The index as the client needs it: without what is inside the segment.
@@ -36,7 +36,7 @@ Status Session::OnReadable() {
     RefuseFiles(received ? received->head : wire::MessageHead{}, std::move(in_the_way));
     return {};
   }
-  // A client that died with an answer unread leaves an error in place of an end of file.
+  // A client that died with a reply unread causes a reset in place of end of file.
   if (!received && HungUp(socket_->get())) return Fail("");
   TUTTI_ASSIGN(ipc::Envelope envelope, std::move(received));
   if (envelope.closed) return Fail("");
@@ -85,7 +85,7 @@ Status Session::HandleLoadModule(ipc::Envelope envelope) {
                      fmt::format("there is no device {}", request.device));
     return {};
   }
-  // Where it lies, in the client's memory: it waits for a loader without a descriptor of ours.
+  // The image stays in the client's memory, mapped, so while it waits for a loader it holds no descriptor of ours.
   auto mapped = os::Mapping::Constant(envelope.fds.front().get(), kMaxImageBytes);
   if (!mapped) {
     calls_.fetch_sub(1, std::memory_order_relaxed);

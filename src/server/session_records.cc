@@ -1,5 +1,6 @@
-// What each record of a client's ring does. Called with the ring's lock held; an error means that the client has broken
-// the protocol. What the device refuses without that (no memory, no such allocation) is answered or dropped instead.
+// Executes the records of a client's ring. Called with the ring's lock held; an error means that the client has broken
+// the protocol. What the device refuses for other reasons (no memory, no such allocation) is answered or dropped
+// instead.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -26,7 +27,7 @@ Status Session::MayUse(uint32_t device) const {
 
 Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_TRY(wire::ValidateHead(untrusted));
-  // Looked at by ValidateHead.
+  // Checked by ValidateHead.
   const wire::RawRecord& head = untrusted.Unchecked();
   const uint32_t stream = head.stream;
   const uint64_t ticket = head.ticket;
@@ -97,8 +98,8 @@ Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) 
   return {};
 }
 
-// Loading takes a millisecond, or a compilation: on a loader. What comes after it in the ring waits, since it may come
-// after it in its stream.
+// Loading takes a millisecond, or a compilation, so it runs on a loader thread. Later records wait in the ring, since
+// they may follow it in its stream.
 void Session::LaunchWhenLoaded(uint32_t stream, uint64_t ticket, const device::Grid& grid) {
   paused_.store(true, std::memory_order_release);
   OnLoader([self = shared_from_this(), stream, ticket, grid = device::Grid(grid),
@@ -109,7 +110,7 @@ void Session::LaunchWhenLoaded(uint32_t stream, uint64_t ticket, const device::G
     do {
       self->space_->LoadAgain(grid.kernel);
       launched = self->space_->Launch(stream, ticket, grid);
-    } while (!launched && launched.error().code == device::kNotLoaded);  // another one needed the room
+    } while (!launched && launched.error().code == device::kNotLoaded);  // another kernel has evicted it
     if (!launched) self->Break(launched.error().text);
     self->paused_.store(false, std::memory_order_release);
     self->services_.watch->Wake(self->watch_number_);
@@ -147,8 +148,8 @@ Status Session::HandleAllocate(const wire::Untrusted<wire::RawRecord>& untrusted
   return {};
 }
 
-// A call that has been reached weighs nothing in its stream any more: the client may answer it without taking it, or
-// have an error, with which calls are only told. What waits to be taken is bounded here.
+// A call that has been reached no longer counts in its stream's backlog: the client may answer it without taking it,
+// and after an error calls are only reported. This bounds the calls that wait to be taken.
 Status Session::HandleHostCall(const wire::Untrusted<wire::RawRecord>& untrusted) {
   const wire::RawRecord& head = untrusted.Unchecked();
   TUTTI_TRY(space_->HostCall(head.stream, head.ticket, wire::ValidateHostCall(untrusted).token));
@@ -156,13 +157,13 @@ Status Session::HandleHostCall(const wire::Untrusted<wire::RawRecord>& untrusted
   return {};
 }
 
-// The device may be full of what others have borrowed: the server ends one of them after the other, until there is room
-// or nobody is left to end. Meanwhile the ring stands still.
+// The device may be full of memory that others have borrowed: the server evicts one borrower after the other until
+// there is room or none is left. The ring is paused meanwhile.
 void Session::AllocateByEviction(const wire::AllocateBody& body, uint16_t reply) {
   paused_.store(true, std::memory_order_release);
   services_.evict(info_.id, body.device, body.bytes, [self = shared_from_this(), body, reply](bool evicted) {
     if (self->over()) return;
-    // On a loader: this may be the thread that takes the evicted client down.
+    // On a loader: this may be the thread that tears down the evicted client.
     self->OnLoader([self, body, reply, evicted] {
       if (self->over()) return;
       const auto address = self->space_->Allocate(body.device, body.kind, body.bytes, body.alignment);
@@ -196,7 +197,7 @@ Status Session::HandleHeapLimit(const wire::Untrusted<wire::RawRecord>& untruste
   return space_->LimitHeap(body.device, body.bytes);
 }
 
-// May compile for seconds: on a loader, while the ring goes on.
+// May compile for seconds, so it runs on a loader; the ring goes on.
 Status Session::HandlePrepare(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_ASSIGN(const wire::PrepareBody body, wire::ValidatePrepare(untrusted));
   const bool taken =
@@ -215,8 +216,8 @@ Status Session::HandlePrepare(const wire::Untrusted<wire::RawRecord>& untrusted)
   return {};
 }
 
-// Waits for blocks that may run on the very thread that has taken this record: on a loader. No other operation of the
-// space may run meanwhile, so the ring stands still.
+// Waits for blocks that may run on the very thread that took this record, so it runs on a loader. No other operation of
+// the space may run meanwhile, so the ring is paused.
 Status Session::HandleReset(const wire::Untrusted<wire::RawRecord>& untrusted) {
   TUTTI_ASSIGN(const wire::ResetBody body,
                wire::ValidateReset(untrusted, static_cast<uint32_t>(services_.backend->devices().size())));

@@ -23,7 +23,7 @@ std::string TraceLine(const device::Backend::TraceEvent& event) {
         {"device", event.device},
         {"blocks", event.blocks}}},
   };
-  // Names come from clients: what is not UTF-8 in them is replaced.
+  // Names come from clients: invalid UTF-8 in them is replaced.
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

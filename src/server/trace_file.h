@@ -1,4 +1,4 @@
-// What ran where, as the lines of a Chrome trace.
+// Exports the scheduler's trace in Chrome's format.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tutti::server {
 
-// Writes the backend's trace since it was last taken into the memory file `file` (os/filled_memory.h): one JSON object
-// per line, without commas between.
+// Writes the backend's trace since the last call into the memory file `file` (os/filled_memory.h): one JSON object per
+// line, not separated by commas.
 Status WriteTrace(device::Backend& backend, int file);
 
 // One event. Labels are "<pid> <program>", as sessions name their spaces.

@@ -38,7 +38,7 @@ Result<Window> WindowArena::Create() {
   for (size_t i = 0; i < state_->taken.size(); ++i) {
     const size_t slot = (state_->next + i) % state_->taken.size();
     if (state_->taken[slot]) continue;
-    // Something else may be mapped there, put by a library: then the slot is of no use to anybody.
+    // A library may have mapped something there; the slot then stays unused.
     auto mapping = os::Mapping::SharedAt(AlignUp(wire::kWindowArenaBase, window_bytes_) + slot * window_bytes_,
                                          fd.get(), window_bytes_);
     if (!mapping && mapping.error().code == EEXIST) continue;

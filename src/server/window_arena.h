@@ -1,5 +1,5 @@
-// Where clients' device windows lie in the address space: equal slots of the arena (wire/limits.h), each at the same
-// addresses in the client and here.
+// Allocates address space for clients' device windows: equal slots of the arena (wire/limits.h). A window has the same
+// addresses in the client and in the server.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tutti::server {
 
-// A window in place: its memory file and our mapping. Gives the slot back when destroyed.
+// A mapped window: its memory file and our mapping. Its destructor returns the slot.
 class Window {
  public:
   Window(Window&& other) noexcept
@@ -44,8 +44,8 @@ class WindowArena {
   WindowArena(const WindowArena&) = delete;
 
   uint64_t slots() const;
-  // A fresh window of zeros. Slots are handed out in turn, so that one just freed is not the next: a client that could
-  // not map one address is offered another. Fails with MPS_MAX_CLIENTS_REACHED when all are taken.
+  // A fresh window of zeros. Slots are taken round-robin, so a slot just freed is not reused next and a client that
+  // could not map one address is offered another. Fails with MPS_MAX_CLIENTS_REACHED when all are taken.
   Result<Window> Create();
 
  private:

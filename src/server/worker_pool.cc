@@ -17,7 +17,7 @@ WorkerPool::~WorkerPool() {
     stop_ = true;
   }
   wake_.notify_all();
-  // None ends by itself any more.
+  // No thread ends by itself from here on.
   for (std::thread& thread : threads_) thread.join();
   for (std::thread& thread : ended_) thread.join();
 }
@@ -34,7 +34,7 @@ bool WorkerPool::Add(uint32_t client, std::function<void()> task) {
       return false;
     }
   }
-  lock.unlock();  // who wakes needs it
+  lock.unlock();  // a woken thread needs it
   wake_.notify_one();
   return true;
 }
@@ -73,7 +73,7 @@ std::function<void()> WorkerPool::Take(uint32_t* client) {
 }
 
 void WorkerPool::Run(Threads::iterator self) {
-  std::unique_lock lock(mutex_);  // held by who starts this thread until `self` is in its place
+  std::unique_lock lock(mutex_);  // the starter holds it until `self` is set
   for (;;) {
     uint32_t client = 0;
     std::function<void()> task;
@@ -89,7 +89,7 @@ void WorkerPool::Run(Threads::iterator self) {
     --idle_;
     lock.unlock();
     task();
-    task = nullptr;  // what it holds on to may take long to destroy, too
+    task = nullptr;  // destroying its captures may take long, too
     lock.lock();
     ++idle_;
     const auto it = queues_.find(client);

@@ -1,7 +1,7 @@
-// Threads for what may take seconds: loading modules, preparing kernels, resets, taking a dead client's space down.
-// Fair between clients: their tasks are taken in turn, no client has more than kPerClient running, and where those of
-// others take all threads a client that has none running gets a thread in addition, which ends when there is nothing to
-// do.
+// Threads for tasks that may take seconds: loading modules, preparing kernels, resets, tearing down a dead client's
+// space. Fair between clients: tasks are taken round-robin over clients, no client has more than kPerClient running,
+// and if others occupy all threads, a client with none running gets an extra thread, which ends when there is nothing
+// to do.
 #pragma once
 
 #include <condition_variable>
@@ -16,19 +16,19 @@
 
 namespace tutti::server {
 
-// Thread-safe. The first thread starts at once, so that a server which gets to its limits later still has one; the
-// others when they are needed. The destructor drops what has not begun and waits for what has.
+// Thread-safe. The first thread starts at once, so that a server which later reaches its limits still has one; the
+// others start on demand. The destructor drops queued tasks and waits for running ones.
 class WorkerPool {
  public:
   static constexpr uint32_t kPerClient = 2;
   static constexpr size_t kMaxWaiting = 1024;  // tasks per client
-  static constexpr size_t kMostThreads = 64;  // with those in addition
+  static constexpr size_t kMostThreads = 64;  // including extra ones
 
   WorkerPool(std::string name, uint32_t max_threads);
   ~WorkerPool();
 
-  // False if the client has kMaxWaiting tasks waiting already (no well-behaved one ever has), or if the system has
-  // never had room for a thread. The task is dropped then.
+  // Drops the task and returns false if the client already has kMaxWaiting tasks queued (no correct one ever has), or
+  // if the system has never had room for a thread.
   [[nodiscard]] bool Add(uint32_t client, std::function<void()> task);
 
  private:
@@ -42,8 +42,8 @@ class WorkerPool {
   void Run(Threads::iterator self);
   // With the lock held:
   void StartThread();
-  size_t Runnable() const;  // tasks that could begin, were there threads
-  std::function<void()> Take(uint32_t* client);  // the next task in turn, or null
+  size_t Runnable() const;  // tasks that could start if there were threads
+  std::function<void()> Take(uint32_t* client);  // the next task, or null
 
   std::string name_;
   uint32_t max_threads_;
@@ -51,7 +51,7 @@ class WorkerPool {
   std::condition_variable wake_;
   std::map<uint32_t, Queue> queues_;
   uint32_t last_ = 0;  // the client that was served last
-  // threads that are about to look for a task, or wait for one: new ones, and who has been woken, too
+  // threads that wait or are about to look for a task, including new and just woken ones
   uint32_t idle_ = 0;
   bool stop_ = false;
   Threads threads_;

@@ -2,9 +2,9 @@
 // everything the client needs to know to answer a call without asking: completion, errors, memory in use, device
 // properties.
 //
-// Written by the client: tail, the ring slots, the sleeper counts, the consumed cursors of print and host-call queues.
-// Written by the server: everything else. The server never reads back what it wrote; a client that scribbles here
-// misleads itself alone. The file is sparse: untouched pages cost nothing.
+// The client writes tail, the ring slots, the sleeper counts and the consumed cursors of the print and host-call
+// queues; the server writes everything else. The server never reads back what it wrote, so a client that overwrites the
+// channel misleads only itself. The file is sparse: untouched pages cost nothing.
 #pragma once
 
 #include <atomic>
@@ -17,30 +17,30 @@ namespace tutti::wire {
 
 inline constexpr uint32_t kChannelMagic = 0x49545554;  // "TUTI"
 
-// What a client must do after publishing a record. The server raises the state before it looks away and then looks once
-// more; the client publishes, then reads the state (all four accesses seq_cst). So one of the two always sees the
-// other.
+// What a client must do after publishing a record. Before it stops polling, the server raises the state and then polls
+// once more; the client publishes, then reads the state. All four accesses are seq_cst, so at least one side sees the
+// other's write: no wake-up is lost.
 //
-// The bell is an eventfd. Who rings it first swaps kWatched in, so that one sleeper costs one wake; only a producer
-// whose swap found kLingering or kArmed writes the eventfd. A caller about to sleep for a completion or a reply looks
-// at the bell again (RingProducer::Nudge), since its record may have been published without ringing. Nobody trusts this
-// for ever: all sleeps are bounded, and one that timed out rings unconditionally.
+// The doorbell is an eventfd. A producer that wants to ring first swaps kWatched in and writes the eventfd only if it
+// swapped out kLingering or kArmed, so one sleeper costs one wake-up. A caller about to sleep for a completion or a
+// reply checks the state again (RingProducer::Nudge), since its record may have been published without a ring. As a
+// backstop all sleeps have a timeout, and a sleeper that timed out rings unconditionally.
 enum class Doorbell : uint32_t {
-  kWatched = 0,  // somebody polls this ring: no ring of the bell
-  kLingering = 1,  // looked at again within milliseconds: ring only if the caller is going to wait
-  kArmed = 2,  // nobody looks: ring
+  kWatched = 0,  // a thread polls this ring: do not ring
+  kLingering = 1,  // polled again within milliseconds: ring only if the caller is going to wait
+  kArmed = 2,  // nobody polls: ring
 };
 
 // One stream's completion. A client that wants to sleep reads `wake`, lowers `awaited` to what it waits for, re-checks,
 // and waits on `wake`; the server stores `completed`, and if that is what is awaited or more it clears `awaited`,
-// increments `wake` and wakes the futex (seq_cst on both sides). So a sleeper costs one wake, however many records
-// finish before its own. Whoever is woken and waits for more asks again.
+// increments `wake` and wakes the futex (seq_cst on both sides). So a sleeper costs one wake-up, however many records
+// finish before its own. A thread that is woken but waits for a later record registers again.
 struct alignas(64) StreamCompletion {
   std::atomic<uint64_t> completed;  // ticket + 1 of the last finished record of this stream
   std::atomic<uint64_t> awaited;  // the least `completed` that a sleeper waits for; 0: nobody sleeps
   std::atomic<uint32_t> wake;  // futex
 
-  // By whoever has stored `completed`: whether sleepers must be woken.
+  // Called after storing `completed`. Returns whether sleepers must be woken.
   bool TakeSleepers(uint64_t now_completed) {
     const uint64_t least = awaited.load(std::memory_order_seq_cst);
     if (least == 0 || now_completed < least) return false;
@@ -57,7 +57,7 @@ struct alignas(64) StreamCompletion {
 static_assert(sizeof(StreamCompletion) == 64);
 
 // kFree -> kPending by the client before it publishes the record; -> kPendingAsleep by a client that sleeps on `state`;
-// -> kDone by the server, with an exchange that tells it whether to wake; -> kFree by the client when it has read the
+// -> kDone by the server, with an exchange that shows whether to wake; -> kFree by the client when it has read the
 // reply.
 enum class ReplyState : uint32_t { kFree = 0, kPending = 1, kPendingAsleep = 2, kDone = 3 };
 
@@ -68,8 +68,8 @@ struct alignas(64) ReplySlot {
 };
 static_assert(sizeof(ReplySlot) == 64);
 
-// Functions the client must run for its streams (cuLaunchHostFunc, callbacks). The server appends, the client's
-// host-call thread takes.
+// Functions the client must run for its streams (cuLaunchHostFunc, callbacks): the server produces, the client's
+// host-call thread consumes.
 struct HostCall {
   uint64_t token;
   uint32_t stream;
@@ -81,7 +81,7 @@ struct HostCallQueue {
   HostCall calls[kHostCallSlots];
 };
 
-// Text of kernels, already formatted, as a byte FIFO. Drained by the client at its synchronising calls.
+// A byte FIFO of text that kernels printed, already formatted. The client drains it in its synchronising calls.
 template <uint32_t kBytes>
 struct TextFifo {
   alignas(64) std::atomic<uint64_t> produced;  // bytes ever written
@@ -105,8 +105,8 @@ struct alignas(64) DeviceState {
   std::atomic<uint64_t> client_bytes;  // by this client
   std::atomic<uint64_t> limit_bytes;  // this client's limit; ~0: none
   std::atomic<int32_t> error;  // sticky CUresult of this client's work on the device, 0: none
-  std::atomic<int32_t> sm_count;  // that this client is given
-  std::atomic<uint64_t> freed_bytes;  // of client_bytes: freed by the client, in use until work before that is done
+  std::atomic<int32_t> sm_count;  // that this client may use
+  std::atomic<uint64_t> freed_bytes;  // of client_bytes: freed by the client, in use until earlier work is done
 };
 
 struct ChannelHeader {
@@ -125,7 +125,7 @@ struct ChannelHeader {
   std::atomic<uint32_t> space_wake;  // futex
   alignas(64) std::atomic<uint32_t> doorbell;  // Doorbell
   DeviceState states[kMaxDevices];
-  DeviceInfo devices[kMaxDevices];  // one without a UUID is not for this client
+  DeviceInfo devices[kMaxDevices];  // one without a UUID is withheld from this client
 };
 
 struct Channel {

@@ -1,4 +1,4 @@
-// The end of reading a message: whether all of it was there.
+// Ends the reading of a message: fails if it was truncated.
 #pragma once
 
 #include <string>

@@ -27,8 +27,8 @@ bool IsHexOrDash(char c) {
 }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// A decimal number, whatever the program's locale. Not by std::from_chars: its double needs libm's rounding mode, and
-// the client library needs libc alone.
+// A decimal number, independent of the program's locale. Not std::from_chars: for double it needs libm's rounding mode,
+// and the client library links libc alone.
 std::optional<double> ParseDecimal(std::string_view text) {
   static const locale_t c_locale = newlocale(LC_NUMERIC_MASK, "C", nullptr);
   if (text.empty() || text.find_first_not_of("0123456789.+-eE") != std::string_view::npos) return std::nullopt;

@@ -1,5 +1,5 @@
-// The settings language: the values that control commands, environment variables and clients give, read and printed.
-// Daemon and client read them by the same rules, so both can say what is wrong with one.
+// Parses and formats the values of settings as control commands, environment variables and clients write them. Daemon
+// and client share these rules, so either can report what is wrong with a value.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ std::string FormatMemory(uint64_t bytes);  // as ParseMemory reads it: in G if t
 Result<int> ParsePriority(std::string_view text);
 
 // Memory limits by device identifier, in the order they were set. An identifier is an ordinal or a UUID (or the start
-// of one); both may name the same device, then the one set last holds. What is set under one identifier is answered
-// under that identifier only.
+// of one); both may name the same device, then the one set last holds. A query by identifier finds only what was set
+// under that identifier.
 class MemoryLimits {
  public:
   struct Entry {
@@ -42,7 +42,7 @@ class MemoryLimits {
   uint64_t Of(uint32_t ordinal, std::string_view uuid) const;
   bool empty() const { return entries_.empty(); }
   const std::vector<Entry>& entries() const { return entries_; }
-  // Those that name none of the devices with these UUID texts, by ordinal.
+  // The identifiers that match none of these devices (UUID texts, indexed by ordinal).
   std::vector<std::string> Unknown(const std::vector<std::string>& uuids) const;
 
   // The form of CUDA_MPS_PINNED_DEVICE_MEM_LIMIT: "0=1G,1=512MB,GPU-1234abcd=900M". Empty text: no limits.

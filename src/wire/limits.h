@@ -1,5 +1,5 @@
-// Fixed sizes of the client-server protocol, version kProtocolVersion. Both sides are built from the same tree; a
-// client of another version is refused at the handshake with a text that names both versions.
+// Fixed sizes of the client-server protocol, version kProtocolVersion. Both sides are built from the same tree; the
+// handshake refuses a client of another version with a text that names both.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ inline constexpr uint32_t kMaxArgumentBytes = 32764;   // of one launch, as CUDA
 #ifdef TUTTI_TSAN
 inline constexpr uint64_t kWindowArenaBase = 0x10'0000'0000;
 inline constexpr uint64_t kWindowArenaEnd = 0x70'0000'0000;
-inline constexpr uint64_t kLeastWindows = 48;  // of 8 GiB: rather few that hold what tests want than many that do not
+inline constexpr uint64_t kLeastWindows = 48;  // of 8 GiB: tests need few large windows rather than many small ones
 #else
 inline constexpr uint64_t kWindowArenaBase = 0x2000'0000'0000;
 inline constexpr uint64_t kWindowArenaEnd = 0x5000'0000'0000;

@@ -2,12 +2,11 @@
 // the order of the fields below (strings and blobs are length-prefixed). A body too long for a packet travels as a
 // size-sealed memory file instead (kBodyInFile); ipc/message.h sends and receives both forms.
 //
-//   client ── Hello ──> daemon            on <pipe directory>/control
-//   daemon ── Attach + client's socket ──> server     the daemon passes the connection on and is out of it
-//   client <── Welcome + fds ── server    on that same connection, which from now on is the session socket
-//   client ── LoadModule + image fd ──> server, and so on
+//   client ── Hello ──> daemon on <pipe directory>/control daemon ── Attach + client's socket ──> server the daemon
+//   hands the connection over and takes no further part client <── Welcome + fds ── server on that same connection,
+//   from now on the session socket client ── LoadModule + image fd ──> server, and so on
 //
-// Closing the session socket ends the session; a killed client is noticed by that alone.
+// Closing the session socket ends the session; that alone is how the server notices a killed client.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +36,7 @@ enum class MessageKind : uint16_t {
   kQueryModule = 22,  // function attributes and JIT log of one kernel
   kQueryModuleReply = 23,
   // daemon <-> server: wire/server_messages.h
-  kAttach = 40,  // fds: the client's connection; body: the Hello as received + what the daemon adds
+  kAttach = 40,  // fds: the client's connection; body: the Hello as received, and what the daemon adds
   kServerReady = 41,
   kServerQuery = 42,  // daemon asks for client list, status, ...
   kServerReply = 43,
@@ -57,7 +56,7 @@ static_assert(sizeof(MessageHead) == 16);
 
 enum MessageFlags : uint32_t {
   kBodyInFile = 1u << 0,  // the packet has no body: fd 0 is the body, the message's own descriptors follow it
-  kBodyInAskersFile = 1u << 1,  // of an answer: the packet has no body, it is in the file that came with the question
+  kBodyInAskersFile = 1u << 1,  // of a reply: the packet has no body, it is in the file that came with the query
 };
 
 // The body of kWelcome is empty: everything is in the channel. Its descriptors, in this order:
@@ -67,7 +66,7 @@ inline constexpr size_t kWelcomeWindowFd =
 inline constexpr size_t kWelcomeDoorbellFd = 2;  // eventfd
 inline constexpr size_t kWelcomeFds = 3;
 
-// What a client tells about itself. Everything here is a claim; identity comes from SO_PEERCRED.
+// What a client says about itself. None of it is trusted; identity comes from SO_PEERCRED.
 struct Hello {
   uint32_t claimed_pid = 0;  // in the client's own PID namespace
   uint64_t pid_namespace = 0;  // inode of /proc/self/ns/pid
@@ -108,7 +107,7 @@ inline constexpr size_t kMaxLogBytes = 32 * 1024;
 void Put(ByteWriter& out, const LoadModuleReply& reply);
 Result<LoadModuleReply> GetLoadModuleReply(ByteReader& in);
 
-// The text of the last failed kPrepare of one kernel; asked for only after one has failed.
+// Asks for the log of a kernel's last failed kPrepare; sent only after a failure.
 struct QueryModule {
   uint32_t module = 0;
   uint32_t function = 0;
@@ -122,13 +121,13 @@ struct QueryModuleReply {
 void Put(ByteWriter& out, const QueryModuleReply& reply);
 Result<QueryModuleReply> GetQueryModuleReply(ByteReader& in);
 
-// One message with its head. In another `version` only what all versions understand: a Refuse.
+// One message with its head. Another `version` than ours is for a Refuse alone, which all versions understand.
 std::vector<uint8_t> Pack(MessageKind kind, uint32_t serial, ByteWriter body, uint16_t version = kProtocolVersion,
                           uint32_t flags = 0);
 // Checks magic and version and splits off the head; the reader stands at the body.
 Result<MessageHead> ReadHead(ByteReader& in);
-// The version of a message that is one of ours in another version than this program's. The head and Refuse are the same
-// in all versions, so its sender can be told.
+// The protocol version of a message that has our magic but not our version. Head and Refuse are the same in all
+// versions, so the sender can be told.
 std::optional<uint16_t> OtherVersion(std::span<const uint8_t> message);
 
 }  // namespace tutti::wire

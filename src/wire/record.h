@@ -1,5 +1,5 @@
-// One ring record as the consumer holds it: a private copy, which the client can no longer change, of bytes it wrote.
-// Every field is still a claim; wire/validate.h turns it into something that may be acted on.
+// One ring record as the consumer holds it: a private copy that the client can no longer change. Its fields are still
+// untrusted; wire/validate.h checks them.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ struct RawRecord {
   RecordKind kind = RecordKind::kNone;
   uint16_t reply = 0;
   uint32_t stream = 0;
-  // Body and what follows it: all bytes of the record's slots, the slots' own 8 bytes taken out. Valid until the
-  // consumer is asked for the next record.
+  // The body and what follows it: the bytes of all of the record's slots, without the 8 bytes each slot keeps for
+  // itself. Valid until the next call of the consumer's Next().
   std::span<const uint8_t> bytes;
 
   // The body; every record is at least one slot, so it is always there.

@@ -1,19 +1,20 @@
-// The ring: one per client process, many producing threads, one consumer (whichever server thread holds the session).
+// The ring: one per client process, many producing threads, one consumer at a time (the server thread that holds the
+// session).
 //
 // A producer reserves n consecutive slots with one fetch_add on ChannelHeader::tail. The value it gets is the record's
-// *ticket*: the place of the record in the one order of everything this client ever asked for. It fills the slots and
-// publishes by storing ticket + 1 into the first slot's `published` (release; the consumer's acquire load pairs with
-// it). A position p lives in slot p % kRingSlots, so a record may wrap around the end of the ring.
+// *ticket*: its sequence number in the total order of the client's requests. It fills the slots and publishes by
+// storing ticket + 1 into the first slot's `published` (release; the consumer's acquire load pairs with it). A position
+// p lives in slot p % kRingSlots, so a record may wrap around the end of the ring.
 //
 // Tickets double as stream sequence numbers. A stream's completion word (channel_layout.h) holds the ticket + 1 of the
-// last record of that stream that is done; "work up to ticket t of stream s is done" is `completed[s] > t`. No second
-// counter, and two threads submitting to one stream can never disagree about the order.
+// last record of that stream that is done; "work up to ticket t of stream s is done" is `completed[s] > t`. There is no
+// second counter, so two threads that submit to one stream cannot disagree about the order.
 //
-// Every slot of a record begins with 8 bytes of its own: in the first slot `published`, in the following ones whatever
-// an earlier lap left there, which nobody reads. Payload therefore never lies where a later lap looks for a
-// publication, and a leftover is always smaller than what that lap waits for.
+// Every slot of a record begins with 8 bytes of its own: in the first slot `published`, in the following ones a stale
+// value of an earlier lap, which nobody reads. Payload therefore never lies where a later lap expects `published`, and
+// a stale value is always smaller than the one that lap waits for.
 //
-// All of this is memory a hostile client writes. The consumer copies a record out first, then validates the copy
+// A hostile client can write all of this at any time. The consumer copies a record out first, then validates the copy
 // (wire/validate.h), and keeps its own cursor.
 #pragma once
 
@@ -31,12 +32,12 @@ enum class RecordKind : uint8_t {
   kCopy = 2,
   kFill = 3,
   kEventRecord = 4,  // writes the time into an event slot
-  kWait = 5,         // holds the stream until another stream has passed a ticket
-  kHostCall = 6,     // runs a function in the client (host_call queue); the stream goes on at kHostCallDone
-  kMarker = 7,       // does nothing; something to wait for
-  // Taken when consumed, in ring order, no reply.
+  kWait = 5,  // holds the stream until another stream has passed a ticket
+  kHostCall = 6,  // runs a function in the client (host_call queue); the stream resumes at kHostCallDone
+  kMarker = 7,  // no operation; something to wait for
+  // Executed when consumed, in ring order; no reply.
   kStreamCreate = 16,
-  kStreamDestroy = 17,  // after the work that is in it
+  kStreamDestroy = 17,  // after the work submitted to it
   kModuleUnload = 18,
   kFree = 19,
   kHostCallDone = 20,
@@ -45,13 +46,13 @@ enum class RecordKind : uint8_t {
   // Answered in a reply slot.
   kAllocate = 32,
   kPrepare = 33,  // makes a kernel ready for a block shape; replies with the id to launch
-  kReset = 34,    // waits for all work of a device and clears its error (primary context reset)
+  kReset = 34,  // waits for all work of a device and clears its error (primary context reset)
 };
 
 struct RecordHead {
   std::atomic<uint64_t> published;
   RecordKind kind;
-  uint8_t slots;   // of the whole record, 1 .. kMaxRecordSlots
+  uint8_t slots;  // of the whole record, 1 .. kMaxRecordSlots
   uint16_t reply;  // index of the reply slot, for kinds that are answered
   uint32_t stream;
 };
@@ -59,7 +60,7 @@ static_assert(sizeof(RecordHead) == 16);
 
 inline constexpr uint32_t kHeadBytes = sizeof(RecordHead);
 inline constexpr uint32_t kBodyBytes = kSlotBytes - kHeadBytes;  // 112, in the first slot
-inline constexpr uint32_t kContinuationBytes = kSlotBytes - 8;   // 120, in each following slot
+inline constexpr uint32_t kContinuationBytes = kSlotBytes - 8;  // 120, in each following slot
 
 // kMaxArgumentBytes would need 274 slots. Large argument buffers therefore do not travel in the ring:
 // more than kInlineArgumentBytes are placed by the client in window memory and named by address.
@@ -73,8 +74,7 @@ enum LaunchFlags : uint32_t {
   kLaunchArgumentsInWindow = 1u << 1,  // the first 8 argument bytes are the window address of argument_bytes bytes
 };
 
-// The body is followed by the kernel's parameter buffer, laid out as its PTX declares, as many bytes as kPrepare's
-// reply said.
+// The kernel's parameter buffer follows the body, laid out as its PTX declares.
 struct LaunchBody {
   uint32_t kernel;  // id from kPrepare
   uint32_t grid[3];
@@ -105,8 +105,8 @@ struct FillBody {
   uint64_t destination;
   uint64_t width;  // in elements
   uint64_t height;
-  uint64_t pitch;          // bytes from row to row
-  uint64_t value;          // low element_bytes are used
+  uint64_t pitch;  // bytes from row to row
+  uint64_t value;  // low element_bytes are used
   uint32_t element_bytes;  // 1, 2, 4 or 8
   uint32_t reserved;
 };
@@ -122,31 +122,31 @@ struct WaitBody {
 };
 
 struct HostCallBody {
-  uint64_t token;  // handed back in the host call queue; means something to the client only
+  uint64_t token;  // handed back in the host call queue; opaque to the server
 };
 
 struct StreamCreateBody {
   uint32_t device;
   int32_t priority;  // CUDA's: lower is more urgent, 0 .. -5
   uint32_t context;  // client-minted; blocking and legacy streams of one context and device synchronise
-  uint32_t flags;    // StreamFlags
+  uint32_t flags;  // StreamFlags
 };
 enum StreamFlags : uint32_t {
-  kStreamLegacy = 1u << 0,       // the context's NULL stream
+  kStreamLegacy = 1u << 0,  // the context's NULL stream
   kStreamNonBlocking = 1u << 1,  // does not synchronise with the legacy stream
 };
 
-// What all streams of one context on one device may use together: a part of the device's SMs and time. Holds besides
-// the client's own percentage. May come before or after the streams, and again.
+// Limits what all streams of one context on one device use together: a part of the device's SMs and time. Applies in
+// addition to the client's own percentage. May be sent before or after the streams are created, and repeatedly.
 struct ContextLimitBody {
   uint32_t device;
-  uint32_t context;   // as in StreamCreateBody
+  uint32_t context;  // as in StreamCreateBody
   uint32_t part_ppm;  // millionths of the device; 0 or kWholeDevice: no limit of its own
   uint32_t reserved;
 };
 inline constexpr uint32_t kWholeDevice = 1'000'000;
 
-// How large the heap is that malloc in kernels takes memory from. Counts if no kernel has asked for memory yet.
+// Sets the size of the heap behind malloc in kernels. Takes effect only if no kernel has allocated from it yet.
 struct HeapLimitBody {
   uint64_t bytes;
   uint32_t device;
@@ -163,7 +163,7 @@ struct FreeBody {
 
 enum class MemoryKind : uint32_t {
   kDevice = 0,
-  kHost = 1,     // pinned host memory: in the window, not counted against the device
+  kHost = 1,  // pinned host memory: in the window, not counted against the device
   kManaged = 2,  // counted against the device
   kScratch = 3,  // the client library's own staging; not counted
 };
@@ -183,7 +183,7 @@ struct PrepareBody {
   uint32_t reserved;
 };
 // Reply: value[0] = kernel id, value[1] = local bytes per thread, value[2] = max threads per block. If it fails, the
-// reason can be had with the message kQueryModule.
+// message kQueryModule gets the reason.
 
 struct ResetBody {
   uint32_t device;

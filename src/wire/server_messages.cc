@@ -93,7 +93,7 @@ ClientStatus GetStatus(ByteReader& in) {
 }
 constexpr size_t kLeastStatusBytes = 124;
 constexpr size_t kLeastDeviceBytes = 52;
-// The daemon goes through what a server says, and the server may be in its user's hands.
+// The daemon iterates over what a server sends, and the server's user may control that server.
 constexpr uint32_t kMostStatuses = 32768;  // more windows than there is room for, on all devices
 constexpr uint32_t kMostSms = 65536;
 constexpr size_t kMostNameBytes = 256;

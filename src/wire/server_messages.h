@@ -4,9 +4,9 @@
 //   daemon ── Attach + client's connection ──> server     the server answers (Welcome or Refuse)
 //   daemon ── Query, Set, TerminateClient, Shutdown ──> server ── ServerReply (same serial) ──> daemon
 //
-// A client is named by the server's number for it (ClientStatus::id), which nothing else ever gets. Process ids are for
-// people: two clients of other PID namespaces may have the same, and what a client claims for its own is a claim. End
-// of file on the socket: the daemon is gone, the server ends.
+// Messages name a client by the server's number for it (ClientStatus::id), which is never reused. Process ids are for
+// display: clients in different PID namespaces may share one, and the id a client reports for itself is not trusted.
+// End of file on the socket means that the daemon is gone; the server then ends.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +44,11 @@ struct MemoryLimit {
   uint64_t bytes = 0;
 };
 
-// A limit on what several clients hold together on one device: those of a namespace ("namespace:server/name"), of a
-// cgroup ("cgroup:/path"). The server has one account per name and device; the first Attach that names it creates it,
-// each sets its limits. More than the soft limit is borrowed: when the device is full and a client within its own soft
-// limit needs memory, the server ends a client of such a group (it sees CUDA_ERROR_MPS_CLIENT_TERMINATED).
+// A collective limit on the memory of several clients on one device: those of a namespace ("namespace:server/name") or
+// a cgroup ("cgroup:/path"). The server keeps one account per name and device; the first Attach that names it creates
+// it, and each Attach sets its limits. Memory above the soft limit is borrowed: when the device is full and a client
+// within its own soft limit needs memory, the server terminates a client of a borrowing group, which sees
+// CUDA_ERROR_MPS_CLIENT_TERMINATED.
 struct MemoryGroupLimit {
   std::string name;
   uint32_t device = 0;
@@ -65,15 +66,16 @@ struct Attach {
   double active_thread_percentage = 100;  // the effective one: minimum of daemon, server and client
   int32_t priority = 0;
   std::vector<MemoryLimit> memory_limits;
-  std::vector<SmRange> sm_ranges;  // of its partition; a device that is not named: all of its SMs
-  std::string name_space;  // "server/namespace" it came to; clients of one share a collective limit
-  // What the client asked for itself, for the daemon's later reckoning: the server only repeats it in ClientStatus.
+  std::vector<SmRange> sm_ranges;  // of its partition; of a device that none names: all SMs
+  std::string name_space;  // "server/namespace" it connected to; clients of one share a collective limit
+  // What the client itself asked for. The server only repeats it in ClientStatus, where the daemon needs it to compute
+  // effective limits.
   double own_percentage = 100;
   std::vector<MemoryLimit> own_memory_limits;
   std::vector<MemoryGroupLimit> memory_groups;  // that it belongs to
-  uint64_t kernel_ns = 0;  // that one of its kernels may run; 0: for ever
-  uint32_t withheld_devices = 0;  // bit per device: not this client's
-  // whose part of the server it takes (daemon/access/visitor.h); "": its owner's, who may have all of it
+  uint64_t kernel_ns = 0;  // that one of its kernels may run; 0: no limit
+  uint32_t withheld_devices = 0;  // bit per device: the client may not use it
+  // whose quota in the server it counts against (daemon/access/visitor.h); "": the owner's, who has none
   std::string party;
 };
 void Put(ByteWriter& out, const Attach& attach);
@@ -81,8 +83,8 @@ Result<Attach> GetAttach(ByteReader& in);
 
 enum class QueryKind : uint32_t { kClients = 1, kTrace = 2, kFaults = 3 };
 
-// fd 0: a memory file for an answer that is longer than a packet (kBodyInAskersFile), and for the trace. The daemon
-// takes no descriptors from servers.
+// fd 0: a memory file that takes a reply longer than a packet (kBodyInAskersFile), and the trace. The daemon brings it
+// because it accepts no descriptors from servers.
 struct ServerQuery {
   QueryKind what = QueryKind::kClients;
 };
@@ -101,7 +103,7 @@ struct ClientStatus {
   uint32_t device = 0;
   ClientState state = ClientState::kActive;
   double percentage = 100;
-  double share = 0;  // of the device's time, lately, 0 .. 1
+  double share = 0;  // of the device's recent time, 0 .. 1
   uint64_t used_bytes = 0;
   uint64_t limit_bytes = ~0ull;
   uint64_t launches = 0;
@@ -111,15 +113,15 @@ struct ClientStatus {
   double own_percentage = 100;  // as attached
   uint64_t own_limit_bytes = ~0ull;
   uint64_t kernel_ns = 0;  // limit on the time of a kernel; 0: none
-  std::vector<MemoryGroupLimit> memory_groups;  // on this device, with
-  std::vector<uint64_t> memory_group_bytes;  // what each holds now
+  std::vector<MemoryGroupLimit> memory_groups;  // on this device, and
+  std::vector<uint64_t> memory_group_bytes;  // what each of them holds now
   std::vector<uint64_t> counters;  // of the client on all devices, in the order of metrics/counters.def
 };
 
-// For kClients: `clients`, and in `text` what runs now, one JSON object per line (server/running_kernels.h). For
-// kFaults `text`: the last faults, the oldest first, one JSON object per line. For kTrace the query's file has one
-// Chrome trace event per line (ph X, pid = client's pid, tid = SM, ts and dur in microseconds, name = kernel); taking
-// it empties the trace.
+// kClients fills `clients`, and `text` with the running kernels, one JSON object per line (server/running_kernels.h).
+// kFaults fills `text` with the last faults, oldest first, one JSON object per line. kTrace writes one Chrome trace
+// event per line into the query's file (ph X, pid = client's pid, tid = SM, ts and dur in microseconds, name = kernel)
+// and empties the trace.
 struct ServerReply {
   int32_t status = 0;  // CUresult
   std::string text;
@@ -134,10 +136,10 @@ enum class SettingKind : uint32_t {
   kMemoryLimit = 3,  // of the running client `client` on `device`
   kTrace = 4,  // number: 0 or 1
   kPriority = 5,  // of the running client `client`; number: 0 normal, 1 below normal
-  kKernelTime = 6,  // of the running client `client`; number: ns that a kernel may run, 0: for ever
+  kKernelTime = 6,  // of the running client `client`; number: ns that a kernel may run, 0: no limit
   kMemoryGroup = 7,  // text: name, device; number: hard limit in bytes, second: soft limit; ~0: none
-  kLog = 8,  // fd 0: the file that takes the log, and all other output, from now on
-  // number: of running clients of the namespace `text` (all if empty) that have none of their own
+  kLog = 8,  // fd 0: the file for the log, and all other output, from now on
+  // number: for running clients of the namespace `text` (all if empty) that have no priority of their own
   kDefaultPriority = 9,
 };
 
@@ -153,14 +155,15 @@ struct ServerSet {
 void Put(ByteWriter& out, const ServerSet& set);
 Result<ServerSet> GetServerSet(ByteReader& in);
 
-// Answered when the client is gone: its calls fail with CUDA_ERROR_MPS_CLIENT_TERMINATED from then on.
+// Answered when the client's session has ended; its calls fail with CUDA_ERROR_MPS_CLIENT_TERMINATED from then on.
 struct TerminateClient {
   uint32_t client = 0;
 };
 void Put(ByteWriter& out, const TerminateClient& request);
 Result<TerminateClient> GetTerminateClient(ByteReader& in);
 
-// Without force: no new clients, exit with the last one. With force: all clients are terminated at once.
+// Without force the server refuses new clients and exits with its last one; with force it terminates all clients at
+// once.
 struct ServerShutdown {
   bool force = false;
 };

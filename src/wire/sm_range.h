@@ -1,12 +1,11 @@
-// SMs of a device, by number. What a client may use is a list of these.
+// A range of a device's SMs. A list of ranges says which SMs a client may use.
 #pragma once
 
 #include <cstdint>
 
 namespace tutti::wire {
 
-// `count` SMs from `first_sm` on. A device that a list does not name: all of its SMs. A range of none: no SM of that
-// device.
+// `count` SMs from `first_sm` on; 0: no SM of that device. A list grants all SMs of a device that it does not name.
 struct SmRange {
   uint32_t device = 0;
   uint32_t first_sm = 0;

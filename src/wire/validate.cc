@@ -56,7 +56,7 @@ bool InLimits(const uint32_t (&extent)[3], const uint32_t (&limit)[3]) {
   return true;
 }
 
-// address + (planes - 1) * plane + (rows - 1) * pitch + row_bytes, if that is a number. None of the counts is zero.
+// address + (planes - 1) * plane + (rows - 1) * pitch + row_bytes, unless it overflows. No count is zero.
 std::optional<uint64_t> EndOf(uint64_t address, uint64_t planes, uint64_t plane, uint64_t rows, uint64_t pitch,
                               uint64_t row_bytes) {
   const auto plane_bytes = CheckedMul(planes - 1, plane);
@@ -131,7 +131,7 @@ Result<CopyBody> ValidateCopy(const Untrusted<RawRecord>& untrusted) {
       !EndOf(copy.source, copy.planes, copy.source_plane, copy.rows, copy.source_pitch, copy.row_bytes)) {
     return Fail("copy beyond the end of memory");
   }
-  // Its volume bounds the time it takes: rows that overlap may not make it longer than memory.
+  // The volume bounds the time of the operation: with overlapping rows it could exceed the size of memory.
   const auto plane_bytes = CheckedMul(copy.row_bytes, copy.rows);
   if (!plane_bytes || !CheckedMul(*plane_bytes, copy.planes)) return Fail("copy of more bytes than there are");
   return copy;
@@ -160,7 +160,7 @@ Result<WaitBody> ValidateWait(const Untrusted<RawRecord>& untrusted) {
   const RawRecord& record = untrusted.Unchecked();
   const auto body = record.body<WaitBody>();
   if (body.stream == 0 || body.stream >= kMaxStreams) return BadStream(body.stream);
-  // Only the past can be waited for: so no set of records can make streams wait in a circle.
+  // A stream can only wait for earlier tickets, so no set of records forms a cycle of waits.
   if (body.ticket >= record.ticket)
     return Fail(fmt::format("record {} waits for record {}", record.ticket, body.ticket));
   return body;

@@ -1,9 +1,9 @@
-// From what a client wrote to what may be acted on. Each function takes one record the consumer has copied out and
-// either yields its checked content or says what is wrong with it, which ends that client's session.
+// Validation of what clients write into the ring. Each function takes one record that the consumer has copied out and
+// returns its checked content, or an error that ends the client's session.
 //
-// Checked here: everything that can be known from the record alone (kinds, indices, sizes and their sums, limits of
-// CUDA). Not checked here: whether a stream, module or kernel exists and whether an address lies in the client's
-// window. That is the device's business (device/device.h).
+// Checked here is everything the record alone shows (kinds, indices, sizes and their sums, CUDA's limits). The device
+// checks whether a stream, module or kernel exists and whether an address lies in the client's window
+// (device/device.h).
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@ struct Launch {
   uint64_t arguments_address = 0;
 };
 
-// One function for each kind with a body. The record's kind has been looked at by the caller.
+// One function for each kind with a body. The caller has checked the record's kind.
 Result<Launch> ValidateLaunch(const Untrusted<RawRecord>& record);
 Result<CopyBody> ValidateCopy(const Untrusted<RawRecord>& record);
 Result<FillBody> ValidateFill(const Untrusted<RawRecord>& record);
 Result<EventRecordBody> ValidateEventRecord(const Untrusted<RawRecord>& record);
 Result<WaitBody> ValidateWait(const Untrusted<RawRecord>& record);
-HostCallBody ValidateHostCall(const Untrusted<RawRecord>& record);  // any token is good
+HostCallBody ValidateHostCall(const Untrusted<RawRecord>& record);  // any token is fine
 Result<StreamCreateBody> ValidateStreamCreate(const Untrusted<RawRecord>& record, uint32_t device_count);
 Result<ContextLimitBody> ValidateContextLimit(const Untrusted<RawRecord>& record, uint32_t device_count);
-Result<HeapLimitBody> ValidateHeapLimit(const Untrusted<RawRecord>& record, uint32_t device_count);  // any size is good
+Result<HeapLimitBody> ValidateHeapLimit(const Untrusted<RawRecord>& record, uint32_t device_count);  // any size is fine
 ModuleUnloadBody ValidateModuleUnload(const Untrusted<RawRecord>& record);
 FreeBody ValidateFree(const Untrusted<RawRecord>& record);
 Result<AllocateBody> ValidateAllocate(const Untrusted<RawRecord>& record, uint32_t device_count);

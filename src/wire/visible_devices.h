@@ -12,8 +12,8 @@
 
 namespace tutti::wire {
 
-// Indices into `devices` of what `list` names. As CUDA does: entries are ordinals or (prefixes of) "GPU-<uuid>"; the
-// first entry that names nothing, and a repeated one, end the list.
+// Indices into `devices` of those that `list` names. As in CUDA, entries are ordinals or (prefixes of) "GPU-<uuid>";
+// the first entry that names nothing, and a repeated one, end the list.
 std::vector<uint32_t> VisibleDevices(std::string_view list, std::span<const DeviceInfo> devices);
 
 // "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"
