@@ -37,11 +37,11 @@ Result<Envelope> ReceiveMessage(int socket, int timeout_ms = -1, uint64_t max_fi
 // (os/close_aside.h).
 Result<Envelope> ReceivePlainMessage(int socket, int timeout_ms = -1);
 
-// The same without waiting, in a thread that works for others too, from a stranger who may send memory files: closing
-// those waits for nobody (os/memory.h). A message is as short as a request, and brings one file of at most
-// `most_bytes`, or none. One that brings anything else stays in the queue: `*in_the_way` is then the first file that it
-// brings, and the answer its head, or what is wrong with that. To close that file, and to discard the message, may take
-// as long as the stranger likes.
+// Non-blocking, for a thread that serves other clients too: receives a request from an untrusted peer that may send
+// memory files, whose close never blocks (os/memory.h). A request is short and carries at most one file, of at most
+// `most_bytes`. A message that carries anything else stays in the queue: `*in_the_way` is then its first descriptor,
+// and the result its head, or what is wrong with that. Closing that descriptor, and discarding the message, may block
+// for as long as the peer likes.
 Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, os::Fd* in_the_way);
 
 // Sends kRefuse. Failure to send is ignored: the peer may be gone.

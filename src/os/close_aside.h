@@ -50,7 +50,7 @@ class StrangersFd {
   // For a Unix socket: shuts it down, which each end sees; nobody can send on it any more. If nothing lies unread in it
   // by the time it is closed, it is closed directly, since nothing can block.
   void ShutDown();
-  // Of one that has been shut down: nothing lies unread in it, from now on.
+  // For a socket that has been shut down: nothing lies unread in it, now or later.
   bool IsDrained() const;
 
  private:

@@ -1,6 +1,6 @@
-// Threads that close the descriptors which clients have sent and the server does not want: those of a message that
-// brings anything but memory, and those that an ended client has left unread in its connection. To close a FUSE file,
-// or a TCP socket that lingers, may take as long as its owner likes, so no thread that works for others does it.
+// Threads that close unwanted descriptors of clients: those of a message that carries anything but memory files, and
+// those an ended client has left unread in its connection. Closing a FUSE file, or a TCP socket with SO_LINGER, blocks
+// as long as its owner likes, so no thread that serves other clients does it.
 #pragma once
 
 #include <condition_variable>
@@ -21,15 +21,15 @@ namespace tutti::server {
 class DescriptorTakers {
  public:
   using Party = std::string;                 // of clients (wire::Attach)
-  static constexpr size_t kMostThreads = 8;  // of one party; what comes beyond waits for one of them
+  static constexpr size_t kMostThreads = 8;  // of one party; further tasks wait for one of them
 
   DescriptorTakers();
-  // What is being taken is not waited for.
+  // Does not wait for tasks in progress.
   ~DescriptorTakers();
   DescriptorTakers(const DescriptorTakers&) = delete;
 
-  // Has `take` run by a thread that this party alone may hold up. Where no more threads can be had, it waits for one
-  // that is free.
+  // Runs `take` on a thread that only this party can block. If no further thread can be started, `take` waits for a
+  // free one.
   void Add(const Party& party, std::function<void()> take);
   // Messages and connections that are being closed, or wait for it: each holds one descriptor of this process, whatever
   // has become of its client. Of one party, and of each that has any.

@@ -84,7 +84,7 @@ class Server {
 
   Result<std::shared_ptr<Session>> Admit(const wire::Attach& attach,
                                          const std::shared_ptr<os::StrangersFd>& connection);
-  // Has what lies unread in the connection of an ended client closed by threads that the party alone can hold up.
+  // Has what lies unread in an ended client's connection closed by threads that only its party can block.
   void LetGo(const std::string& party, const std::shared_ptr<os::StrangersFd>& connection);
   void Listen(uint32_t id, bool listen);
   // Of max_clients_: what one of several parties may have, and what is taken of them. An ended client keeps its place

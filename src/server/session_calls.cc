@@ -48,13 +48,14 @@ Status Session::OnReadable() {
   return Fail(fmt::format("message of kind {}", static_cast<unsigned>(envelope.head.kind)));
 }
 
-// A taker closes what comes beside a memory file, or in its place; the next message is read when that is done. It never
-// has more than the one descriptor: the others of the message are closed by the kernel as it is discarded.
+// A DescriptorTakers thread closes a descriptor that comes beside a memory file, or in its place; the next message is
+// read when that is done. The thread holds that one descriptor only: the kernel closes the message's others as it is
+// discarded.
 void Session::RefuseFiles(wire::MessageHead head, os::Fd in_the_way) {
   services_.listen(info_.id, false);
   const auto first = std::make_shared<os::Fd>(std::move(in_the_way));
   services_.takers->Add(info_.party, [head, first, socket = socket_, id = info_.id, post = services_.post] {
-    // The client is answered first: to close what it has sent may take as long as it likes.
+    // Answered first, since closing what the client has sent may block as long as the client likes.
     const bool module = head.kind == wire::MessageKind::kLoadModule;
     if (module) {
       ipc::SendRefusal(socket->get(), head.serial, cuda::CUDA_ERROR_INVALID_IMAGE,

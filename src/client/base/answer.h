@@ -1,5 +1,5 @@
-// Results inside the client: a value or the CUresult that the caller of the driver API is given. No texts: what a
-// person must know is logged where it is noticed.
+// Results inside the client: a value, or the CUresult that the driver API call returns. No texts: errors worth
+// explaining are logged where they are detected.
 #pragma once
 
 #include <expected>

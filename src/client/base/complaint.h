@@ -1,6 +1,6 @@
-// The caller's mistakes, said once in words: the program gets CUDA's error number, which seldom says which of a dozen
-// things was wrong; the log gets the thing and its value. Only so many lines per process: a program may make the same
-// mistake for ever. Thread-safe.
+// Explains the caller's mistakes in the log. The program gets CUDA's error number, which seldom says which of a dozen
+// things was wrong; the log names the thing and its value. The number of lines per process is limited, since a program
+// may repeat a mistake for ever. Thread-safe.
 #pragma once
 
 #include "base/log.h"

@@ -1,19 +1,18 @@
-// What the environment says to this library.
+// Reads the environment.
 //
-// A program that has rights its caller lacks (setuid, file capabilities) does not listen to it: every variable may have
-// been set by a user who would like to choose the server that is started, the file that is written to, or whom to
-// trust.
+// A program with more rights than its caller (setuid, file capabilities) ignores the environment: the caller could use
+// it to choose the server that is started, the file that is written, or the user that is trusted.
 #pragma once
 
 #include <string>
 
 namespace tutti::client {
 
-// Its value, cut to what a message takes; empty if it is not set, or not to be listened to. Thread-safe as getenv is.
+// The variable's value, cut to what a message holds; empty if it is unset or ignored. Thread-safe as getenv is.
 std::string Environment(const char* name);
-// Whether it is set at all, be it to nothing.
+// Whether it is set at all, even to nothing.
 bool IsSet(const char* name);
-// For a program of ours that is started: what it may hear of the environment. All of it, or none.
+// The environment for a program of ours that is started: all of it, or none.
 bool EnvironmentIsTrusted();
 
 }  // namespace tutti::client

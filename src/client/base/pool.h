@@ -1,11 +1,10 @@
-// Homes of the objects that handles point to.
+// Object pools behind the API's handles.
 //
-// A program may pass any word as a handle: null, freed, of another kind, made up. Each kind of object therefore lives
-// in one reserved range of addresses, and a handle is good if it is the address of a slot in that range which is in
-// use. Checking costs a subtraction, a multiplication and a load, takes no lock, and never reads memory that might not
-// be there: slots are never unmapped, so a handle used after its object was destroyed gives an error (or, once the slot
-// is reused, names the new object, as with any allocator; a slot rests until kRest others have been freed after it to
-// make that rare).
+// A program may pass any word as a handle: null, freed, of another kind, invented. Each kind of object therefore lives
+// in one reserved range of addresses, and a handle is valid if it is the address of a used slot in that range. Checking
+// costs a subtraction, a multiplication and a load, takes no lock, and never reads unmapped memory: slots stay mapped,
+// so a handle used after its object was destroyed gives an error (or, once the slot is reused, names the new object, as
+// with any allocator; to make that rare, a slot is quarantined until kRest others have been freed after it).
 //
 // A pool is a constant-initialised global without a destructor: the library never destroys global state.
 #pragma once
@@ -41,7 +40,7 @@ class Pool {
     return object;
   }
 
-  // The object behind a handle; null unless it is one in use.
+  // The object behind a handle; null if the handle is invalid.
   template <typename Handle>
   T* Find(Handle handle) const {
     const uintptr_t base = base_.load(std::memory_order_acquire);
@@ -51,7 +50,7 @@ class Pool {
     return slot->live.load(std::memory_order_acquire) ? std::launder(reinterpret_cast<T*>(slot->bytes)) : nullptr;
   }
 
-  // Makes the handle invalid; true for exactly one of several callers, who then calls Delete.
+  // Invalidates the handle; true for exactly one of several concurrent callers, which must then call Delete.
   bool Retire(T* object) { return SlotOf(object)->live.exchange(false, std::memory_order_acq_rel); }
 
   // Destroys a retired object; its slot may be used again.

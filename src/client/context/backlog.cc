@@ -8,8 +8,8 @@
 
 namespace tutti::client {
 
-// Whether what waits, and so much more, is more than may: then half of it is to be free, one sleep for many records.
-// Under the lock.
+// If the pending weight plus `weight` exceeds the bound: the ticket + 1 after which half of the bound is free, so that
+// one sleep pays for many records. Else 0. Lock held.
 uint64_t Backlog::Full(uint32_t slot, uint32_t weight) {
   const ipc::CompletionWaiter& waiter = Attachment::Get().waiter();
   while (!waiting_.empty() && waiter.Done(slot, waiting_.front().ticket)) {
@@ -32,7 +32,7 @@ void Backlog::Add(uint32_t slot, uint64_t ticket, uint32_t weight) {
   uint64_t after = 0;
   {
     std::lock_guard lock(mutex_);
-    // Threads that submit to one stream may come here in another order than they got their tickets in.
+    // Threads that submit to one stream may arrive here in a different order than they got their tickets.
     waiting_.push_back({waiting_.empty() ? ticket : std::max(ticket, waiting_.back().ticket), weight});
     weight_ += weight;
     after = Full(slot, 0);

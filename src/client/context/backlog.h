@@ -1,5 +1,5 @@
-// What of a stream's work waits in the server, and holding a caller back that has submitted too much of it
-// (wire/backlog.h). A stream looks once per kLookEvery records, so the others cost nothing.
+// Backpressure for one stream: tracks its pending work in the server and blocks a caller that has submitted too much
+// (wire/backlog.h). A stream checks once per kLookEvery of weight, so other submissions cost nothing.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,12 @@ class Backlog {
  public:
   static constexpr uint32_t kLookEvery = 32;  // weight
 
-  // Records of this weight, up to `ticket`, have been submitted to the stream of this slot. Returns when enough of all
-  // that is done: the caller may submit more.
+  // Notes that records of this weight, up to `ticket`, have been submitted to the stream of this slot. Blocks until
+  // enough pending work is done for the caller to submit more.
   void Add(uint32_t slot, uint64_t ticket, uint32_t weight);
-  // For who must not be held up in the midst of records of this weight: what has to be done before, as ticket + 1; 0:
-  // nothing. More than half of what the stream may hold never has room at once, and is counted as half.
+  // For a caller that must not block in the middle of submitting records of this weight: the work that has to be done
+  // first, as ticket + 1; 0: none. A weight above half of the stream's bound counts as half, since there may never be
+  // room for more at once.
   uint64_t RoomAfter(uint32_t slot, uint32_t weight);
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 std::atomic<uint64_t> next_context_id{1};
 
-// What a fresh context reports, as the driver documents or shows them.
+// The limits of a fresh context, as the driver documents or reports them.
 constexpr size_t kDefaultLimits[cuda::CU_LIMIT_COUNT] = {
     1024,               // stack
     wire::kPrintBytes,  // printf FIFO
@@ -107,8 +107,8 @@ int Context::Check() const {
   return device_.Check();
 }
 
-// NVIDIA's compute modes. Exclusive here means: to the programs of the control daemon, whose server is the one process
-// that has the device.
+// NVIDIA's compute modes. Exclusive means: to programs of the control daemon, whose server is the one process that uses
+// the device.
 int Context::CheckComputeMode() const {
   const int mode = device_.Attribute(cuda::CU_DEVICE_ATTRIBUTE_COMPUTE_MODE);
   if (mode == cuda::CU_COMPUTEMODE_PROHIBITED) {
@@ -152,9 +152,9 @@ int Context::Start() {
   return cuda::CUDA_SUCCESS;
 }
 
-// A count of SMs (execution affinity, green contexts) holds as it is. A percentage is of the device, not of what the
-// process is given; the server lets the smaller of the two hold, never their product. The SMs it is told to have are
-// rounded down, at least one, while the server holds it to the part itself.
+// A count of SMs (execution affinity, green contexts) applies as it is. A percentage is of the device, not of the
+// process's share; the server applies the smaller of the two, never their product. The reported number of SMs is
+// rounded down, to at least one, while the server enforces the exact part.
 void Context::SubmitLimit() {
   const uint32_t sms = device_.sm_count();
   uint64_t part_ppm = wire::kWholeDevice;
@@ -179,8 +179,8 @@ uint32_t Context::sm_count() const {
   return std::max(1u, std::min(device_.given_sms(), own_sms_.load(std::memory_order_relaxed)));
 }
 
-// Work that is still running is waited for, so that what a kernel uses is not taken from under it. A context whose
-// device has faulted gets the device's error cleared: the next context starts clean.
+// Waits for running work, so that nothing a kernel uses is freed under it. If the device has faulted, clears its error,
+// so that the next context starts clean.
 void Context::End() {
   const int error = Synchronize();
   local_storage_.Clear(handle());
@@ -268,7 +268,7 @@ bool Context::GetLimit(cuda::CUlimit limit, size_t* value) const {
 }
 
 bool Context::SetLimit(cuda::CUlimit limit, size_t value) {
-  if (limit < 0 || limit >= cuda::CU_LIMIT_SHMEM_SIZE) return false;  // the rest can only be read
+  if (limit < 0 || limit >= cuda::CU_LIMIT_SHMEM_SIZE) return false;  // the others are read-only
   limits_[limit].store(value, std::memory_order_relaxed);
   if (limit == cuda::CU_LIMIT_MALLOC_HEAP_SIZE) {
     Attachment::Get().ring().Submit(wire::RecordKind::kHeapLimit, 0,

@@ -1,8 +1,7 @@
-// A context: what belongs together on one device and ends together.
+// A context: the modules, streams and memory on one device that end together.
 //
 // A primary context is one object per device for the life of the process; retain and release activate and end it, and
-// its handle stays the same throughout (the runtime learns it before the first retain). A created context ends with its
-// handle.
+// its handle never changes (the runtime asks for it before the first retain). A created context ends with its handle.
 #pragma once
 
 #include <array>
@@ -28,16 +27,16 @@ class Context {
   struct Options {
     unsigned flags = 0;
     unsigned api_version = 0;
-    uint32_t sms = 0;  // as many SMs it may use at most; 0: what the process may
+    uint32_t sms = 0;  // SMs it may use at most; 0: those of the process
     bool green = false;  // shares code and memory with the device's primary context
   };
 
-  // What ends with a context and stands above it.
+  // Hooks for what ends with a context but belongs to a layer above.
   struct Dependants {
     void (*end_module)(Module* module);
     void (*free_memory)(const Context& context);
   };
-  // By cuInit, before there is a context.
+  // Set by cuInit, before any context exists.
   static void Use(const Dependants& dependants) { dependants_ = dependants; }
 
   Context(Device& device, bool primary, const Options& options);
@@ -50,32 +49,32 @@ class Context {
   static Answer<Context*> Create(Device& device, const Options& options);
   // Ends a created context and everything in it. INVALID_CONTEXT for a primary one or one that is ending already.
   static int Destroy(Context* context);
-  // One more user, and one less: the last ends the context. A created context begins with one, a primary one with none;
-  // there Attach retains and Detach releases. INVALID_CONTEXT for more of the second than of the first.
+  // Reference counting: the last Detach ends the context. A created context starts with one reference, a primary one
+  // with none; there Attach retains and Detach releases. INVALID_CONTEXT for a Detach without a matching Attach.
   int Attach();
   static int Detach(Context* context);
 
   // Primary contexts only.
   int Retain();
-  int Release();  // INVALID_CONTEXT if nobody holds it
-  int Reset();  // ends what is in it; holders keep holding it
+  int Release();  // INVALID_CONTEXT if it is not retained
+  int Reset();  // ends what is in it; references stay
   bool primary() const { return primary_; }
   bool green() const { return options_.green; }
-  // The context that this one's modules and memory belong to.
+  // The context that owns this one's modules and memory.
   Context& owner() { return green() ? device_.primary() : *this; }
   bool active() const { return active_.load(std::memory_order_acquire); }
 
   Device& device() const { return device_; }
-  // Never used twice; a primary context has a new one after each reset.
+  // Never reused; a primary context gets a new one at each reset.
   uint64_t id() const { return id_.load(std::memory_order_acquire); }
   unsigned flags() const { return flags_.load(std::memory_order_relaxed); }
   void SetFlags(unsigned flags) { flags_.store(flags, std::memory_order_relaxed); }
   unsigned api_version() const { return options_.api_version; }
-  // SMs that its work may use, of those the process is given.
+  // SMs that its work may use, of those the process may use.
   uint32_t sm_count() const;
   LocalStorage& local_storage() { return local_storage_; }
 
-  // CUDA_SUCCESS if it can take work; else CONTEXT_IS_DESTROYED, or what Device::Check says.
+  // CUDA_SUCCESS if it accepts work; else CONTEXT_IS_DESTROYED, or the result of Device::Check.
   int Check() const;
 
   // The NULL stream. Only while active.
@@ -93,18 +92,18 @@ class Context {
   void Add(Module* module);
   void Remove(Module* module);
 
-  // Both return false for a limit that does not exist.
+  // Both return false for an unknown limit.
   bool GetLimit(cuda::CUlimit limit, size_t* value) const;
   bool SetLimit(cuda::CUlimit limit, size_t value);
   std::atomic<int> cache_config{0};
   std::atomic<int> shared_config{0};
-  std::atomic<uint32_t> peers{0};  // bit per ordinal that peer access is enabled to
+  std::atomic<uint32_t> peers{0};  // bit per ordinal to which peer access is enabled
 
  private:
   int CheckComputeMode() const;
   int Activate();
   int Start();
-  // Tells the server what part of the device the context may use, if it is less than all.
+  // Tells the server which part of the device the context may use, if less than all.
   void SubmitLimit();
   void End();
   std::vector<Stream*> Streams();
@@ -123,9 +122,10 @@ class Context {
   std::atomic<uint32_t> captured_streams_{0};
   std::atomic<uint32_t> blocking_streams_{0};
   LocalStorage local_storage_;
-  std::recursive_mutex lifetime_mutex_;  // of activation and end, whose destructors may call back; taken before mutex_
+  std::recursive_mutex
+      lifetime_mutex_;  // guards activation and end, whose destructors may call back; taken before mutex_
   unsigned holders_ = 0;
-  unsigned attached_ = 0;  // by Attach and, for a created context, by its making
+  unsigned attached_ = 0;  // references: by Attach and, for a created context, by its creation
   std::mutex mutex_;  // of the lists
   std::vector<Stream*> streams_;
   std::vector<Module*> modules_;

@@ -21,10 +21,10 @@ struct OwnStream {
   Stream* stream;
 };
 
-// The parts that need a destructor lie on the heap and are ended by a pthread key: a thread_local object with a
-// destructor would keep the library from being unloaded and would run in an order we do not choose.
+// State that needs a destructor lives on the heap and is destroyed by a pthread key: a thread_local object with a
+// destructor would prevent unloading the library and run in an order we do not control.
 struct ThreadState {
-  std::vector<Context*> below;  // the stack under current_context
+  std::vector<Context*> below;  // the stack below current_context
   std::vector<OwnStream> streams;
 };
 

@@ -1,5 +1,5 @@
-// What each thread has: its stack of current contexts, its own default streams, and which default stream the call it is
-// in means. All functions act on the calling thread.
+// Per-thread state: the stack of current contexts, the thread's own default streams, and the default stream that the
+// current call refers to. All functions act on the calling thread.
 #pragma once
 
 #include "client/base/answer.h"
@@ -10,8 +10,8 @@ namespace tutti::client {
 class Context;
 class Stream;
 
-// Initial-exec: these words are read by every launch. They are two of few enough that a dlopen of the library finds
-// room.
+// Initial-exec TLS, since every launch reads these words. They are small enough to fit into the static TLS reserve when
+// the library is dlopened.
 extern thread_local constinit Context* current_context __attribute__((tls_model("initial-exec")));
 extern thread_local constinit bool per_thread_default __attribute__((tls_model("initial-exec")));
 
@@ -27,8 +27,8 @@ class PerThreadDefaultStream {
   bool outer_;
 };
 
-// The current context, or INVALID_CONTEXT if there is none; CONTEXT_IS_DESTROYED, a sticky error, or what the session
-// ended with if it cannot take work: then no copy of host memory is made any more.
+// The current context. INVALID_CONTEXT if there is none; CONTEXT_IS_DESTROYED, a sticky error, or the error the session
+// ended with if it accepts no work, and then no further copy of host memory starts.
 Answer<Context*> UsableContext();
 // The current context whatever its state; INVALID_CONTEXT if there is none or it is gone.
 Answer<Context*> CurrentContext();
@@ -38,8 +38,8 @@ void PushCurrent(Context* context);
 // Null if the stack is empty.
 Context* PopCurrent();
 
-// The thread's own stream in a context; made when first asked for, destroyed with the thread or the context. Null if
-// there are too many streams.
+// The thread's own stream in a context, created on first use, destroyed with the thread or the context. Null if there
+// are too many streams.
 Stream* PerThreadStream(Context& context);
 
 }  // namespace tutti::client

@@ -14,7 +14,8 @@
 namespace tutti::client {
 namespace {
 
-// The list as CUDA takes it: what names no device ends it. That is said, unless it is how programs ask for none.
+// Reads the list as CUDA does: an entry that names no device ends it. That is logged, unless it is the usual way to ask
+// for no device.
 std::vector<uint32_t> Named(std::string_view list, std::span<const wire::DeviceInfo> all) {
   const auto visible = wire::VisibleDevices(list, all);
   const size_t entries = list.empty() ? 0 : 1 + static_cast<size_t>(std::ranges::count(list, ','));
@@ -28,7 +29,7 @@ std::vector<uint32_t> Named(std::string_view list, std::span<const wire::DeviceI
   return visible;
 }
 
-// The server's numbers for those that are for this process, in their order.
+// The server's numbers of the devices this process may use, in order.
 std::vector<uint32_t> Given(const wire::ChannelHeader& header) {
   std::vector<uint32_t> given;
   for (uint32_t i = 0; i < std::min(header.device_count, wire::kMaxDevices); ++i) {
@@ -117,7 +118,7 @@ uint64_t Device::total_bytes() const {
 
 uint64_t Device::free_bytes() const {
   const uint64_t limit = state_->limit_bytes.load(std::memory_order_relaxed);
-  // What the client has freed is free to it: an allocation that needs it waits for the work that still uses it.
+  // Memory that the client has freed counts as free: an allocation that needs it waits for the work that still uses it.
   const uint64_t freed = state_->freed_bytes.load(std::memory_order_relaxed);
   const auto without_freed = [freed](uint64_t bytes) { return bytes - std::min(bytes, freed); };
   const uint64_t used = without_freed(state_->used_bytes.load(std::memory_order_relaxed));

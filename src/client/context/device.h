@@ -17,24 +17,24 @@ class Device {
   // By CUDA ordinal; null if there is none. The devices are made by Install.
   static Device* Find(cuda::CUdevice ordinal);
   static int count() { return count_; }
-  // Reads the devices of the session, those that CUDA_VISIBLE_DEVICES names and in that order. False: no memory.
+  // Reads the session's devices: those that CUDA_VISIBLE_DEVICES names, in that order. False if out of memory.
   static bool Install();
-  // The same devices as a new session knows them; false if one of them is not there any more.
+  // Maps the same devices to a new session; false if one of them no longer exists.
   static bool Reinstall();
 
   int ordinal() const { return ordinal_; }
   // The server's number for it.
   uint32_t index() const { return index_; }
   const wire::DeviceInfo& info() const { return *info_; }
-  // The attribute's value; 0 for those the device does not know.
+  // The attribute's value; 0 for unknown ones.
   int Attribute(cuda::CUdevice_attribute attribute) const;
   // The sticky error of this process's work on the device, 0: none.
   int error() const { return state_->error.load(std::memory_order_relaxed); }
   // That error, or what the session ended with: then nothing of this process works on the program's memory for the
   // device any more (Attachment::WindUp), and the program may be told.
   int Check() const;
-  // SMs that it has, and those of them that this process is given (live: follows percentage and partition). 0 given: a
-  // partition would have to be named.
+  // Its number of SMs, and how many of them this process may use (live: follows percentage and partition); 0 if the
+  // process would have to name a partition.
   uint32_t sm_count() const;
   uint32_t given_sms() const;
   uint64_t total_bytes() const;

@@ -9,7 +9,7 @@
 namespace tutti::client {
 namespace {
 
-// Slots for times. One whose event was destroyed rests until the record that writes it has been reached.
+// Slots for times. The slot of a destroyed event is reused only after the record that writes it has been reached.
 class TimeSlots {
  public:
   static TimeSlots& Get() {
@@ -71,9 +71,9 @@ int Event::Destroy(Event* event) {
 
 bool Event::BelongsTo(Context& context) const { return &context.owner() == &context_ && context_.id() == context_id_; }
 
-// A full stream holds back who records in it (client/context/backlog.h), and nobody else: not who only asks about the
-// event. So the lock is not held yet. Of two threads that record it in one stream, the one with the earlier place may
-// come to it last.
+// A full stream blocks the thread that records in it (client/context/backlog.h) and nobody else, such as a thread that
+// only queries the event; so the lock is not held yet. Of two threads that record it in one stream, the one with the
+// earlier position may therefore get here last.
 void Event::Record(Stream& stream) {
   StreamMark mark;
   if (time_slot_ == 0) {

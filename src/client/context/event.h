@@ -1,7 +1,7 @@
-// An event: a place in a stream, and the time at which it was reached.
+// An event: a position in a stream, and the time at which it was reached.
 //
-// Recording an event without timing sends nothing: the place is known already (the stream and its last ticket). One
-// with timing sends a record that makes the server write the time into the event's slot of the completion page.
+// Recording an event without timing sends nothing: the position is known (the stream and its last ticket). One with
+// timing sends a record that makes the server write the time into the event's slot of the completion page.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,8 @@ class Event {
   bool BelongsTo(Context& context) const;
   bool timed() const { return time_slot_ != 0; }
 
-  // Recorded in a capture: the capture's number and the nodes that were last in the stream (client/graph/capture.h).
-  // Any other recording ends that.
+  // If it was recorded in a capture: the capture's number and the stream's last nodes at that point
+  // (client/graph/capture.h). Any other recording resets it.
   struct Captured {
     uint64_t capture = 0;  // 0: not
     std::vector<GraphNode*> nodes;
@@ -48,17 +48,19 @@ class Event {
     return captured_;
   }
 
-  // The place is after everything submitted to the stream so far. Until it returns, others find the place of before.
+  // Records the position after everything submitted to the stream so far. Until it returns, other threads see the
+  // previous position.
   void Record(Stream& stream);
   // SUCCESS or NOT_READY; SUCCESS if it was never recorded.
   int Query() const { return mark().Reached() ? cuda::CUDA_SUCCESS : cuda::CUDA_ERROR_NOT_READY; }
   int Synchronize() const { return mark().Wait(); }
-  // Work submitted to `stream` from now on waits for the place last recorded.
+  // Work submitted to `stream` from now on waits for the last recorded position.
   void MakeWait(Stream& stream) const;
   // Device::Check of the device it belongs to.
   int CheckDevice() const;
 
-  // From `start` to `end`. INVALID_HANDLE if one has no timing or was never recorded, NOT_READY if one is not reached.
+  // The time from `start` to `end`. INVALID_HANDLE if either has no timing or was never recorded, NOT_READY if either
+  // is not reached.
   static int Elapsed(const Event& start, const Event& end, float* milliseconds);
 
  private:
@@ -71,7 +73,7 @@ class Event {
 
   static constinit Pool<Event, 1 << 20> pool_;
 
-  Context& context_;  // may be gone
+  Context& context_;  // may have been destroyed
   const Device& device_;
   const uint64_t context_id_;
   const uint32_t time_slot_;  // 0: no timing

@@ -1,8 +1,8 @@
-// Context-local storage: one of the driver's hidden tables lets a runtime keep a pointer of its own with a context and
-// asks for it in nearly every call (export_tables.h).
+// Context-local storage: through one of the driver's hidden tables a runtime attaches a pointer of its own to a context
+// and reads it in nearly every call (export_tables.h).
 //
-// Lookup is therefore lock-free: a short array of entries that are published once and read by scanning. A process holds
-// one entry per copy of the runtime in it, so a handful.
+// Lookup is therefore lock-free: a linear scan of a short array of entries that are published once. A process holds one
+// entry per copy of the runtime in it, so a handful.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class LocalStorage {
   // Null if there is none.
   void* Get(void* key) const {
     const uint32_t used = used_.load(std::memory_order_acquire);
-    if (key == nullptr) return nullptr;  // what free entries hold
+    if (key == nullptr) return nullptr;  // the key of free entries
     for (uint32_t i = 0; i < used; ++i) {
       if (entries_[i].key.load(std::memory_order_acquire) == key)
         return entries_[i].value.load(std::memory_order_relaxed);

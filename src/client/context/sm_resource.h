@@ -1,7 +1,7 @@
-// SMs of a device as a thing that programs split and hand around (CUdevResource), for green contexts.
+// SMs of a device as a resource that programs split and pass around (CUdevResource), for green contexts.
 //
-// A resource is a range of SM numbers. What it says is what a context made from it gets: so many SMs, of the process's
-// share. Ranges of one split do not overlap.
+// A resource is a range of SM numbers. A context made from it gets that many SMs of the process's share. Ranges of one
+// split do not overlap.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct SmResource {
   uint32_t first_sm = 0;
   uint32_t count = 0;
 
-  // All that the process is given of the device.
+  // All SMs of the device that the process may use.
   static SmResource Of(Device& device);
   // INVALID_RESOURCE_TYPE for other types, INVALID_VALUE for one that we did not make.
   static Answer<SmResource> Read(const cuda::CUdevResource& resource);
@@ -27,7 +27,8 @@ struct SmResource {
   void Write(cuda::CUdevResource* out) const;
 };
 
-// What a green context is made from: resources joined. Lives as long as the process: the API has no call that ends it.
+// Joined resources, from which a green context is made. Lives as long as the process: the API has no call that destroys
+// it.
 class ResourceDescription {
  public:
   explicit ResourceDescription(const SmResource& joined) : joined_(joined) {}

@@ -46,7 +46,7 @@ void Stream::Destroy(Stream* stream) {
   pool_.Delete(stream);
 }
 
-// All that was noted since the last look goes to the backlog at once, with what comes with this record.
+// Adds the weight noted since the last check, and this record's, to the backlog at once.
 [[gnu::cold]] void Stream::NoteAndLook(uint64_t ticket, uint32_t weight) {
   uint64_t seen = end_.load(std::memory_order_relaxed), next;
   do {

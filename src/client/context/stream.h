@@ -1,9 +1,8 @@
 // A stream, seen from the client: a slot of the completion page and the ticket of the last record submitted to it.
 //
-// The device keeps the order between streams (a legacy stream's work waits for that of the blocking streams, and theirs
-// for its). The client asks the same questions where it does something itself instead of submitting it, such as a
-// synchronous copy: Settled() and Settle() are about everything that a new record of this stream would have to wait
-// for.
+// The device keeps the order between streams (a legacy stream's work waits for that of the blocking streams, and vice
+// versa). The client has to do the same where it does work itself instead of submitting it, such as a synchronous copy:
+// Settled() and Settle() cover everything that a new record of this stream would have to wait for.
 #pragma once
 
 #include <algorithm>
@@ -35,12 +34,12 @@ struct StreamOptions {
   int priority = 0;
 };
 
-// Thread-safe, Destroy excepted: as with any handle, no other thread may be using it.
+// Thread-safe except Destroy: as with any handle, no other thread may be using it.
 class Stream {
  public:
   Stream(Context& context, const StreamOptions& options, uint32_t slot, uint32_t generation);
 
-  // The stream behind a handle of the API: null for those that are no stream. Not for the default streams' handles
+  // The stream behind an API handle; null for an invalid one. Not for the default streams' handles
   // (client/entry/called_stream.h).
   static Stream* Find(const void* handle) { return pool_.Find(handle); }
 
@@ -59,7 +58,7 @@ class Stream {
   int priority() const { return options_.priority; }
   unsigned flags() const { return options_.non_blocking ? cuda::CU_STREAM_NON_BLOCKING : cuda::CU_STREAM_DEFAULT; }
 
-  // Set while what is asked of it becomes nodes of a graph (client/graph/capture.h, which changes it).
+  // Set while the stream is captured into a graph (client/graph/capture.h, which changes it).
   Capture* capture() const { return capture_.load(std::memory_order_acquire); }
   // `forget` is called if the stream ends before the capture.
   using Forget = void (*)(Stream& stream);
@@ -69,12 +68,12 @@ class Stream {
   }
   void EndCapture() { capture_.store(nullptr, std::memory_order_release); }
 
-  // Waits while the stream holds as much as it may (client/context/backlog.h).
+  // Blocks while the stream's backlog is full (client/context/backlog.h).
   template <typename Body>
   uint64_t Submit(wire::RecordKind kind, const Body& body, std::span<const uint8_t> trailing = {}) {
     return Submit(kind, body, trailing, trailing.size());
   }
-  // `argument_bytes`: that the server will copy, where they do not follow the record.
+  // `argument_bytes`: arguments that the server will copy though they do not follow the record.
   template <typename Body>
   uint64_t Submit(wire::RecordKind kind, const Body& body, std::span<const uint8_t> trailing, uint64_t argument_bytes) {
     const uint64_t ticket = Attachment::Get().ring().Submit(kind, slot_, body, trailing);
@@ -87,7 +86,7 @@ class Stream {
     return ticket;
   }
 
-  // The place to wait for, if records of this weight would be held up now (Backlog::RoomAfter); else nowhere.
+  // The position to wait for if records of this weight would block now (Backlog::RoomAfter); else none.
   StreamMark RoomAfter(uint32_t weight) {
     if (Idle()) return {};
     return {slot_, generation_, backlog_.RoomAfter(slot_, weight + Backlog::kLookEvery)};
@@ -102,7 +101,7 @@ class Stream {
     return next == 0 || Attachment::Get().waiter().Done(slot_, next - 1);
   }
   StreamMark LastMark() const { return {slot_, generation_, Next()}; }
-  // Like LastMark, and what the work of other streams that a new record would wait for is included.
+  // Like LastMark, but includes the work of other streams that a new record would wait for.
   StreamMark FullMark();
 
   bool Settled();
@@ -110,8 +109,8 @@ class Stream {
   int Settle();
 
  private:
-  // The ticket after that of the last record, 0: there is none; and in the low bits the weight of what was submitted
-  // since its backlog was last looked at. One word, so that the launch path has one exchange.
+  // The ticket + 1 of the last record, 0: none; in the low bits the weight submitted since the last check of the
+  // backlog. One word, so that the launch path needs one exchange.
   static constexpr uint32_t kWeightBits = 10;
   static constexpr uint64_t kWeightMask = (1 << kWeightBits) - 1;
   static_assert(Backlog::kLookEvery <= kWeightMask);
@@ -138,7 +137,7 @@ class Stream {
   std::atomic<uint64_t> end_{0};
   Backlog backlog_;
   std::atomic<Capture*> capture_{nullptr};
-  std::atomic<Forget> forget_{nullptr};  // once captured, for ever
+  std::atomic<Forget> forget_{nullptr};  // set by the first capture, never reset
 };
 
 }  // namespace tutti::client

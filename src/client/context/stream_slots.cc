@@ -9,7 +9,7 @@ bool StreamMark::Reached() const {
   return Attachment::Get().waiter().Poll(slot, next - 1);
 }
 
-// Who is told that the session has ended may free what its work reads and writes.
+// A program that learns of the session's end may free what its work reads and writes.
 int StreamMark::Wait() const {
   if (Reached()) return 0;
   const int ended = Attachment::Get().waiter().Wait(slot, next - 1);

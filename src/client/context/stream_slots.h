@@ -1,5 +1,5 @@
-// Which slots of the completion page are in use. A slot is given out again only after the work of the stream that had
-// it is done, with a new generation: a mark from an earlier generation is therefore known to be reached.
+// Allocates the slots of the completion page. A slot is reused, with a new generation, only after the work of its
+// previous stream is done, so a mark of an earlier generation counts as reached.
 #pragma once
 
 #include <atomic>
@@ -11,9 +11,9 @@
 
 namespace tutti::client {
 
-// A place in a stream: everything submitted to it before. Stays meaningful when the stream is gone.
+// A position in a stream, after everything submitted to it before. Remains valid when the stream is gone.
 struct StreamMark {
-  uint32_t slot = 0;  // 0: nowhere, always reached
+  uint32_t slot = 0;  // 0: no position, always reached
   uint32_t generation = 0;
   uint64_t next = 0;  // ticket + 1 of the last record before it; 0: none
 
@@ -33,11 +33,11 @@ class StreamSlots {
 
   static StreamSlots& Get();
   Place Take();
-  // `last`: the end of the work of the stream that had it.
+  // `last`: the end of the work of the slot's stream.
   void GiveBack(const StreamMark& last);
   // For a new session: every mark of the old one counts as reached.
   void StartAgain();
-  // Streams that have a slot now.
+  // The number of streams that have a slot.
   uint32_t open() const { return open_.load(std::memory_order_relaxed); }
   uint32_t GenerationOf(uint32_t slot) const { return generations_[slot].load(std::memory_order_acquire); }
 

@@ -1,8 +1,8 @@
-// Everything a pointer can point to: device memory, pinned and registered host memory, managed memory, globals of
-// modules.
+// The table of everything a pointer can refer to: device memory, pinned and registered host memory, managed memory,
+// globals of modules.
 //
-// Answers what the driver API asks about a pointer, and whether a copy stays inside what it names. Addresses are the
-// same in host and device code; registered memory is the host's alone.
+// It answers the driver API's pointer queries and bounds-checks copies. Addresses are the same in host and device code;
+// registered memory exists in host code alone.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ enum class AllocationKind : uint8_t {
   kSurface,
   kHost,  // pinned, in the window
   kManaged,
-  kModule,      // globals and constants of a module
+  kModule,  // globals and constants of a module
   kRegistered,  // the program's own pages
-  kVirtual,     // a mapping of client/memory/virtual_memory.h
+  kVirtual,  // a mapping of client/memory/virtual_memory.h
 };
 
 struct Allocation {
@@ -37,11 +37,11 @@ struct Allocation {
   AllocationKind kind = AllocationKind::kDevice;
   Context* context = nullptr;
   uint64_t device_address = 0;  // of its first byte in device code; 0: none (registered memory)
-  uint64_t host_address = 0;    // of its first byte in host code; 0: host code has no business there
-  unsigned flags = 0;           // as it was allocated or registered
-  uint64_t id = 0;              // never reused (CU_POINTER_ATTRIBUTE_BUFFER_ID)
-  uint64_t pool = 0;            // handle of its memory pool
-  void (*freed)(const Allocation& freed) = nullptr;  // who wants to know that it has been freed
+  uint64_t host_address = 0;  // of its first byte in host code; 0: not for host code
+  unsigned flags = 0;  // as it was allocated or registered
+  uint64_t id = 0;  // never reused (CU_POINTER_ATTRIBUTE_BUFFER_ID)
+  uint64_t pool = 0;  // handle of its memory pool
+  void (*freed)(const Allocation& freed) = nullptr;  // called when it has been freed
   bool sync_memops = false;
 
   bool on_host() const { return kind == AllocationKind::kHost || kind == AllocationKind::kRegistered; }
@@ -56,7 +56,7 @@ class AllocationTable {
   bool Insert(Allocation allocation);
   // The allocation that contains the address.
   std::optional<Allocation> Find(uint64_t address) const;
-  // The one that begins at the address, removed. `wanted` decides whether it may be.
+  // Removes and returns the allocation that begins at the address, if `wanted` accepts it.
   template <typename Wanted>
   std::optional<Allocation> Take(uint64_t address, Wanted wanted) {
     std::unique_lock lock(mutex_);
@@ -75,9 +75,9 @@ class AllocationTable {
     change(const_cast<Allocation&>(it->second));
     return true;
   }
-  // Whether [address, address + bytes) lies in one allocation, or in mappings that follow one another without a gap.
+  // Whether [address, address + bytes) lies in one allocation, or in contiguous mappings.
   bool Covers(uint64_t address, uint64_t bytes) const;
-  // All memory of a context, removed; modules and mappings end by themselves.
+  // Removes and returns all memory of a context; modules and mappings end by themselves.
   std::vector<Allocation> TakeAllOf(const Context& context);
 
  private:

@@ -50,8 +50,8 @@ void ReleaseMemory(uint64_t address) {
   after_last_free.store(ticket + 1, std::memory_order_relaxed);
 }
 
-// The server takes a record within microseconds, but not while the client has more work queued than it may have: then
-// the answer is one of before the free.
+// The server takes a record within microseconds, but not while the client's backlog is full; then the answer does not
+// yet count the free.
 void AwaitFrees() {
   Attachment& attachment = Attachment::Get();
   const uint64_t wanted = after_last_free.load(std::memory_order_relaxed);

@@ -1,4 +1,4 @@
-// Getting memory from the server and giving it back.
+// Allocates memory from the server and frees it.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,27 @@ namespace tutti::client {
 
 class Context;
 
-// Asks the server for memory. Waits for work to finish and asks once more where freed memory is not free yet.
-// Thread-safe.
+// Asks the server for memory. If freed memory is still in use, waits for that work and asks once more. Thread-safe.
 Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment = 256);
-// Gives memory back that AskForMemory returned; it is free once the work submitted so far is done.
+// Frees memory that AskForMemory returned, deferred until the work submitted so far is done.
 void ReleaseMemory(uint64_t address);
 
-// Waits until the server has taken what was freed before: a free is a one-way record, and whoever asks how much is free
-// expects it counted. Waits for no work.
+// Waits until the server has processed earlier frees: a free is a one-way record, and a query for free memory must
+// count it. Waits for no work.
 void AwaitFrees();
-// For a new session, whose ring begins anew.
+// For a new session, whose ring starts at 0.
 void ForgetFrees();
 
-// Memory with an entry in the allocation table. INVALID_VALUE for 0 bytes.
+// Allocates memory and enters it in the allocation table. INVALID_VALUE for 0 bytes.
 Answer<uint64_t> Allocate(Context& context, AllocationKind kind, uint64_t bytes, unsigned flags = 0);
-// Frees an allocation that begins at `address` and is of a kind that `cuMemFree` and its relatives take (not host
-// memory, globals or arrays). INVALID_VALUE otherwise, so also for the second of two frees.
+// Frees an allocation that begins at `address` and is of a kind that `cuMemFree` and its variants accept (not host
+// memory, globals or arrays). INVALID_VALUE otherwise, including a double free.
 int FreeDeviceMemory(uint64_t address);
 int FreeHostMemory(uint64_t address);
 
-// What is behind a table entry that has been removed.
+// Frees the memory behind a removed table entry.
 void ReturnMemory(const Allocation& allocation);
-// Gives back all memory of a context that ends; modules and mappings end by themselves.
+// Frees all memory of a context that ends; modules and mappings end by themselves.
 void FreeAllOf(const Context& context);
 
 }  // namespace tutti::client

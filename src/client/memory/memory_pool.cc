@@ -125,7 +125,7 @@ int MemoryPool::SetAttribute(CUmemPool_attribute attribute, const void* value) {
     case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: release_threshold_ = *static_cast<const uint64_t*>(value); break;
     case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
     case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
-      if (*static_cast<const uint64_t*>(value) != 0) return CUDA_ERROR_INVALID_VALUE;  // it can be reset only
+      if (*static_cast<const uint64_t*>(value) != 0) return CUDA_ERROR_INVALID_VALUE;  // it can only be reset to 0
       used_high_bytes_ = used_bytes_.load();
       break;
     default: return CUDA_ERROR_INVALID_VALUE;

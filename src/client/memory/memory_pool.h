@@ -19,14 +19,14 @@ struct Allocation;
 // Thread-safe.
 class MemoryPool {
  public:
-  // `most_bytes`: what it may hand out at a time; 0: what the device has.
+  // `most_bytes`: the most it may have allocated at a time; 0: no limit but the device's.
   MemoryPool(Device& device, uint64_t most_bytes) : device_(device), most_bytes_(most_bytes) {}
 
   static MemoryPool* Find(const void* handle) { return pool_.Find(handle); }
   static MemoryPool* Create(Device& device, uint64_t most_bytes = 0) { return pool_.Create(device, most_bytes); }
   // The pool that belongs to the device itself.
   static MemoryPool* DefaultOf(Device& device);
-  // The one cuMemAllocAsync takes from; the default one unless set.
+  // The pool that cuMemAllocAsync uses; the default one unless set.
   static MemoryPool* CurrentOf(Device& device);
   static void SetCurrentOf(Device& device, MemoryPool* pool);
   // INVALID_VALUE for a device's default pool.
@@ -34,16 +34,16 @@ class MemoryPool {
 
   cuda::CUmemoryPool handle() { return reinterpret_cast<cuda::CUmemoryPool>(this); }
   Device& device() const { return device_; }
-  // For the program, once what is in the stream now is done or earlier.
+  // Allocates; usable once the work now in the stream is done, or earlier.
   Answer<uint64_t> Allocate(Stream& stream, uint64_t bytes);
-  // Frees memory of any pool, after the work in the stream. INVALID_VALUE if it is none.
+  // Frees memory of any pool, after the work in the stream. INVALID_VALUE if it is not pool memory.
   static int Free(Stream& stream, uint64_t address);
 
   int GetAttribute(cuda::CUmemPool_attribute attribute, void* value) const;
   int SetAttribute(cuda::CUmemPool_attribute attribute, const void* value);
 
  private:
-  // An allocation of a pool has been freed, whichever way; nothing if the pool is gone.
+  // Called when an allocation of a pool has been freed by any call. A no-op if the pool is gone.
   static void CountFreed(const Allocation& freed);
 
   static constinit Pool<MemoryPool, 4096> pool_;

@@ -12,7 +12,7 @@
 namespace tutti::client {
 namespace {
 
-// The pages go back to the system; what is read there next is zero.
+// Returns the pages to the system; they read as zero from then on.
 void Discard(uint64_t address, uint64_t bytes) { madvise(reinterpret_cast<void*>(address), bytes, MADV_REMOVE); }
 
 }  // namespace
@@ -21,7 +21,7 @@ constinit Pool<PhysicalMemory, 1 << 18> PhysicalMemory::pool_;
 
 Answer<PhysicalMemory*> PhysicalMemory::Create(Device& device, uint64_t bytes,
                                                const cuda::CUmemAllocationProp& properties) {
-  // A context of the device is waited for if memory that was freed is not free yet.
+  // Waits for a context of the device if freed memory is still in use.
   const auto current = CurrentContext();
   Context& context = current && &(*current)->device() == &device ? **current : device.primary();
   CU_ASSIGN_OR_REFUSE(const uint64_t home, AskForMemory(context, wire::MemoryKind::kDevice, bytes, kGranularity));

@@ -1,10 +1,10 @@
-// Memory that has no address of its own (cuMemCreate): counted from its creation on, visible where it is mapped
+// Physical memory without an address (cuMemCreate): counted from its creation on, visible where it is mapped
 // (client/memory/virtual_memory.h).
 //
 // The server grants it like any other allocation, its *home*, so it counts against the limit and the device at once. A
-// mapped piece does not live at home, however: the pages of the reserved range it is mapped to are as good as any, and
-// the home's are never touched, so they cost nothing. What changes when a piece is mapped elsewhere is where its bytes
-// are; they are moved then, and only then. That a piece may not be mapped twice at once is the price.
+// mapped piece does not use its home: its bytes lie in the pages of the reserved range it is mapped to, and the home's
+// pages are never touched, so they cost nothing. When a piece is mapped elsewhere, its bytes are moved, and only then.
+// The price: a piece cannot be mapped twice at once.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class PhysicalMemory {
   PhysicalMemory(Device& device, uint64_t bytes, uint64_t home, const cuda::CUmemAllocationProp& properties)
       : device_(device), attachment_(&Attachment::Get()), bytes_(bytes), home_(home), properties_(properties) {}
 
-  // Null also for memory of a session that has ended.
+  // Null also for memory of an ended session.
   static PhysicalMemory* Find(cuda::CUmemGenericAllocationHandle handle) {
     PhysicalMemory* const found = pool_.Find(reinterpret_cast<const void*>(handle));
     return found != nullptr && found->attachment_ == &Attachment::Get() ? found : nullptr;
@@ -42,17 +42,17 @@ class PhysicalMemory {
   bool mapped() const { return mapped_; }
   // Where its bytes are now; 0: it was never mapped, all are zero.
   uint64_t content() const { return content_; }
-  // Its bytes are at `address` from now on.
+  // Moves its bytes to `address`.
   void MapTo(uint64_t address);
   void Unmap() { mapped_ = false; }
-  // Not mapped: takes its bytes out of the range where they were last mapped, which somebody else is going to use.
+  // For an unmapped piece: moves its bytes out of the range of its last mapping, which is about to be reused.
   void GoHome() { MoveTo(home_); }
 
   void Retain() { ++references_; }
-  // False if nobody holds it any more.
+  // False if its last reference is gone.
   bool Release() { return --references_ != 0; }
   bool held() const { return references_ != 0; }
-  // Gives the memory back; neither held nor mapped.
+  // Frees the memory, which is neither referenced nor mapped.
   static void Destroy(PhysicalMemory* memory);
 
  private:

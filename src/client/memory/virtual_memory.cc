@@ -11,7 +11,7 @@ namespace {
 
 bool Whole(uint64_t bytes) { return bytes != 0 && bytes % VirtualMemory::kGranularity == 0; }
 
-// A mapping with access is memory like any other to copies and to questions about pointers.
+// For copies and pointer queries a mapping with access is memory like any other.
 void Show(uint64_t address, PhysicalMemory& memory) {
   AllocationTable::Get().Insert({.address = address,
                                  .bytes = memory.bytes(),

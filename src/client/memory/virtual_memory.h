@@ -1,10 +1,10 @@
-// Reserved ranges of addresses, and what is mapped where (cuMemAddressReserve, cuMemMap and their relatives).
+// Reserved address ranges and their mappings (cuMemAddressReserve, cuMemMap and their variants).
 //
-// A reserved range is a part of the window whose pages come into being when they are touched. Mapping decides whose
-// bytes they are (client/memory/physical_memory.h). Four things differ from a GPU: a kernel that touches a reserved
-// address without a mapping, or without access, is not caught (copies and memsets are), so its pages could be made by
-// whoever likes, and the whole range counts as host memory of the client; a piece of memory has one mapping at a time;
-// and the addresses a program wishes for are not followed, as the driver may do, too.
+// A reserved range is a part of the window whose pages are populated when touched; a mapping decides which physical
+// memory's bytes they hold (client/memory/physical_memory.h). It differs from a GPU: a kernel that touches a reserved
+// address without a mapping, or without access, is not caught (copies and memsets are). Since kernels could thus
+// populate any page, the whole range counts as host memory of the client. A piece of memory has one mapping at a time.
+// Address hints are ignored, which the driver may do as well.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +37,9 @@ class VirtualMemory {
   int SetAccess(uint64_t address, uint64_t bytes, cuda::CUmemAccess_flags flags);
   Answer<cuda::CUmemAccess_flags> AccessOf(uint64_t address);
 
-  // What is mapped at the address, held once more.
+  // The memory mapped at the address, with one more reference.
   Answer<PhysicalMemory*> Retain(uint64_t address);
-  // The holder lets go; the memory stays while it is mapped.
+  // Drops a reference; the memory stays while it is mapped.
   void Release(PhysicalMemory& memory);
   // For a new session: nothing is reserved or mapped.
   void StartAgain();
@@ -52,16 +52,16 @@ class VirtualMemory {
   };
   using Mappings = std::map<uint64_t, Mapping>;
 
-  // The mappings that make up [address, address + bytes) without a gap; an empty range if they do not.
+  // The contiguous mappings that cover [address, address + bytes); empty if there is a gap.
   std::pair<Mappings::iterator, Mappings::iterator> Exactly(uint64_t address, uint64_t bytes);
   bool Reserved(uint64_t address, uint64_t bytes) const;
-  // Bytes of unmapped memory that still lie in the range go home.
+  // Moves bytes of unmapped memory that still lie in the range to their homes.
   void Vacate(uint64_t address, uint64_t bytes);
 
   std::mutex mutex_;
   std::map<uint64_t, uint64_t> reservations_;  // address -> bytes
   Mappings mappings_;
-  std::map<uint64_t, PhysicalMemory*> resting_;  // by where their bytes lie: unmapped, still held
+  std::map<uint64_t, PhysicalMemory*> resting_;  // by where their bytes lie: unmapped, still referenced
 };
 
 }  // namespace tutti::client

@@ -52,7 +52,7 @@ std::unexpected<Error> BadDirectory(const std::string& directory, std::string_vi
   return Fail(cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, fmt::format("CUDA_MPS_PIPE_DIRECTORY \"{}\" {}", directory, why));
 }
 
-// Whether there is a daemon's socket to talk to.
+// Whether the directory holds a daemon's socket.
 Result<bool> HasDaemon(const std::string& directory) {
   const std::string path = directory + "/control";
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
@@ -70,7 +70,7 @@ Result<bool> HasDaemon(const std::string& directory) {
   return stat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode);
 }
 
-// A socket file whose daemon is gone.
+// Whether the socket file is stale: its daemon is gone.
 bool IsStale(const std::string& directory) {
   errno = 0;
   return !os::Connect(directory + "/control", kAttachTimeoutMs) && (errno == ECONNREFUSED || errno == ENOENT);

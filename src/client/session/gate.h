@@ -1,17 +1,15 @@
-// The gate that every call into the library passes: whether the process may use it at all, and whether calls are
-// traced.
+// The gate that every call into the library passes. It decides whether the process may use the library at all, and
+// whether calls are traced.
 //
-// One word decides. It is 0 while everything is normal, so that the way in costs one load and one branch. Otherwise:
+// The gate is one word. It is 0 in normal operation, so entering costs one load and one branch. Otherwise:
 //
-//   before cuInit, or cuInit failed    CUDA_ERROR_NOT_INITIALIZED
-//   in a forked child                  CUDA_ERROR_NOT_INITIALIZED, also for cuInit: server and rings are the parent's
-//   after exit handlers ran            CUDA_ERROR_DEINITIALIZED
-//   after a bug of ours was noticed    CUDA_ERROR_UNKNOWN (poison.h)
-//   TUTTI_TRACE=1                      calls go the slow way and are printed
+//   before cuInit, or cuInit failed CUDA_ERROR_NOT_INITIALIZED in a forked child CUDA_ERROR_NOT_INITIALIZED, also for
+//   cuInit: server and rings are the parent's after exit handlers ran CUDA_ERROR_DEINITIALIZED after a bug of ours was
+//   noticed CUDA_ERROR_UNKNOWN (poison.h) TUTTI_TRACE=1 calls take the slow path and are printed
 //
-// A child forked before its parent's first cuInit may begin for itself. One forked while another thread of the parent
-// is in it is closed like one forked after it: what that thread holds, nobody in the child will ever give back. So
-// forks are watched from the moment the library is loaded (exit_and_fork.cc).
+// A child forked before its parent's first cuInit may call cuInit itself. A fork while another thread is inside cuInit
+// closes the child's gate like a fork after it, since nobody in the child will ever release the locks that thread
+// holds. The atfork handler is therefore installed when the library is loaded (exit_and_fork.cc).
 //
 // Thread-safe.
 #pragma once
@@ -24,9 +22,9 @@ namespace tutti::client {
 
 class Gate {
  public:
-  // 0: go on, nothing special.
+  // 0: the call may proceed, nothing special.
   static int attention() { return word_.load(std::memory_order_acquire); }
-  // The CUresult that calls are answered with; CUDA_SUCCESS if they may go on.
+  // The CUresult that calls return; CUDA_SUCCESS if they may proceed.
   static int status() { return word_.load(std::memory_order_acquire) & kStatusMask; }
   static bool tracing() { return (word_.load(std::memory_order_relaxed) & kTraceBit) != 0; }
 
@@ -41,7 +39,7 @@ class Gate {
     Opening& operator=(const Opening&) = delete;
   };
   static bool opening() { return opening_.load(std::memory_order_seq_cst) != 0; }
-  // Closes the gate for good with this answer.
+  // Closes the gate for good; calls return `status` from then on.
   static void Close(cuda::Result status);
   // True once Close has been called: not even cuInit may open it.
   static bool closed() { return closed_.load(std::memory_order_acquire); }

@@ -20,7 +20,7 @@ constexpr const char* kPerContext = "CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESS
 
 constinit std::atomic<bool> per_context{false};
 
-// The text if `parse` takes it, else nothing, with one line.
+// The text if `parse` accepts it, else nothing and a line in the log.
 template <typename T>
 std::string Readable(const char* name, Result<T> (*parse)(std::string_view), std::string_view instead) {
   std::string text = Environment(name);

@@ -1,8 +1,8 @@
-// What the environment asks of MPS for this process and its contexts. Read when cuInit attaches and when a context is
-// created, never in a constructor: programs set these variables in main.
+// The MPS settings in the environment of this process and its contexts. Read when cuInit attaches and when a context is
+// created, never in a constructor, since programs set these variables in main.
 //
-// The raw text goes to the daemon, which decides. A value that cannot be read is named here, once, with what holds
-// instead: the daemon's log is not where the program's user looks.
+// The raw text goes to the daemon, which decides. The client itself reports an unreadable value, once, with the value
+// that applies instead, since the program's user does not read the daemon's log.
 #pragma once
 
 #include "client/base/answer.h"
@@ -11,16 +11,15 @@
 
 namespace tutti::client {
 
-// Fills in the limits of a Hello; unreadable ones are left out. With a percentage per context there is none of the
-// process.
+// Fills in the limits of a Hello; unreadable ones are left out. If percentages are per context, the process has none.
 void AskForLimits(wire::Hello* hello);
 
-// After the attach: says which memory limits name no device, and which are above what the server gives.
+// After the attach: reports memory limits that name no device or exceed what the server grants.
 void CheckMemoryLimits(const wire::ChannelHeader& header);
 
 // CUDA_MPS_ENABLE_PER_CTX_DEVICE_MULTIPROCESSOR_PARTITIONING=1, as it was when AskForLimits was called. Thread-safe.
 bool PercentagePerContext();
-// What CUDA_MPS_ACTIVE_THREAD_PERCENTAGE says now; 100 if it is not set or unreadable.
+// The current value of CUDA_MPS_ACTIVE_THREAD_PERCENTAGE; 100 if it is unset or unreadable.
 double ContextPercentage();
 
 }  // namespace tutti::client

@@ -1,5 +1,5 @@
-// What the client does about a bug of its own: it must not end its host, so instead of CHECK it logs one line, closes
-// the gate and answers every later call with CUDA_ERROR_UNKNOWN. Thread-safe.
+// The client's answer to a bug of its own. It must not end its host process, so instead of CHECK it logs one line,
+// closes the gate and fails every later call with CUDA_ERROR_UNKNOWN. Thread-safe.
 #pragma once
 
 namespace tutti::client {

@@ -14,14 +14,14 @@ std::mutex& PrintMutex() {
   return *mutex;
 }
 
-// Through the C library's own streams, so that the program's lines and the device's stay in order.
+// Through stdio, so that the program's lines and the device's stay in order.
 template <typename Fifo>
 void Drain(Fifo& fifo, FILE* out) {
   if (fifo.produced.load(std::memory_order_acquire) == fifo.consumed.load(std::memory_order_relaxed)) return;
   std::lock_guard lock(PrintMutex());
   uint64_t from = fifo.consumed.load(std::memory_order_relaxed);
   const uint64_t to = fifo.produced.load(std::memory_order_acquire);
-  if (to - from > sizeof fifo.bytes) from = to;  // not what a server does
+  if (to - from > sizeof fifo.bytes) from = to;  // no correct server does this
   while (from != to) {
     const uint64_t place = from % sizeof fifo.bytes;
     const uint64_t part = std::min(to - from, sizeof fifo.bytes - place);

@@ -19,9 +19,9 @@ namespace tutti::client {
 namespace {
 
 constexpr int kStartTimeoutMs = 60'000;
-constexpr int kServerSocketFd = 3;  // the number the server is told; any free one would do
+constexpr int kServerSocketFd = 3;  // passed to the server; any free number would do
 
-// The directory of the file this code was loaded from, links resolved; empty if that cannot be known.
+// The directory of the file this code was loaded from, links resolved; empty if unknown.
 std::string OwnDirectory() {
   Dl_info info{};
   char path[PATH_MAX];
@@ -52,7 +52,7 @@ Result<std::string> FindServer() {
           candidates.front()));
 }
 
-// Where a private server's own log goes: nowhere, since it has no terminal of its own, unless a file is named.
+// A private server has no terminal of its own: its log is discarded unless a file is named.
 os::Fd OpenLog() {
   if (const std::string path = Environment("TUTTI_SERVER_LOG"); !path.empty()) {
     os::Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));

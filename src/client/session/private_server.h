@@ -1,7 +1,7 @@
-// A server for this process alone.
+// Starts a private server, for this process alone.
 //
-// It is no child of the program: it inherits nothing but its end of a socket, raises no SIGCHLD, is seen by no wait(),
-// and ends when the socket closes, so with the program, however that ends.
+// The server is not a child of the program: it inherits only its end of a socket, raises no SIGCHLD, is invisible to
+// wait(), and ends when the socket closes, that is, with the program, however that ends.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace tutti::client {
 
-// A program with more rights than its caller chooses neither server nor anything of its environment by its caller's
-// word. Looks for tutti-server at $TUTTI_SERVER, ../bin and the directory of this library, /usr/lib/tutti and /usr/bin.
+// Looks for tutti-server at $TUTTI_SERVER, ../bin and the directory of this library, /usr/lib/tutti and /usr/bin. In a
+// program with more rights than its caller, $TUTTI_SERVER is ignored and the server gets no environment.
 Result<std::unique_ptr<ipc::ClientConnection>> StartPrivateServer(const wire::Hello& hello);
 
 }  // namespace tutti::client

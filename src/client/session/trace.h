@@ -1,5 +1,5 @@
-// TUTTI_TRACE=1: every call of the driver API as one line on the log. And the one line that names a function we do not
-// support. Thread-safe.
+// TUTTI_TRACE=1: logs every driver API call as one line. Also the one log line that names an unsupported function.
+// Thread-safe.
 #pragma once
 
 namespace tutti::client {
