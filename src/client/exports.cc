@@ -1,5 +1,5 @@
-// Every exported function of libcuda.so.1, made from the API table: each goes through the gate to its body in entry/,
-// or, if it is not supported, says so.
+// Every exported function of libcuda.so.1, generated from the API table. Each passes the gate and calls its body in
+// entry/, or reports that it is not supported.
 #include "client/process/exports.h"
 
 #include "client/context/current.h"
@@ -38,7 +38,8 @@ using namespace tutti::cuda;
 #define CU_HIDDEN_PER_THREAD CU_HIDDEN
 #include "cuda/api.def"
 
-// What tells this library from the vendor's, for who looks for the vendor's: by the symbol, without loading it.
+// Identifies this library as not the vendor's: searches for the vendor's check for the symbol, without loading the
+// library.
 TUTTI_EXPORT const char* tuttiVersion() { return TUTTI_VERSION; }
 
 namespace {

@@ -1,4 +1,4 @@
-// Arrays: opaque memory with a shape. Laid out linearly here: rows of the width, planes (or layers) of rows.
+// Arrays: opaque memory with a shape, here with a linear layout: rows, and planes (or layers) of rows.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tutti::client {
 
 class Context;
 
-// Bytes of one channel; 0: not a format of arrays here.
+// Bytes per channel; 0: an unsupported format.
 uint64_t ChannelBytes(cuda::CUarray_format format);
 
 // Immutable, so thread-safe.
@@ -31,9 +31,9 @@ class Array {
   uint64_t row_bytes() const { return row_bytes_; }
   uint64_t rows() const { return descriptor_.Height == 0 ? 1 : descriptor_.Height; }
   uint64_t planes() const { return descriptor_.Depth == 0 ? 1 : descriptor_.Depth; }
-  // Where (x bytes, y, z) lies.
+  // The address of (x bytes, y, z).
   CopySide At(uint64_t x_bytes, uint64_t y, uint64_t z) const;
-  // Whether a copy of that shape at (x bytes, y, z) stays inside.
+  // Whether a copy of that shape at (x bytes, y, z) stays inside the array.
   bool Holds(uint64_t x_bytes, uint64_t y, uint64_t z, const CopyShape& shape) const;
 
  private:

@@ -7,7 +7,7 @@ namespace {
 
 using namespace tutti::cuda;
 
-// One side of CUDA's structures, which name everything twice.
+// One side of CUDA's structures, which have every field twice.
 struct Side {
   size_t x, y, z;
   CUmemorytype type;

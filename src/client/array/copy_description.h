@@ -1,4 +1,4 @@
-// What CUDA's structures for copies in two and three dimensions mean: addresses, pitches and a shape.
+// Translates CUDA's structures for 2D and 3D copies into addresses, pitches and a shape, and back.
 #pragma once
 
 #include "client/base/answer.h"
@@ -13,12 +13,12 @@ struct DescribedCopy {
   SideKind source = SideKind::kAny;
 };
 
-// INVALID_VALUE or INVALID_HANDLE for what makes no sense; whether memory lies there is Copy's to check. Thread-safe.
+// INVALID_VALUE or INVALID_HANDLE for inconsistent structures; Copy checks that the memory exists. Thread-safe.
 Answer<DescribedCopy> Describe(const cuda::CUDA_MEMCPY2D& copy);
 Answer<DescribedCopy> Describe(const cuda::CUDA_MEMCPY3D& copy);
 Answer<DescribedCopy> Describe(const cuda::CUDA_MEMCPY3D_PEER& copy);
 
-// The structure that means this copy.
+// The structure that describes this copy.
 cuda::CUDA_MEMCPY3D Describing(const CopyRequest& request);
 
 }  // namespace tutti::client

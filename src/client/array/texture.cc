@@ -60,7 +60,7 @@ int SetArray(Texture& texture, const Array* array) {
   return SetExtent(texture, shape.Width, shape.Height, shape.Depth);
 }
 
-// Where the texels lie and what they are.
+// Location and format of the texels.
 int SetResource(Texture& texture, const CUDA_RESOURCE_DESC& resource) {
   if (resource.flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (resource.resType == CU_RESOURCE_TYPE_ARRAY) return SetArray(texture, Array::Find(resource.res.array.hArray));
@@ -90,7 +90,7 @@ void SetFractions(Texture& texture, unsigned flags) {
   texture.divisor = static_cast<float>((1u << bits) - 1);
 }
 
-// Wrapping and mirroring are of normalised coordinates; without them, the edge goes on. Linear memory reads 0 outside.
+// Wrap and mirror need normalised coordinates; else they mean clamp. Linear memory reads 0 outside.
 AddressMode ModeOf(const CUDA_TEXTURE_DESC& sampling, int axis, bool is_linear_memory) {
   if (is_linear_memory) return AddressMode::kBorder;
   const bool normalized = (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;

@@ -14,12 +14,12 @@
 namespace tutti::client {
 namespace {
 
-// Up to here an asynchronous copy that could be a record is made at once if nothing is in its way: shorter than the way
-// there.
+// Up to this size an asynchronous copy that could be a record is done at once if there is nothing to wait for:
+// submitting it would take longer.
 constexpr uint64_t kInlineBytes = 64 * 1024;
-// Scratch memory that one copy may take; longer ones wait for the stream.
+// Staging memory that one copy may take; longer copies wait for the stream.
 constexpr uint64_t kStagedBytes = 16u << 20;
-// No pointer of a program lies below: catches null and small numbers taken for pointers.
+// No valid pointer lies below: catches null and small integers passed as pointers.
 constexpr uint64_t kLowestAddress = 4096;
 
 int CopyAfterWaiting(Stream& stream, const CopyRequest& request) {
@@ -42,7 +42,7 @@ void SubmitCopy(Stream& stream, const CopyRequest& request) {
                                                         .source_plane = request.source.plane});
 }
 
-// The source's bytes are taken now, packed, so the program may change them as soon as we return.
+// Reads the source now, packed, so the program may change it as soon as we return.
 int CopyThroughScratch(Stream& stream, const CopyRequest& request) {
   auto scratch = Staging::Get().Take(stream.context(), request.shape.bytes());
   if (!scratch) return CopyAfterWaiting(stream, request);
@@ -56,7 +56,7 @@ int CopyThroughScratch(Stream& stream, const CopyRequest& request) {
   return cuda::CUDA_SUCCESS;
 }
 
-// Host memory that stays where it is until the program says otherwise: a copy of it may come later.
+// Host memory that the program promises to keep: it can be copied later.
 bool IsRegistered(const CopySide& side, const CopyShape& shape) {
   return client::IsRegistered(side.address, Extent(side, shape));
 }

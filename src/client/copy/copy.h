@@ -1,4 +1,4 @@
-// Copies of every shape, synchronous and not.
+// Copies of every shape, synchronous and asynchronous.
 //
 // Both sides of a copy are addresses: device and pinned memory lie in the window, where client and server see the same
 // bytes; everything else is host memory that only this process can read. So:
@@ -6,9 +6,9 @@
 //   synchronous            wait for the work the copy must come after, then copy here, at memory speed
 //   nothing to wait for    the same, also for asynchronous ones unless they are large and the device can do them itself
 //   window to window       a record in the ring
-//   host to window         into scratch memory of the window now, a record from there; large ones wait instead
+//   host to window         into staging memory of the window now, a record from there; large ones wait instead
 //   window to host         waits, as CUDA may for memory that is not pinned
-//   registered host memory a host call, which copies when the stream gets there (client/copy/host_copy.h)
+//   registered host memory a host call, which copies when the stream reaches it (client/copy/host_copy.h)
 #pragma once
 
 #include <cstdint>
@@ -53,13 +53,14 @@ inline uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uint64_
 
 enum class CopyMode { kSynchronous, kAsynchronous };
 
-// What the caller of the API said each side is; kAny where it leaves that to the driver.
+// The kind of memory the caller declares each side to be; kAny leaves it to the driver.
 enum class SideKind { kAny, kHost, kDevice };
 
 // INVALID_VALUE for null or foreign addresses, sizes that overflow, and ranges that leave the allocation they begin in.
 int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind);
 
-// Copies now, by this thread, both sides checked before. Host memory or the window, whatever is going on there.
+// Copies now, in this thread. Both sides, host memory or window, have been checked. Does not synchronise with other
+// work.
 void CopyHere(const CopyRequest& request);
 
 // Checks both sides, then copies in the stream. Thread-safe.

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kCheckServerNs = 500'000'000;
 
-// One call on its way through the server, which hands its address back as the token. A function, a callback or a copy.
+// A pending call: a host function, a callback or a copy. Its address travels through the server and back as the token.
 struct Pending {
   cuda::CUhostFn function = nullptr;
   cuda::CUstreamCallback callback = nullptr;
@@ -27,8 +27,8 @@ struct Pending {
   std::optional<HostCopies::Handle> copy = std::nullopt;
 };
 
-// The threads of one session, and what the first hands to the second. Theirs: who is still in it at the end of the
-// session may stay as long as the program's function does.
+// The threads of one session and the queue between them. The threads own it: after the session's end one may stay in it
+// for as long as the program's function runs.
 class Threads : public std::enable_shared_from_this<Threads> {
  public:
   explicit Threads(Attachment& attachment) : attachment_(attachment) {}
@@ -106,7 +106,7 @@ void Threads::TakeForEver() {
     const wire::HostCall call = queue.calls[consumed % wire::kHostCallSlots];
     queue.consumed.store(consumed + 1, std::memory_order_release);
     auto* const pending = reinterpret_cast<Pending*>(call.token);
-    OrderedAfter(pending);  // its submission
+    OrderedAfter(pending);  // pairs with its submission
     OrderedAfter(PlaceOf(call));
     if (pending->copy) {
       HostCopies::Get().Make(*pending->copy, call.status);
@@ -121,7 +121,7 @@ void Threads::TakeForEver() {
   End();
 }
 
-// A host function is not run after an error, a callback is told of it.
+// After an error a host function is not run; a callback is, and gets the error.
 void Run(const wire::HostCall& call) {
   const std::unique_ptr<Pending> pending(reinterpret_cast<Pending*>(call.token));
   if (pending->callback != nullptr) {

@@ -1,9 +1,9 @@
-// What the process does for its streams when they get there: functions of the program (cuLaunchHostFunc,
-// cuStreamAddCallback) and copies of host memory (client/copy/host_copy.h). The stream goes on when it is done.
+// Work that streams have the client process do: host functions of the program (cuLaunchHostFunc, cuStreamAddCallback)
+// and copies of host memory (client/copy/host_copy.h). The stream resumes when the call is done.
 //
-// Two threads of the library's own, started with the first call. One takes the calls as the streams reach them and
-// makes the copies. The other runs the functions, one after the other in that order: a function may take as long as it
-// likes, or wait for a copy of another stream. Both block all signals: the program's handlers never run on them.
+// Two library threads, started with the first call, serve them. One takes the calls as streams reach them and does the
+// copies. The other runs the functions sequentially in that order: a function may take as long as it likes, or wait for
+// a copy of another stream. Both block all signals, so the program's handlers never run on them.
 #pragma once
 
 #include "client/context/stream.h"

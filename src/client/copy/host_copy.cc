@@ -47,7 +47,7 @@ int HostCopies::Submit(Stream& stream, const CopyRequest& request) {
   return status;
 }
 
-// A copy that is being made when the server dies is waited for like any other: it needs no server.
+// A copy in progress when the server dies is waited for like any other, since it needs no server.
 int HostCopies::Await(uint64_t address, uint64_t bytes) {
   Attachment& attachment = Attachment::Get();
   std::unique_lock lock(mutex_);

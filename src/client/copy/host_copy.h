@@ -1,8 +1,8 @@
-// Copies between the window and host memory that come when their stream gets to them, made by this process.
+// Copies between the window and host memory, in stream order, executed by this process.
 //
-// The server cannot read host memory. So such a copy is a host call (client/copy/host_calls.h), which the library's own
-// thread answers with a memcpy: the caller goes on at once, and the bytes are read and written in stream order, as by
-// the copy engine of a GPU. A copy waits for nothing but its stream, whatever functions of the program are running.
+// The server cannot access host memory. Such a copy is therefore a host call (client/copy/host_calls.h) that a library
+// thread answers with a memcpy: the caller continues at once, and the bytes are read and written in stream order, as by
+// a GPU's copy engine. A copy waits for its stream alone, whatever host functions are running.
 #pragma once
 
 #include <condition_variable>
@@ -26,17 +26,17 @@ class HostCopies {
     uint32_t device;  // of its stream; the server's number
     State state = State::kWaiting;
   };
-  // One that was submitted. Stays valid until it is made.
+  // A submitted copy. Valid until it is done or dropped.
   using Handle = std::list<Copy>::iterator;
 
   static HostCopies& Get();
 
-  // Both sides have been checked. OUT_OF_MEMORY if the library's thread cannot be started.
+  // Submits a copy whose sides have been checked. OUT_OF_MEMORY if the library's thread cannot be started.
   int Submit(Stream& stream, const CopyRequest& request);
-  // Waits until no submitted copy touches the range, nor will: the program may free it, whatever has become of the
-  // server. 0, or what the session ended with.
+  // Waits until no submitted copy accesses the range, now or later, so the program may free it, even if the server has
+  // died. Returns 0, or the error the session ended with.
   int Await(uint64_t address, uint64_t bytes);
-  // By the thread that answers host calls: the stream is there. It is not made if the stream's work has failed.
+  // Called by the host-call thread when the stream reaches the copy. It is dropped if the stream's work has failed.
   void Make(Handle copy, int status);
 
  private:

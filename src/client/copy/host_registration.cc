@@ -17,7 +17,7 @@ int NotForKernels(const char* call, uint64_t address) {
                   call, address);
 }
 
-// Also of memory that is let go because its context ends.
+// Also for memory that is released because its context ends.
 void AwaitCopies(const Allocation& freed) { HostCopies::Get().Await(freed.address, freed.bytes); }
 
 }  // namespace

@@ -1,10 +1,9 @@
-// Host memory of the program's own that it registers (cuMemHostRegister).
+// The program's own host memory that it registers (cuMemHostRegister).
 //
-// Registering notes the range and nothing else: the pages stay the program's, so a write of another thread is never
-// lost and memory that processes share stays shared. What registered memory is for works: a copy from or to it is
-// asynchronous and made in stream order, by this process itself (client/copy/host_copy.h). What would need the pages to
-// be somebody else's is refused, with the remedy in the log: kernels reach only memory that the library allocated
-// (docs/adr/0008).
+// Registering only notes the range. The pages stay the program's, so a write of another thread is never lost and memory
+// that processes share stays shared. Copies from and to registered memory are asynchronous and in stream order,
+// executed by this process (client/copy/host_copy.h). Mapping it for kernels is refused, with the remedy in the log:
+// kernels reach only memory that the library allocated (docs/adr/0008).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Scratch memory in the window, for copies of host memory that the program may overwrite before the device gets to
+// Staging memory in the window, for copies from host memory that the program may overwrite before the device executes
 // them.
 #pragma once
 
@@ -13,7 +13,7 @@ namespace tutti::client {
 
 class Context;
 
-// Keeps a few blocks and uses each again once the copy from it is done. Thread-safe.
+// Keeps a few blocks and reuses each once the copy from it is done. Thread-safe.
 class Staging {
  public:
   struct Block {
@@ -22,11 +22,11 @@ class Staging {
   };
 
   static Staging& Get();
-  // Nothing if there is no memory, or as much as kMostBytes is waiting to be copied.
+  // Nothing if there is no memory, or if kMostBytes are already pending.
   std::optional<Block> Take(Context& context, uint64_t bytes);
   // The block is free again when `last` is reached.
   void GiveBack(const Block& block, const StreamMark& last);
-  // For a new session: what the old one had is gone.
+  // For a new session: the old one's blocks are gone.
   void StartAgain();
 
  private:

@@ -1,4 +1,4 @@
-// The stream that a call means by the handle it is given.
+// Resolves the stream handle of a call.
 #pragma once
 
 #include "client/base/answer.h"
@@ -7,11 +7,12 @@
 
 namespace tutti::client::entry {
 
-// What a call wants of a stream: that it does something, or is waited for; or only to be told what it is.
+// How a call uses the stream: to submit work or wait, or only to query it.
 enum class StreamUse { kWork, kAsk };
 
-// 0 by the kind of entry, 1 and 2 the default streams, or a created one. Its context is usable. Work in the legacy
-// stream would wait for what is only being captured: STREAM_CAPTURE_IMPLICIT, and the captures are broken.
+// Resolves 0 by the kind of entry, 1 and 2 as the default streams, others as created streams, and checks the context.
+// Work in the legacy stream would wait for streams being captured: STREAM_CAPTURE_IMPLICIT, and those captures are
+// invalidated.
 Answer<Stream*> StreamOf(cuda::CUstream handle, StreamUse use = StreamUse::kWork);
 
 }  // namespace tutti::client::entry

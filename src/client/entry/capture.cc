@@ -46,7 +46,8 @@ CUresult cuStreamGetCaptureInfo(CUstream handle, CUstreamCaptureStatus* status, 
   return cuStreamGetCaptureInfo_v2(handle, status, id, nullptr, nullptr, nullptr);
 }
 
-// Asking for the legacy stream beside a captured one that synchronises with it is an error, which breaks nothing.
+// Querying the legacy stream while a stream that synchronises with it is captured is an error, but does not invalidate
+// the capture.
 CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
                                    const CUgraphNode** nodes, size_t* count) {
   if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -64,7 +65,7 @@ CUresult cuStreamGetCaptureInfo_v2(CUstream handle, CUstreamCaptureStatus* statu
 
 CUresult cuStreamGetCaptureInfo_v3(CUstream handle, CUstreamCaptureStatus* status, uint64_t* id, CUgraph* graph,
                                    const CUgraphNode** nodes, const CUgraphEdgeData** edges, size_t* count) {
-  if (edges != nullptr) *edges = nullptr;  // no edge has anything to say
+  if (edges != nullptr) *edges = nullptr;  // edges carry no data
   return cuStreamGetCaptureInfo_v2(handle, status, id, graph, nodes, count);
 }
 

@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned kApiVersion = 3020;     // of contexts made by cuCtxCreate and cuCtxCreate_v2
 constexpr unsigned kApiVersionNew = 4000;  // by the later forms
 
-// The SMs that a list of affinities asks for; of several the last holds.
+// The SMs that a list of affinities requests; the last entry wins.
 Answer<uint32_t> AffineSms(const CUexecAffinityParam* affinities, int count) {
   if (count < 0 || (count != 0 && affinities == nullptr)) return Refuse(CUDA_ERROR_INVALID_VALUE);
   uint32_t sms = 0;
@@ -38,7 +38,7 @@ CUresult Create(CUcontext* out, unsigned flags, CUdevice ordinal, unsigned api_v
   return CUDA_SUCCESS;
 }
 
-// The context a handle means, the current one for null.
+// The context of a handle; the current one for null.
 Answer<Context*> NamedOrCurrent(CUcontext handle) {
   if (handle == nullptr) return CurrentContext();
   Context* context = Context::Find(handle);

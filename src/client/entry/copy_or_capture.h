@@ -1,4 +1,4 @@
-// Copies and memsets as calls ask for them: done in the stream, or, while it is captured, a node of the graph.
+// Copies and memsets of API calls: submitted to the stream, or, while it is captured, added as graph nodes.
 // Thread-safe.
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace tutti::client::entry {
 
-// See Copy and Fill. What is synchronous no capture may contain.
+// See Copy and Fill. Synchronous ones cannot be captured.
 int CopyOrCapture(Stream& stream, const CopyRequest& request, CopyMode mode, SideKind destination, SideKind source);
 int FillOrCapture(Stream& stream, const FillRequest& request, CopyMode mode);
 

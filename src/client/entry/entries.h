@@ -1,5 +1,5 @@
-// The bodies of the driver's functions, declared from the API table: one that is missing is a link error, one whose
-// parameters differ from its row is a compile error at its definition's use.
+// The bodies of the driver's functions, declared from the API table: a missing one is a link error; one whose
+// parameters differ from its row is a compile error.
 //
 // A body runs only after the library is initialised (except class `early`), may throw nothing but std::bad_alloc, and
 // checks every argument itself.

@@ -72,7 +72,7 @@ CUresult cuGraphExecGetFlags(CUgraphExec handle, uint64_t* flags) {
   return CUDA_SUCCESS;
 }
 
-// In a stream that is captured, the graph becomes a part of the other one.
+// In a captured stream the graph becomes a child graph of the captured one.
 CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
   CU_ASSIGN(GraphExec* const exec, FindExec(handle));
   CU_ASSIGN(Stream* const stream, StreamOf(stream_handle));

@@ -1,4 +1,4 @@
-// Handles of graphs and nodes as calls get and give them.
+// Conversion of graph and node handles for API calls.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +40,8 @@ inline Answer<std::vector<GraphNode*>> FindNodes(const CUgraphNode* handles, siz
   return nodes;
 }
 
-// A list into the program's array: its length alone if there is no array; what is left of the array is nulled.
+// Copies a list into the program's array, or returns its length alone if there is no array; the rest of the array is
+// nulled.
 inline CUresult GiveNodes(const std::vector<GraphNode*>& nodes, CUgraphNode* out, size_t* count) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (out != nullptr) {
@@ -50,7 +51,7 @@ inline CUresult GiveNodes(const std::vector<GraphNode*>& nodes, CUgraphNode* out
   return CUDA_SUCCESS;
 }
 
-// What CUDA's structures for nodes describe.
+// Converts CUDA's node structures.
 Answer<NodeWork> Described(const CUDA_KERNEL_NODE_PARAMS_v1* kernel, CUkernel of_library = nullptr,
                            CUcontext context = nullptr);
 Answer<NodeWork> Described(const CUDA_MEMCPY3D* copy);

@@ -1,4 +1,4 @@
-// The nodes of graphs: made from CUDA's structures, and told in them.
+// Graph nodes: created from CUDA's structures, and queried into them.
 #include <algorithm>
 #include <span>
 
@@ -57,7 +57,7 @@ Answer<NodeWork> DescribedChild(CUgraph handle) {
   return ChildWork{graph};
 }
 
-// Programs read the arguments through the list that they are given; it lies where the thread's last question put it.
+// Programs read the arguments through the returned list, a thread-local that the thread's next query overwrites.
 CUDA_KERNEL_NODE_PARAMS_v1 Describing(const KernelWork& work) {
   static thread_local std::vector<void*>* pointers = nullptr;
   if (pointers == nullptr) pointers = new std::vector<void*>;
@@ -234,7 +234,7 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* out) {
 CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* out) { return GiveEvent<RecordWork>(node, out); }
 CUresult cuGraphEventWaitNodeGetEvent(CUgraphNode node, CUevent* out) { return GiveEvent<WaitWork>(node, out); }
 
-// Of a kernel's attributes those that change what runs; the rest are hints.
+// Only the kernel attributes that affect execution; the others are hints.
 CUresult cuGraphKernelNodeSetAttribute(CUgraphNode node, CUlaunchAttributeID id, const CUlaunchAttributeValue* value) {
   CU_ASSIGN(KernelWork* const work, Find<KernelWork>(node));
   if (value == nullptr || id < 0 || id > CU_LAUNCH_ATTRIBUTE_LAST) return CUDA_ERROR_INVALID_VALUE;

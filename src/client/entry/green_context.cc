@@ -1,5 +1,5 @@
-// Green contexts: contexts that get some of a device's SMs and share everything else with its primary context. A handle
-// of one is the handle of its context, so what the API converts is the same word.
+// Green contexts: contexts with some of a device's SMs that share everything else with its primary context. The handle
+// of a green context is that of its context, so the API's conversions return the same word.
 #include <algorithm>
 #include <span>
 
@@ -52,7 +52,7 @@ CUresult cuGreenCtxGetDevResource(CUgreenCtx handle, CUdevResource* out, CUdevRe
   return StoreResource(out, type, ResourceOf(*context));
 }
 
-// Without `results` only their number is asked for. The rest of the SMs, if there is one, is `remaining`.
+// Without `results` only their number is returned. `remaining` gets the SMs left over, if any.
 CUresult cuDevSmResourceSplitByCount(CUdevResource* results, unsigned int* count, const CUdevResource* input,
                                      CUdevResource* remaining, unsigned int, unsigned int least_sms) {
   if (count == nullptr || input == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -81,7 +81,7 @@ CUresult cuDevResourceGenerateDesc(CUdevResourceDesc* out, CUdevResource* resour
   for (const CUdevResource& more : std::span(resources + 1, count - 1)) {
     CU_ASSIGN(const SmResource next, SmResource::Read(more));
     if (next.device != joined.device || next.first_sm != joined.first_sm + joined.count)
-      return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;  // one after the other, as a split gives them
+      return CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION;  // must be contiguous, as a split returns them
     joined.count += next.count;
   }
   ResourceDescription* const description = ResourceDescription::Create(joined);

@@ -32,7 +32,8 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 
 CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, uint64_t flags,
                              CUdriverProcAddressQueryResult* status) {
-  if (symbol == nullptr || *symbol == '\0') return CUDA_ERROR_NOT_FOUND;  // the runtime's probe; nothing to write to
+  if (symbol == nullptr || *symbol == '\0')
+    return CUDA_ERROR_NOT_FOUND;  // the runtime's probe, without an output pointer
   if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const FoundFunction found = FindFunction(symbol, version, flags);
   *function = reinterpret_cast<void*>(found.function);

@@ -21,12 +21,13 @@ CUresult LaunchIn(CUstream stream_handle, CUfunction function_handle, const Laun
   }
   CU_ASSIGN(Function* const function, ResolveFunction(function_handle, stream->context()));
   const int status = Launch(*stream, *function, shape, parameters, extra);
-  // The runtime launches kernels of libraries by their own handles, everybody else functions.
+  // The runtime passes handles of library kernels, all others functions.
   if (status == kInvalidConfiguration && Function::Find(function_handle) != nullptr) return CUDA_ERROR_INVALID_VALUE;
   return status;
 }
 
-// Attributes that change what runs are followed; hints are taken. What would have to be obeyed and cannot is refused.
+// Attributes that affect execution are applied, hints are accepted without effect, and unsupported mandatory ones are
+// refused.
 CUresult Apply(const CUlaunchAttribute& attribute, LaunchShape& shape) {
   switch (attribute.id) {
     case CU_LAUNCH_ATTRIBUTE_COOPERATIVE: shape.cooperative = attribute.value.number != 0; return CUDA_SUCCESS;
@@ -41,7 +42,7 @@ CUresult Apply(const CUlaunchAttribute& attribute, LaunchShape& shape) {
   }
 }
 
-// Events that a launch attribute asks to be recorded: at its end, which is no earlier than asked for.
+// Events that a launch attribute requests are recorded at the kernel's end, which is no earlier than requested.
 CUresult RecordEvents(std::span<const CUlaunchAttribute> attributes, CUstream stream) {
   for (const CUlaunchAttribute& attribute : attributes) {
     if (attribute.id != CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT &&

@@ -111,7 +111,7 @@ CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary handl
   return GiveVariable(*variable, address, bytes);
 }
 
-// Needs no context: the runtime asks before there is one.
+// Needs no context: the runtime calls it before one exists.
 CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary handle, const char* name) {
   Library* library = Library::Find(handle);
   if (library == nullptr) return CUDA_ERROR_INVALID_HANDLE;

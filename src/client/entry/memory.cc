@@ -1,4 +1,4 @@
-// Memory: allocation, host memory, questions about pointers.
+// Memory: allocation, host memory, pointer queries.
 #include "client/memory/memory.h"
 
 #include <cstring>
@@ -108,7 +108,7 @@ CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned int flags) {
   return RegisterHost(*context, Address(pointer), bytes, flags);
 }
 
-// A context that has failed lets go of the memory, too: the program frees it next, whatever it is answered.
+// Works in a failed context, too: whatever the result, the program frees the memory next.
 CUresult cuMemHostUnregister(void* pointer) {
   CU_ASSIGN(const Context* const context, CurrentContext());
   CU_TRY(Capture::CheckUnsafe("cuMemHostUnregister"));
@@ -133,7 +133,7 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* bytes, CUdeviceptr a
   return CUDA_SUCCESS;
 }
 
-// Managed memory has one home, which every device reaches: hints about where it should be are taken and change nothing.
+// Managed memory has one location that every device reaches: placement hints are accepted without effect.
 CUresult cuMemPrefetchAsync(CUdeviceptr address, size_t bytes, CUdevice, CUstream handle) {
   CU_ASSIGN(Stream* const stream, StreamOf(handle));
   static_cast<void>(stream);
@@ -154,7 +154,7 @@ CUresult cuMemAdvise_v2(CUdeviceptr address, size_t bytes, CUmem_advise advice, 
   return cuMemAdvise(address, bytes, advice, location.id);
 }
 
-// No advice is remembered: not read-mostly, and (-2) no preferred or last location.
+// No advice is stored: not read-mostly, and (-2) no preferred or last location.
 CUresult cuMemRangeGetAttribute(void* data, size_t data_bytes, CUmem_range_attribute attribute, CUdeviceptr address,
                                 size_t bytes) {
   constexpr int kNowhere = -2;

@@ -1,4 +1,4 @@
-// What is known about a pointer.
+// Pointer attributes.
 #include <cstring>
 
 #include "client/context/context.h"
@@ -15,7 +15,7 @@ CUresult StoreValue(void* data, T value) {
   return CUDA_SUCCESS;
 }
 
-// The address in one kind of code of what `address` names; 0 if that code cannot use it.
+// The address of the same memory in host or device code; 0 if that code cannot access it.
 uint64_t Translated(const Allocation& a, uint64_t address, uint64_t base) {
   return base == 0 ? 0 : base + (address - a.address);
 }
@@ -56,7 +56,7 @@ CUresult Attribute(void* data, CUpointer_attribute attribute, const Allocation& 
   }
 }
 
-// What cuPointerGetAttributes gives for memory that CUDA knows nothing of: zeros, and no device.
+// cuPointerGetAttributes for memory unknown to CUDA: zeros, and no device.
 CUresult Unknown(void* data, CUpointer_attribute attribute) {
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:

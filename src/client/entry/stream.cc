@@ -127,7 +127,7 @@ CUresult cuStreamGetId(CUstream handle, unsigned long long* id) {
   return StoreValue(id, static_cast<unsigned long long>(stream->id()));
 }
 
-// Priority is the one attribute that a stream here has; the others are hints about caches, accepted.
+// Priority is the only stream attribute with an effect; the others are cache hints, which are accepted.
 CUresult cuStreamGetAttribute(CUstream handle, CUstreamAttrID attribute, CUstreamAttrValue* value) {
   if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CU_ASSIGN(Stream* const stream, StreamOf(handle, StreamUse::kAsk));
@@ -150,7 +150,7 @@ CUresult cuStreamCopyAttributes(CUstream destination, CUstream source) {
   return &to->context() == &from->context() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-// Managed memory is the same memory for everybody: there is nothing to attach.
+// Managed memory is visible to all streams, so there is nothing to attach.
 CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t, unsigned int flags) {
   CU_ASSIGN(Stream* const stream, StreamOf(handle));
   static_cast<void>(stream);

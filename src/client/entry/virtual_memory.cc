@@ -1,4 +1,4 @@
-// Virtual memory management: memory and addresses apart.
+// Virtual memory management: separate allocation of memory and addresses.
 #include "client/memory/virtual_memory.h"
 
 #include <span>
@@ -12,7 +12,7 @@
 namespace tutti::client::entry {
 namespace {
 
-// The device a piece of memory is wanted on. What cannot be had is named in the log.
+// The device on which memory is requested. The log names unsupported properties.
 Answer<Device*> Wanted(const CUmemAllocationProp* properties) {
   if (properties == nullptr || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED)
     return Refuse(CUDA_ERROR_INVALID_VALUE);
@@ -22,7 +22,7 @@ Answer<Device*> Wanted(const CUmemAllocationProp* properties) {
   }
   Device* const device = Device::Find(properties->location.id);
   if (device == nullptr) return Refuse(CUDA_ERROR_INVALID_DEVICE);
-  // Programs ask for memory that could be exported long before they export any.
+  // Programs request exportable memory long before they export any, or without ever doing so.
   if ((properties->requestedHandleTypes & ~CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0)
     return Refuse(CUDA_ERROR_NOT_SUPPORTED);
   return device;
@@ -93,7 +93,7 @@ CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc
     if (wanted.flags != 0 && wanted.flags != 1 && wanted.flags != 3) return CUDA_ERROR_INVALID_VALUE;
     const bool device = wanted.location.type == CU_MEM_LOCATION_TYPE_DEVICE;
     if (device && Device::Find(wanted.location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-    // All devices and the host see the same memory: who may see it at all decides.
+    // All devices and the host see the same memory, so only whether it is accessible at all matters.
     most |= wanted.flags;
   }
   return VirtualMemory::Get().SetAccess(address, bytes, most);

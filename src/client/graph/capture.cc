@@ -20,7 +20,7 @@ std::mutex& CaptureMutex() {
 
 uint64_t next_id = 1;  // under the lock
 
-// Captures that go on, by number.
+// Captures in progress, by number.
 std::map<uint64_t, Capture*>& Active() {
   static auto* const active = new std::map<uint64_t, Capture*>;
   return *active;
@@ -32,7 +32,7 @@ void Join(std::vector<GraphNode*>& list, std::span<GraphNode* const> more) {
   }
 }
 
-// Of the calling thread.
+// The calling thread's mode.
 thread_local constinit int thread_mode = CU_STREAM_CAPTURE_MODE_GLOBAL;
 
 }  // namespace
@@ -63,8 +63,8 @@ int Capture::BreakBlocking(const Context& context) {
       "a non-blocking stream, or work in another one");
 }
 
-// A thread that has not relaxed itself may not disturb its own captures, nor, unless it is bound by its own alone,
-// those of others that forbid it to everybody.
+// Unless its own mode is relaxed, a thread may not make unsafe calls during its own non-relaxed captures, nor, if its
+// mode is global, during any thread's global capture.
 int Capture::BreakForbidding(const char* what) {
   if (thread_mode == CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_SUCCESS;
   std::lock_guard lock(CaptureMutex());
@@ -140,7 +140,7 @@ int Capture::End() {
   return Joined() ? CUDA_SUCCESS : CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
 }
 
-// Whether the last nodes of every stream come before (or are) the last ones of the stream that began.
+// Whether the last nodes of every stream precede (or are) the last ones of the capture's origin stream.
 bool Capture::Joined() const {
   std::vector<GraphNode*> seen = last_.at(&origin_);
   std::set<const GraphNode*> reached(seen.begin(), seen.end());
@@ -167,7 +167,7 @@ void Capture::Forget(Stream& stream) {
   Capture* const capture = stream.capture();
   if (capture == nullptr) return;
   if (&capture->origin_ != &stream) {
-    capture->broken_ = true;  // its work can no longer be joined
+    capture->broken_ = true;  // its work can no longer be joined to the origin stream
     capture->last_.erase(&stream);
     capture->Dismiss(stream);
     return;

@@ -1,8 +1,7 @@
-// Graphs: work that is described once and run many times. A graph is nodes and what comes before what; it does nothing
-// until it is made executable (client/graph/graph_exec.h).
+// Graphs: work that is described once and run many times. A graph is a set of nodes and their dependencies; it runs
+// after instantiation (client/graph/graph_exec.h).
 //
-// As with the API's own graphs, nobody may change one while another thread uses it; the handles are checked all the
-// same.
+// As the API demands, a graph must not be changed while another thread uses it; handles are checked all the same.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +33,12 @@ class GraphNode {
   Kind* As() {
     return std::get_if<Kind>(&work_);
   }
-  // Does this from now on, which is of the same kind; a child graph is copied.
+  // Replaces the node's work by other work of the same kind; a child graph is copied.
   void Become(const NodeWork& work);
-  // Nodes that it comes after, and that come after it; in the order in which that was said.
+  // Dependencies and dependent nodes, in the order in which they were added.
   const std::vector<GraphNode*>& before() const { return before_; }
   const std::vector<GraphNode*>& after() const { return after_; }
-  // Of a clone: the node it was made from, which may be gone.
+  // For a clone: the original node, which may be gone.
   const GraphNode* origin() const { return origin_; }
 
  private:
@@ -54,7 +53,7 @@ class GraphNode {
 
 class Graph {
  public:
-  // `owned`: by a node or an executable graph, so not for the program to destroy.
+  // `owned`: by a node or an executable graph, so the program cannot destroy it.
   explicit Graph(bool owned) : owned_(owned) {}
   ~Graph();
 
@@ -67,18 +66,19 @@ class Graph {
   const std::vector<GraphNode*>& nodes() const { return nodes_; }
   UserObjects& user_objects() { return user_objects_; }
 
-  // A node after those given. INVALID_VALUE if one of them is of another graph or named twice.
+  // Adds a node with these dependencies. INVALID_VALUE if one of them is of another graph or named twice.
   Answer<GraphNode*> Add(std::span<GraphNode* const> before, NodeWork work);
-  // `to` comes after `from`. INVALID_VALUE for nodes of other graphs, what is there already, or is not there.
+  // Makes `to` depend on `from`, or removes that dependency. INVALID_VALUE for nodes of other graphs, and for a
+  // dependency that already exists or does not.
   int Connect(GraphNode* from, GraphNode* to);
   int Disconnect(GraphNode* from, GraphNode* to);
   void Remove(GraphNode* node);
 
-  // The same nodes, knowing where they come from. Null if there are too many.
+  // A clone whose nodes know their originals. Null if there are too many.
   Graph* Clone(bool owned) const;
-  // Each node after those that come before it, otherwise in the order of their making. INVALID_VALUE for a circle.
+  // A topological order, stable in the order of creation. INVALID_VALUE for a cycle.
   Answer<std::vector<GraphNode*>> Ordered() const;
-  // The same, sorted once and kept until the graph changes. For one thread at a time.
+  // The same, cached until the graph changes. One thread at a time.
   Answer<std::span<GraphNode* const>> KeptOrder();
 
  private:
@@ -86,7 +86,7 @@ class Graph {
 
   const bool owned_;
   std::vector<GraphNode*> nodes_;
-  std::vector<GraphNode*> order_;  // empty: not sorted since it changed
+  std::vector<GraphNode*> order_;  // empty: not sorted since the last change
   UserObjects user_objects_;
 };
 

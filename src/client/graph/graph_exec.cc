@@ -33,8 +33,8 @@ void GraphExec::Destroy(GraphExec* exec) {
   if (pool_.Retire(exec)) pool_.Delete(exec);
 }
 
-// Where there are too many streams, the branch runs in the stream of the launch; so it does where its lane is full of
-// launches in another stream.
+// If there are too many streams, or if its lane is full of launches from another stream, a branch runs in the launch's
+// stream.
 Stream& GraphExec::LaneOf(uint32_t number, Stream& stream, uint32_t weight) {
   if (number == 0) return stream;
   lanes_.resize(std::max<size_t>(lanes_.size(), number));
@@ -48,7 +48,7 @@ Stream& GraphExec::LaneOf(uint32_t number, Stream& stream, uint32_t weight) {
   return made != nullptr ? *made : stream;
 }
 
-// At most, of all lanes together.
+// An upper bound over all lanes.
 uint32_t GraphExec::LaunchWeight() const {
   uint32_t weight = 2 * plan_.lanes + 1;
   for (const GraphPlan::Step& step : plan_.steps)
@@ -56,8 +56,8 @@ uint32_t GraphExec::LaunchWeight() const {
   return weight;
 }
 
-// What has to be done before a launch is not held up. Lanes that are full of launches in this stream get room as it
-// does.
+// The position to wait for so that a launch will not block. Lanes full of launches from this stream get room as the
+// stream does.
 StreamMark GraphExec::RoomAfter(Stream& stream, uint32_t weight) const {
   const StreamMark room = stream.RoomAfter(weight);
   if (!room.Reached() || last_launch_.slot != stream.slot()) return room;
@@ -69,9 +69,9 @@ StreamMark GraphExec::RoomAfter(Stream& stream, uint32_t weight) const {
   return {};
 }
 
-// Launches follow one another, so a lock is held while one is submitted. A full stream holds back who submits to it
-// (client/context/backlog.h), and nobody else: room is waited for without the lock. Only a graph of more than half of
-// what a stream may hold is held up in its midst, where no other launch of it could begin.
+// Launches are serialised, so submitting one holds a lock. A full stream must block only the thread that submits to it
+// (client/context/backlog.h), so waiting for room happens without the lock. Only a graph heavier than half of a
+// stream's bound may block while it is being submitted, when no other launch of it could begin anyway.
 int GraphExec::Launch(Stream& stream) {
   std::unique_lock lock(launch_mutex_);
   const uint32_t weight = LaunchWeight();
@@ -120,8 +120,8 @@ void GraphExec::Enable(const GraphNode* own, bool enabled) {
   }
 }
 
-// Nodes are matched by the order of their making, as the API's own graphs do where capture repeats itself; what each
-// comes after must then be the same, too.
+// Nodes are matched in order of creation, as the driver does for repeated captures; their dependencies must match as
+// well.
 GraphExec::Difference GraphExec::Update(const Graph& graph) {
   const auto& theirs = graph.nodes();
   const auto& ours = copy_->nodes();

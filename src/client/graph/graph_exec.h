@@ -1,9 +1,9 @@
-// A graph made executable: a copy of its own, and a plan of the streams in which its nodes run.
+// An executable graph: a copy of the graph, and a plan that assigns its nodes to streams.
 //
-// A launch asks the streams for each node in turn. The first lane of the plan is the stream that the graph is launched
-// into; the others are streams of the graph's own, made when they are first needed, which begin after what is in that
-// stream and are waited for at the end. A child graph runs in the lane of its node. Launches of one executable graph
-// follow one another, whatever streams they are in.
+// A launch submits the nodes to the streams one by one. The first lane of the plan is the launch's stream. The others
+// are streams of the graph's own, created on demand; they start after the work in the launch's stream, which waits for
+// them at the end. A child graph runs in the lane of its node. Launches of one executable graph are ordered one after
+// the other, whatever streams they are in.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +19,30 @@
 
 namespace tutti::client {
 
-// Launch is thread-safe; changes are the caller's to keep apart, as the API says.
+// Launch is thread-safe; as the API demands, the caller serialises changes.
 class GraphExec {
  public:
   GraphExec(Graph* copy, GraphPlan plan, uint64_t flags);
   ~GraphExec();
 
   static GraphExec* Find(const void* handle) { return pool_.Find(handle); }
-  // INVALID_VALUE if the nodes wait for each other in a circle.
+  // INVALID_VALUE if the dependencies form a cycle.
   static Answer<GraphExec*> Create(const Graph& graph, uint64_t flags);
   static void Destroy(GraphExec* exec);
 
   cuda::CUgraphExec handle() { return reinterpret_cast<cuda::CUgraphExec>(this); }
   uint64_t flags() const { return flags_; }
   int Launch(Stream& stream);
-  // What it runs, as a graph for a node to own. Null if there are too many.
+  // A copy of its graph for a node to own. Null if there are too many.
   Graph* Copy() const { return copy_->Clone(true); }
 
-  // The copy of a node of the graph that this was made from, or updated from last. Null if it is none.
+  // Its copy of a node of the graph it was instantiated from, or last updated from. Null for other nodes.
   GraphNode* Own(const GraphNode* node) const;
   bool Enabled(const GraphNode* own) const { return !disabled_.contains(own); }
   void Enable(const GraphNode* own, bool enabled);
 
-  // Takes over what the nodes of `graph` do; their order must be that of the graph this was made from. On failure the
-  // node that differs is named.
+  // Updates the nodes' work from `graph`, which must have the structure of the original graph. A failure names the node
+  // that differs.
   struct Difference {
     int result = 0;  // CUgraphExecUpdateResult
     GraphNode* node = nullptr;
@@ -50,7 +50,7 @@ class GraphExec {
   Difference Update(const Graph& graph);
 
  private:
-  // A stream of the graph's own. It ends with its context, and another may have its place by then.
+  // A stream of the graph's own. It ends with its context, after which its slot may belong to another stream.
   struct Lane {
     Stream* stream = nullptr;
     uint64_t id = 0;
@@ -72,8 +72,8 @@ class GraphExec {
   const uint64_t flags_;
   std::map<const GraphNode*, GraphNode*> own_;
   std::set<const GraphNode*> disabled_;
-  std::mutex launch_mutex_;  // of the rest
-  std::vector<Lane> lanes_;  // from the second
+  std::mutex launch_mutex_;  // guards the rest
+  std::vector<Lane> lanes_;  // from the second lane on
   StreamMark last_launch_;
 };
 

@@ -1,8 +1,8 @@
-// How the nodes of a graph are spread over streams, so that branches overlap.
+// Assigns a graph's nodes to streams, so that branches overlap.
 //
-// A lane is a stream. A node follows one that it comes after where that is the last of its lane; otherwise a branch
-// begins, with a lane of its own while there are any. What a node comes after in other lanes it waits for. So a chain
-// is one lane and costs nothing, and a fork and its join cost a wait each.
+// A lane is a stream. A node joins the lane of a dependency that is the last node there; otherwise it begins a branch,
+// in a lane of its own while there are any. It waits for its dependencies in other lanes. So a chain is one lane and
+// costs nothing extra, and a fork and its join cost a wait each.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct GraphPlan {
   uint32_t lanes = 0;
 };
 
-// `order`: all nodes, each after those that come before it.
+// `order`: all nodes in topological order.
 GraphPlan MakePlan(std::span<GraphNode* const> order);
 
 }  // namespace tutti::client

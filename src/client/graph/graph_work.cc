@@ -26,7 +26,7 @@ int RunWork(const KernelWork& work, Stream& stream) {
   return Launch(stream, *work.function, work.shape, nullptr, extra);
 }
 
-// Host memory is read when the stream gets there, not before: a node in front of this one may be about to write it.
+// Host memory is read when the stream gets there, since an earlier node may still write it.
 int RunWork(const CopyWork& work, Stream& stream) {
   const CopyRequest& request = work.request;
   if (request.shape.empty()) return CUDA_SUCCESS;
@@ -72,7 +72,7 @@ std::vector<void*> KernelWork::Pointers() const {
 
 Answer<KernelWork> MakeKernelWork(CUfunction handle, Context& context, const LaunchShape& shape,
                                   void* const* parameters, void* const* extra) {
-  // A function knows its context itself.
+  // A function determines its context.
   Function* const given = Function::Find(handle);
   CU_ASSIGN_OR_REFUSE(Function* const function, given != nullptr ? given : ResolveFunction(handle, context));
   const Kernel* const kernel = Kernel::Find(handle);

@@ -1,4 +1,4 @@
-// What the nodes of a graph do: everything a stream can be asked for, kept to be asked for again.
+// The work of graph nodes: every operation of a stream, stored for repeated submission.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ namespace tutti::client {
 
 class Graph;
 
-// The arguments are packed as the kernel wants them: what they were read from need not live on.
+// The arguments are copied, in the kernel's layout; their sources need not outlive the call.
 struct KernelWork {
-  cuda::CUkernel kernel = nullptr;  // where a kernel of a library was meant: by it the runtime finds what it launched
+  cuda::CUkernel kernel = nullptr;  // set if a library's kernel was launched: the runtime looks it up by this handle
   Function* function = nullptr;
-  uint64_t serial = 0;  // of the function's module: tells whether it is still there
+  uint64_t serial = 0;  // of the function's module: detects that it was unloaded
   LaunchShape shape{};
   std::vector<uint8_t> arguments;
 
@@ -64,10 +64,10 @@ Answer<CopyWork> MakeCopyWork(const cuda::CUDA_MEMCPY3D& description);
 CopyWork MakeCopyWork(const CopyRequest& request);
 Answer<FillWork> MakeFillWork(const cuda::CUDA_MEMSET_NODE_PARAMS& description);
 
-// Submits the work to the stream; a child graph's nodes one after the other. Errors are those of the call it stands
-// for.
+// Submits the work to the stream; a child graph's nodes one after the other. Errors are those of the corresponding
+// call.
 int Run(const NodeWork& work, Stream& stream);
-// Of the records that this submits (wire/backlog.h).
+// The weight of the records that it submits (wire/backlog.h).
 uint32_t Weight(const NodeWork& work);
 
 }  // namespace tutti::client

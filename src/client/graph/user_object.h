@@ -1,4 +1,4 @@
-// Something of the program's that graphs keep alive: a pointer, and the function that ends it when nobody refers to it.
+// A user object: a pointer that graphs keep alive, and its destructor, called when the last reference is gone.
 #pragma once
 
 #include <atomic>
@@ -37,7 +37,7 @@ class UserObject {
   std::atomic<unsigned> references_;
 };
 
-// The references that one graph holds. A copy holds as many of its own.
+// The references that one graph holds. A clone holds as many of its own.
 class UserObjects {
  public:
   UserObjects() = default;

@@ -1,4 +1,4 @@
-// A kernel in a module: what its launches need, and what is asked about it.
+// A kernel in a module: the data its launches need, and its attributes.
 #pragma once
 
 #include <array>
@@ -39,8 +39,8 @@ class Function {
   Context& context() const { return context_; }
   const module::KernelInfo& info() const { return info_; }
 
-  // The server's id of the kernel, made ready for the block shape; asks the server once per shape. The error is what
-  // the launch returns: the kernel cannot be compiled, or needs more than there is.
+  // The server's id of the kernel prepared for the block shape; asks the server once per shape. The error is the
+  // launch's: the kernel cannot be compiled, or needs more resources than the device has.
   Answer<uint32_t> Prepared(const BlockShape& shape) {
     const uint64_t wanted = shape.packed();
     for (const Prepared_& entry : prepared_) {
@@ -53,12 +53,12 @@ class Function {
 
   int GetAttribute(cuda::CUfunction_attribute attribute, int* value) const;
   int SetAttribute(cuda::CUfunction_attribute attribute, int value);
-  // Dynamic shared memory that a launch may ask for.
+  // The dynamic shared memory that a launch may request.
   uint32_t max_dynamic_shared() const { return max_dynamic_shared_.load(std::memory_order_relaxed); }
   std::atomic<int> cache_config{0};
 
  private:
-  // Written once, shape last; then only read.
+  // Written once, shape last; read-only from then on.
   struct Prepared_ {
     std::atomic<uint64_t> shape{0};
     uint32_t kernel = 0;
@@ -66,7 +66,7 @@ class Function {
   [[gnu::noinline]] Answer<uint32_t> PreparedLater(const BlockShape& shape);
   Answer<uint32_t> Prepare(const BlockShape& shape);
   void Keep(uint64_t shape, uint32_t kernel);
-  // To the log, once: to a program that does not look at its errors, a kernel that never ran looks like a wrong result.
+  // Logs the failure once: a program that ignores errors would take a kernel that never ran for a wrong result.
   void LogFailure(int status);
 
   static constinit Pool<Function, 1 << 20> pool_;
@@ -80,8 +80,8 @@ class Function {
   std::atomic<int> carveout_{-1};
   std::atomic<int> non_portable_cluster_{0};
   std::array<Prepared_, 6> prepared_;
-  ShapeTable later_;  // the shapes that came after those
-  std::mutex mutex_;  // of adding to both
+  ShapeTable later_;  // further shapes
+  std::mutex mutex_;  // guards adding to both
   std::atomic<bool> failure_logged_{false};
 };
 

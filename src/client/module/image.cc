@@ -10,7 +10,7 @@
 namespace tutti::client {
 namespace {
 
-// A list that the linker made lies in this process's own memory, so its sizes are as we wrote them.
+// The linker's list lies in this process's own memory, so its sizes can be trusted.
 ImageParts WalkList(const uint8_t* list) {
   uint32_t count;
   std::memcpy(&count, list + sizeof(uint32_t), sizeof count);

@@ -1,5 +1,5 @@
-// The options a program passes with code to compile. Those that say where logs go are followed; what they say about
-// machine code has no meaning for PTX that is compiled for another kind of device, and is accepted.
+// JIT options. Log buffers are filled; options about machine code do not apply to this device and are accepted without
+// effect.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ class JitOptions {
       : count_(count), options_(options), values_(values) {}
 
   bool valid() const { return count_ == 0 || (options_ != nullptr && values_ != nullptr); }
-  // Writes the texts into the caller's buffers, cut to their sizes, and how much was written into the size options.
+  // Writes the texts into the caller's buffers, truncated to their sizes, and the written lengths into the size
+  // options.
   void WriteInfo(std::string_view text) const;
   void WriteError(std::string_view text) const;
 

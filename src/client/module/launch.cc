@@ -17,10 +17,9 @@ namespace {
 
 using namespace tutti::cuda;
 
-// Whether any kernel of the device could have this grid and block.
+// Whether any kernel of the device can have this grid and block.
 bool FitsLimits(const Device& device, const LaunchShape& shape) {
-  // Seven questions per launch: asked of the table itself, since none of them is one that Attribute() answers
-  // otherwise.
+  // Seven lookups per launch: reads the table directly, since Attribute() special-cases none of them.
   const int32_t* const limits = device.info().attributes;
   for (int i = 0; i < 3; ++i) {
     if (shape.grid[i] - 1 >= static_cast<uint32_t>(limits[CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X + i])) return false;
@@ -30,7 +29,7 @@ bool FitsLimits(const Device& device, const LaunchShape& shape) {
   return threads <= static_cast<uint64_t>(limits[CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK]);
 }
 
-// The long way, for a shape that is wrong: which of its numbers.
+// The slow path: reports which number of an invalid shape is wrong.
 [[gnu::cold, gnu::noinline]] int ExplainShape(const Function& function, const LaunchShape& shape) {
   const Device& device = function.context().device();
   const std::string what =
@@ -82,8 +81,8 @@ int CheckCooperative(const Context& context, const Function& function, const Lau
                   function.info().name, blocks, per_sm * sms);
 }
 
-// Blocks of a cluster cannot wait for each other here, nor read each other's shared memory: rather no result than a
-// wrong one.
+// Blocks of a cluster can neither wait for each other here nor read each other's shared memory, so the launch is
+// refused rather than wrong.
 int CheckCluster(const Function& function, const LaunchShape& shape) {
   for (int i = 0; i < 3; ++i) {
     if (shape.cluster[i] == 0 || shape.cluster[i] > 255 || shape.grid[i] % shape.cluster[i] != 0)
@@ -139,7 +138,7 @@ int FillArguments(const module::KernelInfo& info, void* const* parameters, void*
   return CUDA_SUCCESS;
 }
 
-// Arguments too long for the ring are placed in scratch memory of the window.
+// Arguments too long for the ring go into staging memory of the window.
 [[gnu::noinline, gnu::cold]] int LaunchWithLongArguments(Stream& stream, const Function& function,
                                                          wire::LaunchBody& body, void* const* parameters,
                                                          void* const* extra) {

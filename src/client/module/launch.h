@@ -1,7 +1,7 @@
 // Launches.
 //
-// This is the hot path: a launch is a few checks against numbers in this process and one record. It takes no lock and
-// allocates nothing; the first launch of a kernel with a new block shape asks the server once (Function::Prepared).
+// This is the hot path: a launch is a few checks of local data and one record. It takes no lock and allocates nothing;
+// only the first launch of a kernel with a new block shape asks the server (Function::Prepared).
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ struct LaunchShape {
   bool cooperative = false;
 };
 
-// The function a launch means: one of a module, or a kernel of a library, which the API takes as well. In the stream's
-// context.
+// The function to launch, in the stream's context: one of a module, or a kernel of a library, which the API accepts as
+// well.
 Answer<Function*> ResolveFunction(cuda::CUfunction handle, Context& context);
 
-// What the runtime is answered for a grid or block that no kernel of the device could have: its own error number, which
-// the runtime hands on as it gets it. The driver API has no such result; there it is INVALID_VALUE.
+// The result for a grid or block that no kernel of the device can have, when the caller is the runtime, which passes
+// this number of its own on unchanged. The driver API has no such result; other callers get INVALID_VALUE.
 inline constexpr int kInvalidConfiguration = 9;  // cudaErrorInvalidConfiguration
 
-// The two halves of a launch, for one that is made later: whether the function may be launched so in the context, and
-// its arguments (see Launch), packed into as many bytes as its info says.
+// The two halves of a deferred launch: the check that the function may be launched this way in the context, and the
+// packing of its arguments (see Launch) into as many bytes as its info says.
 int CheckLaunch(const Context& context, const Function& function, const LaunchShape& shape);
 int PackArguments(const Function& function, void* const* parameters, void* const* extra, uint8_t* out);
 

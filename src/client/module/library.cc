@@ -93,7 +93,7 @@ Answer<const std::vector<std::string>*> Library::Names() {
     for (const module::KernelInfo& info : module->index().kernels) names_->push_back(info.name);
     return &*names_;
   }
-  // As a context would: after the server's end, attaches anew.
+  // Like a context: attaches again after the server's end.
   CU_TRY_OR_REFUSE(Renewal::Get().Begin());
   auto names = Module::KernelNames(*Device::Find(0), JoinParts(parts_), where_);
   Renewal::Get().Ended();

@@ -38,7 +38,7 @@ class Kernel {
   Library& library() const { return library_; }
   const std::string& name() const { return name_; }
 
-  // Its function in a context. The one last asked for is found without a lock.
+  // Its function in a context. Repeating the last lookup takes no lock.
   Answer<Function*> In(Context& context) {
     Function* last = Function::Find(last_.load(std::memory_order_acquire));
     const bool same = last != nullptr && last->serial() == last_serial_.load(std::memory_order_acquire);
@@ -53,7 +53,7 @@ class Kernel {
 
   Library& library_;
   const std::string name_;
-  // A place in the pool may hold another function by now: the serial tells.
+  // The serial detects that the pool slot holds another function by now.
   std::atomic<Function*> last_{nullptr};
   std::atomic<uint64_t> last_serial_{0};
 };
@@ -61,7 +61,7 @@ class Kernel {
 // Thread-safe.
 class Library {
  public:
-  // `parts` must stay valid unless `keep` owns them. `where` is what the program named; it is not read.
+  // `parts` must stay valid unless `keep` owns them. `where` is the program's pointer; it is not read.
   Library(ImageParts parts, std::vector<uint8_t> keep, const void* where)
       : keep_(std::move(keep)), parts_(std::move(parts)), where_(where) {}
   ~Library();
@@ -74,12 +74,13 @@ class Library {
   cuda::CUlibrary handle() { return reinterpret_cast<cuda::CUlibrary>(this); }
   // Its module in a context.
   Answer<Module*> In(Context& context);
-  // NOT_FOUND if there is none of that name. Kernels are the same everywhere: where there is no module of it to tell,
-  // the server is asked without a context.
+  // NOT_FOUND if there is none of that name. The kernels do not depend on the context: if no module is loaded, the
+  // server is asked without one.
   Answer<Kernel*> FindKernel(std::string_view name);
   Answer<std::vector<Kernel*>> Kernels();
-  // Its module in the current context; without one, any module of it. If there is none, one in the primary context of
-  // the first device, which the library then holds until it is unloaded: the addresses of its variables are to last.
+  // Its module in the current context; without a current context, any module of it. If there is none, loads one into
+  // the primary context of the first device and retains that context until the library is unloaded, so that the
+  // addresses of its variables stay valid.
   Answer<Module*> AnyModule();
 
  private:
@@ -94,10 +95,10 @@ class Library {
       return found != nullptr && found->serial() == serial ? found : nullptr;
     }
   };
-  // The rest with the lock held.
+  // The following with the lock held.
   Answer<Module*> ModuleAtHand();  // null if there is none
   Answer<const std::vector<std::string>*> Names();
-  // The kernel object of that name, made when first asked for.
+  // The kernel object of that name, created on first use.
   Kernel* KernelOf(const std::string& name);
 
   static constinit Pool<Library, 1 << 17> pool_;

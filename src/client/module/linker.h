@@ -1,5 +1,5 @@
-// The JIT linker's interface: collects PTX and fatbins and hands them back as one image, which a module load then
-// compiles and links. There is no machine code to produce before that.
+// The JIT linker's interface: collects PTX and fatbins and returns them as one image, which a module load then compiles
+// and links. It produces no machine code itself.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ class Linker {
   std::vector<uint8_t> image_;
 };
 
-// The whole file, with a zero after its end. FILE_NOT_FOUND if it cannot be read.
+// The whole file, zero-terminated. FILE_NOT_FOUND if it cannot be read.
 Answer<std::vector<uint8_t>> ReadFile(const char* path);
 
 }  // namespace tutti::client

@@ -43,13 +43,13 @@ Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
   return loaded;
 }
 
-// The file that the image lies in: the program or one of its libraries. Empty if it was read or made at run time.
+// The file that contains the image: the program or one of its libraries. Empty if it was read or generated at run time.
 std::string OriginOf(const void* where) {
   Dl_info info{};
   return where != nullptr && dladdr(where, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
 }
 
-// True for the first image of this file that cannot be used at all.
+// True for this file's first unusable image.
 bool FirstOf(const std::string& origin) {
   static auto* const mutex = new std::mutex;
   static auto* const seen = new std::set<std::string>;
@@ -57,8 +57,8 @@ bool FirstOf(const std::string& origin) {
   return seen->insert(origin).second;
 }
 
-// A program without options has no other way to learn what is wrong with its code. Some libraries try hundreds of
-// images that hold no PTX, one after the other: of a file, only the first is told.
+// A program without JIT options has no other way to learn what is wrong with its code. Some libraries try hundreds of
+// images without PTX; of each file only the first is logged.
 void LogFailure(int status, const std::string& text, const void* where) {
   const std::string origin = OriginOf(where);
   const bool no_ptx = status == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU;

@@ -35,24 +35,23 @@ class Module {
   ~Module();
 
   static Module* Find(const void* handle) { return pool_.Find(handle); }
-  // Loads `image` (as JoinParts makes it) into the context. The texts the compiler had to say go to `options`. `where`:
-  // where the program has it, which is only used to name the file it comes from.
+  // Loads `image` (from JoinParts) into the context. The compiler's messages go to `options`. `where`: its address in
+  // the program, used only to name the file it comes from.
   static Answer<Module*> Load(Context& context, std::span<const uint8_t> image, const JitOptions& options,
                               const void* where = nullptr);
-  // The names of the kernels in an image, in their order: it is loaded onto the device and unloaded at once. Needs no
-  // context.
+  // The names of the kernels in an image, in order. Loads it onto the device and unloads it at once. Needs no context.
   static Answer<std::vector<std::string>> KernelNames(const Device& device, std::span<const uint8_t> image,
                                                       const void* where);
-  // Unloads a module that the program loaded; the device does it once the work submitted so far is done.
+  // Unloads a module that the program loaded, deferred until the work submitted so far is done.
   static int Unload(Module* module);
-  // The same for one that a context or library ends; true if it was still there.
+  // The same for a module that a context or library ends; true if it still existed.
   static bool Delete(Module* module);
 
   cuda::CUmodule handle() { return reinterpret_cast<cuda::CUmodule>(this); }
   Context& context() const { return context_; }
   // The server's number for it.
   uint32_t id() const { return id_; }
-  // Never used twice: tells a module from an earlier one in the same place.
+  // Never reused: distinguishes a module from an earlier one at the same address.
   uint64_t serial() const { return serial_; }
   const module::ModuleIndex& index() const { return index_; }
   std::span<Function* const> functions() const { return functions_; }

@@ -1,4 +1,4 @@
-// How many blocks of a kernel fit on an SM, by the limits that the device reports.
+// Occupancy: how many blocks of a kernel fit on an SM, by the device's reported limits.
 #pragma once
 
 #include <cstdint>

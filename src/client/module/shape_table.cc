@@ -9,7 +9,7 @@ size_t Hash(uint64_t shape) { return shape * 0x9e3779b97f4a7c15 >> 32; }
 
 }  // namespace
 
-// An entry is looked at once: what was free may be another shape's a moment later.
+// Reads each entry once: a free one may belong to another shape a moment later.
 std::optional<uint32_t> ShapeTable::Find(uint64_t shape) const {
   const Table* const table = current_.load(std::memory_order_acquire);  // pairs with Grow
   if (table == nullptr) return std::nullopt;

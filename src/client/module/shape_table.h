@@ -1,7 +1,7 @@
-// Kernels by block shape (BlockShape::packed, never 0): a hash table, open addressing, that is replaced by a larger one
-// when half full. Those that were replaced stay, since a launch may be looking.
+// Kernels by block shape (BlockShape::packed, never 0): an open-addressing hash table that is replaced by a larger one
+// when half full. Replaced tables are kept, since a launch may still be reading one.
 //
-// Find is thread-safe, also beside an Add. Add: one thread at a time.
+// Find is thread-safe, also during an Add. Add: one thread at a time.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ namespace tutti::client {
 class ShapeTable {
  public:
   std::optional<uint32_t> Find(uint64_t shape) const;
-  // Nothing happens if it is there.
+  // A no-op if it exists.
   void Add(uint64_t shape, uint32_t kernel);
 
  private:
-  // Written once, shape last; then only read.
+  // Written once, shape last; read-only from then on.
   struct Entry {
     std::atomic<uint64_t> shape{0};
     uint32_t kernel = 0;

@@ -1,9 +1,9 @@
-// Attaching once more, after the server has died: what the session is used for begins anew.
+// Attaching again after the server has died: resets all state that belongs to a session.
 #pragma once
 
 namespace tutti::client {
 
-// Nothing is left that belongs to the old session (client/session/renewal.h, which holds its lock). 0, or a CUresult.
+// Called when nothing of the old session is left, with the lock of client/session/renewal.h held. 0, or a CUresult.
 int AttachAgain();
 
 }  // namespace tutti::client

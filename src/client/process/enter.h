@@ -1,4 +1,4 @@
-// The way from an exported function to its body: gate, trace, and the last line against exceptions.
+// The wrapper around every exported function: gate, trace, and the catch of last resort.
 #pragma once
 
 #include <new>

@@ -1,4 +1,4 @@
-// What ends the library's work in a process: its exit, and for a child being forked. Both close the gate.
+// The ends of the library's work in a process: exit, and, for a child, fork. Both close the gate.
 #include <pthread.h>
 
 #include "client/session/attachment.h"
@@ -8,8 +8,8 @@
 namespace tutti::client {
 namespace {
 
-// Runs when the loader finalises the library, so after the exit handlers and static destructors of the program and of
-// the runtime that is linked into it: those may still free what they hold. The library itself destroys nothing.
+// Runs when the loader finalises the library, after the exit handlers and static destructors of the program and of a
+// runtime linked into it, so those may still free what they hold. The library itself destroys nothing.
 [[gnu::destructor]] void CloseAtExit() {
   if (Gate::status() != 0) return;
   DrainPrints();
@@ -22,7 +22,7 @@ void CloseInChild() {
   if (Gate::status() == 0 || Gate::opening()) Gate::Close(cuda::CUDA_ERROR_NOT_INITIALIZED);
 }
 
-// Before any call can take a lock of ours.
+// Runs before any call can take one of our locks.
 [[gnu::constructor]] void WatchForks() { pthread_atfork(nullptr, nullptr, CloseInChild); }
 
 }  // namespace

@@ -26,7 +26,7 @@ Slot Entry(Function* function) {
 }
 Slot Bytes(size_t slots) { return reinterpret_cast<Slot>(slots * sizeof(Slot)); }
 
-// Slots of which nothing is known but that they exist.
+// Slots of unknown purpose.
 CUresult NotKnown() { return CUDA_ERROR_NOT_SUPPORTED; }
 
 template <typename Body>
@@ -68,7 +68,7 @@ const Slot kRuntimeInterface[13] = {Bytes(13),           Entry(LoadWrapper), Ent
                                     Entry(LoadFatbin),   Entry(NotKnown),    Entry(NotKnown),      Entry(NotKnown),
                                     Entry(LoadCompilers)};
 
-// --- Where profilers hook in: words that stay zero, nobody wants to be called.
+// --- Profiler hooks: words that stay zero, since no callback is registered.
 
 void CallbackWords(void** words, size_t* count) {
   static uint32_t none[1024];
@@ -84,7 +84,7 @@ void MoreCallbackWords(void** words, size_t* count) {
 const Slot kCallbackHooks[7] = {Bytes(7),        Entry(NotKnown), Entry(CallbackWords),    Entry(NotKnown),
                                 Entry(NotKnown), Entry(NotKnown), Entry(MoreCallbackWords)};
 
-// --- How libraries ask which context they are in, past whatever a profiler may have hooked.
+// --- The current context, for libraries that bypass profiler hooks.
 
 CUresult CurrentUnhooked(CUcontext* context) {
   if (Gate::status() != 0) return Gate::status();
@@ -128,7 +128,7 @@ CUresult StreamId(CUcontext, CUstream stream, uint64_t* id) {
   });
 }
 
-// How long this table is for the libraries that ask for it is not known; what they call is.
+// The table's real length is unknown; these are the functions that libraries call.
 const std::array<Slot, 64> kToolsContext = [] {
   std::array<Slot, 64> slots;
   slots.fill(Entry(NotKnown));

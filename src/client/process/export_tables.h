@@ -1,5 +1,5 @@
 // The driver's hidden tables (cuGetExportTable): arrays of functions, found by a UUID, that the CUDA runtime cannot
-// start without. They are documented nowhere; what is here was learnt from what runtimes ask for and accept.
+// start without. They are undocumented; these were derived from what runtimes ask for and accept.
 #pragma once
 
 #include "cuda/types.h"

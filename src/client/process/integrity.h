@@ -1,5 +1,5 @@
-// The self-test that the runtime makes of its driver: a MAC over facts of this process that both sides know. A wrong
-// answer makes every runtime call fail with cudaErrorSoftwareValidityNotEstablished.
+// The runtime's integrity check of its driver: a MAC over facts of this process that both sides know. A wrong answer
+// makes every runtime call fail with cudaErrorSoftwareValidityNotEstablished.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// MD2 (RFC 1319) and HMAC over it (RFC 2104, block size 16): what the runtime's self-test asks for, and nothing to
-// build on.
+// MD2 (RFC 1319) and HMAC over it (RFC 2104, block size 16): required by the runtime's integrity check; not for any
+// other use.
 #pragma once
 
 #include <array>

@@ -13,7 +13,7 @@ struct FoundFunction {
 };
 
 // The newest ABI of `name` that is not newer than `version`. With CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM in
-// `flags` the per-thread entry is taken where the function has one. Thread-safe.
+// `flags`, returns the per-thread entry if the function has one. Thread-safe.
 FoundFunction FindFunction(const char* name, int version, uint64_t flags);
 
 }  // namespace tutti::client

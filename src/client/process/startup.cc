@@ -21,7 +21,7 @@ namespace {
 
 constinit std::mutex start_mutex;
 
-// To stderr, unless a file is named; only what a user must act on, unless more is asked for.
+// Logs to stderr unless a file is named, and only what a user must act on unless a lower level is set.
 void OpenLog() {
   log::Open(Environment("TUTTI_CLIENT_LOG"), "Other");
   if (Environment("TUTTI_LOG_LEVEL").empty()) log::SetLevel(log::Level::kWarning);
@@ -31,7 +31,7 @@ void OpenLog() {
 
 int Start() {
   const Gate::Opening opening;
-  if (Gate::closed()) return Gate::status();  // in a forked child, nobody may give the lock back
+  if (Gate::closed()) return Gate::status();  // in a forked child the lock may never be released
   std::lock_guard lock(start_mutex);
   if (Gate::closed()) return Gate::status();
   if (Gate::status() == 0) return cuda::CUDA_SUCCESS;
