@@ -2,9 +2,10 @@
 // the order of the fields below (strings and blobs are length-prefixed). A body too long for a packet travels as a
 // size-sealed memory file instead (kBodyInFile); ipc/message.h sends and receives both forms.
 //
-//   client ── Hello ──> daemon on <pipe directory>/control daemon ── Attach + client's socket ──> server the daemon
-//   hands the connection over and takes no further part client <── Welcome + fds ── server on that same connection,
-//   from now on the session socket client ── LoadModule + image fd ──> server, and so on
+//   client ── Hello ──> daemon            on <pipe directory>/control
+//   daemon ── Attach + client's socket ──> server     the daemon hands the connection over and is done with it
+//   client <── Welcome + fds ── server    on that same connection, from now on the session socket
+//   client ── LoadModule + image fd ──> server, and so on
 //
 // Closing the session socket ends the session; that alone is how the server notices a killed client.
 #pragma once

@@ -3,9 +3,11 @@
 //
 // The gate is one word. It is 0 in normal operation, so entering costs one load and one branch. Otherwise:
 //
-//   before cuInit, or cuInit failed CUDA_ERROR_NOT_INITIALIZED in a forked child CUDA_ERROR_NOT_INITIALIZED, also for
-//   cuInit: server and rings are the parent's after exit handlers ran CUDA_ERROR_DEINITIALIZED after a bug of ours was
-//   noticed CUDA_ERROR_UNKNOWN (poison.h) TUTTI_TRACE=1 calls take the slow path and are printed
+//   before cuInit, or cuInit failed    CUDA_ERROR_NOT_INITIALIZED
+//   in a forked child                  CUDA_ERROR_NOT_INITIALIZED, also for cuInit: server and rings are the parent's
+//   after exit handlers ran            CUDA_ERROR_DEINITIALIZED
+//   after a bug of ours was noticed    CUDA_ERROR_UNKNOWN (poison.h)
+//   TUTTI_TRACE=1                      calls take the slow path and are printed
 //
 // A child forked before its parent's first cuInit may call cuInit itself. A fork while another thread is inside cuInit
 // closes the child's gate like a fork after it, since nobody in the child will ever release the locks that thread
