@@ -1,4 +1,5 @@
-// Protocol 3's configuration file, made into servers, namespaces, partitions and features when the daemon starts.
+// Applies protocol 3's configuration file at the daemon's start: creates its servers, namespaces, partitions and
+// features.
 #pragma once
 
 #include "control/configuration.h"

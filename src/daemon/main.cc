@@ -12,7 +12,7 @@
 
 namespace {
 
-// A partition is a policy of its own unless another one is asked for.
+// Partitioning implies its own policy unless another one is given.
 tutti::daemon::DaemonOptions Start(const tutti::daemon::Options& options, tutti::control::Places places) {
   const char* const standard = options.static_partitioning ? "partition" : "share";
   return {.places = std::move(places),

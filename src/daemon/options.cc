@@ -53,7 +53,7 @@ Result<int> ReadProtocol(std::string_view value, std::string_view where) {
   return Fail(fmt::format("control protocol \"{}\" ({}) is unknown: give 2 or 3", value, where));
 }
 
-// The daemon leaves the directory it was started in.
+// The daemon changes its working directory.
 std::string AbsolutePath(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::absolute(path, ignored).string();
@@ -61,7 +61,7 @@ std::string AbsolutePath(const std::string& path) {
 
 struct Option {
   std::vector<std::string_view> names;
-  std::string_view value;  // what it takes; empty: nothing
+  std::string_view value;  // its argument; empty: none
   std::function<Status(Options&, const std::string&)> take;
 };
 
@@ -146,7 +146,7 @@ const Option* Find(std::string_view name) {
   return nullptr;
 }
 
-// What does not go together.
+// Conflicting options.
 Status Check(const Options& options) {
   if (options.protocol == 3 && options.static_partitioning) {
     return Fail("option -S belongs to protocol 2: with protocol 3 leave it out and use `sm-partition create`");

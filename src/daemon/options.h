@@ -16,9 +16,9 @@ struct Options {
   bool static_partitioning = false;
   bool new_clients_only = false;
   int protocol = 2;
-  std::string policy;         // "": as the other options have it
+  std::string policy;         // "": as the other options imply
   std::string configuration;  // absolute path of a TOML file; "": none
-  std::string command;        // kCommand: the words given, joined by blanks
+  std::string command;        // kCommand: the words given, joined by spaces
 };
 
 // `protocol_variable`: CUDA_MPS_PROTOCOL_VERSION, "" if unset; it wins over the option. Fails with a line that names

@@ -1,7 +1,7 @@
 // Background start: the parent forks and waits on a pipe. The child does everything that can fail, the listening socket
-// last, then lets go of the terminal and of the parent's descriptors (a caller that reads our output to its end must
-// not wait for the daemon) and writes its verdict into the pipe: nothing for success, else the line for the user. So a
-// shell that returns 0 has seen the socket accept.
+// last, then detaches from the terminal and the parent's descriptors (a caller that reads our output to its end must
+// not wait for the daemon) and reports through the pipe: nothing for success, else the line for the user. So when the
+// parent returns 0, the socket accepts.
 #include "daemon/start.h"
 
 #include <fcntl.h>
@@ -23,10 +23,9 @@ namespace tutti::daemon {
 namespace {
 
 constexpr char kReady = '\1';
-constexpr int kPatience_ms = 1000;  // for a daemon that runs already, and may hang
+constexpr int kPatience_ms = 1000;  // for a running daemon, which may hang
 
-// A log directory that cannot be used is no reason not to serve: the pipe directory takes the log, and the user is
-// told.
+// If the log directory is unusable, the log goes to the pipe directory, and the user is told.
 Status OpenLog(control::Places& places) {
   const Status usable = geteuid() == 0 ? MakeTrustedDirectory(places.log_directory, "CUDA_MPS_LOG_DIRECTORY")
                                        : MakeDirectory(places.log_directory);
@@ -53,9 +52,9 @@ Result<std::unique_ptr<ControlDaemon>> CreateDaemon(DaemonOptions options, Inher
   return std::make_unique<ControlDaemon>(std::move(loop), std::move(instance), std::move(options));
 }
 
-// A daemon that does not go on where another has left off: the configuration file holds once, at the start.
+// Not after an upgrade: the configuration file applies once, at the start.
 Result<std::unique_ptr<ControlDaemon>> CreateNewDaemon(const DaemonOptions& options, Inheritance inheritance) {
-  TUTTI_TRY(control::RaiseOpenFiles());  // servers inherit it
+  TUTTI_TRY(control::RaiseOpenFiles());  // inherited by servers
   control::Configuration configuration;
   if (!options.configuration.empty()) {
     TUTTI_ASSIGN(configuration, control::ReadConfiguration(options.configuration));
@@ -65,13 +64,13 @@ Result<std::unique_ptr<ControlDaemon>> CreateNewDaemon(const DaemonOptions& opti
   return daemon;
 }
 
-// One line for the user. "Already running" goes to stdout, where scripts read it; what is wrong goes to stderr.
+// One line for the user: "already running" on stdout, where scripts read it; errors on stderr.
 int Complain(const std::string& text) {
   std::fprintf(text == kAlreadyRunning ? stdout : stderr, "%s\n", text.c_str());
   return 1;
 }
 
-// Whoever starts a daemon with -M and hears that one is running must know whether that is what was asked for.
+// A user who starts a daemon with -M and finds one running must learn whether that one is multi-user.
 void TellDifference(const DaemonOptions& wanted) {
   auto running = control::DaemonConnection::Open(wanted.places, kPatience_ms);
   if (!running) return;
@@ -95,7 +94,7 @@ void LeaveTerminal() {
   if (null > STDERR_FILENO) close(null);
 }
 
-// What the caller has open is not ours: a pipe whose reader waits for its end, a lock that is meant to go with a job.
+// Closes the caller's descriptors: a pipe whose reader waits for end of file, a lock that belongs to a job.
 void CloseAllBut(int kept) {
   if (kept > STDERR_FILENO + 1) close_range(STDERR_FILENO + 1, static_cast<unsigned>(kept) - 1, 0);
   close_range(static_cast<unsigned>(kept) + 1, ~0u, 0);
@@ -122,7 +121,7 @@ Inheritance FromManager() {
   return {.sockets = std::move(sockets), .of_manager = any};
 }
 
-// Goes on where an older program of this process has left off: nobody waits for a verdict.
+// After an upgrade in place: no parent waits for the result.
 int GoOn(const DaemonOptions& options, Succession succession) {
   auto daemon = CreateDaemon(options, std::move(succession.inheritance));
   if (!daemon) return Complain(daemon.error().text);

@@ -74,7 +74,7 @@ Result<Claim> ReadClaim(const std::vector<std::string>& words) {
 }
 
 Status ApplyClaim(const Claim& claim, const std::vector<wire::ServedDevice>& devices, wire::Attach& attach) {
-  control::MemoryLimits named;  // which knows devices by number and by UUID
+  control::MemoryLimits named;  // resolves devices by ordinal and by UUID
   for (const std::string& name : claim.devices) named.Set(name, 0);
   uint32_t granted = 0;
   for (uint32_t device = 0; device < devices.size(); ++device) {
@@ -90,7 +90,7 @@ Status ApplyClaim(const Claim& claim, const std::vector<wire::ServedDevice>& dev
     return Fail(cuda::CUDA_ERROR_NOT_PERMITTED,
                 fmt::format("CUDA_MPS_SM_PARTITION \"{}\" is not of the claim {}", partition, claim.name));
   }
-  // As if the client had asked for no more itself, so that it holds as well when the server's limits change.
+  // Stored as the client's own request, so that it still holds when the server's limits change.
   if (claim.active_thread_percentage) {
     attach.own_percentage = std::min(attach.own_percentage, *claim.active_thread_percentage);
     attach.active_thread_percentage = std::min(attach.active_thread_percentage, *claim.active_thread_percentage);

@@ -1,14 +1,15 @@
-// What of this machine is given to whom: by the directory that a program connects in.
+// Claims: entitlements to devices, bound to the directory through which a program connects.
 //
-// Who connects says nothing about what was given to it: all pods of a node may be one user, and where the daemon cannot
-// see their processes there is no cgroup to ask for either. What nobody in a container can choose is what its runtime
-// has mounted there. So each claim has a socket in a directory of its own, which is mounted into the container (or
-// containers) that the claim was made for, and whoever comes to that socket has what the claim says: these devices, at
-// most these shares, these partitions. What a program asks for itself can make it less and not more, and its shell
-// administers nothing.
+// A peer's identity does not tell what it is entitled to: all pods of a node may run as one user, and if the daemon
+// cannot see their processes it cannot learn their cgroups either. What a container cannot choose is what its runtime
+// mounts into it. So each claim has a socket in a directory of its own, which is mounted into the container (or
+// containers) that the claim was made for. Whoever connects to that socket gets what the claim grants: these devices,
+// at most these shares, these partitions. A program's own settings can only lower that, and its shell administers
+// nothing.
 //
-// So a container must not have the directory of all claims, or one above it: it could choose. Where claims are
-// required, the daemon refuses who does (os/mount_view.h), as far as it sees that process.
+// A container must therefore not see the directory of all claims, or one above it, or it could choose a claim. Where
+// claims are required, the daemon refuses clients that see it (os/mount_view.h), as far as it can inspect their
+// process.
 #pragma once
 
 #include <sys/types.h>
@@ -24,28 +25,28 @@
 
 namespace tutti::daemon {
 
-// In the pipe directory. Who has been told of a claim may go through it; only the daemon's user may list it.
+// In the pipe directory. Traversable for those who know a claim's name; only the daemon's user may list it.
 inline constexpr const char* kClaimsDirectory = "claims";
 inline constexpr mode_t kClaimsMode = 0711;
 
 struct Claim {
   std::string name;
   std::vector<std::string> devices;  // UUIDs and ordinals, at least one
-  std::vector<std::string> partitions;  // that may be named, as lspart has them
+  std::vector<std::string> partitions;  // partitions that clients may name, as lspart prints them
   std::optional<double> active_thread_percentage;
   control::MemoryLimits memory_limits;
 
   bool operator==(const Claim& other) const { return Words() == other.Words(); }
-  // "claim add NAME DEVICES [threads=P] [memory=DEVICE=SIZE,...] [partitions=P,...]": makes it again.
+  // "claim add NAME DEVICES [threads=P] [memory=DEVICE=SIZE,...] [partitions=P,...]": the command that creates it.
   std::string Words() const;
 };
 
-// Of the words after "claim add". The error says which is wrong.
+// Parses the words after "claim add". The error names the wrong one.
 Result<Claim> ReadClaim(const std::vector<std::string>& words);
 
-// Cuts `attach`, which is what the client would have without a claim, down to the claim on a server with these devices.
-// NO_DEVICE if the server has none of the claim's; NOT_PERMITTED if the client names a partition that is not the
-// claim's.
+// Restricts `attach`, which holds what the client would get without a claim, to the claim, on a server with these
+// devices. NO_DEVICE if the server has none of the claim's devices; NOT_PERMITTED if the client names a partition
+// outside the claim.
 Status ApplyClaim(const Claim& claim, const std::vector<wire::ServedDevice>& devices, wire::Attach& attach);
 
 class ClaimTable {
@@ -55,7 +56,7 @@ class ClaimTable {
   void Remove(const std::string& name) { claims_.erase(name); }
   const std::map<std::string, Claim>& all() const { return claims_; }
 
-  // Whether programs in containers need one. Those of the machine itself never do.
+  // Whether programs in containers need a claim. Those of the host itself never do.
   bool required() const { return required_; }
   void Require(bool required) { required_ = required; }
 

@@ -1,9 +1,9 @@
-// Who holds how many of something there is only so much of (places for connections), and who gives one back when
-// nothing is left: of the party (daemon/access/visitor.h) that holds most, in the part of it that holds most, the
-// process that holds most, its oldest.
+// Accounts for the holders of a limited resource (connection slots), and chooses the victim when it is exhausted: of
+// the party (daemon/access/visitor.h) that holds most, of its part that holds most, of the process that holds most, the
+// oldest item.
 //
-// So a newcomer always gets in, and whoever hoards pays for it. A limit per party would let one program lock out all
-// others of its user. Daemon thread only.
+// So a newcomer always gets in at the cost of the largest holder. A quota per party instead would let one program lock
+// out all others of its user. Daemon thread only.
 #pragma once
 
 #include <sys/types.h>
@@ -26,11 +26,11 @@ struct Holder {
 
 class FairShares {
  public:
-  // `item` is new, and above all that were added before.
+  // `item` is new and larger than all items added before.
   void Add(uint64_t item, const Holder& holder);
-  void Remove(uint64_t item);  // nothing if it is not held
+  void Remove(uint64_t item);  // no-op if it is not held
   size_t size() const { return all_.size; }
-  // The item to take back; 0: nobody holds any.
+  // The item to revoke; 0: nobody holds any.
   uint64_t ToTakeBack() const;
 
  private:
@@ -38,7 +38,7 @@ class FairShares {
     size_t size = 0;
     std::map<std::string, Group> parts;
     std::set<std::pair<size_t, std::string>> by_size;  // of the parts
-    std::set<uint64_t> items;                          // of a process
+    std::set<uint64_t> items;  // of a process
   };
   using Path = std::array<std::string, 3>;  // party, part, process
 

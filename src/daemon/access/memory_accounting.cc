@@ -32,12 +32,12 @@ void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wir
                        const std::string& cgroup, LogBudget& log, wire::Attach& attach) {
   if (!accounting.enabled || (accounting.cgroups.empty() && !accounting.container_scope && !accounting.audit_log))
     return;
-  // A limit on a cgroup holds for those below it as well.
+  // A limit on a cgroup applies to its descendants as well.
   for (const auto& [limited, limits] : accounting.cgroups) {
     if (cgroup != limited && !cgroup.starts_with(limited == "/" ? limited : limited + "/")) continue;
     std::ranges::copy(GroupsOf("cgroup:" + limited, limits, devices), std::back_inserter(attach.memory_groups));
   }
-  // The root is everybody's: sharing a limit there would join strangers.
+  // The root cgroup is shared by unrelated processes, so it has no common limit.
   if (accounting.container_scope && cgroup.size() > 1) {
     for (const wire::MemoryLimit& limit : attach.memory_limits) {
       attach.memory_groups.push_back(

@@ -1,5 +1,5 @@
-// Limits on what several clients hold together: the clients of a namespace, and those of a cgroup (a container). The
-// server keeps the accounts (wire::MemoryGroupLimit); here is which accounts a client belongs to. Daemon thread only.
+// Collective memory limits: on the clients of a namespace, and on those of a cgroup (a container). The server keeps the
+// accounts (wire::MemoryGroupLimit); this class decides which accounts a client belongs to. Daemon thread only.
 #pragma once
 
 #include <map>
@@ -13,8 +13,8 @@
 
 namespace tutti::daemon {
 
-// Soft: what is held above it is borrowed, and given back (by ending a borrower) when others need it. Hard: never
-// above.
+// Soft: memory above it is borrowed and reclaimed, by terminating a borrower, when others need it. Hard: never
+// exceeded.
 struct CollectiveLimits {
   control::MemoryLimits soft;
   control::MemoryLimits hard;
@@ -23,13 +23,13 @@ struct CollectiveLimits {
 };
 
 struct MemoryAccounting {
-  bool enabled = true;           // limits by cgroup hold
-  bool audit_log = false;        // each client's accounts are written to the log when it attaches
-  bool container_scope = false;  // a client's own limit is shared by all clients of its cgroup
+  bool enabled = true;  // limits by cgroup apply
+  bool audit_log = false;  // logs each client's accounts when it attaches
+  bool container_scope = false;  // all clients of a cgroup share the client's own limit
   std::map<std::string, CollectiveLimits> cgroups;  // by path: "/kubepods/pod1"
 };
 
-// The account of `name` on each of the devices that `limits` limits there.
+// The accounts of `name`, one for each device on which `limits` sets a limit.
 std::vector<wire::MemoryGroupLimit> GroupsOf(const std::string& name, const CollectiveLimits& limits,
                                              const std::vector<wire::ServedDevice>& devices);
 
@@ -38,8 +38,7 @@ std::vector<wire::MemoryGroupLimit> GroupsOf(const std::string& name, const Coll
 void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wire::ServedDevice>& devices,
                        const std::string& cgroup, LogBudget& log, wire::Attach& attach);
 
-// The process's cgroup: of version 2, else the memory controller's of version 1. "" if the process is not to be seen
-// from here.
+// The process's cgroup: of version 2, else the memory controller's of version 1. "" if the process is not visible.
 std::string CgroupOf(uint32_t pid);
 std::string ReadCgroup(std::string_view proc_cgroup);
 

@@ -32,8 +32,8 @@ std::optional<uid_t> UserNamed(const char* name) {
 
 std::string UsersParty(uid_t user) { return fmt::format("user {}", user); }
 
-// Container runtimes name a container's cgroup by 64 digits, or with systemd a scope. What is below it the container
-// has made.
+// Container runtimes name a container's cgroup by 64 hexadecimal digits, or, with systemd, a scope. The container
+// itself creates what is below.
 bool NamesAContainer(std::string_view name) {
   constexpr size_t kDigits = 64;
   size_t digits = 0;
@@ -44,7 +44,7 @@ bool NamesAContainer(std::string_view name) {
   return name.ends_with(".scope");
 }
 
-// `outer`: of the container that the daemon itself is in.
+// `outer`: the cgroup of the container that the daemon itself runs in.
 std::string ContainerOf(const std::string& cgroup, const std::string& outer = "") {
   for (size_t begin = cgroup.starts_with(outer + "/") ? outer.size() + 1 : 0; begin < cgroup.size();) {
     const size_t end = std::min(cgroup.find('/', begin), cgroup.size());
@@ -96,7 +96,7 @@ Result<Visitor> VisitorAt(int socket, const std::string& claim) {
                   .made_by = place.made_by};
   visitor.at_home = visitor.lives_here && claim.empty();
   if (peer.pid > 0) visitor.cgroup = CgroupOf(static_cast<uint32_t>(peer.pid));
-  // Who connects and ends, so that another process has its number, passes for nobody.
+  // If the peer has ended, its process id may have been reused, so it is nobody.
   if (!process || !os::KeepsItsNumber(process->get())) visitor.cgroup.clear();
   visitor.administrator = visitor.at_home && (peer.uid == 0 || peer.uid == geteuid());
   static const uid_t guest_root = GuestRoot();

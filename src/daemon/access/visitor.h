@@ -2,15 +2,15 @@
 // (daemon/access/access_policy.h):
 //
 //   administrator  root and the daemon's own user, in the daemon's user namespace and in a PID namespace that sees the
-//                  daemon: who could send it a signal, that is. Root of a container is neither. They may do everything.
-//   at home        any user there: sees and changes their own server and all clients of theirs.
-//   guest          of a container: its user number says little, since many containers' programs are user 0. It sees and
-//                  ends the clients of its user in its own PID namespace (where that cannot be told: in its own
-//                  cgroup), and changes no server: that is shared with other containers. Root of a container is served
-//                  as a user without rights.
+//                  daemon, that is, whoever could signal it; so not root of a container. May do everything.
+//   at home        any other user there: sees and changes their own server and all their clients.
+//   guest          a process in a container. Its user id says little, since programs of many containers run as user 0.
+//                  It sees and ends the clients of its user in its own PID namespace (if that is unknown: in its own
+//                  cgroup) and changes no server, since other containers share it. Root of a container is served as an
+//                  unprivileged user.
 //
-// What there is only so much of is shared out between parties. A process of a container may take any user number there,
-// so it is its container, not its user, that counts; and where a user of the machine has made the container, that user.
+// Limited resources are shared out between parties. A container's process may take any user id, so the party is its
+// container, not its user; or, if a user of the machine has created the container, that user.
 #pragma once
 
 #include <cstdint>
@@ -23,34 +23,34 @@
 
 namespace tutti::daemon {
 
-// Whose servers and connections are not counted against anybody.
+// The party whose servers and connections count against no quota.
 inline constexpr const char* kAdministrators = "the administrators";
 
 struct Visitor {
   pid_t pid = 0;  // 0: not visible here
   uid_t uid = 0;
-  std::string cgroup;  // "": not to be seen
-  uint64_t pid_namespace = 0;  // inode; 0: cannot be told
-  bool lives_here = false;  // in the namespaces of the machine
+  std::string cgroup;  // "": not visible
+  uint64_t pid_namespace = 0;  // inode; 0: unknown
+  bool lives_here = false;  // in the host's namespaces
   bool at_home = false;
   bool administrator = false;
-  std::string claim;  // by which it came; then it is a guest, wherever it lives
-  uid_t served_as = 0;  // whose server serves it: its own user's, mostly
-  // which user of the machine has made its user namespace, if it lives in another one
+  std::string claim;  // the claim it connected through; then it is a guest, wherever it lives
+  uid_t served_as = 0;  // whose server serves it: usually its own user's
+  // the user of the machine who created its user namespace, if it is not the daemon's
   std::optional<uid_t> made_by = {};
 
   // Whose share of the log, of connections and of servers is used: "user 7", or "the container /kubepods/a".
   std::string party() const;
-  // The same on a server of this user, of which the user and administrators may have all: "" for them.
+  // The same on a server of this user; "" for the user and for administrators, who have no quota there.
   std::string PartyOnServerOf(uid_t owner) const;
   Holder holder() const;
 };
 
-// Fails if the peer's credentials cannot be had. What cannot be told of it counts against it.
+// Fails if the peer's credentials are unavailable. Whatever else is unknown is decided against the peer.
 Result<Visitor> VisitorAt(int socket, const std::string& claim);
 
-// Who serves root of containers where the daemon is root: the code of its kernels must not run as the machine's root.
-// TUTTI_GUEST_ROOT names a user or a number; by default the user `tutti`, or a number that is nobody's.
+// The user whose server serves root of containers if the daemon is root: code of their kernels must not run as the
+// machine's root. TUTTI_GUEST_ROOT names the user, or a user id; by default the user `tutti`, else an unused id.
 uid_t GuestRoot();
 
 // This process itself.

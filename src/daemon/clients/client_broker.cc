@@ -13,11 +13,12 @@
 namespace tutti::daemon {
 namespace {
 
-// For servers that start, and as often for each one that does not take its clients. Each holds a descriptor of ours.
+// The bound for starting servers, and for each server that does not accept its clients. Each client holds a descriptor
+// of ours.
 constexpr size_t kMaxWaiting = 4096;
 constexpr size_t kDescriptorsPerWaiting = 8;
-// When this many times as many wait for servers that do not take them, such servers get no more. One that does has few
-// at any time.
+// When this many times that number wait for unresponsive servers, such servers get no more clients. A responsive one
+// has few pending at any time.
 constexpr size_t kMostStoppedServers = 4;
 constexpr size_t kFewUntaken = 16;
 
@@ -59,7 +60,8 @@ Status ClientBroker::CheckClaim(const WaitingClient& client) const {
   return Fail(cuda::CUDA_ERROR_NOT_PERMITTED, kTakenBack);
 }
 
-// Who lives here needs no claim, and what one who cannot be seen was given cannot be told.
+// A process in the host's namespaces needs no claim; of one that is not visible it is unknown what its container was
+// given.
 bool ClientBroker::MayChooseClaim(const WaitingClient& client) const {
   if (client.route.claim.empty() || client.peer.lives_here || client.peer.pid <= 0) return false;
   const auto process = os::OpenPeerPidfd(client.connection.get());
@@ -130,7 +132,7 @@ void ClientBroker::ClaimTakenBack(const std::string& claim) {
 }
 
 void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
-  // Again: it may have waited for the server.
+  // Checked again, since the client may have waited for the server.
   if (const auto claimed = CheckClaim(client); !claimed)
     return Refuse(client, claimed.error().code, claimed.error().text);
   const std::string& name_space = client.route.name_space;
@@ -147,7 +149,7 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   attach.pid = static_cast<uint32_t>(client.peer.pid);
   attach.uid = client.peer.uid;
   attach.party = client.peer.PartyOnServerOf(server.uid());
-  // What a client says of itself decides nothing: who may see and end it is told by where it lives.
+  // The client's own statements decide nothing: its namespaces determine who may see and end it.
   attach.hello.pid_namespace = client.peer.pid_namespace;
   attach.memory_groups =
       GroupsOf("namespace:" + attach.name_space, catalog_.CollectiveFor(server.name(), name_space), server.devices());
@@ -155,7 +157,7 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   server.Attach(attach, std::move(client.connection));
 }
 
-// A partition is a share by itself: percentages do not cut it further.
+// A partition is a share in itself; percentages do not reduce it further.
 void ClientBroker::GivePartition(wire::Attach& attach, const ServerHandle& server, const WaitingClient& client) {
   const std::string& wanted = client.hello.sm_partition;
   attach.sm_ranges = partitions_.RangesFor(wanted, server.name(), server.devices(), static_partitioning_);

@@ -1,6 +1,6 @@
-// Brings clients to servers: a client that says hello is handed to the server of its user, or to the one whose socket
-// it came to; it waits while that one starts (waiting_room.h), or is refused with a CUresult and a line that says why.
-// Daemon thread only.
+// Assigns clients to servers. It hands a client to its user's server, or to the one whose socket the client connected
+// to; if that server is still starting, the client waits (waiting_room.h). Refusals carry a CUresult and a line that
+// says why. Daemon thread only.
 #pragma once
 
 #include <functional>
@@ -36,11 +36,11 @@ class ClientBroker {
   void ServerReady(ServerHandle& server);
   void ServerFailed(const std::string& name, const std::string& why);
 
-  // From now on every client is refused, those that wait included.
+  // Refuses every client from now on, waiting ones included.
   void Close();
-  // Who came by the claim and waits is refused.
+  // Refuses the waiting clients of the claim.
   void ClaimTakenBack(const std::string& claim);
-  // Those that wait for a server.
+  // The clients that wait for a server.
   const WaitingRoom& waiting() const { return waiting_; }
 
  private:
@@ -59,7 +59,7 @@ class ClientBroker {
   LogBudget& log_;
   const std::string claims_directory_;
   bool static_partitioning_;
-  size_t max_waiting_;  // for servers to start, and for one server that takes none
+  size_t max_waiting_;  // for servers to start, and for one server that accepts none
   bool closed_ = false;
   WaitingRoom waiting_;
 };

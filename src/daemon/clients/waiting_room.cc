@@ -5,7 +5,7 @@
 namespace tutti::daemon {
 namespace {
 
-// One of each queue, then the next of each.
+// Round-robin over the queues.
 template <typename Key>
 std::vector<WaitingClient> ByTurns(std::map<Key, std::vector<WaitingClient>> queues) {
   std::vector<WaitingClient> all;

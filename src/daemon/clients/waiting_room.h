@@ -1,7 +1,7 @@
-// The clients that wait for servers to start. Those of one server are let in by turns: of parties (visitor.h), of a
-// party's parts, of a part's processes; so the flood of one delays the first client of another by no more than one of
-// its own. The room is one for all servers, since a party may have many; when there is no more of it, whoever holds
-// most makes some (fair_shares.h).
+// The queue of clients that wait for servers to start. Clients of one server are admitted round-robin over parties
+// (visitor.h), over a party's parts, and over a part's processes, so one party's flood delays another's first client by
+// at most one of its own. All servers share one queue, since a party may have many; when it is full, the largest holder
+// loses a client (fair_shares.h).
 #pragma once
 
 #include <cstdint>
@@ -32,11 +32,11 @@ class WaitingRoom {
   // Each client holds a descriptor of ours.
   explicit WaitingRoom(size_t most_clients) : most_clients_(most_clients) {}
 
-  // Returns the client that has to go for it, if one has.
+  // Returns the client that is displaced, if any.
   std::optional<WaitingClient> Add(const std::string& server, WaitingClient client);
-  // Those that wait for the server, in the order in which they are let in.
+  // Removes and returns the clients of the server, in order of admission.
   std::vector<WaitingClient> Empty(const std::string& server);
-  // Those that `leaves` says of. As they arrived.
+  // Removes and returns the clients that `leaves` selects, in order of arrival.
   std::vector<WaitingClient> Take(const std::function<bool(const std::string& server, const WaitingClient&)>& leaves);
   bool empty() const { return clients_.empty(); }
   void ForEach(const std::function<void(const WaitingClient&)>& visit) const;

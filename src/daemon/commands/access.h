@@ -1,4 +1,4 @@
-// What several commands need: finding the server they name, and refusing who may not ask.
+// Helpers of commands: look up the server they name and check the caller's rights.
 #pragma once
 
 #include "daemon/control/command.h"
@@ -8,8 +8,8 @@ namespace tutti::daemon::commands {
 
 enum class Access { kSee, kChange };
 
-// The server whose process id is word `index`, if the caller may see or change it. Otherwise answers the call and
-// returns null.
+// The server whose process id is word `index`, if the caller may see or change it. Else answers the call and returns
+// null.
 ServerHandle* NamedServer(const CommandCall& call, size_t index, Access access);
 
 // All servers that the caller may see.
@@ -20,10 +20,10 @@ bool NamesServer(const CommandCall& call, size_t index);
 
 // "Server 12 not found", with 0 for a word that is no number.
 std::string ServerNotFound(std::string_view word);
-// "there is no client 12: ps lists them", of commands that NVIDIA does not have.
+// "there is no client 12: ps lists them", for commands that NVIDIA does not have.
 std::string ClientNotFound(std::string_view word);
 
-// False, and the call is answered, unless the caller is an administrator.
+// Unless the caller is an administrator, answers the call and returns false.
 bool RequirePrivilege(const CommandCall& call);
 
 }  // namespace tutti::daemon::commands

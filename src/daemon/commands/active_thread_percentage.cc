@@ -10,8 +10,7 @@
 namespace tutti::daemon::commands {
 namespace {
 
-// A user may lower what is theirs, but not go above what the daemon gives by default. Answers the call if it is
-// refused.
+// A user may lower their own value, but not raise it above the daemon's default. Answers the call if it refuses.
 bool AllowedFor(const CommandCall& call, double percentage) {
   const double standard = call.context.defaults.server.active_thread_percentage;
   const daemon::Claim* const claim = call.context.claims.Find(call.caller.claim);
@@ -24,8 +23,8 @@ bool AllowedFor(const CommandCall& call, double percentage) {
   return false;
 }
 
-// Sets `percentage` if the word is one; the answer is the value then in force: NVIDIA's way of telling a rejected
-// value. False, and the call is answered, for who may not.
+// Sets `percentage` if the word is valid; the answer is the value then in force, which is how NVIDIA's daemon reports a
+// rejected value. Without permission, answers the call and returns false.
 bool Set(const CommandCall& call, size_t index, double& percentage) {
   const auto value = control::ParsePercentage(call.word(index));
   if (value && !AllowedFor(call, *value)) return false;

@@ -1,4 +1,4 @@
-// Claims: what is given to containers (daemon/access/claim.h).
+// Claims of containers (daemon/access/claim.h).
 #include "daemon/access/claim.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ void Refuse(const CommandCall& call, const std::string& why) {
   call.reply.Finish({.text = why + "\n", .exit_status = 1});
 }
 
-// Every device that it names, for itself or in a limit, is one of these.
+// Whether every device that the claim names, directly or in a limit, is one of these.
 Status CheckDevices(const daemon::Claim& claim, const Devices& devices) {
   for (const std::string& device : claim.devices) TUTTI_TRY(FindDevice(devices, device));
   for (const auto& [device, bytes] : claim.memory_limits.entries()) TUTTI_TRY(FindDevice(devices, device));

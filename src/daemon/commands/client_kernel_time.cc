@@ -7,8 +7,8 @@
 
 namespace tutti::daemon::commands {
 
-// A kernel that runs longer ends with CUDA_ERROR_LAUNCH_TIMEOUT. Only root and the daemon's user may give a running
-// client more.
+// A kernel that runs longer ends with CUDA_ERROR_LAUNCH_TIMEOUT. Only root and the daemon's user may raise a running
+// client's limit.
 void SetClientKernelTime(const CommandCall& call) {
   constexpr uint64_t kNsPerMs = 1'000'000;
   WithClient(

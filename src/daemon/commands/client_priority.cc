@@ -22,7 +22,7 @@ void GetDefaultClientPriority(const CommandCall& call) {
   call.reply.Line(std::to_string(call.context.defaults.client_priority));
 }
 
-// Of a running client alone, from the next scheduling decision on. Its owner may only lower it.
+// For one running client, from the next scheduling decision on. Its owner may only lower it.
 void SetClientPriority(const CommandCall& call) {
   WithClient(
       call,

@@ -16,7 +16,7 @@
 namespace tutti::daemon::commands {
 namespace {
 
-// Collects the answers; calls back when the last holder of it has gone.
+// Collects the answers; its destructor, when the last reference is dropped, calls back.
 struct Gathering {
   std::vector<ServerClients> servers;
   std::function<void(std::vector<ServerClients>)> done;
@@ -61,7 +61,7 @@ Result<std::optional<ClientProcess>> FindClient(const std::vector<ServerClients>
   const auto id = colon == word.npos ? std::nullopt : control::ParseNumber(word.substr(colon + 1));
   if (!number || (colon != word.npos && !id)) return std::nullopt;
   std::vector<ClientProcess> found;
-  // What a process claims for its PID namespace joins it with no other user's.
+  // Keyed by user as well: the claimed PID namespace must not merge a process with another user's.
   std::map<std::tuple<size_t, uint32_t, uint64_t>, size_t> processes;  // by server, user and namespace
   for (size_t i = 0; i < servers.size(); ++i) {
     for (const wire::ClientStatus& client : servers[i].clients) {

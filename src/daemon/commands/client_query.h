@@ -22,35 +22,35 @@ struct ServerClients {
   ServerState state = ServerState::kInitializing;
   ServerSettings settings;
   std::vector<wire::ServedDevice> devices;
-  std::vector<wire::ClientStatus> clients;  // those that the caller may see
+  std::vector<wire::ClientStatus> clients;  // those the caller may see
   std::string running;                      // kernels of all clients, one JSON object per line
-  std::string error;                        // not empty: the server gave no answer
+  std::string error;                        // not empty: the server did not answer
 };
 
-// Asks all of `servers` at once; `done` gets their answers in the same order. A server that is not ready has no
-// clients.
+// Asks all of `servers` at once; `done` gets their answers in the same order. A server that is not ready counts as
+// having no clients.
 void QueryClients(const CommandCall& call, const std::vector<ServerHandle*>& servers,
                   std::function<void(std::vector<ServerClients>)> done);
 
-// A process that is a client, with all its connections to one server.
+// A client process, with all its connections to one server.
 struct ClientProcess {
   size_t server = 0;          // index of its server
   wire::ClientStatus first;   // its entry on its first device
-  std::set<uint32_t> ids;     // by which its server knows it
+  std::set<uint32_t> ids;     // the server's numbers for it
 };
 
 // The client that `word` names among those of `servers`: by its process id, or as SERVER:ID with both numbers as ps
-// shows them. Nothing if there is none; an error that lists them if processes of several containers or users have that
-// process id: then only the second way says which.
+// shows them. Nothing if there is none. If processes of several containers or users share the process id, an error that
+// lists them, since then only SERVER:ID is unambiguous.
 Result<std::optional<ClientProcess>> FindClient(const std::vector<ServerClients>& servers, std::string_view word);
 
-// For commands that take a running client as word 1: calls `found` with its server. Answers the call with what
-// `not_found` makes of the word if there is none.
+// For commands that take a running client as word 1: calls `found` with its server. If there is none, answers the call
+// with the text that `not_found` makes of the word.
 void WithClient(const CommandCall& call,
                 std::function<void(ServerHandle&, const ServerClients&, const ClientProcess&)> found,
                 std::string (*not_found)(std::string_view) = ServerNotFound);
 
-// Asks the server the same about all connections of a client; `done` gets the first answer that is not 0, or the last.
+// Sends the server the same request for all connections of a client; `done` gets the first nonzero answer, or the last.
 template <typename Body>
 void AskAbout(ServerHandle& server, const ClientProcess& client, wire::MessageKind kind, Body body,
               std::function<void(const Result<wire::ServerReply>&)> done, uint64_t patience_ns = 5'000'000'000) {
@@ -75,7 +75,7 @@ void AskAbout(ServerHandle& server, const ClientProcess& client, wire::MessageKi
   }
 }
 
-// Process ids of all clients of all servers, whoever asks.
+// Process ids of all clients of all servers, whatever the caller's rights.
 void WithLivingClients(const CommandCall& call, std::function<void(const std::set<uint32_t>&)> found);
 
 // UUID text of a device of the server; "" if there is no such device.

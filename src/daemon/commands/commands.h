@@ -43,7 +43,7 @@ void RotateLogs(const CommandCall& call);
 void Upgrade(const CommandCall& call);
 void Help(const CommandCall& call);
 
-// Help lines of the commands that protocol 3 has, too.
+// Help lines of the commands that exist in protocol 3 as well.
 std::string HelpOfEveryProtocol();
 
 }  // namespace tutti::daemon::commands

@@ -1,5 +1,5 @@
 // NVIDIA documents the columns of this answer and the blocks "Default" and "Server <pid>", not its exact layout. The
-// policy is ours; it stands last, so that who counts columns from the left finds what NVIDIA's documentation says.
+// policy column is ours; it comes last, so that scripts which count columns from the left find NVIDIA's.
 #include <fmt/format.h>
 
 #include <iterator>
@@ -13,7 +13,7 @@
 namespace tutti::daemon::commands {
 namespace {
 
-// "-" stands for no attribute: no device here can be split by memory locality (M), or is a part of one that is (MD).
+// "-" means no attribute: no device here can be split by memory locality (M) or is part of one that is (MD).
 control::TextTable DeviceTable(const Devices& devices, const std::string& policy) {
   control::TextTable table{.columns = {"Device Ordinal", "PCI IDs", "UUID", "Name", "Attributes", "Policy"}};
   for (uint32_t ordinal = 0; ordinal < devices.size(); ++ordinal) {

@@ -1,5 +1,5 @@
-// The last faults of all servers' clients. A server of all users knows faults of all users: each sees their own, those
-// who may see everything see all.
+// The last faults of all servers' clients. A multi-user server reports all users' faults: a user sees their own, an
+// administrator all.
 #include <fmt/format.h>
 
 #include "daemon/commands/access.h"
@@ -9,7 +9,7 @@
 namespace tutti::daemon::commands {
 namespace {
 
-// One answer when all servers have given theirs.
+// Answers once, after all servers have.
 struct Gathered {
   CommandAnswer answer;
   Reply reply;

@@ -6,7 +6,7 @@
 
 namespace tutti::daemon::commands {
 
-// Answered when every server has ended; the shell then waits for the daemon itself.
+// Answered when every server has ended; the shell then waits for the daemon's end.
 void Quit(const CommandCall& call) {
   std::optional<uint32_t> timeout_s;
   if (call.words.size() > 1) {

@@ -9,7 +9,7 @@
 namespace tutti::daemon {
 namespace {
 
-// Calls back when the last answer is in.
+// Calls back after the last answer.
 struct Finishing {
   std::function<void()> done;
   explicit Finishing(std::function<void()> then) : done(std::move(then)) {}

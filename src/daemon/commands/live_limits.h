@@ -1,5 +1,5 @@
-// Limits that are changed while clients run. NVIDIA's daemon leaves running clients as they are; this one makes them
-// follow, unless it was started with --new-clients-only. Daemon thread only.
+// Changes of limits while clients run. NVIDIA's daemon leaves running clients as they are; this one updates them,
+// unless it was started with --new-clients-only. Daemon thread only.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace tutti::daemon {
 
-// Which limits have been changed. The others stay as they are, with what was set for single clients.
+// The limits that have changed. The others stay, including values set for single clients.
 struct Changed {
   bool percentage = false;
   bool memory = false;

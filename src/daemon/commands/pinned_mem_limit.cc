@@ -51,7 +51,7 @@ Result<uint32_t> Ordinal(const std::vector<wire::ServedDevice>& devices, const s
   return Fail(fmt::format("the server has no device {}: it has {}", device, devices.size()));
 }
 
-// A user may lower what is theirs, but not go above what the daemon gives by default.
+// A user may lower their own limit, but not raise it above the daemon's default.
 Status AllowedFor(const CommandCall& call, const std::vector<wire::ServedDevice>& devices,
                   const DeviceAndBytes& limit) {
   if (call.caller.administrator) return {};

@@ -8,7 +8,7 @@
 
 namespace tutti::daemon::commands {
 
-// Without a server: of all servers, those that start later included.
+// Without a server: for all servers, including later ones.
 void SetPolicy(const CommandCall& call) {
   const std::string policy(call.word(1));
   if (!control::IsPolicy(policy)) {

@@ -1,4 +1,4 @@
-// Everything at once for programs: `tutti ps`, `tutti top` and `tutti status` read this.
+// The whole state in one reply, for programs: `tutti ps`, `tutti top` and `tutti status` read it.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -44,7 +44,7 @@ Json Counters(const wire::ClientStatus& client) {
   return counters;
 }
 
-// What the server says runs: by client and device, and how many more there are.
+// The running kernels that the server reports, by client and device, and the number it left out.
 struct Kernels {
   std::map<std::pair<uint32_t, uint32_t>, Json> of_client;
   uint64_t left_out = 0;

@@ -9,8 +9,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kMostLevels = 8;  // ours have three
-// It is the daemon's one thread that reads them, and of one server's it does nothing else for milliseconds: 16 MiB of
-// "{}" took three seconds. Running kernels have 256 KiB in ours, the last faults mostly less.
+// The daemon's only thread parses them, so this bounds the time for one server to milliseconds: 16 MiB of "{}" took
+// three seconds. Correct servers send at most 256 KiB of running kernels, and mostly less of faults.
 constexpr size_t kMostBytes = 512 << 10;
 constexpr size_t kMostObjects = 4096;
 

@@ -1,5 +1,5 @@
-// What servers say in JSON, one object per line. A server runs as its user, who may make it say anything: so lines are
-// read here, and nothing in them can end the daemon.
+// Parses the JSON that servers send, one object per line. It is untrusted: a server runs as its user, who may make it
+// send anything, and nothing in it may end the daemon.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,9 +8,9 @@
 
 namespace tutti::daemon::commands {
 
-// The objects of `text`, in their order, names as they came. Left out is what is no object and whatever lies deeper
-// than a record of ours does: copying and writing JSON takes a level of the stack for each of its levels. Of a text
-// that is longer than those of ours, the last part is read: of faults, the latest.
+// The objects of `text`, in order, names unchanged. Skips what is no object, and whatever is nested deeper than our
+// records: copying and printing JSON recurses once per level. If `text` is longer than a correct server's, only its end
+// is read, which has the latest faults.
 std::vector<nlohmann::ordered_json> ReadServerLines(std::string_view text);
 
 }  // namespace tutti::daemon::commands

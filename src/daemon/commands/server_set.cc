@@ -7,7 +7,7 @@
 namespace tutti::daemon::commands {
 namespace {
 
-// Answers when the last holder has gone.
+// Its destructor answers, when the last reference is dropped.
 struct Complaints {
   std::string text;
   Reply reply;

@@ -1,4 +1,4 @@
-// Changing a live setting of several servers at once.
+// Changes a live setting on several servers at once.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace tutti::daemon::commands {
 
 // Sends `set` to all of `servers` and answers the call when all have answered: with nothing, or with the lines of those
-// that refused or did not answer. Servers that are not ready yet get the setting as well, before their first client.
+// that refused or did not answer. A server that is still starting gets the setting too, before its first client.
 void SetOnServers(const CommandCall& call, const std::vector<ServerHandle*>& servers, const wire::ServerSet& set);
 
 }  // namespace tutti::daemon::commands

@@ -3,7 +3,7 @@
 
 namespace tutti::daemon::commands {
 
-// Returns at once: new clients of the user go to a new server from now on, while this one waits for its last client.
+// Returns at once: the user's new clients get a new server, while this one ends with its last client.
 void ShutdownServer(const CommandCall& call) {
   const bool force_first = call.word(1) == "-f";
   ServerHandle* const server = NamedServer(call, force_first ? 2 : 1, Access::kChange);

@@ -1,4 +1,4 @@
-// Static SM partitions, protocol 2. The first such command looks at the devices, so its answer may take a moment.
+// Static SM partitions, protocol 2. The first such command has to query the devices, so its answer may take a moment.
 #include <fmt/format.h>
 
 #include <algorithm>

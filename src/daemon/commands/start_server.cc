@@ -6,7 +6,7 @@
 
 namespace tutti::daemon::commands {
 
-// Harmless where the user's server already runs: job prologs start it each time.
+// A no-op if the user's server already runs: job prologs start it each time.
 void StartServer(const CommandCall& call) {
   const auto uid = call.word(1) == "-uid" ? control::ParseNumber(call.word(2)) : std::nullopt;
   if (!uid) return call.reply.Line("A user id (UID) is required to start a new server");

@@ -1,5 +1,5 @@
-// Tracing is switched in the servers and read from them. A dump travels as memory files through the daemon to the
-// shell, which alone writes a file: so it is written with the rights and in the directory of the person who asked.
+// Servers record the trace. A dump travels as memory files through the daemon to the shell, which writes the file
+// itself, with the rights and in the directory of the person who asked.
 #include <fmt/format.h>
 
 #include "daemon/commands/access.h"
@@ -9,7 +9,7 @@
 namespace tutti::daemon::commands {
 namespace {
 
-// A trace shows what everybody's programs run, so seeing a server is not enough.
+// A trace shows all users' programs, so the right to see a server is not enough.
 std::vector<ServerHandle*> Traceable(const CommandCall& call) {
   auto servers = call.context.servers.All();
   std::erase_if(servers, [&](const ServerHandle* server) {

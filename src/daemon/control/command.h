@@ -1,4 +1,4 @@
-// A control command as its handler sees it: who asks, in which words, and where the answer goes. Daemon thread only.
+// A control command as its handler sees it: the caller, the words, and where the answer goes. Daemon thread only.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ struct CommandAnswer {
   std::vector<os::Fd> files;
 };
 
-// The place for one answer, given exactly once, now or later. Copies share it. A second answer is ignored; an asker
-// that has left in the meantime gets nothing.
+// A promise of one answer, to be given exactly once, now or later. Copies share it. A second answer is ignored, and so
+// is an answer to a caller that has left.
 class Reply {
  public:
   explicit Reply(std::function<void(CommandAnswer)> send)
@@ -56,7 +56,7 @@ struct Command {
   std::string_view usage;    // after the name: "-uid UID"
   std::string_view summary;  // one line for `help`
   void (*run)(const CommandCall& call);
-  bool every_protocol = false;  // protocol 3 has it as well: what is ours, and what is about one running client
+  bool every_protocol = false;  // exists in protocol 3 as well: our own commands, and those about one running client
 };
 
 // Runs the command that the line names, in the language of the daemon's protocol, or answers `Unknown command "..."`.

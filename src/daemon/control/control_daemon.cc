@@ -25,11 +25,11 @@ namespace tutti::daemon {
 namespace {
 
 constexpr uint64_t kAcceptPauseNs = 50'000'000;
-// Connections of all users together, and of all administrators: of those that are still to say what they want and of
-// shells. Of the descriptors that the daemon may have, servers and clients that wait for one need their part.
+// The bound on connections, each for all users and for all administrators: shells, and peers whose first message is
+// still to come. The rest of the daemon's descriptors is for servers and waiting clients.
 constexpr size_t kMaxConnections = 4096;
 constexpr size_t kDescriptorsPerConnection = 4;
-// What all shells of one user (of one container) may leave unread together; a single one may leave so much anyway.
+// The bound on unread answers of all shells of one party together; a single shell always gets this much.
 constexpr size_t kMaxUnreadBytes = 16 << 20;
 
 size_t MaxConnections() {
@@ -120,7 +120,7 @@ int ControlDaemon::Run() {
             options_.places.pipe_directory);
   log::Info("CUDA MPS Control binary version: {}", control::kBinaryVersion);
   sockets_.ForgetInherited();
-  os::AwaitClosed();  // starts its thread while there are no strangers, who might leave no room for one
+  os::AwaitClosed();  // starts the closing thread while no untrusted peer can have exhausted the limits
   manager_.Ready();
   loop_->Run();
   log::Info("Exit with status {}", exit_status_);
@@ -131,8 +131,8 @@ void ControlDaemon::Listen(int listener, const Route& route) {
   listening_[listener] = {loop_->Watch(listener, EPOLLIN, [this, listener](uint32_t) { Accept(listener); }), route};
 }
 
-// A cleaner of temporary files, or somebody in a container that has the directory, has removed what clients need.
-// Without this the daemon would run on, and nobody could reach it.
+// A cleaner of temporary files, or a process in a container that mounts the directory, may remove the files that
+// clients need; without recreating them the daemon would be unreachable.
 void ControlDaemon::PutBackFiles() {
   constexpr uint64_t kTryAgainNs = 5'000'000'000;
   Status there = instance_.PutBack(
@@ -159,7 +159,7 @@ void ControlDaemon::Forget(int listener) {
 void ControlDaemon::Accept(int listener) {
   auto accepted = os::Accept(listener);
   if (!accepted) {
-    // Out of descriptors, most likely: who waits in the kernel's queue is taken up a little later.
+    // Most likely out of descriptors: connections in the kernel's queue are accepted a little later.
     log_.Info("connections that cannot be accepted", "{}", accepted.error().text);
     MakeRoom(places_[places_[0].size() > 0 ? 0 : 1]);
     loop_->Unwatch(listening_[listener].watch);
@@ -186,7 +186,7 @@ uint64_t ControlDaemon::Admit(os::StrangersFd socket, Visitor visitor, Route rou
   return id;
 }
 
-// The newcomer is served; who has most connections has one less.
+// The newcomer is served; the party with the most connections loses one.
 void ControlDaemon::MakeRoom(FairShares& among) {
   const uint64_t id = among.ToTakeBack();
   if (id == 0) return;
@@ -240,7 +240,7 @@ void ControlDaemon::OpenLogsAnew() {
 }
 
 void ControlDaemon::ServerReady(ServerHandle& server) {
-  // What a server of another user says of the devices, that user may have made it say.
+  // Another user's server is not trusted about the devices.
   if (server.plan().visible_devices.empty() && server.uid() == geteuid()) inventory_.Learn(server.devices());
   server.set_policy(defaults_.policy);
   if (defaults_.policy != "share") {
@@ -255,7 +255,7 @@ void ControlDaemon::ServerReady(ServerHandle& server) {
   broker_.ServerReady(server);
 }
 
-// Partitions that were written down while their server did not run.
+// Partitions that were configured while their server did not run.
 void ControlDaemon::MakePartitions(const ServerHandle& server) {
   for (Partition& partition : partitions_.all()) {
     if (partition.server != server.name() || partition.server.empty() || partition.created()) continue;
@@ -289,7 +289,7 @@ bool ControlDaemon::Quiet() const {
 }
 
 Leaving ControlDaemon::Leave() {
-  // The shells. What the next program does not know of would be closed by exec, in this thread.
+  // The shells. exec would close, in this thread, what the next program does not take over.
   std::vector<uint64_t> shells;
   for (const auto& [id, connection] : connections_) {
     if (!connection->silent()) shells.push_back(id);
@@ -305,7 +305,7 @@ Leaving ControlDaemon::Leave() {
   for (std::string& command : PartitionCommands(partitions_)) leaving.commands.push_back(std::move(command));
   for (const int listener : sockets_.Listeners()) leaving.sockets.push_back(listener);
   for (ServerHandle* server : servers_.All()) {
-    if (server->state() == ServerState::kInitializing) server->Kill();  // the next program starts its own
+    if (server->state() == ServerState::kInitializing) server->Kill();  // the next program will start a new one
     if (!server->stopping()) server->Shutdown(false);
     leaving.servers.push_back(server->Leave());
   }
@@ -330,7 +330,7 @@ void ControlDaemon::TakeOver(Succession succession) {
     GoOnWith(std::move(connection), succession.understands);
 }
 
-// A client that has connected to the program before. Where it came in, its socket says.
+// A client that connected to the previous program. Its socket gives the route.
 void ControlDaemon::GoOnWith(Succession::Connection connection, bool understands) {
   os::StrangersFd socket(std::move(connection.socket));
   const std::string path = BoundTo(socket.get());
@@ -347,13 +347,14 @@ void ControlDaemon::GoOnWith(Succession::Connection connection, bool understands
 
 Result<std::string> ControlDaemon::AddClaim(const Claim& claim) {
   const Route route{.claim = claim.name};
-  // What it says may change; who has the directory keeps it.
+  // The claim's content may change; its directory stays.
   if (claims_.Find(claim.name) == nullptr) TUTTI_TRY(sockets_.Open(route));
   claims_.Set(claim);
   return sockets_.Directory(route);
 }
 
-// Its devices were looked at when it was made, and who waits in its socket is taken over before they could be again.
+// Its devices were checked when it was created; clients waiting in its socket are taken over before they could be
+// checked again.
 bool ControlDaemon::RestoreClaim(const std::vector<std::string>& words) {
   if (words.size() < 2 || words[0] != "claim" || words[1] != "add") return false;
   const auto claim = ReadClaim({words.begin() + 2, words.end()});
@@ -379,7 +380,7 @@ void ControlDaemon::Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done)
   shutdown_.Begin(timeout_s, [this, done = std::move(done)](int exit_status) {
     exit_status_ = exit_status;
     done(exit_status);
-    // One more turn of the loop, so that the answers just given leave.
+    // One more iteration of the loop, so that pending answers are sent.
     loop_->After(0, [this] { loop_->Stop(); });
   });
 }

@@ -37,7 +37,7 @@ class ControlDaemon {
   // Serves until `quit` or a signal that ends it. The exit status of the program.
   int Run();
 
-  // Goes on with the servers and settings of the program before. Before Run.
+  // Takes over the servers and settings of the previous program. Call before Run.
   void TakeOver(Succession succession);
 
   // Of its commands, and of what its configuration file says.
@@ -57,7 +57,7 @@ class ControlDaemon {
   void Accept(int listener);
   // Returns its number.
   uint64_t Admit(os::StrangersFd socket, Visitor visitor, Route route);
-  // False if the words are about something else.
+  // False if the words are another command's.
   bool RestoreClaim(const std::vector<std::string>& words);
   void GoOnWith(Succession::Connection connection, bool understands);
   void Listen(int listener, const Route& route);
@@ -92,7 +92,7 @@ class ControlDaemon {
   std::unique_ptr<LogFifo> log_fifo_;
   LogKeeper log_keeper_;
   DirectoryWatch directory_;
-  std::string not_put_back_;  // why, so that it is said once
+  std::string not_put_back_;  // the reason, so that it is logged once
   os::Fd signals_;
   ServiceManager manager_;
   Handover handover_;

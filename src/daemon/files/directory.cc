@@ -15,8 +15,8 @@
 namespace tutti::daemon {
 namespace {
 
-// In a user namespace that does not know the machine's root, the directories of the machine belong to the "overflow"
-// user. Whose the root directory is may put anything anywhere.
+// In a user namespace without a mapping for the machine's root, the machine's directories belong to the overflow user.
+// The owner of the root directory is trusted, since it can replace anything.
 bool IsTrusted(uid_t uid) {
   struct stat root{};
   return uid == 0 || uid == geteuid() || (stat("/", &root) == 0 && uid == root.st_uid);
@@ -58,7 +58,7 @@ Status CheckItself(const std::string& path, const struct stat& info, const std::
   return {};
 }
 
-// What is on the way that `path` names, itself included. False: it ends before the end of `path`.
+// Every component of `path`, itself included. False if a component does not exist.
 Result<bool> CheckWay(const std::string& path, const std::string& variable, bool last_is_it) {
   for (size_t end = 0; end < path.size();) {
     end = std::min(path.find('/', end + 1), path.size());
@@ -83,7 +83,7 @@ Result<bool> CheckWay(const std::string& path, const std::string& variable, bool
   return true;
 }
 
-// A directory that was made just now, with its mode; never something that was put in its place.
+// Sets the mode of a just created directory; never of something put in its place.
 Status SetMode(const std::string& path) {
   const os::Fd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info{};

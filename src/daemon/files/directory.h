@@ -1,4 +1,4 @@
-// Directories that the daemon keeps files in: making them, and whether they can be trusted.
+// Creates the directories of the daemon's files and checks whether they can be trusted.
 #pragma once
 
 #include <string>
@@ -7,23 +7,21 @@
 
 namespace tutti::daemon {
 
-// Makes `path` and what is missing above it, 0755 whatever the umask. Fails if something else than a directory is
-// there.
+// Creates `path` and missing parents, 0755 whatever the umask. Fails if something other than a directory is there.
 Status MakeDirectory(const std::string& path);
 
-// Who may write to a directory, or to one above it, decides what its files are: they can put a link, a socket or
-// another directory in the place of ours. Fails, with the remedy, unless nobody but root, this process's user and
-// groups of root's choice can do that:
+// Whoever may write to a directory, or to one above it, can replace our files by a link, a socket or another directory.
+// Fails, naming the remedy, unless only root, this process's user and groups of root's choice can do that:
 //
 //   the directory   is ours, and neither its group nor others may write to it;
 //   those above it  belong to root or us, and others may write to them only if they are sticky, as /tmp is. A group
 //                   that may (as syslog may to /var/log on some systems) is trusted;
 //   links           on the way belong to root or us, and the same holds where they lead.
 //
-// What does not exist yet is no objection. `variable` is what names the directory.
+// Missing directories are fine. `variable` is the environment variable that names the directory.
 Status CheckDirectory(const std::string& path, const std::string& variable);
 
-// Both: makes it if nothing speaks against that, and looks again: somebody may have been faster.
+// Both: checks, creates the directory and checks again, since another process may have created it in between.
 Status MakeTrustedDirectory(const std::string& path, const std::string& variable);
 
 }  // namespace tutti::daemon

@@ -1,5 +1,5 @@
-// Listening sockets that a service manager, or the older program of this process, has left open: each is known by the
-// path that it is bound to, so that who has connected to it finds no door closed.
+// Listening sockets inherited from a service manager, or from the previous program of this process. Each is identified
+// by the path that it is bound to. Reusing them keeps connections in their queues.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace tutti::daemon {
 
-// Takes the one that is bound to `path` out of `inherited`, if there is one. Fails if it is of another type than ours.
+// Removes and returns the one bound to `path`, if any. Fails if it is of another type than ours.
 std::optional<Result<os::Fd>> TakeInherited(const std::string& path, std::vector<os::Fd>& inherited);
 
-// The path that a socket, or the listener that it came from, is bound to; "" if none.
+// The path that a socket, or the listener that accepted it, is bound to; "" if none.
 std::string BoundTo(int socket);
 
 }  // namespace tutti::daemon

@@ -23,7 +23,7 @@ namespace {
 constexpr const char* kVariable = "CUDA_MPS_PIPE_DIRECTORY";
 constexpr mode_t kControlMode = 0666, kPrivilegedMode = 0755, kFifoMode = 0777;
 
-// The directory may be one that others can write to (a user's daemon in /tmp): never follow a link there.
+// Others may have write access to the directory (a user's daemon in /tmp): never follow a link there.
 Result<os::Fd> CreateFile(const std::string& path, int flags, mode_t mode) {
   os::Fd fd(open(path.c_str(), flags | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode));
   if (!fd) {
@@ -35,7 +35,7 @@ Result<os::Fd> CreateFile(const std::string& path, int flags, mode_t mode) {
   struct stat info{};
   fstat(fd.get(), &info);
   if (!S_ISREG(info.st_mode)) return Fail(path + " is not a regular file: remove it");
-  if (info.st_uid == geteuid()) fchmod(fd.get(), mode);  // whatever the umask took away, or an older program gave
+  if (info.st_uid == geteuid()) fchmod(fd.get(), mode);  // whatever the umask removed, or an older program set
   return fd;
 }
 
@@ -45,12 +45,12 @@ bool SomebodyListens(const std::string& path) {
   std::memcpy(address.sun_path, path.data(), path.size());
   const os::Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return true;
-  return errno != ECONNREFUSED && errno != ENOENT;  // one that is stopped has a full queue
+  return errno != ECONNREFUSED && errno != ENOENT;  // a stopped daemon may have a full queue
 }
 
-// A daemon that was killed a moment ago holds its lock and its sockets for as long as it takes the kernel to release
-// what it opened after them, its inotify above all, which waits for readers of the kernel's own lists: 8 to 16 ms on an
-// idle machine. Its servers may be gone by then: they are told first.
+// A daemon that was just killed keeps its lock and sockets until the kernel has released what it opened after them,
+// above all its inotify descriptor, which waits for an RCU grace period: 8 to 16 ms on an idle machine. Its servers may
+// be gone by then, since they are signalled first.
 bool LockSoon(int file) {
   constexpr int kTries = 30;
   for (int i = 0; i < kTries; ++i) {
@@ -62,8 +62,8 @@ bool LockSoon(int file) {
   return false;
 }
 
-// A daemon listens as soon as it has the lock, and goes on to. Anybody else who holds the lock opened the file when it
-// was open to others, and does so to keep daemons out.
+// A daemon listens as soon as it holds the lock. A holder that does not listen opened the file while its mode allowed
+// it, and holds the lock to keep daemons out.
 bool ADaemonHoldsIt(const std::string& control_socket) {
   constexpr int kTries = 20;
   for (int i = 0; i < kTries; ++i) {
@@ -73,16 +73,14 @@ bool ADaemonHoldsIt(const std::string& control_socket) {
   return false;
 }
 
-// A lock that the daemon of another user has left, where the directory is ours by now: it can be removed, and not
-// opened.
+// A lock file left by another user's daemon in a directory that is now ours: we can remove it, but not open it.
 bool IsClosedToUs(const std::string& lock_file) {
   struct stat info{};
   return lstat(lock_file.c_str(), &info) == 0 && info.st_uid != geteuid() &&
          euidaccess(lock_file.c_str(), R_OK | W_OK) != 0;
 }
 
-// Whether `path` names another file than the open `file`, or none. A file that cannot be asked who it is has not been
-// replaced.
+// Whether `path` no longer names the open `file`. A file whose identity is unknown counts as not replaced.
 bool Replaced(const std::string& path, int file) {
   const os::FileId held = os::FileId::Of(file);
   return held && os::FileId::At(path) != held;
@@ -91,7 +89,7 @@ bool Replaced(const std::string& path, int file) {
 }  // namespace
 
 Result<Instance> Instance::Claim(const control::Places& places, Inheritance inheritance) {
-  // An older program of this process has served here already, and its clients are there.
+  // Not at an upgrade: the previous program of this process has served here, and its clients are connected.
   const bool must_trust = !inheritance.lock && geteuid() == 0;
   TUTTI_TRY(must_trust ? MakeTrustedDirectory(places.pipe_directory, kVariable) : MakeDirectory(places.pipe_directory));
   Instance instance(places);
@@ -146,7 +144,7 @@ Status Instance::CreateFiles(std::vector<os::Fd> sockets) {
   TUTTI_ASSIGN(log_fifo_, os::MakeFifo(places_.log_fifo(), kFifoMode));
   TUTTI_TRY(WritePid());
   TUTTI_ASSIGN(privileged_, ListenAt(places_.privileged_socket(), kPrivilegedMode, sockets));
-  // Last: whoever can connect finds everything else in place.
+  // Last, so that a client that can connect finds everything else in place.
   TUTTI_ASSIGN(control_, ListenAt(places_.control_socket(), kControlMode, sockets));
   for (os::Fd& socket : sockets) {
     if (socket) other_sockets_.push_back(std::move(socket));

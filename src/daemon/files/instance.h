@@ -1,9 +1,9 @@
-// The daemon's hold on its pipe directory: one daemon per directory, its files, their modes, and their removal.
+// The daemon's ownership of its pipe directory: one daemon per directory, its files, their modes, and their removal.
 //
-// The lock is an flock on control_lock, which the kernel drops however the daemon ends. So what a killed daemon left
-// behind is known to be stale by whoever gets the lock, and is replaced; nothing ever has to be cleaned up by hand.
-// control_lock itself is not removed when the daemon ends: that would let two daemons hold locks on two files of one
-// name. Nobody else can open it: who can open a file can lock it, and a daemon would seem to run.
+// The lock is an flock on control_lock, which the kernel releases however the daemon ends. Whoever gets the lock
+// therefore knows that a killed daemon's files are stale and replaces them; nothing has to be cleaned up by hand.
+// control_lock itself is never removed: otherwise two daemons could hold locks on two files of one name. Its mode keeps
+// other users from opening it, since whoever can open a file can lock it and so fake a running daemon.
 #pragma once
 
 #include <sys/types.h>
@@ -21,25 +21,25 @@
 
 namespace tutti::daemon {
 
-// What a second daemon says, word for word: scripts look for it.
+// A second daemon's message; scripts match it verbatim.
 inline constexpr const char* kAlreadyRunning = "An instance of this daemon is already running";
 
-// At whose cost the log speaks of sockets that were removed: who did that is not known.
+// The log budget for lines about removed sockets, whose remover is unknown.
 inline constexpr const char* kRemoved = "sockets that are removed";
 
-// What a daemon is given at its start instead of making it itself: by a service manager (sockets), or by the older
-// program in whose process it goes on (both).
+// What a daemon inherits instead of creating: sockets from a service manager, or both from the previous program of its
+// process.
 struct Inheritance {
-  std::vector<os::Fd> sockets;  // listening, each known by the path it is bound to
-  bool of_manager = false;      // the sockets' files are the manager's: they stay when the daemon ends
+  std::vector<os::Fd> sockets;  // listening, each identified by the path it is bound to
+  bool of_manager = false;  // the manager owns the sockets' files: they stay when the daemon ends
   os::Fd lock;
 };
 
 class Instance {
  public:
-  // Makes the directory if it is missing, takes the lock and creates the files. The listening sockets accept from here
-  // on. Fails with kAlreadyRunning, or with a line that names the path and the remedy: root's daemon serves in no
-  // directory that others can change (daemon/files/directory.h), other users' daemons warn of it.
+  // Creates the directory if it is missing, takes the lock and creates the files. The listening sockets accept from
+  // here on. Fails with kAlreadyRunning, or with a line that names the path and the remedy: root's daemon refuses a
+  // directory that others can change (daemon/files/directory.h); other users' daemons only warn.
   static Result<Instance> Claim(const control::Places& places, Inheritance inheritance = {});
   ~Instance();
   Instance(Instance&&) = default;
@@ -50,17 +50,16 @@ class Instance {
   int log_fifo() const { return log_fifo_.get(); }
   int lock() const { return lock_.get(); }
   bool of_manager() const { return of_manager_; }
-  // Listening sockets that were inherited and are bound to other paths. Once.
+  // Returns, once, the inherited listening sockets bound to other paths.
   std::vector<os::Fd> TakeOtherSockets() { return std::move(other_sockets_); }
 
-  // Files that somebody has removed, or put something else in the place of, are made anew. Before a listening socket or
-  // the FIFO is closed, `closing` is told its descriptor. Fails if one cannot be made, or if another daemon has the
-  // lock by now.
+  // Recreates files that have been removed or replaced. Calls `closing` with the descriptor before it closes a
+  // listening socket or the FIFO. Fails if a file cannot be created, or if another daemon holds the lock by now.
   Status PutBack(const std::function<void(int)>& closing, LogBudget& log);
 
  private:
   struct Listener {
-    os::StrangersFd socket;  // with who has connected and was not accepted
+    os::StrangersFd socket;  // its queue may hold connections
     os::FileId file;
   };
   explicit Instance(control::Places places) : places_(std::move(places)) {}

@@ -1,5 +1,5 @@
-// No log grows without end, whether somebody rotates it or not: one that has more than so many bytes is renamed to
-// <log>.old, in the place of the one before, and the daemon and its servers go on in new files.
+// Bounds the size of logs even if nobody rotates them: a log that exceeds the limit is renamed to <log>.old, replacing
+// the previous one, and the daemon and its servers continue in new files.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace tutti::daemon {
 // Daemon thread only.
 class LogKeeper {
  public:
-  // `logs`: the paths of all there are now. `open_anew` is called when some have been renamed.
+  // `logs`: returns the paths of all current logs. `open_anew` is called when some have been renamed.
   LogKeeper(EventLoop& loop, std::function<std::vector<std::string>()> logs, std::function<void()> open_anew);
   ~LogKeeper() { loop_.Cancel(next_); }
   LogKeeper(const LogKeeper&) = delete;
@@ -29,8 +29,8 @@ class LogKeeper {
   TimerId next_ = 0;
 };
 
-// Begins the log at `path` anew if it is a file of ours, or root's, of more than `most_bytes`; true if it was renamed.
-// Where it cannot be renamed, what is in it goes. Nothing happens to links and devices.
+// Rotates the log at `path` if it is a file of ours, or root's, of more than `most_bytes`; true if it was renamed. If
+// it cannot be renamed, it is truncated. Links and devices are left alone.
 bool TurnOver(const std::string& path, uint64_t most_bytes);
 
 }  // namespace tutti::daemon

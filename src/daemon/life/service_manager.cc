@@ -30,7 +30,7 @@ void Tell(const std::string& state) {
     log::Warning("The service manager cannot be told {}: error {}", state, -result);
 }
 
-// How often the manager wants to hear from us; 0: it does not.
+// The manager's watchdog interval; 0: none.
 uint64_t WatchdogNs() {
   if (std::getenv("WATCHDOG_USEC") == nullptr) return 0;
   auto* const enabled = Find<decltype(sd_watchdog_enabled)>("sd_watchdog_enabled");
@@ -62,7 +62,7 @@ void ServiceManager::Reloading() {
 
 void ServiceManager::Stopping() { Tell("STOPPING=1\nSTATUS=Waiting for the last clients"); }
 
-// From the loop: a daemon whose loop hangs is one that the manager should end.
+// From the event loop, so that the manager ends a daemon whose loop hangs.
 void ServiceManager::Ping() {
   Tell("WATCHDOG=1");
   next_ping_ = loop_.After(ping_interval_ns_, [this] { Ping(); });

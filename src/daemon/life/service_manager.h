@@ -1,8 +1,8 @@
-// What the daemon and the service manager that started it (systemd, mostly) have to say to each other: sockets it was
-// given, that it is ready, that it is alive. All of it is nothing where no manager is. Daemon thread only.
+// The protocol with the service manager that started the daemon (usually systemd): passed sockets, readiness, watchdog.
+// All of it is a no-op without a manager. Daemon thread only.
 //
-// libsystemd is loaded only when the manager's variables are there: the same program is the shell of every command,
-// which should not pay for it.
+// libsystemd is loaded only if the manager's variables are set, since the same program is the shell, which should not
+// pay for it.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace tutti::daemon {
 
-// Takes the listening sockets that came with the start (LISTEN_FDS); once.
+// Takes the passed listening sockets (LISTEN_FDS); once.
 std::vector<os::Fd> TakePassedSockets();
 
 class ServiceManager {
@@ -23,7 +23,7 @@ class ServiceManager {
   ServiceManager(const ServiceManager&) = delete;
   ServiceManager& operator=(const ServiceManager&) = delete;
 
-  // The daemon accepts. From here on the watchdog is fed, if the manager wants one.
+  // Reports that the daemon accepts connections. From here on the watchdog is fed, if the manager requests one.
   void Ready();
   void Reloading();  // until the next Ready
   void Stopping();

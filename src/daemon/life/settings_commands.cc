@@ -8,7 +8,7 @@ namespace tutti::daemon {
 namespace {
 
 void AddDefaults(const Defaults& defaults, std::vector<std::string>& commands) {
-  // With all digits, not as the answers show it.
+  // With all digits, unlike in answers.
   commands.push_back(fmt::format("set_default_active_thread_percentage {}", defaults.server.active_thread_percentage));
   for (const auto& [device, bytes] : defaults.server.memory_limits.entries()) {
     commands.push_back(fmt::format("set_default_device_pinned_mem_limit {} {}", device, control::FormatMemory(bytes)));
@@ -16,7 +16,7 @@ void AddDefaults(const Defaults& defaults, std::vector<std::string>& commands) {
   commands.push_back(fmt::format("set_default_client_priority {}", defaults.client_priority));
 }
 
-// " --key=0=2G,1=1G", or nothing where nothing is limited.
+// " --key=0=2G,1=1G", or "" without limits.
 std::string MemoryOption(std::string_view key, const control::MemoryLimits& limits) {
   std::string text;
   for (const auto& [device, bytes] : limits.entries()) {

@@ -1,5 +1,5 @@
-// The daemon's settings as the commands that make them, for a program that is to go on with them (succession.h). SM
-// partitions are not among them: partition_commands.h.
+// Serialises the daemon's settings as commands, for the next program at an upgrade (succession.h). SM partitions have
+// their own form: partition_commands.h.
 #pragma once
 
 #include <string>

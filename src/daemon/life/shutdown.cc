@@ -7,7 +7,7 @@
 namespace tutti::daemon {
 namespace {
 
-constexpr uint64_t kPatienceNs = 30'000'000'000;  // for a server that has been told to end at once, and is killed soon
+constexpr uint64_t kPatienceNs = 30'000'000'000;  // for a server that was told to end at once, and is killed soon after
 
 }  // namespace
 

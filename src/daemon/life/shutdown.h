@@ -1,9 +1,10 @@
-// Ending the daemon: no new clients, every server told to end, in three steps of growing force. Daemon thread only.
+// Ends the daemon: no new clients, and every server told to end, in three steps of increasing force. Daemon thread
+// only.
 //
-// `quit` waits for the clients as long as it takes; `quit -t N` ends them after N seconds; a server that then still
-// does not end is killed two seconds later (ServerHandle), and left behind half a minute later: it may wait in the
-// kernel for what is its user's, for a file of a FUSE, which no signal ends. Asked again while it waits, the shorter
-// time holds.
+// `quit` waits for the clients as long as it takes; `quit -t N` ends them after N seconds; a server that still does not
+// end is killed two seconds later (ServerHandle), and abandoned half a minute after that, since it may be blocked in
+// the kernel, on a FUSE file of its user for instance, where no signal ends it. If asked again while it waits, the
+// shorter time applies.
 #pragma once
 
 #include <functional>

@@ -22,7 +22,7 @@ namespace tutti::daemon {
 namespace {
 
 constexpr const char* kVariable = "TUTTI_SUCCESSION_FD";
-// Of this file; the last digit counts its versions.
+// Magic number of the file; the last digit is its version.
 constexpr uint32_t kWithoutConnections = 0x53545431;
 constexpr uint32_t kFormat = 0x53545432;
 constexpr size_t kLeastServerBytes = 40;
@@ -62,7 +62,7 @@ void KeepOverExec(const std::vector<int>& fds, bool keep) {
   for (const int fd : fds) fcntl(fd, F_SETFD, keep ? 0 : FD_CLOEXEC);
 }
 
-// A descriptor that the older program has left open for us.
+// A descriptor inherited from the older program.
 os::Fd Take(ByteReader& in) {
   const int fd = in.Get<int32_t>();
   if (fd < 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return os::Fd();
@@ -91,7 +91,7 @@ Result<os::Fd> WriteSuccession(const Leaving& leaving) {
     out.PutString(server.plan.visible_devices);
     out.PutString(server.plan.log_file);
     out.Put(server.started_ns);
-    ByteWriter devices;  // in the words of the messages, which only their own version reads
+    ByteWriter devices;  // in the message format, readable for its own version only
     wire::Put(devices, wire::ServerReady{.devices = server.devices});
     out.PutBytes(devices.bytes());
   }
@@ -174,7 +174,7 @@ Result<std::optional<Succession>> TakeSuccession() {
   const char* const text = std::getenv(kVariable);
   if (text == nullptr) return std::nullopt;
   const os::Fd file(std::atoi(text));
-  unsetenv(kVariable);  // not for the servers
+  unsetenv(kVariable);  // servers must not inherit it
   TUTTI_ASSIGN(Succession succession, ReadSuccession(file.get()));
   return std::optional(std::move(succession));
 }

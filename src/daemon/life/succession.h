@@ -1,12 +1,10 @@
-// Going on as the program that is installed now, without ending anybody's work: after an upgrade the daemon executes
-// the new program in its own process. It keeps its process id, so service managers and its servers (which die with it)
-// notice nothing, its lock and its listening sockets, so that no client finds the door closed. What else is to go on
-// travels in a memory file:
+// Upgrade in place: the daemon execs the newly installed program in its own process. It keeps its process id, so service
+// managers and its servers (which die with it) notice nothing, and its lock and listening sockets, so clients can
+// connect at any time. The rest of the state travels in a memory file:
 //
 //   * its servers, with their connections. They have been told to end with their last client; new clients get new
-//   servers,
-//     of the new version. So a running program stays with the server and the library it was started with.
-//   * its settings, as the commands that make them: the one language that versions have in common.
+//     servers, of the new version. So a running program stays with the server and the library it was started with.
+//   * its settings, as the commands that make them: the one language all versions share.
 //   * clients that have not been served yet: connections, and what has been read from them.
 #pragma once
 
@@ -23,7 +21,7 @@
 
 namespace tutti::daemon {
 
-// What the older program passes on. Descriptors stay its own, in case it has to go on after all.
+// What the older program passes on. It keeps its descriptors, in case exec fails.
 struct Leaving {
   struct Connection {
     int fd = -1;
@@ -37,26 +35,27 @@ struct Leaving {
   std::vector<Connection> connections;
 };
 
-// What the newer one finds.
+// What the newer program receives.
 struct Succession {
   struct Connection {
     os::Fd socket;
     std::vector<uint8_t> hello;
   };
   Inheritance inheritance;
-  bool understands = true;  // the program before is of our version of the messages
+  bool understands = true;  // the previous program spoke our version of the protocol
   std::vector<std::string> commands;
   std::vector<ServerLeft> servers;
   std::vector<Connection> connections;
 };
 
-// Executes the program that now stands where this one stood, with the same arguments. Returns only if that fails.
+// Execs the program now installed at this one's path, with the same arguments. Returns only on failure.
 Error Succeed(const Leaving& leaving);
 
-// In the new program: what was left to it; nothing if it was started like any other. Fails if it cannot be read. Once.
+// In the new program: returns, once, what the older one passed on; nothing after an ordinary start. Fails if it is
+// unreadable.
 Result<std::optional<Succession>> TakeSuccession();
 
-// The two halves of it, for tests: a memory file with what is left, and back.
+// Both halves, for tests: serialise into a memory file, and back.
 Result<os::Fd> WriteSuccession(const Leaving& leaving);
 Result<Succession> ReadSuccession(int fd);
 

@@ -44,7 +44,7 @@ void DirectoryWatch::CallAgain(uint64_t delay_ns) {
   soon_ = loop_.After(delay_ns, [this] {
     soon_ = 0;
     changed_();
-    // It may be another directory of the same name by now.
+    // The path may name another directory by now.
     inotify_add_watch(inotify_.get(), path_.c_str(), kEvents);
   });
 }

@@ -1,4 +1,4 @@
-// Tells when names in a directory come and go. Daemon thread only.
+// Watches a directory for created and removed names. Daemon thread only.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@ namespace tutti::daemon {
 
 class DirectoryWatch {
  public:
-  // `changed` is called a moment after a name in `path` was made, removed or replaced, or the directory itself was; as
-  // often as it happens, but at most five times a second. The directory may be made anew in the meantime. Where the
-  // kernel has no watch left, nothing is ever told.
+  // Calls `changed` shortly after a name in `path`, or the directory itself, was created, removed or replaced, at most
+  // five times a second. The directory may be recreated in the meantime. If the kernel has no inotify watch left,
+  // `changed` is never called.
   DirectoryWatch(EventLoop& loop, std::string path, std::function<void()> changed);
   ~DirectoryWatch();
   DirectoryWatch(const DirectoryWatch&) = delete;

@@ -1,6 +1,6 @@
-// One thread's waiting: descriptors and timers, each with the function to call. Daemon thread only.
+// An event loop over descriptors and timers, each with a callback. Daemon thread only.
 //
-// A function may add and remove watches and timers freely, its own included; nothing is called after its removal.
+// A callback may add and remove watches and timers freely, its own included; after removal a callback is never called.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class EventLoop {
   static Result<std::unique_ptr<EventLoop>> Create();
 
   // Calls `ready` with the EPOLL* events of `fd` while they last (level-triggered). The caller keeps `fd` open until
-  // Unwatch. 0 if it is none that can be waited for; where the kernel has no room for another one at the moment, the
-  // watch begins as soon as it has.
+  // Unwatch. 0 if `fd` cannot be polled. If the kernel has no room for another watch at the moment, it begins as soon
+  // as there is.
   WatchId Watch(int fd, uint32_t events, std::function<void(uint32_t)> ready);
   void Change(WatchId id, uint32_t events);
   void Unwatch(WatchId id);
@@ -33,7 +33,7 @@ class EventLoop {
   TimerId After(uint64_t delay_ns, std::function<void()> due);
   void Cancel(TimerId id);
 
-  // Waits and calls until Stop.
+  // Runs until Stop.
   void Run();
   void Stop() { running_ = false; }
 
@@ -54,7 +54,8 @@ class EventLoop {
   os::Fd epoll_;
   std::unordered_map<WatchId, Watched> watched_;
   std::map<DueTime, std::function<void()>> timers_;
-  std::unordered_map<TimerId, uint64_t> due_ns_;  // of each timer: a connection has one, and storms of them cancel many
+  std::unordered_map<TimerId, uint64_t>
+      due_ns_;  // of each timer: every connection has one, so cancelling must be cheap
   uint64_t next_id_ = 1;
   bool running_ = false;
 };

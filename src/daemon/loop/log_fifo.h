@@ -1,6 +1,6 @@
 // The FIFO `log` in the pipe directory: lines that other programs write there appear in control.log. Everybody may
-// write to it and nothing says who did, so lines are cut at 512 bytes and all who write have one budget of the log
-// together: a flood leaves out lines of others who write here, and no line of anybody else. Daemon thread only.
+// write to it, anonymously, so lines are cut at 512 bytes and all writers share one log budget: a flood displaces lines
+// of other writers to the FIFO, and nobody else's. Daemon thread only.
 #pragma once
 
 #include <string>

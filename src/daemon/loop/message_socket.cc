@@ -31,7 +31,7 @@ void MessageSocket::Send(std::vector<uint8_t> bytes, std::vector<os::Fd> fds) {
   Outgoing& outgoing = queue_.emplace_back(std::move(bytes));
   for (os::Fd& fd : fds) outgoing.fds.emplace_back(std::move(fd));
   if (queue_.size() == 1) Flush();
-  // The owner learns of a lost peer from the loop, never from inside its own Send.
+  // The owner learns of a lost peer from the loop, never from inside Send.
   if (queue_.size() > kMaxQueued || queued_bytes_ > kMaxQueuedBytes) shutdown(socket_.get(), SHUT_RDWR);
 }
 
@@ -52,8 +52,7 @@ void MessageSocket::Ready(uint32_t events) {
   if ((events & EPOLLOUT) != 0) Flush();
   if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return;
   if (!reading()) {
-    // It is told here that nothing is to be read, not with each message: most are answered before the loop comes round
-    // again.
+    // Reading is switched off here, not at each message, since most are answered before the loop's next iteration.
     if ((events & (EPOLLHUP | EPOLLERR)) != 0) return Close();
     return loop_.Change(watch_, wanted_events());
   }
@@ -76,8 +75,8 @@ void MessageSocket::Flush() {
     for (const os::StrangersFd& fd : queue_.front().fds) fds.push_back(fd.get());
     const auto sent = os::TrySend(socket_.get(), queue_.front().bytes, fds);
     if (sent && !*sent) break;
-    // Out of memory for a moment, or the peer is gone: then the loop reports the hang-up. Nobody may wait for an answer
-    // that was dropped.
+    // Temporarily out of memory, or the peer is gone, which the loop reports as a hang-up. An answer must not be
+    // dropped while somebody waits for it.
     if (!sent && ++failed_sends_ < kMostFailedSends) break;
     if (!sent) shutdown(socket_.get(), SHUT_RDWR);
     failed_sends_ = 0;

@@ -1,6 +1,5 @@
-// A message connection on the event loop: packets come in by callback, packets go out without ever blocking. Its peer
-// is anybody: it sends packets without descriptors, and closing the connection never waits (os/close_aside.h). Daemon
-// thread only.
+// A message connection on the event loop: a callback receives packets, and sending never blocks. The peer is untrusted:
+// it may not send descriptors, and closing the connection never blocks (os/close_aside.h). Daemon thread only.
 #pragma once
 
 #include <deque>
@@ -13,18 +12,18 @@
 
 namespace tutti::daemon {
 
-// What a peer may do.
+// Limits on a peer.
 struct PeerRules {
-  // so many messages in a row may fail to be received (no descriptor, no memory left) before the connection is given up
+  // consecutive failures to receive (no descriptor, no memory left) after which the connection is closed
   int may_lose = 0;
-  // It has to wait for its answer: its next packet is read when the owner says Next() and all that is queued has been
-  // sent. What it sends meanwhile stays in the kernel's buffer, and its sender stops when that is full.
+  // Reads the next packet only after the owner calls Next() and all queued answers have been sent. Until then packets
+  // stay in the kernel's buffer, which blocks the sender when full (backpressure).
   bool one_at_a_time = false;
 };
 
 class MessageSocket {
  public:
-  // A peer that does not read may have this many packets and bytes waiting; then the connection is given up.
+  // Packets and bytes that may be queued for a peer that does not read; above it the connection is closed.
   static constexpr size_t kMaxQueued = 65536;
   static constexpr size_t kMaxQueuedBytes = 64 << 20;
 
@@ -33,19 +32,19 @@ class MessageSocket {
   MessageSocket(const MessageSocket&) = delete;
   MessageSocket& operator=(const MessageSocket&) = delete;
 
-  // `message` gets every packet, `closed` is called once when the peer is gone or breaks the transport. Either may
+  // `message` gets every packet; `closed` is called once, when the peer is gone or violates the transport. Either may
   // destroy this object.
   void Start(std::function<void(ipc::Envelope)> message, std::function<void()> closed);
 
-  // Queues what the socket does not take at once. Descriptors stay open until their packet is sent.
+  // Queues what the socket does not accept at once. Descriptors stay open until their packet is sent.
   void Send(std::vector<uint8_t> bytes, std::vector<os::Fd> fds = {});
 
-  // Gives the connection away, with no traffic of ours on it any more. Nothing may be queued.
+  // Releases the connection to the caller and stops watching it. Nothing may be queued.
   os::Fd Release();
   bool idle() const { return queue_.empty(); }
   size_t queued() const { return queue_.size(); }
   size_t queued_bytes() const { return queued_bytes_; }
-  // The peer may have its next packet read (PeerRules::one_at_a_time).
+  // Allows the peer's next packet to be read (PeerRules::one_at_a_time).
   void Next();
   int fd() const { return socket_.get(); }
 

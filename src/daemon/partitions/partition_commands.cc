@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kCommand = "restore_sm_partition";
 
-// "0+3": three SMs from 0 on.
+// "0+3": three SMs, starting at 0.
 std::string SmsText(const std::vector<wire::SmRange>& sms) {
   std::vector<std::string> ranges;
   for (const wire::SmRange& range : sms) ranges.push_back(fmt::format("{}+{}", range.first_sm, range.count));

@@ -1,11 +1,10 @@
-// SM partitions: SMs that belong to one partition's clients and to nobody else. Daemon thread only.
+// SM partitions: SMs reserved for one partition's clients. Daemon thread only.
 //
-// SMs are given out in chunks. On a GPU a chunk is what the hardware can separate (8 SMs since Hopper); the CPU device
-// can separate each SM, so there a chunk is one SM. The table is the daemon's, not a server's, because the SMs of all
-// servers are the same: one table keeps partitions of different servers apart, too.
+// SMs are allocated in chunks. On a GPU a chunk is the unit that the hardware can isolate (8 SMs since Hopper); on the
+// CPU device it is one SM. The daemon owns the table, not a server, because all servers share the SMs: one table keeps
+// partitions of different servers disjoint, too.
 //
-// A client names its partition as "<device UUID>/<id>" in CUDA_MPS_SM_PARTITION; of both a start is enough if it is
-// unique.
+// A client names its partition as "<device UUID>/<id>" in CUDA_MPS_SM_PARTITION; a unique prefix of either is enough.
 #pragma once
 
 #include <map>
@@ -28,7 +27,7 @@ struct Partition {
   std::string server;  // protocol 3: whose it is, and its name there
   std::string name;
   uint32_t chunks = 0;
-  bool include_remainder = false;   // take the SMs that are left over when the device is cut into chunks
+  bool include_remainder = false;   // include the SMs left over when the device is divided into chunks
   std::vector<wire::SmRange> sms;   // empty: configured, its server does not run
 
   bool created() const { return !sms.empty(); }
@@ -38,12 +37,12 @@ struct Partition {
 
 class PartitionTable {
  public:
-  // Gives SMs of a device with `sm_count` SMs to the partition, whose device, chunks and include_remainder are set.
-  // Fails if so many are not free.
+  // Allocates SMs of a device with `sm_count` SMs to the partition, whose device, chunks and include_remainder are set.
+  // Fails if not enough are free.
   Status Create(Partition& partition, uint32_t sm_count) const;
 
   Partition& Add(Partition partition);
-  // Fails if none or several are meant.
+  // Fails if none or several match.
   Result<const Partition*> Find(std::string_view device, std::string_view id) const;
   void Remove(const Partition& partition);
 
@@ -53,16 +52,16 @@ class PartitionTable {
   Partition* Named(std::string_view server, std::string_view device, std::string_view name);
   uint32_t FreeSms(std::string_view device, uint32_t sm_count) const;
 
-  // The SMs for a client that names the partition `wanted` ("": none). `every_client`: who has no partition has no SM
-  // (-S); otherwise such a client has the SMs that no partition has. A name that means nothing gives no SM at all.
+  // The SMs for a client that names the partition `wanted` ("": none). `every_client` (-S): a client without a
+  // partition gets no SM; otherwise it gets the SMs outside all partitions. An unknown name gets no SM at all.
   std::vector<wire::SmRange> RangesFor(std::string_view wanted, std::string_view server,
                                        const std::vector<wire::ServedDevice>& devices, bool every_client) const;
 
-  // Who runs in a partition, as far as attached; asking with the process ids that live forgets the others, and so does
-  // noting one more when they have become many.
+  // The attached clients of a partition. A query with the live process ids drops the others, and so does adding one
+  // when the list has grown.
   void NoteClient(std::string_view wanted, uint32_t pid);
   bool InUse(const Partition& partition, const std::set<uint32_t>& living);
-  // Process ids, of which some may have gone.
+  // Process ids, some of which may have ended.
   std::set<uint32_t> ClientsOf(const Partition& partition) const;
 
  private:
@@ -71,7 +70,7 @@ class PartitionTable {
   std::vector<Partition> partitions_;
   struct Noted {
     std::set<uint32_t> pids;
-    size_t most = 64;  // then those that have ended are forgotten
+    size_t most = 64;  // above it, ended ones are dropped
   };
   std::map<std::string, Noted> clients_;  // by full id
 };

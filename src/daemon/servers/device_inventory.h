@@ -1,5 +1,5 @@
-// The devices of this machine as its servers see them, for commands that are about devices and come before any server
-// runs. Daemon thread only.
+// The machine's devices as servers see them, for commands about devices that come before any server runs. Daemon thread
+// only.
 #pragma once
 
 #include <functional>
@@ -23,9 +23,9 @@ class DeviceInventory {
   DeviceInventory(EventLoop& loop, control::Places places, LogBudget& log)
       : loop_(loop), places_(std::move(places)), log_(log) {}
 
-  // Calls `done` at once if the devices are known. Else a server process is started that says what it has and ends.
+  // Calls `done` at once if the devices are known. Else starts a server process that reports them and exits.
   void Ask(Done done);
-  // What a server of the daemon's devices, in their order, has said.
+  // Stores what a server has reported of the daemon's devices, in their order.
   void Learn(const Devices& devices) { known_ = devices; }
   const std::optional<Devices>& known() const { return known_; }
 
@@ -41,7 +41,7 @@ class DeviceInventory {
   std::vector<Done> waiting_;
 };
 
-// The device that `text` names: an ordinal, a UUID, or a start of one that no other device has.
+// The device that `text` names: an ordinal, a UUID, or an unambiguous prefix of one.
 Result<uint32_t> FindDevice(const Devices& devices, std::string_view text);
 
 }  // namespace tutti::daemon

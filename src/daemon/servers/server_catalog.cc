@@ -71,7 +71,7 @@ CollectiveLimits ServerCatalog::CollectiveFor(const std::string& server, const s
 }
 
 Result<NamedServer*> ServerCatalog::Create(const std::string& name, uid_t uid, const std::string& allowed_devices) {
-  // Whoever owned another user's "uid_..." would be given that user's clients.
+  // The owner of another user's "uid_..." would get that user's clients.
   if (name.starts_with("uid_") && name != PlanOfUser(uid).name) {
     return Fail(fmt::format(
         "server name \"{}\" is kept for the user with that number: choose one that does not begin with uid_", name));

@@ -20,14 +20,14 @@ constexpr uint64_t kStartPatienceNs = 30 * kSecondNs;
 constexpr uint64_t kEndPatienceNs = 2 * kSecondNs;
 constexpr uint64_t kMostAnswerBytes = 16 << 20;  // the longest answer lists all clients
 
-// A failure of the moment is not the server's: its clients would pay for it.
+// A transient failure of ours must not end the server and its clients.
 constexpr PeerRules kRules{.may_lose = 100};
 
-// The program before has told it to end, and may have asked it more just before.
+// The previous program has told it to end, and may have sent other requests just before.
 constexpr uint32_t kUnheardOfLeft = 16;
 
-// Of a process that has ended. Its user may be tracing it, and keeps its end from us until the tracer lets go: it is
-// collected then, and nobody waits for that.
+// Reaps a process that has ended. If its user traces it, it cannot be reaped until the tracer detaches; it is then
+// reaped later, and nobody waits for it.
 int Collect(EventLoop& loop, pid_t pid) {
   int status = 0;
   const pid_t collected = waitpid(pid, &status, WNOHANG);
@@ -91,7 +91,7 @@ void ServerHandle::Start(std::function<void()> reported, std::function<void(int)
   reported_ = std::move(reported);
   exited_ = std::move(exited);
   process_watch_ = loop_.Watch(launched_.process.get(), EPOLLIN, [this](uint32_t) { Exited(); });
-  // A server that has closed its connection is on its way out; its exit tells the rest.
+  // A server that has closed its connection is ending; its exit status says why.
   channel_.Start([this](ipc::Envelope message) { Received(std::move(message)); },
                  [this] { KillAfter(kEndPatienceNs); });
   if (state_ != ServerState::kInitializing) return;  // taken over
@@ -160,7 +160,7 @@ void ServerHandle::SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFun
   channel_.Send(wire::Pack(kind, serial, std::move(body)), std::move(sent));
 }
 
-// What it says, in its packet or in the file that it was given for that.
+// Its answer, from the packet or from the file that came with the query.
 void ServerHandle::ReceivedReply(ipc::Envelope message) {
   const auto asked = asked_.find(message.head.serial);
   const int file = asked != asked_.end() ? asked->second.file.get() : -1;
@@ -169,7 +169,7 @@ void ServerHandle::ReceivedReply(ipc::Envelope message) {
     if (!bytes) return Break(bytes.error().text);
     message.body = std::move(*bytes);
   } else if ((message.head.flags & wire::kBodyInAskersFile) != 0) {
-    return Answer(message.head.serial, {});  // late, its file is gone
+    return Answer(message.head.serial, {});  // late: its file is gone
   }
   ByteReader in(message.body);
   auto body = wire::GetServerReply(in);
@@ -179,7 +179,7 @@ void ServerHandle::ReceivedReply(ipc::Envelope message) {
 
 void ServerHandle::Answer(uint32_t serial, Result<wire::ServerReply> body) {
   auto asked = asked_.extract(serial);
-  if (asked.empty()) {  // late: the asker has been told that there is no answer
+  if (asked.empty()) {  // late: the request has already timed out
     if (unheard_ == 0) return Break("it answers what it was not asked");
     --unheard_;
     return;
@@ -213,8 +213,7 @@ void ServerHandle::ReceivedReady(const wire::ServerReady& ready) {
   reported_();
 }
 
-// The server does not keep to the protocol. It runs as its user, so this may be that user's doing: it ends, others go
-// on.
+// The server violates the protocol. It runs as its user, who may have caused that, so only this server ends.
 void ServerHandle::Break(const std::string& why) {
   log_.Info(started_for_, "Server {} is ended: {}", pid(), why);
   failure_ = why;

@@ -1,6 +1,6 @@
 // The daemon's view of one server process: its state, its message connection, its end. A server runs as its user, who
-// may make it say anything: so it speaks when it is asked, and nothing it says or does holds up the daemon. Daemon
-// thread only.
+// may control it. The daemon therefore trusts none of its messages, accepts only answers to its own requests, and never
+// blocks on it. Daemon thread only.
 #pragma once
 
 #include <functional>
@@ -26,28 +26,29 @@ class ServerHandle {
  public:
   struct Reply {
     wire::ServerReply body;
-    os::Fd file;  // of a query: what the server has written there, if it was not its answer
+    os::Fd file;  // of a query: the file the server has filled, unless it holds the answer itself
   };
   using ReplyFunction = std::function<void(Result<Reply>)>;
 
-  // `started_for`: the party (daemon/access/visitor.h) that has made it necessary, which pays for lines about it.
+  // `started_for`: the party (daemon/access/visitor.h) whose client needed it, and whose log budget pays for lines
+  // about it.
   ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan plan, ServerSettings settings,
                std::string started_for, LogBudget& log);
-  // A server that the program before has left: active, but with no new clients.
+  // A server taken over from the previous program: active, but without new clients.
   ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log);
   ~ServerHandle();
   ServerHandle(const ServerHandle&) = delete;
   ServerHandle& operator=(const ServerHandle&) = delete;
 
-  // `reported` is called when the server has said that it is ready or why it is not (failure()); `exited` when its
+  // `reported` is called when the server has reported that it is ready, or why it is not (failure()); `exited` when its
   // process is gone, with its exit status (128 + signal if one ended it). `exited` may destroy this object.
   void Start(std::function<void()> reported, std::function<void(int)> exited);
 
-  // Hands a client's connection over; the server answers the client.
+  // Hands over a client's connection; the server answers the client.
   void Attach(const wire::Attach& attach, os::StrangersFd client);
 
-  // Sends a request; `reply` is called exactly once: with the answer, or with an error when the server ends or stays
-  // silent for `patience_ns`.
+  // Sends a request; `reply` is called exactly once: with the answer, or with an error when the server ends or does not
+  // answer within `patience_ns`.
   template <typename Body>
   void Ask(wire::MessageKind kind, const Body& body, ReplyFunction reply, uint64_t patience_ns = 5'000'000'000) {
     ByteWriter out;
@@ -55,16 +56,16 @@ class ServerHandle {
     SendRequest(kind, std::move(out), std::move(reply), patience_ns);
   }
 
-  // The file that its log goes to from now on.
+  // Redirects its log to the file.
   void SetLog(os::Fd file);
 
-  // Asks the server to end: with its last client, or at once; at once also kills it if it does not obey in two seconds.
+  // Asks the server to end, with its last client or at once. If told to end at once, it is killed after two seconds.
   void Shutdown(bool force);
   void Kill();
 
-  // For the next program. The descriptors stay ours.
+  // What the next program needs of it. The descriptors stay ours.
   ServerLeaving Leave() const;
-  // Messages that it has not taken yet, clients above all.
+  // Messages, mostly clients, that it has not read yet.
   size_t untaken() const { return channel_.queued(); }
   bool quiet() const { return channel_.idle() && asked_.empty(); }
 
@@ -79,7 +80,7 @@ class ServerHandle {
   const std::vector<wire::ServedDevice>& devices() const { return devices_; }
   uint64_t started_ns() const { return started_ns_; }
   ServerSettings& settings() { return settings_; }
-  // How its clients share the device; kept here by who sets it.
+  // How its clients share the device; stored here by the command that sets it.
   const std::string& policy() const { return policy_; }
   void set_policy(std::string policy) { policy_ = std::move(policy); }
 
@@ -87,7 +88,7 @@ class ServerHandle {
   struct Asked {
     ReplyFunction reply;
     TimerId patience;
-    os::Fd file;  // of a query: for what does not fit into a packet
+    os::Fd file;  // of a query: for a reply too long for a packet
   };
   void SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFunction reply, uint64_t patience_ns);
   void ReceivedReply(ipc::Envelope message);
@@ -110,13 +111,13 @@ class ServerHandle {
   TimerId kill_timer_ = 0;
   ServerState state_ = ServerState::kInitializing;
   bool stopping_ = false;
-  bool understands_ = true;  // our version of the messages
+  bool understands_ = true;  // it speaks our version of the protocol
   std::string failure_;
   std::vector<wire::ServedDevice> devices_;
   uint64_t started_ns_;
   uint32_t next_serial_ = 1;
   std::unordered_map<uint32_t, Asked> asked_;
-  uint32_t unheard_ = 0;  // answers that may still come, though nobody waits for them
+  uint32_t unheard_ = 0;  // late answers still to come, for which nobody waits
   std::function<void()> reported_;
   std::function<void(int)> exited_;
 };

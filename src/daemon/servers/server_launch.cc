@@ -1,8 +1,7 @@
-// Between fork and exec the child gives up everything of the daemon's: groups and user ids before anything is executed,
-// signals, environment variables that belong to root's session. (The daemon's other thread does nothing but
-// close, so the child may allocate and look users up; a slow directory service holds up that server, not the daemon.)
-// It asks for SIGKILL when the daemon dies only after it has changed its user, because the kernel forgets that wish on
-// a change of credentials.
+// Between fork and exec the child drops everything of the daemon's: groups and user ids before anything is executed,
+// signals, environment variables of root's session. (The daemon's other thread does nothing but close, so the child may
+// allocate and look users up; a slow directory service holds up that server, not the daemon.) It sets PR_SET_PDEATHSIG
+// only after changing its user, because the kernel clears it on a change of credentials.
 #include "daemon/servers/server_launch.h"
 
 #include <fcntl.h>
@@ -32,15 +31,15 @@ constexpr int kChannelFd = 3;  // in the server
 constexpr gid_t kNoGroup = 65534;
 constexpr int kCannotExecute = 127;
 
-// The name under which NVIDIA's tools and users look for servers in a process list, if that link stands there.
+// The name under which NVIDIA's tools and users look for servers in a process list, if that link exists.
 std::string ServerProgram() {
   const std::string directory = os::ProgramDirectory();
   const std::string alias = directory + "/nvidia-cuda-mps-server";
   return access(alias.c_str(), F_OK) == 0 ? alias : directory + "/tutti-server";
 }
 
-// A server of another user gets the variables that concern CUDA and the language, not those of root's session. Its code
-// cache is in its user's home, never in a folder that root named for root.
+// Another user's server gets the variables about CUDA and locale, not those of root's session. Its code cache is in its
+// user's home, never in a folder that root has named for itself.
 bool ForOtherUsers(std::string_view entry) {
   if (entry.starts_with("TUTTI_CACHE_DIR=")) return false;
   for (const std::string_view prefix :
@@ -71,7 +70,7 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-// In the child from here on.
+// Runs in the child.
 
 [[noreturn]] void GiveUp(const std::string& what) {
   const std::string line = FailErrno(what).error().text + "\n";
@@ -98,7 +97,7 @@ void BecomeUser(uid_t uid, std::vector<std::string>& environment) {
 
 void DieWithDaemon(pid_t daemon) {
   if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) GiveUp("prctl(PR_SET_PDEATHSIG)");
-  if (getppid() != daemon) _exit(1);  // it died before the wish was known
+  if (getppid() != daemon) _exit(1);  // it died before PR_SET_PDEATHSIG was set
 }
 
 void ResetSignals() {
@@ -108,7 +107,7 @@ void ResetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Both may be 0..3 themselves; each is moved out of the way before its number is taken.
+// Both may be 0..3 themselves; each is moved away before its number is overwritten.
 void ArrangeDescriptors(int channel, int log) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   channel = fcntl(channel, F_DUPFD_CLOEXEC, 10);
@@ -116,7 +115,7 @@ void ArrangeDescriptors(int channel, int log) {
   if (dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
     _exit(kCannotExecute);
   if (dup2(channel, kChannelFd) < 0) GiveUp("dup2");
-  // A daemon in the foreground has what its caller had open, and not everything of that is for the server's user.
+  // A daemon in the foreground has inherited its caller's descriptors, which the server's user must not get.
   close_range(kChannelFd + 1, ~0u, CLOSE_RANGE_CLOEXEC);
 }
 

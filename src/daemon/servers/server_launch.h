@@ -18,14 +18,14 @@ struct LaunchedServer {
   os::Fd channel;  // our end of the message connection
 };
 
-// Starts the server that stands beside this program's own file (never one found through PATH) as the plan's user, with
+// Starts the server program next to this program's own file (never one found through PATH) as the plan's user, with
 // that user's groups, its output in the plan's log file, and its end of a socket pair. It dies with this process. Only
-// root may name another user than its own; whether the server program can be executed is learnt from its exit.
+// root may name another user than its own. If the server program cannot be executed, its exit status says so.
 Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerPlan& plan);
 
 std::string LogOf(const control::Places& places, const ServerPlan& plan);
 
-// The plan's log file for appending, made if it is not there; none if that fails.
+// Opens the plan's log file for appending and creates it if missing; none if that fails.
 os::Fd OpenServerLog(const control::Places& places, const ServerPlan& plan);
 
 }  // namespace tutti::daemon

@@ -1,4 +1,4 @@
-// A running server that goes over from an older program of this daemon to a newer one (succession.h).
+// A running server that an older program of this daemon hands over to a newer one (succession.h).
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace tutti::daemon {
 
-// As the older program passes it on. Descriptors stay its own, in case it has to go on after all.
+// As the older program passes it on. It keeps its descriptors, in case exec fails.
 struct ServerLeaving {
   pid_t pid = 0;
   int process_fd = -1;
@@ -25,7 +25,7 @@ struct ServerLeft {
   LaunchedServer launched;
   ServerPlan plan;
   uint64_t started_ns = 0;
-  bool understands = true;  // it is of our version of the messages; else it is only waited for
+  bool understands = true;  // it speaks our version of the protocol; else we only wait for its end
   std::vector<wire::ServedDevice> devices;
 };
 

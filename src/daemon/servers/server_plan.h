@@ -1,4 +1,4 @@
-// Which server: the name under which the daemon knows it, whose it is, and what it is started with.
+// How to start a server: its name in the daemon, its user, its settings.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +8,7 @@
 namespace tutti::daemon {
 
 struct ServerPlan {
-  std::string name;  // "uid_1000" for the server of a user who just connects
+  std::string name;  // "uid_1000" for the server of a user who names none
   uid_t uid = 0;
   std::string visible_devices;  // its CUDA_VISIBLE_DEVICES; empty: the daemon's
   std::string log_file;         // empty: server.log in the log directory

@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kNsPerMs = 1'000'000;
 
-// The value if `text` is given and can be read. Clients can make as many of these lines as they like.
+// The value if `text` is set and readable. Clients can cause any number of these log lines.
 template <typename T>
 T ReadOr(std::string_view text, Result<T> (*parse)(std::string_view), T otherwise, const std::string& whose) {
   static LogBudget lines;

@@ -52,7 +52,7 @@ Status ServerSockets::Open(const Route& route) {
   }
   const std::string path = directory + "/control";
   auto inherited = TakeInherited(path, inherited_);
-  // Without its file nobody could connect to it.
+  // Without its file no client could connect to it.
   if (inherited && *inherited && !os::FileId::At(path)) os::CloseAside(std::move(**inherited)), inherited.reset();
   TUTTI_ASSIGN(os::Fd listener, inherited ? std::move(*inherited) : os::Listen(path, 0666));
   place.listener = os::StrangersFd(std::move(listener));

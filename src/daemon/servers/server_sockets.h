@@ -1,5 +1,5 @@
-// The sockets of protocol 3's servers and namespaces, and of claims, which route clients by the directory they point
-// at:
+// The sockets of protocol 3's servers and namespaces, and of claims. They route clients by the directory that
+// CUDA_MPS_PIPE_DIRECTORY names:
 //
 //   <pipe directory>/<server>/control                the server's namespace "default"
 //   <pipe directory>/<server>/<namespace>/control    another of its namespaces
@@ -28,14 +28,14 @@ namespace tutti::daemon {
 
 class ServerSockets {
  public:
-  // `listen` is told of every new listening socket, `forget` before one is closed.
+  // `listen` is called for every new listening socket, `forget` before one is closed.
   struct Observer {
     std::function<void(int listener, const Route& route)> listen;
     std::function<void(int listener)> forget;
   };
 
-  // `inherited`: listening sockets of the program before, which Open uses where their files are still there.
-  // `log` outlives it.
+  // `inherited`: listening sockets of the previous program, which Open reuses if their files still exist. `log`
+  // outlives it.
   ServerSockets(EventLoop& loop, std::string pipe_directory, std::vector<os::Fd> inherited, LogBudget& log,
                 Observer observer)
       : loop_(loop),
@@ -45,22 +45,22 @@ class ServerSockets {
         observer_(std::move(observer)) {}
   ~ServerSockets();
 
-  // Makes the directory and its socket; for kDefaultNamespace also the server's FIFO. What a killed daemon left is
-  // replaced.
+  // Creates the directory and its socket; for kDefaultNamespace also the server's FIFO. Replaces what a killed daemon
+  // has left.
   Status Open(const Route& route);
-  // Removes the socket and, if nothing else is in it, the directory; not that of a claim, which containers may have.
+  // Removes the socket and, if it is empty, the directory; not a claim's, which containers may have mounted.
   void Close(const Route& route);
   // All of the server's.
   void CloseServer(const std::string& server);
 
-  // Sockets that somebody has removed, or put something else in the place of, are made anew.
+  // Recreates sockets that have been removed or replaced.
   Status PutBack();
 
-  // Closes what was inherited and has not been opened.
+  // Closes inherited sockets that have not been reused.
   void ForgetInherited();
   // All listening sockets, for the next program.
   std::vector<int> Listeners() const;
-  // Where the path of a listening socket leads; nothing if it is none of these.
+  // The route of a listening socket's path; nothing if it is none of these.
   std::optional<Route> RouteOf(const std::string& socket_path) const;
 
   // What a client sets CUDA_MPS_PIPE_DIRECTORY to.
@@ -84,7 +84,7 @@ class ServerSockets {
   std::map<std::string, Place> places_;  // by directory
 };
 
-// False for names that are files of the pipe directory.
+// False for names of the pipe directory's own files.
 bool MayNameServer(const std::string& name);
 
 }  // namespace tutti::daemon

@@ -111,7 +111,7 @@ void ServerTable::Adopt(ServerLeft left) {
   log::Info("Server {} of the program before serves its clients to their end", left.launched.pid);
   const pid_t pid = left.launched.pid;
   Add(std::make_unique<ServerHandle>(loop_, std::move(left), log_));
-  servers_[pid]->Shutdown(false);  // it has been told, but it is not certain that it has heard
+  servers_[pid]->Shutdown(false);  // repeated: the previous program's request may have been lost
 }
 
 void ServerTable::Add(std::unique_ptr<ServerHandle> server) {
@@ -139,7 +139,7 @@ bool ServerTable::Quiet() const {
 void ServerTable::Reported(ServerHandle& server) {
   if (!server.failure().empty()) {
     log_.Info(server.started_for(), "Server {} cannot serve: {}", server.pid(), server.failure());
-    return;  // its clients are told when it has ended, which it does now
+    return;  // it is ending; its clients are told once it has
   }
   log_.Info(server.started_for(), "NEW SERVER {}: Ready", server.pid());
   if (server.stopping()) return observer_.failed(server.name(), "the server was shut down before it was ready");
@@ -168,7 +168,7 @@ void ServerTable::Exited(ServerHandle& server, int status) {
   observer_.exited(pid, status);
 }
 
-// Of servers that nobody wants any more: whoever wants one again waits for nothing anyway.
+// Drops the counts of servers without demand; their delay would have passed anyway.
 void ServerTable::ForgetOldFailures() {
   const uint64_t now = NowNs();
   std::erase_if(back_off_, [now](const auto& entry) {

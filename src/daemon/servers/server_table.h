@@ -1,9 +1,8 @@
-// All servers of this daemon: at most one of each name that takes new clients, and older ones that are still ending.
-// Daemon thread only.
+// All server processes of this daemon: for each name at most one that accepts new clients, and older ones that are
+// still ending. Daemon thread only.
 //
-// A server that dies while it serves is started again at once, before its next client comes. If that keeps happening,
-// each start waits longer than the one before (back-off), so that a machine with a broken server is not kept busy by
-// starting it.
+// A server that dies while it serves is restarted at once, before its next client comes. If it keeps dying, restarts
+// are delayed with exponential back-off, so that a broken server does not keep the machine busy.
 #pragma once
 
 #include <functional>
@@ -19,45 +18,45 @@ namespace tutti::daemon {
 class ServerTable {
  public:
   struct Observer {
-    // The server takes clients from now on.
+    // The server accepts clients from now on.
     std::function<void(ServerHandle&)> ready;
-    // The clients that wait for the server of this name will not get one; `why` is for them.
+    // The server of this name could not be started; `why` is for its waiting clients.
     std::function<void(const std::string& name, const std::string& why)> failed;
-    // Any server has ended and has left the table.
+    // A server has ended and left the table.
     std::function<void(pid_t, int status)> exited;
   };
 
-  // `log`: for what parties (daemon/access/visitor.h) make their servers do.
+  // `log`: for lines that parties (daemon/access/visitor.h) cause through their servers.
   ServerTable(EventLoop& loop, control::Places places, const Defaults& defaults, LogBudget& log);
 
-  // Before anything else.
+  // Call first.
   void SetObserver(Observer observer) { observer_ = std::move(observer); }
 
-  // The server of this name that takes new clients, ready or not; null if there is none.
+  // The server of this name that accepts new clients, ready or not; null if there is none.
   ServerHandle* Current(const std::string& name);
   ServerHandle* Find(pid_t pid);
   std::vector<ServerHandle*> All();  // by process id
 
-  // No server is started any more, waiting starts included.
+  // Starts no more servers; cancels delayed starts.
   void Close() { closed_ = true; }
 
-  // A server of the program that went on as this one: it takes no new clients.
+  // Adopts a server of the previous program; it accepts no new clients.
   void Adopt(ServerLeft left);
-  // The log files may have been moved away: all servers go on in new ones.
+  // Reopens the log files of all servers, after a rotation.
   void OpenLogsAnew();
   // Of servers that run.
   std::vector<std::string> Logs() const;
-  // No server is on its way up, and none has messages of ours to take.
+  // No server is starting, and none has unread messages of ours.
   bool Quiet() const;
 
-  // Messages that servers have not taken yet, of all of them.
+  // Unread messages, over all servers.
   size_t Untaken() const;
 
-  // Makes sure that the server is there or on its way, for the party that needs it (kAdministrators: any number). Fails
-  // if it cannot be started at all, or if too many servers run already that this party has made necessary: in a
-  // container one may take any user number, and each has a server of its own.
+  // Makes sure that the server runs or is starting, on behalf of the party that needs it (kAdministrators: no quota).
+  // Fails if it cannot be started, or if the party has reached its quota of servers: a container's processes may take
+  // any user ids, and each gets a server of its own.
   Status Ensure(const ServerPlan& plan, const std::string& party);
-  // What Ensure would say of a server that is not there.
+  // What Ensure would return for a server that does not run.
   Status MayStart(const std::string& party) const;
 
  private:
@@ -85,7 +84,7 @@ class ServerTable {
   std::map<std::string, BackOff> back_off_;
 };
 
-// Delay before the next start after `failures` failed ones in a row: 0, 0, 0.1 s, 0.2 s, ... 10 s.
+// The delay before the next start after `failures` consecutive failures: 0, 0, 0.1 s, 0.2 s, ... 10 s.
 uint64_t BackOffNs(uint32_t failures);
 
 }  // namespace tutti::daemon

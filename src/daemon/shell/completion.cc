@@ -8,13 +8,13 @@
 namespace tutti::daemon {
 namespace {
 
-// "-uid", "server", "list": typed as they stand. "PID", "<name>", "0|1": stand for something.
+// Literals, such as "-uid", "server", "list", as opposed to placeholders: "PID", "<name>", "0|1".
 bool IsLiteral(std::string_view word) {
   return !word.empty() &&
          std::ranges::all_of(word, [](char c) { return (c >= 'a' && c <= 'z') || c == '_' || c == '-'; });
 }
 
-// The form of a command in words, optional ones without their brackets.
+// The words of a command's usage, optional ones without their brackets.
 std::vector<std::string> Form(std::string_view line) {
   auto words = control::SplitWords(line.substr(0, line.find("  ")));
   for (std::string& word : words) std::erase_if(word, [](char c) { return c == '[' || c == ']'; });

@@ -1,4 +1,4 @@
-// What can come next on a command line, learnt from the daemon's own `help`: so it is right for either protocol.
+// Completion of a command line, derived from the daemon's own `help`, so that it is right for either protocol.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace tutti::daemon {
 
-// The words that may be meant by the last, unfinished word of `line` (empty after a blank). `help` is the answer to
-// `help`: one command per line, its literal words in small letters, before the first two blanks.
+// The candidates for the last, unfinished word of `line` (empty after a space). `help` is the answer to `help`: one
+// command per line, before the first two spaces, its literal words in lower case.
 std::vector<std::string> Completions(std::string_view help, std::string_view line);
 
-// What all of `words` begin with.
+// The longest common prefix of `words`.
 std::string CommonStart(const std::vector<std::string>& words);
 
 }  // namespace tutti::daemon

@@ -1,5 +1,5 @@
-// libedit, loaded when a person is at the terminal. A shell in a script starts, asks and ends in a few milliseconds; a
-// quarter of them would go into loading an editor (and the four libraries that it needs) which a script never sees.
+// libedit, loaded only on a terminal. A shell in a script runs for a few milliseconds, a quarter of which would go into
+// loading an editor and its four libraries that the script never uses.
 #pragma once
 
 #include <histedit.h>
@@ -20,7 +20,7 @@ struct EditLibrary {
   decltype(&::history) history = nullptr;
 };
 
-// Null where the library is not installed. It stays loaded.
+// Null if the library is not installed. It stays loaded.
 const EditLibrary* LoadEditLibrary();
 
 }  // namespace tutti::daemon

@@ -77,12 +77,12 @@ void LineEditor::State::Begin() {
   edit->el_set(editor, EL_HIST, edit->history, history);
   edit->el_set(editor, EL_ADDFN, "complete", "finish the word", &State::Complete);
   edit->el_set(editor, EL_BIND, "^I", "complete", nullptr);
-  edit->el_source(editor, nullptr);  // the person's own ~/.editrc
+  edit->el_source(editor, nullptr);  // the user's ~/.editrc
 }
 
 void LineEditor::State::End() {
   if (!file.empty()) {
-    std::error_code ignored;  // a history that cannot be kept is no reason to complain
+    std::error_code ignored;  // failing to store the history is no error
     std::filesystem::create_directories(std::filesystem::path(file).parent_path(), ignored);
     HistEvent event;
     edit->history(history, &event, H_SAVE, file.c_str());

@@ -1,5 +1,4 @@
-// Lines from a person at a terminal: prompt, editing, history (kept in a file from one session to the next),
-// completion.
+// Reads lines from a terminal: prompt, editing, persistent history, completion.
 #pragma once
 
 #include <functional>
@@ -12,13 +11,13 @@ namespace tutti::daemon {
 
 class LineEditor {
  public:
-  // `complete` gets the line up to the cursor and gives the words its last word may be.
+  // `complete` gets the line up to the cursor and returns the candidates for its last word.
   explicit LineEditor(std::function<std::vector<std::string>(const std::string&)> complete);
   ~LineEditor();
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
-  // The next line without its end; nothing at the end of input.
+  // The next line without its newline; nothing at the end of input.
   std::optional<std::string> Next();
 
  private:
@@ -26,7 +25,7 @@ class LineEditor {
   std::unique_ptr<State> state_;
 };
 
-// Where the history is kept: $XDG_STATE_HOME or ~/.local/state; "" if neither is known.
+// The history file, in $XDG_STATE_HOME or ~/.local/state; "" if neither is known.
 std::string HistoryFile();
 
 }  // namespace tutti::daemon

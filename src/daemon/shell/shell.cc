@@ -26,7 +26,7 @@ int PatienceMs() {
   return seconds && *seconds >= 1 && *seconds <= 86'400 ? static_cast<int>(*seconds) * 1000 : kPatienceMs;
 }
 
-// A person at a terminal: completion is learnt from the daemon when it is first asked for.
+// On a terminal: completion queries the daemon on first use.
 class Person {
  public:
   explicit Person(control::DaemonConnection& daemon)
@@ -45,7 +45,7 @@ class Person {
   LineEditor editor_;
 };
 
-// Lines of stdin by read(2): an answer must come out before the next line is asked for, also on a pipe.
+// Reads stdin by read(2), line by line: each answer must be printed before the next line is read, also on a pipe.
 class LineReader {
  public:
   std::optional<std::string> Next() {
@@ -76,7 +76,7 @@ class LineReader {
   std::string buffer_;
 };
 
-// Answers that carry trace files: into the file the command named, else to stdout.
+// Writes an answer's trace files into the file that the command named, else to stdout.
 int WriteFiles(const std::string& line, const control::Answer& answer) {
   const auto words = control::SplitWords(line);
   const Status written = control::WriteChromeTrace(answer.files, words.size() > 2 ? words[2] : "/dev/stdout");
@@ -92,7 +92,7 @@ std::optional<int> RunLine(control::DaemonConnection& daemon, const std::string&
     std::fprintf(stderr, "%s\n", answer.error().text.c_str());
     return std::nullopt;
   }
-  // A table or a value that a script reads is never mixed with why there is none.
+  // stdout carries only tables and values for scripts; reasons go to stderr.
   FILE* const out = answer->exit_status == 0 ? stdout : stderr;
   std::fputs(answer->text.c_str(), out);
   std::fflush(out);
@@ -105,7 +105,7 @@ std::optional<control::DaemonConnection> Connect(const control::Places& places) 
   auto daemon = control::DaemonConnection::Open(places, PatienceMs(),
                                                 control::DaemonConnection::AfterPatience::kAskWhetherItLives);
   if (daemon) return std::move(*daemon);
-  // The first line is the one that scripts look for; the reason is for people.
+  // Scripts match the first line; the reason is for people.
   std::fprintf(stderr, "%s\n", kNoDaemon);
   if (isatty(STDERR_FILENO) != 0) std::fprintf(stderr, "%s\n", daemon.error().text.c_str());
   return std::nullopt;
@@ -122,7 +122,7 @@ int RunOneCommand(const control::Places& places, const std::string& line) {
 
 namespace {
 
-// The lines of a pipe or a file: the first command that fails ends it.
+// Input from a pipe or a file: stops at the first command that fails.
 int RunScript(control::DaemonConnection& daemon) {
   LineReader lines;
   while (const auto line = lines.Next()) {

@@ -1,8 +1,8 @@
 // The control shell: commands to a running daemon, answers to stdout.
 //
-// Its exit status is what health checks read: 0 if the daemon answered, even with a refusal; 1 if there is none, if it
-// neither answers within 30 s (TUTTI_SHELL_TIMEOUT) nor talks to anybody else then, or if the connection broke; after
-// `quit` 0 only if every server ended by itself.
+// Health checks read its exit status: 0 if the daemon answered, even with a refusal; 1 if there is no daemon, if it
+// answers neither this command within 30 s (TUTTI_SHELL_TIMEOUT) nor anybody else after that, or if the connection
+// broke. After `quit` it is 0 only if every server ended by itself.
 #pragma once
 
 #include <string>
