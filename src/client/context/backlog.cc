@@ -37,7 +37,7 @@ void Backlog::Add(uint32_t slot, uint64_t ticket, uint32_t weight) {
     weight_ += weight;
     after = Full(slot, 0);
   }
-  // What the session may have ended with, the next call that looks will find.
+  // If the session has ended, the next call that checks reports it.
   if (after != 0) (void)Attachment::Get().waiter().Wait(slot, after - 1);
 }
 

@@ -30,8 +30,8 @@ class Device {
   int Attribute(cuda::CUdevice_attribute attribute) const;
   // The sticky error of this process's work on the device, 0: none.
   int error() const { return state_->error.load(std::memory_order_relaxed); }
-  // That error, or what the session ended with: then nothing of this process works on the program's memory for the
-  // device any more (Attachment::WindUp), and the program may be told.
+  // That error, or the error the session ended with. When it returns an error, this process no longer accesses the
+  // program's memory for the device (Attachment::WindUp), so the error may be reported.
   int Check() const;
   // Its number of SMs, and how many of them this process may use (live: follows percentage and partition); 0 if the
   // process would have to name a partition.

@@ -45,7 +45,7 @@ class Threads : public std::enable_shared_from_this<Threads> {
   void End();
   void TakeForEver();
   void RunForEver();
-  // What a stream's calls do comes one after the other, by way of the server.
+  // The server orders the calls of one stream.
   void* PlaceOf(const wire::HostCall& call) { return &attachment_.channel().streams[call.stream]; }
   void Answer(const wire::HostCall& call) {
     OrderedBefore(PlaceOf(call));

@@ -40,8 +40,7 @@ class HostCopies {
   void Make(Handle copy, int status);
 
  private:
-  // Attachment::WindUp: what was submitted for the device is not made any more, and when this returns nothing is being
-  // made.
+  // For Attachment::WindUp: drops the copies submitted for the device, and waits for the one in progress.
   void Abandon(uint32_t device);
   bool Touches(uint64_t address, uint64_t bytes) const;
   void Forbid(const Attachment& attachment, uint32_t device);

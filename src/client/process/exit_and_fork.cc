@@ -18,7 +18,7 @@ namespace {
 
 void CloseInChild() {
   Attachment::AbandonInChild();
-  // Where cuInit was never called, or failed, the child may try.
+  // If cuInit was never called, or failed, the child may call it.
   if (Gate::status() == 0 || Gate::opening()) Gate::Close(cuda::CUDA_ERROR_NOT_INITIALIZED);
 }
 

@@ -1,8 +1,8 @@
-// The process's one connection to its server (ipc/client_connection.h), and what the client asks it all the time.
+// The process's connection to its server (ipc/client_connection.h).
 //
-// Made by the first successful cuInit and never destroyed: exit ends it. If the server dies, every call fails until the
-// program has ended all its contexts; the next one it makes gets a new session (client/session/renewal.h). The old one
-// stays where it is, for threads that are still on their way out of a call. Thread-safe.
+// Created by the first successful cuInit and never destroyed: exit ends it. If the server dies, every call fails until
+// the program has destroyed all its contexts; the next context gets a new one (client/session/renewal.h). The old one
+// is kept, for threads that are still inside a call. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,9 @@ class Attachment {
   // Only after cuInit has succeeded.
   static Attachment& Get() { return *instance_.load(std::memory_order_acquire); }
   static bool installed() { return instance_.load(std::memory_order_acquire) != nullptr; }
-  // Takes the connection for the rest of the process's life; the one before it, if any, is the current one no longer.
+  // Makes the connection the current one, in place of an earlier one, and keeps it for the rest of the process's life.
   static void Install(std::unique_ptr<ipc::ClientConnection> connection);
-  // In the child of a fork.
+  // Called in a forked child.
   static void AbandonInChild();
 
   ipc::ClientConnection& connection() { return *connection_; }
@@ -30,14 +30,14 @@ class Attachment {
   ipc::ReplySlots& replies() { return connection_->replies(); }
   // The CUresult the session has ended with, 0 while it lives.
   int ended() { return connection_->watch().ended(); }
-  // The session has ended, or its work on one device (the server's number) has failed, and the program is about to be
-  // told: what this process does itself for that work is given up, and over when this returns. So the program may free
-  // what that work reads and writes.
+  // Called when the session has ended, or its work on one device (the server's number) has failed, before the program
+  // learns of it: cancels this process's own part of that work (host copies), and waits for what is in progress. The
+  // program may then free what that work reads and writes.
   static void WindUp(uint32_t device = kEveryDevice) {
     if (const GiveUp give_up = give_up_.load(std::memory_order_acquire)) give_up(device);
   }
   static constexpr uint32_t kEveryDevice = ~0u;
-  // By the one who does such work (client/copy/host_copy.h), before the first of it.
+  // Set by the code that does such work (client/copy/host_copy.h), before its first.
   using GiveUp = void (*)(uint32_t device);
   static void OnWindUp(GiveUp give_up) { give_up_.store(give_up, std::memory_order_release); }
 
@@ -51,9 +51,9 @@ class Attachment {
   inline static constinit std::atomic<Attachment*> instance_{nullptr};
   inline static constinit std::atomic<GiveUp> give_up_{nullptr};
 
-  Attachment* const earlier_;  // kept for ever: a thread may still be in it
+  Attachment* const earlier_;  // kept for ever: a thread may still use it
   std::unique_ptr<ipc::ClientConnection> connection_;
-  // The client's own copies: the header is memory that the server writes.
+  // The client's own copies, since the server writes the header.
   const uint64_t window_base_;
   const uint64_t window_bytes_;
 };

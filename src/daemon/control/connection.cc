@@ -12,11 +12,11 @@ namespace tutti::daemon {
 namespace {
 
 constexpr uint64_t kSilenceNs = 10'000'000'000;  // for the first message
-constexpr uint64_t kReadingNs = 30'000'000'000;  // in which a peer reads at least something of its answer
-// Whatever it sends is read and dropped in microseconds.
+constexpr uint64_t kReadingNs = 30'000'000'000;  // within which a peer must read some of its answer
+// Reads and drops what it sends; takes microseconds.
 constexpr PeerRules kRules{.one_at_a_time = true};
 
-// Programs poll with this one, once a second and more: it would bury everything else in the log.
+// Programs poll with this command, once a second or more often: it would flood the log.
 bool IsPolling(std::string_view line) { return line == "report"; }
 
 void LogLines(LogBudget& log, const std::string& party, std::string_view text) {
@@ -95,7 +95,7 @@ void Connection::Answered(uint32_t serial, CommandAnswer answer) {
   answer.text = PrintableLines(answer.text);
   const auto pieces = control::SplitReply(answer.text);
   std::vector<os::Fd> files = std::move(answer.files);
-  // A packet carries few descriptors, so many files travel on packets of their own, ahead of the text.
+  // A packet carries a limited number of descriptors, so files travel in packets of their own, ahead of the text.
   while (files.size() > os::kMaxMessageFds) {
     std::vector<os::Fd> some(std::make_move_iterator(files.begin()),
                              std::make_move_iterator(files.begin() + os::kMaxMessageFds));

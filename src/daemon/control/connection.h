@@ -1,8 +1,8 @@
-// One accepted connection. Its first message decides what it is: a CUDA client, which is passed on, or a shell, whose
-// commands are run one after the other. Daemon thread only.
+// An accepted connection. Its first message decides its kind: a CUDA client, which is handed on, or a shell, whose
+// commands run one after the other. Daemon thread only.
 //
-// Its peer is anybody. It sends packets, never files; its next command is read when the one before is answered and the
-// answer has left; it is given up when it says nothing at first, or leaves its answers unread.
+// The peer is untrusted. It may send packets, but no descriptors; its next command is read after the previous one is
+// answered and the answer sent; the connection is closed if no first message comes in time, or if answers stay unread.
 #pragma once
 
 #include <functional>
@@ -33,7 +33,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Start();
   const Visitor& visitor() const { return visitor_; }
   size_t unread_bytes() const { return socket_.queued_bytes(); }
-  // It has not been heard yet.
+  // Its first message has not arrived yet.
   bool silent() const { return !is_shell_; }
   // It waits for the answer to a command.
   bool busy() const { return is_shell_ && (running_ || !socket_.idle()); }
@@ -52,9 +52,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   uint64_t id_;
   Visitor visitor_;
   std::string party_;
-  Route route_;  // of the socket it came to
+  Route route_;  // of the socket it connected to
   MessageSocket socket_;
-  TimerId patience_ = 0;  // with its silence, then with its unread answers
+  TimerId patience_ = 0;  // timeout of the first message, then of unread answers
   bool is_shell_ = false;
   bool running_ = false;  // a command has not been answered yet
 };

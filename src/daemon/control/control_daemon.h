@@ -99,7 +99,7 @@ class ControlDaemon {
   CommandContext context_;
   Connection::Keeper keeper_;
   std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections_;
-  // Connections of administrators and of all others: neither can take the others' places.
+  // Separate connection slots for administrators and for all others: neither can exhaust the others'.
   std::array<FairShares, 2> places_;  // by Visitor::administrator
   size_t max_connections_;
   uint64_t next_connection_ = 1;
