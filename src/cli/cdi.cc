@@ -1,4 +1,4 @@
-// tutti cdi generate: the devices of the running daemon for container tools that know CDI.
+// tutti cdi generate: describes the running daemon's devices for container tools that support CDI.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -39,7 +39,7 @@ std::vector<sharing::DeviceFacts> DevicesOf(const Report& report) {
   return {};
 }
 
-// Devices are known by a server; the first one may still have to start.
+// Only a server knows the devices; the first one may still have to start.
 Result<std::pair<Report, std::vector<sharing::DeviceFacts>>> WaitForDevices(control::DaemonConnection& daemon) {
   for (int tries = 0;; ++tries) {
     TUTTI_ASSIGN(Report report, FetchReport(daemon));

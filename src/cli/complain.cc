@@ -7,7 +7,7 @@
 namespace tutti::cli {
 
 int Complain(const std::string& text) {
-  // Parts of it may come from servers, and those from their users.
+  // Parts of it may come from servers, and so from their users.
   std::istringstream lines(text);
   const char* head = "tutti: ";
   for (std::string line; std::getline(lines, line); head = "")

@@ -1,4 +1,4 @@
-// `tutti device`: what this machine has, and the compute mode of each (what nvidia-smi -c is for a GPU).
+// `tutti device`: this machine's devices, and their compute modes (like nvidia-smi -c for a GPU).
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@
 namespace tutti::cli {
 namespace {
 
-constexpr size_t kUuidCharacters = 40;  // of a whole one
+constexpr size_t kUuidCharacters = 40;  // of a full UUID
 
 int ListAll(bool as_json) {
   const auto devices = ListDevices();
@@ -36,8 +36,8 @@ int ListAll(bool as_json) {
   return 0;
 }
 
-// The devices that `wanted` names: "all", an ordinal, or the beginning of one's UUID. A whole UUID need not be here:
-// the device may be one that only a daemon's environment makes (TUTTI_CPU_DEVICES).
+// The devices that `wanted` names: "all", an ordinal, or a UUID prefix. A full UUID need not exist here, since the
+// device may exist only in a daemon's environment (TUTTI_CPU_DEVICES).
 Result<std::vector<std::string>> Named(const std::string& wanted) {
   if (wanted.starts_with("GPU-") && wanted.size() == kUuidCharacters) return std::vector{wanted};
   TUTTI_ASSIGN(const std::vector<Device> devices, ListDevices());

@@ -1,4 +1,4 @@
-// The devices of this machine, asked of our own library.
+// The devices of this machine, queried through our own library.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ struct Device {
   uint64_t total_bytes = 0;
 };
 
-// All of them, whatever a daemon or CUDA_VISIBLE_DEVICES would show: by a server of this process's own, which ends with
-// it. Changes this process's environment; once per process.
+// All devices, whatever a daemon or CUDA_VISIBLE_DEVICES would show: uses a private server, which ends with this
+// process. Changes this process's environment; once per process.
 Result<std::vector<Device>> ListDevices();
 
 }  // namespace tutti::cli

@@ -44,7 +44,7 @@ void Print(const Finding& finding) {
   std::fflush(stdout);
 }
 
-// All checks are made even after a problem: the first remedy is not always the one that is needed.
+// All checks run even after a problem, since the first remedy is not always the right one.
 int Doctor(const Patient& patient, bool as_json) {
   if (!patient.program.empty() && access(patient.program.c_str(), R_OK) != 0) {
     return Complain("cannot read the program " + patient.program + ": give its path");

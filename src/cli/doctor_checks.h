@@ -1,5 +1,5 @@
-// The questions `tutti doctor` asks, one function each. Their order is the order in which things have to work. Each is
-// asked whatever the others found.
+// The checks of `tutti doctor`, one function each, in the order in which things have to work. All are run, whatever the
+// others found.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@ namespace tutti::cli {
 struct Finding {
   enum class Kind { kOk, kNote, kProblem };
   Kind kind = Kind::kOk;
-  std::string text;    // what was found
-  std::string remedy;  // of a problem or a note: what to do, a command wherever there is one
+  std::string text;  // what was found
+  std::string remedy;  // for a problem or a note: what to do, as a command where possible
 };
 
 struct Patient {
-  std::string program;         // path of the program that is to be run; empty: none was named
-  bool needs_service = false;  // a private server is not good enough
+  std::string program;  // path of the program to be run; empty: none given
+  bool needs_service = false;  // a private server does not suffice
 };
 
 // The installation.
@@ -24,17 +24,17 @@ Finding CheckPrograms(const Patient&);  // server and compiler stand beside this
 Finding CheckLoader(
     const Patient&);  // which libcuda.so.1 the program gets, and why; asked before this process loads one
 Finding CheckLibrary(const Patient&);  // our libcuda.so.1 is there and can be loaded
-Finding CheckCode(const Patient&);     // the program has PTX
+Finding CheckCode(const Patient&);  // the program has PTX
 // The machine.
-Finding CheckProcessor(const Patient&);    // vector instructions
+Finding CheckProcessor(const Patient&);  // vector instructions
 Finding CheckMemoryFiles(const Patient&);  // memfd with seals
 Finding CheckDescriptorLimit(const Patient&);
 Finding CheckDisk(const Patient&);  // room where logs and compiled kernels go
 // The service.
 Finding CheckPipeDirectory(const Patient&);
-Finding CheckDaemon(const Patient&);       // one answers here, and in our language
-Finding CheckServer(const Patient&);       // the daemon starts a server for this user
+Finding CheckDaemon(const Patient&);  // one answers here, and in our language
+Finding CheckServer(const Patient&);  // the daemon starts a server for this user
 Finding CheckComputeMode(const Patient&);  // the devices may be used this way
-Finding CheckKernel(const Patient&);       // a program compiles, launches and gets the right result
+Finding CheckKernel(const Patient&);  // a program compiles, launches and gets the right result
 
 }  // namespace tutti::cli

@@ -1,5 +1,5 @@
-// Checks of the control daemon in CUDA_MPS_PIPE_DIRECTORY and of its servers. No daemon is no problem: then every
-// program has a private server. One that runs in another directory than the one looked in is.
+// Checks of the control daemon in CUDA_MPS_PIPE_DIRECTORY and of its servers. A missing daemon is no problem, since
+// every program then has a private server; a daemon in another directory is.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <sys/stat.h>
@@ -26,7 +26,7 @@ namespace {
 constexpr uint64_t kServerPatienceNs = 10'000'000'000;
 constexpr int kAnswerPatienceMs = 2000;
 
-// The first directory on the way to `path` that this user cannot pass through; empty if there is none.
+// The first component of `path` that this user cannot traverse; empty if there is none.
 std::string Barrier(const std::string& path) {
   for (size_t slash = path.find('/', 1); slash != std::string::npos; slash = path.find('/', slash + 1)) {
     const std::string directory = path.substr(0, slash);
@@ -39,10 +39,10 @@ const ServerReport* OwnServer(const Report& report) {
   for (const ServerReport& server : report.servers) {
     if (server.uid == geteuid()) return &server;
   }
-  return report.servers.empty() ? nullptr : &report.servers.front();  // of everybody, in multi-user mode
+  return report.servers.empty() ? nullptr : &report.servers.front();  // shared by all users, in multi-user mode
 }
 
-// As the client library decides it (ipc/client_connection.h).
+// The client library's rule (ipc/client_connection.h).
 bool ProgramsTrust(uid_t daemon) {
   const char* const trusted = std::getenv(ipc::kTrustVariable);
   return daemon == 0 || daemon == geteuid() || (trusted != nullptr && fmt::to_string(daemon) == trusted);
@@ -66,7 +66,7 @@ Finding Answering(const Report& report, const ServerReport& server) {
                               report.policy)};
 }
 
-// Pipe directories in which a daemon listens that this user may use, by the kernel's list of sockets.
+// Pipe directories of daemons that this user may use, from the kernel's list of sockets.
 std::vector<std::string> DirectoriesOfDaemons() {
   constexpr std::string_view kSocket = "/control_privileged";
   std::vector<std::string> directories;
@@ -79,7 +79,7 @@ std::vector<std::string> DirectoriesOfDaemons() {
   return directories;
 }
 
-// What is said when nobody answers in `directory`.
+// The finding when nobody answers in `directory`.
 Finding NoDaemon(const Patient& patient, const std::string& directory) {
   constexpr size_t kMostNamed = 4;
   const auto kind = patient.needs_service ? Finding::Kind::kProblem : Finding::Kind::kNote;
@@ -96,7 +96,7 @@ Finding NoDaemon(const Patient& patient, const std::string& directory) {
           "to share the device: tutti-control -d"};
 }
 
-// Whether who listens speaks our language; not for ever, since it may be anything.
+// Whether the listener speaks our protocol; with a timeout, since it may be anything.
 bool AskWhetherItAnswers() {
   const auto places = control::PlacesFromEnvironment();
   const auto socket = os::Connect(places.control_socket());
@@ -112,7 +112,7 @@ bool AnswersCommands() {
   return answers;
 }
 
-// Who may not start a server for us, in the daemon's words, and what helps.
+// The daemon's refusal to start a server, and the remedy.
 Finding NoServer(control::DaemonConnection& daemon, const std::string& why) {
   const auto report = FetchReport(daemon);
   if (report && report->daemon_uid != 0 && report->daemon_uid != geteuid()) {

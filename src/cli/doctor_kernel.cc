@@ -1,5 +1,5 @@
-// The check that counts: a kernel through the whole chain. It runs in a child, so that whatever goes wrong there, a
-// crash or a hang included, is a finding.
+// The end-to-end check: a kernel through the whole chain. It runs in a child process, so that a crash or hang there is
+// a finding, too.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -65,7 +65,7 @@ bool Load(const std::string& path, Driver& driver) {
          Find(library, "cuLaunchKernel", driver.launch) && Find(library, "cuMemcpyDtoH_v2", driver.copy);
 }
 
-// "" or what failed.
+// "" on success, else what failed.
 std::string Probe(const std::string& library) {
   Driver driver{};
   if (!Load(library, driver)) return "the library lacks functions";
@@ -95,7 +95,7 @@ std::string Probe(const std::string& library) {
   return "";
 }
 
-// Runs the probe in a child: its finding, or how it ended.
+// Runs the probe in a child process: its finding, or how it ended.
 std::string ProbeInChild(const std::string& library) {
   int pipe_fds[2];
   if (pipe(pipe_fds) != 0) return "pipe failed";

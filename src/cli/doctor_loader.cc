@@ -1,7 +1,7 @@
 // Which libcuda.so.1 a program gets. The dynamic loader takes the first of: LD_PRELOAD, the DT_RPATH of the program
 // (only if it has no DT_RUNPATH), LD_LIBRARY_PATH, DT_RUNPATH, the cache that ldconfig makes, the standard directories.
-// This walks the same way, so that the finding can say which of them decided; for the last two the loader itself is
-// asked.
+// This follows the same order, so that the finding can say which of them decided; for the last two it asks the loader
+// itself.
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <link.h>
@@ -43,7 +43,7 @@ std::string FirstWithLibrary(const std::vector<std::string>& directories) {
   return "";
 }
 
-// What the loader itself takes when nothing else decides. Right only while this process has loaded none.
+// What the loader itself chooses if nothing else decides. Correct only while this process has loaded no libcuda.
 std::string FromCache() {
   void* const library = dlopen(kName, RTLD_LAZY | RTLD_LOCAL);
   link_map* map = nullptr;
@@ -77,7 +77,7 @@ bool IsOurs(const std::string& path) {
 
 std::string Remedy(const Found& found) {
   if (found.why.starts_with("LD_PRELOAD")) return "unset LD_PRELOAD";
-  // LD_LIBRARY_PATH, which `tutti run` sets, comes too late for it.
+  // It precedes LD_LIBRARY_PATH, which `tutti run` sets.
   if (found.why.starts_with("its RPATH"))
     return "LD_PRELOAD=" + LibraryDirectory().value_or("OUR-DIRECTORY") + "/" + kName +
            " PROGRAM, or link it with --enable-new-dtags";

@@ -22,7 +22,7 @@ constexpr rlim_t kEnoughDescriptors = 16384;  // a thousand clients, each with i
 
 constexpr uint64_t kLeastFreeBytes = 16u << 20;  // some logs and some compiled kernels
 
-// The directory itself, or what is above it if it is yet to be made.
+// The directory itself, or its closest existing parent.
 std::filesystem::path Existing(std::filesystem::path path) {
   std::error_code error;
   while (path.has_parent_path() && path != path.parent_path() && !std::filesystem::exists(path, error))

@@ -1,5 +1,5 @@
-// A program file, as far as the doctor reads it: the search path that was linked into it, and its sections. The file
-// may be anything; every number in it is checked.
+// An ELF file, as far as the doctor reads it: the library search path that was linked into it, and its sections. The
+// file is untrusted; every number in it is checked.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ class ElfFile {
   // Contents of the section of that name; empty if there is none.
   std::span<const uint8_t> Section(std::string_view name) const;
 
-  // The directories of DT_RPATH (searched before LD_LIBRARY_PATH) and DT_RUNPATH (after it), $ORIGIN filled in.
+  // The directories of DT_RPATH (searched before LD_LIBRARY_PATH) and DT_RUNPATH (after it), $ORIGIN expanded.
   std::vector<std::string> rpath() const { return SearchPath(15); }
   std::vector<std::string> runpath() const { return SearchPath(29); }
   bool dynamic() const { return !Section(".dynamic").empty(); }
 
  private:
   std::vector<std::string> SearchPath(int64_t tag) const;
-  // The `size` bytes at `offset`, or nothing if they are not all in the file.
+  // The `size` bytes at `offset`, or nothing if they exceed the file.
   std::span<const uint8_t> Bytes(uint64_t offset, uint64_t size) const;
 
   std::string directory_;  // of the file

@@ -46,7 +46,7 @@ bool Read(const Json& json, std::optional<T>& value) {
   return Read(json, value.emplace());
 }
 
-// Reads fields of one object; the first that cannot be read is remembered.
+// Reads fields of one object and remembers the first unreadable one.
 class Fields {
  public:
   explicit Fields(const Json& object) : object_(object) {}

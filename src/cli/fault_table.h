@@ -1,5 +1,5 @@
-// The faults that servers tell of, as JSON, and as a table for people. A server runs as its user, who may make it say
-// anything: what is of another shape than ours is an error that names it, and never hides the faults of others.
+// The faults that servers report, as JSON, and as a table for people. Reports are untrusted, since a server runs as its
+// user: a malformed one is an error that names it, and never hides the faults of others.
 #pragma once
 
 #include <array>
@@ -26,10 +26,10 @@ struct Fault {
   std::string json;  // all of it
 };
 
-// Of one line that the daemon's `faults` answers. The error names the server and what of the line cannot be read.
+// Parses one line of the daemon's answer to `faults`. The error names the server and the unreadable field.
 Result<Fault> ReadFault(const std::string& line);
 
-// Each with its report on a line of its own below: it is long, and has all of it.
+// Each fault with its full report, which is long, on a line of its own below.
 std::string FaultTable(const std::vector<Fault>& faults);
 
 }  // namespace tutti::cli

@@ -1,4 +1,4 @@
-// `tutti faults`: which programs' kernels have failed lately, and where.
+// `tutti faults`: recently failed kernels, of which programs, and where.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// Where the parts of this installation are, seen from the running program's own file.
+// Locates the parts of this installation, relative to the running program's file.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// `tutti limit PID ...` and `tutti policy`: what the control commands do, in the words of a person.
+// `tutti limit PID ...` and `tutti policy`: a friendlier form of the control commands.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -48,7 +48,7 @@ Result<std::vector<std::string>> MemoryCommands(uint32_t pid, const std::string&
   return commands;
 }
 
-// Every value is checked before the first is set: all of them hold, or none.
+// Checks every value before setting the first: all apply, or none.
 Result<std::vector<std::string>> Commands(const LimitOptions& options) {
   std::vector<std::string> commands;
   if (!options.threads.empty()) {
@@ -90,7 +90,7 @@ Status RunLimit(const LimitOptions& options) {
     return Fail(fmt::format("no program {} shares the device: tutti ps lists those that do", options.pid));
   for (const std::string& command : commands) {
     TUTTI_ASSIGN(const std::string answer, Ask(daemon, command));
-    // A percentage is answered with the value in force; everything else with nothing, or with what is wrong.
+    // A percentage is answered with the value in force; everything else with nothing, or with the error.
     if (!answer.empty() && !control::ParsePercentage(answer)) return Fail(answer);
   }
   TUTTI_ASSIGN(const Report after, FetchReport(daemon));

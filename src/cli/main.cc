@@ -9,7 +9,7 @@
 
 namespace {
 
-// Of a first word that is no subcommand, what may have been meant; "" if it is one, or an option.
+// A suggestion for a first word that is no subcommand; "" if it is one, or an option.
 std::string WhyNoSubcommand(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::App* subcommand : app.get_subcommands([](const CLI::App*) { return true; }))

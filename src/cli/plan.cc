@@ -1,4 +1,4 @@
-// tutti plan: how many nodes, before they are bought.
+// tutti plan: computes the number of nodes before they are bought.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// tutti recommend: watches the clients for a while and says how many a device should have.
+// tutti recommend: watches the clients for a while and recommends how many a device should have.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// A client over all looks at it.
+// A client, over all samples.
 struct Watched {
   std::string uuid;
   uint64_t first_busy_ns = 0, last_busy_ns = 0;

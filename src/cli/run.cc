@@ -1,5 +1,5 @@
-// `tutti run`: sets the environment and becomes the program. Nothing stays behind: signals, exit status and process id
-// are the program's own.
+// `tutti run`: sets the environment and execs the program, so signals, exit status and process id are the program's
+// own.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// The subcommands of `tutti`. Each adds itself to the command line; what it returns from its callback through `status`
-// is the exit status: 0 done, 1 could not be done (with a line on stderr), 2 wrong usage.
+// The subcommands of `tutti`. Each adds itself to the command line; its callback sets the exit status through `status`:
+// 0 success, 1 failure (with a line on stderr), 2 wrong usage.
 #pragma once
 
 #include <string>

@@ -11,7 +11,7 @@
 namespace tutti::cli {
 namespace {
 
-constexpr size_t kMostSpans = 150'000;  // about 5 MB of page, which browsers draw without hesitation
+constexpr size_t kMostSpans = 150'000;  // about 5 MB of page, which browsers draw at once
 
 Result<std::string> ReadFile(const std::string& path) {
   std::ifstream in(path, std::ios::binary);

@@ -11,7 +11,7 @@ extern const char* const kTimelineTemplate;  // timeline.html, made into a sourc
 
 namespace {
 
-// JSON that may stand inside <script>: no "</script" and no "<!--" can come out of a kernel's or a program's name.
+// JSON that is safe inside <script>: names of kernels and programs cannot produce "</script" or "<!--".
 std::string Quoted(const std::string& text) {
   std::string quoted =
       nlohmann::json(text).dump(-1, ' ', /*ensure_ascii=*/true, nlohmann::json::error_handler_t::replace);

@@ -1,4 +1,4 @@
-// The timeline as one HTML file that needs nothing else (timeline.html with the trace in it).
+// The timeline as one self-contained HTML file (timeline.html with the trace embedded).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// `tutti top`: the difference of two reports, again and again. On a terminal a full screen (top_screen.h); elsewhere,
-// and with --batch, one table after the other, so that it can be piped.
+// `tutti top`: repeatedly shows the difference of two reports. On a terminal a full screen (top_screen.h); elsewhere,
+// and with --batch, one table after the other, for pipes.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -42,7 +42,7 @@ int ShowTables(control::DaemonConnection& daemon, const TopOptions& options) {
   return before ? 0 : Complain(before.error().text);
 }
 
-// One look after the other until q; keys act at once, the numbers change with the next look.
+// Refreshes until q; keys act at once, the numbers change with the next sample.
 Status RunScreen(control::DaemonConnection& daemon, const TopOptions& options) {
   TopScreen screen;
   TopOrder order = TopOrder::kShare;
@@ -83,7 +83,7 @@ int Top(TopOptions options) {
   const bool screen = isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0 && terminal != nullptr &&
                       std::string_view(terminal) != "dumb";
   if (options.batch || options.once || !screen) return ShowTables(*daemon, options);
-  const Status status = RunScreen(*daemon, options);  // the terminal is given back before anything is said
+  const Status status = RunScreen(*daemon, options);  // the terminal is restored before anything is printed
   return status ? 0 : Complain(status.error().text);
 }
 

@@ -13,7 +13,7 @@
 namespace tutti::cli {
 namespace {
 
-// Server, the server's number of the client, device: programs in containers may have one process id.
+// Server, the server's number of the client, device: programs in containers may share a process id.
 using ClientKey = std::tuple<uint32_t, uint32_t, uint32_t>;
 
 std::map<ClientKey, const ClientReport*> ClientsOf(const Report& report) {

@@ -1,4 +1,4 @@
-// What `tutti top` shows: the difference of two reports of the daemon.
+// The model of `tutti top`: the difference of two reports of the daemon.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@ struct TopRow {
   std::optional<uint64_t> limit_bytes;
   double launches_per_second = 0;
   std::string command;
-  std::string kernel;  // that has run longest of those that run now: "name 12/64 3.2s"; empty: none
+  std::string kernel;  // the longest-running kernel: "name 12/64 3.2s"; empty: none
 };
 
-// A device as it is seen through one server.
+// A device as one server reports it.
 struct TopDevice {
   uint32_t server_pid = 0;
   std::string user;
@@ -51,7 +51,7 @@ struct TopModel {
 
 TopModel Compare(const Sample& before, const Sample& now, TopOrder order);
 
-// The model as plain text: for pipes, and for terminals that ncurses does not know.
+// The model as plain text, for pipes and for terminals unknown to ncurses.
 std::string TopText(const TopModel& model);
 
 // "#####....." of `width` characters.

@@ -35,7 +35,7 @@ void DrawBar(int y, int x, double fraction, int width) {
   addch(']');
 }
 
-// Its name, how busy it is, and on a wide terminal its memory.
+// A device's name, its utilisation, and on a wide terminal its memory.
 int DrawDevices(const TopModel& model, int y) {
   const bool wide = COLS >= 100;
   const int bar = wide ? kBarWidth : COLS / 5;

@@ -1,4 +1,4 @@
-// The terminal of `tutti top`: a full screen that is redrawn in place, and keys.
+// The full-screen terminal of `tutti top`: drawing and keys.
 #pragma once
 
 #include "cli/top_model.h"
@@ -7,7 +7,7 @@ namespace tutti::cli {
 
 class TopScreen {
  public:
-  // Takes the terminal over; gives it back when destroyed.
+  // Takes over the terminal; its destructor restores it.
   TopScreen();
   ~TopScreen();
   TopScreen(const TopScreen&) = delete;

@@ -125,7 +125,7 @@ Result<TraceModel> ReadTrace(const std::string& json) {
 }
 
 void MergeSpans(TraceModel& model, size_t most_spans) {
-  // Even with few spans, a gap below a thousandth of a pixel at full width is none.
+  // Even with few spans, gaps below a thousandth of a pixel at full width are closed.
   for (double gap_us = model.duration_us / 4e6;; gap_us = std::max(gap_us * 4, 0.01)) {
     auto merged = Merged(model.spans, gap_us);
     if (merged.size() <= most_spans || gap_us > model.duration_us) {

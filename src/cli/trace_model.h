@@ -1,4 +1,4 @@
-// A trace as the timeline draws it: processes, SMs, and what ran when.
+// The timeline's model of a trace: processes, SMs, and what ran when.
 #pragma once
 
 #include <compare>
@@ -16,12 +16,12 @@ struct TraceSpan {
   uint32_t row = 0;      // index in TraceModel::rows
   uint32_t process = 0;  // index in TraceModel::processes
   uint32_t kernel = 0;   // index in TraceModel::kernels
-  uint32_t blocks = 1;   // that were merged into this span
+  uint32_t blocks = 1;   // blocks merged into this span
 };
 
 struct TraceProcess {
   uint32_t pid = 0;
-  std::string name;  // empty if the trace does not say
+  std::string name;  // empty if unknown
 };
 
 // One SM of one device.
@@ -40,11 +40,11 @@ struct TraceModel {
 };
 
 // Reads a Chrome trace document as `tutti trace` writes it: complete events (ph X) with pid = client, tid = SM, and in
-// args the program, the device and the number of blocks; process names (ph M) count too. Other events are passed over.
+// args the program, the device and the number of blocks; process names (ph M) count too. Other events are ignored.
 Result<TraceModel> ReadTrace(const std::string& json);
 
-// Merges neighbours in one row that belong to one kernel and are less than a gap apart, with the smallest gap that
-// leaves at most `most_spans`: what is merged is too small to be seen.
+// Merges neighbouring spans of one kernel in one row that are less than a gap apart, with the smallest gap that leaves
+// at most `most_spans`: merged gaps are too small to be seen.
 void MergeSpans(TraceModel& model, size_t most_spans);
 
 }  // namespace tutti::cli

@@ -1,4 +1,4 @@
-// What the value of an option may be, with the text for one that may not: it names the value and what to give instead.
+// Validates option values. The error names the value and what to give instead.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 namespace tutti::cli {
 
-// The whole text as a number.
+// Parses the whole text as a number.
 template <typename T>
 std::optional<T> ReadNumber(const std::string& text) {
   T value{};

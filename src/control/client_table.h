@@ -11,7 +11,7 @@ struct ClientRow {
   uint32_t pid = 0;
   uint32_t id = 0;  // the server's number for the client
   uint32_t server_pid = 0;
-  std::string device;  // start of the UUID: "GPU-cb1213a3-d6a4-be7f"
+  std::string device;  // prefix of the UUID: "GPU-cb1213a3-d6a4-be7f"
   uint64_t pid_namespace = 0;
   std::string command_line;
 };

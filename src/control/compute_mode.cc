@@ -28,12 +28,12 @@ std::string StateDirectory() {
   return given != nullptr && *given != '\0' ? given : kStateDirectory;
 }
 
-// So that readers find the old file or the new one, never half of it.
+// Replaced atomically, so that readers never see half of it.
 Status Replace(const std::string& path, const std::string& text) {
   const std::string fresh = path + ".new";
   const os::Fd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!file) return FailErrno("cannot write " + fresh);
-  fchmod(file.get(), 0644);  // whatever the umask took away: every user's server reads it
+  fchmod(file.get(), 0644);  // whatever the umask: every user's server reads it
   if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) || fsync(file.get()) != 0) {
     return FailErrno("cannot write " + fresh);
   }
@@ -84,7 +84,7 @@ ComputeMode ComputeModes::Of(std::string_view uuid) const {
 Status ComputeModes::Set(const std::string& uuid, ComputeMode mode) {
   std::error_code ignored;
   std::filesystem::create_directories(StateDirectory(), ignored);
-  // Two who set modes at once wait for each other.
+  // Serialises concurrent writers.
   const os::Fd lock(open(StateDirectory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock || flock(lock.get(), LOCK_EX) != 0) return FailErrno("cannot use " + StateDirectory());
   ComputeModes modes = Load();

@@ -1,7 +1,8 @@
-// The compute mode of each device: who may make contexts on it. Set by root, kept in a file, so it outlives daemons and
-// restarts; read anew by a server for each client that attaches.
+// The compute mode of each device: who may create contexts on it. Root sets it; it is stored in a file, so it survives
+// daemons and restarts, and a server reads it again for each client that attaches.
 //
-// A mode orders the use of a device, it protects nothing: the CPU device is the processor itself, which everybody has.
+// A mode organises the use of a device; it is no protection, since the CPU device is the processor itself, which
+// everybody can use.
 #pragma once
 
 #include <cstdint>
@@ -28,23 +29,23 @@ Result<ComputeMode> ParseComputeMode(std::string_view text);
 
 class ComputeModes {
  public:
-  // From the file; a missing or unreadable one means the default for all devices, lines that cannot be read are left
-  // out.
+  // Reads the file. A missing or unreadable one means the default for all devices; unreadable lines are skipped.
   static ComputeModes Load();
 
   // `uuid` as "GPU-xxxxxxxx-xxxx-...".
   ComputeMode Of(std::string_view uuid) const;
-  // Those that are not in the default mode.
+  // The devices that are not in the default mode.
   const std::map<std::string, ComputeMode, std::less<>>& all() const { return modes_; }
 
-  // Stores the mode of one device; others keep theirs. Fails with the file and the reason, for others than root mostly.
+  // Stores the mode of one device; others keep theirs. The error, usually for lack of root's rights, names the file and
+  // the reason.
   static Status Set(const std::string& uuid, ComputeMode mode);
 
   // $TUTTI_STATE_DIR (/var/lib/tutti) + "/compute_modes".
   static std::string File();
 
  private:
-  std::map<std::string, ComputeMode, std::less<>> modes_;  // without those in the default mode
+  std::map<std::string, ComputeMode, std::less<>> modes_;  // only those not in the default mode
 };
 
 }  // namespace tutti::control

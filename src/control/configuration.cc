@@ -1,5 +1,5 @@
-// The text is read by toml++; here it is checked and turned into a Configuration. A table is read by a Fields, which
-// knows which keys were asked for: what is left over at the end is unknown.
+// toml++ parses the text; here it is checked and turned into a Configuration. A Fields reads a table and records which
+// keys were requested; any key left at the end is unknown.
 #include "control/configuration.h"
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@
 #include "control/configuration_text.h"
 #include "control/object_values.h"
 
-// Some malformed files break the reader's own assertions; without those it reports them like any other. (With NDEBUG it
-// would have the compiler believe them instead.)
+// Some malformed files violate the parser's own assertions; without those it reports them like any other error. (With
+// NDEBUG it would turn them into assumptions for the compiler.)
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #define TOML_EXCEPTIONS 0
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view kDefaultNamespace = "default";
 
-// One table of the file. The first thing that is wrong with it is kept; all later questions are answered with nothing.
+// One table of the file. Keeps its first error; after that, every query returns nothing.
 class Fields {
  public:
   Fields(const toml::table& table, std::string where, const std::string& source)
@@ -51,7 +51,7 @@ class Fields {
     return static_cast<uint32_t>(*value);
   }
 
-  // A percentage or a priority may be written as text, as NVIDIA has it, or as the number it is.
+  // A percentage or priority may be a string, as in NVIDIA's files, or a number.
   std::optional<std::string> TextOrNumber(std::string_view key) {
     const toml::node* const node = Node(key);
     if (node == nullptr) return std::nullopt;
@@ -77,7 +77,7 @@ class Fields {
   }
   const std::string& source() const { return source_; }
 
-  // What was wrong, else any key that nobody asked for.
+  // The first error, or a key that was never requested.
   Status Finish() {
     for (const auto& [key, node] : table_) {
       if (error_) break;
@@ -231,7 +231,7 @@ Status ReadFeatures(const toml::table& table, Configuration& configuration, cons
   if (const auto* share = fields.Get<toml::table>("context-share", "a table")) {
     Fields inner(*share, "[features.context-share]", source);
     configuration.context_share = inner.Boolean("enabled");
-    (void)inner.Text("default_socket");  // read for its shape alone: no context is shared here
+    (void)inner.Text("default_socket");  // type-checked only: contexts are not shared here
     fields.Adopt(inner.Finish());
   }
   return fields.Finish();

@@ -10,7 +10,7 @@
 //   [features.memacct]                         enabled, audit_log
 //   [features.context-share]                   enabled, default_socket
 //
-// Anything else is a mistake; it is answered with file, line and the nearest key that would be right.
+// Anything else is an error that names file, line and the nearest valid key.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ struct ConfiguredLimits {
 };
 
 struct ConfiguredPartition {
-  std::string device;  // UUID, or the start of one
+  std::string device;  // UUID, or a prefix of one
   std::string name;
   uint32_t chunks = 0;
   bool include_remainder = false;
@@ -43,7 +43,7 @@ struct ConfiguredServer {
   std::string name;
   std::optional<uint32_t> uid;
   std::string allowed_devices;
-  std::map<std::string, ConfiguredLimits> namespaces;  // "default" has the limits of the server's own table
+  std::map<std::string, ConfiguredLimits> namespaces;  // "default" holds the limits of the server's own table
   std::vector<ConfiguredPartition> partitions;
 };
 

@@ -1,7 +1,7 @@
-// What of a configuration file is handed to the TOML reader. It trusts its own tables and assertions more than a file
-// from outside allows: a blank beyond ASCII takes it to code that it calls unreachable, and names nested a hundred
-// thousand deep overflow the stack when the tree is destroyed. Nothing that means something in this file is beyond
-// ASCII, so here every other byte becomes '?': in a comment nobody minds, anywhere else the line is refused for it.
+// Sanitises a configuration file for the TOML parser, which is not safe on hostile input: non-ASCII white space reaches
+// code it declares unreachable, and names nested a hundred thousand deep overflow the stack when the tree is destroyed.
+// Nothing significant in this file is beyond ASCII, so every other byte becomes '?', which is harmless in a comment and
+// makes any other line invalid.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace tutti::control {
 
-// The text, line by line as long as it was. Fails if it is too long or nests too deep; `source` names the file.
+// The sanitised text; lines keep their length. Fails if it is too long or nests too deep; `source` names the file.
 Result<std::string> ConfigurationText(std::string_view text, const std::string& source);
 
 }  // namespace tutti::control

@@ -43,7 +43,7 @@ Result<DaemonConnection> DaemonConnection::Open(const Places& places, int patien
                     "CUDA_MPS_PIPE_DIRECTORY to the directory of a running one",
                     places.pipe_directory, socket.error().text));
   }
-  // The kernel's word for who listens on the socket. Taken now, while the daemon certainly runs.
+  // The listener's identity, from the kernel. Taken now, while the daemon certainly runs.
   const auto peer = os::Peer(socket->get());
   const pid_t pid = peer ? peer->pid : 0;
   os::Fd process;
@@ -65,7 +65,7 @@ Status DaemonConnection::AwaitPacket(std::string_view line, int64_t deadline_ms)
     do {
       auto second = Open(places_, patience_ms_);
       if (!second || !second->Run("help help")) {
-        if (WaitReadable(socket_.get(), kLastMs)) return {};  // it has answered, or ended, in the meantime
+        if (WaitReadable(socket_.get(), kLastMs)) return {};  // it has answered or ended by now
         break;
       }
       if (WaitReadable(socket_.get(), patience_ms_)) return {};
@@ -98,8 +98,8 @@ void DaemonConnection::WaitForEnd() {
   // The kernel closes the daemon's end of the connection a little before the process is gone.
   if (socket_) WaitReadable(socket_.get(), patience_ms_);
   if (process_) WaitReadable(process_.get(), kWaitForEndMs);
-  // A dead process stays in the process list until its parent has collected it. Where nobody collects (a container
-  // whose first process is no init) that never happens.
+  // A dead process stays in the process list until its parent reaps it, which never happens in a container whose first
+  // process is no init.
   for (int waited_ms = 0; daemon_pid_ > 0 && kill(daemon_pid_, 0) == 0 && waited_ms < 100; waited_ms += 2) usleep(2000);
 }
 

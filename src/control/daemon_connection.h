@@ -13,34 +13,34 @@
 namespace tutti::control {
 
 struct Answer {
-  std::string text;  // for stdout, as it is
+  std::string text;  // printed to stdout unchanged
   int exit_status = 0;
-  bool ending = false;      // the daemon is on its way out
+  bool ending = false;      // the daemon is ending
   std::vector<os::Fd> files;  // memory files that came with the answer (`trace dump`)
 };
 
 class DaemonConnection {
  public:
-  // What happens when the patience for the answer to a command has run out.
+  // What to do when a command's answer has timed out.
   enum class AfterPatience {
     kFail,
-    kAskWhetherItLives,  // `quit` takes as long as the clients do: who answers another connection is waited for on
+    kAskWhetherItLives,  // `quit` takes as long as the clients: wait on if the daemon answers another connection
   };
 
-  // Fails when nobody listens in the pipe directory; the text names the socket and what to do. A daemon may hang
-  // without being dead: `patience_ms` bounds how long connecting, and then each command, may take; < 0 waits for ever.
+  // Fails if nobody listens in the pipe directory; the text names the socket and the remedy. A daemon may hang:
+  // `patience_ms` bounds connecting, and then each command; < 0: no timeout.
   static Result<DaemonConnection> Open(const Places& places, int patience_ms = -1,
                                        AfterPatience then = AfterPatience::kFail);
 
-  // Runs one command line and waits for its answer, however long the command takes if the patience has no bound. After
-  // a failure every further command fails as well: a late answer would be taken for that of another command.
+  // Runs one command line and waits for its answer, within the timeout. After a failure every further command fails as
+  // well, since a late answer would be taken for another command's.
   Result<Answer> Run(std::string_view line);
 
-  // Waits until the daemon's process is gone, for callers that look at the process list next: so long as the patience
-  // for it to close the connection, and five seconds from then on.
+  // Waits until the daemon's process is gone, for callers that look at the process list next: up to the timeout for it
+  // to close the connection, and five seconds after that.
   void WaitForEnd();
 
-  // 0 if the daemon lives in a PID namespace that this process does not see.
+  // 0 if the daemon lives in a PID namespace that is not visible from here.
   pid_t daemon_pid() const { return daemon_pid_; }
 
  private:
@@ -57,7 +57,7 @@ class DaemonConnection {
   Places places_;
 
   os::Fd socket_;  // empty after a failure
-  os::Fd process_;  // pidfd of the daemon; empty where it cannot be had
+  os::Fd process_;  // pidfd of the daemon; empty if unavailable
   pid_t daemon_pid_ = 0;
   int patience_ms_ = -1;
   AfterPatience then_ = AfterPatience::kFail;

@@ -1,4 +1,4 @@
-// The settings language (wire/limit_text.h) under the names that the control side knows it by.
+// Aliases for the control side of the parsers in wire/limit_text.h.
 #pragma once
 
 #include "wire/limit_text.h"

@@ -10,11 +10,11 @@ namespace tutti::control {
 namespace {
 
 constexpr size_t kLongestName = 64;
-constexpr std::string_view kEveryDevice = "GPU-";  // how every UUID starts
+constexpr std::string_view kEveryDevice = "GPU-";  // prefix of every UUID
 
 bool IsNameCharacter(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
-// Protocol 3 has K beside protocol 2's G and M.
+// Protocol 3 adds K to protocol 2's G and M.
 Result<uint64_t> ParseSize(std::string_view text) {
   const bool kibi = text.ends_with('K') || text.ends_with("KB");
   if (!kibi) return ParseMemory(text);

@@ -1,4 +1,4 @@
-// Values of protocol 3, on the command line and in configuration files.
+// Parses values of protocol 3, from command lines and configuration files.
 #pragma once
 
 #include <string>

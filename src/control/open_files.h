@@ -1,5 +1,5 @@
-// What a server needs of the limit on open files. It inherits the daemon's, so the daemon sees at its start whether
-// that will do.
+// The descriptors that a server needs. It inherits the daemon's limit on open files, so the daemon checks it at its
+// start.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace tutti::control {
 
-// logs, epolls, compilers, clients that are just being attached or taken down
+// logs, epolls, compilers, clients being attached or torn down
 inline constexpr uint64_t kFilesOfServer = 96;
-// socket, pidfd, doorbell, window, and a file that it has sent and that cannot be closed yet
+// socket, pidfd, doorbell, window, and a received file whose close is pending
 inline constexpr uint64_t kFilesPerClient = 5;
 
-// Raises this process's limit as far as the system lets it, and returns what it is then. Fails if a server would take
-// no client with that: the line names the number that is needed and where it is set.
+// Raises this process's limit to the hard limit and returns it. Fails if that leaves a server no room for a client; the
+// line names the number that is needed and where it is set.
 Result<uint64_t> RaiseOpenFiles();
 
 }  // namespace tutti::control

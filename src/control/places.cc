@@ -13,7 +13,7 @@ std::string Directory(const char* variable, const char* standard) {
   const char* value = std::getenv(variable);
   std::string path = value != nullptr && *value != '\0' ? value : standard;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
-  // The daemon leaves the directory it was started in.
+  // Made absolute, since the daemon changes its working directory.
   if (path.front() != '/') path = std::filesystem::current_path(ignored).string() + "/" + path;
   return path;
 }

@@ -1,4 +1,4 @@
-// Where a daemon lives: its pipe directory, which is also its name to clients and shells, and its log directory.
+// A daemon's directories: its pipe directory, by which clients and shells address it, and its log directory.
 //
 // The files of the pipe directory, as other programs know them:
 //   control                       socket, 0666: clients and shells
@@ -30,9 +30,9 @@ struct Places {
 };
 
 // From CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY; unset or empty means the default. For shells: the default is
-// where a daemon answers, whatever its protocol.
+// the directory in which a daemon answers, whatever its protocol.
 Places PlacesFromEnvironment();
-// The same for a daemon that is going to start.
+// The same for a daemon that is about to start.
 Places PlacesForDaemon(int protocol);
 
 }  // namespace tutti::control

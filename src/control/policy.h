@@ -1,4 +1,4 @@
-// How clients share a device, by name. The server knows what the names mean (device/device.h).
+// The names of sharing policies. The server implements them (device/device.h).
 #pragma once
 
 #include <algorithm>

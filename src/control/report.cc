@@ -21,7 +21,7 @@ std::string Text(const Json& object, const char* name) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-// 0 where it is not there, or does not fit.
+// 0 if it is missing or out of range.
 template <typename T>
 T Number(const Json& object, const char* name) {
   const Json& value = Member(object, name);

@@ -1,4 +1,4 @@
-// What the daemon says about its servers and clients, in one answer (control command `report`).
+// The daemon's report on its servers and clients (control command `report`).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tutti::control {
 
-// A kernel that runs now.
+// A running kernel.
 struct KernelReport {
   std::string name;
   std::vector<uint32_t> grid, block;
@@ -31,7 +31,7 @@ struct ClientReport {
   uint32_t device = 0;
   std::string state;
   double percentage = 100;
-  double share = 0;  // of the device's time lately, 0 .. 1
+  double share = 0;  // of the device's recent time, 0 .. 1
   uint64_t used_bytes = 0;
   std::optional<uint64_t> limit_bytes;
   uint64_t launches = 0;
@@ -46,7 +46,7 @@ struct DeviceReport {
   std::string name;
   uint64_t total_bytes = 0;
   uint32_t sm_count = 0;
-  std::string compute_capability;  // "8.0"; empty if not said
+  std::string compute_capability;  // "8.0"; empty if unknown
   std::string pci;                 // "00000000:01:00.0"
 };
 
@@ -57,7 +57,7 @@ struct ServerReport {
   std::string error;  // not empty: the server did not answer
   std::vector<DeviceReport> devices;
   std::vector<ClientReport> clients;
-  uint64_t kernels_left_out = 0;  // that run, too: there were too many for one answer
+  uint64_t kernels_left_out = 0;  // running kernels omitted, since there were too many for one reply
 };
 
 struct Report {
@@ -68,14 +68,14 @@ struct Report {
   std::string log_directory;
   std::string policy;
   double default_percentage = 100;
-  std::optional<bool> multi_user;  // started with -M; nothing: of a version that does not say
+  std::optional<bool> multi_user;  // started with -M; nothing: unknown, from an older version
   std::vector<ServerReport> servers;
   std::string json;  // as received, for --json
 };
 
 Result<Report> FetchReport(DaemonConnection& daemon);
 
-// From the answer's text. Anything may stand in the pipe directory: what is not of the expected shape is an error or a
+// Parses the answer. It is untrusted, since anybody may listen in a pipe directory: unexpected content is an error or a
 // default, never a crash.
 Result<Report> ParseReport(const std::string& text);
 

@@ -1,4 +1,4 @@
-// Answers that are tables, in the forms a reader may want: columns for people, CSV and JSON for programs.
+// Tables as answers: aligned columns for people, CSV and JSON for programs.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct TextTable {
   std::vector<std::vector<std::string>> rows;  // each as long as `columns`; "-" stands for nothing
 };
 
-// Columns as wide as their longest entry, two blanks between them, no blanks at the end of a line.
+// Columns as wide as their longest entry, separated by two spaces, without trailing spaces.
 std::string FormatText(const TextTable& table, bool header);
-// Entries with a comma, a quote or a line break are quoted as RFC 4180 has it.
+// Entries with a comma, a quote or a line break are quoted as in RFC 4180.
 std::string FormatCsv(const TextTable& table, bool header);
 // An array of objects, one line. Keys are the columns in lower case with '_'; "-" becomes null.
 std::string FormatJson(const TextTable& table);

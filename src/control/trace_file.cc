@@ -16,7 +16,7 @@ struct Closer {
 };
 using File = std::unique_ptr<FILE, Closer>;
 
-// A server runs as its user, who may make the file as long as files can be.
+// A server's user may make the file arbitrarily long.
 constexpr size_t kMostBytes = 512 << 20;
 
 Result<std::string> Contents(int fd) {

@@ -1,5 +1,5 @@
-// Traces as files: what servers recorded, one Chrome trace event per line, made into one Chrome trace JSON document,
-// which Perfetto and chrome://tracing open.
+// Merges the servers' trace files, one Chrome trace event per line, into one Chrome trace JSON document for Perfetto
+// and chrome://tracing.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A command line in words, as the control language has them: separated by blanks, no quoting.
+// Splits a command line into words, as the control language does: at white space, without quoting.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace tutti::control {
 
 std::vector<std::string> SplitWords(std::string_view line);
 
-// "a,b,c"; nothing for an empty text. Blanks around an entry are left out.
+// "a,b,c"; nothing for an empty text. Trims spaces around entries.
 std::vector<std::string> SplitList(std::string_view text);
 
 // A decimal number without sign that fits; nothing for anything else.
