@@ -1,15 +1,15 @@
-// What the API table (cuda/api.def) is made of.
+// Types of the API table (cuda/api.def).
 #pragma once
 
 namespace tutti::cuda {
 
-// The version cuDriverGetVersion reports, and the newest whose functions are in the table.
+// The version that cuDriverGetVersion reports; the table has the functions up to this version.
 inline constexpr int kDriverVersion = 13000;
 
 enum class ApiClass {
   early,        // answered in the client, also before cuInit
   local,        // answered in the client
-  ring,         // one record, nobody waits
+  ring,         // submits one record, does not wait
   call,         // may wait for the server
   unsupported,  // CUDA_ERROR_NOT_SUPPORTED
 };

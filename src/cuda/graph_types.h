@@ -1,4 +1,4 @@
-// The driver's ABI: graphs. Included by cuda/types.h, which has what all of it has in common.
+// The driver's ABI: graphs. Included by cuda/types.h, which has the common part.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
-// The driver's ABI in our own words: handles, structures and the constants we act on. Layouts and values are what
-// unmodified programs pass; tests/compat/abi_test.cc holds them against the toolkit's header where there is one.
+// The driver's ABI, independently written: handles, structures and the constants we use. Layouts and values must match
+// those of unmodified programs; tests/compat/abi_test.cc compares them with the toolkit's header if it is installed.
 //
 // Everything is in namespace tutti::cuda, so that a test can include the toolkit's header beside this one. Enumerations
-// are plain ints here: a program may pass any number, and an out-of-range enum would be undefined behaviour.
+// are plain ints: a program may pass any number, and an out-of-range enum would be undefined behaviour.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ using CUdevice = int;
 using CUdeviceptr = uint64_t;
 using CUmemGenericAllocationHandle = unsigned long long;
 
-// Handles. What they point to is the client's own business (client/base/pool.h).
+// Handles, opaque outside the client (client/base/pool.h).
 using CUcontext = struct CUctx_st*;
 using CUmodule = struct CUmod_st*;
 using CUfunction = struct CUfunc_st*;
@@ -118,7 +118,7 @@ struct CUDA_MEMCPY3D {
   size_t WidthInBytes, Height, Depth;
 };
 
-// The same with the contexts in the place of the reserved words.
+// The same with contexts in place of the reserved words.
 struct CUDA_MEMCPY3D_PEER {
   size_t srcXInBytes, srcY, srcZ, srcLOD;
   CUmemorytype srcMemoryType;

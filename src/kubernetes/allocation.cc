@@ -56,7 +56,7 @@ void AddMount(v1beta1::ContainerAllocateResponse& response, const std::string& i
   mount.set_read_only(read_only);
 }
 
-// How the container runtime learns of the devices.
+// How the devices are passed to the container runtime.
 void NameDevices(const AllocationContext& context, const std::vector<size_t>& chosen,
                  v1beta1::ContainerAllocateResponse& response) {
   const sharing::Flags& flags = context.config->flags;
@@ -102,12 +102,12 @@ void AddDeviceNodes(const std::vector<size_t>& chosen, v1beta1::ContainerAllocat
   }
 }
 
-// The way to the control daemon. The path in the container is the daemon's.
+// Access to the control daemon, at the daemon's own path.
 void AddService(const AllocationContext& context, v1beta1::ContainerAllocateResponse& response) {
   const sharing::Config& config = *context.config;
   const std::string directory = fmt::format("/mps/{}/pipe", context.offer->resource);
   (*response.mutable_envs())["CUDA_MPS_PIPE_DIRECTORY"] = directory;
-  // To connect to the socket takes no writing, and nobody in the container can put another one in its place.
+  // Read-only: connecting needs no write access, and nobody in the container can replace the socket.
   AddMount(response, directory, context.host_pipe_directory, /*read_only=*/true);
   if (config.strategy == Strategy::kMps && config.extension.mount_shm)
     AddMount(response, "/dev/shm", config.flags.mps_root + "/shm");
@@ -122,7 +122,8 @@ void AddLimits(const AllocationContext& context, const std::vector<std::string>&
   std::optional<double> percentage;
   std::vector<std::string> memory;
   for (const DeviceLimit& limit : LimitsOf(*context.offer, context.devices, ids)) {
-    // One percentage holds for all devices of a process: the largest, since less would take from one what it was given.
+    // A process has one percentage for all devices: the largest, since a smaller one would cut a device's allocated
+    // share.
     if (limit.percentage) percentage = std::max(percentage.value_or(0), *limit.percentage);
     if (limit.memory_bytes)
       memory.push_back(fmt::format("{}={}M", context.devices[limit.device].uuid, *limit.memory_bytes >> 20));
@@ -164,7 +165,7 @@ Result<v1beta1::ContainerAllocateResponse> Allocate(const AllocationContext& con
   NameDevices(context, chosen, response);
   AddService(context, response);
   if (context.config->extension.client_library) {
-    // Nobody hides the other devices from this container, as a driver's container toolkit would.
+    // No container toolkit hides the other devices from this container.
     std::vector<std::string> uuids;
     for (const size_t index : chosen) uuids.push_back(context.devices[index].uuid);
     (*response.mutable_envs())["CUDA_VISIBLE_DEVICES"] = fmt::format("{}", fmt::join(uuids, ","));

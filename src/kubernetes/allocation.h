@@ -1,5 +1,5 @@
-// What a container is given with its replicas: environment and mounts, as NVIDIA's device plugin gives them, and what
-// our opt-in keys add.
+// What a container gets with its replicas: the environment and mounts of NVIDIA's device plugin, and the additions of
+// our opt-in keys.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace tutti::kubernetes {
 
-// Everything an allocation of one resource depends on.
+// The inputs of a resource's allocations.
 struct AllocationContext {
   const sharing::Config* config = nullptr;
   const sharing::Offer* offer = nullptr;
@@ -21,11 +21,11 @@ struct AllocationContext {
   std::string host_pipe_directory;  // of the container's claim (claim_book.h)
 };
 
-// The texts of failures are NVIDIA's, as they reach a pod's status.
+// Error texts are NVIDIA's, since they reach a pod's status.
 Result<v1beta1::ContainerAllocateResponse> Allocate(const AllocationContext& context,
                                                     const std::vector<std::string>& ids);
 
-// The limits that these replicas add up to, by device index; nothing where there is none.
+// The sum of these replicas' limits, by device index; nothing: no limit.
 struct DeviceLimit {
   size_t device = 0;
   std::optional<double> percentage;

@@ -1,5 +1,5 @@
-// Which replicas a container should get: `distributed` takes those of the device with the fewest in use, `packed` of
-// the one with the most; where devices are equal, they take turns.
+// Chooses a container's replicas: `distributed` takes them from the device with the fewest in use, `packed` from the
+// one with the most; equal devices take turns.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace tutti::kubernetes {
 
 class AllocationPolicy {
  public:
-  // `total` is the number of replicas of each device, by UUID.
+  // `total`: the number of replicas of each device, by UUID.
   AllocationPolicy(bool packed, std::map<std::string, int64_t> total) : packed_(packed), total_(std::move(total)) {}
 
-  // `size` of `available`, `must_include` among them. Fails where that cannot be.
+  // Chooses `size` of `available`, including `must_include`. Fails if that is impossible.
   Result<std::vector<std::string>> Prefer(const std::vector<std::string>& available,
                                           const std::vector<std::string>& must_include, int size);
 

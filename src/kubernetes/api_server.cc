@@ -17,7 +17,7 @@ constexpr size_t kMaxAnswerBytes = 16 << 20;  // a node that lists its images ha
 
 size_t TakeBytes(char* bytes, size_t one, size_t count, void* to) {
   auto& body = *static_cast<std::string*>(to);
-  if (body.size() + count > kMaxAnswerBytes) return 0;  // curl gives up
+  if (body.size() + count > kMaxAnswerBytes) return 0;  // curl aborts
   body.append(bytes, one * count);
   return count;
 }
@@ -33,7 +33,7 @@ Result<std::string> ReadToken(const std::string& directory) {
   while (!token.empty() && std::isspace(static_cast<unsigned char>(token.back())) != 0) token.pop_back();
   if (token.empty())
     return Fail(fmt::format("no token in {}: does the pod have a service account (--service-account)?", path));
-  // It becomes a line of a header.
+  // It becomes a header line.
   for (const char c : token) {
     if (c <= ' ' || c > '~') return Fail(fmt::format("{} is not a token: it has control characters or spaces", path));
   }
@@ -99,7 +99,7 @@ Result<ApiAnswer> ApiServer::Ask(const std::string& path, const std::string* pat
   curl_easy_reset(curl);  // keeps the connection
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "https");
-  curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");  // a proxy set for images does not lead to the cluster's own address
+  curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");  // a proxy configured for images cannot reach the cluster's own address
   if (access(certificate.c_str(), R_OK) == 0) curl_easy_setopt(curl, CURLOPT_CAINFO, certificate.c_str());
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
   if (patch != nullptr) {

@@ -1,4 +1,4 @@
-// The cluster's API server, asked over HTTPS with a service account: only as much of it as a node's labels need.
+// A minimal client of the cluster's API server, over HTTPS with a service account, for a node's labels.
 #pragma once
 
 #include <atomic>
@@ -16,13 +16,13 @@ struct ApiAccess {
   std::string account_directory;  // with `token` and `ca.crt`, as the kubelet mounts them
 };
 
-// The URL that pods are told in KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT; `url`, if it is not empty, wins.
-// Fails if there is none, or one that is not https: the token must not travel in the open.
+// The URL from a pod's KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT, unless `url` is given. Fails if there is
+// none, or if it is not https, since the token must not be sent unencrypted.
 Result<std::string> ApiServerUrl(const std::string& url);
 
 struct ApiAnswer {
   long status = 0;   // of HTTP
-  std::string body;  // hostile like everything from outside; at most 16 MiB
+  std::string body;  // untrusted; at most 16 MiB
 };
 
 // One request at a time, from one thread; Stop is thread-safe.
@@ -31,12 +31,12 @@ class ApiServer {
   explicit ApiServer(ApiAccess access);
   ~ApiServer();
 
-  // `path` begins with "/api". Each fails within ten seconds if nobody answers, with what to look at. The token is read
-  // anew for every request, since the kubelet replaces it every hour.
+  // `path` begins with "/api". Each fails after ten seconds without an answer, with a hint what to check. Reads the
+  // token for every request, since the kubelet replaces it every hour.
   Result<ApiAnswer> Get(const std::string& path);
   Result<ApiAnswer> MergePatch(const std::string& path, const std::string& json);
 
-  // Ends the request that runs, within a second or so, and lets no other begin.
+  // Aborts the running request, within about a second, and prevents further ones.
   void Stop() { stopped_ = true; }
 
   const std::string& url() const { return access_.url; }
@@ -47,7 +47,7 @@ class ApiServer {
   const ApiAccess access_;
   std::atomic<bool> stopped_ = false;
   struct Handle;
-  const std::unique_ptr<Handle> handle_;  // keeps the connection from one request to the next
+  const std::unique_ptr<Handle> handle_;  // reuses the connection for the next request
 };
 
 }  // namespace tutti::kubernetes

@@ -15,7 +15,7 @@ bool IsHex(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); }
 std::string PodUid(std::string_view part) {
   const size_t at = part.find("pod");
   if (at == std::string_view::npos) return "";
-  // "kubepods" is followed by no digit, so the search goes on behind it.
+  // "kubepods" matches "pod" but is not followed by a digit, so the search continues.
   std::string uid;
   for (size_t i = at + 3; i < part.size() && (IsHex(part[i]) || part[i] == '-' || part[i] == '_'); ++i)
     uid += part[i] == '_' ? '-' : part[i];
@@ -23,16 +23,16 @@ std::string PodUid(std::string_view part) {
   return digits == 32 ? uid : PodUid(part.substr(at + 3));
 }
 
-// The 64 digits by which runtimes name a container: a part of the path, by itself or between "crio-",
-// "cri-containerd-", "docker-" and ".scope".
+// The 64 hexadecimal digits of a container id: a path component, by itself or between "crio-", "cri-containerd-",
+// "docker-" and ".scope".
 std::string ContainerId(std::string_view part) {
   if (part.ends_with(".scope")) part.remove_suffix(6);
   if (const size_t end = part.find_last_of("-:"); end != std::string_view::npos) part.remove_prefix(end + 1);
   return part.size() == 64 && std::ranges::all_of(part, IsHex) ? std::string(part) : "";
 }
 
-// The outermost container of the path is the one that the runtime made. What is below it the container may have made
-// itself (some may), under any name: that of another one, too.
+// The outermost container of the path is the runtime's. Cgroups below it may have been created by the container itself,
+// under any name, even another container's.
 ContainerRef ParsePath(std::string_view path) {
   ContainerRef found;
   while (!path.empty() && found.container_id.empty()) {

@@ -1,4 +1,4 @@
-// Which container a process belongs to, from the kernel's word for it: /proc/PID/cgroup.
+// The container that a process belongs to, according to the kernel: /proc/PID/cgroup.
 #pragma once
 
 #include <sys/types.h>
@@ -9,17 +9,17 @@
 namespace tutti::kubernetes {
 
 struct ContainerRef {
-  std::string pod_uid;       // empty if the path does not say
+  std::string pod_uid;       // empty if the path has none
   std::string container_id;  // 64 hexadecimal digits; empty: no container
 
   bool operator==(const ContainerRef&) const = default;
 };
 
-// From the text of a cgroup file. Knows the paths of the cgroupfs driver (kubepods/burstable/pod<uid>/<id>) and of the
-// systemd driver (kubepods-burstable-pod<uid with underscores>.slice/cri-containerd-<id>.scope), of any runtime.
+// Parses a cgroup file. Knows the paths of the cgroupfs driver (kubepods/burstable/pod<uid>/<id>) and of the systemd
+// driver (kubepods-burstable-pod<uid with underscores>.slice/cri-containerd-<id>.scope), of any runtime.
 ContainerRef ParseCgroup(std::string_view text);
 
-// Of a process, as `proc` (normally "/proc") shows it; empty if it is gone.
+// For a process, from `proc` (normally "/proc"); empty if it is gone.
 ContainerRef ContainerOf(pid_t pid, const std::string& proc);
 
 }  // namespace tutti::kubernetes

@@ -7,7 +7,7 @@
 namespace tutti::kubernetes {
 
 int CheckConfiguration(const Options& options) {
-  // One device of a size that is easy to divide stands for those of the node.
+  // A sample device of an easily divisible size stands for the node's devices.
   const std::vector<sharing::DeviceFacts> devices = {{"a device of 16 GiB", "", 16ull << 30, 0, ""}};
   const auto config = LoadConfig(options);
   const auto offers = config ? sharing::MakeOffers(*config, devices) : std::unexpected(config.error());

@@ -1,11 +1,11 @@
-// `tutti-device-plugin --check`: whether a configuration can be used, and what it offers.
+// `tutti-device-plugin --check`: validates a configuration and prints what it offers.
 #pragma once
 
 #include "kubernetes/options.h"
 
 namespace tutti::kubernetes {
 
-// Prints to stdout; a complaint goes to stderr. Returns the exit status: 0 it can be used, 1 it cannot.
+// Prints to stdout, errors to stderr. Returns the exit status: 0 valid, 1 invalid.
 int CheckConfiguration(const Options& options);
 
 }  // namespace tutti::kubernetes

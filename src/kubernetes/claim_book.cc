@@ -24,7 +24,7 @@ std::vector<std::string> Replicas(const std::string& resource, std::vector<std::
   return ids;
 }
 
-// Of so few letters that the path of the claim's socket fits into a socket's address: FNV-1a.
+// FNV-1a: a name short enough for the claim's path to fit into a socket address.
 std::string NameOf(const std::vector<std::string>& replicas) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const std::string& replica : replicas) {
@@ -37,7 +37,7 @@ std::string CommandOf(const std::string& name, const AllocationContext& context,
   std::set<std::string> devices;
   for (const std::string& id : ids) devices.insert(ReplicaId::Parse(id).uuid);
   std::string command = fmt::format("claim add {} {}", name, fmt::join(devices, ","));
-  if (!sharing::SharesVary(*context.config)) return command;  // then the daemon's defaults say it
+  if (!sharing::SharesVary(*context.config)) return command;  // then the daemon's defaults suffice
   std::optional<double> percentage;
   std::vector<std::string> memory;
   for (const DeviceLimit& limit : LimitsOf(*context.offer, context.devices, ids)) {
@@ -73,7 +73,7 @@ Status ClaimBook::Make(const AllocationContext& context, const std::vector<std::
   const std::lock_guard lock(mutex_);
   TUTTI_ASSIGN(control::DaemonConnection daemon, control::DaemonConnection::Open(places_, patience_ms_));
   for (auto entry = entries_.begin(); entry != entries_.end();) {
-    // The same replicas again are for another container: it gets a directory that nobody has had.
+    // The same replicas again belong to another container, which gets a fresh directory.
     const bool freed = std::ranges::any_of(entry->second.replicas, [&](const std::string& replica) {
       return std::ranges::find(replicas, replica) != replicas.end();
     });
@@ -93,7 +93,7 @@ Status ClaimBook::Make(const AllocationContext& context, const std::vector<std::
 Status ClaimBook::Tell(control::DaemonConnection& daemon, bool required) {
   const std::lock_guard lock(mutex_);
   for (const auto& [name, entry] : entries_) {
-    // One that a daemon does not take is one container's trouble.
+    // If the daemon refuses one claim, only that container is affected.
     if (const auto added = Run(daemon, entry.command); !added) log::Warning("{}", added.error().text);
   }
   return Run(daemon, required ? "claim require on" : "claim require off");

@@ -1,12 +1,12 @@
-// The claims of this node's containers: which replicas have been allocated, and the directory by which their container
-// comes to the control daemon. It is mounted into that container and no other, and the daemon gives whoever comes by it
-// what the claim says (`claim` in docs/reference/control.md): unlike an environment variable, a container cannot unset
+// The claims of this node's containers: the allocated replicas, and the directory through which their container
+// connects to the control daemon. It is mounted into that container alone, and the daemon grants connections through it
+// what the claim says (`claim` in docs/reference/control.md). Unlike an environment variable, a container cannot unset
 // it.
 //
-// The kubelet says what it allocates and never what it frees. A claim ends when one of its replicas is allocated anew,
-// and its directory with it: whoever has kept hold of that (a descriptor passed on to another pod) has nothing of the
-// next container's. The book is kept in a file, so that a plugin and a daemon that are started anew know the claims of
-// containers that run.
+// The kubelet reports allocations but never releases. A claim, with its directory, therefore ends when one of its
+// replicas is allocated again; a process that has kept the old directory open (or passed its descriptor to another pod)
+// gets nothing of the next container's. The claims are stored in a file, so that a restarted plugin or daemon knows
+// those of running containers.
 #pragma once
 
 #include <map>
@@ -24,14 +24,14 @@ namespace tutti::kubernetes {
 // Thread-safe.
 class ClaimBook {
  public:
-  // `file` is this process's alone; one that is missing or damaged is an empty book.
+  // `file` belongs to this process alone; a missing or damaged one means no claims.
   ClaimBook(control::Places places, std::string file, int patience_ms);
 
-  // The directory of the claim on these replicas, made or not.
+  // The directory of the claim on these replicas, whether or not it exists.
   std::string Directory(const std::string& resource, const std::vector<std::string>& ids) const;
-  // Makes the claim, at the daemon too, in place of those that have any of its replicas.
+  // Creates the claim, at the daemon too, and ends those that hold any of its replicas.
   Status Make(const AllocationContext& context, const std::vector<std::string>& ids);
-  // All claims, to a daemon that may know none of them; and whether containers need one.
+  // Sends a daemon all claims, and whether containers need one.
   Status Tell(control::DaemonConnection& daemon, bool required);
 
  private:

@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kLookEvery_ms = 1000;
 
-// What holds for a client that says nothing: the largest replica there is, since a container may be told less than the
-// default but not more.
+// The defaults: the size of the largest replica, since a container's own limits may be lower than the default but not
+// higher.
 struct Defaults {
   double percentage = 100;
   std::vector<std::optional<uint64_t>> memory;  // by device
@@ -48,7 +48,7 @@ Defaults DefaultsOf(const sharing::Config& config, const std::vector<sharing::De
   return defaults;
 }
 
-// What a daemon is told at its start only: one that was taken over may have been told something else.
+// Settings that apply at a daemon's start only; an adopted daemon may have others.
 void WarnOfItsStart(const sharing::Config& config, const control::Report& report) {
   const bool wanted = config.extension.multi_user_server;
   if (!report.multi_user || *report.multi_user == wanted) return;
@@ -134,13 +134,13 @@ bool DaemonKeeper::Wait(int process, int milliseconds) {
   return poll(waits, process < 0 ? 1 : 2, milliseconds) > 0;
 }
 
-// From one daemon to the next, waiting longer after each that did not come to work.
+// Runs one daemon after the other, with back-off after each that fails to start.
 void DaemonKeeper::Run() {
   int pause_ms = 100;
   while (!Wait(-1, 0)) {
     const auto begin = std::chrono::steady_clock::now();
     const Status status = KeepOne();
-    if (status) return;  // asked to end
+    if (status) return;  // asked to stop
     NoteTrouble(status.error().text);
     const bool lived = std::chrono::steady_clock::now() - begin > std::chrono::seconds(10);
     pause_ms = lived ? 100 : std::min(pause_ms * 2, MayStart() ? 10'000 : kLookEvery_ms);
@@ -190,7 +190,7 @@ Status DaemonKeeper::StartDaemon() {
 Result<control::Report> DaemonKeeper::TakeReport(control::DaemonConnection& daemon) {
   TUTTI_ASSIGN(control::Report report, control::FetchReport(daemon));
   if (DevicesOf(report, geteuid()).empty()) {
-    // Devices are known by a server; ours has not started yet, or has ended.
+    // Only a server knows the devices; ours has not started yet, or has ended.
     TUTTI_TRY(daemon.Run(fmt::format("start_server -uid {}", geteuid())));
   }
   return report;
@@ -212,7 +212,7 @@ Status DaemonKeeper::Tell(control::DaemonConnection& daemon, const control::Repo
   return claims_.Tell(daemon, config.extension.require_claims);
 }
 
-// One look: tells the daemon what it has not been told yet, and publishes its devices. Milliseconds to the next one.
+// One poll: sends the daemon pending settings and publishes its devices. Returns the milliseconds to the next poll.
 Result<int> DaemonKeeper::LookAt(control::DaemonConnection& daemon) {
   TUTTI_ASSIGN(control::Report report, TakeReport(daemon));
   const std::vector<sharing::DeviceFacts> devices = DevicesOf(report, geteuid());
@@ -233,8 +233,8 @@ Result<int> DaemonKeeper::LookAt(control::DaemonConnection& daemon) {
   return devices.empty() ? 50 : kLookEvery_ms;
 }
 
-// Returns without an error only when the keeper is to end. A daemon that hangs is waited for, its devices unhealthy
-// meanwhile: to end it would end the running pods' clients, which may not even have noticed.
+// Returns without an error only when the keeper is to stop. Waits for a hung daemon, with its devices unhealthy, since
+// killing it would end the clients of running pods, which may not be affected by the hang.
 Status DaemonKeeper::KeepOne() {
   auto daemon = control::DaemonConnection::Open(places_, patience_ms_);
   if (daemon) {
@@ -248,7 +248,7 @@ Status DaemonKeeper::KeepOne() {
     daemon = std::move(fresh);
   }
   deviceless_looks_ = 0;
-  // Of a daemon in a foreign PID namespace there is no process to watch: the connection tells, a look at a time.
+  // A daemon in a foreign PID namespace has no process to watch: polling the connection shows its end.
   const pid_t pid = daemon->daemon_pid();
   if (daemons_ == 0 || pid != last_daemon_) ++daemons_;
   last_daemon_ = pid;
@@ -257,7 +257,7 @@ Status DaemonKeeper::KeepOne() {
   for (;;) {
     const auto pause_ms = LookAt(*daemon);
     if (!pause_ms) {
-      // The connection of a daemon that dies closes a little before its process is gone.
+      // A dying daemon's connection closes slightly before its process is gone.
       if (process_fd >= 0 && !Wait(process_fd, 50)) {
         NoteTrouble(pause_ms.error().text);
         if (!Wait(process_fd, kLookEvery_ms)) {

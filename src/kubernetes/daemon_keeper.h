@@ -1,7 +1,7 @@
-// Keeps a control daemon running for this node's containers: takes over the one that runs in the pipe directory or
-// starts one (or, where others start it, waits for one), tells it the defaults that the configuration asks for, watches
-// it, and starts another when it ends. What it learns goes into the device table: all devices are unhealthy from the
-// moment the daemon dies until its successor has them, and while it does not answer.
+// Keeps a control daemon running for this node's containers: adopts a running one in the pipe directory or starts one
+// (or, if others start it, waits for it), sets the configured defaults, monitors it, and restarts it when it ends. It
+// updates the device table: all devices are unhealthy from the daemon's death until its successor reports them, and
+// while it does not answer.
 #pragma once
 
 #include <sys/types.h>
@@ -24,24 +24,24 @@ namespace tutti::kubernetes {
 class DaemonKeeper {
  public:
   // `program` is the control daemon's path. CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of this process must say
-  // what `places` says. A daemon that takes longer than `patience_ms` for an answer hangs; answers take milliseconds,
-  // more only where the machine is out of breath. Table and claims must outlive the keeper.
+  // what `places` says. A daemon that does not answer within `patience_ms` counts as hung; answers take milliseconds
+  // unless the machine is overloaded. Table and claims must outlive the keeper.
   DaemonKeeper(control::Places places, std::string program, int patience_ms, DeviceTable& table, ClaimBook& claims);
-  ~DaemonKeeper();  // leaves the daemon running: the pods that use it are not to be disturbed
+  ~DaemonKeeper();  // leaves the daemon running, since pods use it
 
-  // Thread-safe. What is told to the daemon from now on, and at once. The first call starts the keeping: how a daemon
-  // is started depends on the configuration.
+  // Thread-safe. Applies the configuration to the daemon, now and after each restart. The first call starts the keeper,
+  // since the configuration determines how a daemon is started.
   void Configure(sharing::Config config);
 
-  // Called after each look at the daemon, from the keeper's thread. To be set before Configure.
+  // Called after each poll of the daemon, from the keeper's thread. Set it before Configure.
   using Look = std::function<void(control::DaemonConnection&, const control::Report&)>;
   void AfterEachLook(Look look);
 
   // The daemon's last answer; nothing while there is no daemon. Thread-safe.
   std::optional<control::Report> LastReport() const;
-  // How many daemons it has had; the one it took over counts.
+  // The number of daemons so far, including an adopted one.
   uint64_t daemons() const { return daemons_; }
-  // Why there is no daemon; empty when there is one. Thread-safe.
+  // Why there is no daemon; empty if there is one. Thread-safe.
   std::string Trouble() const;
 
  private:
@@ -53,7 +53,7 @@ class DaemonKeeper {
   Status StartDaemon();
   Status Tell(control::DaemonConnection& daemon, const control::Report& report);
   Result<control::Report> TakeReport(control::DaemonConnection& daemon);
-  bool Wait(int process, int milliseconds);  // true: the process has ended, or the keeper is to end
+  bool Wait(int process, int milliseconds);  // true: the process has ended, or the keeper is to stop
 
   const control::Places places_;
   const std::string program_;
@@ -68,7 +68,7 @@ class DaemonKeeper {
   std::optional<control::Report> report_;
   std::string trouble_ = "not started yet";
 
-  int deviceless_looks_ = 0;  // in a row; this and the next of the keeper's thread
+  int deviceless_looks_ = 0;  // consecutive; this and the next for the keeper's thread only
   pid_t last_daemon_ = 0;
   std::atomic<uint64_t> daemons_ = 0;
   os::Fd stop_;  // eventfd

@@ -1,5 +1,5 @@
 // dcgm-exporter charges a shared GPU's values to every pod that holds a replica, or to none. Here a pod's series has
-// the pod's value, so their sum is the device's; a replica without work has 0, and a device that no pod holds has one
+// the pod's own value, so the sum over pods is the device's; an idle replica has 0, and an unallocated device has one
 // series without pod labels.
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ using Name = std::tuple<std::string, std::string, std::string>;
 
 struct Device {
   control::DeviceReport facts;
-  std::map<Name, Use> by_container;  // of processes outside of pods under the empty name
+  std::map<Name, Use> by_container;  // processes outside of pods: empty name
 };
 
 std::map<std::string, Device> Gather(const Measured& measured) {
@@ -59,7 +59,7 @@ struct Series {
   Use use;
 };
 
-// One for each replica that a container holds, with the container's values on the first of its replicas.
+// One series per replica of a container; the first carries the container's values.
 std::vector<Series> SeriesOf(const Device& device, const Measured& measured) {
   std::vector<Series> series;
   std::map<Name, Use> rest = device.by_container;

@@ -1,5 +1,5 @@
-// The devices of this node as the plugin knows them, and whether each is healthy. One writer (the daemon's keeper),
-// many readers (a stream to the kubelet for each resource). Thread-safe.
+// The devices of this node and their health. One writer (the daemon's keeper), many readers (a stream to the kubelet
+// per resource). Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -22,17 +22,17 @@ class DeviceTable {
     std::vector<std::string> ailments;  // by device; empty: healthy
   };
 
-  // Devices once known never go away: one that the daemon no longer has is sick.
+  // Known devices are never removed: one that the daemon no longer has becomes unhealthy.
   void Publish(const std::vector<sharing::DeviceFacts>& present);
   // All of them at once.
   void MarkAllSick(const std::string& why);
-  // One of them, whatever the others are.
+  // A single device, independently of the others.
   void MarkSick(const std::string& uuid, const std::string& why);
 
   State Get() const;
-  // Returns when the version differs from `version`, or `until` has passed, or Wake was called.
+  // Blocks until the version differs from `version`, `until` has passed, or Wake is called.
   State WaitForChange(uint64_t version, std::chrono::steady_clock::time_point until) const;
-  // Ends all waits that are going on, for readers that have to look at something else.
+  // Ends all current waits, for readers that have to check another condition.
   void Wake();
 
  private:

@@ -17,7 +17,7 @@ struct Use {
   double memory_bytes = 0;
 };
 
-// The container's own annotation, or its pod's.
+// The container's own annotation, else its pod's.
 const std::string* Annotation(const PodContainer& container, const std::string& what) {
   for (const std::string& key : {fmt::format("tutti.dev/{}.{}", what, container.container), "tutti.dev/" + what}) {
     const auto found = container.annotations.find(key);
@@ -57,7 +57,7 @@ Result<Entitlement> Wanted(const PodContainer& holder, const sharing::DeviceFact
   return base;
 }
 
-// What holder's replicas are worth, by device.
+// The size of the holder's replicas, by device.
 std::map<size_t, Entitlement> Bases(std::span<const sharing::Offer> offers,
                                     std::span<const sharing::DeviceFacts> devices, const PodContainer& holder) {
   std::map<size_t, Entitlement> bases;

@@ -1,5 +1,5 @@
-// What each container is entitled to, where containers differ: the size of the replicas it holds, or what its pod's
-// annotations ask for instead.
+// Each container's entitlement, if containers differ: the size of its replicas, or what its pod's annotations request
+// instead.
 //
 //   tutti.dev/threads: "40"       percent of a device        tutti.dev/threads.NAME: of the container NAME alone
 //   tutti.dev/memory: "3Gi"       of each device it holds    tutti.dev/memory.NAME
@@ -20,7 +20,7 @@ namespace tutti::kubernetes {
 struct Entitlement {
   std::optional<double> percentage;
   std::optional<uint64_t> memory_bytes;
-  bool asked = false;  // by an annotation: then it holds exactly, else as an upper bound
+  bool asked = false;  // by an annotation, which is exact; else an upper bound
 };
 
 // Namespace, pod, container, device UUID.
@@ -28,12 +28,12 @@ using Holding = std::tuple<std::string, std::string, std::string, std::string>;
 
 struct Entitlements {
   std::map<Holding, Entitlement> granted;
-  // a line for each annotation that cannot be met; its container keeps its replicas' size
+  // a line for each annotation that cannot be granted; its container keeps its replicas' size
   std::vector<std::string> refused;
 };
 
-// The replicas' sizes are granted first; an annotation is granted if the device still has room for it (100 percent and
-// its memory, times the ratios of oversubscription), in the order of `holders`.
+// Grants the replicas' sizes first, then, in the order of `holders`, each annotation for which the device still has
+// room (100 percent and its memory, times the oversubscription ratios).
 Entitlements Entitle(const sharing::Config& config, std::span<const sharing::DeviceFacts> devices,
                      std::span<const PodContainer> holders);
 

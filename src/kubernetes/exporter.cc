@@ -11,7 +11,7 @@ namespace tutti::kubernetes {
 namespace {
 
 std::string HostName() {
-  // In a pod the host's name is the pod's; the manifest passes the node's.
+  // In a pod gethostname is the pod's name; the manifest passes the node's.
   if (const char* node = std::getenv("NODE_NAME"); node != nullptr && *node != '\0') return node;
   char name[256] = "";
   gethostname(name, sizeof name - 1);
@@ -26,7 +26,7 @@ Exporter::Exporter(Ask ask, PodDirectory& pods, std::function<uint64_t()> daemon
 Exporter::~Exporter() = default;
 
 Status Exporter::Serve(const std::string& address) {
-  // prometheus-cpp reports by exception; none leaves this function.
+  // prometheus-cpp throws; no exception leaves this function.
   try {
     exposer_ = std::make_unique<prometheus::Exposer>(address, 2);
     exposer_->RegisterCollectable(shared_from_this());

@@ -1,4 +1,4 @@
-// /metrics: asks the control daemon, the container runtime and the kubelet at each scrape.
+// Serves /metrics: queries the control daemon, the container runtime and the kubelet at each scrape.
 #pragma once
 
 #include <prometheus/collectable.h>
@@ -18,13 +18,13 @@ class Exposer;
 
 namespace tutti::kubernetes {
 
-// Made by std::make_shared, since the HTTP server holds on to it by a weak pointer.
+// Create with std::make_shared, since the HTTP server holds a weak pointer to it.
 class Exporter : public prometheus::Collectable, public std::enable_shared_from_this<Exporter> {
  public:
-  // What the daemon says now. May take long; called from the HTTP server's threads.
+  // Queries the daemon. May take long; called from the HTTP server's threads.
   using Ask = std::function<std::optional<control::Report>()>;
 
-  // `pods` must outlive the exporter. `daemon_starts` is 0 where nobody counts.
+  // `pods` must outlive the exporter. `daemon_starts` returns 0 if unknown.
   Exporter(Ask ask, PodDirectory& pods, std::function<uint64_t()> daemon_starts);
   ~Exporter() override;
 

@@ -12,7 +12,7 @@
 
 namespace {
 
-// A daemon that hangs is none: the scrape has to end before Prometheus gives it up, after ten seconds as a rule.
+// A hung daemon counts as absent: the scrape has to end before Prometheus times out, by default after ten seconds.
 constexpr int kPatience_ms = 5000;
 
 std::optional<tutti::control::Report> AskDaemon() {
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   app.add_option("--runtime-socket", sources.runtime_socket, "Of the container runtime, for names of pods");
   app.add_option("--pod-resources-socket", sources.pod_resources_socket, "Of the kubelet, for what pods hold");
   CLI11_PARSE(app, argc, argv);
-  // Before there are threads, so that the signal is nobody else's.
+  // Blocked before threads exist, so that no other thread gets the signal.
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);

@@ -1,4 +1,4 @@
-// Filling Prometheus' families, a sample a line.
+// Helpers to fill Prometheus' metric families.
 #pragma once
 
 #include <prometheus/metric_family.h>

@@ -26,7 +26,7 @@ bool Answers(const std::string& path) {
   return probe && connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-// A socket that a stranger made would be told of our devices and could give them to anybody.
+// Another user's socket would learn of our devices and could allocate them to anybody.
 Status CheckOwner(const std::string& path) {
   struct stat info;
   if (lstat(path.c_str(), &info) != 0) return FailErrno("the kubelet's socket " + path);
@@ -70,7 +70,7 @@ bool KubeletDirectory::TakeRestart(const std::vector<std::string>& endpoints) {
       const std::string name = event->len > 0 ? event->name : "";
       const bool created = (event->mask & (IN_CREATE | IN_MOVED_TO)) != 0;
       if (created && name == "kubelet.sock") restart = true;
-      // Gone, and not merely replaced by the one we have just bound.
+      // Really gone, not replaced by the one we have just bound.
       if (!created && std::find(endpoints.begin(), endpoints.end(), name) != endpoints.end() &&
           access((path_ + "/" + name).c_str(), F_OK) != 0)
         restart = true;

@@ -1,4 +1,4 @@
-// The kubelet's side: its directory of sockets, whether it is there, and registering with it.
+// The interface to the kubelet: its socket directory, its presence, and registration.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ inline constexpr const char* kDefaultKubeletDirectory = "/var/lib/kubelet/device
 
 class KubeletDirectory {
  public:
-  // Starts watching; fails if the directory cannot be watched. A kubelet may take `patience_ms` for an answer.
+  // Starts watching; fails if the directory cannot be watched. `patience_ms` is the timeout for the kubelet's answers.
   static Result<KubeletDirectory> Watch(const std::string& directory, int patience_ms);
 
   const std::string& path() const { return path_; }
@@ -23,7 +23,7 @@ class KubeletDirectory {
 
   // Readable when something was created or deleted.
   int fd() const { return inotify_.get(); }
-  // Takes what has happened: whether kubelet.sock was created, or a file of `endpoints` deleted.
+  // Reads the events: whether kubelet.sock was created, or a file of `endpoints` deleted.
   bool TakeRestart(const std::vector<std::string>& endpoints);
 
  private:
@@ -34,11 +34,11 @@ class KubeletDirectory {
   int patience_ms_;
 };
 
-// Fails unless a socket may be bound at `path`: nothing there, or a socket of our own user that nobody answers at.
+// Fails unless a socket may be bound at `path`: it is free, or a stale socket of our own user.
 Status CheckEndpointFree(const std::string& path);
 
-// Tells the kubelet of a resource served at the socket `endpoint` (file name). Fails when its patience is at an end,
-// with what to look at, if the kubelet is slow, of another version, or none.
+// Registers a resource, served at the socket `endpoint` (file name), with the kubelet. Fails after the timeout, with a
+// hint what to check, if the kubelet is slow, of another version, or absent.
 Status Register(const KubeletDirectory& directory, const std::string& endpoint, const std::string& resource);
 
 }  // namespace tutti::kubernetes

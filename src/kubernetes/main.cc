@@ -1,4 +1,4 @@
-// tutti-device-plugin: hands out shares of this node's devices to the kubelet's containers.
+// tutti-device-plugin: allocates shares of this node's devices to the kubelet's containers.
 #include <cstdio>
 
 #include "base/log.h"

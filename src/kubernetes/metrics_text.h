@@ -1,5 +1,5 @@
-// What is measured, as Prometheus reads it: our own families with the truth about every client, and dcgm-exporter's
-// names and labels with the truth about every pod, so that dashboards and collectors made for that find what they know.
+// The metrics in Prometheus' format: our own families, per client, and dcgm-exporter's names and labels, per pod, so
+// that existing dashboards and collectors work.
 #pragma once
 
 #include <prometheus/metric_family.h>
@@ -15,10 +15,10 @@ namespace tutti::kubernetes {
 
 struct Measured {
   std::optional<control::Report> report;  // nothing: no daemon answers
-  std::vector<std::optional<PodContainer>> owners;  // of the clients, in the order of the report
+  std::vector<std::optional<PodContainer>> owners;  // owner of each client, in the report's order
   std::vector<PodContainer> holders;  // of replicas
   std::string host;
-  uint64_t daemon_starts = 0;  // 0: not ours to count
+  uint64_t daemon_starts = 0;  // 0: unknown
 };
 
 std::vector<prometheus::MetricFamily> OwnFamilies(const Measured& measured);

@@ -15,7 +15,7 @@
 namespace tutti::kubernetes {
 namespace {
 
-// Directories that containers mount: any user in them must get through.
+// Containers mount these directories: any user must be able to traverse them.
 Status MakeDirectory(const std::string& path) {
   std::error_code error;
   std::filesystem::create_directories(path, error);
@@ -30,7 +30,7 @@ Status MakeDirectory(const std::string& path) {
   return {};
 }
 
-// The resource a daemon's directory is named after: NVIDIA has a daemon for each resource, we have one for all.
+// The resource in the directory's name: NVIDIA runs a daemon per resource, we run one for all.
 std::string FirstResource(const sharing::Config& config) {
   const auto offers = sharing::MakeOffers(config, {});
   return offers && !offers->empty() ? offers->front().resource : "nvidia.com/gpu";

@@ -1,4 +1,4 @@
-// Where this node's containers and the control daemon meet.
+// The directories that this node's containers share with the control daemon.
 #pragma once
 
 #include "base/error.h"
@@ -9,9 +9,9 @@ namespace tutti::kubernetes {
 
 inline constexpr const char* kDefaultRoot = "/run/nvidia/mps";
 
-// Makes the directories of `config` (whose flags.mps_root is set), so that any user in a container gets through them,
-// and sets CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY for the daemon, and nothing else of MPS. To be called
-// while there are no other threads.
+// Creates the directories of `config` (whose flags.mps_root is set), traversable for any user in a container, and sets
+// CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY, but no other MPS variable, for the daemon. Call it before other
+// threads exist.
 Result<control::Places> PrepareDirectories(const sharing::Config& config);
 
 }  // namespace tutti::kubernetes

@@ -14,12 +14,12 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Somebody may take a label away, or the Node object may be made anew: seldom, so the look is seldom.
+// A label may be removed, or the Node object recreated: rare, so checks are rare.
 constexpr milliseconds kLookEvery{300'000};
 constexpr milliseconds kFirstPause{250}, kLongestPause{64'000};
-constexpr int kConflicts = 5;  // in a row; a node's status is written by others, too
+constexpr int kConflicts = 5;  // consecutive; others write a node's status, too
 
-// The API server's own words, from the Status object that comes with a refusal.
+// The API server's message, from the Status object of a refusal.
 std::string Refusal(const ApiAnswer& answer, const std::string& node) {
   const auto status = nlohmann::json::parse(answer.body, nullptr, false);
   std::string text;

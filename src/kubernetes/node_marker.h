@@ -1,5 +1,5 @@
-// Keeps this node's labels and taints as they should be, through the API server. Works in a thread of its own: a server
-// that is slow, or away, holds up nothing else, and is tried again for ever.
+// Maintains this node's labels and taints through the API server. Works in a thread of its own, so a slow or
+// unreachable server blocks nothing else; it retries for ever.
 #pragma once
 
 #include <condition_variable>
@@ -19,9 +19,9 @@ Status CheckNodeName(const std::string& name);
 class NodeMarker {
  public:
   NodeMarker(ApiAccess access, std::string node);
-  ~NodeMarker();  // leaves the marks: running pods were placed by them
+  ~NodeMarker();  // leaves labels and taints, by which running pods were placed
 
-  // Thread-safe. What the node should carry from now on.
+  // Thread-safe. Sets the desired labels and taints.
   void Want(NodeMarks marks);
 
  private:

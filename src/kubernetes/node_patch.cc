@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The part of `object` at `key` if it is of the expected kind, else an empty one.
+// The member of `object` at `key` if it has the expected type, else an empty one.
 const Json& Part(const Json& object, const char* key, const Json& nothing) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return object.is_object() && found != object.end() && found->type() == nothing.type() ? *found : nothing;
@@ -22,7 +22,7 @@ std::string Text(const Json& object, const std::string& key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Whoever may write the annotation must not make us remove what was never ours.
+// The annotation is untrusted: it must not make us remove what was never ours.
 bool MayBeOurs(std::string_view key) {
   return key.starts_with("nvidia.com/") || key.starts_with("scheduling.cast.ai/");
 }
@@ -55,7 +55,7 @@ Json PatchLabels(const Json& labels, const std::set<std::string>& old_keys, cons
   return patch;
 }
 
-// The whole list as it should be. Others' taints stay as they are, fields that we do not know included.
+// The complete new list. Others' taints stay unchanged, including unknown fields.
 Json WantedTaints(const Json& taints, const std::set<std::string>& old_keys, const NodeMarks& marks) {
   Json wanted = Json::array();
   for (const Json& taint : taints) {

@@ -1,4 +1,4 @@
-// What is to change on a Node object so that it carries our labels and taints, and no longer those we once put there.
+// Computes the patch that gives a Node object our labels and taints and removes our former ones.
 #pragma once
 
 #include <map>
@@ -16,13 +16,13 @@ struct NodeMarks {
   bool operator==(const NodeMarks&) const = default;
 };
 
-// The keys of what we have put on a node, so that a later plugin, with another configuration, can take it off again.
+// The annotations that record our labels and taints, so that a later plugin with another configuration can remove them.
 inline constexpr const char* kLabelsAnnotation = "tutti.dev/node-labels";
 inline constexpr const char* kTaintsAnnotation = "tutti.dev/node-taints";
 
-// `node` is the object as the API server has sent it. The answer is a JSON merge patch; empty if there is nothing to
-// do. A list can only be patched as a whole, so the patch names the version it was made from: the API server refuses it
-// (409) if somebody else has changed the node meanwhile. Fails if `node` is no Node.
+// `node` is the object from the API server. Returns a JSON merge patch; empty if there is nothing to do. A list can
+// only be patched as a whole, so the patch includes the resource version: the API server refuses it (409) if the node
+// has changed in the meantime. Fails if `node` is no Node.
 Result<std::string> MakeNodePatch(const std::string& node, const NodeMarks& marks);
 
 }  // namespace tutti::kubernetes

@@ -32,14 +32,14 @@ Result<std::unique_ptr<Plugin>> Plugin::Start(const KubeletDirectory& directory,
   grpc::ServerBuilder builder;
   builder.AddListeningPort("unix://" + path, grpc::InsecureServerCredentials());
   builder.RegisterService(&plugin->service_);
-  // A kubelet has one stream and one call at a time; the small pool keeps the plugin small.
+  // A kubelet uses one stream and one call at a time, so a small pool suffices.
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::NUM_CQS, 1);
   builder.SetSyncServerOption(grpc::ServerBuilder::SyncServerOption::MAX_POLLERS, 2);
   builder.SetMaxReceiveMessageSize(1 << 20);
   plugin->server_ = builder.BuildAndStart();
   if (!plugin->server_) return Fail(fmt::format("cannot serve at {}: is the directory writable?", path));
   plugin->path_ = path;
-  // Only root, which the kubelet is, may ask for devices.
+  // Only root, as which the kubelet runs, may request devices.
   (void)chmod(path.c_str(), 0600);
   TUTTI_TRY(Register(directory, plugin->endpoint_, resource));
   log::Info("Registered device plugin for '{}' with Kubelet, socket {}", resource, path);
@@ -48,7 +48,7 @@ Result<std::unique_ptr<Plugin>> Plugin::Start(const KubeletDirectory& directory,
 
 Plugin::~Plugin() {
   service_.Close();
-  // Also removes the socket's file, unless the kubelet has done so already.
+  // Also removes the socket's file unless the kubelet already has.
   if (server_) server_->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(500));
 }
 

@@ -1,4 +1,4 @@
-// One resource towards the kubelet: a socket in its directory, the service behind it, the registration.
+// One resource as the kubelet sees it: a socket in its directory, the service behind it, the registration.
 #pragma once
 
 #include <grpcpp/server.h>
@@ -12,7 +12,7 @@
 
 namespace tutti::kubernetes {
 
-// Not thread-safe: of the main thread. The destructor stops serving.
+// Main thread only. The destructor stops serving.
 class Plugin {
  public:
   static Result<std::unique_ptr<Plugin>> Start(const KubeletDirectory& directory, AllocationContext context,

@@ -8,7 +8,7 @@
 namespace tutti::kubernetes {
 namespace {
 
-// Go's gRPC gives an error without a code this one; the kubelet puts the text into the pod's status.
+// The code that Go's gRPC uses for an error without one; the kubelet puts the text into the pod's status.
 grpc::Status Refused(const Error& error) {
   log::Warning("{}", error.text);
   return {grpc::StatusCode::UNKNOWN, error.text};
@@ -63,7 +63,7 @@ grpc::Status PluginService::ListAndWatch(grpc::ServerContext* call, const v1beta
   DeviceTable::State state = table_.Get();
   while (!closed_) {
     if (!stream->Write(List(state))) break;
-    // A kubelet that went away without a word is noticed within a second, so that its thread does not stay.
+    // Notices within a second that a kubelet is gone, so that its thread ends.
     const uint64_t sent = state.version;
     while (!closed_ && !call->IsCancelled() && state.version == sent) {
       state = table_.WaitForChange(sent, std::chrono::steady_clock::now() + std::chrono::seconds(1));

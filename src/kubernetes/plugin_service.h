@@ -1,4 +1,4 @@
-// The device plugin API for one resource, as the kubelet calls it. gRPC calls it from its own threads. Thread-safe.
+// The device plugin API for one resource. gRPC calls it from its own threads. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@ namespace tutti::kubernetes {
 
 class PluginService final : public v1beta1::DevicePlugin::Service {
  public:
-  // All of `context`, `table` and `claims` must outlive the service. `context.devices` is the order the ids were made
-  // in.
+  // All of `context`, `table` and `claims` must outlive the service. `context.devices` has the order in which the ids
+  // were generated.
   PluginService(AllocationContext context, DeviceTable& table, ClaimBook& claims);
 
-  // Ends the streams: the kubelet has gone, or this plugin is about to.
+  // Ends the streams, because the kubelet has gone or this plugin is about to.
   void Close();
 
   grpc::Status GetDevicePluginOptions(grpc::ServerContext*, const v1beta1::Empty*,

@@ -18,7 +18,7 @@ std::unique_ptr<typename Service::Stub> Connect(const std::string& socket) {
   if (socket.empty()) return nullptr;
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(16 << 20);
-  // A runtime that comes back is known again at once; gRPC's own patience grows to two minutes.
+  // Reconnects soon to a runtime that comes back; gRPC's own back-off grows to two minutes.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   return Service::NewStub(grpc::CreateCustomChannel("unix://" + socket, grpc::InsecureChannelCredentials(), arguments));

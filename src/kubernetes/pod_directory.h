@@ -1,8 +1,8 @@
-// Who a process is to the cluster: namespace, pod and container, the pod's annotations, and the devices the kubelet
-// gave it. Joined from three sources, none of which is the API server: the process's cgroup names the container, the
-// container runtime (CRI) names its pod, the kubelet's pod-resources API says which devices it holds.
+// Maps processes to the cluster's objects: namespace, pod and container, the pod's annotations, and the devices that
+// the kubelet has allocated. Joins three sources, none of which is the API server: the process's cgroup names the
+// container, the container runtime (CRI) its pod, and the kubelet's pod-resources API its devices.
 //
-// Without a runtime's socket the pod's UID is all that is known; without the kubelet's, there are no device ids.
+// Without the runtime's socket only the pod's UID is known; without the kubelet's there are no device ids.
 #pragma once
 
 #include <sys/types.h>
@@ -44,15 +44,15 @@ class PodDirectory {
   explicit PodDirectory(PodSources sources);
   ~PodDirectory();
 
-  // Asks runtime and kubelet anew. What one of them does not answer within two seconds keeps its old value; the error
-  // says which, and so does the log when that changes. To be called before a round of questions.
+  // Queries runtime and kubelet again. If one of them does not answer within two seconds, its old data stay; the error
+  // says which, and so does the log when that changes. Call it before a round of queries.
   Status Refresh();
 
-  // Nothing for a process that is in no pod.
+  // Nothing for a process outside of pods.
   std::optional<PodContainer> Find(pid_t pid) const;
-  // All containers that hold devices, whether they have a process on them or not.
+  // All containers that hold devices, with or without a process on them.
   std::vector<PodContainer> Holders() const;
-  // Fills in the pods' annotations, as far as the runtime knows them.
+  // Adds the pods' annotations that the runtime knows.
   void AddAnnotations(std::vector<PodContainer>& holders) const;
 
  private:

@@ -1,4 +1,4 @@
-// The ids that the kubelet hands around: "UUID::N" for replica N of a device, the UUID alone for a whole one.
+// The kubelet's device ids: "UUID::N" for replica N of a device, the UUID alone for a whole device.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct ReplicaId {
   std::optional<uint32_t> replica;
 
   std::string Text() const;
-  // Of any text: what is no "UUID::N" is a UUID.
+  // Parses any text: unless it is "UUID::N" it is a UUID.
   static ReplicaId Parse(std::string_view text);
 };
 

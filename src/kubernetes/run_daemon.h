@@ -1,12 +1,12 @@
-// `tutti-device-plugin --run-daemon`: the control daemon in a container of its own, at the place where the plugin of
-// the same configuration looks for it, and started as the configuration says.
+// `tutti-device-plugin --run-daemon`: runs the control daemon in a container of its own, configured by the same file as
+// the plugin, in the directory where the plugin expects it.
 #pragma once
 
 #include "kubernetes/options.h"
 
 namespace tutti::kubernetes {
 
-// Becomes the control daemon, in the foreground; returns only if that fails.
+// Execs the control daemon, in the foreground; returns only on failure.
 Error RunDaemon(const Options& options);
 
 }  // namespace tutti::kubernetes

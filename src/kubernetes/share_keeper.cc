@@ -13,8 +13,8 @@
 namespace tutti::kubernetes {
 namespace {
 
-// The commands that bring a client to its entitlement; none if it is there. A client may have asked for less by itself:
-// only an annotation raises.
+// The commands that adjust a client to its entitlement, if any. Only an annotation raises a limit, since a client may
+// itself have asked for less.
 std::string Commands(const control::ClientReport& client, const Entitlement& entitled) {
   std::string commands;
   if (entitled.percentage && (client.percentage > *entitled.percentage + 0.05 ||
@@ -35,7 +35,7 @@ void ShareKeeper::Apply(control::DaemonConnection& daemon, const control::Report
   (void)pods_.Refresh();
   std::vector<PodContainer> holders = pods_.Holders();
   const std::vector<sharing::DeviceFacts> devices = DevicesOf(report, geteuid());
-  // The kubelet says who holds what, the runtime has the annotations.
+  // The kubelet knows who holds what, the runtime the annotations.
   pods_.AddAnnotations(holders);
   const Entitlements all = Entitle(config_, devices, holders);
   for (const std::string& line : all.refused) {

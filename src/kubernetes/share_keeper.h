@@ -1,5 +1,5 @@
-// Holds running clients to what their containers are entitled to. Needed where containers differ: the daemon's defaults
-// must then allow the largest share, and a container could drop the environment that makes its own smaller.
+// Enforces containers' entitlements on running clients. It is needed if containers differ: the daemon's defaults must
+// then allow the largest share, and a container could drop the environment variables that lower its own.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace tutti::kubernetes {
 
-// Of the daemon keeper's thread.
+// Daemon keeper's thread only.
 class ShareKeeper {
  public:
   // `pods` must outlive the keeper.
@@ -25,7 +25,7 @@ class ShareKeeper {
  private:
   const sharing::Config config_;
   PodDirectory& pods_;
-  std::set<std::string> said_;  // refusals that are in the log
+  std::set<std::string> said_;  // refusals already logged
   // by server, client and device: the last command
   std::map<std::tuple<uint32_t, uint32_t, uint32_t>, std::string> sent_;
 };

@@ -88,7 +88,7 @@ class Supervisor {
     return {};
   }
 
-  // The configuration reaches the daemon, and the clients that run.
+  // Applies the configuration to the daemon and to running clients.
   void Apply() {
     DaemonKeeper::Look look;
     if (sharing::SharesVary(config_)) {
@@ -101,7 +101,7 @@ class Supervisor {
     keeper_->Configure(config_);
   }
 
-  // Makes the marker where it is wanted; fails if it cannot know the node or the API server.
+  // Creates the marker if it is configured; fails if the node or the API server is unknown.
   Status MarkNode() {
     if (!config_.extension.node_api) {
       if (marker_) marker_->Want({});
@@ -125,7 +125,8 @@ class Supervisor {
       log::Warning("{}", written.error().text);
   }
 
-  // A signal's wish, or kRestart when the devices are there. Fails if there are none and --fail-on-init-error.
+  // What a signal requests, or kRestart when the devices are available. Fails if there are none and
+  // --fail-on-init-error.
   Result<Wish> WaitForDevices() {
     for (int waited_ms = 0;; waited_ms += 50) {
       if (!table_.Get().devices.empty()) return Wish::kRestart;
@@ -142,7 +143,7 @@ class Supervisor {
     return number == SIGHUP ? Wish::kReload : Wish::kEnd;
   }
 
-  // Nothing of a new configuration holds unless all of it is right.
+  // A new configuration applies only if all of it is valid.
   void Reload() {
     auto fresh = LoadConfig(options_);
     if (fresh && fresh->flags.mps_root.empty()) fresh->flags.mps_root = kDefaultRoot;
@@ -165,7 +166,7 @@ class Supervisor {
     const auto offers = sharing::MakeOffers(config_, devices);
     std::vector<std::unique_ptr<Plugin>> plugins;
     Status started = offers ? StartAll(*offers, devices, plugins) : std::unexpected(offers.error());
-    // The kubelet is not there yet, or cannot be talked to: tried again when it comes, and at growing intervals.
+    // The kubelet is not up yet, or not reachable: retries when it comes up, and with back-off.
     if (started)
       pause_ms_ = 500;
     else
@@ -203,12 +204,12 @@ class Supervisor {
   control::Places places_;
   DeviceTable table_;
   std::unique_ptr<KubeletDirectory> directory_;
-  // In the order they need each other: the keeper's thread uses the pods, the exporter's threads use both.
+  // Ordered by dependency: the keeper's thread uses the pods, the exporter's threads use both.
   std::unique_ptr<PodDirectory> pods_;
   std::unique_ptr<ClaimBook> claims_;
   std::unique_ptr<DaemonKeeper> keeper_;
   std::shared_ptr<Exporter> exporter_;
-  std::unique_ptr<NodeMarker> marker_;  // only where the node is marked through the API server
+  std::unique_ptr<NodeMarker> marker_;  // only if labels are set through the API server
   int pause_ms_ = 500;
 };
 

@@ -1,5 +1,5 @@
-// The life of the plugin: devices from the daemon, a socket for each resource, registered again whenever the kubelet
-// restarts, everything anew on SIGHUP, an orderly end on SIGTERM.
+// The plugin's main loop: gets devices from the daemon, serves a socket per resource, registers again whenever the
+// kubelet restarts, reloads everything on SIGHUP, and shuts down on SIGTERM.
 #pragma once
 
 #include "base/error.h"
@@ -7,8 +7,7 @@
 
 namespace tutti::kubernetes {
 
-// Runs until a signal ends it; once in a process. To be called before there are threads: it sets the environment the
-// daemon is started with.
+// Runs until a signal ends it; once per process. Call it before threads exist, since it sets the daemon's environment.
 Status Supervise(const Options& options);
 
 }  // namespace tutti::kubernetes

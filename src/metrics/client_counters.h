@@ -1,8 +1,7 @@
-// The counters of one client, or of whatever is counted like one: a page of atomics. Written by the server's threads as
-// things happen, read by whoever wants to know: `ps`, `tutti top`, exporters and tests all see these numbers.
+// The counters of one client, or of anything counted like one: a page of atomics. The server's threads write them;
+// `ps`, `tutti top`, exporters and tests read them.
 //
-// Thread-safe. Relaxed throughout: counts order nothing, and a reader that sees two of them a moment apart is not
-// misled by it.
+// Thread-safe. Relaxed throughout: counters order nothing, and readers tolerate values of slightly different times.
 #pragma once
 
 #include <array>
@@ -38,7 +37,7 @@ inline constexpr size_t kCounterCount = std::size(kCounters);
 class alignas(64) ClientCounters {
  public:
   void Add(Counter counter, uint64_t amount = 1) { at(counter).fetch_add(amount, std::memory_order_relaxed); }
-  // By whoever is alone in adding to this counter, since a lock sees to it.
+  // For a counter with a single writer at a time, ensured by a lock.
   void AddAlone(Counter counter, uint64_t amount = 1) {
     at(counter).store(Get(counter) + amount, std::memory_order_relaxed);
   }

@@ -15,7 +15,7 @@ Result<int64_t> ReadClients(const Value& value) {
   return clients;
 }
 
-// The names of the API, and those of the Terraform provider.
+// The API's names, and the Terraform provider's.
 Result<Strategy> ReadStrategy(const Value& value) {
   TUTTI_ASSIGN(const std::string word, value.OneOf({"GPU_SHARING_STRATEGY_MPS", "GPU_SHARING_STRATEGY_TIME_SLICING",
                                                     "GPU_SHARING_STRATEGY_UNSPECIFIED", "mps", "time-slicing"}));

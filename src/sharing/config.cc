@@ -17,12 +17,12 @@ Status ReadSharing(const Value& sharing, Config& config) {
   // NVIDIA's plugin refuses requests for several replicas under MPS unless the file says otherwise.
   TUTTI_ASSIGN(config.replication, ReadReplication(mps ? *mps : *slicing, mps.has_value(),
                                                    config.extension.single_replica, config.warnings));
-  if (config.replication.resources.empty()) return {};  // all of it is about devices of other kinds
+  if (config.replication.resources.empty()) return {};  // it concerns devices of other kinds only
   config.strategy = mps ? Strategy::kMps : Strategy::kTimeSlicing;
   return {};
 }
 
-// Customised resources are a part of NVIDIA's format that its plugin refuses to act on.
+// NVIDIA's format has customised resources, but its plugin refuses them.
 Status ReadResources(const Value& resources, Config& config) {
   TUTTI_TRY(resources.OnlyKeys({"gpus", "mig"}));
   for (const char* key : {"gpus", "mig"}) {
@@ -42,7 +42,7 @@ Status ReadImex(const Value& imex) {
   return {};
 }
 
-// Shares beside or instead of `sharing.mps`.
+// Shares in addition to or instead of `sharing.mps`.
 Status CheckShares(const Value& root, Config& config) {
   if (config.extension.shares.empty()) return {};
   if (config.strategy == Strategy::kTimeSlicing) return root.Wrong("tutti.shares need MPS: remove sharing.timeSlicing");
@@ -57,7 +57,8 @@ Status CheckShares(const Value& root, Config& config) {
   return {};
 }
 
-// A template has many keys that are not about sharing, and gets new ones: only those that look like ours are slips.
+// A template has many keys that are not about sharing, and new ones appear: only those that resemble ours count as
+// typos.
 Status CheckTemplateKeys(const Value& root) {
   constexpr std::string_view kOurs[] = {"name", "shouldTaint", "gpu", "flags", "tutti"};
   for (const std::string& key : root.Keys()) {
@@ -70,7 +71,7 @@ Status CheckTemplateKeys(const Value& root) {
   return {};
 }
 
-// The API's object has no sections `flags` and `tutti`; whoever needs their keys writes them beside `gpu`.
+// The API's object has no sections `flags` and `tutti`; they may stand beside `gpu`.
 Result<Config> FromTemplate(const Value& root) {
   TUTTI_TRY(CheckTemplateKeys(root));
   Config config;
@@ -131,7 +132,7 @@ Status CheckConfig(const Config& config) {
   TUTTI_TRY(CheckFlags(config.flags));
   if (config.strategy != Strategy::kMps) return {};
   if (config.flags.mig_strategy == "mixed") return Fail("using --mig-strategy=mixed is not supported with MPS");
-  // A node template has no place to say it.
+  // A node template cannot express it.
   if (config.flags.mps_root.empty() && !config.node_template)
     return Fail("using MPS requires --mps-root to be specified");
   return {};

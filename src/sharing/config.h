@@ -1,5 +1,5 @@
-// The configuration of a node: NVIDIA's device plugin's file as it is, with our `tutti` section; or a Cast AI node
-// template, recognised by its `gpu` object.
+// The configuration of a node: the file of NVIDIA's device plugin, unchanged, with our `tutti` section; or a Cast AI
+// node template, recognised by its `gpu` object.
 #pragma once
 
 #include <map>
@@ -19,14 +19,15 @@ struct Config {
   Strategy strategy = Strategy::kNone;
   Replication replication;  // of the strategy; empty with kNone
   Extension extension;
-  std::optional<NodeTemplate> node_template;  // then `replication` holds its default, and GPU names may differ from it
+  std::optional<NodeTemplate>
+      node_template;  // if set, `replication` holds its default, from which single GPU names may differ
   std::vector<std::string> warnings;  // for the log, one line each
 };
 
-// `name` is what complaints call the file. Nothing of a file with an error is used.
+// `name` names the file in errors. A file with an error is not used at all.
 Result<Config> ReadConfig(std::string_view text, const std::string& name);
 
-// What can only be said when the command line and the environment have been applied, too.
+// Checks that need the command line and the environment applied first.
 Status CheckConfig(const Config& config);
 
 }  // namespace tutti::sharing

@@ -39,7 +39,7 @@ std::string Value::Shown() const {
   if (node_->IsMap()) return "a map";
   if (node_->IsSequence()) return "a list";
   if (IsNull()) return "nothing";
-  // What is quoted back goes to terminals and logs: one line of bounded length.
+  // Quoted input goes to terminals and logs: one line of bounded length.
   std::string text = node_->Scalar().substr(0, 100);
   std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
   return text;
@@ -136,7 +136,7 @@ Result<std::string> Value::OneOf(std::initializer_list<std::string_view> words) 
 
 Result<std::vector<Value>> ReadDocuments(std::string_view text, const std::string& name) {
   const auto file = std::make_shared<const std::string>(name);
-  // yaml-cpp reports by exception; none leaves this function.
+  // yaml-cpp throws; no exception leaves this function.
   try {
     std::vector<Value> documents;
     for (const YAML::Node& node : YAML::LoadAll(std::string(text))) {

@@ -1,8 +1,8 @@
-// A configuration file somebody wrote by hand: YAML or JSON (which is YAML), read strictly. Every complaint names the
-// file and the line, and for a wrong word the nearest right one.
+// Strict reader of hand-written configuration files in YAML or JSON (a subset of YAML). Every error names the file and
+// the line, and for an unknown word the nearest valid one.
 //
-// A Value is a place in a document and keeps the document alive. Immutable; not thread-safe, since yaml-cpp's nodes
-// share state.
+// A Value refers to a node of a document and keeps the document alive. Immutable; not thread-safe, since yaml-cpp's
+// nodes share state.
 #pragma once
 
 #include <cstdint>
@@ -27,30 +27,30 @@ class Value {
  public:
   bool IsMap() const;
   bool IsList() const;
-  bool IsNull() const;       // nothing stands there, or `null`
-  bool IsQuoted() const;     // a scalar in quotes: text, even where it looks like a number
+  bool IsNull() const;       // missing, or `null`
+  bool IsQuoted() const;     // a quoted scalar: text, even if it looks like a number
 
-  // Fails unless this is a map (or nothing) whose keys are all among `keys`, none twice.
+  // Fails unless this is a map (or missing) whose keys are unique and all among `keys`.
   Status OnlyKeys(std::initializer_list<std::string_view> keys) const;
   // The value of a key; nothing if the key is missing or its value is null.
   std::optional<Value> Find(std::string_view key) const;
   // The keys of a map, in the file's order.
   std::vector<std::string> Keys() const;
-  // The entries of a list; fails if this is none. Nothing is an empty list.
+  // The entries of a list; fails for other types. A missing value is an empty list.
   Result<std::vector<Value>> Items() const;
 
   Result<std::string> Text() const;  // any scalar
   Result<int64_t> Integer() const;
   Result<double> Number() const;
   Result<bool> Boolean() const;
-  // One of `words`, exactly as written there.
+  // One of `words`, exactly.
   Result<std::string> OneOf(std::initializer_list<std::string_view> words) const;
-  // A scalar for an error text; "a map", "a list" for the others.
+  // The scalar, for an error text; else "a map" or "a list".
   std::string Shown() const;
 
   // "FILE:LINE: text".
   std::unexpected<Error> Wrong(std::string_view text) const;
-  // The path of keys that leads here: "sharing.mps.resources[0].replicas".
+  // The path of this value: "sharing.mps.resources[0].replicas".
   const std::string& path() const { return path_; }
 
  private:
@@ -64,7 +64,7 @@ class Value {
   std::shared_ptr<const std::string> file_;
 };
 
-// All documents of a text ("---" between them). `name` is what complaints call the file.
+// All documents of a text (separated by "---"). `name` names the file in errors.
 Result<std::vector<Value>> ReadDocuments(std::string_view text, const std::string& name);
 // The one document of a text; an empty text is an empty map.
 Result<Value> ReadDocument(std::string_view text, const std::string& name);

@@ -5,7 +5,7 @@
 namespace tutti::sharing {
 namespace {
 
-// Each reader leaves the default where the file is silent.
+// Each reader keeps the default if the key is missing.
 Status ReadTo(const Value& map, const char* key, bool& to) {
   if (const auto value = map.Find(key)) {
     TUTTI_ASSIGN(to, value->Boolean());

@@ -31,7 +31,7 @@ struct Flags {
 Result<std::set<ListStrategy>> ParseListStrategies(const std::vector<std::string>& names);
 Status CheckFlags(const Flags& flags);
 
-// Keys that mean nothing here (driver roots, GFD's output, ...) are read, type-checked and put aside.
+// Keys without meaning here (driver roots, GFD's output, ...) are type-checked and ignored.
 Result<Flags> ReadFlags(const Value& value);
 
 }  // namespace tutti::sharing

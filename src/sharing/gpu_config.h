@@ -1,5 +1,5 @@
-// The MPS part of the opaque configuration of NVIDIA's DRA driver (kind GpuConfig or MigDeviceConfig), and what it
-// means for a control daemon.
+// The MPS part of the opaque configuration of NVIDIA's DRA driver (kind GpuConfig or MigDeviceConfig), and its
+// translation into commands for a control daemon.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ struct GpuConfig {
 // The texts are the driver's, after file and line.
 Result<GpuConfig> ReadGpuConfig(std::string_view text, const std::string& name);
 
-// The commands for a daemon that serves the claim's devices, as the driver's template pipes them in. Fails where a
-// device is named that the claim does not have.
+// The commands for a daemon that serves the claim's devices, as the driver's template pipes them in. Fails if a named
+// device is not in the claim.
 Result<std::vector<std::string>> GpuConfigCommands(const GpuConfig& config, std::span<const std::string> uuids);
 
 }  // namespace tutti::sharing

@@ -1,4 +1,4 @@
-// What a node says about its devices: the labels of GPU feature discovery, and those that Cast AI's autoscaler puts on.
+// A node's labels for its devices: those of GPU feature discovery, and those of Cast AI's autoscaler.
 #pragma once
 
 #include <map>
@@ -17,11 +17,11 @@ struct Taint {
   std::string key, value, effect;
   bool operator==(const Taint&) const = default;
 };
-// Of the node template, if it wants one.
+// The node template's taint, if it asks for one.
 std::vector<Taint> NodeTaints(const Config& config);
 
-// "key=value" lines, as node-feature-discovery reads them from its features.d directory. The file is replaced at once,
-// so that half a file is never read.
+// "key=value" lines, as node-feature-discovery reads them from its features.d directory. The file is replaced
+// atomically.
 Status WriteFeatureFile(const std::string& path, const std::map<std::string, std::string>& labels);
 
 }  // namespace tutti::sharing

@@ -14,13 +14,13 @@ constexpr uint64_t kMiB = 1 << 20;
 Portion EqualPortion(const Config& config, const DeviceFacts& device, int64_t replicas) {
   const Extension& extension = config.extension;
   Portion portion{.replicas = replicas, .percentage = {}, .memory_bytes = {}};
-  // Time slices are not limited in size; a single replica has the device.
+  // Time slices have no size limit; a single replica gets the whole device.
   if (config.strategy != Strategy::kMps || replicas == 1) return portion;
   if (extension.throttle)
     portion.percentage = std::min(100.0, std::floor(100.0 / replicas) * extension.oversubscribe_threads);
   const double bytes = static_cast<double>(device.total_bytes / replicas) * extension.oversubscribe_memory;
   portion.memory_bytes = std::min(static_cast<uint64_t>(bytes), device.total_bytes) / kMiB * kMiB;
-  // A device that does not say its memory cannot be divided.
+  // A device of unknown memory size cannot be divided.
   if (*portion.memory_bytes == 0) portion.memory_bytes.reset();
   return portion;
 }

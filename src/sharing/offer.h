@@ -1,5 +1,5 @@
-// What a node offers to its orchestrator: resources, each a number of replicas of every device, and what a replica may
-// use of it.
+// What a node offers to its orchestrator: resources, each with a number of replicas per device and the share of a
+// replica.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct DeviceFacts {
   std::string name;
   uint64_t total_bytes = 0;
   uint32_t sm_count = 0;
-  std::string compute_capability;  // "8.0"; empty if not known
+  std::string compute_capability;  // "8.0"; empty if unknown
 };
 
 // One device's part in an offer.
@@ -31,14 +31,14 @@ struct Portion {
 struct Offer {
   std::string resource;
   std::vector<Portion> portions;  // by device, in their order
-  bool replicated = false;        // its ids are UUID::N, else UUID
+  bool replicated = false;        // its ids are UUID::N instead of UUID
 };
 
-// The default is one replica for each device. As NVIDIA's: a replica gets the whole part of 100 / replicas and of the
-// memory in MiB / replicas. Fails if the shares together are more than a device (times the ratios of oversubscription).
+// The default is one replica per device. As with NVIDIA, a replica gets 100 / replicas percent and memory in MiB /
+// replicas, rounded down. Fails if the shares add up to more than a device (times the oversubscription ratios).
 Result<std::vector<Offer>> MakeOffers(const Config& config, std::span<const DeviceFacts> devices);
 
-// Whether replicas of an offer, or of several, are of different sizes, so that each container must be told its own.
+// Whether replicas differ in size, within an offer or between several, so that each container needs its own limits.
 bool SharesVary(const Config& config);
 
 // "Tesla T4", "NVIDIA Tesla T4" and "nvidia-tesla-t4" are the same GPU: "tesla-t4".

@@ -51,7 +51,7 @@ Status CheckPod(const NodeTemplate& node_template, const NodeType& type, int64_t
   return {};
 }
 
-// Whether the pod went onto the node; then `node` and `room` have it.
+// Places the pod on the node, and updates `node` and `room`, if it fits.
 bool Place(const PodDemand& pod, const NodeType& type, Room& room, PackedNode& node) {
   if ((type.cpus > 0 && room.cpus < pod.cpus) || (type.memory_bytes > 0 && room.memory_bytes < pod.memory_bytes))
     return false;
@@ -59,7 +59,7 @@ bool Place(const PodDemand& pod, const NodeType& type, Room& room, PackedNode& n
   for (const int64_t places : room.places) free += places;
   if (free < pod.gpus) return false;
   for (int64_t i = 0; i < pod.gpus; ++i) {
-    // The fullest that has room: a GPU kept empty is one that could be left out.
+    // Best fit: an empty GPU may turn out to be unnecessary.
     size_t best = room.places.size();
     for (size_t gpu = 0; gpu < room.places.size(); ++gpu) {
       if (room.places[gpu] > 0 && (best == room.places.size() || room.places[gpu] < room.places[best])) best = gpu;

@@ -36,7 +36,7 @@ Result<std::optional<Value>> Path(const Value& from, std::initializer_list<std::
 Status ReadContainer(const Value& container, PodDemand& pod) {
   TUTTI_ASSIGN(const auto requests, Path(container, {"resources", "requests"}));
   TUTTI_ASSIGN(const auto limits, Path(container, {"resources", "limits"}));
-  // What has a limit and no request asks for its limit. For an extended resource they are the same.
+  // A limit without a request implies an equal request. For an extended resource they are the same anyway.
   const auto asked = [&](const char* name) {
     auto found = requests ? requests->Find(name) : std::nullopt;
     return found || !limits ? found : limits->Find(name);
@@ -73,7 +73,7 @@ Status ReadAnnotations(const Value& metadata, PodDemand& pod) {
   return {};
 }
 
-// A pod, or the template of pods in something that makes them.
+// A pod, or the pod template of a workload.
 Status ReadPodSpec(const Value& pod_value, PodDemand& pod) {
   if (const auto metadata = pod_value.Find("metadata")) TUTTI_TRY(ReadAnnotations(*metadata, pod));
   const auto spec = pod_value.Find("spec");

@@ -1,5 +1,4 @@
-// What `tutti plan` is asked about: pods, read from the manifests they are deployed with, and the types of nodes there
-// are.
+// The input of `tutti plan`: pods, read from their manifests, and the available node types.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ struct PodDemand {
   int64_t gpus = 0;      // nvidia.com/gpu of all containers
   double cpus = 0;
   double memory_bytes = 0;
-  // From the annotations tutti.dev/memory and tutti.dev/threads: what it will really use of a device.
+  // From the annotations tutti.dev/memory and tutti.dev/threads: its real use of a device.
   std::optional<uint64_t> gpu_memory_bytes;
   std::optional<double> gpu_percentage;
   bool host_ipc = false;
@@ -34,11 +33,11 @@ struct NodeType {
   double compute_capability = 8.0;
   double cpus = 0;          // 0: not limited
   double memory_bytes = 0;  // 0: not limited
-  double price = 0;         // an hour; 0: not known
+  double price = 0;         // per hour; 0: unknown
 };
 
-// Manifests of kinds Pod, Deployment, StatefulSet, ReplicaSet, Job and List, in one text; other kinds are skipped. Of a
-// pod only what scheduling looks at is read, since the rest is the API server's to check.
+// Manifests of kinds Pod, Deployment, StatefulSet, ReplicaSet, Job and List, in one text; other kinds are skipped.
+// Reads only the fields of a pod that scheduling uses; the API server checks the others.
 Result<std::vector<PodDemand>> ReadPods(std::string_view text, const std::string& name);
 
 // {nodeTypes: [{name, gpu, gpus, gpuMemory, computeCapability, cpu, memory, price}]}

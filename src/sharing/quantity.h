@@ -1,4 +1,4 @@
-// Kubernetes' way to write amounts: "2Gi", "500M", "1500m", "0.5".
+// Kubernetes' resource quantities: "2Gi", "500M", "1500m", "0.5".
 #pragma once
 
 #include <cstdint>

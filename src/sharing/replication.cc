@@ -96,7 +96,7 @@ Result<ReplicatedResource> ReadResource(const Value& value, bool single_replica,
   return resource;
 }
 
-// Our devices are whole GPUs. An entry for another name would offer the same devices a second time.
+// Our devices are whole GPUs; an entry for another name would offer the same devices twice.
 Result<bool> IsOfOurDevices(const Value& item, const std::string& name, std::vector<std::string>& warnings) {
   if (name == kGpuResource) return true;
   if (name.starts_with("nvidia.com/mig-")) {

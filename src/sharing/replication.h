@@ -11,7 +11,7 @@
 
 namespace tutti::sharing {
 
-// As many clients as MPS takes per device, as Cast AI, GKE and NVIDIA's plugin have it.
+// The maximum number of MPS clients per device, as for Cast AI, GKE and NVIDIA's plugin.
 inline constexpr int64_t kMaxReplicas = 48;
 
 struct AllDevices {};
@@ -31,8 +31,8 @@ struct Replication {
   std::vector<ReplicatedResource> resources;
 };
 
-// The validation texts are NVIDIA's, after file and line. What NVIDIA's plugin accepts and then ignores is said in
-// `warnings`. `fail_default` is what a missing failRequestsGreaterThanOne means; a single replica is an error unless
+// The validation texts are NVIDIA's, after file and line. `warnings` gets what NVIDIA's plugin accepts and then
+// ignores. `fail_default` is the default of failRequestsGreaterThanOne; a single replica is an error unless
 // `single_replica`.
 Result<Replication> ReadReplication(const Value& value, bool fail_default, bool single_replica,
                                     std::vector<std::string>& warnings);

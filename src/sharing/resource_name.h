@@ -1,4 +1,4 @@
-// Names of extended resources, checked as NVIDIA's device plugin and the API server check them.
+// Names of extended resources, validated like NVIDIA's device plugin and the API server do.
 #pragma once
 
 #include <string>
