@@ -7,7 +7,7 @@
 
 namespace tutti::daemon {
 
-// Before Run. Fails on the first thing that cannot be made; the daemon then does not start.
+// Call before Run. Fails on the first object that cannot be created; the daemon then does not start.
 Status ApplyConfiguration(const CommandContext& context, const control::Configuration& configuration);
 
 }  // namespace tutti::daemon

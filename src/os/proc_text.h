@@ -14,7 +14,7 @@ std::string TextOf(const std::string& path, size_t most_bytes = std::string::npo
 // What is before the first `end` in `text`, which loses it and `end`; all of it where there is none.
 std::string_view Cut(std::string_view& text, char end);
 
-// A line of /proc/PID/cgroup, "number:controllers:path": of one hierarchy that the process is in.
+// A line of /proc/PID/cgroup, "number:controllers:path": the process's cgroup in one hierarchy.
 struct CgroupLine {
   std::string_view controllers;  // comma-separated; empty in version 2
   std::string_view path;

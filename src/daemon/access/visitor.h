@@ -39,7 +39,7 @@ struct Visitor {
   // the user of the machine who created its user namespace, if it is not the daemon's
   std::optional<uid_t> made_by = {};
 
-  // Whose share of the log, of connections and of servers is used: "user 7", or "the container /kubepods/a".
+  // The party that pays for log lines, connections and servers: "user 7", or "the container /kubepods/a".
   std::string party() const;
   // The same on a server of this user; "" for the user and for administrators, who have no quota there.
   std::string PartyOnServerOf(uid_t owner) const;

@@ -12,7 +12,7 @@ void SetDefaultClientPriority(const CommandCall& call) {
   const auto priority = control::ParsePriority(call.word(1));
   if (!priority) return call.reply.Line(priority.error().text);
   call.context.defaults.client_priority = *priority;
-  // The answer comes with the last server's.
+  // Answered after the last server.
   const std::shared_ptr<void> answered(nullptr, [reply = call.reply](void*) { reply.Nothing(); });
   for (ServerHandle* server : call.context.servers.All())
     ApplyToRunningClients(call.context, *server, {.priority = true}, [answered] {});

@@ -43,7 +43,7 @@ void Follow(const CommandContext& context, ServerHandle& server, const wire::Cli
   }
 }
 
-// The server knows which clients have a priority of their own.
+// The server knows which clients have their own priority.
 void FollowPriority(const CommandContext& context, ServerHandle& server, const std::shared_ptr<Finishing>& finishing) {
   const auto tell = [&](const std::string& name_space, int priority) {
     Tell(server,

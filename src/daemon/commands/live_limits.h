@@ -15,8 +15,8 @@ struct Changed {
   bool priority = false;
 };
 
-// Reckons these limits of all clients of the server again, from its settings of now and from what each client asked for
-// itself, and tells the server those that differ. `done` is called when it has answered.
+// Recomputes these limits for all clients of the server, from its current settings and each client's own request, and
+// sends the server those that differ. Calls `done` when it has answered.
 void ApplyToRunningClients(const CommandContext& context, ServerHandle& server, Changed changed,
                            std::function<void()> done);
 

@@ -134,7 +134,7 @@ void Report(const CommandCall& call) {
     Json list = Json::array();
     for (const ServerClients& server : servers) list.push_back(OfServer(server));
     const Json report = {{"daemon", OfDaemon(call.context)}, {"servers", list}};
-    // A command line is bytes that a client chose; what is no UTF-8 in it is replaced.
+    // Clients choose their command lines; invalid UTF-8 in them is replaced.
     call.reply.Line(report.dump(-1, ' ', false, Json::error_handler_t::replace));
   });
 }

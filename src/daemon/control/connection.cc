@@ -113,7 +113,7 @@ void Connection::Answered(uint32_t serial, CommandAnswer answer) {
   running_ = false;
   if (!socket_.idle() && !keeper_.may_leave_unread(visitor_)) {
     keeper_.log.Info(party_, "A shell of user {} is disconnected: it leaves too much unread", visitor_.uid);
-    // Not from inside the handler of its command.
+    // Deferred: never from inside the command's handler.
     keeper_.loop.Cancel(patience_);
     patience_ = keeper_.loop.After(0, [this] { End(); });
     return;
