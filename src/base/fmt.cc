@@ -1,7 +1,7 @@
-// fmt's functions, compiled once for the whole project. Linking libfmt.so would make the client library depend on more
-// than libc; with FMT_HEADER_ONLY every source would compile all of them, which is more than half of a cold build.
+// fmt's functions, compiled once for the project. Linking libfmt.so would make the client library depend on more than
+// libc; with FMT_HEADER_ONLY every source would compile all of them, which is more than half of a cold build.
 //
-// fmt's headers leave FMT_FUNC empty unless they are header-only, so the definitions included here get external linkage.
+// fmt's headers leave FMT_FUNC empty unless they are header-only, so the definitions below get external linkage.
 #include <fmt/format-inl.h>
 
 // The definitions behind fmt's `extern template` declarations and out-of-line functions.

@@ -1,4 +1,4 @@
-// Compute modes as the driver numbers them: values of CU_DEVICE_ATTRIBUTE_COMPUTE_MODE.
+// The driver's compute modes: values of CU_DEVICE_ATTRIBUTE_COMPUTE_MODE.
 #pragma once
 
 namespace tutti::cuda {

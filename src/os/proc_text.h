@@ -11,7 +11,7 @@ namespace tutti::os {
 // The whole file, or as much of it; "" if it cannot be read.
 std::string TextOf(const std::string& path, size_t most_bytes = std::string::npos);
 
-// What is before the first `end` in `text`, which loses it and `end`; all of it where there is none.
+// Removes and returns what precedes the first `end` in `text`, with `end` removed as well; all of `text` without one.
 std::string_view Cut(std::string_view& text, char end);
 
 // A line of /proc/PID/cgroup, "number:controllers:path": the process's cgroup in one hierarchy.

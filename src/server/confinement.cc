@@ -1,6 +1,6 @@
-// The seccomp filter is a deny list. An allow list would be easier to reason about, but a server runs libc's and
-// LLVM-generated code, resolves users by whatever NSS modules the machine has, and runs on kernels newer than this list:
-// one missing call would end every client's work. Denied is what turns a compromised process into more than that
+// The seccomp filter is a deny-list. An allow-list would be easier to reason about, but a server runs libc's and
+// LLVM-generated code, resolves users by whatever NSS modules the machine has, and runs on kernels newer than this
+// list: one missing call would end every client's work. Denied is what turns a compromised process into more than that
 // process: new processes and programs, other processes' memory, signals to them, other namespaces and mounts, the
 // kernel's own interfaces, and the network. Another process starts the compilers (device/compile/compiler_host.h).
 //

@@ -31,8 +31,8 @@ class DescriptorTakers {
   // Runs `take` on a thread that only this party can block. If no further thread can be started, `take` waits for a
   // free one.
   void Add(const Party& party, std::function<void()> take);
-  // Messages and connections that are being closed, or wait for it: each holds one descriptor of this process, whatever
-  // has become of its client. Of one party, and of each that has any.
+  // Messages and connections being closed, or queued for it: each holds one descriptor of this process, even if its
+  // client is gone. For one party, and for each party that has any.
   size_t held(const Party& party) const;
   std::map<Party, size_t> held() const;
 

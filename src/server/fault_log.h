@@ -17,7 +17,8 @@ class FaultLog {
  public:
   static constexpr size_t kMost = 256;
 
-  // When the log is full, the oldest line of the party with the most lines goes: no party removes another's last ones.
+  // Evicts, when the log is full, the oldest line of the party with the most lines, so no party displaces another's
+  // last ones.
   void Add(const ClientInfo& client, uint32_t device, const device::Fault& fault);
   // One JSON object per line, the oldest first. Unknown fields are omitted.
   std::string Lines() const;

@@ -7,10 +7,10 @@
 // Three kinds of thread:
 //   lookers   spin and poll. While there is one, the doorbells of hot rings are in state kWatched.
 //   sleepers  wait on the doorbells' epoll descriptor. All rings are armed.
-//   lookout   one thread of this class's own. While there are neither lookers nor sleepers (all of the backend's threads
-//             run blocks, or it has none) it polls the rings at an adaptive interval, sets kLingering, and sleeps on the
-//             doorbells when nothing comes. Otherwise it dozes; while there are lookers it still polls now and then,
-//             since a looker that expects to poll again soon may be held up.
+//   lookout   one thread of this class's own. While there are neither lookers nor sleepers (all of the backend's
+//             threads run blocks, or it has none) it polls the rings at an adaptive interval, sets kLingering, and
+//             sleeps on the doorbells when nothing comes. Otherwise it dozes; while there are lookers it still polls
+//             now and then, since a looker that expects to poll again soon may be delayed.
 //
 // ring_watch.cc explains the protocol. ring_watch_interleavings_test.cc runs this very code (ring_watch_steps.h) on
 // simulated threads and doorbells through every interleaving, and checks that no record is left in a ring that nobody

@@ -86,7 +86,8 @@ void Server::Attach(const wire::Attach& attach, os::StrangersFd connection) {
                      session.error().code != 0 ? session.error().code : cuda::CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED,
                      session.error().text);
     socket->ShutDown();
-    return;  // a refused client has no place whose threads could close what it has sent: that is closed aside
+    // A refused client has no place in the quota to pay for closing threads: CloseAside closes what it has sent.
+    return;
   }
   const uint32_t id = (*session)->info().id;
   log_.Info(party, "New client {} connected", attach.pid);
@@ -168,8 +169,7 @@ Result<std::shared_ptr<Session>> Server::Admit(const wire::Attach& attach,
 
 size_t Server::PlacesOfAParty() const { return std::max<size_t>(std::min(max_clients_, windows_.slots()) / 2, 1); }
 
-// A party whose clients are connected may come to more files than it has places, one for each client: a place has room
-// for both.
+// A party's connected clients may each have one more descriptor being closed; a place has room for both.
 size_t Server::PlacesTaken() const {
   std::map<DescriptorTakers::Party, size_t> by_party = takers_.held();
   for (const auto& [id, session] : sessions_) ++by_party[session->info().party];

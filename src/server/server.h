@@ -87,8 +87,8 @@ class Server {
   // Has what lies unread in an ended client's connection closed by threads that only its party can block.
   void LetGo(const std::string& party, const std::shared_ptr<os::StrangersFd>& connection);
   void Listen(uint32_t id, bool listen);
-  // Of max_clients_: what one of several parties may have, and what is taken of them. An ended client keeps its place
-  // while files of its are being closed.
+  // Of max_clients_: one party's quota while there are several, and the places in use. An ended client keeps its place
+  // while its files are being closed.
   size_t PlacesOfAParty() const;
   size_t PlacesTaken() const;
   Status CheckQuota(const std::string& party) const;

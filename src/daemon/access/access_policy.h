@@ -1,6 +1,6 @@
-// Who may see and change what: the one place that decides it. What a caller is, the kernel says
+// The access policy: the single place that decides who may see and change what. The kernel identifies the caller
 // (daemon/access/visitor.h): administrators may do everything, users at home what concerns their own server and
-// clients, guests see and end their own clients. Thread-safe.
+// clients, and guests see and end their own clients. Thread-safe.
 #pragma once
 
 #include "daemon/access/visitor.h"
@@ -13,14 +13,14 @@ class AccessPolicy {
   // `multi_user`: one server serves everybody.
   explicit AccessPolicy(bool multi_user) : multi_user_(multi_user) {}
 
-  // Everybody sees the servers of their user; in multi-user mode all see the one server, and of its clients their own.
+  // Callers see their user's servers; in multi-user mode all see the one server, but only their own of its clients.
   bool MaySeeServerOf(const Visitor& visitor, uid_t owner) const {
     return visitor.administrator || owner == visitor.served_as || multi_user_;
   }
   bool MayChangeServerOf(const Visitor& visitor, uid_t owner) const {
     return visitor.administrator || (visitor.at_home && owner == visitor.uid);
   }
-  // Who sees a client may end it.
+  // A caller who sees a client may end it.
   bool MaySee(const Visitor& visitor, const wire::ClientStatus& client) const;
 
  private:

@@ -1,4 +1,4 @@
-// Who is at the other end of a connection, as the kernel says. What they may do follows from it
+// The identity of a connection's peer, as the kernel reports it. Its rights follow from it
 // (daemon/access/access_policy.h):
 //
 //   administrator  root and the daemon's own user, in the daemon's user namespace and in a PID namespace that sees the

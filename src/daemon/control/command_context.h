@@ -1,5 +1,5 @@
-// What commands work on: the parts of the daemon, and what only the whole of it can do. One for all calls; it outlives
-// them. Daemon thread only.
+// The environment of command handlers: the daemon's parts, and the operations that only the daemon as a whole can
+// perform. One for all calls; it outlives them. Daemon thread only.
 #pragma once
 
 #include <cstdint>
@@ -38,16 +38,15 @@ struct CommandContext {
   LogBudget& log;
 
   std::function<void(std::optional<uint32_t> timeout_s, Shutdown::Done done)> quit;
-  // After their files were renamed: all logs go on in new ones.
+  // Reopens all logs after their files were renamed.
   std::function<void()> open_logs_anew;
-  // As the program that is installed now, as soon as nobody is in the middle of something.
+  // Continues as the newly installed program, as soon as no operation is in progress (handover.h).
   std::function<void()> go_on_as_installed;
-  // Makes the claim, or changes what it says; its directory. Whether its devices are there is for the caller to know.
+  // Creates or changes the claim and returns its directory. The caller has checked that its devices exist.
   std::function<Result<std::string>(const Claim& claim)> add_claim;
-  // Who came by the claim and has not been served yet is refused, its sockets and its directory go.
+  // Removes the claim's sockets and directory; refuses its clients that have not been served yet.
   std::function<void(const std::string& name)> remove_claim;
-  // Takes a server of protocol 3 out of the catalog, with its sockets and SM partitions; its process is the caller's
-  // affair.
+  // Removes a server of protocol 3 from the catalog, with its sockets and SM partitions. The caller ends its process.
   std::function<void(const std::string& name)> remove_server;
 };
 

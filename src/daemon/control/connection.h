@@ -19,14 +19,14 @@ namespace tutti::daemon {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  // Who keeps connections, and what they ask of it. Outlives them.
+  // The owner of the connections, and what they need of it. Outlives them.
   struct Keeper {
     EventLoop& loop;
     LogBudget& log;
-    const CommandContext& context;  // of their commands
+    const CommandContext& context;  // for their commands
     std::function<void(WaitingClient)> client_arrived;
     std::function<bool(const Visitor&)> may_leave_unread;
-    std::function<void(uint64_t id)> ended;  // it is to be forgotten, and may be destroyed by that
+    std::function<void(uint64_t id)> ended;  // the connection is over; the call may destroy it
   };
   Connection(const Keeper& keeper, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route);
   ~Connection();

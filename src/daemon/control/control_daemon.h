@@ -40,7 +40,7 @@ class ControlDaemon {
   // Takes over the servers and settings of the previous program. Call before Run.
   void TakeOver(Succession succession);
 
-  // Of its commands, and of what its configuration file says.
+  // For its commands and its configuration file.
   const CommandContext& context() const { return context_; }
 
  private:

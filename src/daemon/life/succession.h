@@ -1,4 +1,4 @@
-// Upgrade in place: the daemon execs the newly installed program in its own process. It keeps its process id, so service
+// Upgrade in place: the daemon execs the newly installed program in its process. It keeps its process id, so service
 // managers and its servers (which die with it) notice nothing, and its lock and listening sockets, so clients can
 // connect at any time. The rest of the state travels in a memory file:
 //
