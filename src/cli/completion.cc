@@ -45,7 +45,7 @@ std::string Script(const CLI::App& app) {
 void AddCompletion(CLI::App& app, int& status) {
   auto* const command = app.add_subcommand("completion", "Print a completion script: source <(tutti completion bash)");
   const auto shell = std::make_shared<std::string>();
-  command->add_option("shell", *shell, "The shell that is to complete")->required()->check(OneOf({"bash"}));
+  command->add_option("shell", *shell, "The shell that needs the script")->required()->check(OneOf({"bash"}));
   command->callback([&app, shell, &status] {
     std::fputs(Script(app).c_str(), stdout);
     status = 0;

@@ -30,7 +30,7 @@ void AddDemo(CLI::App& app, int& status) {
     std::string output = "tutti-demo";
   };
   auto* const command =
-      app.add_subcommand("demo", "Run six programs on one device: shared, by turns, and without a daemon");
+      app.add_subcommand("demo", "Run six programs on one device: shared, time-sliced, and without a daemon");
   const auto options = std::make_shared<DemoOptions>();
   command->add_option("--seconds", options->seconds, "How long each program takes alone")
       ->check(Between(0.1, 60))

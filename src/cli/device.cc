@@ -81,7 +81,7 @@ void AddDevice(CLI::App& app, int& status) {
   command->add_flag("--json", options->json, "As JSON");
   auto* const list = command->add_subcommand("list", "List them (the default)");
   list->add_flag("--json", options->json, "As JSON");
-  auto* const mode = command->add_subcommand("mode", "Set a device's compute mode (root); it outlives restarts");
+  auto* const mode = command->add_subcommand("mode", "Set a device's compute mode (root); it survives restarts");
   mode->add_option("device", options->device, "Ordinal, UUID or its beginning, or all")->required();
   mode->add_option("mode", options->mode, "DEFAULT, EXCLUSIVE_PROCESS (only programs of the daemon) or PROHIBITED")
       ->required();

@@ -75,12 +75,12 @@ void AddDoctor(CLI::App& app, int& status) {
     Patient patient;
     bool json = false;
   };
-  auto* const command = app.add_subcommand("doctor", "Say why a program does not reach the service, and what to do");
+  auto* const command =
+      app.add_subcommand("doctor", "Find out why a program does not reach the service, and what to do");
   const auto options = std::make_shared<DoctorOptions>();
-  command->add_option("program", options->patient.program,
-                      "The program that is to be run: its libraries and code are looked at");
+  command->add_option("program", options->patient.program, "The program to be run: its libraries and code are checked");
   command->add_flag("--service", options->patient.needs_service,
-                    "That no control daemon answers is a problem, too: for health checks");
+                    "Count a missing control daemon as a problem: for health checks");
   command->add_flag("--json", options->json, "As JSON");
   command->callback([options, &status] { status = Doctor(options->patient, options->json); });
 }

@@ -117,7 +117,7 @@ Finding NoServer(control::DaemonConnection& daemon, const std::string& why) {
   const auto report = FetchReport(daemon);
   if (report && report->daemon_uid != 0 && report->daemon_uid != geteuid()) {
     return {Finding::Kind::kProblem,
-            fmt::format("wrong user: the daemon belongs to {} and serves nobody else; you are {}",
+            fmt::format("wrong user: the daemon runs as {} and serves that user only; you are {}",
                         UserName(report->daemon_uid), UserName(geteuid())),
             fmt::format("have root start the daemon, or start it with -M, or a daemon of your own: "
                         "CUDA_MPS_PIPE_DIRECTORY=/tmp/mps-{} tutti-control -d",

@@ -118,8 +118,7 @@ Result<Fault> ReadFault(const std::string& line) {
   fields.Get("command", fault.command);
   fields.Get("report", fault.report);
   if (fields.odd().empty()) return fault;
-  return Fail(fmt::format("server {} tells of a fault whose \"{}\" is nothing that a server of ours says", server,
-                          fields.odd()));
+  return Fail(fmt::format("server {} reports a fault with an invalid \"{}\"", server, fields.odd()));
 }
 
 std::string FaultTable(const std::vector<Fault>& faults) {

@@ -26,8 +26,7 @@ TEST(FaultTable, AFieldOfAnotherShapeIsNamedWithItsServer) {
     const auto fault = ReadFault(std::string("{\"server\":12,") + field + "}");
     ASSERT_FALSE(fault) << field;
     const std::string name = std::string(field).substr(0, std::string(field).find(':'));
-    EXPECT_EQ(fault.error().text,
-              "server 12 tells of a fault whose " + name + " is nothing that a server of ours says");
+    EXPECT_EQ(fault.error().text, "server 12 reports a fault with an invalid " + name);
   }
   EXPECT_FALSE(ReadFault("[1]"));
   EXPECT_FALSE(ReadFault("Unknown command"));

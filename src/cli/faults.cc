@@ -48,8 +48,7 @@ int Faults(bool as_json) {
 }  // namespace
 
 void AddFaults(CLI::App& app, int& status) {
-  auto* const command =
-      app.add_subcommand("faults", "Show whose kernels have failed: which thread, which address, which line");
+  auto* const command = app.add_subcommand("faults", "Show failed kernels: program, thread, address, line");
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "As JSON");
   command->callback([json, &status] { status = Faults(*json); });

@@ -113,7 +113,7 @@ Status RunPolicy(const std::string& name) {
 
 void AddLimit(CLI::App& app, int& status) {
   auto* const command =
-      app.add_subcommand("limit", "Change what a running program may take, now; without options show it");
+      app.add_subcommand("limit", "Change the limits of a running program; without options show them");
   const auto options = std::make_shared<LimitOptions>();
   command->add_option("pid", options->pid, "Process id of the program (see tutti ps)")
       ->required()
@@ -121,8 +121,9 @@ void AddLimit(CLI::App& app, int& status) {
   command->add_option("-t,--threads", options->threads, "At most this percentage of the device: above 0, at most 100");
   command->add_option("-m,--memory", options->memory,
                       "At most this much memory of device 0: 2G, 512M; or by device: 0=2G,1=512M");
-  command->add_option("-p,--priority", options->priority, "low gives way to normal")->check(OneOf({"normal", "low"}));
-  command->add_option("--kernel-time", options->kernel_time_ms, "Milliseconds that a kernel may run; 0: for ever")
+  command->add_option("-p,--priority", options->priority, "low or normal; normal goes first")
+      ->check(OneOf({"normal", "low"}));
+  command->add_option("--kernel-time", options->kernel_time_ms, "Time limit of a kernel in milliseconds; 0: none")
       ->check(WholeNumber("500"));
   command->callback([options, &status] {
     const Status done = RunLimit(*options);

@@ -100,7 +100,7 @@ Result<std::string> Plan(const PlanCommand& command) {
 
 void AddPlan(CLI::App& app, int& status) {
   auto* const plan = app.add_subcommand(
-      "plan", "How many nodes a set of pods needs under a node template, and what would stay unused");
+      "plan", "Compute how many nodes a set of pods needs under a node template, and what stays unused");
   const auto command = std::make_shared<PlanCommand>();
   plan->add_option("--template", command->node_template, "Cast AI node template with its gpu object (JSON or YAML)")
       ->required();

@@ -69,7 +69,7 @@ void AddPs(CLI::App& app, int& status) {
   const auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "As JSON");
   const auto kernels = std::make_shared<bool>(false);
-  command->add_flag("-k,--kernels", *kernels, "The kernels that run now, instead of the programs");
+  command->add_flag("-k,--kernels", *kernels, "List the running kernels instead of the programs");
   command->callback([json, kernels, &status] { status = Ps(*json, *kernels); });
 }
 

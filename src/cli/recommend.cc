@@ -112,7 +112,8 @@ Status Recommend(int seconds, bool json) {
 }  // namespace
 
 void AddRecommend(CLI::App& app, int& status) {
-  auto* const recommend = app.add_subcommand("recommend", "Watch the clients and say how many a device should have");
+  auto* const recommend =
+      app.add_subcommand("recommend", "Watch the clients and recommend how many a device should have");
   struct Options {
     int seconds = 5;
     bool json = false;

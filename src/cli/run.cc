@@ -78,7 +78,8 @@ void AddRun(CLI::App& app, int& status) {
   command->add_option("-t,--threads,--percentage", options->percentage,
                       "At most this percentage of the device: above 0, at most 100");
   command->add_option("-m,--memory", options->memory, "At most this much memory of each device: 2G, 512M");
-  command->add_option("-p,--priority", options->priority, "low gives way to normal")->check(OneOf({"normal", "low"}));
+  command->add_option("-p,--priority", options->priority, "low or normal; normal goes first")
+      ->check(OneOf({"normal", "low"}));
   command->add_option("program", options->command, "The program and its arguments, after --")->required();
   command->prefix_command(false);
   command->positionals_at_end();

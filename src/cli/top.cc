@@ -90,9 +90,9 @@ int Top(TopOptions options) {
 }  // namespace
 
 void AddTop(CLI::App& app, int& status) {
-  auto* const command = app.add_subcommand("top", "Show live what each program takes of the device");
+  auto* const command = app.add_subcommand("top", "Show each program's use of the device, live");
   const auto options = std::make_shared<TopOptions>();
-  command->add_option("-d,--interval", options->interval_s, "Seconds between two looks")
+  command->add_option("-d,--interval", options->interval_s, "Seconds between two samples")
       ->check(Between(0.05, 3600))
       ->capture_default_str();
   command->add_option("-n,--times", options->times, "Stop after so many; 0: at q or Ctrl-C")->capture_default_str();

@@ -77,7 +77,7 @@ void TellDifference(const DaemonOptions& wanted) {
   const auto report = control::FetchReport(*running);
   if (!report || !report->multi_user || *report->multi_user == wanted.multi_user) return;
   const char* const was = *report->multi_user ? "with -M" : "without -M";
-  std::fprintf(stderr, "it (process %u) was started %s, and goes on so: to have it otherwise, end it by `quit` first\n",
+  std::fprintf(stderr, "it (process %u) was started %s, and stays so: to change that, stop it with `quit` first\n",
                report->daemon_pid, was);
 }
 

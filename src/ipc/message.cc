@@ -66,7 +66,7 @@ Result<Envelope> ReceiveMessage(int socket, int timeout_ms, uint64_t max_file_by
   TUTTI_ASSIGN(Envelope envelope, Open(socket, message.bytes));
   envelope.fds = std::move(message.fds);
   if ((envelope.head.flags & wire::kBodyInFile) == 0) return envelope;
-  if (max_file_bytes == 0) return Fail("message with its body in a file, where none is taken");
+  if (max_file_bytes == 0) return Fail("message with an unexpected body in a file");
   if (envelope.fds.empty()) return Fail("message without the file that should hold its body");
   TUTTI_ASSIGN(envelope.body, FromMemoryFile(envelope.fds.front().get(), max_file_bytes));
   envelope.fds.erase(envelope.fds.begin());
@@ -76,8 +76,7 @@ Result<Envelope> ReceiveMessage(int socket, int timeout_ms, uint64_t max_file_by
 Result<Envelope> ReceivePlainMessage(int socket, int timeout_ms) {
   TUTTI_ASSIGN(const std::vector<uint8_t> bytes, os::ReceiveBytes(socket, timeout_ms));
   TUTTI_ASSIGN(Envelope envelope, Open(socket, bytes));
-  if ((envelope.head.flags & wire::kBodyInFile) != 0)
-    return Fail("message with its body in a file, where none is taken");
+  if ((envelope.head.flags & wire::kBodyInFile) != 0) return Fail("message with an unexpected body in a file");
   return envelope;
 }
 
@@ -91,8 +90,7 @@ Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, os::Fd* in_the_
   if (!message.complete) return Fail("message longer than a request");
   if (!message.bytes.empty()) TUTTI_TRY(os::Discard(socket));
   TUTTI_ASSIGN(Envelope envelope, Open(socket, message.bytes));
-  if ((envelope.head.flags & wire::kBodyInFile) != 0)
-    return Fail("message with its body in a file, where none is taken");
+  if ((envelope.head.flags & wire::kBodyInFile) != 0) return Fail("message with an unexpected body in a file");
   if (message.fd) envelope.fds.push_back(std::move(message.fd));
   return envelope;
 }

@@ -63,7 +63,7 @@ Result<std::string> ApiServerUrl(const std::string& url) {
   const char* const port = std::getenv("KUBERNETES_SERVICE_PORT");
   if (host == nullptr || *host == '\0')
     return Fail(
-        "no API server is known: outside of a pod, where KUBERNETES_SERVICE_HOST says it, give --api-server "
+        "no API server is known: outside of a pod, where KUBERNETES_SERVICE_HOST names it, give --api-server "
         "https://...");
   const std::string name = host;
   const bool v6 = name.find(':') != std::string::npos;

@@ -42,8 +42,7 @@ std::string Remedy(const grpc::Status& status) {
     case grpc::StatusCode::DEADLINE_EXCEEDED: return "the kubelet has not answered in time (--kubelet-timeout)";
     case grpc::StatusCode::UNIMPLEMENTED:
       return "the kubelet does not know device plugin API v1beta1: is it older than 1.10?";
-    case grpc::StatusCode::UNAVAILABLE:
-      return fmt::format("nobody who speaks gRPC answers there ({})", status.error_message());
+    case grpc::StatusCode::UNAVAILABLE: return fmt::format("no gRPC server answers there ({})", status.error_message());
     default: return fmt::format("the kubelet refuses: {}", status.error_message());
   }
 }

@@ -19,18 +19,18 @@ std::expected<Options, int> ParseOptions(int argc, char** argv) {
       ->envname("CONFIG_FILE");
   app.add_flag("--check", options.check_only, "Check the configuration and say what it offers; needs no kubelet");
   app.add_flag("--run-daemon", options.run_daemon,
-               "Be the control daemon that the configuration asks for, in the foreground: for a pod of its own "
+               "Run the configured control daemon in the foreground, in a pod of its own "
                "(tutti.startDaemon: false)");
   app.add_option("--kubelet-directory", options.kubelet_directory, "The kubelet's device plugin directory")
       ->envname("KUBELET_DEVICE_PLUGIN_DIRECTORY")
       ->default_val(kDefaultKubeletDirectory);
   app.add_option("--kubelet-timeout", options.kubelet_timeout_s,
-                 "Seconds the kubelet may take for an answer before it is asked anew")
+                 "Timeout in seconds for the kubelet's answers, after which registration is retried")
       ->check(CLI::Range(0.01, 3600.0))
       ->default_val(10);
   app.add_option("--control-program", options.control_program, "The control daemon (default: beside this program)");
   app.add_option("--daemon-timeout", options.daemon_timeout_s,
-                 "Seconds the control daemon may take for an answer before its devices are unhealthy")
+                 "Timeout in seconds for the control daemon's answers, after which its devices are unhealthy")
       ->check(CLI::Range(0.01, 3600.0))
       ->default_val(5);
   app.add_option("--runtime-socket", options.runtime_socket, "Of the container runtime: names and annotations of pods")
@@ -67,7 +67,7 @@ std::expected<Options, int> ParseOptions(int argc, char** argv) {
   app.add_option("--node-api", options.node_api, "Put labels and taints on the node through the API server")
       ->envname("NODE_API");
   app.add_option("--node-name", options.node_name, "This node's, for --node-api")->envname("NODE_NAME");
-  app.add_option("--api-server", options.api_server, "https://ADDRESS:PORT (default: as a pod is told it)");
+  app.add_option("--api-server", options.api_server, "https://ADDRESS:PORT (default: from the pod's environment)");
   app.add_option("--service-account", options.account_directory, "Directory with token and ca.crt")
       ->default_val(kDefaultAccountDirectory);
   try {

@@ -118,7 +118,7 @@ void AddDevices(const Measured& measured, std::vector<prometheus::MetricFamily>&
   Family info("tutti_device_info", "what the device is; always 1");
   Family memory("tutti_device_memory_bytes", "memory of the device");
   Family used("tutti_device_memory_used_bytes", "memory its clients hold");
-  Family busy("tutti_device_busy_ratio", "part of the device's time that its clients have had lately");
+  Family busy("tutti_device_busy_ratio", "part of the device's recent time that its clients have used");
   Family clients("tutti_device_clients", "clients that have it open");
   for (const auto& [uuid, sum] : sums) {
     const Labels labels = {{"UUID", uuid}, {"gpu", std::to_string(sum.device->ordinal)}};

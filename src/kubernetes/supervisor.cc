@@ -149,11 +149,11 @@ class Supervisor {
     if (fresh && fresh->flags.mps_root.empty()) fresh->flags.mps_root = kDefaultRoot;
     const auto offers = fresh ? sharing::MakeOffers(*fresh, table_.Get().devices) : std::unexpected(fresh.error());
     if (!offers) {
-      log::Error("the new configuration cannot be used, the old one stays: {}", offers.error().text);
+      log::Error("the new configuration is invalid, the old one stays: {}", offers.error().text);
       return;
     }
     if (fresh->flags.mps_root != config_.flags.mps_root)
-      log::Warning("another mpsRoot takes effect when the plugin is started anew");
+      log::Warning("another mpsRoot takes effect when the plugin is restarted");
     config_ = std::move(*fresh);
     Apply();
     log::Info("the new configuration is in force");
@@ -181,7 +181,7 @@ class Supervisor {
         return Wish::kRestart;
       }
       if ((waits[1].revents & POLLIN) != 0 && directory_->TakeRestart(endpoints)) {
-        log::Info("the kubelet's directory has changed: registering anew");
+        log::Info("the kubelet's directory has changed: registering again");
         return Wish::kRestart;
       }
       if (const auto wish = TakeSignal(0)) return *wish;

@@ -124,7 +124,7 @@ Result<Fd> Connect(const std::string& path, int timeout_ms) {
     if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) break;
     if (errno == EINTR && !deadline.Over()) continue;
     if (errno == EAGAIN || errno == EINTR)
-      return FailErrno(fmt::format("connect to {}: whoever listens there takes no calls for {} ms", path, timeout_ms));
+      return FailErrno(fmt::format("connect to {}: the listener has not accepted for {} ms", path, timeout_ms));
     return FailErrno("connect to " + path);
   }
   TUTTI_TRY(LimitSends(fd.get(), timeout_ms));
@@ -234,7 +234,7 @@ Status Discard(int socket) {
 Result<std::vector<uint8_t>> ReceiveBytes(int socket, int timeout_ms) {
   if (timeout_ms >= 0) TUTTI_TRY(AwaitReadable(socket, timeout_ms));
   TUTTI_ASSIGN(const NextMessage next, LookAtNext(socket));
-  if (next.has_fds) return Fail("message with descriptors, where none are taken");
+  if (next.has_fds) return Fail("message with unexpected descriptors");
   if (next.bytes > kMaxMessageBytes) return Fail("message longer than the protocol allows");
   std::vector<uint8_t> bytes(next.bytes);
   const ssize_t received = Uninterrupted([&] { return recv(socket, bytes.data(), bytes.size(), 0); });

@@ -82,7 +82,7 @@ TEST(Socket, AConnectEndsInTimeWhateverSignalsCome) {
   const Interrupted interrupted;
   const auto socket = Connect(deaf.path(), 50);
   ASSERT_FALSE(socket);
-  EXPECT_NE(socket.error().text.find("takes no calls for 50 ms"), std::string::npos) << socket.error().text;
+  EXPECT_NE(socket.error().text.find("has not accepted for 50 ms"), std::string::npos) << socket.error().text;
 }
 
 TEST(Socket, AMessageThatComesInTimeIsReceivedWhateverSignalsCome) {

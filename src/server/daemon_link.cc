@@ -124,7 +124,7 @@ Status DaemonLink::TakeLog(const ipc::Envelope& message) {
   for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
     if (dup2(message.fds.front().get(), fd) < 0) return FailErrno("the log's new file", cuda::CUDA_ERROR_INVALID_VALUE);
   }
-  log::Info("Log opened anew");
+  log::Info("Log reopened");
   return {};
 }
 

@@ -33,9 +33,8 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   app.add_option("--active-thread-percentage", options.active_thread_percentage, "of a private server's client")
       ->check(CLI::Range(0.01, 100.0));
 
-  app.add_option(
-         "--kernel-time", options.kernel_time_ms,
-         "milliseconds that a kernel may run on the device, 0: for ever; what a client is given for itself counts more")
+  app.add_option("--kernel-time", options.kernel_time_ms,
+                 "time limit of a kernel in milliseconds, 0: none; a client's own limit takes precedence")
       ->envname("TUTTI_KERNEL_TIME_MS")
       ->check(CLI::Range(uint64_t{0}, kMostKernelTimeMs));
 

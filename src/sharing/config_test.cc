@@ -108,7 +108,7 @@ TEST(Config, ADeviceIsNotOfferedASecondTimeUnderAnotherName) {
   ASSERT_EQ(mixed.replication.resources.size(), 1u);
   EXPECT_EQ(mixed.warnings,
             std::vector<std::string>{
-                "no device of this node is nvidia.com/mig-1g.5gb: what the file says of it is not used"});
+                "no device of this node is nvidia.com/mig-1g.5gb: its settings in the file are ignored"});
   EXPECT_EQ(ReadConfig("sharing: {mps: {resources: [{name: mig-1g.5gb, replicas: 2}]}}", "f").value().strategy,
             Strategy::kNone);
 }

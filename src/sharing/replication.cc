@@ -100,7 +100,7 @@ Result<ReplicatedResource> ReadResource(const Value& value, bool single_replica,
 Result<bool> IsOfOurDevices(const Value& item, const std::string& name, std::vector<std::string>& warnings) {
   if (name == kGpuResource) return true;
   if (name.starts_with("nvidia.com/mig-")) {
-    warnings.push_back(fmt::format("no device of this node is {}: what the file says of it is not used", name));
+    warnings.push_back(fmt::format("no device of this node is {}: its settings in the file are ignored", name));
     return false;
   }
   return item.Wrong(fmt::format(

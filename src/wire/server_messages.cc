@@ -151,7 +151,7 @@ Result<ServerReady> GetServerReady(ByteReader& in) {
     device.pci_bus = in.Get<uint32_t>();
     device.pci_device = in.Get<uint32_t>();
     if (device.sm_count > kMostSms || device.name.size() > kMostNameBytes)
-      return Fail("ServerReady message has a device that cannot be");
+      return Fail("ServerReady message has an impossible device");
   }
   return Finish(in, std::move(ready), "ServerReady");
 }

@@ -7,7 +7,7 @@ hold mine "$probe"
 cd "$CUDA_MPS_LOG_DIRECTORY"
 expect "that are not full stay" "control.log server.log" "$(echo *)"
 head -c 1100000 /dev/zero | tr '\0' x | tee -a control.log >> server.log
-turned_over() { [ -s control.log.old ] && [ -s server.log.old ] && says "Log opened anew" server.log; }
+turned_over() { [ -s control.log.old ] && [ -s server.log.old ] && says "Log reopened" server.log; }
 until_true "both go on in new files" turned_over
 ask "set_policy time_slice" > /dev/null
 says "Policy set to time_slice" server.log || fail "the server writes elsewhere"

@@ -11,7 +11,7 @@ for behaviour in deep mistyped crowd files; do
   for command in faults report "terminate_client $server 7" ps; do ask "$command" > "$work/answer" 2>&1 || true; done
   if [ $behaviour = mistyped ]; then
     said=$("$bin/tutti" faults 2>&1 > "$work/answer") && fail "a fault that cannot be read passes for one"
-    expect "tutti faults" "tutti: server $server tells of a fault whose \"uid\" is nothing that a server of ours says" "$said"
+    expect "tutti faults" "tutti: server $server reports a fault with an invalid \"uid\"" "$said"
   fi
   expect "$behaviour: the daemon answers" 100.0 "$(ask get_default_active_thread_percentage)"
   expect "$behaviour: the same daemon" "$daemon" "$(daemon_pid)"

@@ -12,4 +12,4 @@ for _ in 1 2 3; do
   expect "a shell of that user" 100.0 "$(ask get_default_active_thread_percentage)"
 done
 [ "$(ls "/proc/$(daemon_pid)/fd" | wc -l)" -lt 4300 ] || fail "the daemon holds all of them"
-says "theirs are the most" "$CUDA_MPS_LOG_DIRECTORY/control.log" || fail "the log does not say who pays"
+says "it has the most" "$CUDA_MPS_LOG_DIRECTORY/control.log" || fail "the log does not say who pays"

@@ -26,7 +26,7 @@ expect "it has said so itself" "Accepting clients" "$(systemctl show -p StatusTe
 echo "reload: the logs go on in new files"
 mv /var/log/nvidia-mps/control.log /var/log/nvidia-mps/control.log.1
 systemctl reload tutti
-until_true "a new log" grep -q "Log opened anew" /var/log/nvidia-mps/control.log
+until_true "a new log" grep -q "Log reopened" /var/log/nvidia-mps/control.log
 
 echo "an end by signal is followed by a start"
 killed=$(main_pid tutti)

@@ -93,8 +93,9 @@ int Capture::BreakOf(const Context& context, const char* what) {
     }
   }
   if (!captured) return CUDA_SUCCESS;
-  return Complain(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
-                  "{} while a stream of the context is being captured: it would wait for work that nobody runs", what);
+  return Complain(
+      CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED,
+      "{} while a stream of the context is being captured: it would wait for work that is only being captured", what);
 }
 
 int Capture::ExchangeMode(int mode) { return std::exchange(thread_mode, mode); }

@@ -86,7 +86,7 @@ std::vector<uid_t> TrustedUsers() {
   if (error == std::errc() && end == text.data() + text.size()) {
     users.push_back(user);
   } else {
-    log::Warning("{}={}: it names a user by number; nobody is trusted by it", ipc::kTrustVariable, text);
+    log::Warning("{}={}: it must name a user by number, and is ignored", ipc::kTrustVariable, text);
   }
   return users;
 }
@@ -102,7 +102,7 @@ Result<std::unique_ptr<ipc::ClientConnection>> Attach() {
     auto connection = ipc::ClientConnection::Connect(directory, hello, kAttachTimeoutMs, TrustedUsers());
     if (connection || connection.error().code != cuda::CUDA_ERROR_MPS_CONNECTION_FAILED || !IsStale(directory))
       return connection;
-    log::Info("nobody listens on {}/control any more: using a private server", directory);
+    log::Info("{}/control is stale, no daemon listens: using a private server", directory);
   }
   return StartPrivateServer(hello);
 }

@@ -66,7 +66,7 @@ void CheckMemoryLimits(const wire::ChannelHeader& header) {
                  wire::FormatMemory(given));
   }
   for (const std::string& unknown : limits->Unknown(uuids)) {
-    log::Warning("{}: \"{}\" is none of the {} devices here, its limit is not used", kMemory, unknown, uuids.size());
+    log::Warning("{}: \"{}\" is none of the {} devices here, its limit is ignored", kMemory, unknown, uuids.size());
   }
 }
 

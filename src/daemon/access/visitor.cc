@@ -77,7 +77,7 @@ std::string Visitor::party() const {
   static const std::string ours = ContainerOf(CgroupOf(static_cast<uint32_t>(getpid())));
   if (cgroup.size() > 1) return "the container " + ContainerOf(cgroup, ours);  // the root is everybody's
   return pid_namespace != 0 ? fmt::format("the container of PID namespace {}", pid_namespace)
-                            : "containers that cannot be told apart";
+                            : "containers that cannot be distinguished";
 }
 
 Holder Visitor::holder() const {

@@ -22,7 +22,7 @@ constexpr size_t kDescriptorsPerWaiting = 8;
 constexpr size_t kMostStoppedServers = 4;
 constexpr size_t kFewUntaken = 16;
 
-constexpr const char* kTakenBack = "the claim has been taken back";
+constexpr const char* kTakenBack = "the claim has been removed";
 
 size_t MaxWaiting() {
   rlimit limit{};

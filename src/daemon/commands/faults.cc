@@ -34,7 +34,7 @@ void AddLines(const std::string& text, pid_t server, bool of_all, uid_t uid, std
 
 void Faults(const CommandCall& call) {
   if (!call.caller.at_home)
-    return call.reply.Finish({.text = "Permission denied: faults are told outside of containers\n", .exit_status = 1});
+    return call.reply.Finish({.text = "Permission denied: faults are not shown in containers\n", .exit_status = 1});
   const auto gathered = std::make_shared<Gathered>(call.reply);
   const bool of_all = call.caller.administrator;
   for (ServerHandle* server : VisibleServers(call)) {

@@ -147,7 +147,7 @@ void ControlDaemon::PutBackFiles() {
     if (!listening_.contains(listener)) Listen(listener, {});
   }
   if (!there && there.error().text != not_put_back_)
-    log::Error("The pipe directory cannot be put in order: {}", there.error().text);
+    log::Error("The pipe directory cannot be repaired: {}", there.error().text);
   not_put_back_ = there ? "" : there.error().text;
   if (!there) directory_.CallAgain(kTryAgainNs);
 }
@@ -191,7 +191,7 @@ void ControlDaemon::MakeRoom(FairShares& among) {
   const uint64_t id = among.ToTakeBack();
   if (id == 0) return;
   const std::string party = connections_.at(id)->visitor().party();
-  log_.Info(party, "A connection of {} is closed: there are too many, and theirs are the most", party);
+  log_.Info(party, "A connection of {} is closed: there are too many, and it has the most", party);
   Remove(id);
 }
 
@@ -234,8 +234,8 @@ std::vector<std::string> ControlDaemon::Logs() const {
 
 void ControlDaemon::OpenLogsAnew() {
   if (!log::Open(options_.places.control_log(), "Control"))
-    log::Error("The log goes on where it was: {}", FailErrno(options_.places.control_log()).error().text);
-  log::Info("Log opened anew");
+    log::Error("The log stays in its old file: {}", FailErrno(options_.places.control_log()).error().text);
+  log::Info("Log reopened");
   servers_.OpenLogsAnew();
 }
 

@@ -113,7 +113,7 @@ Status Instance::TakeLock() {
     if (again || ADaemonHoldsIt(places_.control_socket()) ||
         os::FileId::At(places_.lock_file()) != os::FileId::Of(lock.get()))
       break;
-    log::Warning("{} is locked, but no daemon listens there: the file is made anew", places_.lock_file());
+    log::Warning("{} is locked, but no daemon listens there: the file is recreated", places_.lock_file());
     unlink(places_.lock_file().c_str());
   }
   return Fail(kAlreadyRunning);
@@ -170,7 +170,7 @@ Status Instance::PutBack(const std::function<void(int)>& closing, LogBudget& log
     TUTTI_ASSIGN(Listener fresh, ListenAt(path, listener == &control_ ? kControlMode : kPrivilegedMode, none));
     closing(listener->socket.get());
     *listener = std::move(fresh);
-    log.Warning(kRemoved, "{} was removed or replaced: the daemon listens there anew", path);
+    log.Warning(kRemoved, "{} was removed or replaced: the daemon has recreated it", path);
   }
   return {};
 }

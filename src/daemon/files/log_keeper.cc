@@ -48,7 +48,7 @@ bool TurnOver(const std::string& path, uint64_t most_bytes) {
   if (rename(path.c_str(), (path + ".old").c_str()) == 0) return true;
   const std::string why = FailErrno("rename").error().text;
   if (ftruncate(file.get(), 0) == 0)
-    log::Warning("{} had {} bytes and begins anew, what was in it is lost: {}", path, info.st_size, why);
+    log::Warning("{} had {} bytes and was truncated, its content is lost: {}", path, info.st_size, why);
   return false;
 }
 

@@ -28,7 +28,7 @@ void Handover::Try() {
 
 void Handover::GiveUp(const std::string& why) {
   deadline_ns_ = 0;
-  log::Error("This program goes on after all: {}", why);
+  log::Error("This program continues after all: {}", why);
   daemon_.gave_up();
 }
 

@@ -27,7 +27,7 @@ void Tell(const std::string& state) {
   static auto* const notify = Find<decltype(sd_notify)>("sd_notify");
   if (notify == nullptr) return;
   if (const int result = notify(0, state.c_str()); result < 0)
-    log::Warning("The service manager cannot be told {}: error {}", state, -result);
+    log::Warning("The service manager cannot be notified of {}: error {}", state, -result);
 }
 
 // The manager's watchdog interval; 0: none.

@@ -152,7 +152,7 @@ Result<Succession> ReadSuccession(int fd) {
 
 Error Succeed(const Leaving& leaving) {
   const std::string program = os::ProgramPath();
-  if (access(program.c_str(), X_OK) != 0) return FailErrno("cannot go on as " + program).error();
+  if (access(program.c_str(), X_OK) != 0) return FailErrno("cannot continue as " + program).error();
   auto file = WriteSuccession(leaving);
   if (!file) return file.error();
   const auto arguments = Strings("/proc/self/cmdline");
@@ -165,7 +165,7 @@ Error Succeed(const Leaving& leaving) {
   kept.push_back(file->get());
   KeepOverExec(kept, true);
   execve(program.c_str(), Pointers(arguments).data(), Pointers(environment).data());
-  const auto error = FailErrno("cannot go on as " + program);
+  const auto error = FailErrno("cannot continue as " + program);
   KeepOverExec(kept, false);
   return error.error();
 }

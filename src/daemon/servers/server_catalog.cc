@@ -74,7 +74,7 @@ Result<NamedServer*> ServerCatalog::Create(const std::string& name, uid_t uid, c
   // The owner of another user's "uid_..." would get that user's clients.
   if (name.starts_with("uid_") && name != PlanOfUser(uid).name) {
     return Fail(fmt::format(
-        "server name \"{}\" is kept for the user with that number: choose one that does not begin with uid_", name));
+        "server name \"{}\" is reserved for the user with that id: choose one that does not begin with uid_", name));
   }
   const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
   TUTTI_ASSIGN(std::string devices, VisibleDevices(allowed_devices, visible != nullptr ? visible : ""));

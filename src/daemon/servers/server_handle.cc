@@ -134,7 +134,7 @@ void ServerHandle::Kill() { kill(pid(), SIGKILL); }
 void ServerHandle::KillAfter(uint64_t delay_ns) {
   loop_.Cancel(kill_timer_);
   kill_timer_ = loop_.After(delay_ns, [this] {
-    log_.Info(started_for_, "Server {} did not end when told, killing it", pid());
+    log_.Info(started_for_, "Server {} did not end on request, killing it", pid());
     Kill();
   });
 }

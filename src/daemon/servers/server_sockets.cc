@@ -68,7 +68,7 @@ Status ServerSockets::PutBack() {
     if (os::FileId::At(directory + "/control") != place.file) gone.push_back(place.route);
   }
   for (const Route& route : gone) {
-    log_.Warning(kRemoved, "{}/control was removed or replaced: the daemon listens there anew", Directory(route));
+    log_.Warning(kRemoved, "{}/control was removed or replaced: the daemon has recreated it", Directory(route));
     auto old = places_.extract(Directory(route));
     observer_.forget(old.mapped().listener.get());
     old.mapped().log.reset();  // before its FIFO

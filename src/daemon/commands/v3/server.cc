@@ -33,7 +33,7 @@ Result<uid_t> Owner(const Request& request) {
                             request.context().catalog.ServingUser(*uid)));
   }
   if (!request.context().access.MayChangeServerOf(request.call.caller, *uid)) {
-    return Fail(fmt::format("Permission denied: user {} cannot have a server of user {}", request.uid(), *uid));
+    return Fail(fmt::format("Permission denied: user {} cannot create a server of user {}", request.uid(), *uid));
   }
   return *uid;
 }
@@ -53,7 +53,7 @@ Status MayHaveOneMore(const Request& request, uid_t uid) {
   const auto all = request.context().catalog.All();
   const auto own = std::ranges::count_if(all, [uid](const NamedServer* server) { return server->plan.uid == uid; });
   if (own < kMostServersOfUser) return {};
-  return Fail(fmt::format("user {} has {} servers, as many as one may have: delete one", uid, own));
+  return Fail(fmt::format("user {} has {} servers, the maximum: delete one", uid, own));
 }
 
 Result<NamedServer*> CreateServer(const Request& request) {
@@ -127,7 +127,7 @@ Status SetUser(const Request& request, NamedServer& server) {
   if (request.option("uid") == nullptr) return {};
   TUTTI_ASSIGN(const uid_t uid, Owner(request));
   if (uid != server.plan.uid && ProcessOf(request, server) != nullptr) {
-    return Fail(fmt::format("server {} runs as user {}: delete it and create it anew for user {}", server.plan.name,
+    return Fail(fmt::format("server {} runs as user {}: delete it and create it again for user {}", server.plan.name,
                             server.plan.uid, uid));
   }
   if (server.plan.name.starts_with("uid_") && server.plan.name != PlanOfUser(uid).name) {

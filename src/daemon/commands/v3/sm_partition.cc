@@ -152,7 +152,7 @@ const Module& SmPartitionModule() {
       {"create",
        "<name>",
        {{"server", "name", true}, {"device", "id", true}, {"chunks", "n", true}, {"include-remainder", "bool"}},
-       "gives SMs to the clients that name the partition, and to nobody else",
+       "reserves SMs for the clients that name the partition",
        Create},
       {"delete", "<name>", {{"server", "name", true}, {"device", "id", true}}, "gives its SMs back", Delete},
       {"list",
