@@ -14,7 +14,7 @@ constexpr uint64_t kMaxImageBytes = 512ull << 20;
 constexpr uint32_t kMaxCalls = 32;    // concurrent; the client library makes one at a time
 constexpr size_t kMaxKeptLogs = 256;  // of kernels
 
-// The index as the client needs it: without what is inside the segment.
+// The index for the client: without the segment's content.
 std::vector<uint8_t> ForClient(const module::ModuleIndex& index) {
   module::ModuleIndex copy = index;
   copy.image.clear();

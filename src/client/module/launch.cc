@@ -93,7 +93,7 @@ int CheckCluster(const Function& function, const LaunchShape& shape) {
                   function.info().name, shape.cluster[0], shape.cluster[1], shape.cluster[2]);
 }
 
-// Lays the parameters out as the kernel declares them.
+// Packs the parameters in the kernel's declared layout.
 void Gather(const module::KernelInfo& info, void* const* parameters, uint8_t* out) {
   for (size_t i = 0; i < info.params.size(); ++i) {
     std::memcpy(out + info.params[i].offset, parameters[i], info.params[i].bytes);
