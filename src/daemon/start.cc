@@ -25,7 +25,7 @@ namespace {
 constexpr char kReady = '\1';
 constexpr int kPatience_ms = 1000;  // for a running daemon, which may hang
 
-// If the log directory is unusable, the log goes to the pipe directory, and the user is told.
+// If the log directory is unusable, the log goes to the pipe directory, and a line tells the user.
 Status OpenLog(control::Places& places) {
   const Status usable = geteuid() == 0 ? MakeTrustedDirectory(places.log_directory, "CUDA_MPS_LOG_DIRECTORY")
                                        : MakeDirectory(places.log_directory);

@@ -1,3 +1,11 @@
+// Admission. The limit on open files bounds a server's places for clients (max_clients_), and in a shared server one
+// party (a user or a container, daemon/access/visitor.h) must not be able to take them all:
+//
+//   * Each client takes a place. So does each message or connection whose unwanted descriptors are being closed for its
+//     party (descriptor_takers.h), since those hold a descriptor of the server even after the client is gone.
+//   * A party may take half of the places (CheckQuota). The server's own user, the party "", has no quota.
+//   * In the total (PlacesTaken) a party counts with at most its quota, so a party above it cannot lock out others.
+//   * A refused client takes no place: CloseAside closes its connection.
 #include "server/server.h"
 
 #include <fmt/format.h>
@@ -355,7 +363,7 @@ std::vector<wire::ClientStatus> Server::Clients() {
   return all;
 }
 
-// --- what all clients are told of each other's memory: soon, but not once per allocation
+// --- publishing total memory use to all clients: soon, but not once per allocation
 
 void Server::MemoryChanged() {
   if (memory_dirty_.exchange(true, std::memory_order_acq_rel)) return;

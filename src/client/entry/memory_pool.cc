@@ -67,7 +67,7 @@ CUresult cuDeviceSetMemPool(CUdevice ordinal, CUmemoryPool handle) {
   return CUDA_SUCCESS;
 }
 
-// The same by location; pools are of pinned memory on devices.
+// The same by location; pools hold pinned memory of devices only.
 CUresult cuMemGetDefaultMemPool(CUmemoryPool* out, CUmemLocation* location, int type) {
   CU_TRY(CheckLocation(location, type));
   return cuDeviceGetDefaultMemPool(out, location->id);

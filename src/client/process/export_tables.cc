@@ -139,8 +139,8 @@ const std::array<Slot, 64> kToolsContext = [] {
   return slots;
 }();
 
-// --- A question that cuFFT asks of the driver before it loads code. What it asks is not known; with 1 it goes on, and
-// then says itself, by what it tries to load, what it lacks here.
+// --- A query that cuFFT makes before it loads code. Its meaning is unknown; after the answer 1 cuFFT continues, and
+// what it then tries to load shows what it lacks here.
 
 int GoOn() { return 1; }
 

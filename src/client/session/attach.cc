@@ -1,3 +1,7 @@
+// Finding a server. Two cases must not be confused: without a daemon a private server is right; with a daemon that
+// cannot serve, a private server would hide the failure and escape the daemon's limits. So only three things mean that
+// there is no daemon: a missing pipe directory, a directory without a socket, and a stale socket that refuses
+// connections, as a killed daemon leaves it behind. In every other case the error goes to the program.
 #include "client/session/attach.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 //
 // NVIDIA's client has to be restarted when its server is gone. Here it is enough that the program destroys its contexts
 // (cudaDeviceReset, cuCtxDestroy, releasing the primary context), which are lost anyway: with the last one everything
-// of the old session is gone, and the next context attaches anew. Until then every call fails with 806. A client that
+// of the old session is gone, and the next context attaches again. Until then every call fails with 806. A client that
 // was terminated (810) never re-attaches: that error is meant to last.
 #pragma once
 

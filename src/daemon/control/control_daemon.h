@@ -1,4 +1,4 @@
-// The control daemon: accepts connections, knows who is on them, and wires brokers, servers and commands together.
+// The control daemon: accepts connections, identifies their peers, and wires brokers, servers and commands together.
 // Daemon thread only.
 #pragma once
 

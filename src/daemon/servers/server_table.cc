@@ -139,7 +139,7 @@ bool ServerTable::Quiet() const {
 void ServerTable::Reported(ServerHandle& server) {
   if (!server.failure().empty()) {
     log_.Info(server.started_for(), "Server {} cannot serve: {}", server.pid(), server.failure());
-    return;  // it is ending; its clients are told once it has
+    return;  // it is ending; its clients are notified once it has
   }
   log_.Info(server.started_for(), "NEW SERVER {}: Ready", server.pid());
   if (server.stopping()) return observer_.failed(server.name(), "the server was shut down before it was ready");

@@ -15,7 +15,7 @@ void AppendRows(control::TextTable& table, const std::string& server, const Devi
   }
 }
 
-// Ordinals are each server's own: they count the devices it may use. "-": the daemon's.
+// Ordinals are per server and number the devices it may use. "-": the daemon's.
 void List(const Request& request) {
   const std::string* const only = request.option("server");
   if (only != nullptr && FindServer(request, *only) == nullptr) return;

@@ -1,5 +1,5 @@
-// Memory accounting. NVIDIA reads the limits of cgroups from the kernel's dmem controller, which a CPU device has no
-// part in; here they are set by `memacct limit`.
+// Memory accounting. NVIDIA reads the limits of cgroups from the kernel's dmem controller, which does not know a CPU
+// device; here `memacct limit` sets them.
 #include <fmt/format.h>
 
 #include "control/object_values.h"
@@ -18,7 +18,7 @@ void Set(const Request& request) {
   request.Done();
 }
 
-// Servers follow at once: the account may have clients.
+// Sent to servers at once, since the account may have clients.
 void TellServers(const Request& request, const std::string& path, const CollectiveLimits& limits) {
   for (ServerHandle* server : request.context().servers.All()) {
     if (server->state() != ServerState::kActive) continue;

@@ -14,8 +14,8 @@ bool MaySee(const Request& request, const NamedServer& server) {
   return request.context().access.MaySeeServerOf(request.call.caller, server.plan.uid);
 }
 
-// Whether somebody who may only lower limits may give these. Limits may name devices by ordinal and by UUID, so they
-// are compared on the devices themselves.
+// Whether these limits are allowed for a caller who may only lower limits. Limits may name devices by ordinal and by
+// UUID, so they are compared per device.
 Status Allowed(const Request& request, const NamedServer& server, const NamespaceLimits& limits) {
   if (request.call.caller.administrator) return {};
   const ServerSettings& standard = request.context().defaults.server;

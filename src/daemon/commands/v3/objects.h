@@ -12,20 +12,20 @@ namespace tutti::daemon::v3 {
 
 // The server of this name, if the caller may see it; otherwise refuses the request and returns null.
 NamedServer* FindServer(const Request& request, const std::string& name);
-// The same for one that the caller may change.
+// The same for a server that the caller may change.
 NamedServer* FindOwnServer(const Request& request, const std::string& name);
 // The servers the caller may see, by name.
 std::vector<NamedServer*> VisibleServers(const Request& request);
-// False, and the request is refused, unless the caller is root or the daemon's own user.
+// Unless the caller is root or the daemon's own user, refuses the request and returns false.
 bool RequirePrivilege(const Request& request);
 
-// Its process; null if it does not run.
+// The server's process; null if it does not run.
 ServerHandle* ProcessOf(const Request& request, const NamedServer& server);
 // "Ready", "Initializing", "Fault", "Stopped".
 std::string StatusWord(const Request& request, const NamedServer& server);
 
 // `limits` with the options --pinned-memory-limit, --active-thread-percentage and --client-priority of the request.
-// Fails on a bad value, without any of them, and on a raise above the daemon's defaults by somebody who may not.
+// Fails on an invalid value, if none of them is given, and on an unprivileged raise above the daemon's defaults.
 Result<NamespaceLimits> ChangedLimits(const Request& request, const NamedServer& server, NamespaceLimits limits);
 Changed ChangedBy(const Request& request);
 inline const OptionRule kLimitOptions[] = {{"pinned-memory-limit", "size"},
@@ -33,7 +33,7 @@ inline const OptionRule kLimitOptions[] = {{"pinned-memory-limit", "size"},
                                            {"client-priority", "0|1"},
                                            {"collective-hard-limit", "size"},
                                            {"collective-soft-limit", "size"}};
-// As `list` and `get` show them; "-" where nothing is set.
+// As `list` and `get` show them; "-" if unset.
 std::string MemoryText(const NamespaceLimits& limits);
 std::string PercentageText(const NamespaceLimits& limits);
 std::string PriorityText(const NamespaceLimits& limits);

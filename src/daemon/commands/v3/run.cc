@@ -80,7 +80,7 @@ Status TakeOption(std::string_view word, const Verb& verb, Request& request) {
   return {};
 }
 
-// Sorts the words after module and verb; all that is left to the verb is the meaning of values.
+// Parses the words after module and verb, so that a verb only has to interpret values.
 Status Fill(const Module& module, const Verb& verb, Request& request) {
   for (size_t i = 2; i < request.call.words.size(); ++i) {
     const std::string& word = request.call.words[i];

@@ -38,7 +38,7 @@ Result<uid_t> Owner(const Request& request) {
   return *uid;
 }
 
-// No device here has locality domains; saying "false" is right, and all there is to do.
+// No device here has locality domains, so only "false" is accepted.
 Status ReadLocalityDomains(const Request& request) {
   const std::string* const text = request.option("locality-domains");
   if (text == nullptr) return {};
@@ -46,7 +46,7 @@ Status ReadLocalityDomains(const Request& request) {
   return wanted ? Fail("no device here has locality domains: leave --locality-domains out") : Status();
 }
 
-// Each is a process: somebody who is not root cannot fill the machine with them.
+// Each server is a process, so an unprivileged user gets a limited number.
 Status MayHaveOneMore(const Request& request, uid_t uid) {
   constexpr int64_t kMostServersOfUser = 32;
   if (request.call.caller.administrator) return {};

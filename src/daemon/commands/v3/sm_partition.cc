@@ -1,4 +1,4 @@
-// SM partitions of protocol 3. One that is made while its server does not run is only written down ("configured"); it
+// SM partitions of protocol 3. One that is created while its server does not run is only recorded ("configured"); it
 // gets its SMs at the server's next start and keeps them from then on.
 #include <fmt/format.h>
 
@@ -36,7 +36,7 @@ void AnswerCreated(const Request& request, const Partition& partition) {
                   partition.device, partition.sm_count(), partition.full_id()));
 }
 
-// `devices`: of the server if it runs, else of the daemon.
+// `devices`: those of the server if it runs, else of the daemon.
 void CreateOn(const Request& request, const std::string& server_name, const Devices& devices, bool running) {
   NamedServer* const server = FindOwnServer(request, server_name);
   if (server == nullptr) return;

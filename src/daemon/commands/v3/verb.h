@@ -1,6 +1,5 @@
 // Protocol 3's language: <module> <verb> [positional ...] [--key=value | key=value | --flag ...]. A module is a file
-// here; its
-// verbs are rows of a table, from which words are checked and help is made.
+// here; its verbs are rows of a table that drives the check of the words and the help.
 #pragma once
 
 #include <map>
@@ -17,7 +16,7 @@ namespace tutti::daemon::v3 {
 
 struct OptionRule {
   std::string_view key;
-  std::string_view value;  // what it takes, for help: "pct"; empty: a flag
+  std::string_view value;  // its placeholder in help: "pct"; empty: a flag
   bool required = false;
 };
 
@@ -40,7 +39,7 @@ struct Request {
   void Print(const control::TextTable& table) const { call.reply.Text(control::Format(table, format)); }
   void Line(std::string line) const { call.reply.Line(std::move(line)); }
   void Done() const { call.reply.Nothing(); }
-  // The command could not be done: `why` goes to stderr, the exit status is 1.
+  // The command failed: `why` goes to stderr, the exit status is 1.
   void Refuse(const std::string& why) const { call.reply.Finish({.text = why + "\n", .exit_status = 1}); }
 };
 
