@@ -15,7 +15,7 @@ refused "server list --frmat=csv" "did you mean format?"
 refused "server list --format=xml" "give table, csv or json"
 refused "server create A" "lower-case letters"
 refused "server create control" "taken by a file"
-refused "server create uid_4711" "kept for the user with that number"
+refused "server create uid_4711" "reserved for the user with that id"
 refused "server create a --locality-domains=true" "no device here has locality domains"
 refused "server set nobody --client-priority=1" 'there is no server "nobody"'
 refused "namespace create a" "option --server is missing"

@@ -96,7 +96,7 @@ class Restarts(PluginCase):
 
         threading.Thread(target=babble, daemon=True).start()
         self.node.start()
-        self.node.logged("nobody who speaks gRPC answers there")
+        self.node.logged("no gRPC server answers there")
         listener.shutdown(socket.SHUT_RDWR)
         self.kubelet = Kubelet(self.node.kubelet_directory)
         self.kubelet.plugin().close()
