@@ -15,7 +15,7 @@ using ptx::OperandKind;
 
 constexpr uint32_t kMostAlignLog2 = 4;
 
-// Instructions that touch no memory, or none that an address of the program decides.
+// Instructions that access no memory, or none at an address that the program computes.
 constexpr O kHarmless[] = {
     O::kAbs,
     O::kActivemask,
@@ -113,7 +113,7 @@ constexpr O kHarmless[] = {
     O::kVsub2,
     O::kVsub4,
     O::kXor,
-    // Advice about memory: what is not there is not fetched, and nothing is changed.
+    // Hints: nothing is changed, and nothing fetched that is not there.
     O::kPrefetch,
     O::kPrefetchu,
     O::kCreatepolicy,
@@ -122,7 +122,7 @@ constexpr O kHarmless[] = {
     O::kGetctarank,
 };
 
-// Modifiers of accesses that change neither which bytes are touched nor whose.
+// Modifiers of accesses that change neither which bytes are touched nor whose they are.
 constexpr M kSameBytes[] = {
     M::kWeak,
     M::kVolatile,
@@ -172,7 +172,7 @@ constexpr M kSameBytes[] = {
     M::kPendingCount,
     M::kNoComplete,
     M::kParity,
-    // Requests to take back a cluster.
+    // Requests to cancel a cluster.
     M::kTryCancel,
     M::kQueryCancel,
     M::kIsCanceled,
@@ -180,7 +180,7 @@ constexpr M kSameBytes[] = {
     M::kGetFirstCtaidX,
     M::kGetFirstCtaidY,
     M::kGetFirstCtaidZ,
-    // Matrices, whose extents are looked at.
+    // Matrices, whose extents are checked.
     M::kSync,
     M::kRow,
     M::kCol,
@@ -230,7 +230,7 @@ class Finder {
  private:
   static constexpr uint32_t kNone = ~0u;
 
-  // Whatever is not known here is refused: an instruction that comes later does not pass unseen.
+  // Unknown instructions are refused, so that one of a later ISA cannot bypass the fence.
   void FindAccesses() {
     switch (instruction_.opcode) {
       case O::kLd:

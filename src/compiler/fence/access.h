@@ -1,4 +1,4 @@
-// What an instruction does to memory, as far as the fence has to know.
+// What an instruction does to memory, as far as the fence must know.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace tutti::compiler::fencing {
 
-// The memory that an address is held to. The numbers are part of what __tutti_check takes (check_functions.cc).
+// The memory that an address must lie in. The numbers are arguments of __tutti_check (check_functions.cc).
 enum class Region : uint8_t { kGeneric = 0, kGlobal = 1, kShared = 2, kLocal = 3, kConst = 4, kParam = 5 };
 
 struct Access {
-  uint32_t operand = 0;  // which one is the address
+  uint32_t operand = 0;  // index of the address operand
   Region region = Region::kGeneric;
   uint64_t bytes = 0;  // from the address on
   uint32_t align_log2 = 0;

@@ -8,8 +8,9 @@
 namespace tutti::compiler::fencing {
 namespace {
 
-// Writes the record if it is the first, and ends the thread. %rd1: address, %r6: kind, %r8: function, %r9: line. It
-// stands in both functions: the assembler has trouble with functions that call functions in kernels with few registers.
+// Writes the record if it is the first, and ends the thread. %rd1: address, %r6: kind, %r8: function, %r9: line. It is
+// inlined into both functions: the assembler has trouble with functions that call functions in kernels with few
+// registers.
 constexpr const char* kRecord = R"(	ld.OWN.u64 %rd18, [__tutti_fence+16];
 	setp.eq.u64 %p1, %rd18, 0;
 	@%p1 bra LEAVE;
@@ -42,8 +43,8 @@ constexpr std::string_view kOwnSpace = "OWN";  // in the texts here: where the f
 
 constexpr const char* kRegisters = "\t.reg .pred %p<6>;\n\t.reg .b32 %r<12>;\n\t.reg .b64 %rd<20>;\n";
 
-// Registers of __tutti_check: %rd1 address, %rd2 bytes, %r1 what the access is, %r2 its region.
-// %rd4 .. %rd6 and %p1, %p2 are for InRange.
+// Registers of __tutti_check: %rd1 address, %rd2 bytes, %r1 the kind of access, %r2 its region. %rd4 .. %rd6 and %p1,
+// %p2 are scratch for InRange.
 
 // Goes to LEGAL if [%rd1, +%rd2) lies in [start, +size), both registers or numbers.
 std::string InRange(const std::string& address, const std::string& start, const std::string& size) {

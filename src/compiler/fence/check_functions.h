@@ -1,4 +1,4 @@
-// The functions of a fenced module that its checks call, as PTX text: rare and out of line.
+// The out-of-line functions that the checks of a fenced module call, as PTX text.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ inline constexpr uint32_t kTableRowBytes = 24;
 inline constexpr uint32_t kWriteBit = 1u << 3;
 inline constexpr uint32_t kAlignShift = 8;
 
-// What a generic address of the module may mean besides the client's window.
+// What a generic address of the module may refer to besides the client's window.
 struct Meanings {
   uint32_t variables = 0;   // rows of the table
   bool shared = false;      // the module has shared memory
   bool local = false;       // it has local variables
   bool parameters = false;  // it takes addresses of kernel parameters
   bool workspace = false;   // it reads %envreg1: cooperative groups
-  bool full = false;        // its constants leave no room for the fence's own, which are in global memory then
+  bool full = false;  // its constants leave no room for the fence's own, which then are in global memory
 };
 
 std::string CheckFunctions(const Meanings& meanings);

@@ -1,14 +1,14 @@
-// A fenced module is the old one with a check before each access (function_fence.h), and with what the checks share:
+// A fenced module is the original with a check before each access (function_fence.h), and with what the checks share:
 //
 //   * __tutti_fence, constants that the device fills: where the client's window is, and where to write a fault (in
-//     global memory where the module's own constants leave no room: nobody is let write there either);
+//     global memory where the module's own constants leave no room: nobody may write there either);
 //   * __tutti_variables, a table of the module's own variables: they lie where the driver loaded the module, not in the
 //     window, and their addresses can be computed with;
 //   * __tutti_check and __tutti_fault, out of line.
 //
 // Names of the module stay, so the device finds its variables as in the original. Direct accesses to variables, which
-// most are, need no check. Local memory has no bounds that a thread could ask for: where a module has local variables,
-// each function passes on from where to where its callers' reach.
+// are the most frequent, need no check. A thread cannot ask for the bounds of its local memory: where a module has
+// local variables, each function passes the bounds of its callers' on to the functions it calls (local_bounds.h).
 //
 // What cannot be checked, since the hardware takes an address from a descriptor, a handle or another block, is refused.
 #include "compiler/fence/fence.h"
@@ -37,7 +37,7 @@ class ModuleFence {
   Result<FencedModule> Run() {
     TUTTI_TRY(CheckModule());
     for (const ptx::Function& function : module_.functions) result_.functions.push_back(function.name);
-    // Debug sections are not printed, and an assembler misses them where the target says there are some.
+    // Debug sections are not printed, but with this target an assembler would expect them.
     if (const size_t debug = module_.target.find(", debug"); debug != std::string::npos) module_.target.erase(debug, 7);
     meanings_.full = IsFull();
     if (meanings_.full) symbols_.words_space = ptx::StateSpace::kGlobal;
@@ -88,7 +88,7 @@ class ModuleFence {
     return static_cast<ptx::SymbolId>(module_.symbols.size() - 1);
   }
 
-  // Whether the module's constants leave room for its own: a row for each variable, and the words.
+  // Whether the module's constants leave no room for a table row per variable and the fence's words.
   bool IsFull() const {
     constexpr uint64_t kMostConstantBytes = 64 << 10;
     uint64_t bytes = sizeof(guest::FenceWords) + alignof(guest::FenceWords);
@@ -118,7 +118,7 @@ class ModuleFence {
     AddVariable(std::move(table));
   }
 
-  // What addresses in this module may mean.
+  // Determines what addresses in this module may refer to.
   void Describe() {
     std::set<uint32_t> by_address;
     const auto mention = [&](ptx::SymbolId id) {
@@ -169,7 +169,7 @@ class ModuleFence {
     symbols_.check = AddFunction(kCheckFunction, {T::kB64, T::kB64, T::kB32, T::kB32, T::kB32, T::kB64, T::kB64});
   }
 
-  // What cannot be fenced has a body that faults, so all that names it stays right.
+  // A function that cannot be fenced gets a body that faults, so references to it stay valid.
   void Refuse(ptx::Function& function, uint32_t number, const std::string& why) {
     result_.refused.emplace_back(function.name, why);
     function.labels.clear();

@@ -1,5 +1,5 @@
 // One file of golden/ is one test: PTX, a line "==== expected", and the fenced PTX without the functions that all
-// checks share, or what the user is told. compiler_fence_test --bless writes the outcome into the files.
+// checks share, or the diagnostics. compiler_fence_test --bless writes the outcome into the files.
 #include "compiler/fence/fence.h"
 
 #include <gtest/gtest.h>

@@ -59,7 +59,7 @@ class FunctionFence {
   }
 
  private:
-  // The printer wants labels in the order of the text.
+  // The printer needs labels in the order of the text.
   void SortLabels() {
     std::vector<ptx::LabelId> order(function_.labels.size()), place(order.size());
     for (ptx::LabelId i = 0; i < order.size(); ++i) order[i] = i;
@@ -191,7 +191,7 @@ class FunctionFence {
          {.kind = OperandKind::kAddress, .base = ptx::BaseKind::kSymbol, .index = symbols_.words, .offset = offset}});
     load.space = symbols_.words_space;
   }
-  // From the first to the last constant; what lies between two of them is the module's as well.
+  // From the first to the last constant; everything between them is the module's as well.
   void MakeHull(const Bounds& bounds) {
     const RegisterId at = Temporary("at", T::kU64);
     EmitMove(bounds.start, Number(~uint64_t{0}));
@@ -206,8 +206,8 @@ class FunctionFence {
     Emit(O::kSub, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Register(bounds.start)});
   }
 
-  // The stack of the thread from this function's variables to its kernel's: what pointers to local memory may reach.
-  // Empty where the lower bound is above the upper one.
+  // The thread's stack from this function's variables to its kernel's: what pointers to local memory may reach. Empty
+  // where the lower bound is above the upper one.
   Operand LowOf() { return LocalBound(low_, "low"); }
   Operand HighOf() { return LocalBound(high_, "high"); }
   Operand LocalBound(RegisterId& id, const char* name) {
@@ -339,7 +339,7 @@ class FunctionFence {
     Place(inside);
   }
 
-  // Of a size known when it runs: by __tutti_check alone for global memory, else in line.
+  // For a size known only at run time: through __tutti_check alone for global memory, else inline.
   void CheckCounted(const Instruction& instruction, const Access& access, uint32_t what) {
     Guarded(instruction, [&] {
       const RegisterId bytes = Temporary("bytes", T::kU64), outside = Temporary("outside", T::kPred),
@@ -375,7 +375,7 @@ class FunctionFence {
     EmitCall(symbols_.check, {at, bytes, Number(what), Number(number_), Number(position_.line), LowOf(), HighOf()});
   }
 
-  // An index that is not in the table must not be jumped by.
+  // An index beyond the table must not jump.
   void RewriteTable(const Instruction& instruction) {
     if (instruction.branch_targets == ~0u || instruction.operands.empty()) return Refuse("a branch without a table");
     Guarded(instruction, [&] {
@@ -416,7 +416,7 @@ class FunctionFence {
     made_.push_back(std::move(instruction));
   }
 
-  // One of the functions whose address the module takes, and of the same parameters.
+  // The target must be one of the functions whose address the module takes, with the same parameters.
   void CheckTarget(const Instruction& instruction) {
     const RegisterId known = Temporary("outside", T::kPred), address = Temporary("at", T::kU64);
     const ptx::Prototype* wanted =

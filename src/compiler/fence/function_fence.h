@@ -1,12 +1,12 @@
-// One function of a module gets its checks.
+// Adds the checks to one function of a module.
 //
-// Before an access to [r + 8] of 4 bytes stands, with registers that are set where the function starts:
+// An access to [r + 8] of 4 bytes is preceded by this, with registers that are set at the function's start:
 //
 //     add.u64 t, r, 8;  sub.u64 t, t, start;  setp.ge.u64 p, t, limit;  and.b64 u, t, 3;  setp.ne.or.b64 p, u, 0, p;
 //     @!p bra ok;  call __tutti_check, (r + 8, 4, ...);  ok:
 //
 // `start` and `limit` are those of the memory that the instruction names; for generic addresses the client's window,
-// which is what most are. __tutti_check knows what else an address may mean.
+// which is where most point. __tutti_check knows what else an address may refer to.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct FenceSymbols {
   std::vector<uint32_t> called_by_address;  // indices of functions
 };
 
-// In place. Not empty: why it cannot be done; the function is spoilt then.
+// In place. Returns why it cannot be done, or an empty string. On failure the function is unusable.
 std::string FenceFunction(const ptx::Module& module, ptx::Function& function, uint32_t number,
                           const FenceSymbols& symbols);
 

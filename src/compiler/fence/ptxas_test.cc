@@ -1,5 +1,5 @@
-// A real assembler takes what the fence makes: of every PTX text in the tree that it takes as it is. Where there is no
-// CUDA toolkit this is skipped.
+// A real assembler accepts the fence's output for every PTX text in the tree that it accepts unfenced. Skipped without
+// a CUDA toolkit.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -41,7 +41,7 @@ std::string TextOf(const fs::path& path) {
   return std::regex_replace(text, kAddresses, "4096");
 }
 
-// Texts for processors that assemblers no longer know are assembled for the oldest that they do.
+// Texts for architectures that the assembler has dropped are assembled for the oldest one it supports.
 std::string TargetOf(const std::string& text) {
   static const std::regex kTarget("\\.target\\s+(sm_(\\d+)[af]?)");
   std::smatch found;
@@ -57,7 +57,7 @@ class Assembler {
   }
   ~Assembler() { fs::remove_all(folder_); }
 
-  // What it says against it; empty if it takes it. Thread-safe.
+  // The assembler's errors; empty if it accepts the text. Thread-safe.
   std::string Refusal(const std::string& text, const std::string& target) {
     const std::string input = folder_ / fmt::format("{}.ptx", next_++);
     std::ofstream(input) << text;

@@ -1,5 +1,4 @@
-// The kernel descriptor of a widened module, which widen/kernel_descriptor.cc wrote as a constant: read and changed by
-// the offset of a field.
+// Reads and changes fields, by offset, of the kernel descriptor that widen/kernel_descriptor.cc wrote as a constant.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@ class DescriptorFields {
   // Nothing if the module has no descriptor.
   static std::optional<DescriptorFields> Of(llvm::Module& module);
 
-  // Of a 32-bit field; the offset must be that of one.
+  // The value of a 32-bit field at `offset`.
   uint32_t Get32(uint64_t offset) const;
   void Set32(uint64_t offset, uint32_t value);
 

@@ -11,7 +11,7 @@
 namespace tutti::compiler {
 namespace {
 
-constexpr unsigned kMaxDepth = 4;  // of an expression that is made again
+constexpr unsigned kMaxDepth = 4;  // of an expression to rematerialise
 constexpr uint64_t kFrameAlignment = 64;
 
 bool IsCheap(const llvm::Instruction& instruction) {
@@ -20,7 +20,7 @@ bool IsCheap(const llvm::Instruction& instruction) {
   return llvm::isa<llvm::InsertElementInst, llvm::ShuffleVectorInst, llvm::CastInst, llvm::ICmpInst>(instruction);
 }
 
-// A vector made of nothing but scalars and constants in a few cheap instructions.
+// The vector can be rematerialised from scalars and constants in a few cheap instructions.
 bool CanBeMadeAgain(const llvm::Instruction& value, unsigned depth = kMaxDepth) {
   if (!value.getType()->isVectorTy() || !IsCheap(value) || depth == 0) return false;
   for (const llvm::Value* operand : value.operands()) {
@@ -134,8 +134,8 @@ void FrameCut::Restore(Cut& cut, llvm::Value* frame) {
   for (llvm::Instruction* value : cut.made_again) MakeAgain(cut, value, builder);
 }
 
-// `value` has a definition behind each cut that it lives across, besides its own: every use and every store into the
-// frame gets the one that reaches it.
+// `value` has its own definition, and one behind each cut that it is live across: gives every use, and every store into
+// the frame, the definition that reaches it.
 void FrameCut::Rewrite(llvm::Instruction* value, llvm::Value* frame) {
   llvm::SmallVector<llvm::Use*, 16> uses;
   for (llvm::Use& use : value->uses()) uses.push_back(&use);
@@ -165,7 +165,7 @@ void FrameCut::Rewrite(llvm::Instruction* value, llvm::Value* frame) {
     if (!llvm::is_contained(cut.kept, value)) continue;
     llvm::BasicBlock* before = cut.call->getParent();
     llvm::Value* reaching = updater.GetValueAtEndOfBlock(before);
-    if (IsFromFrame(reaching, restored)) continue;  // and there it is still
+    if (IsFromFrame(reaching, restored)) continue;  // the frame still holds it
     llvm::IRBuilder<> builder(before->getTerminator());
     const llvm::Align alignment(
         std::min(kFrameAlignment, llvm::PowerOf2Ceil(value->getDataLayout().getTypeStoreSize(value->getType()))));
@@ -208,7 +208,7 @@ void FrameCut::Apply(llvm::Function& step) {
   }
   for (uint32_t i = 0; i < cuts_.size(); ++i) Return(cuts_[i], step, i + 1);
   Dispatch(step);
-  // Copies refer to values behind the cut only, so they are made before anything is rewritten.
+  // Copies refer only to values behind the cut, so they are made before anything is rewritten.
   for (Cut& cut : cuts_) Restore(cut, frame);
   for (llvm::Instruction* value : values) Rewrite(value, frame);
   for (Cut& cut : cuts_) cut.call->eraseFromParent();

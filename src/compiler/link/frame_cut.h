@@ -1,9 +1,9 @@
-// Cuts a function at calls: it returns there, and when it is entered again goes on behind the call, with what is needed
-// later kept in a frame that the caller owns. Variables that are volatile, and so are no values (widen/local_frame.h),
-// lie in the frame from the beginning.
+// Splits a function at calls, as a compiler splits a coroutine at its suspension points: it returns there, and on
+// re-entry resumes behind the call. What is live across a cut is kept in a frame that the caller owns. Volatile
+// variables, which cannot be SSA values (widen/local_frame.h), lie in the frame from the start.
 //
-// What is needed behind a cut is loaded right behind it, so between cuts values live in registers as before. Cheap
-// vector values that can be made of scalars (splats, lane numbers) are made again rather than kept.
+// Live values are reloaded right behind the cut, so between cuts they are in registers as before. Vectors that are
+// cheap to compute from scalars (splats, lane numbers) are rematerialised instead.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -17,13 +17,13 @@ namespace tutti::compiler {
 
 class FrameCut {
  public:
-  // Plans the cuts at `calls` of `function`; changes nothing but that a block ends behind each call.
+  // Plans the cuts at `calls` of `function`; changes nothing except that a block ends behind each call.
   FrameCut(llvm::Function& function, llvm::ArrayRef<llvm::CallInst*> calls);
 
   uint64_t frame_bytes() const { return frame_bytes_; }  // a multiple of 64, the alignment of a frame
 
-  // Makes the cuts. The body now belongs to `step`, i32 step(ptr, frame, state), which returns at the i-th call the
-  // state i + 1; entered with that state it goes on there, with 0 at the beginning.
+  // Makes the cuts. Moves the body to `step`, i32 step(ptr, frame, state): it starts with state 0, returns i + 1 at the
+  // i-th call, and entered with that state resumes behind it.
   void Apply(llvm::Function& step);
 
  private:
@@ -46,7 +46,7 @@ class FrameCut {
   llvm::Value* Slot(llvm::IRBuilder<>& builder, llvm::Value* frame, llvm::Instruction* value) const;
 
   llvm::SmallVector<Cut, 8> cuts_;
-  llvm::MapVector<llvm::Instruction*, uint64_t> slots_;  // offsets of what is kept at some cut
+  llvm::MapVector<llvm::Instruction*, uint64_t> slots_;  // offsets of values live across some cut
   llvm::MapVector<llvm::AllocaInst*, uint64_t> variables_;  // offsets
   uint64_t frame_bytes_ = 0;
 };

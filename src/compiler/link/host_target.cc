@@ -20,10 +20,10 @@ namespace {
 
 constexpr const char* kTriple = "x86_64-pc-linux-gnu";
 
-// Shadow stacks and the like are decided by the process that loads the code, and say nothing about vectors.
+// Shadow stacks and the like are decided by the process that loads the code, and do not concern vectors.
 constexpr std::string_view kOfTheProcess[] = {"shstk", "ibt", "uintr"};
-// APX: registers r16 to r31 are none that a preempted kernel gets back (device/cpu/exec/guest_switch.S), and the rest
-// is of use with them only. A processor's name may imply them, so they are named as absent.
+// APX: a preempted kernel does not get registers r16 to r31 back (device/cpu/exec/guest_switch.S), and the other
+// features are of use only with them. A processor's name may imply them, so they are disabled explicitly.
 constexpr std::string_view kApx[] = {"ccmp", "cf", "egpr", "ndd", "nf", "ppx", "push2pop2", "zu"};
 
 bool IsOneOf(std::span<const std::string_view> names, std::string_view feature) {
@@ -43,7 +43,7 @@ VectorLevel LevelOf(const std::vector<std::string>& features) {
   const auto has = [&](std::string_view name) {
     return std::find(features.begin(), features.end(), name) != features.end();
   };
-  // avx512f is implied by avx512vl, and LLVM's tables list only what is not implied.
+  // avx512vl implies avx512f, and LLVM's tables list only what is not implied.
   if (has("avx512vl") && has("avx512bw") && has("avx512dq")) return VectorLevel::kAvx512;
   if (has("avx2") && has("fma")) return VectorLevel::kAvx2;
   return VectorLevel::kBaseline;
@@ -134,7 +134,7 @@ void ApplyTarget(llvm::Module& module, const HostTarget& target, llvm::TargetMac
     if (function.isIntrinsic()) continue;
     function.addFnAttr("target-cpu", target.cpu);
     function.addFnAttr("target-features", target.features);
-    // Without these two LLVM stays with 256-bit registers on processors that slowed down for wider ones long ago.
+    // Without these two, LLVM uses 256-bit registers on processors that once slowed down for wider ones.
     function.addFnAttr("prefer-vector-width", bits);
     function.addFnAttr("min-legal-vector-width", bits);
   }

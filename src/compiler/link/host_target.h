@@ -1,6 +1,6 @@
 // The processor that kernels are compiled for.
 //
-// Widened code is written once, on vectors of 32; what they become is decided here alone: two zmm, four ymm or eight
+// Widened code is written once, on vectors of 32. Only here is it decided what they become: two zmm, four ymm or eight
 // xmm registers per 32-bit vector.
 #pragma once
 
@@ -24,14 +24,14 @@ struct HostTarget {
   std::string features;  // "+avx2,+fma,...,-egpr,...", sorted: equal machines give equal text
   VectorLevel level = VectorLevel::kBaseline;
 
-  // This machine. TUTTI_CPU=x86-64-v2|x86-64-v3|x86-64-v4 asks for a lesser one (to test what others run).
+  // This machine. TUTTI_CPU=x86-64-v2|x86-64-v3|x86-64-v4 selects a lesser one, for tests.
   static HostTarget Detect();
   // A named processor, with the features LLVM knows it to have.
   static HostTarget Named(std::string cpu);
-  // A processor with these features, of which those are left out that kernels may not use.
+  // A processor with these features, less those that kernels may not use.
   static HostTarget With(std::string cpu, std::vector<std::string> features);
 
-  // All that decides the generated code, for cache keys: "znver4 +avx2,..., LLVM 19.1.7".
+  // Everything that determines the generated code, for cache keys: "znver4 +avx2,..., LLVM 19.1.7".
   std::string CacheKey() const;
   // Bits of the widest register: 128, 256 or 512.
   uint32_t vector_bits() const;

@@ -20,7 +20,7 @@ using guest::GuestServices;
 using guest::KernelDescriptor;
 using guest::WarpState;
 
-constexpr uint64_t kMaxFrameBytes = 16 << 10;  // of one warp: beyond that a stack of its own is no worse
+constexpr uint64_t kMaxFrameBytes = 16 << 10;  // of one warp: beyond that a stack per warp is no worse
 
 // The offset in GuestServices of the service that `call` calls; nothing for other calls.
 std::optional<uint64_t> ServiceOf(const llvm::CallInst& call) {
@@ -41,7 +41,7 @@ bool IsConstant(const llvm::Value* value, uint64_t expected) {
   return constant != nullptr && constant->getZExtValue() == expected;
 }
 
-// All lanes of the warp: the constant mask, or what the warp's state held when it began.
+// All lanes of the warp: a constant mask, or the one in the warp's state when it began.
 bool IsWholeWarp(const llvm::Value* mask, const llvm::Function& warp) {
   if (IsConstant(mask, ~0u)) return true;
   const auto* load = llvm::dyn_cast<llvm::LoadInst>(mask);
@@ -56,7 +56,7 @@ bool IsMode(const llvm::CallInst& barrier, BarrierMode mode) {
   return IsConstant(barrier.getArgOperand(4), static_cast<uint64_t>(mode));
 }
 
-// A wait of all lanes of the warp for the whole block.
+// All lanes of the warp wait for the whole block.
 bool IsBlockBarrier(const llvm::CallInst& call, const llvm::Function& warp, uint32_t threads) {
   if (ServiceOf(call) != offsetof(GuestServices, barrier)) return false;
   const bool whole_block =
@@ -65,7 +65,7 @@ bool IsBlockBarrier(const llvm::CallInst& call, const llvm::Function& warp, uint
          (IsMode(call, BarrierMode::kArriveAndWait) || IsMode(call, BarrierMode::kArriveAndWaitDown));
 }
 
-// The barriers of `warp`; nothing if the kernel also waits in a way that a round of all warps does not give.
+// The barriers of `warp`; nothing if the kernel also waits in a way that rounds of all warps do not implement.
 std::optional<llvm::SmallVector<llvm::CallInst*, 8>> FindBarriers(llvm::Function& warp, uint32_t threads) {
   llvm::SmallVector<llvm::CallInst*, 8> barriers;
   for (llvm::Function& function : *warp.getParent()) {
@@ -103,11 +103,11 @@ llvm::Function* MakeStep(llvm::Function& warp) {
   return step;
 }
 
-// Makes run(warps, count): round after round, each warp that has not ended takes one step. The order of a round is that
-// of the barrier which the last warp of the round before waits at, as it is where warps have stacks of their own.
+// Emits run(warps, count): in each round every warp that has not ended takes one step. The barrier at which the
+// previous round's last warp waits determines the order of a round, as where warps have stacks of their own.
 class Rounds {
  public:
-  // `warps`: of a block; 0: as many as the launch says.
+  // `warps`: of a block; 0: known only at launch.
   Rounds(llvm::Function& run, llvm::Function& step, uint64_t frame_bytes, uint64_t warps)
       : run_(Emptied(run)), step_(step), frame_bytes_(frame_bytes), builder_(NewBlock("")) {
     entry_ = builder_.GetInsertBlock();
@@ -119,7 +119,7 @@ class Rounds {
     builder_.CreateMemSet(states_, builder_.getInt8(0), sizeof(uint32_t) * guest::kWarpSize, llvm::Align(64));
   }
 
-  // Behind the first `upwards` barriers the first warp goes on first, behind the others the last one does.
+  // After the first `upwards` barriers warps run in ascending order, after the others in descending order.
   void Emit(size_t upwards, size_t barriers) {
     auto* done = NewBlock("done");
     const Round up = EmitRound(false);
@@ -236,7 +236,7 @@ bool RunInLockstep(llvm::Module& module) {
   if (frame_bytes > kMaxFrameBytes) return false;
   llvm::Function* step = MakeStep(*warp);
   cut.Apply(*step);
-  const uint64_t warps = (threads + guest::kWarpSize - 1) / guest::kWarpSize;  // 0: not known
+  const uint64_t warps = (threads + guest::kWarpSize - 1) / guest::kWarpSize;  // 0: unknown
   Rounds(*run, *step, frame_bytes, warps).Emit(barriers->size() - down.size(), barriers->size());
   warp->eraseFromParent();
   descriptor->Set32(offsetof(KernelDescriptor, flags), flags & ~guest::kYields);

@@ -10,10 +10,10 @@
 namespace tutti::compiler {
 namespace {
 
-// The register allocator may take long to find where to split a value that lives through many blocks, and a kernel of
-// 32 lanes has many. With a hundredth of the usual budget it takes a fifth of the time, half of all that a large kernel
-// of a sorting library took to compile; the code is smaller and not slower. LLVM has no other way to ask for this. Each
-// time that lld links it puts all options back to what they were, so this is said before each kernel.
+// The register allocator's search for places to split live ranges that span many blocks can take long, and a kernel of
+// 32 lanes has many such ranges. With a hundredth of the usual budget it takes a fifth of the time, which halved the
+// compilation of a large kernel of a sorting library; the code is smaller and not slower. LLVM offers only a
+// command-line option for this, and lld resets all options each time it links, so it is set before each kernel.
 Status LimitRegisterSearch() {
   const auto& options = llvm::cl::getRegisteredOptions();
   const auto budget = options.find("grow-region-complexity-budget");

@@ -24,7 +24,7 @@
 namespace tutti::compiler {
 namespace {
 
-// What changes the shape of the code that is already good: after it nothing may hoist or merge any more.
+// Passes that give good code its final form: nothing may hoist or merge after them.
 void Finish(llvm::Module& module, llvm::TargetMachine& machine) {
   const bool cut = RunInLockstep(module);
   PassManagers managers(machine.getTargetTriple(), &machine);
@@ -56,8 +56,7 @@ void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t o
     passes.addPass(HoistLoopInvariants());
   }
   if (optimize > 1) {
-    // What is redundant behind a rare path only is none, and its phi would hide from a gather what its index is made
-    // of.
+    // Redundancy with a cold path only is none, and PRE's phi would hide from a gather how its index is computed.
     passes.addPass(llvm::GVNPass(llvm::GVNOptions().setPRE(false)));
     passes.addPass(llvm::InstCombinePass(llvm::InstCombineOptions().setMaxIterations(1)));
   }

@@ -1,5 +1,5 @@
 // The pass pipeline of widened modules. Kept short: a module is optimised while a launch waits, and one operation of a
-// widened module is thirty-two. (Scalar code was optimised before widening, by lower/optimize.h.)
+// widened module is 32. (Scalar code was optimised before widening, by lower/optimize.h.)
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace tutti::compiler {
 // `optimize` as in -O.
 void OptimizeWide(llvm::Module& module, llvm::TargetMachine& machine, uint32_t optimize);
 
-// An error naming the first broken rule of LLVM IR. `stage` is who made the module.
+// An error naming the first violated rule of LLVM IR. `stage` names what made the module.
 Status VerifyModule(const llvm::Module& module, const char* stage);
 
 }  // namespace tutti::compiler

@@ -9,7 +9,7 @@
 namespace tutti::compiler {
 namespace {
 
-// Of runs that the branch weights are seen against; any number does.
+// The function's assumed entry count, to which branch weights are relative; any number does.
 constexpr uint64_t kEntryCount = 1000;
 
 // The rare functions of the guest runtime (runtime/address_check.cc).
@@ -18,11 +18,11 @@ constexpr const char* kRareFunctions[] = {"tutti_check", "tutti_check_lanes"};
 void CallKeepingVectors(llvm::Function& function) {
   for (const llvm::User* user : function.users()) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(user);
-    if (call == nullptr || call->getCalledFunction() != &function) return;  // called in a way that is not seen here
+    if (call == nullptr || call->getCalledFunction() != &function) return;  // used other than by a direct call
   }
   function.setCallingConv(llvm::CallingConv::Intel_OCL_BI);
-  // With AVX-512 the convention leaves out the frame pointer, which callers with aligned or variable frames rely on all
-  // the same: a function that sets up its own restores theirs.
+  // With AVX-512 this convention does not preserve the frame pointer, which callers with aligned or variable frames
+  // rely on all the same: a function with a frame of its own restores theirs.
   function.addFnAttr("frame-pointer", "all");
   for (llvm::User* user : function.users()) llvm::cast<llvm::CallBase>(user)->setCallingConv(function.getCallingConv());
 }
@@ -34,8 +34,8 @@ llvm::Instruction* CloneBefore(llvm::Instruction& value, llvm::Instruction& user
   return copy;
 }
 
-// The address of a gather or a scatter, base[index], where the code generator sees that the index has 32 bits: in its
-// block.
+// Puts the address of a gather or scatter, base[index], into its block, where the code generator sees that the index
+// has 32 bits.
 void BringAddress(llvm::IntrinsicInst& access) {
   const bool is_gather = access.getIntrinsicID() == llvm::Intrinsic::masked_gather;
   auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(access.getArgOperand(is_gather ? 0 : 1));

@@ -33,8 +33,8 @@ class RarePaths : public testing::Test {
   std::unique_ptr<llvm::Module> module_;
 };
 
-// Callers with aligned or variable frames find their way by the frame pointer: a kernel's stack was lost where a check
-// of an address did not give it back.
+// Callers with aligned or variable frames address them by the frame pointer: kernels lost their stack where an address
+// check did not preserve it.
 TEST_F(RarePaths, KeepTheVectorsAndTheFramePointerOfTheirCallers) {
   const llvm::Function& check = *module_->getFunction("tutti_check");
   EXPECT_EQ(check.getCallingConv(), llvm::CallingConv::Intel_OCL_BI);

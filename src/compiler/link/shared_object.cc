@@ -16,17 +16,16 @@
 
 LLD_HAS_DRIVER(elf)
 
-// lld knows files by path only. For the input that is /proc/self/fd/N of a memory file, and this is all the file system
-// it needs: the sandbox of tutti-compiler (worker/sandbox.h) answers exactly these paths. For the output lld would
-// create a temporary file beside the path and rename it, whatever the path is, unless the output is "-", the standard
-// output: then it builds the image in memory and writes it to descriptor 1. So descriptor 1 is a memory file while lld
-// runs.
+// lld takes files by path only. For its inputs that is /proc/self/fd/N of a memory file, and these paths are all the
+// file system it needs: the sandbox of tutti-compiler (worker/sandbox.h) allows exactly them. For its output lld would
+// create a temporary file beside the path and rename it, unless the output is "-", the standard output: then it builds
+// the image in memory and writes it to descriptor 1. So descriptor 1 is a memory file while lld runs.
 namespace tutti::compiler {
 namespace {
 
 constexpr int kStandardOutput = 1;
 
-// Makes descriptor 1 refer to `target` and puts the old one back.
+// Redirects descriptor 1 to `target` and restores it.
 class RedirectedOutput {
  public:
   explicit RedirectedOutput(int target) : saved_(fcntl(kStandardOutput, F_DUPFD_CLOEXEC, 3)) {
@@ -106,7 +105,7 @@ Result<std::vector<uint8_t>> LinkSharedObject(std::span<const uint8_t> kernel, s
   const bool linked = lld::elf::link(arguments, out, out, /*exitEarly=*/false, /*disableOutput=*/false);
   lld::CommonLinkerContext::destroy();
   redirected.reset();
-  // lld does not look whether all of it was written.
+  // lld does not check whether all of it was written.
   const std::error_code written = llvm::outs().error();
   llvm::outs().clear_error();
   if (!linked) return Fail("linking kernel " + name + ": " + said);

@@ -14,7 +14,7 @@ namespace tutti::compiler {
 namespace {
 
 constexpr uint64_t kRareRatio = 64;
-constexpr size_t kMaxCopies = 16;  // of one instruction: beyond that it stays where it is
+constexpr size_t kMaxCopies = 16;  // of one instruction: with more it stays where it is
 
 using RareBlocks = llvm::DenseMap<const llvm::BasicBlock*, llvm::BasicBlock*>;
 
@@ -25,7 +25,7 @@ bool IsRareEdge(const llvm::BranchInst& branch, unsigned successor) {
   return taken * kRareRatio <= other;
 }
 
-// The rare blocks, each with the head of its rare region: where a copy serves the whole region.
+// The cold blocks, each with the head of its cold region: one copy there serves the whole region.
 RareBlocks FindRareBlocks(const llvm::DominatorTree& tree) {
   RareBlocks rare;
   for (const llvm::DomTreeNode* node : llvm::depth_first(tree.getRootNode())) {
@@ -48,8 +48,8 @@ bool IsMovable(const llvm::Instruction& instruction) {
          !instruction.mayReadOrWriteMemory() && !instruction.mayHaveSideEffects() && !instruction.use_empty();
 }
 
-// The heads of the rare regions that use `instruction`; empty if something else uses it too. A phi uses its operand at
-// the end of the block that it comes from.
+// The heads of the cold regions that use `instruction`; empty if a hot block uses it, too. A phi uses its operand at
+// the end of the incoming block.
 llvm::SmallVector<llvm::BasicBlock*, 4> RareUsers(const llvm::Instruction& instruction, const RareBlocks& rare) {
   llvm::SmallVector<llvm::BasicBlock*, 4> heads;
   for (const llvm::Use& use : instruction.uses()) {
@@ -86,7 +86,7 @@ llvm::PreservedAnalyses SinkRarePass::run(llvm::Function& function, llvm::Functi
   const RareBlocks rare = FindRareBlocks(tree);
   if (rare.empty()) return llvm::PreservedAnalyses::all();
   bool changed = false;
-  // Users before what they use, so that whole chains move in one go.
+  // Users before operands, so that whole chains move in one pass.
   for (llvm::BasicBlock* block : llvm::post_order(&function)) {
     if (rare.count(block) != 0) continue;
     for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::reverse(*block))) {

@@ -1,11 +1,12 @@
-// Moves computations that only rare paths need into those paths.
+// Sinks computations that only cold paths need into those paths.
 //
-// Widening puts a fast and a rare path behind most memory accesses: the rare one (addresses that are not where they
-// most likely are) computes 32 addresses and checks each. Those are loop-invariant as often as not, so hoisting takes
-// them out of the loop, where every launch pays for them and their vectors push everything else out of the registers.
-// This pass undoes that: an instruction whose users are all in rare blocks is copied into each of these and removed.
+// Widening emits a fast and a cold path for most memory accesses: the cold one (addresses that are not where they most
+// likely are) computes 32 addresses and checks each. These are often loop-invariant, so LICM hoists them out of the
+// loop, where every launch pays for them and their vectors raise register pressure. This pass undoes that: an
+// instruction whose users are all in cold blocks is copied into each of these and removed.
 //
-// A block is rare if the branch to it says so (branch weights of 64 : 1 or more) or a rare block dominates it.
+// A block is cold ("rare" in names here) if the branch to it says so (branch weights of 64 : 1 or more) or a cold block
+// dominates it.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

@@ -1,4 +1,4 @@
-// The part of Emitter that knows where things lie: variables, parameters, locals, and what an address operand means.
+// The part of Emitter that resolves addresses: variables, parameters, locals, and address operands.
 #include "compiler/lower/emitter.h"
 #include "fmt/format.h"
 

@@ -1,4 +1,4 @@
-// Opcodes that exist for several kinds of number, sent to the family of their type.
+// Opcodes that exist for several kinds of number, dispatched to the family of their type.
 #include "compiler/lower/families.h"
 
 namespace tutti::compiler::lowering {
@@ -9,7 +9,7 @@ using M = ptx::Modifier;
 bool OnHalves(const Emitter& e) { return IsHalf(e.type()) || IsHalfPair(e.type()); }
 bool OnIntegerPairs(const Emitter& e) { return e.type() == ptx::Type::kU16x2 || e.type() == ptx::Type::kS16x2; }
 
-// The integer family takes what is left, and refuses what is no integer.
+// What is left goes to the integer family; refuses other types.
 bool CheckInteger(Emitter& e) {
   if (IsInteger(e.type())) return true;
   e.Refuse("arithmetic on this type is not supported");

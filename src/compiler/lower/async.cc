@@ -1,5 +1,5 @@
-// Asynchronous copies, done at once: a program may not touch the destination before it has waited, and then finds it
-// written. So committing and waiting for groups is nothing.
+// Asynchronous copies, executed synchronously: a program may not touch the destination before it has waited, and then
+// finds it written. So committing and waiting for groups are no-ops.
 #include "compiler/lower/families.h"
 #include "compiler/lower/mbarrier_word.h"
 
@@ -43,8 +43,8 @@ llvm::Value* At(Emitter& e, llvm::Value* pointer, llvm::Value* offset) {
   return e.ir.CreateGEP(e.ir.getInt8Ty(), pointer, offset);
 }
 
-// cp.async [to], [from], bytes{, source bytes or predicate "ignore source"}: what the source is short of is zero. The
-// usual short source is all of it or nothing of it.
+// cp.async [to], [from], bytes{, source bytes or predicate "ignore source"}: bytes beyond the source's are zero-filled.
+// Usually the source is complete or ignored.
 void CopyShort(Emitter& e, llvm::Value* to, llvm::Value* from, uint64_t bytes, llvm::Value* source_bytes) {
   auto& ir = e.ir;
   llvm::BasicBlock* whole = e.NewBlock("whole");
@@ -108,7 +108,7 @@ void EmitCp(Emitter& e) {
   if (e.Has(M::kCommitGroup) || e.Has(M::kWaitGroup) || e.Has(M::kWaitAll)) return;
   if (e.Has(M::kMbarrier)) {  // cp.async.mbarrier.arrive: the copies before it have arrived
     llvm::Value* pointer = e.Pointer(e.operand(0), e.instruction().space);
-    if (!e.Has(M::kNoinc)) return;  // it adds one pending arrival and takes it away again
+    if (!e.Has(M::kNoinc)) return;  // it adds one pending arrival and takes it back
     ChangeMbarrier(e, pointer, {.arrivals = e.ir.getInt64(1)});
     return;
   }

@@ -7,7 +7,7 @@
 
 namespace tutti::compiler::lowering {
 
-// Replaces *pointer, an integer of `type`, by update(old) in one step; returns old. A loop around cmpxchg.
+// Atomically replaces *pointer, an integer of `type`, by update(old); returns old. A compare-exchange loop.
 llvm::Value* UpdateAtomically(Emitter& e, llvm::Value* pointer, llvm::Type* type, llvm::AtomicOrdering ordering,
                               const std::function<llvm::Value*(llvm::Value* old)>& update);
 

@@ -59,9 +59,9 @@ void CallGraph::Mention(const ptx::Module& module, Node& node, const ptx::Operan
   }
 }
 
-// Tarjan's strongly connected components, each function and each call looked at once: libraries have tens of thousands.
-// A function is recursive if its component has others, or if it calls itself. The path is a list, not the stack of this
-// thread, since a client chooses how long it is.
+// Tarjan's strongly connected components, in linear time: libraries have tens of thousands of functions. A function is
+// recursive if its component has others, or if it calls itself. The path is an explicit stack, since a client chooses
+// how long it is.
 void CallGraph::MarkRecursive() {
   constexpr uint32_t kUnseen = 0, kDone = ~0u;
   struct Step {

@@ -12,8 +12,8 @@ class CallGraph {
  public:
   explicit CallGraph(const ptx::Module& module);
 
-  // The function itself and all it can come to call, itself first, each once. Where any of them calls through a
-  // pointer, every address-taken function of the module is among them.
+  // The functions reachable from `function`, itself first, each once. If any of them calls through a pointer, every
+  // address-taken function of the module is among them.
   std::vector<uint32_t> Reach(uint32_t function) const;
 
   // Module variables that the function's instructions name.
@@ -21,7 +21,7 @@ class CallGraph {
   // Direct callees, one entry per call site.
   const std::vector<uint32_t>& callees(uint32_t function) const { return nodes_[function].callees; }
   bool address_taken(uint32_t function) const { return nodes_[function].address_taken; }
-  // True if the function can come to call itself by direct calls.
+  // The function may call itself, through direct calls.
   bool recursive(uint32_t function) const { return nodes_[function].recursive; }
 
  private:

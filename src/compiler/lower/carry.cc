@@ -1,6 +1,6 @@
-// Chains of additions wider than a register: add.cc sets the carry flag, addc takes it. A subtraction is an addition of
-// the complement: its flag is set where nothing had to be borrowed. PTX calls it a borrow, and within chains of
-// subtractions nobody sees the difference; but the vendor's division of 128-bit numbers ends such a chain with an addc.
+// Multi-word arithmetic: add.cc sets the carry flag, addc consumes it. A subtraction is an addition of the complement:
+// its flag is set where nothing was borrowed. PTX calls it a borrow, and within chains of subtractions there is no
+// difference; but the vendor's division of 128-bit numbers ends such a chain with an addc.
 #include "compiler/lower/families.h"
 #include "compiler/lower/integer.h"
 

@@ -30,8 +30,8 @@ void EmitBrx(Emitter& e) {
 
 void EmitRet(Emitter& e) { e.Return(); }
 void EmitExit(Emitter& e) { e.Exit(); }
-// Of trap, and of brkpt, for which there is no debugger: both are instructions like others, so none is an illegal one;
-// what CUDA says of them is that an exception occurred on the device.
+// For trap, and for brkpt, as there is no debugger. Both are valid instructions, so the fault is not "illegal
+// instruction" but CUDA's "an exception occurred on the device".
 void EmitTrap(Emitter& e) { e.Fault(guest::FaultKind::kLaunchFailed); }
 
 }  // namespace tutti::compiler::lowering

@@ -1,9 +1,9 @@
-// Lowers the body of one function, instruction by instruction, into unoptimised IR: registers are allocas that SROA
-// turns into SSA form later.
+// Lowers the body of one function, instruction by instruction, to unoptimised IR: registers are allocas that SROA turns
+// into SSA form later.
 //
 // The families (integer.cc, memory.cc, ...) are free functions of an Emitter, found by opcode in families.h. They say
-// what an instruction computes and nothing else: guards, debug locations and diagnostics are dealt with here. A family
-// that cannot lower something calls Refuse and may go on as if it could; the values it gets then are zeros.
+// what an instruction computes and nothing else; guards, debug locations and diagnostics are handled here. A family
+// that cannot lower something calls Refuse and may carry on as if it could; the values it gets then are zeros.
 #pragma once
 
 #include <string>
@@ -47,7 +47,7 @@ class Emitter {
   const ptx::Operand& operand(size_t n);
   // The elements of a vector operand, or the operand itself.
   std::vector<const ptx::Operand*> Elements(const ptx::Operand& operand);
-  // The statement cannot be lowered. Valid PTX that we do not have, or (Invalid) no valid PTX.
+  // The statement cannot be lowered: valid PTX that is not supported, or (Invalid) not valid PTX.
   void Refuse(std::string reason);
   void Invalid(std::string reason);
   bool refused() const { return refused_; }
@@ -78,7 +78,7 @@ class Emitter {
   llvm::Value* Call(IntrinsicName name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments, Effect effect);
   llvm::Value* Call(IntrinsicFamily family, llvm::StringRef member, llvm::Type* result,
                     llvm::ArrayRef<llvm::Value*> arguments, Effect effect);
-  // What lane `lane` has of a 32-bit value, in an instruction that all threads of the warp execute together (.aligned).
+  // Lane `lane`'s part of a 32-bit value, in an instruction that all threads of the warp execute together (.aligned).
   llvm::Value* FromLane(llvm::Value* value, llvm::Value* lane);
   llvm::Value* CallI32(IntrinsicName name) { return Call(name, ir.getInt32Ty(), {}, Effect::kPure); }
   llvm::Value* CallI64(IntrinsicName name) { return Call(name, ir.getInt64Ty(), {}, Effect::kPure); }

@@ -5,11 +5,11 @@
 
 namespace tutti::compiler::lowering {
 
-// What a guard (@p) means for the instruction.
+// How a guard (@p) applies to the instruction.
 enum class Guarding : uint8_t {
-  kSelect,   // no effect but its destination: computed anyway, the guard selects between new and old value
-  kBranch,   // has an effect: branched around
-  kControl,  // the family deals with it
+  kSelect,  // no effect but its destination: computed always, the guard selects between new and old value
+  kBranch,  // has a side effect: branched around
+  kControl,  // handled by the family
 };
 
 struct Family {
@@ -20,7 +20,7 @@ struct Family {
 // Null for opcodes that are not supported.
 const Family* FamilyOf(ptx::Opcode opcode);
 
-// arithmetic.cc: sends an opcode that exists for several kinds of number to the family of its type.
+// arithmetic.cc: dispatches an opcode that exists for several kinds of number to the family of its type.
 void EmitAdd(Emitter& e);
 void EmitSub(Emitter& e);
 void EmitMul(Emitter& e);

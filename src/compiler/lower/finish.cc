@@ -31,7 +31,7 @@ llvm::PreservedAnalyses IntegerAddressesPass::run(llvm::Function& function, llvm
 llvm::PreservedAnalyses SettleUndefinedPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   bool changed = false;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
-    // Vectors are built from nothing, element by element.
+    // Vectors are built from poison, element by element.
     const bool builds = llvm::isa<llvm::InsertElementInst, llvm::InsertValueInst, llvm::ShuffleVectorInst>(instruction);
     for (llvm::Use& operand : instruction.operands()) {
       if (!llvm::isa<llvm::UndefValue>(operand.get())) continue;  // poison is one, too

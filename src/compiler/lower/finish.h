@@ -5,8 +5,8 @@
 
 namespace tutti::compiler::lowering {
 
-// Pointer arithmetic outside of .local variables as integer arithmetic, inttoptr(address + offset): the one form of
-// address that widening analyses.
+// Turns pointer arithmetic outside of .local variables into integer arithmetic, inttoptr(address + offset): the one
+// form of address that widening analyses.
 struct IntegerAddressesPass : llvm::PassInfoMixin<IntegerAddressesPass> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
@@ -17,8 +17,8 @@ struct SettleUndefinedPass : llvm::PassInfoMixin<SettleUndefinedPass> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };
 
-// Debug locations, in which optimisation keeps the PTX lines, as the !tutti.loc of the contract; then drops them and
-// !tutti.lines.
+// Turns debug locations, in which optimisation preserves the PTX lines, into the contract's !tutti.loc; then drops them
+// and !tutti.lines.
 void AttachLocations(llvm::Module& module);
 
 }  // namespace tutti::compiler::lowering

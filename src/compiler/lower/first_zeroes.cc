@@ -7,7 +7,7 @@
 namespace tutti::compiler::lowering {
 namespace {
 
-constexpr size_t kMostStores = 8;  // of one register that are asked about in turn
+constexpr size_t kMostStores = 8;  // of one register, to check against each other
 
 struct Accesses {
   llvm::StoreInst* zero = nullptr;
@@ -15,7 +15,7 @@ struct Accesses {
   llvm::SmallVector<llvm::LoadInst*, 8> loads;
 };
 
-// False: more is done with it than loads and stores, so it is no register.
+// False if the alloca has other uses than loads and stores: then it is no register.
 bool Collect(llvm::AllocaInst& alloca, Accesses& accesses) {
   for (llvm::User* user : alloca.users()) {
     if (auto* load = llvm::dyn_cast<llvm::LoadInst>(user)) {
@@ -35,7 +35,7 @@ bool Collect(llvm::AllocaInst& alloca, Accesses& accesses) {
   return accesses.zero != nullptr;
 }
 
-// Whether no load sees the zero. Where all are in one block the first of them decides, however many there are.
+// Whether no load sees the zero. If all accesses are in one block the first one decides, however many there are.
 bool IsNeverRead(const Accesses& accesses, const llvm::DominatorTree& dominators) {
   if (accesses.loads.empty()) return true;
   if (accesses.stores.empty()) return false;

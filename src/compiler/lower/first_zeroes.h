@@ -1,14 +1,14 @@
-// The zeroes that registers begin with, where nobody reads them.
+// Removes the initial zeroes of registers that nothing reads.
 #pragma once
 
 #include <llvm/IR/PassManager.h>
 
 namespace tutti::compiler::lowering {
 
-// Every register is stored zero at the kernel's begin, so that one which is read too early has a value (finish.h says
-// what an undefined one could do). Of nearly all registers no read can come that early, and then that store is dear: it
-// makes a second block in which the register is used, for which mem2reg searches the others from their begin. In a
-// block of n instructions that is n^2 steps. So it is removed where a real store comes before every load.
+// Every register is zeroed at the kernel's start, so that one that is read too early has a defined value (finish.h says
+// what an undefined one could do). For most registers no read can come that early, but the store still costs: it is a
+// second block in which the register is used, so mem2reg scans the others from their start: n^2 steps in a block of n
+// instructions. The store is removed where another one precedes every load.
 struct FirstZeroesPass : llvm::PassInfoMixin<FirstZeroesPass> {
   llvm::PreservedAnalyses run(llvm::Function& function, llvm::FunctionAnalysisManager& analyses);
 };

@@ -52,7 +52,7 @@ TEST(FirstZeroes, StayWhereAReadMayGoPastTheWrite) {
                            Read("x") + "  ret void\n"));
 }
 
-// As many writes as one likes, but they are not all asked about.
+// The number of writes is unlimited, but not all of them are checked.
 TEST(FirstZeroes, StayWhereThereAreManyWritesInManyBlocks) {
   std::string body = "  br label %b0\n";
   for (int i = 0; i < 20; ++i)

@@ -10,7 +10,7 @@ llvm::Value* Bits(llvm::IRBuilder<>& ir, llvm::Value* x) { return ir.CreateBitCa
 
 llvm::Value* Zero(llvm::Value* x) { return llvm::ConstantFP::get(x->getType(), 0.0); }
 
-// Constants answer without code.
+// Decided at compile time for constants.
 bool IsConstantNonzero(llvm::Value* x) {
   const auto* constant = llvm::dyn_cast<llvm::ConstantFP>(x);
   return constant != nullptr && !constant->isZero() && !constant->isNaN();
@@ -59,8 +59,8 @@ llvm::Value* Saturate(llvm::IRBuilder<>& ir, llvm::Value* x) {
   return ir.CreateSelect(ir.CreateFCmpOLT(x, one), x, one);
 }
 
-// Select on an ordered comparison is one machine instruction that gives b for NaN and for equal operands; two cases are
-// then put right: b is NaN, and zeros of different sign. Where an operand is a constant most of that is not needed.
+// A select on an ordered comparison is one machine instruction that gives b for NaN and for equal operands. Two cases
+// are then corrected: b is NaN, and zeros of different sign. Constant operands make most of that unnecessary.
 llvm::Value* FloatMinMax(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, MinMax mode) {
   if (llvm::isa<llvm::Constant>(a)) std::swap(a, b);
   llvm::Value* better = mode.maximum ? ir.CreateFCmpOGT(a, b) : ir.CreateFCmpOLT(a, b);
@@ -74,7 +74,7 @@ llvm::Value* FloatMinMax(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b, 
     llvm::Value* merged = mode.maximum ? ir.CreateAnd(a_bits, b_bits) : ir.CreateOr(a_bits, b_bits);
     result = ir.CreateSelect(ir.CreateFCmpOEQ(a, b), ir.CreateBitCast(merged, a->getType()), result);
   }
-  if (mode.propagate_nan) {  // not the operand: a NaN of its own
+  if (mode.propagate_nan) {  // neither operand: the canonical NaN
     const bool is_single = a->getType()->isFloatTy();
     llvm::Constant* bits = llvm::ConstantInt::get(BitsType(ir, a), is_single ? 0x7fffffff : 0x7ff8000000000000);
     return ir.CreateSelect(ir.CreateFCmpUNO(a, b), ir.CreateBitCast(bits, a->getType()), result);
@@ -123,8 +123,8 @@ llvm::Value* F64ToF32(llvm::IRBuilder<>& ir, llvm::Value* value, Rounding roundi
   return ir.CreateBitCast(Redirect(ir, Bits(ir, single), back, value, rounding), ir.getFloatTy());
 }
 
-// Everything that does not fit leaves its mark in the last bit that does, which a rounding to two bits fewer or more
-// cannot mistake for a tie.
+// Everything cut off is or-ed into the last bit kept ("sticky bit"), which a rounding to at least two bits fewer cannot
+// mistake for a tie.
 llvm::Value* F64ToF32Odd(llvm::IRBuilder<>& ir, llvm::Value* value) {
   llvm::Value* toward_zero = F64ToF32(ir, value, Rounding::kZero);
   llvm::Value* inexact = ir.CreateFCmpONE(ir.CreateFPExt(toward_zero, ir.getDoubleTy()), value);

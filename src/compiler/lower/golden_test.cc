@@ -1,6 +1,5 @@
-// One file of golden/ is one test: PTX, a line "==== expected", and the scalar IR that becomes of its kernels, or what
-// the user is told. The file's name is the claim it makes. compiler_lower_test --bless writes the outcome into the
-// files.
+// One file of golden/ is one test: PTX, a line "==== expected", and the scalar IR of its kernels, or the diagnostics.
+// The file's name is the claim it makes. compiler_lower_test --bless writes the outcome into the files.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -14,7 +14,7 @@ struct Row {
   std::span<const M> modifiers;
 };
 
-// Arithmetic is exact to the last place, in the default rounding unless the family was asked for another.
+// Arithmetic is correctly rounded, to nearest unless the family reads another modifier.
 constexpr O kRounded[] = {O::kAdd, O::kSub,  O::kMul, O::kMad,  O::kFma, O::kDiv,
                           O::kRcp, O::kSqrt, O::kCvt, O::kWmma, O::kMma};
 constexpr M kNearest[] = {M::kRn};
@@ -29,7 +29,7 @@ constexpr M kWrapped[] = {M::kWrap};
 constexpr O kAddressConversions[] = {O::kCvta};
 constexpr M kDirection[] = {M::kTo};
 
-// One thread computes a warp, and all lanes that are there take part.
+// One thread executes a warp, with all lanes that are active.
 constexpr O kOfWarps[] = {O::kShfl, O::kVote,     O::kMatch,    O::kRedux,     O::kElect, O::kWmma,
                           O::kMma,  O::kLdmatrix, O::kStmatrix, O::kMovmatrix, O::kBar,   O::kBarrier};
 constexpr M kTogether[] = {M::kSync};
@@ -44,7 +44,7 @@ constexpr M kTransposed[] = {M::kTrans};
 constexpr O kWarpMatrices[] = {O::kWmma};
 constexpr M kFragments[] = {M::kRow, M::kCol, M::kC, M::kD, M::kA, M::kB};  // see matrix_layout.h
 
-// Accesses are as visible as in the strongest scope; locks and fences order as the strongest would.
+// Accesses have the strongest scope; locks and fences have the strongest order.
 constexpr O kAccesses[] = {O::kLd, O::kLdu, O::kSt, O::kAtom, O::kRed, O::kMbarrier};
 constexpr M kAccessForms[] = {M::kWeak, M::kCta, M::kGpu, M::kSys, M::kCluster, M::kMmio, M::kNc, M::kUnified};
 constexpr O kUpdates[] = {O::kAtom, O::kRed, O::kMbarrier, O::kBarrier, O::kBar};
@@ -69,17 +69,17 @@ constexpr M kFenceForms[] = {M::kSc,
                              M::kSyncRestrictSharedCta,
                              M::kSys,
                              M::kSyncRestrictSharedCluster};
-// Copies are done at once, so waiting for some of them is nothing.
+// Copies are synchronous, so waiting for some of them is a no-op.
 constexpr O kCopies[] = {O::kCp};
 constexpr M kCopyForms[] = {M::kArrive, M::kBulk, M::kBulkGroup, M::kRead, M::kCommitGroup, M::kWaitGroup, M::kWaitAll};
 
-// There is one level of each texture, and what lies outside of a surface traps.
+// Each texture has one level, and accesses outside of a surface trap.
 constexpr O kTextures[] = {O::kTex, O::kTld4};
 constexpr M kTextureForms[] = {M::kLevel, M::kGrad, M::kBase, M::kR};
 constexpr O kSurfaces[] = {O::kSuld, O::kSust};
 constexpr M kSurfaceForms[] = {M::kTrap};
 
-// Advice, all of it.
+// Hints, all of it.
 constexpr O kAdvice[] = {O::kPrefetch,     O::kPrefetchu,  O::kDiscard, O::kApplypriority,
                          O::kCreatepolicy, O::kSetmaxnreg, O::kPmevent, O::kGriddepcontrol};
 constexpr M kAdviceForms[] = {M::kL1,    M::kL2,   M::kTensormap, M::kFractional,

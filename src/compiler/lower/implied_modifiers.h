@@ -1,5 +1,5 @@
-// Modifiers whose meaning an instruction has here anyway: the rounding that is the default, an order or a scope where
-// what is done is stronger, .sync where a warp is always together.
+// Modifiers that hold anyway: the default rounding, an order or scope weaker than the one implemented, .sync where a
+// warp is always together.
 #pragma once
 
 #include "ptx/ast.h"

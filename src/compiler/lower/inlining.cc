@@ -5,8 +5,8 @@
 namespace tutti::compiler::lowering {
 namespace {
 
-// Of one function with all that is inlined into it: where it is called once, and where it is called from several places
-// and would be there as often.
+// Bounds on a function with all that is inlined into it: if it has one call site, and if it has several and would be
+// duplicated for each.
 constexpr uint64_t kMaxInlinedOnce = 20000;
 constexpr uint64_t kMaxInlinedInstructions = 2000;
 
@@ -28,7 +28,7 @@ class SizeEstimate {
  private:
   uint64_t SizeOf(uint32_t f) {
     if (const auto known = sizes_.find(f); known != sizes_.end()) return known->second;
-    sizes_[f] = kMaxInlinedOnce + 1;  // what a recursive call finds
+    sizes_[f] = kMaxInlinedOnce + 1;  // what a recursive call sees
     uint64_t size = source_.functions[f].instructions.size();
     for (const uint32_t callee : calls_.callees(f)) {
       if (size > kMaxInlinedOnce) break;

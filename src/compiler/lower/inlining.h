@@ -10,9 +10,9 @@
 
 namespace tutti::compiler::lowering {
 
-// Marks alwaysinline what is neither recursive nor address-taken. Inlining everything is best for widening, which then
-// sees the whole kernel; but call trees grow exponentially, so a function whose fully inlined body is large stays a
-// call.
+// Marks functions alwaysinline that are neither recursive nor address-taken. Inlining everything is best for widening,
+// which then sees the whole kernel; but call trees grow exponentially, so a function whose fully inlined body is large
+// stays a call.
 void MarkInlining(const ptx::Module& source, const CallGraph& calls, const std::vector<uint32_t>& functions,
                   const std::function<llvm::Function*(uint32_t)>& ir_function);
 

@@ -23,7 +23,7 @@ llvm::Value* Widen(Emitter& e, llvm::Value* value, ptx::Type from) {
   return ptx::IsSigned(from) ? e.ir.CreateSExt(value, type) : e.ir.CreateZExt(value, type);
 }
 
-// The full product. It cannot overflow, which the address analysis of widening likes to know.
+// The full product, flagged as not overflowing, which widening's address analysis profits from.
 llvm::Value* WideProduct(Emitter& e, ptx::Type type) {
   llvm::Value* a = Widen(e, e.In(1, type), type);
   llvm::Value* b = Widen(e, e.In(2, type), type);
@@ -37,7 +37,7 @@ llvm::Value* SaturatingAddSub(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value
   return ir.CreateBinaryIntrinsic(subtract ? llvm::Intrinsic::ssub_sat : llvm::Intrinsic::sadd_sat, a, b);
 }
 
-// 64 bits by schoolbook multiplication of 32-bit halves: a product of 128 bits is nothing a vector unit has.
+// Schoolbook multiplication of 32-bit halves: vector units have no 128-bit product.
 static llvm::Value* MulHigh64(llvm::IRBuilder<>& ir, llvm::Value* a, llvm::Value* b) {
   llvm::Value* mask = llvm::ConstantInt::get(a->getType(), 0xffffffffu);
   llvm::Value* a_low = ir.CreateAnd(a, mask);

@@ -14,7 +14,7 @@ constexpr uint64_t kMaxSharedBytes = 227 * 1024;  // the most that any GPU gives
 constexpr uint64_t kMaxLocalBytes = 512 * 1024;   // likewise, per thread
 constexpr uint32_t kRegisterFile = 65536;         // 32-bit registers of an SM
 
-// Hands out aligned space up to a limit.
+// Bump allocator of aligned space, with a limit.
 class Bump {
  public:
   explicit Bump(uint64_t limit) : limit_(limit) {}
@@ -33,8 +33,8 @@ class Bump {
   uint64_t end_ = 0;
 };
 
-// What cuFuncGetAttribute reports. We use no register file; programs compute occupancy from it, so it must let a block
-// of the declared size run, and should grow with the kernel.
+// What cuFuncGetAttribute reports. There is no register file; programs compute occupancy from this number, so it must
+// let a block of the declared size run, and should grow with the kernel.
 uint32_t EstimateRegisters(const ptx::Function& function, uint32_t max_threads) {
   uint64_t words = 0;
   for (const ptx::Register& reg : function.registers)
@@ -45,9 +45,8 @@ uint32_t EstimateRegisters(const ptx::Function& function, uint32_t max_threads) 
   return static_cast<uint32_t>(estimate);
 }
 
-// The virtual architecture that the PTX was made for: 80 for "sm_80", 90 for "sm_90a". That is what CUDA calls its "PTX
-// version", and by what libraries choose how to launch a kernel that was compiled for several; it is not the version of
-// the language.
+// The virtual architecture that the PTX targets: 80 for "sm_80", 90 for "sm_90a". CUDA calls it the "PTX version", and
+// libraries choose by it how to launch a kernel compiled for several; it is not the version of the language.
 uint32_t Architecture(std::string_view target) {
   uint32_t number = 0;
   for (const char c : target.substr(std::min<size_t>(target.find('_'), target.size()))) {

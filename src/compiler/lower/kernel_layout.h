@@ -6,7 +6,7 @@
 
 namespace tutti::compiler::lowering {
 
-// Everything of KernelInfo that needs no look at other functions.
+// All of KernelInfo that does not depend on other functions.
 module::KernelInfo DescribeKernel(const ptx::Module& module, uint32_t function);
 
 // Fails (CUDA_ERROR_INVALID_PTX) if the kernel or a function it reaches could not be parsed, or asks for more memory

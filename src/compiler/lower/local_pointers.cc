@@ -67,7 +67,7 @@ void ReplacePointer(llvm::IntToPtrInst* cast, llvm::Value* pointer) {
 
 llvm::PreservedAnalyses LocalPointersPass::run(llvm::Function& function, llvm::FunctionAnalysisManager&) {
   bool changed = false;
-  std::vector<llvm::WeakVH> casts;  // one may go away as dead while another is dealt with
+  std::vector<llvm::WeakVH> casts;  // one may be deleted as dead while another is replaced
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(&instruction);
     if (cast != nullptr && cast->getSrcTy()->isIntegerTy(64)) casts.emplace_back(cast);

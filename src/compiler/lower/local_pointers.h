@@ -1,5 +1,5 @@
-// Pointers into .local variables, which PTX makes by integer arithmetic, as GEPs of the variable's alloca: the form in
-// which SROA can take a variable apart and widening can see whose it is.
+// Turns pointers into .local variables, which PTX makes by integer arithmetic, into GEPs of the variable's alloca: the
+// form in which SROA can split a variable and widening can tell which it is.
 #pragma once
 
 #include <llvm/IR/PassManager.h>

@@ -13,7 +13,8 @@
 namespace tutti::compiler {
 namespace {
 
-// Blocks do not wait for each other, nor read each other's shared memory: a cluster of several would compute nonsense.
+// Blocks neither wait for each other nor read each other's shared memory, so clusters of several blocks would compute
+// wrong results.
 Status CheckCluster(const ptx::Function& kernel) {
   const auto& cluster = kernel.required_cluster;
   if (std::all_of(cluster.begin(), cluster.end(), [](uint32_t blocks) { return blocks <= 1; })) return {};

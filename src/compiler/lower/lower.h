@@ -1,5 +1,5 @@
-// Lowering: one PTX kernel, and every device function it can reach, to a module of scalar LLVM IR as ir_contract.md
-// says, already optimised. Thread-safe on different LLVMContexts.
+// Lowering: from one PTX kernel, and every device function it can reach, to an optimised module of scalar LLVM IR
+// (ir_contract.md). Thread-safe on different LLVMContexts.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct LowerDiagnostic {
   ptx::SourcePosition position;
   std::string statement;  // "tex.2d.v4.f32.f32"
   std::string reason;
-  bool invalid = false;  // no valid PTX, rather than something this compiler does not have
+  bool invalid = false;  // not valid PTX, rather than not supported
 };
 
 class LowerDiagnostics {
@@ -47,7 +47,7 @@ class LowerDiagnostics {
 
 // `function` is an index into module.functions, of an entry. `layout` was made from the same module. All statements
 // that cannot be lowered are collected in `diagnostics`; if there are any the result is CUDA_ERROR_INVALID_PTX or, if
-// all of them are valid PTX that this compiler does not have, CUDA_ERROR_NOT_SUPPORTED.
+// all of them are valid PTX, CUDA_ERROR_NOT_SUPPORTED.
 Result<std::unique_ptr<llvm::Module>> LowerKernel(llvm::LLVMContext& context, const ptx::Module& module,
                                                   uint32_t function, const ModuleLayout& layout,
                                                   const LowerOptions& options, LowerDiagnostics& diagnostics);

@@ -1,5 +1,5 @@
 // A developer's tool: lower_ptx FILE.ptx [KERNEL] [-O0] prints the scalar IR of a kernel, or of all kernels of the
-// file, and what could not be lowered. `lower_ptx -q FILE...` only says how many kernels of each file can be lowered.
+// file, and what could not be lowered. `lower_ptx -q FILE...` prints only how many kernels of each file can be lowered.
 #include <cstdio>
 #include <cstring>
 #include <fstream>

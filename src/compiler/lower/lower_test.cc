@@ -72,8 +72,8 @@ TEST(Lower, AccessesKnowTheirLines) {
   EXPECT_EQ(stores, 1);
 }
 
-// Reading a register that was never written must not give the optimiser an undefined value: an address made of it could
-// pass the check of its range and then be another one.
+// Reading a register that was never written must not give the optimiser an undefined value: an address computed from it
+// could pass its range check with one value and be accessed with another.
 TEST(Lower, NothingIsUndefined) {
   const auto lowered = Lower(R"(.visible .entry k(.param .u64 out) {
   .local .align 8 .b8 depot[8];

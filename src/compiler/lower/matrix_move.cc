@@ -1,6 +1,6 @@
-// ldmatrix, stmatrix and movmatrix: 8 x 8 matrices of 16-bit elements between memory, or registers, and the layout in
-// which mma wants them: lane l holds elements 2 (l % 4) and the next of row l / 4. Of 8 x 16 matrices of 4 or 6 bits,
-// which get a byte each on their way into registers, it holds elements 4 (l % 4) and the next three.
+// ldmatrix, stmatrix and movmatrix: move 8 x 8 matrices of 16-bit elements between memory, or registers, and mma's
+// layout, in which lane l holds elements 2 (l % 4) and the next of row l / 4. Matrices of 8 x 16 elements of 4 or 6
+// bits are expanded to a byte per element on the way; there the lane holds elements 4 (l % 4) and the next three.
 #include "compiler/lower/families.h"
 
 namespace tutti::compiler::lowering {
@@ -48,7 +48,7 @@ void Move(Emitter& e, bool store) {
     return e.Invalid("the number of registers is not that of the matrices");
   llvm::Value* pointer = e.Pointer(e.operand(store ? 0 : 1), space);
   llvm::Value* address = ir.CreatePtrToInt(pointer, ir.getInt64Ty());
-  if (pointer->getType()->getPointerAddressSpace() == kGenericSpace) {  // of shared memory, in whatever way it is given
+  if (pointer->getType()->getPointerAddressSpace() == kGenericSpace) {  // the address of shared memory may be generic
     address = ir.CreateSub(address, e.CallI64("tutti.shared_base"));
   }
   llvm::Value* own_row = ir.CreateTrunc(address, ir.getInt32Ty());

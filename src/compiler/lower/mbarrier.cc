@@ -18,7 +18,7 @@ llvm::Value* Field(Emitter& e, llvm::Value* word, unsigned shift, uint64_t mask)
 
 llvm::Value* Parity(Emitter& e, llvm::Value* word) { return e.ir.CreateLShr(word, kParityShift); }
 
-// The word's state of completion, with a chance for others to run where it is not complete.
+// Whether the phase is complete; where it is not, yields if asked to.
 llvm::Value* TestPhase(Emitter& e, llvm::Value* pointer, llvm::Value* parity, bool yields) {
   llvm::LoadInst* word = e.ir.CreateAlignedLoad(e.ir.getInt64Ty(), pointer, llvm::Align(8));
   word->setAtomic(llvm::AtomicOrdering::Acquire);
@@ -36,8 +36,8 @@ llvm::Value* TestPhase(Emitter& e, llvm::Value* pointer, llvm::Value* parity, bo
 
 llvm::Value* Wide(Emitter& e, size_t n) { return e.ir.CreateZExt(e.In(n, T::kU32), e.ir.getInt64Ty()); }
 
-// mbarrier.arrive{.expect_tx}{.noComplete}, .arrive_drop: {state,} [address]{, count or bytes}. That an arrival does
-// not complete the phase is the program's promise.
+// mbarrier.arrive{.expect_tx}{.noComplete}, .arrive_drop: {state,} [address]{, count or bytes}. .noComplete is a
+// promise of the program and changes nothing.
 void Arrive(Emitter& e, size_t address) {
   MbarrierChange change;
   llvm::Value* operand = e.operands() > address + 1 ? Wide(e, address + 1) : e.ir.getInt64(1);
@@ -95,9 +95,9 @@ void EmitMbarrier(Emitter& e) {
   }
 }
 
-// Blocks are not taken back once a grid is launched: every request fails, which a program must expect, since its blocks
-// then do their work themselves. The answer is 16 bytes that nothing but queries read: whether it was granted, and the
-// first block of the cluster.
+// Blocks of a launched grid cannot be cancelled: every request fails, which programs must expect, and their blocks then
+// do the work themselves. The answer is 16 bytes that only queries read: whether it was granted, and the first block of
+// the cluster.
 void EmitClusterLaunchControl(Emitter& e) {
   auto& ir = e.ir;
   if (e.Has(M::kTryCancel)) {

@@ -12,8 +12,8 @@
 
 namespace tutti::compiler::lowering {
 
-// Changes the counts of the mbarrier at `pointer` in one step and completes the phase if that was what it waited for.
-// Returns the word as it was before. i64 each; null: zero.
+// Atomically changes the counts of the mbarrier at `pointer`, and completes the phase if nothing is missing any more.
+// Returns the old word. i64 each; null: zero.
 struct MbarrierChange {
   llvm::Value* arrivals = nullptr;  // to subtract
   llvm::Value* drops = nullptr;     // to subtract from what later phases take

@@ -1,9 +1,9 @@
 // Loads and stores. A vector access is one access of an LLVM vector, so that widening sees its whole width.
 //
-// What is volatile, relaxed or stronger is seen by other threads while it happens. The ISA promises each element in one
-// piece; GPUs move all of an aligned vector in one, and programs count on it: a look-back scan publishes a value and
-// its state in one st.relaxed.v2.u64. So such a vector of up to 64 bits is accessed as one integer, and wider ones in
-// volatile vectors of 128 bits, which widening leaves whole (widen/memory.h) and which are one move of the processor.
+// Volatile, relaxed and stronger accesses must not tear. The ISA promises single-copy atomicity per element; GPUs move
+// an aligned vector as a whole, and programs rely on it: a decoupled look-back scan publishes a value and its state in
+// one st.relaxed.v2.u64. So such a vector of up to 64 bits is accessed as one integer, and wider ones as volatile
+// vectors of 128 bits, which widening keeps whole (widen/memory.h) and which are one move of the processor.
 #include "compiler/lower/families.h"
 
 namespace tutti::compiler::lowering {
@@ -11,7 +11,7 @@ namespace {
 
 using M = ptx::Modifier;
 
-constexpr uint32_t kWidestBits = 128;  // of what is accessed in one piece
+constexpr uint32_t kWidestBits = 128;  // of an access that must not tear
 
 struct Order {
   bool is_volatile = false;
@@ -22,11 +22,11 @@ Order OrderOf(const Emitter& e) {
   if (e.Has(M::kRelaxed)) return {false, llvm::AtomicOrdering::Monotonic};
   if (e.Has(M::kAcquire)) return {false, llvm::AtomicOrdering::Acquire};
   if (e.Has(M::kRelease)) return {false, llvm::AtomicOrdering::Release};
-  // .cv fetches again what others may have written.
+  // .cv must fetch again what others may have written.
   return {e.Has(M::kVolatile) || e.Has(M::kMmio) || e.Has(M::kCv), llvm::AtomicOrdering::NotAtomic};
 }
 
-// How the accessed vector of `count` elements looks in memory.
+// The memory type of an access to `count` elements.
 struct Shape {
   llvm::Type* element;
   uint32_t count;
@@ -53,7 +53,7 @@ bool ShapeOf(Emitter& e, size_t registers, Shape* shape) {
   return llvm::isPowerOf2_32(shape->count);
 }
 
-// How an access is made: as `count` accesses of `type`, one behind the other.
+// How an access is split: into `count` consecutive accesses of `type`.
 struct Pieces {
   llvm::Type* type;
   uint32_t count = 1;
@@ -73,14 +73,15 @@ Pieces PiecesOf(Emitter& e, const Shape& shape, Order* order) {
   return {llvm::FixedVectorType::get(shape.element, shape.count / count), count};
 }
 
-// What an access that became a volatile one still asks of the optimiser; the processor orders its accesses by itself.
+// An ordered access that became a volatile one still needs compiler ordering; the processor orders its accesses by
+// itself.
 void OrderInThread(Emitter& e, llvm::AtomicOrdering order) { e.ir.CreateFence(order, llvm::SyncScope::SingleThread); }
 
 llvm::Value* PieceAt(Emitter& e, llvm::Value* pointer, uint32_t piece) {
   return piece == 0 ? pointer : e.ir.CreateConstGEP1_64(e.ir.getInt8Ty(), pointer, piece * kWidestBits / 8);
 }
 
-// Nothing writes these while a kernel runs.
+// Nothing writes this memory while a kernel runs.
 bool IsInvariant(const Emitter& e, llvm::Value* pointer) {
   const unsigned space = pointer->getType()->getPointerAddressSpace();
   return space == kParamSpace || space == kConstSpace || e.Has(M::kNc);

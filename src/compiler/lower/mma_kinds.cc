@@ -1,8 +1,8 @@
-// mma with .kind: factors of 4, 6 and 8 bits, each matrix of a type of its own, and with scales for blocks along k.
+// mma with .kind: factors of 4, 6 and 8 bits, each matrix with its own type, and scales for blocks along k.
 //
 // Every number of e2m1, e2m3 and e3m2 is one of e4m3, so their codes are translated and the product is that of e4m3. A
-// block with scales of its own is a product by itself; which elements of a block stand at which k does not matter, as
-// long as both factors have them at the same.
+// block with scales of its own is a product by itself; the order of elements along k does not matter as long as both
+// factors have the same.
 #include "compiler/lower/families.h"
 #include "compiler/lower/float_values.h"
 #include "compiler/lower/matrix_product.h"

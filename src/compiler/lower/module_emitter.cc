@@ -39,7 +39,7 @@ void AddEffects(llvm::Function* function, Effect effect) {
   }
 }
 
-// The limits of CUDA's launches, which the device holds to: they let the optimiser prove that indices do not wrap.
+// CUDA's launch limits, which the device enforces: they let the optimiser prove that indices do not wrap.
 void AddRange(llvm::Function* function) {
   struct Row {
     IntrinsicName name;
@@ -160,7 +160,7 @@ llvm::Function* ModuleEmitter::DeclareFunction(uint32_t index, bool is_kernel) {
       llvm::Function::Create(type, is_kernel ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage,
                              is_kernel ? std::string("tutti.kernel") : "fn." + function.name, *module_);
   ir->addFnAttr(llvm::Attribute::NoUnwind);
-  // Address 0 is an address like any other: what lies there is decided by a check at run time, not by the optimiser.
+  // Address 0 may be valid: the fence decides at run time, not the optimiser.
   ir->addFnAttr(llvm::Attribute::NullPointerIsValid);
   ir->addFnAttr(llvm::Attribute::Convergent);
   return ir;

@@ -1,5 +1,4 @@
-// One LLVM module in the making: its functions, the declarations of tutti.* that it uses, and what could not be
-// lowered.
+// An LLVM module under construction: its functions, the tutti.* declarations that it uses, and the diagnostics.
 #pragma once
 
 #include <string>
@@ -15,8 +14,8 @@ namespace tutti::compiler::lowering {
 
 // What the optimiser may assume of a tutti.* function.
 enum class Effect {
-  kPure,     // a value of its arguments: may be computed anywhere
-  kWarp,     // depends on which lanes are active: stays under its branches, and is not merged with another
+  kPure,  // a pure function of its arguments: may be computed anywhere
+  kWarp,  // convergent: depends on which lanes are active, stays under its branches, and is not merged with another
   kClock,    // different every time, touches no memory
   kMemory,   // may read and write any memory
   kBarrier,  // both: convergent and a point that memory accesses do not cross

@@ -1,10 +1,10 @@
-// Where everything of a module lies: global and constant variables in the module's segment, each kernel's parameters
-// and shared variables; and what the device needs to know about it (module::ModuleIndex). Made once per module,
-// immutable and thread-safe afterwards. Keeps a reference to the ptx::Module.
+// The layout of a module: its global and constant variables in the module's segment, each kernel's parameters and
+// shared variables; and what the device needs to know of them (module::ModuleIndex). Made once per module, immutable and
+// thread-safe afterwards. Keeps a reference to the ptx::Module.
 //
-// The segment begins with the constants, on pages of their own, so that the device can keep kernels from writing them
-// and isspacep.const is one range check. Initialised variables come before those that are not, so that the image kept
-// in the cache is no longer than it must be.
+// The segment begins with the constants, on pages of their own, so that the device can write-protect them and
+// isspacep.const is one range check. Initialised variables come before others, so that the image in the code cache is
+// no longer than it must be.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ namespace tutti::compiler {
 
 // What one kernel and the functions it reaches need of the block's shared window.
 struct KernelLayout {
-  std::vector<uint32_t> functions;                       // the kernel first, then all it reaches
+  std::vector<uint32_t> functions;  // the kernel first, then all it reaches
   std::unordered_map<uint32_t, uint32_t> module_shared;  // Module::variables index -> offset
-  std::unordered_map<uint64_t, uint32_t> local_shared;   // (function << 32 | local) -> offset
-  std::vector<uint32_t> params;                          // offsets in the parameter buffer
+  std::unordered_map<uint64_t, uint32_t> local_shared;  // (function << 32 | local) -> offset
+  std::vector<uint32_t> params;  // offsets in the parameter buffer
   uint32_t param_bytes = 0;
   uint32_t shared_bytes = 0;  // static
   uint32_t local_bytes = 0;
@@ -40,7 +40,7 @@ class ModuleLayout {
   const module::ModuleIndex& index() const { return index_; }
   const lowering::CallGraph& calls() const { return calls_; }
 
-  // Offset of a module variable in the segment; nothing for .shared, and for variables that are only declared.
+  // Offset of a module variable in the segment; none for .shared and extern variables.
   std::optional<uint64_t> VariableOffset(uint32_t variable) const { return offsets_[variable]; }
   // Where the constants end, with which the segment begins.
   uint64_t const_end() const { return const_end_; }

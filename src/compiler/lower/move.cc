@@ -89,7 +89,7 @@ void EmitCvta(Emitter& e) {
   e.Out(e.ir.CreateAdd(base, e.ir.CreateAnd(address, mask)));
 }
 
-// What is in no window known here is local: stacks lie outside of all of them.
+// An address in no known window is local: stacks lie outside of all of them.
 void EmitIsspacep(Emitter& e) {
   auto& ir = e.ir;
   llvm::Value* address = e.In(1, ptx::Type::kU64);

@@ -1,7 +1,7 @@
-// One operation removed here is thirty-two that are never made, and all passes see small code: the cheap place to be
-// thorough. What is not done is as deliberate: nothing that duplicates or sinks code (a convergent call must keep its
-// branches), nothing that vectorises, no unrolling (it would be multiplied by thirty-two), no tail merging, and no
-// turning of branches into selects: whether a branch is uniform, and so better kept, only widening knows.
+// One operation removed here is 32 that are never made, and all passes see small code: the cheap place to be thorough.
+// What is left out is as deliberate: nothing that duplicates or sinks code (a convergent call must keep its branches),
+// no vectorisation, no unrolling (multiplied by 32 later), no tail merging, and no if-conversion: whether a branch is
+// uniform, and so better kept, only widening knows.
 #include "compiler/lower/optimize.h"
 
 #include <llvm/Passes/PassBuilder.h>
@@ -51,7 +51,7 @@ void RunPasses(llvm::Module& module) {
   PassManagers managers{llvm::Triple(module.getTargetTriple())};
   llvm::ModulePassManager all;
 
-  // Registers become SSA values before inlining, so that what is copied is small.
+  // Registers are promoted before inlining, so that less is copied.
   llvm::FunctionPassManager early;
   early.addPass(FirstZeroesPass());
   early.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));

@@ -1,10 +1,10 @@
 // cvt.rs: f32 to pairs of halves, or to fours of narrower floats. The random bits are added to the highest bits that
-// the result has no room for; a carry makes its magnitude one step larger.
+// the result drops; a carry makes its magnitude one step larger.
 //
-// Halves have their random bits each in its half of the operand, 13 for f16 and 16 for bf16. Of four narrow results two
-// share 16 bits, which the first of them reads in reverse: the upper two the upper half of the operand, the lower two
-// the lower half; of e2m1 the upper two the upper bytes of both halves, the lower two the lower bytes. That order is in
-// no text of the ISA; it is what has been measured and published of GPUs of compute capability 10.0.
+// Each half takes its random bits from its half of the operand, 13 for f16 and 16 for bf16. Of four narrow results two
+// share 16 bits, which the first of them reads in reverse: the upper two results the operand's upper half, the lower
+// two its lower half; for e2m1 the upper two the upper bytes of both halves, the lower two the lower bytes. The ISA
+// does not specify this order; it is what has been measured and published of GPUs of compute capability 10.0.
 #include "compiler/lower/float_values.h"
 #include "compiler/lower/narrow_formats.h"
 

@@ -1,5 +1,5 @@
-// A small PTX module around one instruction, made from its form alone ("fma.rn.f32", as in the histogram of forms): to
-// ask which forms can be compiled. For tests and tools.
+// Makes a small PTX module around one instruction from its form alone ("fma.rn.f32", as in the histogram of forms), to
+// find out which forms can be compiled. For tests and tools.
 #pragma once
 
 #include <optional>

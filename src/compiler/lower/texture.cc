@@ -1,5 +1,5 @@
-// Texture fetches and surface accesses by objects. What they compute is said in compiler/sampling/texture.cc; here
-// operands are put in order. There are no mipmaps: levels and gradients choose among one.
+// Texture fetches and surface accesses through objects. compiler/sampling/texture.cc defines what they compute; this
+// file prepares the operands. There are no mipmaps: levels and gradients have no effect.
 #include <algorithm>
 
 #include "compiler/lower/families.h"
@@ -46,8 +46,8 @@ bool ReadAccess(Emitter& e, size_t operand, const Geometry& geometry, T coordina
   return true;
 }
 
-// Behind the coordinates may stand a level or gradients, which choose among one. What else may stand there, or before
-// them, would change the result.
+// Behind the coordinates a level or gradients may follow, which have no effect. Any other operand there, or before the
+// coordinates, would change the result.
 bool HasNothingElse(Emitter& e, size_t choices) {
   if (e.instruction().operands.size() <= 3 + choices) return true;
   return e.Refuse("samplers apart from their texture, offsets and depth comparisons are not supported"), false;

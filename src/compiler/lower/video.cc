@@ -1,5 +1,5 @@
-// The video instructions: integers of 32 bits or of a part of a register, an operation that keeps all its bits, perhaps
-// a limit, and then a second operation or a merge with a third operand. The scalar ones compute in 64 bits, of which
+// The video instructions: an operation on 32-bit integers or parts of a register, computed without loss, then optional
+// saturation, and then a second operation or a merge with a third operand. The scalar ones compute in 64 bits, of which
 // their results need 34.
 #include "compiler/lower/families.h"
 #include "compiler/lower/integer.h"
@@ -114,8 +114,8 @@ llvm::Value* Clamp(Emitter& e, llvm::Value* value, unsigned bits, bool is_signed
   return IntegerMinMax(e.ir, value, e.ir.getInt64(static_cast<uint64_t>(high)), true, false);
 }
 
-// vshl and vshr: by b modulo 32 (.wrap) or at most 32 (.clamp). A number of 33 bits shifted left by 32 needs 65: the
-// limit is taken before the last step, where it cannot be lost.
+// vshl and vshr: by b modulo 32 (.wrap) or at most 32 (.clamp). A 33-bit number shifted left by 32 needs 65 bits, so
+// saturation is decided before the last step.
 llvm::Value* Shift(Emitter& e, const Row& row, llvm::Value* a, llvm::Value* b, unsigned limit_bits, bool is_signed) {
   auto& ir = e.ir;
   if (e.Has(M::kWrap)) {

@@ -1,4 +1,4 @@
-// Operations of a warp. Forms without .sync, of PTX for older GPUs, are those with all lanes that are there as members.
+// Operations of a warp. The forms without .sync, of PTX for older GPUs, have all active lanes as members.
 #include "compiler/lower/families.h"
 #include "compiler/lower/float_values.h"
 

@@ -10,7 +10,7 @@
 namespace tutti::compiler {
 namespace {
 
-// Backward data flow with a bit per value that leaves its block.
+// Backward data flow, one bit per value that is live out of its block.
 class Liveness {
  public:
   explicit Liveness(llvm::Function& function) : function_(function) {

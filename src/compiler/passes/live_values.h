@@ -1,4 +1,4 @@
-// Which values are needed after certain points of a function: what a function that is cut there must keep.
+// Liveness: which values a function that is cut at certain points must save.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -9,8 +9,8 @@
 
 namespace tutti::compiler {
 
-// For each of `blocks` the instructions whose values are used in it or after it, and defined before it: in a fixed
-// order. Without allocas, which are places and not values.
+// For each of `blocks` the instructions that are live into it, in a fixed order. Without allocas, which are places and
+// not values.
 llvm::DenseMap<llvm::BasicBlock*, llvm::SmallVector<llvm::Instruction*, 16>> LiveInto(
     llvm::Function& function, llvm::ArrayRef<llvm::BasicBlock*> blocks);
 

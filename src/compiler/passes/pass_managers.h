@@ -1,4 +1,4 @@
-// What every run of LLVM passes here needs, before widening (lower/optimize.cc) and after it (link/optimizer.cc).
+// What every run of LLVM passes needs, before widening (lower/optimize.cc) and after it (link/optimizer.cc).
 #pragma once
 
 #include <llvm/Passes/PassBuilder.h>
@@ -11,18 +11,18 @@ class TargetMachine;
 namespace tutti::compiler {
 
 // The four analysis managers, in the order their destructors need, with their proxies registered. Guest code is
-// freestanding: none of its functions may be taken for, or calls turned into, one of the C library's.
+// freestanding: LLVM may neither take its functions for those of the C library, nor turn code into calls of them.
 struct PassManagers {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager call_graph;
   llvm::ModuleAnalysisManager modules;
 
-  // `machine`: for costs and features of the processor; null: none are known.
+  // `machine`: for the processor's costs and features; null: unknown.
   explicit PassManagers(const llvm::Triple& triple, llvm::TargetMachine* machine = nullptr);
 };
 
-// Rotation, which makes the body of a loop that has run once certain to run, so that LICM may take loads out of it.
+// Rotates loops, which makes the body of a loop certain to run once it is entered, so that LICM may hoist its loads.
 llvm::FunctionPassManager HoistLoopInvariants();
 
 }  // namespace tutti::compiler

@@ -1,5 +1,5 @@
-// What widened code calls when an address is not where it most likely is: checks it against all memories that it may
-// legally lie in, and ends the kernel if it is in none. Out of line and rare.
+// The cold path of address checks: checks an address that is not where it most likely is against all memories that it
+// may legally lie in, and ends the kernel if it is in none.
 #include "compiler/runtime/memories.h"
 #include "compiler/runtime/vector.h"
 #include "guest/cpu/kernel_abi.h"
@@ -14,7 +14,7 @@ TUTTI_INLINE bool Within(uint64_t address, uint64_t bytes, uint64_t start, uint6
   return address - start < size && bytes <= size - (address - start);
 }
 
-// The device knows of what is beyond the reach that the block began with.
+// Beyond the reach that the block began with, only the device knows.
 TUTTI_INLINE bool IsInWindow(WarpState* warp, uint64_t address, uint64_t bytes, uint32_t writes) {
   const BlockState* block = warp->block;
   if (Within(address, bytes, block->window_base, block->window_reach)) return true;

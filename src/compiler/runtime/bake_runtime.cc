@@ -1,11 +1,11 @@
-// Build tool: makes the guest runtime's bitcode of what clang made of its sources.
+// Build tool: post-processes clang's bitcode of the guest runtime.
 //
 //   tutti-bake-runtime OUTPUT.bc INPUT.bc...
 //
-// The C++ ABI passes a vector wider than a register in memory ("byval", "sret"), and by which rule depends on the
-// processor's features. Kernels pass vectors as values; what registers they travel in is decided when both sides are
-// compiled for one processor in one module. So every exported function gets a signature by value here, around the body
-// that clang made, and all that clang said about the processor is taken away.
+// The C++ ABI passes vectors wider than a register in memory ("byval", "sret"), by rules that depend on the processor's
+// features. Kernels pass vectors by value; the registers are chosen when both sides are compiled for one processor in
+// one module. So every exported function gets a by-value signature here, around clang's body, and clang's target
+// attributes are removed.
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LLVMContext.h>
@@ -45,7 +45,7 @@ void PassByValue(llvm::Function& body) {
   for (const llvm::Argument& argument : body.args()) {
     if (argument.hasStructRetAttr()) {
       result = argument.getParamStructRetType();
-      // By its elements: a name would have to be the same in the kernel.
+      // By its elements: a named type would have to be the same in the kernel.
       if (auto* type = llvm::dyn_cast<llvm::StructType>(result))
         result = llvm::StructType::get(body.getContext(), type->elements());
     } else {
@@ -89,7 +89,7 @@ void PassByValue(llvm::Function& body) {
   body.removeFnAttr(llvm::Attribute::NoInline);
   body.removeFnAttr(llvm::Attribute::OptimizeNone);
   body.addFnAttr(llvm::Attribute::AlwaysInline);
-  // The signature goes away with the body's inlining; until then byval copies would only be in the way.
+  // Inlining removes this signature; until then byval would only cause copies.
   for (llvm::Argument& argument : body.args()) {
     if (argument.hasByValAttr()) argument.removeAttr(llvm::Attribute::ByVal);
   }

@@ -1,9 +1,9 @@
 // Arithmetic that rounds toward zero, down or up.
 //
-// The processor does it, told by MXCSR. The operands and the result pass through empty asm statements, which the
-// compiler may not move across the two LDMXCSRs: so the operation stays between them, and nothing else is moved in by
-// its data. Whoever takes a thread away in here gives it a new thread's MXCSR, and this one back when the kernel goes
-// on (device/cpu/exec/guest_switch.h).
+// MXCSR sets the processor's rounding mode. Operands and result pass through empty asm statements, which the compiler
+// may not move across the two LDMXCSRs: so the operation stays between them, and data dependences keep everything else
+// out. A thread that is preempted in between gets a new thread's MXCSR, and this one back when the kernel resumes
+// (device/cpu/exec/guest_switch.h).
 #include "compiler/runtime/vector.h"
 
 using namespace tutti::guest_runtime;

@@ -1,6 +1,6 @@
-// What LLVM may call by name in any code it generates. Kernels have no C library, so these are ours: block copies, and
-// on processors without the instruction the conversions of half precision (soft_fma.cc: fused multiply-add). Compiled
-// to an object that every kernel is linked with; the linker drops what a kernel does not call.
+// Functions that LLVM may call by name in any code it generates. Kernels have no C library, so these are ours: block
+// copies, and on processors without the instruction the conversions of half precision (soft_fma.cc: fused
+// multiply-add). Compiled to an object that every kernel is linked with; the linker drops what a kernel does not call.
 #include <stddef.h>
 
 #include "compiler/runtime/vector.h"
@@ -40,7 +40,7 @@ TUTTI_SUPPORT void* memmove(void* to, const void* from, size_t bytes) {
   auto* last_from = static_cast<const uint8_t*>(from) + bytes;
   while (bytes-- != 0) {
     *--last_to = *--last_from;
-    asm volatile("" : : : "memory");  // or this loop would be recognised as a memmove
+    asm volatile("" : : : "memory");  // keeps LLVM from recognising this loop as a memmove
   }
   return to;
 }
@@ -56,7 +56,8 @@ TUTTI_SUPPORT float __extendhfsf2(_Float16 value) {
   const uint32_t sign = (half & 0x8000u) << 16;
   const uint32_t magnitude = half & 0x7fffu;
   if (magnitude >= 0x7c00) return FloatOf(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
-  // A half moved to a float's place has its exponent 112 too low; one multiplication mends that, also of subnormals.
+  // A half's bits moved to a float's place have an exponent 112 too low; one multiplication corrects that, also of
+  // subnormals.
   return FloatOf(sign | BitsOf(FloatOf(magnitude << 13) * 0x1p112f));
 }
 

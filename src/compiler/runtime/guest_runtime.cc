@@ -21,7 +21,7 @@ llvm::StringRef Bitcode() {
   return {tutti_guest_bitcode_begin, static_cast<size_t>(tutti_guest_bitcode_end - tutti_guest_bitcode_begin)};
 }
 
-// What `module` expects of the runtime: by name, with the type it calls it by.
+// The functions that `module` needs from the runtime, by name, with the types it calls them by.
 std::map<std::string, llvm::FunctionType*> Wanted(const llvm::Module& module) {
   std::map<std::string, llvm::FunctionType*> wanted;
   for (const llvm::Function& function : module) {

@@ -1,7 +1,7 @@
 // The guest runtime: functions that kernels call, written in C++ (this folder), compiled to bitcode and to an object
-// when Tutti is built, and carried inside the compiler. Thread-safe.
+// when Tutti is built, and embedded in the compiler. Thread-safe.
 //
-// Functions by family, all on vectors of 32 by value, a set of lanes as i32 with bit l for lane l:
+// Functions by family, all on vectors of 32 by value; a set of lanes is an i32 with bit l for lane l:
 //   tutti_v_<name>            every row of functions.def
 //   tutti_gather_<T>, tutti_scatter_<T>, T = i8 i16 i32 i64     lane_memory.cc
 //   tutti_mma_<shape>_<types>                                  matrix.cc

@@ -35,7 +35,7 @@ TUTTI_INLINE void Scatter(U64 addresses, V data, uint32_t mask) {
 }  // namespace
 
 // tutti_gather_<type>(addresses, mask, value of the other lanes); tutti_scatter_<type>(addresses, values, mask). Where
-// two lanes name one address the higher lane's value stays.
+// two lanes name one address the higher lane wins.
 #define TUTTI_LANE_MEMORY(type, Element, Vector)                                           \
   TUTTI_EXPORT Vector tutti_gather_##type(U64 addresses, uint32_t mask, Vector inactive) { \
     return Gather<Element>(addresses, mask, inactive);                                     \

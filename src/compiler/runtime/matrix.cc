@@ -6,8 +6,8 @@
 // at that distance. Single bits are words here, multiplied 32 at a time.
 //
 // So for each k the element of A that a lane needs lies in its own quad, at the same place in each quad, and that of B
-// in the lanes of a column: both are permutations known when this is compiled, and what remains is one multiply-add of
-// 32 lanes per accumulator register. That is as many multiply-adds as the product has, none wasted.
+// in the lanes of a column: both are permutations known at build time, and what remains is one multiply-add of 32 lanes
+// per accumulator register, exactly as many as the product has.
 //
 // Products are exact; sums are rounded to the accumulator's type after every addition, in the order of k.
 #include "compiler/runtime/vector.h"

@@ -1,4 +1,4 @@
-// The memories that a guest address may lie in, as bits: between widening and the guest runtime's checks.
+// The memories that a guest address may lie in, as bits: shared by widening and the guest runtime's checks.
 #pragma once
 
 #include <stdint.h>
@@ -11,7 +11,7 @@ enum Memory : uint32_t {
   kLocal = 1u << 2,    // the warp's local memory
   kParams = 1u << 3,   // the kernel's parameters
   kConstants = 1u << 4,  // the module's constants
-  kWrites = 1u << 5,   // no memory: the access writes
+  kWrites = 1u << 5,  // not a memory: the access writes
 };
 // Above them: log2 of the alignment that the access needs.
 inline constexpr uint32_t kAlignShift = 8;

@@ -1,10 +1,9 @@
-// Fused multiply-add in integers, for processors without the instruction (before 2013), in the rounding direction that
-// MXCSR holds, as the instruction would.
+// Fused multiply-add in integers, for processors without the instruction (before 2013), in the rounding direction of
+// MXCSR, as the instruction would.
 //
-// Both terms are brought to 128-bit significands with the top bit at 124. If the addend is much smaller or larger than
-// the product, the smaller of the two loses its tail into a sticky last bit, which is all that rounding needs to know
-// of it; where the two nearly cancel, their exponents are so close that nothing is lost: 106 bits of product leave 18
-// bits free.
+// Both terms are scaled to 128-bit significands with the top bit at 124. If the addend is much smaller or larger than
+// the product, the smaller term's tail becomes a sticky bit, which suffices for rounding; where the two nearly cancel,
+// their exponents are so close that nothing is lost: 106 bits of product leave 18 bits free.
 #include "compiler/runtime/vector.h"
 
 namespace {

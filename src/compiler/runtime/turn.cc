@@ -1,14 +1,13 @@
-// Who goes on in a warp whose lanes take turns (widen/turn_loop.h).
+// The dispatcher of lanes that take turns (widen/turn_loop.h): picks the lanes that run next.
 //
-// A lane is ready if every lane that it wants to meet, and that has not ended, is at its place and wants to meet the
-// same lanes. All ready lanes of one place go on together. Places are asked in a circle, so that each gets its turn;
-// but one that lost lanes by its last turn gets the next as well: lanes that leave a lock one by one are together again
-// behind it. If nobody is ready, the lanes of the first place go on as they are, and are told that they are stuck. So
-// are lanes that wait for barriers of the block, if nobody else is ready: then the warp may wait.
+// A lane is ready if every lane that it needs to meet, and that has not ended, is at its place and needs to meet the
+// same lanes. All ready lanes of one place run together. Places are served round robin, so each gets its turn; but a
+// place that lost lanes in its last turn gets the next one as well: lanes that leave a lock one by one reconverge
+// behind it. If no lane is ready, the lanes of the first place run as they are, and are told that they are stuck. So
+// are lanes that wait for barriers of the block, if no other is ready: then the warp may wait.
 //
-// Lanes in step can get into each other's way for ever: each takes the first of two locks, none gets the second, each
-// gives back the first. So of each 256 turns the last 64 belong to single lanes, eight in a row to each, and within
-// 1024 turns to every lane.
+// Lanes in lockstep can livelock: each takes the first of two locks, none gets the second, each releases the first. So
+// of each 256 turns the last 64 belong to single lanes, eight in a row to each, and within 1024 turns to every lane.
 #include "compiler/runtime/vector.h"
 
 using namespace tutti::guest_runtime;
@@ -18,7 +17,7 @@ namespace {
 constexpr uint32_t kPlaces = 0x7fff;
 constexpr uint64_t kStuck = 0x8000;
 
-// What one turn leaves to the next, as the caller keeps it: the place, how many lanes it had, the number of the turn
+// The state from one turn to the next, which the caller keeps: the place, how many lanes it had, the number of the turn
 // modulo 1024, and the lanes whose turn it is.
 struct Turn {
   uint32_t place, count, number, lanes;
@@ -41,7 +40,7 @@ struct Lanes {
     ForEachLane(among, [&](uint32_t lane) { here |= static_cast<uint32_t>(place[lane] == where) << lane; });
     return here;
   }
-  // The first place from `start` on, round the circle, where one of `among` is.
+  // The first place from `start` on, cyclically, at which a lane of `among` is.
   uint32_t Nearest(uint32_t start, uint32_t among) const {
     uint32_t distance = kPlaces;
     ForEachLane(among, [&](uint32_t lane) {
@@ -50,7 +49,7 @@ struct Lanes {
     });
     return (start + distance) & kPlaces;
   }
-  // Lanes at the place of `lane` that want to meet the same lanes.
+  // Lanes at the place of `lane` that need to meet the same lanes.
   uint32_t GroupOf(uint32_t lane, uint32_t among) const {
     uint32_t group = 0;
     ForEachLane(among, [&](uint32_t other) {
@@ -68,7 +67,7 @@ struct Lanes {
     }
     return ready;
   }
-  // The first of `waiting` that wants a lane which is at another place and wants it, or none.
+  // The first of `waiting` that needs a lane which is at another place and needs it in turn, or none.
   uint32_t FirstApart(uint32_t waiting) const {
     for (uint32_t rest = waiting; rest != 0; rest &= rest - 1) {
       const auto lane = static_cast<uint32_t>(__builtin_ctz(rest));
@@ -90,9 +89,9 @@ TUTTI_INLINE uint32_t LaneNumber(uint32_t lanes, uint32_t n) {
 }  // namespace
 
 // `mask`: the lanes that take turns; `alive`: those of the warp that have not ended. `before`: what the last call
-// returned, 0 at first. `waiting`: the place where lanes wait for barriers. `parts`: lanes that want each other and are
-// at different places go on as if nobody were ready, since none of them could ever meet the other. The place is in the
-// low 15 bits of the result, then whether it is stuck; the lanes are in the high 32.
+// returned, 0 at first. `waiting`: the place where lanes wait for barriers. `parts`: lanes that need each other at
+// different places run as if none were ready, since they could never meet. The place is in the low 15 bits of the
+// result, then whether it is stuck; the lanes are in the high 32.
 TUTTI_EXPORT uint64_t tutti_turn(I32 place, I32 members, uint32_t mask, uint32_t alive, uint64_t before,
                                  uint32_t waiting, uint32_t parts) {
   Turn turn = Turn::Unpack(before);

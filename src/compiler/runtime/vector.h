@@ -1,6 +1,6 @@
-// Vectors of one warp, for the guest runtime. This folder's *.cc but guest_runtime.cc and bake_runtime.cc are no part
-// of tutti's programs: clang compiles them to LLVM bitcode, which the compiler links into kernels (guest_runtime.h).
-// They stand alone: no library, no state, no processor assumed.
+// Vectors of one warp, for the guest runtime. This folder's *.cc except guest_runtime.cc and bake_runtime.cc are not
+// part of Tutti's programs: clang compiles them to LLVM bitcode, which the compiler links into kernels
+// (guest_runtime.h). They stand alone: no library, no state, no assumptions about the processor.
 #pragma once
 
 #include <stdint.h>

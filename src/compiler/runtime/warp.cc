@@ -1,5 +1,5 @@
-// Operations across the lanes of a warp that have no vector instruction. `mask` is always the set of lanes taking part;
-// what the others get is unspecified but defined.
+// Operations across the lanes of a warp that have no vector instruction. `mask` is the set of participating lanes; what
+// the others get is unspecified but defined.
 #include "compiler/runtime/vector.h"
 
 using namespace tutti::guest_runtime;

@@ -21,8 +21,8 @@ llvm::StringRef Bitcode() {
   return {tutti_sampling_bitcode_begin, static_cast<size_t>(tutti_sampling_bitcode_end - tutti_sampling_bitcode_begin)};
 }
 
-// A fetch by a handle that all lanes share is far faster as part of the kernel, and takes the compiler 0.2 s. Beyond
-// this number of calls of one function they stay calls.
+// Inlined, a fetch by a uniform handle is far faster, but takes the compiler 0.2 s. Beyond this number of calls of one
+// function they stay calls.
 constexpr unsigned kMostCopies = 32;
 
 bool IsWanted(const llvm::Function& function) {

@@ -19,8 +19,8 @@ class Module;
 
 namespace tutti::compiler {
 
-// Adds the functions above that `module` declares, as internal ones that are inlined, if there are not too many calls.
-// Fails if a declaration has another type. Thread-safe on different modules.
+// Adds the functions above that `module` declares, as internal ones, inlined unless there are too many calls. Fails if
+// a declaration has another type. Thread-safe on different modules.
 Status LinkSampling(llvm::Module& module);
 
 }  // namespace tutti::compiler

@@ -1,9 +1,9 @@
 // Texture fetches, in C++: compiled to scalar LLVM IR when Tutti is built, and linked with kernels before they are
 // widened (sampling.h). To widening a fetch is a few more lines of the kernel, and all its loads, of the description as
-// of texels, are checked like the kernel's own. What the handle points to is therefore not checked here.
+// of texels, are checked like the kernel's own. So this code need not check what the handle points to.
 //
-// Linear filtering follows the programming guide: texel centres lie at .5, the fraction between two texels is rounded
-// to 8 bits, as the hardware does, so that programs that compare with stored results find the same ones.
+// Linear filtering follows the programming guide: texel centres lie at .5, and the fraction between two texels is
+// rounded to 8 bits as in hardware, since programs compare with stored results.
 #include "guest/texture.h"
 
 #define TUTTI_SAMPLING extern "C" __attribute__((visibility("default"), nothrow, always_inline))
@@ -32,11 +32,12 @@ TUTTI_INLINE int32_t Inside(int32_t i, uint32_t extent, AddressMode mode) {
   if (static_cast<uint32_t>(i) < extent) return i;
   const auto size = static_cast<int32_t>(extent);
   if (mode == AddressMode::kBorder) return -1;
-  if (mode == AddressMode::kWrap) return i < 0 ? i + size : i - size;  // normalised: one texel outside at most
+  if (mode == AddressMode::kWrap)
+    return i < 0 ? i + size : i - size;  // normalised coordinates: one texel outside at most
   return i < 0 ? 0 : size - 1;
 }
 
-// `between`: the two texels whose centres x lies between; otherwise the first is the one that x lies in.
+// `between`: the two texels whose centres enclose x; otherwise the first is the one that contains x.
 TUTTI_INLINE Place PlaceOf(const Texture* t, uint32_t axis, float x, bool between) {
   const uint32_t extent = t->extent[axis];
   const AddressMode mode = t->mode[axis];
@@ -48,7 +49,7 @@ TUTTI_INLINE Place PlaceOf(const Texture* t, uint32_t axis, float x, bool betwee
     }
     x *= static_cast<float>(static_cast<int32_t>(extent));
   }
-  x = x > -kFarthest ? x : -kFarthest;  // and what is no number
+  x = x > -kFarthest ? x : -kFarthest;  // NaN as well
   x = x < kFarthest ? x : kFarthest;
   if (between) x -= 0.5f;
   const float floor = __builtin_floorf(x);
@@ -162,8 +163,8 @@ TUTTI_SAMPLING Texel tutti_texture_gather(uint64_t handle, uint32_t layer, float
               static_cast<uint64_t>(Fetch(t, i.first, j.first, k.first, channel)) << 32};
 }
 
-// suld and sust: where `bytes` of a surface lie; x counts bytes. Outside it is the nearest place, or 0, where no memory
-// is.
+// suld and sust: the address of `bytes` of a surface; x counts bytes. Outside of it the nearest one, or 0, where no
+// memory is.
 TUTTI_SAMPLING uint64_t tutti_surface(uint64_t handle, uint32_t layer, int32_t x, int32_t y, int32_t z,
                                       uint32_t layered, uint32_t bytes, uint32_t clamp) {
   const Texture* t = At(handle);

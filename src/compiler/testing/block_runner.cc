@@ -14,9 +14,9 @@
 #include "base/checked.h"
 #include "compiler/testing/guest_print.h"
 
-// Warps of kernels that yield run each on a stack of its own. A stack is entered the first time by setcontext and from
-// then on by the compiler's own setjmp, which costs a few instructions. Whoever yields goes back to the scheduler,
-// which takes the next warp that is not waiting, round robin.
+// Warps of kernels that yield run as fibers, each on a stack of its own. A fiber starts by setcontext; later switches
+// use the compiler's setjmp, which costs a few instructions. A fiber that yields returns to the scheduler, which
+// resumes the next warp that is not waiting, round robin.
 namespace tutti::compiler {
 namespace {
 
@@ -27,7 +27,7 @@ using guest::WarpState;
 struct Block;
 
 constexpr uint32_t kNamedBarriers = 16, kClusterBarrier = 16, kBarriers = 17;
-constexpr size_t kStackBytes = 4 << 20;  // what is not optimised needs more than its descriptor says
+constexpr size_t kStackBytes = 4 << 20;  // unoptimised code needs more than its descriptor says
 
 // What __builtin_setjmp fills. Jumping is a function of its own, as the compilers want it.
 using Context = void* [5];
@@ -78,7 +78,7 @@ enum HowFaulted { kByService = 1, kBySignal = 2 };
 
 struct Grid {
   const guest::KernelDescriptor* kernel = nullptr;
-  std::vector<Block> resident;  // here, since a fault jumps over whoever runs them
+  std::vector<Block> resident;  // a member, since a fault jumps over the frames of whoever runs them
   GridResult result;
   Barrier grid_barrier;
   Fiber* current = nullptr;
@@ -479,13 +479,13 @@ GridResult RunGrid(const guest::KernelDescriptor& kernel, const GridLaunch& laun
   sigaction(SIGBUS, &action, &old_bus);
   switch (sigsetjmp(grid.faulted, 1)) {
     case 0: RunBlocks(launch); break;
-    case kBySignal:  // told here, since a handler cannot allocate
+    case kBySignal:  // reported here, since a signal handler cannot allocate
       grid.result.fault =
           GuestFault{.kind = grid.faulted_by_stack ? FaultKind::kHardwareStackError : FaultKind::kIllegalAddress,
                      .address = grid.faulting_address,
                      .text = "caught as a signal"};
       break;
-    default:  // the service has told
+    default:  // the service has reported it
       break;
   }
   sigaction(SIGSEGV, &old_segv, nullptr);

@@ -1,8 +1,8 @@
-// Runs compiled kernels over host memory, on the calling thread, without a device: the means by which lowering,
-// widening and the guest runtime are tested end to end, and their code measured.
+// Runs compiled kernels over host memory, on the calling thread, without a device: to test and measure lowering,
+// widening and the guest runtime end to end.
 //
-// Everything that device/cpu does for fairness, isolation and speed is left out: blocks run one after another, a fault
-// ends the run, global memory is this process's memory.
+// It has nothing of what device/cpu does for fairness, isolation and speed: blocks run one after another, a fault ends
+// the run, global memory is this process's memory.
 #pragma once
 
 #include <array>
@@ -21,10 +21,10 @@ struct GridLaunch {
   std::vector<uint8_t> params;        // the parameter buffer, as laid out by the kernel
   uint32_t dynamic_shared_bytes = 0;
   uint64_t module_base = 0;           // the module's variables
-  uint64_t window_base = 0;           // the memory the kernel may touch; bytes 0: all that a process can have
+  uint64_t window_base = 0;  // the memory the kernel may touch; bytes 0: the whole address space
   uint64_t window_bytes = 0;
   uint64_t window_reach = 0;          // of it, when blocks begin; 0: all
-  uint64_t window_reach_now = 0;      // when they ask; 0: the same
+  uint64_t window_reach_now = 0;  // what may_touch answers with; 0: the same
   bool cooperative = false;           // all blocks are resident at once
 
   // Appends a parameter at its natural alignment.

@@ -150,7 +150,7 @@ TEST_P(Examples, NBodyWithinRoundingOfTheHost) {
   }
 }
 
-// Whether a kernel needs a stack for each of its warps: said by a flag of its descriptor.
+// Whether the descriptor's flags say that each warp needs a stack.
 bool WarpsNeedStacks(const std::string& path, const std::string& kernel, const std::array<uint32_t, 3>& block) {
   auto module = TestModule::OpenFile(std::string(TUTTI_SOURCE_DIR "/") + path);
   EXPECT_TRUE(module) << module.error().text;

@@ -1,5 +1,5 @@
-// The hostile kernels of tests/fault/escape with checks in their PTX, on the block runner without a fence of its own:
-// what goes astray is recorded, with its kind, and reaches nothing.
+// The hostile kernels of tests/fault/escape, fenced in PTX, on the block runner without a fence of its own: stray
+// accesses are recorded, with their kind, and reach nothing.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a client has, and what it is after, which no kernel of it may see or change.
+// A client's own memory, and its targets, which none of its kernels may see or change.
 struct Memory {
   alignas(4096) uint8_t before[1 << 16];
   alignas(4096) uint8_t window[1 << 20];
@@ -88,7 +88,7 @@ GridLaunch LaunchOf(const run_test::TestCase& test, Memory& memory) {
   return launch;
 }
 
-// Those that go astray; the others do nothing that a check of addresses could see.
+// Those with stray accesses; the others do nothing that address checks could see.
 std::vector<fs::path> Programs() {
   std::vector<fs::path> paths;
   const auto nobodys = std::make_unique<Memory>();

@@ -1,5 +1,5 @@
-// Hostile kernels with checks in their PTX, on the block runner without a fence of its own: what they do is only what
-// the checks let them do.
+// Hostile kernels, fenced in PTX, on the block runner without a fence of its own: they do only what the checks let them
+// do.
 #include "guest/gpu/fenced_ptx.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What the compiler's code is worth without a device around it: the kernels of `./dev bench kernels` on one thread,
-// beside native C++, with the time each took to compile.
+// Measures the compiler's code without a device around it: the kernels of `./dev bench kernels` on one thread, beside
+// native C++, with the time each took to compile.
 //
 //   kernel_times [--no-fence] [--cpu NAME] [KERNEL...]
 #include <fmt/format.h>

@@ -59,7 +59,7 @@ TEST_P(RunCase, GivesWhatItExpects) {
   ExpectValues(test, buffers);
 }
 
-// With checks in the PTX itself a bad thread leaves a record and ends; the rest, and all that is good, is as before.
+// With checks in the PTX itself a faulting thread leaves a record and ends; everything else is as before.
 TEST_P(RunCase, GivesTheSameWithFencedPtx) {
   if (GetParam().find("a_trap_under_a_lock") != std::string::npos)
     GTEST_SKIP() << "who waits for the thread that ended is ended by the device";

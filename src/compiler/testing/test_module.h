@@ -1,5 +1,5 @@
-// A module as a client would have it, in this process: its variables in memory of its own, its kernels compiled when
-// they are first run.
+// A module as a client would have it, in this process: its variables in memory of its own, its kernels compiled on
+// first use.
 #pragma once
 
 #include <map>

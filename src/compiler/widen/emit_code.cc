@@ -1,5 +1,5 @@
-// The parts of FunctionEmitter that hand over to the emitters of instruction families (memory/, warp/, arithmetic/,
-// control/), which know it: a function's entry, and which emitter an instruction is for.
+// The parts of FunctionEmitter that depend on the emitters of instruction families (memory/, warp/, arithmetic/,
+// control/), which in turn know FunctionEmitter: a function's entry, and the choice of an emitter for each instruction.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Instructions.h>
@@ -35,7 +35,7 @@ void FunctionEmitter::PrepareEntry() {
   pending_.resize(schedule_.size());
   for (unsigned i = 0; i < schedule_.size(); ++i) {
     if (schedule_.runs_all_lanes(i)) {
-      // It may still be asked for lanes by a block that others wait beside.
+      // It needs its pending mask all the same if another block may run while lanes are pending here.
       bool asked = false;
       for (unsigned other = 0; other < schedule_.size() && !asked; ++other) asked = schedule_.waiting(other).test(i);
       if (!asked) continue;

@@ -19,7 +19,7 @@
 namespace tutti::compiler {
 namespace {
 
-// Local memory of each lane for functions that call themselves.
+// Local memory of each lane for recursive functions.
 constexpr uint64_t kRecursionBytes = 16 << 10;
 
 uint32_t KernelNumber(const llvm::Module& module, unsigned i) {
@@ -51,7 +51,7 @@ Status WidenFunction(llvm::Function& scalar, llvm::Function& wide, ModuleState& 
   return {};
 }
 
-// Of each lane, for all functions that are there at once.
+// Of each lane: enough for all functions that are on the call stack at once.
 uint64_t LocalBytes(llvm::ArrayRef<llvm::Function*> scalars) {
   uint64_t of_kernel = 0, of_others = 0;
   for (const llvm::Function* scalar : scalars) {
@@ -65,13 +65,13 @@ llvm::Function* Declare(llvm::Module& module, llvm::FunctionType* type, const ll
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
   function->setDoesNotThrow();
   function->addFnAttr("min-legal-vector-width", "512");
-  // what a client's address space holds at 0 is its own affair
+  // address 0 of a client's address space may be valid
   function->addFnAttr(llvm::Attribute::NullPointerIsValid);
   return function;
 }
 
-// Warps that run one after the other share what they read of their block: the code of one goes into the loop over all,
-// and what depends on the block alone moves out of it.
+// Warps that run one after the other share what they read of their block: the warp's code is inlined into the loop over
+// all warps, and what depends on the block alone moves out of the loop.
 llvm::Function* DeclareKernel(llvm::Module& module) {
   llvm::SmallVector<llvm::Type*, 2> parameters{llvm::PointerType::get(module.getContext(), 0)};
   const bool yields = MayYield(module);
@@ -97,7 +97,7 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
   }
   state.local_bytes = LocalBytes(scalars);
   for (llvm::Function* scalar : scalars) TUTTI_TRY(SeparateLanes(*scalar, state));
-  state.local_bytes = LocalBytes(scalars);  // taking turns may have moved what is there
+  state.local_bytes = LocalBytes(scalars);  // taking turns may have moved variables there
 
   llvm::Function* kernel = nullptr;
   for (llvm::Function* scalar : scalars) {

@@ -1,10 +1,9 @@
-// From the code of one thread to the code of a warp.
+// From the code of one thread to the code of a warp ("whole-function vectorization").
 //
-// Takes a module as lower/ makes it (compiler/ir_contract.md) and replaces each function of it by one that executes 32
-// lanes at once: values that are equal in all lanes stay scalars, the others become vectors of 32, and control flow
-// that lanes disagree on becomes masks. Adds `tutti_kernel`, the descriptor the device looks for
-// (guest/cpu/kernel_abi.h). What the result needs of the guest runtime it declares as tutti_* functions; link them in
-// afterwards.
+// Takes a module as lower/ makes it (compiler/ir_contract.md) and replaces each function by one that executes 32 lanes
+// at once: uniform values stay scalars, the others become vectors of 32, and divergent control flow becomes masks. Adds
+// `tutti_kernel`, the descriptor the device looks for (guest/cpu/kernel_abi.h). Functions of the guest runtime are only
+// declared, as tutti_*; link them in afterwards.
 //
 // How: schedule.h (order of blocks and masks), shape.h (what lanes have in common), function_emitter.h (the new code).
 #pragma once
@@ -18,7 +17,7 @@ class Module;
 
 namespace tutti::compiler {
 
-// In place. On failure the module is spoilt, and the text says what in which function cannot be widened.
+// In place. On failure the module is unusable, and the error says what in which function cannot be widened.
 Status Widen(llvm::Module& module, const WidenOptions& options);
 
 }  // namespace tutti::compiler

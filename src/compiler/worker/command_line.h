@@ -1,4 +1,4 @@
-// What a person can ask of tutti-compiler.
+// The command line of tutti-compiler.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ struct CommandLine {
   uint32_t capability = 0;
 };
 
-// The parsed line, or the exit status of a program that has said what there is to say (--help, --version, a mistake).
+// The parsed line, or the exit status of a program that has nothing left to do (--help, --version, a mistake).
 struct CommandLineResult {
   CommandLine line;
   std::optional<int> exit_status;

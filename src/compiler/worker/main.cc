@@ -1,5 +1,5 @@
 // tutti-compiler: the compiler in a process of its own. The server starts it as a sandboxed worker; people use it to
-// see what becomes of a kernel at each stage.
+// look at a kernel after each stage.
 //
 // Exit status: 0 done; 1 the input cannot be compiled; 2 wrong usage or an unreadable file.
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ int RunWorker() {
   os::EndWith(kCompilerLifelineFd);
   Service service(HostTarget::Detect());
   if (const auto warm = service.WarmUp(); !warm) return Complain(kCannotCompile, warm.error().text);
-  // where the machine's memory runs out, a compiler goes and not the server
+  // when memory runs out the OOM killer takes a compiler, not the server
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   if (const auto shut = EnterSandbox(kCompilerSocketFd, kCompilerLifelineFd, {}); !shut)
     return Complain(kCannotCompile, shut.error().text);

@@ -18,10 +18,10 @@
 #include <optional>
 #include <string_view>
 
-// The filter has three answers. Calls of a compiler at work on memory are allowed. Calls that library code makes on the
-// way to something optional (a terminal's size, another thread, a temporary file) fail with an ordinary error. Opening
-// and examining paths traps to a handler in this process, which knows no path but /proc/self/fd/N. All else is not what
-// a compiler does, and ends the process.
+// The filter has three answers. Calls that a compiler needs to work on memory are allowed. Calls that library code
+// makes for something optional (a terminal's size, another thread, a temporary file) fail with an ordinary error.
+// Opening and examining paths traps to a handler in this process, which knows no path but /proc/self/fd/N. Any other
+// call ends the process.
 namespace tutti::compiler {
 namespace {
 
@@ -100,7 +100,7 @@ constexpr int kRefused[] = {
     SCMP_SYS(tkill),
 };
 
-// Of fcntl. Not F_SETOWN or F_SETSIG: by these the kernel signals other processes in the compiler's name.
+// Commands of fcntl. Not F_SETOWN or F_SETSIG: the kernel would signal other processes in the compiler's name.
 constexpr unsigned kAllowedOfFcntl[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_ADD_SEALS, F_GET_SEALS};
 
 constexpr int kTrapped[] = {SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(stat), SCMP_SYS(newfstatat)};
@@ -123,7 +123,7 @@ Status InstallFilter() {
     TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ERRNO(EPERM), call, 0), "system call filter"));
   for (const int call : kTrapped)
     TUTTI_TRY(Filtered(seccomp_rule_add(context.filter, SCMP_ACT_TRAP, call, 0), "system call filter"));
-  // Memory yes, executable memory no: this process makes code and never runs any.
+  // No executable memory: this process makes code and never runs any.
   for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) {
     TUTTI_TRY(
         Filtered(seccomp_rule_add(context.filter, SCMP_ACT_ALLOW, call, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0)),

@@ -1,4 +1,4 @@
-// Each claim is tried in a child that has shut itself in; the child's exit status is the answer.
+// Each claim is tried in a child that has entered the sandbox; the child's exit status is the answer.
 #include "compiler/worker/sandbox.h"
 
 #include <fcntl.h>
@@ -75,7 +75,7 @@ TEST(Sandbox, HasNoNetworkAndNoOtherProcesses) {
   EXPECT_TRUE(Held(RunInside([] { return kill(1, SIGTERM) == -1; })));
 }
 
-// The kernel would send any signal to whoever is named the owner of a descriptor, in our name.
+// The kernel sends any signal to whoever is named the owner of a descriptor, in our name.
 TEST(Sandbox, EndsWhoNamesAnOwnerOfADescriptor) {
   const pid_t victim = getpid();
   f_owner_ex owner{.type = F_OWNER_PID, .pid = victim};

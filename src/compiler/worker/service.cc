@@ -54,8 +54,8 @@ Status SendFailure(int socket, const Error& error) {
   return os::Send(socket, Serialize(reply));
 }
 
-// LLVM gives up by calling this, also when memory is at its limit. The request fails with LLVM's reason, then the
-// worker ends: its state is anybody's guess.
+// LLVM's fatal error handler, also when memory is exhausted. The request fails with LLVM's reason, then the worker
+// ends: its state is undefined.
 void GiveUp(void* socket, const char* reason, bool) {
   const auto told = SendFailure(static_cast<int>(reinterpret_cast<intptr_t>(socket)),
                                 {cuda::CUDA_ERROR_INVALID_PTX, std::string("the code generator gave up: ") + reason});

@@ -14,12 +14,12 @@
 
 namespace tutti::compiler {
 
-// Of one thread. Keeps the image of the last request parsed: a module's kernels are asked for one by one.
+// Single-threaded. Caches the last parsed image: a module's kernels are requested one by one.
 class Service {
  public:
   explicit Service(HostTarget target) : target_(std::move(target)) {}
 
-  // Compiles and links a small kernel, so that all of LLVM and lld that needs setting up is, before the sandbox closes.
+  // Compiles and links a small kernel, so that LLVM and lld have finished their lazy set-up before the sandbox closes.
   Status WarmUp();
   // Answers until the peer closes (no error) or breaks the protocol.
   Status Serve(int socket);

@@ -126,7 +126,7 @@ TEST_F(Worker, CompilesAKernelToASharedObject) {
   EXPECT_EQ(std::string(answer.bytes.begin(), answer.bytes.begin() + 4), "\177ELF");
 }
 
-// Values that live through many blocks: what the register allocator does with them depends on how long it may search.
+// Long live ranges: what the register allocator does with them depends on its search budget.
 std::string ManyLiveValues() {
   constexpr int kValues = 48, kBlocks = 160;
   std::string text =
@@ -149,7 +149,7 @@ std::string ManyLiveValues() {
   return text + "ret;\n}\n";
 }
 
-// Whatever it has compiled before, such as the kernel that it warms up with.
+// Independently of what it has compiled before, such as the warm-up kernel.
 TEST_F(Worker, MakesWhatTheCommandLineMakes) {
   const std::string module = ManyLiveValues();
   const std::string input = testing::TempDir() + "/worker_test." + std::to_string(getpid()), output = input + ".so";

@@ -4,10 +4,10 @@
 
 namespace tutti::compiler {
 
-// With d the number of threads per step of the axis (1, bx, bx*by) and e its extent, the coordinate is
-// ((32 w + l) / d) % e. Three cases have the form of a scalar plus a constant:
-//   e is 1: zero. One warp in all: constants alone.
-//   32 | d: the lane does not matter.
+// With d the number of threads per step of the axis (1, bx, bx*by) and e its extent, the coordinate is ((32 w + l) / d)
+// % e. Three cases have the form of a scalar plus a constant:
+//   e is 1: zero. A single warp: constants alone.
+//   32 | d: all lanes have the same coordinate.
 //   d | 32, with s = 32 / d steps per warp: 32w/d = s w is a multiple of s, so that (s w + l/d) % e is
 //     (s w) % e + l/d if s | e, and (l/d) % e if e | s.
 BlockShape::Position BlockShape::Locate(unsigned axis) const {

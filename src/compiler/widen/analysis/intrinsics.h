@@ -16,26 +16,26 @@ struct IntrinsicCall {
 IntrinsicCall ClassifyFunction(const llvm::Function* function);
 inline IntrinsicCall ClassifyCall(const llvm::CallInst& call) { return ClassifyFunction(call.getCalledFunction()); }
 
-// Lanes come here together: those that the first argument names, or all.
+// Lanes reconverge here: those that the first argument names, or all.
 bool IsMeetingOfMembers(Intrinsic kind);
 bool IsMeetingOfAll(Intrinsic kind);
-// One of the barriers that count all threads that have not ended.
+// A barrier that counts all threads that have not ended.
 bool IsBarrier(Intrinsic kind);
-// Lanes wait here for lanes that have not ended: at a barrier, at an operation on matrices, or at one of members that
-// they have not asked for in the same block.
+// Lanes wait here for lanes that have not ended: at a barrier, a matrix operation, or an operation on members that were
+// not checked earlier in the same block.
 bool WaitsForLanes(const llvm::BasicBlock& block);
-// These members are all here, as they were asked for in the call's own block.
+// The members of this call were already found present in its own block.
 bool AreMembersHere(const llvm::CallInst& call);
-// Part of an instruction that all threads of the warp execute together: PTX calls it .aligned.
+// Part of an instruction that PTX calls .aligned: all threads of the warp execute it together.
 bool IsAligned(const llvm::CallInst& call);
 // All active lanes get one value, whatever the arguments.
 bool IsUniformResult(Intrinsic kind);
-// All lanes that name one set of members get one value.
+// All lanes with the same member mask get one value.
 bool IsUniformAmongMembers(Intrinsic kind);
 
-// The module has a call of one of the barriers that know which lanes have left the kernel.
+// The module calls a barrier that counts the lanes which have not exited.
 bool UsesBarrier(const llvm::Module& module);
-// It has one of anything at which other warps may run.
+// The module calls something at which other warps may run.
 bool MayYield(const llvm::Module& module);
 
 }  // namespace tutti::compiler

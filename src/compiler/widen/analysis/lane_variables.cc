@@ -48,7 +48,7 @@ void LaneVariables::KeepPhis(llvm::ArrayRef<llvm::BasicBlock*> blocks) {
 }
 
 void LaneVariables::KeepWhatCrosses() {
-  // Phis first: what stands for one afterwards is a load, which may cross like any other value.
+  // Phis first: each is replaced by a load, which may itself cross blocks.
   std::vector<llvm::BasicBlock*> blocks;
   for (llvm::BasicBlock& block : function_) blocks.push_back(&block);
   KeepPhis(blocks);

@@ -1,10 +1,11 @@
-// Values of a function as variables of the lane while its control flow is rebuilt: stack slots, then SSA values again.
+// Demotes values of a function to stack slots ("variables of the lane") while its control flow is rebuilt, and promotes
+// them afterwards.
 //
-// A variable is zero before it is set: whatever way leads to its use, there is no undefined value. What the entry block
-// defines needs none.
+// A variable is zero until it is set, so no path leads to an undefined value. Values of the entry block need no
+// variable.
 //
-// Where code is copied, the copy has variables of its own, which stay variables (local_frame.h). Whoever goes over to
-// the copy takes the values along that are needed there.
+// A copy of code has variables of its own, which stay in memory (local_frame.h). Lanes that switch to the copy take
+// along the values that it needs.
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>
@@ -26,21 +27,21 @@ class LaneVariables {
   explicit LaneVariables(llvm::Function& function);
 
   llvm::AllocaInst* New(llvm::Type* type, const llvm::Twine& name);
-  // Makes one of every phi of these blocks.
+  // Demotes every phi of these blocks.
   void KeepPhis(llvm::ArrayRef<llvm::BasicBlock*> blocks);
-  // Makes one of every phi and of every value that is used in another block than its own.
+  // Demotes every phi, and every value used outside of its own block.
   void KeepWhatCrosses();
-  // Makes one of every value that is used where its definition no longer dominates.
+  // Demotes every value with a use that its definition no longer dominates.
   void KeepWhatIsLost();
-  // Makes the copy's own of all that there are, but for `shared` ones, and puts them into `copies`.
+  // Gives the copy variables of its own, except for `shared` ones, and enters them into `copies`.
   void Double(llvm::ValueToValueMapTy& copies, const llvm::SmallPtrSetImpl<const llvm::Value*>& shared);
-  // The copied code is complete, but for ways into it.
+  // Call when the copied code is complete except for the ways into it: computes what it needs.
   void FindNeeded();
-  // At the builder's place, on the way to one of `blocks` of the copied code.
+  // Emits, at the builder, the stores that a lane makes on its way to one of `blocks` of the copy.
   void TakeAlong(llvm::IRBuilder<>& builder, llvm::ArrayRef<llvm::BasicBlock*> blocks);
-  // What is kept of the function's values stays variables (local_frame.h).
+  // Keeps the variables of the function's own values in memory (local_frame.h).
   void StayInMemory();
-  // The end: all but those that stay become values again.
+  // Finally: promotes all variables except those that stay in memory.
   void Promote();
 
  private:
@@ -48,7 +49,7 @@ class LaneVariables {
 
   llvm::Function& function_;
   std::vector<llvm::AllocaInst*> slots_;
-  llvm::SmallPtrSet<const llvm::AllocaInst*, 8> new_;  // of these, that are no values of the function
+  llvm::SmallPtrSet<const llvm::AllocaInst*, 8> new_;  // those of them that do not stand for a value of the function
   std::vector<std::pair<llvm::AllocaInst*, llvm::AllocaInst*>> doubled_;  // an original and the copy's
   llvm::DenseMap<const llvm::BasicBlock*, llvm::BitVector> needed_;  // of these, before the block
 };

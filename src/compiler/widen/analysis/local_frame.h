@@ -1,8 +1,8 @@
-// Where the allocas of a function lie in each lane's local memory.
+// Lays out the allocas of a function in each lane's local memory.
 //
-// Variables of lanes that take turns in a copy of the function (apart_copy.h), or that are too many for values
-// (turns.h), do not: each is one vector in the warp's frame. They stay in memory, since as values they would all be
-// carried round the loop of turns.
+// Two kinds of variables are not in it: those of an apart copy (apart_copy.h), and those that would be too many SSA
+// values in a loop of turns (turns.h). Each of these is one vector in the warp's frame and stays in memory; as SSA
+// values all of them would be phis of the loop of turns.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>

@@ -252,7 +252,7 @@ void Meetings::LinkAlone(const Site& site) {
   places_.push_back(place);
   builder_.SetInsertPoint(place);
   if (site.kind == Intrinsic::kBarrier) {
-    // All lanes come here together, or the warp has no way on.
+    // All lanes reconverge here, or the warp cannot continue.
     site.call->setMetadata("tutti.whole_warp", llvm::MDNode::get(builder_.getContext(), {}));
     BasicBlock* trap = NewBlock("missed");
     builder_.CreateCondBr(IsStuck(), trap, site.here);

@@ -1,21 +1,21 @@
-// Operations at which lanes that take turns in a copy of the function (apart_copy.h) meet, wherever in it they come to
-// them.
+// Where lanes that take turns in an apart copy (apart_copy.h) reconverge for warp operations and barriers, whichever
+// code path leads each of them there.
 //
-// Each is a *site*: if all lanes that it needs are here, it is done as in any other code; else its lanes are *parked*.
-// Sites are split in the original, and then lead to their copies' places there.
+// Each operation is a *site*. If all lanes that it needs are there, it executes in place. Otherwise the lanes that are
+// there are *parked*. The sites of the original are split the same way, and lead to their counterparts in the copy.
 //
 //     before:  if (tutti.absent(members)) goto park; else goto here
 //     here:    the operation; goto after
 //     park:    arguments and number of the site become variables of the lane; goto its meeting place
 //
-// Operations that name members have one meeting place for all sites of a kind: the operation is done there, with the
-// lanes' own arguments, for those whose members have all come, and each lane goes on behind its site. Lanes that nobody
-// can reach any more go back to the site, whose own operation says who is missed, and where.
+// All sites of one kind of operation with members share a meeting place. The operation executes there for the lanes
+// whose members have all arrived, with each lane's own arguments, and each lane continues behind its own site. Lanes
+// whose partners can no longer arrive go back to the site, whose own operation reports which lanes are missing.
 //
-// At a barrier of the block lanes arrive when they are parked, and all wait at one place for the phase that each has
-// arrived in. Where lanes cannot come to different barriers this is not needed: a barrier has a place of its own, where
-// all gather that have not ended, as have the other operations of whole warps. Those of .aligned instructions that
-// follow one another in a block are one site: who has gathered for the first is there for the rest.
+// At a barrier of the block a lane arrives when it is parked; all wait at one place, each for the phase in which it
+// arrived. Where lanes cannot reach different barriers none of this is needed: a barrier has a place of its own, where
+// all lanes that have not ended gather, as do other operations of whole warps. Consecutive .aligned instructions of a
+// block are one site: the lanes that gathered for the first are there for the rest.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -41,22 +41,22 @@ class Meetings {
     llvm::AllocaInst* result;  // or null
   };
 
-  // `turn` holds what tutti.turn returned last. `barriers_apart`: lanes may come to different barriers.
+  // `turn` holds what tutti.turn returned last. `barriers_apart`: lanes may reach different barriers.
   Meetings(llvm::Function& function, LaneVariables& variables, llvm::AllocaInst* turn, bool barriers_apart);
 
   const std::vector<Site>& sites() const { return sites_; }
-  // Gives what a site asks a block of its own.
+  // Moves the test of each site into a block of its own.
   void SplitQuestions();
-  // The copies stand for the sites from now on.
+  // From now on the sites are those of the copy.
   void MoveTo(const llvm::ValueToValueMapTy& copies);
-  // Leads the parks to their places.
+  // Connects each park block with its meeting place.
   void Link();
 
-  // Places, those of operations with members first.
+  // Meeting places; those of operations with members first.
   const std::vector<llvm::BasicBlock*>& places() const { return places_; }
-  // Where lanes wait for barriers, or null.
+  // The block in which lanes wait for barriers, or null.
   llvm::BasicBlock* wait() const { return wait_; }
-  // The lanes that a lane wants to meet which goes to a place from the block `from`.
+  // The lanes that a lane needs to meet when it goes to a place from the block `from`.
   llvm::Value* Wanted(const llvm::BasicBlock* from, llvm::IRBuilder<>& builder) const;
 
  private:
@@ -75,7 +75,7 @@ class Meetings {
   llvm::Value* IsStuck();
   llvm::FunctionCallee Declare(IntrinsicName name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters);
   llvm::BasicBlock* NewBlock(const llvm::Twine& name);
-  // Ends the builder's block with a jump to one of `targets`, of sites in the same order, by the lane's number.
+  // Ends the builder's block with a switch over each lane's site number to `targets`, one per site, in the same order.
   void SwitchOverSites(llvm::ArrayRef<size_t> sites, llvm::ArrayRef<llvm::BasicBlock*> targets);
 
   llvm::Function& function_;

@@ -12,7 +12,7 @@ struct WidenOptions {
   bool avx512 = false;             // the target has AVX-512 F, BW, DQ and VL
   // check every address against the memory that the client owns; off for measurements only
   bool check_addresses = true;
-  // what lies between two words of a warp's access can be read, too: the address check sees to it
+  // the bytes between two words of a warp's access may be read, too: the address check checks the whole range
   bool whole_pieces = true;
 };
 

@@ -28,7 +28,7 @@ bool IsMeetingCall(const llvm::Instruction& instruction) {
 
 bool HasMeetings(const BasicBlock& block) { return llvm::any_of(block, IsMeetingCall); }
 
-// Lanes at one could be at the other for each other.
+// One lane may be at `a` while another is at `b`, waiting for each other.
 bool MayMeet(const CallInst& a, const CallInst& b) {
   if (a.getCalledFunction() != b.getCalledFunction()) return false;
   const auto* mine = llvm::dyn_cast<llvm::ConstantInt>(a.getArgOperand(0));
@@ -101,7 +101,7 @@ class PartingFinder {
     });
   }
 
-  // What lanes can come to from these, those included.
+  // The blocks reachable from these, themselves included.
   static Blocks From(Blocks blocks) {
     for (size_t i = 0; i < blocks.size(); ++i) {
       for (BasicBlock* to : llvm::successors(blocks[i])) blocks.insert(to);
@@ -109,7 +109,7 @@ class PartingFinder {
     return blocks;
   }
 
-  // Meetings, and calls of functions that may have barriers.
+  // Warp operations and barriers, and calls of functions that may have barriers.
   std::vector<CallInst*> MeetingsIn(const Blocks& blocks) const {
     std::vector<CallInst*> found;
     for (BasicBlock* block : blocks) {

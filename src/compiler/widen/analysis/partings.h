@@ -1,9 +1,9 @@
-// Where the order of schedule.h may make lanes wait for lanes that wait for them.
+// Finds where the order of schedule.h could deadlock at a warp operation or barrier.
 //
-// An operation that names other lanes, or a barrier, needs lanes that may be pending elsewhere when it is reached. If
-// they may come to an operation of the same kind there, or to another barrier, the program is right on a GPU, where
-// threads meet wherever they are: the two ways of a branch, different rounds of a loop, behind a loop and in it.
-// Whether it ever comes to that is known only when the kernel runs; what is done then is in apart_copy.h.
+// Such an operation needs lanes that may still be pending elsewhere when it is reached. If those can reach an operation
+// of the same kind there, or another barrier, the program is correct on a GPU, where threads meet wherever they are
+// (both sides of a branch, different iterations of a loop, inside a loop and behind it). Whether it happens is known
+// only at run time; apart_copy.h handles it then.
 #pragma once
 
 #include <llvm/ADT/SetVector.h>
@@ -14,17 +14,17 @@
 namespace tutti::compiler {
 
 struct Partings {
-  llvm::SmallSetVector<llvm::CallInst*, 8> sites;     // operations and barriers that lanes may come to apart
-  llvm::SmallSetVector<llvm::BasicBlock*, 16> gates;  // where others may be pending then
-  bool has_barriers = false;                          // among the sites
+  llvm::SmallSetVector<llvm::CallInst*, 8> sites;  // operations and barriers at which lanes may arrive diverged
+  llvm::SmallSetVector<llvm::BasicBlock*, 16> gates;  // blocks where other lanes may be pending meanwhile
+  bool has_barriers = false;  // among the sites
 };
 
 Partings FindPartings(llvm::Function& function, const Schedule& schedule);
-// Of a function whose lanes take turns at all of them (turns.h): each may be come to apart that has one like it, and
-// nobody is pending anywhere but in the loop of turns.
+// The same for a function whose lanes take turns at all of its operations (turns.h): lanes may arrive diverged at each
+// that has a counterpart, and are pending nowhere but in the loop of turns.
 Partings FindPartingsOfTurns(llvm::Function& function);
 
-// How much there is in it that FindPartings would look at.
+// The number of operations that FindPartings would look at.
 size_t CountMeetings(const llvm::Function& function);
 
 }  // namespace tutti::compiler

@@ -1,5 +1,5 @@
-// What is known of a value's bits at an instruction, given the branches that lead there: behind `if (tid < 64)` a
-// thread index has six bits. It holds for lanes that get there, and for no others.
+// Known bits of a value at an instruction, given the branches that lead there: behind `if (tid < 64)` a thread index
+// has six bits. Holds only for lanes that reach the instruction.
 #pragma once
 
 #include <llvm/Analysis/DomConditionCache.h>
@@ -12,7 +12,7 @@ namespace tutti::compiler {
 
 class PathFacts {
  public:
-  // Looks at the function when it is first asked.
+  // Analyses the function on the first query.
   explicit PathFacts(llvm::Function& scalar) : scalar_(scalar) {}
 
   llvm::KnownBits BitsAt(const llvm::Value* value, const llvm::Instruction& at);

@@ -14,7 +14,7 @@ namespace {
 using llvm::BasicBlock;
 using llvm::Loop;
 
-// Topological order of one level of the loop forest, where a loop below it is one node, expanded in place.
+// Topological order of one level of the loop forest. A loop below it is one node, expanded in place.
 class Layout {
  public:
   Layout(llvm::Function& function, const llvm::LoopInfo& loops, std::vector<BasicBlock*>& order)
@@ -40,11 +40,11 @@ class Layout {
     }
   }
 
-  // Of the loop's piece: its latch, or an end that the loop has adopted.
+  // The last block of the loop's contiguous range: its latch, or an end that the loop has adopted.
   BasicBlock* Last(const Loop* loop) const { return last_.lookup(loop); }
 
  private:
-  // Ends that only `block` leads to belong to the loop with a meeting that it is in.
+  // Gives ends that only `block` leads to, to the innermost loop with a meeting around it.
   void Adopt(BasicBlock& block) {
     const Loop* loop = loops_.getLoopFor(&block);
     while (loop != nullptr && !meeting_.contains(loop)) loop = loop->getParentLoop();
@@ -62,7 +62,7 @@ class Layout {
 
   static bool IsReturn(const BasicBlock& block) { return llvm::isa<llvm::ReturnInst>(block.getTerminator()); }
 
-  // As LoopInfo has it, with what is adopted.
+  // LoopInfo's answer, adopted blocks included.
   const Loop* LoopOf(const BasicBlock* block) const {
     const Loop* loop = loops_.getLoopFor(block);
     return loop != nullptr ? loop : adopters_.lookup(block);
@@ -102,7 +102,8 @@ class Layout {
     const auto push = [&](BasicBlock* node) {
       seen.insert(node);
       stack.push_back({node, Successors(level, node)});
-      // Who is visited first comes last: behind the lanes that end without coming to the meeting, which waits for them.
+      // Visited first means last in the order. So lanes that end without a meeting come before the meeting that waits
+      // for them.
       auto& successors = stack.back().successors;
       std::ranges::stable_partition(successors, [&](BasicBlock* to) { return !before_meeting_.contains(to); });
     };
@@ -190,7 +191,7 @@ bool HasOneEntry(const llvm::SetVector<BasicBlock*>& part) {
 Schedule::Schedule(llvm::Function& function, const llvm::LoopInfo& loops) {
   Layout layout(function, loops, order_);
   layout.Place(nullptr, &function.getEntryBlock());
-  // Beside an endless loop the order leaves the place of the return open.
+  // Next to an endless loop the order does not determine where the return is.
   std::stable_partition(order_.begin(), order_.end(),
                         [](BasicBlock* block) { return !llvm::isa<llvm::ReturnInst>(block->getTerminator()); });
   for (unsigned i = 0; i < size(); ++i) index_[order_[i]] = i;
@@ -215,7 +216,7 @@ void Schedule::FindCopy() {
     });
     if (changes) changes_.set(index(block));
   }
-  // They lead to the copy, or to a gate that does.
+  // These lead to the copy, or to a gate that does.
   for (unsigned i : changes_.set_bits()) {
     for (BasicBlock* to : llvm::successors(order_[i])) {
       if (!gates_.test(index(to))) first.insert(to);
@@ -229,7 +230,7 @@ void Schedule::FindCopy() {
   is_twice_ = changes_.any();
 }
 
-// Before the warp goes over to the copy nobody is there; afterwards lanes of the original are at gates.
+// The copy is empty before the change; after it, lanes of the original are at gates only.
 bool Schedule::MayRun(unsigned i, bool after_change) const {
   if (!is_twice_ || llvm::isa<llvm::ReturnInst>(order_[i]->getTerminator())) return true;
   return after_change ? copy_.test(i) || gates_.test(i) : !copy_.test(i);
@@ -241,8 +242,8 @@ bool Schedule::GatesAreComplete() const {
   });
 }
 
-// Twice the place in the order, so that there are places between blocks: a header that `from` did not come to from
-// before goes round behind its loop's last block.
+// Positions are doubled so that there are some between blocks: a header that was reached from `from` before its turn
+// comes behind its loop's last block.
 unsigned Schedule::Place(unsigned from, unsigned i) const { return i <= from ? 2 * last_.lookup(i) + 2 : 2 * i + 1; }
 
 llvm::SmallVector<unsigned, 2> Targets(const Schedule& schedule, const BasicBlock& block) {
@@ -279,7 +280,7 @@ void Schedule::Simulate(const llvm::BitVector& divergent) {
   std::vector<llvm::BitVector> predecessors;
   FindWaiting(divergent, predecessors);
   if (is_twice_ && !GatesAreComplete()) {
-    is_twice_ = false;  // then anything may be pending beside anything
+    is_twice_ = false;  // from now on anything may be pending beside anything
     FindWaiting(divergent, predecessors);
   }
   joins_ = llvm::BitVector(n);

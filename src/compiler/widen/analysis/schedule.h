@@ -1,25 +1,26 @@
-// The order in which a warp executes the blocks of a function, and where lanes wait for each other.
+// The order in which a warp executes the blocks of a function, and where diverged lanes reconverge.
 //
-// Blocks lie in one order: topological, loops in one piece, what follows a loop after it, what leads to a *meeting* (a
-// barrier, an operation that names other lanes) after what does not, the return last. An end of the kernel that lanes
-// come to from a loop with a meeting, and from nowhere else, lies in the loop's piece, right behind the jump
-// (early_ends.h). A warp runs through the order; each block that lanes may have to wait for has a *pending mask*. A
-// block hands its lanes to the pending masks of its successors, and the next block in the order with a lane pending
-// runs next; a loop's latch looks at its header first. So all lanes that can reach a block have reached it before it
-// runs: divergent lanes meet again at the immediate post-dominator or earlier, whatever the shape of the graph, and
-// nothing needs structured control flow.
+// The order is topological. Loops are contiguous, what follows a loop comes after it, blocks that lead to a *meeting*
+// (a barrier, an operation that names other lanes) come after blocks that do not, and the return is last. An end of the
+// kernel that is reached from a loop with a meeting, and from nowhere else, lies in the loop's range, right behind the
+// jump (early_ends.h).
 //
-// A loop that waits for what another lane of the warp does would wait for ever beside a lane that waits for it here.
-// Functions with such loops get another order before this one (turns.h).
+// Each block that lanes may have to wait for has a *pending mask*. A block adds its lanes to the pending masks of its
+// successors; the next block in the order with a lane pending runs next, except that a loop's latch tests its header
+// first. So all lanes that can reach a block have reached it before it runs: diverged lanes reconverge at the immediate
+// post-dominator or earlier, whatever the shape of the graph. No structured control flow is needed.
 //
-// A function that is there twice (apart_copy.h) has blocks of the copy, and *gates*, where lanes of the original look
-// whether the warp has gone over to it. Lanes are in both only until those of the original have come to their gates.
+// A loop that waits for another lane of the warp would never end if that lane waits here for the loop. Functions with
+// such loops are rewritten first (turns.h).
 //
-// Simulate() finds by a fixpoint over block pairs which other blocks may have lanes pending when a block starts
-// (`waiting`). If there are none, all lanes of the function are in the block and it needs no mask. If a block may
-// itself be pending when lanes are handed to it, it is a *join*: its phis blend. All else about divergence of values
-// follows from their operands, so this is the whole of control dependence (shape_analysis.h). It covers lanes that
-// leave a loop at different times too, given LCSSA form.
+// A function with an apart copy (apart_copy.h) has blocks of the copy, and *gates*: blocks where lanes of the original
+// test whether the warp has switched to the copy. Lanes are in both only until those of the original reach their gates.
+//
+// Simulate() computes, as a fixpoint over pairs of blocks, which other blocks may have lanes pending when a block
+// starts (`waiting`). If none has, all lanes of the function are in the block and it needs no mask. A block that may
+// itself be pending when lanes are added to it is a *join*: its phis blend. Everything else about divergence of values
+// follows from their operands, so this is the whole of control dependence (shape_analysis.h). Given LCSSA form it also
+// covers lanes that leave a loop in different iterations ("temporal divergence").
 #pragma once
 
 #include <llvm/ADT/ArrayRef.h>
@@ -44,22 +45,22 @@ class Schedule {
   llvm::BasicBlock* block(unsigned i) const { return order_[i]; }
   unsigned index(const llvm::BasicBlock* block) const { return index_.lookup(block); }
 
-  // Recomputes all below for this set of blocks that end in a branch on which lanes disagree.
+  // Recomputes everything below, given the blocks that end in a divergent branch.
   void Simulate(const llvm::BitVector& divergent);
 
   // Other blocks that may have lanes pending when block i starts.
   const llvm::BitVector& waiting(unsigned i) const { return waiting_[i]; }
   bool runs_all_lanes(unsigned i) const { return waiting_[i].none(); }
-  // A block that runs only after the warp has gone over to the copy.
+  // This block runs only after the warp has switched to the copy.
   bool is_of_copy(unsigned i) const { return is_twice_ && copy_.test(i); }
   bool is_join(unsigned i) const { return joins_.test(i); }
   bool is_join(const llvm::BasicBlock* block) const { return is_join(index(block)); }
 
-  // The blocks that may run after `from` handed its lanes to `targets`, in the order to ask them; the last one runs if
-  // no other has lanes. One of `targets` must have some.
+  // The blocks that may run after `from` has passed its lanes to `targets`, in the order to test them; the last one
+  // runs if no other has lanes. One of `targets` must have some.
   llvm::SmallVector<unsigned, 4> Next(unsigned from, llvm::ArrayRef<unsigned> targets) const;
 
-  // In the order of execution (not in the function's graph): every run of b came through a.
+  // In the order of execution (not in the function's graph): every run of b came after one of a.
   bool Dominates(unsigned a, unsigned b) const;
 
  private:
@@ -75,20 +76,20 @@ class Schedule {
   llvm::DenseMap<const llvm::BasicBlock*, unsigned> index_;
   std::vector<llvm::BitVector> waiting_;
   llvm::BitVector joins_;
-  llvm::DenseMap<unsigned, unsigned> last_;  // block of a loop's piece, by header
+  llvm::DenseMap<unsigned, unsigned> last_;  // last block of a loop's range, by header
   bool is_twice_ = false;
-  llvm::BitVector copy_, gates_, changes_;  // blocks of the copy; gates; blocks that send the warp to the copy
+  llvm::BitVector copy_, gates_, changes_;  // blocks of the copy; gates; blocks that switch the warp to the copy
   std::vector<unsigned> dominator_;
 };
 
-// Blocks from which a lane can come to where lanes wait for each other (WaitsForLanes), those included.
+// Blocks from which a lane can reach a block where lanes wait for each other (WaitsForLanes), those included.
 llvm::DenseSet<const llvm::BasicBlock*> BlocksBeforeMeetings(llvm::Function& function);
-// What lanes can come to from `first`, but for the return.
+// The blocks reachable from `first`, except the return.
 llvm::SetVector<llvm::BasicBlock*> PartFrom(llvm::BasicBlock* first);
-// Only one jump leads into the part, to its first block.
+// Only one jump leads into the part: to its first block.
 bool HasOneEntry(const llvm::SetVector<llvm::BasicBlock*>& part);
 
-// Distinct successors of a block as indices: one for an unconditional branch or one with equal targets.
+// A block's distinct successors, as indices: one for an unconditional branch, or for equal targets.
 llvm::SmallVector<unsigned, 2> Targets(const Schedule& schedule, const llvm::BasicBlock& block);
 
 }  // namespace tutti::compiler

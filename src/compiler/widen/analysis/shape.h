@@ -1,4 +1,4 @@
-// What the 32 lanes' values of one SSA value have in common.
+// What the 32 lanes' values of one SSA value have in common (an extended uniformity analysis).
 //
 // A value either *varies* (nothing is known: it becomes a vector), or it comes in *runs*: lanes [r*run, (r+1)*run)
 // share a scalar base, and lane l's value is base[l / run] + offset[l], with offsets known at compile time. run = 32
@@ -8,7 +8,7 @@
 //
 // Arithmetic is that of the value's width: base + offset wraps. Extending such a value to 64 bits keeps the form only
 // if no lane wraps in the narrow width. Where that cannot be proved the form is kept under an assumption (`wraps`):
-// memory accesses check it and have another way if it does not hold; any other use computes the exact vector.
+// memory accesses check it and fall back to another form if it does not hold; any other use computes the exact vector.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -23,7 +23,7 @@ namespace tutti::compiler {
 constexpr unsigned kLanes = 32;
 using LaneOffsets = std::array<int64_t, kLanes>;
 
-// A zext or sext whose operand may wrap in some lane, and by what its error was multiplied since.
+// A zext or sext whose operand may wrap in some lane, and the factor that its error has been multiplied by since.
 struct WrapTerm {
   const llvm::Instruction* extension;
   int64_t factor;
@@ -41,9 +41,9 @@ enum class BaseRule : uint8_t {
 
 class Shape {
  public:
-  static constexpr uint8_t kZeroBase = 64;  // of align(): every base is zero, the offsets are the values
+  static constexpr uint8_t kZeroBase = 64;  // align() if every base is zero: the offsets are the values
 
-  Shape() = default;  // unknown: no lane has got here yet
+  Shape() = default;  // unknown: no lane has reached it yet
   static Shape Varying();
   static Shape Runs(unsigned run, BaseRule rule = BaseRule::kValue);
   static Shape Uniform(BaseRule rule = BaseRule::kValue) { return Runs(kLanes, rule); }
@@ -64,22 +64,22 @@ class Shape {
   BaseRule rule() const { return rule_; }
   const llvm::SmallVector<WrapTerm, 1>& wraps() const { return wraps_; }
 
-  // The longest run length, up to this shape's, over which all lanes have one value; 0 if there is none worth having.
+  // The longest run length, up to this shape's, over which all lanes have one value; 0 if none is worth using.
   unsigned constant_run() const;
   bool is_constant_over(unsigned run) const;
-  // Offsets of each run all differ from `other`'s by one constant per run.
+  // Within each run the offsets differ from `other`'s by one constant.
   bool is_parallel_to(const Shape& other, unsigned run) const;
 
   void set_offsets(const LaneOffsets& offsets, unsigned bits);  // wrapped to `bits`, sign-extended
   void set_align(unsigned align) { align_ = static_cast<uint8_t>(align < kZeroBase ? align : kZeroBase); }
   void set_run(unsigned run) { run_ = static_cast<uint8_t>(run); }
   void set_rule(BaseRule rule) { rule_ = rule; }
-  // False if there are too many to carry.
+  // False if there would be too many to track.
   bool AddWraps(const Shape& from, int64_t factor);
   void AddWrap(const llvm::Instruction* extension) { wraps_.push_back({extension, 1}); }
   void ClearWraps() { wraps_.clear(); }
 
-  // The same but for what is not part of the lattice (alignment only falls, the rule follows).
+  // Ignores what is not part of the lattice (alignment only falls, the rule follows).
   bool operator==(const Shape& other) const;
 
  private:

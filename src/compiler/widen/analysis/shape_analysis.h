@@ -1,6 +1,5 @@
-// Shapes of all values of a function, and the schedule that they imply: both at once, since control flow that lanes
-// disagree on makes values vary, and varying values make control flow that lanes disagree on. Starts from "everything
-// is uniform" and lowers to a fixpoint.
+// Shapes of all values of a function, and its schedule. Both are computed at once, since divergent branches make values
+// vary and varying conditions make branches diverge: an optimistic fixpoint that starts from "everything is uniform".
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -13,11 +12,12 @@ namespace tutti::compiler {
 
 class ShapeAnalysis {
  public:
-  // `local_bytes`: distance of two lanes' copies of an alloca. Updates `schedule` to the divergent branches found.
+  // `local_bytes`: distance between two lanes' copies of an alloca. Updates `schedule` with the divergent branches
+  // found.
   ShapeAnalysis(const llvm::Function& function, const BlockShape& block, uint64_t local_bytes, Schedule& schedule);
 
   const Shape& Of(const llvm::Value* value) const;
-  // Lanes may disagree where this block goes.
+  // The block ends in a divergent branch.
   bool IsDivergent(const llvm::BasicBlock& block) const;
 
  private:

@@ -1,3 +1,23 @@
+// Shapes are an abstract interpretation of the scalar code. "Lane l has base[l / run] + offset[l]" is an affine form
+// with constant offsets, and each operation is asked whether it maps that form to itself. The rules are tried from the
+// cheapest result to the dearest:
+//
+// * all operands uniform: the result is (UniformResult);
+// * all operands known per lane: fold the operation 32 times, the base is zero (Fold);
+// * linear operations: they act on bases and offsets apart (Linear, Sum);
+// * anything else on operands that are constant within runs: one scalar operation per run (ByRun);
+// * else the result varies and becomes a vector.
+//
+// Bits are the hard part: `&`, `|`, `>>`, `/ 2^k` and zero extension are no linear operations, yet index arithmetic is
+// full of them. They keep the form if no carry crosses from the offset into the base, so each shape also carries an
+// alignment: the base is a multiple of 2^a and all offsets are in [0, 2^a) (IsBelowAlign). Then base and offset occupy
+// different bits. That is why the alignment of uniform values is tracked, too.
+//
+// Extension to 64 bits without that proof would lose every `p[i]` with a 32-bit `i`. There the form is kept under an
+// assumption (WrapTerm) that the accesses check at run time.
+//
+// Runs shorter than a warp cost one scalar operation per run and operation, hence IsWorthRuns: 16 lanes always, 8 only
+// for integers and pointers, where they save a gather; fewer never.
 #include "compiler/widen/analysis/shape_rules.h"
 
 #include <llvm/ADT/MapVector.h>
@@ -16,7 +36,7 @@ using llvm::Instruction;
 
 constexpr unsigned kMostAlignment = 62;
 
-// Run lengths below 32 cost an operation per run; a short run pays for addresses only.
+// Runs below 32 lanes cost an operation per run; runs of 8 pay off for addresses only.
 bool IsWorthRuns(unsigned run, const llvm::Type* type) {
   if (run >= 16) return true;
   return run == 8 && IntegerBits(type) != 0;
@@ -27,7 +47,7 @@ const llvm::ConstantInt* SmallConstant(const llvm::Value* value) {
   return constant != nullptr && constant->getBitWidth() <= 64 ? constant : nullptr;
 }
 
-// One rule application: the instruction, and its operands' shapes.
+// Applies the rules to one instruction, given its operands' shapes.
 class Rule {
  public:
   Rule(const Instruction& instruction, const llvm::DataLayout& layout, ShapeLookup shape_of)
@@ -53,7 +73,7 @@ class Rule {
   }
   const Shape& Of(unsigned operand) const { return shape_of_(instruction_.getOperand(operand)); }
 
-  // Alignment of uniform values is worth following: it proves that thread indices do not carry.
+  // Tracked because it proves that adding a thread index does not carry.
   Shape UniformResult() {
     Shape shape = Shape::Uniform(BaseRule::kValue);
     if (bits_ == 0 || bits_ > 64) return shape;
@@ -85,7 +105,7 @@ class Rule {
     }
   }
 
-  // All operands known per lane.
+  // All operands are known per lane.
   Shape Fold() {
     if (bits_ == 0 || bits_ > 64 || instruction_.getType()->isPointerTy() || llvm::isa<llvm::CallInst>(instruction_))
       return {};
@@ -230,8 +250,8 @@ class Rule {
     return true;
   }
 
-  // base + offset, extended, is the extended base plus the offset, unless a lane wraps. A base that is a multiple of
-  // 2^a with offsets in [0, 2^a) cannot.
+  // Extending base + offset gives the extended base plus the offset unless a lane wraps. A base that is a multiple of
+  // 2^a, with offsets in [0, 2^a), cannot.
   Shape Extended(const Shape& narrow) {
     if (!narrow.is_runs() || !narrow.wraps().empty()) return {};
     Shape shape = narrow;
@@ -248,7 +268,7 @@ class Rule {
     return shape;
   }
 
-  // Bits of a multiple of 2^a joined with values below 2^a.
+  // A multiple of 2^a or-ed with values below 2^a: no bit is in both.
   Shape DisjointOr() {
     const Shape &a = Of(0), &b = Of(1);
     if (!a.is_runs() || !b.is_runs() || a.is_constant_lanes() == b.is_constant_lanes()) return {};
@@ -267,7 +287,7 @@ class Rule {
     return shape;
   }
 
-  // Bit operations with a constant on base + offset without a carry between the two.
+  // Bitwise operations with a constant, where no carry crosses between base and offset.
   Shape WithConstant() {
     const Shape& value = Of(0);
     const auto* constant = SmallConstant(instruction_.getOperand(1));
@@ -321,7 +341,7 @@ class Rule {
     return shape;
   }
 
-  // One of two parallel values, chosen for all lanes at once.
+  // A uniform choice between two parallel values.
   Shape Selected() {
     if (!Of(0).is_uniform() || !Of(1).is_runs() || !Of(2).is_runs()) return {};
     Shape shape = MeetShapes(Of(1), Of(2), instruction_.getType());
@@ -330,8 +350,7 @@ class Rule {
     return shape;
   }
 
-  // base + offset against a constant that is a multiple of what divides the bases: which side a lane is on, its base
-  // decides.
+  // base + offset compared with a multiple of the bases' alignment: the base alone decides, for all lanes alike.
   bool ComparesAlike() {
     const auto* compare = llvm::dyn_cast<llvm::ICmpInst>(&instruction_);
     if (compare == nullptr || !compare->isRelational() || !IsBelowAlign(Of(0))) return false;
@@ -340,7 +359,7 @@ class Rule {
     const llvm::CmpInst::Predicate predicate = compare->getPredicate();
     const bool beyond = predicate == llvm::CmpInst::ICMP_UGT || predicate == llvm::CmpInst::ICMP_SGT ||
                         predicate == llvm::CmpInst::ICMP_ULE ||
-                        predicate == llvm::CmpInst::ICMP_SLE;  // of x > k and x <= k the border is at k + 1
+                        predicate == llvm::CmpInst::ICMP_SLE;  // the border of x > k and x <= k is at k + 1
     const uint64_t border = constant->getZExtValue() + (beyond ? 1 : 0);
     return border % (uint64_t{1} << Of(0).align()) == 0;
   }
@@ -389,7 +408,7 @@ Shape MeetShapes(const Shape& current, const Shape& incoming, const llvm::Type* 
     if (!current.is_parallel_to(incoming, run)) continue;
     Shape shape = current;
     shape.set_run(run);
-    // The difference of the offsets goes to the incoming base.
+    // The difference of the offsets moves to the incoming base.
     unsigned align = std::min(current.align(), incoming.align());
     bool moved = false;
     for (unsigned lane = 0; lane < kLanes; lane += run) {

@@ -17,18 +17,17 @@ Shape ElementwiseShape(const llvm::Instruction& instruction, const llvm::DataLay
 // A load by every lane from an address of this shape.
 Shape LoadShape(const llvm::LoadInst& load, const Shape& address);
 
-// `current` lowered so that it covers `incoming` too; for a phi whose lanes all come from one predecessor at a time.
-// The offsets are those of the first incoming value known, so that repeated lowering ends.
+// `current` lowered to cover `incoming`; for a phi whose lanes all come from one predecessor at a time. Keeps the
+// offsets of the first known incoming value, so that the fixpoint terminates.
 Shape MeetShapes(const Shape& current, const Shape& incoming, const llvm::Type* type);
 
-// This operand of a linear operation is added to the offsets, not to the base: constants leave the base's alignment
-// alone.
+// This operand of a linear operation is added to the offsets and not to the base, which keeps its alignment.
 bool BelongsToOffsets(const llvm::Instruction& instruction, const llvm::Value* operand);
 
-// Of a constant.
+// The shape of a constant.
 Shape ConstantShape(const llvm::Constant& constant);
 
-// Intrinsics of LLVM that work on each element alone.
+// LLVM intrinsics that work on each element alone.
 bool IsElementwiseIntrinsic(const llvm::CallInst& call);
 
 }  // namespace tutti::compiler

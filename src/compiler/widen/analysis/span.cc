@@ -9,8 +9,8 @@
 namespace tutti::compiler {
 namespace {
 
-constexpr int64_t kMostBytes = int64_t{1} << 30;  // far from where sums of offsets could wrap
-constexpr size_t kMostOpen = 16;                  // bases of a block that are compared with each access
+constexpr int64_t kMostBytes = int64_t{1} << 30;  // far below where sums of offsets could wrap
+constexpr size_t kMostOpen = 16;  // bases per block with which each access is compared
 constexpr unsigned kMostDepth = 6;                // of sums
 
 // All memories start at multiples of 16, which is what wider accesses are held to as well.
@@ -51,10 +51,11 @@ Sum SumOf(const llvm::Value* pointer) {
   return sum;
 }
 
-// Makes `span` reach over `bytes` at `offset` too. False if it would be too long, or one of its accesses never aligned.
+// Extends `span` by `bytes` at `offset`. False if it would be too long, or if one of its accesses could never be
+// aligned.
 bool Extend(Span& span, int64_t offset, int64_t bytes, unsigned align_log2) {
   if (offset <= -kMostBytes || offset >= kMostBytes) return false;
-  // The lowest place that is a multiple if the access that needs the greater alignment is one.
+  // The lowest address that is a multiple whenever the access with the stricter alignment is.
   const bool is_stricter = align_log2 > span.align_log2;
   const int64_t from = is_stricter ? offset : span.low, to = is_stricter ? span.low : offset;
   const int64_t greater = int64_t{1} << std::max(align_log2, span.align_log2);
@@ -80,7 +81,7 @@ unsigned AccessAlignLog2(const llvm::Instruction& access) {
   return std::min(llvm::Log2(align), kMostAlignLog2);
 }
 
-// The accesses of a block that may still find company.
+// Accesses of a block that may still be joined by others.
 struct Spans::Open {
   Sum sum;
   unsigned space;
@@ -92,7 +93,7 @@ Spans::Spans(const llvm::Function& scalar, const llvm::DataLayout& layout) : lay
     std::vector<Open> open;
     for (const llvm::Instruction& instruction : block) {
       if (llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction)) Add(instruction, open);
-      // Lanes may leave in a call, and what is known would have to be kept where it waits.
+      // Lanes may exit in a call, and what is known would have to be stored across it.
       if (llvm::isa<llvm::CallInst>(instruction) && instruction.mayHaveSideEffects()) open.clear();
     }
   }

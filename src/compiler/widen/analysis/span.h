@@ -1,6 +1,6 @@
-// What the accesses of a block reach through one base together: of p[0], p[1] and p[7] the bytes from p[0] to the end
-// of p[7]. All of them are made if one is, so the first asks for the whole span at once and the others look at the
-// answer. Where the answer is no, each access is checked by itself, at its own place: faults stay what they were.
+// One address check for all accesses of a block through one base: of p[0], p[1] and p[7] the span reaches from p[0] to
+// the end of p[7]. If one of them executes all do, so the first checks the whole span and the others reuse its result.
+// If the check fails, each access is checked by itself at its own place, so faults are reported as without spans.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>

@@ -20,7 +20,7 @@ bool IsDivision(unsigned opcode) {
          opcode == Instruction::SRem;
 }
 
-// The address in bytes: base plus the indices' multiples. `part` gives the new value of an old one.
+// The address in bytes: base plus scaled indices. `part` maps an old value to its new one.
 Value* AddressOf(llvm::IRBuilder<>& builder, const llvm::DataLayout& layout, const llvm::GEPOperator& gep,
                  bool with_constant, llvm::function_ref<Value*(const Value*)> part) {
   llvm::MapVector<Value*, llvm::APInt> variable;
@@ -36,8 +36,8 @@ Value* AddressOf(llvm::IRBuilder<>& builder, const llvm::DataLayout& layout, con
   return builder.CreateAdd(sum, llvm::ConstantInt::get(sum->getType(), constant.getZExtValue()));
 }
 
-// One operation on operands that are all scalars, or all vectors of 32 of plain elements. Flags only where the operands
-// are lanes' own values: a base is no lane's value, and may overflow where lanes do not.
+// One operation on operands that are all scalars, or all vectors of 32 plain elements. Keeps flags (nsw, ...) only
+// where the operands are the lanes' own values: a base is no lane's value, and may overflow where lanes do not.
 Value* EmitOperation(llvm::IRBuilder<>& builder, const Instruction& instruction, const Operands& operands,
                      bool keep_flags) {
   llvm::Type* type = Values::Scalar(instruction.getType());
@@ -140,7 +140,7 @@ class Elementwise {
     Operands parts;
     for (const Value* operand : operands()) parts.push_back(values_.InRun(operand, shape_.run(), r));
     if (IsDivision(instruction_.getOpcode()) && shape_.run() < kLanes && !emitter_.is_full()) {
-      // No lane of the run may be active, and the divisor be anything.
+      // The run may have no active lane, and the divisor any value.
       const uint32_t lanes = ((1u << shape_.run()) - 1) << (r * shape_.run());
       Value* active = builder_.CreateICmpNE(builder_.CreateAnd(emitter_.mask_bits(), builder_.getInt32(lanes)),
                                             builder_.getInt32(0));
@@ -243,8 +243,7 @@ class Elementwise {
     return EmitOnElements(parts);
   }
 
-  // An operation whose old operands were small vectors: what EmitOperation takes from the old type must be the
-  // element's.
+  // An operation on small vectors, element by element: EmitOperation must see the element's type, not the old one.
   Value* EmitOnElements(const Operands& parts) {
     llvm::Type* wide = Values::Wide(Values::Component(instruction_.getType(), 0));
     switch (instruction_.getOpcode()) {

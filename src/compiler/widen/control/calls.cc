@@ -54,7 +54,7 @@ class FunctionCall {
     Finish(builder_.CreateCall(target, Arguments(emitter_.mask_bits(), 0)));
   }
 
-  // One round for each target that a lane names.
+  // Loops over the distinct targets that lanes name.
   void Indirect() {
     Value* addresses = emitter_.values().Vector(call_.getArgOperand(0));
     llvm::AllocaInst* rest = emitter_.values().Slot(builder_.getInt32Ty());
@@ -84,7 +84,7 @@ class FunctionCall {
       llvm::BasicBlock* here = block("");
       choice->addCase(builder_.getInt64(module::FunctionAddress(index)), here);
       builder_.SetInsertPoint(here);
-      Values::ColdScope scope(emitter_.values());  // vectors made for the arguments are known on this way only
+      Values::ColdScope scope(emitter_.values());  // vectors made for the arguments are valid on this path only
       RequireRoom(*scalar, first);
       Value* value = builder_.CreateCall(emitter_.module().wide.lookup(scalar), Arguments(group, 1));
       if (result != nullptr) Blend(result, value, emitter_.Lanes(group));
@@ -106,7 +106,7 @@ class FunctionCall {
   }
 
  private:
-  // A call may be the one too many. `lane` is told of it.
+  // Faults if the call would overflow the guest stack. `lane` is the lane that the fault names.
   void RequireRoom(const llvm::Function& scalar, Value* lane) {
     Value* frame_end = builder_.CreateAdd(emitter_.NextFrame(), builder_.getInt64(LocalFrame(scalar).bytes()));
     Value* local = builder_.CreateICmpULE(frame_end, builder_.getInt64(emitter_.module().local_bytes));
@@ -130,7 +130,7 @@ class FunctionCall {
     return arguments;
   }
 
-  // Functions of the module that may be meant: all whose address is taken and whose type is the call's.
+  // Candidate targets in the module: address taken, and of the call's type.
   std::vector<std::pair<uint32_t, const llvm::Function*>> Targets() {
     std::vector<std::pair<uint32_t, const llvm::Function*>> targets;
     const llvm::NamedMDNode* table = emitter_.module().module.getNamedMetadata("tutti.functions");

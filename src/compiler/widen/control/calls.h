@@ -12,7 +12,7 @@ namespace tutti::compiler {
 
 class FunctionEmitter;
 
-// Whether `indirect`, a call of tutti.call.<n>, may mean `target`: their types agree.
+// Whether `indirect`, a call of tutti.call.<n>, may reach `target`: their types agree.
 bool MayCall(const llvm::CallInst& indirect, const llvm::Function& target);
 
 llvm::FunctionType* WideFunctionType(const llvm::Function& scalar);

@@ -1,4 +1,4 @@
-// The control flow half of FunctionEmitter: phis, edges, and what runs next.
+// The control flow half of FunctionEmitter: phis, edges, and the dispatch to the next block.
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IntrinsicInst.h>
 
@@ -9,7 +9,7 @@
 
 namespace tutti::compiler {
 
-// Chains of tests that are at most this long are emitted anew for each block, so that what is known there folds them.
+// Test chains up to this length are emitted anew for each block, so that they fold with what is known there.
 constexpr size_t kShortChain = 3;
 
 llvm::SmallVector<llvm::AllocaInst*, 2>& FunctionEmitter::PhiSlots(const llvm::PHINode& phi) {
@@ -19,7 +19,7 @@ llvm::SmallVector<llvm::AllocaInst*, 2>& FunctionEmitter::PhiSlots(const llvm::P
   if (shape.is_varying()) {
     for (unsigned i = 0; i < Values::ComponentCount(phi.getType()); ++i) {
       slots.push_back(values_.Slot(Values::Wide(Values::Component(phi.getType(), i)), "phi"));
-      // Lanes that have not come yet are blended with, so the slot starts with a value.
+      // Blending reads the slot for lanes that have not arrived yet, so it starts with a value.
       llvm::IRBuilder<>(prologue_).CreateStore(llvm::Constant::getNullValue(slots.back()->getAllocatedType()),
                                                slots.back());
     }
@@ -79,7 +79,7 @@ void FunctionEmitter::EmitEdge(unsigned from, unsigned to, llvm::Value* lanes) {
   SetPending(to, lanes);
 }
 
-// As values, the masks of a copy's blocks would all be carried round its loop of turns.
+// As SSA values, the masks of a copy's blocks would all be phis of its loop of turns.
 void FunctionEmitter::ReservePending(unsigned block) {
   if (!schedule_.is_of_copy(block)) {
     pending_[block] = values_.Slot(entry_mask_->getType(), "pending");
@@ -138,7 +138,7 @@ void FunctionEmitter::EmitNext(unsigned from, llvm::ArrayRef<unsigned> targets) 
 void FunctionEmitter::EmitTerminator(const llvm::Instruction& terminator) {
   if (const auto* instruction = llvm::dyn_cast<llvm::ReturnInst>(&terminator)) return EmitReturn(*instruction);
   if (llvm::isa<llvm::UnreachableInst>(terminator)) {
-    // What LLVM proved to be undefined must still not run into whatever code comes next.
+    // Unreachable to LLVM, but it must not fall through into whatever code comes next.
     EmitTrap(*this, terminator, builder_.getInt32(static_cast<uint32_t>(guest::FaultKind::kLaunchFailed)));
     builder_.CreateUnreachable();
     return;

@@ -1,4 +1,4 @@
-// Who runs what: cases of divergence that random kernels do not have.
+// Which lanes run what: cases of divergence that random kernels do not have.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ after:
   }
 }
 
-// Every lane takes the lock at p0, adds to the plain counter at p1 and gives the lock back: lane by lane, or for ever.
+// Every lane takes the lock at p0, adds to the plain counter at p1 and releases the lock: lane by lane, or for ever.
 TEST(Control, LanesOfAWarpTakeALockOneAfterTheOther) {
   const std::string ir = KernelText(R"(
   %lock = inttoptr i64 %p0 to ptr addrspace(1)
@@ -139,7 +139,7 @@ done:
   for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(seen[i], i);
 }
 
-// Turns are slow: who needs none takes none.
+// Turns are slow, so code that needs none must have none.
 std::string WidenedForWaiting(const std::string& body) {
   const auto text = WidenText(KernelText(body), {.block = {64, 1, 1}, .optimize = 0});
   EXPECT_TRUE(text) << text.error().text;
@@ -163,7 +163,7 @@ all:
               Not(HasSubstr(kTurns)));
 }
 
-// Whoever let others run first would have to be given the processor again before it acts on what it has seen.
+// After a yield the warp would have to be scheduled again before it acts on what it has seen.
 TEST(Control, AWarpThatFindsWhatItWaitsForLetsNobodyRunFirst) {
   const std::string ir = KernelText(R"(
   %word = inttoptr i64 %p0 to ptr addrspace(1)
@@ -233,8 +233,8 @@ all:
               Not(HasSubstr(kTurns)));
 }
 
-// Who meets changes from round to round of a loop that is interrupted between turns: as in a sort whose lanes find out
-// bit by bit who has the same digit, and then look back at other blocks.
+// The member masks change from iteration to iteration of a loop that is interrupted between turns: as in a sort whose
+// lanes find those with the same digit bit by bit, and then look back at other blocks.
 TEST(Control, MembersThatChangeFromRoundToRoundAreKnownAtEachTurn) {
   EXPECT_THAT(WidenedForWaiting(R"(
   %one = icmp eq i32 %tx, 0

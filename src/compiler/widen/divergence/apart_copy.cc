@@ -1,8 +1,8 @@
-// Places of the copy's loop of turns are the meeting places of its sites, the headers of loops that wait, and what the
-// loop's form needs; of the original's, if it takes turns, the questions of its sites instead of meeting places.
+// The copy's loop of turns has as places: the meeting places of its sites, the headers of loops that wait, and what the
+// loop's form needs. If the original takes turns, its places are the tests of its sites instead of meeting places.
 //
-// Values that cross blocks are variables of the lane meanwhile, and become values again, but for those of the copy
-// (lane_variables.h).
+// Values that cross blocks are demoted to variables of the lane meanwhile and promoted again, except for those of the
+// copy (lane_variables.h).
 #include "compiler/widen/divergence/apart_copy.h"
 
 #include <llvm/IR/CFG.h>
@@ -84,7 +84,7 @@ class Copier {
   BasicBlock* NewBlock(const char* name) { return BasicBlock::Create(function_.getContext(), name, &function_); }
   BasicBlock* CopyOf(const BasicBlock* block) const { return llvm::cast<BasicBlock>(copies_.lookup(block)); }
 
-  // Variables that the copy sets for the original: there is one loop's turn at a time, and one return.
+  // Variables that the copy sets for the original: only one loop's turn runs at a time, and there is one return.
   llvm::SmallPtrSet<const Value*, 4> Shared() const {
     llvm::SmallPtrSet<const Value*, 4> shared{turn_};
     for (const Instruction& instruction : *leave_) {
@@ -111,7 +111,7 @@ class Copier {
     }
   }
 
-  // The original of a site at which lanes never part.
+  // At a site where lanes never diverge the original needs no test.
   static void ForgetQuestion(const Meetings::Site& site) {
     auto* choice = llvm::cast<llvm::BranchInst>(site.before->getTerminator());
     auto* absent = llvm::cast<Instruction>(choice->getCondition());
@@ -119,8 +119,8 @@ class Copier {
     absent->eraseFromParent();
   }
 
-  // Of one at which they may: who cannot meet all others there goes on in the copy. The builder is where he is on his
-  // way.
+  // At a site where they may, lanes that cannot meet all others there continue in the copy. The builder is on the path
+  // of those lanes.
   void Part(const Meetings::Site& site) {
     BasicBlock* way = NewBlock("apart");
     builder_.SetInsertPoint(way);
@@ -128,7 +128,7 @@ class Copier {
     site.before->getTerminator()->replaceSuccessorWith(site.park, way);
   }
 
-  // Lanes may be pending at `block` when others go to the copy: they go to `over`, then.
+  // Lanes may be pending at `block` when others switch to the copy; they then continue at `over`.
   void AskAt(BasicBlock& block, BasicBlock* over) {
     BasicBlock* rest = llvm::SplitBlock(&block, block.begin());
     block.getTerminator()->eraseFromParent();
@@ -182,7 +182,7 @@ class Copier {
     return builder.CreateLoad(members->getType(), variable->getPointerOperand());
   }
 
-  // Lanes of the original's loop go to the copies of the places where each of them stands.
+  // Sends lanes from the original's loop to the copies of the places at which they are.
   void OpenLoop(const TurnLoop& loop, TurnLoop& of_copy) {
     BasicBlock* over = NewBlock("over");
     for (BasicBlock* gate : {loop.start(), loop.next()}) AskAt(*gate, over);

@@ -1,4 +1,4 @@
-// What the copy for lanes that come apart costs to compile, and where there is none.
+// What the apart copy costs to compile, and where there is none.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -30,9 +30,9 @@ size_t CountBlocks(const std::string& text) {
   return blocks;
 }
 
-// As a radix sort does in one sweep: for each of `items` of a lane who has the same digit, found out by votes bit by
-// bit, a leader that counts for all of them, and its count for them; then each lane looks back at what others have
-// published.
+// As a onesweep radix sort does: for each of `items` keys of a lane, finds the lanes with the same digit by one vote
+// per bit, a leader that counts for all of them, and its count for them; then each lane looks back at what other blocks
+// have published.
 std::string OneSweep(int items, int bits) {
   std::string body = "  %mine = inttoptr i64 %p0 to ptr addrspace(1)\n  %at = zext i32 %tx to i64\n";
   for (int i = 0; i < items; ++i) {
@@ -77,8 +77,8 @@ publish:
                             items - 1);
 }
 
-// A lock at p0, whose holder counts, and behind it, in a loop, `count` branches, with a shuffle in every third. What is
-// loaded before the loop is added up behind it.
+// A lock at p0 whose holder counts, followed by a loop with `count` branches and a shuffle in every third. Values
+// loaded before the loop are added up behind it.
 std::string BranchesBesideALock(int count) {
   constexpr int kLoads = 100;
   std::string body = R"(
@@ -144,7 +144,7 @@ size_t CountPhis(const std::string& text) {
   return phis;
 }
 
-// `count` branches with a shuffle of the whole warp in each way.
+// `count` branches with a shuffle of the whole warp on both sides.
 std::string Branches(int count) {
   std::string body = "  %mine = inttoptr i64 %p0 to ptr addrspace(1)\n  br label %next0\n";
   for (int i = 0; i < count; ++i) {
@@ -174,7 +174,7 @@ GridResult RunOn(const std::string& body, std::vector<uint32_t>& words) {
 TEST(ApartCopy, WarpOperationsBesideALoopThatWaitsAreCompiledOnce) {
   const std::string few = Widened(OneSweep(4, 8)), many = Widened(OneSweep(8, 8));
   EXPECT_THAT(many, HasSubstr(kTurns));  // for the loop that waits
-  // Four more items have 44 operations more: a place in the loop of turns each, and no ways from each to each.
+  // Four more items have 44 more operations: one place each in the loop of turns, not an edge from each to each.
   EXPECT_LT(CountBlocks(many), 2 * CountBlocks(few)) << CountBlocks(few);
   EXPECT_LT(CountBlocks(many), 1500u);
 }

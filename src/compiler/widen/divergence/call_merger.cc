@@ -1,16 +1,15 @@
-// Calls become jumps, and what a call keeps goes to a stack in the thread's local memory.
+// Turns calls into jumps. What must survive a call goes to a stack in the thread's local memory.
 //
 //     call:     arguments = ...; stack[sp + frame] = which call this is; sp += frame; goto the function
 //     return:   result = ...; switch (stack[sp]) { ... }
 //     behind:   sp -= frame; goes on with `result`
 //
-// A frame holds the number of the call and the variables of the function: those it had in local memory, and the values
-// that are needed behind a call. All else stays a value: what is not needed behind any call has its definition on every
-// way to its uses as before. The kernel is entered once, so its values need no frame; those needed behind a call become
-// stack slots, and phis again where they can.
+// A frame holds the call's number and the function's variables: its allocas, and the values that are live across a
+// call. All other values stay SSA values, since their definitions still dominate their uses. The kernel is entered
+// once, so its values need no frame; those live across a call become stack slots, and phis again where possible.
 //
-// So lanes deep in a recursion and lanes that have left it are lanes at different places of one function, which is all
-// that the rest of widening knows of.
+// So lanes deep in a recursion and lanes that have left it are at different places of one function, which is all that
+// the rest of widening needs to know.
 #include "compiler/widen/divergence/call_merger.h"
 
 #include <llvm/ADT/MapVector.h>
@@ -39,7 +38,7 @@ using llvm::Function;
 using llvm::Instruction;
 using llvm::Value;
 
-constexpr uint64_t kStackBytes = 16 << 10;  // of each lane, as other recursion has (widen.cc)
+constexpr uint64_t kStackBytes = 16 << 10;  // of each lane, as for other recursion (widen.cc)
 constexpr uint64_t kFrameAlignment = 16;
 
 class CallMerger {
@@ -81,7 +80,7 @@ class CallMerger {
   AllocaInst* NewSlot(llvm::Type* type, const char* name) {
     return new AllocaInst(type, 0, name, kernel_.getEntryBlock().begin());
   }
-  // Never without a value: not all ways to a use of it have to be ways that are taken.
+  // Initialised, since not every path to a use has to be one that is taken.
   AllocaInst* NewVariable(llvm::Type* type, const char* name) {
     AllocaInst* slot = NewSlot(type, name);
     Clear(slot);
@@ -117,7 +116,7 @@ class CallMerger {
     }
   }
 
-  // There are no structs in memory: their members are taken where they are made.
+  // Structs are not kept in memory: their members are extracted where they are made.
   static void TakeApart(Function& owner) {
     for (Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(owner))) {
       auto* member = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction);
@@ -126,7 +125,7 @@ class CallMerger {
     }
   }
 
-  // Values that are needed behind a call become variables.
+  // Values that are live across a call become variables.
   void KeepAcrossCalls(Function& owner) {
     TakeApart(owner);
     std::vector<BasicBlock*> behind;

@@ -60,9 +60,9 @@ class EndSeparator {
   }
 
  private:
-  // Values that cross blocks there: after the copying several definitions reach a use.
+  // Values that cross blocks there: after duplication several definitions reach a use.
   void KeepInMemory() {
-    // Phis first: what stands for one afterwards is a load, which may cross to the return like any other value.
+    // Phis first: each is replaced by a load, which may itself cross to the return.
     std::vector<llvm::PHINode*> phis;
     for (BasicBlock* block : ends_) {
       for (llvm::PHINode& phi : block->phis()) phis.push_back(&phi);

@@ -54,7 +54,7 @@ class ExitRewriter {
  private:
   static bool IsKernel(const llvm::Function& function) { return function.getName() == "tutti.kernel"; }
 
-  // The functions in which lanes may end, but for the kernel.
+  // Finds the functions in which lanes may exit, besides the kernel.
   void FindEnding() {
     for (bool changed = true; changed;) {
       changed = false;

@@ -1,8 +1,8 @@
-// `exit`: where a lane ends.
+// Lowers `exit`.
 //
-// In the kernel it goes where lanes go that return. In a called function it is taken off the warp's lanes and returns;
-// behind every call that can come to such an end, lanes that have ended go to their own function's return, up to the
-// kernel's. So functions may end their lanes whatever their size, and whether they are recursive or called by address.
+// In the kernel the lane goes to the return. In a called function it is removed from the warp's lanes and the function
+// returns; behind every call that may end lanes, those that have ended go to their own function's return, and so on up
+// to the kernel's. So any function may end lanes, whatever its size, recursive or called by address.
 #pragma once
 
 namespace llvm {

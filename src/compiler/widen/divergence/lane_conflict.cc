@@ -24,7 +24,7 @@ class ConflictFinder {
     const bool one_lane = HasOneLane(*loop.getHeader());
     if (!one_lane && CountAttempts(loop) > 1) return true;
     if (one_lane) {
-      // Nobody left it while it still goes round: who else there is was there before.
+      // A single lane leaves nobody behind: lanes elsewhere were pending before the loop.
       const BasicBlock* before = loop.getLoopPreheader();
       if (before != nullptr) others = schedule_.waiting(schedule_.index(before));
       others.reset(schedule_.index(loop.getHeader()));
@@ -36,7 +36,7 @@ class ConflictFinder {
   }
 
  private:
-  // All values of the lanes differ.
+  // The value differs between any two lanes.
   static bool IsDistinct(const Shape& shape) {
     if (!shape.is_runs() || shape.run() != kLanes || !shape.wraps().empty()) return false;
     std::set<int64_t> offsets;
@@ -44,7 +44,7 @@ class ConflictFinder {
     return offsets.size() == kLanes;
   }
 
-  // The block runs only where a value that differs between all lanes equals one that does not.
+  // The block runs only where a value that differs between any two lanes equals one that does not.
   bool HasOneLane(const BasicBlock& block) const {
     for (const auto* node = dominators_.getNode(&block); node != nullptr && node->getIDom() != nullptr;
          node = node->getIDom()) {
@@ -83,7 +83,7 @@ class ConflictFinder {
     return llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(instruction) ? Effect::kWrites : Effect::kNone;
   }
 
-  // From one of these blocks, before a barrier.
+  // Whether a write is reachable from these blocks without passing a barrier.
   bool MayWrite(llvm::BitVector from) const {
     llvm::BitVector seen = from;
     for (int i = from.find_first(); i >= 0; i = from.find_first()) {

@@ -1,14 +1,14 @@
-// Whether a loop that waits may wait for a lane of its own warp that the schedule makes wait for it.
+// Whether a loop that waits may wait for a lane of its own warp which the schedule makes wait for the loop: the SIMT
+// deadlock.
 //
-// While lanes go round in a loop, others of their warp may be pending elsewhere (schedule.h): they left the loop
-// earlier, or went another way. If one of them could write memory before it must meet the waiting lanes at a barrier of
-// the block, it may be the one that is waited for. A lock that each lane takes is of this kind, and lane i that waits
-// for lane i - 1. Not of this kind are the common waits that have to stay fast: whole warps that wait for other warps
-// or blocks, and one lane that does so for the others, which stand at the barrier meanwhile (cooperative groups'
-// grid.sync()).
+// While lanes are in a loop, others of their warp may be pending elsewhere (schedule.h): they left the loop earlier, or
+// took another branch. If one of them can write memory before it must meet the waiting lanes at a barrier of the block,
+// it may be the one that the loop waits for: a lock that each lane takes, or lane i waiting for lane i - 1. Common
+// waits are not of this kind and must stay fast: whole warps that wait for other warps or blocks, and one lane that
+// waits for all while they stand at the barrier (cooperative groups' grid.sync()).
 //
-// A loop that takes and gives back a lock within a round needs nobody else either; one that tries for two does: lanes
-// in step that take them in different order never get both.
+// A loop that takes and releases a lock within one iteration needs no other lane either; one that tries for two locks
+// does: lanes in lockstep that take them in different order never get both.
 #pragma once
 
 #include <llvm/Analysis/LoopInfo.h>

@@ -67,8 +67,8 @@ bool HasIrreducibleLoop(llvm::Function& function) {
                       [&](const llvm::Cycle* cycle) { return irreducible(irreducible, *cycle); });
 }
 
-// LLVM 19's FixIrreducible leaves wrong phis in a block that is an entry of the loop and its own successor. Without
-// phis there are none to go wrong; SROA brings them back.
+// LLVM 19's FixIrreducible makes wrong phis in a block that is both an entry of the loop and its own successor. Without
+// phis it cannot; SROA brings them back.
 void DemotePhis(llvm::Function& function) {
   std::vector<llvm::PHINode*> phis;
   for (llvm::BasicBlock& block : function) {
@@ -77,7 +77,7 @@ void DemotePhis(llvm::Function& function) {
   for (llvm::PHINode* phi : phis) llvm::DemotePHIToStack(phi);
 }
 
-// Whoever goes to the return has ended, as far as others are told: what is to be done before must be another block.
+// Other lanes take a lane that goes to the return for ended, so work before it must be in another block.
 void PutReturnByItself(llvm::Function& function) {
   for (llvm::BasicBlock& block : function) {
     if (!llvm::isa<llvm::ReturnInst>(block.getTerminator())) continue;
@@ -99,7 +99,7 @@ Status FindUnsupported(llvm::Module& module) {
   return {};
 }
 
-// A lock that a function takes and its caller holds must be in one piece of code: turns.h.
+// A lock that a function takes and its caller holds must be in one function: turns.h.
 void InlineWhatSpins(llvm::Module& module) {
   const auto calls = [](const llvm::Function& from, const llvm::Function& to) {
     return llvm::any_of(llvm::instructions(from), [&](const llvm::Instruction& instruction) {

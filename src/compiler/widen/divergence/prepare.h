@@ -13,7 +13,7 @@ class Module;
 namespace tutti::compiler {
 
 Status PrepareForWidening(llvm::Module& module, const WidenOptions& options);
-// What of this can be lost by a change of a function's blocks: switches, loops.
+// Restores what a change of a function's blocks can lose of this: switches, loops.
 void MakeCanonical(llvm::Function& function);
 
 }  // namespace tutti::compiler

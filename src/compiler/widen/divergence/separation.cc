@@ -16,23 +16,23 @@
 namespace tutti::compiler {
 namespace {
 
-// Bounds of the copy. The first two are known before it is made; the last is of all that there is to compile with it,
-// beside what there was.
+// Bounds of the copy. The first two are known before it is made; the last is on everything there is to compile with it,
+// against what there was before.
 constexpr size_t kMostCopied = 10000;  // instructions
-constexpr size_t kMostMeetings = 64;   // each has ways from and to the loop of turns
+constexpr size_t kMostMeetings = 64;  // each has edges from and to the loop of turns
 constexpr size_t MostGrown(size_t before) { return 2500 + 4 * before; }
 
-// A value that lanes carry from turn to turn is a phi at the loop's head, and, since lanes wait that have set it,
-// wherever ways of a test meet again: values times tests of phis, each compared by LLVM with the others of its block.
-// That is in proportion to the code or it does not end: 200 branches and 60 shuffles beside a lock made 302,000 phis,
-// CUB's radix sort makes 3,784.
+// A value that is live from turn to turn is a phi at the loop's head and, since lanes that have set it wait, wherever
+// the branches of a test join again: values times tests of phis, each compared by LLVM with the others of its block. It
+// must stay proportional to the code or compilation does not end: 200 branches and 60 shuffles beside a lock made
+// 302,000 phis; CUB's radix sort makes 3,784.
 size_t MostCarried(const llvm::Function& before) {
   return std::max<size_t>(20000, 64 * size_t{before.getInstructionCount()});
 }
 
 enum class Separation { kNone, kEnds, kTurns };
 
-// What must be done whatever the lanes do.
+// What correctness needs, whichever way lanes go.
 Separation Needed(llvm::Function& scalar, const ModuleState& state) {
   const llvm::DominatorTree dominators(scalar);
   const llvm::LoopInfo loops(dominators);
@@ -45,7 +45,7 @@ Separation Needed(llvm::Function& scalar, const ModuleState& state) {
   return HoldsBackEnds(scalar, schedule) ? Separation::kEnds : Separation::kNone;
 }
 
-// Where lanes may have to meet that have come apart. Empty also if they could not be copied.
+// The sites at which diverged lanes may have to meet. Empty also if they could not be copied.
 Partings PartingsOf(llvm::Function& scalar, const ModuleState& state, bool takes_turns) {
   const size_t meetings = CountMeetings(scalar);
   if (meetings == 0 || meetings > kMostMeetings || scalar.getInstructionCount() > kMostCopied) return {};
@@ -57,7 +57,7 @@ Partings PartingsOf(llvm::Function& scalar, const ModuleState& state, bool takes
   return FindPartings(scalar, schedule);
 }
 
-// Tests of who runs next that widening puts at the ends of blocks, which may be as many as there are blocks.
+// Tests of which lanes run next, which widening puts at the ends of blocks: up to one per block at each.
 size_t CountTests(llvm::Function& scalar, const ModuleState& state) {
   const llvm::DominatorTree dominators(scalar);
   const llvm::LoopInfo loops(dominators);
@@ -69,7 +69,7 @@ size_t CountTests(llvm::Function& scalar, const ModuleState& state) {
   return tests;
 }
 
-// What a function was before it was changed.
+// The function before it was changed.
 class Before {
  public:
   explicit Before(llvm::Function& function) : function_(function), before_(llvm::CloneFunction(&function, values_)) {}
@@ -91,15 +91,15 @@ class Before {
   llvm::Function* const before_;
 };
 
-// Values that lanes carry from turn to turn: phis of the loop's head, which has the most.
+// Values that are live from turn to turn: the phis of the loop's head, which has most.
 size_t CountCarried(const llvm::Function& scalar) {
   size_t most = 0;
   for (const llvm::BasicBlock& block : scalar) most = std::max<size_t>(most, llvm::range_size(block.phis()));
   return most;
 }
 
-// A test is as much to compile as an instruction, so tests count with the copy and before it; but where lanes carry so
-// much that each test is many phis, the tests that there were before do not raise the bound.
+// A test costs as much to compile as an instruction, so tests count in the copy and before it. But where so many values
+// are live that each test is many phis, the tests of the original do not raise the bound.
 Status AddCopy(llvm::Function& scalar, const ModuleState& state, const Partings& partings, bool takes_turns,
                bool& added) {
   const size_t tests_before = CountTests(scalar, state);
@@ -113,7 +113,7 @@ Status AddCopy(llvm::Function& scalar, const ModuleState& state, const Partings&
   return {};
 }
 
-// As values they are faster to run, in memory there is no more of them than code.
+// SSA values run faster; in memory there are no more of them than code.
 Status TakeTurnsBounded(llvm::Function& scalar, const ModuleState& state) {
   Before before(scalar);
   TUTTI_TRY(TakeTurns(scalar, /*in_memory=*/false));

@@ -1,8 +1,8 @@
-// What is done so that no lane waits for ever for one that could go on, in the code of one thread: ends are separated
-// (early_ends.h), lanes take turns (turns.h), a copy is added for lanes that come apart (apart_copy.h), or nothing.
+// Prevents deadlock between the lanes of a warp, by a rewrite of the scalar code: ends are separated (early_ends.h),
+// lanes take turns (turns.h), an apart copy is added (apart_copy.h), or nothing is done.
 //
-// The copy is optional: what it makes the function grow to is known before it is kept, and above a bound the function
-// has none. A program whose lanes come apart all the same is told then by a fault.
+// The copy is optional: its size is known before it is kept, and a function above a bound gets none. If lanes of such a
+// function diverge at an operation all the same, the kernel ends with a fault.
 #pragma once
 
 #include "base/error.h"

@@ -34,7 +34,7 @@ const Value* AtomicAddress(const Instruction& instruction) {
   return nullptr;
 }
 
-// Another atomic of the loop changes the same word: a lock taken by addition and given back by subtraction.
+// Another atomic of the loop undoes this one: a lock taken by addition and released by subtraction.
 bool IsTakenBack(const Loop& loop, const llvm::AtomicRMWInst& atomic) {
   for (const BasicBlock* block : loop.blocks()) {
     for (const Instruction& other : *block) {
@@ -44,8 +44,8 @@ bool IsTakenBack(const Loop& loop, const llvm::AtomicRMWInst& atomic) {
   return false;
 }
 
-// The value shows what others wrote, without itself making progress: a counter taken from a queue does not wait, nor
-// does a loop that tries again with the value it was shown (atomicMax of floats and its like).
+// The value shows what others wrote without being progress itself: a counter taken from a queue does not wait, nor does
+// a loop that retries with the value it was shown (atomicMax of floats and the like).
 bool Observes(const Loop& loop, const Instruction& instruction) {
   if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) return !load->isSimple();
   if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&instruction))
@@ -88,7 +88,7 @@ class WaitFinder {
 
  private:
   bool IsObserved(const Value* value) {
-    seen_.clear();  // of a search that found something, it does not tell what depends on what
+    seen_.clear();  // after a hit it no longer tells what depends on what
     return Depends(value);
   }
 
@@ -102,7 +102,7 @@ class WaitFinder {
            IsSelected(*instruction->getParent());
   }
 
-  // By which way the block is entered depends on an observation.
+  // Which predecessor enters the block depends on an observation.
   bool IsSelected(const BasicBlock& block) {
     const auto* node = dominators_.getNode(&block);
     if (node == nullptr || node->getIDom() == nullptr) return false;
@@ -114,19 +114,19 @@ class WaitFinder {
     });
   }
 
-  // Whether the block is executed at all in a round depends on an observation.
+  // Whether the block runs in an iteration depends on an observation.
   bool IsChosen(const BasicBlock& block) {
     return llvm::any_of(loop_.blocks(), [&](const BasicBlock* other) {
       const auto* branch = ConditionalBranch(*other);
       if (branch == nullptr || other == &block || !dominators_.dominates(other, &block)) return false;
-      // Another exit by itself leaves `block` where the loop goes on.
+      // Another exit decides by itself, where the loop goes on, whether `block` is left.
       if (!llvm::all_of(llvm::successors(other), [&](const BasicBlock* to) { return loop_.contains(to); }))
         return false;
       return !post_dominators_.dominates(&block, other) && IsObserved(branch->getCondition());
     });
   }
 
-  // All that changes in the condition is what plain loads find at addresses that do not change.
+  // All that changes in the condition is what plain loads find at loop-invariant addresses.
   bool Rereads(const Value* condition) const {
     bool loads = false;
     llvm::SmallVector<const Value*, 8> work{condition};
@@ -181,7 +181,7 @@ void MarkSpinLoops(llvm::Function& function, const llvm::LoopInfo& loops, const 
   llvm::FunctionCallee yield = function.getParent()->getOrInsertFunction(
       IntrinsicName("tutti.yield").get(), llvm::FunctionType::get(llvm::Type::getVoidTy(context), false));
   for (const auto& [latch, header] : ways) {
-    // A latch that may leave the loop has just looked. To yield there would be to act on what was seen before.
+    // A latch that may leave the loop has just looked. A yield there would come between looking and acting.
     BasicBlock* const way = latch->getSingleSuccessor() == nullptr ? llvm::SplitEdge(latch, header) : latch;
     llvm::CallInst::Create(yield, "", way->getTerminator()->getIterator());
   }

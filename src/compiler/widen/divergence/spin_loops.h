@@ -1,7 +1,7 @@
-// Loops that wait for what another thread writes.
+// Loops that wait for what another thread writes ("spin loops").
 //
-// Other warps run on this processor only if this one lets them: such loops get a call of tutti.yield() before they go
-// round. Other lanes of this warp run only if the schedule lets them (lane_conflict.h).
+// Other warps run on this processor only if this one yields: such loops get a call of tutti.yield() before they
+// iterate. Other lanes of this warp run only if the schedule lets them (lane_conflict.h).
 #pragma once
 
 #include <llvm/Analysis/LoopInfo.h>
@@ -15,7 +15,7 @@ class PostDominatorTree;
 
 namespace tutti::compiler {
 
-// Gives a yield to the loops that leave by what a volatile or atomic load, or an attempt to take a lock, returned, and
+// Adds a yield to the loops that leave by what a volatile or atomic load, or an attempt to take a lock, returned, and
 // that neither yield nor wait at a barrier already. "By" is meant widely: as an operand of the condition, by a branch
 // that chose a value of it, or by a branch before each of the loop's exits.
 void MarkSpinLoops(llvm::Function& function, const llvm::LoopInfo& loops, const llvm::DominatorTree& dominators,
@@ -24,13 +24,13 @@ void MarkSpinLoops(llvm::Function& function, const llvm::LoopInfo& loops, const 
 // The loop itself, not one inside it, has a call of tutti.yield().
 bool IsSpinLoop(const llvm::LoopInfo& loops, const llvm::Loop& loop);
 
-// Of the function's loops that do, outer ones first.
+// The headers of the function's spin loops, outer ones first.
 std::vector<llvm::BasicBlock*> SpinLoopHeaders(llvm::Function& function);
 
-// The atomic operations in the loop that try for something: that see what others wrote and are asked for it.
+// The atomic operations in the loop that attempt something: they read what others wrote, and the loop tests the result.
 unsigned CountAttempts(const llvm::Loop& loop);
 
-// Something in the function may be what a spin loop does; for functions whose loops are not in canonical form yet.
+// Something in the function may make it spin; for functions whose loops are not in canonical form yet.
 bool MaySpin(llvm::Function& function);
 
 }  // namespace tutti::compiler

@@ -36,7 +36,7 @@ class SpinningCalls {
     }
   }
 
-  // All that the kernel can come to call and that spins, or comes to call what does.
+  // The functions reachable from the kernel that spin, or that may call one that does.
   Functions Find() const {
     Functions reached;
     AddCallees(kernel_, reached);
@@ -57,7 +57,7 @@ class SpinningCalls {
     return spinning;
   }
 
-  // Where an address may be that of one of `spinning`, it is asked for first.
+  // Where a called address may be that of one of `spinning`, compares it and calls by name.
   void CallByName(llvm::Function& caller, const Functions& spinning) const {
     std::vector<llvm::CallInst*> calls;
     for (llvm::Instruction& instruction : llvm::instructions(caller)) {
@@ -73,7 +73,7 @@ class SpinningCalls {
     }
   }
 
-  // Nobody can mean them any more.
+  // No address can mean them any more.
   void ForgetAddresses(const Functions& functions) const {
     llvm::NamedMDNode* table = module_.getNamedMetadata("tutti.functions");
     if (table == nullptr) return;
@@ -133,8 +133,8 @@ class SpinningCalls {
   std::vector<std::pair<uint32_t, llvm::Function*>> by_address_;  // with their numbers
 };
 
-// Where nothing was optimised registers are still variables: in a frame they would stay that, and a loop that waits
-// would not be known by what it waits for.
+// Without optimisation registers are still allocas: in a frame they would stay in memory, and a loop that waits would
+// not be recognised by what it waits for.
 void MakeValues(const Functions& functions) {
   PassManagers managers(llvm::Triple(functions.front()->getParent()->getTargetTriple()));
   llvm::FunctionPassManager passes;

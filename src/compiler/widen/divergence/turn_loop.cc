@@ -18,7 +18,7 @@ using llvm::Value;
 
 namespace {
 
-constexpr uint32_t kPlaceMask = 0x7fff;  // of what tutti.turn returns; the highest is the end, and no place at all
+constexpr uint32_t kPlaceMask = 0x7fff;  // of what tutti.turn returns; the highest value is the end, which is no place
 
 }  // namespace
 
@@ -88,7 +88,7 @@ Status TurnLoop::Complete(const LoopHeaders& headers) {
   return Fail("too many places at which the lanes of " + function_.getName().str() + " wait for each other");
 }
 
-// Blocks that can run after one of `work` without a turn between.
+// Blocks that can run after one of `work` within the same turn.
 TurnLoop::Blocks TurnLoop::Reach(std::vector<BasicBlock*> work) const {
   Blocks reached(work.begin(), work.end());
   while (!work.empty()) {
@@ -147,7 +147,7 @@ void TurnLoop::BuildTurn(const BasicBlock* waiting, bool parts) {
   builder_.CreateCondBr(ended, leave_, turns);
 }
 
-// Says at the builder's place where the lane goes on.
+// Emits at the builder where the lane continues.
 void TurnLoop::GoTo(BasicBlock* to, BasicBlock* way, Value* members) {
   builder_.CreateStore(places_.contains(to) ? builder_.getInt32(NumberOf(to)) : End(), place_);
   builder_.CreateStore(members != nullptr ? members : builder_.getInt32(0), wanted_);
@@ -175,7 +175,7 @@ void TurnLoop::Rewire(const Wanted& wanted) {
   }
 }
 
-// A trap is taken at once, not when all others have left the loop.
+// A trap is taken at once, not after all others have left the loop.
 void TurnLoop::EndLane(Instruction& terminator) {
   builder_.SetInsertPoint(&terminator);
   const auto* call = llvm::dyn_cast_or_null<llvm::CallInst>(terminator.getPrevNode());

@@ -1,4 +1,5 @@
-// A loop around blocks of a function in which lanes take turns.
+// A loop around blocks of a function in which lanes take turns: each lane has a program counter, its *place*, and a
+// dispatcher.
 //
 //     start:    place = ...                              // of this lane: where it goes on
 //     turns:    turn = tutti.turn(place, members, turn)  // a place and lanes, one answer for all (runtime/turn.cc)
@@ -7,16 +8,17 @@
 //     ...       code up to the next place: place = ..., members = ..., goto next
 //     next:     if (place == the end) leave; goto turns
 //
-// Widening sees a loop with an `if` and a uniform switch, and needs to know nothing more. Every lane gets turns, so
-// none waits for ever for one that could go on.
+// The rest of widening sees a loop with an `if` and a uniform switch, and needs to know nothing more. Every lane gets
+// turns, so none waits for ever for one that could continue.
 //
-// What lies between two places is not interrupted, and lanes that part there meet there. Whoever makes the loop names
-// places; those that the loop's form needs are added:
-//   * headers of the loops around a place that are entered in their middle by it;
+// Code between two places is not interrupted, and lanes that diverge there reconverge there. The caller names places;
+// those that the loop's form needs are added:
+//   * headers of loops that a place inside of them enters in the middle;
 //   * blocks that can be reached both from a place and from the function's entry without passing one.
-// What only the entry reaches stays in front of the loop and as fast as before.
+// What only the entry reaches stays in front of the loop, and as fast as before.
 //
-// Values that cross from one turn to another are variables of the lane meanwhile (lane_variables.h): the caller's part.
+// Values that are live from one turn to another must be variables of the lane meanwhile (lane_variables.h): the
+// caller's part.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -32,32 +34,32 @@
 
 namespace tutti::compiler {
 
-// Of the loops around a block, innermost first.
+// For each block the headers of the loops around it, innermost first.
 using LoopHeaders = llvm::DenseMap<const llvm::BasicBlock*, llvm::SmallVector<llvm::BasicBlock*, 2>>;
 LoopHeaders FindLoopHeaders(llvm::Function& function);
-// The return as a block by itself: who comes to it has ended. With `behind_a_place` another block is in front of it,
-// which may become a place: lanes on their way to the end get there before others begin to spin, who may wait for what
-// is before it.
+// Puts the return into a block by itself: a lane that reaches it has ended. With `behind_a_place` another block is in
+// front of it, which may become a place: lanes on their way to the end get there before others begin to spin for what
+// they still have to do.
 llvm::BasicBlock* SplitLeave(llvm::Function& function, bool behind_a_place);
 
 class TurnLoop {
  public:
   using Blocks = llvm::SmallPtrSet<llvm::BasicBlock*, 32>;
-  // The lanes that a lane wants to meet that goes from one block to a place.
+  // The lanes that a lane needs to meet when it goes from one block to a place.
   using Wanted = std::function<llvm::Value*(llvm::BasicBlock* from, llvm::BasicBlock* to, llvm::IRBuilder<>&)>;
 
-  // `leave`: where lanes are at their end. `turn` holds what tutti.turn returned last. Blocks `outside` are no concern
-  // of this loop, though its blocks may lead to them.
+  // `leave`: where lanes go at their end. `turn` holds what tutti.turn returned last. Blocks `outside` are not part of
+  // this loop, though its blocks may lead to them.
   TurnLoop(llvm::Function& function, LaneVariables& variables, llvm::BasicBlock* leave, llvm::AllocaInst* turn,
            const Blocks& outside = {});
 
   void AddPlace(llvm::BasicBlock* block) { places_.insert(block); }
-  // The block may be come to from elsewhere than where its loops begin.
+  // The block may be entered other than through the headers of its loops.
   void AddHeaders(const LoopHeaders& headers, const llvm::BasicBlock* block);
   // Adds what the loop's form needs.
   Status Complete(const LoopHeaders& headers);
-  // `waiting`: the place where lanes wait for barriers, or null. `parts`: lanes at two places that want each other are
-  // told that they are stuck.
+  // `waiting`: the place where lanes wait for barriers, or null. `parts`: lanes at two places that wait for each other
+  // are told that they are stuck.
   void Build(const Wanted& wanted, const llvm::BasicBlock* waiting, bool parts);
 
   const llvm::SetVector<llvm::BasicBlock*>& places() const { return places_; }

@@ -1,17 +1,17 @@
-// Lanes take turns.
+// Lanes take turns: independent thread scheduling for the functions that need it.
 //
-// The order of schedule.h makes lanes wait for each other wherever they can meet again, which is right and fast as long
-// as nobody waits for the one who waits for him. Since Volta each thread has its own program counter and all of them
-// are served in turn. So are they here, at the price of speed, in functions that need it, and only from where they need
-// it: as scalar code, before all else of widening, the function becomes a loop around its blocks (turn_loop.h).
+// The order of schedule.h makes lanes wait for each other wherever they can reconverge, which is right and fast as long
+// as no lane waits for one that waits for it. On a GPU since Volta each thread has its own program counter and all of
+// them make progress. Functions that need this get it here, at the price of speed, and only from where they need it:
+// before all else of widening, the scalar function becomes a loop around its blocks (turn_loop.h).
 //
-// Places are as few as will do:
-//   * the headers of loops that wait: round the loop is a turn;
-//   * where lanes come together, barriers and warp operations: `members` are the lanes a lane wants to meet there;
-//     the place gets its turn when these have come (who has ended is not missed), as .sync asks for;
+// There are as few places as possible:
+//   * the headers of loops that wait: each iteration is a turn;
+//   * barriers and warp operations: `members` are the lanes that a lane needs to meet there; the place gets its turn when
+//     these have arrived (those that have ended do not count), as .sync requires;
 //   * what the loop's form needs.
 //
-// Values that cross from one turn to another, or that their definition no longer dominates, become variables of the
+// Values that are live from one turn to another, or that their definition no longer dominates, become variables of the
 // lane: stack slots, then phis again; or they stay in memory, one vector each, where there would be too many phis
 // (separation.cc).
 #include "compiler/widen/divergence/turns.h"
@@ -34,10 +34,10 @@ using llvm::BasicBlock;
 using llvm::Instruction;
 using llvm::Value;
 
-// Of places where lanes meet; phis among them become loads.
+// By places where lanes meet; phis among the values become loads.
 using Members = llvm::DenseMap<BasicBlock*, llvm::WeakTrackingVH>;
 
-// Each operation at which lanes meet starts a block, unless they have met for it already.
+// Makes each operation at which lanes meet start a block, unless they have met for it already.
 void SplitMeetings(llvm::Function& function, TurnLoop& loop, Members& members) {
   std::vector<BasicBlock*> blocks;
   for (BasicBlock& block : function) blocks.push_back(&block);

@@ -1,6 +1,6 @@
-// Functions whose lanes wait for each other (lane_conflict.h): lanes take turns. Lanes that wait in called functions
-// are no concern here: spinning_calls.h has made these a part of the kernel. Lanes that may come apart at warp
-// operations and barriers are another matter (apart_copy.h).
+// Makes lanes take turns in functions where they wait for each other (lane_conflict.h). Lanes that wait in called
+// functions are not seen here: spinning_calls.h has made those a part of the kernel. Lanes that diverge at warp
+// operations and barriers are handled by apart_copy.h.
 #pragma once
 
 #include "base/error.h"
@@ -11,9 +11,9 @@ class Function;
 
 namespace tutti::compiler {
 
-// Rewrites the function so that no lane waits for ever for one that could go on. It is in the form of prepare.h before,
-// and needs to be brought into that form again. `in_memory`: what a lane keeps from turn to turn stays in memory, which
-// is slower to run, and bounded to compile however much it is.
+// Rewrites the function so that no lane waits for ever for one that could continue. It is in the form of prepare.h
+// before, and must be brought into that form again. `in_memory`: what is live from turn to turn stays in memory, which
+// runs slower but bounds the time to compile.
 Status TakeTurns(llvm::Function& function, bool in_memory);
 
 }  // namespace tutti::compiler

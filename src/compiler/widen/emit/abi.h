@@ -1,7 +1,6 @@
-// Access of generated code to the structures of guest/cpu/kernel_abi.h.
+// Generated code's access to the structures of guest/cpu/kernel_abi.h.
 //
-// What a block's state says does not change while the block runs, so each field is loaded once, in the function's
-// prologue.
+// A block's state does not change while the block runs, so each field is loaded once, in the function's prologue.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -13,7 +12,7 @@ namespace tutti::compiler {
 
 class Abi {
  public:
-  // `warp` is the WarpState*, `block` the BlockState* or null: taken from the warp then. `prologue` is an open block
+  // `warp` is the WarpState*, `block` the BlockState* or null (then loaded from the warp). `prologue` is an open block
   // that dominates the function's code.
   Abi(llvm::Value* warp, llvm::Value* block, llvm::BasicBlock* prologue)
       : warp_(warp), block_(block), prologue_(prologue) {}
@@ -25,11 +24,11 @@ class Abi {
   // A 64-bit value computed once from fields.
   llvm::Value* Once(llvm::StringRef name, llvm::function_ref<llvm::Value*(llvm::IRBuilder<>&)> make);
 
-  llvm::Value* shared_base();    // i64
-  llvm::Value* params_base();    // i64
-  llvm::Value* local_base();     // i64
-  llvm::Value* warp_index();     // i32
-  llvm::Value* services();       // GuestServices*
+  llvm::Value* shared_base();  // i64
+  llvm::Value* params_base();  // i64
+  llvm::Value* local_base();  // i64
+  llvm::Value* warp_index();  // i32
+  llvm::Value* services();  // GuestServices*
 
   // WarpState::lanes, the one field that changes.
   llvm::Value* LanesAddress(llvm::IRBuilder<>& builder);

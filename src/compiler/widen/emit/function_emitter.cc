@@ -56,7 +56,7 @@ bool FunctionEmitter::OthersMayBeElsewhere(unsigned block) const {
   });
 }
 
-// Barriers do, lanes that take turns, and operations of lanes that may not be together.
+// Needed by barriers, lanes that take turns, and operations at which lanes may have diverged.
 bool FunctionEmitter::AsksWhoHasEnded() const {
   if (UsesBarrier(module_.module) || module_.module.getFunction(IntrinsicName("tutti.turn").get()) != nullptr)
     return true;
@@ -105,8 +105,8 @@ llvm::SmallVector<llvm::AllocaInst*, 2>& FunctionEmitter::WarpVariable(const llv
   for (unsigned i = 0; parts.size() < Values::ComponentCount(type); ++i) {
     llvm::AllocaInst* part = values_.Slot(Values::Wide(Values::Component(type, i)), "variable");
     part->setAlignment(llvm::Align(64));
-    // Lanes that are not there never set theirs, and an operation of the whole warp reads all: not what was left on the
-    // stack.
+    // Lanes that are absent never set theirs, but an operation of the whole warp reads all: it must not see what was
+    // left on the stack.
     new llvm::StoreInst(llvm::Constant::getNullValue(part->getAllocatedType()), part, /*isVolatile=*/false,
                         part->getAlign(), std::next(part->getIterator()));
     parts.push_back(part);
@@ -146,7 +146,7 @@ llvm::Value* FunctionEmitter::FirstLane() {
 void FunctionEmitter::SetApart() {
   builder_.CreateStore(builder_.getTrue(), IsApart());
   if (pending_of_copy_ == nullptr) return;
-  // Told to assembly that it cannot see through, LLVM leaves the array in one piece.
+  // Passed to opaque assembly, the array is not split up by LLVM.
   auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pending_of_copy_->getType()}, false);
   builder_.CreateCall(type, llvm::InlineAsm::get(type, "", "r,~{memory}", /*hasSideEffects=*/true), {pending_of_copy_});
   builder_.CreateMemSet(pending_of_copy_, builder_.getInt8(0), schedule_.size() * sizeof(uint32_t), llvm::Align(4),

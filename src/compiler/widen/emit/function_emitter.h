@@ -1,4 +1,4 @@
-// Makes the warp's version of one function: walks the schedule, gives each block its mask, each instruction to the
+// Emits the warp's version of one function: walks the schedule and gives each block its mask, each instruction to the
 // emitter of its family, and each edge its lanes.
 //
 // Masks are <32 x i1>. A condition may be poison in lanes that did not compute it, so masks are always narrowed by
@@ -27,8 +27,8 @@ namespace tutti::compiler {
 
 class FunctionEmitter {
  public:
-  // `wide` is an empty function: for the kernel void(WarpState*) or void(WarpState*, BlockState*), else as calls.h
-  // says.
+  // `wide` is an empty function: for the kernel void(WarpState*) or void(WarpState*, BlockState*), else with the
+  // signature of calls.h.
   FunctionEmitter(llvm::Function& scalar, llvm::Function& wide, ModuleState& module, const ShapeAnalysis& shapes,
                   const Schedule& schedule);
 
@@ -51,8 +51,8 @@ class FunctionEmitter {
   bool is_full() const;                                // all 32, known now
   // Lanes of the warp that have not ended may not be in this block.
   bool OthersMayBeElsewhere() const { return OthersMayBeElsewhere(block_); }
-  // True once in a block for each `members`: who asks then looks whether the lanes that it names are here. They still
-  // are when it is asked again, or have ended.
+  // True the first time in a block for each `members`: the caller then tests whether these lanes are here. Later in the
+  // block they still are, or have ended.
   bool IsFirstMeetingOf(const llvm::Value* members) { return met_.insert(members).second; }
   llvm::Value* Masked(llvm::Value* condition, bool otherwise = false);  // condition in the active lanes
   llvm::Value* Bits(llvm::Value* lanes);  // <32 x i1> to i32
@@ -61,13 +61,13 @@ class FunctionEmitter {
 
   // i32: all lanes that entered the function.
   llvm::Value* EntryLanes() { return Bits(entry_mask_); }
-  // A variable of the warp in this function: its lanes have gone to the copy in which they take turns (apart_copy.h).
+  // A flag of the warp in this function: its lanes have switched to the apart copy (apart_copy.h).
   llvm::AllocaInst* IsApart();
   void SetApart();
 
-  // Emits `body` on a branch that is rarely taken if `condition` is false, and goes on behind it.
+  // Emits `body` on a cold branch taken if `condition` is false, and continues behind it.
   void Unless(llvm::Value* condition, llvm::function_ref<void()> body);
-  // One of two values made on two paths; the second is rare.
+  // One of two values made on two paths; the second path is cold.
   llvm::Value* Choose(llvm::Value* condition, llvm::function_ref<llvm::Value*()> likely,
                       llvm::function_ref<llvm::Value*()> rare);
   // Emits `body(lane)` in a loop over the lanes of `bits` in ascending order.
@@ -123,7 +123,7 @@ class FunctionEmitter {
 
   std::vector<llvm::BasicBlock*> entries_;  // by block index
   std::vector<llvm::Value*> pending_;  // by block index: where its lanes are; null where all lanes run
-  llvm::AllocaInst* pending_of_copy_ = nullptr;  // those of the copy, as one array of bits that stays in memory
+  llvm::AllocaInst* pending_of_copy_ = nullptr;  // the copy's pending masks, as one array of bits that stays in memory
   std::map<std::vector<unsigned>, llvm::BasicBlock*> chains_;
   llvm::DenseMap<const llvm::PHINode*, llvm::SmallVector<llvm::AllocaInst*, 2>> phi_slots_;
   llvm::DenseMap<const llvm::Value*, llvm::SmallVector<llvm::AllocaInst*, 2>> warp_variables_;
@@ -136,7 +136,7 @@ class FunctionEmitter {
   llvm::AllocaInst* is_apart_ = nullptr;
   unsigned block_ = 0;
   llvm::SmallPtrSet<const llvm::Value*, 4> met_;  // in this block
-  bool tells_exits_ = false;  // somebody must know of lanes that have left the kernel
+  bool tells_exits_ = false;  // something needs to know which lanes have left the kernel
 };
 
 }  // namespace tutti::compiler

@@ -117,7 +117,7 @@ llvm::Constant* LocationsOf(ModuleState& state) {
 }
 
 // Spills: in the worst case each wide operation's result lives in the frame. A device keeps stacks of this size for
-// each warp that waits, so the estimate is capped; a deeper kernel meets the guard page.
+// each warp that waits, so the estimate is capped; a deeper kernel hits the guard page.
 uint32_t StackBytes(const ModuleState& state) {
   constexpr uint64_t kLeast = 32 << 10, kMost = 1 << 20;
   uint64_t bytes = kLeast + state.wide_operations * 64;

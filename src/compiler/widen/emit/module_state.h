@@ -1,4 +1,4 @@
-// What the functions of one module share while they are widened.
+// State that the functions of one module share while they are widened.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -41,7 +41,7 @@ struct ModuleState {
   uint64_t constant_bytes = 0;       // of the module, at tutti.constants_base()
   uint64_t static_shared_bytes = 0;  // a block has at least these
   uint64_t local_bytes = 0;       // per lane, of all functions
-  uint64_t wide_operations = 0;   // made so far: what the stack estimate goes by
+  uint64_t wide_operations = 0;  // emitted so far: the basis of the stack estimate
 
   // A function of the guest runtime, declared on first use.
   llvm::FunctionCallee Runtime(llvm::StringRef name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters);

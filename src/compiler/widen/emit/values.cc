@@ -72,8 +72,8 @@ void Values::Define(const llvm::Value* value, llvm::ArrayRef<llvm::Value*> made)
   definition.block = block_;
   definition.parts.assign(made.begin(), made.end());
   if (shape(value).is_varying()) {
-    // What an intrinsic makes may be one value for all lanes that are here now, the time for example, and still vary
-    // because lanes come here at different times.
+    // An intrinsic may return one value to all lanes that are here now (the time, for example) and still vary, because
+    // other lanes get here at another time.
     for (auto& part : definition.parts) {
       if (!part->getType()->isVectorTy()) part = builder_.CreateVectorSplat(kLanes, part);
     }
@@ -139,7 +139,7 @@ llvm::Constant* Values::ConstantLanes(llvm::Type* integer, const Shape& shape, i
 
 llvm::Value* Values::FromBases(llvm::ArrayRef<llvm::Value*> bases, const Shape& shape, llvm::Type* type) {
   if (shape.is_constant_lanes()) return ConstantLanes(type, shape);
-  // The offset of lane 0 goes to the bases: so x[i], x[i + 1], ... have their constants in common, which are large and
+  // The offset of lane 0 moves to the base: x[i], x[i + 1], ... then share their vector constants, which are large and
   // which code generation looks up one by one.
   const int64_t first = shape.offset(0);
   llvm::Value* vector;

@@ -1,10 +1,10 @@
-// The new values of a function's old ones: scalars for bases of runs, vectors for what varies (shape.h).
+// Maps a function's values to those of the new code: scalars for bases of runs, vectors for what varies (shape.h).
 //
-// An old value has `parts`: the bases of its runs in order, or, if it varies, one vector per component (the elements of
-// a struct or of a small vector; 1 for a plain value). Pointers become i64.
+// A value has `parts`: the bases of its runs in order, or, if it varies, one vector per component (the elements of a
+// struct or of a small vector; 1 for a plain value). Pointers become i64.
 //
-// Where the new code may reach a use without having passed the definition, as another lane's path leads there, the
-// parts go through stack slots, which become SSA values again afterwards; what a lane reads there it has written.
+// Where the new code may reach a use without having passed the definition, on another lane's path, the parts go through
+// stack slots, which are promoted to SSA values afterwards; what a lane reads from them it has written.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -43,7 +43,7 @@ class Values {
   // All assumptions under which the bases and offsets of `value` are its lanes' values; null if there are none.
   llvm::Value* Assumption(const llvm::Value* value);
 
-  // Within its life nothing made is remembered: for code off the main path.
+  // During its lifetime nothing enters the cache: for code off the main path.
   class ColdScope {
    public:
     explicit ColdScope(Values& values) : values_(values), saved_(values.cache_) {}

@@ -1,3 +1,16 @@
+// One unsigned comparison checks bounds and alignment of a whole warp's access, or of a span of accesses:
+//
+//     rotr(address - start, a) < ceil((size - (bytes - 1)) / 2^a)        a = log2 of the alignment
+//
+// A difference below `start` wraps to a huge number; a misaligned one rotates a nonzero bit to the top and is huge as
+// well. The right-hand side depends only on the block and on constants, so it leaves loops (Limit, RotatedLimit).
+//
+// What is left is to decide what to compare with. RegionOf proves accesses safe where it can (allocas, parameters,
+// shared memory by known bits), in which case there is no check, and else picks the memory that the address is most
+// likely in: the client's window, unless the address space or its derivation says otherwise. Covers and SpanHolds only
+// choose between two ways of making an access; a wrong guess costs time, not safety. The Require functions
+// are what protects: behind a failed comparison the guest runtime checks each lane against every legal memory, and only
+// then reports a fault.
 #include "compiler/widen/memory/address_check.h"
 
 #include <llvm/Analysis/ValueTracking.h>
@@ -18,7 +31,7 @@ using guest::BlockState;
 using guest::WarpState;
 namespace runtime = guest_runtime;
 
-// The alloca that `pointer` is computed from, and whether [pointer, pointer + bytes) is known to be inside it, and
+// The alloca that `pointer` is derived from, and whether [pointer, pointer + bytes) is proved to be inside it, and
 // aligned.
 const llvm::AllocaInst* FindAlloca(const llvm::Value* pointer, const llvm::DataLayout& layout, uint64_t bytes,
                                    unsigned align_log2, bool& inside) {
@@ -45,7 +58,7 @@ struct Bounds {
   int64_t low, high;
 };
 
-// Of the lanes' offsets in each run. Nothing if lanes of a run are not aligned if one of them is, or lie absurdly far
+// Bounds of the lanes' offsets in each run. Empty if the lanes of a run do not share their alignment, or lie too far
 // apart.
 llvm::SmallVector<Bounds, 4> LaneBounds(const Shape& shape, unsigned align_log2) {
   constexpr int64_t kFar = int64_t{1} << 40;
@@ -63,8 +76,8 @@ llvm::SmallVector<Bounds, 4> LaneBounds(const Shape& shape, unsigned align_log2)
   return runs;
 }
 
-// What is known of a shared offset's bits proves it: thread indices are below the block's extents, and below what was
-// asked of them on the way.
+// Proved by known bits of the shared offset: thread indices are below the block's extents, and below what branches on
+// the way compared them with.
 bool IsInShared(FunctionEmitter& emitter, const llvm::Instruction& access, const llvm::Value* pointer, uint64_t bytes,
                 unsigned align_log2) {
   const auto* cast = llvm::dyn_cast<llvm::Operator>(pointer);
@@ -74,7 +87,7 @@ bool IsInShared(FunctionEmitter& emitter, const llvm::Instruction& access, const
   return bytes <= size && greatest <= size - bytes && known.countMinTrailingZeros() >= align_log2;
 }
 
-// What `pointer` is an address plus a constant of.
+// Strips a constant offset from `pointer`.
 const llvm::Value* BaseOf(const llvm::Value* pointer, uint64_t& offset) {
   offset = 0;
   const auto* cast = llvm::dyn_cast<llvm::IntToPtrInst>(pointer);
@@ -96,7 +109,7 @@ bool IsConstantsBase(const llvm::Value* value) {
          call->getCalledFunction()->getName() == llvm::StringRef(IntrinsicName("tutti.constants_base").get());
 }
 
-// The address of constants is a term of this one: most likely it is one of theirs.
+// The base of the constants is a term of this sum: most likely the address is one of theirs.
 bool IsFromConstants(const llvm::Value* value, unsigned depth = 6) {
   if (IsConstantsBase(value)) return true;
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
@@ -108,7 +121,7 @@ bool IsFromConstants(const llvm::Value* value, unsigned depth = 6) {
                       [&](const llvm::Use& operand) { return IsFromConstants(operand.get(), depth - 1); });
 }
 
-// At a place that is known now. Constants begin on a page of their own.
+// At an offset that is a constant. Constants begin on a page of their own.
 bool IsInConstants(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_t bytes, unsigned align_log2) {
   uint64_t offset = 0;
   if (!IsConstantsBase(BaseOf(pointer, offset))) return false;
@@ -201,7 +214,7 @@ AddressCheck::Range AddressCheck::Likely() {
   }
 }
 
-// An access at offset x from the start is inside if x < size - (bytes - 1), and nothing is if the memory is smaller.
+// An access at offset x from the start is inside if x < size - (bytes - 1); none is if the memory is smaller.
 llvm::Value* AddressCheck::Limit(uint64_t bytes) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   llvm::Value* size = Likely().size;
@@ -209,7 +222,7 @@ llvm::Value* AddressCheck::Limit(uint64_t bytes) {
                                        llvm::ConstantInt::get(size->getType(), bytes - 1));
 }
 
-// The same for the rotated difference: as many aligned places as there are below the limit.
+// The bound of the rotated difference: the number of aligned places below the limit.
 llvm::Value* AddressCheck::RotatedLimit(uint64_t bytes, unsigned align_log2) {
   llvm::IRBuilder<>& builder = emitter_.builder();
   return builder.CreateLShr(builder.CreateAdd(Limit(bytes), builder.getInt64((uint64_t{1} << align_log2) - 1)),
@@ -233,7 +246,7 @@ llvm::Value* AddressCheck::Covers(llvm::Value* address, uint64_t bytes, unsigned
 llvm::Value* AddressCheck::SpanHolds(unsigned most_runs) {
   if (is_off()) return nullptr;
   Span* span = emitter_.spans().Of(instruction_);
-  // Who writes asks of other memory than who reads what is constant.
+  // Constants are readable but not writable, so a span that writes cannot be checked against them.
   if (span == nullptr || (span->writes && region_.likely == runtime::kConstants)) return nullptr;
   if (span->holds != nullptr) return span->holds;
   const auto runs = LaneBounds(emitter_.shape(span->base), span->align_log2);

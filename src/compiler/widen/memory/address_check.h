@@ -1,12 +1,11 @@
-// The check of guest addresses: the one place through which all accesses go.
+// The check of guest addresses ("software fault isolation"): the one place through which all accesses go.
 //
-// Each access names the memory it may touch by its address space. Its check is one comparison: address - start of that
-// memory, unsigned, against its size less the size of the access. Alignment is part of the same comparison: the
-// difference is rotated right by the bits that must be zero (every memory starts at a multiple of 16), so that one of
-// them makes it too large. Where the compiler knows how the lanes' addresses lie to each other, one comparison is for
-// all of them, and for all accesses through one base (span.h). What fails goes to the guest runtime
-// (runtime/address_check.cc), which knows the other memories a generic address may lie in, and reports the first bad
-// lane.
+// An access names the memory it may touch by its address space. Its check is one unsigned comparison of address - start
+// of that memory with its size less the size of the access. Alignment is part of the same comparison: the difference is
+// rotated right by the bits that must be zero (every memory starts at a multiple of 16), so that a set bit among them
+// makes it too large. Where the compiler knows the distances between the lanes' addresses, one comparison covers all
+// lanes, and all accesses through one base (span.h). If it fails, the guest runtime (runtime/address_check.cc) decides:
+// it knows the other memories a generic address may lie in, and reports the first bad lane.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
@@ -20,19 +19,19 @@ namespace tutti::compiler {
 
 class FunctionEmitter;
 
-// Where an access may go.
+// The memory that an access may touch.
 struct Region {
   uint32_t spaces = guest_runtime::kWindow;  // all legal ones: bits of runtime/memories.h
   uint32_t likely = guest_runtime::kWindow;  // the one that is asked first
   llvm::Value* base = nullptr;  // i64 added to the address; null: none
-  bool is_safe = false;  // within bounds and aligned whatever happens
+  bool is_safe = false;  // proved in bounds and aligned
 };
 
 // For the access that `instruction` makes to `bytes` through `pointer`.
 Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, const llvm::Value* pointer,
                 uint64_t bytes);
 
-// The same for an access that writes.
+// Restricts `region` for an access that writes.
 void OnlyWritable(Region& region);
 
 class AddressCheck {
@@ -43,16 +42,16 @@ class AddressCheck {
   bool is_off() const;
   // i1: [address, address + bytes) is in the likely memory, and the address is a multiple of 2^align_log2.
   llvm::Value* Covers(llvm::Value* address, uint64_t bytes, unsigned align_log2);
-  // i1: all that the accesses of this access's span reach is in the likely memory, whichever lanes make them. Null if
-  // the addresses are not in runs, or in more than `most_runs`. To be called on the way of all lanes only.
+  // i1: everything that the accesses of this access's span reach is in the likely memory, whichever lanes make them.
+  // Null if the addresses are not in runs, or in more than `most_runs`. Call it only on the path of all lanes.
   llvm::Value* SpanHolds(unsigned most_runs = 32);
-  // Goes on only if the `bytes` at this scalar address are legal.
+  // Continues only if the `bytes` at this scalar address are legal.
   void RequireScalar(llvm::Value* address, uint64_t bytes);
-  // The same for those of the runs of lanes of an access that has a span.
+  // The same for the runs' addresses of an access that has a span.
   void RequireScalars(llvm::ArrayRef<llvm::Value*> addresses, uint64_t bytes);
   // The same for the addresses of the active lanes.
   void RequireLanes(llvm::Value* addresses, uint64_t bytes);
-  // The same; `addresses` makes the vector of them, which is wanted only if one is not where it most likely is.
+  // The same; `addresses` makes the vector of them, for the cold path.
   void RequireIndexed(const IndexedAddress& indexed, uint64_t bytes, llvm::function_ref<llvm::Value*()> addresses);
 
  private:

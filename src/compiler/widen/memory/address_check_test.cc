@@ -1,5 +1,5 @@
-// That checks which are made once for many lanes, or once for many accesses, still end at the first byte that is not
-// the client's, and name the lane and the address that left.
+// Checks that cover many lanes, or many accesses, still end at the first byte that is not the client's, and name the
+// lane and the address that left.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ class AddressCheck : public ::testing::Test {
     launch.window_reach_now = reach_now_;
     return RunGrid(kernel_->descriptor(), launch.Param(p0).Param(p1).Param(uint64_t{0}).Param(0u)).fault;
   }
-  // How much of the window has memory behind it when blocks begin, and when they ask.
+  // How much of the window has memory behind it when blocks begin, and when they call may_touch.
   void Reach(uint64_t begin, uint64_t now) {
     reach_ = begin;
     reach_now_ = now;

@@ -12,7 +12,7 @@ namespace {
 
 using llvm::Value;
 
-// Addresses of the lanes, checked, ready to be used one by one.
+// The lanes' addresses, checked, for use one by one.
 class LaneAddresses {
  public:
   LaneAddresses(FunctionEmitter& emitter, const llvm::Instruction& instruction, const Value* pointer, uint64_t bytes)
@@ -89,7 +89,7 @@ Value* EmitOne(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic, Valu
   return old;
 }
 
-// All lanes at one address, with an operation whose operands can be combined first.
+// All lanes at one address, with an associative operation: operands are combined first.
 bool EmitCombined(FunctionEmitter& emitter, const llvm::AtomicRMWInst& atomic, LaneAddresses& addresses) {
   using Op = llvm::AtomicRMWInst::BinOp;
   const Op op = atomic.getOperation();

@@ -1,7 +1,7 @@
-// Atomic read-modify-write operations: the lanes of a warp one after the other, in ascending order.
+// Atomic read-modify-write operations: lane after lane, in ascending order.
 //
-// Lanes that all add to one address add up first and touch memory once. Shared memory belongs to a block, which runs on
-// one thread, so atomics on it need no lock.
+// Lanes that all add to one address are reduced first and touch memory once. Shared memory belongs to a block, which
+// runs on one thread, so atomics on it need no lock.
 #pragma once
 
 #include <llvm/IR/Instructions.h>

@@ -15,7 +15,7 @@ class Finder {
  public:
   explicit Finder(FunctionEmitter& emitter) : emitter_(emitter), builder_(emitter.builder()) {}
 
-  // Adds `value` * 2^scale. False if the form is lost.
+  // Adds `value` * 2^scale. False if the sum no longer has the form.
   bool Add(const Value* value, unsigned scale) {
     const Shape& shape = emitter_.shape(value);
     if (shape.is_uniform()) {
@@ -83,7 +83,7 @@ std::optional<IndexedAddress> FindIndexedAddress(FunctionEmitter& emitter, const
 }
 
 // With d = base - start, the address is inside if 0 <= d + scale * index < limit: the index is between ceil(-d / scale)
-// and floor((limit - 1 - d) / scale). d is any 64-bit number: where it is so large that the sum might wrap, nothing is
+// and floor((limit - 1 - d) / scale). d is any 64-bit number: if it is so large that the sum might wrap, nothing is
 // inside.
 Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, Value* start, Value* limit,
                  unsigned align_log2) {
@@ -99,7 +99,7 @@ Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, Valu
     near = builder.CreateAnd(near, builder.CreateICmpEQ(builder.CreateAnd(address.base, odd), number(0)));
   low = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, low, number(INT32_MIN));
   high = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smin, high, number(INT32_MAX));
-  // One comparison instead of two. Of 2^32 indices that are all inside one goes the slow way.
+  // One comparison instead of two. If all 2^32 indices are inside, one of them takes the slow path.
   near = builder.CreateAnd(near, builder.CreateICmpSLE(low, high));
   Value* count = builder.CreateBinaryIntrinsic(
       llvm::Intrinsic::umin, builder.CreateAdd(builder.CreateSub(high, low), number(1)), number(UINT32_MAX));
@@ -109,7 +109,7 @@ Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, Valu
   };
   Value* outside = builder.CreateICmpUGE(builder.CreateSub(address.index, splat(low)), splat(count));
   if (odd == 0 || address.scale_log2 >= align_log2) return outside;
-  // The scale leaves low bits to the index.
+  // The scale is below the alignment, so the index has a part in the low bits.
   Value* bits = builder.CreateAdd(splat(address.base), builder.CreateShl(address.index, address.scale_log2));
   bits = builder.CreateAnd(bits, builder.CreateVectorSplat(kLanes, builder.getInt32(static_cast<uint32_t>(odd))));
   return builder.CreateOr(outside, builder.CreateICmpNE(bits, llvm::Constant::getNullValue(bits->getType())));

@@ -1,7 +1,7 @@
-// Addresses of the form base + scale * index with one base for all lanes and a 32-bit index of each: table[i].
+// Addresses of the form base + scale * index, with one base for all lanes and a 32-bit index per lane: table[i].
 //
-// A processor gathers by such an address with half the work that it has with 64-bit ones, and the check of the whole
-// warp is a comparison of the indices with two scalars.
+// Gathers with such addresses cost half of those with 64-bit ones, and the check of the whole warp compares the indices
+// with two scalars.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -13,15 +13,15 @@ namespace tutti::compiler {
 class FunctionEmitter;
 
 struct IndexedAddress {
-  llvm::Value* base = nullptr;   // i64
+  llvm::Value* base = nullptr;  // i64
   llvm::Value* index = nullptr;  // <32 x i32>, signed
   unsigned scale_log2 = 0;
 };
 
-// `pointer` taken apart, if it is of this form.
+// Decomposes `pointer`, if it is of this form.
 std::optional<IndexedAddress> FindIndexedAddress(FunctionEmitter& emitter, const llvm::Value* pointer);
 
-// <32 x i1>: the lane's address is outside of the `limit` addresses from `start` on, or not a multiple of 2^align_log2.
+// <32 x i1>: the lane's address is outside of the `limit` addresses from `start` on, or no multiple of 2^align_log2.
 llvm::Value* IsOutside(llvm::IRBuilder<>& builder, const IndexedAddress& address, llvm::Value* start,
                        llvm::Value* limit, unsigned align_log2);
 

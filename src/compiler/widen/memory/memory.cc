@@ -1,3 +1,14 @@
+// Picks the form of a load or store by the shape of its address, from the cheapest (memory.h lists them).
+//
+// Forms that touch memory for many lanes at once are right only under conditions that are known at run time: no index
+// has wrapped (Values::Assumption) and the whole range lies in the client's memory (AddressCheck). So an access in pieces is
+// emitted twice, as `holds ? pieces : gather`, where the gather checks every lane exactly and is laid out as cold code.
+// PiecesHold collects the conditions. A gather or scatter needs no second form, only its check: skipped if a span
+// covers it (RequireLanes), a comparison of the indices if the addresses have one base (RequireIndexed).
+//
+// Only active lanes may touch memory. Stores are masked. Loads in pieces are not, where the whole range has been
+// checked (Pieces::is_readable): reading for inactive lanes is harmless there, and a masked load costs twice a plain
+// one.
 #include "compiler/widen/memory/memory.h"
 
 #include <llvm/IR/Constants.h>
@@ -12,7 +23,7 @@ namespace {
 
 using llvm::Value;
 
-constexpr unsigned kMostRuns = 4;  // that are checked by scalars where the access needs a vector of addresses
+constexpr unsigned kMostRuns = 4;  // to check by scalars, where the access needs a vector of addresses anyway
 
 // What loads and stores have in common.
 class Access {
@@ -98,10 +109,10 @@ class Access {
  private:
   uint64_t bytes() const { return components_ * element_bytes_; }
 
-  // Each lane's vector is one access: others may look on.
+  // Each lane's vector must be a single access: other threads may watch.
   bool is_whole() const { return !simple_ && type_->isVectorTy(); }
 
-  // Vector accesses cannot be volatile or atomic; what those ask of the compiler, this does.
+  // Vector accesses cannot be volatile or atomic; this fence gives them the ordering that those imply for the compiler.
   void CompilerBarrier() {
     if (!simple_) builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
   }
@@ -138,7 +149,7 @@ class Access {
     return loaded;
   }
 
-  // A run without active lanes has no address: it reads where another reads.
+  // A run without active lanes has no valid address: it reads where an active one reads.
   void ReplaceInactive(llvm::SmallVector<Value*, 4>& addresses, unsigned run) {
     llvm::SmallVector<Value*, 4> active;
     for (unsigned r = 0; r < addresses.size(); ++r) {
@@ -181,8 +192,7 @@ class Access {
     pieces.components = components_;
     pieces.element = element_;
     pieces.element_bytes = element_bytes_;
-    // Masked loads cost twice as much as plain ones. Only an access that is proved safe lane by lane proves nothing of
-    // the lanes that do not make it.
+    // Masked loads cost twice as much as plain ones. But the proof of a safe access covers active lanes only.
     pieces.is_readable = emitter_.module().options.whole_pieces && !region_.is_safe;
     llvm::DenseMap<std::pair<Value*, int64_t>, Value*> made;
     for (unsigned p = 0; p < pieces.count(); ++p) {
@@ -196,7 +206,7 @@ class Access {
     return pieces;
   }
 
-  // i1: the access may be made in pieces; null: always.
+  // i1: the access may be made in pieces; null: unconditionally.
   Value* PiecesHold(const Pieces& pieces) {
     Value* holds = values_.Assumption(pointer_);
     const auto also = [&](Value* condition) {
@@ -210,7 +220,7 @@ class Access {
           also(check_.Covers(address, pieces.lanes * bytes(), AccessAlignLog2(instruction_)));
       }
     }
-    // There are no masked accesses of bytes and halves before AVX-512.
+    // Before AVX-512 bytes and halves cannot be masked.
     const bool masked = !(llvm::isa<llvm::LoadInst>(instruction_) && pieces.is_readable);
     if (masked && !emitter_.module().options.avx512 && element_bytes_ < 4 && !emitter_.is_full()) {
       also(builder_.CreateICmpEQ(emitter_.mask_bits(), builder_.getInt32(~0u)));
@@ -219,7 +229,7 @@ class Access {
   }
 
   llvm::SmallVector<Value*, 4> LoadEither(const Pieces& pieces, Value* holds) {
-    // Choose() joins one value; several components are joined as a struct, which dissolves.
+    // Choose() joins one value; several components are packed into a struct, which SROA dissolves.
     const auto packed = [&](llvm::ArrayRef<Value*> components) {
       if (components.size() == 1) return components[0];
       llvm::SmallVector<llvm::Type*, 4> types(components.size(), components[0]->getType());
@@ -240,7 +250,7 @@ class Access {
     return builder_.CreateAdd(addresses, llvm::ConstantInt::get(addresses->getType(), component * element_bytes_));
   }
 
-  // Checks the address of each lane. Gives base and index if the access can be made by them.
+  // Checks the address of each lane. Returns base and index if the access can use them.
   std::optional<IndexedAddress> RequireIndexed(Value* holds) {
     if (auto apart = ConstantlyApart()) {
       RequireLanes(holds);
@@ -254,7 +264,7 @@ class Access {
     return indexed;
   }
 
-  // One base, lane 0's, and distances known now.
+  // One base, lane 0's, and distances that are constants.
   std::optional<IndexedAddress> ConstantlyApart() {
     if (!shape_.is_runs() || shape_.run() != kLanes || !shape_.wraps().empty()) return std::nullopt;
     llvm::SmallVector<uint32_t, kLanes> distances;
@@ -269,8 +279,8 @@ class Access {
     return address;
   }
 
-  // Checks the address of each lane, unless `holds`. The addresses are made twice: those that are only checked do not
-  // cost.
+  // Checks the address of each lane, unless `holds`. The vector of addresses is made twice: the copy in cold code costs
+  // nothing.
   void RequireLanes(Value* holds) {
     if (holds == nullptr) return check_.RequireLanes(BasedVector(), bytes());
     emitter_.Unless(holds, [&] { check_.RequireLanes(BasedVector(), bytes()); });
@@ -303,7 +313,7 @@ class Access {
     for (unsigned c = 0; c < components_; ++c) EmitScatter(emitter_, components[c], ComponentAddress(addresses, c));
   }
 
-  // Calls access(lane, pointer) for each active lane, of addresses that were checked.
+  // Calls access(lane, pointer) for each active lane; the addresses have been checked.
   template <typename F>
   void ForEachWhole(F access) {
     Value* addresses = BasedVector();

@@ -4,12 +4,11 @@
 //   pieces of consecutive elements    a masked vector access per piece (the whole warp, or rows of 16 or 8 lanes)
 //   anything else                     gather and scatter
 //
-// A volatile vector of up to 16 bytes is one move per lane, in whatever shape: the other forms take it apart, and
-// others could see a half of it.
+// A volatile vector of up to 16 bytes is one move per lane, whatever the shape: the other forms split it, and other
+// threads could see a half of it.
 //
-// All but the last hold only if what the shape assumes does, and if the whole range they touch is inside the memory
-// that the client owns; else the access is made lane by lane, checking each (address_check.h). Only active lanes ever
-// touch memory.
+// All but the last hold only if the shape's assumption does, and if the whole range they touch is inside the client's
+// memory; otherwise the access is made lane by lane, checking each (address_check.h). Inactive lanes never write.
 #pragma once
 
 #include <llvm/IR/Instructions.h>

@@ -1,4 +1,4 @@
-// What becomes of memory accesses: their form, and that they touch what their threads touch and nothing else.
+// The form of memory accesses, and that they touch what their threads touch and nothing else.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-// Accesses in pieces: groups of consecutive lanes whose elements lie one after the other in memory.
+// Accesses in pieces: groups of lanes whose elements are contiguous in memory.
 //
 // An access of n components per lane (ld.v4.f32: n = 4) is in pieces of L lanes if within each group of L lanes each
-// lane's address is n elements after its neighbour's. A piece is then n vectors of L elements in memory, taken apart
-// into components by shuffles. L is 32 for a contiguous access of the whole warp, 16 or 8 for rows of a tile.
+// lane's address is n elements after its neighbour's. A piece is then n vectors of L elements in memory, split into
+// components by shuffles. L is 32 for a contiguous access of the whole warp, 16 or 8 for rows of a tile.
 #pragma once
 
 #include <llvm/ADT/SmallVector.h>
@@ -20,7 +20,7 @@ struct Pieces {
   llvm::Type* element = nullptr;
   uint64_t element_bytes = 0;
   llvm::SmallVector<llvm::Value*, 4> addresses;  // i64, one for each piece
-  bool is_readable = false;  // all that the pieces cover is the client's: loads need no mask
+  bool is_readable = false;  // all that the pieces cover may be read: loads need no mask
 
   unsigned count() const { return kLanes / lanes; }
 };

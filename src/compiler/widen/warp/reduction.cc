@@ -17,7 +17,7 @@ llvm::Constant* Identity(Op operation, llvm::Type* type) {
     case Op::Max: return llvm::ConstantInt::get(type, llvm::APInt::getSignedMinValue(type->getScalarSizeInBits()));
     case Op::FAdd: return llvm::ConstantFP::getNegativeZero(type);
     case Op::FMin:
-    case Op::FMax: return llvm::ConstantFP::getQNaN(type);  // minnum and maxnum take the other
+    case Op::FMax: return llvm::ConstantFP::getQNaN(type);  // minnum and maxnum return the other operand
     default: return llvm::Constant::getNullValue(type);
   }
 }
@@ -38,7 +38,7 @@ llvm::Value* ReduceAll(llvm::IRBuilder<>& builder, Op operation, llvm::Value* va
       llvm::CallInst* sum =
           builder.CreateFAddReduce(llvm::ConstantFP::getNegativeZero(values->getType()->getScalarType()), values);
       llvm::FastMathFlags flags;
-      flags.setAllowReassoc();  // the order of atomic additions is nobody's promise
+      flags.setAllowReassoc();  // atomic additions have no guaranteed order
       sum->setFastMathFlags(flags);
       return sum;
     }
@@ -54,7 +54,7 @@ llvm::Value* Reduce(FunctionEmitter& emitter, Op operation, llvm::Value* values,
   return ReduceAll(builder, operation, values);
 }
 
-// Hillis and Steele: five shifted additions.
+// Hillis and Steele's scan: five shifted additions.
 llvm::Value* PrefixSum(FunctionEmitter& emitter, llvm::Value* values) {
   llvm::IRBuilder<>& builder = emitter.builder();
   llvm::Value* zero = llvm::Constant::getNullValue(values->getType());

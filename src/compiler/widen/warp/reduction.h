@@ -1,4 +1,4 @@
-// One value of all active lanes' values.
+// Reductions and scans over the lanes of a warp.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
@@ -7,7 +7,7 @@ namespace tutti::compiler {
 
 class FunctionEmitter;
 
-// Of an associative operation. `lanes` (<32 x i1>): who takes part; null: the active lanes.
+// By an associative operation. `lanes` (<32 x i1>): which take part; null: the active lanes.
 llvm::Value* Reduce(FunctionEmitter& emitter, llvm::AtomicRMWInst::BinOp operation, llvm::Value* values,
                     llvm::Value* lanes = nullptr);
 // Element l is the sum of elements 0 .. l.

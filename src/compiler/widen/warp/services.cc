@@ -15,7 +15,7 @@ using guest::BarrierMode;
 using guest::GuestServices;
 using llvm::Value;
 
-// The value is the same in all threads of the block, as far as that is easily seen.
+// The value is the same in all threads of the block, as far as a shallow look shows.
 bool IsOfBlock(const Value* value, unsigned depth = 8) {
   if (llvm::isa<llvm::Constant>(value)) return true;
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
@@ -28,7 +28,7 @@ bool IsOfBlock(const Value* value, unsigned depth = 8) {
                       [&](const llvm::Use& operand) { return IsOfBlock(operand.get(), depth - 1); });
 }
 
-// On some way behind this barrier all threads read one word of shared memory before any writes there.
+// On some path behind this barrier all threads read one word of shared memory before any writes there.
 bool AllReadOneWord(const llvm::CallInst& barrier) {
   constexpr size_t kMostBlocks = 16;
   constexpr unsigned kShared = 3;
@@ -110,7 +110,7 @@ class Service {
         emitter_.Define(call_, {abi.CallService(builder_, offsetof(GuestServices, global_timer), i64, {warp})});
         return true;
       case Intrinsic::kFence:
-        // A block runs on one thread: towards the other lanes of it order is the compiler's business alone.
+        // A block runs on one thread: between its lanes only the compiler can reorder.
         builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent,
                              IsBlockScope() ? llvm::SyncScope::SingleThread : llvm::SyncScope::System);
         return true;
@@ -150,7 +150,7 @@ class Service {
  private:
   void Flag(uint32_t flags) { emitter_.module().flags |= flags; }
 
-  // An argument that is the same in all lanes, or else the lowest lane's.
+  // An argument that is uniform, or else the lowest lane's.
   Value* Common(unsigned i) {
     const Value* argument = call_.getArgOperand(i);
     if (emitter_.shape(argument).is_uniform()) return emitter_.values().Uniform(argument);
@@ -177,7 +177,7 @@ class Service {
     const bool waits = IsTrue(2);
     if (IsUniform(0) && IsUniform(1)) {
       const BarrierMode wait = AllReadOneWord(call_) ? BarrierMode::kArriveAndWaitDown : BarrierMode::kArriveAndWait;
-      // Lanes that came here one after the other, and are all here: known as well as where they never were apart.
+      // Lanes arrived here one after the other and are all here: as good as if they had never diverged.
       Value* lanes =
           call_.hasMetadata("tutti.whole_warp") && emitter_.is_kernel() ? emitter_.EntryLanes() : emitter_.mask_bits();
       return arrive(lanes, Common(0), Common(1), waits ? wait : BarrierMode::kArrive);
@@ -215,7 +215,7 @@ class Service {
     builder_.SetInsertPoint(done);
   }
 
-  // The phases that lanes arrive in, which may be of different barriers.
+  // The phases in which lanes arrive, possibly of different barriers.
   void BarrierEnter() {
     llvm::Type* wide = Values::Wide(builder_.getInt32Ty());
     Value* votes = emitter_.Bits(emitter_.Masked(emitter_.values().Vector(call_.getArgOperand(2))));

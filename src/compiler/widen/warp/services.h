@@ -1,5 +1,4 @@
-// What goes through the device: barriers, yielding, printing, the device heap, clocks, and the ways a kernel ends
-// early.
+// Services of the device: barriers, yielding, printing, the device heap, clocks, and early ends of a kernel.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
@@ -14,7 +13,7 @@ class FunctionEmitter;
 // False if `intrinsic` is not one of these.
 bool EmitService(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic);
 
-// Ends the kernel if any of `lanes` (i32) is set: these are lanes that the mistake is about.
+// Ends the kernel if any of `lanes` (i32) is set; they are the lanes that the mistake names.
 void EmitMistake(FunctionEmitter& emitter, const llvm::CallInst& call, guest::WarpMistake what, llvm::Value* lanes);
 
 // Ends the kernel with a fault of the lowest active lane. `kind` (i32) is a guest::FaultKind.

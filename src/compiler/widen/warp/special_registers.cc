@@ -13,7 +13,7 @@ namespace {
 using guest::BlockState;
 using llvm::Value;
 
-// Offset of the field of BlockState that a kBlockField intrinsic reads; its width is 4 or 8 bytes as the result's.
+// Offset of the BlockState field that a kBlockField intrinsic reads; 4 or 8 bytes wide, as its result.
 int64_t FieldOffset(llvm::StringRef name) {
   const auto [family, axis] = name.split('.');
   const int64_t index = axis.empty() ? 0 : axis.front() - 'x';
@@ -24,7 +24,7 @@ int64_t FieldOffset(llvm::StringRef name) {
   return base < 0 || index < 0 || index > 2 ? -1 : base + 4 * index;
 }
 
-// Coordinates of the lanes in a block whose shape is known only when it runs, or does not go with 32.
+// Thread coordinates in a block whose shape is known only at run time, or does not fit warps of 32.
 Value* ThreadIndex(FunctionEmitter& emitter, unsigned axis) {
   llvm::IRBuilder<>& builder = emitter.builder();
   const BlockShape& block = emitter.module().block;

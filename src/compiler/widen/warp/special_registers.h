@@ -1,4 +1,4 @@
-// What a lane knows of its place and its surroundings: indices, sizes, bases.
+// Special registers: indices, sizes, bases.
 #pragma once
 
 #include <llvm/IR/Instructions.h>

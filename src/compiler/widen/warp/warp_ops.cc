@@ -31,7 +31,7 @@ class WarpOperation {
       case Intrinsic::kRedux: Redux(); return true;
       case Intrinsic::kElect: Elect(); return true;
       case Intrinsic::kWarpBarrier:
-        // The lanes are in step; what other lanes stored must be loaded anew.
+        // The lanes are in lockstep; what other lanes stored must be loaded anew.
         builder_.CreateFence(llvm::AtomicOrdering::SequentiallyConsistent, llvm::SyncScope::SingleThread);
         return true;
       case Intrinsic::kTurn: Turn(); return true;
@@ -72,15 +72,14 @@ class WarpOperation {
     }
   }
 
-  // Who is named must come here as well. Lanes that have ended are not waited for; any others that are elsewhere in the
-  // kernel come too late.
+  // Faults unless every named lane is here or has ended. Diverged lanes could only arrive too late.
   void RequireMembers() {
     if (!emitter_.OthersMayBeElsewhere()) return;
     if (AreMembersHere(call_) || !emitter_.IsFirstMeetingOf(members())) return;
     EmitMistake(emitter_, call_, Mistake(), Absent());
   }
 
-  // Lanes that the first argument names, and that neither are here nor have ended.
+  // The lanes that the first argument names, and that neither are here nor have ended.
   Value* Absent() {
     Value* named;
     if (has_one_group()) {
@@ -163,14 +162,14 @@ class WarpOperation {
         call_, {builder_.CreateCall(function, {places, named, emitter_.mask_bits(), Alive(), before, waiting, parts})});
   }
 
-  // Lanes that name different members are separate groups: `of_group(lanes)` for each, given to its lanes.
+  // Lanes that name different members are separate groups: gives each lane its group's `of_group(lanes)`.
   Value* PerGroup(llvm::function_ref<Value*(Value*)> of_group) {
     llvm::Type* i32 = builder_.getInt32Ty();
     Value* named = values_.Vector(members());
     llvm::AllocaInst* result = values_.Slot(Values::Wide(i32));
     builder_.CreateStore(llvm::Constant::getNullValue(Values::Wide(i32)), result);
     emitter_.ForEachLane(emitter_.mask_bits(), [&](Value* lane) {
-      // A lane whose group was done already does it again; groups are few.
+      // A group is recomputed by each lane that finds it; groups are few.
       Value* group = builder_.CreateAnd(builder_.CreateExtractElement(named, lane), emitter_.mask_bits());
       Value* value = builder_.CreateVectorSplat(kLanes, of_group(group));
       Value* own = builder_.CreateSelect(emitter_.Lanes(group), value, builder_.CreateLoad(value->getType(), result));

@@ -1,4 +1,4 @@
-// Operations between the lanes of a warp: shuffles, votes, matches, reductions, and what a lane knows of its place.
+// Operations between the lanes of a warp: shuffles, votes, matches, reductions.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
