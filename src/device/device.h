@@ -1,12 +1,12 @@
-// The device interface: what a server needs of a device, at the level that an embedded CPU device and a real GPU both
-// do well. Contexts, libraries, graphs, pools, occupancy and capture are built in the client on top of this.
+// The device interface: what a server needs of a device, at a level that suits both an embedded CPU device and a real
+// GPU. Contexts, libraries, graphs, pools, occupancy and capture are built on top of it in the client.
 //
 //   Backend   all devices of one kind in this server, and the threads that drive them
-//   Space     one client's part of a backend: its device window, streams, modules, limits. The fault domain: whatever
-//             goes wrong in a Space stays there.
+//   Space     one client's part of a backend: its device window, streams, modules, limits. The fault domain: a failure
+//             in a Space affects no other.
 //
-// Streams are named by the client's own numbers (wire: slots below kMaxStreams), records by their tickets, so that
-// nothing is translated on the way. All operations on one Space come from one thread at a time (the one that holds the
+// Streams are named by the client's own numbers (wire: slots below kMaxStreams), records by their tickets, so nothing
+// is translated on the way. All operations on one Space come from one thread at a time (the one that holds the
 // session); different Spaces are used from different threads at once. Sink methods are called from the backend's
 // threads, many at once, and must neither block nor call back into the Space.
 #pragma once
@@ -32,12 +32,12 @@
 
 namespace tutti::device {
 
-// Where a Space reports what has been reached.
+// What a Space reports to.
 class Sink {
  public:
   virtual ~Sink() = default;
-  // All work of `stream` up to and including `ticket` is done. True if somebody sleeps until then: Wake(stream) is
-  // called once the device holds no lock, since whoever wakes may take the core of whoever holds it.
+  // All work of `stream` up to and including `ticket` is done. True if somebody sleeps on it: the device then calls
+  // Wake(stream) when it holds no lock, since the woken thread may take the core of the one that wakes it.
   virtual bool Completed(uint32_t stream, uint64_t ticket) = 0;
   virtual void Wake(uint32_t stream) = 0;
   virtual void EventReached(uint32_t event, uint64_t now_ns) = 0;
@@ -60,7 +60,7 @@ class Sink {
 // Space::Launch: see there.
 inline constexpr int kNotLoaded = -1;
 
-// A kernel made ready for one block shape.
+// A kernel compiled and loaded for one block shape.
 struct PreparedKernel {
   uint32_t id = 0;  // names it in Grid
   uint32_t local_bytes = 0;
@@ -85,8 +85,8 @@ struct StreamOptions {
   bool non_blocking = false;
 };
 
-// SMs that a client with this percentage may use at once, and is told it has: rounded down, at least one. Below one
-// SM's worth it has one SM for a part of the time.
+// SMs that a client with this percentage may use at once, as reported to it: rounded down, at least one. Below one SM's
+// worth it has one SM for a part of the time.
 inline uint32_t EffectiveSms(uint32_t sms, double active_thread_percentage) {
   const auto rounded_down = static_cast<uint32_t>(sms * active_thread_percentage / 100 + 1e-6);
   return rounded_down < 1 ? 1 : rounded_down > sms ? sms : rounded_down;
@@ -95,13 +95,13 @@ inline uint32_t EffectiveSms(uint32_t sms, double active_thread_percentage) {
 struct Limits {
   double active_thread_percentage = 100;  // 0 < p <= 100
   std::vector<uint64_t> memory_bytes;  // per device; empty or ~0: none
-  MemoryGroups memory_groups;  // whose limits hold besides; fixed when the Space is made
+  MemoryGroups memory_groups;  // whose limits hold as well; fixed when the Space is made
   int32_t priority = 0;  // 0 normal, 1 below normal
   std::vector<wire::SmRange> sm_ranges;  // of its partition; a device that is not named: all of its SMs
-  uint64_t kernel_ns = 0;  // that a kernel may run on the device; 0: for ever
+  uint64_t kernel_ns = 0;  // time limit of a kernel on the device; 0: none
 };
 
-// SMs of `device` that a client with these limits is told it has: what its partition has, or what its percentage gives
+// SMs of `device` that a client with these limits is reported: what its partition has, or what its percentage gives
 // (EffectiveSms). 0: a partition without SMs there.
 inline uint32_t GrantedSms(const Limits& limits, uint32_t device, uint32_t sms) {
   uint32_t partition = 0;
@@ -116,22 +116,22 @@ inline uint32_t GrantedSms(const Limits& limits, uint32_t device, uint32_t sms) 
 
 class Space {
  public:
-  virtual ~Space() = default;  // drops all work, waits for blocks that run, gives everything back
+  virtual ~Space() = default;  // drops all work, waits for running blocks, frees everything
 
-  // Memory. Addresses lie in the window, the memory is zero. OUT_OF_MEMORY over the limit or the device's size; since
-  // frees wait for earlier work, a client may try once more after synchronising.
+  // Memory. Addresses lie in the window, the memory is zeroed. OUT_OF_MEMORY over the limit or the device's size; since
+  // frees wait for earlier work, a client may try again after synchronising.
   virtual Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) = 0;
   // Frees when all work submitted so far is done. INVALID_VALUE if no allocation begins at `address`.
   virtual Status Free(uint64_t address) = 0;
 
   // Streams. Creating an existing number, or using one that does not exist, is a protocol error (Result fails).
   virtual Status CreateStream(uint32_t stream, const StreamOptions& options) = 0;
-  virtual Status DestroyStream(uint32_t stream) = 0;  // after the work that is in it
+  virtual Status DestroyStream(uint32_t stream) = 0;  // after the work in it
 
-  // Stream-ordered work; each completes through Sink::Completed(stream, ticket). Arguments have been validated against
-  // the wire limits; that addresses lie in the window and kernels exist is checked here, and is a Fault of the Space,
-  // not of us. More of it waiting than wire::kMostBacklog is a protocol error.
-  // Launch fails with kNotLoaded, and has done nothing, if the kernel's code has been let go: it is to be loaded first.
+  // Stream-ordered work; each record completes through Sink::Completed(stream, ticket). Arguments have been validated
+  // against the wire limits; whether addresses lie in the window and kernels exist is checked here, and is a Fault of
+  // the Space. Exceeding wire::kMostBacklog is a protocol error. Launch fails with kNotLoaded, and has no effect, if
+  // the kernel's code has been evicted: load it first.
   virtual Status Launch(uint32_t stream, uint64_t ticket, const Grid& grid) = 0;
   virtual Status Copy(uint32_t stream, uint64_t ticket, const wire::CopyBody& copy) = 0;
   virtual Status Fill(uint32_t stream, uint64_t ticket, const wire::FillBody& fill) = 0;
@@ -152,21 +152,21 @@ class Space {
   virtual Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) = 0;
   virtual Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) = 0;
   virtual Status UnloadModule(uint32_t module) = 0;
-  // Loads the code of a prepared kernel again. If that fails the next launch does, with the reason.
+  // Reloads the code of a prepared kernel. If that fails so does the next launch, with the reason.
   virtual void LoadAgain(uint32_t /*kernel*/) {}
 
   // Waits for the Space's blocks on `device`, drops its queued work and clears its error.
   virtual void Reset(uint32_t device) = 0;
-  // What the streams of one context may use together, as a part of the device: SMs x time, 0 < part <= 1. Holds besides
-  // the client's own limits. Acts from the next scheduling decision.
+  // The part of the device that the streams of one context may use together: SMs x time, 0 < part <= 1. Holds besides
+  // the client's own limits, from the next scheduling decision on.
   virtual Status LimitContext(uint32_t device, uint32_t context, double part) = 0;
-  // How much memory kernels' malloc may give out. Counts if none has asked for any yet.
+  // Limit of the heap for kernels' malloc. No effect once a kernel has allocated.
   virtual Status LimitHeap(uint32_t device, uint64_t bytes) = 0;
 
-  // These are thread-safe. Live changes act from the next scheduling decision.
+  // These are thread-safe. Changes take effect from the next scheduling decision on.
   virtual void SetLimits(const Limits& limits) = 0;
-  // Kernels on `device` of which blocks have begun and not all have ended: for whoever asks, not for a fast path. Of
-  // many the first kMostRunning.
+  // Kernels on `device` of which blocks have begun and not all have ended, at most the first kMostRunning. For status
+  // queries, not for a fast path.
   struct RunningKernel {
     std::string name;
     uint32_t grid[3] = {};
@@ -178,8 +178,8 @@ class Space {
   };
   static constexpr size_t kMostRunning = 16;
   virtual std::vector<RunningKernel> Running(uint32_t) { return {}; }
-  // The client is gone: drops all work, ends what runs, lets LoadModule and Prepare return soon and fail. Nothing is
-  // reported any more. Does not wait.
+  // The client is gone: drops all work, ends what runs, makes LoadModule and Prepare fail soon. Nothing is reported any
+  // more. Does not wait.
   virtual void Abandon() = 0;
   // What this Space has used of `device`, kept up to date by the Space.
   virtual metrics::ClientCounters& counters(uint32_t device) = 0;
@@ -206,18 +206,19 @@ class Backend {
   // Memory in use on a device now, by all Spaces. Thread-safe.
   virtual uint64_t used_bytes(uint32_t device) const = 0;
 
-  // `window_fd` is mapped by the caller at `window_base` (same address in the client) for the Space's lifetime.
+  // The caller maps `window_fd` at `window_base` (same address in the client) for the Space's lifetime.
   virtual Result<std::unique_ptr<Space>> CreateSpace(uint64_t window_base, int window_fd, const Limits& limits,
                                                      Sink* sink, std::string_view label) = 0;
 
-  // Looking after the clients' rings, which the backend's idle threads do. A thread that has run out of blocks *looks*:
-  // it calls `poll` in the loop in which it spins for work, and stops looking with exactly one of `leave` (it has found
-  // blocks to run) or `arm` (it is about to sleep). The last thread that looks away arms the bells; while none looks or
-  // sleeps on the bells, a thread of the server's own does. All of it is thread-safe. Set before the first Space.
+  // Polling the clients' rings, which the backend's idle threads do. A thread that has run out of blocks *looks*: it
+  // calls `poll` in the loop in which it spins for work, and stops looking with exactly one of `leave` (it has found
+  // blocks to run) or `arm` (it is about to sleep). The last thread that looks away arms the doorbells; while none
+  // looks or sleeps on the doorbells, a thread of the server's own does. All of it is thread-safe. Set before the first
+  // Space.
   struct IdleWork {
     std::function<bool()> poll;  // take what is in the rings; true if it found records
     std::function<void()> leave;  // going to run blocks: no longer looking
-    // going to sleep: no longer looking; but if it returns true it found records: still looking
+    // going to sleep: no longer looking; but if it returns true it found records, and still is
     std::function<bool()> arm;
     int doorbell_epoll_fd = -1;  // sleepers wait on this, too (poll(2) or nested epoll; never read from it)
     std::function<void()> woke;  // the sleep after an `arm` is over, for whatever reason. Not looking yet.

@@ -1,4 +1,4 @@
-// What is known of a fault: why a client's work on a device has failed for good.
+// A fault: why a client's work on a device has failed for good.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace tutti::device {
 
-// Empty, or zero, is not known. Names and paths come from the client's own code.
+// Empty or zero fields are unknown. Names and paths come from the client's own code.
 struct Fault {
   int32_t status = 0;  // the sticky CUresult
   std::string report;  // all of it in one line, for the log

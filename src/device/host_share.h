@@ -1,9 +1,8 @@
-// Host memory that a server holds for a client: pinned and staging memory, constants, images of modules. Pages of it
-// that a kernel or the server touches first are the server's, so without a bound one client could have the system end
-// the server of all.
+// Host memory that a server holds for a client: pinned and staging memory, constants, images of modules. Pages that a
+// kernel or the server touches first are charged to the server, so without a bound one client could make the system
+// kill the server of all.
 //
-// There is one account for all clients of a server and a limit for each; what a client may not have is OUT_OF_MEMORY to
-// it.
+// All clients of a server share one account, and each has a limit; beyond either a client gets OUT_OF_MEMORY.
 #pragma once
 
 #include <atomic>
@@ -23,7 +22,7 @@ class HostShare {
   ~HostShare() { all_->Release(used_bytes_.load(std::memory_order_relaxed), {}); }
   HostShare(const HostShare&) = delete;
 
-  // False: over the limit, or more than is left for all.
+  // False: over the client's limit, or over what is left for all.
   bool Reserve(uint64_t bytes) {
     uint64_t used = used_bytes_.load(std::memory_order_relaxed);
     do {
@@ -47,11 +46,11 @@ class HostShare {
   std::atomic<uint64_t> used_bytes_{0};
 };
 
-// A reservation that is given back with its owner.
+// A reservation that is released with its owner.
 class HostHold {
  public:
   HostHold() = default;
-  // Of nothing if there is not so much.
+  // Holds nothing if the reservation fails.
   HostHold(HostShare* share, uint64_t bytes) : share_(share->Reserve(bytes) ? share : nullptr), bytes_(bytes) {}
   HostHold(HostHold&& other) noexcept : share_(std::exchange(other.share_, nullptr)), bytes_(other.bytes_) {}
   HostHold& operator=(HostHold&& other) noexcept {

@@ -1,8 +1,8 @@
-// How much of a device's memory is taken, and by whom together. One account per device, shared by all Spaces.
+// How much of a device's memory is in use, also by groups of clients. One account per device, shared by all Spaces.
 //
-// A group is a number of clients with one limit on what they hold together: a namespace's, a cgroup's. A reservation is
-// granted by the device and all groups or by none, under one lock: so nothing ever goes above a limit, and nothing is
-// refused because of a reservation that was about to fail itself.
+// A group is a set of clients with one limit on their sum: a namespace's, a cgroup's. The device and all groups grant a
+// reservation together or not at all, under one lock: nothing ever exceeds a limit, and nothing is refused because of a
+// concurrent reservation that fails itself.
 #pragma once
 
 #include <atomic>

@@ -8,12 +8,12 @@
 namespace tutti::device {
 namespace {
 
-constexpr double kFewSms = 8;                // below, fractions of an SM are held in time
+constexpr double kFewSms = 8;  // with fewer SMs fractions of an SM are held in time
 constexpr double kLeastFraction = 1e-3;      // less is a whole number
-constexpr double kMostIdleNs = 1'000'000;      // saved up while there was nothing to run
-constexpr double kMostWaitingNs = 20'000'000;  // while others had the SMs
+constexpr double kMostIdleNs = 1'000'000;  // saved up while idle
+constexpr double kMostWaitingNs = 20'000'000;  // saved up while others had the SMs
 constexpr double kMostLeftNs = 1e9;
-constexpr double kQuantumNs = 250'000;         // there must be before it goes on: not a sleep per chunk
+constexpr double kQuantumNs = 250'000;  // budget needed to resume: no sleep per chunk
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void Cap::WorkCame(uint64_t now_ns) {
 
 bool Cap::Spend(uint64_t ran_ns, uint64_t now_ns) {
   if (rate_ <= 0) return false;
-  budget_ns_ -= static_cast<double>(ran_ns);  // first: what was earned meanwhile must not be cut off
+  budget_ns_ -= static_cast<double>(ran_ns);  // first: what was earned meanwhile must not be clamped
   Refill(now_ns, kMostWaitingNs);
   if (budget_ns_ > 0) return false;
   throttled_until_ns_ = now_ns + static_cast<uint64_t>(std::ceil((kQuantumNs - budget_ns_) / rate_));

@@ -1,10 +1,9 @@
-// How much of a device somebody may use: a client by its percentage, or one context of a client by its own.
+// A limit on how much of a device a client (by its percentage), or one context of a client, may use.
 //
-// A part of the device that is a whole number of SMs is held by counting SMs. The rest of a fraction is held in time:
-// with 0.24 of two SMs' worth it has one SM for 24% of the time, with 1.4 two SMs of which it may use 140%. Time is a
-// budget that fills at that rate and from which measured run time is taken. It may go below zero (a block ran longer
-// than there was budget): then nothing is begun until it is made up for. So the part holds in the long run whatever
-// blocks take.
+// A whole number of SMs is enforced by counting SMs. The rest of a fraction is enforced in time: with 0.24 of two SMs'
+// worth it has one SM for 24% of the time, with 1.4 it has two SMs of which it may use 140%. Time is a token bucket:
+// the budget fills at that rate, and measured run time is taken from it. It may go below zero (a block ran longer than
+// the budget): then nothing starts until it is paid back. So the part holds in the long run for any block length.
 //
 // On a device with many SMs a fraction of one is rounded down instead, as hardware does. Guarded by the scheduler's
 // lock.
@@ -16,7 +15,7 @@ namespace tutti::device {
 
 class Cap {
  public:
-  // `part_sms`: SMs' worth of time, of `sms` that there are. All of them: no cap.
+  // `part_sms`: SMs' worth of time, of `sms` on the device. All of them: no cap.
   void Set(double part_sms, uint32_t sms, uint64_t now_ns);
 
   bool open() const { return !throttled_ && running_ < max_sms_; }
@@ -26,16 +25,16 @@ class Cap {
   bool throttled() const { return throttled_; }
   uint64_t throttled_until_ns() const { return throttled_until_ns_; }
 
-  // An SM works for it, or no longer.
+  // An SM starts, or stops, working for it.
   void Begin() { ++running_; }
   void End() { --running_; }
-  // Work has come after none was there: what was saved up while idle is cut to a moment's worth.
+  // Work has arrived after idling: clamps what was saved up meanwhile.
   void WorkCame(uint64_t now_ns);
-  // SM time has been used. True if with it the budget is used up: it is throttled until throttled_until_ns().
+  // SM time has been used. True if that exhausts the budget: it is throttled until throttled_until_ns().
   bool Spend(uint64_t ran_ns, uint64_t now_ns);
-  // How long a run of `ran_ns` may still go on until it has used up the budget, or kNever.
+  // How long a run of `ran_ns` may still continue before it exhausts the budget, or kNever.
   uint64_t LeftNs(uint64_t ran_ns, uint64_t now_ns) const;
-  // The time of being throttled is over.
+  // Throttling ends.
   void Resume(uint64_t now_ns);
 
  private:

@@ -1,4 +1,4 @@
-// Caps by themselves, in made-up time.
+// Caps by themselves, in simulated time.
 #include "device/common/cap.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint64_t kMs = 1'000'000;
 
-// Part of one SM's time that it has used after `seconds` of running in pieces of `piece_ns` whenever it may.
+// The part of one SM's time it has used after `seconds`, running in pieces of `piece_ns` whenever it may.
 double UsedPart(Cap& cap, uint64_t piece_ns, double seconds) {
   uint64_t now_ns = 1, used_ns = 0;
   const auto end_ns = static_cast<uint64_t>(seconds * 1e9);

@@ -1,7 +1,8 @@
-// Things that may go away when the work submitted so far is done: freed memory, unloaded modules.
+// Deferred frees (epoch-based reclamation): freed memory and unloaded modules, released when the work submitted before
+// is done.
 //
-// Every record belongs to the generation that was open when it came. Deferring something closes the generation; it is
-// let go when that generation and all before it have no record left. Guarded by the Space's lock.
+// Every record belongs to the epoch (Generation) that was open when it came. Deferring something closes the epoch; it is
+// released when that epoch and all before it have no record left. Guarded by the Space's lock.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,7 @@ namespace tutti::device {
 
 struct Deferred {
   uint64_t address = 0;              // memory to release, or 0
-  std::shared_ptr<const void> kept;  // something to let go
+  std::shared_ptr<const void> kept;  // something to release
 };
 
 struct Generation {
@@ -44,7 +45,7 @@ class DeferredRelease {
       for (Deferred& item : generations_.front().items) released->push_back(std::move(item));
       if (generations_.size() == 1) {
         generations_.front().items.clear();
-        return;  // kept, so that the steady state allocates nothing
+        return;  // kept, so that the steady state does not allocate
       }
       generations_.pop_front();
     }

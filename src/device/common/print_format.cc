@@ -63,7 +63,7 @@ int ReadNumber(std::string_view format, size_t* at) {
   return value;
 }
 
-// `at` stands behind the '%'; afterwards behind the conversion. False at the end of the format.
+// `at` is just behind the '%'; afterwards behind the conversion. False at the end of the format.
 bool ReadConversion(std::string_view format, size_t* at, Arguments& arguments, Conversion* out) {
   for (; *at < format.size() && std::strchr("-+ #0", format[*at]) != nullptr && format[*at] != '\0'; ++*at) {
     if (out->flags.find(format[*at]) == std::string::npos) out->flags += format[*at];
@@ -166,7 +166,7 @@ std::string Format(const GuestMemory& memory, const Conversion& conversion, Argu
 
 std::string ReadGuestString(const GuestMemory& memory, uint64_t address, size_t limit) {
   std::string text;
-  // By pieces that end at multiples of their size, so that a string at the end of a range is read whole.
+  // In pieces that end at multiples of their size, so that a string at the end of a range is read completely.
   constexpr uint64_t kPiece = 64;
   while (text.size() < limit) {
     char piece[kPiece];

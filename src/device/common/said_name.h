@@ -1,5 +1,5 @@
-// Names as they are kept and said: of kernels and of files of PTX lines. They are as long as a client's PTX has them,
-// and what is kept of its faults, or written to a log for them, is not to be.
+// Shortens names of kernels and paths of source files for logs and fault records. Clients' PTX chooses their length,
+// which must not decide how much is stored or logged for them.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace tutti::device {
 
-// The begin of a kernel's name; a longer one ends in "...".
+// The beginning of a kernel's name; a longer one ends in "...".
 inline std::string SaidName(std::string_view name) {
   constexpr size_t kMost = 1024;
   return name.size() <= kMost ? std::string(name) : std::string(name.substr(0, kMost)) + "...";
 }
 
-// The end of a path; of a longer one after "...".
+// The end of a path; a longer one begins with "...".
 inline std::string SaidPath(std::string_view path) {
   constexpr size_t kMost = 512;
   return path.size() <= kMost ? std::string(path) : "..." + std::string(path.substr(path.size() - kMost));

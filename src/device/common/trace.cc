@@ -8,7 +8,7 @@ void TraceRing::Enable(bool on) { enabled_.store(on, std::memory_order_relaxed);
 
 void TraceRing::Add(Entry entry) {
   std::lock_guard lock(mutex_);
-  // Chunks of one kernel that follow each other closely are one bar in a timeline, and one entry here.
+  // Chunks of one kernel in close succession are one bar in a timeline, and one entry here.
   constexpr uint64_t kGapNs = 5'000;
   constexpr uint64_t kBarNs = 1'000'000;
   if (added_ != 0 && !entries_.empty()) {

@@ -1,5 +1,5 @@
-// What ran where: one ring of chunks per worker, written by it, read by whoever takes the trace. Thread-safe. Costs one
-// relaxed load per chunk while it is off.
+// Records what ran where: a ring of chunks per worker, written by it, read by whoever takes the trace. Thread-safe.
+// Costs one relaxed load per chunk while it is off.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class TraceRing {
   void Enable(bool on);
   bool enabled() const { return enabled_.load(std::memory_order_relaxed); }
   void Add(Entry entry);
-  // Appends and forgets what was recorded.
+  // Appends the recorded chunks to `out` and clears them.
   void Take(uint32_t device, uint32_t sm, std::vector<Backend::TraceEvent>* out);
 
  private:

@@ -1,5 +1,5 @@
-// Which parts of a window are taken: best fit over an address range, neighbours merge when freed. Knows nothing of the
-// memory itself. Not thread-safe (WindowMemory holds the lock).
+// Allocates address ranges of a window: best fit, merging neighbours when freed. Does not touch the memory itself. Not
+// thread-safe (WindowMemory holds the lock).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class WindowAllocator {
 
   // The address of `bytes` aligned to `alignment` (a power of two), or nothing.
   std::optional<uint64_t> Take(uint64_t bytes, uint64_t alignment);
-  // Gives back a range that Take gave, with the size that it was asked for. Returns the free range it is now part of.
+  // Frees a range from Take, with the size that was requested. Returns the free range it is now part of.
   std::pair<uint64_t, uint64_t> Give(uint64_t address, uint64_t bytes);
 
   uint64_t RoundUp(uint64_t bytes) const { return AlignUp(bytes, granularity_); }

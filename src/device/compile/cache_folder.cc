@@ -42,7 +42,7 @@ void RemoveLeftFolders(const std::string& base) {
   for (const std::string& name : names) {
     struct stat info;
     const std::string path = base + "/" + name;
-    // Of ours only: OpenCacheFolder makes what is missing and says what is wrong with others'.
+    // Only our own: OpenCacheFolder creates what is missing and reports what is wrong with others'.
     if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) continue;
     if (const auto folder = OpenCacheFolder(path); folder && IsOursNow(*folder)) RemoveCacheFolder(*folder);
   }
@@ -76,7 +76,7 @@ Result<CacheFolder> MakeTemporaryCacheFolder() {
       folder->temporary = true;
       return folder;
     }
-    // Another server took it for one that was left, in the moment in which it was not locked.
+    // Another server took it for abandoned in the moment before it was locked.
     if (attempt == kMostAttempts) return Fail(fmt::format("{}: cannot be locked", path));
   }
 }

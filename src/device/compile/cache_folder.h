@@ -12,16 +12,16 @@ namespace tutti::device {
 struct CacheFolder {
   std::string path;
   os::Fd fd;               // everything in it is reached through this
-  bool temporary = false;  // made for this process: to be removed with it
+  bool temporary = false;  // made for this process, and removed with it
 };
 
-// Opens `path`, making it (0700) and its parents if they are missing. Refuses a folder of another user, or one that
-// others can write to, or a symbolic link.
+// Opens `path`, creating it (0700) and its parents if they are missing. Refuses a symbolic link, and a folder that
+// another user owns or others can write to.
 Result<CacheFolder> OpenCacheFolder(const std::string& path);
-// A new folder in $TMPDIR or /tmp, locked (flock) for as long as its descriptor is open. Removes those that processes
-// of this user have left there that can no longer do it themselves: theirs are not locked any more.
+// A new folder in $TMPDIR or /tmp, locked (flock) while its descriptor is open. Removes the abandoned ones of this
+// user: those that no process has locked any more.
 Result<CacheFolder> MakeTemporaryCacheFolder();
-// Removes a temporary folder with what is in it.
+// Removes a temporary folder and its contents.
 void RemoveCacheFolder(const CacheFolder& folder);
 
 }  // namespace tutti::device

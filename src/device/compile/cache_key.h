@@ -15,7 +15,7 @@ struct CacheKey {
   friend auto operator<=>(const CacheKey&, const CacheKey&) = default;
 };
 
-// Hashes a list of parts; each part's length goes in too, so that ("ab", "c") and ("a", "bc") differ.
+// Hashes a list of parts, including each part's length, so that ("ab", "c") and ("a", "bc") differ.
 class KeyBuilder {
  public:
   KeyBuilder();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kTrailerMagic = 0x31454843'41434954;  // "TICACHE1"
 constexpr uint64_t kMaxEntryBytes = 1ull << 30;
-constexpr time_t kTemporaryFileSeconds = 3600;  // a file still being written after that never will be whole
+constexpr time_t kTemporaryFileSeconds = 3600;  // a file still being written after that never will be complete
 constexpr std::string_view kTemporaryPrefix = "new-";
 
 struct Trailer {
@@ -47,7 +47,7 @@ bool ReadAll(int fd, std::span<uint8_t> into) {
   return true;
 }
 
-// The entry's bytes if the file is ours, ends in a trailer, and has the checksum that the trailer says.
+// The entry's bytes if the file is ours, ends in a trailer, and has the trailer's checksum.
 std::optional<std::vector<uint8_t>> ReadChecked(int fd) {
   struct stat info;
   if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 022) != 0)
@@ -79,7 +79,7 @@ Folder OpenForListing(int folder) {
   return {stream, closedir};
 }
 
-// Oldest use first. Leftovers of processes that died while they wrote are removed on the way.
+// Least recently used first. Removes leftovers of processes that died while writing.
 std::vector<FileInfo> ListEntries(int folder) {
   std::vector<FileInfo> entries;
   const Folder stream = OpenForListing(folder);
@@ -130,7 +130,7 @@ std::optional<CodeCache::Entry> CodeCache::Find(const CacheKey& key) {
     unlinkat(folder_.fd.get(), name.c_str(), 0);
     return std::nullopt;
   }
-  futimens(file.get(), nullptr);  // used now
+  futimens(file.get(), nullptr);  // marks it as used now
   return Entry{std::move(file), std::move(*bytes)};
 }
 
@@ -165,7 +165,7 @@ void CodeCache::KeepWithinLimit(uint64_t added) {
   known_bytes_ = 0;
   for (const FileInfo& entry : entries) known_bytes_ += entry.bytes;
   if (known_bytes_ <= max_bytes_) return;
-  const uint64_t goal = max_bytes_ / 10 * 9;  // some room, so that not every store looks again
+  const uint64_t goal = max_bytes_ / 10 * 9;  // some headroom, so that not every store scans the folder
   for (const FileInfo& entry : entries) {
     if (known_bytes_ <= goal) break;
     if (unlinkat(folder_.fd.get(), entry.name.c_str(), 0) == 0) known_bytes_ -= entry.bytes;

@@ -1,12 +1,12 @@
 // Compiled code on disk. An entry is a file named after its key: the bytes, then a trailer with their checksum, so that
 // an entry that holds a shared object can be loaded as it is.
 //
-// Entries are written under another name and renamed, so one that is there is whole, unless the disk lied; the checksum
-// is compared each time. A damaged entry is removed and counts as missing. When all entries together exceed the limit,
-// those unused for longest go.
+// Entries are written under another name and renamed, so an entry is complete unless the disk failed; the checksum is
+// verified each time. A damaged entry is removed and counts as missing. When all entries together exceed the limit, the
+// least recently used are removed.
 //
-// Thread-safe, and several processes of one user may share a folder: each looks at all of it again after every
-// sixteenth of the limit that it has stored itself, and exceeds the limit by no more.
+// Thread-safe, and several processes of one user may share a folder: each rescans it whenever it has stored a sixteenth
+// of the limit itself, and exceeds the limit by no more.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@ namespace tutti::device {
 
 class CodeCache {
  public:
-  // Tries `folder`, then a temporary one (with a warning in the log); without either it keeps nothing.
-  // An empty `folder` keeps nothing.
+  // Tries `folder`, then a temporary one (with a warning in the log); without either it stores nothing. An empty
+  // `folder` stores nothing.
   CodeCache(const std::string& folder, uint64_t max_bytes);
   ~CodeCache();
   CodeCache(const CodeCache&) = delete;
@@ -38,10 +38,10 @@ class CodeCache {
     std::vector<uint8_t> bytes;  // without the trailer
   };
   std::optional<Entry> Find(const CacheKey& key);
-  // Fails where the disk is full or the folder gone; nothing is left behind then.
+  // Fails if the disk is full or the folder gone, and leaves nothing behind.
   Status Store(const CacheKey& key, std::span<const uint8_t> bytes);
 
-  const std::string& path() const { return folder_.path; }  // empty: keeps nothing
+  const std::string& path() const { return folder_.path; }  // empty: stores nothing
 
  private:
   void KeepWithinLimit(uint64_t added);
@@ -50,7 +50,7 @@ class CodeCache {
   const uint64_t max_bytes_;
   std::atomic<uint64_t> next_temporary_{0};
   std::mutex size_mutex_;
-  uint64_t known_bytes_ = 0;  // at the last look at the folder, plus what was stored since
+  uint64_t known_bytes_ = 0;  // at the last scan of the folder, plus what was stored since
   uint64_t stored_bytes_ = 0;  // since then
   bool looked_ = false;
 };

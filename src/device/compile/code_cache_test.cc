@@ -153,7 +153,7 @@ TEST_F(CodeCacheTest, TheLimitHoldsForAllWhoShareTheFolder) {
   }
 }
 
-// They store the same entries, find each other's, and drop what is old, all at once.
+// They store the same entries, find each other's, and evict old ones, all at once.
 TEST_F(CodeCacheTest, ProcessesThatShareAFolderNeverSeeAPartOfAnEntry) {
   constexpr uint64_t kKeys = 20;
   const auto expected = [](uint64_t key) { return Bytes(100 + 3000 * key, static_cast<uint8_t>(key)); };
@@ -183,7 +183,7 @@ TEST_F(CodeCacheTest, ProcessesThatShareAFolderNeverSeeAPartOfAnEntry) {
     EXPECT_FALSE(entry.path().filename().string().starts_with("new-"));
 }
 
-// What a process leaves that dies while it writes goes, once it is old.
+// Temporary files of a process that died while writing go, once they are old.
 TEST_F(CodeCacheTest, HalvesOfTheDeadAreRemoved) {
   CodeCache cache((folder_ / "c").string(), 10'000);
   const fs::path old = folder_ / "c" / "new-1-1", young = folder_ / "c" / "new-2-1";

@@ -1,4 +1,4 @@
-// What can be set about the making and keeping of code.
+// Settings for compiling and caching code.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,18 @@
 
 namespace tutti::device {
 
-// For clients that would wait long while others have all compilers (compiler_pool.h).
+// For clients that would wait long while others occupy all compilers (compiler_pool.h).
 inline constexpr uint32_t kCompilersInAddition = 8;
 
 struct CodeSettings {
-  // Where compiled code is kept. Empty: nowhere, everything is compiled again by each server.
+  // The cache's folder. Empty: no cache, each server compiles everything anew.
   std::string cache_folder;
   uint64_t cache_bytes = 4ull << 30;
   std::string compiler;  // path of tutti-compiler
   uint32_t max_compilers = 1;
-  uint32_t capability = 0;  // of the devices, 80 for 8.0: chooses among a program's PTX texts; 0: the newest
+  uint32_t capability = 0;  // of the devices, 80 for 8.0: selects among a program's PTX texts; 0: the newest
   uint64_t request_limit_ns = 120'000'000'000;
-  uint64_t idle_limit_ns = 10'000'000'000;  // then a compiler without work ends, and LLVM's memory with it
+  uint64_t idle_limit_ns = 10'000'000'000;  // after which an idle compiler ends, freeing LLVM's memory
 
   // TUTTI_CACHE_DIR, else $XDG_CACHE_HOME/tutti, else ~/.cache/tutti; /var/cache/tutti for root. TUTTI_CACHE_BYTES.
   // TUTTI_COMPILER, else tutti-compiler beside this program. As many compilers as there are processors.
@@ -25,7 +25,7 @@ struct CodeSettings {
   static CodeSettings FromEnvironment();
 };
 
-// Above the number of compilers that are there at any time, those that are being replaced included.
+// Upper bound on the number of compilers at any time, those being replaced included.
 inline size_t MostCompilers(const CodeSettings& settings) {
   return 2 * (size_t{settings.max_compilers} + kCompilersInAddition);
 }

@@ -1,4 +1,4 @@
-// Where kernels come from. The CPU device asks for a module's index and for each kernel it is about to run; behind it
+// The source of kernels. The CPU device asks it for a module's index and for each kernel it is about to run; behind it
 // are the code cache and the compiler processes (or, in tests, functions compiled into the test).
 #pragma once
 
@@ -14,16 +14,16 @@
 
 namespace tutti::device {
 
-// Machine code that is in memory and stays there as long as somebody holds this.
+// Loaded machine code, which stays in memory as long as this is held.
 struct LoadedKernel {
   virtual ~LoadedKernel() = default;
   const guest::KernelDescriptor* descriptor = nullptr;
 };
 
-// Becomes true when nobody wants the answer any more.
+// Becomes true when nobody needs the answer any more.
 using Cancelled = std::atomic<bool>;
 
-// Thread-safe. Both calls may take seconds, but return soon after `cancelled` became true, with
+// Thread-safe. Both calls may take seconds, but return soon after `cancelled` becomes true, with
 // CUDA_ERROR_MPS_CLIENT_TERMINATED. The code of errors is a CUresult, their text the JIT log.
 class CodeSource {
  public:

@@ -23,7 +23,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-// Knows which image an index was made from, so that an image need not be hashed again for each of its kernels.
+// Remembers which image an index was made from, so that an image is not hashed again for each of its kernels.
 // Thread-safe.
 class IndexOrigins {
  public:
@@ -57,8 +57,8 @@ class IndexOrigins {
   std::shared_ptr<State> state_ = std::make_shared<State>();  // outlives the store with the last index
 };
 
-// What the compiler has refused, so that a program that launches a kernel that cannot be compiled again and again does
-// not have it compiled again and again. Thread-safe.
+// The compiler's refusals (a negative cache), so that repeated launches of a kernel that cannot be compiled do not
+// compile it repeatedly. Thread-safe.
 class Refusals {
  public:
   std::optional<Error> Find(const CacheKey& key) const {
@@ -141,12 +141,12 @@ class CodeStore final : public CodeSource {
   }
 
  private:
-  // Both made at the first request: they look at files.
+  // Both created by the first request, since they access files.
   CodeCache& cache() {
     std::call_once(cache_once_, [this] { cache_.emplace(settings_.cache_folder, settings_.cache_bytes); });
     return *cache_;
   }
-  // All that the code of an image depends on but the image.
+  // Everything besides the image that its code depends on.
   const CacheKey& identity() {
     std::call_once(identity_once_, [this] {
       identity_ = KeyBuilder().Add(CompilerIdentity(settings_.compiler)).Add(uint64_t{settings_.capability}).Finish();
@@ -154,7 +154,7 @@ class CodeStore final : public CodeSource {
     return identity_;
   }
 
-  // From the cache's file, or where that cannot be (a file system mounted noexec), from a copy in memory.
+  // From the cache's file or, where that is impossible (a file system mounted noexec), from a copy in memory.
   static Result<std::shared_ptr<const LoadedKernel>> Load(os::Fd file, std::span<const uint8_t> bytes,
                                                           const std::string& name) {
     if (auto loaded = LoadObject(std::move(file), name)) return loaded;
@@ -174,7 +174,7 @@ class CodeStore final : public CodeSource {
     if (const auto refused = refusals_.Find(key)) return std::unexpected(*refused);
     TUTTI_ASSIGN(auto answer, pool_.Compile(request, image, image_key, cancelled));
     if (answer.status == 0) return std::move(answer.bytes);
-    // The number goes to the client as it is, so it must be one that means an error to it.
+    // The client gets this number as it is, so it must be a CUresult.
     const int code = cuda::ResultName(answer.status) != nullptr ? answer.status : cuda::CUDA_ERROR_UNKNOWN;
     const Error error{code, answer.log};
     refusals_.Add(key, error);

@@ -1,5 +1,5 @@
-// Where the CPU device gets its code: from memory if it is loaded already, else from the cache on disk, else from a
-// compiler, and then into the cache.
+// The CPU device's source of code: loaded code, else the cache on disk, else a compiler, whose result goes into the
+// cache.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace tutti::device {
 
-// Thread-safe. Concurrent requests for the same code wait for one compilation. Nothing is started and no file is
-// touched until the first request.
+// Thread-safe. Concurrent requests for the same code share one compilation. No process is started and no file touched
+// before the first request.
 std::shared_ptr<CodeSource> CreateCodeStore(const CodeSettings& settings, std::shared_ptr<CompilerHost> host);
 
 }  // namespace tutti::device

@@ -31,8 +31,8 @@ constexpr int kSocketFd = 3, kFirstFreeFd = 4;  // in the host
 
 // --- in the host
 
-// A question is a process id, 0 for a new worker, which comes with the descriptors it is to have: socket, lifeline, and
-// where it complains. The answer is an errno value or 0, and a process id or how one ended.
+// A request is a process id to end, or 0 for a new worker, accompanied by its descriptors: socket, lifeline, standard
+// error. The answer is an errno value or 0, and a process id or an exit status.
 class Host {
  public:
   explicit Host(const CodeSettings& settings) : program_(settings.compiler), most_workers_(MostCompilers(settings)) {}
@@ -71,7 +71,7 @@ class Host {
     return {0, *pid};
   }
 
-  // Reaped by us alone, so the number is still the worker's.
+  // Only we reap, so the number is still the worker's.
   Answer End(pid_t worker) {
     const auto found = std::ranges::find(workers_, worker);
     if (found == workers_.end()) return {ESRCH, 0};
@@ -88,8 +88,8 @@ class Host {
   std::vector<pid_t> workers_;
 };
 
-// So that whoever looks for servers, by name or command line, finds no second one: over the arguments that the fork
-// took along.
+// Overwrites the arguments inherited over the fork, so that a search for servers by name or command line does not find
+// a second one.
 void CallItself(std::string_view name) {
   prctl(PR_SET_NAME, std::string(name).c_str(), 0, 0, 0);
   constexpr int kArgumentsBegin = 48, kArgumentsEnd = 49;  // of proc_pid_stat(5)
@@ -106,15 +106,15 @@ void CallItself(std::string_view name) {
 }
 
 [[noreturn]] void RunHost(const CodeSettings& settings, int socket) {
-  // It ends when the server does, stopped or not; a signal that a service manager sends to all of a server's processes
-  // is the server's to answer.
+  // It ends when the server does, stopped or not. Signals that a service manager sends to all of a server's processes
+  // are for the server to handle.
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   CallItself("tutti-spawner");
   for (const int ignored : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) signal(ignored, SIG_IGN);
-  // Nor can the server look into it: it has rights that the server is to lose.
+  // The server cannot trace it either, since it keeps rights that the server is to lose.
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  // The socket first: it may have one of these numbers.
+  // The socket first, since it may have one of these numbers.
   const int own = fcntl(socket, F_DUPFD_CLOEXEC, kFirstFreeFd);
   const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (own < 0 || nothing < 0) _exit(1);
@@ -139,7 +139,7 @@ Result<std::shared_ptr<CompilerHost>> CompilerHost::Start(const CodeSettings& se
 }
 
 CompilerHost::~CompilerHost() {
-  // A confined server may signal nobody; its host goes with it.
+  // A confined server may signal nobody; its host ends with it.
   if (kill(pid_, SIGKILL) != 0) return;
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
@@ -165,7 +165,7 @@ Result<int> CompilerHost::Ask(int worker, std::span<const int> fds) {
   if (const auto sent = os::Send(socket_.get(), question.bytes(), fds); !sent) return gone(sent.error().text);
   const auto answer = os::Receive(socket_.get(), kAnswerMs);
   if (!answer || answer->bytes.empty()) {
-    // An answer that comes later would be taken for that to the next question.
+    // A late answer would be taken for the answer to the next request.
     shutdown(socket_.get(), SHUT_RDWR);
     return gone(answer ? "it has ended" : answer.error().text);
   }

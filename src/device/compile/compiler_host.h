@@ -1,13 +1,13 @@
-// The process that starts compilers, so that a server need not be able to start any program: once it is confined
+// The process that starts compilers. With it a server need not be able to start programs: once confined
 // (server/confinement.h) it can neither fork nor signal another process.
 //
-// The host is a fork of the server from before it had clients. What it runs was decided then: a server that was taken
-// over may ask it for a compiler and for the end of one that it had from it, and for nothing else. It starts so many at
-// a time as a server needs, and ends with the server, even if it stands still itself.
+// The host is forked from the server before that has clients, and what it runs is fixed then: a server that was taken
+// over can make it start a compiler, or end one that it started, and nothing else. It bounds the number of compilers,
+// and ends with the server, even if it is stopped itself.
 //
-// If the host ends, nothing more can be compiled: requests fail and say so. What is compiled already goes on. A host
-// cannot be replaced, since the server may start nothing; who owns the server ends it when nobody uses it any more, and
-// the next client finds a new one (server/main.cc).
+// If the host ends, nothing more can be compiled: requests fail with that reason, and compiled kernels keep running. A
+// host cannot be replaced, since the server may start nothing; the server's owner ends it once it is unused, and the
+// next client gets a new one (server/main.cc).
 #pragma once
 
 #include <sys/types.h>
@@ -28,16 +28,16 @@ struct CodeSettings;
 // Thread-safe; calls wait for the host, a few milliseconds.
 class CompilerHost {
  public:
-  // Starts settings.compiler and no other. A program that confines itself calls this before, and before it has threads.
+  // Starts settings.compiler and no other program. Call it before confinement, and before there are threads.
   static Result<std::shared_ptr<CompilerHost>> Start(const CodeSettings& settings);
-  // The host ends.
+  // Ends the host.
   ~CompilerHost();
   CompilerHost(const CompilerHost&) = delete;
   CompilerHost& operator=(const CompilerHost&) = delete;
 
-  // A worker with these ends of its socket and its lifeline (compiler/protocol/compile_protocol.h).
+  // Starts a worker with these ends of its socket and its lifeline (compiler/protocol/compile_protocol.h).
   Result<pid_t> StartCompiler(int socket, int lifeline);
-  // Kills and reaps a worker of this host's. How it ended, as wait() tells it.
+  // Kills and reaps a worker of this host. Returns its wait status.
   Result<int> EndCompiler(pid_t worker);
 
   // Hangs up when the host has ended.

@@ -129,7 +129,7 @@ TEST_F(CompilerHostTest, EndsWithItsServerEvenIfItStandsStill) {
   ASSERT_GT(host, 0);
   kill(server, SIGKILL);
   waitpid(server, nullptr, 0);
-  // Where nobody reaps orphans it stays as a zombie.
+  // Without a reaper for orphans it stays as a zombie.
   bool gone = false;
   for (int i = 0; i < 1000 && !gone; ++i) {
     std::string stat;

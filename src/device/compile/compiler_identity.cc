@@ -10,7 +10,7 @@
 namespace tutti::device {
 namespace {
 
-// Family, model and features, as the processor states them; and which registers the kernel saves.
+// Family, model and features from CPUID; and which registers the kernel saves.
 void AddProcessor(KeyBuilder* key) {
   struct Leaf {
     unsigned leaf, subleaf;
@@ -18,7 +18,7 @@ void AddProcessor(KeyBuilder* key) {
   for (const Leaf& at : {Leaf{1, 0}, Leaf{7, 0}, Leaf{7, 1}, Leaf{0x80000001, 0}}) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     __get_cpuid_count(at.leaf, at.subleaf, &a, &b, &c, &d);
-    if (at.leaf == 1) b = 0;             // the number of the core that asks
+    if (at.leaf == 1) b = 0;  // the number of the executing core
     if (at.leaf == 1) c &= ~(1u << 27);  // OSXSAVE: see below
     key->Add(uint64_t{a} << 32 | b).Add(uint64_t{c} << 32 | d);
   }

@@ -1,5 +1,5 @@
-// What generated code depends on besides its input: the compiler program, the interface it is compiled against, and the
-// processor. Part of every cache key, so that a cache may outlive an update and travel to another machine.
+// Everything besides its input that generated code depends on: the compiler program, the interface it is compiled
+// against, and the processor. Part of every cache key, so a cache may outlive an update and move to another machine.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace tutti::device {
 
-// A compiler that is not there has an identity too; starting it will tell.
+// A missing compiler has an identity, too; starting it reports the error.
 CacheKey CompilerIdentity(const std::string& compiler);
 
 }  // namespace tutti::device

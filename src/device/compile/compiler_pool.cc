@@ -11,8 +11,8 @@
 namespace tutti::device {
 namespace {
 
-constexpr std::chrono::milliseconds kLook{10};  // how soon a cancelled request goes
-constexpr uint64_t kPatienceNs = 200'000'000;  // of a client that has no place while others have them all
+constexpr std::chrono::milliseconds kLook{10};  // how often a request checks for cancellation
+constexpr uint64_t kPatienceNs = 200'000'000;  // how long a client without a place waits while others have all of them
 constexpr int kCancelled = cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED;
 
 }  // namespace
@@ -66,7 +66,7 @@ void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const Cach
     const std::lock_guard lock(mutex_);
     --busy_;
     if (const auto of_client = busy_for_.find(&client); --of_client->second == 0) busy_for_.erase(of_client);
-    // One of those in addition ends with its request.
+    // An additional worker ends with its request.
     if (process != nullptr && idle_.size() + busy_ < settings_.max_compilers) {
       idle_.push_back({std::move(process), image_key, NowNs()});
       if (!reaper_.joinable()) reaper_ = os::TryStartThread("compiler-pool", [this] { EndIdle(); });  // else next time
@@ -98,7 +98,7 @@ Result<CompilerProcess::Answer> CompilerPool::Compile(const compiler::CompileReq
       return answer;
     }
     process.reset();
-    if (was_gone && !fresh && !retried) continue;  // it died while idle: not this request's fault
+    if (was_gone && !fresh && !retried) continue;  // it died while idle, through no fault of this request
     if (answer.error().code != kCancelled) log_.Warning("compilations that fail", "compiler: {}", answer.error().text);
     GiveBack(nullptr, image_key, cancelled);
     return answer;

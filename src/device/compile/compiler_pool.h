@@ -1,9 +1,8 @@
-// The compiler workers of a server: as many as asked for at once, started when there is work, ended when there has been
-// none for a while, so that an idle server has no LLVM in memory.
+// The compiler workers of a server: started on demand, up to a limit, and ended when idle for a while, so that an idle
+// server has no LLVM in memory.
 //
 // A worker that dies or takes too long costs the request it was working on and nothing else. A worker sees one image:
-// what that may have done to it reaches no kernel of another.
-// Thread-safe; calls block.
+// if that takes it over, no kernel of another image is affected. Thread-safe; calls block.
 #pragma once
 
 #include <condition_variable>
@@ -31,8 +30,8 @@ class CompilerPool {
   CompilerPool(const CompilerPool&) = delete;
   CompilerPool& operator=(const CompilerPool&) = delete;
 
-  // What a worker makes of the request. `image_key` names the image: a worker that has parsed it already is used again.
-  // The answer's status is the worker's own; an error is one of the machinery (no compiler, a dead worker, too slow).
+  // The worker's answer. `image_key` names the image: a worker that has parsed it already is reused. The answer's
+  // status is the worker's own; an error is one of the machinery (no compiler, a dead worker, a time limit).
   Result<CompilerProcess::Answer> Compile(const compiler::CompileRequest& request, std::span<const uint8_t> image,
                                           const CacheKey& image_key, const Cancelled& cancelled);
 
@@ -45,7 +44,7 @@ class CompilerPool {
     uint64_t since_ns;
   };
 
-  // Waits for a free place. Null process: start one. Fails if cancelled.
+  // Waits for a free place. A null process: start one. Fails if cancelled.
   Result<std::unique_ptr<CompilerProcess>> TakePlace(const CacheKey& image_key, const Cancelled& cancelled);
   bool HasPlaceFor(const Cancelled& client, uint64_t waited_ns) const;  // lock held
   void GiveBack(std::unique_ptr<CompilerProcess> process, const CacheKey& image_key, const Cancelled& client);

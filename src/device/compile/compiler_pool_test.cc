@@ -100,7 +100,7 @@ TEST_F(CompilerPoolTest, AWorkerThatDiedWhileIdleIsReplacedUnnoticed) {
   CompilerPool pool(settings_, Host());
   ASSERT_TRUE(Ask(pool, "good"));
   kill(Requests().at(0).pid, SIGKILL);
-  // The kernel closes the worker's socket before the signal's sender can see it gone, but not before kill() returns.
+  // The kernel closes the worker's socket before kill()'s sender can see it gone, but not before kill() returns.
   while (kill(Requests().at(0).pid, 0) == 0 &&
          std::ifstream("/proc/" + std::to_string(Requests()[0].pid) + "/stat").good()) {
     std::string stat;
@@ -118,7 +118,7 @@ TEST_F(CompilerPoolTest, IdleWorkersEnd) {
   CompilerPool pool(settings_, Host());
   ASSERT_TRUE(Ask(pool, "good"));
   WaitUntilIdleOnesEnd(pool);
-  // The pool lets go of a worker a moment before its process is gone.
+  // The pool drops a worker a moment before its process is gone.
   while (kill(Requests().at(0).pid, 0) == 0) std::this_thread::yield();
   EXPECT_TRUE(Ask(pool, "good"));
 }
@@ -146,7 +146,7 @@ TEST_F(CompilerPoolTest, AWorkerThatKnowsTheImageIsUsedAgain) {
   EXPECT_EQ(requests.at(0).pid, requests.at(2).pid);
 }
 
-// What an image has made of its worker, if it found a way to, must not reach the kernels of others.
+// An image that takes over its worker must not reach the kernels of others.
 TEST_F(CompilerPoolTest, AWorkerSeesOneImage) {
   CompilerPool pool(settings_, Host());
   for (const char* image : {"a", "b", "c", "d"}) ASSERT_TRUE(Ask(pool, "good", image));

@@ -60,7 +60,7 @@ CompilerProcess::~CompilerProcess() {
 }
 
 std::string CompilerProcess::End() {
-  // A worker holds nothing that needs an orderly end.
+  // A worker has nothing to clean up.
   lifeline_.Reset();
   const auto status = host_->EndCompiler(pid_);
   pid_ = 0;
@@ -95,7 +95,7 @@ Result<CompilerProcess::Answer> CompilerProcess::Ask(const compiler::CompileRequ
   }
   const auto message = os::Receive(socket_.get(), 0);
   if (!message || (message->bytes.empty() && message->fds.empty())) {
-    // It has ended, or is about to by what it told the kernel before it closed its socket.
+    // It has ended, or is about to with a status that the kernel knew before it closed the socket.
     return Fail(cuda::CUDA_ERROR_UNKNOWN, fmt::format("the compiler {} while it worked on this", End()));
   }
   TUTTI_ASSIGN(const compiler::CompileReply reply, compiler::ParseCompileReply(message->bytes));

@@ -1,4 +1,4 @@
-// One tutti-compiler worker: started, asked, and ended with this object.
+// One tutti-compiler worker process; ends with this object.
 #pragma once
 
 #include <sys/types.h>
@@ -32,9 +32,9 @@ class CompilerProcess {
     std::string log;
     std::vector<uint8_t> bytes;  // if status == 0
   };
-  // Asks and waits. An error means that the worker is of no more use: it died, took too long and was killed, or does
-  // not keep the protocol. `was_gone` is set if it had ended before it could have seen the request. A request that is
-  // cancelled kills it, too: nothing else makes a compiler stop.
+  // Sends a request and waits. An error means that the worker is unusable: it died, was killed for taking too long, or
+  // violated the protocol. `was_gone` is set if it had ended before it could have seen the request. Cancelling kills
+  // it, too: nothing else makes a compiler stop.
   Result<Answer> Ask(const compiler::CompileRequest& request, int image, uint64_t limit_ns, const Cancelled& cancelled,
                      bool* was_gone);
 
@@ -45,7 +45,7 @@ class CompilerProcess {
       : host_(std::move(host)), pid_(pid), socket_(std::move(socket)), lifeline_(std::move(lifeline)) {}
   // False: cancelled, or nothing came in time.
   bool AwaitAnswer(uint64_t until_ns, const Cancelled& cancelled) const;
-  // Kills and reaps. How it ended, for people.
+  // Kills and reaps. Returns how it ended, for people.
   std::string End();
 
   const std::shared_ptr<CompilerHost> host_;

@@ -8,7 +8,7 @@ namespace tutti::device {
 
 std::shared_ptr<const ImageStore::Image> ImageStore::Keep(std::span<const uint8_t> bytes) {
   const size_t hash = std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  // Images may be large: they are compared and copied without the lock, so two clients at once may have a copy each.
+  // Images may be large: they are compared and copied without the lock, so two clients at once may each make a copy.
   std::vector<std::shared_ptr<const Image>> candidates;
   {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// The images of modules, one copy of each however many clients have loaded it. Nothing is kept that nobody holds.
+// Deduplicates images of modules: one copy of each, however many clients have loaded it, freed with its last holder.
 // Thread-safe.
 #pragma once
 

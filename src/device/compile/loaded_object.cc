@@ -1,9 +1,9 @@
-// The dynamic loader knows libraries by their path, so the file stays open as long as the object is loaded:
+// The dynamic loader identifies libraries by path, so the file stays open as long as the object is loaded:
 // /proc/self/fd/N then names no other.
 //
-// The compiler that made the object is not trusted with more than it needs, so what the descriptor says is checked
-// before anything follows its pointers. The code itself will run in this process either way; what it can reach is
-// another matter (guest/cpu/kernel_abi.h).
+// The compiler that made the object is trusted as little as possible, so the descriptor is validated before anything
+// follows its pointers. The code itself will run in this process either way; what it can reach is another matter
+// (guest/cpu/kernel_abi.h).
 #include "device/compile/loaded_object.h"
 
 #include <dlfcn.h>
@@ -104,8 +104,8 @@ Status CheckDescriptor(const guest::KernelDescriptor* descriptor, const Extents&
   return {};
 }
 
-// The dynamic loader maps what the headers say and follows it, so a file that lacks its end would be the server's:
-// headers and segments must lie in it.
+// The dynamic loader trusts an object's headers, so a truncated file would crash the server: headers and segments must
+// lie in the file.
 Status CheckWhole(int file) {
   struct stat info{};
   Elf64_Ehdr header{};
@@ -127,7 +127,7 @@ Status CheckWhole(int file) {
   return {};
 }
 
-// Mappings that all processes' limit (vm.max_map_count) leaves for compiled kernels: half of them.
+// Half of the mappings that the system allows a process (vm.max_map_count), for compiled kernels.
 uint64_t MostObjects() {
   constexpr uint64_t kMappingsPerObject = 5;
   constexpr uint64_t kUsualLimit = 65530;
@@ -139,7 +139,7 @@ uint64_t MostObjects() {
   return most;
 }
 
-// One of the objects that this process has loaded.
+// Counts one object that this process has loaded.
 class Place {
  public:
   static std::optional<Place> Take() {

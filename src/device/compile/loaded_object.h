@@ -11,8 +11,8 @@
 
 namespace tutti::device {
 
-// Loads the object from `file`, which it keeps open, and checks its descriptor: the magic and version, the name, and
-// that all it points to lies in the object. Error: CUDA_ERROR_INVALID_IMAGE. Thread-safe.
+// Loads the object from `file`, which it keeps open, and validates its descriptor: magic, version, name, and that
+// everything it points to lies in the object. Error: CUDA_ERROR_INVALID_IMAGE. Thread-safe.
 Result<std::shared_ptr<const LoadedKernel>> LoadObject(os::Fd file, std::string_view kernel);
 
 }  // namespace tutti::device

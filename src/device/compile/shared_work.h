@@ -1,5 +1,5 @@
-// Makes each thing once, however many threads ask for it at the same time, and hands out the same object as long as
-// somebody holds it.
+// Makes each thing once, however many threads ask for it at the same time ("single flight"), and returns the same
+// object as long as somebody holds it.
 #pragma once
 
 #include <atomic>
@@ -22,8 +22,8 @@ class SharedWork {
  public:
   using Outcome = Result<std::shared_ptr<const T>>;
 
-  // `make()` -> Outcome, called by one of the threads that ask at the same time; all get what it returns. A failure is
-  // forgotten when they have it. Whoever is cancelled goes; if that is the one that makes it, another one does.
+  // `make()` -> Outcome, called by one of the threads that ask at the same time; all get its result. A failure is
+  // forgotten once they have it. A cancelled thread leaves; if it was the one in make(), another one calls it.
   template <typename F>
   Outcome Get(const CacheKey& key, const Cancelled& cancelled, F make) {
     for (;;) {
@@ -51,7 +51,7 @@ class SharedWork {
   static constexpr int kCancelled = cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED;
 
  private:
-  static constexpr std::chrono::milliseconds kLook{10};  // how soon a cancelled one goes
+  static constexpr std::chrono::milliseconds kLook{10};  // how often a thread checks for cancellation
 
   template <typename F>
   Outcome Make(const CacheKey& key, std::promise<Outcome>& promise, F make) {
@@ -76,7 +76,7 @@ class SharedWork {
     std::shared_future<Outcome> pending;
   };
 
-  // Now and then, so that the cost per call stays constant.
+  // Only now and then, so that the amortised cost per call is constant.
   void ForgetUnheld() {
     if (slots_.size() < forget_at_) return;
     std::erase_if(slots_,

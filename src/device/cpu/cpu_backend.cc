@@ -34,7 +34,7 @@ class CpuBackend final : public Backend {
         loaded_kernels_(settings.loaded_kernels),
         ticker_([this](uint64_t now_ns) { return Tick(now_ns); }) {
     InstallGuestFaultHandlers();
-    // One spinner keeps a launch from costing a wake; more would take cores from the clients.
+    // One spinning SM saves a launch the wake-up; more would take cores from the clients.
     constexpr uint32_t kCoresPerSpinner = 4;
     idle_.most_spinners = std::max(1u, std::thread::hardware_concurrency() / kCoresPerSpinner);
     if (std::thread::hardware_concurrency() < 2) idle_.most_spinners = 0;
@@ -130,7 +130,7 @@ std::unique_ptr<Backend> CreateCpuBackend(const CpuSettings& settings, std::shar
   return std::make_unique<CpuBackend>(settings, std::move(source));
 }
 
-// Twice the memory, so that fragments of a long life do not matter; but enough windows must fit into the arena.
+// Twice the memory, so that fragmentation in a long life does not matter; but enough windows must fit into the arena.
 uint64_t WindowBytes(const CpuSettings& settings) {
   constexpr uint64_t kLeast = 16ull << 30;
   const uint64_t most = std::bit_floor((wire::kWindowArenaEnd - wire::kWindowArenaBase) / wire::kLeastWindows);

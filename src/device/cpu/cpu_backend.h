@@ -9,7 +9,7 @@
 
 namespace tutti::device::cpu {
 
-// Starts the workers. The Spaces must be gone before the backend goes.
+// Starts the workers. Destroy all Spaces before the backend.
 std::unique_ptr<Backend> CreateCpuBackend(const CpuSettings& settings, std::shared_ptr<CodeSource> source);
 
 // Address space for one client's window.

@@ -25,8 +25,8 @@ std::vector<MemoryAccount*> AccountsOf(const std::vector<std::unique_ptr<CpuDevi
   return accounts;
 }
 
-// Work that waits is not counted byte by byte; it takes about a KiB for each of its weight. A server that has little
-// memory for its clients lets less of it wait, but what a library lets wait in a few streams it always does.
+// The backlog is not counted byte by byte: about a KiB per unit of weight. A server with little memory for its clients
+// allows a smaller backlog, but never less than libraries allow in a few streams.
 uint32_t MostBacklog(uint64_t host_bytes) {
   constexpr uint64_t kBytes = 1024;
   const uint64_t most = std::clamp<uint64_t>(host_bytes / kBytes, 2 * wire::kSharedBacklog, wire::kMostBacklog);
@@ -71,7 +71,7 @@ CpuSpace::CpuSpace(uint64_t window_base, uint64_t window_bytes, int window_fd, c
   SetLimits(limits);
 }
 
-// Runs while the client's blocks may be in the middle of anything, endless ones included: what runs is abandoned.
+// The client's blocks may be in the middle of anything, even endless: what runs is abandoned.
 CpuSpace::~CpuSpace() {
   Abandon();
   for (auto& part : parts_) {
@@ -132,7 +132,7 @@ Result<PreparedKernel> CpuSpace::Prepare(uint32_t module, uint32_t kernel, const
   return modules_.Prepare(module, kernel, block, [this] { return MakeRoomForCode(); });
 }
 
-// Where launches of all kernels are in streams, one of them is soon done, unless they all wait for something.
+// If launches of all kernels are in streams one of them will end soon, unless all of them wait.
 Result<uint64_t> CpuSpace::MakeRoomForCode() {
   constexpr std::chrono::milliseconds kLook{1};
   constexpr uint64_t kPatienceNs = 10'000'000'000;

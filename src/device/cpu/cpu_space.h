@@ -1,9 +1,9 @@
-// A client's Space on the CPU device: puts together its memory, modules, streams and its shares of the devices'
+// A client's Space on the CPU device: ties together its memory, modules, streams and its shares of the devices'
 // schedulers.
 //
-// One lock guards the streams; it is held for the submission or completion of a record, never while anything runs.
-// Order of locks: the Space's, then a scheduler's or the memory's. Reports go to the Sink under the Space's lock, so
-// that a stream's completions are told in order.
+// One lock guards the streams; it is held for the submission or completion of a record, never while anything runs. Lock
+// order: the Space's, then a scheduler's or the memory's. Reports go to the Sink under the Space's lock, so that a
+// stream's completions are reported in order.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   std::vector<RunningKernel> Running(uint32_t device) override;
   metrics::ClientCounters& counters(uint32_t device) override { return counters_[device]; }
 
-  // For workers. The Space stays while the scheduler counts the SM as its own.
+  // For workers. The Space lives as long as the scheduler counts an SM for it.
   void TaskDone(Operation* operation);
   void Fail(uint32_t device, Fault fault);
   const std::shared_ptr<const std::string>& label() const { return label_; }
@@ -87,7 +87,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Result<uint64_t> MakeRoomForCode();
   void FailLocked(uint32_t device, Fault fault);
   void DropWork(uint32_t device);
-  // Unlocks, then runs the errands and releases what has been let go.
+  // Unlocks, then runs the deferred callbacks (Errands) and releases what was waiting to be freed.
   void Leave(std::unique_lock<std::mutex>* lock);
 
   const std::unique_ptr<metrics::ClientCounters[]> counters_;  // by device

@@ -1,4 +1,4 @@
-// Records on their way into streams: checked, made into operations, begun when their turn comes, and done.
+// Records on their way into streams: validated, made into operations, started when their turn comes, and completed.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a CPU device says about itself: name, uuid and every CUdevice_attribute.
+// A CPU device's properties: name, uuid and every CUdevice_attribute.
 #pragma once
 
 #include "device/cpu/settings.h"

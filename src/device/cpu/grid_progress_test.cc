@@ -1,4 +1,4 @@
-// Grids whose blocks wait for each other, on real SMs: each must end, whatever makes its blocks give way.
+// Grids whose blocks wait for each other, on real SMs: each must end, whatever preempts its blocks.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -23,7 +23,7 @@ std::unique_ptr<Backend> NewBackend(uint32_t sms) {
   return CreateCpuBackend({.devices = 1, .sms = sms, .memory_bytes = 4ull << 30}, cts::NewTestCode());
 }
 
-// A launch of `kernel` with a word of its own, which counts.
+// A launch of `kernel` with a counter of its own.
 struct Counted {
   Counted(Client* owner, uint32_t stream, const char* kernel, uint32_t blocks, uint64_t argument = 0)
       : client(owner), count(owner->Array<uint64_t>(1)) {
@@ -42,7 +42,7 @@ class GridProgress : public testing::TestWithParam<uint32_t> {
 
 INSTANTIATE_TEST_SUITE_P(Sms, GridProgress, testing::Values(1, 2, 64), testing::PrintToStringParamName());
 
-// However long it takes, as long as a minute never passes without a block that counts.
+// No bound on the total time, but on each minute: some block must count in it.
 bool Ends(Client& client, uint32_t stream, const Counted& chain) {
   const uint64_t end = client.Mark(stream);
   for (uint64_t before = 0;;) {
@@ -159,8 +159,8 @@ struct ClientWithChain : Client {
   uint64_t end = 0;
 };
 
-// Calls `change` with random numbers all the time until the chain has ended. However long it takes, as long as a minute
-// never passes without a block that counts.
+// Calls `change` with random numbers until the chain has ended. No bound on the total time, but on each minute: some
+// block must count in it.
 bool EndsWhile(ClientWithChain& client, const std::function<void(uint32_t number)>& change) {
   std::mt19937 random(1);
   uint64_t before = ~0ull, since_ns = NowNs();
@@ -218,7 +218,7 @@ TEST_P(GridProgress, AChainOfAMillionBlocksEndsWhileEverythingChangesAndANeighbo
   EXPECT_TRUE(killed);
 }
 
-// More urgent work that only waits lets the less urgent run that it waits for.
+// More urgent work that only waits must let the less urgent run that it waits for.
 TEST_P(GridProgress, AnUrgentGridThatWaitsForAnotherStreamLetsItRun) {
   Client client(backend_.get());
   client.CreateStream(1, {.priority = 0, .non_blocking = true});
@@ -230,7 +230,7 @@ TEST_P(GridProgress, AnUrgentGridThatWaitsForAnotherStreamLetsItRun) {
   EXPECT_TRUE(client.Synchronize(2));
 }
 
-// An SM that turns to long blocks takes a last look at the rings. What it finds there is for an SM that sleeps.
+// An SM that turns to long blocks polls the rings a last time. What it finds there is for an SM that sleeps.
 TEST(Progress, WhatAnSmFindsOnItsWayToLongBlocksIsRunByAnother) {
   if (!kAsyncLeave) GTEST_SKIP() << "an endless kernel could not be ended";
   std::atomic<int> asleep{0};

@@ -1,4 +1,4 @@
-// What the process holds for clients that have ended: memory and mappings.
+// Memory and mappings that the process holds after clients have ended.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -58,7 +58,7 @@ TEST(Holdings, StacksAndBuffersGoWithTheLastClient) {
   EXPECT_TRUE(Falls(&AnonymousBytes, bytes + (8 << 20))) << AnonymousBytes() << " bytes, before " << bytes;
 }
 
-// But for what each SM holds for its next block: up to 32 stacks with a guard each.
+// Except what each SM keeps for its next block: up to 32 stacks with a guard each.
 TEST(Holdings, StacksOfBlocksThatStoodStillGoWithTheirClientThoughOthersStay) {
   if (!kAsyncLeave) GTEST_SKIP() << "the sanitizer keeps memory of its own";
   constexpr uint32_t kSms = 2;

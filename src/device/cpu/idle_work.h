@@ -1,4 +1,4 @@
-// What all workers share: the server's rings to look at while idle, and how many may spin.
+// What all workers share: the rings to poll while idle, and how many may spin.
 #pragma once
 
 #include <atomic>

@@ -58,7 +58,7 @@ void Work(Backend* backend, unsigned seed, const MemoryGroups& groups, const std
       client.Kernel("add", device);
       client.Kernel("compute", device);
     }
-    *shown = &client;  // from now on allocations may be refused
+    *shown = &client;  // allocations may be refused from now on
     uint64_t expected = 0;
     for (int i = 0; i < 60 && !stop; ++i) {
       const uint32_t stream = 1 + random() % kStreams, device = stream % kDevices;

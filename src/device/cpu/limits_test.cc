@@ -1,5 +1,5 @@
-// Limits on a real device: that they hold. What part a client gets by them is tried in made-up time (shares_test.cc),
-// and measured by `./dev bench shares`.
+// Limits on a real device: that they hold. Which part a client gets is tested in simulated time (shares_test.cc), and
+// measured by `./dev bench shares`.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -282,7 +282,7 @@ TEST_F(HostMemory, OfAllClientsIsLimited) {
   EXPECT_EQ(TakeAll(second, wire::MemoryKind::kHost), (2 * kOfOne - kOfAll) / kPiece) << "what has ended gives back";
 }
 
-// What waits in the streams of many clients is the server's memory, too.
+// The backlog of many clients is the server's memory, too.
 TEST(HostMemoryOfWork, BeyondWhatAnyClientMayHaveWaitingIsCounted) {
   constexpr uint64_t kHost = 256 << 20;
   constexpr uint32_t kAnyClient = 2 * wire::kSharedBacklog, kMost = kHost / 1024;

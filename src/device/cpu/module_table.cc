@@ -14,8 +14,8 @@ namespace {
 
 constexpr uint64_t kMostImageBytes = 4ull << 30;  // of all modules of a client
 
-// The segment's first bytes, as they must be at these addresses. The index comes from the compiler process: checked
-// like a stranger's.
+// The segment's first bytes, relocated to these addresses. The index comes from the compiler process and is validated
+// like a client's data.
 Result<std::vector<uint8_t>> RelocatedImage(const module::ModuleIndex& index,
                                             const module::SegmentAddresses& addresses) {
   std::vector<uint8_t> bytes = index.image;
@@ -39,8 +39,8 @@ Result<std::vector<uint8_t>> RelocatedImage(const module::ModuleIndex& index,
 
 }  // namespace
 
-// The constants' part of the segment stays untouched, so it costs no memory; it keeps all offsets what they are, and
-// counts for the constants.
+// The constants' part of the segment is never touched, so it costs no memory; it keeps all offsets as they are, and
+// counts as constants.
 Result<module::SegmentAddresses> ModuleTable::PlaceSegment(uint32_t device, const module::ModuleIndex& index) {
   module::SegmentAddresses addresses{.constant_bytes = module::ConstantBytes(index)};
   if (index.segment_bytes == 0) return addresses;
@@ -150,7 +150,7 @@ bool ModuleTable::TakePlace(uint32_t* place) {
   return true;
 }
 
-// Its id is not given out again before all others of the place were.
+// Its id is not reused before all others of the place were.
 std::shared_ptr<KernelInstance> ModuleTable::GiveBackPlace(uint32_t id) {
   Place& place = places_[id % kMostPrepared];
   place.id += kMostPrepared;

@@ -1,8 +1,8 @@
-// The modules that a Space has loaded and the kernels made ready from them. Thread-safe.
+// The modules that a Space has loaded and the kernels prepared from them. Thread-safe.
 //
-// A kernel that is ready stays so until its module is unloaded. Its code need not: a client has a number of shared
-// objects in memory at a time, each of some five mappings. Where one more is needed, the code goes that has not been
-// launched for longest and is in no stream, and comes back when it is launched next (Space::LoadAgain).
+// A prepared kernel stays prepared until its module is unloaded, but its code may be evicted: a client may have a
+// number of shared objects in memory, each of some five mappings. To make room, the least recently launched code that
+// is in no stream is evicted, and comes back with the kernel's next launch (Space::LoadAgain).
 #pragma once
 
 #include <cstdint>
@@ -26,25 +26,24 @@ namespace tutti::device::cpu {
 
 class ModuleTable {
  public:
-  // `most_loaded`: kernels of which the code may be in memory. Those that are being loaded come on top.
+  // `most_loaded`: kernels whose code may be in memory. Those that are being loaded come on top.
   ModuleTable(CodeSource* source, WindowMemory* memory, HostShare* host, uint32_t most_loaded)
       : source_(source), memory_(memory), host_(host), most_loaded_(most_loaded) {}
 
   Result<Space::LoadedModule> Load(uint32_t device, std::span<const uint8_t> image);
-  // `make_room` is called with no lock held, before code is loaded; it returns what counts as the kernel's last launch.
+  // Called with no lock held, before code is loaded; returns what counts as the kernel's last launch.
   using MakeRoom = std::function<Result<uint64_t>()>;
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3], const MakeRoom& make_room);
-  // Takes module and kernels out of the table. They, and the segment, stay as long as the result is kept.
+  // Removes module and kernels from the table. They, and the segment, live as long as the result.
   Result<std::shared_ptr<const void>> Unload(uint32_t module, module::SegmentAddresses* addresses);
 
-  // Null if there is none. Valid until what Unload returned is let go.
+  // Null if there is none. Valid until Unload's result is destroyed.
   KernelInstance* Find(uint32_t kernel_id) const;
 
-  // Of a kernel whose code was let go, with no lock held; and what it is to be given back with, with the Space's lock
-  // held.
+  // CodeOf loads the code of an evicted kernel again, with no lock held; GiveBack installs it, with the Space's lock held.
   Result<std::shared_ptr<const LoadedKernel>> CodeOf(uint32_t kernel_id);
   void GiveBack(uint32_t kernel_id, Result<std::shared_ptr<const LoadedKernel>> code, uint64_t launched);
-  // With the Space's lock held: if there is no room for one more, lets the code of one kernel go, which is to be
+  // With the Space's lock held: if there is no room for one more, evicts the code of one kernel, which is to be
   // destroyed without a lock. False if launches of all of them are in streams.
   bool MakeRoomForOne(std::shared_ptr<const LoadedKernel>* gone);
 
@@ -59,8 +58,8 @@ class ModuleTable {
   };
   using Shape = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;  // module, kernel, block
 
-  // A place for a kernel, used again once the kernel is gone. The id tells who has it: kMostPrepared places, and how
-  // often this one was used before.
+  // A reusable slot for a kernel. The id tells which kernel it holds: kMostPrepared slots, and how often this one was
+  // used before.
   struct Place {
     std::shared_ptr<KernelInstance> kernel;
     uint32_t id = 0;

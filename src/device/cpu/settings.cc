@@ -24,8 +24,8 @@ uint64_t WholeMegabytes(uint64_t bytes) {
   return bytes / kGranularity * kGranularity;
 }
 
-// Of what this process can have without being ended for it, an eighth is for the server itself and the machine. An
-// eighth is also the least: who gives the devices more than there is counts on their not being filled.
+// Of the memory that this process can have without being killed for it, an eighth is for the server itself and the
+// machine. An eighth is also the least: whoever gives the devices more than there is counts on their not being filled.
 uint64_t LeftForHost(uint64_t memory_bytes, uint64_t device_bytes) {
   const uint64_t usable = memory_bytes - memory_bytes / 8;
   return WholeMegabytes(std::max(usable > device_bytes ? usable - device_bytes : 0, memory_bytes / 8));

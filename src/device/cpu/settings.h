@@ -1,4 +1,4 @@
-// What the CPU device looks like: taken once from the environment when the server starts.
+// The CPU device's configuration: read once from the environment when the server starts.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct CpuSettings {
   int32_t compute_major = 8;  // TUTTI_COMPUTE_CAPABILITY
   int32_t compute_minor = 0;
 
-  // An error names the variable, its value and what would be right.
+  // An error names the variable, its value and what would be valid.
   static Result<CpuSettings> FromEnvironment();
 };
 
-// "8G", "512M", "1024K", "1048576" (case does not matter); nothing if it is none of these, zero or too large.
+// "8G", "512M", "1024K", "1048576" (any case); nothing if it is none of these, zero or too large.
 std::optional<uint64_t> ParseBytes(std::string_view text);
 
 }  // namespace tutti::device::cpu

@@ -1,4 +1,4 @@
-// What part of a device a client gets, in made-up time.
+// Which part of a device a client gets, in simulated time.
 #include <gtest/gtest.h>
 
 #include "device/cpu/testing/made_up_device.h"

@@ -25,7 +25,7 @@ std::unique_ptr<Backend> NewBackend(uint32_t devices = 1, uint32_t sms = 2) {
 TEST(Sharing, KernelsOfDifferentClientsRunAtTheSameTime) {
   const auto backend = NewBackend();
   Client a(backend.get()), b(backend.get());
-  // Each waits for the other: neither could end alone.
+  // Each waits for the other: alone neither could end.
   a.CreateStream(1);
   b.CreateStream(1);
   auto* const flag_a = a.Array<uint64_t>(2);
@@ -50,7 +50,7 @@ TEST(Sharing, StreamsOfOneClientOverlap) {
   EXPECT_TRUE(client.Synchronize(1));
 }
 
-// At any instruction, also on its way out of a service: one that lost a block never ended.
+// At any instruction, also on the way out of a service: a grid that lost a block would never end.
 TEST(Sharing, AGridThatCallsServicesAllTheTimeAndIsPreemptedAgainAndAgainEnds) {
   const auto backend = NewBackend(1, 1);
   Client background(backend.get(), {.priority = 1}), urgent(backend.get());
@@ -124,7 +124,7 @@ TEST(Sharing, TheTraceTellsWhatRanWhere) {
   EXPECT_TRUE(backend->TakeTrace().empty());
 }
 
-// The server's side of idling: records come by a queue length, bells by an eventfd.
+// The server's side of idling: records arrive as a queue length, doorbells through an eventfd.
 TEST(Idling, WorkersServeTheRingsAndAreWokenByTheBell) {
   const int epoll = epoll_create1(EPOLL_CLOEXEC);
   const int bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -170,7 +170,7 @@ TEST(Idling, WorkersServeTheRingsAndAreWokenByTheBell) {
   EXPECT_TRUE(client.Synchronize(1)) << "and work wakes them, too";
 }
 
-// Everything at once, from a thread per client: right results, order, and nothing left over.
+// Everything at once, a thread per client: correct results, in order, and nothing left behind.
 TEST(Stress, ManyClientsManyStreams) {
   const auto backend = NewBackend(2, 2);
   constexpr int kClients = 6;

@@ -1,5 +1,5 @@
-// One SM: a thread that takes chunks of blocks from its device's scheduler, runs them on guest stacks, and, when there
-// is nothing to run, looks after the clients' rings.
+// One SM: a thread that takes chunks of blocks from its device's scheduler, runs them on guest stacks, and polls the
+// clients' rings while it has none.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class Worker {
  public:
   // `device` and `sm` for names, numbers and traces.
   Worker(uint32_t device, uint32_t sm, uint32_t nice, Scheduler* scheduler, BlockPool* pool, IdleShared* idle);
-  // Stops when it is idle next: no Space may be left. All workers of a device are asked, then its gate is woken.
+  // Stops when it is next idle: no Space may be left. Ask all workers of a device, then wake its gate.
   void RequestStop();
   ~Worker();  // waits for it to have stopped
 
@@ -52,7 +52,7 @@ class Worker {
   GuestThread guest_;
   TraceRing trace_;
   BlockRun* run_ = nullptr;    // for the next block that begins
-  uint32_t generation_ = 0;    // of the pool, when it last let go of what run_ holds
+  uint32_t generation_ = 0;  // of the pool, when it last freed what run_ holds
   bool holds_much_ = false;    // run_ does, and the pool has been told
   uint64_t spin_ns_ = 20'000;  // adapted to how soon work comes
   std::atomic<bool> stopping_{false};

@@ -1,4 +1,4 @@
-// A client as tests need one: a window, a Space, a sink that remembers, tickets in order.
+// A client for tests: a window, a Space, a recording sink, tickets in order.
 #pragma once
 
 #include <condition_variable>
@@ -83,7 +83,7 @@ class Client {
     return reinterpret_cast<T*>(Allocate(count * sizeof(T)));
   }
 
-  // Loads a module with the image `name` and makes kernel number `kernel` of it ready for any block shape.
+  // Loads a module with the image `name` and prepares kernel number `kernel` of it for any block shape.
   uint32_t Kernel(std::string_view name, uint32_t device = 0);
 
   uint64_t next_ticket() { return ticket_++; }

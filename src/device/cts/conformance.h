@@ -1,6 +1,6 @@
-// The conformance suite: what every backend must do, said once. Each backend links it into a test program of its own
-// and defines BackendUnderTest there, with two lists of what it does not do: `never`, by its nature, and `not_yet`.
-// Each entry names a test and says why; a listed test that would pass is not noticed, so keep the lists short.
+// The conformance suite: what every backend must do. Each backend links it into a test program of its own and defines
+// BackendUnderTest there, with two lists of tests to skip: `never`, by its nature, and `not_yet`. Each entry names a
+// test and says why; a listed test that would pass is not noticed, so keep the lists short.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -161,7 +161,7 @@ void Heap(WarpState* w) {
   services.release(w, p);
 }
 
-// data[round][block]: every round each block adds its left neighbour's last value to its own.
+// data[round][block]: in every round each block adds its left neighbour's last value to its own.
 void GridRounds(WarpState* w) {
   uint64_t* const data = Pointer(w, 0);
   const uint64_t blocks = w->block->grid[0];
@@ -208,7 +208,7 @@ void Chain(WarpState* w) {
   __atomic_store_n(Pointer(w, 0), self + 1, __ATOMIC_RELEASE);
 }
 
-// Every block waits until all have come, as often as `rounds` says.
+// Every block waits until all have arrived, `rounds` times.
 void Meet(WarpState* w) {
   if (w->warp != 0) return;
   const uint64_t blocks = w->block->grid[0];
@@ -220,7 +220,7 @@ void Meet(WarpState* w) {
 
 void ComputeBlock(WarpState* w) { Pointer(w, 0)[BlockIndex(w)] = Compute(BlockIndex(w), Arguments(w)[1]); }
 
-// Leaves text on its own stack and says where.
+// Leaves text on its own stack and reports the address.
 void Whisper(WarpState* w) {
   volatile char text[256];
   for (size_t i = 0; i + 1 < sizeof text; ++i) text[i] = 's';

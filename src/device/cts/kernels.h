@@ -39,7 +39,7 @@ namespace tutti::device::cts {
 inline constexpr uint32_t kTestVariableOffset = 16;  // of the module variable "v" in each module's segment
 inline constexpr uint32_t kTestVariableValue = 0x600d;
 
-// What "compute" computes: wrong if a register is lost on the way.
+// What "compute" computes: wrong if a register is lost.
 uint64_t Compute(uint64_t seed, uint64_t rounds);
 
 std::shared_ptr<CodeSource> NewTestCode();

@@ -180,7 +180,7 @@ Status NullSpace::RecordEvent(uint32_t stream, uint64_t ticket, uint32_t event) 
   return Add(stream, {.kind = Kind::kEvent, .ticket = ticket, .number = event});
 }
 Status NullSpace::Wait(uint32_t stream, uint64_t ticket, uint32_t other_stream, uint64_t other_ticket) {
-  // What the other stream has not been given yet is not waited for.
+  // A wait covers only what the other stream had been given by then.
   const auto other = streams_.find(other_stream);
   if (other_stream == stream || other == streams_.end() || other->second.queue.empty()) return Mark(stream, ticket);
   other_ticket = std::min(other_ticket, other->second.queue.back().ticket);

@@ -58,7 +58,7 @@ class NullSpace final : public Space {
   };
 
   Status Add(uint32_t stream, const Piece& piece);
-  // Does what can be done; true if a stream moved.
+  // Completes what can be completed; true if a stream advanced.
   bool Advance(uint32_t number, Stream& stream);
   void AdvanceAll();
   bool Reserve(uint64_t bytes);

@@ -1,5 +1,5 @@
-// BlockRuns that nobody uses, with their stacks and buffers kept warm. A cache: it keeps so many runs, so many bytes of
-// address space and so many of the process's mappings, until a client ends. Thread-safe.
+// A cache of idle BlockRuns, with warm stacks and buffers. Bounded in runs, bytes of address space and mappings of the
+// process, and emptied when a client ends. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ class BlockPool {
   static constexpr uint32_t kMostRuns = 256;
   static constexpr uint64_t kMostBytes = 512ull << 20;
   static constexpr uint64_t kMostMappings = 8192;  // of the 65,530 that a process usually may have
-  // of the run that an SM holds: the stack of a warp and the smallest buffers
+  // of the run that an SM keeps: the stack of one warp and the smallest buffers
   static constexpr uint64_t kLittleBytes = 256 << 10;
 
   ~BlockPool() { Empty(); }
@@ -42,18 +42,18 @@ class BlockPool {
     delete run;
   }
 
-  // A client has ended, and what is kept may have been for it alone: nothing is. Others soon have again what they need.
-  // What each SM holds for its next block goes with the last client, unless it is little: SMs would be woken for it,
-  // and the next client would need it again. True if there are SMs to wake.
+  // A client has ended. The cached runs may have been for it alone, so all are freed: other clients soon have again
+  // what they need. With the last client the run that each SM keeps for its next block goes as well, unless it is
+  // small: SMs would have to be woken for it, and the next client would need it again. True if there are SMs to wake.
   bool ClientEnded(bool last) {
     Empty();
     if (!last || !much_is_held_.exchange(false, std::memory_order_relaxed)) return false;
     generation_.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
-  // An SM holds a run of more than kLittleBytes. Before the client whose block has made it so can end.
+  // An SM keeps a run of more than kLittleBytes. To be called before the client whose block has grown it can end.
   void NoteMuchHeld() { much_is_held_.store(true, std::memory_order_relaxed); }
-  // Moves when those who hold a run between two blocks should let go of its memory.
+  // Changes when SMs should free the memory of the run that they keep.
   uint32_t generation() const { return generation_.load(std::memory_order_relaxed); }
 
  private:

@@ -11,11 +11,11 @@
 namespace tutti::device::cpu {
 namespace {
 
-// Stack that services and signal handlers may use beyond what the kernel asked for.
+// Stack that services and signal handlers may use on top of the kernel's demand.
 constexpr size_t kServiceStackBytes = 8 << 10;
 constexpr size_t kCallStackBytes = 32 << 10;
-// What is left of the stack where a kernel may still call a function: the frame of that function, and services. A
-// larger frame meets the guard.
+// What must be left of the stack for a kernel to call a function: that function's frame, and services. A larger frame
+// hits the guard page.
 constexpr size_t kCalledFunctionBytes = kServiceStackBytes + kPreemptBytes + (16 << 10);
 
 uint32_t FirstBits(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
@@ -54,7 +54,7 @@ Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm
   uint32_t at[3], at_cluster[3];
   launch.BlockAt(index, at, at_cluster);
   block_ = guest::BlockState{
-                               // every member is named, so none is cleared first
+                               // every member is named, so that none is zeroed first
       .services = &kGuestServices,
       .params = launch.params,
       .module_base = launch.module_base,
@@ -161,7 +161,8 @@ TUTTI_NO_SANITIZE static Leave EnterGuest(GuestThread* thread, void* fiber, [[ma
   TUTTI_SANITIZER_SWITCH(sanitizer);
   tutti_guest_switch(&thread->own_context, fiber);
   thread->entered.store(false, std::memory_order_relaxed);
-  if (thread->leave == Leave::kSignal) TUTTI_SANITIZER_SWITCH(thread->own_fiber);  // a handler could not say so
+  if (thread->leave == Leave::kSignal)
+    TUTTI_SANITIZER_SWITCH(thread->own_fiber);  // a signal handler could not tell the sanitizer
   return thread->leave;
 }
 
@@ -220,7 +221,7 @@ TUTTI_NO_SANITIZE void BlockRun::FinishFiber() {
   __builtin_unreachable();  // nothing resumes a finished context
 }
 
-// After the switch back, which may be on another thread, nothing of before is used.
+// After the switch back, which may be on another thread, nothing cached before is valid.
 TUTTI_NO_SANITIZE void BlockRun::SwitchTo(uint32_t fiber) {
   Fiber& from = fibers_[running_];
   Fiber& to = fibers_[fiber];

@@ -1,8 +1,8 @@
-// One running block: its state, its warps, their stacks and barriers. It is entered by a worker (Run) and can be left
-// and entered again any number of times, by different workers, until it has finished or is given up.
+// One running block: its state, its warps, their stacks and barriers. A worker enters it with Run; it can be left and
+// re-entered any number of times, by different workers, until it has finished or is given up.
 //
-// A kernel without yield points runs as one context that does all warps one after the other. A kernel with them has one
-// context per warp; a warp that waits switches straight to the next one that can go on.
+// A kernel without yield points runs as one context that executes all warps one after the other. A kernel with them has
+// one context (fiber) per warp; a warp that waits switches directly to the next one that can run.
 //
 // Not thread-safe: one worker at a time. What is marked "on the guest's stack" is called by the services only.
 #pragma once
@@ -25,7 +25,7 @@ namespace tutti::device::cpu {
 
 inline constexpr uint32_t kMaxWarps = 32;
 
-// What a service asks the worker to do on its own stack, where it may lock and allocate.
+// What a service asks the worker to do on the worker's own stack, where it may lock and allocate.
 struct ServiceRequest {
   enum class Kind : uint32_t { kPrint, kAllocate, kRelease, kAssert } kind;
   uint32_t warp;
@@ -44,21 +44,21 @@ class BlockRun final : public GuestMemory {
   // Makes it the `index`th block of a launch, or the `index`th call of a function, ready to Run. `launch` and
   // `argument` must outlive the run.
   Status Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm);
-  // The same for another block of the launch and SM it was prepared for last, and has finished: most of Prepare is the
-  // same for all blocks of a launch.
+  // The same, cheaper, for another block of the launch and SM that it was last prepared for, and that has finished:
+  // most of Prepare is the same for all blocks of a launch.
   void PrepareNext(uint64_t index);
   Status PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index);
 
-  // Enters the guest on the calling thread (which has a GuestThreadScope) until it is left, for the reason returned.
-  // Requests have been performed already.
+  // Runs the guest on the calling thread (which has a GuestThreadScope) until it is left, and returns why. Requests
+  // have been performed already.
   Leave Run(GuestThread* thread);
-  // The block was left and will not be entered again: forgets what is on its stacks.
+  // The block was left and will not be re-entered: drops what is on its stacks.
   void GiveUp();
 
-  // What it holds while nobody uses it, for the next block.
+  // The memory that an idle run holds for its next block.
   uint64_t held_bytes() const { return stacks_.bytes() + shared_.bytes() + local_.bytes(); }
   uint64_t held_mappings() const { return 2 * uint64_t{stacks_.count()} + 2; }
-  // Gives that back. It has finished, or was given up.
+  // Frees that memory. The run has finished, or was given up.
   void Release();
 
   const KernelLaunch* launch() const { return launch_; }
@@ -68,11 +68,11 @@ class BlockRun final : public GuestMemory {
   Fault DescribeFault(const FaultRecord& fault) const;
   // Its CUresult.
   int32_t FaultStatus(const FaultRecord& fault) const;
-  // Lets the warps go on that wait at the grid's barrier.
+  // Releases the warps that wait at the grid's barrier.
   void PassGridBarrier();
 
-  // What PTX can name: the client's window, the block's shared and local memory, its parameters. Not the stacks: nobody
-  // cleans them between clients.
+  // What PTX can name: the client's window, the block's shared and local memory, its parameters. Not the stacks: they
+  // are not cleared between clients.
   bool Read(uint64_t address, void* out, size_t bytes) const override;
 
   // Async-signal-safe.
@@ -82,8 +82,8 @@ class BlockRun final : public GuestMemory {
   }
   bool IsStackGuard(uint64_t address) const { return stacks_.IsGuard(address); }
 
-  // On the guest's stack. Between these two our own code runs, which is not to be interrupted; whoever wants the thread
-  // gets it at the end.
+  // On the guest's stack. Between these two our own code runs and is not preempted; a pending request takes effect at
+  // the end.
   void BeginService();
   void BackToGuestCode();
   void LeaveAsAsked();
@@ -94,22 +94,22 @@ class BlockRun final : public GuestMemory {
     runnable_ |= warps;
     fruitless_yields_ = 0;
   }
-  // Of the warp that completed a barrier of the block, as the last: all go on, from the first warp upwards or from the
-  // last downwards (guest::BarrierMode).
+  // Called in the warp that completes a barrier of the block: makes all warps runnable, in ascending or descending
+  // order (guest::BarrierMode).
   void GoOnInOrder(uint32_t released, bool downwards);
-  void WaitForRelease();  // takes the running warp off the runnable ones and switches away until it is released
+  void WaitForRelease();  // makes the running warp not runnable and switches away until it is released
   void YieldWarp();  // lets other warps, then other blocks run
   void ArriveAtGrid(uint32_t warp);
   uint64_t Perform(const ServiceRequest& request);
   [[noreturn]] void Fail(const FaultRecord& fault);
 
-  // Whose code runs on the guest's stack. It is kept with the block and not with the thread, because a block that is
-  // preempted on the way into a service goes on on another thread. Written by that code and by the handlers that
+  // Whose code runs on the guest's stack. A member of the block and not of the thread, because a block that is
+  // preempted on its way into a service resumes on another thread. Written by that code and by the signal handlers that
   // interrupt it.
   std::atomic<GuestCode> code{GuestCode::kService};
 
   BlockRun* next = nullptr;  // in a list of standing or free runs
-  // While it stands still: StandingRuns' own.
+  // While it is parked or preempted: for StandingRuns only.
   struct Standing {
     StandingRuns::Kind kind = StandingRuns::Kind::kReady;
     uint32_t position = 0;
@@ -125,7 +125,7 @@ class BlockRun final : public GuestMemory {
     bool started = false;
   };
 
-  void Rewind();  // what running a block has changed: all lanes are there, no barrier has been reached
+  void Rewind();  // resets what running a block has changed: all lanes present, no barrier reached
   void PrepareFibers(uint32_t count);
   void SwitchTo(uint32_t fiber);
   uint32_t NextRunnable() const;
@@ -144,7 +144,7 @@ class BlockRun final : public GuestMemory {
   uint32_t runnable_ = 0;  // fibers, running one included
   uint32_t unfinished_ = 0;  // fibers
   uint32_t fruitless_yields_ = 0;
-  bool downwards_ = false;  // the order of the warps since the last barrier of the block
+  bool downwards_ = false;  // order of the warps since the last barrier of the block
   uint32_t at_grid_ = 0;  // warps that wait at the grid's barrier
   ServiceRequest request_{};
 

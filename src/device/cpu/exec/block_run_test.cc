@@ -1,4 +1,4 @@
-// Getting a thread out of a block that it is about to enter, is in, or goes back to.
+// Getting a thread out of a block that it is about to enter, is in, or returns to.
 #include "device/cpu/exec/block_run.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ void Enter(const void* argument, uint64_t) {
 TEST_F(BlockRunTest, AStopThatCameBeforeTheFirstInstructionIsHeard) {
   Progress progress;
   ASSERT_TRUE(run_.PrepareCall(&Enter, &progress, 0));
-  thread_.stop = StopReason::kPreempt;  // its signal has found the thread in our own code
+  thread_.stop = StopReason::kPreempt;  // its signal arrived in our own code
   EXPECT_EQ(run_.Run(&thread_), Leave::kStopped);
   EXPECT_EQ(progress.entered, 0u);
   thread_.stop = StopReason::kNone;
@@ -65,7 +65,7 @@ TEST_F(BlockRunTest, AStopThatCameBeforeAPreemptedBlockGoesOnIsHeard) {
   EXPECT_EQ(progress.entered, 1u);
 }
 
-// What the processor computes with, without the flags of what happened.
+// The floating-point control state, without the status flags.
 struct Control {
   uint32_t mxcsr = _mm_getcsr() & ~0x3fu;
   uint16_t x87 = X87();

@@ -1,4 +1,4 @@
-// What one block, one SM and one grid of a CPU device may have: the numbers of compute capability 8.0.
+// Limits of a block, an SM and a grid of a CPU device: those of compute capability 8.0.
 #pragma once
 
 #include <cstdint>

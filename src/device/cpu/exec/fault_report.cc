@@ -1,4 +1,4 @@
-// What a fault means to the client (a CUresult) and to whoever looks for its reason.
+// Translates a fault into the client's CUresult and into a report for people.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ bool IsKnown(uint32_t kind) { return NameOf(static_cast<int32_t>(kind)) != NameO
 
 int32_t BlockRun::FaultStatus(const FaultRecord& fault) const {
   switch (fault.signal) {
-    case 0:  // deliberate; the number comes from generated code and is checked like everything from there
+    case 0:  // deliberate; the number comes from generated code and is validated
       return IsKnown(fault.kind) ? static_cast<int32_t>(fault.kind) : cuda::CUDA_ERROR_LAUNCH_FAILED;
     case SIGSEGV:
     case SIGBUS:

@@ -1,5 +1,5 @@
-// Memory of a block (its shared window, its warps' local memory) that is used again for the next block, and cleaned
-// before a block of another client gets it. Not thread-safe.
+// A block's memory (its shared window, its warps' local memory), reused by the next block, and cleared before a block
+// of another client gets it. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace tutti::device::cpu {
 
 class GuestBuffer {
  public:
-  // Makes it at least `bytes` large. Content is kept or zero.
+  // Grows it to at least `bytes`. The content is kept, or zero.
   Status Require(uint64_t bytes) {
     if (bytes > used_) used_ = bytes;
     if (bytes <= mapping_.size()) return {};
@@ -30,7 +30,7 @@ class GuestBuffer {
     }
     used_ = 0;
   }
-  // Gives it back.
+  // Frees it.
   void Release() {
     mapping_ = os::Mapping();
     used_ = 0;

@@ -1,16 +1,15 @@
-// How a thread is asked to leave the block that it runs, and how that block notices.
+// Preempting a block: how a thread is asked to leave the block that it runs, and how the block notices.
 //
-// Who asks (the scheduler, under its lock) writes the request and then sends the thread a signal. The signal's handler
-// leaves guest code where it finds it, and does nothing in our own code on a guest's stack (services), which may hold
-// what must not be forgotten. Our own code therefore looks for a request itself when it goes back to the guest: first
-// it says whose code runs, then it looks. So a request is either seen here, or its signal finds the thread in the
-// guest.
+// The scheduler, under its lock, writes the request and then sends the thread a signal. The handler leaves guest code
+// at once, but does nothing in our own code on a guest's stack (services), which may hold what must not be abandoned.
+// So our own code checks for a request when it returns to the guest: first it stores whose code runs, then it loads the
+// request. Either it sees the request, or the signal arrives in guest code.
 //
-// A block that was left goes on on any thread, and at any instruction: also between two of ToGuestCode, which may then
-// look at the request of the thread that it was on before. So a block may be left for a request that was not its own;
-// nothing comes of that (GoesOnLater).
+// A block that was left may resume on any thread, and at any instruction: also inside of ToGuestCode, between two
+// steps, which may then look at the request of the thread that it was on before. So a block may be left for a request
+// meant for another; that is harmless, since it is rescheduled (GoesOnLater).
 //
-// All of it is tried in every order of steps, with this very code: guest_code_interleavings_test.cc.
+// guest_code_interleavings_test.cc runs this very code in every order of steps.
 #pragma once
 
 #include <atomic>
@@ -21,24 +20,24 @@
 namespace tutti::device::cpu {
 
 enum class GuestCode : uint32_t {
-  kService,  // ours: not to be interrupted
-  kGuest,    // the kernel's: may be left at any instruction
+  kService,  // ours: not to be preempted
+  kGuest,  // the kernel's: may be left at any instruction
 };
 
 enum class StopReason : uint32_t {
   kNone = 0,
-  kPreempt = 1,    // give way; the block goes on later
-  kTimeLimit = 2,  // the kernel has run longer than it may: it fails
-  kAbandon = 3,    // the block will never go on
+  kPreempt = 1,  // yield the SM; the block resumes later
+  kTimeLimit = 2,  // the kernel has exceeded its time limit: it fails
+  kAbandon = 3,  // the block will never resume
 };
 
-// By who asks, under the lock under which the thread takes new work and forgets requests. The signal comes after it.
+// By whoever asks, under the lock under which the thread takes new work and clears requests. The signal is sent after.
 template <typename StopWord>
 void AskToStop(StopWord& stop, StopReason reason) {
   if (stop.load(std::memory_order_relaxed) < reason) stop.store(reason, std::memory_order_relaxed);
 }
 
-// By the handler on that thread: for what reason the guest's code is to be left at once, or kNone. Async-signal-safe.
+// By the handler on that thread: the reason to leave guest code at once, or kNone. Async-signal-safe.
 template <typename Thread>
 TUTTI_NO_SANITIZE inline StopReason AskedInGuestCode(const Thread& thread) {
   if (!thread.entered.load(std::memory_order_relaxed)) return StopReason::kNone;
@@ -64,7 +63,7 @@ TUTTI_NO_SANITIZE inline void ToGuestCode(Run& run) {
   }
 }
 
-// By the worker: whether the block that was left for a request, on a thread that was `asked` this, goes on some time.
+// By the worker, after a block was left for a request `asked` of its thread: whether the block will resume.
 constexpr bool GoesOnLater(StopReason asked) { return asked <= StopReason::kPreempt; }
 
 }  // namespace tutti::device::cpu

@@ -1,6 +1,6 @@
-// A block that is asked to leave its SM, again and again, in every order of steps: the code of guest_code.h with
-// made-up signals, SMs as in worker.cc, and requests as in scheduler_stop.cc. The block has a stack of its own, here as
-// there, and goes on on whichever SM takes it.
+// A block that is asked to leave its SM, again and again, in every order of steps: guest_code.h with simulated signals,
+// SMs as in worker.cc, and requests as in scheduler_stop.cc. As in the product, the block has a stack of its own and
+// resumes on whichever SM takes it.
 #include <gtest/gtest.h>
 
 #include "base/testing/every_order.h"
@@ -17,10 +17,10 @@ struct Case {
   uint32_t sms = 1;
   uint32_t requests = 2;
   uint32_t services = 1;  // that the block calls, one after the other
-  bool endless = false;  // then its own code never ends
-  bool other_work = false;  // for an SM that has nothing else, once
-  StopReason last = StopReason::kPreempt;  // what the last request is
-  // What is left out.
+  bool endless = false;  // its own code never ends
+  bool other_work = false;  // for an SM that has nothing else to do, once
+  StopReason last = StopReason::kPreempt;  // the kind of the last request
+  // What this variant leaves out, to show that it is needed.
   bool no_look = false;  // of our own code, when it goes back to the guest's
   bool signal_first = false;  // before the request
   bool left_in_services = false;  // by the handler, too
@@ -30,7 +30,7 @@ struct Case {
 class Device;
 Device& TheDevice();
 
-// Between any two accesses of a thread to shared memory a signal may come.
+// A signal may arrive between any two accesses of a thread to shared memory.
 template <typename T>
 struct Interruptible : Word<T> {
   using Word<T>::Word;
@@ -51,10 +51,10 @@ class Device final : public Threads {
   struct Run {
     Interruptible<GuestCode> code{GuestCode::kService};
     Word<uint32_t> on{kNoSm};  // SM
-    Word<bool> stands{true};  // ready to go on
+    Word<bool> stands{true};  // ready to resume
     Word<bool> left{false};  // its SM goes on
     Word<bool> finished{false};
-    Word<bool> over{false};  // it will never go on
+    Word<bool> over{false};  // it will never resume
 
     Sm* thread() { return TheDevice().ThreadOfRun(); }
     void LeaveAsAsked() { TheDevice().LeaveBlock(); }
@@ -69,7 +69,7 @@ class Device final : public Threads {
     Start("scheduler", [this] { Ask(); });
   }
 
-  // What the block's code has in a register from here on.
+  // The thread that the block's code from here on holds in a register.
   Sm* ThreadOfRun() {
     Turn();
     return &sms_[run_.on.peek()];
@@ -93,7 +93,7 @@ class Device final : public Threads {
   }
   bool deaf() const { return plan_.no_look && in_block() && !handles_.peek(); }
 
-  // To the worker, which decides what becomes of the block; back when it is resumed.
+  // Switches to the worker, which decides what becomes of the block; returns when it is resumed.
   void LeaveBlock() {
     run_.on.Put(kNoSm);
     run_.left.Put(true);

@@ -1,19 +1,19 @@
 // Taking a thread out of guest code by signal.
 //
 // A handler never runs scheduler code and never longjmps. It rewrites the interrupted context and returns: the kernel
-// then continues the thread where the handler wants it, with the right signal mask and with the alternate stack free
+// then resumes the thread where the handler wants it, with the right signal mask and with the alternate stack free
 // again.
 //
-// For a fault, or a block that must be abandoned, the place is the worker's own saved context: the guest stack is
-// simply forgotten. That is sound because guest code holds no locks and owns no memory (guest/cpu/kernel_abi.h). What
-// the guest may have told the processor about rounding is forgotten with it (guest_switch.h).
+// After a fault, or for a block that must be abandoned, that is the worker's own saved context: the guest stack is
+// simply dropped. This is sound because guest code holds no locks and owns no memory (guest/cpu/kernel_abi.h). The guest's
+// rounding mode is dropped with it (guest_switch.h).
 //
-// For a block that only has to give way, the place is tutti_guest_preempted on the guest's own stack, which looks to
-// the guest like a call made by the interrupted instruction: it saves every register, switches to the worker like any
-// service, and restores everything when the block is resumed, on whatever worker. Below a leaf function's stack pointer
-// lie 128 bytes (the red zone) that must survive.
+// A block that is only preempted resumes at tutti_guest_preempted on its own stack, which looks like a call made by the
+// interrupted instruction: it saves every register, switches to the worker like any service, and restores everything
+// when the block is resumed, on whatever worker. The 128 bytes below a leaf function's stack pointer (the red zone)
+// survive.
 //
-// The handlers are installed by the system call itself, since the thread sanitizer would otherwise delay them.
+// The handlers are installed by the raw system call, since the thread sanitizer would otherwise delay them.
 #include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -43,7 +43,7 @@ void ContinueAsWorker(ucontext_t* context, GuestThread* thread, Leave reason) {
   context->uc_mcontext.fpregs->cwd = kNewThreadX87Control;
 }
 
-// A service that runs into the guard below its guest stack does so because the guest has used up the stack.
+// A fault in a service that hits the guard below its guest stack is the guest's: it has used up the stack.
 TUTTI_NO_SANITIZE bool IsGuestFault(const GuestThread* thread, const siginfo_t* info) {
   if (thread == nullptr || !thread->entered.load(std::memory_order_relaxed)) return false;
   if (thread->run->code.load(std::memory_order_relaxed) == GuestCode::kGuest) return true;
@@ -53,7 +53,7 @@ TUTTI_NO_SANITIZE bool IsGuestFault(const GuestThread* thread, const siginfo_t* 
 TUTTI_NO_SANITIZE void OnFault(int signal, siginfo_t* info, void* raw_context) {
   GuestThread* const thread = CurrentGuestThread();
   if (!IsGuestFault(thread, info)) {
-    // Our own bug, or none of ours: back to what was there before, and let the instruction fault again.
+    // Not a guest's fault: restores the previous handler, and lets the instruction fault again.
     const struct sigaction& old = old_actions[signal];
     if ((old.sa_flags & SA_SIGINFO) != 0 && old.sa_sigaction != nullptr) {
       old.sa_sigaction(signal, info, raw_context);
@@ -74,7 +74,7 @@ TUTTI_NO_SANITIZE void OnLeave(int, siginfo_t*, void* raw_context) {
   const StopReason stop = AskedInGuestCode(*thread);
   if (stop == StopReason::kNone) return;
   auto* const context = static_cast<ucontext_t*>(raw_context);
-  if (stop != StopReason::kPreempt) {  // it never goes on
+  if (stop != StopReason::kPreempt) {  // it never resumes
     ContinueAsWorker(context, thread, Leave::kStopped);
     return;
   }
@@ -87,7 +87,7 @@ TUTTI_NO_SANITIZE void OnLeave(int, siginfo_t*, void* raw_context) {
   thread->run->code.store(GuestCode::kService, std::memory_order_relaxed);
 }
 
-// struct sigaction as the kernel has it.
+// struct sigaction in the kernel's layout.
 struct KernelSigaction {
   void (*handler)(int, siginfo_t*, void*);
   unsigned long flags;
@@ -100,7 +100,7 @@ __asm__(
     ".text\n"
     ".hidden tutti_signal_return\n"
     ".type tutti_signal_return, @function\n"
-    // Unwinders know a signal frame by these two instructions.
+    // Unwinders recognise a signal frame by these two instructions.
     "tutti_signal_return:\n"
     "  mov $15, %rax\n"
     "  syscall\n");
@@ -108,7 +108,8 @@ __asm__(
 void Install(int signal, void (*handler)(int, siginfo_t*, void*)) {
   constexpr unsigned long kRestorer = 0x04000000;
   TUTTI_CHECK(sigaction(signal, nullptr, &old_actions[signal]) == 0);
-  // While a fault is handled nobody may be sent away from the handler: its signal would stay blocked for ever.
+  // While a fault is handled no preemption signal may divert the thread from the handler: its signal would stay blocked
+  // for ever.
   constexpr unsigned long kMask = 1ul << (kLeaveSignal - 1);
   const KernelSigaction action{handler, SA_SIGINFO | SA_ONSTACK | SA_RESTART | kRestorer, &tutti_signal_return, kMask};
   TUTTI_CHECK(syscall(SYS_rt_sigaction, signal, &action, nullptr, 8) == 0);

@@ -1,5 +1,5 @@
 // Each service is our code on a guest's stack, so it may neither lock nor allocate: the block can be abandoned at any
-// switch, and the stack is small. What needs more is handed to the worker as a request.
+// switch, and the stack is small. Anything more is passed to the worker as a request.
 #include "device/cpu/exec/guest_services.h"
 
 #include <x86intrin.h>
@@ -17,7 +17,7 @@ using guest::WarpState;
 
 BlockRun& RunOf(WarpState* warp) { return *static_cast<BlockRun*>(warp->block->device); }
 
-// Marks the time in which the thread must not be taken away, and looks at its end whether somebody wanted to.
+// A section in which the thread must not be preempted; checks at its end for a request that came meanwhile.
 class ServiceScope {
  public:
   explicit ServiceScope(BlockRun& run) : run_(run) { run_.BeginService(); }

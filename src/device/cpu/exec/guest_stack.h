@@ -1,5 +1,5 @@
-// Stacks for guest code: one mapping with a stack per warp, each with an inaccessible guard below it. Owned by one
-// BlockRun, kept for the next block. Not thread-safe.
+// Stacks for guest code: one mapping with a stack per warp, each above an inaccessible guard. Owned by one BlockRun,
+// reused by the next block. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace tutti::device::cpu {
 
 class GuestStacks {
  public:
-  // Large enough that a kernel's frame cannot step over it without touching it.
+  // Large enough that no kernel's frame can step over it.
   static constexpr size_t kGuardBytes = 64 << 10;
 
   GuestStacks() = default;
@@ -19,11 +19,10 @@ class GuestStacks {
   GuestStacks& operator=(const GuestStacks&) = delete;
   ~GuestStacks();
 
-  // Makes sure that there are `count` stacks of at least `bytes` each. Their content is lost if that takes a new
-  // mapping.
+  // Provides `count` stacks of at least `bytes` each. Their content is lost if that takes a new mapping.
   Status Require(uint32_t count, size_t bytes);
 
-  // Gives them back.
+  // Frees them.
   void Release() { Unmap(); }
 
   uint8_t* low(uint32_t index) const { return base_ + index * stride() + kGuardBytes; }

@@ -1,12 +1,12 @@
-// Changing stacks, in assembly (guest_switch.S).
+// Switching stacks, in assembly (guest_switch.S).
 //
 // A context that is not running is one pointer: its stack pointer, with the callee-saved registers on top of the stack.
 //
-// How the processor computes (MXCSR, the x87 control word, the direction flag) is no part of that: all our own code
-// runs, and every context gives way, with the values of a new thread. Kernels keep to that at every service, for they
-// change MXCSR only around single operations (compiler/runtime/directed_rounding.cc). Only a signal can take a thread
-// away in between, and both ways out of a handler see to it: tutti_guest_preempted saves the guest's values for the
-// guest and loads a new thread's; a handler that abandons the guest writes these into the signal's frame
+// The floating-point and direction control state (MXCSR, the x87 control word, the direction flag) is not part of it:
+// all our own code runs with a new thread's values, and every context has them when it switches. Kernels comply at
+// every service, since they change MXCSR only around single operations (compiler/runtime/directed_rounding.cc). Only a
+// signal can interrupt such an operation, and both ways out of a handler deal with it: tutti_guest_preempted saves the
+// guest's values and loads a new thread's; a handler that abandons the guest writes these into the signal's frame
 // (guest_fault.cc).
 #pragma once
 
@@ -15,14 +15,14 @@
 
 extern "C" {
 
-// Saves the running context, stores its stack pointer in *save, and goes on with the context `load`.
+// Saves the running context, stores its stack pointer in *save, and resumes the context `load`.
 void tutti_guest_switch(void** save, void* load);
 
-// Not functions to call but places to continue at, for signal handlers that rewrite the interrupted context:
-// with the stack pointer of a saved context: goes on with it.
+// Not functions to call but places to resume at, for signal handlers that rewrite the interrupted context. With the
+// stack pointer of a saved context: resumes it.
 void tutti_guest_resume();
-// With the interrupted instruction's address pushed below the red zone: saves every register, calls
-// tutti_guest_preempt as a new thread would, and goes on with the interrupted instruction when that returns.
+// With the interrupted instruction's address pushed below the red zone: saves every register, calls tutti_guest_preempt
+// with a new thread's control state, and resumes the interrupted instruction when that returns.
 void tutti_guest_preempted();
 // Switches to the worker; returns when the guest is resumed. (guest_thread.cc)
 void tutti_guest_preempt();
@@ -33,11 +33,11 @@ void tutti_guest_entry();
 
 namespace tutti::device::cpu {
 
-// What a new thread computes with: all exceptions masked, rounding to nearest, no flushing; x87 with 64 bits.
+// The control state of a new thread: all exceptions masked, round to nearest, no flushing; x87 with 64 bits.
 inline constexpr uint32_t kNewThreadMxcsr = 0x1f80;
 inline constexpr uint16_t kNewThreadX87Control = 0x37f;
 
-// Bytes that a preempted context needs below the interrupted stack pointer: red zone, registers, vector state, frames.
+// Stack that a preempted context needs below the interrupted stack pointer: red zone, registers, vector state, frames.
 inline constexpr size_t kPreemptBytes = 8 << 10;
 
 // A new context on the stack that ends at `top` (16-byte aligned): switching to it calls entry(argument).

@@ -40,7 +40,7 @@ GuestThreadScope::~GuestThreadScope() {
   munmap(signal_stack_, kSignalStackBytes);
 }
 
-// Not instrumented: between telling the sanitizer and switching, nothing may be recorded on the wrong stack.
+// Not instrumented: between notifying the sanitizer and switching, nothing may be recorded on the wrong stack.
 TUTTI_NO_SANITIZE void LeaveGuest(GuestThread* thread, Leave reason) {
   thread->leave = reason;
   void** const save = thread->run->context_of_running_fiber();
@@ -50,11 +50,11 @@ TUTTI_NO_SANITIZE void LeaveGuest(GuestThread* thread, Leave reason) {
 
 }  // namespace tutti::device::cpu
 
-// Reached with GuestCode::kService, set by the handler.
+// The handler has set GuestCode::kService.
 extern "C" void tutti_guest_preempt() {
   using namespace tutti::device::cpu;
   GuestThread* const thread = CurrentGuestThread();
   BlockRun* const run = thread->run;
   LeaveGuest(thread, Leave::kStopped);
-  run->BackToGuestCode();  // perhaps on another thread than before
+  run->BackToGuestCode();  // possibly on another thread than before
 }

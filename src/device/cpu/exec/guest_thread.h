@@ -1,8 +1,8 @@
-// A thread that runs guest code, and how it gets out of the guest again.
+// A thread that runs guest code, and how it leaves the guest again.
 //
-// Three parties meet here. The worker thread enters guest code on a guest stack and gets back, on its own stack, the
-// reason why the guest was left. The services called by guest code (guest_services.cc) leave deliberately. Signal
-// handlers (guest_fault.cc) leave on faults, and, when another thread has set `stop` and sent kLeaveSignal, on demand.
+// The worker thread enters guest code on a guest stack, and gets back, on its own stack, the reason why the guest was
+// left. The services called by guest code (guest_services.cc) leave deliberately. Signal handlers (guest_fault.cc)
+// leave on faults, and on demand, when another thread has set `stop` and sent kLeaveSignal.
 #pragma once
 
 #include <signal.h>
@@ -17,7 +17,7 @@ namespace tutti::device::cpu {
 
 class BlockRun;
 
-// Ignored by default, so that a stray one does no harm.
+// Ignored by default, so a stray one is harmless.
 inline constexpr int kLeaveSignal = SIGURG;
 
 // Why the guest was left.
@@ -26,7 +26,7 @@ enum class Leave : uint32_t {
   kFault,        // GuestThread::fault says what
   kSignal,       // a fault taken by signal: GuestThread::fault.signal and address
   kStopped,      // because of `stop`
-  kYielded,      // no warp of the block has anything to do right now
+  kYielded,  // no warp of the block is runnable
   kGridBarrier,  // all warps of the block wait at the grid's barrier
   kRequest,      // a service that the worker performs: BlockRun::request
 };
@@ -48,21 +48,21 @@ struct GuestThread {
       false};  // it is on a guest stack, or about to be; BlockRun::code says whose code runs there
   BlockRun* run = nullptr;
   void* own_context = nullptr;  // of the worker, while guest code runs
-  void* own_fiber = nullptr;    // the sanitizer's name of the worker's stack
+  void* own_fiber = nullptr;  // the sanitizer's handle of the worker's stack
   Leave leave = Leave::kFinished;
   FaultRecord fault;
 
-  // Set by others, cleared when this thread takes new work, both under the scheduler's lock.
+  // Set by other threads, cleared when this one takes new work, both under the scheduler's lock.
   std::atomic<StopReason> stop{StopReason::kNone};
   bool WasToldTo(StopReason reason) const { return stop.load(std::memory_order_relaxed) == reason; }
   pid_t tid = 0;
   const void* scheduler = nullptr;  // that this thread takes work from
 
-  // Makes this thread look at `stop` soon, wherever it is. Thread-safe.
+  // Makes this thread check `stop` soon, wherever it is. Thread-safe.
   void Interrupt() const;
 };
 
-// Makes the calling thread able to take guest faults, on an alternate signal stack, while this lives.
+// While it lives, the calling thread can take guest faults, on an alternate signal stack.
 class GuestThreadScope {
  public:
   explicit GuestThreadScope(GuestThread* thread);
@@ -77,11 +77,11 @@ class GuestThreadScope {
 // The calling thread's; null on threads that run no guest code. Async-signal-safe.
 GuestThread* CurrentGuestThread();
 
-// Leaves the guest from our code on a guest stack; returns when the block is resumed.
+// Leaves the guest, from our code on a guest stack; returns when the block is resumed.
 void LeaveGuest(GuestThread* thread, Leave reason);
 
-// Installs the handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and kLeaveSignal for the process, once. Faults outside guest
-// code go where they went before.
+// Installs the process's handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and kLeaveSignal, once. Faults outside guest code
+// go to the previous handlers.
 void InstallGuestFaultHandlers();
 
 }  // namespace tutti::device::cpu

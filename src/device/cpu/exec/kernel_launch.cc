@@ -6,7 +6,7 @@ namespace tutti::device::cpu {
 namespace {
 
 void Unflatten(uint64_t index, const uint32_t extent[3], uint32_t out[3]) {
-  if (index < extent[0]) {  // most: divisions are dear
+  if (index < extent[0]) {  // the usual case, without a division
     out[0] = static_cast<uint32_t>(index);
     out[1] = out[2] = 0;
     return;

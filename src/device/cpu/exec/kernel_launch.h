@@ -1,4 +1,4 @@
-// One launch of a kernel: everything its blocks have in common. Owned by the operation; constant while blocks run.
+// One launch of a kernel: what all its blocks share. Owned by the operation; constant while blocks run.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace tutti::device::cpu {
 
 class WindowMemory;
 
-// What a block asks of its client's Space. Called on the worker's own stack. Thread-safe.
+// What a block needs from its client's Space. Called on the worker's own stack. Thread-safe.
 class KernelHost {
  public:
   virtual ~KernelHost() = default;
@@ -31,7 +31,7 @@ class KernelHost {
 struct KernelLaunch {
   const guest::KernelDescriptor* descriptor = nullptr;
   KernelHost* host = nullptr;
-  uint64_t owner = 0;  // a number of the Space, never reused: blocks' memory is cleaned when it changes
+  uint64_t owner = 0;  // a number of the Space, never reused: blocks' memory is cleared when it changes
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
   uint32_t cluster[3] = {1, 1, 1};
@@ -55,10 +55,10 @@ struct KernelLaunch {
   uint32_t dynamic_shared_offset() const { return (descriptor->static_shared_bytes + 15) & ~15u; }
   uint32_t shared_bytes() const { return dynamic_shared_offset() + dynamic_shared_bytes; }
 
-  // How much of the window, from its begin on, can be written now. Async-signal-safe.
+  // The writable length of the window, from its begin. Async-signal-safe.
   uint64_t WindowReach() const;
 
-  // Coordinates of the block that is `index`th in running order: x fastest, and cluster by cluster.
+  // Coordinates of the block that runs `index`th: x fastest, and cluster by cluster.
   void BlockAt(uint64_t index, uint32_t ctaid[3], uint32_t cluster_ctaid[3]) const;
 };
 

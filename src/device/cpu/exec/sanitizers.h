@@ -1,5 +1,4 @@
-// What the sanitizers must be told about code that runs on stacks they did not see being made. Everything here is empty
-// in ordinary builds.
+// Tells the sanitizers about stacks that they did not see being made. Empty in ordinary builds.
 #pragma once
 
 #include <cstddef>
@@ -35,9 +34,9 @@ inline constexpr bool kSanitized = false;
 #endif
 
 #ifdef TUTTI_TSAN_FIBERS
-// The thread sanitizer's runtime takes locks of its own inside instrumented code, so a thread under it cannot be taken
-// out of guest code at any instruction; there, guest code is left at its calls of services only. Nor is it sent the
-// signal: a handler that comes while the runtime changes fibers finds neither of them.
+// The thread sanitizer's runtime takes locks inside instrumented code, so under it a thread cannot leave guest code at
+// any instruction, only at calls of services. It is not even sent the signal: a handler that runs while the runtime
+// switches fibers sees neither of them.
 inline constexpr bool kAsyncLeave = false;
 inline void* SanitizerCurrentFiber() { return __tsan_get_current_fiber(); }
 inline void* SanitizerCreateFiber() { return __tsan_create_fiber(0); }
@@ -51,7 +50,7 @@ inline void SanitizerDestroyFiber(void*) {}
 #define TUTTI_SANITIZER_SWITCH(fiber) ((void)(fiber))
 #endif
 
-// A stack that was left in the middle of its functions still carries their poison.
+// A stack that was abandoned inside functions still carries their poison.
 inline void SanitizerForgetStack([[maybe_unused]] void* low, [[maybe_unused]] size_t bytes) {
 #ifdef TUTTI_ASAN_STACKS
   __asan_unpoison_memory_region(low, bytes);

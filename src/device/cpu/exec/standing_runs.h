@@ -1,6 +1,6 @@
-// The blocks of one task that have begun and stand still: those that were made to give way and can go on, and those
-// that wait for memory that others write. Finds the one with the lowest index of either kind, and the one that has
-// stood longest. Allocates nothing in the steady state. Not thread-safe: the scheduler's lock guards it.
+// The blocks of one task that have begun and do not run: preempted ones, which are runnable, and parked ones, which
+// wait for memory that others write. Finds the one with the lowest index of either kind, and the one that has stood
+// longest. Allocates nothing in the steady state. Not thread-safe: the scheduler's lock guards it.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,9 @@ class StandingRuns {
   bool empty() const { return first_ == nullptr; }
   size_t count() const { return heaps_[0].size() + heaps_[1].size(); }
   size_t count(Kind kind) const { return Heap(kind).size(); }
-  // `seen`: how far the task was when the run was last seen to wait.
+  // `seen`: the task's progress when the run was last seen to wait.
   void Add(BlockRun* run, Kind kind, uint64_t seen = 0);
-  // Null: there is none.
+  // Null: none.
   BlockRun* Lowest(Kind kind) const { return Heap(kind).empty() ? nullptr : Heap(kind).front(); }
   BlockRun* Longest() const { return first_; }
   void Remove(BlockRun* run);
@@ -33,7 +33,7 @@ class StandingRuns {
   static void SiftDown(Runs& heap, size_t at);
 
   Runs heaps_[2];               // by index, the lowest in front
-  BlockRun* first_ = nullptr;  // all of them, by when they came
+  BlockRun* first_ = nullptr;  // all of them, in order of arrival
   BlockRun* last_ = nullptr;
 };
 

@@ -29,7 +29,7 @@ bool WarpBarriers::Arrive(const Arrival& a, uint32_t* released) {
   barrier.outcome.all &= (a.votes & a.mask) == a.mask;
 
   uint32_t before = 0;
-  if ((a.mask & a.live) != a.live) {  // a part of the warp: remember it until the rest comes
+  if ((a.mask & a.live) != a.live) {  // a part of the warp: recorded until the rest arrives
     if (!barrier.partial) std::memset(lanes_[a.id], 0, sizeof lanes_[a.id]);
     barrier.partial = true;
   }

@@ -1,9 +1,8 @@
-// The 16 named barriers of a block and the one of its cluster: who has arrived, who waits, when a phase is complete.
-// Pure accounting; switching between warps is BlockRun's. Not thread-safe: a block runs on one thread at a time.
+// The 16 named barriers of a block and its cluster barrier: who has arrived, who waits, when a phase is complete. Pure
+// accounting; switching between warps is BlockRun's. Not thread-safe: a block runs on one thread at a time.
 //
-// Two forms. `threads` = 0 (or all threads of the block): every lane of the block that has not exited must arrive.
-// Otherwise `threads` lanes must; a warp of which all lanes have arrived that it has left counts as 32, as hardware
-// counts warps.
+// Two forms. With `threads` = 0 (or all threads of the block) every lane of the block that has not exited must arrive.
+// Otherwise `threads` lanes must; a warp whose remaining lanes have all arrived counts as 32, as hardware counts warps.
 #pragma once
 
 #include <cstdint>
@@ -27,25 +26,24 @@ class WarpBarriers {
     bool wait;
     uint32_t votes = 0;  // predicates of the lanes in `mask`, for a reduction
   };
-  // What the completed phase's participants voted.
+  // The completed phase's votes.
   struct Outcome {
     uint32_t population = 0;
     bool all = true;
     uint32_t Reduce(BarrierReduction op) const;
   };
 
-  // A new block of `warps` warps and `threads` threads.
+  // Resets it for a block of `warps` warps and `threads` threads.
   void Reset(uint32_t warps, uint32_t threads);
 
-  // True if the phase is complete with this arrival: then *released are the warps that waited, to be let go on (never
-  // the arriving one itself).
+  // True if this arrival completes the phase: *released are the warps to wake (never the arriving one itself).
   bool Arrive(const Arrival& arrival, uint32_t* released);
-  // Of a warp that has arrived without waiting: the phase is complete by now. If not, `warp` waits from now on.
+  // For a warp that has arrived without waiting: whether its phase is complete. If not, `warp` waits from now on.
   bool Await(uint32_t id, uint32_t warp);
-  // For lanes that wait by themselves: the phase that is open, and whether one that was has been completed since.
+  // For lanes that wait individually: the open phase, and whether an earlier one has completed since.
   uint32_t phase(uint32_t id) const { return phases_[id]; }
   bool IsOver(uint32_t id, uint32_t phase) const { return phases_[id] != phase; }
-  // Lanes of the warp have ended since others arrived; `live` have not. As Arrive.
+  // Lanes of the warp have exited since others arrived; `live` remain. Result as of Arrive.
   bool LanesEnded(uint32_t id, uint32_t warp, uint32_t live, uint32_t* released);
   // `warp` waits, or no longer waits, for the open phase.
   void Wait(uint32_t id, uint32_t warp);
@@ -53,9 +51,9 @@ class WarpBarriers {
   const Outcome& last_outcome(uint32_t id) const { return last_outcomes_[id]; }
   // An arrival of this form is for the whole block.
   bool IsOfBlock(uint32_t threads) const { return threads == 0 || threads == threads_; }
-  // The warp has ended. Returns the warps whose barrier is complete by that.
+  // The warp has ended. Returns the warps whose barrier that completes.
   uint32_t WarpFinished(uint32_t warp);
-  // Of the phase in which `warp` took part last.
+  // Of the last phase in which `warp` took part.
   const Outcome& outcome(uint32_t warp) const { return outcomes_[warp]; }
   uint32_t waiting(uint32_t id) const { return barriers_[id].waiting; }
 
@@ -80,8 +78,8 @@ class WarpBarriers {
   Outcome outcomes_[32];
   Outcome last_outcomes_[kBarriers];
   uint32_t phases_[kBarriers] = {};  // completed, over all blocks
-  uint32_t arrived_in_[kBarriers][32] = {};  // the phase in which a warp arrived last without waiting
-  uint32_t lanes_[kBarriers][32];  // lanes arrived so far of warps that arrive piecewise
+  uint32_t arrived_in_[kBarriers][32] = {};  // the phase in which a warp last arrived without waiting
+  uint32_t lanes_[kBarriers][32];  // of warps that arrive piecewise: lanes arrived so far
 };
 
 }  // namespace tutti::device::cpu

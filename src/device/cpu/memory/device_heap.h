@@ -1,5 +1,5 @@
-// malloc and free in kernels: a heap in the client's window, made at its first use. The bookkeeping is ours and lies
-// outside the window, so that nothing a kernel writes can lead it astray. Thread-safe.
+// malloc and free in kernels: a heap in the client's window, made on first use. Its bookkeeping lies outside the
+// window, where no kernel can corrupt it. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +15,11 @@ class DeviceHeap {
  public:
   DeviceHeap(WindowMemory* memory, uint32_t device) : memory_(memory), device_(device) {}
 
-  // How large the heap is, if it has not been made yet.
+  // The size of the heap; no effect once it has been made.
   void SetLimit(uint64_t bytes);
   // 16-byte aligned; 0 if there is no room.
   uint64_t Allocate(uint64_t bytes);
-  // Ignores what was not allocated here (null, double free).
+  // Ignores addresses that were not allocated here (null, double free).
   void Release(uint64_t address);
 
  private:

@@ -86,7 +86,7 @@ void Transfer::WriteThrough(int window_fd, uint64_t window_base) {
 }
 
 void Transfer::WriteBytes(uint64_t to, const void* from, uint64_t bytes) const {
-  // Cannot fall short in a memory file whose pages are there; if it did, the client's own constants would be old.
+  // Cannot fall short in a memory file whose pages exist; if it did, only the client's own constants would be stale.
   [[maybe_unused]] const ssize_t written = pwrite(window_fd_, from, bytes, static_cast<off_t>(to - window_base_));
 }
 

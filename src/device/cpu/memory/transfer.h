@@ -1,5 +1,5 @@
 // Copies and fills as work for SMs: cut into pieces ("blocks") of about 256 KiB, so that several SMs share a large one
-// and none is held up long. Pieces run on guest stacks, since the memory is the client's: touching it may fault.
+// and none is held up long. Pieces run on guest stacks: the memory is the client's, and touching it may fault.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@ namespace tutti::device::cpu {
 
 class Transfer {
  public:
-  // False if a part of it does not lie in the window [base, base + bytes), or sizes overflow; *bad is an address
+  // False if a part of it lies outside of the window [base, base + bytes), or sizes overflow; *bad is an address
   // outside.
   bool SetCopy(const wire::CopyBody& copy, uint64_t window_base, uint64_t window_bytes, uint64_t* bad);
   bool SetFill(const wire::FillBody& fill, uint64_t window_base, uint64_t window_bytes, uint64_t* bad);
 
-  // The memory it writes, gaps between rows included.
+  // The destination range, gaps between rows included.
   uint64_t destination() const { return copy_.destination; }
   uint64_t destination_bytes() const;
-  // Some of that is mapped so that it cannot be written: writes go through the window's memory file instead.
+  // A part of the destination is mapped read-only: writes go through the window's memory file instead.
   void WriteThrough(int window_fd, uint64_t window_base);
 
   uint64_t pieces() const { return pieces_; }  // 0: nothing to do

@@ -19,7 +19,7 @@ void* Pointer(uint64_t address) { return reinterpret_cast<void*>(address); }
 Status WindowExtent::Close(uint64_t base, uint64_t bytes) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   if (mmap(Pointer(base), bytes, PROT_READ, kFlags, -1, 0) == MAP_FAILED) return FailErrno("closing a client's window");
-  // One page of zeros per 2 MiB instead of one per 4 KiB, where the system has such.
+  // One page of zeros per 2 MiB instead of one per 4 KiB, where the system has huge pages.
   madvise(Pointer(base), bytes, MADV_HUGEPAGE);
   return {};
 }

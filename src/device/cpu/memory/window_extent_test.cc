@@ -21,7 +21,7 @@ class WindowExtentTest : public testing::Test {
  protected:
   void SetUp() override { ASSERT_TRUE(WindowExtent::Close(kBase, kBytes)); }
   uint8_t& At(uint64_t offset) { return *reinterpret_cast<uint8_t*>(kBase + offset); }
-  // The system writes a byte there, or says that it cannot.
+  // Whether the system can write a byte there.
   bool CanWrite(uint64_t offset) {
     const os::Fd zero(open("/dev/zero", O_RDONLY | O_CLOEXEC));
     return read(zero.get(), &At(offset), 1) == 1;

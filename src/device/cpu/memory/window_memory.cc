@@ -144,15 +144,14 @@ void WindowMemory::Release(uint64_t address) {
     std::lock_guard lock(mutex_);
     allocation = allocations_.at(address);
   }
-  // Nobody else can have it yet, so the expensive part needs no lock. Parts of pages are zeroed by this, whole ones
-  // freed.
+  // Not yet reachable by others, so the expensive part needs no lock: zeroes partial pages, frees whole ones.
   const uint64_t end = address + allocation.bytes;
   Punch(address, end);
 
   std::lock_guard lock(mutex_);
   allocations_.erase(address);
   const auto [free_begin, free_bytes] = AllocatorOf(address).Give(address, allocation.bytes);
-  // The pages at both ends may have become free as a whole.
+  // The pages at both ends may have become entirely free.
   const uint64_t first = std::max(AlignUp(free_begin, kPageBytes), address / kPageBytes * kPageBytes);
   const uint64_t last = std::min((free_begin + free_bytes) / kPageBytes * kPageBytes, AlignUp(end, kPageBytes));
   if (first < last && (first < address || last > end)) Punch(first, last);
@@ -222,7 +221,7 @@ void WindowMemory::NameNearest(Fault* fault) const {
 }
 
 void WindowMemory::Punch(uint64_t begin, uint64_t end) const {
-  // Cannot fail on a memory file of ours; if it did, stale data of the same client would be all that is seen.
+  // Cannot fail on our own memory file; if it did, only stale data of the same client would be seen.
   fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin - base_),
             static_cast<off_t>(end - begin));
 }

@@ -1,10 +1,10 @@
-// A Space's memory: what is allocated in its window, counted against devices, host memory and limits. Thread-safe.
+// A Space's memory: allocations in its window, counted against devices, host memory and limits. Thread-safe.
 //
-// Freed memory is given back to the system at once (holes punched into the window's file) and is zero when it is
-// allocated again, so nothing of one use is ever seen by the next.
+// Freed memory returns to the system at once (holes punched into the window's file) and reads as zero when allocated
+// again, so no use sees data of an earlier one.
 //
-// What kernels may only read (constants) lies by itself in the window's last part, which is mapped so: what kernels may
-// write is one range, as far as memory reaches. The device's own copies write constants through the memory file.
+// Constants lie by themselves in the window's last part, which is mapped read-only: what kernels may write is then one
+// range, as far as memory reaches. The device's own copies write constants through the memory file.
 #pragma once
 
 #include <cstdint>
@@ -31,33 +31,33 @@ class WindowMemory {
 
   uint64_t base() const { return base_; }
   uint64_t bytes() const { return bytes_; }
-  // How much of it, from its begin on, kernels may write. Async-signal-safe.
+  // The writable length of the window, from its begin. Async-signal-safe.
   uint64_t reach() const { return extent_.reach(); }
-  // Whether a kernel may read these bytes of the window, or write them. Async-signal-safe.
+  // Whether a kernel may read, or write, these bytes of the window. Async-signal-safe.
   bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const;
 
-  // Zeroed memory. OUT_OF_MEMORY over the limit, the device's size or the window. What the device holds for itself (of
-  // a module, say) the client cannot free.
+  // Zeroed memory. OUT_OF_MEMORY over the limit, the device's size or the window. The client cannot free what the
+  // device holds for itself (of a module, say).
   enum class Holder : uint8_t { kClient, kDevice };
   Result<uint64_t> Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment, Holder holder);
   // Zeroed memory for constants, on whole pages, counted as host memory; held by the device.
   Result<uint64_t> AllocateConstants(uint64_t bytes);
-  // Writes there what the device itself has to write.
+  // Writes the device's own data there.
   Status WriteConstants(uint64_t address, std::span<const uint8_t> bytes) const;
-  // The client has freed the allocation that begins at `address`: INVALID_VALUE if it holds none. It stays what it is
-  // until Release, when earlier work is done.
+  // The client frees the allocation that begins at `address`: INVALID_VALUE if it holds none. The memory stays until
+  // Release, when earlier work is done.
   Status Retire(uint64_t address);
   void Release(uint64_t address);
 
-  // Whether some of these bytes are where constants lie.
+  // Whether some of these bytes lie in the constants' part.
   bool HasConstants(uint64_t address, uint64_t bytes) const;
-  // The window's memory file, for those who may write constants.
+  // The window's memory file, for writers of constants.
   int fd() const { return fd_; }
 
-  // Completes the report of a fault at an address: which allocation lies nearest, and on which side of it.
+  // Completes a fault report for an address: the nearest allocation, and the side of it.
   void NameNearest(Fault* fault) const;
 
-  // Per device; empty: none. What is held above a new limit stays.
+  // Per device; empty: no limit. What is held above a new limit stays.
   void SetLimits(const std::vector<uint64_t>& limits);
 
  private:

@@ -1,11 +1,11 @@
 // A chain, in which every block waits for the one before, shows what the order is for. One SM runs the front of the
-// chain, the others wait. When a block ends, its successor is the earliest that waits: it is on an SM and sees the
-// memory change, or it stands still and is taken at once, because something has ended since it was seen to wait. Nobody
-// searches for it.
+// chain, the others wait. When a block ends, its successor is the earliest that waits: either it is on an SM and sees
+// the memory change, or it is parked and runs next, because a block has ended since it was seen to wait. No search is
+// needed.
 //
-// What stands still and has not been looked at since the last end of a block is *news*. Only the earliest is tried for
-// each end: to try all of them would cost as many looks as there are, for every block. The others have their turn
-// (kTurn).
+// A parked block that has not been tried since the last end of a block is *news*. Only the earliest is tried for each
+// end: to try all of them would cost one try per parked block and end. The others are tried in turn (kTurn), so none
+// starves.
 #include "device/cpu/schedule/block_order.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ BlockRun* BlockOrder::NextBesideStanding(uint64_t begun) {
   const uint64_t going_on = EarliestThatGoesOn();
   BlockRun* run = standing_.Longest();
   if (++since_turn_ % kTurn == 0) {
-    // whoever has stood longest
+    // the one that has stood longest
   } else if (FreshIsNext(begun, going_on)) {
     return nullptr;
   } else if (going_on != kNone) {
@@ -71,7 +71,7 @@ bool BlockOrder::FreshIsNext(uint64_t begun, uint64_t going_on) {
   if (fresh >= end) return false;
   if (going_on != kNone) return fresh < going_on;
   if (fresh < standing_.Lowest(Kind::kWaiting)->index()) return true;
-  // All wait. They may wait for one that has not begun; but the more there are, the less likely is that.
+  // All wait. They may wait for one that has not begun; but the more there are, the less likely that is.
   return begun < most_begun_ && (standing_.count() < kFewStanding || ++since_fresh_ % kTurn == 0);
 }
 

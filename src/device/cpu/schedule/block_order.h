@@ -1,15 +1,15 @@
-// Which block of a task is next. What a grid may rely on:
+// Which block of a task runs next. Forward progress that a grid may rely on:
 //
 //   Blocks begin in the order of their indexes.
-//   A block that has begun goes on, the lowest index first, before any later one begins.
-//   A block that only waits gives way to any earlier one, and is looked at again: the earliest one that waits whenever
-//   a block of the task has ended, every one after a bounded number of chunks, however many others there are.
+//   A block that has begun resumes, the lowest index first, before any later one begins.
+//   A block that only waits yields to any earlier one, and is retried: the earliest waiting one whenever a block of the task
+//   has ended, every one after a bounded number of chunks, however many others there are (no starvation).
 //
-// So the earliest block that has not ended is always run or next, and a task whose blocks wait only for earlier ones
-// ends. Blocks may wait for later ones, too, as long as the device can have them all begun at once (`most_begun`): if
-// all that have begun wait, new ones begin.
+// So the earliest block that has not ended is always running or next, and a task whose blocks wait only for earlier
+// ones ends. Blocks may wait for later ones, too, as long as the device can have them all begun at once (`most_begun`):
+// if all that have begun wait, new ones begin.
 //
-// Guarded by the device's scheduler lock, except what is marked.
+// Guarded by the device's scheduler lock, except where marked.
 #pragma once
 
 #include <atomic>
@@ -24,22 +24,22 @@ namespace tutti::device::cpu {
 class BlockOrder {
  public:
   static constexpr uint64_t kNone = ~0ull;
-  // Of so many chunks one goes to whoever has stood still longest.
+  // One in so many chunks goes to the block that has stood longest.
   static constexpr uint32_t kTurn = 8;
 
-  // A new task of `total` blocks. Nothing of the last one is left.
+  // For a new task of `total` blocks. Nothing of the last task is left.
   void Reset(uint64_t total, uint64_t most_begun);
 
-  // Something may be given out.
+  // There is a block to dispatch.
   bool HasWork() const { return !standing_.empty() || next_ < total_ || !given_back_.empty(); }
-  // ... but all that stand still wait, and nothing has happened since they were looked at.
+  // ... but all that stand wait, and nothing has happened since they were tried.
   bool OnlyWaits() const { return !standing_.empty() && AllThatStandWait(); }
-  // All that stand still have waited, some maybe for what has happened since, and none that could begin is earlier.
+  // All that stand have waited, some perhaps for what has happened since, and none that could begin is earlier.
   bool HasOnlyWaited() const { return !standing_.empty() && NothingButWaited(); }
-  // The run that goes on now; null: blocks begin (there are some), the first ones of Fresh(). `begun`: how many have
+  // The run that resumes now; null: blocks begin (there are some), the first ones of Fresh(). `begun`: how many have
   // begun and not ended.
   BlockRun* Next(uint64_t begun) { return standing_.empty() ? nullptr : NextBesideStanding(begun); }
-  // The earliest blocks that have not begun: [first, second); empty: there are none.
+  // The earliest blocks that have not begun: [first, second); empty: none.
   std::pair<uint64_t, uint64_t> Fresh() const {
     return given_back_.empty() ? std::pair(next_, total_) : given_back_.front();
   }
@@ -49,31 +49,31 @@ class BlockOrder {
     Tell();
   }
 
-  // What a chunk has left behind.
+  // Returns what a chunk has left.
   void GiveBack(uint64_t begin, uint64_t end);  // not begun
-  // `seen`: what ended() was before the run last looked for what it waits for.
+  // `seen`: ended() as it was before the run last checked what it waits for.
   void Stand(BlockRun* run, StandingRuns::Kind kind, uint64_t seen = 0);
   void End(uint64_t blocks) {
-    // With what they wrote: pairs with whoever waits.
+    // Release: makes what the blocks wrote visible to those that wait.
     ended_.store(ended_.load(std::memory_order_relaxed) + blocks, std::memory_order_release);
     if (!standing_.empty()) Tell();
   }
 
   uint64_t total() const { return total_; }
-  uint64_t begun() const;  // or given out to begin
+  uint64_t begun() const;  // or dispatched to begin
   uint64_t ended() const { return ended_.load(std::memory_order_acquire); }  // needs no lock
   uint64_t standing() const { return standing_.count(); }
-  // For what is given up: any run that stands still, or null.
+  // To discard them: any run that stands, or null.
   BlockRun* TakeAny();
 
-  // Differs for orders that go on differently.
+  // Differs for orders that would continue differently.
   uint64_t StateForTests() const;
 
-  // Needs no lock: whether a block that waits should give way to an earlier one. A hint that comes true soon.
+  // Lock-free: whether a block that waits should yield to an earlier one. A hint that becomes exact soon.
   bool HasEarlier(uint64_t index) const { return earliest_.load(std::memory_order_relaxed) < index; }
-  // Needs no lock: there is something that a block that waits could give way to, if it is its turn (TakeTurn).
+  // Lock-free: there is something that a waiting block could yield to, if it is its turn (TakeTurn).
   bool HasOthers() const { return others_.load(std::memory_order_relaxed); }
-  // Needs no lock: true for one caller per kTurnNs.
+  // Lock-free: true for one caller per kTurnNs.
   bool TakeTurn(uint64_t now_ns);
 
  private:
@@ -88,7 +88,7 @@ class BlockOrder {
   void TakeGivenBack(uint64_t count);
   bool IsNews(const BlockRun* waiting) const;
   uint64_t EarliestThatGoesOn() const;  // the index, or kNone
-  // Paid for by tasks whose blocks stand still, and by two stores per chunk for the others.
+  // Publishes the hints: two stores per chunk, and the work of tasks whose blocks stand.
   void Tell() {
     if (!standing_.empty()) return TellBesideStanding();
     const auto [fresh, end] = Fresh();
@@ -99,7 +99,7 @@ class BlockOrder {
 
   uint64_t total_ = 0;
   uint64_t most_begun_ = 0;
-  uint64_t next_ = 0;                                      // blocks from here on have not been given out
+  uint64_t next_ = 0;  // blocks from here on have not been dispatched
   std::vector<std::pair<uint64_t, uint64_t>> given_back_;  // [begin, end) not begun, a heap: the earliest in front
   std::atomic<uint64_t> ended_{0};
   uint32_t since_turn_ = 0, since_fresh_ = 0;  // chunks

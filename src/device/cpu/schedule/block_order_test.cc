@@ -1,4 +1,4 @@
-// The order of a task's blocks by itself. The test plays the scheduler: what it takes, it brings back.
+// The order of a task's blocks by itself. The test acts as the scheduler: it returns what it takes.
 #include "device/cpu/schedule/block_order.h"
 
 #include <gtest/gtest.h>
@@ -78,7 +78,7 @@ TEST_F(BlockOrderTest, WhatEndedAfterALookIsNews) {
   EXPECT_FALSE(order_.HasEarlier(3));
 }
 
-// All blocks that were begun wait for one that was given back, which must not wait for them.
+// All blocks that have begun wait for one that was returned, which must not wait for them.
 TEST_F(BlockOrderTest, AnEarlierBlockBeginsHoweverManyLaterOnesStand) {
   order_.Reset(100, 4);
   order_.TakeFresh(50);

@@ -25,7 +25,7 @@ void Errands::AddWake(uint32_t stream, Sink* sink) {
   wakes_[wake_count_++] = stream;
 }
 
-// The SMs first: what they are to run should be under way when the clients that wake compete for their cores.
+// SMs first: their work should be under way when the woken clients compete for their cores.
 void Errands::Run(Sink* sink) const {
   for (uint32_t i = 0; i < nudge_count_; ++i) nudges_[i].scheduler->Carry(nudges_[i]);
   for (uint32_t i = 0; i < wake_count_; ++i) sink->Wake(wakes_[i]);

@@ -1,8 +1,8 @@
-// What is left to do when a record has been submitted or completed and no lock is held any more: SMs to interrupt and
-// to wake, a look to ask for, clients to wake.
+// Deferred callbacks: what remains to be done when a record has been submitted or completed, once no lock is held. SMs
+// to interrupt and to wake, a look to ask for, clients to wake.
 //
-// None of it may be done under a lock. Whoever is woken may be given the core of the waker at once; were that one to
-// hold the Space's lock, everybody who needs it would wait for the kernel's scheduler, an urgent kernel included.
+// None of it may be done under a lock. A woken thread may get the core of the waker at once; if that held the Space's
+// lock, all who need it, an urgent kernel included, would wait for the kernel's scheduler (a lock convoy).
 #pragma once
 
 #include <array>
@@ -19,26 +19,26 @@ namespace tutti::device::cpu {
 class Scheduler;
 struct GuestThread;
 
-// What a submitted task asks of its scheduler's SMs.
+// What a submitted task needs of its scheduler's SMs.
 struct Nudge {
   Scheduler* scheduler = nullptr;
-  const GuestThread* interrupt = nullptr;  // it must give way
+  const GuestThread* interrupt = nullptr;  // to be preempted
   uint64_t look_at_ns = kNever;
-  bool wake = false;  // an SM that sleeps
+  bool wake = false;  // a sleeping SM
 };
 
-// Collected under the Space's lock, run by whoever has collected them. A record sets few others free: what is beyond
-// the room is done at once, which is right and merely slower.
+// Collected under the Space's lock, run by the thread that has collected them. A record seldom unblocks many others:
+// what is beyond the capacity runs at once, which is correct and merely slower.
 class Errands {
  public:
   Errands() = default;
-  // What `other` has collected; it has nothing any more.
+  // Takes over what `other` has collected, and empties it.
   Errands(Errands&& other) noexcept;
 
   void Add(const Nudge& nudge);
   void AddWake(uint32_t stream, Sink* sink);
   bool empty() const { return nudge_count_ == 0 && wake_count_ == 0; }
-  // With no lock held.
+  // Call with no lock held.
   void Run(Sink* sink) const;
 
  private:

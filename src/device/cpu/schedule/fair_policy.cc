@@ -80,7 +80,7 @@ uint64_t FairPolicy::GivesWayAtNs(const Running& running, uint64_t now_ns) const
   return kNever;
 }
 
-// How long it may still run until it is kMostLeadNs ahead of who waits.
+// How long it may still run until it is kMostLeadNs ahead of the waiting share.
 uint64_t FairPolicy::LeadLeftNs(const Running& running, const SpaceShare& waiting) {
   const SpaceShare& share = *running.share;
   const uint64_t uncharged_ns = Until(running.ran_ns, running.charged_ns);

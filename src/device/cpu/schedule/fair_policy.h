@@ -1,16 +1,14 @@
-// The common part of the policies that share time: shares wait by level, and within a level by who has had least.
+// The common part of the policies that share time: weighted fair queueing with virtual time, within priority levels.
 //
-// Every Space has a virtual clock that runs with the device time it takes, slower the larger its weight. The next SM
-// goes to the Space of the most urgent level whose clock is furthest behind. A Space that was idle does not collect a
-// claim for that time: when it comes back its clock is set to where the others are, less kMostClaimNs. That much it may
-// be behind, since even a Space that always has work has none for the moment between two of its kernels. A chunk's
-// estimated time is charged when it is given out and corrected when it is done, so that SMs that become free together
-// do not all go to the same Space.
+// Every Space has a virtual clock that advances with the device time it takes, slower the larger its weight. The next
+// SM goes to the Space of the most urgent level whose clock is furthest behind. Idle time earns no claim: when a Space
+// comes back its clock is set to where the others are, less kMostClaimNs. That lag is allowed because even a Space that
+// always has work has none for the moment between two of its kernels. A chunk's estimated time is charged when it is
+// dispatched and corrected when it is done, so that SMs that become free together do not all go to the same Space.
 //
-// Whatever runs gives way at once to somebody at a more urgent level. To somebody of its own level it gives way when it
-// has run for kSliceNs and has come kMostLeadNs ahead. So shares hold for any block length, and those who always have
-// work change places no more often than a lead takes to build up, while a Space that comes back with its claim is let
-// in soon.
+// Whatever runs is preempted at once for a more urgent level. Within its own level it is preempted when it has run for
+// kSliceNs and has come kMostLeadNs ahead. So shares hold for any block length; Spaces that always have work switch no
+// more often than a lead takes to build up, while one that comes back with its claim runs soon.
 #pragma once
 
 #include <vector>
@@ -34,7 +32,7 @@ class FairPolicy : public SchedulingPolicy {
   void Forget(SpaceShare*) final {}
 
  protected:
-  // The level at which a share waits, below kLevels; 0 is the most urgent. Does not change while it is offered.
+  // The level at which a share waits, below kLevels; 0 is the most urgent. Constant while the share is offered.
   virtual uint32_t WaitingLevel(const SpaceShare& share) const = 0;
   virtual uint32_t RunningLevel(const Running& running) const = 0;
 
@@ -44,8 +42,8 @@ class FairPolicy : public SchedulingPolicy {
       return a->virtual_ns != b->virtual_ns ? a->virtual_ns < b->virtual_ns : a < b;
     }
   };
-  // Whoever is furthest behind first. An array: few wait at a time, and to move some hundred pointers is cheaper than
-  // to keep a tree in balance.
+  // The share that is furthest behind first. An array: few wait at a time, and moving some hundred pointers is cheaper
+  // than balancing a tree.
   using Waiting = std::vector<SpaceShare*>;
 
   static Waiting::iterator Place(Waiting& waiting, const SpaceShare* share);
@@ -53,8 +51,8 @@ class FairPolicy : public SchedulingPolicy {
   static uint64_t LeadLeftNs(const Running& running, const SpaceShare& waiting);
 
   Waiting waiting_[kLevels];
-  uint32_t levels_ = 0;  // mask of those that have somebody
-  uint64_t latest_ = 0;  // the clock of whoever was picked last
+  uint32_t levels_ = 0;  // mask of levels with a waiting share
+  uint64_t latest_ = 0;  // the clock of the share that was picked last
 };
 
 }  // namespace tutti::device::cpu

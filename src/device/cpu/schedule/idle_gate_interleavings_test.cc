@@ -1,6 +1,5 @@
-// Workers that look for work, spin, and sleep at the gate, and those who submit, as in worker.cc and scheduler.cc, in
-// every order of steps: work that was submitted is taken, whoever slept, spun or got up by itself meanwhile. The gate
-// is the real one.
+// Workers that look for work, spin, and sleep at the gate, and submitters, as in worker.cc and scheduler.cc, in every
+// order of steps: submitted work is taken, whoever slept, spun or woke by itself meanwhile. The gate is the real one.
 #include <gtest/gtest.h>
 
 #include "base/testing/every_order.h"
@@ -12,12 +11,12 @@ namespace {
 using namespace interleavings;
 
 struct Case {
-  uint32_t workers = 2;     // who has taken work never comes back
+  uint32_t workers = 2;  // a worker that has taken work never returns
   bool restricted = false;  // each task is for one worker
   bool spins = false;       // each worker, before it sleeps
   bool ends = false;        // a sleep, by itself, once for each worker
   uint32_t cores = 8;  // of fewer than workers: nobody is woken while so many are awake and one of them will look
-  // What is left out.
+  // What this variant leaves out, to show that it is needed.
   bool no_advance = false;  // of the epoch, after a submission
   bool no_wake = false;  // of a sleeper, by who submits
   bool no_chain = false;  // of another one, by who takes work and leaves some
@@ -29,7 +28,7 @@ struct Case {
 class Device;
 Device& World();
 
-// eventfd and epoll: each edge is told to one.
+// eventfd and epoll: each edge goes to one waiter.
 struct MadeUpFiles {
   template <typename T>
   using Atomic = Word<T>;

@@ -62,7 +62,7 @@ TEST(IdleGate, AWakeOfAllReachesEachWhoSlept) {
   }
 }
 
-// Those who were not asleep yet see the new epoch by themselves; what was meant for the others stays theirs.
+// Those who were not asleep yet see the new epoch by themselves; the wake-ups of the others remain for them.
 TEST(IdleGate, TheEndReachesEverybody) {
   for (int round = 0; round < 500; ++round) Sleepers sleepers(3, /*takes_all=*/true);
 }
@@ -70,7 +70,7 @@ TEST(IdleGate, TheEndReachesEverybody) {
 TEST(IdleGate, ASleepEndsAtItsTime) {
   IdleGate gate;
   gate.Sleep(gate.epoch(), NowNs() + 1'000'000, true);
-  gate.WakeOne();  // nobody sleeps any more, so this is for nobody
+  gate.WakeOne();  // nobody sleeps any more, so this wakes nobody
   const uint64_t begin_ns = NowNs();
   gate.Sleep(gate.epoch(), begin_ns + 1'000'000, true);
   EXPECT_GE(NowNs(), begin_ns + 1'000'000);

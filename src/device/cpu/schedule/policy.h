@@ -1,8 +1,8 @@
-// Who is next: the choice among the Spaces that have blocks ready. One file per policy. All calls under the device's
-// scheduler lock; none allocates in the steady state.
+// A policy chooses among the Spaces that have blocks ready. One file per policy. All calls under the device's scheduler
+// lock; none allocates in the steady state.
 //
-// Caps and SM ranges are not a policy's business: a share that is over its cap is not offered, and one that may not use
-// an SM is not picked for it (every policy asks share->sms).
+// Caps and SM ranges are not a policy's business: a share over its cap is not offered, and one that may not use an SM
+// is not picked for it (every policy tests share->sms).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tutti::device::cpu {
 
-// What an SM does now.
+// What an SM runs now.
 struct Running {
   const SpaceShare* share;
   uint32_t level;  // of its task
@@ -27,22 +27,22 @@ class SchedulingPolicy {
  public:
   virtual ~SchedulingPolicy() = default;
 
-  // The share has blocks ready, at share->level, and may have another SM; or no longer.
+  // The share has blocks ready, at share->level, and may use another SM; or no longer.
   virtual void Offer(SpaceShare* share) = 0;
   virtual void Withdraw(SpaceShare* share) = 0;
   // An offered share to take a chunk from now for `sm`; null: the SM stays idle although shares are offered (or none
   // is).
   virtual SpaceShare* Pick(uint32_t sm, uint64_t now_ns) = 0;
-  // `ns` of device time were taken (or, negative, given back after an estimate).
+  // `ns` of device time were used (or, if negative, an estimate was too high).
   virtual void Charge(SpaceShare* share, int64_t ns) = 0;
-  // When what runs must give way to what is offered, as things are now: the time, at most now_ns if at once, or kNever.
+  // When what runs must yield to what is offered, as of now: the time, at most now_ns if at once, or kNever.
   virtual uint64_t GivesWayAtNs(const Running& running, uint64_t now_ns) const = 0;
   bool MustGiveWay(const Running& running, uint64_t now_ns) const { return GivesWayAtNs(running, now_ns) <= now_ns; }
   // Whether Pick would return something.
   virtual bool HasNext(uint32_t sm, uint64_t now_ns) const = 0;
-  // The share is about to go away.
+  // The share is about to be destroyed.
   virtual void Forget(SpaceShare* share) = 0;
-  // Whether percentages hold under it.
+  // Whether percentages hold under this policy.
   virtual bool uses_percentages() const { return true; }
 };
 

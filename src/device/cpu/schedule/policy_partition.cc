@@ -1,9 +1,9 @@
 // `partition`: static partitions. Each client has the SMs of its partition and no others; an SM that its partition
-// leaves idle is lent to nobody. Clients of one partition share its SMs equally: percentages do not hold here, as under
-// NVIDIA's static partitioning. Whoever is below normal priority has what the others of the partition leave.
+// leaves idle is not lent. Clients of one partition share its SMs equally: percentages do not hold here, as under
+// NVIDIA's static partitioning. Clients below normal priority get what the others of the partition leave.
 //
-// Which SMs a partition has is the daemon's to say, and that they are disjoint (SpaceShare::sms holds under every
-// policy). A device on which nobody has been given SMs is one partition.
+// The daemon decides which SMs a partition has, and keeps partitions disjoint (SpaceShare::sms holds under every
+// policy). A device without assigned SMs is one partition.
 #include "device/cpu/schedule/fair_policy.h"
 
 namespace tutti::device::cpu {

@@ -1,8 +1,8 @@
-// `priority`: strictly by priority, over all clients.
+// `priority`: strict priority, over all clients.
 //
-// The level of a piece of work is its client's band and, within that, its stream's priority: a stream of -5 goes before
-// the default streams of all clients of its band, and the least urgent stream of a normal client before the most urgent
-// one of a client below normal. Among equals time is shared as under `share`.
+// The level of a task is its client's band and, within that, its stream's priority: a stream of -5 precedes the default
+// streams of all clients of its band, and the least urgent stream of a normal client precedes the most urgent one of a
+// client below normal. Within a level time is shared as under `share`.
 #include "device/cpu/schedule/fair_policy.h"
 
 namespace tutti::device::cpu {

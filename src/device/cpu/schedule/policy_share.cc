@@ -1,7 +1,7 @@
-// `share`, the default: weighted fair sharing by device time (fair_policy.h), the weights being the percentages.
+// `share`, the default: weighted fair sharing of device time (fair_policy.h); the weights are the percentages.
 //
-// Clients below normal priority have what the normal ones leave: their blocks give way as soon as a normal client has
-// something to run. Stream priorities order the work of one client, not that of different clients.
+// Clients below normal priority get what the normal ones leave: their blocks are preempted as soon as a normal client
+// has something to run. Stream priorities order the work of one client, not that of different clients.
 #include "device/cpu/schedule/fair_policy.h"
 
 namespace tutti::device::cpu {

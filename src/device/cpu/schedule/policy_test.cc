@@ -1,4 +1,4 @@
-// The policies by themselves, in made-up time.
+// The policies by themselves, in simulated time.
 #include "device/cpu/schedule/policy.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // `time_slice`: what a GPU does with several processes and no MPS, and the baseline that sharing is measured against.
 //
-// One Space owns the whole device for a quantum of kQuantumNs. SMs that it does not fill stay idle; nothing is lent.
-// When the quantum is over and another Space waits, the owner's running blocks are made to give way, and only when none
-// runs any more does the next Space begin. A Space that runs dry ends its quantum early. Priorities mean nothing here.
+// One Space owns the whole device for a quantum of kQuantumNs; SMs that it does not fill stay idle. When the quantum is
+// over and another Space waits, the owner's running blocks are preempted, and the next Space begins only when none runs
+// any more. A Space that runs out of work ends its quantum early. Priorities have no effect here.
 #include <algorithm>
 #include <vector>
 

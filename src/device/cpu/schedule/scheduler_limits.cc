@@ -1,8 +1,8 @@
 // What shares may use, and which of them are offered to the policy.
 //
 // A share is offered while it has something ready and its cap is open. Within a share, tasks of a context whose own cap
-// is shut are put aside (ContextCap::held) when they come to the head of a queue, and come back when it opens. So the
-// policy sees only what may really run.
+// is shut are set aside (ContextCap::held) when they reach the head of a queue, and come back when it opens. So the
+// policy sees only what may run.
 #include <algorithm>
 #include <bit>
 
@@ -48,7 +48,7 @@ void Scheduler::RemoveShare(SpaceShare* share) {
   gate_.WakeAll();  // SMs hold a run each
 }
 
-// A task that has begun is on an SM, or is in a queue since it has blocks left.
+// A task that has begun is on an SM, or in a queue since it has blocks left.
 void Scheduler::ForEachBegun(const SpaceShare* share, const std::function<void(const Task&)>& look) {
   std::lock_guard lock(mutex_);
   const auto in_queue = [&](const TaskQueue& queue) {
@@ -70,7 +70,7 @@ void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
   Nudge nudge{.scheduler = this, .wake = true};
   {
     std::lock_guard lock(mutex_);
-    TakeBackOffer(share);  // policies sort by what is changed here
+    TakeBackOffer(share);  // policies sort by what changes here
     if (share->sms.all() != limits.sms.all()) {
       restricted_.fetch_add(limits.sms.all() ? ~0u : 1u, std::memory_order_relaxed);
     }
@@ -120,7 +120,7 @@ Status Scheduler::LimitContext(SpaceShare* share, uint32_t context, double part)
   return {};
 }
 
-// True if idle SMs have been told, since it is offered anew.
+// True if it is offered anew, and so idle SMs have been notified.
 bool Scheduler::UpdateOffer(SpaceShare* share) {
   if (!share->contexts.empty()) HoldCapped(share);
   const bool offer = !share->dead && share->queued_mask != 0 && share->cap.open();
@@ -173,7 +173,7 @@ void Scheduler::Spend(const SmState& sm, uint64_t ran_ns, uint64_t now_ns) {
   if (sm.task->cap != nullptr) spend(sm.task->cap->cap, sm.task->cap);
 }
 
-// Offers those again whose time has come; the time of the next one, or kNever.
+// Offers the shares again whose time has come; returns the time of the next one, or kNever.
 uint64_t Scheduler::WakeThrottled(uint64_t now_ns) {
   uint64_t next_ns = kNever;
   for (size_t i = 0; i < throttled_.size();) {

@@ -1,7 +1,22 @@
-// Making blocks give way, and ending them.
+// Preemption: taking SMs away from blocks, and ending blocks for good.
 //
-// Whoever must not wait for a slice to end is seen at once, when it is submitted (MakeRoom). The rest is looked at by
-// the ticker, which is told when that may first be: somebody waits, a budget runs out, a kernel has a time limit.
+// A block may run for ever, so no SM waits for one to end. A block that must yield is preempted in three steps. The
+// scheduler writes a request into the SM's thread (Tell) and sends it a signal. The thread leaves the block: guest code
+// at once, a service at its end (exec/guest_code.h). Its worker returns the block (Finish), which stands in its task's
+// order until an SM resumes it; this SM takes what the policy picks next.
+//
+// Requests may be late, and need not be withdrawn: an SM that takes new work clears the request under the lock (Begin),
+// so a late signal finds none. A signal that a thread could not act on is repeated every kRemindNs.
+//
+// Two callers decide when to preempt:
+// * MakeRoom, for what is due at once, when a task is submitted, a chunk begins or limits change: a more urgent task
+//   must not wait for a slice to end.
+// * Tick, for what becomes due with time. GivesWayAtNs says when, for each SM and as things are now: a cap's budget
+//   runs out, or the policy's slice ends; a kernel's time limit comes on top. The ticker sleeps until the earliest of
+//   these (NextLookNs), and whoever changes what they depend on arms it (ticker.h).
+//
+// To end a client, Drop discards its tasks and abandons its blocks; WaitQuiet repeats the request until no SM works for
+// it. That is bounded, since guest code cannot refuse.
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -10,7 +25,7 @@
 
 namespace tutti::device::cpu {
 
-// As things are now: when what the SM runs must give way to others, or kNever.
+// When what the SM runs must yield to others, as of now, or kNever.
 uint64_t Scheduler::GivesWayAtNs(const SmState& sm, uint64_t now_ns) const {
   const SpaceShare& share = *sm.share;
   if (!share.sms.test(sm.index) || share.cap.running() > share.cap.max_sms()) return now_ns;
@@ -25,8 +40,7 @@ uint64_t Scheduler::GivesWayAtNs(const SmState& sm, uint64_t now_ns) const {
   return std::min(left_ns == kNever ? kNever : now_ns + left_ns, policy_->GivesWayAtNs(running, now_ns));
 }
 
-// When the SM should be looked at. One that should leave its block by now has been told; but it may not have been able
-// to.
+// When to look at the SM. If its block is overdue the request has been made, but may not have taken effect yet.
 uint64_t Scheduler::NextLookNs(const SmState& sm, uint64_t now_ns) const {
   if (sm.task == nullptr) return kNever;
   uint64_t at_ns = sm.share->dead ? now_ns : GivesWayAtNs(sm, now_ns);
@@ -43,8 +57,8 @@ uint64_t Scheduler::NextLookNs(uint64_t now_ns) const {
   return at_ns;
 }
 
-// If no SM is idle for what waits most urgently: the least urgent block that must give way is told to. One at a time:
-// the SM that becomes free by it looks again. Returns whom to interrupt.
+// If no SM is idle for the most urgent waiting task, preempts the least urgent block that must yield. One at a time:
+// the SM that becomes free looks again. Returns the thread to interrupt.
 const GuestThread* Scheduler::MakeRoom(uint64_t now_ns) {
   if (IdleSmHasNext(now_ns)) return nullptr;
   SmState* least_urgent = nullptr;
@@ -60,8 +74,8 @@ const GuestThread* Scheduler::MakeRoom(uint64_t now_ns) {
   return least_urgent != nullptr ? Tell(*least_urgent, StopReason::kPreempt) : nullptr;
 }
 
-// Returns the thread, which is to be interrupted: better without the lock, which it needs as soon as it leaves its
-// block. Should it have taken other work by then, it has forgotten this, and the signal means nothing.
+// Returns the thread, to be interrupted preferably without the lock, which it needs as soon as it leaves its block. If
+// it has taken other work by then the request is cleared, and the signal has no effect.
 const GuestThread* Scheduler::Tell(SmState& sm, StopReason reason) {
   AskToStop(sm.thread->stop, reason);
   return sm.thread;
@@ -79,7 +93,7 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
       if (sm.task == nullptr) continue;
       const uint64_t limit_ns = sm.share->kernel_limit_ns;
       if (sm.share->dead) {
-        told_.push_back(Tell(sm, StopReason::kAbandon));  // again: the last signal may have met our own code
+        told_.push_back(Tell(sm, StopReason::kAbandon));  // again: the last signal may have hit our own code
       } else if (limit_ns != 0 && sm.task->is_kernel && sm.task->ActiveNs(now_ns) >= limit_ns) {
         told_.push_back(Tell(sm, StopReason::kTimeLimit));
       } else if (GivesWayAtNs(sm, now_ns) <= now_ns) {

@@ -1,5 +1,5 @@
-// One Space's part of one device, as the scheduler sees it: what it has ready, what it has used, what it may use.
-// Guarded by the device's scheduler lock.
+// One Space's part of one device, as the scheduler sees it: what is ready, what it has used, what it may use. Guarded
+// by the device's scheduler lock.
 #pragma once
 
 #include <bitset>
@@ -18,8 +18,8 @@ class CpuSpace;
 // CUDA's stream priorities 0 (least) to -5 (most urgent), as queue indexes 5 to 0.
 inline constexpr uint32_t kUrgencies = 6;
 
-// Client priorities: each has a band of levels of its own for its stream priorities, so that everything of a normal
-// client goes before everything of one below normal. Level 0 is the most urgent.
+// Client priorities: each has a band of levels for its streams' priorities, so that everything of a normal client
+// precedes everything of one below normal. Level 0 is the most urgent.
 inline constexpr uint32_t kBands = 2;
 inline constexpr uint32_t kLevels = kBands * kUrgencies;
 
@@ -42,7 +42,7 @@ struct SpaceShare {
   double weight = 100;  // of its virtual time
   uint32_t band = 0;    // 0: normal
   Cap cap;
-  SmSet sms = SmSet().set();  // it may use
+  SmSet sms = SmSet().set();  // SMs that it may use
   std::vector<std::unique_ptr<ContextCap>> contexts;
   uint64_t kernel_limit_ns = 0;  // that a kernel may run; 0: for ever
   double percentage = 100;       // as set
@@ -55,13 +55,13 @@ struct SpaceShare {
   // What is ready.
   TaskQueue queues[kUrgencies];
   uint32_t queued_mask = 0;  // urgencies that have tasks
-  bool offered = false;      // the policy may pick it
+  bool offered = false;  // the policy may pick it
   uint32_t level = 0;        // at which it is offered: of its most urgent task
   bool dead = false;         // failed, or going away: nothing more is begun
   uint32_t offered_index = 0;  // the policy's own
 
-  uint32_t running() const { return cap.running(); }  // SMs that work for it, or are about to tell it of their result
-  // Of counters that only the scheduler counts.
+  uint32_t running() const { return cap.running(); }  // SMs that work for it, or are about to report a result
+  // For counters that only the scheduler updates.
   void Count(metrics::Counter counter, uint64_t amount = 1) const {
     if (counters != nullptr) counters->AddAlone(counter, amount);
   }

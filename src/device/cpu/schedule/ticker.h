@@ -1,8 +1,8 @@
-// The thread that looks after blocks that run long. It sleeps until the earliest time that somebody has asked for
-// (Arm), then looks, and is told when to look next. Thread-safe.
+// The thread that preempts long blocks. It sleeps until the earliest time that somebody has asked for (Arm), then looks
+// at all SMs, which yields the time of the next look. Thread-safe.
 //
-// No look that was asked for is lost: who asks has changed what is looked at first, and the ticker forgets what it was
-// asked for before it looks. This is tried in every order of steps, with this very code: ticker_interleavings_test.cc.
+// No requested look is lost: a requester first changes what the look will see, then asks; the ticker first clears the
+// requests, then looks. ticker_interleavings_test.cc runs this very code in every order of steps.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace tutti::device::cpu {
 
-// What a Ticker stands on.
+// The operating system under a Ticker; simulated in tests.
 struct TickerSystem {
   template <typename T>
   using Atomic = std::atomic<T>;
@@ -33,7 +33,7 @@ template <typename System>
 class BasicTicker {
  public:
   static constexpr uint64_t kLeastPauseNs = 100'000;  // between two looks
-  static constexpr uint64_t kMostLateNs = 200'000;    // rather than a wake for every change of mind
+  static constexpr uint64_t kMostLateNs = 200'000;  // rather than a wake-up per change
 
   // `tick(now_ns)` runs on the ticker's thread; it returns when to look again, or kNever.
   explicit BasicTicker(std::function<uint64_t(uint64_t)> tick)
@@ -42,7 +42,7 @@ class BasicTicker {
   // Returns when its thread has ended. Once.
   void Stop();
 
-  // There will be a look at `at_ns`, or up to kMostLateNs later. Costs one load if that is so already.
+  // There will be a look at `at_ns`, or up to kMostLateNs later. One load if that holds already.
   void Arm(uint64_t at_ns) {
     if (at_ns < kNever - kMostLateNs && at_ns + kMostLateNs < look_at_ns_.load(std::memory_order_seq_cst))
       ArmSlow(at_ns);
@@ -98,7 +98,7 @@ void BasicTicker<System>::Loop() {
       System::FutexWait(&kick_, kick, asked_ns == kNever ? 0 : at_ns - now_ns);
       continue;
     }
-    // Nothing is asked for any more, then the look: whoever asks after it is heard.
+    // Clears the requests, then looks: a later request is seen.
     look_at_ns_.store(kNever, std::memory_order_seq_cst);
     looked_ns = now_ns;
     Lower(tick_(now_ns));

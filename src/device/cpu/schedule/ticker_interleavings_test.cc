@@ -1,5 +1,5 @@
-// The ticker's own code, and those who ask for a look as the scheduler does, in every order of steps and at any time:
-// what somebody wanted to be looked at is looked at. No sleep ends by itself but one whose time has come.
+// The ticker's own code, and requesters as in the scheduler, in every order of steps and at any time: every requested
+// look takes place. No sleep ends by itself unless its time has come.
 #include <gtest/gtest.h>
 
 #include "base/testing/every_order.h"
@@ -16,7 +16,7 @@ struct Case {
   std::vector<uint64_t> wishes_ns;  // one for each who asks
   bool stops = false;               // the ticker, at any moment
   Memory memory = Memory::kSequential;
-  // What is left out.
+  // What this variant leaves out, to show that it is needed.
   bool arm_first = false;  // before there is something to be seen
   bool no_wake = false;
   bool forgetful = false;  // a look does not say when the next one is due
@@ -87,7 +87,7 @@ class Device : public Threads {
 
 Device& TheDevice() { return static_cast<Device&>(Threads::Current()); }
 
-// Time goes on as it likes.
+// Time advances arbitrarily.
 template <template <typename> typename AnyWord>
 uint64_t MadeUp<AnyWord>::NowNs() {
   Device& world = TheDevice();

@@ -1,9 +1,9 @@
-// The legacy stream's order. Within one context on one device, a record of the legacy stream waits for all earlier
-// records of the blocking streams, and they for it.
+// The order of the legacy default stream. Within one context on one device, a record of the legacy stream waits for all
+// earlier records of the blocking streams, and they for it.
 //
-// Records of a group are cut into batches, alternately of blocking streams and of the legacy stream, in the order in
-// which they were submitted. Only the first batch may run; when it is empty the next one begins. That is the whole
-// rule, and each record costs a counter, however many streams there are. Guarded by the Space's lock.
+// Records of a group are cut into batches in order of submission, alternately of blocking streams and of the legacy
+// stream. Only the first batch may run; when it is empty the next one begins. So each record costs one counter, however
+// many streams there are. Guarded by the Space's lock.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace tutti::device::cpu {
 
 struct Batch {
   bool legacy = false;
-  uint64_t left = 0;          // records not done
-  std::vector<Stream*> held;  // streams whose first record belongs to this batch, which is not the first yet
+  uint64_t left = 0;  // records not done
+  std::vector<Stream*> held;  // streams whose first record belongs to this batch while it is not the first
 };
 
 struct ContextGroup {
@@ -31,10 +31,10 @@ struct ContextGroup {
     return &batches.back();
   }
   bool IsFirst(const Batch* batch) const { return batch == &batches.front(); }
-  // A record of the first batch is done. True if the next batch begins: look at batches.front().held.
+  // A record of the first batch is done. True if the next batch begins: start batches.front().held.
   bool Leave(Batch* batch) {
     if (--batch->left != 0) return false;
-    // The last batch stays open for more, so that a group with no legacy work keeps one for ever.
+    // The last batch stays open, so a group without legacy work keeps one for ever.
     if (batches.size() == 1) return false;
     batches.pop_front();
     return true;

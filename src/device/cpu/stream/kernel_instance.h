@@ -1,4 +1,4 @@
-// A module as one client has loaded it, and a kernel of it made ready for one block shape (module_table.h).
+// A module as one client has loaded it, and a kernel of it prepared for one block shape (module_table.h).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct ModuleInstance {
   module::SegmentAddresses addresses;
   std::shared_ptr<const module::ModuleIndex> index;
   std::shared_ptr<const std::vector<uint8_t>> image;  // one for all clients that load it
-  HostHold hold;  // of so many bytes: it may be this client that keeps it
+  HostHold hold;  // of its bytes: this client may be the last to keep it
 };
 
 // A kernel of an instance, compiled for one block shape.
@@ -35,12 +35,12 @@ struct KernelInstance {
   uint32_t max_threads = 0;
   mutable BlockHabits habits;
 
-  // Written under the Space's lock and the table's, so read under either. Null: let go.
+  // Written under both the Space's lock and the table's, so read under either. Null: evicted.
   std::shared_ptr<const LoadedKernel> code;
   // Under the Space's lock.
   uint32_t in_streams = 0;  // launches that are not done
   uint64_t launched = 0;    // when it was last, in the order of launches
-  std::optional<Error> load_error;  // why its code did not come back, for the next launch
+  std::optional<Error> load_error;  // why reloading its code failed, for the next launch
 };
 
 }  // namespace tutti::device::cpu

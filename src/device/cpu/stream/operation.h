@@ -1,5 +1,5 @@
-// One record of a stream: what it does, and where it stands in the orders it is part of. Pooled per Space. Guarded by
-// the Space's lock, except its task while the scheduler has it.
+// One record of a stream: what it does, and its place in the orders it is part of. Pooled per Space. Guarded by the
+// Space's lock, except its task while the scheduler has it.
 #pragma once
 
 #include <algorithm>
@@ -38,16 +38,16 @@ struct Operation {
   uint64_t token = 0;  // kHostCall
 
   Task task;                               // kTask
-  KernelInstance* kernel = nullptr;        // of a launch; lives as long as work submitted before its unloading
-  std::vector<uint8_t> arguments;          // capacity stays with the pooled operation
+  KernelInstance* kernel = nullptr;  // of a launch; lives as long as work submitted before its module's unloading
+  std::vector<uint8_t> arguments;  // keeps its capacity in the pool
 };
 
-// The operations of one Space: those that are in streams, counted by what they weigh (wire/backlog.h), and some that
-// are free. What a library lets wait in a few streams may always wait; what is more counts as the client's host memory,
-// since many clients would have the system end their server otherwise. Not thread-safe.
+// The operations of one Space: those in streams, counted by weight (wire/backlog.h), and a free list. The backlog of a
+// few streams, as libraries allow it, is always admitted; anything beyond counts as the client's host memory, or many
+// clients together could have the system kill their server. Not thread-safe.
 class OperationPool {
  public:
-  // `most`: weight that may be in streams at a time. `host` outlives it.
+  // `most`: bound on the weight in streams. `host` outlives it.
   OperationPool(uint32_t most, HostShare* host) : most_(most), host_(host), room_(std::min(most, kFree)) {}
   ~OperationPool() {
     while (free_ != nullptr) delete std::exchange(free_, free_->next);
@@ -76,7 +76,7 @@ class OperationPool {
   }
 
  private:
-  // What a client that runs ahead of its device as far as it may needs again and again.
+  // Enough for a client that runs as far ahead of its device as it may.
   static constexpr uint32_t kMostFree = wire::kStreamBacklog;
   static constexpr size_t kMostKeptBytes = 1024;
 
@@ -99,7 +99,7 @@ class OperationPool {
 
   const uint32_t most_;
   HostShare* const host_;
-  uint32_t room_;  // weight that may be in streams without asking
+  uint32_t room_;  // admitted weight that needs no reservation
   uint32_t weight_ = 0;  // in streams
   Operation* free_ = nullptr;
   uint32_t free_count_ = 0;

@@ -12,10 +12,10 @@ struct ContextGroup;
 
 struct Stream {
   enum class State : uint8_t {
-    kReady,     // the first record, if any, may be begun
+    kReady,  // the first record, if any, may start
     kRunning,   // the scheduler has its task
-    kInBatch,   // it waits for its turn in the legacy order
-    kWaiting,   // it waits for another stream
+    kInBatch,  // waits for its batch in the legacy order
+    kWaiting,  // waits for another stream
     kHostCall,  // the client's function runs
   };
 
@@ -32,14 +32,14 @@ struct Stream {
   uint32_t context = 0;
   uint32_t urgency = 0;
   bool legacy = false;
-  bool destroyed = false;  // goes away when it is empty
+  bool destroyed = false;  // removed when it is empty
   State state = State::kReady;
   ContextGroup* group = nullptr;  // null: non-blocking
   Operation* head = nullptr;
   Operation* tail = nullptr;
   uint64_t done_ticket = 0;  // last completed, not yet reported
   bool progressed = false;
-  bool listed = false;  // in the engine's list of streams to look at
+  bool listed = false;  // in the engine's list of streams to advance
   Stream* next_listed = nullptr;
   std::vector<Waiter> waiters;  // a heap
 

@@ -90,7 +90,7 @@ void StreamEngine::TaskDone(Operation* operation) {
 }
 
 void StreamEngine::HostCallDone(uint32_t number) {
-  // Also for a stream that is being destroyed; late answers to calls that were dropped are ignored.
+  // Includes streams that are being destroyed; late answers to dropped calls are ignored.
   Stream* const stream = number < streams_.size() ? streams_[number].get() : nullptr;
   if (stream == nullptr || stream->state != Stream::State::kHostCall) return;
   stream->state = Stream::State::kReady;
@@ -142,7 +142,7 @@ void StreamEngine::Look(Stream* stream) {
   if (stream->head == nullptr && stream->destroyed) Remove(stream);
 }
 
-// True if the record is done with this; else the stream's state says what it waits for.
+// True if this completes the record; else the stream's state says what it waits for.
 bool StreamEngine::Begin(Stream* stream, Operation* operation) {
   if (operation->batch != nullptr && !stream->group->IsFirst(operation->batch)) {
     operation->batch->held.push_back(stream);
@@ -167,7 +167,7 @@ bool StreamEngine::Begin(Stream* stream, Operation* operation) {
     case Operation::Kind::kHostCall:
       if (sink_ == nullptr) return true;
       sink_->HostCallReached(stream->number, operation->token, error);
-      if (error != 0) return true;  // it is told, but nothing waits for it
+      if (error != 0) return true;  // reported, but nothing waits for it
       stream->state = Stream::State::kHostCall;
       return false;
     case Operation::Kind::kTask:
@@ -180,7 +180,7 @@ bool StreamEngine::Begin(Stream* stream, Operation* operation) {
   return true;
 }
 
-// An event that was recorded again, in a stream that is ahead, keeps the time of the later recording.
+// An event that was re-recorded, in a stream that is ahead, keeps the time of the later recording.
 void StreamEngine::ReachEvent(uint32_t event, uint64_t ticket) {
   if (event >= event_tickets_.size()) event_tickets_.resize(std::max<size_t>(event + 1, 2 * event_tickets_.size()));
   if (ticket < event_tickets_[event]) return;
@@ -213,7 +213,7 @@ void StreamEngine::WakeWaiters(Stream* stream) {
     std::pop_heap(heap.begin(), heap.end());
     heap.pop_back();
     Stream* const waiting = streams_[waiter.stream].get();
-    // It may have been drained, destroyed and even created anew since.
+    // The stream may have been drained, destroyed and even recreated since.
     if (waiting == nullptr || waiting->state != Stream::State::kWaiting || waiting->head->ticket != waiter.own_ticket)
       continue;
     waiting->state = Stream::State::kReady;

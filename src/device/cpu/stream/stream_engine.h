@@ -1,9 +1,9 @@
-// Moves the streams of one Space on: which record may begin, what a finished one sets free, what is reported when.
-// Knows nothing of SMs. Not thread-safe: the Space's lock is held around every call.
+// Advances the streams of one Space: which record may start, what a finished one unblocks, what is reported when. Knows
+// nothing of SMs. Not thread-safe: the Space's lock is held around every call.
 //
-// A record's turn comes when it is first in its stream and, in the legacy order, its batch is first. Nothing ever walks
-// all streams except the failure of a device. A wait can only name earlier records (later tickets are cut down to its
-// own), so no client can tie its streams into a knot.
+// A record may start when it is first in its stream and, in the legacy order, its batch is first. Only the failure of a
+// device walks all streams. A wait can only name earlier records (later tickets are clamped to its own), so no client
+// can deadlock its streams.
 #pragma once
 
 #include <cstdint>
@@ -27,13 +27,13 @@ class StreamEngine {
   class Owner {
    public:
     virtual ~Owner() = default;
-    // The operation's task may run; TaskDone when it has. False: it need not run, and is done.
+    // The operation's task may run; calls TaskDone when it has. False: there is nothing to run, it is done.
     virtual bool Start(Operation* operation) = 0;
     // The device's sticky error: its tasks are not started, and nothing waits any more.
     virtual int32_t DeviceError(uint32_t device) const = 0;
   };
 
-  // `most_backlog`: what may wait in its streams (wire/backlog.h), counted against `host`, which outlives it.
+  // `most_backlog`: bound on what waits in its streams (wire/backlog.h), counted against `host`, which outlives it.
   StreamEngine(Owner* owner, Sink* sink, uint32_t most_backlog, HostShare* host)
       : owner_(owner), sink_(sink), pool_(most_backlog, host) {}
   ~StreamEngine();
@@ -43,24 +43,24 @@ class StreamEngine {
   // Null if there is none.
   Stream* Find(uint32_t number) const;
 
-  // Fails if too much waits already.
+  // Fails if the backlog is full.
   Result<Operation*> NewOperation(Operation::Kind kind, uint64_t ticket, uint64_t argument_bytes = 0);
   void Enqueue(Stream* stream, Operation* operation);
   void TaskDone(Operation* operation);
   void HostCallDone(uint32_t number);
-  // The device has failed: goes through all records that do not run.
+  // The device has failed: completes all records that do not run.
   void Drain(uint32_t device);
 
-  // Let go when all work submitted so far is done.
+  // Releases the item when all work submitted so far is done.
   void Defer(Deferred item) { deferred_.Defer(std::move(item), &released_); }
-  // What has been let go; to be released outside the lock.
+  // Items to be released outside the lock.
   std::vector<Deferred> TakeReleased() { return std::exchange(released_, {}); }
   bool has_released() const { return !released_.empty(); }
 
-  // What is to be done once the lock is free.
+  // Deferred callbacks (Errands): to run once the lock is released.
   Errands& errands() { return errands_; }
 
-  // No more reports (the Space is going away).
+  // No more reports: the Space is being destroyed.
   void Mute() { sink_ = nullptr; }
 
  private:
