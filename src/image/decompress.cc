@@ -48,7 +48,7 @@ Result<std::vector<uint8_t>> DecompressZstd(std::span<const uint8_t> frame, uint
   ZSTD_inBuffer in{frame.data(), frame.size(), 0};
   size_t filled = 0;
   while (true) {
-    if (filled == out.size()) {  // grow with what really comes out
+    if (filled == out.size()) {  // grow with the actual output
       if (filled == expected) return Broken("it holds more than it says");
       out.resize(std::min<uint64_t>(expected, std::max(kFirstPieceBytes, 2 * out.size())));
     }

@@ -1,5 +1,5 @@
-// The two compressions of fatbin entries. Both refuse a result that is not exactly `expected` bytes or is more than
-// `limit`; neither takes memory on the word of a header alone. Error: CUDA_ERROR_INVALID_IMAGE.
+// The two compressions of fatbin entries. Both refuse a result that is not exactly `expected` bytes, or more than
+// `limit`; neither allocates what a header claims without further evidence. Error: CUDA_ERROR_INVALID_IMAGE.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The little we need of ELF files: how far one reaches, and for which architecture a cubin is.
+// The little we need of ELF files: the size of one, and a cubin's architecture.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace tutti::image {
 
-// Bytes of the ELF64 file that starts at `header`, from its own headers: for a pointer of which no size is known. The
-// section headers are read, so the file must be whole. 0: it is no ELF64 file, or its numbers make no sense.
+// Bytes of the ELF64 file that starts at `header`, from its own headers: for a pointer without a known size. Reads the
+// section headers, so the file must be complete. 0: no ELF64 file, or inconsistent numbers.
 uint64_t ElfBytes(const uint8_t* header);
 
 // 80 for sm_80. 0: not a cubin.

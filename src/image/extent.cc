@@ -55,7 +55,7 @@ Result<Images> FindWrapped(const void* image) {
 Result<Images> FindImages(const void* image) {
   if (image == nullptr) return Invalid("the image is a null pointer");
   const auto* bytes = static_cast<const uint8_t*>(image);
-  // Text may be as short as one NUL: no more than its bytes are looked at.
+  // The text may be a single NUL: reads no further than its end.
   const size_t start = strnlen(static_cast<const char*>(image), sizeof(uint32_t));
   switch (KindOf({bytes, start})) {
     case ImageKind::kWrapper: return FindWrapped(image);

@@ -40,15 +40,15 @@ struct Fatbins {
   std::vector<FatbinEntry> entries;
 };
 
-// Parts of `bytes`. Zeros behind the last fat binary are padding. Error: CUDA_ERROR_INVALID_IMAGE, naming what is cut
-// short.
+// The entries, as views into `bytes`. Zeros behind the last fat binary are padding. Error: CUDA_ERROR_INVALID_IMAGE,
+// naming what is truncated.
 Result<Fatbins> ReadFatbins(std::span<const uint8_t> bytes);
 
-// The bytes of one fat binary from its header alone, header included: for a pointer of which no size is known.
-// `header` points to at least 16 bytes. 0: it is not one.
+// The size of one fat binary, header included, from its header alone: for a pointer without a known size. `header`
+// points to at least 16 bytes. 0: not a fat binary.
 uint64_t FatbinBytes(const uint8_t* header);
 
-// Throughout: CUDA_ERROR_INVALID_IMAGE on broken compression, or more than `limit` bytes.
+// Error: CUDA_ERROR_INVALID_IMAGE for broken compression, or more than `limit` bytes.
 Result<std::vector<uint8_t>> PayloadOf(const FatbinEntry& entry, uint64_t limit);
 
 }  // namespace tutti::image

@@ -1,4 +1,4 @@
-// What a program can hand over as a module image, told apart by the first bytes.
+// The kinds of module image, distinguished by their first bytes.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace tutti::image {
 
 enum class ImageKind : uint8_t {
   kUnknown,
-  kWrapper,    // fatbin wrapper: only means something inside the process that has it
+  kWrapper,  // fatbin wrapper: valid only inside the process that has it
   kFatbin,     // one or more fat binaries
   kElf,        // cubin
   kArchive,    // "!<arch>": host library with device code

@@ -25,8 +25,8 @@ std::unexpected<Error> NoPtx(const std::set<uint32_t>& archs, bool has_lto) {
                           found));
 }
 
-// The newest of those that `capability` allows, before the oldest of the others. Of one architecture the generic code
-// rather than the architecture-specific (sm_90a), which may use instructions that only this chip has.
+// The newest that `capability` allows, before the oldest of the others. Of one architecture generic code rather than
+// architecture-specific (sm_90a), which may use instructions that only this chip has.
 bool IsBetter(const FatbinEntry& a, const FatbinEntry& b, uint32_t capability) {
   const auto is_above = [=](const FatbinEntry& entry) { return capability != 0 && entry.arch > capability; };
   if (is_above(a) != is_above(b)) return is_above(b);

@@ -1,4 +1,4 @@
-// For tests: fat binaries as nvcc makes them.
+// For tests: builds fat binaries as nvcc does.
 #pragma once
 
 #include <lz4.h>

@@ -1,4 +1,4 @@
-// .approx and .full: the exact value, rounded to nearest. Who compares allows the tolerance that the ISA states.
+// .approx and .full: the exact value, rounded to nearest. Comparisons must allow the ISA's tolerance.
 #include <bit>
 #include <cmath>
 

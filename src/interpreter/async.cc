@@ -1,7 +1,7 @@
-// cp.async, done at once, mbarrier objects, and clusterlaunchcontrol.
+// cp.async, executed at once, mbarrier objects, and clusterlaunchcontrol.
 //
-// The bits of an mbarrier are nobody's business but its instructions'. Here: the phase in bit 0, the arrivals that a
-// phase takes in bits 1 to 20, those that are pending in bits 21 to 40, and the bytes awaited (tx-count) above, signed.
+// The bits of an mbarrier are opaque to programs. Here: the phase in bit 0, the arrivals per phase in bits 1 to 20,
+// those pending in bits 21 to 40, and the bytes awaited (tx-count) above, signed.
 #include <algorithm>
 #include <cstring>
 
@@ -89,8 +89,7 @@ void PhaseBarrier(Step& step) {
   std::memcpy(at, &word, sizeof word);
 }
 
-// A request to take back a cluster that has not started may always be declined, and is: the answer is 16 bytes of
-// zeros.
+// A request to cancel a cluster that has not started may always be declined, and is: the answer is 16 bytes of zeros.
 void ClusterLaunch(Step& step) {
   if (!step.Has(Modifier::kTryCancel)) {
     step.Accept({Modifier::kQueryCancel, Modifier::kGetFirstCtaid, Modifier::kGetFirstCtaidX, Modifier::kGetFirstCtaidY,

@@ -1,4 +1,4 @@
-// atom and red: a thread's whole operation in one turn.
+// atom and red: executed in one turn of the thread, hence atomic.
 #include <cstring>
 
 #include "interpreter/families.h"

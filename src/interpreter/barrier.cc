@@ -41,8 +41,7 @@ void ArriveAtBarrier(Step& step) {
   thread.barrier_instruction = &step.in;
 }
 
-// A barrier counts warps: one is there when all its threads are that have not exited, and counts for as many threads as
-// a warp has.
+// A barrier counts warps: a warp has arrived when all its threads that have not exited have, and counts as a full one.
 bool Machine::CompleteBarriers() {
   std::vector<uint32_t> alive(block_.barriers[0].arrivals.size());
   for (const Thread& thread : block_.threads) alive[thread.warp()] += thread.exited ? 0 : 1;

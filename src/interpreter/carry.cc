@@ -1,7 +1,6 @@
-// Extended precision: the carry flag CC.CF of a thread, written by .cc and read by addc, subc and madc. The ISA speaks
-// of the borrow of a subtraction; the vendor's assembler, when it computes a chain itself, takes the subtraction for
-// the sum with the complement: the flag is set where nothing was borrowed. Only a subtraction and an addition in one
-// chain show it.
+// Extended precision: the carry flag CC.CF of a thread, written by .cc and read by addc, subc and madc. The ISA calls a
+// subtraction's flag a borrow; the vendor's assembler, when it folds a chain, computes a subtraction as the sum with
+// the complement: the flag is set where nothing was borrowed. Only a subtraction and an addition in one chain show it.
 #include "interpreter/families.h"
 
 namespace tutti::interpreter {

@@ -8,7 +8,7 @@ namespace tutti::interpreter {
 namespace {
 
 constexpr uint64_t kFunctionAddress = uint64_t{1} << 60;  // Step::AddressOf
-constexpr size_t kMostFrames = 20000;                     // then a thread's stack is used up
+constexpr size_t kMostFrames = 20000;  // after which a thread's stack overflows
 
 uint8_t* PlaceOf(Thread& thread, const Frame& frame, uint32_t local) {
   return thread.local.data() + frame.locals[local];
@@ -126,7 +126,7 @@ void Stack(Step& step) {
   step.Put(0, step.type(), begin);
 }
 
-// What only hints, waits or orders, where threads take turns.
+// Hints, waits and orders: no-ops where threads take turns.
 void Nothing(Step& step) {
   for (const Modifier modifier : step.in.modifiers) step.Has(modifier);
 }

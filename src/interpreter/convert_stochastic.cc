@@ -1,6 +1,6 @@
-// cvt.rs: rounding that random bits decide. The ISA: the random bits are added to the bits of the source that the
-// result has no place for, and a carry rounds away from zero, none towards zero. Which random bits belong to which of
-// four results is known from measurements on GPUs only: see RandomFor.
+// cvt.rs: rounding by random bits. The ISA: the random bits are added to the source's bits that the result drops, and a
+// carry rounds away from zero, no carry towards zero. Which random bits belong to which of four results is known from
+// measurements on GPUs only: see RandomFor.
 #include <cmath>
 
 #include "interpreter/families.h"

@@ -17,7 +17,7 @@ struct Family {
 };
 // Both null: not interpreted.
 Family FamilyOf(const ptx::Instruction& instruction);
-// The lanes that must meet for a warp operation, as the thread's operands say. activemask waits for nobody.
+// The member mask of a warp operation, from the thread's operands. activemask waits for nobody.
 inline constexpr uint32_t kWhoeverIsHere = 0;
 uint32_t MembersOf(Step& step);
 

@@ -1,8 +1,8 @@
 // Floating-point formats as bits, and arithmetic on them.
 //
 // Every operation is computed once, in double precision rounded to odd (toward zero, with the last bit set if anything
-// was lost), and then rounded to its format. Rounding to odd keeps enough of what was lost that the second rounding is
-// right in every mode, as long as the format has at most 51 bits. Only f64 itself is computed in its own rounding mode.
+// was lost), and then rounded to its format. Rounding to odd makes the second rounding correct in every mode, for
+// formats of up to 51 bits. Only f64 itself is computed in its own rounding mode.
 #pragma once
 
 #include <cstdint>

@@ -71,7 +71,7 @@ void MultiplyAdd(Step& step) {
   step.Put(0, type, Cut(step.Has(Modifier::kSat) ? Clamp(sum, ptx::BitsOf(type), true) : sum, type));
 }
 
-// Division by zero and of the least number by -1 are nobody's promise.
+// The ISA leaves division by zero, and of the least number by -1, undefined.
 void Divide(Step& step) {
   const Type type = step.type();
   if (ptx::IsFloat(type)) return FloatDivide(step);

@@ -17,11 +17,11 @@ uint64_t AlignUp(uint64_t value, uint64_t alignment) {
 
 constexpr uint64_t kFunctionAddress = uint64_t{1} << 60;  // Step::AddressOf
 
-// Threads that take turns evenly may step on each other's feet for ever (two locks, taken in either order). After so
-// many turns of a block some of them stumble, at random.
+// Threads that take turns evenly may livelock (two locks, taken in either order). After this many turns of a block some
+// threads skip turns, at random.
 constexpr uint64_t kPatientTurns = 4096;
 
-// What a register holds that nothing has written.
+// The content of a register that was never written.
 constexpr Bits kUnwritten = static_cast<Bits>(0xbadbadbadbadbadbull) << 64 | 0xbadbadbadbadbadbull;
 
 // Shared memory as the block begins: what the module declares, what its functions declare, then the dynamic part, where
@@ -197,8 +197,7 @@ void Machine::RunThread(Thread& thread) {
   CheckModifiers(step);
 }
 
-// Lanes meet wherever they are in the program: at the same operation, with the same members, all of those that have not
-// exited.
+// Lanes meet wherever they are in the program: at the same operation, with the same members, all that have not exited.
 bool Machine::HoldMeetings(uint32_t warp) {
   const size_t first = warp * kWarpSize, end = std::min<size_t>(first + kWarpSize, block_.threads.size());
   bool held = false;

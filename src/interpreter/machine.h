@@ -1,18 +1,18 @@
-// An interpreter of PTX: the judge of what our compiler makes of it.
+// An interpreter of PTX: the oracle for our compiler.
 //
-// Written from the PTX ISA and nothing else. It is as slow and as plain as it can be: a thread is a stack of frames
-// with a program counter; the threads of a block take turns, one instruction each; blocks run one after another.
-// Instructions of one family stand in one file; families.cc says which.
+// Written from the PTX ISA and nothing else, and as plain as possible, at the price of speed: a thread is a stack of
+// frames with a program counter; the threads of a block take turns, one instruction each; blocks run one after another.
+// One file holds the instructions of a family; families.cc says which.
 //
 // It refuses what it does not know: an instruction with a modifier that its family did not ask for ends the run with
-// Outcome::refused. So an instruction that runs is an instruction that was interpreted.
+// Outcome::refused. So every instruction that runs has been interpreted completely.
 //
-// Where the ISA leaves a result open, this is what it does:
+// Where the ISA leaves a result open:
 //   * a NaN that arithmetic makes is the canonical one of its format (0x7fffffff, 0x7fff, 0x7ff8000000000000): compare
 //     NaNs as equal, since the ISA promises the bits for some instructions only;
 //   * .approx instructions give the exact value, rounded: compare with the ISA's tolerance;
 //   * mma sums in double precision and rounds once: compare where every sum is exact;
-//   * registers that nothing has written hold a pattern that stands out.
+//   * registers that were never written hold a conspicuous pattern.
 #pragma once
 
 #include <array>
@@ -45,8 +45,8 @@ struct Fault {
 struct Outcome {
   std::optional<Fault> fault;
   bool deadlock = false;  // threads are left, and all of them wait
-  std::string refused;    // not empty: what is not interpreted
-  std::string output;     // printed by the kernel
+  std::string refused;  // not empty: what is not interpreted
+  std::string output;  // printed by the kernel
 };
 
 class Step;
@@ -82,7 +82,7 @@ class Machine {
   GlobalMemory global_;
   std::vector<uint8_t> segment_;
   std::map<ptx::SymbolId, uint64_t> addresses_;  // of variables in global and constant memory
-  std::vector<std::vector<uint8_t>> heap_;       // what malloc has given
+  std::vector<std::vector<uint8_t>> heap_;  // what malloc has given
   const Launch* launch_ = nullptr;
   const ptx::Function* entry_ = nullptr;
   std::vector<uint64_t> param_offsets_;

@@ -1,4 +1,4 @@
-// The bytes a kernel may touch, by address. Global memory is memory of this process at its own addresses, range by
+// The memory a kernel may access, by address. Global memory is memory of this process at its own addresses, range by
 // range; shared, local and parameter memory are windows of the generic address space, at addresses that no process
 // maps.
 #pragma once
@@ -18,7 +18,7 @@ inline bool InWindow(uint64_t window, uint64_t address) { return address - windo
 
 class GlobalMemory {
  public:
-  // `bytes` stay where they are, at the address at which this process has them.
+  // Makes `bytes` accessible in place, at their address in this process.
   void Map(std::span<uint8_t> bytes) { ranges_.push_back(bytes); }
 
   // The `bytes` bytes at `address`; null unless all of them are in one range.

@@ -1,5 +1,5 @@
-// Runs a single instruction on the interpreter: for tests that say what the PTX ISA says, with values worked out by
-// hand.
+// Runs a single instruction on the interpreter: for tests of single statements of the PTX ISA, with values worked out
+// by hand.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Every case of tests/run on the interpreter: what they expect is known from elsewhere.
+// Runs every case of tests/run on the interpreter; the expected values come from elsewhere.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The functions of the run time that kernels call without having a body for them.
+// Runtime functions that kernels call without defining them.
 #include <cstdio>
 #include <cstring>
 

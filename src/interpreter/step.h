@@ -1,4 +1,4 @@
-// One thread executes one instruction: what a family sees of the world.
+// One thread executing one instruction: the interface that the families use.
 #pragma once
 
 #include <bitset>
@@ -38,12 +38,12 @@ class Step {
 
   // ---- the instruction's words
 
-  // Whether it has the modifier. Those never asked for must not be there (AllKnown).
+  // Whether it has the modifier, which counts as interpreted from now on (AllKnown).
   bool Has(Modifier modifier) {
     known_.set(static_cast<size_t>(modifier));
     return in.Has(modifier);
   }
-  // Modifiers that change nothing that a program can compute: hints, scopes, orders (threads take turns here).
+  // Modifiers that change no result: hints, scopes, orders (threads take turns here).
   void Accept(std::initializer_list<Modifier> modifiers) {
     for (const Modifier modifier : modifiers) Has(modifier);
   }

@@ -1,8 +1,8 @@
-// Precedence climbing over C's operators with PTX's rules of types: integers are of 64 bits, signed unless a literal is
-// above the signed range or has the suffix U, floats are f64, and the two do not mix. An integer operation is unsigned
-// if an operand is; comparisons, !, && and || give signed results, ~ an unsigned one, shifts keep the type of what they
-// shift (by the amount modulo 64), and % is always unsigned. Where the ISA's words leave a choice the vendor's
-// assembler was asked. The hexadecimal floats 0f... stand alone or behind a minus sign.
+// Precedence climbing over C's operators with PTX's typing: integers are of 64 bits, signed unless a literal is above
+// the signed range or has the suffix U, floats are f64, and the two do not mix. An integer operation is unsigned if an
+// operand is; comparisons, !, && and || give signed results, ~ an unsigned one, shifts keep the type of the value
+// shifted (by the amount modulo 64), and % is always unsigned. Where the ISA is ambiguous this follows the vendor's
+// assembler. The hexadecimal floats 0f... stand alone or behind a minus sign.
 #include "ptx/constant_expression.h"
 
 #include <fmt/format.h>

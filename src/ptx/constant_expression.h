@@ -1,5 +1,4 @@
-// Numbers where PTX wants a constant: literals, WARP_SZ, and C-like expressions ("-4", "1<<3", "(2+1)*8",
-// "1 ? 2 : 3", "0.5*3.0").
+// Constants in PTX: literals, WARP_SZ, and C-like expressions ("-4", "1<<3", "(2+1)*8", "1 ? 2 : 3", "0.5*3.0").
 #pragma once
 
 #include <optional>
@@ -16,7 +15,7 @@ struct Constant {
   uint64_t bits = 0;
 };
 
-// True if `token` can begin a constant.
+// `token` can begin a constant.
 bool StartsConstant(const Token& token);
 // Nothing, with the error in the context, if there is none.
 std::optional<Constant> ParseConstant(ParseContext& context, TokenStream& tokens);

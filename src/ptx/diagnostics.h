@@ -1,4 +1,4 @@
-// What is wrong with a PTX text, for people: message, position, the line and a caret under the place.
+// Diagnostics of PTX text for people: message, position, the line and a caret under the place.
 #pragma once
 
 #include <string>

@@ -7,7 +7,7 @@
 
 namespace tutti::ptx {
 
-// Where in the text a lexer stands; a lexer made from it goes on from there.
+// A position in the text; a lexer made from it continues there.
 struct LexerState {
   size_t offset = 0;
   uint32_t line = 1;
@@ -19,10 +19,9 @@ class Lexer {
   // `text` outlives the lexer and its tokens.
   explicit Lexer(std::string_view text, LexerState state = {}) : text_(text), state_(state) {}
 
-  // kEnd for ever once the input is used up.
+  // kEnd forever at the end of the input.
   Token Next();
-  // Stands behind an opening brace: goes to behind the closing one that matches it. False if there is none. Much faster
-  // than taking tokens.
+  // Called behind an opening brace: skips to behind its closing brace. False if there is none. Much faster than lexing.
   bool SkipBraces();
   const LexerState& state() const { return state_; }
   std::string_view text() const { return text_; }

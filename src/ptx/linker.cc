@@ -39,7 +39,7 @@ class Linker {
     }
     new_id_.assign(unit.symbols.size(), 0);
     place_.assign(unit.functions.size(), kNoPlace);
-    // What functions are called by comes before what else points at them (.alias).
+    // Aliases come last: functions are called by their own names.
     std::vector<SymbolId> aliases;
     for (SymbolId id = 0; id < unit.symbols.size(); ++id) {
       if (IsAlias(unit, unit.symbols[id])) {
@@ -89,7 +89,7 @@ class Linker {
     return unique;
   }
 
-  // A name of this unit's own must not take one that a later unit shares: that one is renamed out of the way then.
+  // A unit's private name must not shadow one that a later unit shares: then the private one is renamed.
   void MakeWay(const std::string& name) {
     const auto found = taken_.find(name);
     if (found == taken_.end() || shared_.contains(name)) return;
@@ -198,7 +198,7 @@ class Linker {
     return {};
   }
 
-  // Makes what came from this unit name symbols and files by their new numbers.
+  // Renumbers the symbols and files that this unit refers to.
   void Renumber() {
     for (const uint32_t index : new_variables_) {
       for (auto& address : out_.variables[index].init.addresses) address.symbol = new_id_[address.symbol];

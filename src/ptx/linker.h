@@ -1,13 +1,13 @@
-// Several modules into one: the translation units of a program that was compiled with separate compilation.
+// Links several modules into one: the translation units of a program built with separate compilation.
 //
-//   A name with .visible, .weak or .common means the same in all units; without, it is the unit's own, and renamed if
+//   A name with .visible, .weak or .common means the same in all units; without, it is private to its unit, and renamed if
 //   another unit has it too ("name$u2"). Kernels are always visible.
-//   An .extern declaration takes the definition that another unit has. One that nobody has stays: what uses it cannot
-//   be compiled, the rest can. Of several .weak definitions the first is taken, a definition that is not weak before
-//   all; of .common variables the largest.
+//   An .extern declaration resolves to another unit's definition. An unresolved one stays: its users cannot be compiled,
+//   the rest can. Of several .weak definitions the first is taken, a strong definition before all; of .common variables
+//   the largest.
 //
-// The vendor's device runtime (libcudadevrt), which comes with every such program, is left out: it talks to a driver
-// that is not there.
+// The vendor's device runtime (libcudadevrt), which comes with every such program, is left out: it needs a driver that
+// is not there.
 #pragma once
 
 #include <vector>

@@ -16,8 +16,7 @@ enum class Modifier : uint16_t {
 std::string_view NameOf(Modifier modifier);  // "rn", without the dot
 std::optional<Modifier> ModifierFromName(std::string_view name);
 
-// It advises the hardware and changes nothing that a program can observe, whatever instruction it stands at: where to
-// cache, that a branch does not diverge.
+// A hint to the hardware without observable effect on any instruction: where to cache, that a branch does not diverge.
 bool IsHint(Modifier modifier);
 
 }  // namespace tutti::ptx

@@ -1,5 +1,5 @@
-// Which modifiers of an instruction somebody has looked at. Whoever gives an instruction its meaning asks Has() for
-// what it knows; what nobody asked for must not be there, or it would be ignored.
+// Tracks which modifiers of an instruction have been interpreted. The code that gives an instruction its meaning asks
+// Has() for what it knows; a modifier that was never asked for would be ignored silently, so it must be refused.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ class ModifierUse {
   ModifierUse() = default;
   explicit ModifierUse(const Instruction& instruction) : instruction_(&instruction) {}
 
-  // The instruction has the modifier, and that is now known.
+  // Whether the instruction has the modifier, which counts as interpreted from now on.
   bool Has(Modifier modifier) const {
     bool found = false;
     for (size_t i = 0; i < instruction_->modifiers.size(); ++i) {
@@ -25,7 +25,7 @@ class ModifierUse {
     return found;
   }
 
-  // The first that was not asked for and that `is_harmless` does not know.
+  // The first one that was not asked for and is not `is_harmless`.
   template <typename F>
   std::optional<Modifier> FirstUnseen(F is_harmless) const {
     for (size_t i = 0; i < instruction_->modifiers.size(); ++i) {

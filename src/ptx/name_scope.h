@@ -1,7 +1,7 @@
 // The names inside one function body: registers, local variables and labels, in nested scopes.
 //
-// Registers come into being when an instruction first mentions them, so that `.reg .b32 %r<1000000>;` costs nothing.
-// Names given to the AST are unique within the function: one that is declared again gets a suffix ("%p$2").
+// A register is created when an instruction first mentions it, so `.reg .b32 %r<1000000>;` costs nothing. Names in the
+// AST are unique within the function: a redeclared one gets a suffix ("%p$2").
 #pragma once
 
 #include <optional>
@@ -40,12 +40,12 @@ class NameScopes {
   bool DeclareIndex(std::string_view name, NamedThing::Kind kind, uint32_t index);
   bool DefineLabel(std::string_view name);
 
-  // The innermost thing of that name; null if there is none. Registers are made by the call.
+  // The innermost thing of that name; null if there is none. Creates registers.
   const NamedThing* Find(std::string_view name);
   // Component 0..3 of a vector register.
   RegisterId Component(std::string_view name, uint32_t component);
 
-  // A label may be mentioned before it stands: `reference` is resolved by ResolveLabels.
+  // A label may be used before its definition: ResolveLabels resolves `reference`.
   uint32_t ReferToLabel(std::string_view name, SourcePosition position);
   struct LabelReference {
     std::string_view name;

@@ -1,4 +1,4 @@
-// What all parts of the parser share: the module under construction, its symbols by name, and the first error.
+// State that all parts of the parser share: the module under construction, its symbols by name, and the first error.
 #pragma once
 
 #include <optional>
@@ -22,14 +22,14 @@ class ParseContext {
   std::optional<SymbolId> FindSymbol(std::string_view name) const;
   SymbolId AddSymbol(std::string_view name, Symbol::Kind kind, uint32_t index);
 
-  // Remembers the first error since TakeError; the callers unwind with false.
+  // Records the first error since TakeError; the callers unwind with false.
   bool Fail(SourcePosition position, std::string message);
   // "expected <what>, found <token>"
   bool Expected(const Token& found, std::string_view what);
   bool failed() const { return error_.has_value(); }
   Diagnostic TakeError();
 
-  // Bytes of initial values that may still be made: bounds what a short text can blow up to.
+  // Takes from the budget for initial values, which bounds how far a short text can expand.
   bool SpendInitializerBytes(uint64_t bytes);
 
  private:

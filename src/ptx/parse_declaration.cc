@@ -28,7 +28,7 @@ std::optional<uint32_t> ParseAlignment(ParseContext& context, TokenStream& token
   return static_cast<uint32_t>(*value);
 }
 
-// "(.managed)" or "(.unified(1, 2))", of which only the first means something here.
+// "(.managed)" or "(.unified(1, 2))", of which only the first has an effect here.
 bool ParseAttributes(ParseContext& context, TokenStream& tokens, DeclaredShape* shape) {
   if (!Expect(context, tokens, '(', "after .attribute")) return false;
   for (size_t depth = 1; depth > 0; tokens.Advance()) {

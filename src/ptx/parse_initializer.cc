@@ -1,8 +1,8 @@
-// Values are written in row-major order; each pair of inner braces starts at the next element of its dimension, and
-// what it leaves out is zero.
+// Values are in row-major order; each pair of inner braces starts at the next element of its dimension, and omitted
+// values are zero.
 //
 // Addresses come in three forms: `symbol`, `generic(symbol)`, both with an optional "+ 8", and one byte at a time as
-// `0xff(symbol), 0xff00(symbol), ...`, which compilers use inside packed structures. The last are put together here:
+// `0xff(symbol), 0xff00(symbol), ...`, which compilers use inside packed structures. The latter are reassembled here:
 // eight consecutive bytes of one symbol are one address.
 #include "ptx/parse_initializer.h"
 

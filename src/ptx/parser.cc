@@ -1,5 +1,5 @@
-// Two passes. The first reads the module level and only skips over bodies, which it does many times faster than taking
-// their tokens; so all symbols are known when bodies are parsed.
+// Two passes. The first reads the module level and only skips bodies, many times faster than lexing them; so all
+// symbols are known when bodies are parsed.
 #include "ptx/parser.h"
 
 #include "cuda/result.h"

@@ -1,8 +1,8 @@
 // PTX text to a Module.
 //
 // Errors are contained. A function whose body cannot be parsed or does not pass the verifier has Function::error set
-// and no body; everything else of the module works. Only what is wrong at module level (a broken declaration, a brace
-// that is never closed) fails the whole text.
+// and no body; the rest of the module works. Only an error at module level (a broken declaration, a brace that is never
+// closed) fails the whole text.
 //
 // The text may be anything: hostile input costs time and memory proportional to its size.
 #pragma once

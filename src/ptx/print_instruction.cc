@@ -61,7 +61,7 @@ class InstructionPrinter {
     return i == 1 ? instruction_.second_space : StateSpace::kGeneric;
   }
 
-  // ".shared" alone means that of the block, but assemblers want these to say so.
+  // ".shared" alone means the block's, but assemblers want it explicit for these.
   std::string_view SpaceName(StateSpace space) const {
     const bool said = instruction_.Has(Modifier::kBulk) || instruction_.opcode == Opcode::kClusterlaunchcontrol;
     return space == StateSpace::kShared && said ? "shared::cta" : NameOf(space);

@@ -1,8 +1,8 @@
-// A Module back to PTX text that parses to the same Module, and that the vendor's assembler takes.
+// Prints a Module as PTX text that parses to the same Module, and that the vendor's assembler accepts.
 //
-// What the Module does not keep is not printed: a header's pragmas, debug sections, the names of pointers' spaces.
-// Nested scopes are flattened (their names are unique already). A function whose body is missing (error, or not parsed)
-// is printed as a declaration.
+// What the Module does not keep is lost: a header's pragmas, debug sections, the names of pointers' spaces. Nested
+// scopes are flattened (their names are unique already). A function without a body (an error, or not parsed) is printed
+// as a declaration.
 #pragma once
 
 #include <string>

@@ -32,7 +32,7 @@ std::optional<SpecialRegister> SpecialRegisterFromName(std::string_view name) {
   if (const auto found = table.Find(name)) return found;
   if (name.starts_with("%reserved_smem_offset_")) return SpecialRegister::kReservedSmemOffset;
   if (name.starts_with("%envreg")) return SpecialRegister::kEnvreg0;
-  // Performance counters read as a clock: they count something, and never the same twice.
+  // Performance counters read as a clock: they count up, and never repeat.
   if (name.size() > 3 && name.starts_with("%pm") && name[3] >= '0' && name[3] <= '9')
     return name.ends_with("_64") ? SpecialRegister::kClock64 : SpecialRegister::kClock;
   return std::nullopt;

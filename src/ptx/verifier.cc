@@ -50,7 +50,7 @@ class InstructionVerifier {
   InstructionVerifier(const Module& module, const Function& function, const Instruction& instruction)
       : module_(module), function_(function), instruction_(instruction) {}
 
-  // Empty if all is well.
+  // Empty if the instruction is valid.
   std::string Check() {
     for (const Operand& operand : instruction_.operands) CheckCommon(operand);
     if (error_.empty() && instruction_.has_second_destination) CheckSecondDestination();
@@ -71,7 +71,7 @@ class InstructionVerifier {
   const std::string& RegisterName(const Operand& operand) const { return function_.registers[operand.index].name; }
   bool Has(Modifier modifier) const { return instruction_.Has(modifier); }
 
-  // What no instruction may have, whatever its shape.
+  // Forbidden in any instruction, whatever its shape.
   void CheckCommon(const Operand& operand) {
     if (operand.kind == OperandKind::kAddress) {
       if (operand.base == BaseKind::kRegister && BitsOf(RegisterType(operand)) < 32) {

@@ -1,6 +1,6 @@
-// Checks what lowering relies on: that an instruction has as many operands as its kind needs, of the kinds and register
-// classes it needs. It is deliberately not a complete ISA checker: what lowering does not rely on, or refuses itself,
-// is not looked at here.
+// Checks what lowering relies on: that an instruction has the number of operands, and their kinds and register classes,
+// that it needs. Deliberately not a complete ISA checker: what lowering does not rely on, or refuses itself, is not
+// checked here.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace tutti::ptx {
 
-// The first thing wrong with the function's body, if any.
+// The first error in the function's body, if any.
 std::optional<Diagnostic> Verify(const Module& module, const Function& function);
 
 }  // namespace tutti::ptx
