@@ -1,5 +1,5 @@
-// attach: from starting a process to its first kernel done, attached to a running server with a warm code cache; one
-// process, and 64 at once. Beside it: the same start of a program that does nothing.
+// attach: from a process's start to the end of its first kernel, with a running server and a warm code cache; one
+// process, and 64 at once. Reference: the start of a program that does nothing.
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>

@@ -1,4 +1,4 @@
-// A process that attaches, runs one kernel and says so by writing a byte to descriptor 1. For the attach benchmark.
+// Attaches, runs one kernel and writes a byte to descriptor 1. For the attach benchmark.
 #include <unistd.h>
 
 #include "driver.h"

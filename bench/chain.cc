@@ -1,6 +1,6 @@
 // chain: grids in which every block waits for the one before it (as look-back scans do), per block, beside the same
-// grid without the wait, on devices of 1, 2 and 64 SMs. Each is that of a private server, of a process that this one
-// starts: chain --measure.
+// grid without the wait, on devices of 1, 2 and 64 SMs. Each device belongs to a private server, of a process that this
+// one starts: chain --measure.
 #include <fmt/format.h>
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// compile: what a kernel's length costs. Kernels without a branch, as unrolled loops are, of arithmetic alone and with
-// loads and stores among it, and kernels of branches beside a lock, each compiled by this program. A statement of a
-// long kernel should cost what one of a short kernel does: several parts of a compiler take a square of steps if they
-// are let.
+// compile: how the time to compile grows with a kernel's length. Kernels without a branch, as unrolled loops are, of
+// arithmetic alone and with loads and stores, and kernels of branches beside a lock, each compiled by this program. A
+// statement of a long kernel should cost what one of a short kernel does; several parts of a compiler tend to be
+// quadratic.
 //
 //   compile [DIRECTORY]
 #include <fmt/format.h>

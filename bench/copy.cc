@@ -1,4 +1,4 @@
-// copy: synchronous copies to and from the device, pageable and pinned, beside memcpy between two ordinary buffers.
+// copy: synchronous copies to and from the device, pageable and pinned. Reference: memcpy between two ordinary buffers.
 #include <fmt/format.h>
 
 #include <cstring>

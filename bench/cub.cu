@@ -1,6 +1,6 @@
-// What bench/compile.cc compiles of a vendor's library, where nvcc is there to make it: a radix sort of pairs in one sweep and
-// a scan. Their kernels are long, unrolled, full of warp operations, and have loops that look back at what other blocks have
-// published: where parts of a compiler take the square of steps, these show it.
+// The part of a vendor's library that bench/compile.cc compiles, where nvcc is there to make it: a onesweep radix sort
+// of pairs and a scan. Their kernels are long, unrolled, full of warp operations, and have decoupled look-back loops:
+// they show which parts of a compiler are quadratic.
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 

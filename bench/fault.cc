@@ -1,8 +1,8 @@
-// fault: how soon a client hears of its own fault, and what the others notice: the throughput of seven busy clients
-// while an eighth writes where it may not, ten times a second, beside that of the same seven while it waits.
+// fault: how soon a client learns of its own fault, and what the others notice: the throughput of seven busy clients
+// while an eighth makes an illegal write ten times a second, beside that of the same seven while it waits.
 //
-// The seven are the same processes all along, and the two cases take turns: a client that begins anew finds out anew
-// how long its kernels are, which alone makes several hundredths of a difference.
+// The seven are the same processes throughout, and the two cases alternate: a new client first learns how long its
+// kernels are, which alone makes several hundredths of a difference.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
   Clients clients;
   std::vector<double> disturbed, alone, ratios;
   for (int pair = 0; pair < kPairs; ++pair) {
-    // ABBA: what changes with time is in both.
+    // ABBA order: drift affects both alike.
     for (const bool with_faults : {pair % 2 == 0, pair % 2 != 0})
       (with_faults ? disturbed : alone).push_back(clients.Measure(with_faults, seconds));
     ratios.push_back(disturbed.back() / alone.back());

@@ -1,4 +1,4 @@
-// fence: what the checks of every address cost. The six kernels of `kernels` and ten that do nothing but access memory,
+// fence: the cost of checking every address. The six kernels of `kernels` and ten that do nothing but access memory,
 // each compiled with the checks and without, on one thread and without a device around it. There is no option to run
 // without checks: this program asks the compiler itself.
 //

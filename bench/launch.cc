@@ -1,6 +1,5 @@
-// launch: what cuLaunchKernel of an empty kernel costs the caller, beside a raw ring record.
-// Launches come in bursts that fit the ring, with a synchronisation between: the price of enqueueing is wanted, not the
-// device's speed.
+// launch: the cost of cuLaunchKernel of an empty kernel to the caller, beside a raw ring record. Launches come in
+// bursts that fit the ring, with a synchronisation between: this measures enqueueing, not the device.
 #include "driver.h"
 #include "raw.h"
 #include "report.h"

@@ -1,7 +1,6 @@
 // memory_race: allocations per second when 64 threads of one process race for memory under a limit that does not
 // suffice for all of them, beside one thread alone under the same limit. Each thread allocates and frees pieces of 4
-// KiB to 1 MiB and holds a few at a time; a refusal is an answer, too, and is counted apart. At no time may more be
-// held than the limit.
+// KiB to 1 MiB and holds a few at a time; refusals count separately. At no time may more be held than the limit.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

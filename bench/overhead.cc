@@ -1,5 +1,5 @@
-// overhead: kernels per second of one client alone with a limit that does not bind (99.9% of the device, held in time)
-// beside the same with none. In turns, so that a machine that changes its speed changes it for both.
+// overhead: kernels per second of one client with a limit that does not bind (99.9% of the device, enforced in time)
+// beside the same without a limit. Alternating, so that changes of the machine's speed affect both.
 #include <fmt/format.h>
 
 #include <cstdlib>

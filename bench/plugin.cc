@@ -1,5 +1,5 @@
-// plugin: the device plugin with 8 devices of 48 replicas, called as a kubelet calls it: how long Allocate takes,
-// beside a call that does nothing on the same connection; what the plugin takes of memory.
+// plugin: the device plugin with 8 devices of 48 replicas, called as a kubelet calls it: latency of Allocate, beside an
+// empty call on the same connection; the plugin's memory.
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
 #include <spawn.h>

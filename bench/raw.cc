@@ -56,7 +56,7 @@ std::vector<double> RawRingRecords(size_t count) {
   uint8_t body[120];
   std::memset(body, 7, sizeof body);
   std::vector<double> samples;
-  // In bursts that fit into the ring: the producer's cost is wanted, not the consumer's speed.
+  // In bursts that fit into the ring: this measures the producer, not the consumer.
   constexpr size_t kBurst = 256;
   for (size_t done = 0; done < count; done += kBurst) {
     const std::vector<double> burst = TimeEach(kBurst, [&] {

@@ -1,4 +1,4 @@
-// The floors: what the machine can do with no CUDA in between.
+// The floors: what the machine can do without CUDA in between.
 #pragma once
 
 #include <cstddef>

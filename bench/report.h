@@ -1,4 +1,4 @@
-// What every benchmark prints and stores: rows of a case, its value, what stands beside it in the same run, and the
+// What every benchmark prints and stores: rows of a case, its value, a reference measured in the same run, and the
 // ratio.
 #pragma once
 

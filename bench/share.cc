@@ -1,4 +1,4 @@
-// share: throughput of N processes that each fill one SM, under the policy `share` beside `time_slice` (exclusive
+// share: throughput of N processes that each fill one SM, under the policy `share`. Reference: `time_slice` (exclusive
 // quanta: a device that is not shared).
 #include <fcntl.h>
 #include <fmt/format.h>

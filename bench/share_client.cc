@@ -1,6 +1,6 @@
 // A process that keeps one SM busy: share_client SECONDS BODIES DEPTH launches gravity kernels of one block each, DEPTH
-// of them before each synchronisation, then writes the number of kernels done to stdout. For the share benchmark. Waits
-// for a byte on stdin before it begins, so that all begin together.
+// of them before each synchronisation, then writes the number of kernels done to stdout. For the share benchmark.
+// Starts at a byte on stdin, so that all start together.
 #include <unistd.h>
 
 #include <cstdio>

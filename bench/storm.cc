@@ -1,5 +1,5 @@
-// storm: kill -9 at random among sixteen busy clients. What the others notice, what the server has lost when all are
-// gone, and how long it takes until what a killed client had is back.
+// storm: kill -9 at random among sixteen busy clients: errors of the others, leaks in the server, and the time until a
+// killed client's resources are free.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>

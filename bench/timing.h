@@ -1,4 +1,4 @@
-// Time for benchmarks: the cheapest clock there is, and repetition.
+// Timing for benchmarks: the cheapest clock there is, and repetition.
 #pragma once
 
 #include <time.h>

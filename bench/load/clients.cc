@@ -66,7 +66,7 @@ Clients::Clients(const std::vector<ClientSpec>& specs) {
     close(in[0]);
     close(out[1]);
     processes_.push_back({pid, in[1], fdopen(out[0], "r")});
-    // One after the other: each finds out how fast the device is.
+    // One after the other: each calibrates itself to the device's speed.
     char line[64];
     if (std::fgets(line, sizeof line, processes_.back().from) == nullptr) Die("a client has failed");
   }

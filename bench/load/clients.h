@@ -1,4 +1,4 @@
-// Client processes of a benchmark (load/client.cc), started together, and what the server has counted for them.
+// Client processes of a benchmark (load/client.cc), started together, and the server's counters for them.
 #pragma once
 
 #include <sys/types.h>
@@ -22,7 +22,7 @@ class Clients {
   ~Clients();
 
   void Begin();
-  // A byte for one: the first makes it begin; one that faults pauses at the next, and goes on at the one after.
+  // Sends a byte to one: the first starts it; one that faults pauses at the next, and resumes at the one after.
   void Tell(size_t client);
   // Ends them; what each has written.
   std::vector<std::string> End();

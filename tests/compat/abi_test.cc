@@ -1,5 +1,5 @@
-// The toolkit's header beside ours: every structure we read or write has the same size and the same members in the same
-// places, every number we act on is the toolkit's, and every function of the API table takes what the toolkit's takes.
+// Compares our headers with the toolkit's: every structure we read or write has the same size and members at the same
+// offsets, every constant has the toolkit's value, and every function of the API table takes the same parameters.
 // clang-format off: ours first, since the toolkit's header makes macros of some of its names
 #include "cuda/types.h"
 #include "cuda/device_attribute.h"

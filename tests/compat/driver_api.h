@@ -1,5 +1,5 @@
-// The driver API as a program without the toolkit sees it: every supported function of the API table, declared by its
-// exported name. Link the target `cuda`.
+// The driver API for a program without the toolkit: every supported function of the API table, declared by its exported
+// name. Link the target `cuda`.
 #pragma once
 
 #include "cuda/types.h"

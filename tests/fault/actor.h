@@ -1,4 +1,4 @@
-// A client in a test: a process of its own that does something on the device, says that it has, and ends or waits.
+// A client in a test: a process of its own that does something on the device, reports that it has, and ends or waits.
 #pragma once
 
 #include <sys/types.h>
@@ -17,7 +17,7 @@ struct ActorPage {
   std::atomic<bool> ready{false};
   std::atomic<bool> leave{false};
   std::atomic<bool> begun{false};    // what it does when it may leave
-  std::atomic<uint64_t> address{0};  // whatever it wants to tell
+  std::atomic<uint64_t> address{0};  // a result to report
   std::atomic<bool> failed{false};
   char failure[256] = "";
 };
@@ -25,17 +25,17 @@ struct ActorPage {
 // Of the test's main thread.
 class Actor {
  public:
-  // Runs `act` in a process that has a context on device 0, made before.
+  // Runs `act` in a process that has made a context on device 0.
   explicit Actor(const std::function<void(ActorPage&)>& act);
   ~Actor();
   Actor(const Actor&) = delete;
 
   ActorPage& page() { return *page_; }
   pid_t pid() const { return pid_; }
-  // What went wrong until it was ready, or ended; empty if nothing did.
+  // The error before it was ready, or ended; empty if there was none.
   std::string AwaitReady();
   std::string AwaitEnd();
-  // Lets it go on after WaitToLeave, then waits for its end.
+  // Releases it from WaitToLeave, then waits for its end.
   std::string Leave();
   void Kill();
 
@@ -46,12 +46,12 @@ class Actor {
   int status_ = 0;
 };
 
-// For actors. Notes what has failed and ends the process.
+// For actors. Records the error and ends the process.
 [[noreturn]] void GiveUp(ActorPage& page, const std::string& what);
 void Check(ActorPage& page, const char* call, cuda::CUresult result);
 // Memory of its own, written on the device and read back.
 void ComputeOnce(ActorPage& page);
-// Ready; goes on when the test says so.
+// Reports that it is ready; returns when the test calls Leave.
 void WaitToLeave(ActorPage& page);
 
 }  // namespace tutti::fault

@@ -78,7 +78,7 @@ int DaemonStage::Run(const std::vector<std::string>& words, bool fails) const {
 pid_t DaemonStage::Server() const { return FirstServer(control_); }
 
 void DaemonStage::EndServers() const {
-  // Two at most: a client of which the daemon could not tell who it is has one without rights.
+  // Two at most: clients that the daemon could not identify have a server without rights.
   for (int left = 2; left > 0; --left) {
     const pid_t server = Server();
     if (server == 0) return;

@@ -1,4 +1,4 @@
-// A daemon of the test's own, programs beside it, and calls of one of these processes that fail (failing_calls.cc).
+// A private daemon for a test, programs beside it, and failing calls in one of these processes (failing_calls.cc).
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 
 namespace tutti::fault {
 
-// Of the test's main thread. In CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of this process from then on.
+// For the test's main thread. Sets this process's CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY.
 class DaemonStage {
  public:
   // `failing`: the name of the process whose calls are counted and may fail.
@@ -24,15 +24,15 @@ class DaemonStage {
   const std::string& folder() const { return folder_; }
   pid_t daemon() const { return daemon_; }
   FailPage& page() { return *page_; }
-  // From now on call number `call` fails, or is the last of the process (`kills`); counted from 1. 0: none.
+  // From now on call number `call`, counted from 1, fails, or ends the process (`kills`). 0: none.
   void FailAt(uint64_t call, bool kills = false);
 
-  // Runs a program. Its exit status; 1000 + signal; -1 if it hangs. `fails`: its calls may be those that are counted.
+  // Runs a program. Returns its exit status; 1000 + signal; -1 if it hangs. `fails`: its calls are among those counted.
   int Run(const std::vector<std::string>& words, bool fails = false) const;
   pid_t Server() const;
-  // Ends every server, so that the next client's is started again.
+  // Ends every server, so that the next client starts a new one.
   void EndServers() const;
-  // Waits until a process holds no more than that.
+  // Waits until a process holds no more than `before`.
   static bool HoldsAtMost(pid_t pid, const Holdings& before);
   // "when call 7, mmap, fails"
   std::string When(uint64_t call) const;

@@ -1,7 +1,7 @@
-// Kernels that never end are ended in every way there is: by SIGKILL of their client, by terminate_client, by a limit
-// on the time that a kernel may run; another client, on the same SM, goes on meanwhile and afterwards. And by
-// shutdown_server -f and quit -t, with all that the server serves; then the next client has another one. How long it
-// took is said; the aim is 100 ms.
+// Endless kernels end in every possible way: by SIGKILL of their client, by terminate_client, by a time limit for
+// kernels; another client on the same SM runs meanwhile and afterwards. And by shutdown_server -f and quit -t, with
+// everything that the server serves; the next client then gets a new server. Prints how long each took; the aim is 100
+// ms.
 //
 //   endless_test CONTROL FILES...     with CUDA_MPS_PIPE_DIRECTORY of a running daemon, whose device should have one SM
 //
@@ -31,7 +31,7 @@ using namespace std::chrono_literals;
 using namespace cuda;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kLimitMs = 200;  // of time on the device, which it shares: so this and the rest take longer on the clock
+constexpr int kLimitMs = 200;  // of time on the device, which is shared: on the clock this and the rest take longer
 std::string control;
 
 double MsSince(Clock::time_point begin) {
@@ -41,14 +41,14 @@ double MsSince(Clock::time_point begin) {
 run_test::TestCase ReadEndless(const std::string& path) {
   std::ifstream file(path);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  // Nobody's address will do here.
+  // Any invalid address will do here.
   text = std::regex_replace(text, std::regex("\\$[a-z_]+"), "4096");
   if (text.find("// kernel:") == std::string::npos)
     text = "// kernel: k\n// block: 128\n// buffer flag: u32 x 64\n// argument: flag\n" + text;
   return run_test::ParseTestCase(text, path);
 }
 
-// Loads it, waits until it may leave, launches, and notes in `address` what the launch ended with.
+// Loads the kernel, waits until it may leave, launches, and stores the launch's result in `address`.
 void RunEndless(ActorPage& page, const std::string& path) {
   const run_test::TestCase test = ReadEndless(path);
   CUmodule module;
@@ -71,7 +71,7 @@ void RunEndless(ActorPage& page, const std::string& path) {
   page.address.store(static_cast<uint64_t>(cuCtxSynchronize()));
 }
 
-// Counts its own right results in `address`.
+// Counts its correct results in `address`.
 void Work(ActorPage& page) {
   static constexpr char kPtx[] =
       ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry next(.param .u64 p) { .reg .b64 %d; .reg .b32 "
@@ -165,7 +165,7 @@ class Endless : public testing::Test {
     }
   }
 
-  // After this command, which may take longer than that.
+  // The result after this command, which may take longer.
   void ExpectTold(Actor& endless, const std::string& command, CUresult told) {
     std::thread shell([&] { EXPECT_EQ(Ask(command), 0); });
     EXPECT_EQ(endless.AwaitEnd(), "");
@@ -173,7 +173,7 @@ class Endless : public testing::Test {
     EXPECT_EQ(endless.page().address.load(), static_cast<uint64_t>(told));
     shell.join();
   }
-  // The kernel takes its turns; nobody else waits for it.
+  // The kernel runs; nobody else has to wait for it.
   void AwaitRunning(std::optional<Actor>& beside, Actor& endless) const {
     while (!endless.page().begun.load() && !endless.page().failed.load() && !Late()) std::this_thread::sleep_for(1ms);
     if (beside) {

@@ -1,6 +1,6 @@
-// A library to preload: makes one system call of a process fail, as it would when descriptors, memory, disk or threads
-// run out, or be its last. All calls through which src/os and the programs reach the system are counted, in the order
-// in which they are made; in a process that loads libcuda.so.1, those of that library alone.
+// A preloaded library for fault injection: makes one system call of a process fail, as when descriptors, memory, disk
+// or threads run out, or be its last. Counts all calls through which src/os and the programs reach the system, in
+// order; in a process that loads libcuda.so.1 only that library's.
 #include "failing_calls.h"
 
 #include <dlfcn.h>
@@ -29,7 +29,7 @@ using tutti::fault::FailPage;
 FailPage* page = nullptr;  // null: not in this process
 bool of_library_alone = false;
 
-// Before anything else runs in this process; by calls that are not counted.
+// Before anything else in this process, with calls that are not counted.
 __attribute__((constructor(101))) void Begin() {
   const char* const name = std::getenv(tutti::fault::kFailIn);
   const char* const path = std::getenv(tutti::fault::kFailFile);
@@ -123,7 +123,7 @@ FAILING(ENOBUFS, int, getsockopt, (int fd, int level, int option, void* value, s
         (fd, level, option, value, length))
 FAILING(ENOMEM, ssize_t, readlink, (const char* path, char* text, size_t bytes) noexcept, (path, text, bytes))
 
-// The one that has no function of its own here.
+// The one call without a wrapper of its own here.
 extern "C" __attribute__((visibility("default"))) long syscall(long number, ...) noexcept {
   va_list more;
   va_start(more, number);
@@ -135,14 +135,14 @@ extern "C" __attribute__((visibility("default"))) long syscall(long number, ...)
   return real(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
 }
 
-// Of files only: an eventfd's count is no disk that could be full.
+// Files only: an eventfd has no disk that could be full.
 extern "C" __attribute__((visibility("default"))) ssize_t write(int fd, const void* bytes, size_t count) {
   static const auto real = Real(&write, "write");
   struct stat info{};
   const bool is_file = syscall(SYS_fstat, fd, &info) == 0 && S_ISREG(info.st_mode);
   if (!is_file || !IsTheOne("write", CALLER)) return real(fd, bytes, count);
-  // A disk that fills up takes a part first; every other time that is all that is said of it. Whoever dies has written
-  // a part, too.
+  // A disk that fills up first accepts a part; every other time there is no further error. A process that dies has
+  // written a part, too.
   const ssize_t part = real(fd, bytes, count / 2);
   if (page->kills.load()) syscall(SYS_kill, getpid(), SIGKILL);
   if (page->calls.load() % 2 == 0) return part;

@@ -1,4 +1,4 @@
-// What failing_calls.cc (in the process under test) shares with the tests that preload it: a page in a file.
+// A page in a file, shared by failing_calls.cc (in the process under test) and the tests that preload it.
 #pragma once
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ struct FailPage {
 
 inline constexpr size_t kFailPageBytes = 4096;
 
-// For the test: a new page in a file of this name, or null. It unmaps the page.
+// For the test: a new page in a file of this name, or null. The caller unmaps it.
 inline FailPage* MakeFailPage(const std::string& path) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   const bool sized = file >= 0 && ftruncate(file, kFailPageBytes) == 0;

@@ -35,7 +35,7 @@ std::string library;  // failing_calls.so, beside this program
 class FailingCalls : public testing::Test {
  protected:
   void SetUp() override {
-    // Whoever is left of a run is ours to wait for.
+    // Makes orphans of a run our children, so that we can wait for them.
     ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     char folder[] = "/tmp/tutti-failing.XXXXXX";
     ASSERT_NE(mkdtemp(folder), nullptr);
@@ -66,7 +66,7 @@ class FailingCalls : public testing::Test {
     _exit(127);
   }
 
-  // What came of one run: empty if it is as it should be. `deadly`: the process dies at that of these calls.
+  // The complaint about one run; empty if it went well. `deadly`: the process dies at the given call.
   std::string Run(const std::string& process, const std::string& cache, uint64_t fail_at,
                   const char* deadly = nullptr) {
     new (page_) FailPage;
@@ -132,7 +132,7 @@ TEST_F(FailingCalls, OfTheServerThatCompiles) {
   ASSERT_EQ(Run("tutti-server", cache, 0), "");
   const uint64_t warm = page_->calls.load();
   ASSERT_GT(cold, warm);
-  // The first calls are those of before; what compiles comes in the middle.
+  // The first calls are those of before; compiling comes in the middle.
   All("tutti-server", false, warm / 2);
 }
 
@@ -143,7 +143,7 @@ TEST_F(FailingCalls, OfTheCompiler) {
   EXPECT_GT(All("tutti-compiler", false), 5u);
 }
 
-// A server that dies in the middle of any write leaves a cache that the next one works with.
+// A server that dies in the middle of any write leaves a cache that the next one can use.
 TEST_F(FailingCalls, DeathsOfTheServerWhileItWritesItsCache) {
   const std::string cache = folder_ + "/cache";
   uint64_t call = 0;

@@ -1,6 +1,6 @@
 // Every system call that the control daemon makes from a client's connection to its end fails in turn: those that
-// accept it, find out who it is, start a server for it, hand it over, and those that write the log. Whatever fails,
-// that client is served or told an error and does not hang; the daemon goes on, loses nothing, and serves the next one.
+// accept it, identify it, start a server for it, hand it over, and those that write the log. Whatever fails, that
+// client is served or gets an error and does not hang; the daemon survives, leaks nothing, and serves the next one.
 //
 //   failing_daemon_test CONTROL CLIENT      a program that only opens and closes its devices
 #include <fmt/format.h>
@@ -47,7 +47,7 @@ TEST(FailingDaemon, GoesOnWhateverCallFailsWhileAClientComes) {
   EXPECT_LE(HoldingsOf(stage.daemon()).resident_bytes, before.resident_bytes + (1 << 20)) << "the daemon has grown";
 }
 
-// Where the server is up already: it stays, with whoever it serves besides.
+// With a server that is already running: it survives, and so do its other clients.
 TEST(FailingDaemon, LeavesItsServerAloneWhateverCallFails) {
   DaemonStage stage(control, std::filesystem::path(control).filename());
   ASSERT_EQ(stage.Run({client}), 0) << "without any failure";

@@ -1,7 +1,7 @@
-// One server for many clients, and every system call of it from a client's coming to its end fails in turn, with its
-// code in the cache and with a cache that is emptied each time; then a client is killed at each of its library's own
-// calls. Whatever fails, that client is served or told an error, the next one is served, and the server is the same and
-// holds no more descriptors, threads, windows and memory than before.
+// One server for many clients: every system call of it from a client's attach to its end fails in turn, with the code
+// in the cache and with a cache that is emptied each time; then a client is killed at each of its library's own calls.
+// Whatever fails, that client is served or gets an error, the next one is served, and the server is the same process
+// and holds no more descriptors, threads, windows and memory than before.
 //
 //   failing_server_test CONTROL CLIENT ARGUMENTS...      a program that loads a kernel and checks what it computes
 #include <fmt/format.h>
@@ -21,9 +21,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr size_t kGrowthBytes = 8 << 20;  // of a heap in pieces
+constexpr size_t kGrowthBytes = 8 << 20;  // heap fragmentation
 
-// The name by which the daemon starts servers.
+// The process name of servers that the daemon starts.
 constexpr const char* kServer = "nvidia-cuda-mps-server";
 std::string control;
 std::vector<std::string> client;

@@ -30,7 +30,7 @@ size_t CountThreads(const std::string& tasks) {
   return count;
 }
 
-// Inodes of the memory files whose name begins like this: a file may be mapped in several parts.
+// Inodes of the mapped memory files with this name prefix: one file may be mapped in several parts.
 size_t CountFiles(pid_t server, const std::string& name) {
   std::set<std::string> inodes;
   std::ifstream maps(fmt::format("/proc/{}/maps", server));

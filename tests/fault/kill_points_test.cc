@@ -1,7 +1,7 @@
-// SIGKILL in the middle of what takes long or holds something: attaching, copies under way, allocations by many threads
-// at once, a module's load, a ring that is full. (failing_server_test kills at each call of the library,
-// failing_compiles_test while a kernel is compiled, kill_storm at random.) All that the client had is given back; the
-// others notice nothing.
+// SIGKILL in the middle of operations that take long or hold something: attaching, copies under way, allocations by
+// many threads at once, a module's load, a full ring. (failing_server_test kills at each call of the library,
+// failing_compiles_test while a kernel is compiled, kill_storm at random.) All that the client had is freed; the others
+// notice nothing.
 //
 //   kill_points_test CONTROL      with CUDA_MPS_PIPE_DIRECTORY of a running daemon
 #include <fmt/format.h>
@@ -85,7 +85,7 @@ class KillPoints : public testing::Test {
     EXPECT_EQ(FirstServer(control), server_) << "the server is another one";
   }
 
-  // Several times, each a little later after it has said that it has begun.
+  // Several times, each a little later after it has reported that it has begun.
   void KillWhile(const std::function<void(ActorPage&)>& act) {
     for (int i = 0; i < 8; ++i) {
       Actor actor(act);
@@ -158,8 +158,8 @@ TEST_F(KillPoints, WhileItsRingIsFull) {
   });
 }
 
-// The handshake: nothing said, a part of it said, all of it said and nothing read; once before and once after the
-// server has the connection.
+// The handshake: nothing sent, a part of it sent, all of it sent and nothing read; before and after the server has the
+// connection.
 TEST_F(KillPoints, WhileItAttaches) {
   for (int i = 0; i < 40; ++i) {
     const pid_t pid = fork();

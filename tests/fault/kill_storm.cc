@@ -1,6 +1,6 @@
-// SIGKILL is an ordinary event: among eight clients that compute without a pause, one is killed at a random moment, 200
-// times, and replaced. No other client may see an error or a wrong result, and when all are gone the server holds no
-// more descriptors, threads or mappings than before.
+// Of eight clients that compute without a pause one is killed (SIGKILL) at a random moment, 200 times, and replaced. No
+// other client may see an error or a wrong result, and when all are gone the server holds no more descriptors, threads
+// or mappings than before.
 //
 //   kill_storm CONTROL CLIENT [KILLS]    with CUDA_MPS_PIPE_DIRECTORY of a running daemon
 #include <fcntl.h>
@@ -51,8 +51,8 @@ int main(int argc, char** argv) {
   constexpr size_t kClients = 8;
   std::mt19937 random(20251);
 
-  // As many clients as later, from beginning to end: the server is up, the code is compiled, its thread pools have
-  // their size, and this is what it holds with nobody there.
+  // Warm-up with as many clients as later: afterwards the server is up, the code compiled, the thread pools have their
+  // size, and what the server now holds is the baseline.
   int status;
   std::vector<pid_t> first;
   for (size_t i = 0; i < kClients; ++i) first.push_back(StartClient(client));
@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
     waitpid(victim, &status, 0);
     errors += Failed(status);
     victim = StartClient(client);
-    // Those that finished are replaced, too, and must have finished well.
+    // Finished ones are replaced, too, and must have finished well.
     for (pid_t& other : clients) {
       if (waitpid(other, &status, WNOHANG) == other) {
         errors += Failed(status);

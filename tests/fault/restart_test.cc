@@ -1,6 +1,6 @@
-// A server that dies takes nobody with it: its clients are told CUDA_ERROR_MPS_RPC_FAILURE, never hang, and those that
-// make their context again go on in the same process, on the server that the daemon has started meanwhile. How long
-// each took is said; the aim is a server that is ready within 50 ms.
+// The clients of a server that dies survive: they get CUDA_ERROR_MPS_RPC_FAILURE, never hang, and those that make their
+// context again continue in the same process, on the server that the daemon has started meanwhile. Prints how long each
+// took; the aim is a server that is ready within 50 ms.
 //
 //   restart_test CONTROL      with CUDA_MPS_PIPE_DIRECTORY of a running daemon
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ CUresult Ask() {
   return asked == CUDA_SUCCESS ? cuMemFree_v2(word) : asked;
 }
 
-// Works, is told that its server has gone, and works again. Notes in `address` when that was.
+// Works, sees that its server has gone, and works again. Stores in `address` when that was.
 void WorkOnTwoServers(ActorPage& page) {
   ComputeOnce(page);
   WaitToLeave(page);
@@ -50,7 +50,7 @@ void WorkOnTwoServers(ActorPage& page) {
 }
 
 TEST(Restart, ClientsThatMakeTheirContextAgainGoOnWithTheNextServer) {
-  // From the second on the daemon lets some time pass first, so that a broken server does not keep the machine busy.
+  // From the second restart on the daemon waits first, so that a broken server does not keep the machine busy.
   for (int round = 0; round < 3; ++round) {
     std::vector<std::unique_ptr<Actor>> clients;
     for (int i = 0; i < 4; ++i) clients.push_back(std::make_unique<Actor>(WorkOnTwoServers));

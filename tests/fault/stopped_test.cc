@@ -1,7 +1,7 @@
-// A client that stands still (SIGSTOP, a debugger, a frozen cgroup) holds up nobody: half attached, with a place in its
-// ring that it has reserved and not filled, in the middle of a load whose answer it does not read, with a full ring,
-// with work that waits for a function of its host. Others attach, compute, are listed; the control commands answer; it
-// can be terminated, and what it had is given back; and if it goes on instead, so does its work.
+// A stopped client (SIGSTOP, a debugger, a frozen cgroup) delays nobody: half attached, with a slot in its ring
+// reserved and not filled, in the middle of a load whose answer it does not read, with a full ring, with work that
+// waits for a host function. Others attach, compute, are listed; the control commands answer; it can be terminated, and
+// all it had is freed; and if it is continued instead, so is its work.
 //
 //   stopped_test CONTROL      with CUDA_MPS_PIPE_DIRECTORY of a running daemon
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ int Ask(const std::string& command) {
   return std::system(fmt::format("'{}' {} > /dev/null", control, command).c_str());
 }
 
-// Where the process is told to stand still. Not before it is ready.
+// Stops the process, once it is ready.
 void Stop(const Actor& actor) {
   ASSERT_EQ(kill(actor.pid(), SIGSTOP), 0);
   int status = 0;
@@ -46,7 +46,7 @@ std::string PipeDirectory() { return std::getenv("CUDA_MPS_PIPE_DIRECTORY"); }
 
 class Stopped : public testing::Test {
  protected:
-  // Somebody comes and is served, and the control commands answer.
+  // A new client is served, and the control commands answer.
   static void ExpectOthersAreServed() {
     for (int i = 0; i < 3; ++i) {
       Actor other(ComputeOnce);
@@ -147,7 +147,7 @@ TEST_F(Stopped, WhileItsStreamWaitsForItsHost) {
   EXPECT_EQ(actor.Leave(), "") << "after it was let go on";
 }
 
-// Connections that have said nothing, or all and read nothing. The daemon and the server are each behind one of them.
+// Connections that have sent nothing, or everything and read nothing: one to the daemon, one to the server.
 TEST_F(Stopped, HalfAttached) {
   std::vector<os::Fd> silent;
   for (int i = 0; i < 20; ++i) {

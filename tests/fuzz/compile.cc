@@ -1,5 +1,6 @@
-// Valid PTX, made from any bytes, compiled in two shapes that share as little as possible: optimised for this machine
-// and a known block, and not optimised, for an older one and for any block. Both must compile, and compute the same.
+// Valid PTX, made from any bytes, compiled in two ways that share as little as possible: optimised for this machine and
+// a known block shape, and unoptimised, for an older machine and any block shape. Both must compile, and compute the
+// same.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -72,7 +73,7 @@ std::string Arithmetic(Choices& choices) {
                                                 "and.b32", "or.b32",  "xor.b32",    "min.s32",    "max.u32",
                                                 "shl.b32", "shr.u32", "shr.s32",    "div.u32",    "rem.u32"};
   const std::string to = Register(choices), a = Register(choices), b = Register(choices);
-  // What a division by zero gives is nobody's promise.
+  // The result of a division by zero is undefined.
   return "or.b32 %r23, " + b + ", 1;\n" + kOperations[choices.Below(std::size(kOperations))] + " " + to + ", " + a +
          ", %r23;\n";
 }

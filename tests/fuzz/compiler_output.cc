@@ -1,4 +1,4 @@
-// Any bytes from the compiler process or the code cache: a hostile PTX may have taken the compiler over.
+// Any bytes from the compiler process or the code cache: a hostile PTX may have taken over the compiler.
 #include "compiler/protocol/compile_protocol.h"
 #include "module/module_index.h"
 

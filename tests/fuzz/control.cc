@@ -1,4 +1,4 @@
-// Any text as a control command, and any packet in the place of one.
+// Any text as a control command, and any packet in its place.
 #include <cmath>
 #include <cstdlib>
 
@@ -23,7 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       const double written = std::strtod(wire::FormatPercentage(*percentage).c_str(), nullptr);
       if (!(std::abs(written - *percentage) <= 0.05 + 1e-9)) __builtin_trap();
     }
-    // What is understood is written so that it is understood again.
+    // What is parsed must be printed so that it parses again.
     if (const auto bytes = wire::ParseMemory(word); bytes && !wire::ParseMemory(wire::FormatMemory(*bytes)))
       __builtin_trap();
   }

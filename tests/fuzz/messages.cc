@@ -1,4 +1,4 @@
-// Any bytes on a socket, in the place of every message.
+// Any bytes on a socket, in place of every message.
 #include "wire/messages.h"
 
 #include "wire/server_messages.h"

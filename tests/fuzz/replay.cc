@@ -1,5 +1,5 @@
-// A main for the fuzzers without libFuzzer: every file of the kept corpus as it is, then ROUNDS inputs made of them by
-// small changes, always the same ones. So each preset and each compiler has tried them, in a second.
+// A main for the fuzzers without libFuzzer: every file of the kept corpus as it is, then ROUNDS mutations of them,
+// always the same ones. So every preset and every compiler runs them, in a second.
 //
 //   NAME CORPUS ROUNDS
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-// From memory of exactly this size, so that a sanitizer sees who reads beyond it.
+// In memory of exactly this size, so that a sanitizer notices reads beyond it.
 void Try(const Bytes& bytes) {
   const auto exact = std::make_unique<uint8_t[]>(bytes.size());
   std::copy(bytes.begin(), bytes.end(), exact.get());

@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       mmap(nullptr, sizeof(tutti::wire::Channel), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   const size_t slots = std::min<size_t>(size / tutti::wire::kSlotBytes, 64);
   std::memcpy(static_cast<void*>(channel->ring), data, slots * tutti::wire::kSlotBytes);
-  // Every other record is made to look published, so that more than the first word is tried.
+  // Every other record is marked as published, so that more than the first word is tested.
   for (size_t i = 0; i < slots; ++i) {
     if ((data[i * tutti::wire::kSlotBytes] & 1) == 0) channel->ring[i].head.published = i + 1;
   }

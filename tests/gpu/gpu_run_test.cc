@@ -1,4 +1,4 @@
-// The GPU run where there is no GPU: on our own library, and on a driver that lies.
+// The GPU run without a GPU: on our own library, and on a driver that lies.
 //
 //   gpu_run_test RUN LIBCUDA LYING_DRIVER CONTROL_PROGRAM
 #include <fcntl.h>

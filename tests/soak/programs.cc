@@ -54,7 +54,7 @@ void Portray(pid_t pid, const std::string& file) {
 void Programs::Start() {
   static constexpr const char* kPrograms[] = {"vector_add", "matrix_multiply", "reduction",
                                               "mandelbrot", "histogram",       "n_body"};
-  // Run tests that fail as they should: a fault is their result.
+  // Run tests that are meant to fail: a fault is their result.
   static constexpr const char* kFaults[] = {"wild_address_is_an_illegal_address", "trap_fails_the_launch",
                                             "assert_fails_with_its_own_error", "syntax_error_is_invalid_ptx",
                                             "misaligned_word_of_local_memory"};
@@ -120,7 +120,7 @@ void Programs::Reap(std::string& problem) {
     if (found == running_.end()) continue;
     const bool well = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     const bool as_killed = found->killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    // By an error that it was told of, not by a crash.
+    // By a reported error, not by a crash.
     const bool as_told = found->may_fail && WIFEXITED(status);
     if (well || as_killed || as_told) {
       unlink(found->log.c_str());

@@ -1,5 +1,5 @@
-// The programs of a soak: started at random, killed at random, judged by how they end. What each of them writes goes
-// into a file of its own, which stays if the program has not ended as it should.
+// The programs of a soak: started at random, killed at random, judged by how they end. Each writes to a file of its
+// own, which is kept if the program has not ended as it should.
 #pragma once
 
 #include <sys/types.h>
@@ -18,11 +18,11 @@ struct Program {
   std::string log;
   std::chrono::steady_clock::time_point begin;
   bool killed = false;    // by us
-  bool may_fail = false;  // something was done to it or its server that it is told of by an error
+  bool may_fail = false;  // an error may be reported to it, since something was done to it or its server
   bool stopped = false;   // by us, until GoOn
 };
 
-// Writes down what a process is doing (its threads, what it has open and mapped, and where it stands if there is gdb).
+// Records the state of a process (its threads, descriptors and mappings, and backtraces if there is gdb).
 void Portray(pid_t pid, const std::string& file);
 
 // Of one thread.
@@ -37,16 +37,16 @@ class Programs {
   // One of those that run, or null.
   Program* Any() { return running_.empty() ? nullptr : &running_[random_() % running_.size()]; }
   void Kill(Program& program);
-  // Makes it stand still, wherever it is.
+  // Stops it, wherever it is.
   void Stop(Program& program);
-  // Lets all go on that were stopped.
+  // Continues all that were stopped.
   void GoOn();
-  // From now on an error is no surprise to those that run.
+  // From now on those that run may end with an error.
   void LetFail();
 
-  // Takes those that have ended. Whatever ended as it should not is added to `problem`.
+  // Reaps those that have ended. Appends to `problem` what did not end as it should.
   void Reap(std::string& problem);
-  // Lets all go on and waits until they have ended; whoever has not for two minutes is portrayed and killed, and is a
+  // Continues all and waits until they have ended; one that has not after two minutes is recorded and killed, and is a
   // problem.
   void AwaitAll(std::string& problem);
 

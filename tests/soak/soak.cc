@@ -1,7 +1,7 @@
-// For as long as it is told: programs come and go at random, some fault, some cannot be compiled, some are killed,
-// terminated or made to stand still for a while, limits and policies change while they run, and now and then the server
-// is killed or told to end. Every program checks its results and says by its exit status what it has found. In between,
-// when nobody is there, server and daemon must hold no more than before.
+// For a given time: programs come and go at random; some fault, some cannot be compiled, some are killed, terminated or
+// stopped for a while; limits and policies change while they run; and now and then the server is killed or told to end.
+// Every program checks its results and reports by its exit status. In between, with no client left, server and daemon
+// must hold no more than before.
 //
 //   soak BUILD CASES SECONDS [SEED]     beside the daemon in CUDA_MPS_PIPE_DIRECTORY; logs into CUDA_MPS_LOG_DIRECTORY
 #include <fmt/format.h>
@@ -26,11 +26,11 @@ using tutti::soak::Program;
 using tutti::soak::Programs;
 
 constexpr size_t kMostPrograms = 12;
-constexpr auto kRound = 6s;  // until everybody is let finish and the server looked at
+constexpr auto kRound = 6s;  // until all programs finish and the server is inspected
 constexpr int kRoundsOfAServer = 3;  // then it is ended
 constexpr size_t kGrowthBytes = 64ull << 20;  // that a heap may have in use more than after its first round
 
-// A process whose holdings are watched from round to round.
+// A process whose resources are compared from round to round.
 struct Watched {
   const char* name;
   pid_t pid = 0;
@@ -97,7 +97,7 @@ class Soak {
         if (one != nullptr) Control(fmt::format("set_client_priority {} {}", one->pid, Below(2)));
         break;
       case 4:
-        // Some ask for more later, and are told that it is too much.
+        // Some then ask for more, and are refused.
         if (one == nullptr) break;
         one->may_fail = true;
         Control(fmt::format("set_device_pinned_mem_limit {} 0 {}M", one->pid, 1 + Below(64)));

@@ -1,4 +1,4 @@
-// Allocates until the server is gone, once told to go on; then ends its context and allocates again. Prints a CUresult
+// Told to start, allocates until the server is gone; then destroys its context and allocates again. Prints a CUresult
 // each time.
 #include <cstdio>
 

@@ -1,4 +1,4 @@
-// Much work that waits: in whatever order it is submitted, what other work or the program waits for gets through.
+// A large backlog: whatever the order of submission, work that other work or the program waits for gets through.
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -9,7 +9,7 @@
 namespace tutti::compat {
 namespace {
 
-constexpr int kBehindTheGate = 600;  // less than CUDA itself lets wait in a stream
+constexpr int kBehindTheGate = 600;  // less than CUDA itself allows in a stream
 constexpr int kBeforeTheKey = 100'000;
 constexpr uint32_t kMoreThanAStreamHolds = 20'000;
 
@@ -34,7 +34,7 @@ class BacklogTest : public DriverTest {
   // Behind what is in `stream`.
   CUresult OpenGate(CUstream stream) { return AddOne(flag_, 1, stream); }
 
-  // A thread that submits to `gated_` what it is held up by.
+  // A thread that submits to `gated_` until it blocks.
   std::thread Fill(const std::function<CUresult()>& submit) {
     std::thread filler([this, submit] {
       CU_ASSERT(cuCtxSetCurrent(context_));
@@ -43,7 +43,7 @@ class BacklogTest : public DriverTest {
         ++submitted_;
       }
     });
-    // It is held up once this does not change any more; should it only be slow, the rest holds all the same.
+    // It is blocked once this no longer changes; if it is only slow, the rest holds all the same.
     for (uint32_t seen = 0; submitted_ < kMoreThanAStreamHolds && (seen == 0 || submitted_ != seen);) {
       seen = submitted_;
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -84,7 +84,7 @@ TEST_F(BacklogTest, LaunchesBehindAHostFunctionWaitForItHoweverManyTheyAre) {
   EXPECT_EQ(Read(count, 1), std::vector<uint32_t>{kLaunches});
 }
 
-// A thread that a full stream holds up holds up nobody else.
+// A thread that a full stream blocks blocks nobody else.
 TEST_F(BacklogTest, AFullStreamHoldsUpOnlyTheThreadThatFillsIt) {
   CUdeviceptr count = Allocate(4);
   CU_ASSERT(cuMemsetD32_v2(count, 0, 1));
@@ -101,7 +101,7 @@ TEST_F(BacklogTest, AFullStreamHoldsUpOnlyTheThreadThatFillsIt) {
   EXPECT_EQ(Read(count, 1), std::vector<uint32_t>{kMoreThanAStreamHolds});
 }
 
-// The one that is held back recording an event, too: others may ask about the event, and record it elsewhere.
+// Also one that blocks while it records an event: others may query the event, and record it elsewhere.
 TEST_F(BacklogTest, AnEventThatIsBeingRecordedInAFullStreamCanBeAskedAndRecordedInAnother) {
   CUevent event;
   CU_ASSERT(cuEventCreate(&event, 0));
@@ -117,7 +117,7 @@ TEST_F(BacklogTest, AnEventThatIsBeingRecordedInAFullStreamCanBeAskedAndRecorded
   CU_EXPECT(cuEventDestroy_v2(event));
 }
 
-// And launching a graph: another launch of it, elsewhere, comes after those that got through.
+// Also one that blocks while it launches a graph: another launch of it, elsewhere, comes after those that got through.
 TEST_F(BacklogTest, AGraphThatIsBeingLaunchedInAFullStreamCanBeLaunchedInAnother) {
   std::vector<CUdeviceptr> counts{Allocate(4), Allocate(4)};  // each of a branch of its own
   CUgraph graph = nullptr;

@@ -1,4 +1,4 @@
-// What a stream capture forbids beside it, and what a graph's branches may do at once.
+// What a stream capture forbids meanwhile, and which branches of a graph may overlap.
 #include <atomic>
 #include <thread>
 

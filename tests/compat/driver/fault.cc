@@ -1,4 +1,4 @@
-// A kernel that writes where it may not: every later call says so, until the context is reset. A program of its own,
+// A kernel with an illegal write: every later call returns its error, until the context is reset. A program of its own,
 // since the error sticks to the process.
 #include "driver/fixture.h"
 #include "driver/long_copy.h"

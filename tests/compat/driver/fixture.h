@@ -1,5 +1,5 @@
-// For tests of libcuda.so.1 as a program calls it: a primary context on the first device, PTX to launch, and short ways
-// to allocate and read back.
+// For tests of libcuda.so.1 as programs call it: a primary context on the first device, PTX to launch, and helpers to
+// allocate and read back.
 #pragma once
 
 #include <gtest/gtest.h>

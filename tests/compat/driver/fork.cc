@@ -1,5 +1,5 @@
-// A process that forks after cuInit: the child is told NOT_INITIALIZED by every call, the parent notices nothing. And a
-// child forked before cuInit has a server of its own.
+// A process that forks after cuInit: in the child every call returns NOT_INITIALIZED, the parent is unaffected. A child
+// forked before cuInit has a server of its own.
 #include <sys/wait.h>
 #include <unistd.h>
 

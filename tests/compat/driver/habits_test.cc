@@ -1,4 +1,4 @@
-// What programs do to their own process, and a library in it must live with: forks in the middle of cuInit, limits,
+// Things programs do to their own process, which a library in it must survive: forks in the middle of cuInit, limits,
 // locked memory, closed descriptors, signals. Each test has a process of its own, which makes the first cuInit in it.
 #include <fcntl.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 namespace tutti::compat {
 namespace {
 
-// A call that never returns ends its process by SIGALRM.
+// SIGALRM ends a process whose call never returns.
 constexpr unsigned kHangsAfterSeconds = 60;
 
 // What the process ended with: its exit status, or minus the signal.

@@ -1,5 +1,4 @@
-// Registered host memory: it stays the program's own, and copies of it come in stream order without holding up the
-// caller.
+// Registered host memory: it stays the program's own, and copies of it are in stream order without blocking the caller.
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>

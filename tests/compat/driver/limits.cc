@@ -1,5 +1,5 @@
-// The shares of contexts and of the process, on a device of eight SMs and with a memory limit of 64 MiB. The
-// environment is set before cuInit, and between contexts: that is when it is read.
+// Limits of contexts and of the process, on a device of eight SMs and with a memory limit of 64 MiB. The environment is
+// set before cuInit, and between contexts: that is when it is read.
 #include <atomic>
 #include <cstdlib>
 #include <thread>

@@ -1,5 +1,5 @@
-// A server that dies takes its clients' contexts with it, not its clients. The private server is started through a
-// script that notes its process id, so that the test can kill it.
+// Clients survive their server's death, though their contexts do not. A script starts the private server and stores its
+// process id, so that the test can kill it.
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>

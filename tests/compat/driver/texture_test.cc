@@ -1,4 +1,4 @@
-// Texture and surface objects by the driver API, from PTX text: what needs no toolkit.
+// Texture and surface objects by the driver API, from PTX text: the tests that need no toolkit.
 // tests/compat/programs/textures.cu has all filters, modes and formats.
 #include <algorithm>
 #include <bit>

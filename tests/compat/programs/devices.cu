@@ -1,4 +1,4 @@
-// Three devices (TUTTI_CPU_DEVICES=3): each has its own memory, code and streams; copies go between them.
+// Three devices (TUTTI_CPU_DEVICES=3): each has its own memory, code and streams; copies work between them.
 #include "program.h"
 
 __device__ int where;

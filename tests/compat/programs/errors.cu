@@ -1,4 +1,4 @@
-// Mistakes get CUDA's errors: those of a call pass, those of a kernel stick until the device is reset.
+// Mistakes get CUDA's errors: those of a call are transient, those of a kernel sticky until the device is reset.
 #include "program.h"
 
 __global__ void Nothing() {}

@@ -1,5 +1,5 @@
-// Threads of one warp that wait for each other: locks in all the forms programs have them, flags, tickets. Since Volta each
-// thread goes on by itself, so all of this ends. (locks_debug.cu is the same without optimisation.)
+// Threads of one warp that wait for each other: all common forms of locks, flags, tickets. Independent thread
+// scheduling (since Volta) guarantees that all of them end. (locks_debug.cu is the same without optimisation.)
 #include <cstring>
 
 #include "program.h"

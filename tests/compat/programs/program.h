@@ -1,4 +1,4 @@
-// What the compat programs share: a check that names what failed, and a verdict at the end.
+// Shared by the compat programs: a check that names what failed, and a verdict at the end.
 #pragma once
 
 #include <cuda_runtime.h>

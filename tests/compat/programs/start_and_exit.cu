@@ -1,5 +1,4 @@
-// Starts the runtime, asks what there is, and leaves without tidying up; a static object still frees its memory at
-// exit.
+// Starts the runtime, queries it, and exits without cleaning up; a static object still frees its memory at exit.
 #include "program.h"
 
 struct Holder {

@@ -1,5 +1,5 @@
-// In the place of tutti-compiler (TUTTI_COMPILER): hands requests on to the real one, which it finds beside itself in
-// ../bin, but for images that say in a comment what shall become of them:
+// Replaces tutti-compiler (TUTTI_COMPILER): forwards requests to the real one in ../bin beside itself, except for
+// images with one of these comments:
 //
 //   bad compiler: crash      dies as by a bug
 //   bad compiler: hang       takes the request and never answers
@@ -56,7 +56,7 @@ Result<os::Message> Ask(const os::Fd& real, std::span<const uint8_t> request, in
   return os::Receive(real.get());
 }
 
-// Leaves it the address space that it has once it is up.
+// Limits it to the address space that it has once it is up.
 void Exhaust(const os::Fd& real, pid_t pid) {
   const auto nothing = os::CreateMemory("nothing", 1);
   (void)Ask(real, compiler::Serialize(compiler::CompileRequest{.op = compiler::CompileOp::kIndex}), nothing->get());

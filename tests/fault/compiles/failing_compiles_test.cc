@@ -1,6 +1,6 @@
-// A shared server for long: whatever the compiler makes of what clients load (errors, a crash, no answer, no memory,
-// texts of a hundred megabytes) costs that load an error and the server nothing. It holds afterwards what it held
-// before, and who loads something else meanwhile is served.
+// A long-lived shared server: whatever happens to the compiler on clients' images (errors, a crash, no answer, no
+// memory, texts of a hundred megabytes) costs that load an error and the server nothing. It holds afterwards what it
+// held before, and clients that load something else meanwhile are served.
 //
 //   failing_compiles_test CONTROL      beside a daemon whose servers use bad_compiler (TUTTI_COMPILER), with
 //                                      TUTTI_COMPILE_SECONDS=2, but for those of the tests WhoIs...: nobody is to wait
@@ -27,7 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace cuda;
 
-// A kernel of its own for each number.
+// A different kernel for each number.
 std::string Good(uint64_t number) {
   return fmt::format(
       ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p) {{ .reg .b64 %d; ld.param.u64 "
@@ -38,14 +38,14 @@ std::string Good(uint64_t number) {
 std::string Bad(const char* how, int number) {
   return fmt::format("// bad compiler: {}\n{}", how, Good(static_cast<uint64_t>(number)));
 }
-// Takes the code generator megabytes.
+// Its code generation takes megabytes.
 std::string Large(int number) {
   std::string text = Good(static_cast<uint64_t>(number)), more;
   for (int i = 0; i < 2000; ++i) more += fmt::format("add.u64 %d, %d, {}; sub.u64 %d, %d, {};\n", i, i);
   return text.insert(text.find("ld.param"), ".reg .b32 %x;\n").insert(text.find("st.global"), more);
 }
 
-// Its result is what the load, or the launch of its kernel, ends with.
+// The result of the load, or of the launch of its kernel.
 CUresult Load(const std::string& text) {
   CUmodule module;
   CUfunction kernel;
@@ -86,7 +86,7 @@ uint64_t NewNumber() {
   return next++ & 0xffff'ffff;
 }
 
-// Its run-time keeps memory that was freed, and has much to say of memory that is not there.
+// A sanitizer's run-time keeps freed memory, and reports failed allocations.
 bool HasSanitizer() { return std::getenv("ASAN_OPTIONS") != nullptr || std::getenv("TSAN_OPTIONS") != nullptr; }
 
 class FailingCompiles : public testing::Test {
@@ -116,7 +116,7 @@ class FailingCompiles : public testing::Test {
         before_.memory_files, before_.resident_bytes >> 10);
   }
 
-  // Without those descriptors by which it talks to compilers, which stay for a while.
+  // Without descriptors to compilers, which stay for a while.
   Holdings Held() const {
     Holdings holdings = HoldingsOf(server_);
     // Its one child is the process that starts them.

@@ -67,7 +67,7 @@ CUresult Launch(const run_test::TestCase& test, AttackPage& page, std::vector<CU
   return cuCtxSynchronize();
 }
 
-// Whether four bytes that stand together in the secret stand in `bytes`.
+// Whether any four consecutive bytes of the secret occur in `bytes`.
 bool HasSecret(const std::vector<uint8_t>& bytes) {
   const std::string secret(kSecret, sizeof kSecret - 1);
   for (size_t i = 0; i + 4 <= bytes.size(); ++i) {
@@ -106,7 +106,7 @@ Program ReadProgram(const std::string& path) {
 }
 
 void RunProgram(const std::string& path, AttackPage& page) {
-  // What the kernel prints is looked through for the secret, too.
+  // The kernel's printed output is searched for the secret, too.
   std::FILE* const output = std::tmpfile();
   dup2(fileno(output), STDOUT_FILENO);
 

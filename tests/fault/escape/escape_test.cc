@@ -1,6 +1,5 @@
 // The escape suite: hostile programs, one after the other, each trying one way to read, write, stall or crash what is
-// not its own. Each must get its error, and the victim beside it must notice nothing: not an error, not a wrong bit,
-// not a stop.
+// not its own. Each must get its error, and the victim beside it must notice nothing: no error, no wrong bit, no stall.
 //
 //   escape_test PROGRAMS      the folder of the kernels; CUDA_MPS_PIPE_DIRECTORY and CUDA_MPS_LOG_DIRECTORY of a
 //                             running daemon
@@ -108,7 +107,7 @@ class ProgramEscape : public Escape {
     EXPECT_STREQ(page.note, "");
     EXPECT_EQ(NameOf(page.outcome.load()), program.test.error);
     EXPECT_FALSE(page.leaked.load()) << "has seen the victim's secret";
-    // What a kernel did to its context stays; what could not be loaded has done nothing.
+    // Damage to its context stays; a program that could not be loaded has done none.
     if (!page.launched.load()) return;
     EXPECT_EQ(page.again.load(), page.outcome.load()) << "the error is not sticky";
     if (page.outcome.load() != 0) {
@@ -123,7 +122,7 @@ class ProgramEscape : public Escape {
   const std::string path_;
 };
 
-// An attack by somebody who writes records and messages by hand.
+// An attack with hand-written records and messages.
 class RawEscape : public Escape {
  public:
   explicit RawEscape(const RawAttack& attack) : attack_(attack) {}

@@ -1,5 +1,4 @@
-// Attacks on the shared memory itself: what the server has read may be changed the next moment, cursors may lie, pages
-// may be taken away.
+// Attacks on the shared memory itself: data changes after the server has read it, cursors lie, pages disappear.
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -29,8 +28,8 @@ void Publish(Attacker& a, uint64_t position, RecordKind kind, uint8_t slots = 1)
 }
 
 constexpr RawAttack kAttacks[] = {
-    // The source of a copy goes back and forth between its own memory and the victim's while the server reads the
-    // record. Either copy is seen whole: one is done, the other is a fault.
+    // The source of a copy alternates between its own memory and the victim's while the server reads the record. The
+    // server must see either record as a whole: one is valid, the other is a fault.
     {"changes_records_while_they_are_read", End::kFault,
      [](Attacker& a) {
        const uint64_t own = a.Allocate(4096);
@@ -97,7 +96,8 @@ constexpr RawAttack kAttacks[] = {
        auto* const words = reinterpret_cast<std::atomic<uint64_t>*>(&a.channel());
        constexpr size_t kWords = sizeof(wire::Channel) / sizeof(uint64_t),
                         kRingBegin = offsetof(wire::Channel, ring) / 8;
-       // All of it but the ring, which is another attack, and the head, by which this program knows its own state.
+       // Everything except the ring, which is another attack, and the head, from which this program knows its own
+       // state.
        std::mt19937_64 random(5);
        for (int i = 0; i < 100'000; ++i) {
          const size_t at = kRingBegin + sizeof(wire::Channel::ring) / 8 +
@@ -159,7 +159,7 @@ constexpr RawAttack kAttacks[] = {
        a.Submit(RecordKind::kFill,
                 wire::FillBody{.destination = own, .width = 1024, .height = 1, .value = 1, .element_bytes = 4});
      }},
-    // With its own mapping gone, and before the server has opened the window anew, there would be nobody who writes.
+    // With its own mapping gone, and before the server reopens the window, nobody could write.
     {"forbids_the_server_to_write_its_window", End::kNothing,
      [](Attacker& a) {
        munmap(reinterpret_cast<void*>(a.window()), a.channel().header.window_bytes);
@@ -172,7 +172,7 @@ constexpr RawAttack kAttacks[] = {
     {"takes_its_channels_pages_away", End::kNothing,
      [](Attacker& a) {
        a.Settle();
-       // All but the first page, which says where the ring is read.
+       // Everything except the first page, which says where the ring is read.
        auto* const bytes = reinterpret_cast<uint8_t*>(&a.channel());
        for (int i = 0; i < 20; ++i)
          madvise(bytes + offsetof(wire::Channel, replies), sizeof(wire::Channel) - offsetof(wire::Channel, replies),

@@ -1,4 +1,4 @@
-// Attacks without the client library: whatever a process can write into its channel, its window, and onto its sockets.
+// Attacks without the client library: by whatever a process can write into its channel, its window, and its sockets.
 #pragma once
 
 #include <cstdint>
@@ -41,8 +41,8 @@ class Attacker {
 
   // Waits until all that it has submitted is done.
   void Settle() { (void)connection_->waiter().Wait(1, Mark()); }
-  // How it stands with the attacker after all that it has submitted, and, where its session should end, after that:
-  // messages and records are read by different threads.
+  // The attacker's state after everything it has submitted and, if its session should end, after that: different
+  // threads read messages and records.
   End Outcome(End expected);
   bool refused = false;  // set by an attack that got a refusal
 

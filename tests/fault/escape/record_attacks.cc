@@ -1,5 +1,5 @@
-// Well-formed records that name what is not the attacker's: other clients' memory, modules and kernels, places beyond
-// what there is, and work without end.
+// Well-formed records that name what is not the attacker's (other clients' memory, modules and kernels), what does not
+// exist, and work without end.
 #include "raw_attack.h"
 
 namespace tutti::fault {

@@ -1,4 +1,4 @@
-// Where the attacks happen: a server on the CPU device, started by the daemon in CUDA_MPS_PIPE_DIRECTORY, and a victim
+// The stage of the attacks: a server on the CPU device, started by the daemon in CUDA_MPS_PIPE_DIRECTORY, and a victim
 // beside the attacker.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace tutti::fault {
 
-// Addresses an attacker would like to have, in the server's address space. The tests tell them; a real attacker
+// Addresses in the server's address space that an attacker would like to know. The tests get them; a real attacker
 // guesses.
 struct Targets {
   uint64_t victim = 0;   // the victim's secret, in its window
@@ -25,18 +25,18 @@ class Stage {
   // Starts the victim. Ends the program with a message if it cannot.
   static void Set();
   static Stage& Get();
-  // Ends the victim. False if it has anything to complain of.
+  // Ends the victim. False if it has a complaint.
   static bool Clear();
 
   const Targets& targets() const { return targets_; }
   const std::string& pipe_directory() const { return directory_; }
   pid_t server() const { return server_; }
 
-  // What the victim has seen that it should not have; empty if all is well.
+  // What the victim has wrongly seen; empty if nothing.
   std::string Complaint() const;
-  // Waits until the victim has finished `count` more rounds. False if it does not, for a long time.
+  // Waits until the victim has finished `count` more rounds. False on a timeout.
   bool VictimGoesOn(int count) const;
-  // Waits until the server holds the victim's window only: of the attacker nothing is left.
+  // Waits until the server holds no window but the victim's: nothing of the attacker is left.
   bool OnlyTheVictimIsLeft() const;
   // Whether the server's log says `text` in a line about the process `pid`.
   bool LogNames(pid_t pid, const std::string& text) const;

@@ -122,7 +122,7 @@ class Victim {
     if (count != kCount) Fail(fmt::format("{} threads counted themselves, not {}", count, kCount));
   }
 
-  // The process at the other end of the session: its name for itself is in the channel, which is mapped here.
+  // The process at the other end of the session, by the name in the channel, which is mapped here.
   static int ServerOfThisProcess() {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {

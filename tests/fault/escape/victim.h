@@ -1,5 +1,5 @@
-// A client that minds its own business: it computes, checks every result to the bit, keeps a secret in device memory
-// and looks after it. Whatever is done to the server beside it, it must not notice.
+// A well-behaved client: it computes, checks every result to the bit, and keeps a secret in device memory. Whatever is
+// done to the server beside it, it must not notice.
 #pragma once
 
 #include <sys/types.h>

@@ -54,7 +54,7 @@ constexpr const char* kBegin = R"(
 }
 )";
 
-// Here and below volatile, so that no compiler decides what was never written, or that nobody reads what was.
+// Volatile here and below: the compiler must not optimise reads of what was never written, or writes that nobody reads.
 std::string Plant() {
   return Kernel("plant", "flag, .param .u32 secret",
                 R"(

@@ -1,4 +1,4 @@
-// What donor and finder of the leak test run: one fills everything that a kernel can fill, the other looks at
+// The kernels of the leak test's donor and finder: one fills everything that a kernel can fill, the other reads
 // everything that it has not written itself.
 #pragma once
 
@@ -21,9 +21,9 @@ class LeakModule {
  public:
   explicit LeakModule(ActorPage& page);
 
-  // Puts the secret into shared memory, local memory, the module's variables and what the device's malloc returns.
+  // Puts the secret into shared memory, local memory, the module's variables and memory of the device's malloc.
   void Plant();
-  // The same, and holds it in registers until the word at `flag` is not zero. Does not wait.
+  // The same, and keeps it in registers until the word at `flag` is not zero. Does not wait.
   void Hold(cuda::CUdeviceptr flag);
 
   // Never written by who calls these:

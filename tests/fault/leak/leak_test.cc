@@ -1,6 +1,6 @@
-// What one client leaves behind is never seen by another: not in memory of any kind, not in what blocks work with, not
-// in registers, not in modules that both load. A donor puts a secret everywhere; a finder looks at all that it is given
-// and has not written, while the donor lives, while its kernel is suspended, when it has ended, and when it was killed.
+// What one client leaves behind is never seen by another: not in memory of any kind, in blocks' resources, in
+// registers, or in modules that both load. A donor puts a secret everywhere; a finder reads everything that it gets and
+// has not written, while the donor lives, while its kernel is suspended, when it has ended, and when it was killed.
 //
 //   leak_test      with CUDA_MPS_PIPE_DIRECTORY of a running daemon, whose device should have one SM: so both use it
 #include <fmt/format.h>
@@ -46,7 +46,7 @@ void ExpectZero(ActorPage& page, const char* what, const std::vector<uint32_t>& 
   }
 }
 
-// Its own module may change nothing of it: everything is looked at before anything is written.
+// Loading its own module must not overwrite any of it: reads everything before it writes anything.
 void LookAround(ActorPage& page) {
   LeakModule module(page);
   ExpectZero(page, "shared memory", module.SharedMemory());
@@ -91,7 +91,7 @@ TEST(Leak, NothingOfAKernelIsSeenAfterItsClientWasKilled) {
   EXPECT_EQ(Finder(), "");
 }
 
-// That the finder would see what there is to see.
+// Shows that the finder finds a secret that is there.
 TEST(Leak, AClientFindsWhatItHasLeftItself) {
   Actor both([](ActorPage& page) {
     LeakModule module(page);
@@ -246,8 +246,7 @@ TEST(Leak, PagesOfFreedMemoryAreGivenBack) {
   EXPECT_LT(pages(), kBytesEach);
 }
 
-// Its slot in the address space is used again when all others have been: after 1,536 clients where windows are as large
-// as they can be.
+// An address slot is reused only after all others: after 1,536 clients with windows of the largest size.
 TEST(Leak, AWindowThatIsUsedAgainHoldsNothing) {
   const auto connect = [] {
     auto connection =

@@ -12,7 +12,7 @@ std::string Maker::Out(Statement& statement, Type type) {
   return Output(statement.results.back());
 }
 
-// Integer arithmetic on the registers that live through the whole program: chains for the optimiser.
+// Integer arithmetic on the registers that are live through the whole program: chains for the optimiser.
 Statement Maker::MixIntegers() {
   static constexpr const char* kOperations[] = {
       "add.u32 $0, $1, $2;",
@@ -179,7 +179,7 @@ Statement Maker::If(bool uniform, uint32_t depth) {
   return statement;
 }
 
-// As many rounds as each lane's own number says, at most seven.
+// Each lane's own number of iterations, at most seven.
 Statement Maker::Loop(bool uniform, uint32_t depth) {
   const std::string again = Label(), counter = "c" + std::to_string(labels_);
   const bool same_for_all = uniform && random_.OneIn(2);
@@ -267,7 +267,7 @@ Program MakeProgram(uint64_t seed, uint32_t statements) {
   Random random(seed);
   Program program{.seed = seed, .output_bytes = 64};
   Maker maker(random, program.output_bytes);
-  // So that each opcode comes in some hundred programs, each of which takes seconds to compile.
+  // So that each opcode occurs in some hundred programs, each of which takes seconds to compile.
   const auto& groups = FormsByOpcode();
   program.statements.push_back(MakeForm(random.From(groups[seed % groups.size()]), random, program.output_bytes));
   for (const uint64_t turn : {seed, seed + 7, seed + 13}) program.statements.push_back(maker.MakeInTurn(turn));

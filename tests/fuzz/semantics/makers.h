@@ -1,4 +1,4 @@
-// Statements that are more than one form: what crosses threads, memory, control flow, calls, matrices, video.
+// Statements with more than one form: across threads, memory, control flow, calls, matrices, video.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ class Maker {
  public:
   Maker(Random& random, uint32_t& output_bytes) : random_(random), output_bytes_(output_bytes) {}
 
-  // A statement of any kind. `uniform`: all threads of the block come here together.
+  // A statement of any kind. `uniform`: all threads of the block get here together.
   Statement Make(bool uniform, uint32_t depth);
-  // By the method whose turn it is of those that may stand anywhere.
+  // By the next of the methods that may stand anywhere, round robin.
   Statement MakeInTurn(uint64_t turn);
 
   // Statements with warps as they are in the program (warps.cc, memory.cc, ...).
@@ -71,7 +71,7 @@ class Maker {
   uint32_t labels_ = 0;
 };
 
-// What of `opcode.def` is never made, and why.
+// Rows of `opcode.def` that are never generated, and why.
 struct Unreached {
   const char* opcode;
   const char* why;

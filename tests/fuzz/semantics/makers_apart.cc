@@ -1,5 +1,5 @@
-// Lanes that are apart and still meet, as on Volta and later: at warp operations and barriers in the ways of a branch,
-// in different rounds of loops, in halves of a warp. All threads of the block come here together.
+// Diverged lanes that still meet, as on Volta and later: at warp operations and barriers on both sides of a branch, in
+// different iterations of loops, in halves of a warp. All threads of the block get here together.
 #include "makers.h"
 #include "text.h"
 
@@ -24,7 +24,7 @@ constexpr const char* kOperations[] = {
 
 }  // namespace
 
-// The same operation in both ways of a branch, of other values.
+// The same operation on both sides of a branch, on other values.
 Statement Maker::ArmsMeet() {
   Statement statement{.form = "arms meet"};
   const std::string other = Label(), end = Label(), operation = random_.From(kOperations), at = Out(statement);
@@ -35,7 +35,7 @@ Statement Maker::ArmsMeet() {
   return statement;
 }
 
-// Two of them in each way, one after the other.
+// Two of them on each side, one after the other.
 Statement Maker::ArmsMeetTwice() {
   Statement statement{.form = "arms meet twice"};
   const std::string other = Label(), end = Label(), at = Out(statement);
@@ -49,7 +49,7 @@ Statement Maker::ArmsMeetTwice() {
   return statement;
 }
 
-// Each lane goes as many rounds in a first loop as its own number says and the rest of three in a second one.
+// Each lane's own number of iterations in a first loop, and the rest of three in a second one.
 Statement Maker::RoundsMeet() {
   Statement statement{.form = "rounds meet"};
   const std::string first = Label(), between = Label(), second = Label(), end = Label(),
@@ -66,7 +66,7 @@ Statement Maker::RoundsMeet() {
   return statement;
 }
 
-// A barrier of the block in each way, and shared memory on both sides of it.
+// A barrier of the block on each side, and shared memory before and after it.
 Statement Maker::BarrierInArms() {
   Statement statement{.form = "barrier in arms"};
   const std::string other = Label(), end = Label(), at = Out(statement),
@@ -83,7 +83,7 @@ Statement Maker::BarrierInArms() {
   return statement;
 }
 
-// Parts of a warp meet among themselves, and then with the rest, who are elsewhere.
+// Parts of a warp meet among themselves, and then with the rest, which is elsewhere.
 Statement Maker::HalvesThenAll() {
   Statement statement{.form = "halves, then all"};
   const uint32_t cut = 1 + random_.Below(31), low = (1u << cut) - 1;

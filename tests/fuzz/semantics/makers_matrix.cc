@@ -1,4 +1,4 @@
-// Matrices. Floating-point elements are small integers, so that every sum is exact in whatever order it is taken.
+// Matrices. Floating-point elements are small integers, so that every sum is exact in any order.
 #include "forms.h"
 #include "makers.h"
 #include "text.h"

@@ -109,8 +109,8 @@ Statement Maker::Addresses() {
   Statement statement{.form = "cvta, isspacep"};
   const std::string at = Out(statement), at1 = Out(statement, Type::kB64);
   static constexpr const char* kSpaces[] = {"global", "shared", "local"};
-  // The window of the block runner is all of a process's memory, shared and local memory included: of these it cannot
-  // be asked whether they are global or local.
+  // The block runner's window is the whole address space, shared and local memory included, so it cannot be asked
+  // whether these are global or local.
   const std::string space = random_.From(kSpaces);
   const std::string asked = space == "global" ? random_.From(kSpaces) : "shared";
   const std::string name = space == "global" ? "table" : space + "_bytes";

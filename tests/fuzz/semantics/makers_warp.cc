@@ -1,4 +1,4 @@
-// What lanes and threads do with one another. Everything here is reached by all threads of the block together.
+// Operations between lanes and threads. All threads of the block get here together.
 #include "forms.h"
 #include "makers.h"
 #include "text.h"
@@ -78,7 +78,7 @@ Statement Maker::MatchOrReduce() {
   return statement;
 }
 
-// What is promised of elect and activemask: one lane is elected, the same for all; the own lane is active.
+// What elect and activemask promise: one lane is elected, the same for all; the own lane is active.
 Statement Maker::WarpBarrier() {
   Statement statement{.form = "elect, activemask"};
   const std::string at0 = Out(statement), at1 = Out(statement), at2 = Out(statement);

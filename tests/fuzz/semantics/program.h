@@ -1,4 +1,4 @@
-// A program made for the comparison: a tree of statements, any of which can be left out, and what each of them stores.
+// A generated program: a tree of statements, any of which can be left out, and the results that each of them stores.
 #pragma once
 
 #include <algorithm>
@@ -21,10 +21,10 @@ inline constexpr uint32_t kScratchBytes = 4096;  // of each thread, zeros at fir
 
 // Inputs by kind: entry i is of kind i / 8.
 //
-// A block's inputs are entry after entry, an entry is 16 bytes for each thread. What threads read of one entry lies
-// side by side, as values of 2, 4, 8 or 16 bytes: so a load of all lanes is one of the processor's, not 32, and a
-// program is compiled in a fifth of the time. Results are stored the same way. What lanes read here and there is made
-// by the statements about memory, and by one load in eight.
+// A block's inputs are entry after entry, an entry is 16 bytes for each thread. Threads read one entry side by side, as
+// values of 2, 4, 8 or 16 bytes: so a load of all lanes is one of the processor's, not 32, and a program compiles in a
+// fifth of the time. Results are stored the same way. Scattered reads occur in the statements about memory, and in one
+// load in eight.
 enum class Kind : uint32_t { kInteger, kFloat, kDouble, kHalf, kTame, kAngle, kTameDouble, kTameHalf };
 
 // Bytes in which a value of the type is loaded and stored.
@@ -43,8 +43,8 @@ struct Result {
 };
 
 struct Statement {
-  std::string form;   // for the report: "add.rn.f32", "shfl"
-  std::string text;   // PTX before the children
+  std::string form;  // for the report: "add.rn.f32", "shfl"
+  std::string text;  // PTX before the children
   std::vector<Statement> children;
   std::string between;  // before the others
   std::vector<Statement> others;
@@ -71,7 +71,7 @@ struct Program {
 
  private:
   std::string Beginning() const;
-  // Of %x0 to %x7, which live through the program: whether a statement names it.
+  // Whether a statement names %x0 to %x7, which are live through the program.
   bool Names(uint32_t x) const;
 };
 

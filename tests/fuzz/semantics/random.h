@@ -1,4 +1,4 @@
-// Numbers that a seed decides.
+// Pseudo-random numbers from a seed.
 #pragma once
 
 #include <cstddef>

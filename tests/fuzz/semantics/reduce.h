@@ -1,4 +1,4 @@
-// The least of a program that still does what the whole does.
+// Reduces a program to the least that still shows a difference.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// One program, by each of those that can run it, on the same inputs at the same addresses.
+// Runs one program on each judge, on the same inputs at the same addresses.
 #pragma once
 
 #include <array>

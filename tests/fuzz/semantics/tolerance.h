@@ -1,4 +1,4 @@
-// What a result may be off by.
+// The tolerated error of a result.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// A step and its peers talk in words with numbers, and hand each other descriptors.
+// The messages between a step and its peers: words with numbers, and descriptors.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ class Channel {
 
   void Say(std::string_view word, const std::vector<double>& numbers = {}, const std::vector<int>& fds = {});
   Heard Hear(double seconds);
-  // Another word than this one, or none in time, ends this process: what was expected of `whom` did not come.
+  // Ends this process if another word, or none in time, arrives: the report names `whom`.
   Heard Expect(std::string_view word, std::string_view whom, double seconds = 20);
 
  private:

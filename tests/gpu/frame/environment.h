@@ -1,4 +1,4 @@
-// What the machine and the surroundings of a run were: environment.txt, which explains numbers that nobody expected.
+// environment.txt describes the machine and the surroundings of a run, to explain unexpected numbers.
 #pragma once
 
 #include <string>

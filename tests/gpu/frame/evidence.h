@@ -1,4 +1,4 @@
-// What results.jsonl says, for those who decide and for the page.
+// The contents of results.jsonl, for decision rules and for the page.
 #pragma once
 
 #include <functional>

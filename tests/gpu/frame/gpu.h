@@ -1,5 +1,5 @@
-// The device as a step uses it: a context, kernels by name, words of host memory that a kernel can see. Whatever goes
-// wrong in here ends the process (frame/call.h).
+// The device as a step uses it: a context, kernels by name, words of host memory that a kernel can see. Any error in
+// here ends the process (frame/call.h).
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class SharedWords {
   cuda::CUdeviceptr device_ = 0;
 };
 
-// Kernels that hold a stream until they are told to end, or `limit_ms` have passed.
+// Kernels that occupy a stream until they are told to end, or `limit_ms` have passed.
 class Holder {
  public:
   Holder() : words_(1) {}

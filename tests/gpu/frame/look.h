@@ -1,4 +1,4 @@
-// The look at the device before anything is measured: is there one, may it be shared, is it free.
+// Checks the device before anything is measured: is there one, may it be shared, is it free.
 #pragma once
 
 #include "frame/probe.h"

@@ -1,4 +1,4 @@
-// Times of many, as the few numbers that say what they were like.
+// Summary statistics of many durations.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What the results say to a reader: results.md, and the summary at the end of the output.
+// The report: results.md, and the summary at the end of the output.
 #pragma once
 
 #include <string>

@@ -1,9 +1,8 @@
-// What a probe is: a question that only a GPU can answer, the steps that answer it, and the rule by which the answers
-// make a decision of the plan.
+// A probe is a question that only a GPU can answer, the steps that answer it, and the rule that turns the answers into
+// a decision of the plan.
 //
-// A step is a process of its own with a time limit, so that one that hangs or dies costs nobody else anything. It
-// writes records; that it returns means that it is done. A step may have peers: further processes, each in a role of
-// the probe.
+// A step is a process of its own with a time limit, so a hanging or dying step affects no other. It writes records, and
+// returns when it is done. A step may have peers: further processes, each in a role of the probe.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
-// A hung driver call can neither be cancelled nor waited out, and a program under test may leave servers of its own
-// behind. So the run is the reaper of all its descendants (PR_SET_CHILD_SUBREAPER): whatever a step leaves, however
-// deep, becomes a child of the run and is found in /proc by that.
+// A hung driver call can neither be cancelled nor waited for, and a program under test may leave servers behind. So the
+// run is the subreaper of all its descendants (PR_SET_CHILD_SUBREAPER): whatever a step leaves, however deep, becomes a
+// child of the run and is found in /proc by that.
 #include "frame/process.h"
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-// Which driver call each process of a step is in: a shared page that the run reads when a step has hung or died.
+// The driver call that each process of a step is in: a shared page that the run reads when a step has hung or died.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// One line of results.jsonl. Each line stands for itself and is written at once, by one append: whatever happens to the
-// process, or to the run, what has been measured stays.
+// One line of results.jsonl. Each line is self-contained and written at once, by one append: whatever happens to the
+// process, or to the run, its measurements stay.
 #pragma once
 
 #include <concepts>

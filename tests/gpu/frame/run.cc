@@ -1,9 +1,9 @@
-// The order of things in a run. The program itself never opens the vendor's driver: its steps do, and whatever happens
-// to them happens to processes that can be ended.
+// The control flow of a run. The program itself never opens the vendor's driver: its steps do, in processes that can be
+// killed.
 //
-// Time: a section gets its share of what is left when it begins, so what one does not use goes to those behind it.
-// Inside a section the steps run in the order of their weight, each with its own limit; when the section's time is
-// over, the rest is written down as not run.
+// Time: a section gets its share of what is left when it begins, so unused time goes to later sections. Inside a
+// section the steps run in the order of their weight, each with its own limit; when the section's time is over, the
+// rest is recorded as not run.
 #include "frame/run.h"
 
 #include <errno.h>

@@ -1,5 +1,4 @@
-// What every process of a run is told, by environment variables: the run sets them, its steps and their peers read
-// them.
+// Settings of a run, as environment variables: the run sets them, its steps and their peers read them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// An interpreter with PyTorch, where there is one: what the runs of real models need and nothing else does.
+// Finds an interpreter with PyTorch, which only the runs of real models need.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Who takes part where a fault is provoked, as processes: the culprit, and a bystander who works all the time.
+// The processes that take part when a fault is provoked: the culprit, and a bystander that works all the time.
 #pragma once
 
 #include <cstdint>

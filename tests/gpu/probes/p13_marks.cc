@@ -1,5 +1,5 @@
-// P13 and P14: marks, words that the GPU writes when a stream has come to them: what they cost, and what one may
-// believe when one is seen.
+// P13 and P14: marks, words that the GPU writes when a stream has reached them: their cost, and what is visible once a
+// mark is.
 #include <vector>
 
 #include "frame/gpu.h"
