@@ -1,10 +1,10 @@
 // Links several modules into one: the translation units of a program built with separate compilation.
 //
-//   A name with .visible, .weak or .common means the same in all units; without, it is private to its unit, and renamed if
-//   another unit has it too ("name$u2"). Kernels are always visible.
-//   An .extern declaration resolves to another unit's definition. An unresolved one stays: its users cannot be compiled,
-//   the rest can. Of several .weak definitions the first is taken, a strong definition before all; of .common variables
-//   the largest.
+//   A name with .visible, .weak or .common means the same in all units; without, it is private to its unit, and renamed
+//   if another unit has it too ("name$u2"). Kernels are always visible.
+//   An .extern declaration resolves to another unit's definition. An unresolved one stays: its users cannot be
+//   compiled, the rest can. Of several .weak definitions the first is taken, a strong definition before all; of .common
+//   variables the largest.
 //
 // The vendor's device runtime (libcudadevrt), which comes with every such program, is left out: it needs a driver that
 // is not there.

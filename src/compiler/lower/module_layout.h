@@ -1,6 +1,6 @@
 // The layout of a module: its global and constant variables in the module's segment, each kernel's parameters and
-// shared variables; and what the device needs to know of them (module::ModuleIndex). Made once per module, immutable and
-// thread-safe afterwards. Keeps a reference to the ptx::Module.
+// shared variables; and what the device needs to know of them (module::ModuleIndex). Made once per module, immutable
+// and thread-safe afterwards. Keeps a reference to the ptx::Module.
 //
 // The segment begins with the constants, on pages of their own, so that the device can write-protect them and
 // isspacep.const is one range check. Initialised variables come before others, so that the image in the code cache is

@@ -1,8 +1,8 @@
 // Deferred frees (epoch-based reclamation): freed memory and unloaded modules, released when the work submitted before
 // is done.
 //
-// Every record belongs to the epoch (Generation) that was open when it came. Deferring something closes the epoch; it is
-// released when that epoch and all before it have no record left. Guarded by the Space's lock.
+// Every record belongs to the epoch (Generation) that was open when it came. Deferring something closes the epoch; it
+// is released when that epoch and all before it have no record left. Guarded by the Space's lock.
 #pragma once
 
 #include <cstdint>

@@ -40,7 +40,8 @@ class ModuleTable {
   // Null if there is none. Valid until Unload's result is destroyed.
   KernelInstance* Find(uint32_t kernel_id) const;
 
-  // CodeOf loads the code of an evicted kernel again, with no lock held; GiveBack installs it, with the Space's lock held.
+  // CodeOf loads the code of an evicted kernel again, with no lock held; GiveBack installs it, with the Space's lock
+  // held.
   Result<std::shared_ptr<const LoadedKernel>> CodeOf(uint32_t kernel_id);
   void GiveBack(uint32_t kernel_id, Result<std::shared_ptr<const LoadedKernel>> code, uint64_t launched);
   // With the Space's lock held: if there is no room for one more, evicts the code of one kernel, which is to be

@@ -1,7 +1,7 @@
-// An SM's thread shares its core with the clients, which a GPU does not: their threads make the work that the device
-// runs, and what they do between two kernels takes microseconds. So the thread asks for long slices and is a little
-// nice. Whoever wakes then gets the core at once, and need not wait until the kernel's scheduler has made up for the
-// last few microseconds it has had; a thread of the same weight would.
+// Unlike on a GPU, an SM's thread shares its core with the clients: their threads submit the work that the device runs,
+// and need only microseconds between two kernels. So the thread asks for long slices and raises its nice value a
+// little: a client that wakes up then preempts it at once, and need not wait, as beside a thread of the same weight,
+// until the kernel's scheduler has compensated for the last few microseconds it ran.
 #include "device/cpu/worker.h"
 
 #include <fmt/format.h>
@@ -23,8 +23,8 @@ namespace {
 
 constexpr uint64_t kLeastSpinNs = 5'000;
 constexpr uint64_t kMostSpinNs = 200'000;
-constexpr uint64_t kSliceNs = 10'000'000;  // whoever wakes, a client above all, goes first
-constexpr uint64_t kPureSpinNs = 20'000;  // then others are let run in between
+constexpr uint64_t kSliceNs = 10'000'000;  // a thread that wakes up, above all a client's, goes first
+constexpr uint64_t kPureSpinNs = 20'000;  // then it yields in between
 
 void RunPiece(const void* transfer, uint64_t piece) { static_cast<const Transfer*>(transfer)->RunPiece(piece); }
 
@@ -79,12 +79,12 @@ void Worker::RunChunk(const Chunk& chunk) {
   if (trace_.enabled()) Record(chunk, result);
   CpuSpace* const space = chunk.task->share->space;
   Operation* const operation = chunk.task->operation;
-  if (!scheduler_->Finish(scheduler_->sm(sm_), chunk, result)) return;  // the Space may be gone from here on
+  if (!scheduler_->Finish(scheduler_->sm(sm_), chunk, result)) return;  // the Space may be destroyed from here on
   space->TaskDone(operation);
   scheduler_->Release(scheduler_->sm(sm_));
 }
 
-// While the client's blocks count as running: when it has ended, nobody looks at this SM any more.
+// Call it while the client's blocks count as running: once the client has ended, nobody looks at this SM any more.
 void Worker::NoteHeld() {
   if (holds_much_ || run_->held_bytes() <= BlockPool::kLittleBytes) return;
   holds_much_ = true;
@@ -127,7 +127,7 @@ bool Worker::PrepareBlock(const Chunk& chunk, uint64_t index) {
   return ready.has_value();
 }
 
-// True if the run is free again; false if it goes on later.
+// True if the run is free again; false if it resumes later.
 bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
   result->seen_ended = chunk.task->order.ended();
   Leave leave = run->Run(&guest_);
@@ -154,13 +154,13 @@ bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
   return false;
 }
 
-// The block has yielded. One that waits for memory gives way only if there is somebody to give way to.
+// The block has yielded. One that waits for memory gives up the SM only if something else can run.
 Leave Worker::RunThroughYields(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
   const bool has_rest = run->index() + 1 < chunk.first + chunk.count;
   Leave leave = Leave::kYielded;
   for (bool looks = !chunk.may_be_long;; looks = false) {
     if (leave != Leave::kYielded || scheduler_->ShouldGiveWay(*chunk.task, run->index(), has_rest)) return leave;
-    if (looks) LookAway();  // nobody can say for how long
+    if (looks) LookAway();  // for an unknown time
     CpuRelax();
     result->seen_ended = chunk.task->order.ended();
     leave = run->Run(&guest_);
@@ -201,8 +201,8 @@ bool Worker::PollRings() {
   return idle_->has_work.load(std::memory_order_acquire) && idle_->work.poll && idle_->work.poll();
 }
 
-// So that somebody else looks at the rings while this SM is busy. What it still finds there is for others, who may
-// sleep: it submits as one who will not look for work right after.
+// Lets another thread poll the rings while this SM is busy. What it still finds there is for others, who may sleep: it
+// submits as a thread that will not look for work right after.
 void Worker::LookAway() {
   if (!idle_->has_work.load(std::memory_order_acquire) || !idle_->work.leave) return;
   guest_.scheduler = nullptr;
@@ -216,8 +216,8 @@ void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
     run_->Release();
     holds_much_ = false;
   }
-  if (stopping_ || Spin(seen, retry_at_ns)) return;  // looked at after `seen`: else the last wake could be missed
-  // The doorbells are the first device's business: one ring should wake one worker, not one of every device.
+  if (stopping_ || Spin(seen, retry_at_ns)) return;  // looked at after `seen`: else the last wake-up could be missed
+  // The first device alone serves the doorbells: one ring should wake one worker, not one of every device.
   const bool serves = device_ == 0 && idle_->has_work.load(std::memory_order_acquire);
   if (serves && idle_->work.arm && idle_->work.arm()) return;
   const IdleGate::Woken woken = scheduler_->gate().Sleep(seen, retry_at_ns, !scheduler_->restricted());
@@ -226,7 +226,7 @@ void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {
   if (woken.by_doorbell) ServeDoorbells();
 }
 
-// The gate tells of each edge once, so look again before trusting the next one.
+// The gate reports each edge once, so look again before trusting the next one.
 void Worker::ServeDoorbells() {
   constexpr int kMostRounds = 8;
   pollfd doorbells{idle_->work.doorbell_epoll_fd, POLLIN, 0};
@@ -236,7 +236,7 @@ void Worker::ServeDoorbells() {
   }
 }
 
-// True if there may be something to do. Spins as long as work has come soon lately, and only if few others do.
+// True if there may be something to do. Spins as long as work has lately come soon, and only if few others spin.
 bool Worker::Spin(uint32_t seen, uint64_t retry_at_ns) {
   if (idle_->spinners.fetch_add(1) >= idle_->most_spinners) {
     idle_->spinners.fetch_sub(1);

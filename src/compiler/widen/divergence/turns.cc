@@ -7,8 +7,8 @@
 //
 // There are as few places as possible:
 //   * the headers of loops that wait: each iteration is a turn;
-//   * barriers and warp operations: `members` are the lanes that a lane needs to meet there; the place gets its turn when
-//     these have arrived (those that have ended do not count), as .sync requires;
+//   * barriers and warp operations: `members` are the lanes that a lane needs to meet there; the place gets its turn
+//     when these have arrived (those that have ended do not count), as .sync requires;
 //   * what the loop's form needs.
 //
 // Values that are live from one turn to another, or that their definition no longer dominates, become variables of the

@@ -1,10 +1,10 @@
 // Picks the form of a load or store by the shape of its address, from the cheapest (memory.h lists them).
 //
 // Forms that touch memory for many lanes at once are right only under conditions that are known at run time: no index
-// has wrapped (Values::Assumption) and the whole range lies in the client's memory (AddressCheck). So an access in pieces is
-// emitted twice, as `holds ? pieces : gather`, where the gather checks every lane exactly and is laid out as cold code.
-// PiecesHold collects the conditions. A gather or scatter needs no second form, only its check: skipped if a span
-// covers it (RequireLanes), a comparison of the indices if the addresses have one base (RequireIndexed).
+// has wrapped (Values::Assumption) and the whole range lies in the client's memory (AddressCheck). So an access in
+// pieces is emitted twice, as `holds ? pieces : gather`, where the gather checks every lane exactly and is laid out as
+// cold code. PiecesHold collects the conditions. A gather or scatter needs no second form, only its check: skipped if a
+// span covers it (RequireLanes), a comparison of the indices if the addresses have one base (RequireIndexed).
 //
 // Only active lanes may touch memory. Stores are masked. Loads in pieces are not, where the whole range has been
 // checked (Pieces::is_readable): reading for inactive lanes is harmless there, and a masked load costs twice a plain

@@ -5,8 +5,8 @@
 // again.
 //
 // After a fault, or for a block that must be abandoned, that is the worker's own saved context: the guest stack is
-// simply dropped. This is sound because guest code holds no locks and owns no memory (guest/cpu/kernel_abi.h). The guest's
-// rounding mode is dropped with it (guest_switch.h).
+// simply dropped. This is sound because guest code holds no locks and owns no memory (guest/cpu/kernel_abi.h). The
+// guest's rounding mode is dropped with it (guest_switch.h).
 //
 // A block that is only preempted resumes at tutti_guest_preempted on its own stack, which looks like a call made by the
 // interrupted instruction: it saves every register, switches to the worker like any service, and restores everything

@@ -2,8 +2,8 @@
 //
 //   Blocks begin in the order of their indexes.
 //   A block that has begun resumes, the lowest index first, before any later one begins.
-//   A block that only waits yields to any earlier one, and is retried: the earliest waiting one whenever a block of the task
-//   has ended, every one after a bounded number of chunks, however many others there are (no starvation).
+//   A block that only waits yields to any earlier one, and is retried: the earliest waiting one whenever a block of the
+//   task has ended, every one after a bounded number of chunks, however many others there are (no starvation).
 //
 // So the earliest block that has not ended is always running or next, and a task whose blocks wait only for earlier
 // ones ends. Blocks may wait for later ones, too, as long as the device can have them all begun at once (`most_begun`):

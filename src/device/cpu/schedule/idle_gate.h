@@ -1,18 +1,20 @@
 // Where the workers of one device sleep, and how they are woken. Thread-safe.
 //
 // All sleepers wait in one epoll set that holds an eventfd ("there is work") and, if the server gave one, its
-// doorbells. The kernel hands an edge to one waiter, so a wake costs one wake however many sleep.
+// doorbells. The kernel delivers an edge to one waiter, so there is no thundering herd: a wake-up costs the same
+// however many sleep.
 //
-// A wake is meant for whoever sleeps, not for a certain worker: one that is about to sleep may take it, and looks for
-// work again. Where not every worker may take every work that would lose it: there, nobody goes to sleep while a wake
-// of others is on its way, so that WakeAll reaches each who slept.
+// A wake-up is for any sleeper, not for a certain worker: one that is about to sleep may consume it, and looks for work
+// again. If not every worker may take all work, that would lose it: then nobody goes to sleep while wake-ups of others
+// are under way, so that WakeAll reaches each worker that slept.
 //
-// Of every sleeper there is one token: in `sleepers` while nobody wakes it, in `owed` while a wake is on its way.
-// Whoever gets up takes one along, whichever; so there is never a wake that nobody takes.
+// Every sleeper has one token: in `sleepers` while nobody wakes it, in `owed` while a wake-up is under way. Whoever
+// gets up consumes one, no matter which; so no wake-up is left over.
 //
-// No wake is lost between a worker that finds nothing and a submitter that finds no sleeper: the worker counts itself
-// as a sleeper, then compares the epoch; the submitter moves the epoch, then looks for sleepers (both seq_cst). This is
-// tried in every order of steps, with this very code on made-up files: idle_gate_interleavings_test.cc.
+// No wake-up is lost between a worker that finds nothing and a submitter that finds no sleeper: the worker counts
+// itself as a sleeper, then compares the epoch; the submitter advances the epoch, then looks for sleepers (an event
+// count; both seq_cst). idle_gate_interleavings_test.cc runs this very code, on simulated files, in every order of
+// steps.
 #pragma once
 
 #include <atomic>
@@ -23,7 +25,7 @@
 
 namespace tutti::device::cpu {
 
-// What an IdleGate stands on.
+// The operating system under an IdleGate; simulated in tests.
 class GateFiles {
  public:
   template <typename T>
@@ -32,7 +34,7 @@ class GateFiles {
     bool post = false;
     bool doorbell = false;
   };
-  // Until others have got as far as one waits for, which they do at once if they have a processor.
+  // Waits for a step that other threads are about to take as soon as they have a processor.
   class Patience {
    public:
     void Wait();
@@ -43,10 +45,10 @@ class GateFiles {
 
   GateFiles();
   void WatchDoorbells(int epoll_fd);
-  // Each edge is told to one who waits.
+  // Each edge is delivered to one waiter.
   void Post(uint64_t count);
   Edges Wait(uint64_t until_ns);
-  uint64_t TakePosts();  // all there are
+  uint64_t TakePosts();  // all pending ones
 
  private:
   os::Fd epoll_;
@@ -62,23 +64,23 @@ class BasicIdleGate {
   // Sleepers also wake when `epoll_fd` becomes readable. Before the first sleeper.
   void WatchDoorbells(int epoll_fd) { files_.WatchDoorbells(epoll_fd); }
 
-  // Moves with every change that may give an idle worker something to do.
+  // Changes whenever an idle worker may have got something to do.
   uint32_t epoch() const { return epoch_.load(std::memory_order_seq_cst); }
   void Advance() { epoch_.fetch_add(1, std::memory_order_seq_cst); }
-  // Who sleeps and is not being woken. To be asked after Advance: whoever is not counted then looks once more.
+  // Workers that sleep and are not being woken. Ask after Advance: a worker that is not counted then looks once more.
   uint32_t sleepers() const { return static_cast<uint32_t>(tokens_.load(std::memory_order_seq_cst)); }
-  // Wakes one sleeper, if there is one that is not being woken already.
+  // Wakes one sleeper, unless all are being woken already.
   void WakeOne();
   void WakeAll();
 
   struct Woken {
     bool by_doorbell = false;
   };
-  // Returns when woken, at `until_ns` (kNever: no limit), or at once if the epoch is not `seen` any more. `takes_all`:
-  // the caller may take whatever work there is.
+  // Returns when woken, at `until_ns` (kNever: no limit), or at once if the epoch differs from `seen`. `takes_all`: the
+  // caller may take any work.
   Woken Sleep(uint32_t seen, uint64_t until_ns, bool takes_all);
 
-  // Spinning workers look at the epoch by themselves and need no wake.
+  // Spinning workers watch the epoch themselves and need no wake-up.
   Atomic<uint32_t> spinners{0};
 
  private:
@@ -95,7 +97,7 @@ class BasicIdleGate {
   Atomic<uint64_t> tokens_{0};  // sleepers, and above them what is owed
 };
 
-// Those who get up claim a token for nobody, those who wake for somebody.
+// A worker that gets up claims its own token, a waker claims one for a sleeper.
 template <typename Files>
 bool BasicIdleGate<Files>::ClaimSleeper(uint64_t turn_into) {
   uint64_t tokens = tokens_.load(std::memory_order_seq_cst);
@@ -119,7 +121,7 @@ template <typename Files>
 bool BasicIdleGate<Files>::BecomeSleeper(uint32_t seen, bool takes_all) {
   uint64_t tokens = tokens_.load(std::memory_order_seq_cst);
   for (typename Files::Patience patience;;) {
-    if (!takes_all && tokens >= kOwed) {  // those who are owed a wake are on their way up
+    if (!takes_all && tokens >= kOwed) {  // sleepers that are owed a wake-up are getting up
       if (epoch() != seen) return false;
       patience.Wait();
       tokens = tokens_.load(std::memory_order_seq_cst);
@@ -138,9 +140,9 @@ bool BasicIdleGate<Files>::TakePost() {
   return true;
 }
 
-// Whoever was woken by a post takes one: the edge was its own, and nobody else will hear of that post. Whoever gets up
-// by itself gives its token back, if a waker has not claimed it: it must not take a post that somebody who sleeps has
-// been promised. If there is neither, a waker is between its claim and its post.
+// A worker that was woken by a post consumes one: the edge was its own, and no other worker will learn of that post.
+// One that gets up by itself returns its token, if no waker has claimed it: it must not consume a post that was meant
+// for a sleeper. If there is neither token nor post, a waker is between its claim and its post.
 template <typename Files>
 void BasicIdleGate<Files>::GetUp(bool by_post) {
   for (typename Files::Patience patience;; patience.Wait()) {

@@ -1,3 +1,22 @@
+// Dispatching: SMs pull from the run queues of the device's Spaces.
+//
+// An SM that is free takes a *chunk* (Take): the policy picks the Space, that Space's most urgent queue the task, and
+// the task its next blocks (block_order.h). Blocks are pulled and never pushed to an SM, so there is nothing to balance
+// or to steal, and a late decision is a good one: the policy sees all that is ready at that moment. The price is one
+// lock for all SMs of a device. Chunks of about kChunkNs keep it cheap: as many blocks as fill that time by what the
+// task's blocks have taken so far, but no more than an even part of those left, so that a short grid still spreads over
+// all SMs.
+//
+// Time is charged when a chunk is dispatched, by estimate, and corrected when it ends (Finish).
+//
+// Wake-ups form a chain: a submission wakes at most one SM, and an SM that takes work and leaves some wakes the next
+// one. So a launch costs its submitter one wake-up however many SMs there are. (Where clients are bound to SMs, all
+// wake.)
+//
+// A task whose blocks only wait for others is *parked* where SMs share cores: it must not take a core from the blocks
+// that it waits for (IsCrowded).
+//
+// Nothing is woken, interrupted or armed under the lock: what is to be done is returned as a Nudge, and done by Carry.
 #include "device/cpu/schedule/scheduler.h"
 
 #include <algorithm>
@@ -8,10 +27,10 @@
 namespace tutti::device::cpu {
 namespace {
 
-constexpr uint64_t kChunkNs = 20'000;            // worth a critical section
+constexpr uint64_t kChunkNs = 20'000;  // makes taking the lock worth it
 constexpr uint64_t kUnknownEstimateNs = 20'000;  // of a block that never ran before
 constexpr uint32_t kParkedTurn = 64;
-constexpr uint64_t kLongNs = 100'000;            // a record in a ring should not wait so long
+constexpr uint64_t kLongNs = 100'000;  // a record in a ring should not have to wait so long
 
 }  // namespace
 
@@ -45,14 +64,14 @@ Nudge Scheduler::Submit(Task* task) {
     }
     Enqueue(task);
     if (!UpdateOffer(share)) gate_.Advance();
-    // An idle SM that takes what waits will see who is left.
+    // An idle SM that takes what waits will also see what is left.
     if (busy_ != 0 && !IdleSmHasNext(task->ready_ns)) {
       nudge.interrupt = MakeRoom(task->ready_ns);
       nudge.look_at_ns = NextLookNs(task->ready_ns);
     }
   }
   const bool restricted = restricted_.load(std::memory_order_relaxed) != 0;
-  // A worker of this device looks for work right after this.
+  // A worker of this device will look for work right after this anyway.
   nudge.wake = restricted || CurrentGuestThread() == nullptr || CurrentGuestThread()->scheduler != this;
   return nudge;
 }
@@ -63,16 +82,16 @@ void Scheduler::Carry(const Nudge& nudge) {
   if (nudge.wake && !OneWillLook()) Wake();
 }
 
-// Where SMs share cores, as many as there are cores are awake, and one of them has no block: it is between two chunks
-// or on its way up. It takes what there is and wakes the next one; another sleeper would only take its core from it.
-// Asked after the epoch has moved, so whoever counts as awake by then looks before it sleeps.
+// Where SMs share cores, as many SMs as there are cores are awake, and one of them has no block: it is between two
+// chunks or waking up. It takes what there is and wakes the next one; another sleeper would only take its core. Asked
+// after the epoch has advanced, so an SM that counts as awake by then looks before it sleeps.
 bool Scheduler::OneWillLook() const {
   if (sms() <= cores_ || restricted()) return false;
   const uint32_t awake = sms() - gate_.sleepers();
   return awake >= cores_ && awake > busy_.load(std::memory_order_relaxed);
 }
 
-// Where clients are bound to SMs, only the SM itself knows whether there is something for it.
+// Where clients are bound to SMs, only each SM itself knows whether there is something for it.
 void Scheduler::Wake() {
   if (restricted_.load(std::memory_order_relaxed) != 0) {
     gate_.WakeAll();
@@ -93,7 +112,7 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
     if (taken) {
       nudge = Begin(sm, share, chunk, now_ns);
     } else {
-      // What this SM has left behind, or has just let in again, may be for others only, and they sleep.
+      // What this SM leaves, or has just made eligible again, may be for other SMs only, and they sleep.
       nudge.wake = offered_ != 0 && IdleSmHasNext(now_ns);
       *seen = gate_.epoch();
     }
@@ -106,7 +125,7 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
   return taken;
 }
 
-// Gives the SM a chunk of the share's most urgent task. Returns what is to be done for those that are left.
+// Gives the SM a chunk of the share's most urgent task. Returns what is to be done for the tasks that are left.
 Nudge Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns) {
   Nudge nudge{.scheduler = this};
   Task* const task = share->queues[std::countr_zero(share->queued_mask)].head;
@@ -133,7 +152,7 @@ Nudge Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t no
     if (!nudge.wake) nudge.interrupt = MakeRoom(now_ns);
   }
   nudge.look_at_ns = offered_ != 0 && !nudge.wake ? NextLookNs(now_ns) : NextLookNs(sm, now_ns);
-  // So that the ticker need not be woken when a block is told to give way.
+  // So that the ticker need not be woken when a block is preempted.
   if (chunk->may_be_long) nudge.look_at_ns = std::min(nudge.look_at_ns, now_ns + kRemindNs);
   return nudge;
 }
@@ -159,7 +178,7 @@ uint64_t Scheduler::ChunkBlocks(const Task& task, uint64_t available, uint32_t s
   return std::min(whole, available);
 }
 
-// What is next is the task's own business (block_order.h).
+// The task decides which blocks are next (block_order.h).
 void Scheduler::GiveOut(Task* task, Chunk* chunk) {
   *chunk = Chunk{.task = task};
   const uint64_t begun = task->order.standing() + task->at_grid_count + task->active_chunks;
@@ -179,21 +198,22 @@ void Scheduler::GiveOut(Task* task, Chunk* chunk) {
   EnqueueIfWork(task);  // at the back: round robin among the Space's grids of one urgency
 }
 
-// Where SMs share cores, what only waits is not worth one more of them: it would take the core from those that are
-// waited for. So it is parked: nobody is woken for it, but an SM that is awake and has nothing else looks at it, as
-// long as there are cores. Should all SMs be kept by others, it has its turn after kParkedTurn chunks, and at every
-// look of the ticker.
+// Where SMs share cores, a task that only waits is not worth one more of them: it would take the core from the blocks
+// that it waits for. So it is parked: no SM is woken for it, but one that is awake and has nothing else tries it, as
+// long as there are cores. Should others keep all SMs, it has its turn after kParkedTurn chunks, and at every look of
+// the ticker (no starvation).
 //
-// What is going to wait, as things look, is parked, too, while an SM runs its task and there is no core for one more,
-// and all that SMs run are such tasks: that SM takes it next. Another one would keep it while it has no core, and with
-// it all blocks behind. Beside a task that computes, and has all the SMs it can get, whoever waits needs SMs for its
-// share. What waited once and does no more is a task that computes.
+// A task that is expected to wait is parked, too, while an SM runs it, there is no core for one more, and SMs run only
+// such tasks: that SM takes it next. Another SM would hold its block without a core, and with it all blocks behind.
+// Beside a task that computes, and has all the SMs it can get, a waiting task needs SMs for its share. A task that once
+// waited and no longer does counts as one that computes.
 bool Scheduler::IsCrowded(const Task& task) const {
   if (task.active_chunks == 0 || busy_.load(std::memory_order_relaxed) < cores_ || !WillWait(task)) return false;
   return std::ranges::all_of(sm_states_, [](const SmState& sm) { return sm.task == nullptr || WillWait(*sm.task); });
 }
 
-// What stands still has waited, or the kernel is known for it, so that a short grid need not wait on every SM first.
+// Its standing blocks have waited, or its kernel is known to wait, so that a short grid need not first wait on every
+// SM.
 bool Scheduler::WillWait(const Task& task) { return task.order.HasOnlyWaited() || task.habits->WaitOften(); }
 
 void Scheduler::EnqueueIfWork(Task* task) {
@@ -276,14 +296,14 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
       if (share->dead && share->running() == 0) quiet_.notify_all();
     }
     UpdateOffer(share);
-    // Also for what was parked just now.
+    // Also for what has just been parked.
     if (parked_.head != nullptr) look_at_ns = std::min(look_at_ns, result.end_ns + kRemindNs);
   }
   ticker_->Arm(look_at_ns);
   return done;
 }
 
-// What a chunk has left of its blocks.
+// Takes back what a chunk has left of its blocks.
 void Scheduler::Return(Task* task, const ChunkResult& result) {
   task->order.End(result.finished);
   task->yields |= result.yielded;
@@ -329,7 +349,7 @@ void Scheduler::PassGridBarrierIfComplete(Task* task) {
   task->at_grid_count = 0;
 }
 
-// What only waits is least urgent: what it waits for may be less urgent than itself.
+// A task that only waits is least urgent: what it waits for may be less urgent than itself.
 uint32_t Scheduler::UrgencyOf(const Task& task) { return task.order.OnlyWaits() ? kUrgencies - 1 : task.urgency; }
 
 void Scheduler::CountQueued(Task* task, bool queued) {

@@ -1,9 +1,9 @@
-// Gives out blocks of one device to its SMs: which Space's, which grid's, how many at once. Thread-safe; one short
-// critical section per call. Knows nothing of streams: tasks come in when they may run and are reported done.
+// Dispatches blocks of one device to its SMs: which Space's, which grid's, how many at once. Thread-safe; one short
+// critical section per call. Knows nothing of streams: tasks are submitted when they may run, and reported when done.
 //
-//   scheduler.cc         giving out chunks and taking their results
+//   scheduler.cc         dispatching chunks and taking their results
 //   scheduler_limits.cc  what shares may use: limits, caps, who is offered to the policy
-//   scheduler_stop.cc    making blocks give way, ending them
+//   scheduler_stop.cc    preemption, and ending blocks
 #pragma once
 
 #include <atomic>
@@ -40,10 +40,10 @@ struct Chunk {
   Task* task = nullptr;
   uint64_t first = 0;  // blocks [first, first + count), none of them begun
   uint64_t count = 0;
-  BlockRun* resumed = nullptr;  // or one that goes on
+  BlockRun* resumed = nullptr;  // or one that resumes
   uint64_t begin_ns = 0;
   uint64_t kernel_limit_ns = 0;
-  bool may_be_long = false;  // much longer than a look at the rings should be put off
+  bool may_be_long = false;  // too long to put off polling the rings
 };
 
 // How a chunk ended.
@@ -51,8 +51,8 @@ struct ChunkResult {
   uint64_t finished = 0;    // blocks that ended
   uint64_t rest_begin = 0;  // [rest_begin, rest_end) were not begun
   uint64_t rest_end = 0;
-  BlockRun* suspended = nullptr;  // a block that goes on later
-  bool at_grid_barrier = false;   // ... when all others have come to where it is
+  BlockRun* suspended = nullptr;  // a block that resumes later
+  bool at_grid_barrier = false;  // ... when all others have reached the barrier
   bool yielded = false;           // ... it waits for memory that others write
   uint64_t seen_ended = 0;        //     and looked for it last when so many blocks of its task had ended
   uint64_t end_ns = 0;
@@ -69,7 +69,7 @@ struct ShareLimits {
 class Scheduler {
  public:
   static constexpr size_t kMostContextCaps = 1024;       // of one share
-  static constexpr uint64_t kRemindNs = 10'000'000;  // whoever has been told to leave its block and has not
+  static constexpr uint64_t kRemindNs = 10'000'000;  // after which a request that had no effect is repeated
 
   struct Size {
     uint32_t sms = 1;
@@ -88,31 +88,30 @@ class Scheduler {
 
   void AddShare(SpaceShare* share);
   void RemoveShare(SpaceShare* share);  // it is quiet (WaitQuiet)
-  // These two act from the next scheduling decision on.
+  // These two take effect from the next scheduling decision on.
   void SetLimits(SpaceShare* share, const ShareLimits& limits);
-  // What tasks of `context` may use together, as a part of the device: at most 1, which is no cap. Fails beyond
+  // The part of the device that tasks of `context` may use together: at most 1, which is no cap. Fails beyond
   // kMostContextCaps.
   Status LimitContext(SpaceShare* share, uint32_t context, double part);
 
-  // The task may run now. It is the scheduler's until Finish or Drop hand it back. What it returns is to be carried out
-  // soon, when the caller holds no lock.
+  // The task may run now. It is the scheduler's until Finish or Drop return it. Pass the result to Carry soon, when no
+  // lock is held.
   [[nodiscard]] Nudge Submit(Task* task);
   void Carry(const Nudge& nudge);
 
   // For the worker of `sm`: something to run, or false; then *seen is the epoch to sleep on, *retry_at_ns when to look
   // again in any case, or kNever.
   bool Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_at_ns);
-  // The chunk has ended. True: with it, its task is done, and the SM stays counted as the Space's until Release, so
-  // that the Space cannot go away while its streams are moved on.
+  // The chunk has ended. True: so has its task, and the SM stays counted for the Space until Release, so that the Space
+  // cannot be destroyed while its streams advance.
   bool Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result);
   void Release(SmState& sm);
 
-  // Whether a block of `task` that only waits, the `index`th, should give way: to an earlier block of the task, to
-  // other tasks, or, when it is the task's turn, to any other block of it (`has_rest`: of its chunk). A hint; needs no
-  // lock.
+  // Whether block `index` of `task`, which only waits, should yield: to an earlier block of the task, to other tasks,
+  // or, when it is the task's turn, to any other block of it (`has_rest`: of its chunk). A lock-free hint.
   bool ShouldGiveWay(Task& task, uint64_t index, bool has_rest) const;
 
-  // Nothing of the share is begun any more; what runs is abandoned. Tasks that no SM runs are returned, the others come
+  // Starts nothing of the share any more, and abandons what runs. Returns the tasks that no SM runs; the others come
   // back from Finish.
   void Drop(SpaceShare* share, std::vector<Task*>* dropped);
   // Waits until no SM works for a dropped share; bounded, since what runs is abandoned.
@@ -123,8 +122,8 @@ class Scheduler {
   // Calls `look` for each task of the share that has begun, with the lock held: it must be short.
   void ForEachBegun(const SpaceShare* share, const std::function<void(const Task&)>& look);
 
-  // Makes blocks give way that others wait for, and ends what has run too long. Returns when that may be necessary
-  // again, as things are now, or kNever.
+  // Preempts blocks that others wait for, and ends what has run too long. Returns when that may next be necessary, as
+  // of now, or kNever.
   uint64_t Tick(uint64_t now_ns);
 
  private:
@@ -188,7 +187,7 @@ class Scheduler {
   uint32_t offered_ = 0;  // shares
   std::atomic<uint32_t> busy_{0};  // SMs with a task; written under the lock, read without it as a hint
   const uint32_t cores_;
-  TaskQueue parked_;  // tasks that only wait; empty as long as each SM has a core
+  TaskQueue parked_;  // tasks that only wait; always empty if each SM has a core
   uint32_t since_parked_ = 0;  // chunks
   std::atomic<uint64_t> queued_tasks_{0};  // written under the lock, read without it as a hint
   std::atomic<uint32_t> restricted_{0};  // shares that may not use all SMs; likewise

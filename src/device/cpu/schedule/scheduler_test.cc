@@ -1,4 +1,4 @@
-// The scheduler without threads: the test plays the SMs.
+// The scheduler without threads: the test acts as the SMs.
 #include "device/cpu/schedule/scheduler.h"
 
 #include <gtest/gtest.h>
@@ -124,7 +124,7 @@ class CrowdedSchedulerTest : public testing::Test {
     return true;
   }
   void Ends(uint32_t sm) { scheduler_.Finish(scheduler_.sm(sm), chunks_[sm], {.finished = 1, .end_ns = NowNs()}); }
-  // The block that the SM has begun gives way, since it only waits.
+  // The block that the SM has begun yields, since it only waits.
   void Waits(uint32_t sm) {
     const Chunk& chunk = chunks_[sm];
     BlockRun* run = chunk.resumed;
@@ -217,7 +217,7 @@ TEST_F(CrowdedSchedulerTest, WhatHasWaitedIsForMoreSmsBesideATaskThatWaitedOnceA
   EXPECT_TRUE(Take(2)) << "its client would have less than its share";
 }
 
-// What an SM leaves behind may be for another one, which had found nothing and slept.
+// What an SM leaves may be for another one, which had found nothing and slept.
 TEST_F(SchedulerTest, AnSmThatMayNotGoOnWakesTheOneThatMay) {
   SpaceShare* const share = NewShare();
   Submit(share, 1);
@@ -313,7 +313,7 @@ TEST_F(SchedulerTest, TheTickerIsToldWhenToLook) {
   const uint64_t look_at_ns = scheduler_.Tick(now_ns);
   EXPECT_GT(look_at_ns, now_ns);
   EXPECT_LE(look_at_ns, now_ns + FairPolicy::kMostLeadNs);
-  // Where the machine kept the test waiting for longer than a slice, the hog is rightly told.
+  // If the machine delayed the test for longer than a slice, preempting the hog is right.
   if (now_ns - scheduler_.sm(0).begin_ns < FairPolicy::kSliceNs) {
     EXPECT_EQ(threads_[0].stop, StopReason::kNone);
   }

@@ -1,5 +1,5 @@
-// Work for SMs, as the scheduler sees it: so many blocks, of one operation of one Space on one device. Belongs to its
-// operation. Fields are guarded by the device's scheduler lock, unless noted.
+// Work for SMs, as the scheduler sees it: a number of blocks, of one operation of one Space on one device. Belongs to
+// its operation. Fields are guarded by the device's scheduler lock, unless noted.
 #pragma once
 
 #include <atomic>
@@ -16,10 +16,11 @@ struct SpaceShare;
 struct ContextCap;
 struct Operation;
 
-// What is learned of the blocks of one kind of work. Relaxed: estimates that several threads improve.
+// Learned behaviour of the blocks of one kind of work. Relaxed: estimates that several threads improve.
 struct BlockHabits {
   std::atomic<uint32_t> ns{0};     // time per block; 0: unknown
-  std::atomic<uint32_t> waits{0};  // of kAlways chunks so many end with a block that waits for memory, lately
+  std::atomic<uint32_t> waits{
+      0};  // how many of the last kAlways chunks, about, ended with a block that waits for memory
 
   static constexpr uint32_t kAlways = 256;
 
@@ -35,7 +36,7 @@ struct BlockHabits {
     const uint32_t mixed = old - old / 8 + (waited ? kAlways / 8 : 0);
     if (mixed != old) waits.store(mixed, std::memory_order_relaxed);
   }
-  // In a chain of blocks on several SMs most chunks do.
+  // As most chunks do in a chain of blocks on several SMs.
   bool WaitOften() const { return waits.load(std::memory_order_relaxed) >= kAlways / 4; }
 };
 
@@ -74,18 +75,18 @@ struct Task {
 
   // Progress.
   BlockOrder order;
-  uint32_t active_chunks = 0;  // given out now
+  uint32_t active_chunks = 0;  // dispatched now
   RunList at_grid_barrier;     // begun, wait for the others
   uint64_t at_grid_count = 0;
   bool yields = false;       // a block of it has waited for memory
   ContextCap* cap = nullptr;  // of its context, if that has one
   uint64_t ready_ns = 0;     // when it was submitted
-  uint64_t begun_ns = 0;     // when its first block was given out; 0: not yet
+  uint64_t begun_ns = 0;  // when its first block was dispatched; 0: not yet
   uint64_t active_ns = 0;        // time in which at least one of its blocks ran, up to
   uint64_t active_since_ns = 0;  // this, if one runs now
   TaskQueue* queue = nullptr;    // that it is in
   uint32_t queued_urgency = 0;   // of that queue, if it is the share's
-  std::atomic<bool> queued{false};  // counted among the scheduler's queued tasks: a hint that needs no lock
+  std::atomic<bool> queued{false};  // counted among the scheduler's queued tasks: a lock-free hint
   Task* previous = nullptr;
   Task* next = nullptr;
 

@@ -1,6 +1,5 @@
-// A device in made-up time, for what the scheduler promises about time: the scheduler itself, SMs that run nothing for
-// as long as their blocks take, and a look of the ticker whenever one may be. What comes out does not depend on the
-// machine.
+// A device in simulated time, for what the scheduler promises about time: the real scheduler, SMs that run nothing for
+// as long as their blocks take, and ticks of the ticker at any time. The result does not depend on the machine.
 #pragma once
 
 #include <algorithm>
@@ -66,7 +65,7 @@ class MadeUpDevice {
     }
   }
 
-  // What of the device's time the client, and nobody else, gets in the next `ns`.
+  // The client's part of the device's time in the next `ns`.
   double PartOf(const Client& client, uint64_t ns) {
     const uint64_t before_ns = client.used_ns;
     Run(ns);
@@ -101,7 +100,7 @@ class MadeUpDevice {
     sm.until_ns = now_ns_ + sm.work->block_ns;
   }
 
-  // Whoever has been told to give way does so at a block's end.
+  // A preempted SM yields at a block's end.
   void EndBlock(Sm& sm) {
     sm.work->client->used_ns += sm.work->block_ns;
     if (++sm.finished < sm.chunk.count && sm.thread.WasToldTo(StopReason::kNone)) {
