@@ -1,4 +1,4 @@
-// Why a kernel ended before its end, on whatever device.
+// Why a kernel ended early, on any device.
 #pragma once
 
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // What the handle of a texture or surface object points to: a description in the client's own window, written by the
-// client when the object is made, read by its kernels whenever they sample. Nobody else believes a word of it: a kernel
-// that forges a handle or a description makes loads at addresses of its choice, which are checked like all its others.
+// client when the object is made, read by its kernels whenever they sample. Nothing else trusts it: a kernel that
+// forges a handle or a description loads from addresses of its choice, and these loads are checked like all its others.
 //
 // Stands alone: part of it is compiled for kernels (compiler/sampling).
 #pragma once
@@ -18,7 +18,7 @@ enum class TexelKind : uint32_t {
   kSignedFraction,  // to float in [-1, 1]
 };
 
-// For a coordinate outside. kWrap and kMirror are of normalised coordinates only.
+// For a coordinate outside. kWrap and kMirror require normalised coordinates.
 enum class AddressMode : uint32_t { kWrap, kClamp, kMirror, kBorder };
 
 struct Texture {

@@ -64,7 +64,7 @@ void Compare(uint64_t seed) {
     const GridResult result = RunGrid(warps->descriptor(), MakeLaunch(shape, actual, number));
     ASSERT_FALSE(result.fault) << "fault at " << std::hex << result.fault->address;
     for (uint32_t i = 0; i < expected.output.size(); ++i) {
-      if (IsNan(actual.output[i]) && IsNan(expected.output[i])) continue;  // which of two NaNs is nobody's promise
+      if (IsNan(actual.output[i]) && IsNan(expected.output[i])) continue;  // which of two NaNs is undefined
       ASSERT_EQ(actual.output[i], expected.output[i])
           << "number " << number << " thread " << i / kRandomRowWords << " word " << i % kRandomRowWords << " block "
           << shape.block[0] << "," << shape.block[1] << "," << shape.block[2];

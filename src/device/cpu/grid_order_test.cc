@@ -1,5 +1,5 @@
-// Every order of events on a small device, with the scheduler itself and made-up SMs: a grid in which each block waits
-// for the one before ends, whoever is made to give way, moved, parked or killed when.
+// Every order of events on a small device, with the scheduler itself and simulated SMs: a grid in which each block
+// waits for the one before ends, whichever block is preempted, moved, parked or killed when.
 #include <gtest/gtest.h>
 
 #include <bitset>

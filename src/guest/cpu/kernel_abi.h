@@ -1,9 +1,9 @@
 // The contract between a compiled kernel and the CPU device that runs it.
 //
 // A kernel is a shared object with one exported object, `tutti_kernel` (KernelDescriptor). It has no undefined symbols:
-// everything it needs from outside is reached through the BlockState it is given. One thread block runs on one worker
-// thread, on guest stacks (device/cpu/exec/guest_stack.h), never on the worker's own stack. A warp is 32 lanes executed
-// as vectors of 32 with an active mask; lane l of warp w is the thread of linear index 32 w + l of its block.
+// it reaches everything outside through its BlockState. One thread block runs on one worker thread, on guest stacks
+// (device/cpu/exec/guest_stack.h), never on the worker's own stack. A warp is 32 lanes executed as vectors of 32 with
+// an active mask; lane l of warp w is the thread of linear index 32 w + l of its block.
 //
 // Guest code holds no locks, allocates nothing, and may be abandoned at any instruction: on a fault, a kill or the end
 // of its client the worker simply switches away and reuses the stack.
@@ -25,19 +25,19 @@ inline constexpr uint32_t kKernelMagic = 0x4c4e524b;  // "KRNL"
 struct BlockState;
 struct WarpState;
 
-// What lanes do at a barrier. Warps that waited for the whole block go on one after the other, so programs that read
-// shared memory behind a barrier and write it again without another one see an order. They work on a GPU if what all
-// warps do first comes before what one does later, and so they do here: from the first warp upwards, for it is mostly
-// the first that reads what all have written; but from the last downwards where all read one word, for it is mostly the
-// first that writes that word again.
+// What lanes do at a barrier. Warps that have waited for the whole block resume one after the other, so programs with a
+// race, that read shared memory behind a barrier and overwrite it without another one, see an order. On a GPU they work
+// because every warp's first steps come before any warp's later ones. Here the order makes them work: ascending in
+// general, since it is mostly the first warp that reads what all have written; descending where all read one word,
+// since it is mostly the first warp that overwrites that word.
 enum class BarrierMode : uint32_t {
-  kArrive = 0,  // and go on at once
-  kArriveAndWait = 1,  // for all to arrive; then the first warp goes on first
-  kArriveAndWaitDown = 2,  // for all to arrive; then the last warp goes on first
+  kArrive = 0,  // and do not wait
+  kArriveAndWait = 1,  // for all to arrive; then the first warp resumes first
+  kArriveAndWaitDown = 2,  // for all to arrive; then the last warp resumes first
   kWait = 3,  // for the phase to complete in which the warp has arrived before
 };
 
-// Mistakes of a program that lanes of a warp make together.
+// A program's mistakes that the lanes of a warp make together.
 enum class WarpMistake : uint32_t {  // names lanes that have not ended and are elsewhere:
   kShuffle = 0,
   kVote = 1,
@@ -48,15 +48,15 @@ enum class WarpMistake : uint32_t {  // names lanes that have not ended and are 
   kBarrierNumbers = 6,  // lanes reduce at one barrier instruction and name different barriers
 };
 
-// Services of the device to guest code. All take the calling warp; all may switch to another warp's stack.
-// `mask` is the set of lanes that call.
+// Services of the device for guest code. All take the calling warp; all may switch to another warp's stack. `mask` is
+// the set of lanes that call.
 struct GuestServices {
-  // bar.sync / barrier.sync / bar.arrive: barrier `id` (0..15) with `threads` participants (0: all of the block). Lanes
-  // that have exited count as arrived for the full-block form.
+  // bar.sync / barrier.sync / bar.arrive: barrier `id` (0..15) with `threads` participants (0: all of the block). In
+  // the full-block form lanes that have exited count as arrived.
   void (*barrier)(WarpState*, uint32_t mask, uint32_t id, uint32_t threads, BarrierMode mode);
   // bar.red over the participants: op 0 popc, 1 and, 2 or, of the lanes' predicates `votes`. Returns the result.
   uint32_t (*barrier_reduce)(WarpState*, uint32_t mask, uint32_t id, uint32_t threads, uint32_t op, uint32_t votes);
-  // Lets other warps of the block run: called on back-edges of loops that wait for memory, and by nanosleep.
+  // Lets other warps of the block run: called by nanosleep, and on back-edges of loops that wait for memory.
   void (*yield)(WarpState*);
   // Ends the client's kernel. `lane` is the first faulting lane, `address` the address if any, `location` an index into
   // KernelDescriptor::locations (~0: unknown). Does not return.
@@ -72,18 +72,18 @@ struct GuestServices {
   // %globaltimer, in nanoseconds, and %clock64.
   uint64_t (*global_timer)(WarpState*);
   uint64_t (*clock)(WarpState*);
-  // barrier.cluster in a cluster of one block: a barrier of the whole block that is none of the 16. kArrive or kWait.
+  // barrier.cluster in a cluster of one block: a barrier of the whole block, besides the 16. kArrive or kWait.
   void (*cluster_barrier)(WarpState*, uint32_t mask, BarrierMode mode);
-  // Ends the client's kernel like fault. `lanes`: the absent ones.
+  // Ends the client's kernel like fault. `lanes`: the missing ones.
   void (*mistake)(WarpState*, WarpMistake what, uint32_t lane, uint32_t lanes, uint32_t location);
   // Grid-wide barrier of a cooperative launch.
   void (*grid_barrier)(WarpState*, uint32_t mask);
   // Whether [address, address + bytes), which lies in the client's window but beyond BlockState::window_reach, may be
-  // read, or if `writes` written: what was allocated since the block began may, and constants may be read.
+  // read, or with `writes` written: memory allocated since the block began may, and constants may be read.
   uint32_t (*may_touch)(WarpState*, uint64_t address, uint64_t bytes, uint32_t writes);
-  // Barriers of lanes that take turns. enter: arrives and goes on at once; returns the phase that is to be waited for.
-  // `votes` as for barrier_reduce. pass: `ids` and `phases` are of 32 lanes; returns those of `mask` whose phase is
-  // over. If there are none and `blocks` is set, waits until there are. outcome: of the barrier's last phase, as of
+  // Barriers for lanes that take turns. enter: arrives without waiting; returns the phase to wait for. `votes` as for
+  // barrier_reduce. pass: `ids` and `phases` have 32 elements; returns the lanes of `mask` whose phase is over, and if
+  // there are none and `blocks` is set, waits until there are. outcome: of the barrier's last phase, as of
   // barrier_reduce.
   uint32_t (*barrier_enter)(WarpState*, uint32_t mask, uint32_t id, uint32_t threads, uint32_t votes);
   uint32_t (*barrier_pass)(WarpState*, uint32_t mask, const uint32_t* ids, const uint32_t* phases, uint32_t blocks);
@@ -101,7 +101,7 @@ struct BlockState {
   uint32_t dynamic_shared_bytes;
   uint64_t window_base;  // the client's device window: the only global memory this code may touch
   uint64_t window_bytes;
-  uint64_t window_reach;  // ... of which so much, from its begin on, could be written when the block began
+  uint64_t window_reach;  // ... the length, from its begin, that was writable when the block began
   uint32_t grid[3];
   uint32_t block[3];
   uint32_t ctaid[3];

@@ -1,10 +1,10 @@
 // The contract between fenced PTX (compiler/fence) and the device that runs it on a GPU.
 //
 // A fenced module has a variable of its own, `kFenceVariable` in constant memory (in global memory where the module's
-// constants leave no room), that the device fills with FenceWords once it has loaded the module for a client, before
-// the first launch. Kernels read it and cannot write it; the device must not let a client reach it by name. A thread
-// that would leave its client's memory writes a FenceFault, if it is the first, and ends; the kernel ends as if nothing
-// had happened. So after each kernel, or whenever it likes, the device looks at `state`.
+// constants leave no room). The device fills it with FenceWords after loading the module for a client, before the first
+// launch. Kernels can read but not write it; the device must not let a client reach it by name. A thread that would
+// leave its client's memory writes a FenceFault, if it is the first, and exits; the kernel ends as if nothing had
+// happened. So the device must check `state` after each kernel, and may at any time.
 //
 // Layouts here are baked into generated code.
 #pragma once
@@ -14,7 +14,7 @@
 namespace tutti::guest {
 
 inline constexpr const char* kFenceVariable = "__tutti_fence";
-// All names that the fence adds to a module begin so; a client's module may have none.
+// Prefix of all names that the fence adds to a module; a client's module may have none.
 inline constexpr const char* kFencePrefix = "__tutti_";
 
 struct FenceWords {
