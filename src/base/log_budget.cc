@@ -65,7 +65,7 @@ void LogBudget::SayLeftOut(const std::string& party, Account& account) {
          fmt::format("{} lines about {} are left out: they came too fast", std::exchange(account.left_out, 0), party));
 }
 
-// Drops the accounts of parties that may never log again.
+// Reports the dropped lines of parties that may never log again.
 void LogBudget::SayLeftOutBy(uint64_t now_ns) {
   if (now_ns - looked_ns_ < kSecondNs) return;
   looked_ns_ = now_ns;

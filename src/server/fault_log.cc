@@ -4,6 +4,7 @@
 #include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <string_view>
 
 #include "server/session.h"
@@ -52,9 +53,8 @@ void FaultLog::Add(const ClientInfo& client, uint32_t device, const device::Faul
 void FaultLog::RemoveOne() {
   std::map<std::string_view, size_t> lines;
   for (const Entry& entry : entries_) ++lines[entry.party];
-  const std::string_view most =
-      std::ranges::max_element(lines, {}, [](const auto& count) { return count.second; })->first;
-  entries_.erase(std::ranges::find(entries_, most, &Entry::party));
+  const size_t most = std::ranges::max(std::views::values(lines));
+  entries_.erase(std::ranges::find_if(entries_, [&](const Entry& entry) { return lines[entry.party] == most; }));
 }
 
 std::string FaultLog::Lines() const {

@@ -17,8 +17,7 @@ class FaultLog {
  public:
   static constexpr size_t kMost = 256;
 
-  // Evicts, when the log is full, the oldest line of the party with the most lines, so no party displaces another's
-  // last ones.
+  // When the log is full, evicts the oldest line among those of the parties with the most lines.
   void Add(const ClientInfo& client, uint32_t device, const device::Fault& fault);
   // One JSON object per line, the oldest first. Unknown fields are omitted.
   std::string Lines() const;

@@ -1,9 +1,9 @@
 // The address fence in PTX ("software fault isolation"): takes a module and returns PTX text in which no thread reaches
 // memory that is not its client's.
 //
-// For devices whose machine code we do not generate. The CPU device's checks (widen/fence.h) become instructions before
-// each access. `trap` would end the whole GPU context and everybody in it, so a thread with a stray access records its
-// fault and exits instead (guest/gpu/fenced_ptx.h).
+// For devices whose machine code we do not generate. The CPU device's checks (compiler/widen/memory/address_check.h)
+// become instructions before each access. `trap` would end the whole GPU context and everybody in it, so a thread with
+// a stray access records its fault and exits instead (guest/gpu/fenced_ptx.h).
 //
 // An instruction, or a modifier of an access, that the fence does not know is refused. Calls of vprintf stay as they
 // are: the driver prints, and reads the strings wherever they point. A device that shares a context among clients must

@@ -1,4 +1,5 @@
-// Reads and changes fields, by offset, of the kernel descriptor that widen/kernel_descriptor.cc wrote as a constant.
+// Reads and changes fields, by offset, of the kernel descriptor that widen/emit/kernel_descriptor.cc wrote as a
+// constant.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Splits a function at calls, as a compiler splits a coroutine at its suspension points: it returns there, and on
 // re-entry resumes behind the call. What is live across a cut is kept in a frame that the caller owns. Volatile
-// variables, which cannot be SSA values (widen/local_frame.h), lie in the frame from the start.
+// variables, which cannot be SSA values (widen/analysis/local_frame.h), lie in the frame from the start.
 //
 // Live values are reloaded right behind the cut, so between cuts they are in registers as before. Vectors that are
 // cheap to compute from scalars (splats, lane numbers) are rematerialised instead.

@@ -3,7 +3,7 @@
 // Volatile, relaxed and stronger accesses must not tear. The ISA promises single-copy atomicity per element; GPUs move
 // an aligned vector as a whole, and programs rely on it: a decoupled look-back scan publishes a value and its state in
 // one st.relaxed.v2.u64. So such a vector of up to 64 bits is accessed as one integer, and wider ones as volatile
-// vectors of 128 bits, which widening keeps whole (widen/memory.h) and which are one move of the processor.
+// vectors of 128 bits, which widening keeps whole (widen/memory/memory.h) and which are one move of the processor.
 #include "compiler/lower/families.h"
 
 namespace tutti::compiler::lowering {

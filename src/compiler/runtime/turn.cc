@@ -1,4 +1,4 @@
-// The dispatcher of lanes that take turns (widen/turn_loop.h): picks the lanes that run next.
+// The dispatcher of lanes that take turns (widen/divergence/turn_loop.h): picks the lanes that run next.
 //
 // A lane is ready if every lane that it needs to meet, and that has not ended, is at its place and needs to meet the
 // same lanes. All ready lanes of one place run together. Places are served round robin, so each gets its turn; but a

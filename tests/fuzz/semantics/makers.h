@@ -18,7 +18,7 @@ class Maker {
   // By the next of the methods that may stand anywhere, round robin.
   Statement MakeInTurn(uint64_t turn);
 
-  // Statements with warps as they are in the program (warps.cc, memory.cc, ...).
+  // Statements with warps as they are in the program (makers_warp.cc, makers_memory.cc, ...).
   Statement Shuffle();
   Statement Vote();
   Statement MatchOrReduce();

@@ -8,10 +8,10 @@
 // simply dropped. This is sound because guest code holds no locks and owns no memory (guest/cpu/kernel_abi.h). The
 // guest's rounding mode is dropped with it (guest_switch.h).
 //
-// A block that is only preempted resumes at tutti_guest_preempted on its own stack, which looks like a call made by the
-// interrupted instruction: it saves every register, switches to the worker like any service, and restores everything
-// when the block is resumed, on whatever worker. The 128 bytes below a leaf function's stack pointer (the red zone)
-// survive.
+// For a block that is only preempted, the thread continues at tutti_guest_preempted on the guest's own stack, which
+// looks like a call made by the interrupted instruction: it saves every register, switches to the worker like any
+// service, and restores everything when the block is resumed, on whatever worker. The 128 bytes below a leaf function's
+// stack pointer (the red zone) survive.
 //
 // The handlers are installed by the raw system call, since the thread sanitizer would otherwise delay them.
 #include <sys/syscall.h>
