@@ -180,6 +180,7 @@ size_t Server::PlacesOfAParty() const { return std::max<size_t>(std::min(max_cli
 // A party's connected clients may each have one more descriptor being closed; a place has room for both.
 size_t Server::PlacesTaken() const {
   std::map<DescriptorTakers::Party, size_t> by_party = takers_.held();
+  if (by_party.empty()) return sessions_.size();  // of no party more than CheckQuota let in
   for (const auto& [id, session] : sessions_) ++by_party[session->info().party];
   size_t taken = 0;
   for (const auto& [party, places] : by_party) taken += party.empty() ? places : std::min(places, PlacesOfAParty());
