@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "cuda/result.h"
 #include "device/common/print_format.h"
+#include "device/cpu/schedule/sm_thread.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -102,12 +103,15 @@ void CpuSpace::DropWork(uint32_t device) {
 void CpuSpace::Leave(std::unique_lock<std::mutex>* lock) {
   if (engine_.errands().empty() && !engine_.has_released()) return lock->unlock();
   const Errands errands = std::move(engine_.errands());
-  const std::vector<Deferred> released = engine_.TakeReleased();
+  std::vector<Deferred> released = engine_.TakeReleased();
   lock->unlock();
   errands.Run(sink_);
+  if (released.empty()) return;
+  const SmAbsence absence;
   for (const Deferred& item : released) {
     if (item.address != 0) memory_.Release(item.address);
   }
+  released.clear();  // and what it keeps
 }
 
 Result<uint64_t> CpuSpace::Allocate(uint32_t device, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment) {

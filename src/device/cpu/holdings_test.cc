@@ -181,6 +181,62 @@ TEST_F(LoadedKernels, UnloadedModulesLeaveTheirRoom) {
   }
 }
 
+// Waits, when it is given back, until it may.
+class HeldCode final : public CodeSource {
+ public:
+  std::atomic<int> held{0};
+  std::atomic<bool> may_go{false};
+  Result<std::shared_ptr<const module::ModuleIndex>> Index(std::span<const uint8_t> image,
+                                                           const Cancelled& cancelled) override {
+    return source_->Index(image, cancelled);
+  }
+  Result<std::shared_ptr<const LoadedKernel>> Kernel(std::span<const uint8_t> image, const module::ModuleIndex& index,
+                                                     uint32_t kernel, const uint32_t block[3],
+                                                     const Cancelled& cancelled) override {
+    TUTTI_ASSIGN(const auto code, source_->Kernel(image, index, kernel, block, cancelled));
+    struct Held : LoadedKernel {
+      explicit Held(HeldCode* by) : source(by) {}
+      ~Held() override {
+        ++source->held;
+        source->may_go.wait(false);
+      }
+      HeldCode* const source;
+    };
+    auto held = std::make_shared<Held>(this);
+    held->descriptor = code->descriptor;
+    return held;
+  }
+
+ private:
+  std::shared_ptr<CodeSource> source_ = cts::NewTestCode();
+};
+
+// An SM gives back what a client has unloaded while its kernel ran. That may take long: other clients' kernels begin.
+TEST(Holdings, NobodyWaitsForAnSmThatGivesBack) {
+  const auto code = std::make_shared<HeldCode>();
+  const auto backend = CreateCpuBackend({.devices = 1, .sms = 4, .cores = 1, .memory_bytes = 1ull << 30}, code);
+  Client gives(backend.get()), other(backend.get());
+  gives.CreateStream(1);
+  other.CreateStream(1);
+  auto* const flag = gives.Array<uint64_t>(2);
+  auto* const sum = other.Array<uint64_t>(1);
+  const uint32_t add = other.Kernel("add");
+  const std::string_view image = "wait";
+  const auto module = gives.space().LoadModule(0, std::vector<uint8_t>(image.begin(), image.end()));
+  const uint32_t block[3] = {1, 1, 1};
+  const auto waits = gives.space().Prepare(module->id, 0, block);
+  gives.Launch(1, waits->id, 1, 1, {reinterpret_cast<uint64_t>(flag), reinterpret_cast<uint64_t>(flag + 1)});
+  ASSERT_TRUE(gives.space().UnloadModule(module->id));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // for the others to fall asleep
+  std::atomic_ref(flag[0]).store(1);
+  while (code->held == 0) std::this_thread::yield();
+  other.Launch(1, add, 1, 1, {reinterpret_cast<uint64_t>(sum), 1});
+  EXPECT_TRUE(other.Synchronize(1));
+  EXPECT_EQ(*sum, 1u);
+  code->may_go = true;
+  code->may_go.notify_all();
+}
+
 // What a client has unloaded costs it nothing, however much that was: programs that compile as they go run for weeks.
 TEST(Holdings, AClientMayLoadAndUnloadForEver) {
   if (kSanitized) GTEST_SKIP() << "the sanitizer keeps memory of its own";

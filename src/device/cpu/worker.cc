@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "cuda/result.h"
 #include "device/cpu/cpu_space.h"
+#include "device/cpu/schedule/sm_thread.h"
 #include "device/cpu/stream/operation.h"
 #include "os/thread.h"
 #include "os/time_slice.h"
@@ -37,7 +38,6 @@ const std::shared_ptr<const std::string>& TransferName() {
 
 Worker::Worker(uint32_t device, uint32_t sm, uint32_t nice, Scheduler* scheduler, BlockPool* pool, IdleShared* idle)
     : device_(device), sm_(sm), nice_(nice), scheduler_(scheduler), pool_(pool), idle_(idle) {
-  guest_.scheduler = scheduler;
   scheduler->sm(sm).thread = &guest_;
   thread_ = os::StartThread(fmt::format("tutti-sm{}.{}", device, sm), [this] { Loop(); });
 }
@@ -51,6 +51,7 @@ Worker::~Worker() { thread_.join(); }
 
 void Worker::Loop() {
   const GuestThreadScope scope(&guest_);
+  const SmThread sm_thread(scheduler_, sm_);
   os::RequestTimeSlice(kSliceNs);
   os::BeNicer(nice_);
   SmState& sm = scheduler_->sm(sm_);
@@ -201,13 +202,11 @@ bool Worker::PollRings() {
   return idle_->has_work.load(std::memory_order_acquire) && idle_->work.poll && idle_->work.poll();
 }
 
-// Lets another thread poll the rings while this SM is busy. What it still finds there is for others, who may sleep: it
-// submits as a thread that will not look for work right after.
+// Lets another thread poll the rings while this SM is busy. What it still finds there is for others, who may sleep.
 void Worker::LookAway() {
   if (!idle_->has_work.load(std::memory_order_acquire) || !idle_->work.leave) return;
-  guest_.scheduler = nullptr;
+  const SmAbsence absence;
   idle_->work.leave();
-  guest_.scheduler = scheduler_;
 }
 
 void Worker::Idle(uint32_t seen, uint64_t retry_at_ns) {

@@ -56,7 +56,6 @@ struct GuestThread {
   std::atomic<StopReason> stop{StopReason::kNone};
   bool WasToldTo(StopReason reason) const { return stop.load(std::memory_order_relaxed) == reason; }
   pid_t tid = 0;
-  const void* scheduler = nullptr;  // that this thread takes work from
 
   // Makes this thread check `stop` soon, wherever it is. Thread-safe.
   void Interrupt() const;

@@ -16,6 +16,7 @@ struct Case {
   bool spins = false;       // each worker, before it sleeps
   bool ends = false;        // a sleep, by itself, once for each worker
   uint32_t cores = 8;  // of fewer than workers: nobody is woken while so many are awake and one of them will look
+  bool leaves = false;  // the first worker steps away, for ever
   // What this variant leaves out, to show that it is needed.
   bool no_advance = false;  // of the epoch, after a submission
   bool no_wake = false;  // of a sleeper, by who submits
@@ -23,6 +24,8 @@ struct Case {
   bool late_epoch = false;  // a worker that has spun sleeps on the epoch of then
   bool early_count = false;  // of sleepers, before the epoch moves
   bool one_wake = false;  // where a task is for one worker, any sleeper is woken
+  bool away_counts = false;  // one that is away, as one that will look
+  bool no_wake_for_it = false;  // of another one, by who steps away
 };
 
 class Device;
@@ -50,7 +53,7 @@ class Device final : public Threads {
   explicit Device(const Case& plan) : plan_(plan) {
     for (uint32_t i = 0; i < plan.workers; ++i) Start("worker", [this, i] { Work(1u << i); }, /*may_wait=*/true);
     Start("submitter", [this] {
-      for (uint32_t i = 0; i < plan_.workers; ++i) Submit(1u << i);
+      for (uint32_t i = plan_.leaves ? 1 : 0; i < plan_.workers; ++i) Submit(1u << i);
     });
   }
 
@@ -71,7 +74,12 @@ class Device final : public Threads {
   bool OneWillLook(uint32_t sleepers) {
     if (plan_.workers <= plan_.cores || plan_.restricted) return false;
     const uint32_t awake = plan_.workers - sleepers;
-    return awake >= plan_.cores && awake > busy_.load();
+    return awake >= plan_.cores && awake > busy_.load() + (plan_.away_counts ? 0 : away_.load());
+  }
+  void StepAway() {
+    Until([this] { return !locked_.peek(); });
+    away_.Put(away_.peek() + 1);
+    if (tasks_.peek() != 0 && !plan_.no_wake_for_it) Wake();
   }
   void Wake() {
     if (plan_.restricted && !plan_.one_wake) {
@@ -83,6 +91,7 @@ class Device final : public Threads {
 
   // Worker::Loop, Idle and Spin; Scheduler::Take reads the epoch under its lock
   void Work(uint32_t self) {
+    if (plan_.leaves && self == 1) return StepAway();
     for (bool ends = plan_.ends;;) {
       Until([this] { return !locked_.peek(); });
       const uint32_t mine = plan_.restricted ? tasks_.peek() & self : tasks_.peek();
@@ -110,6 +119,7 @@ class Device final : public Threads {
   const Case plan_;
   Word<uint32_t> tasks_{0};
   Word<uint32_t> busy_{0};
+  Word<uint32_t> away_{0};
   Word<bool> locked_{false};
   BasicIdleGate<MadeUpFiles> gate_;
 };
@@ -145,6 +155,21 @@ TEST_F(IdleGateInterleavings, WorkForAnyIsTaken) {
 
 TEST_F(IdleGateInterleavings, WorkIsTakenWhereNobodyIsWokenWhileAnotherWillLook) {
   for (const bool ends : {false, true}) AllIsTaken({.ends = ends, .cores = 1});
+}
+
+TEST_F(IdleGateInterleavings, WorkIsTakenThoughAWorkerIsAway) {
+  for (const uint32_t cores : {1, 2, 8}) {
+    AllIsTaken({.ends = true, .cores = cores, .leaves = true});
+    AllIsTaken({.workers = 3, .cores = cores, .leaves = true});
+  }
+}
+
+TEST_F(IdleGateInterleavings, IfOneThatIsAwayCountsWorkIsLeftAndSeenToBe) {
+  SomethingWaits({.cores = 1, .leaves = true, .away_counts = true});
+}
+
+TEST_F(IdleGateInterleavings, WithoutTheWakeOfWhoStepsAwayWorkIsLeftAndSeenToBe) {
+  SomethingWaits({.cores = 1, .leaves = true, .no_wake_for_it = true});
 }
 
 TEST_F(IdleGateInterleavings, WithSleepersCountedBeforeTheEpochMovesWorkIsLeftAndSeenToBe) {

@@ -16,6 +16,9 @@
 // A task whose blocks only wait for others is *parked* where SMs share cores: it must not take a core from the blocks
 // that it waits for (IsCrowded).
 //
+// An SM's thread that does something else than run blocks, which may take long, says so (StepAway): nobody counts on it
+// then, and it wakes another SM for what it leaves.
+//
 // Nothing is woken, interrupted or armed under the lock: what is to be done is returned as a Nudge, and done by Carry.
 #include "device/cpu/schedule/scheduler.h"
 
@@ -23,6 +26,7 @@
 #include <bit>
 
 #include "device/cpu/exec/device_limits.h"
+#include "device/cpu/schedule/sm_thread.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -72,7 +76,7 @@ Nudge Scheduler::Submit(Task* task) {
   }
   const bool restricted = restricted_.load(std::memory_order_relaxed) != 0;
   // A worker of this device will look for work right after this anyway.
-  nudge.wake = restricted || CurrentGuestThread() == nullptr || CurrentGuestThread()->scheduler != this;
+  nudge.wake = restricted || !SmThread::WillLook(this);
   return nudge;
 }
 
@@ -82,13 +86,31 @@ void Scheduler::Carry(const Nudge& nudge) {
   if (nudge.wake && !OneWillLook()) Wake();
 }
 
-// Where SMs share cores, as many SMs as there are cores are awake, and one of them has no block: it is between two
-// chunks or waking up. It takes what there is and wakes the next one; another sleeper would only take its core. Asked
-// after the epoch has advanced, so an SM that counts as awake by then looks before it sleeps.
+// Where SMs share cores, as many SMs as there are cores are awake, and one of them has no block and is not away: it is
+// between two chunks or waking up. It takes what there is and wakes the next one; another sleeper would only take its
+// core. Asked after the epoch has advanced, so an SM that counts as awake by then looks before it sleeps; and after the
+// work was queued under the lock, under which an SM that steps away looks once more.
 bool Scheduler::OneWillLook() const {
   if (sms() <= cores_ || restricted()) return false;
   const uint32_t awake = sms() - gate_.sleepers();
-  return awake >= cores_ && awake > busy_.load(std::memory_order_relaxed);
+  return awake >= cores_ && awake > busy_.load(std::memory_order_relaxed) + away_.load(std::memory_order_relaxed);
+}
+
+void Scheduler::StepAway(SmState& sm) {
+  bool wake;
+  {
+    std::lock_guard lock(mutex_);
+    sm.away = true;
+    away_.store(away_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    wake = (offered_ != 0 && IdleSmHasNext(clock_())) || (!parked_.empty() && !HasAllCores());
+  }
+  if (wake) Wake();
+}
+
+void Scheduler::ComeBack(SmState& sm) {
+  std::lock_guard lock(mutex_);
+  sm.away = false;
+  away_.store(away_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }
 
 // Where clients are bound to SMs, only each SM itself knows whether there is something for it.
@@ -107,7 +129,7 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
     std::lock_guard lock(mutex_);
     const uint64_t now_ns = clock_();
     *retry_at_ns = WakeThrottled(now_ns);
-    SpaceShare* const share = parked_.head == nullptr ? policy_->Pick(sm.index, now_ns) : PickBesideParked(sm, now_ns);
+    SpaceShare* const share = parked_.empty() ? policy_->Pick(sm.index, now_ns) : PickBesideParked(sm, now_ns);
     taken = share != nullptr;
     if (taken) {
       nudge = Begin(sm, share, chunk, now_ns);
@@ -159,8 +181,9 @@ Nudge Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t no
 
 bool Scheduler::IdleSmHasNext(uint64_t now_ns) const {
   if (busy_ == sm_states_.size()) return false;
-  return std::any_of(sm_states_.begin(), sm_states_.end(),
-                     [&](const SmState& sm) { return sm.task == nullptr && policy_->HasNext(sm.index, now_ns); });
+  return std::ranges::any_of(sm_states_, [&](const SmState& sm) {
+    return sm.task == nullptr && !sm.away && policy_->HasNext(sm.index, now_ns);
+  });
 }
 
 uint64_t Scheduler::EstimateNs(const Chunk& chunk) const {
@@ -198,6 +221,8 @@ void Scheduler::GiveOut(Task* task, Chunk* chunk) {
   EnqueueIfWork(task);  // at the back: round robin among the Space's grids of one urgency
 }
 
+bool Scheduler::HasAllCores() const { return busy_.load(std::memory_order_relaxed) >= cores_; }
+
 // Where SMs share cores, a task that only waits is not worth one more of them: it would take the core from the blocks
 // that it waits for. So it is parked: no SM is woken for it, but one that is awake and has nothing else tries it, as
 // long as there are cores. Should others keep all SMs, it has its turn after kParkedTurn chunks, and at every look of
@@ -208,7 +233,7 @@ void Scheduler::GiveOut(Task* task, Chunk* chunk) {
 // Beside a task that computes, and has all the SMs it can get, a waiting task needs SMs for its share. A task that once
 // waited and no longer does counts as one that computes.
 bool Scheduler::IsCrowded(const Task& task) const {
-  if (task.active_chunks == 0 || busy_.load(std::memory_order_relaxed) < cores_ || !WillWait(task)) return false;
+  if (task.active_chunks == 0 || !HasAllCores() || !WillWait(task)) return false;
   return std::ranges::all_of(sm_states_, [](const SmState& sm) { return sm.task == nullptr || WillWait(*sm.task); });
 }
 
@@ -219,29 +244,54 @@ bool Scheduler::WillWait(const Task& task) { return task.order.HasOnlyWaited() |
 void Scheduler::EnqueueIfWork(Task* task) {
   if (!task->order.HasWork()) return;
   if (sms() > cores_ && (task->order.OnlyWaits() || IsCrowded(*task))) {
-    parked_.PushBack(task);
+    Park(task, false);
   } else {
     Enqueue(task);
   }
 }
 
+void Scheduler::Park(Task* task, bool first) {
+  TaskQueue& parked = task->share->parked;
+  if (parked.head == nullptr) parked_.push_back(task->share);
+  first ? parked.PushFront(task) : parked.PushBack(task);
+}
+
 void Scheduler::Unpark(Task* task) {
-  parked_.Remove(task);
+  task->share->parked.Remove(task);
+  if (task->share->parked.head == nullptr) std::erase(parked_, task->share);
   Enqueue(task);
   UpdateOffer(task->share);
+}
+
+// The policy chooses among the shares: none has more for having more tasks that wait.
+void Scheduler::UnparkOneOfEach() {
+  unparked_.clear();
+  for (const SpaceShare* const share : parked_) unparked_.push_back(share->parked.head);
+  for (Task* const task : unparked_) Unpark(task);
 }
 
 SpaceShare* Scheduler::PickBesideParked(const SmState& sm, uint64_t now_ns) {
   if (++since_parked_ >= kParkedTurn) {
     since_parked_ = 0;
-    Unpark(parked_.head);
+    UnparkOneOfEach();
   }
   SpaceShare* share = policy_->Pick(sm.index, now_ns);
-  while (share == nullptr && parked_.head != nullptr && busy_.load(std::memory_order_relaxed) < cores_) {
-    Unpark(parked_.head);
+  while (share == nullptr && !parked_.empty() && !HasAllCores()) {
+    UnparkOneOfEach();
     share = policy_->Pick(sm.index, now_ns);
+    if (share != nullptr) ParkAgain(share);
   }
   return share;
+}
+
+// Those of UnparkOneOfEach that were not picked, first as before.
+void Scheduler::ParkAgain(const SpaceShare* picked) {
+  for (Task* const task : unparked_) {
+    if (task->share == picked) continue;
+    Dequeue(task);
+    Park(task, true);
+    UpdateOffer(task->share);
+  }
 }
 
 bool Scheduler::ShouldGiveWay(Task& task, uint64_t index, bool has_rest) const {
@@ -279,7 +329,7 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     } else {
       PassGridBarrierIfComplete(task);
       done = task->order.ended() == task->total_blocks;
-      if (!done && task->queue == &parked_ && !IsCrowded(*task)) Unpark(task);
+      if (!done && task->queue == &share->parked && !IsCrowded(*task)) Unpark(task);
       if (!done && task->queue == nullptr) {
         EnqueueIfWork(task);
       } else if (!done && task->queue == &share->queues[task->queued_urgency] &&
@@ -297,7 +347,7 @@ bool Scheduler::Finish(SmState& sm, const Chunk& chunk, const ChunkResult& resul
     }
     UpdateOffer(share);
     // Also for what has just been parked.
-    if (parked_.head != nullptr) look_at_ns = std::min(look_at_ns, result.end_ns + kRemindNs);
+    if (!parked_.empty()) look_at_ns = std::min(look_at_ns, result.end_ns + kRemindNs);
   }
   ticker_->Arm(look_at_ns);
   return done;

@@ -30,6 +30,7 @@ namespace tutti::device::cpu {
 struct SmState {
   uint32_t index = 0;
   GuestThread* thread = nullptr;
+  bool away = false;            // its thread does something else, which may take long (sm_thread.h)
   SpaceShare* share = nullptr;  // that counts this SM as running
   Task* task = nullptr;         // of which it runs a chunk
   uint64_t begin_ns = 0;
@@ -107,6 +108,11 @@ class Scheduler {
   bool Finish(SmState& sm, const Chunk& chunk, const ChunkResult& result);
   void Release(SmState& sm);
 
+  // The thread of `sm`, which has no chunk, does something else, which may take long: what there is to run is for
+  // others. And it is back, and will look for work. Called by that thread (sm_thread.h).
+  void StepAway(SmState& sm);
+  void ComeBack(SmState& sm);
+
   // Whether block `index` of `task`, which only waits, should yield: to an earlier block of the task, to other tasks,
   // or, when it is the task's turn, to any other block of it (`has_rest`: of its chunk). A lock-free hint.
   bool ShouldGiveWay(Task& task, uint64_t index, bool has_rest) const;
@@ -142,10 +148,14 @@ class Scheduler {
   void Dequeue(Task* task);
   Nudge Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns);
   void GiveOut(Task* task, Chunk* chunk);
+  bool HasAllCores() const;
   bool IsCrowded(const Task& task) const;
   static bool WillWait(const Task& task);
   void EnqueueIfWork(Task* task);
+  void Park(Task* task, bool first);
   void Unpark(Task* task);
+  void UnparkOneOfEach();
+  void ParkAgain(const SpaceShare* picked);
   SpaceShare* PickBesideParked(const SmState& sm, uint64_t now_ns);
   uint64_t EstimateNs(const Chunk& chunk) const;
   void Return(Task* task, const ChunkResult& result);
@@ -186,8 +196,10 @@ class Scheduler {
   std::vector<const GuestThread*> told_;  // the ticker's own
   uint32_t offered_ = 0;  // shares
   std::atomic<uint32_t> busy_{0};  // SMs with a task; written under the lock, read without it as a hint
+  std::atomic<uint32_t> away_{0};  // SMs whose thread is away; likewise
   const uint32_t cores_;
-  TaskQueue parked_;  // tasks that only wait; always empty if each SM has a core
+  std::vector<SpaceShare*> parked_;  // that have parked tasks; always empty if each SM has a core
+  std::vector<Task*> unparked_;  // UnparkOneOfEach's
   uint32_t since_parked_ = 0;  // chunks
   std::atomic<uint64_t> queued_tasks_{0};  // written under the lock, read without it as a hint
   std::atomic<uint32_t> restricted_{0};  // shares that may not use all SMs; likewise

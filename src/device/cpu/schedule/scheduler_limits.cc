@@ -58,7 +58,7 @@ void Scheduler::ForEachBegun(const SpaceShare* share, const std::function<void(c
   };
   for (const TaskQueue& queue : share->queues) in_queue(queue);
   for (const auto& context : share->contexts) in_queue(context->held);
-  in_queue(parked_);
+  in_queue(share->parked);
   for (auto sm = sm_states_.begin(); sm != sm_states_.end(); ++sm) {
     const auto on_earlier = [&](const SmState& earlier) { return earlier.task == sm->task; };
     if (sm->task == nullptr || sm->task->share != share || sm->task->queue != nullptr) continue;

@@ -87,8 +87,8 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
   {
     std::lock_guard lock(mutex_);
     const uint64_t throttled_until_ns = WakeThrottled(now_ns);
-    const bool parked = parked_.head != nullptr;
-    while (parked_.head != nullptr) Unpark(parked_.head);
+    const bool parked = !parked_.empty();
+    while (!parked_.empty()) Unpark(parked_.front()->parked.head);
     for (SmState& sm : sm_states_) {
       if (sm.task == nullptr) continue;
       const uint64_t limit_ns = sm.share->kernel_limit_ns;
@@ -118,11 +118,7 @@ void Scheduler::Drop(SpaceShare* share, std::vector<Task*>* dropped) {
   ticker_->Arm(now_ns + kRemindNs);
   std::lock_guard lock(mutex_);
   share->dead = true;
-  for (Task* task = parked_.head; task != nullptr;) {
-    Task* const next = task->next;
-    if (task->share == share) Unpark(task);
-    task = next;
-  }
+  while (Task* const task = share->parked.head) Unpark(task);
   const auto drop_all = [&](TaskQueue& queue) {
     while (Task* const task = queue.head) {
       Dequeue(task);

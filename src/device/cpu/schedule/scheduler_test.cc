@@ -109,12 +109,13 @@ class CrowdedSchedulerTest : public testing::Test {
     Task task;
     BlockHabits habits;
   };
-  void Submit(Work& work, uint64_t blocks) {
-    work.task.share = &work.share;
-    work.task.total_blocks = blocks;
-    work.task.urgency = 5;
-    work.task.habits = &work.habits;
-    scheduler_.Carry(scheduler_.Submit(&work.task));
+  void Submit(Work& work, uint64_t blocks) { Submit(work, &work.task, blocks); }
+  void Submit(Work& work, Task* task, uint64_t blocks) {
+    task->share = &work.share;
+    task->total_blocks = blocks;
+    task->urgency = 5;
+    task->habits = &work.habits;
+    scheduler_.Carry(scheduler_.Submit(task));
   }
   bool Take(uint32_t sm) {
     uint32_t seen;
@@ -125,15 +126,17 @@ class CrowdedSchedulerTest : public testing::Test {
   }
   void Ends(uint32_t sm) { scheduler_.Finish(scheduler_.sm(sm), chunks_[sm], {.finished = 1, .end_ns = NowNs()}); }
   // The block that the SM has begun yields, since it only waits.
-  void Waits(uint32_t sm) {
+  void Waits(uint32_t sm) { Waits(sm, NowNs() - scheduler_.sm(sm).begin_ns); }
+  void Waits(uint32_t sm, uint64_t ran_ns) {
     const Chunk& chunk = chunks_[sm];
     BlockRun* run = chunk.resumed;
     if (run == nullptr) {
       run = runs_.emplace_back(std::make_unique<BlockRun>()).get();
       ASSERT_TRUE(run->PrepareCall([](const void*, uint64_t) {}, nullptr, chunk.first));
     }
-    scheduler_.Finish(scheduler_.sm(sm), chunk,
-                      {.suspended = run, .yielded = true, .seen_ended = seen_[sm], .end_ns = NowNs()});
+    scheduler_.Finish(
+        scheduler_.sm(sm), chunk,
+        {.suspended = run, .yielded = true, .seen_ended = seen_[sm], .end_ns = scheduler_.sm(sm).begin_ns + ran_ns});
   }
 
   // Block 0 runs; 1, 2 and 3 have waited for it.
@@ -187,6 +190,46 @@ TEST_F(CrowdedSchedulerTest, WhoSleepsIsWokenOnlyWhenAllThatAreAwakeHaveABlockIf
   ASSERT_TRUE(Take(1));
   EXPECT_EQ(gate.sleepers(), 1u) << "nobody else would";
   gate.WakeAll();
+}
+
+TEST_F(CrowdedSchedulerTest, NobodyCountsOnAnSmThatIsAway) {
+  IdleGate& gate = scheduler_.gate();
+  const auto sleep = [&gate, epoch = gate.epoch()] { gate.Sleep(epoch, kNever, true); };
+  const std::future<void> slept[] = {std::async(std::launch::async, sleep), std::async(std::launch::async, sleep)};
+  while (gate.sleepers() != 2) std::this_thread::yield();
+  scheduler_.StepAway(scheduler_.sm(0));
+  EXPECT_EQ(gate.sleepers(), 2u) << "there is nothing to run";
+  scheduler_.StepAway(scheduler_.sm(1));
+  Submit(works_[0], 100);
+  EXPECT_EQ(gate.sleepers(), 1u) << "nobody else would look";
+  gate.WakeAll();
+}
+
+TEST_F(CrowdedSchedulerTest, AnSmThatStepsAwayLeavesWhatThereIsToAnother) {
+  IdleGate& gate = scheduler_.gate();
+  const auto sleep = [&gate, epoch = gate.epoch()] { gate.Sleep(epoch, kNever, true); };
+  const std::future<void> slept[] = {std::async(std::launch::async, sleep), std::async(std::launch::async, sleep)};
+  while (gate.sleepers() != 2) std::this_thread::yield();
+  Submit(works_[0], 100);
+  EXPECT_EQ(gate.sleepers(), 2u) << "SMs 0 and 1 will look";
+  scheduler_.StepAway(scheduler_.sm(0));
+  EXPECT_EQ(gate.sleepers(), 1u) << "in its place";
+  gate.WakeAll();
+}
+
+// Eight grids of one client and one of another, each of one block that waits.
+TEST_F(CrowdedSchedulerTest, OfClientsThatWaitNoneHasMoreForHavingMoreGrids) {
+  std::deque<Task> chains(7);
+  for (Task& chain : chains) Submit(works_[0], &chain, 1);
+  Submit(works_[0], 1);
+  Submit(works_[1], 1);
+  uint64_t taken[2] = {};
+  for (int i = 0; i < 2000; ++i) {
+    ASSERT_TRUE(Take(0));
+    if (i >= 100) ++taken[chunks_[0].task->share == &works_[1].share];  // all have begun and wait
+    Waits(0, 1000);
+  }
+  EXPECT_NEAR(static_cast<double>(taken[1]) / static_cast<double>(taken[0] + taken[1]), 0.5, 0.02);
 }
 
 TEST_F(CrowdedSchedulerTest, WhatHasWaitedIsForMoreSmsBesideATaskThatComputes) {

@@ -27,6 +27,14 @@ void TaskQueue::PushBack(Task* task) {
   tail = task;
 }
 
+void TaskQueue::PushFront(Task* task) {
+  task->queue = this;
+  task->previous = nullptr;
+  task->next = head;
+  (head != nullptr ? head->previous : tail) = task;
+  head = task;
+}
+
 void TaskQueue::Remove(Task* task) {
   task->queue = nullptr;
   (task->previous != nullptr ? task->previous->next : head) = task->next;

@@ -57,6 +57,7 @@ struct TaskQueue {
   Task* tail = nullptr;
 
   void PushBack(Task* task);
+  void PushFront(Task* task);
   void Remove(Task* task);
 };
 
