@@ -80,11 +80,11 @@ Result<Envelope> ReceivePlainMessage(int socket, int timeout_ms) {
   return envelope;
 }
 
-Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, os::Fd* in_the_way) {
+Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, InTheWay* in_the_way) {
   constexpr size_t kMostBytes = 4096;
   TUTTI_ASSIGN(os::PeekedMessage message, os::Peek(socket, kMostBytes));
-  if (message.fd && (!message.complete || !os::IsMemory(message.fd.get(), most_bytes))) {
-    *in_the_way = std::move(message.fd);
+  if (message.out_of_fds || (message.fd && (!message.complete || !os::IsMemory(message.fd.get(), most_bytes)))) {
+    *in_the_way = {.first = std::move(message.fd), .out_of_fds = message.out_of_fds};
     return Open(socket, message.bytes);
   }
   if (!message.complete) return Fail("message longer than a request");

@@ -39,10 +39,15 @@ Result<Envelope> ReceivePlainMessage(int socket, int timeout_ms = -1);
 
 // Non-blocking, for a thread that serves other clients too: receives a request from an untrusted peer that may send
 // memory files, whose close never blocks (os/memory.h). A request is short and carries at most one file, of at most
-// `most_bytes`. A message that carries anything else stays in the queue: `*in_the_way` is then its first descriptor,
-// and the result its head, or what is wrong with that. Closing that descriptor, and discarding the message, may block
-// for as long as the peer likes.
-Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, os::Fd* in_the_way);
+// `most_bytes`. A message that carries anything else, or whose file this process has no descriptor for, stays in the
+// queue: `*in_the_way` says so, and the result is its head, or what is wrong with that. Closing its first descriptor,
+// and discarding the message, may block for as long as the peer likes.
+struct InTheWay {
+  os::Fd first;
+  bool out_of_fds = false;
+  explicit operator bool() const { return first || out_of_fds; }
+};
+Result<Envelope> ReceiveRequest(int socket, uint64_t most_bytes, InTheWay* in_the_way);
 
 // Sends kRefuse. Failure to send is ignored: the peer may be gone.
 void SendRefusal(int socket, uint32_t serial, int32_t status, std::string_view text);

@@ -1,6 +1,7 @@
 #include "ipc/message.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <numeric>
 
@@ -93,7 +94,7 @@ TEST_F(MessageTest, MemoryFileOverTheLimitIsNotRead) {
 TEST_F(MessageTest, ARequestBringsOneMemoryFileOrNone) {
   const os::Fd memory = os::CreateMemoryOf("one", std::vector<uint8_t>(1)).value();
   const int fds[] = {memory.get()};
-  os::Fd in_the_way;
+  InTheWay in_the_way;
   for (const size_t files : {0u, 1u}) {
     ASSERT_TRUE(SendMessage(left(), wire::MessageKind::kLoadModule, 5, Body(20), std::span(fds, files)));
     const auto got = ReceiveRequest(right(), 4096, &in_the_way);
@@ -110,15 +111,32 @@ TEST_F(MessageTest, WhatIsNoSmallMemoryFileLeavesItsRequestInTheQueue) {
   const std::vector<std::vector<int>> all{{right()}, {memory.get(), memory.get()}, {memory.get()}};
   for (const std::vector<int>& fds : all) {
     ASSERT_TRUE(SendMessage(left(), wire::MessageKind::kLoadModule, 5, Body(20), fds));
-    os::Fd in_the_way;
+    InTheWay in_the_way;
     ASSERT_TRUE(ReceiveRequest(right(), fds.size() > 1 ? 8192 : 4096, &in_the_way));
     EXPECT_TRUE(in_the_way);
     EXPECT_EQ(ReceiveMessage(right(), 0)->fds.size(), fds.size());
   }
 }
 
+TEST_F(MessageTest, ARequestWhoseFileThereIsNoDescriptorForLeavesItInTheQueue) {
+  const os::Fd memory = os::CreateMemoryOf("one", std::vector<uint8_t>(1)).value();
+  const int fds[] = {memory.get()};
+  ASSERT_TRUE(SendMessage(left(), wire::MessageKind::kLoadModule, 5, Body(20), fds));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  InTheWay in_the_way;
+  const auto got = ReceiveRequest(right(), 4096, &in_the_way);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(got) << got.error().text;
+  EXPECT_EQ(got->head.serial, 5u);
+  EXPECT_TRUE(in_the_way.out_of_fds);
+  EXPECT_EQ(ReceiveMessage(right(), 0)->fds.size(), 1u);
+}
+
 TEST_F(MessageTest, ARequestOfManyBytesIsRefused) {
-  os::Fd in_the_way;
+  InTheWay in_the_way;
   ASSERT_TRUE(SendMessage(left(), wire::MessageKind::kLoadModule, 5, Body(5000)));
   EXPECT_FALSE(ReceiveRequest(right(), 4096, &in_the_way));
 }

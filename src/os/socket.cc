@@ -222,6 +222,7 @@ Result<PeekedMessage> Peek(int socket, size_t most_bytes) {
   }
   message.bytes.resize(static_cast<size_t>(size));
   message.complete = (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+  message.out_of_fds = (header.msg_flags & MSG_CTRUNC) != 0 && !message.fd;
   return message;
 }
 

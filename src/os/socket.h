@@ -64,6 +64,7 @@ struct PeekedMessage {
   std::vector<uint8_t> bytes;
   Fd fd;
   bool complete = false;  // neither bytes nor descriptors are missing: `fd` is the only one
+  bool out_of_fds = false;  // it carries descriptors, and this process has no number left for one
 };
 // Fails if none has arrived.
 Result<PeekedMessage> Peek(int socket, size_t most_bytes);

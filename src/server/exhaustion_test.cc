@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "control/open_files.h"
+#include "cuda/result.h"
 #include "os/memory.h"
 #include "os/testing/lingering_socket.h"
 #include "server/descriptor_takers.h"
@@ -123,9 +124,13 @@ TEST(Exhaustion, AServerWithoutADescriptorTellsNewClientsAndKeepsOldOnes) {
       }
     }
     EXPECT_TRUE(Works(**old)) << "the old client";
+    const Status loaded = Load(**old);
+    ASSERT_FALSE(loaded.has_value());
+    EXPECT_EQ(loaded.error().code, cuda::CUDA_ERROR_OUT_OF_MEMORY) << loaded.error().text;
   }
   prlimit(server.pid(), RLIMIT_NOFILE, &before, nullptr);
   EXPECT_TRUE(server.ConnectHere(3).has_value()) << "there is room again";
+  EXPECT_TRUE(Load(**old)) << "the old client";
 }
 
 // A container's root takes any user number, that of the server as well.

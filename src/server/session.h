@@ -151,7 +151,7 @@ class Session final : public WatchedRing, public std::enable_shared_from_this<Se
   void Break(std::string reason);
 
   // session_calls.cc
-  void RefuseFiles(wire::MessageHead head, os::Fd in_the_way);
+  void RefuseFiles(wire::MessageHead head, ipc::InTheWay in_the_way);
   Status HandleLoadModule(ipc::Envelope envelope);
   void LoadModule(uint32_t serial, uint32_t device, const os::Mapping& image);
   Status HandleQueryModule(const ipc::Envelope& envelope);

@@ -30,7 +30,7 @@ bool HungUp(int socket) {
 }  // namespace
 
 Status Session::OnReadable() {
-  os::Fd in_the_way;
+  ipc::InTheWay in_the_way;
   auto received = ipc::ReceiveRequest(socket_->get(), kMaxImageBytes, &in_the_way);
   if (in_the_way) {
     RefuseFiles(received ? received->head : wire::MessageHead{}, std::move(in_the_way));
@@ -48,22 +48,25 @@ Status Session::OnReadable() {
   return Fail(fmt::format("message of kind {}", static_cast<unsigned>(envelope.head.kind)));
 }
 
-// A DescriptorTakers thread closes a descriptor that comes beside a memory file, or in its place; the next message is
-// read when that is done. The thread holds that one descriptor only: the kernel closes the message's others as it is
-// discarded.
-void Session::RefuseFiles(wire::MessageHead head, os::Fd in_the_way) {
+// A DescriptorTakers thread closes a descriptor that comes beside a memory file, or in its place, or that this process
+// has no number for; the next message is read when that is done. The thread holds one descriptor at most: the kernel
+// closes the message's others as it is discarded.
+void Session::RefuseFiles(wire::MessageHead head, ipc::InTheWay in_the_way) {
   services_.listen(info_.id, false);
-  const auto first = std::make_shared<os::Fd>(std::move(in_the_way));
-  services_.takers->Add(info_.party, [head, first, socket = socket_, id = info_.id, post = services_.post] {
+  const auto files = std::make_shared<ipc::InTheWay>(std::move(in_the_way));
+  services_.takers->Add(info_.party, [head, files, socket = socket_, id = info_.id, post = services_.post] {
     // Answered first, since closing what the client has sent may block as long as the client likes.
     const bool module = head.kind == wire::MessageKind::kLoadModule;
-    if (module) {
+    if (module && files->out_of_fds) {
+      ipc::SendRefusal(socket->get(), head.serial, cuda::CUDA_ERROR_OUT_OF_MEMORY,
+                       "the server has no file descriptor left for a module's image; its limit is RLIMIT_NOFILE");
+    } else if (module) {
       ipc::SendRefusal(socket->get(), head.serial, cuda::CUDA_ERROR_INVALID_IMAGE,
                        fmt::format("a module's image is one memory file of {} bytes at most", kMaxImageBytes));
     } else {
       post(id, [](Session&) -> Status { return Fail("descriptors that are no module's image"); });
     }
-    first->Reset();
+    files->first.Reset();
     const Status discarded = os::Discard(socket->get());
     if (!module) return;
     if (!discarded) return post(id, [discarded](Session&) { return discarded; });

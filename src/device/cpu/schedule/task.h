@@ -18,9 +18,9 @@ struct Operation;
 
 // Learned behaviour of the blocks of one kind of work. Relaxed: estimates that several threads improve.
 struct BlockHabits {
-  std::atomic<uint32_t> ns{0};     // time per block; 0: unknown
-  std::atomic<uint32_t> waits{
-      0};  // how many of the last kAlways chunks, about, ended with a block that waits for memory
+  std::atomic<uint32_t> ns{0};  // time per block; 0: unknown
+  // How many of the last kAlways chunks, about, ended with a block that waits for memory.
+  std::atomic<uint32_t> waits{0};
 
   static constexpr uint32_t kAlways = 256;
 
