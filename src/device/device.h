@@ -139,8 +139,8 @@ class Space {
   virtual Status Wait(uint32_t stream, uint64_t ticket, uint32_t other_stream, uint64_t other_ticket) = 0;
   virtual Status HostCall(uint32_t stream, uint64_t ticket, uint64_t token) = 0;
   virtual Status Mark(uint32_t stream, uint64_t ticket) = 0;
-  // The host call that `stream` waits at has returned.
-  virtual Status HostCallDone(uint32_t stream) = 0;
+  // The host call with that token, at which `stream` waits, has returned. Ignored if it waits at another one by now.
+  virtual Status HostCallDone(uint32_t stream, uint64_t token) = 0;
 
   // Modules. May take seconds (compilation): called from a thread of their own, concurrently with the above;
   // thread-safe. `image` is PTX text or a fatbin. On failure the error's text is the JIT log.

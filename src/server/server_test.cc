@@ -136,7 +136,7 @@ TEST(Server, HostCallsHoldTheirStreamAndNoOther) {
   EXPECT_EQ(calls.calls[0].token, 77u);
   EXPECT_FALSE(client->waiter().Done(1, behind));
   calls.consumed = 1;
-  client->producer().Submit(RecordKind::kHostCallDone, 1);
+  client->producer().Submit(RecordKind::kHostCallDone, 1, wire::HostCallBody{.token = 77});
   EXPECT_EQ(client->waiter().Wait(1, behind), 0);
 }
 
@@ -154,7 +154,7 @@ TEST(Server, HostCallsBeyondTheQueueWaitForRoom) {
     const auto call = calls.calls[taken % wire::kHostCallSlots];
     ASSERT_EQ(call.token, taken + 2);
     calls.consumed = taken + 1;
-    client->producer().Submit(RecordKind::kHostCallDone, call.stream);
+    client->producer().Submit(RecordKind::kHostCallDone, call.stream, wire::HostCallBody{.token = call.token});
   }
 }
 
@@ -200,7 +200,7 @@ TEST(Server, HostCallsThatNobodyTakesAreBounded) {
   uint32_t calls = 0;
   for (; calls <= wire::kMostBacklog + wire::kHostCallSlots && client->watch().ended() == 0; ++calls) {
     client->producer().Submit(RecordKind::kHostCall, 1, wire::HostCallBody{.token = calls});
-    client->producer().Submit(RecordKind::kHostCallDone, 1);
+    client->producer().Submit(RecordKind::kHostCallDone, 1, wire::HostCallBody{.token = calls});
   }
   EXPECT_GE(calls, wire::kMostBacklog);
   EXPECT_TRUE(Eventually([&] { return client->watch().ended() == 806; }));

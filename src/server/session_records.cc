@@ -60,7 +60,9 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
       if (!space_->Free(address)) log::Debug("Client {} freed {:#x}, where no allocation begins", info_.pid, address);
       return {};
     }
-    case RecordKind::kHostCallDone: sink_->HostCallAnswered(); return space_->HostCallDone(stream);
+    case RecordKind::kHostCallDone:
+      sink_->HostCallAnswered();
+      return space_->HostCallDone(stream, wire::ValidateHostCall(untrusted).token);
     case RecordKind::kContextLimit: return HandleContextLimit(untrusted);
     case RecordKind::kHeapLimit: return HandleHeapLimit(untrusted);
     case RecordKind::kAllocate: return HandleAllocate(untrusted);

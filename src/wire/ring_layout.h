@@ -33,7 +33,7 @@ enum class RecordKind : uint8_t {
   kFill = 3,
   kEventRecord = 4,  // writes the time into an event slot
   kWait = 5,  // holds the stream until another stream has passed a ticket
-  kHostCall = 6,  // runs a function in the client (host_call queue); the stream resumes at kHostCallDone
+  kHostCall = 6,  // runs a function in the client (host_call queue); the stream resumes at kHostCallDone of its token
   kMarker = 7,  // no operation; something to wait for
   // Executed when consumed, in ring order; no reply.
   kStreamCreate = 16,

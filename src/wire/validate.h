@@ -31,7 +31,7 @@ Result<CopyBody> ValidateCopy(const Untrusted<RawRecord>& record);
 Result<FillBody> ValidateFill(const Untrusted<RawRecord>& record);
 Result<EventRecordBody> ValidateEventRecord(const Untrusted<RawRecord>& record);
 Result<WaitBody> ValidateWait(const Untrusted<RawRecord>& record);
-HostCallBody ValidateHostCall(const Untrusted<RawRecord>& record);  // any token is fine
+HostCallBody ValidateHostCall(const Untrusted<RawRecord>& record);  // and of its answer; any token is fine
 Result<StreamCreateBody> ValidateStreamCreate(const Untrusted<RawRecord>& record, uint32_t device_count);
 Result<ContextLimitBody> ValidateContextLimit(const Untrusted<RawRecord>& record, uint32_t device_count);
 Result<HeapLimitBody> ValidateHeapLimit(const Untrusted<RawRecord>& record, uint32_t device_count);  // any size is fine

@@ -18,7 +18,8 @@ namespace {
 
 constexpr uint64_t kCheckServerNs = 500'000'000;
 
-// A pending call: a host function, a callback or a copy. Its address travels through the server and back as the token.
+// A pending call: a host function, a callback or a copy. Its address travels through the server and back as the token,
+// and lives until the call has been answered: no two that are under way have the same.
 struct Pending {
   cuda::CUhostFn function = nullptr;
   cuda::CUstreamCallback callback = nullptr;
@@ -49,7 +50,8 @@ class Threads : public std::enable_shared_from_this<Threads> {
   void* PlaceOf(const wire::HostCall& call) { return &attachment_.channel().streams[call.stream]; }
   void Answer(const wire::HostCall& call) {
     OrderedBefore(PlaceOf(call));
-    attachment_.ring().Submit(wire::RecordKind::kHostCallDone, call.stream);
+    attachment_.ring().Submit(wire::RecordKind::kHostCallDone, call.stream, wire::HostCallBody{.token = call.token});
+    delete reinterpret_cast<Pending*>(call.token);
   }
 
   Attachment& attachment_;
@@ -110,7 +112,6 @@ void Threads::TakeForEver() {
     OrderedAfter(PlaceOf(call));
     if (pending->copy) {
       HostCopies::Get().Make(*pending->copy, call.status);
-      delete pending;
       Answer(call);
     } else {
       std::lock_guard lock(mutex_);
@@ -123,7 +124,7 @@ void Threads::TakeForEver() {
 
 // After an error a host function is not run; a callback is, and gets the error.
 void Run(const wire::HostCall& call) {
-  const std::unique_ptr<Pending> pending(reinterpret_cast<Pending*>(call.token));
+  const auto* const pending = reinterpret_cast<Pending*>(call.token);
   if (pending->callback != nullptr) {
     pending->callback(pending->stream, call.status, pending->user);
   } else if (call.status == 0) {

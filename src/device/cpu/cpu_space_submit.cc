@@ -225,9 +225,9 @@ Status CpuSpace::Mark(uint32_t stream, uint64_t ticket) {
   return SubmitSimple(Operation::Kind::kMark, stream, ticket, [](Operation*, uint64_t, uint64_t) {}, 0, 0);
 }
 
-Status CpuSpace::HostCallDone(uint32_t stream) {
+Status CpuSpace::HostCallDone(uint32_t stream, uint64_t token) {
   std::unique_lock lock(mutex_);
-  engine_.HostCallDone(stream);
+  engine_.HostCallDone(stream, token);
   Leave(&lock);
   return {};
 }

@@ -306,7 +306,7 @@ TEST(HostMemoryOfWork, BeyondWhatAnyClientMayHaveWaitingIsCounted) {
   EXPECT_FALSE(pin(second, kHost)) << "what waits is not counted";
   EXPECT_TRUE(pin(second, kHost - (kMost - kAnyClient) * 1024ull));
   EXPECT_EQ(fill(second), kAnyClient - 1) << "there is no memory for more";
-  ASSERT_TRUE(first.space().HostCallDone(1));
+  ASSERT_TRUE(first.space().HostCallDone(1, 1));
   ASSERT_TRUE(first.Synchronize(1));
   EXPECT_TRUE(pin(first, (kMost - kAnyClient) * 1024ull - (32 << 20))) << "what is done is given back";
 }

@@ -96,7 +96,7 @@ TEST_F(Conformance, AFreeWaitsForEarlierWork) {
   ASSERT_TRUE(client.sink().WaitHostCalls(1));
   ASSERT_TRUE(client.space().Free(address));
   EXPECT_EQ(client.sink().memory_used(0), kMiB) << "the stream has not passed the host call yet";
-  ASSERT_TRUE(client.space().HostCallDone(1));
+  ASSERT_TRUE(client.space().HostCallDone(1, 1));
   ASSERT_TRUE(client.Synchronize(1));
   EXPECT_EQ(client.sink().memory_used(0), 0u);
 }

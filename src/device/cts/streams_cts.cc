@@ -10,13 +10,15 @@ class Gate {
  public:
   Gate(Client* client, uint32_t stream) : client_(client), stream_(stream), calls_(client->sink().host_calls().size()) {
     ticket_ = client->next_ticket();
-    EXPECT_TRUE(client->space().HostCall(stream, ticket_, 77));
+    EXPECT_TRUE(client->space().HostCall(stream, ticket_, kToken));
   }
   void Open() {
     EXPECT_TRUE(client_->sink().WaitHostCalls(calls_ + 1));
-    EXPECT_TRUE(client_->space().HostCallDone(stream_));
+    EXPECT_TRUE(client_->space().HostCallDone(stream_, kToken));
   }
   uint64_t ticket() const { return ticket_; }
+
+  static constexpr uint64_t kToken = 77;
 
  private:
   Client* const client_;
@@ -48,15 +50,15 @@ TEST_F(Conformance, AHostCallHoldsItsStreamAndNoOther) {
   EXPECT_FALSE(client.sink().IsDone(1, behind));
   gate.Open();
   EXPECT_TRUE(client.sink().WaitDone(1, behind));
-  EXPECT_EQ(client.sink().host_calls()[0].token, 77u);
+  EXPECT_EQ(client.sink().host_calls()[0].token, Gate::kToken);
   EXPECT_EQ(client.sink().host_calls()[0].status, 0);
 }
 
 TEST_F(Conformance, AnUnaskedForHostCallDoneIsIgnored) {
   Client client(backend_.get());
   client.CreateStream(1);
-  EXPECT_TRUE(client.space().HostCallDone(1));
-  EXPECT_TRUE(client.space().HostCallDone(4000));
+  EXPECT_TRUE(client.space().HostCallDone(1, 1));
+  EXPECT_TRUE(client.space().HostCallDone(4000, 1));
   EXPECT_TRUE(client.Synchronize(1));
 }
 
@@ -181,9 +183,25 @@ TEST_F(Conformance, ResetDropsWhatIsQueued) {
   ASSERT_TRUE(client.sink().WaitHostCalls(1));
   client.space().Reset(0);
   EXPECT_TRUE(client.sink().WaitDone(1, behind));
-  EXPECT_TRUE(client.space().HostCallDone(1)) << "a late answer is ignored";
+  EXPECT_TRUE(client.space().HostCallDone(1, Gate::kToken)) << "a late answer is ignored";
   EXPECT_TRUE(client.Synchronize(1));
   EXPECT_TRUE(client.sink().faults().empty());
+}
+
+TEST_F(Conformance, ALateAnswerDoesNotEndTheHostCallThatWaitsNow) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  const uint64_t late = Gate::kToken + 1;
+  ASSERT_TRUE(client.space().HostCall(1, client.next_ticket(), late));
+  ASSERT_TRUE(client.sink().WaitHostCalls(1));
+  client.space().Reset(0);
+  Gate gate(&client, 1);
+  const uint64_t behind = client.Mark(1);
+  ASSERT_TRUE(client.sink().WaitHostCalls(2));
+  EXPECT_TRUE(client.space().HostCallDone(1, late));
+  EXPECT_FALSE(client.sink().IsDone(1, behind));
+  gate.Open();
+  EXPECT_TRUE(client.sink().WaitDone(1, behind));
 }
 
 TEST_F(Conformance, WhatMayWaitIsBounded) {

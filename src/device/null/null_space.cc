@@ -190,10 +190,11 @@ Status NullSpace::HostCall(uint32_t stream, uint64_t ticket, uint64_t token) {
   return Add(stream, {.kind = Kind::kHostCall, .ticket = ticket, .number = token});
 }
 
-Status NullSpace::HostCallDone(uint32_t number) {
+Status NullSpace::HostCallDone(uint32_t number, uint64_t token) {
   const auto it = streams_.find(number);
-  if (it == streams_.end() || it->second.queue.empty() || !it->second.queue.front().reached) return {};
+  if (it == streams_.end() || it->second.queue.empty()) return {};
   Piece& piece = it->second.queue.front();
+  if (!piece.reached || piece.number != token) return {};
   piece = {.ticket = piece.ticket};
   if (Advance(number, it->second)) AdvanceAll();
   return {};

@@ -89,10 +89,10 @@ void StreamEngine::TaskDone(Operation* operation) {
   Run();
 }
 
-void StreamEngine::HostCallDone(uint32_t number) {
+void StreamEngine::HostCallDone(uint32_t number, uint64_t token) {
   // Includes streams that are being destroyed; late answers to dropped calls are ignored.
   Stream* const stream = number < streams_.size() ? streams_[number].get() : nullptr;
-  if (stream == nullptr || stream->state != Stream::State::kHostCall) return;
+  if (stream == nullptr || stream->state != Stream::State::kHostCall || stream->head->token != token) return;
   stream->state = Stream::State::kReady;
   Complete(stream);
   List(stream);

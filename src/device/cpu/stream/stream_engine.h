@@ -47,7 +47,7 @@ class StreamEngine {
   Result<Operation*> NewOperation(Operation::Kind kind, uint64_t ticket, uint64_t argument_bytes = 0);
   void Enqueue(Stream* stream, Operation* operation);
   void TaskDone(Operation* operation);
-  void HostCallDone(uint32_t number);
+  void HostCallDone(uint32_t number, uint64_t token);
   // The device has failed: completes all records that do not run.
   void Drain(uint32_t device);
 
