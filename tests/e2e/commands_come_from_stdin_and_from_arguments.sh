@@ -6,7 +6,8 @@ expect "no newline at the end" 100.0 "$(printf get_default_active_thread_percent
 expect "several lines" "$(printf '50.0\n50.0')" "$(printf 'set_default_active_thread_percentage 50\nget_default_active_thread_percentage\n' | "$control")"
 expect "arguments" 50.0 "$("$control" get_default_active_thread_percentage)"
 "$control" start_server -uid "$(id -u)" || fail "start_server as arguments"
-until_true "server there" test -n "$(ask get_server_list)"
+has_server() { [ -n "$(ask get_server_list)" ]; }
+until_true "server there" has_server
 "$control" start_server -uid "$(id -u)" || fail "start_server again must be harmless"
 expect "servers" 1 "$(ask get_server_list | wc -l)"
 expect "no prompt on a pipe" "" "$(printf '' | "$control")"

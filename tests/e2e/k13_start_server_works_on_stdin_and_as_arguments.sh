@@ -3,7 +3,8 @@ use_probe
 
 "$control" -d
 expect "as arguments" "" "$("$control" start_server -uid "$(id -u)")"
-until_true "a server" test -n "$(ask get_server_list)"
+some() { [ -n "$(ask get_server_list)" ]; }
+until_true "a server" some
 ask "shutdown_server $(ask get_server_list)"
 none() { [ -z "$(ask get_server_list)" ]; }
 until_true "no server" none

@@ -18,5 +18,6 @@ expect_in "in use" Yes "$(ask lspart)"
 expect_in "it stays while it is used" "has clients" "$(ask "sm_partition rm ${id%%/*} ${id##*/}")"
 release held
 wait "$holder"
-until_true "removed" test -z "$(ask "sm_partition rm ${id%%/*} ${id##*/}")"
+removed() { [ -z "$(ask "sm_partition rm ${id%%/*} ${id##*/}")" ]; }
+until_true "removed" removed
 expect "its SMs are free again" "4 0 4 0" "$(ask lspart | tail -n 1 | awk '{ print $3, $4, $5, $6 }')"

@@ -18,8 +18,9 @@ expect "none is free" "Failed to fulfill the requested SM partition of 1 chunks,
 expect_in "it stays while it is used" "has clients" "$(ask "sm_partition rm ${id%%/*} ${id##*/}")"
 release held
 wait "$holder"
+removed() { [ -z "$(ask "sm_partition rm ${1%%/*} ${1##*/}")" ]; }
 for partition in "$id" "$second"; do
-  until_true "removed" test -z "$(ask "sm_partition rm ${partition%%/*} ${partition##*/}")"
+  until_true "removed" removed "$partition"
 done
 expect "its SMs are free again" "4 0 4 0" "$(ask lspart | tail -n 1 | awk '{ print $3, $4, $5, $6 }')"
 ask 'quit -t 0' || true
