@@ -17,4 +17,19 @@ enum class FaultKind : uint32_t {
   kLaunchFailed = 719,  // trap
 };
 
+// For numbers from elsewhere, generated code included.
+inline bool IsFaultKind(uint32_t number) {
+  switch (static_cast<FaultKind>(number)) {
+    case FaultKind::kIllegalAddress:
+    case FaultKind::kAssert:
+    case FaultKind::kHardwareStackError:
+    case FaultKind::kIllegalInstruction:
+    case FaultKind::kMisalignedAddress:
+    case FaultKind::kInvalidAddressSpace:
+    case FaultKind::kInvalidPc:
+    case FaultKind::kLaunchFailed: return true;
+  }
+  return false;
+}
+
 }  // namespace tutti::guest

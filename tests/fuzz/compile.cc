@@ -143,12 +143,14 @@ std::vector<uint32_t> Run(const std::string& ptx, CompileOptions options, bool k
   static std::vector<uint32_t> table(kTableWords);
   for (uint32_t i = 0; i < kTableWords; ++i) table[i] = i * 2654435761u;
   std::vector<uint32_t> out(kThreads * kRegisters);
+  const uint32_t spare_stack_bytes = options.optimize == 0 ? 4 << 20 : 0;
   auto module = TestModule::Open(ptx, std::move(options));
   if (!module) {
     std::fprintf(stderr, "%s\n%s\n", module.error().text.c_str(), ptx.c_str());
     std::abort();
   }
   GridLaunch launch;
+  launch.spare_stack_bytes = spare_stack_bytes;
   uint32_t lock = 0;
   launch.Param(table.data()).Param(out.data()).Param(&lock);
   launch.block = {kThreads, 1, 1};
@@ -158,10 +160,10 @@ std::vector<uint32_t> Run(const std::string& ptx, CompileOptions options, bool k
     std::abort();
   }
   const GridResult result = RunGrid((*kernel)->descriptor(), launch);
-  if (result.fault || result.deadlock || lock != 0) {
+  if (result.fault || lock != 0) {
     const GuestFault fault = result.fault.value_or(GuestFault{});
-    std::fprintf(stderr, "fault %u in PTX line %u, deadlock %d, lock %u\n%s\n", static_cast<unsigned>(fault.kind),
-                 fault.ptx_line, result.deadlock, lock, ptx.c_str());
+    std::fprintf(stderr, "fault %u in PTX line %u %s, lock %u\n%s\n", static_cast<unsigned>(fault.kind), fault.ptx_line,
+                 fault.text.c_str(), lock, ptx.c_str());
     std::abort();
   }
   return out;

@@ -22,7 +22,7 @@ constexpr const char* kTriple = "x86_64-pc-linux-gnu";
 
 // Shadow stacks and the like are decided by the process that loads the code, and do not concern vectors.
 constexpr std::string_view kOfTheProcess[] = {"shstk", "ibt", "uintr"};
-// APX: a preempted kernel does not get registers r16 to r31 back (device/cpu/exec/guest_switch.S), and the other
+// APX: a preempted kernel does not get registers r16 to r31 back (guest/exec/guest_switch.S), and the other
 // features are of use only with them. A processor's name may imply them, so they are disabled explicitly.
 constexpr std::string_view kApx[] = {"ccmp", "cf", "egpr", "ndd", "nf", "ppx", "push2pop2", "zu"};
 

@@ -3,7 +3,7 @@
 // MXCSR sets the processor's rounding mode. Operands and result pass through empty asm statements, which the compiler
 // may not move across the two LDMXCSRs: so the operation stays between them, and data dependences keep everything else
 // out. A thread that is preempted in between gets a new thread's MXCSR, and this one back when the kernel resumes
-// (device/cpu/exec/guest_switch.h).
+// (guest/exec/guest_switch.h).
 #include "compiler/runtime/vector.h"
 
 using namespace tutti::guest_runtime;

@@ -23,7 +23,6 @@ class Examples : public testing::TestWithParam<Shape> {
     ASSERT_TRUE(module) << module.error().text;
     const auto result = module->Run(kernel, launch);
     ASSERT_TRUE(result) << result.error().text;
-    EXPECT_FALSE(result->deadlock);
     EXPECT_FALSE(result->fault) << static_cast<int>(result->fault->kind) << " at " << std::hex << result->fault->address
                                 << " thread " << std::dec << result->fault->thread << " line "
                                 << result->fault->ptx_line;

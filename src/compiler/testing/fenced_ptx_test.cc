@@ -74,7 +74,6 @@ TEST(FencedPtx, AThreadOutsideIsRecordedAndTheOthersGoOn) {
   EXPECT_FALSE(outcome.result.fault) << static_cast<int>(outcome.result.fault->kind) << " at " << std::hex
                                      << outcome.result.fault->address << ", PTX line " << std::dec
                                      << outcome.result.fault->ptx_line;
-  EXPECT_FALSE(outcome.result.deadlock);
   EXPECT_EQ(outcome.fault.state, 2u);
   EXPECT_EQ(outcome.fault.kind, 700u);
   EXPECT_EQ(outcome.fault.address, reinterpret_cast<uint64_t>(&victim));

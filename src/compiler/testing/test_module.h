@@ -9,8 +9,8 @@
 
 #include "base/error.h"
 #include "compiler/pipeline.h"
-#include "compiler/testing/block_runner.h"
 #include "compiler/testing/loaded_kernel.h"
+#include "compiler/testing/run_grid.h"
 
 namespace tutti::compiler {
 

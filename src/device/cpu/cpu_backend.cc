@@ -10,9 +10,9 @@
 #include "device/cpu/cpu_device.h"
 #include "device/cpu/cpu_space.h"
 #include "device/cpu/device_info.h"
-#include "device/cpu/exec/guest_thread.h"
 #include "device/cpu/idle_work.h"
 #include "device/cpu/schedule/ticker.h"
+#include "guest/exec/guest_thread.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -33,7 +33,7 @@ class CpuBackend final : public Backend {
         client_host_bytes_(settings.client_host_bytes),
         loaded_kernels_(settings.loaded_kernels),
         ticker_([this](uint64_t now_ns) { return Tick(now_ns); }) {
-    InstallGuestFaultHandlers();
+    guest::InstallGuestFaultHandlers();
     // One spinning SM saves a launch the wake-up; more would take cores from the clients.
     constexpr uint32_t kCoresPerSpinner = 4;
     idle_.most_spinners = std::max(1u, std::thread::hardware_concurrency() / kCoresPerSpinner);

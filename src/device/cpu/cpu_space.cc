@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "cuda/result.h"
-#include "device/common/print_format.h"
 #include "device/cpu/schedule/sm_thread.h"
+#include "guest/print_format.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -243,18 +243,19 @@ Status CpuSpace::LimitHeap(uint32_t device, uint64_t bytes) {
   return {};
 }
 
-int32_t CpuSpace::Part::Print(const GuestMemory& memory, uint64_t format, uint64_t arguments) {
-  const PrintedText printed = FormatPrint(memory, format, arguments);
+int32_t CpuSpace::Part::Print(const guest::GuestMemory& memory, uint64_t format, uint64_t arguments) {
+  const guest::PrintedText printed = guest::FormatPrint(memory, format, arguments);
   if (!printed.text.empty()) space->sink_->Printed(printed.text);
   return printed.arguments;
 }
 
-void CpuSpace::Part::AssertFailed(const GuestMemory& memory, const Assertion& a) {
+void CpuSpace::Part::AssertFailed(const guest::GuestMemory& memory, const Assertion& a) {
   constexpr size_t kTextLimit = 1024;
-  space->sink_->AssertFailed(fmt::format(
-      "{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n",
-      ReadGuestString(memory, a.file, kTextLimit), a.line, ReadGuestString(memory, a.function, kTextLimit), a.block[0],
-      a.block[1], a.block[2], a.thread[0], a.thread[1], a.thread[2], ReadGuestString(memory, a.message, kTextLimit)));
+  space->sink_->AssertFailed(fmt::format("{}:{}: {}: block: [{},{},{}], thread: [{},{},{}] Assertion `{}` failed.\n",
+                                         guest::ReadGuestString(memory, a.file, kTextLimit), a.line,
+                                         guest::ReadGuestString(memory, a.function, kTextLimit), a.block[0], a.block[1],
+                                         a.block[2], a.thread[0], a.thread[1], a.thread[2],
+                                         guest::ReadGuestString(memory, a.message, kTextLimit)));
 }
 
 }  // namespace tutti::device::cpu

@@ -59,13 +59,16 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
 
  private:
   // Its part of one device.
-  class Part final : public KernelHost {
+  class Part final : public guest::KernelHost {
    public:
     Part(CpuSpace* space, CpuDevice* device, uint32_t ordinal);
-    int32_t Print(const GuestMemory& memory, uint64_t format, uint64_t arguments) override;
+    int32_t Print(const guest::GuestMemory& memory, uint64_t format, uint64_t arguments) override;
     uint64_t HeapAllocate(uint64_t bytes) override { return heap.Allocate(bytes); }
     void HeapRelease(uint64_t address) override { heap.Release(address); }
-    void AssertFailed(const GuestMemory& memory, const Assertion& assertion) override;
+    void AssertFailed(const guest::GuestMemory& memory, const Assertion& assertion) override;
+    bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const override {
+      return space->memory_.MayTouch(address, bytes, writes);
+    }
 
     CpuSpace* const space;
     CpuDevice* const device;

@@ -115,7 +115,7 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     Task& task = operation->task;
     task.is_kernel = true;
     task.habits = &kernel->habits;
-    KernelLaunch& launch = task.kernel;
+    guest::KernelLaunch& launch = task.kernel;
     launch.descriptor = kernel->code->descriptor;
     launch.host = &part;
     launch.owner = owner_number_;
@@ -129,7 +129,7 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     launch.constants_base = kernel->module->addresses.Of(0);
     launch.window_base = memory_.base();
     launch.window_bytes = memory_.bytes();
-    launch.memory = &memory_;
+    launch.window_reach = &memory_.reach_word();
     launch.grid_id = kernel->launched = ++launched_;
     ++kernel->in_streams;
     launch.cooperative = grid.cooperative;

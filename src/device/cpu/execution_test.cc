@@ -5,9 +5,9 @@
 
 #include "cuda/result.h"
 #include "device/cpu/cpu_backend.h"
-#include "device/cpu/exec/sanitizers.h"
 #include "device/cts/client.h"
 #include "device/cts/kernels.h"
+#include "guest/exec/sanitizers.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -319,7 +319,7 @@ TEST_F(Execution, AStormOfFaultsLeavesTheOthersAlone) {
 TEST_F(Execution, AnEndlessKernelGoesAwayWithItsClient) {
   auto client = std::make_unique<Client>(backend_.get());
   client->CreateStream(1);
-  if (kAsyncLeave) {
+  if (guest::kAsyncLeave) {
     client->Launch(1, client->Kernel("endless"), 10, 32, {});
   } else {
     client->Launch(1, client->Kernel("wait"), 10, 32, {client->Allocate(8), client->Allocate(8)});
@@ -342,7 +342,7 @@ TEST_F(Execution, ResetEndsAnEndlessKernel) {
 }
 
 TEST_F(Execution, AnEndlessKernelDoesNotKeepOthersFromRunning) {
-  if (!kAsyncLeave) GTEST_SKIP() << "needs blocks to be preempted at any instruction";
+  if (!guest::kAsyncLeave) GTEST_SKIP() << "needs blocks to be preempted at any instruction";
   Client hog(backend_.get()), other(backend_.get());
   hog.CreateStream(1);
   other.CreateStream(1);
@@ -358,7 +358,7 @@ TEST_F(Execution, AnEndlessKernelDoesNotKeepOthersFromRunning) {
 }
 
 TEST_F(Execution, APreemptedBlockLosesNothing) {
-  if (!kAsyncLeave) GTEST_SKIP() << "needs blocks to be preempted at any instruction";
+  if (!guest::kAsyncLeave) GTEST_SKIP() << "needs blocks to be preempted at any instruction";
   Client hog(backend_.get()), client(backend_.get());
   hog.CreateStream(1);
   client.CreateStream(1);

@@ -44,7 +44,7 @@ class Device final : public interleavings::World {
       if (sm.run != nullptr) pool_.Put(sm.run);
     }
     for (Chain& chain : chains_) {
-      while (BlockRun* const run = chain.task.order.TakeAny()) pool_.Put(run);
+      while (guest::BlockRun* const run = chain.task.order.TakeAny()) pool_.Put(run);
     }
   }
 
@@ -140,13 +140,13 @@ class Device final : public interleavings::World {
   };
 
   struct Sm {
-    GuestThread thread;
+    guest::GuestThread thread;
     bool busy = false;
     Chunk chunk;
     uint64_t at = 0;  // block
     uint64_t seen = 0;
     uint64_t finished = 0;
-    BlockRun* run = nullptr;
+    guest::BlockRun* run = nullptr;
   };
 
   void Begin() {

@@ -10,9 +10,9 @@
 
 #include "base/clock.h"
 #include "device/cpu/cpu_backend.h"
-#include "device/cpu/exec/sanitizers.h"
 #include "device/cts/client.h"
 #include "device/cts/kernels.h"
+#include "guest/exec/sanitizers.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -57,7 +57,7 @@ TEST_P(GridProgress, ChainsOfAnyLengthEnd) {
   Client client(backend_.get());
   client.CreateStream(1);
   // A million takes too long where dozens of SMs share a core with a sanitizer.
-  const uint32_t most = kSanitized ? 10'000 : 1'000'000;
+  const uint32_t most = guest::kSanitized ? 10'000 : 1'000'000;
   for (const uint32_t blocks : {10u, 1000u, most}) {
     const Counted chain(&client, 1, "chain", blocks);
     ASSERT_TRUE(Ends(client, 1, chain));
@@ -186,7 +186,7 @@ INSTANTIATE_TEST_SUITE_P(Sms, DisturbedChain,
                          });
 
 TEST_P(DisturbedChain, OfAHundredThousandBlocksEndsBesideItsLike) {
-  constexpr uint32_t kBlocks = kSanitized ? 3000 : 100'000;
+  constexpr uint32_t kBlocks = guest::kSanitized ? 3000 : 100'000;
   const auto& [sms, disturbance] = GetParam();
   const auto backend = NewBackend(sms);
   ClientWithChain a(backend.get(), kBlocks), b(backend.get(), kBlocks);
@@ -201,7 +201,7 @@ TEST_P(DisturbedChain, OfAHundredThousandBlocksEndsBesideItsLike) {
 
 // ... of which one is killed in the middle of its chain, and another comes.
 TEST_P(GridProgress, AChainOfAMillionBlocksEndsWhileEverythingChangesAndANeighbourIsKilled) {
-  constexpr uint32_t kBlocks = kSanitized ? 10'000 : 1'000'000;
+  constexpr uint32_t kBlocks = guest::kSanitized ? 10'000 : 1'000'000;
   ClientWithChain client(backend_.get(), kBlocks);
   auto neighbour = std::make_unique<ClientWithChain>(backend_.get(), 2'000'000'000);
   bool killed = false;
@@ -232,7 +232,7 @@ TEST_P(GridProgress, AnUrgentGridThatWaitsForAnotherStreamLetsItRun) {
 
 // An SM that turns to long blocks polls the rings a last time. What it finds there is for an SM that sleeps.
 TEST(Progress, WhatAnSmFindsOnItsWayToLongBlocksIsRunByAnother) {
-  if (!kAsyncLeave) GTEST_SKIP() << "an endless kernel could not be ended";
+  if (!guest::kAsyncLeave) GTEST_SKIP() << "an endless kernel could not be ended";
   std::atomic<int> asleep{0};
   std::atomic<bool> record{false}, launched{false}, submitted{false};
   Client* submitter = nullptr;

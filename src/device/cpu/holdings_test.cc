@@ -9,9 +9,9 @@
 
 #include "device/cpu/cpu_backend.h"
 #include "device/cpu/exec/block_pool.h"
-#include "device/cpu/exec/sanitizers.h"
 #include "device/cts/client.h"
 #include "device/cts/kernels.h"
+#include "guest/exec/sanitizers.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -44,7 +44,7 @@ bool Falls(uint64_t (*what)(), uint64_t to) {
 
 // 64 blocks of 32 warps that stand still at a time: 64 stacks of 32 warps each, and half a megabyte of local memory.
 TEST(Holdings, StacksAndBuffersGoWithTheLastClient) {
-  if (!kAsyncLeave) GTEST_SKIP() << "the sanitizer keeps memory of its own";
+  if (!guest::kAsyncLeave) GTEST_SKIP() << "the sanitizer keeps memory of its own";
   const auto backend = CreateCpuBackend({.devices = 1, .sms = 2, .memory_bytes = 1ull << 30}, cts::NewTestCode());
   const auto run = [&] {
     Client client(backend.get());
@@ -60,7 +60,7 @@ TEST(Holdings, StacksAndBuffersGoWithTheLastClient) {
 
 // Except what each SM keeps for its next block: up to 32 stacks with a guard each.
 TEST(Holdings, StacksOfBlocksThatStoodStillGoWithTheirClientThoughOthersStay) {
-  if (!kAsyncLeave) GTEST_SKIP() << "the sanitizer keeps memory of its own";
+  if (!guest::kAsyncLeave) GTEST_SKIP() << "the sanitizer keeps memory of its own";
   constexpr uint32_t kSms = 2;
   const auto backend = CreateCpuBackend({.devices = 1, .sms = kSms, .memory_bytes = 1ull << 30}, cts::NewTestCode());
   Client stays(backend.get());
@@ -239,7 +239,7 @@ TEST(Holdings, NobodyWaitsForAnSmThatGivesBack) {
 
 // What a client has unloaded costs it nothing, however much that was: programs that compile as they go run for weeks.
 TEST(Holdings, AClientMayLoadAndUnloadForEver) {
-  if (kSanitized) GTEST_SKIP() << "the sanitizer keeps memory of its own";
+  if (guest::kSanitized) GTEST_SKIP() << "the sanitizer keeps memory of its own";
   const auto backend = CreateCpuBackend({.devices = 1, .sms = 1, .memory_bytes = 1ull << 30}, cts::NewTestCode());
   Client client(backend.get());
   const uint32_t block[3] = {32, 1, 1};

@@ -8,9 +8,9 @@
 
 #include "cuda/result.h"
 #include "device/cpu/cpu_backend.h"
-#include "device/cpu/exec/sanitizers.h"
 #include "device/cts/client.h"
 #include "device/cts/kernels.h"
+#include "guest/exec/sanitizers.h"
 #include "wire/backlog.h"
 
 namespace tutti::device::cpu {
@@ -79,7 +79,7 @@ TEST(Limits, BlocksStayOnTheSmsOfTheirPartition) {
 }
 
 TEST(Limits, AnUrgentKernelDoesNotWaitForBlocksThatNeverEnd) {
-  if (!kAsyncLeave) GTEST_SKIP() << "no preemption under this sanitizer";
+  if (!guest::kAsyncLeave) GTEST_SKIP() << "no preemption under this sanitizer";
   for (const Policy policy : {Policy::kShare, Policy::kPriority, Policy::kTimeSlice}) {
     const auto backend = NewBackend();
     backend->SetPolicy(policy);
@@ -96,7 +96,7 @@ TEST(Limits, AnUrgentKernelDoesNotWaitForBlocksThatNeverEnd) {
 }
 
 TEST(Limits, AnUrgentStreamGoesBeforeTheOthersOfItsClient) {
-  if (!kAsyncLeave) GTEST_SKIP() << "no preemption under this sanitizer";
+  if (!guest::kAsyncLeave) GTEST_SKIP() << "no preemption under this sanitizer";
   const auto backend = NewBackend();
   Client client(backend.get());
   client.CreateStream(1, {.priority = 0, .non_blocking = true});
@@ -107,7 +107,7 @@ TEST(Limits, AnUrgentStreamGoesBeforeTheOthersOfItsClient) {
 }
 
 TEST(Limits, AKernelThatRunsTooLongEndsAndNothingElse) {
-  if (!kAsyncLeave) GTEST_SKIP() << "no preemption under this sanitizer";
+  if (!guest::kAsyncLeave) GTEST_SKIP() << "no preemption under this sanitizer";
   const auto backend = NewBackend();
   Client endless(backend.get(), {.kernel_ns = 30'000'000}), other(backend.get(), {.kernel_ns = 10'000'000'000});
   endless.CreateStream(1);

@@ -9,9 +9,9 @@
 
 #include "base/clock.h"
 #include "device/cpu/cpu_backend.h"
-#include "device/cpu/exec/sanitizers.h"
 #include "device/cts/client.h"
 #include "device/cts/kernels.h"
+#include "guest/exec/sanitizers.h"
 
 namespace tutti::device::cpu {
 namespace {

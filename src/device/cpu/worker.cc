@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "cuda/result.h"
 #include "device/cpu/cpu_space.h"
+#include "device/cpu/exec/fault_report.h"
 #include "device/cpu/schedule/sm_thread.h"
 #include "device/cpu/stream/operation.h"
 #include "os/thread.h"
@@ -50,7 +51,7 @@ void Worker::RequestStop() {
 Worker::~Worker() { thread_.join(); }
 
 void Worker::Loop() {
-  const GuestThreadScope scope(&guest_);
+  const guest::GuestThreadScope scope(&guest_);
   const SmThread sm_thread(scheduler_, sm_);
   os::RequestTimeSlice(kSliceNs);
   os::BeNicer(nice_);
@@ -74,7 +75,7 @@ void Worker::RunChunk(const Chunk& chunk) {
   if (chunk.may_be_long) LookAway();
   ChunkResult result = RunBlocks(chunk);
   NoteHeld();
-  if (guest_.WasToldTo(StopReason::kTimeLimit)) ReportTimeLimit(chunk);
+  if (guest_.WasToldTo(guest::StopReason::kTimeLimit)) ReportTimeLimit(chunk);
   result.end_ns = NowNs();
   Learn(chunk, result);
   if (trace_.enabled()) Record(chunk, result);
@@ -112,7 +113,7 @@ ChunkResult Worker::RunBlocks(const Chunk& chunk) {
       run_ = pool_->Get();
       prepared = false;
     }
-    if (result.finished == finished_before || guest_.stop.load(std::memory_order_relaxed) != StopReason::kNone) {
+    if (result.finished == finished_before || guest_.stop.load(std::memory_order_relaxed) != guest::StopReason::kNone) {
       result.rest_begin = index + 1;
       result.rest_end = end;
       break;
@@ -129,26 +130,26 @@ bool Worker::PrepareBlock(const Chunk& chunk, uint64_t index) {
 }
 
 // True if the run is free again; false if it resumes later.
-bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
+bool Worker::RunBlock(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result) {
   result->seen_ended = chunk.task->order.ended();
-  Leave leave = run->Run(&guest_);
-  if (leave == Leave::kYielded) leave = RunThroughYields(chunk, run, result);
+  guest::Leave leave = run->Run(&guest_);
+  if (leave == guest::Leave::kYielded) leave = RunThroughYields(chunk, run, result);
   switch (leave) {
-    case Leave::kFinished: ++result->finished; return true;
-    case Leave::kFault:
-    case Leave::kSignal:
-      ReportFault(chunk, run->DescribeFault(guest_.fault));
+    case guest::Leave::kFinished: ++result->finished; return true;
+    case guest::Leave::kFault:
+    case guest::Leave::kSignal:
+      ReportFault(chunk, DescribeFault(*run, guest_.fault));
       run->GiveUp();
       return true;
-    case Leave::kStopped:
-      if (!GoesOnLater(guest_.stop.load(std::memory_order_relaxed))) {
+    case guest::Leave::kStopped:
+      if (!guest::GoesOnLater(guest_.stop.load(std::memory_order_relaxed))) {
         run->GiveUp();
         return true;
       }
       break;
-    case Leave::kYielded: result->yielded = true; break;
-    case Leave::kGridBarrier: result->at_grid_barrier = true; break;
-    case Leave::kRequest:  // BlockRun has performed it
+    case guest::Leave::kYielded: result->yielded = true; break;
+    case guest::Leave::kGridBarrier: result->at_grid_barrier = true; break;
+    case guest::Leave::kRequest:  // BlockRun has performed it
       break;
   }
   result->suspended = run;
@@ -156,11 +157,11 @@ bool Worker::RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
 }
 
 // The block has yielded. One that waits for memory gives up the SM only if something else can run.
-Leave Worker::RunThroughYields(const Chunk& chunk, BlockRun* run, ChunkResult* result) {
+guest::Leave Worker::RunThroughYields(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result) {
   const bool has_rest = run->index() + 1 < chunk.first + chunk.count;
-  Leave leave = Leave::kYielded;
+  guest::Leave leave = guest::Leave::kYielded;
   for (bool looks = !chunk.may_be_long;; looks = false) {
-    if (leave != Leave::kYielded || scheduler_->ShouldGiveWay(*chunk.task, run->index(), has_rest)) return leave;
+    if (leave != guest::Leave::kYielded || scheduler_->ShouldGiveWay(*chunk.task, run->index(), has_rest)) return leave;
     if (looks) LookAway();  // for an unknown time
     CpuRelax();
     result->seen_ended = chunk.task->order.ended();

@@ -8,9 +8,9 @@
 
 #include "device/common/trace.h"
 #include "device/cpu/exec/block_pool.h"
-#include "device/cpu/exec/guest_thread.h"
 #include "device/cpu/idle_work.h"
 #include "device/cpu/schedule/scheduler.h"
+#include "guest/exec/guest_thread.h"
 
 namespace tutti::device::cpu {
 
@@ -30,8 +30,8 @@ class Worker {
   void NoteHeld();
   ChunkResult RunBlocks(const Chunk& chunk);
   bool PrepareBlock(const Chunk& chunk, uint64_t index);
-  bool RunBlock(const Chunk& chunk, BlockRun* run, ChunkResult* result);
-  Leave RunThroughYields(const Chunk& chunk, BlockRun* run, ChunkResult* result);
+  bool RunBlock(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result);
+  guest::Leave RunThroughYields(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result);
   void ReportFault(const Chunk& chunk, Fault fault);
   void ReportTimeLimit(const Chunk& chunk);
   void Learn(const Chunk& chunk, const ChunkResult& result);
@@ -49,9 +49,9 @@ class Worker {
   Scheduler* const scheduler_;
   BlockPool* const pool_;
   IdleShared* const idle_;
-  GuestThread guest_;
+  guest::GuestThread guest_;
   TraceRing trace_;
-  BlockRun* run_ = nullptr;    // for the next block that begins
+  guest::BlockRun* run_ = nullptr;    // for the next block that begins
   uint32_t generation_ = 0;  // of the pool, when it last freed what run_ holds
   bool holds_much_ = false;    // run_ does, and the pool has been told
   uint64_t spin_ns_ = 20'000;  // adapted to how soon work comes

@@ -2,7 +2,7 @@
 //
 // A kernel is a shared object with one exported object, `tutti_kernel` (KernelDescriptor). It has no undefined symbols:
 // it reaches everything outside through its BlockState. One thread block runs on one worker thread, on guest stacks
-// (device/cpu/exec/guest_stack.h), never on the worker's own stack. A warp is 32 lanes executed as vectors of 32 with
+// (guest/exec/guest_stack.h), never on the worker's own stack. A warp is 32 lanes executed as vectors of 32 with
 // an active mask; lane l of warp w is the thread of linear index 32 w + l of its block.
 //
 // Guest code holds no locks, allocates nothing, and may be abandoned at any instruction: on a fault, a kill or the end

@@ -230,8 +230,6 @@ Run Runner::ExecuteUntimed(const Program& program, Judge judge, Extent extent) {
       run.error =
           fmt::format("fault {} of thread {}, line {}, address {:#x}: {}", static_cast<uint32_t>(result->fault->kind),
                       result->fault->thread, result->fault->ptx_line, result->fault->address, result->fault->text);
-    else if (result->deadlock)
-      run.error = "deadlock";
   }
   if (run.error.empty() && fault.state != 0)
     run.error = fmt::format("fenced: fault {} at line {}, address {:#x}", fault.kind, fault.ptx_line, fault.address);

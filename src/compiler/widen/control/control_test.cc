@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/widen/testing/test_kernel.h"
+#include "guest/exec/guest_services.h"
 
 namespace tutti::compiler {
 namespace {
@@ -274,7 +275,7 @@ stay:
     uint32_t done = 0;
     const GridResult result =
         RunOn(ir, GridLaunch{.block = {64, 1, 1}}.Param(&done).Param(uint64_t{0}).Param(uint64_t{0}).Param(gone));
-    EXPECT_FALSE(result.deadlock);
+    EXPECT_FALSE(result.fault);
     EXPECT_EQ(done, 1u) << gone;
   }
 }
@@ -321,8 +322,8 @@ TEST(Control, NamingLanesThatAreElsewhereIsAFaultThatNamesTheOperation) {
     const GridResult result = RunInABranch(operation);
     ASSERT_TRUE(result.fault);
     EXPECT_EQ(result.fault->kind, guest::FaultKind::kLaunchFailed);
-    EXPECT_EQ(result.fault->mistake, mistake);
-    EXPECT_EQ(result.fault->absent, 0xffff0000u);
+    EXPECT_EQ(result.fault->text, guest::TextOf(mistake));
+    EXPECT_EQ(result.fault->lanes, 0xffff0000u);
   }
 }
 
@@ -348,9 +349,9 @@ after:
       RunOn(ir, GridLaunch{.block = {32, 1, 1}}.Param(&done).Param(uint64_t{0}).Param(uint64_t{0}).Param(0u));
   ASSERT_TRUE(result.fault);
   EXPECT_EQ(result.fault->kind, guest::FaultKind::kLaunchFailed);
-  const bool shuffles = result.fault->mistake == guest::WarpMistake::kShuffle;
-  EXPECT_TRUE(shuffles || result.fault->mistake == guest::WarpMistake::kVote);
-  EXPECT_EQ(result.fault->absent, shuffles ? 0xffff0000u : 0x0000ffffu);
+  const bool shuffles = result.fault->text == guest::TextOf(guest::WarpMistake::kShuffle);
+  EXPECT_TRUE(shuffles || result.fault->text == guest::TextOf(guest::WarpMistake::kVote));
+  EXPECT_EQ(result.fault->lanes, shuffles ? 0xffff0000u : 0x0000ffffu);
   EXPECT_EQ(done, 0u);
 }
 
@@ -379,8 +380,8 @@ TEST(Control, LanesThatReduceAtDifferentBarriersAreAFault) {
   const std::string reduce = "%odd = and i32 %tx, 1\n  %x = call i32 @tutti.barrier.red.popc(i32 %odd, i32 0, i1 true)";
   const GridResult result = RunInABranch(reduce, "icmp ult i32 %tx, 32");
   ASSERT_TRUE(result.fault);
-  EXPECT_EQ(result.fault->mistake, guest::WarpMistake::kBarrierNumbers);
-  EXPECT_EQ(result.fault->absent, 0xaaaaaaaau);
+  EXPECT_EQ(result.fault->text, guest::TextOf(guest::WarpMistake::kBarrierNumbers));
+  EXPECT_EQ(result.fault->lanes, 0xaaaaaaaau);
 }
 
 TEST(Control, LanesThatHaveMetAreNotLookedForAgainInTheSameBlock) {

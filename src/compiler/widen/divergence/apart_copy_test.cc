@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "compiler/widen/testing/test_kernel.h"
+#include "guest/exec/guest_services.h"
 
 namespace tutti::compiler {
 namespace {
@@ -228,7 +229,7 @@ TEST(ApartCopy, LanesThatCameApartMeetAtNoInstructionOfTheWholeWarp) {
   EXPECT_FALSE(RunOn(ways(""), words).fault);
   const GridResult result = RunOn(ways(", !tutti.aligned !{}"), words);
   ASSERT_TRUE(result.fault);
-  EXPECT_EQ(result.fault->mistake, guest::WarpMistake::kShuffle);
+  EXPECT_EQ(result.fault->text, guest::TextOf(guest::WarpMistake::kShuffle));
 }
 
 TEST(ApartCopy, LanesMeetWhereThereIsOneAndAreAFaultWhereThereIsNone) {
@@ -237,7 +238,7 @@ TEST(ApartCopy, LanesMeetWhereThereIsOneAndAreAFaultWhereThereIsNone) {
   for (uint32_t lane = 0; lane < 32; ++lane) EXPECT_EQ(words[32 + lane], lane < 1 ? 0u : 1u) << lane;
   const GridResult result = RunOn(Branches(30), words);
   ASSERT_TRUE(result.fault);
-  EXPECT_EQ(result.fault->mistake, guest::WarpMistake::kShuffle);
+  EXPECT_EQ(result.fault->text, guest::TextOf(guest::WarpMistake::kShuffle));
 }
 
 }  // namespace

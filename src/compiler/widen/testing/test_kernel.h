@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "compiler/link/host_target.h"
-#include "compiler/testing/block_runner.h"
 #include "compiler/testing/loaded_kernel.h"
+#include "compiler/testing/run_grid.h"
 
 namespace llvm {
 class Module;

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "device/cpu/exec/block_run.h"
+#include "guest/exec/block_run.h"
 
 namespace tutti::device::cpu {
 
@@ -20,13 +20,13 @@ class BlockPool {
 
   ~BlockPool() { Empty(); }
 
-  BlockRun* Get() {
+  guest::BlockRun* Get() {
     std::lock_guard lock(mutex_);
-    BlockRun* const run = Pop();
-    return run != nullptr ? run : new BlockRun;
+    guest::BlockRun* const run = Pop();
+    return run != nullptr ? run : new guest::BlockRun;
   }
 
-  void Put(BlockRun* run) {
+  void Put(guest::BlockRun* run) {
     {
       std::lock_guard lock(mutex_);
       if (runs_ < kMostRuns && bytes_ + run->held_bytes() <= kMostBytes &&
@@ -59,7 +59,7 @@ class BlockPool {
  private:
   void Empty() {
     for (;;) {
-      BlockRun* run = nullptr;
+      guest::BlockRun* run = nullptr;
       {
         std::lock_guard lock(mutex_);
         run = Pop();
@@ -69,8 +69,8 @@ class BlockPool {
     }
   }
 
-  BlockRun* Pop() {
-    BlockRun* const run = free_;
+  guest::BlockRun* Pop() {
+    guest::BlockRun* const run = free_;
     if (run == nullptr) return nullptr;
     free_ = run->next;
     run->next = nullptr;
@@ -81,7 +81,7 @@ class BlockPool {
   }
 
   std::mutex mutex_;
-  BlockRun* free_ = nullptr;
+  guest::BlockRun* free_ = nullptr;
   uint32_t runs_ = 0;
   uint64_t bytes_ = 0;
   uint64_t mappings_ = 0;

@@ -30,6 +30,7 @@ class WindowExtent {
   uint64_t open_bytes() const { return open_bytes_.load(std::memory_order_relaxed); }
   // The opened length, for readers without the lock. Async-signal-safe.
   uint64_t reach() const { return open_bytes_.load(std::memory_order_acquire); }
+  const std::atomic<uint64_t>& reach_word() const { return open_bytes_; }  // to acquire
 
  private:
   WindowExtent(uint64_t base, uint64_t bytes, int fd, uint64_t fd_offset, bool writable)
@@ -40,7 +41,7 @@ class WindowExtent {
   const int fd_;
   const uint64_t fd_offset_;
   const bool writable_;
-  std::atomic<uint64_t> open_bytes_{0};  // released by OpenTo; reach() acquires
+  std::atomic<uint64_t> open_bytes_{0};  // released by OpenTo; reach() and kernels' launches acquire
 };
 
 }  // namespace tutti::device::cpu

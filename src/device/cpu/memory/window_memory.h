@@ -7,6 +7,7 @@
 // range, as far as memory reaches. The device's own copies write constants through the memory file.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <span>
@@ -31,8 +32,8 @@ class WindowMemory {
 
   uint64_t base() const { return base_; }
   uint64_t bytes() const { return bytes_; }
-  // The writable length of the window, from its begin. Async-signal-safe.
-  uint64_t reach() const { return extent_.reach(); }
+  // The writable length of the window, from its begin: to acquire.
+  const std::atomic<uint64_t>& reach_word() const { return extent_.reach_word(); }
   // Whether a kernel may read, or write, these bytes of the window. Async-signal-safe.
   bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const;
 

@@ -11,11 +11,11 @@
 #include <algorithm>
 #include <functional>
 
-#include "device/cpu/exec/block_run.h"
+#include "guest/exec/block_run.h"
 
 namespace tutti::device::cpu {
 
-using Kind = StandingRuns::Kind;
+using Kind = guest::StandingRuns::Kind;
 
 void BlockOrder::Reset(uint64_t total, uint64_t most_begun) {
   total_ = total;
@@ -27,11 +27,11 @@ void BlockOrder::Reset(uint64_t total, uint64_t most_begun) {
   Tell();
 }
 
-bool BlockOrder::IsNews(const BlockRun* waiting) const { return waiting->standing.seen != ended(); }
+bool BlockOrder::IsNews(const guest::BlockRun* waiting) const { return waiting->standing.seen != ended(); }
 
 uint64_t BlockOrder::EarliestThatGoesOn() const {
-  const BlockRun* const ready = standing_.Lowest(Kind::kReady);
-  const BlockRun* const waiting = standing_.Lowest(Kind::kWaiting);
+  const guest::BlockRun* const ready = standing_.Lowest(Kind::kReady);
+  const guest::BlockRun* const waiting = standing_.Lowest(Kind::kWaiting);
   return std::min(ready != nullptr ? ready->index() : kNone,
                   waiting != nullptr && IsNews(waiting) ? waiting->index() : kNone);
 }
@@ -50,9 +50,9 @@ bool BlockOrder::NothingButWaited() const {
   return first >= end || first > standing_.Lowest(Kind::kWaiting)->index();
 }
 
-BlockRun* BlockOrder::NextBesideStanding(uint64_t begun) {
+guest::BlockRun* BlockOrder::NextBesideStanding(uint64_t begun) {
   const uint64_t going_on = EarliestThatGoesOn();
-  BlockRun* run = standing_.Longest();
+  guest::BlockRun* run = standing_.Longest();
   if (++since_turn_ % kTurn == 0) {
     // the one that has stood longest
   } else if (FreshIsNext(begun, going_on)) {
@@ -91,13 +91,13 @@ void BlockOrder::GiveBack(uint64_t begin, uint64_t end) {
   Tell();
 }
 
-void BlockOrder::Stand(BlockRun* run, Kind kind, uint64_t seen) {
+void BlockOrder::Stand(guest::BlockRun* run, Kind kind, uint64_t seen) {
   standing_.Add(run, kind, seen);
   Tell();
 }
 
-BlockRun* BlockOrder::TakeAny() {
-  BlockRun* const run = standing_.Longest();
+guest::BlockRun* BlockOrder::TakeAny() {
+  guest::BlockRun* const run = standing_.Longest();
   if (run != nullptr) standing_.Remove(run);
   return run;
 }
@@ -106,7 +106,7 @@ uint64_t BlockOrder::StateForTests() const {
   uint64_t state = next_;
   const auto add = [&state](uint64_t value) { state = (state ^ value) * 0x9e3779b97f4a7c15u + (state >> 31); };
   for (const auto& [begin, end] : given_back_) add(begin << 32 | end);
-  for (const BlockRun* run = standing_.Longest(); run != nullptr; run = run->next) {
+  for (const guest::BlockRun* run = standing_.Longest(); run != nullptr; run = run->next) {
     add(run->index() << 2 | (run->standing.kind == Kind::kReady ? 1 : 0));
     add(run->standing.seen);
   }

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/cpu/exec/standing_runs.h"
+#include "guest/exec/standing_runs.h"
 
 namespace tutti::device::cpu {
 
@@ -38,7 +38,7 @@ class BlockOrder {
   bool HasOnlyWaited() const { return !standing_.empty() && NothingButWaited(); }
   // The run that resumes now; null: blocks begin (there are some), the first ones of Fresh(). `begun`: how many have
   // begun and not ended.
-  BlockRun* Next(uint64_t begun) { return standing_.empty() ? nullptr : NextBesideStanding(begun); }
+  guest::BlockRun* Next(uint64_t begun) { return standing_.empty() ? nullptr : NextBesideStanding(begun); }
   // The earliest blocks that have not begun: [first, second); empty: none.
   std::pair<uint64_t, uint64_t> Fresh() const {
     return given_back_.empty() ? std::pair(next_, total_) : given_back_.front();
@@ -52,7 +52,7 @@ class BlockOrder {
   // Returns what a chunk has left.
   void GiveBack(uint64_t begin, uint64_t end);  // not begun
   // `seen`: ended() as it was before the run last checked what it waits for.
-  void Stand(BlockRun* run, StandingRuns::Kind kind, uint64_t seen = 0);
+  void Stand(guest::BlockRun* run, guest::StandingRuns::Kind kind, uint64_t seen = 0);
   void End(uint64_t blocks) {
     // Release: makes what the blocks wrote visible to those that wait.
     ended_.store(ended_.load(std::memory_order_relaxed) + blocks, std::memory_order_release);
@@ -64,7 +64,7 @@ class BlockOrder {
   uint64_t ended() const { return ended_.load(std::memory_order_acquire); }  // needs no lock
   uint64_t standing() const { return standing_.count(); }
   // To discard them: any run that stands, or null.
-  BlockRun* TakeAny();
+  guest::BlockRun* TakeAny();
 
   // Differs for orders that would continue differently.
   uint64_t StateForTests() const;
@@ -83,10 +83,10 @@ class BlockOrder {
 
   bool AllThatStandWait() const;
   bool NothingButWaited() const;
-  BlockRun* NextBesideStanding(uint64_t begun);
+  guest::BlockRun* NextBesideStanding(uint64_t begun);
   bool FreshIsNext(uint64_t begun, uint64_t going_on);
   void TakeGivenBack(uint64_t count);
-  bool IsNews(const BlockRun* waiting) const;
+  bool IsNews(const guest::BlockRun* waiting) const;
   uint64_t EarliestThatGoesOn() const;  // the index, or kNone
   // Publishes the hints: two stores per chunk, and the work of tasks whose blocks stand.
   void Tell() {
@@ -103,7 +103,7 @@ class BlockOrder {
   std::vector<std::pair<uint64_t, uint64_t>> given_back_;  // [begin, end) not begun, a heap: the earliest in front
   std::atomic<uint64_t> ended_{0};
   uint32_t since_turn_ = 0, since_fresh_ = 0;  // chunks
-  StandingRuns standing_;
+  guest::StandingRuns standing_;
   std::atomic<uint64_t> earliest_{kNone};
   std::atomic<bool> others_{false};
   std::atomic<uint64_t> turn_ns_{0};

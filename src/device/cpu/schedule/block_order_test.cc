@@ -6,29 +6,29 @@
 #include <deque>
 #include <vector>
 
-#include "device/cpu/exec/block_run.h"
+#include "guest/exec/block_run.h"
 
 namespace tutti::device::cpu {
 namespace {
 
-using Kind = StandingRuns::Kind;
+using Kind = guest::StandingRuns::Kind;
 
 class BlockOrderTest : public testing::Test {
  protected:
-  BlockRun* Run(uint64_t index) {
-    BlockRun& run = runs_.emplace_back();
+  guest::BlockRun* Run(uint64_t index) {
+    guest::BlockRun& run = runs_.emplace_back();
     EXPECT_TRUE(run.PrepareCall([](const void*, uint64_t) {}, nullptr, index));
     return &run;
   }
   // The index of the block that is next, which is taken.
   uint64_t Next(uint64_t begun = 0) {
-    if (const BlockRun* const run = order_.Next(begun)) return run->index();
+    if (const guest::BlockRun* const run = order_.Next(begun)) return run->index();
     const uint64_t first = order_.Fresh().first;
     order_.TakeFresh(1);
     return first;
   }
 
-  std::deque<BlockRun> runs_;
+  std::deque<guest::BlockRun> runs_;
   BlockOrder order_;
 };
 
@@ -91,7 +91,7 @@ TEST_F(BlockOrderTest, EveryoneThatStandsHasATurnHoweverOftenTheEarliestGoesOn) 
   order_.Reset(1000, 64);
   order_.TakeFresh(10);
   order_.Stand(Run(8), Kind::kWaiting, order_.ended());
-  BlockRun* const first = Run(1);
+  guest::BlockRun* const first = Run(1);
   for (uint32_t chunks = 0;; ++chunks) {
     ASSERT_LT(chunks, 2 * BlockOrder::kTurn);
     order_.Stand(first, Kind::kReady);

@@ -14,15 +14,18 @@ namespace tutti::device {
 class Sink;
 }
 
+namespace tutti::guest {
+struct GuestThread;
+}
+
 namespace tutti::device::cpu {
 
 class Scheduler;
-struct GuestThread;
 
 // What a submitted task needs of its scheduler's SMs.
 struct Nudge {
   Scheduler* scheduler = nullptr;
-  const GuestThread* interrupt = nullptr;  // to be preempted
+  const guest::GuestThread* interrupt = nullptr;  // to be preempted
   uint64_t look_at_ns = kNever;
   bool wake = false;  // a sleeping SM
 };

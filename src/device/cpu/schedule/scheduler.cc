@@ -166,7 +166,7 @@ Nudge Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t no
   sm.estimate_ns = EstimateNs(*chunk);
   chunk->may_be_long =
       sm.estimate_ns > kLongNs || task->habits->ns.load(std::memory_order_relaxed) == 0 || task->yields;
-  sm.thread->stop.store(StopReason::kNone, std::memory_order_relaxed);
+  sm.thread->stop.store(guest::StopReason::kNone, std::memory_order_relaxed);
   policy_->Charge(share, static_cast<int64_t>(sm.estimate_ns));
   UpdateOffer(share);
   if (offered_ != 0) {
@@ -363,9 +363,9 @@ void Scheduler::Return(Task* task, const ChunkResult& result) {
     task->at_grid_barrier.Push(result.suspended);
     ++task->at_grid_count;
   } else if (result.yielded) {
-    task->order.Stand(result.suspended, StandingRuns::Kind::kWaiting, result.seen_ended);
+    task->order.Stand(result.suspended, guest::StandingRuns::Kind::kWaiting, result.seen_ended);
   } else {
-    task->order.Stand(result.suspended, StandingRuns::Kind::kReady);
+    task->order.Stand(result.suspended, guest::StandingRuns::Kind::kReady);
     task->share->Count(metrics::Counter::preemptions);
   }
 }
@@ -392,9 +392,9 @@ void Scheduler::CountWanted(SpaceShare* share, uint64_t now_ns) {
 
 void Scheduler::PassGridBarrierIfComplete(Task* task) {
   if (task->at_grid_count == 0 || task->at_grid_count + task->order.ended() != task->total_blocks) return;
-  while (BlockRun* const run = task->at_grid_barrier.Pop()) {
+  while (guest::BlockRun* const run = task->at_grid_barrier.Pop()) {
     run->PassGridBarrier();
-    task->order.Stand(run, StandingRuns::Kind::kReady);
+    task->order.Stand(run, guest::StandingRuns::Kind::kReady);
   }
   task->at_grid_count = 0;
 }
@@ -422,14 +422,14 @@ void Scheduler::Dequeue(Task* task) {
   if (queue == &own && own.head == nullptr) task->share->queued_mask &= ~(1u << task->queued_urgency);
 }
 
-void Scheduler::Discard(BlockRun* run) {
+void Scheduler::Discard(guest::BlockRun* run) {
   run->GiveUp();
   pool_->Put(run);
 }
 
 void Scheduler::DiscardAll(Task* task) {
-  while (BlockRun* const run = task->order.TakeAny()) Discard(run);
-  while (BlockRun* const run = task->at_grid_barrier.Pop()) Discard(run);
+  while (guest::BlockRun* const run = task->order.TakeAny()) Discard(run);
+  while (guest::BlockRun* const run = task->at_grid_barrier.Pop()) Discard(run);
   task->at_grid_count = 0;
 }
 

@@ -18,18 +18,18 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "device/cpu/exec/block_pool.h"
-#include "device/cpu/exec/guest_thread.h"
 #include "device/cpu/schedule/errands.h"
 #include "device/cpu/schedule/idle_gate.h"
 #include "device/cpu/schedule/policy.h"
 #include "device/cpu/schedule/ticker.h"
+#include "guest/exec/guest_thread.h"
 
 namespace tutti::device::cpu {
 
 // What one SM does now.
 struct SmState {
   uint32_t index = 0;
-  GuestThread* thread = nullptr;
+  guest::GuestThread* thread = nullptr;
   bool away = false;            // its thread does something else, which may take long (sm_thread.h)
   SpaceShare* share = nullptr;  // that counts this SM as running
   Task* task = nullptr;         // of which it runs a chunk
@@ -41,7 +41,7 @@ struct Chunk {
   Task* task = nullptr;
   uint64_t first = 0;  // blocks [first, first + count), none of them begun
   uint64_t count = 0;
-  BlockRun* resumed = nullptr;  // or one that resumes
+  guest::BlockRun* resumed = nullptr;  // or one that resumes
   uint64_t begin_ns = 0;
   uint64_t kernel_limit_ns = 0;
   bool may_be_long = false;  // too long to put off polling the rings
@@ -52,7 +52,7 @@ struct ChunkResult {
   uint64_t finished = 0;    // blocks that ended
   uint64_t rest_begin = 0;  // [rest_begin, rest_end) were not begun
   uint64_t rest_end = 0;
-  BlockRun* suspended = nullptr;  // a block that resumes later
+  guest::BlockRun* suspended = nullptr;  // a block that resumes later
   bool at_grid_barrier = false;  // ... when all others have reached the barrier
   bool yielded = false;           // ... it waits for memory that others write
   uint64_t seen_ended = 0;        //     and looked for it last when so many blocks of its task had ended
@@ -160,7 +160,7 @@ class Scheduler {
   uint64_t EstimateNs(const Chunk& chunk) const;
   void Return(Task* task, const ChunkResult& result);
   void PassGridBarrierIfComplete(Task* task);
-  void Discard(BlockRun* run);
+  void Discard(guest::BlockRun* run);
   void DiscardAll(Task* task);
   void TaskEnds(SpaceShare* share, uint64_t now_ns);
   void CountWanted(SpaceShare* share, uint64_t now_ns);
@@ -182,8 +182,8 @@ class Scheduler {
   uint64_t GivesWayAtNs(const SmState& sm, uint64_t now_ns) const;
   uint64_t NextLookNs(const SmState& sm, uint64_t now_ns) const;
   uint64_t NextLookNs(uint64_t now_ns) const;
-  const GuestThread* MakeRoom(uint64_t now_ns);
-  static const GuestThread* Tell(SmState& sm, StopReason reason);
+  const guest::GuestThread* MakeRoom(uint64_t now_ns);
+  static const guest::GuestThread* Tell(SmState& sm, guest::StopReason reason);
   void AbandonRunning(const SpaceShare* share);
 
   const Clock clock_;
@@ -193,7 +193,7 @@ class Scheduler {
   std::vector<SpaceShare*> shares_;
   std::vector<Throttled> throttled_;
   std::vector<SmState> sm_states_;
-  std::vector<const GuestThread*> told_;  // the ticker's own
+  std::vector<const guest::GuestThread*> told_;  // the ticker's own
   uint32_t offered_ = 0;  // shares
   std::atomic<uint32_t> busy_{0};  // SMs with a task; written under the lock, read without it as a hint
   std::atomic<uint32_t> away_{0};  // SMs whose thread is away; likewise

@@ -59,25 +59,25 @@ uint64_t Scheduler::NextLookNs(uint64_t now_ns) const {
 
 // If no SM is idle for the most urgent waiting task, preempts the least urgent block that must yield. One at a time:
 // the SM that becomes free looks again. Returns the thread to interrupt.
-const GuestThread* Scheduler::MakeRoom(uint64_t now_ns) {
+const guest::GuestThread* Scheduler::MakeRoom(uint64_t now_ns) {
   if (IdleSmHasNext(now_ns)) return nullptr;
   SmState* least_urgent = nullptr;
   uint32_t level = 0;
   for (SmState& sm : sm_states_) {
-    if (sm.task == nullptr || !sm.thread->WasToldTo(StopReason::kNone)) continue;
+    if (sm.task == nullptr || !sm.thread->WasToldTo(guest::StopReason::kNone)) continue;
     const uint32_t sm_level = sm.share->band * kUrgencies + sm.task->urgency;
     if (least_urgent != nullptr && sm_level <= level) continue;
     if (GivesWayAtNs(sm, now_ns) > now_ns) continue;
     least_urgent = &sm;
     level = sm_level;
   }
-  return least_urgent != nullptr ? Tell(*least_urgent, StopReason::kPreempt) : nullptr;
+  return least_urgent != nullptr ? Tell(*least_urgent, guest::StopReason::kPreempt) : nullptr;
 }
 
 // Returns the thread, to be interrupted preferably without the lock, which it needs as soon as it leaves its block. If
 // it has taken other work by then the request is cleared, and the signal has no effect.
-const GuestThread* Scheduler::Tell(SmState& sm, StopReason reason) {
-  AskToStop(sm.thread->stop, reason);
+const guest::GuestThread* Scheduler::Tell(SmState& sm, guest::StopReason reason) {
+  guest::AskToStop(sm.thread->stop, reason);
   return sm.thread;
 }
 
@@ -93,23 +93,23 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
       if (sm.task == nullptr) continue;
       const uint64_t limit_ns = sm.share->kernel_limit_ns;
       if (sm.share->dead) {
-        told_.push_back(Tell(sm, StopReason::kAbandon));  // again: the last signal may have hit our own code
+        told_.push_back(Tell(sm, guest::StopReason::kAbandon));  // again: the last signal may have hit our own code
       } else if (limit_ns != 0 && sm.task->is_kernel && sm.task->ActiveNs(now_ns) >= limit_ns) {
-        told_.push_back(Tell(sm, StopReason::kTimeLimit));
+        told_.push_back(Tell(sm, guest::StopReason::kTimeLimit));
       } else if (GivesWayAtNs(sm, now_ns) <= now_ns) {
-        told_.push_back(Tell(sm, StopReason::kPreempt));
+        told_.push_back(Tell(sm, guest::StopReason::kPreempt));
       }
     }
     next_ns = std::min(NextLookNs(now_ns), busy_ != 0 ? throttled_until_ns : kNever);
     if (parked) next_ns = std::min(next_ns, now_ns + kRemindNs);
   }
-  for (const GuestThread* thread : told_) thread->Interrupt();
+  for (const guest::GuestThread* thread : told_) thread->Interrupt();
   return next_ns;
 }
 
 void Scheduler::AbandonRunning(const SpaceShare* share) {
   for (SmState& sm : sm_states_) {
-    if (sm.share == share && sm.task != nullptr) Tell(sm, StopReason::kAbandon)->Interrupt();
+    if (sm.share == share && sm.task != nullptr) Tell(sm, guest::StopReason::kAbandon)->Interrupt();
   }
 }
 

@@ -54,7 +54,7 @@ class SchedulerTest : public testing::Test {
 
   Ticker ticker_;
   BlockPool pool_;
-  GuestThread threads_[2];
+  guest::GuestThread threads_[2];
   Scheduler scheduler_;
   std::deque<SpaceShare> shares_;
   std::deque<Task> tasks_;
@@ -129,9 +129,9 @@ class CrowdedSchedulerTest : public testing::Test {
   void Waits(uint32_t sm) { Waits(sm, NowNs() - scheduler_.sm(sm).begin_ns); }
   void Waits(uint32_t sm, uint64_t ran_ns) {
     const Chunk& chunk = chunks_[sm];
-    BlockRun* run = chunk.resumed;
+    guest::BlockRun* run = chunk.resumed;
     if (run == nullptr) {
-      run = runs_.emplace_back(std::make_unique<BlockRun>()).get();
+      run = runs_.emplace_back(std::make_unique<guest::BlockRun>()).get();
       ASSERT_TRUE(run->PrepareCall([](const void*, uint64_t) {}, nullptr, chunk.first));
     }
     scheduler_.Finish(
@@ -148,8 +148,8 @@ class CrowdedSchedulerTest : public testing::Test {
 
   Ticker ticker_;
   BlockPool pool_;
-  GuestThread threads_[kSms];
-  std::vector<std::unique_ptr<BlockRun>> runs_;  // of blocks that have waited, wherever they are now
+  guest::GuestThread threads_[kSms];
+  std::vector<std::unique_ptr<guest::BlockRun>> runs_;  // of blocks that have waited, wherever they are now
   Scheduler scheduler_;
   Work works_[2];
   Chunk chunks_[kSms];
@@ -337,7 +337,7 @@ TEST_F(SchedulerTest, DropReturnsWhatDoesNotRunAndAbandonsTheRest) {
   std::vector<Task*> dropped;
   scheduler_.Drop(share, &dropped);
   EXPECT_EQ(dropped, std::vector<Task*>{queued});
-  EXPECT_EQ(threads_[0].stop, StopReason::kAbandon);
+  EXPECT_EQ(threads_[0].stop, guest::StopReason::kAbandon);
   EXPECT_FALSE(Take(1));
   EXPECT_TRUE(scheduler_.Finish(scheduler_.sm(0), chunks_[0], {.finished = 0, .end_ns = NowNs()})) << "it is done, too";
   scheduler_.Release(scheduler_.sm(0));
@@ -358,7 +358,7 @@ TEST_F(SchedulerTest, TheTickerIsToldWhenToLook) {
   EXPECT_LE(look_at_ns, now_ns + FairPolicy::kMostLeadNs);
   // If the machine delayed the test for longer than a slice, preempting the hog is right.
   if (now_ns - scheduler_.sm(0).begin_ns < FairPolicy::kSliceNs) {
-    EXPECT_EQ(threads_[0].stop, StopReason::kNone);
+    EXPECT_EQ(threads_[0].stop, guest::StopReason::kNone);
   }
 }
 
@@ -369,9 +369,9 @@ TEST_F(SchedulerTest, AKernelsTimeLimitIsATimeToLook) {
   ASSERT_TRUE(Take(0));
   const uint64_t end_ns = scheduler_.sm(0).begin_ns + 5'000'000;
   EXPECT_EQ(scheduler_.Tick(end_ns - 1'000'000), end_ns);
-  EXPECT_EQ(threads_[0].stop, StopReason::kNone);
+  EXPECT_EQ(threads_[0].stop, guest::StopReason::kNone);
   scheduler_.Tick(end_ns);
-  EXPECT_EQ(threads_[0].stop, StopReason::kTimeLimit);
+  EXPECT_EQ(threads_[0].stop, guest::StopReason::kTimeLimit);
 }
 
 TEST_F(SchedulerTest, ALongBlockIsToldToGiveWay) {
@@ -381,11 +381,11 @@ TEST_F(SchedulerTest, ALongBlockIsToldToGiveWay) {
   ASSERT_TRUE(Take(0));
   ASSERT_TRUE(Take(1));
   EXPECT_EQ(scheduler_.Tick(NowNs() + 1'000'000'000), kNever) << "nobody waits";
-  EXPECT_EQ(threads_[0].stop, StopReason::kNone);
+  EXPECT_EQ(threads_[0].stop, guest::StopReason::kNone);
   Submit(other, 1);
   EXPECT_NE(scheduler_.Tick(NowNs() + 1'000'000'000), kNever);
-  EXPECT_EQ(threads_[0].stop, StopReason::kPreempt);
-  EXPECT_EQ(threads_[1].stop, StopReason::kPreempt);
+  EXPECT_EQ(threads_[0].stop, guest::StopReason::kPreempt);
+  EXPECT_EQ(threads_[1].stop, guest::StopReason::kPreempt);
 }
 
 }  // namespace

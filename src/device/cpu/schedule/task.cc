@@ -1,17 +1,17 @@
 #include "device/cpu/schedule/task.h"
 
-#include "device/cpu/exec/block_run.h"
+#include "guest/exec/block_run.h"
 
 namespace tutti::device::cpu {
 
-void RunList::Push(BlockRun* run) {
+void RunList::Push(guest::BlockRun* run) {
   run->next = nullptr;
   (tail != nullptr ? tail->next : head) = run;
   tail = run;
 }
 
-BlockRun* RunList::Pop() {
-  BlockRun* const run = head;
+guest::BlockRun* RunList::Pop() {
+  guest::BlockRun* const run = head;
   if (run == nullptr) return nullptr;
   head = run->next;
   if (head == nullptr) tail = nullptr;

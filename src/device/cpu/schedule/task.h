@@ -5,13 +5,16 @@
 #include <atomic>
 #include <cstdint>
 
-#include "device/cpu/exec/kernel_launch.h"
 #include "device/cpu/memory/transfer.h"
 #include "device/cpu/schedule/block_order.h"
+#include "guest/exec/kernel_launch.h"
+
+namespace tutti::guest {
+class BlockRun;
+}
 
 namespace tutti::device::cpu {
 
-class BlockRun;
 struct SpaceShare;
 struct ContextCap;
 struct Operation;
@@ -42,11 +45,11 @@ struct BlockHabits {
 
 // Runs, in order.
 struct RunList {
-  BlockRun* head = nullptr;
-  BlockRun* tail = nullptr;
+  guest::BlockRun* head = nullptr;
+  guest::BlockRun* tail = nullptr;
 
-  void Push(BlockRun* run);
-  BlockRun* Pop();
+  void Push(guest::BlockRun* run);
+  guest::BlockRun* Pop();
 };
 
 struct Task;
@@ -71,7 +74,7 @@ struct Task {
   uint32_t granule = 1;  // blocks that stay together (a cluster)
   bool is_kernel = false;
   BlockHabits* habits = nullptr;
-  KernelLaunch kernel;
+  guest::KernelLaunch kernel;
   Transfer transfer;
 
   // Progress.

@@ -80,7 +80,7 @@ class MadeUpDevice {
     BlockHabits habits;
   };
   struct Sm {
-    GuestThread thread;
+    guest::GuestThread thread;
     Work* work = nullptr;
     Chunk chunk;
     uint64_t finished = 0;
@@ -103,7 +103,7 @@ class MadeUpDevice {
   // A preempted SM yields at a block's end.
   void EndBlock(Sm& sm) {
     sm.work->client->used_ns += sm.work->block_ns;
-    if (++sm.finished < sm.chunk.count && sm.thread.WasToldTo(StopReason::kNone)) {
+    if (++sm.finished < sm.chunk.count && sm.thread.WasToldTo(guest::StopReason::kNone)) {
       sm.until_ns = now_ns_ + sm.work->block_ns;
       return;
     }

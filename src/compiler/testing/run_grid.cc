@@ -1,0 +1,141 @@
+#include "compiler/testing/run_grid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+#include "base/checked.h"
+#include "guest/exec/block_run.h"
+#include "guest/exec/guest_thread.h"
+#include "guest/print_format.h"
+
+namespace tutti::compiler {
+namespace {
+
+using guest::BlockRun;
+using guest::GuestMemory;
+using guest::Leave;
+
+class Host final : public guest::KernelHost {
+ public:
+  // Of the window's begin, so much may be touched when kernels ask.
+  Host(uint64_t window_base, uint64_t reach) : window_base_(window_base), reach_(reach) {}
+
+  int32_t Print(const GuestMemory& memory, uint64_t format, uint64_t arguments) override {
+    const guest::PrintedText printed = guest::FormatPrint(memory, format, arguments);
+    output += printed.text;
+    return printed.arguments;
+  }
+  uint64_t HeapAllocate(uint64_t bytes) override {
+    heap_.push_back(std::make_unique<std::max_align_t[]>(bytes / sizeof(std::max_align_t) + 1));
+    return reinterpret_cast<uint64_t>(heap_.back().get());
+  }
+  void HeapRelease(uint64_t) override {}  // with the run
+  void AssertFailed(const GuestMemory& memory, const Assertion& a) override {
+    const auto text = [&memory](uint64_t address) { return guest::ReadGuestString(memory, address, 1024); };
+    assertion =
+        fmt::format("{}:{}: {}: Assertion `{}` failed.", text(a.file), a.line, text(a.function), text(a.message));
+  }
+  bool MayTouch(uint64_t address, uint64_t bytes, bool) const override {
+    return InRange(address - window_base_, bytes, reach_);
+  }
+
+  std::string output;
+  std::string assertion;
+
+ private:
+  const uint64_t window_base_;
+  const uint64_t reach_;
+  std::vector<std::unique_ptr<std::max_align_t[]>> heap_;
+};
+
+GuestFault Describe(const BlockRun& run, const guest::FaultRecord& record) {
+  const guest::KernelDescriptor& kernel = *run.launch()->descriptor;
+  GuestFault fault{.kind = run.KindOf(record), .address = record.address, .text = record.text, .lanes = record.lanes};
+  std::copy_n(run.state().ctaid, 3, fault.ctaid.begin());
+  if (record.warp < guest::kMaxWarps) fault.thread = record.warp * guest::kWarpSize + record.lane;
+  if (record.location < kernel.location_count) fault.ptx_line = kernel.locations[record.location].ptx_line;
+  return fault;
+}
+
+// Blocks that are resident together, in turns: takes each out of `runs` that has ended. False: one has failed.
+bool RunToTheEnd(guest::GuestThread& thread, std::vector<BlockRun*>& runs, GridResult* result) {
+  std::vector<BlockRun*> at_grid_barrier;
+  while (!runs.empty()) {
+    for (size_t i = 0; i < runs.size();) {
+      BlockRun* const run = runs[i];
+      switch (run->Run(&thread)) {
+        case Leave::kFault:
+        case Leave::kSignal:
+          result->fault = Describe(*run, thread.fault);
+          for (BlockRun* left : runs) left->GiveUp();
+          for (BlockRun* left : at_grid_barrier) left->GiveUp();
+          return false;
+        case Leave::kYielded:
+          ++result->yields;
+          ++i;
+          continue;
+        case Leave::kGridBarrier: at_grid_barrier.push_back(run); break;
+        default: break;  // it has finished
+      }
+      runs.erase(runs.begin() + static_cast<ptrdiff_t>(i));
+    }
+    if (!runs.empty()) continue;
+    for (BlockRun* run : at_grid_barrier) run->PassGridBarrier();
+    runs = std::exchange(at_grid_barrier, {});
+  }
+  return true;
+}
+
+}  // namespace
+
+GridResult RunGrid(const guest::KernelDescriptor& descriptor, const GridLaunch& launch) {
+  guest::KernelDescriptor kernel = descriptor;
+  kernel.stack_bytes += launch.spare_stack_bytes;
+  const uint64_t window_bytes = launch.window_bytes != 0 ? launch.window_bytes : 1ull << 47;
+  const std::atomic<uint64_t> reach = launch.window_reach != 0 ? launch.window_reach : window_bytes;
+  Host host(launch.window_base, launch.window_reach_now != 0 ? launch.window_reach_now : reach.load());
+  guest::KernelLaunch grid{.descriptor = &kernel,
+                           .host = &host,
+                           .dynamic_shared_bytes = launch.dynamic_shared_bytes,
+                           .params = launch.params.data(),
+                           .module_base = launch.module_base,
+                           .constants_base = launch.module_base,
+                           .window_base = launch.window_base,
+                           .window_bytes = window_bytes,
+                           .window_reach = &reach,
+                           .grid_id = 1,
+                           .cooperative = launch.cooperative,
+                           .param_bytes = static_cast<uint32_t>(launch.params.size())};
+  std::ranges::copy(launch.grid, grid.grid);
+  std::ranges::copy(launch.block, grid.block);
+
+  guest::InstallGuestFaultHandlers();
+  guest::GuestThread thread;
+  const guest::GuestThreadScope scope(&thread);
+  const uint64_t blocks = grid.blocks(), at_once = launch.cooperative ? blocks : 1;
+  const auto runs = std::make_unique<BlockRun[]>(at_once);
+  std::vector<BlockRun*> resident(at_once);
+  for (uint64_t i = 0; i < at_once; ++i) {
+    resident[i] = &runs[i];
+    const Status ready = runs[i].Prepare(grid, i, 0);
+    TUTTI_CHECK(ready.has_value());
+  }
+  GridResult result;
+  bool sound = RunToTheEnd(thread, resident, &result);
+  for (uint64_t i = at_once; sound && i < blocks; ++i) {
+    runs[0].PrepareNext(i);
+    resident.push_back(&runs[0]);
+    sound = RunToTheEnd(thread, resident, &result);
+  }
+  result.output = std::move(host.output);
+  if (result.fault && !host.assertion.empty()) result.fault->text = std::move(host.assertion);
+  return result;
+}
+
+}  // namespace tutti::compiler

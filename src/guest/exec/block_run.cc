@@ -1,0 +1,342 @@
+#include "guest/exec/block_run.h"
+
+#include <bit>
+#include <cstring>
+
+#include "base/checked.h"
+#include "guest/exec/guest_services.h"
+#include "guest/exec/guest_switch.h"
+#include "guest/exec/sanitizers.h"
+
+namespace tutti::guest {
+namespace {
+
+// Stack that services and signal handlers may use on top of the kernel's demand.
+constexpr size_t kServiceStackBytes = 8 << 10;
+constexpr size_t kCallStackBytes = 32 << 10;
+// What must be left of the stack for a kernel to call a function: that function's frame, and services. A larger frame
+// hits the guard page.
+constexpr size_t kCalledFunctionBytes = kServiceStackBytes + kPreemptBytes + (16 << 10);
+
+uint32_t FirstBits(uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1; }
+
+}  // namespace
+
+BlockRun::~BlockRun() {
+  for (Fiber& fiber : fibers_) {
+    if (fiber.sanitizer != nullptr) SanitizerDestroyFiber(fiber.sanitizer);
+  }
+}
+
+void BlockRun::Release() {
+  stacks_.Release();
+  shared_.Release();
+  local_.Release();
+}
+
+Status BlockRun::Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm) {
+  const KernelDescriptor& kernel = *launch.descriptor;
+  const uint32_t warps = launch.warps();
+  const bool yields = (kernel.flags & kYields) != 0;
+  if (owner_ != launch.owner) {
+    shared_.Clean();
+    local_.Clean();
+    owner_ = launch.owner;
+  }
+  TUTTI_TRY(stacks_.Require(yields ? warps : 1, kernel.stack_bytes + kServiceStackBytes + kPreemptBytes));
+  TUTTI_TRY(shared_.Require(launch.shared_bytes()));
+  const uint64_t warp_local_bytes = uint64_t{kernel.local_bytes} * kWarpSize;
+  TUTTI_TRY(local_.Require(warp_local_bytes * warps));
+
+  launch_ = &launch;
+  function_ = nullptr;
+  index_ = index;
+  uint32_t at[3], at_cluster[3];
+  launch.BlockAt(index, at, at_cluster);
+  block_ = BlockState{
+                               // every member is named, so that none is zeroed first
+      .services = &kGuestServices,
+      .params = launch.params,
+      .module_base = launch.module_base,
+      .constants_base = launch.constants_base,
+      .shared = shared_.data(),
+      .shared_bytes = launch.shared_bytes(),
+      .dynamic_shared_bytes = launch.dynamic_shared_bytes,
+      .window_base = launch.window_base,
+      .window_bytes = launch.window_bytes,
+      .window_reach = launch.WindowReach(),
+      .grid = {launch.grid[0], launch.grid[1], launch.grid[2]},
+      .block = {launch.block[0], launch.block[1], launch.block[2]},
+      .ctaid = {at[0], at[1], at[2]},
+      .smid = sm,
+      .nsmid = launch.sm_count,
+      .cluster = {launch.cluster[0], launch.cluster[1], launch.cluster[2]},
+      .cluster_ctaid = {at_cluster[0], at_cluster[1], at_cluster[2]},
+      .dynamic_shared_offset = launch.dynamic_shared_offset(),
+      .gridid = launch.grid_id,
+      .cooperative_workspace = launch.cooperative_workspace,
+      .device = this,
+  };
+  for (uint32_t w = 0; w < warps; ++w) {
+    warps_[w] = WarpState{
+        .block = &block_,
+        .warp = w,
+        .lanes = 0,
+        .local = local_.data() + w * warp_local_bytes,
+        .local_bytes = kernel.local_bytes,
+        .reserved = 0,
+        .stack_limit = reinterpret_cast<uint64_t>(stacks_.low(yields ? w : 0)) + kCalledFunctionBytes,
+        .device = this,
+    };
+  }
+  Rewind();
+  return {};
+}
+
+void BlockRun::PrepareNext(uint64_t index) {
+  if (index == index_ + 1 && launch_->cluster_blocks() == 1) {
+    if (++block_.ctaid[0] == launch_->grid[0]) {
+      block_.ctaid[0] = 0;
+      if (++block_.ctaid[1] == launch_->grid[1]) {
+        block_.ctaid[1] = 0;
+        ++block_.ctaid[2];
+      }
+    }
+  } else {
+    launch_->BlockAt(index, block_.ctaid, block_.cluster_ctaid);
+  }
+  index_ = index;
+  block_.window_reach = launch_->WindowReach();
+  Rewind();
+}
+
+void BlockRun::Rewind() {
+  const bool yields = (launch_->descriptor->flags & kYields) != 0;
+  const uint32_t threads = launch_->threads();
+  const uint32_t warps = launch_->warps();
+  for (uint32_t w = 0; w < warps; ++w) warps_[w].lanes = FirstBits(threads - w * kWarpSize);
+  if (yields) barriers_.Reset(warps, threads);
+  PrepareFibers(yields ? warps : 1);
+}
+
+Status BlockRun::PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index) {
+  TUTTI_TRY(stacks_.Require(1, kCallStackBytes + kPreemptBytes));
+  launch_ = nullptr;
+  function_ = function;
+  argument_ = argument;
+  index_ = index;
+  PrepareFibers(1);
+  return {};
+}
+
+void BlockRun::PrepareFibers(uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i) {
+    Fiber& fiber = fibers_[i];
+    fiber.run = this;
+    fiber.started = false;
+    fiber.context = NewContext(stacks_.top(i), &FiberMain, &fiber);
+    if (fiber.sanitizer == nullptr) fiber.sanitizer = SanitizerCreateFiber();
+  }
+  code.store(GuestCode::kService, std::memory_order_relaxed);
+  running_ = 0;
+  runnable_ = unfinished_ = FirstBits(count);
+  fruitless_yields_ = 0;
+  downwards_ = false;
+  at_grid_ = 0;
+}
+
+void BlockRun::GiveUp() {
+  for (uint32_t left = unfinished_; left != 0; left &= left - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(left));
+    if (!fibers_[i].started) continue;
+    SanitizerForgetStack(stacks_.low(i), stacks_.stack_bytes());
+    if (fibers_[i].sanitizer != nullptr) SanitizerDestroyFiber(fibers_[i].sanitizer);
+    fibers_[i].sanitizer = nullptr;
+  }
+  unfinished_ = runnable_ = 0;
+}
+
+TUTTI_NO_SANITIZE static Leave EnterGuest(GuestThread* thread, void* fiber, [[maybe_unused]] void* sanitizer) {
+  thread->entered.store(true, std::memory_order_relaxed);
+  TUTTI_SANITIZER_SWITCH(sanitizer);
+  tutti_guest_switch(&thread->own_context, fiber);
+  thread->entered.store(false, std::memory_order_relaxed);
+  if (thread->leave == Leave::kSignal)
+    TUTTI_SANITIZER_SWITCH(thread->own_fiber);  // a signal handler could not tell the sanitizer
+  return thread->leave;
+}
+
+Leave BlockRun::Run(GuestThread* thread) {
+  thread_ = thread;
+  thread->run = this;
+  for (;;) {
+    const Leave leave = EnterGuest(thread, fibers_[running_].context, fibers_[running_].sanitizer);
+    if (leave != Leave::kRequest) return leave;
+    PerformRequest();
+    if (thread->stop.load(std::memory_order_relaxed) != StopReason::kNone) return Leave::kStopped;
+  }
+}
+
+TUTTI_NO_SANITIZE void BlockRun::FiberMain(void* raw_fiber) {
+  auto* const fiber = static_cast<Fiber*>(raw_fiber);
+  BlockRun* const run = fiber->run;
+  fiber->started = true;
+  run->BackToGuestCode();
+  if (run->function_ != nullptr) {
+    run->function_(run->argument_, run->index_);
+  } else {
+    const KernelDescriptor& kernel = *run->launch_->descriptor;
+    if ((kernel.flags & kYields) != 0) {
+      kernel.run(&run->warps_[fiber - run->fibers_], 1);
+    } else {
+      kernel.run(run->warps_, run->launch_->warps());
+    }
+  }
+  run->BeginService();
+  run->FinishFiber();
+}
+
+TUTTI_NO_SANITIZE void BlockRun::BeginService() { ToServiceCode(*this); }
+
+TUTTI_NO_SANITIZE void BlockRun::BackToGuestCode() { ToGuestCode(*this); }
+
+TUTTI_NO_SANITIZE void BlockRun::LeaveAsAsked() { LeaveGuest(thread_, Leave::kStopped); }
+
+TUTTI_NO_SANITIZE void BlockRun::FinishFiber() {
+  unfinished_ &= ~(1u << running_);
+  runnable_ &= ~(1u << running_);
+  if (unfinished_ == 0) {
+    LeaveGuest(thread_, Leave::kFinished);
+  } else {
+    Release(barriers_.WarpFinished(running_));
+    if (runnable_ == 0 && at_grid_ != 0 && at_grid_ == unfinished_) {
+      LeaveGuest(thread_, Leave::kGridBarrier);
+    } else if (runnable_ == 0) {
+      Fail({.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed), .text = "barrier that no warp can complete"});
+    } else {
+      SwitchTo(NextRunnable());
+    }
+  }
+  __builtin_unreachable();  // nothing resumes a finished context
+}
+
+// After the switch back, which may be on another thread, nothing cached before is valid.
+TUTTI_NO_SANITIZE void BlockRun::SwitchTo(uint32_t fiber) {
+  Fiber& from = fibers_[running_];
+  Fiber& to = fibers_[fiber];
+  running_ = fiber;
+  TUTTI_SANITIZER_SWITCH(to.sanitizer);
+  tutti_guest_switch(&from.context, to.context);
+}
+
+uint32_t BlockRun::NextRunnable() const {
+  if (downwards_) {
+    const uint32_t below = runnable_ & FirstBits(running_);
+    return 31 - static_cast<uint32_t>(std::countl_zero(below != 0 ? below : runnable_));
+  }
+  const uint32_t above = running_ == 31 ? 0 : runnable_ & ~FirstBits(running_ + 1);
+  return static_cast<uint32_t>(std::countr_zero(above != 0 ? above : runnable_));
+}
+
+void BlockRun::GoOnInOrder(uint32_t released, bool downwards) {
+  Release(released);
+  downwards_ = downwards;
+  const auto first = static_cast<uint32_t>(downwards ? 31 - std::countl_zero(runnable_) : std::countr_zero(runnable_));
+  if (first != running_) SwitchTo(first);
+}
+
+void BlockRun::WaitForRelease() {
+  runnable_ &= ~(1u << running_);
+  if (runnable_ == 0) {
+    Fail({.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed),
+          .warp = running_,
+          .text = "barrier that no warp can complete"});
+  }
+  SwitchTo(NextRunnable());
+}
+
+void BlockRun::YieldWarp() {
+  const uint32_t next = NextRunnable();
+  if (++fruitless_yields_ >= static_cast<uint32_t>(std::popcount(runnable_))) {
+    fruitless_yields_ = 0;
+    LeaveGuest(thread_, Leave::kYielded);
+    return;
+  }
+  if (next != running_) SwitchTo(next);
+}
+
+void BlockRun::ArriveAtGrid(uint32_t warp) {
+  at_grid_ |= 1u << warp;
+  runnable_ &= ~(1u << warp);
+  if (runnable_ != 0) {
+    SwitchTo(NextRunnable());
+  } else if (at_grid_ == unfinished_) {
+    LeaveGuest(thread_, Leave::kGridBarrier);
+  } else {
+    Fail({.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed),
+          .warp = warp,
+          .text = "grid barrier that not all warps of a block reach"});
+  }
+}
+
+void BlockRun::PassGridBarrier() {
+  runnable_ |= at_grid_;
+  at_grid_ = 0;
+  running_ = static_cast<uint32_t>(std::countr_zero(runnable_));
+}
+
+uint64_t BlockRun::Perform(const ServiceRequest& request) {
+  request_ = request;
+  LeaveGuest(thread_, Leave::kRequest);
+  return request_.result;
+}
+
+TUTTI_NO_SANITIZE void BlockRun::Fail(const FaultRecord& fault) {
+  thread_->fault = fault;
+  LeaveGuest(thread_, Leave::kFault);
+  __builtin_unreachable();
+}
+
+void BlockRun::PerformRequest() {
+  KernelHost& host = *launch_->host;
+  const uint64_t* a = request_.arguments;
+  switch (request_.kind) {
+    case ServiceRequest::Kind::kPrint:
+      request_.result = static_cast<uint64_t>(static_cast<int64_t>(host.Print(*this, a[0], a[1])));
+      break;
+    case ServiceRequest::Kind::kAllocate: request_.result = host.HeapAllocate(a[0]); break;
+    case ServiceRequest::Kind::kRelease: host.HeapRelease(a[0]); break;
+    case ServiceRequest::Kind::kAssert: {
+      KernelHost::Assertion assertion{.message = a[0],
+                                      .file = a[1],
+                                      .function = a[3],
+                                      .line = static_cast<uint32_t>(a[2]),
+                                      .block = {block_.ctaid[0], block_.ctaid[1], block_.ctaid[2]},
+                                      .thread = {}};
+      ThreadOf(request_.warp, request_.lane, assertion.thread);
+      host.AssertFailed(*this, assertion);
+      break;
+    }
+  }
+}
+
+bool BlockRun::Read(uint64_t address, void* out, size_t bytes) const {
+  const auto inside = [address, bytes](const void* begin, uint64_t size) {
+    return InRange<uint64_t>(address - reinterpret_cast<uint64_t>(begin), bytes, size);
+  };
+  const uint64_t local_bytes = uint64_t{launch_->descriptor->local_bytes} * kWarpSize * launch_->warps();
+  const bool readable = inside(reinterpret_cast<const void*>(launch_->window_base), launch_->window_bytes) ||
+                        inside(block_.shared, block_.shared_bytes) || inside(local_.data(), local_bytes) ||
+                        inside(launch_->params, launch_->param_bytes);
+  if (readable) std::memcpy(out, reinterpret_cast<const void*>(address), bytes);
+  return readable;
+}
+
+void BlockRun::ThreadOf(uint32_t warp, uint32_t lane, uint32_t thread[3]) const {
+  const uint32_t linear = warp * kWarpSize + lane;
+  thread[0] = linear % block_.block[0];
+  thread[1] = linear / block_.block[0] % block_.block[1];
+  thread[2] = linear / block_.block[0] / block_.block[1];
+}
+
+}  // namespace tutti::guest

@@ -1,0 +1,162 @@
+// One running block: its state, its warps, their stacks and barriers. A worker enters it with Run; it can be left and
+// re-entered any number of times, by different workers, until it has finished or is given up.
+//
+// A kernel without yield points runs as one context that executes all warps one after the other. A kernel with them has
+// one context (fiber) per warp; a warp that waits switches directly to the next one that can run.
+//
+// Not thread-safe: one worker at a time. What is marked "on the guest's stack" is called by the services only.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+#include "guest/cpu/kernel_abi.h"
+#include "guest/exec/guest_buffer.h"
+#include "guest/exec/guest_stack.h"
+#include "guest/exec/guest_thread.h"
+#include "guest/exec/kernel_launch.h"
+#include "guest/exec/standing_runs.h"
+#include "guest/exec/warp_barrier.h"
+
+namespace tutti::guest {
+
+inline constexpr uint32_t kMaxWarps = 32;
+
+// What a service asks the worker to do on the worker's own stack, where it may lock and allocate.
+struct ServiceRequest {
+  enum class Kind : uint32_t { kPrint, kAllocate, kRelease, kAssert } kind;
+  uint32_t warp;
+  uint32_t lane;
+  uint64_t arguments[4];
+  uint64_t result;
+};
+
+class BlockRun final : public GuestMemory {
+ public:
+  BlockRun() = default;
+  ~BlockRun() override;
+  BlockRun(const BlockRun&) = delete;
+  BlockRun& operator=(const BlockRun&) = delete;
+
+  // Makes it the `index`th block of a launch, or the `index`th call of a function, ready to Run. `launch` and
+  // `argument` must outlive the run.
+  Status Prepare(const KernelLaunch& launch, uint64_t index, uint32_t sm);
+  // The same, cheaper, for another block of the launch and SM that it was last prepared for, and that has finished:
+  // most of Prepare is the same for all blocks of a launch.
+  void PrepareNext(uint64_t index);
+  Status PrepareCall(void (*function)(const void*, uint64_t), const void* argument, uint64_t index);
+
+  // Runs the guest on the calling thread (which has a GuestThreadScope) until it is left, and returns why. Requests
+  // have been performed already.
+  Leave Run(GuestThread* thread);
+  // The block was left and will not be re-entered: drops what is on its stacks.
+  void GiveUp();
+
+  // The memory that an idle run holds for its next block.
+  uint64_t held_bytes() const { return stacks_.bytes() + shared_.bytes() + local_.bytes(); }
+  uint64_t held_mappings() const { return 2 * uint64_t{stacks_.count()} + 2; }
+  // Frees that memory. The run has finished, or was given up.
+  void Release();
+
+  const KernelLaunch* launch() const { return launch_; }
+  uint64_t index() const { return index_; }
+  // Of a kernel: what its code sees of the block.
+  const BlockState& state() const { return block_; }
+  // The one whose code was running last.
+  uint32_t running_warp() const { return running_; }
+  // Coordinates of a thread in the block.
+  void ThreadOf(uint32_t warp, uint32_t lane, uint32_t thread[3]) const;
+  // What the guest was left for.
+  FaultKind KindOf(const FaultRecord& fault) const;
+  // Releases the warps that wait at the grid's barrier.
+  void PassGridBarrier();
+
+  // What PTX can name: the client's window, the block's shared and local memory, its parameters. Not the stacks: they
+  // are not cleared between clients.
+  bool Read(uint64_t address, void* out, size_t bytes) const override;
+
+  // Async-signal-safe.
+  bool HasStackLeft(uint64_t stack_pointer, size_t bytes) const {
+    const auto low = reinterpret_cast<uint64_t>(stacks_.low(running_));
+    return stack_pointer >= low + bytes && stack_pointer <= low + stacks_.stack_bytes();
+  }
+  bool IsStackGuard(uint64_t address) const { return stacks_.IsGuard(address); }
+
+  // On the guest's stack. Between these two our own code runs and is not preempted; a pending request takes effect at
+  // the end.
+  void BeginService();
+  void BackToGuestCode();
+  void LeaveAsAsked();
+  GuestThread* thread() const { return thread_; }
+  void** context_of_running_fiber() { return &fibers_[running_].context; }
+  WarpBarriers& barriers() { return barriers_; }
+  void Release(uint32_t warps) {
+    runnable_ |= warps;
+    fruitless_yields_ = 0;
+  }
+  // Called in the warp that completes a barrier of the block: makes all warps runnable, in ascending or descending
+  // order (BarrierMode).
+  void GoOnInOrder(uint32_t released, bool downwards);
+  void WaitForRelease();  // makes the running warp not runnable and switches away until it is released
+  void YieldWarp();  // lets other warps, then other blocks run
+  void ArriveAtGrid(uint32_t warp);
+  uint64_t Perform(const ServiceRequest& request);
+  [[noreturn]] void Fail(const FaultRecord& fault);
+
+  // Whose code runs on the guest's stack. A member of the block and not of the thread, because a block that is
+  // preempted on its way into a service resumes on another thread. Written by that code and by the signal handlers that
+  // interrupt it.
+  std::atomic<GuestCode> code{GuestCode::kService};
+
+  BlockRun* next = nullptr;  // in a list of standing or free runs
+  // While it is parked or preempted: for StandingRuns only.
+  struct Standing {
+    StandingRuns::Kind kind = StandingRuns::Kind::kReady;
+    uint32_t position = 0;
+    uint64_t seen = 0;
+    BlockRun* previous = nullptr;
+  } standing;
+
+ private:
+  struct Fiber {
+    void* context = nullptr;
+    void* sanitizer = nullptr;
+    BlockRun* run = nullptr;
+    bool started = false;
+  };
+
+  void Rewind();  // resets what running a block has changed: all lanes present, no barrier reached
+  void PrepareFibers(uint32_t count);
+  void SwitchTo(uint32_t fiber);
+  uint32_t NextRunnable() const;
+  void PerformRequest();
+  [[noreturn]] void FinishFiber();
+  [[noreturn]] static void FiberMain(void* fiber);
+
+  GuestThread* thread_ = nullptr;
+  const KernelLaunch* launch_ = nullptr;
+  uint64_t index_ = 0;
+  void (*function_)(const void*, uint64_t) = nullptr;
+  const void* argument_ = nullptr;
+
+  uint32_t running_ = 0;  // fiber
+  uint32_t runnable_ = 0;  // fibers, running one included
+  uint32_t unfinished_ = 0;  // fibers
+  uint32_t fruitless_yields_ = 0;
+  bool downwards_ = false;  // order of the warps since the last barrier of the block
+  uint32_t at_grid_ = 0;  // warps that wait at the grid's barrier
+  ServiceRequest request_{};
+
+  BlockState block_{};
+  WarpState warps_[kMaxWarps];
+  Fiber fibers_[kMaxWarps];
+  WarpBarriers barriers_;
+  GuestStacks stacks_;
+  GuestBuffer shared_;
+  GuestBuffer local_;
+  uint64_t owner_ = 0;
+};
+
+}  // namespace tutti::guest

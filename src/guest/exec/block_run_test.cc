@@ -1,0 +1,169 @@
+// Getting a thread out of a block that it is about to enter, is in, or returns to.
+#include "guest/exec/block_run.h"
+
+#include <gtest/gtest.h>
+#include <immintrin.h>
+
+#include <atomic>
+#include <thread>
+
+#include "base/clock.h"
+#include "guest/exec/guest_switch.h"
+#include "guest/exec/sanitizers.h"
+
+namespace tutti::guest {
+namespace {
+
+class BlockRunTest : public testing::Test {
+ protected:
+  BlockRunTest() : scope_((InstallGuestFaultHandlers(), &thread_)) {}
+
+  GuestThread thread_;
+  GuestThreadScope scope_;
+  BlockRun run_;
+};
+
+struct Progress {
+  std::atomic<uint64_t> entered{0};
+  std::atomic<bool> go{true};
+};
+
+void Enter(const void* argument, uint64_t) {
+  auto* const progress = static_cast<Progress*>(const_cast<void*>(argument));
+  ++progress->entered;
+  while (!progress->go.load(std::memory_order_relaxed)) {
+  }
+}
+
+TEST_F(BlockRunTest, AStopThatCameBeforeTheFirstInstructionIsHeard) {
+  Progress progress;
+  ASSERT_TRUE(run_.PrepareCall(&Enter, &progress, 0));
+  thread_.stop = StopReason::kPreempt;  // its signal arrived in our own code
+  EXPECT_EQ(run_.Run(&thread_), Leave::kStopped);
+  EXPECT_EQ(progress.entered, 0u);
+  thread_.stop = StopReason::kNone;
+  EXPECT_EQ(run_.Run(&thread_), Leave::kFinished);
+  EXPECT_EQ(progress.entered, 1u);
+}
+
+TEST_F(BlockRunTest, AStopThatCameBeforeAPreemptedBlockGoesOnIsHeard) {
+  if (!kAsyncLeave) GTEST_SKIP() << "needs blocks to be preempted at any instruction";
+  Progress progress;
+  progress.go = false;
+  ASSERT_TRUE(run_.PrepareCall(&Enter, &progress, 0));
+  std::thread other([&] {
+    while (progress.entered == 0) std::this_thread::yield();
+    thread_.stop = StopReason::kPreempt;
+    thread_.Interrupt();
+  });
+  EXPECT_EQ(run_.Run(&thread_), Leave::kStopped);
+  other.join();
+  EXPECT_EQ(run_.Run(&thread_), Leave::kStopped) << "still told to";
+  thread_.stop = StopReason::kNone;
+  progress.go = true;
+  EXPECT_EQ(run_.Run(&thread_), Leave::kFinished);
+  EXPECT_EQ(progress.entered, 1u);
+}
+
+// The floating-point control state, without the status flags.
+struct Control {
+  uint32_t mxcsr = _mm_getcsr() & ~0x3fu;
+  uint16_t x87 = X87();
+  bool downwards = (__builtin_ia32_readeflags_u64() & 0x400) != 0;
+
+  static uint16_t X87() {
+    uint16_t word;
+    asm volatile("fnstcw %0" : "=m"(word));
+    return word;
+  }
+  bool operator==(const Control&) const = default;
+};
+
+constexpr Control kPeculiar{.mxcsr = 0x7f80, .x87 = 0xc7f, .downwards = true};
+constexpr Control kNewThread{.mxcsr = kNewThreadMxcsr, .x87 = kNewThreadX87Control, .downwards = false};
+
+struct Interlude {
+  std::atomic<bool> entered{false}, go{false};
+  bool ends_badly = false;
+  Control before_the_end;
+  float sum = 0;
+};
+
+// A block in the middle of an operation that rounds toward zero.
+void ComputePeculiarly(const void* argument, uint64_t) {
+  auto* const interlude = static_cast<Interlude*>(const_cast<void*>(argument));
+  asm volatile("ldmxcsr %0; fldcw %1; std" : : "m"(kPeculiar.mxcsr), "m"(kPeculiar.x87));
+  if (interlude->ends_badly) asm volatile("ud2");
+  interlude->entered = true;
+  while (!interlude->go.load(std::memory_order_relaxed)) {
+  }
+  interlude->before_the_end = Control();
+  asm volatile("ldmxcsr %0; fldcw %1; cld" : : "m"(kNewThread.mxcsr), "m"(kNewThread.x87));
+}
+
+// 1 plus three quarters of the distance to the next number, to nearest.
+void AddToNearest(const void* argument, uint64_t) {
+  volatile float one = 1, little = 0x1.8p-24f;
+  static_cast<Interlude*>(const_cast<void*>(argument))->sum = one + little;
+}
+
+class InTheMiddle : public BlockRunTest {
+ protected:
+  void SetUp() override {
+    if (!kAsyncLeave) GTEST_SKIP() << "needs blocks to be left at any instruction";
+    ASSERT_TRUE(run_.PrepareCall(&ComputePeculiarly, &interlude_, 0));
+  }
+
+  // Runs until told to stop in the middle.
+  Leave RunAndStop(StopReason reason) {
+    std::thread other([&] {
+      while (!interlude_.entered) std::this_thread::yield();
+      thread_.stop = reason;
+      thread_.Interrupt();
+    });
+    const Leave leave = run_.Run(&thread_);
+    left_with_ = Control();
+    other.join();
+    thread_.stop = StopReason::kNone;
+    return leave;
+  }
+
+  void ExpectThatOthersComputeAsEver() {
+    EXPECT_TRUE(left_with_ == kNewThread) << std::hex << left_with_.mxcsr << ' ' << left_with_.x87;
+    BlockRun other;
+    ASSERT_TRUE(other.PrepareCall(&AddToNearest, &interlude_, 0));
+    EXPECT_EQ(other.Run(&thread_), Leave::kFinished);
+    EXPECT_EQ(interlude_.sum, 0x1.000002p0f) << "rounded toward zero it is 1";
+  }
+
+  void TearDown() override { asm volatile("ldmxcsr %0; fldcw %1; cld" : : "m"(kNewThread.mxcsr), "m"(kNewThread.x87)); }
+
+  Interlude interlude_;
+  Control left_with_{};
+};
+
+TEST_F(InTheMiddle, APreemptedBlockKeepsItsRoundingToItself) {
+  EXPECT_EQ(RunAndStop(StopReason::kPreempt), Leave::kStopped);
+  ExpectThatOthersComputeAsEver();
+  interlude_.go = true;
+  EXPECT_EQ(run_.Run(&thread_), Leave::kFinished);
+  const Control& kept = interlude_.before_the_end;
+  EXPECT_TRUE(kept == kPeculiar) << std::hex << kept.mxcsr << ' ' << kept.x87;
+}
+
+TEST_F(InTheMiddle, AnAbandonedBlockTakesItsRoundingAlong) {
+  EXPECT_EQ(RunAndStop(StopReason::kAbandon), Leave::kStopped);
+  ExpectThatOthersComputeAsEver();
+  run_.GiveUp();
+}
+
+TEST_F(InTheMiddle, AFaultingBlockTakesItsRoundingAlong) {
+  interlude_.ends_badly = true;
+  EXPECT_EQ(run_.Run(&thread_), Leave::kSignal);
+  left_with_ = Control();
+  ExpectThatOthersComputeAsEver();
+  run_.GiveUp();
+}
+
+}  // namespace
+}  // namespace tutti::guest

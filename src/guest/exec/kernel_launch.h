@@ -1,0 +1,70 @@
+// One launch of a kernel: what all its blocks share. Constant while blocks run.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "guest/cpu/kernel_abi.h"
+#include "guest/guest_memory.h"
+
+namespace tutti::guest {
+
+// What a block needs from whoever launched it. Called on the worker's own stack, unless noted. Thread-safe.
+class KernelHost {
+ public:
+  virtual ~KernelHost() = default;
+  // vprintf: `format` and `arguments` are guest addresses. Returns what printf returns in device code.
+  virtual int32_t Print(const GuestMemory& memory, uint64_t format, uint64_t arguments) = 0;
+  virtual uint64_t HeapAllocate(uint64_t bytes) = 0;
+  virtual void HeapRelease(uint64_t address) = 0;
+  struct Assertion {
+    uint64_t message, file, function;  // guest addresses of texts
+    uint32_t line;
+    uint32_t block[3];
+    uint32_t thread[3];
+  };
+  virtual void AssertFailed(const GuestMemory& memory, const Assertion& assertion) = 0;
+  // Whether a kernel may read these bytes of the window, or write them. Asked for what lies beyond the reach that its
+  // block began with; on the guest's stack: takes no lock, allocates nothing.
+  virtual bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const = 0;
+};
+
+struct KernelLaunch {
+  const KernelDescriptor* descriptor = nullptr;
+  KernelHost* host = nullptr;
+  uint64_t owner = 0;  // a number of the client, never reused: blocks' memory is cleared when it changes
+  uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t cluster[3] = {1, 1, 1};
+  uint32_t dynamic_shared_bytes = 0;
+  const uint8_t* params = nullptr;
+  uint64_t module_base = 0;
+  uint64_t constants_base = 0;
+  uint64_t window_base = 0;
+  uint64_t window_bytes = 0;
+  // How much of the window, from its begin on, can be written: it grows while blocks run. Null: all of it.
+  const std::atomic<uint64_t>* window_reach = nullptr;
+  uint64_t grid_id = 0;
+  uint64_t cooperative_workspace = 0;
+  bool cooperative = false;
+  uint32_t param_bytes = 0;
+  uint32_t sm_count = 1;
+
+  uint32_t threads() const { return block[0] * block[1] * block[2]; }
+  uint32_t warps() const { return (threads() + kWarpSize - 1) / kWarpSize; }
+  uint64_t blocks() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
+  uint32_t cluster_blocks() const { return cluster[0] * cluster[1] * cluster[2]; }
+  uint32_t dynamic_shared_offset() const { return (descriptor->static_shared_bytes + 15) & ~15u; }
+  uint32_t shared_bytes() const { return dynamic_shared_offset() + dynamic_shared_bytes; }
+
+  // The writable length of the window, from its begin. Async-signal-safe.
+  uint64_t WindowReach() const {
+    return window_reach != nullptr ? window_reach->load(std::memory_order_acquire) : window_bytes;
+  }
+
+  // Coordinates of the block that runs `index`th: x fastest, and cluster by cluster.
+  void BlockAt(uint64_t index, uint32_t ctaid[3], uint32_t cluster_ctaid[3]) const;
+};
+
+}  // namespace tutti::guest
