@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "compiler/lower/llvm.h"
-#include "compiler/lower/synthesize.h"
+#include "compiler/lower/testing/synthesize.h"
 #include "cuda/result.h"
 #include "ptx/parser.h"
 

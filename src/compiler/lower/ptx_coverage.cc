@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/lower/synthesize.h"
+#include "compiler/lower/testing/synthesize.h"
 
 int main(int count, char** arguments) {
   if (count != 2) return std::fprintf(stderr, "usage: ptx_coverage HISTOGRAM.tsv\n"), 2;

@@ -1,5 +1,5 @@
 // Makes a small PTX module around one instruction from its form alone ("fma.rn.f32", as in the histogram of forms), to
-// find out which forms can be compiled. For tests and tools.
+// find out which forms can be compiled. Operands are those of ptx/operand_shape.def.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-#include "compiler/lower/synthesize.h"
+#include "compiler/lower/testing/synthesize.h"
 
 #include <algorithm>
 #include <map>
@@ -71,12 +71,54 @@ std::string Values(const Form& form, int first) {
   return count == 1 ? Reg(form.type(0), first) : List(form.type(0), count, first);
 }
 
-// d, a, b, ...: `sources` operands of the instruction's type.
-std::string Plain(const Form& form, int sources) {
-  const bool wide = form.Has("wide");
-  std::string text = Reg(wide ? Doubled(form.type(0)) : form.type(0), 1);
-  for (int i = 0; i < sources; ++i) text += ", " + Reg(wide && i == 2 ? Doubled(form.type(0)) : form.type(0), 2 + i);
+// How many of the operands that may be left out the form has.
+size_t OptionalOperands(const Form& form) {
+  if (form.Has("and") || form.Has("or") || form.Has("xor")) return form.mnemonic == "setp" ? 1 : 0;
+  const bool packs = form.mnemonic == "cvt" && ptx::BitsOf(form.type(0)) < 2 * ptx::BitsOf(form.type(1)) &&
+                     form.type(1) == ptx::Type::kF32 && ptx::NameOf(form.type(0)).ends_with("x2");
+  return packs ? 1 : 0;
+}
+
+// By ptx/operand_shape.def, which says what the letters mean.
+std::string ShapedOperand(char letter, const Form& form, int n) {
+  const ptx::Type first = form.type(0), last = form.types.empty() ? first : form.types.back();
+  switch (letter) {
+    case 'e':
+    case 'u': return Reg(last, n);
+    case 'W':
+    case 'w': return Reg(form.Has("wide") ? Doubled(first) : first, n);
+    case 'N':
+    case 'n': return R(n);
+    case 'P':
+    case 'p': return P(n);
+    case 'a': return AddressIn(form);
+    default: return Reg(first, n);
+  }
+}
+
+std::string ShapedOperands(std::string_view pattern, const Form& form) {
+  const size_t required = std::min(pattern.find('?'), pattern.size());
+  std::string letters(pattern.substr(0, required));
+  if (required < pattern.size()) letters += pattern.substr(required + 1, OptionalOperands(form));
+  std::string text;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    text += (i == 0 ? "" : ", ") + ShapedOperand(letters[i], form, static_cast<int>(i + 1));
+  }
   return text;
+}
+
+// Nothing: the opcode has no row.
+std::optional<std::string_view> PatternOf(std::string_view mnemonic) {
+  static const std::map<std::string_view, std::string_view> kPatterns = [] {
+    std::map<std::string_view, std::string_view> patterns;
+#define TUTTI_PTX_SHAPE(opcode, pattern) patterns[ptx::NameOf(ptx::Opcode::opcode)] = pattern;
+#include "ptx/operand_shape.def"
+#undef TUTTI_PTX_SHAPE
+    return patterns;
+  }();
+  const auto found = kPatterns.find(mnemonic);
+  if (found == kPatterns.end()) return std::nullopt;
+  return found->second;
 }
 
 std::string MemoryOperands(const Form& form) {
@@ -93,9 +135,7 @@ std::string MemoryOperands(const Form& form) {
 
 std::string WarpOperands(const Form& form) {
   if (form.mnemonic == "vote") return (form.Has("ballot") ? R(1) : P(1)) + ", %p2, %r2";
-  if (form.mnemonic == "match") return "%r1, " + Reg(form.type(0), 2) + ", %r3";
-  if (form.mnemonic == "shfl") return form.Has("sync") ? "%r1|%p1, %r2, %r3, %r4, %r5" : "%r1|%p1, %r2, %r3, %r4";
-  return "%r1, %r2, %r3";  // redux
+  return form.Has("sync") ? "%r1|%p1, %r2, %r3, %r4, %r5" : "%r1|%p1, %r2, %r3, %r4";  // shfl
 }
 
 std::string BarrierOperands(const Form& form) {
@@ -162,125 +202,32 @@ std::string MmaOperands(const Form& form) {
          List(FragmentType(form.type(2)), (a + 1) / 2, 20) + ", " + List(FragmentType(form.type(3)), sums, 30);
 }
 
-std::string ConversionOperands(const Form& form) {
-  const bool packs = ptx::BitsOf(form.type(0)) < 2 * ptx::BitsOf(form.type(1)) && form.type(1) == ptx::Type::kF32 &&
-                     ptx::NameOf(form.type(0)).ends_with("x2");
-  return Reg(form.type(0), 1) + ", " + Reg(form.type(1), 2) + (packs ? ", " + Reg(form.type(1), 3) : "");
-}
-
-std::string ComparisonOperands(const Form& form) {
-  const bool combines = form.Has("and") || form.Has("or") || form.Has("xor");
-  if (form.mnemonic == "set") return Reg(form.type(0), 1) + ", " + Reg(form.type(1), 2) + ", " + Reg(form.type(1), 3);
-  return "%p1, " + Reg(form.type(0), 2) + ", " + Reg(form.type(0), 3) + (combines ? ", %p2" : "");
-}
-
 using Operands = std::string (*)(const Form& form);
 
-template <int kSources>
-std::string PlainOf(const Form& form) {
-  return Plain(form, kSources);
-}
-template <int kSources>
-std::string Words(const Form&) {
-  std::string text = "%r1";
-  for (int i = 0; i < kSources; ++i) text += fmt::format(", %r{}", 2 + i);
-  return text;
-}
 std::string Nothing(const Form&) { return ""; }
 std::string Label(const Form&) { return "DONE"; }
-std::string Count(const Form& form) { return "%r1, " + Reg(form.type(0), 2); }
-std::string Shift(const Form& form) { return Plain(form, 1) + ", %r3"; }
-std::string Extract(const Form& form) { return Plain(form, 1) + ", %r3, %r4"; }
-std::string Insert(const Form& form) { return Plain(form, 2) + ", %r4, %r5"; }
-std::string Select(const Form& form) { return Plain(form, 2) + ", %p1"; }
 std::string Lookup(const Form&) { return "%r1, %r2, %r3, %r4, 0x96"; }
 std::string Address(const Form& form) { return AddressIn(form); }
 std::string Call(const Form&) { return "f, ()"; }
 std::string Load8x8(const Form& form) {
   return List(ptx::Type::kB32, form.Has("x4") ? 4 : form.Has("x2") ? 2 : 1, 10) + ", [%r1]";
 }
-std::string Register(const Form&) { return "%r1"; }
 
+// Of instructions whose operands depend on their modifiers, or that have no row in the table.
 const std::map<std::string, Operands>& Mnemonics() {
   static const std::map<std::string, Operands> kTable = {
-      {"add", PlainOf<2>},
-      {"sub", PlainOf<2>},
-      {"mul", PlainOf<2>},
-      {"div", PlainOf<2>},
-      {"rem", PlainOf<2>},
-      {"min", PlainOf<2>},
-      {"max", PlainOf<2>},
-      {"and", PlainOf<2>},
-      {"or", PlainOf<2>},
-      {"xor", PlainOf<2>},
-      {"addc", PlainOf<2>},
-      {"subc", PlainOf<2>},
-      {"copysign", PlainOf<2>},
-      {"fma", PlainOf<3>},
-      {"mad", PlainOf<3>},
-      {"madc", PlainOf<3>},
-      {"sad", PlainOf<3>},
-      {"neg", PlainOf<1>},
-      {"abs", PlainOf<1>},
-      {"not", PlainOf<1>},
-      {"cnot", PlainOf<1>},
-      {"sqrt", PlainOf<1>},
-      {"rcp", PlainOf<1>},
-      {"rsqrt", PlainOf<1>},
-      {"sin", PlainOf<1>},
-      {"cos", PlainOf<1>},
-      {"ex2", PlainOf<1>},
-      {"lg2", PlainOf<1>},
-      {"tanh", PlainOf<1>},
-      {"brev", PlainOf<1>},
-      {"mov", PlainOf<1>},
-      {"cvta", PlainOf<1>},
-      {"popc", Count},
-      {"clz", Count},
-      {"bfind", Count},
-      {"shl", Shift},
-      {"shr", Shift},
-      {"bfe", Extract},
-      {"bfi", Insert},
-      {"selp", Select},
-      {"setp", ComparisonOperands},
-      {"set", ComparisonOperands},
-      {"cvt", ConversionOperands},
-      {"prmt", Words<3>},
-      {"shf", Words<3>},
-      {"bmsk", Words<2>},
-      {"dp4a", Words<3>},
-      {"dp2a", Words<3>},
-      {"vabsdiff4", Words<3>},
-      {"vabsdiff2", Words<3>},
-      {"lop3", Lookup},
-      {"ld", MemoryOperands},
-      {"ldu", MemoryOperands},
-      {"st", MemoryOperands},
-      {"atom", MemoryOperands},
-      {"red", MemoryOperands},
-      {"vote", WarpOperands},
-      {"match", WarpOperands},
-      {"shfl", WarpOperands},
-      {"redux", WarpOperands},
-      {"activemask", Register},
-      {"bar", BarrierOperands},
-      {"barrier", BarrierOperands},
-      {"membar", Nothing},
-      {"fence", Nothing},
-      {"nanosleep", Register},
-      {"cp", CopyOperands},
-      {"mbarrier", MbarrierOperands},
-      {"prefetch", Address},
-      {"griddepcontrol", Nothing},
-      {"bra", Label},
-      {"ret", Nothing},
-      {"exit", Nothing},
-      {"trap", Nothing},
-      {"call", Call},
-      {"wmma", WmmaOperands},
-      {"mma", MmaOperands},
-      {"ldmatrix", Load8x8},
+      {"lop3", Lookup},         {"ld", MemoryOperands},
+      {"ldu", MemoryOperands},  {"st", MemoryOperands},
+      {"atom", MemoryOperands}, {"red", MemoryOperands},
+      {"vote", WarpOperands},   {"shfl", WarpOperands},
+      {"bar", BarrierOperands}, {"barrier", BarrierOperands},
+      {"membar", Nothing},      {"fence", Nothing},
+      {"cp", CopyOperands},     {"mbarrier", MbarrierOperands},
+      {"prefetch", Address},    {"griddepcontrol", Nothing},
+      {"bra", Label},           {"ret", Nothing},
+      {"exit", Nothing},        {"trap", Nothing},
+      {"call", Call},           {"wmma", WmmaOperands},
+      {"mma", MmaOperands},     {"ldmatrix", Load8x8},
   };
   return kTable;
 }
@@ -290,8 +237,9 @@ const std::map<std::string, Operands>& Mnemonics() {
 std::optional<std::string> SynthesizeStatement(std::string_view text) {
   const Form form = Split(text);
   const auto found = Mnemonics().find(form.mnemonic);
-  if (found == Mnemonics().end()) return std::nullopt;
-  const std::string operands = found->second(form);
+  const auto pattern = PatternOf(form.mnemonic);
+  if (found == Mnemonics().end() && !pattern) return std::nullopt;
+  const std::string operands = found != Mnemonics().end() ? found->second(form) : ShapedOperands(*pattern, form);
   return std::string(text) + (operands.empty() ? "" : " " + operands) + ";";
 }
 
