@@ -64,7 +64,7 @@ void Connection::ReceivedHello(const ipc::Envelope& message) {
     keeper_.log.Info(party_, "A client of user {} is refused: {}", visitor_.uid, hello.error().text);
     return End();
   }
-  keeper_.client_arrived({visitor_, std::move(*hello), os::StrangersFd(socket_.Release()), route_});
+  keeper_.use.client_arrived({visitor_, std::move(*hello), os::StrangersFd(socket_.Release()), route_});
   End();
 }
 
@@ -87,7 +87,7 @@ void Connection::Run(uint32_t serial, const std::string& line) {
     if (!quiet) LogLines(log, party, answer.text);
     if (const auto self = weak.lock()) self->Answered(serial, std::move(answer));
   });
-  RunCommand({keeper_.context, visitor_, control::SplitWords(line), std::move(reply)});
+  keeper_.use.run_command(visitor_, control::SplitWords(line), std::move(reply));
 }
 
 void Connection::Answered(uint32_t serial, CommandAnswer answer) {

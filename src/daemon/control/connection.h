@@ -8,23 +8,27 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/access/visitor.h"
 #include "daemon/clients/waiting_room.h"
 #include "daemon/control/command.h"
-#include "daemon/control/command_context.h"
 #include "daemon/loop/message_socket.h"
 
 namespace tutti::daemon {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
+  // What connections are for.
+  struct Use {
+    std::function<void(WaitingClient)> client_arrived;
+    std::function<void(const Visitor&, std::vector<std::string> words, Reply)> run_command;
+  };
   // The owner of the connections, and what they need of it. Outlives them.
   struct Keeper {
     EventLoop& loop;
     LogBudget& log;
-    const CommandContext& context;  // for their commands
-    std::function<void(WaitingClient)> client_arrived;
+    Use use;
     std::function<bool(const Visitor&)> may_leave_unread;
     std::function<void(uint64_t id)> ended;  // the connection is over; the call may destroy it
   };

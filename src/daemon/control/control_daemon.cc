@@ -3,11 +3,8 @@
 #include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 #include "base/log.h"
 #include "control/client_table.h"
@@ -25,18 +22,6 @@ namespace tutti::daemon {
 namespace {
 
 constexpr uint64_t kAcceptPauseNs = 50'000'000;
-// The bound on connections, each for all users and for all administrators: shells, and peers whose first message is
-// still to come. The rest of the daemon's descriptors is for servers and waiting clients.
-constexpr size_t kMaxConnections = 4096;
-constexpr size_t kDescriptorsPerConnection = 4;
-// The bound on unread answers of all shells of one party together; a single shell always gets this much.
-constexpr size_t kMaxUnreadBytes = 16 << 20;
-
-size_t MaxConnections() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxConnections;
-  return std::clamp<size_t>(limit.rlim_cur / kDescriptorsPerConnection, 1, kMaxConnections);
-}
 
 os::Fd SignalDescriptor() {
   signal(SIGPIPE, SIG_IGN);
@@ -92,13 +77,12 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
           .add_claim = [this](const Claim& claim) { return AddClaim(claim); },
           .remove_claim = [this](const std::string& name) { RemoveClaim(name); },
           .remove_server = [this](const std::string& name) { RemoveServer(name); }},
-      keeper_{.loop = *loop_,
-              .log = log_,
-              .context = context_,
-              .client_arrived = [this](WaitingClient client) { broker_.Arrived(std::move(client)); },
-              .may_leave_unread = [this](const Visitor& visitor) { return MayLeaveUnread(visitor); },
-              .ended = [this](uint64_t id) { Remove(id); }},
-      max_connections_(MaxConnections()) {
+      connections_(
+          *loop_, log_,
+          {.client_arrived = [this](WaitingClient client) { broker_.Arrived(std::move(client)); },
+           .run_command = [this](const Visitor& caller, std::vector<std::string> words,
+                                 Reply reply) { RunCommand({context_, caller, std::move(words), std::move(reply)}); }},
+          MaxConnections()) {
   servers_.SetObserver({
       .ready = [this](ServerHandle& server) { ServerReady(server); },
       .failed = [this](const std::string& name, const std::string& why) { broker_.ServerFailed(name, why); },
@@ -112,7 +96,7 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
   Listen(instance_.privileged_listener(), {});
 }
 
-ControlDaemon::~ControlDaemon() { connections_.clear(); }
+ControlDaemon::~ControlDaemon() { connections_.CloseAll(); }
 
 int ControlDaemon::Run() {
   log::Info("Starting control daemon using socket {}", options_.places.control_socket());
@@ -161,7 +145,7 @@ void ControlDaemon::Accept(int listener) {
   if (!accepted) {
     // Most likely out of descriptors: connections in the kernel's queue are accepted a little later.
     log_.Info("connections that cannot be accepted", "{}", accepted.error().text);
-    MakeRoom(places_[places_[0].size() > 0 ? 0 : 1]);
+    connections_.MakeRoom();
     loop_->Unwatch(listening_[listener].watch);
     loop_->After(kAcceptPauseNs, [this, listener] {
       if (const auto entry = listening_.find(listener); entry != listening_.end())
@@ -173,41 +157,7 @@ void ControlDaemon::Accept(int listener) {
   auto visitor = VisitorAt(socket.get(), listening_[listener].route.claim);
   if (!visitor) return log::Info("User did not send valid credentials");
   log_.Info(visitor->party(), "Accepting connection...");
-  connections_.at(Admit(std::move(socket), std::move(*visitor), listening_[listener].route))->Start();
-}
-
-uint64_t ControlDaemon::Admit(os::StrangersFd socket, Visitor visitor, Route route) {
-  const uint64_t id = next_connection_++;
-  FairShares& connections = places_[visitor.administrator];
-  while (connections.size() >= max_connections_) MakeRoom(connections);
-  connections.Add(id, visitor.holder());
-  connections_.emplace(
-      id, std::make_shared<Connection>(keeper_, id, std::move(visitor), std::move(socket), std::move(route)));
-  return id;
-}
-
-// The newcomer is served; the party with the most connections loses one.
-void ControlDaemon::MakeRoom(FairShares& among) {
-  const uint64_t id = among.ToTakeBack();
-  if (id == 0) return;
-  const std::string party = connections_.at(id)->visitor().party();
-  log_.Info(party, "A connection of {} is closed: there are too many, and it has the most", party);
-  Remove(id);
-}
-
-void ControlDaemon::Remove(uint64_t connection) {
-  for (FairShares& connections : places_) connections.Remove(connection);
-  connections_.erase(connection);
-}
-
-bool ControlDaemon::MayLeaveUnread(const Visitor& visitor) const {
-  if (visitor.administrator) return true;
-  size_t bytes = 0;
-  const std::string party = visitor.party();
-  for (const auto& [id, connection] : connections_) {
-    if (connection->unread_bytes() > 0 && connection->visitor().party() == party) bytes += connection->unread_bytes();
-  }
-  return bytes <= kMaxUnreadBytes;
+  connections_.Admit(std::move(socket), std::move(*visitor), listening_[listener].route);
 }
 
 void ControlDaemon::Signal() {
@@ -284,17 +234,11 @@ void ControlDaemon::RemoveServer(const std::string& name) {
   broker_.ServerFailed(name, "server " + name + " has been deleted");
 }
 
-bool ControlDaemon::Quiet() const {
-  return servers_.Quiet() && std::ranges::none_of(connections_, [](const auto& entry) { return entry.second->busy(); });
-}
+bool ControlDaemon::Quiet() const { return servers_.Quiet() && !connections_.busy(); }
 
 Leaving ControlDaemon::Leave() {
-  // The shells. exec would close, in this thread, what the next program does not take over.
-  std::vector<uint64_t> shells;
-  for (const auto& [id, connection] : connections_) {
-    if (!connection->silent()) shells.push_back(id);
-  }
-  for (const uint64_t id : shells) Remove(id);
+  // exec would close, in this thread, what the next program does not take over.
+  connections_.CloseShells();
   os::AwaitClosed();
   Leaving leaving{.sockets = {instance_.listener(), instance_.privileged_listener()},
                   .lock_fd = instance_.lock(),
@@ -309,7 +253,7 @@ Leaving ControlDaemon::Leave() {
     if (!server->stopping()) server->Shutdown(false);
     leaving.servers.push_back(server->Leave());
   }
-  for (const auto& [id, connection] : connections_) leaving.connections.push_back({.fd = connection->socket()});
+  for (const int socket : connections_.sockets()) leaving.connections.push_back({.fd = socket});
   broker_.waiting().ForEach([&leaving](const WaitingClient& client) {
     ByteWriter hello;
     wire::Put(hello, client.hello);
@@ -338,7 +282,7 @@ void ControlDaemon::GoOnWith(Succession::Connection connection, bool understands
   const auto route = by_ours ? Route() : sockets_.RouteOf(path);
   auto visitor = route ? VisitorAt(socket.get(), route->claim) : Fail("it came by a socket that is gone");
   if (!visitor) return;
-  if (connection.hello.empty()) return connections_.at(Admit(std::move(socket), std::move(*visitor), *route))->Start();
+  if (connection.hello.empty()) return connections_.Admit(std::move(socket), std::move(*visitor), *route);
   ByteReader in(connection.hello);
   auto hello = understands ? wire::GetHello(in) : Fail("the control daemon has been upgraded: start the program again");
   if (!hello) return ipc::SendRefusal(socket.get(), 0, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, hello.error().text);
@@ -368,11 +312,7 @@ void ControlDaemon::RemoveClaim(const std::string& name) {
   rmdir(sockets_.Directory({.claim = name}).c_str());
   claims_.Remove(name);
   broker_.ClaimTakenBack(name);
-  std::vector<uint64_t> by_it;
-  for (const auto& [id, connection] : connections_) {
-    if (connection->visitor().claim == name) by_it.push_back(id);
-  }
-  for (const uint64_t id : by_it) Remove(id);
+  connections_.CloseAllOf(name);
 }
 
 void ControlDaemon::Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done) {

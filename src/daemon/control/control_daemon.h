@@ -1,17 +1,14 @@
-// The control daemon: accepts connections, identifies their peers, and wires brokers, servers and commands together.
-// Daemon thread only.
+// The control daemon: wires sockets, connections, brokers, servers and commands together. Daemon thread only.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 
 #include "base/log_budget.h"
-#include "daemon/access/fair_shares.h"
 #include "daemon/clients/client_broker.h"
 #include "daemon/control/command_context.h"
-#include "daemon/control/connection.h"
+#include "daemon/control/connection_table.h"
 #include "daemon/files/instance.h"
 #include "daemon/files/log_keeper.h"
 #include "daemon/life/handover.h"
@@ -55,16 +52,11 @@ class ControlDaemon {
   void RemoveClaim(const std::string& name);
   void RemoveServer(const std::string& name);
   void Accept(int listener);
-  // Returns its number.
-  uint64_t Admit(os::StrangersFd socket, Visitor visitor, Route route);
   // False if the words are another command's.
   bool RestoreClaim(const std::vector<std::string>& words);
   void GoOnWith(Succession::Connection connection, bool understands);
   void Listen(int listener, const Route& route);
   void Forget(int listener);
-  void Remove(uint64_t connection);
-  void MakeRoom(FairShares& among);
-  bool MayLeaveUnread(const Visitor& visitor) const;
   void Signal();
   void PutBackFiles();
   std::vector<std::string> Logs() const;
@@ -97,12 +89,7 @@ class ControlDaemon {
   ServiceManager manager_;
   Handover handover_;
   CommandContext context_;
-  Connection::Keeper keeper_;
-  std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections_;
-  // Separate connection slots for administrators and for all others: neither can exhaust the others'.
-  std::array<FairShares, 2> places_;  // by Visitor::administrator
-  size_t max_connections_;
-  uint64_t next_connection_ = 1;
+  ConnectionTable connections_;
   int exit_status_ = 0;
 };
 
