@@ -19,7 +19,7 @@ namespace {
 
 using guest::BlockRun;
 using guest::GuestMemory;
-using guest::Leave;
+using guest::LeaveReason;
 
 class Host final : public guest::KernelHost {
  public:
@@ -70,17 +70,17 @@ bool RunToTheEnd(guest::GuestThread& thread, std::vector<BlockRun*>& runs, GridR
     for (size_t i = 0; i < runs.size();) {
       BlockRun* const run = runs[i];
       switch (run->Run(&thread)) {
-        case Leave::kFault:
-        case Leave::kSignal:
+        case LeaveReason::kFault:
+        case LeaveReason::kSignal:
           result->fault = Describe(*run, thread.fault);
           for (BlockRun* left : runs) left->GiveUp();
           for (BlockRun* left : at_grid_barrier) left->GiveUp();
           return false;
-        case Leave::kYielded:
+        case LeaveReason::kYielded:
           ++result->yields;
           ++i;
           continue;
-        case Leave::kGridBarrier: at_grid_barrier.push_back(run); break;
+        case LeaveReason::kGridBarrier: at_grid_barrier.push_back(run); break;
         default: break;  // it has finished
       }
       runs.erase(runs.begin() + static_cast<ptrdiff_t>(i));

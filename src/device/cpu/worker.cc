@@ -132,24 +132,24 @@ bool Worker::PrepareBlock(const Chunk& chunk, uint64_t index) {
 // True if the run is free again; false if it resumes later.
 bool Worker::RunBlock(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result) {
   result->seen_ended = chunk.task->order.ended();
-  guest::Leave leave = run->Run(&guest_);
-  if (leave == guest::Leave::kYielded) leave = RunThroughYields(chunk, run, result);
+  guest::LeaveReason leave = run->Run(&guest_);
+  if (leave == guest::LeaveReason::kYielded) leave = RunThroughYields(chunk, run, result);
   switch (leave) {
-    case guest::Leave::kFinished: ++result->finished; return true;
-    case guest::Leave::kFault:
-    case guest::Leave::kSignal:
+    case guest::LeaveReason::kFinished: ++result->finished; return true;
+    case guest::LeaveReason::kFault:
+    case guest::LeaveReason::kSignal:
       ReportFault(chunk, DescribeFault(*run, guest_.fault));
       run->GiveUp();
       return true;
-    case guest::Leave::kStopped:
+    case guest::LeaveReason::kStopped:
       if (!guest::GoesOnLater(guest_.stop.load(std::memory_order_relaxed))) {
         run->GiveUp();
         return true;
       }
       break;
-    case guest::Leave::kYielded: result->yielded = true; break;
-    case guest::Leave::kGridBarrier: result->at_grid_barrier = true; break;
-    case guest::Leave::kRequest:  // BlockRun has performed it
+    case guest::LeaveReason::kYielded: result->yielded = true; break;
+    case guest::LeaveReason::kGridBarrier: result->at_grid_barrier = true; break;
+    case guest::LeaveReason::kRequest:  // BlockRun has performed it
       break;
   }
   result->suspended = run;
@@ -157,11 +157,12 @@ bool Worker::RunBlock(const Chunk& chunk, guest::BlockRun* run, ChunkResult* res
 }
 
 // The block has yielded. One that waits for memory gives up the SM only if something else can run.
-guest::Leave Worker::RunThroughYields(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result) {
+guest::LeaveReason Worker::RunThroughYields(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result) {
   const bool has_rest = run->index() + 1 < chunk.first + chunk.count;
-  guest::Leave leave = guest::Leave::kYielded;
+  guest::LeaveReason leave = guest::LeaveReason::kYielded;
   for (bool looks = !chunk.may_be_long;; looks = false) {
-    if (leave != guest::Leave::kYielded || scheduler_->ShouldGiveWay(*chunk.task, run->index(), has_rest)) return leave;
+    if (leave != guest::LeaveReason::kYielded || scheduler_->ShouldGiveWay(*chunk.task, run->index(), has_rest))
+      return leave;
     if (looks) LookAway();  // for an unknown time
     CpuRelax();
     result->seen_ended = chunk.task->order.ended();

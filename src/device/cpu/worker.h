@@ -31,7 +31,7 @@ class Worker {
   ChunkResult RunBlocks(const Chunk& chunk);
   bool PrepareBlock(const Chunk& chunk, uint64_t index);
   bool RunBlock(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result);
-  guest::Leave RunThroughYields(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result);
+  guest::LeaveReason RunThroughYields(const Chunk& chunk, guest::BlockRun* run, ChunkResult* result);
   void ReportFault(const Chunk& chunk, Fault fault);
   void ReportTimeLimit(const Chunk& chunk);
   void Learn(const Chunk& chunk, const ChunkResult& result);

@@ -156,24 +156,24 @@ void BlockRun::GiveUp() {
   unfinished_ = runnable_ = 0;
 }
 
-TUTTI_NO_SANITIZE static Leave EnterGuest(GuestThread* thread, void* fiber, [[maybe_unused]] void* sanitizer) {
+TUTTI_NO_SANITIZE static LeaveReason EnterGuest(GuestThread* thread, void* fiber, [[maybe_unused]] void* sanitizer) {
   thread->entered.store(true, std::memory_order_relaxed);
   TUTTI_SANITIZER_SWITCH(sanitizer);
   tutti_guest_switch(&thread->own_context, fiber);
   thread->entered.store(false, std::memory_order_relaxed);
-  if (thread->leave == Leave::kSignal)
+  if (thread->leave == LeaveReason::kSignal)
     TUTTI_SANITIZER_SWITCH(thread->own_fiber);  // a signal handler could not tell the sanitizer
   return thread->leave;
 }
 
-Leave BlockRun::Run(GuestThread* thread) {
+LeaveReason BlockRun::Run(GuestThread* thread) {
   thread_ = thread;
   thread->run = this;
   for (;;) {
-    const Leave leave = EnterGuest(thread, fibers_[running_].context, fibers_[running_].sanitizer);
-    if (leave != Leave::kRequest) return leave;
+    const LeaveReason leave = EnterGuest(thread, fibers_[running_].context, fibers_[running_].sanitizer);
+    if (leave != LeaveReason::kRequest) return leave;
     PerformRequest();
-    if (thread->stop.load(std::memory_order_relaxed) != StopReason::kNone) return Leave::kStopped;
+    if (thread->stop.load(std::memory_order_relaxed) != StopReason::kNone) return LeaveReason::kStopped;
   }
 }
 
@@ -200,17 +200,17 @@ TUTTI_NO_SANITIZE void BlockRun::BeginService() { ToServiceCode(*this); }
 
 TUTTI_NO_SANITIZE void BlockRun::BackToGuestCode() { ToGuestCode(*this); }
 
-TUTTI_NO_SANITIZE void BlockRun::LeaveAsAsked() { LeaveGuest(thread_, Leave::kStopped); }
+TUTTI_NO_SANITIZE void BlockRun::LeaveAsAsked() { LeaveGuest(thread_, LeaveReason::kStopped); }
 
 TUTTI_NO_SANITIZE void BlockRun::FinishFiber() {
   unfinished_ &= ~(1u << running_);
   runnable_ &= ~(1u << running_);
   if (unfinished_ == 0) {
-    LeaveGuest(thread_, Leave::kFinished);
+    LeaveGuest(thread_, LeaveReason::kFinished);
   } else {
     Release(barriers_.WarpFinished(running_));
     if (runnable_ == 0 && at_grid_ != 0 && at_grid_ == unfinished_) {
-      LeaveGuest(thread_, Leave::kGridBarrier);
+      LeaveGuest(thread_, LeaveReason::kGridBarrier);
     } else if (runnable_ == 0) {
       Fail({.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed), .text = "barrier that no warp can complete"});
     } else {
@@ -259,7 +259,7 @@ void BlockRun::YieldWarp() {
   const uint32_t next = NextRunnable();
   if (++fruitless_yields_ >= static_cast<uint32_t>(std::popcount(runnable_))) {
     fruitless_yields_ = 0;
-    LeaveGuest(thread_, Leave::kYielded);
+    LeaveGuest(thread_, LeaveReason::kYielded);
     return;
   }
   if (next != running_) SwitchTo(next);
@@ -271,7 +271,7 @@ void BlockRun::ArriveAtGrid(uint32_t warp) {
   if (runnable_ != 0) {
     SwitchTo(NextRunnable());
   } else if (at_grid_ == unfinished_) {
-    LeaveGuest(thread_, Leave::kGridBarrier);
+    LeaveGuest(thread_, LeaveReason::kGridBarrier);
   } else {
     Fail({.kind = static_cast<uint32_t>(FaultKind::kLaunchFailed),
           .warp = warp,
@@ -287,13 +287,13 @@ void BlockRun::PassGridBarrier() {
 
 uint64_t BlockRun::Perform(const ServiceRequest& request) {
   request_ = request;
-  LeaveGuest(thread_, Leave::kRequest);
+  LeaveGuest(thread_, LeaveReason::kRequest);
   return request_.result;
 }
 
 TUTTI_NO_SANITIZE void BlockRun::Fail(const FaultRecord& fault) {
   thread_->fault = fault;
-  LeaveGuest(thread_, Leave::kFault);
+  LeaveGuest(thread_, LeaveReason::kFault);
   __builtin_unreachable();
 }
 

@@ -50,7 +50,7 @@ class BlockRun final : public GuestMemory {
 
   // Runs the guest on the calling thread (which has a GuestThreadScope) until it is left, and returns why. Requests
   // have been performed already.
-  Leave Run(GuestThread* thread);
+  LeaveReason Run(GuestThread* thread);
   // The block was left and will not be re-entered: drops what is on its stacks.
   void GiveUp();
 

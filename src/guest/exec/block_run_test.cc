@@ -39,10 +39,10 @@ TEST_F(BlockRunTest, AStopThatCameBeforeTheFirstInstructionIsHeard) {
   Progress progress;
   ASSERT_TRUE(run_.PrepareCall(&Enter, &progress, 0));
   thread_.stop = StopReason::kPreempt;  // its signal arrived in our own code
-  EXPECT_EQ(run_.Run(&thread_), Leave::kStopped);
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kStopped);
   EXPECT_EQ(progress.entered, 0u);
   thread_.stop = StopReason::kNone;
-  EXPECT_EQ(run_.Run(&thread_), Leave::kFinished);
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
   EXPECT_EQ(progress.entered, 1u);
 }
 
@@ -56,12 +56,12 @@ TEST_F(BlockRunTest, AStopThatCameBeforeAPreemptedBlockGoesOnIsHeard) {
     thread_.stop = StopReason::kPreempt;
     thread_.Interrupt();
   });
-  EXPECT_EQ(run_.Run(&thread_), Leave::kStopped);
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kStopped);
   other.join();
-  EXPECT_EQ(run_.Run(&thread_), Leave::kStopped) << "still told to";
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kStopped) << "still told to";
   thread_.stop = StopReason::kNone;
   progress.go = true;
-  EXPECT_EQ(run_.Run(&thread_), Leave::kFinished);
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
   EXPECT_EQ(progress.entered, 1u);
 }
 
@@ -115,13 +115,13 @@ class InTheMiddle : public BlockRunTest {
   }
 
   // Runs until told to stop in the middle.
-  Leave RunAndStop(StopReason reason) {
+  LeaveReason RunAndStop(StopReason reason) {
     std::thread other([&] {
       while (!interlude_.entered) std::this_thread::yield();
       thread_.stop = reason;
       thread_.Interrupt();
     });
-    const Leave leave = run_.Run(&thread_);
+    const LeaveReason leave = run_.Run(&thread_);
     left_with_ = Control();
     other.join();
     thread_.stop = StopReason::kNone;
@@ -132,7 +132,7 @@ class InTheMiddle : public BlockRunTest {
     EXPECT_TRUE(left_with_ == kNewThread) << std::hex << left_with_.mxcsr << ' ' << left_with_.x87;
     BlockRun other;
     ASSERT_TRUE(other.PrepareCall(&AddToNearest, &interlude_, 0));
-    EXPECT_EQ(other.Run(&thread_), Leave::kFinished);
+    EXPECT_EQ(other.Run(&thread_), LeaveReason::kFinished);
     EXPECT_EQ(interlude_.sum, 0x1.000002p0f) << "rounded toward zero it is 1";
   }
 
@@ -143,23 +143,23 @@ class InTheMiddle : public BlockRunTest {
 };
 
 TEST_F(InTheMiddle, APreemptedBlockKeepsItsRoundingToItself) {
-  EXPECT_EQ(RunAndStop(StopReason::kPreempt), Leave::kStopped);
+  EXPECT_EQ(RunAndStop(StopReason::kPreempt), LeaveReason::kStopped);
   ExpectThatOthersComputeAsEver();
   interlude_.go = true;
-  EXPECT_EQ(run_.Run(&thread_), Leave::kFinished);
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kFinished);
   const Control& kept = interlude_.before_the_end;
   EXPECT_TRUE(kept == kPeculiar) << std::hex << kept.mxcsr << ' ' << kept.x87;
 }
 
 TEST_F(InTheMiddle, AnAbandonedBlockTakesItsRoundingAlong) {
-  EXPECT_EQ(RunAndStop(StopReason::kAbandon), Leave::kStopped);
+  EXPECT_EQ(RunAndStop(StopReason::kAbandon), LeaveReason::kStopped);
   ExpectThatOthersComputeAsEver();
   run_.GiveUp();
 }
 
 TEST_F(InTheMiddle, AFaultingBlockTakesItsRoundingAlong) {
   interlude_.ends_badly = true;
-  EXPECT_EQ(run_.Run(&thread_), Leave::kSignal);
+  EXPECT_EQ(run_.Run(&thread_), LeaveReason::kSignal);
   left_with_ = Control();
   ExpectThatOthersComputeAsEver();
   run_.GiveUp();

@@ -33,7 +33,7 @@ namespace {
 constexpr int kFaultSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 struct sigaction old_actions[64];
 
-void ContinueAsWorker(ucontext_t* context, GuestThread* thread, Leave reason) {
+void ContinueAsWorker(ucontext_t* context, GuestThread* thread, LeaveReason reason) {
   thread->leave = reason;
   thread->run->code.store(GuestCode::kService, std::memory_order_relaxed);
   context->uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(reinterpret_cast<uint64_t>(thread->own_context));
@@ -65,7 +65,7 @@ TUTTI_NO_SANITIZE void OnFault(int signal, siginfo_t* info, void* raw_context) {
   thread->fault = FaultRecord{};
   thread->fault.signal = signal;
   thread->fault.address = reinterpret_cast<uint64_t>(info->si_addr);
-  ContinueAsWorker(static_cast<ucontext_t*>(raw_context), thread, Leave::kSignal);
+  ContinueAsWorker(static_cast<ucontext_t*>(raw_context), thread, LeaveReason::kSignal);
 }
 
 TUTTI_NO_SANITIZE void OnLeave(int, siginfo_t*, void* raw_context) {
@@ -75,7 +75,7 @@ TUTTI_NO_SANITIZE void OnLeave(int, siginfo_t*, void* raw_context) {
   if (stop == StopReason::kNone) return;
   auto* const context = static_cast<ucontext_t*>(raw_context);
   if (stop != StopReason::kPreempt) {  // it never resumes
-    ContinueAsWorker(context, thread, Leave::kStopped);
+    ContinueAsWorker(context, thread, LeaveReason::kStopped);
     return;
   }
   const auto stack_pointer = static_cast<uint64_t>(context->uc_mcontext.gregs[REG_RSP]);

@@ -41,7 +41,7 @@ GuestThreadScope::~GuestThreadScope() {
 }
 
 // Not instrumented: between notifying the sanitizer and switching, nothing may be recorded on the wrong stack.
-TUTTI_NO_SANITIZE void LeaveGuest(GuestThread* thread, Leave reason) {
+TUTTI_NO_SANITIZE void LeaveGuest(GuestThread* thread, LeaveReason reason) {
   thread->leave = reason;
   void** const save = thread->run->context_of_running_fiber();
   TUTTI_SANITIZER_SWITCH(thread->own_fiber);
@@ -55,6 +55,6 @@ extern "C" void tutti_guest_preempt() {
   using namespace tutti::guest;
   GuestThread* const thread = CurrentGuestThread();
   BlockRun* const run = thread->run;
-  LeaveGuest(thread, Leave::kStopped);
+  LeaveGuest(thread, LeaveReason::kStopped);
   run->BackToGuestCode();  // possibly on another thread than before
 }

@@ -21,7 +21,7 @@ class BlockRun;
 inline constexpr int kLeaveSignal = SIGURG;
 
 // Why the guest was left.
-enum class Leave : uint32_t {
+enum class LeaveReason : uint32_t {
   kFinished,     // all warps of the block have ended
   kFault,        // GuestThread::fault says what
   kSignal,       // a fault taken by signal: GuestThread::fault.signal and address
@@ -49,7 +49,7 @@ struct GuestThread {
   BlockRun* run = nullptr;
   void* own_context = nullptr;  // of the worker, while guest code runs
   void* own_fiber = nullptr;  // the sanitizer's handle of the worker's stack
-  Leave leave = Leave::kFinished;
+  LeaveReason leave = LeaveReason::kFinished;
   FaultRecord fault;
 
   // Set by other threads, cleared when this one takes new work, both under the scheduler's lock.
@@ -77,7 +77,7 @@ class GuestThreadScope {
 GuestThread* CurrentGuestThread();
 
 // Leaves the guest, from our code on a guest stack; returns when the block is resumed.
-void LeaveGuest(GuestThread* thread, Leave reason);
+void LeaveGuest(GuestThread* thread, LeaveReason reason);
 
 // Installs the process's handlers of SIGSEGV, SIGBUS, SIGFPE, SIGILL and kLeaveSignal, once. Faults outside guest code
 // go to the previous handlers.
