@@ -97,10 +97,10 @@ void CpuSpace::DropWork(uint32_t device) {
   parts_[device]->device->scheduler.Drop(&parts_[device]->share, &dropped);
   for (Task* task : dropped) EndTask(task->operation);
   engine_.Drain(device);
-  Leave(&lock);
+  UnlockAndRunDeferred(&lock);
 }
 
-void CpuSpace::Leave(std::unique_lock<std::mutex>* lock) {
+void CpuSpace::UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock) {
   if (engine_.errands().empty() && !engine_.has_released()) return lock->unlock();
   const Errands errands = std::move(engine_.errands());
   std::vector<Deferred> released = engine_.TakeReleased();
@@ -122,7 +122,7 @@ Status CpuSpace::Free(uint64_t address) {
   TUTTI_TRY(memory_.Retire(address));
   std::unique_lock lock(mutex_);
   engine_.Defer({.address = address, .kept = nullptr});
-  Leave(&lock);
+  UnlockAndRunDeferred(&lock);
   return {};
 }
 
@@ -167,7 +167,7 @@ Status CpuSpace::UnloadModule(uint32_t module) {
   std::unique_lock lock(mutex_);
   if (addresses.constant_bytes != 0) engine_.Defer({.address = addresses.constants, .kept = nullptr});
   engine_.Defer({.address = addresses.segment, .kept = std::move(kept)});
-  Leave(&lock);
+  UnlockAndRunDeferred(&lock);
   return {};
 }
 
@@ -192,7 +192,7 @@ std::vector<Space::RunningKernel> CpuSpace::Running(uint32_t device) {
 void CpuSpace::Fail(uint32_t device, Fault fault) {
   std::unique_lock lock(mutex_);
   FailLocked(device, std::move(fault));
-  Leave(&lock);
+  UnlockAndRunDeferred(&lock);
 }
 
 void CpuSpace::FailLocked(uint32_t device, Fault fault) {

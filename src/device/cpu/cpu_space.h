@@ -91,7 +91,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   void FailLocked(uint32_t device, Fault fault);
   void DropWork(uint32_t device);
   // Unlocks, then runs the deferred callbacks (Errands) and releases what was waiting to be freed.
-  void Leave(std::unique_lock<std::mutex>* lock);
+  void UnlockAndRunDeferred(std::unique_lock<std::mutex>* lock);
 
   const std::unique_ptr<metrics::ClientCounters[]> counters_;  // by device
   const uint64_t owner_number_;

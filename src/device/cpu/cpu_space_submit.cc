@@ -143,7 +143,7 @@ Status CpuSpace::Launch(uint32_t stream_number, uint64_t ticket, const Grid& gri
     FailLocked(stream->device, {.status = valid.error().code, .report = valid.error().text});
   }
   engine_.Enqueue(stream, operation);
-  Leave(&lock);
+  UnlockAndRunDeferred(&lock);
   return {};
 }
 
@@ -166,7 +166,7 @@ Status CpuSpace::Copy(uint32_t stream_number, uint64_t ticket, const wire::CopyB
   operation->task.total_blocks = operation->task.transfer.pieces();
   counters_[stream->device].AddAlone(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
   engine_.Enqueue(stream, operation);
-  Leave(&lock);
+  UnlockAndRunDeferred(&lock);
   return {};
 }
 
@@ -183,7 +183,7 @@ Status CpuSpace::Fill(uint32_t stream_number, uint64_t ticket, const wire::FillB
   operation->task.total_blocks = operation->task.transfer.pieces();
   counters_[stream->device].AddAlone(metrics::Counter::copied_bytes, operation->task.transfer.total_bytes());
   engine_.Enqueue(stream, operation);
-  Leave(&lock);
+  UnlockAndRunDeferred(&lock);
   return {};
 }
 
@@ -194,7 +194,7 @@ Status CpuSpace::SubmitSimple(Operation::Kind kind, uint32_t stream_number, uint
   TUTTI_ASSIGN(Operation* const operation, engine_.NewOperation(kind, ticket));
   fill(operation, a, b);
   engine_.Enqueue(stream, operation);
-  Leave(&lock);
+  UnlockAndRunDeferred(&lock);
   return {};
 }
 
@@ -228,7 +228,7 @@ Status CpuSpace::Mark(uint32_t stream, uint64_t ticket) {
 Status CpuSpace::HostCallDone(uint32_t stream, uint64_t token) {
   std::unique_lock lock(mutex_);
   engine_.HostCallDone(stream, token);
-  Leave(&lock);
+  UnlockAndRunDeferred(&lock);
   return {};
 }
 
@@ -261,7 +261,7 @@ void CpuSpace::EndTask(Operation* operation) {
 void CpuSpace::TaskDone(Operation* operation) {
   std::unique_lock lock(mutex_);
   EndTask(operation);
-  Leave(&lock);
+  UnlockAndRunDeferred(&lock);
 }
 
 }  // namespace tutti::device::cpu
