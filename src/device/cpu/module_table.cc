@@ -93,11 +93,11 @@ Result<Space::LoadedModule> ModuleTable::Load(uint32_t device, std::span<const u
 
 Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3],
                                             const MakeRoom& make_room) {
-  const Shape shape{module, kernel, block[0], block[1], block[2]};
+  const PreparedKey key{module, kernel, block[0], block[1], block[2]};
   std::shared_ptr<const ModuleInstance> instance;
   {
     std::lock_guard lock(mutex_);
-    if (const auto ready = prepared_.find(shape); ready != prepared_.end()) return Describe(ready->second);
+    if (const auto ready = prepared_.find(key); ready != prepared_.end()) return Describe(ready->second);
     const auto found = modules_.find(module);
     if (found == modules_.end())
       return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
@@ -123,44 +123,44 @@ Result<PreparedKernel> ModuleTable::Prepare(uint32_t module, uint32_t kernel, co
   prepared->max_threads = info.max_threads;
 
   std::lock_guard lock(mutex_);
-  if (const auto ready = prepared_.find(shape); ready != prepared_.end()) return Describe(ready->second);
+  if (const auto ready = prepared_.find(key); ready != prepared_.end()) return Describe(ready->second);
   const auto found = modules_.find(module);
   if (found == modules_.end())
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("module {} was unloaded", module));
-  uint32_t place = 0;
-  if (!TakePlace(&place))
+  uint32_t slot = 0;
+  if (!TakeSlot(&slot))
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("a client has {} kernels prepared at most", kMostPrepared));
-  const uint32_t id = places_[place].id;
-  places_[place].kernel = std::move(prepared);
+  const uint32_t id = slots_[slot].id;
+  slots_[slot].kernel = std::move(prepared);
   ++loaded_;
   found->second.kernel_ids.push_back(id);
-  prepared_[shape] = id;
+  prepared_[key] = id;
   return Describe(id);
 }
 
-bool ModuleTable::TakePlace(uint32_t* place) {
-  if (!free_places_.empty()) {
-    *place = free_places_.front();
-    free_places_.pop_front();
+bool ModuleTable::TakeSlot(uint32_t* slot) {
+  if (!free_slots_.empty()) {
+    *slot = free_slots_.front();
+    free_slots_.pop_front();
     return true;
   }
-  if (places_.size() == kMostPrepared) return false;
-  *place = static_cast<uint32_t>(places_.size());
-  places_.push_back({.kernel = nullptr, .id = *place});
+  if (slots_.size() == kMostPrepared) return false;
+  *slot = static_cast<uint32_t>(slots_.size());
+  slots_.push_back({.kernel = nullptr, .id = *slot});
   return true;
 }
 
-// Its id is not reused before all others of the place were.
-std::shared_ptr<KernelInstance> ModuleTable::GiveBackPlace(uint32_t id) {
-  Place& place = places_[id % kMostPrepared];
-  place.id += kMostPrepared;
-  if (place.kernel->code != nullptr) --loaded_;
-  free_places_.push_back(id % kMostPrepared);
-  return std::move(place.kernel);
+// Its id is not reused before all others of the slot were.
+std::shared_ptr<KernelInstance> ModuleTable::GiveBackSlot(uint32_t id) {
+  Slot& slot = slots_[id % kMostPrepared];
+  slot.id += kMostPrepared;
+  if (slot.kernel->code != nullptr) --loaded_;
+  free_slots_.push_back(id % kMostPrepared);
+  return std::move(slot.kernel);
 }
 
 Result<PreparedKernel> ModuleTable::Describe(uint32_t id) const {
-  const KernelInstance& kernel = *places_[id % kMostPrepared].kernel;
+  const KernelInstance& kernel = *slots_[id % kMostPrepared].kernel;
   return PreparedKernel{.id = id, .local_bytes = kernel.local_bytes, .max_threads = kernel.max_threads};
 }
 
@@ -170,7 +170,7 @@ Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, module:
   if (found == modules_.end())
     return Fail(cuda::CUDA_ERROR_INVALID_HANDLE, fmt::format("there is no module {}", module));
   auto kept = std::make_shared<std::vector<std::shared_ptr<const void>>>();
-  for (const uint32_t id : found->second.kernel_ids) kept->push_back(GiveBackPlace(id));
+  for (const uint32_t id : found->second.kernel_ids) kept->push_back(GiveBackSlot(id));
   *addresses = found->second.instance->addresses;
   image_bytes_ -= found->second.instance->image->size();
   kept->push_back(std::move(found->second.instance));
@@ -180,14 +180,14 @@ Result<std::shared_ptr<const void>> ModuleTable::Unload(uint32_t module, module:
 }
 
 std::shared_ptr<KernelInstance> ModuleTable::Lookup(uint32_t kernel_id) const {
-  const uint32_t place = kernel_id % kMostPrepared;
-  return place < places_.size() && places_[place].id == kernel_id ? places_[place].kernel : nullptr;
+  const uint32_t slot = kernel_id % kMostPrepared;
+  return slot < slots_.size() && slots_[slot].id == kernel_id ? slots_[slot].kernel : nullptr;
 }
 
 KernelInstance* ModuleTable::Find(uint32_t kernel_id) const {
   std::lock_guard lock(mutex_);
-  const uint32_t place = kernel_id % kMostPrepared;
-  return place < places_.size() && places_[place].id == kernel_id ? places_[place].kernel.get() : nullptr;
+  const uint32_t slot = kernel_id % kMostPrepared;
+  return slot < slots_.size() && slots_[slot].id == kernel_id ? slots_[slot].kernel.get() : nullptr;
 }
 
 Result<std::shared_ptr<const LoadedKernel>> ModuleTable::CodeOf(uint32_t kernel_id) {
@@ -217,8 +217,8 @@ bool ModuleTable::MakeRoomForOne(std::shared_ptr<const LoadedKernel>* gone) {
   std::lock_guard lock(mutex_);
   if (loaded_ < most_loaded_) return true;
   KernelInstance* longest = nullptr;
-  for (const Place& place : places_) {
-    KernelInstance* const kernel = place.kernel.get();
+  for (const Slot& slot : slots_) {
+    KernelInstance* const kernel = slot.kernel.get();
     if (kernel == nullptr || kernel->code == nullptr || kernel->in_streams != 0) continue;
     if (longest == nullptr || kernel->launched < longest->launched) longest = kernel;
   }

@@ -57,11 +57,11 @@ class ModuleTable {
     std::shared_ptr<const ModuleInstance> instance;
     std::vector<uint32_t> kernel_ids;
   };
-  using Shape = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;  // module, kernel, block
+  using PreparedKey = std::tuple<uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;  // module, kernel, block
 
   // A reusable slot for a kernel. The id tells which kernel it holds: kMostPrepared slots, and how often this one was
   // used before.
-  struct Place {
+  struct Slot {
     std::shared_ptr<KernelInstance> kernel;
     uint32_t id = 0;
   };
@@ -69,8 +69,8 @@ class ModuleTable {
 
   Result<module::SegmentAddresses> PlaceSegment(uint32_t device, const module::ModuleIndex& index);
   Result<PreparedKernel> Describe(uint32_t id) const;
-  bool TakePlace(uint32_t* place);
-  std::shared_ptr<KernelInstance> GiveBackPlace(uint32_t id);
+  bool TakeSlot(uint32_t* slot);
+  std::shared_ptr<KernelInstance> GiveBackSlot(uint32_t id);
   std::shared_ptr<KernelInstance> Lookup(uint32_t kernel_id) const;
 
   CodeSource* const source_;
@@ -80,10 +80,10 @@ class ModuleTable {
   Cancelled cancelled_{false};
   mutable std::mutex mutex_;
   std::unordered_map<uint32_t, Entry> modules_;
-  std::vector<Place> places_;  // by id % kMostPrepared
+  std::vector<Slot> slots_;  // by id % kMostPrepared
   uint32_t loaded_ = 0;  // of which the code is in memory
-  std::deque<uint32_t> free_places_;  // the one that has been free longest first
-  std::map<Shape, uint32_t> prepared_;
+  std::deque<uint32_t> free_slots_;  // the one that has been free longest first
+  std::map<PreparedKey, uint32_t> prepared_;
   uint32_t next_module_ = 1;
   uint64_t image_bytes_ = 0;
 };
