@@ -22,7 +22,7 @@ StreamSlots& StreamSlots::Get() {
   return *instance;
 }
 
-StreamSlots::Place StreamSlots::Take() {
+StreamSlots::Handle StreamSlots::Take() {
   std::lock_guard lock(mutex_);
   if (!resting_.empty() && resting_.front().Reached()) {
     const StreamMark last = resting_.front();

@@ -26,13 +26,13 @@ struct StreamMark {
 // Thread-safe.
 class StreamSlots {
  public:
-  struct Place {
+  struct Handle {
     uint32_t slot = 0;  // 0: none left
     uint32_t generation = 0;
   };
 
   static StreamSlots& Get();
-  Place Take();
+  Handle Take();
   // `last`: the end of the work of the slot's stream.
   void GiveBack(const StreamMark& last);
   // For a new session: every mark of the old one counts as reached.
