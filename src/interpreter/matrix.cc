@@ -41,10 +41,10 @@ Matrix MultiplyAccumulate(Matrix& a, Matrix& b, Matrix& c, Product product) {
   return d;
 }
 
-Shape ShapeOf(Step& step) {
+MmaShape MmaShapeOf(Step& step) {
   struct Row {
     Modifier modifier;
-    Shape shape;
+    MmaShape shape;
   };
   static constexpr Row kRows[] = {
       {Modifier::kM8n8k16, {8, 8, 16}},     {Modifier::kM8n8k32, {8, 8, 32}},   {Modifier::kM8n8k128, {8, 8, 128}},
@@ -53,7 +53,7 @@ Shape ShapeOf(Step& step) {
       {Modifier::kM16n8k256, {16, 8, 256}}, {Modifier::kM16n16k8, {16, 16, 8}}, {Modifier::kM16n16k16, {16, 16, 16}},
       {Modifier::kM32n8k16, {32, 8, 16}},   {Modifier::kM8n32k16, {8, 32, 16}}, {Modifier::kM8n8k4, {8, 8, 4}},
   };
-  Shape shape{};
+  MmaShape shape{};
   for (const Row& row : kRows) {
     if (step.Has(row.modifier)) shape = row.shape;
   }
@@ -91,7 +91,7 @@ void ApplyScales(Meeting& meeting, Matrix& a, Matrix& b, uint32_t blocks, Type t
 void MatrixMultiply(Meeting& meeting) {
   Step& asked = meeting.any();
   asked.Accept({Modifier::kSync, Modifier::kAligned, Modifier::kRow, Modifier::kCol, Modifier::kPopc});
-  const Shape shape = ShapeOf(asked);
+  const MmaShape shape = MmaShapeOf(asked);
   const Type d_type = asked.type(0), a_type = asked.type(1), b_type = asked.type(2), c_type = asked.type(3);
   if (shape.m == 0 || (shape.k == 4 && shape.m == 8 && a_type == Type::kF16)) return asked.Refuse("this shape");
   const bool saturate = asked.Has(Modifier::kSatfinite);

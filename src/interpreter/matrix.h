@@ -24,10 +24,10 @@ uint64_t ElementBitsOf(Type type, double value, bool saturate);
 enum class Product : uint8_t { kMultiply, kXorPopc, kAndPopc };
 Matrix MultiplyAccumulate(Matrix& a, Matrix& b, Matrix& c, Product product);
 
-struct Shape {
+struct MmaShape {
   uint32_t m, n, k;
 };
 // Of the modifier that names it; m 0: none does.
-Shape ShapeOf(Step& step);
+MmaShape MmaShapeOf(Step& step);
 
 }  // namespace tutti::interpreter

@@ -8,12 +8,12 @@
 namespace tutti::interpreter {
 namespace {
 
-struct Place {
+struct MatrixPosition {
   uint32_t row, column;
 };
-Place PlaceOf(uint32_t lane, uint32_t half, bool transposed) {
+MatrixPosition PositionOf(uint32_t lane, uint32_t half, bool transposed) {
   const uint32_t row = lane / 4, column = 2 * (lane % 4) + half;
-  return transposed ? Place{column, row} : Place{row, column};
+  return transposed ? MatrixPosition{column, row} : MatrixPosition{row, column};
 }
 
 // The bytes of a row, asked for by the lane that has its address.
@@ -75,8 +75,8 @@ void MatrixLoad(Meeting& meeting) {
     meeting.ForEach([&](uint32_t lane, Step& step) {
       uint64_t word = 0;
       for (uint32_t half = 0; half < 2; ++half) {
-        const Place place = PlaceOf(lane, half, transposed);
-        word |= uint64_t{elements[place.row][place.column]} << (16 * half);
+        const MatrixPosition position = PositionOf(lane, half, transposed);
+        word |= uint64_t{elements[position.row][position.column]} << (16 * half);
       }
       step.PutWide(step.Elements(step.in.operands[0])[matrix], word);
     });
@@ -93,8 +93,8 @@ void MatrixStore(Meeting& meeting) {
     meeting.ForEach([&](uint32_t lane, Step& step) {
       const auto word = static_cast<uint64_t>(step.Wide(step.Elements(step.in.operands[1])[matrix], Type::kB32));
       for (uint32_t half = 0; half < 2; ++half) {
-        const Place place = PlaceOf(lane, half, transposed);
-        elements[place.row][place.column] = static_cast<uint16_t>(word >> (16 * half));
+        const MatrixPosition position = PositionOf(lane, half, transposed);
+        elements[position.row][position.column] = static_cast<uint16_t>(word >> (16 * half));
       }
     });
     for (uint32_t row = 0; row < 8; ++row) {

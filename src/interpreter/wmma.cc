@@ -14,7 +14,7 @@ struct Fragment {
   Type type;
 };
 
-Fragment FragmentOf(Step& step, const Shape& shape, Type type) {
+Fragment FragmentOf(Step& step, const MmaShape& shape, Type type) {
   if (step.Has(Modifier::kA)) return {shape.m, shape.k, type};
   if (step.Has(Modifier::kB)) return {shape.k, shape.n, type};
   step.Accept({Modifier::kC, Modifier::kD});
@@ -61,7 +61,7 @@ void Scatter(Meeting& meeting, size_t operand, const Fragment& fragment, const M
 void MatrixFragments(Meeting& meeting) {
   Step& asked = meeting.any();
   asked.Accept({Modifier::kSync, Modifier::kAligned});
-  const Shape shape = ShapeOf(asked);
+  const MmaShape shape = MmaShapeOf(asked);
   if (shape.m == 0) return asked.Refuse("this shape");
   const bool loads = asked.Has(Modifier::kLoad), stores = asked.Has(Modifier::kStore);
   const bool first_by_columns = asked.Has(Modifier::kCol);

@@ -34,7 +34,7 @@ std::optional<WmmaShape> WmmaShapeOf(const Emitter& e, T element) {
   return std::nullopt;
 }
 
-Place PlaceOfFactor(Emitter& e, const MmaKind& mma, MatrixRole role, uint32_t tile, uint32_t r) {
+MatrixPosition PositionOfFactor(Emitter& e, const MmaKind& mma, MatrixRole role, uint32_t tile, uint32_t r) {
   auto& ir = e.ir;
   const bool left = role == MatrixRole::kLeft;
   const uint32_t groups = left && !mma.eight_rows ? 2 : 1;  // of eight rows
@@ -45,7 +45,7 @@ Place PlaceOfFactor(Emitter& e, const MmaKind& mma, MatrixRole role, uint32_t ti
           ir.CreateAdd(ir.CreateMul(Thread(e), ir.getInt32(mma.pack)), ir.getInt32(inner))};
 }
 
-Place PlaceOfAccumulator(Emitter& e, uint32_t left_tile, uint32_t right_tile, uint32_t element) {
+MatrixPosition PositionOfAccumulator(Emitter& e, uint32_t left_tile, uint32_t right_tile, uint32_t element) {
   auto& ir = e.ir;
   return {ir.CreateAdd(Group(e), ir.getInt32(16 * left_tile + 8 * (element / 2))),
           ir.CreateAdd(ir.CreateShl(Thread(e), 1), ir.getInt32(8 * right_tile + element % 2))};

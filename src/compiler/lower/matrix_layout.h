@@ -39,12 +39,12 @@ std::optional<WmmaShape> WmmaShapeOf(const Emitter& e, ptx::Type element);
 
 // Row and column, as i32, of the first element in register `r` of fragment (tile) number `tile`, for the lane that
 // executes; the others in the register follow along K (factors) or along the row (accumulators).
-struct Place {
+struct MatrixPosition {
   llvm::Value* outer;  // row of A, column of B, row of the accumulator
   llvm::Value* inner;  // along K; column of the accumulator
 };
-Place PlaceOfFactor(Emitter& e, const MmaKind& mma, MatrixRole role, uint32_t tile, uint32_t r);
+MatrixPosition PositionOfFactor(Emitter& e, const MmaKind& mma, MatrixRole role, uint32_t tile, uint32_t r);
 // `element` is 0 .. accumulators() - 1.
-Place PlaceOfAccumulator(Emitter& e, uint32_t left_tile, uint32_t right_tile, uint32_t element);
+MatrixPosition PositionOfAccumulator(Emitter& e, uint32_t left_tile, uint32_t right_tile, uint32_t element);
 
 }  // namespace tutti::compiler::lowering

@@ -39,23 +39,23 @@ Memory MemoryOf(Emitter& e, size_t address, size_t stride, uint32_t default_stri
 }
 
 // One register of a factor: neighbours along K, which lie side by side in memory or `stride` apart.
-llvm::Value* LoadFactorRegister(Emitter& e, const Memory& memory, const Place& place, uint32_t pack,
+llvm::Value* LoadFactorRegister(Emitter& e, const Memory& memory, const MatrixPosition& position, uint32_t pack,
                                 bool k_contiguous) {
   auto& ir = e.ir;
   if (memory.element_bits == 64) {
-    llvm::Value* at = k_contiguous ? ElementPointer(e, memory, place.outer, place.inner)
-                                   : ElementPointer(e, memory, place.inner, place.outer);
+    llvm::Value* at = k_contiguous ? ElementPointer(e, memory, position.outer, position.inner)
+                                   : ElementPointer(e, memory, position.inner, position.outer);
     return ir.CreateAlignedLoad(ir.getDoubleTy(), at, llvm::Align(8));
   }
   if (k_contiguous || pack == 1) {
-    llvm::Value* at = k_contiguous ? ElementPointer(e, memory, place.outer, place.inner)
-                                   : ElementPointer(e, memory, place.inner, place.outer);
+    llvm::Value* at = k_contiguous ? ElementPointer(e, memory, position.outer, position.inner)
+                                   : ElementPointer(e, memory, position.inner, position.outer);
     return ir.CreateAlignedLoad(ir.getInt32Ty(), at, llvm::Align(4));
   }
   const unsigned bits = memory.element_bits;
   llvm::Value* word = nullptr;
   for (uint32_t i = 0; i < pack; ++i) {
-    llvm::Value* at = ElementPointer(e, memory, ir.CreateAdd(place.inner, ir.getInt32(i)), place.outer);
+    llvm::Value* at = ElementPointer(e, memory, ir.CreateAdd(position.inner, ir.getInt32(i)), position.outer);
     llvm::Value* part = ir.CreateAlignedLoad(ir.getIntNTy(bits), at, llvm::Align(memory.element_bytes()));
     part = ir.CreateShl(ir.CreateZExt(part, ir.getInt32Ty()), bits * i);
     word = word == nullptr ? part : ir.CreateOr(word, part);
@@ -82,8 +82,8 @@ void LoadFactor(Emitter& e, const WmmaShape& shape, bool is_a) {
       e.Write(*destinations[r], e.Zero(type), type);
       continue;
     }
-    const Place place = PlaceOfFactor(e, shape.mma, role, r / per_tile, r % per_tile);
-    e.Write(*destinations[r], LoadFactorRegister(e, memory, place, shape.mma.pack, k_contiguous), type);
+    const MatrixPosition position = PositionOfFactor(e, shape.mma, role, r / per_tile, r % per_tile);
+    e.Write(*destinations[r], LoadFactorRegister(e, memory, position, shape.mma.pack, k_contiguous), type);
   }
 }
 
@@ -94,10 +94,10 @@ void ForAccumulator(Emitter& e, const WmmaShape& shape, const Memory& memory, Vi
   for (uint32_t left = 0; left < shape.left_tiles; ++left) {
     for (uint32_t right = 0; right < shape.right_tiles; ++right) {
       for (uint32_t i = 0; i < shape.mma.accumulators(); ++i) {
-        Place place = PlaceOfAccumulator(e, left, right, i);
+        MatrixPosition position = PositionOfAccumulator(e, left, right, i);
         const bool rows_first = e.Has(M::kRow) != shape.transposed;
-        llvm::Value* at = rows_first ? ElementPointer(e, memory, place.outer, place.inner)
-                                     : ElementPointer(e, memory, place.inner, place.outer);
+        llvm::Value* at = rows_first ? ElementPointer(e, memory, position.outer, position.inner)
+                                     : ElementPointer(e, memory, position.inner, position.outer);
         visit(number++, at);
       }
     }

@@ -18,28 +18,28 @@ using Registers = std::vector<std::array<uint32_t, 32>>;
 struct Position {
   int row, column;
 };
-Position PlaceInA(int lane, int element, int rows, int per) {
+Position PositionInA(int lane, int element, int rows, int per) {
   const int g = lane / 4, t = lane % 4, halves = rows / 8, part = element % per, reg = element / per;
   return {g + 8 * (reg % halves), t * per + part + 4 * per * (reg / halves)};
 }
-Position PlaceInB(int lane, int element, int per) {
+Position PositionInB(int lane, int element, int per) {
   const int g = lane / 4, t = lane % 4, part = element % per, reg = element / per;
   return {t * per + part + 4 * per * reg, g};
 }
-Position PlaceInC(int lane, int element) { return {lane / 4 + 8 * (element / 2), lane % 4 * 2 + element % 2}; }
+Position PositionInC(int lane, int element) { return {lane / 4 + 8 * (element / 2), lane % 4 * 2 + element % 2}; }
 
-struct Shape {
+struct MmaShape {
   int rows, depth, per;  // per: elements in a register
 };
 
 // Fills the fragments of A and B from matrices by `encode(value)` -> bits of one element.
 template <typename Value, typename Encode>
-Registers Fragment(const Shape& shape, bool is_a, const std::vector<Value>& matrix, Encode encode) {
+Registers Fragment(const MmaShape& shape, bool is_a, const std::vector<Value>& matrix, Encode encode) {
   const int elements = (is_a ? shape.rows : 8) * shape.depth / 32, bits = 32 / shape.per;
   Registers registers(static_cast<size_t>(elements / shape.per));
   for (int lane = 0; lane < 32; ++lane) {
     for (int e = 0; e < elements; ++e) {
-      const Position at = is_a ? PlaceInA(lane, e, shape.rows, shape.per) : PlaceInB(lane, e, shape.per);
+      const Position at = is_a ? PositionInA(lane, e, shape.rows, shape.per) : PositionInB(lane, e, shape.per);
       const Value value = matrix[static_cast<size_t>(at.row * (is_a ? shape.depth : 8) + at.column)];
       registers[static_cast<size_t>(e / shape.per)][static_cast<size_t>(lane)] |= static_cast<uint32_t>(encode(value))
                                                                                   << (e % shape.per * bits);
@@ -57,7 +57,7 @@ std::vector<int> RandomMatrix(int count, int low, int high, unsigned seed) {
 
 // Runs the function on integer matrices (exact in every type) and compares every element of D = A B + C.
 template <typename EncodeA, typename EncodeB, typename EncodeC, typename DecodeD>
-void Check(const std::string& name, const Shape& shape, const std::string& accumulator, int low, int high,
+void Check(const std::string& name, const MmaShape& shape, const std::string& accumulator, int low, int high,
            int sum_registers, EncodeA encode_a, EncodeB encode_b, EncodeC encode_c, DecodeD decode_d) {
   const auto a = RandomMatrix(shape.rows * shape.depth, low, high, 1),
              b = RandomMatrix(shape.depth * 8, low < 0 ? low : 0, high, 2);
@@ -67,7 +67,7 @@ void Check(const std::string& name, const Shape& shape, const std::string& accum
   Registers fragment_c(static_cast<size_t>(sum_registers)), fragment_d(static_cast<size_t>(sum_registers));
   for (int lane = 0; lane < 32; ++lane) {
     for (int e = 0; e < sums; ++e) {
-      const Position at = PlaceInC(lane, e);
+      const Position at = PositionInC(lane, e);
       fragment_c[static_cast<size_t>(e / per)][static_cast<size_t>(lane)] |=
           encode_c(c[static_cast<size_t>(at.row * 8 + at.column)]) << (e % per * 16);
     }
@@ -86,7 +86,7 @@ void Check(const std::string& name, const Shape& shape, const std::string& accum
   function->Call(outputs, arguments);
   for (int lane = 0; lane < 32; ++lane) {
     for (int e = 0; e < sums; ++e) {
-      const Position at = PlaceInC(lane, e);
+      const Position at = PositionInC(lane, e);
       int expected = c[static_cast<size_t>(at.row * 8 + at.column)];
       for (int k = 0; k < shape.depth; ++k)
         expected += a[static_cast<size_t>(at.row * shape.depth + k)] * b[static_cast<size_t>(k * 8 + at.column)];
