@@ -27,7 +27,7 @@ Order OrderOf(const Emitter& e) {
 }
 
 // The memory type of an access to `count` elements.
-struct Shape {
+struct AccessType {
   llvm::Type* element;
   uint32_t count;
   uint32_t bits() const { return static_cast<uint32_t>(element->getPrimitiveSizeInBits().getFixedValue()) * count; }
@@ -35,22 +35,22 @@ struct Shape {
   llvm::Align alignment() const { return llvm::Align(std::max(1u, bits() / 8)); }
 };
 
-bool ShapeOf(Emitter& e, size_t registers, Shape* shape) {
-  shape->element = TypeOf(e.context(), e.type());
-  shape->count = std::max<uint32_t>(e.instruction().vector, 1);
-  if (shape->element == nullptr || e.type() == ptx::Type::kPred) {
+bool AccessTypeOf(Emitter& e, size_t registers, AccessType* access) {
+  access->element = TypeOf(e.context(), e.type());
+  access->count = std::max<uint32_t>(e.instruction().vector, 1);
+  if (access->element == nullptr || e.type() == ptx::Type::kPred) {
     e.Invalid("memory holds no values of this type");
     return false;
   }
-  if (shape->count != registers) {
+  if (access->count != registers) {
     e.Invalid("the number of registers is not that of the vector");
     return false;
   }
-  if (shape->bits() > 2 * kWidestBits) {
+  if (access->bits() > 2 * kWidestBits) {
     e.Invalid("no access is that wide");
     return false;
   }
-  return llvm::isPowerOf2_32(shape->count);
+  return llvm::isPowerOf2_32(access->count);
 }
 
 // How an access is split: into `count` consecutive accesses of `type`.
@@ -59,18 +59,18 @@ struct Pieces {
   uint32_t count = 1;
 };
 
-Pieces PiecesOf(Emitter& e, const Shape& shape, Order* order) {
+Pieces PiecesOf(Emitter& e, const AccessType& access, Order* order) {
   const bool is_atomic = order->atomic != llvm::AtomicOrdering::NotAtomic;
-  if (shape.element->isIntegerTy(kWidestBits)) {  // widened, two words are better than one that no register holds
+  if (access.element->isIntegerTy(kWidestBits)) {  // widened, two words are better than one that no register holds
     if (is_atomic) *order = {.is_volatile = true};
     return {llvm::FixedVectorType::get(e.ir.getInt64Ty(), 2)};
   }
-  if (shape.count == 1 || (!is_atomic && !order->is_volatile)) return {shape.whole()};
-  if (shape.bits() <= 64) return {e.ir.getIntNTy(shape.bits())};
+  if (access.count == 1 || (!is_atomic && !order->is_volatile)) return {access.whole()};
+  if (access.bits() <= 64) return {e.ir.getIntNTy(access.bits())};
   *order = {.is_volatile = true};  // LLVM has no atomic accesses of vectors
-  if (shape.bits() <= kWidestBits) return {shape.whole()};
-  const uint32_t count = shape.bits() / kWidestBits;
-  return {llvm::FixedVectorType::get(shape.element, shape.count / count), count};
+  if (access.bits() <= kWidestBits) return {access.whole()};
+  const uint32_t count = access.bits() / kWidestBits;
+  return {llvm::FixedVectorType::get(access.element, access.count / count), count};
 }
 
 // An ordered access that became a volatile one still needs compiler ordering; the processor orders its accesses by
@@ -91,18 +91,18 @@ bool IsInvariant(const Emitter& e, llvm::Value* pointer) {
 
 void EmitLd(Emitter& e) {
   const auto destinations = e.Elements(e.operand(0));
-  Shape shape{};
-  if (!ShapeOf(e, destinations.size(), &shape)) return;
+  AccessType access{};
+  if (!AccessTypeOf(e, destinations.size(), &access)) return;
   llvm::Value* pointer = e.Pointer(e.operand(1), e.instruction().space);
   Order order = OrderOf(e);
   const llvm::AtomicOrdering wanted = order.atomic;
-  const Pieces pieces = PiecesOf(e, shape, &order);
-  const uint32_t in_piece = shape.count / pieces.count;
-  llvm::Type* vector = in_piece == 1 ? shape.element : llvm::FixedVectorType::get(shape.element, in_piece);
+  const Pieces pieces = PiecesOf(e, access, &order);
+  const uint32_t in_piece = access.count / pieces.count;
+  llvm::Type* vector = in_piece == 1 ? access.element : llvm::FixedVectorType::get(access.element, in_piece);
   for (uint32_t p = 0; p < pieces.count; ++p) {
     llvm::LoadInst* load =
         e.ir.CreateAlignedLoad(pieces.type, PieceAt(e, pointer, p),
-                               p == 0 ? shape.alignment() : llvm::Align(kWidestBits / 8), order.is_volatile);
+                               p == 0 ? access.alignment() : llvm::Align(kWidestBits / 8), order.is_volatile);
     if (order.atomic != llvm::AtomicOrdering::NotAtomic) {
       load->setAtomic(order.atomic);
     } else if (!order.is_volatile && IsInvariant(e, pointer)) {
@@ -121,23 +121,23 @@ void EmitSt(Emitter& e) {
   if (e.Has(M::kAsync)) return e.Refuse("asynchronous stores are not supported");
   if (e.Has(M::kBulk)) return EmitStBulk(e);
   const auto sources = e.Elements(e.operand(1));
-  Shape shape{};
-  if (!ShapeOf(e, sources.size(), &shape)) return;
+  AccessType access{};
+  if (!AccessTypeOf(e, sources.size(), &access)) return;
   llvm::Value* pointer = e.Pointer(e.operand(0), e.instruction().space);
   Order order = OrderOf(e);
   const llvm::AtomicOrdering wanted = order.atomic;
-  const Pieces pieces = PiecesOf(e, shape, &order);
+  const Pieces pieces = PiecesOf(e, access, &order);
   if (wanted == llvm::AtomicOrdering::Release && order.is_volatile) OrderInThread(e, wanted);
-  const uint32_t in_piece = shape.count / pieces.count;
+  const uint32_t in_piece = access.count / pieces.count;
   for (uint32_t p = 0; p < pieces.count; ++p) {
     llvm::Value* value = in_piece == 1 ? e.Read(*sources[p], e.type())
-                                       : llvm::PoisonValue::get(llvm::FixedVectorType::get(shape.element, in_piece));
+                                       : llvm::PoisonValue::get(llvm::FixedVectorType::get(access.element, in_piece));
     for (uint32_t i = 0; in_piece != 1 && i < in_piece; ++i) {
       value = e.ir.CreateInsertElement(value, e.Read(*sources[p * in_piece + i], e.type()), i);
     }
     llvm::StoreInst* store =
         e.ir.CreateAlignedStore(e.ir.CreateBitCast(value, pieces.type), PieceAt(e, pointer, p),
-                                p == 0 ? shape.alignment() : llvm::Align(kWidestBits / 8), order.is_volatile);
+                                p == 0 ? access.alignment() : llvm::Align(kWidestBits / 8), order.is_volatile);
     if (order.atomic != llvm::AtomicOrdering::NotAtomic) store->setAtomic(order.atomic);
   }
 }
