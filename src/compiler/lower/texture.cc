@@ -89,12 +89,12 @@ uint64_t ElementBytes(Emitter& e, size_t registers) {
 }
 
 // What a surface access means. With .zero it happens in a block of its own; another one is for what lies outside.
-struct Place {
+struct SurfaceAccess {
   llvm::Value* address = nullptr;
   llvm::BasicBlock* outside = nullptr;
 };
 
-bool Locate(Emitter& e, size_t operand, uint64_t bytes, Place* place) {
+bool Locate(Emitter& e, size_t operand, uint64_t bytes, SurfaceAccess* surface) {
   if (!e.Has(M::kB)) return e.Refuse("only unformatted surface accesses (.b) are supported"), false;
   const Geometry geometry = GeometryOf(e);
   Access access;
@@ -104,28 +104,28 @@ bool Locate(Emitter& e, size_t operand, uint64_t bytes, Place* place) {
       e, "tutti_surface", e.ir.getInt64Ty(),
       {access.handle, access.layer, access.at[0], access.at[1], access.at[2], e.ir.getInt32(geometry.layered ? 1 : 0),
        e.ir.getInt32(static_cast<uint32_t>(bytes)), e.ir.getInt32(e.Has(M::kClamp) ? 1 : 0)});
-  place->address = address;
+  surface->address = address;
   if (!e.Has(M::kZero)) return true;  // .trap: 0 is where the access fails
   llvm::BasicBlock* inside = e.NewBlock("inside");
-  place->outside = e.NewBlock("outside");
-  e.ir.CreateCondBr(e.ir.CreateICmpNE(address, e.ir.getInt64(0)), inside, place->outside);
+  surface->outside = e.NewBlock("outside");
+  e.ir.CreateCondBr(e.ir.CreateICmpNE(address, e.ir.getInt64(0)), inside, surface->outside);
   e.ir.SetInsertPoint(inside);
   return true;
 }
 
 // After the access: what lies outside reads as 0.
-void GoOn(Emitter& e, const Place& place, const std::vector<const ptx::Operand*>& read) {
-  if (place.outside == nullptr) return;
+void GoOn(Emitter& e, const SurfaceAccess& surface, const std::vector<const ptx::Operand*>& read) {
+  if (surface.outside == nullptr) return;
   llvm::BasicBlock* after = e.NewBlock("after");
   e.ir.CreateBr(after);
-  e.ir.SetInsertPoint(place.outside);
+  e.ir.SetInsertPoint(surface.outside);
   for (const ptx::Operand* destination : read) e.Write(*destination, e.Zero(e.type()), e.type());
   e.ir.CreateBr(after);
   e.ir.SetInsertPoint(after);
 }
 
-llvm::Value* ElementPointer(Emitter& e, const Place& place, uint64_t offset) {
-  return e.PointerFrom(e.ir.CreateAdd(place.address, e.ir.getInt64(offset)), kGlobalSpace);
+llvm::Value* ElementPointer(Emitter& e, const SurfaceAccess& surface, uint64_t offset) {
+  return e.PointerFrom(e.ir.CreateAdd(surface.address, e.ir.getInt64(offset)), kGlobalSpace);
 }
 
 }  // namespace
@@ -164,24 +164,24 @@ void EmitTld4(Emitter& e) {
 void EmitSuld(Emitter& e) {
   const auto destinations = e.Elements(e.operand(0));
   const uint64_t bytes = ElementBytes(e, destinations.size());
-  Place place;
-  if (bytes == 0 || !Locate(e, 1, bytes * destinations.size(), &place)) return;
+  SurfaceAccess surface;
+  if (bytes == 0 || !Locate(e, 1, bytes * destinations.size(), &surface)) return;
   for (size_t i = 0; i < destinations.size(); ++i) {
-    llvm::Value* at = ElementPointer(e, place, i * bytes);
+    llvm::Value* at = ElementPointer(e, surface, i * bytes);
     e.Write(*destinations[i], e.ir.CreateAlignedLoad(TypeOf(e.context(), e.type()), at, llvm::Align(bytes)), e.type());
   }
-  GoOn(e, place, destinations);
+  GoOn(e, surface, destinations);
 }
 
 void EmitSust(Emitter& e) {
   const auto sources = e.Elements(e.operand(2));
   const uint64_t bytes = ElementBytes(e, sources.size());
-  Place place;
-  if (bytes == 0 || !Locate(e, 0, bytes * sources.size(), &place)) return;
+  SurfaceAccess surface;
+  if (bytes == 0 || !Locate(e, 0, bytes * sources.size(), &surface)) return;
   for (size_t i = 0; i < sources.size(); ++i) {
-    e.ir.CreateAlignedStore(e.Read(*sources[i], e.type()), ElementPointer(e, place, i * bytes), llvm::Align(bytes));
+    e.ir.CreateAlignedStore(e.Read(*sources[i], e.type()), ElementPointer(e, surface, i * bytes), llvm::Align(bytes));
   }
-  GoOn(e, place, {});
+  GoOn(e, surface, {});
 }
 
 }  // namespace tutti::compiler::lowering

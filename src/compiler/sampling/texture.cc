@@ -21,7 +21,7 @@ struct Texel {
 };
 
 // Where a coordinate falls on one axis: between two texels. -1: on the border.
-struct Place {
+struct Footprint {
   int32_t first, second;
   float weight;  // of the second
 };
@@ -38,7 +38,7 @@ TUTTI_INLINE int32_t Inside(int32_t i, uint32_t extent, AddressMode mode) {
 }
 
 // `between`: the two texels whose centres enclose x; otherwise the first is the one that contains x.
-TUTTI_INLINE Place PlaceOf(const Texture* t, uint32_t axis, float x, bool between) {
+TUTTI_INLINE Footprint FootprintOf(const Texture* t, uint32_t axis, float x, bool between) {
   const uint32_t extent = t->extent[axis];
   const AddressMode mode = t->mode[axis];
   if (t->normalized != 0) {
@@ -99,7 +99,7 @@ TUTTI_INLINE Texel FetchAll(const Texture* t, int32_t x, int32_t y, int32_t z) {
           Fetch(t, x, y, z, 2) | static_cast<uint64_t>(Fetch(t, x, y, z, 3)) << 32};
 }
 
-TUTTI_INLINE Texel Filter(const Texture* t, Place x, Place y, Place z, uint32_t corners) {
+TUTTI_INLINE Texel Filter(const Texture* t, Footprint x, Footprint y, Footprint z, uint32_t corners) {
   float r = 0, g = 0, b = 0, a = 0;
   for (uint32_t corner = 0; corner < corners; ++corner) {
     const bool sx = (corner & 1) != 0, sy = (corner & 2) != 0, sz = (corner & 4) != 0;
@@ -115,17 +115,19 @@ TUTTI_INLINE Texel Filter(const Texture* t, Place x, Place y, Place z, uint32_t 
   return {Bits(r) | static_cast<uint64_t>(Bits(g)) << 32, Bits(b) | static_cast<uint64_t>(Bits(a)) << 32};
 }
 
-TUTTI_INLINE Place Layer(const Texture* t, uint32_t layer) {
+TUTTI_INLINE Footprint Layer(const Texture* t, uint32_t layer) {
   const uint32_t last = t->extent[2] - 1;
   const auto at = static_cast<int32_t>(layer < last ? layer : last);
   return {at, at, 0};
 }
 
-TUTTI_INLINE Texel Sample(const Texture* t, Place x, Place y, Place z, uint32_t corners) {
+TUTTI_INLINE Texel Sample(const Texture* t, Footprint x, Footprint y, Footprint z, uint32_t corners) {
   return t->linear != 0 ? Filter(t, x, y, z, corners) : FetchAll(t, x.first, y.first, z.first);
 }
 
-TUTTI_INLINE Place Sampled(const Texture* t, uint32_t axis, float x) { return PlaceOf(t, axis, x, t->linear != 0); }
+TUTTI_INLINE Footprint Sampled(const Texture* t, uint32_t axis, float x) {
+  return FootprintOf(t, axis, x, t->linear != 0);
+}
 
 TUTTI_INLINE const Texture* At(uint64_t handle) { return reinterpret_cast<const Texture*>(handle); }
 
@@ -156,7 +158,7 @@ TUTTI_SAMPLING Texel tutti_texel(uint64_t handle, uint32_t layer, int32_t x, int
 // counter-clockwise from the lower left.
 TUTTI_SAMPLING Texel tutti_texture_gather(uint64_t handle, uint32_t layer, float x, float y, uint32_t channel) {
   const Texture* t = At(handle);
-  const Place i = PlaceOf(t, 0, x, true), j = PlaceOf(t, 1, y, true), k = Layer(t, layer);
+  const Footprint i = FootprintOf(t, 0, x, true), j = FootprintOf(t, 1, y, true), k = Layer(t, layer);
   return {Fetch(t, i.first, j.second, k.first, channel) |
               static_cast<uint64_t>(Fetch(t, i.second, j.second, k.first, channel)) << 32,
           Fetch(t, i.second, j.first, k.first, channel) |
