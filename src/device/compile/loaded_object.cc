@@ -140,31 +140,31 @@ uint64_t MostObjects() {
 }
 
 // Counts one object that this process has loaded.
-class Place {
+class LoadPermit {
  public:
-  static std::optional<Place> Take() {
-    if (taken_.fetch_add(1, std::memory_order_relaxed) < MostObjects()) return Place();
+  static std::optional<LoadPermit> Take() {
+    if (taken_.fetch_add(1, std::memory_order_relaxed) < MostObjects()) return LoadPermit();
     taken_.fetch_sub(1, std::memory_order_relaxed);
     return std::nullopt;
   }
-  Place(Place&& other) noexcept : held_(std::exchange(other.held_, false)) {}
-  ~Place() {
+  LoadPermit(LoadPermit&& other) noexcept : held_(std::exchange(other.held_, false)) {}
+  ~LoadPermit() {
     if (held_) taken_.fetch_sub(1, std::memory_order_relaxed);
   }
 
  private:
-  Place() = default;
+  LoadPermit() = default;
   static inline std::atomic<uint64_t> taken_{0};
   bool held_ = true;
 };
 
 struct LoadedObject : LoadedKernel {
-  LoadedObject(os::Fd opened, void* loaded, Place taken)
-      : place(std::move(taken)), file(std::move(opened)), handle(loaded) {}
+  LoadedObject(os::Fd opened, void* loaded, LoadPermit taken)
+      : permit(std::move(taken)), file(std::move(opened)), handle(loaded) {}
   LoadedObject(const LoadedObject&) = delete;
   LoadedObject& operator=(const LoadedObject&) = delete;
   ~LoadedObject() override { dlclose(handle); }
-  Place place;
+  LoadPermit permit;
   os::Fd file;
   void* handle;
 };
@@ -173,15 +173,15 @@ struct LoadedObject : LoadedKernel {
 
 Result<std::shared_ptr<const LoadedKernel>> LoadObject(os::Fd file, std::string_view kernel) {
   TUTTI_TRY(CheckWhole(file.get()));
-  auto place = Place::Take();
-  if (!place) {
+  auto permit = LoadPermit::Take();
+  if (!permit) {
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY,
                 fmt::format("this server has {} compiled kernels in memory, which is its limit", MostObjects()));
   }
   const std::string path = fmt::format("/proc/self/fd/{}", file.get());
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return Bad(fmt::format("it cannot be loaded: {}", dlerror()));
-  auto object = std::make_shared<LoadedObject>(std::move(file), handle, std::move(*place));
+  auto object = std::make_shared<LoadedObject>(std::move(file), handle, std::move(*permit));
   const auto* descriptor = static_cast<const guest::KernelDescriptor*>(dlsym(handle, guest::kKernelSymbol));
   if (descriptor == nullptr) return Bad("it has no descriptor");
   link_map* map = nullptr;
