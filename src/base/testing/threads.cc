@@ -61,7 +61,7 @@ void Threads::Start(std::string name, std::function<void()> body, bool may_wait)
   // As if Main had been called from nowhere: its address, and above it where it would return to.
   auto* const entry = reinterpret_cast<uint64_t*>(thread->top) - 2;
   *entry = reinterpret_cast<uint64_t>(&Threads::Main);
-  thread->place.stack = reinterpret_cast<uint8_t*>(entry - kKeptRegisters);
+  thread->state.stack = reinterpret_cast<uint8_t*>(entry - kKeptRegisters);
   threads_.push_back(std::move(thread));
 }
 
@@ -81,32 +81,32 @@ void Threads::Main() {
   Threads& world = *current;
   Thread& thread = *world.threads_[world.running_];
   thread.body();
-  thread.place.done = true;
-  world.Leave();
+  thread.state.done = true;
+  world.SwitchBack();
 }
 
 void Threads::Enter(Thread& thread) {
-  uint8_t* const low = std::max(thread.memory.get(), thread.place.stack - kFrameBytes);
-  std::memset(low, 0, static_cast<size_t>(thread.place.stack - low));
-  tutti_interleavings_switch(&own_stack_, thread.place.stack);
+  uint8_t* const low = std::max(thread.memory.get(), thread.state.stack - kFrameBytes);
+  std::memset(low, 0, static_cast<size_t>(thread.state.stack - low));
+  tutti_interleavings_switch(&own_stack_, thread.state.stack);
 }
 
-void Threads::Leave() {
-  tutti_interleavings_switch(reinterpret_cast<void**>(&threads_[running_]->place.stack), own_stack_);
+void Threads::SwitchBack() {
+  tutti_interleavings_switch(reinterpret_cast<void**>(&threads_[running_]->state.stack), own_stack_);
 }
 
 std::vector<uint32_t> Threads::Steps() {
   std::vector<uint32_t> steps;
   for (uint32_t i = 0; i < threads_.size(); ++i) {
-    const Place& place = threads_[i]->place;
-    if (place.late != 0) steps.push_back(i * kStepsOfThread + kArrival);
-    if (place.done || (place.in_order && place.late != 0)) continue;
-    if (place.condition == nullptr) {
-      for (uint32_t choice = 0; choice < place.choices; ++choice) steps.push_back(i * kStepsOfThread + choice);
+    const ThreadState& state = threads_[i]->state;
+    if (state.late != 0) steps.push_back(i * kStepsOfThread + kArrival);
+    if (state.done || (state.in_order && state.late != 0)) continue;
+    if (state.condition == nullptr) {
+      for (uint32_t choice = 0; choice < state.choices; ++choice) steps.push_back(i * kStepsOfThread + choice);
       continue;
     }
-    if (place.condition(place.condition_of)) steps.push_back(i * kStepsOfThread);
-    if (place.choices > kGivenUp) steps.push_back(i * kStepsOfThread + kGivenUp);
+    if (state.condition(state.condition_of)) steps.push_back(i * kStepsOfThread);
+    if (state.choices > kGivenUp) steps.push_back(i * kStepsOfThread + kGivenUp);
   }
   return steps;
 }
@@ -115,12 +115,12 @@ void Threads::Do(uint32_t step) {
   current = this;
   Thread& thread = *threads_[step / kStepsOfThread];
   chosen_ = step % kStepsOfThread;
-  if (chosen_ == kArrival) return Arrive(thread.place);
+  if (chosen_ == kArrival) return Arrive(thread.state);
   running_ = step / kStepsOfThread;
-  thread.place.condition = nullptr;
-  thread.place.condition_of = nullptr;
-  thread.place.choices = 1;
-  thread.place.in_order = false;
+  thread.state.condition = nullptr;
+  thread.state.condition_of = nullptr;
+  thread.state.choices = 1;
+  thread.state.in_order = false;
   Enter(thread);
   running_ = kNobody;
 }
@@ -138,10 +138,10 @@ bool Threads::Save(std::vector<uint64_t>* state) {
     state->resize(at + bytes / sizeof(uint64_t));
     std::memcpy(state->data() + at, from, bytes);
   };
-  static_assert(sizeof(Place) % sizeof(uint64_t) == 0);
+  static_assert(sizeof(ThreadState) % sizeof(uint64_t) == 0);
   for (const auto& thread : threads_) {
-    add(&thread->place, sizeof thread->place);
-    if (!thread->place.done) add(thread->place.stack, static_cast<size_t>(thread->top - thread->place.stack));
+    add(&thread->state, sizeof thread->state);
+    if (!thread->state.done) add(thread->state.stack, static_cast<size_t>(thread->top - thread->state.stack));
   }
   for (const Known& known : known_) add(known.words, known.count * sizeof(uint64_t));
   return true;
@@ -154,8 +154,8 @@ void Threads::Restore(const std::vector<uint64_t>& state) {
     next += bytes / sizeof(uint64_t);
   };
   for (const auto& thread : threads_) {
-    take(&thread->place, sizeof thread->place);
-    if (!thread->place.done) take(thread->place.stack, static_cast<size_t>(thread->top - thread->place.stack));
+    take(&thread->state, sizeof thread->state);
+    if (!thread->state.done) take(thread->state.stack, static_cast<size_t>(thread->top - thread->state.stack));
   }
   for (const Known& known : known_) take(known.words, known.count * sizeof(uint64_t));
 }
@@ -170,33 +170,33 @@ uint64_t Threads::State() {
 std::string Threads::Problem() {
   if (!problem_.empty() || !Steps().empty()) return problem_;
   for (const auto& thread : threads_) {
-    if (!thread->place.done && !thread->may_wait) return thread->name + " waits for ever";
+    if (!thread->state.done && !thread->may_wait) return thread->name + " waits for ever";
   }
   return ProblemAtEnd();
 }
 
 void Threads::Turn() {
-  if (running_ != kNobody) Leave();
+  if (running_ != kNobody) SwitchBack();
 }
 
 void Threads::TurnInOrder() {
   if (running_ == kNobody) return;  // before the first step
-  threads_[running_]->place.in_order = true;
-  Leave();
+  threads_[running_]->state.in_order = true;
+  SwitchBack();
 }
 
 uint32_t Threads::Choose(uint32_t many) {
-  threads_[running_]->place.choices = many;
-  Leave();
+  threads_[running_]->state.choices = many;
+  SwitchBack();
   return chosen_;
 }
 
 bool Threads::Wait(Condition condition, const void* of, bool may_time_out) {
-  Place& place = threads_[running_]->place;
-  place.condition = condition;
-  place.condition_of = of;
-  place.choices = may_time_out ? kGivenUp + 1 : 1;
-  Leave();
+  ThreadState& state = threads_[running_]->state;
+  state.condition = condition;
+  state.condition_of = of;
+  state.choices = may_time_out ? kGivenUp + 1 : 1;
+  SwitchBack();
   return chosen_ != kGivenUp;
 }
 
@@ -206,24 +206,24 @@ void Threads::StoreLate(uint64_t* word, uint64_t value) {
     *word = value;
     return;
   }
-  Place& place = threads_[running_]->place;
-  if (place.late == place.stores.size()) Arrive(place);
-  place.stores[place.late++] = {word, value};
+  ThreadState& state = threads_[running_]->state;
+  if (state.late == state.stores.size()) Arrive(state);
+  state.stores[state.late++] = {word, value};
 }
 
 uint64_t Threads::Load(const uint64_t* word) const {
   if (running_ == kNobody) return *word;
-  const Place& place = threads_[running_]->place;
-  for (uint32_t i = place.late; i > 0; --i) {
-    if (place.stores[i - 1].word == word) return place.stores[i - 1].value;
+  const ThreadState& state = threads_[running_]->state;
+  for (uint32_t i = state.late; i > 0; --i) {
+    if (state.stores[i - 1].word == word) return state.stores[i - 1].value;
   }
   return *word;
 }
 
-void Threads::Arrive(Place& place) {
-  *place.stores[0].word = place.stores[0].value;
-  std::move(place.stores.begin() + 1, place.stores.begin() + place.late, place.stores.begin());
-  place.stores[--place.late] = {};
+void Threads::Arrive(ThreadState& state) {
+  *state.stores[0].word = state.stores[0].value;
+  std::move(state.stores.begin() + 1, state.stores.begin() + state.late, state.stores.begin());
+  state.stores[--state.late] = {};
 }
 
 void Threads::Fail(std::string problem) {

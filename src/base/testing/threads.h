@@ -88,7 +88,7 @@ class Threads : public World {
   };
   using Condition = bool (*)(const void*);
   // What of a thread is not on its stack.
-  struct Place {
+  struct ThreadState {
     uint8_t* stack = nullptr;  // its lowest byte in use
     Condition condition = nullptr;
     const void* condition_of = nullptr;
@@ -104,7 +104,7 @@ class Threads : public World {
     bool may_wait = false;
     std::unique_ptr<uint8_t[]> memory;
     uint8_t* top = nullptr;
-    Place place;
+    ThreadState state;
   };
   struct Known {
     uint64_t* words;
@@ -113,8 +113,8 @@ class Threads : public World {
   static void Main();
   bool Wait(Condition condition, const void* of, bool may_time_out);
   void Enter(Thread& thread);
-  void Leave();
-  static void Arrive(Place& place);
+  void SwitchBack();
+  static void Arrive(ThreadState& state);
 
   const Memory memory_;
   std::vector<std::unique_ptr<Thread>> threads_;
