@@ -10,12 +10,12 @@
 namespace tutti::compiler {
 namespace {
 
-struct Shape {
+struct Variant {
   const char* cpu;
   bool any_block;  // compiled without knowing the block shape
 };
 
-class Examples : public testing::TestWithParam<Shape> {
+class Examples : public testing::TestWithParam<Variant> {
  protected:
   void Run(const std::string& path, const std::string& kernel, const GridLaunch& launch) {
     CompileOptions options{.target = HostTarget::Named(GetParam().cpu)};
@@ -29,14 +29,14 @@ class Examples : public testing::TestWithParam<Shape> {
   }
 };
 
-std::vector<Shape> Shapes() {
-  std::vector<Shape> shapes = {{"x86-64-v2", false}};
+std::vector<Variant> Variants() {
+  std::vector<Variant> variants = {{"x86-64-v2", false}};
   const VectorLevel level = HostTarget::Detect().level;
-  if (level >= VectorLevel::kAvx2) shapes.push_back({"x86-64-v3", false});
-  if (level >= VectorLevel::kAvx512) shapes.push_back({"x86-64-v4", false});
-  return shapes;
+  if (level >= VectorLevel::kAvx2) variants.push_back({"x86-64-v3", false});
+  if (level >= VectorLevel::kAvx512) variants.push_back({"x86-64-v4", false});
+  return variants;
 }
-INSTANTIATE_TEST_SUITE_P(Level, Examples, testing::ValuesIn(Shapes()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Level, Examples, testing::ValuesIn(Variants()), [](const auto& info) {
   const std::string cpu = info.param.cpu;
   return cpu.substr(cpu.size() - 2);
 });

@@ -76,22 +76,22 @@ Statement Maker::LoadStore() {
                                            "ld$1.v4.u8 {h0, h1, h2, h3}, [$0];\nmov.b64 d, {h0, h1, h2, h3};",
                                            "ld$1.v4.s8 {h0, h1, h2, h3}, [$0+4];\nmov.b64 d, {h0, h1, h2, h3};",
                                            "ld$1.v2.b64 {d, _}, [$0];"};
-  struct Place {
+  struct MemoryOperand {
     const char* space;
     const char* address;
   };
-  static constexpr Place kPlaces[] = {{".global", "%own+256"},
-                                      {"", "%own+256"},
-                                      {".volatile.global", "%own+256"},
-                                      {".relaxed.gpu.global", "%own+256"},
-                                      {".volatile", "%own+256"},
-                                      {".local", "local_bytes+16"},
-                                      {".shared", "s"},
-                                      {".volatile.shared", "s"},
-                                      {"", "g"},
-                                      {"", "lg"}};
-  const Place& place = random_.From(kPlaces);
-  Statement statement{.form = std::string("st, ld") + place.space};
+  static constexpr MemoryOperand kOperands[] = {{".global", "%own+256"},
+                                                {"", "%own+256"},
+                                                {".volatile.global", "%own+256"},
+                                                {".relaxed.gpu.global", "%own+256"},
+                                                {".volatile", "%own+256"},
+                                                {".local", "local_bytes+16"},
+                                                {".shared", "s"},
+                                                {".volatile.shared", "s"},
+                                                {"", "g"},
+                                                {"", "lg"}};
+  const MemoryOperand& operand = random_.From(kOperands);
+  Statement statement{.form = std::string("st, ld") + operand.space};
   const std::string at = Out(statement, Type::kB64);
   // Vectors of bytes go with the plain kinds of access only.
   statement.text = Fill(
@@ -101,7 +101,7 @@ Statement Maker::LoadStore() {
       {Input(random_, Kind::kInteger, 8)});
   statement.text += Fill(std::string("mov.b64 d, 0;\nst$1.b64 [$0], d;\nst$1.b64 [$0+8], d;\n") +
                              random_.From(kStores) + "\n" + random_.From(kLoads) + "\nst.global.b64 $2, d;\n}\n",
-                         {place.address, place.space, at});
+                         {operand.address, operand.space, at});
   return statement;
 }
 

@@ -48,26 +48,26 @@ Status WidenAndOptimize(llvm::Module& module, const TestTarget& target, llvm::Ta
   return VerifyModule(module, "optimising");
 }
 
-// What a thread knows of its place, while one runs.
-struct Place {
+// The special registers of the thread that runs.
+struct ThreadContext {
   uint32_t tid[3], ntid[3], ctaid[3], nctaid[3];
   uint64_t params;
   std::jmp_buf exit;
-} g_place;
+} g_thread;
 
 template <auto Array, int kAxis>
-uint32_t ReadPlace() {
-  return (g_place.*Array)[kAxis];
+uint32_t ReadRegister() {
+  return (g_thread.*Array)[kAxis];
 }
 uint32_t ReadLane() {
-  return (g_place.tid[0] + g_place.ntid[0] * (g_place.tid[1] + g_place.ntid[1] * g_place.tid[2])) % 32;
+  return (g_thread.tid[0] + g_thread.ntid[0] * (g_thread.tid[1] + g_thread.ntid[1] * g_thread.tid[2])) % 32;
 }
 uint32_t ReadWarp() {
-  return (g_place.tid[0] + g_place.ntid[0] * (g_place.tid[1] + g_place.ntid[1] * g_place.tid[2])) / 32;
+  return (g_thread.tid[0] + g_thread.ntid[0] * (g_thread.tid[1] + g_thread.ntid[1] * g_thread.tid[2])) / 32;
 }
-uint64_t ReadParams() { return g_place.params; }
+uint64_t ReadParams() { return g_thread.params; }
 void Yield() {}
-void Exit() { std::longjmp(g_place.exit, 1); }
+void Exit() { std::longjmp(g_thread.exit, 1); }
 
 // Parameters are at an offset from a base that is known only when a thread runs.
 void RebaseParameters(llvm::Module& module) {
@@ -89,7 +89,7 @@ void RebaseParameters(llvm::Module& module) {
 
 // By itself, so that no variable lives across the jump back.
 [[gnu::noinline]] void RunThread(void (*thread)()) {
-  if (setjmp(g_place.exit) == 0) thread();
+  if (setjmp(g_thread.exit) == 0) thread();
 }
 
 }  // namespace
@@ -173,15 +173,15 @@ Result<ScalarKernel> ScalarKernel::Build(const std::string& ir) {
     symbols[engine->jit->mangleAndIntern(name)] = {llvm::orc::ExecutorAddr::fromPtr(function),
                                                    llvm::JITSymbolFlags::Exported};
   };
-  add("tutti.tid.x", &ReadPlace<&Place::tid, 0>);
-  add("tutti.tid.y", &ReadPlace<&Place::tid, 1>);
-  add("tutti.tid.z", &ReadPlace<&Place::tid, 2>);
-  add("tutti.ntid.x", &ReadPlace<&Place::ntid, 0>);
-  add("tutti.ntid.y", &ReadPlace<&Place::ntid, 1>);
-  add("tutti.ntid.z", &ReadPlace<&Place::ntid, 2>);
-  add("tutti.ctaid.x", &ReadPlace<&Place::ctaid, 0>);
-  add("tutti.ctaid.y", &ReadPlace<&Place::ctaid, 1>);
-  add("tutti.nctaid.x", &ReadPlace<&Place::nctaid, 0>);
+  add("tutti.tid.x", &ReadRegister<&ThreadContext::tid, 0>);
+  add("tutti.tid.y", &ReadRegister<&ThreadContext::tid, 1>);
+  add("tutti.tid.z", &ReadRegister<&ThreadContext::tid, 2>);
+  add("tutti.ntid.x", &ReadRegister<&ThreadContext::ntid, 0>);
+  add("tutti.ntid.y", &ReadRegister<&ThreadContext::ntid, 1>);
+  add("tutti.ntid.z", &ReadRegister<&ThreadContext::ntid, 2>);
+  add("tutti.ctaid.x", &ReadRegister<&ThreadContext::ctaid, 0>);
+  add("tutti.ctaid.y", &ReadRegister<&ThreadContext::ctaid, 1>);
+  add("tutti.nctaid.x", &ReadRegister<&ThreadContext::nctaid, 0>);
   add("tutti.laneid", &ReadLane);
   add("tutti.warpid", &ReadWarp);
   add("tutti.param_base", &ReadParams);
@@ -198,17 +198,17 @@ Result<ScalarKernel> ScalarKernel::Build(const std::string& ir) {
 }
 
 void ScalarKernel::Run(const GridLaunch& launch) {
-  g_place.params = reinterpret_cast<uint64_t>(launch.params.data());
+  g_thread.params = reinterpret_cast<uint64_t>(launch.params.data());
   for (int i = 0; i < 3; ++i) {
-    g_place.ntid[i] = launch.block[i];
-    g_place.nctaid[i] = launch.grid[i];
+    g_thread.ntid[i] = launch.block[i];
+    g_thread.nctaid[i] = launch.grid[i];
   }
-  for (g_place.ctaid[1] = 0; g_place.ctaid[1] < launch.grid[1]; ++g_place.ctaid[1]) {
-    for (g_place.ctaid[0] = 0; g_place.ctaid[0] < launch.grid[0]; ++g_place.ctaid[0]) {
+  for (g_thread.ctaid[1] = 0; g_thread.ctaid[1] < launch.grid[1]; ++g_thread.ctaid[1]) {
+    for (g_thread.ctaid[0] = 0; g_thread.ctaid[0] < launch.grid[0]; ++g_thread.ctaid[0]) {
       for (uint32_t thread = 0; thread < launch.block[0] * launch.block[1] * launch.block[2]; ++thread) {
-        g_place.tid[0] = thread % launch.block[0];
-        g_place.tid[1] = thread / launch.block[0] % launch.block[1];
-        g_place.tid[2] = thread / launch.block[0] / launch.block[1];
+        g_thread.tid[0] = thread % launch.block[0];
+        g_thread.tid[1] = thread / launch.block[0] % launch.block[1];
+        g_thread.tid[2] = thread / launch.block[0] / launch.block[1];
         RunThread(engine_->thread);
       }
     }
