@@ -25,10 +25,10 @@ bool MayNameServer(const std::string& name) {
 
 ServerSockets::~ServerSockets() {
   // Namespaces before their servers' directories: deepest first.
-  while (!places_.empty()) {
-    const auto last = std::prev(places_.end());
+  while (!directories_.empty()) {
+    const auto last = std::prev(directories_.end());
     Remove(last->second);
-    places_.erase(last);
+    directories_.erase(last);
   }
 }
 
@@ -45,31 +45,31 @@ Status ServerSockets::Open(const Route& route) {
   const std::string claims = root_ + "/" + kClaimsDirectory;
   if (!route.claim.empty() && chmod(claims.c_str(), kClaimsMode) != 0)
     return FailErrno("cannot set the mode of " + claims);
-  Place place{.route = route};
+  PipeDirectory pipe{.route = route};
   if (route.claim.empty() && route.name_space == kDefaultNamespace) {
-    TUTTI_ASSIGN(place.fifo, os::MakeFifo(directory + "/log", 0777));
-    place.log = std::make_unique<LogFifo>(loop_, place.fifo.get(), log_);
+    TUTTI_ASSIGN(pipe.fifo, os::MakeFifo(directory + "/log", 0777));
+    pipe.log = std::make_unique<LogFifo>(loop_, pipe.fifo.get(), log_);
   }
   const std::string path = directory + "/control";
   auto inherited = TakeInherited(path, inherited_);
   // Without its file no client could connect to it.
   if (inherited && *inherited && !os::FileId::At(path)) os::CloseAside(std::move(**inherited)), inherited.reset();
   TUTTI_ASSIGN(os::Fd listener, inherited ? std::move(*inherited) : os::Listen(path, 0666));
-  place.listener = os::StrangersFd(std::move(listener));
-  place.file = os::FileId::At(path);
-  observer_.listen(place.listener.get(), route);
-  places_.insert_or_assign(directory, std::move(place));
+  pipe.listener = os::StrangersFd(std::move(listener));
+  pipe.file = os::FileId::At(path);
+  observer_.listen(pipe.listener.get(), route);
+  directories_.insert_or_assign(directory, std::move(pipe));
   return {};
 }
 
 Status ServerSockets::PutBack() {
   std::vector<Route> gone;
-  for (const auto& [directory, place] : places_) {
-    if (os::FileId::At(directory + "/control") != place.file) gone.push_back(place.route);
+  for (const auto& [directory, pipe] : directories_) {
+    if (os::FileId::At(directory + "/control") != pipe.file) gone.push_back(pipe.route);
   }
   for (const Route& route : gone) {
     log_.Warning(kRemoved, "{}/control was removed or replaced: the daemon has recreated it", Directory(route));
-    auto old = places_.extract(Directory(route));
+    auto old = directories_.extract(Directory(route));
     observer_.forget(old.mapped().listener.get());
     old.mapped().log.reset();  // before its FIFO
     TUTTI_TRY(Open(route));
@@ -84,38 +84,38 @@ void ServerSockets::ForgetInherited() {
 
 std::vector<int> ServerSockets::Listeners() const {
   std::vector<int> listeners;
-  for (const auto& [directory, place] : places_) listeners.push_back(place.listener.get());
+  for (const auto& [directory, pipe] : directories_) listeners.push_back(pipe.listener.get());
   return listeners;
 }
 
 std::optional<Route> ServerSockets::RouteOf(const std::string& socket_path) const {
-  const auto place = places_.find(socket_path.substr(0, socket_path.rfind('/')));
-  if (place == places_.end() || socket_path != place->first + "/control") return std::nullopt;
-  return place->second.route;
+  const auto pipe = directories_.find(socket_path.substr(0, socket_path.rfind('/')));
+  if (pipe == directories_.end() || socket_path != pipe->first + "/control") return std::nullopt;
+  return pipe->second.route;
 }
 
-void ServerSockets::Remove(Place& place) {
-  observer_.forget(place.listener.get());
-  const std::string directory = Directory(place.route);
+void ServerSockets::Remove(PipeDirectory& pipe) {
+  observer_.forget(pipe.listener.get());
+  const std::string directory = Directory(pipe.route);
   unlink((directory + "/control").c_str());
-  if (place.fifo) unlink((directory + "/log").c_str());
-  place.log.reset();
-  if (place.route.claim.empty()) rmdir(directory.c_str());
+  if (pipe.fifo) unlink((directory + "/log").c_str());
+  pipe.log.reset();
+  if (pipe.route.claim.empty()) rmdir(directory.c_str());
 }
 
 void ServerSockets::Close(const Route& route) {
-  auto place = places_.extract(Directory(route));
-  if (!place.empty()) Remove(place.mapped());
+  auto pipe = directories_.extract(Directory(route));
+  if (!pipe.empty()) Remove(pipe.mapped());
 }
 
 void ServerSockets::CloseServer(const std::string& server) {
-  for (auto place = places_.rbegin(); place != places_.rend();) {
-    if (place->second.route.server != server) {
-      ++place;
+  for (auto pipe = directories_.rbegin(); pipe != directories_.rend();) {
+    if (pipe->second.route.server != server) {
+      ++pipe;
       continue;
     }
-    Remove(place->second);
-    place = std::make_reverse_iterator(places_.erase(std::prev(place.base())));
+    Remove(pipe->second);
+    pipe = std::make_reverse_iterator(directories_.erase(std::prev(pipe.base())));
   }
 }
 

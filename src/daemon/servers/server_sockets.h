@@ -67,21 +67,22 @@ class ServerSockets {
   std::string Directory(const Route& route) const;
 
  private:
-  struct Place {
+  // What lies in one directory.
+  struct PipeDirectory {
     Route route;
     os::StrangersFd listener;
     os::FileId file;  // of the listener
     os::Fd fifo;
     std::unique_ptr<LogFifo> log;
   };
-  void Remove(Place& place);
+  void Remove(PipeDirectory& pipe);
 
   EventLoop& loop_;
   LogBudget& log_;
   std::string root_;
   std::vector<os::Fd> inherited_;
   Observer observer_;
-  std::map<std::string, Place> places_;  // by directory
+  std::map<std::string, PipeDirectory> directories_;  // by directory
 };
 
 // False for names of the pipe directory's own files.
