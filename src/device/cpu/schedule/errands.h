@@ -23,7 +23,7 @@ namespace tutti::device::cpu {
 class Scheduler;
 
 // What a submitted task needs of its scheduler's SMs.
-struct Nudge {
+struct RescheduleRequest {
   Scheduler* scheduler = nullptr;
   const guest::GuestThread* interrupt = nullptr;  // to be preempted
   uint64_t look_at_ns = kNever;
@@ -38,16 +38,16 @@ class Errands {
   // Takes over what `other` has collected, and empties it.
   Errands(Errands&& other) noexcept;
 
-  void Add(const Nudge& nudge);
+  void Add(const RescheduleRequest& request);
   void AddWake(uint32_t stream, Sink* sink);
-  bool empty() const { return nudge_count_ == 0 && wake_count_ == 0; }
+  bool empty() const { return request_count_ == 0 && wake_count_ == 0; }
   // Call with no lock held.
   void Run(Sink* sink) const;
 
  private:
-  std::array<Nudge, 4> nudges_;
+  std::array<RescheduleRequest, 4> requests_;
   std::array<uint32_t, 8> wakes_;  // streams
-  uint32_t nudge_count_ = 0;
+  uint32_t request_count_ = 0;
   uint32_t wake_count_ = 0;
 };
 

@@ -63,7 +63,7 @@ class Device final : public Threads {
  private:
   std::string ProblemAtEnd() override { return tasks_.peek() == 0 ? "" : "work waits, and nobody will look"; }
 
-  // Scheduler::Submit, then Carry without its lock
+  // Scheduler::Submit, then Perform without its lock
   void Submit(uint32_t task) {
     Until([this] { return !locked_.peek(); });
     tasks_.Put(tasks_.peek() | task);

@@ -19,7 +19,8 @@
 // An SM's thread that does something else than run blocks, which may take long, says so (StepAway): nobody counts on it
 // then, and it wakes another SM for what it leaves.
 //
-// Nothing is woken, interrupted or armed under the lock: what is to be done is returned as a Nudge, and done by Carry.
+// Nothing is woken, interrupted or armed under the lock: what is to be done is returned as a RescheduleRequest, and
+// Perform does it.
 #include "device/cpu/schedule/scheduler.h"
 
 #include <algorithm>
@@ -48,8 +49,8 @@ Scheduler::Scheduler(const Size& size, Ticker* ticker, BlockPool* pool, Clock cl
   for (uint32_t i = 0; i < size.sms; ++i) sm_states_[i].index = i;
 }
 
-Nudge Scheduler::Submit(Task* task) {
-  Nudge nudge{.scheduler = this};
+RescheduleRequest Scheduler::Submit(Task* task) {
+  RescheduleRequest request{.scheduler = this};
   {
     std::lock_guard lock(mutex_);
     SpaceShare* const share = task->share;
@@ -70,20 +71,20 @@ Nudge Scheduler::Submit(Task* task) {
     if (!UpdateOffer(share)) gate_.Advance();
     // An idle SM that takes what waits will also see what is left.
     if (busy_ != 0 && !IdleSmHasNext(task->ready_ns)) {
-      nudge.interrupt = MakeRoom(task->ready_ns);
-      nudge.look_at_ns = NextLookNs(task->ready_ns);
+      request.interrupt = MakeRoom(task->ready_ns);
+      request.look_at_ns = NextLookNs(task->ready_ns);
     }
   }
   const bool restricted = restricted_.load(std::memory_order_relaxed) != 0;
   // A worker of this device will look for work right after this anyway.
-  nudge.wake = restricted || !SmThread::WillLook(this);
-  return nudge;
+  request.wake = restricted || !SmThread::WillLook(this);
+  return request;
 }
 
-void Scheduler::Carry(const Nudge& nudge) {
-  if (nudge.interrupt != nullptr) nudge.interrupt->Interrupt();
-  ticker_->Arm(nudge.look_at_ns);
-  if (nudge.wake && !OneWillLook()) Wake();
+void Scheduler::Perform(const RescheduleRequest& request) {
+  if (request.interrupt != nullptr) request.interrupt->Interrupt();
+  ticker_->Arm(request.look_at_ns);
+  if (request.wake && !OneWillLook()) Wake();
 }
 
 // Where SMs share cores, as many SMs as there are cores are awake, and one of them has no block and is not away: it is
@@ -123,7 +124,7 @@ void Scheduler::Wake() {
 }
 
 bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_at_ns) {
-  Nudge nudge{.scheduler = this};
+  RescheduleRequest request{.scheduler = this};
   bool taken;
   {
     std::lock_guard lock(mutex_);
@@ -132,24 +133,24 @@ bool Scheduler::Take(SmState& sm, Chunk* chunk, uint32_t* seen, uint64_t* retry_
     SpaceShare* const share = parked_.empty() ? policy_->Pick(sm.index, now_ns) : PickBesideParked(sm, now_ns);
     taken = share != nullptr;
     if (taken) {
-      nudge = Begin(sm, share, chunk, now_ns);
+      request = Begin(sm, share, chunk, now_ns);
     } else {
       // What this SM leaves, or has just made eligible again, may be for other SMs only, and they sleep.
-      nudge.wake = offered_ != 0 && IdleSmHasNext(now_ns);
+      request.wake = offered_ != 0 && IdleSmHasNext(now_ns);
       *seen = gate_.epoch();
     }
   }
   if (taken) {
-    Carry(nudge);
-  } else if (nudge.wake) {
+    Perform(request);
+  } else if (request.wake) {
     Wake();
   }
   return taken;
 }
 
 // Gives the SM a chunk of the share's most urgent task. Returns what is to be done for the tasks that are left.
-Nudge Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns) {
-  Nudge nudge{.scheduler = this};
+RescheduleRequest Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns) {
+  RescheduleRequest request{.scheduler = this};
   Task* const task = share->queues[std::countr_zero(share->queued_mask)].head;
   if (task->begun_ns == 0) {
     share->Count(metrics::Counter::queue_wait_ns, now_ns - std::min(now_ns, task->ready_ns));
@@ -170,13 +171,13 @@ Nudge Scheduler::Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t no
   policy_->Charge(share, static_cast<int64_t>(sm.estimate_ns));
   UpdateOffer(share);
   if (offered_ != 0) {
-    nudge.wake = IdleSmHasNext(now_ns);
-    if (!nudge.wake) nudge.interrupt = MakeRoom(now_ns);
+    request.wake = IdleSmHasNext(now_ns);
+    if (!request.wake) request.interrupt = MakeRoom(now_ns);
   }
-  nudge.look_at_ns = offered_ != 0 && !nudge.wake ? NextLookNs(now_ns) : NextLookNs(sm, now_ns);
+  request.look_at_ns = offered_ != 0 && !request.wake ? NextLookNs(now_ns) : NextLookNs(sm, now_ns);
   // So that the ticker need not be woken when a block is preempted.
-  if (chunk->may_be_long) nudge.look_at_ns = std::min(nudge.look_at_ns, now_ns + kRemindNs);
-  return nudge;
+  if (chunk->may_be_long) request.look_at_ns = std::min(request.look_at_ns, now_ns + kRemindNs);
+  return request;
 }
 
 bool Scheduler::IdleSmHasNext(uint64_t now_ns) const {

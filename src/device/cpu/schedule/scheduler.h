@@ -95,10 +95,10 @@ class Scheduler {
   // kMostContextCaps.
   Status LimitContext(SpaceShare* share, uint32_t context, double part);
 
-  // The task may run now. It is the scheduler's until Finish or Drop return it. Pass the result to Carry soon, when no
-  // lock is held.
-  [[nodiscard]] Nudge Submit(Task* task);
-  void Carry(const Nudge& nudge);
+  // The task may run now. It is the scheduler's until Finish or Drop return it. Pass the result to Perform soon, with
+  // no lock held.
+  [[nodiscard]] RescheduleRequest Submit(Task* task);
+  void Perform(const RescheduleRequest& request);
 
   // For the worker of `sm`: something to run, or false; then *seen is the epoch to sleep on, *retry_at_ns when to look
   // again in any case, or kNever.
@@ -146,7 +146,7 @@ class Scheduler {
   void CountQueued(Task* task, bool queued);
   void Enqueue(Task* task);
   void Dequeue(Task* task);
-  Nudge Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns);
+  RescheduleRequest Begin(SmState& sm, SpaceShare* share, Chunk* chunk, uint64_t now_ns);
   void GiveOut(Task* task, Chunk* chunk);
   bool HasAllCores() const;
   bool IsCrowded(const Task& task) const;
@@ -183,7 +183,7 @@ class Scheduler {
   uint64_t NextLookNs(const SmState& sm, uint64_t now_ns) const;
   uint64_t NextLookNs(uint64_t now_ns) const;
   const guest::GuestThread* MakeRoom(uint64_t now_ns);
-  static const guest::GuestThread* Tell(SmState& sm, guest::StopReason reason);
+  static const guest::GuestThread* AskToStop(SmState& sm, guest::StopReason reason);
   void AbandonRunning(const SpaceShare* share);
 
   const Clock clock_;
@@ -193,7 +193,7 @@ class Scheduler {
   std::vector<SpaceShare*> shares_;
   std::vector<Throttled> throttled_;
   std::vector<SmState> sm_states_;
-  std::vector<const guest::GuestThread*> told_;  // the ticker's own
+  std::vector<const guest::GuestThread*> to_interrupt_;  // the ticker's own
   uint32_t offered_ = 0;  // shares
   std::atomic<uint32_t> busy_{0};  // SMs with a task; written under the lock, read without it as a hint
   std::atomic<uint32_t> away_{0};  // SMs whose thread is away; likewise

@@ -67,7 +67,7 @@ void Scheduler::ForEachBegun(const SpaceShare* share, const std::function<void(c
 }
 
 void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
-  Nudge nudge{.scheduler = this, .wake = true};
+  RescheduleRequest request{.scheduler = this, .wake = true};
   {
     std::lock_guard lock(mutex_);
     TakeBackOffer(share);  // policies sort by what changes here
@@ -81,11 +81,11 @@ void Scheduler::SetLimits(SpaceShare* share, const ShareLimits& limits) {
     ApplyPercentage(share);
     UpdateOffer(share);
     const uint64_t now_ns = clock_();
-    if (busy_ != 0) nudge.interrupt = MakeRoom(now_ns);
-    nudge.look_at_ns = NextLookNs(now_ns);
+    if (busy_ != 0) request.interrupt = MakeRoom(now_ns);
+    request.look_at_ns = NextLookNs(now_ns);
   }
   gate_.Advance();
-  Carry(nudge);
+  Perform(request);
 }
 
 // Of the device, not of the SMs that the share is bound to.
@@ -97,7 +97,7 @@ void Scheduler::ApplyPercentage(SpaceShare* share) {
 }
 
 Status Scheduler::LimitContext(SpaceShare* share, uint32_t context, double part) {
-  Nudge nudge{.scheduler = this, .wake = true};
+  RescheduleRequest request{.scheduler = this, .wake = true};
   {
     std::lock_guard lock(mutex_);
     auto found = std::ranges::find(share->contexts, context, [](const auto& capped) { return capped->context; });
@@ -113,10 +113,10 @@ Status Scheduler::LimitContext(SpaceShare* share, uint32_t context, double part)
     (*found)->cap.Set(part * sms(), sms(), clock_());
     ReleaseHeld(found->get());
     UpdateOffer(share);
-    nudge.look_at_ns = NextLookNs(clock_());
+    request.look_at_ns = NextLookNs(clock_());
   }
   gate_.Advance();
-  Carry(nudge);
+  Perform(request);
   return {};
 }
 

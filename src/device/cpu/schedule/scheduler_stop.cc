@@ -1,9 +1,9 @@
 // Preemption: taking SMs away from blocks, and ending blocks for good.
 //
 // A block may run for ever, so no SM waits for one to end. A block that must yield is preempted in three steps. The
-// scheduler writes a request into the SM's thread (Tell) and sends it a signal. The thread leaves the block: guest code
-// at once, a service at its end (exec/guest_code.h). Its worker returns the block (Finish), which stands in its task's
-// order until an SM resumes it; this SM takes what the policy picks next.
+// scheduler writes a request into the SM's thread (AskToStop) and sends it a signal. The thread leaves the block: guest
+// code at once, a service at its end (guest/exec/guest_code.h). Its worker returns the block (Finish), which stands in
+// its task's order until an SM resumes it; this SM takes what the policy picks next.
 //
 // Requests may be late, and need not be withdrawn: an SM that takes new work clears the request under the lock (Begin),
 // so a late signal finds none. A signal that a thread could not act on is repeated every kRemindNs.
@@ -71,19 +71,19 @@ const guest::GuestThread* Scheduler::MakeRoom(uint64_t now_ns) {
     least_urgent = &sm;
     level = sm_level;
   }
-  return least_urgent != nullptr ? Tell(*least_urgent, guest::StopReason::kPreempt) : nullptr;
+  return least_urgent != nullptr ? AskToStop(*least_urgent, guest::StopReason::kPreempt) : nullptr;
 }
 
 // Returns the thread, to be interrupted preferably without the lock, which it needs as soon as it leaves its block. If
 // it has taken other work by then the request is cleared, and the signal has no effect.
-const guest::GuestThread* Scheduler::Tell(SmState& sm, guest::StopReason reason) {
+const guest::GuestThread* Scheduler::AskToStop(SmState& sm, guest::StopReason reason) {
   guest::AskToStop(sm.thread->stop, reason);
   return sm.thread;
 }
 
 uint64_t Scheduler::Tick(uint64_t now_ns) {
   uint64_t next_ns = kNever;
-  told_.clear();
+  to_interrupt_.clear();
   {
     std::lock_guard lock(mutex_);
     const uint64_t throttled_until_ns = WakeThrottled(now_ns);
@@ -93,23 +93,24 @@ uint64_t Scheduler::Tick(uint64_t now_ns) {
       if (sm.task == nullptr) continue;
       const uint64_t limit_ns = sm.share->kernel_limit_ns;
       if (sm.share->dead) {
-        told_.push_back(Tell(sm, guest::StopReason::kAbandon));  // again: the last signal may have hit our own code
+        // Again: the last signal may have hit our own code.
+        to_interrupt_.push_back(AskToStop(sm, guest::StopReason::kAbandon));
       } else if (limit_ns != 0 && sm.task->is_kernel && sm.task->ActiveNs(now_ns) >= limit_ns) {
-        told_.push_back(Tell(sm, guest::StopReason::kTimeLimit));
+        to_interrupt_.push_back(AskToStop(sm, guest::StopReason::kTimeLimit));
       } else if (GivesWayAtNs(sm, now_ns) <= now_ns) {
-        told_.push_back(Tell(sm, guest::StopReason::kPreempt));
+        to_interrupt_.push_back(AskToStop(sm, guest::StopReason::kPreempt));
       }
     }
     next_ns = std::min(NextLookNs(now_ns), busy_ != 0 ? throttled_until_ns : kNever);
     if (parked) next_ns = std::min(next_ns, now_ns + kRemindNs);
   }
-  for (const guest::GuestThread* thread : told_) thread->Interrupt();
+  for (const guest::GuestThread* thread : to_interrupt_) thread->Interrupt();
   return next_ns;
 }
 
 void Scheduler::AbandonRunning(const SpaceShare* share) {
   for (SmState& sm : sm_states_) {
-    if (sm.share == share && sm.task != nullptr) Tell(sm, guest::StopReason::kAbandon)->Interrupt();
+    if (sm.share == share && sm.task != nullptr) AskToStop(sm, guest::StopReason::kAbandon)->Interrupt();
   }
 }
 

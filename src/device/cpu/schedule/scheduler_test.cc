@@ -35,7 +35,7 @@ class SchedulerTest : public testing::Test {
     task.total_blocks = blocks;
     task.urgency = urgency;
     task.habits = &habits_;
-    scheduler_.Carry(scheduler_.Submit(&task));
+    scheduler_.Perform(scheduler_.Submit(&task));
     return &task;
   }
 
@@ -115,7 +115,7 @@ class CrowdedSchedulerTest : public testing::Test {
     task->total_blocks = blocks;
     task->urgency = 5;
     task->habits = &work.habits;
-    scheduler_.Carry(scheduler_.Submit(task));
+    scheduler_.Perform(scheduler_.Submit(task));
   }
   bool Take(uint32_t sm) {
     uint32_t seen;

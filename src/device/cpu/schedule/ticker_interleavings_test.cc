@@ -63,7 +63,7 @@ class Device : public Threads {
   void Begin(BasicTicker<System>* ticker) {
     Know(ticker, sizeof *ticker);
     for (size_t i = 0; i < plan_.wishes_ns.size(); ++i) {
-      // Scheduler::Submit, then Carry
+      // Scheduler::Submit, then Perform
       Start("somebody", [this, i, ticker] {
         if (plan_.arm_first) ticker->Arm(plan_.wishes_ns[i]);
         Turn();

@@ -45,7 +45,7 @@ class MadeUpDevice {
     work.task.urgency = 5;
     work.task.total_blocks = 1ull << 40;
     work.task.habits = &work.habits;
-    scheduler_.Carry(scheduler_.Submit(&work.task));
+    scheduler_.Perform(scheduler_.Submit(&work.task));
   }
 
   void Run(uint64_t ns) {
