@@ -1,8 +1,8 @@
-// fence: the cost of checking every address. The six kernels of `kernels` and ten that do nothing but access memory,
-// each compiled with the checks and without, on one thread and without a device around it. There is no option to run
-// without checks: this program asks the compiler itself.
+// address_checks: the cost of checking every address. The six kernels of `kernels` and ten that do nothing but access
+// memory, each compiled with the checks and without, on one thread and without a device around it. There is no option
+// to run without checks: this program asks the compiler itself.
 //
-//   fence [DIRECTORY] [ROUNDS]
+//   address_checks [DIRECTORY] [ROUNDS]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,9 +29,9 @@ constexpr uint32_t kWords = 1u << 20;
 class Comparison {
  public:
   Comparison(const std::string& ptx, int rounds, Report& report) : rounds_(rounds), report_(report) {
-    for (const bool fence : {true, false}) {
+    for (const bool check : {true, false}) {
       auto module = TestModule::OpenFile(TUTTI_SOURCE_DIR "/bench/kernels/" + ptx,
-                                         CompileOptions{.check_addresses = fence, .target = HostTarget::Detect()});
+                                         CompileOptions{.check_addresses = check, .target = HostTarget::Detect()});
       if (!module) Stop(module.error().text);
       modules_.push_back(std::move(*module));
     }
@@ -52,11 +52,11 @@ class Comparison {
         if (round != 0) samples[way].push_back(ms);  // the first compiles
       }
     }
-    const Statistics fenced = Summarize(samples[0]), unfenced = Summarize(samples[1]);
+    const Statistics checked = Summarize(samples[0]), unchecked = Summarize(samples[1]);
     // The least of each is the least disturbed.
     const double ratio = samples[0].front() / samples[1].front();
-    report_.Add({kernel, samples[0].front(), "ms", samples[1].front(), "unfenced", ratio,
-                 std::max(fenced.spread, unfenced.spread)});
+    report_.Add({kernel, samples[0].front(), "ms", samples[1].front(), "unchecked", ratio,
+                 std::max(checked.spread, unchecked.spread)});
     logarithms += std::log(ratio);
     worst = std::max(worst, ratio);
     ++kernels;
@@ -68,7 +68,7 @@ class Comparison {
 
  private:
   [[noreturn]] static void Stop(const std::string& why) {
-    fmt::print(stderr, "fence: {}\n", why);
+    fmt::print(stderr, "address_checks: {}\n", why);
     std::exit(1);
   }
 
@@ -126,13 +126,13 @@ void MeasureMemory(Comparison& comparison) {
 int main(int count, char** arguments) {
   const int rounds = count > 2 ? std::atoi(arguments[2]) : 30;
   Report report(
-      "fence",
-      "ratio: fenced / unfenced, single thread, best of the rounds; aim: geometric mean <= 1.05, worst <= 1.15");
+      "address_checks",
+      "ratio: checked / unchecked, single thread, best of the rounds; aim: geometric mean <= 1.05, worst <= 1.15");
   Comparison kernels("kernels.ptx", rounds, report), memory("memory.ptx", rounds, report);
   MeasureKernels(kernels);
   MeasureMemory(memory);
-  report.Add({"geometric mean", std::exp(Comparison::logarithms / Comparison::kernels), "x", 1, "unfenced",
+  report.Add({"geometric mean", std::exp(Comparison::logarithms / Comparison::kernels), "x", 1, "unchecked",
               std::exp(Comparison::logarithms / Comparison::kernels), 0});
-  report.Add({"worst", Comparison::worst, "x", 1, "unfenced", Comparison::worst, 0});
+  report.Add({"worst", Comparison::worst, "x", 1, "unchecked", Comparison::worst, 0});
   return report.Finish(count > 1 ? arguments[1] : ".");
 }
