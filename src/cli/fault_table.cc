@@ -88,8 +88,8 @@ std::string Time(uint64_t unix_ns) {
   return text;
 }
 
-std::string Place(const std::optional<std::array<uint32_t, 3>>& place) {
-  return place ? fmt::format("{},{},{}", (*place)[0], (*place)[1], (*place)[2]) : "-";
+std::string Coordinates(const std::optional<std::array<uint32_t, 3>>& at) {
+  return at ? fmt::format("{},{},{}", (*at)[0], (*at)[1], (*at)[2]) : "-";
 }
 
 std::string ErrorName(int status) {
@@ -126,7 +126,7 @@ std::string FaultTable(const std::vector<Fault>& faults) {
       {"TIME", "PID", "USER", "ERROR", "KERNEL", "BLOCK", "THREAD", "ADDRESS", "LINE", "COMMAND"}};
   for (const Fault& fault : faults) {
     rows.push_back({Time(fault.time_ns), std::to_string(fault.pid), UserName(fault.uid), ErrorName(fault.status),
-                    Shortened(fault.kernel, 40), Place(fault.block), Place(fault.thread),
+                    Shortened(fault.kernel, 40), Coordinates(fault.block), Coordinates(fault.thread),
                     fault.address ? fmt::format("{:#x}", *fault.address) : "-", Shortened(fault.line, 40),
                     Shortened(CommandName(fault.command), 40)});
   }
