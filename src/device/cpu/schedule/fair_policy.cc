@@ -15,7 +15,7 @@ uint64_t Until(uint64_t end, uint64_t now) { return end > now ? end - now : 0; }
 }  // namespace
 
 // Where it is, or belongs.
-FairPolicy::Waiting::iterator FairPolicy::Place(Waiting& waiting, const SpaceShare* share) {
+FairPolicy::Waiting::iterator FairPolicy::PositionOf(Waiting& waiting, const SpaceShare* share) {
   return std::lower_bound(waiting.begin(), waiting.end(), share, FurtherBehind());
 }
 
@@ -24,12 +24,12 @@ void FairPolicy::Offer(SpaceShare* share) {
   if (share->virtual_ns < claim) share->virtual_ns = claim;
   const uint32_t level = WaitingLevel(*share);
   levels_ |= 1u << level;
-  waiting_[level].insert(Place(waiting_[level], share), share);
+  waiting_[level].insert(PositionOf(waiting_[level], share), share);
 }
 
 void FairPolicy::Withdraw(SpaceShare* share) {
   const uint32_t level = WaitingLevel(*share);
-  waiting_[level].erase(Place(waiting_[level], share));
+  waiting_[level].erase(PositionOf(waiting_[level], share));
   if (waiting_[level].empty()) levels_ &= ~(1u << level);
 }
 
@@ -56,7 +56,7 @@ void FairPolicy::Charge(SpaceShare* share, int64_t ns) {
     return;
   }
   Waiting& waiting = waiting_[WaitingLevel(*share)];
-  const auto at = Place(waiting, share);
+  const auto at = PositionOf(waiting, share);
   share->virtual_ns = virtual_ns;
   if (ns > 0) {
     std::rotate(at, at + 1, std::lower_bound(at + 1, waiting.end(), share, FurtherBehind()));

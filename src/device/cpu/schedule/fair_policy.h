@@ -46,7 +46,7 @@ class FairPolicy : public SchedulingPolicy {
   // than balancing a tree.
   using Waiting = std::vector<SpaceShare*>;
 
-  static Waiting::iterator Place(Waiting& waiting, const SpaceShare* share);
+  static Waiting::iterator PositionOf(Waiting& waiting, const SpaceShare* share);
   SpaceShare* First(uint32_t sm) const;
   static uint64_t LeadLeftNs(const Running& running, const SpaceShare& waiting);
 
