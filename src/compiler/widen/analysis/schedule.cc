@@ -244,7 +244,7 @@ bool Schedule::GatesAreComplete() const {
 
 // Positions are doubled so that there are some between blocks: a header that was reached from `from` before its turn
 // comes behind its loop's last block.
-unsigned Schedule::Place(unsigned from, unsigned i) const { return i <= from ? 2 * last_.lookup(i) + 2 : 2 * i + 1; }
+unsigned Schedule::RankFrom(unsigned from, unsigned i) const { return i <= from ? 2 * last_.lookup(i) + 2 : 2 * i + 1; }
 
 llvm::SmallVector<unsigned, 2> Targets(const Schedule& schedule, const BasicBlock& block) {
   llvm::SmallVector<unsigned, 2> targets;
@@ -261,7 +261,7 @@ llvm::SmallVector<unsigned, 8> Schedule::Candidates(unsigned from, llvm::ArrayRe
   for (unsigned i : waiting_[from].set_bits()) {
     if (!llvm::is_contained(targets, i) && MayRun(i, after_change)) candidates.push_back(i);
   }
-  std::ranges::sort(candidates, {}, [&](unsigned i) { return Place(from, i); });
+  std::ranges::sort(candidates, {}, [&](unsigned i) { return RankFrom(from, i); });
   return candidates;
 }
 

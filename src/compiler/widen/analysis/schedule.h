@@ -69,7 +69,7 @@ class Schedule {
   bool MayRun(unsigned i, bool after_change) const;
   bool GatesAreComplete() const;
   void FindWaiting(const llvm::BitVector& divergent, std::vector<llvm::BitVector>& predecessors);
-  unsigned Place(unsigned from, unsigned i) const;
+  unsigned RankFrom(unsigned from, unsigned i) const;
   void ComputeDominators(const std::vector<llvm::BitVector>& predecessors);
 
   std::vector<llvm::BasicBlock*> order_;
