@@ -22,10 +22,15 @@ Result<Fd> OpenPidfd(pid_t pid) {
 
 bool KeepsItsNumber(int pidfd) { return syscall(SYS_pidfd_send_signal, pidfd, 0, nullptr, 0) == 0 || errno == EPERM; }
 
-Result<Fd> OpenPeerPidfd(int socket) {
+Result<Fd> OpenPidfdOfConnector(int socket) {
   int fd = -1;
   socklen_t size = sizeof fd;
-  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size) == 0) return Fd(fd);  // close-on-exec, as every pidfd
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERPIDFD, &fd, &size) != 0) return FailErrno("SO_PEERPIDFD");
+  return Fd(fd);  // close-on-exec, as every pidfd
+}
+
+Result<Fd> OpenPeerPidfd(int socket) {
+  if (auto connector = OpenPidfdOfConnector(socket)) return connector;
   TUTTI_ASSIGN(const PeerCredentials peer, Peer(socket));
   if (peer.pid == 0) return Fail("the peer's process is not visible from here");
   return OpenPidfd(peer.pid);

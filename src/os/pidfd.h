@@ -13,8 +13,12 @@ Result<Fd> OpenPidfd(pid_t pid);
 // True until the process has been reaped: its process id has not been reused, and /proc/PID still describes it.
 bool KeepsItsNumber(int pidfd);
 
-// The process at the other end of a Unix socket, without the race of process id reuse. Falls back to
-// OpenPidfd(SO_PEERCRED's pid) on kernels before 6.5. Fails if the process is gone or not visible from here.
+// The very process that connected the other end of a Unix socket, however late this is called. Fails before Linux 6.5,
+// and if the process is gone.
+Result<Fd> OpenPidfdOfConnector(int socket);
+
+// The same, but falls back to OpenPidfd(SO_PEERCRED's pid), which by then may be another process's. Fails if the
+// process is gone or not visible from here.
 Result<Fd> OpenPeerPidfd(int socket);
 
 }  // namespace tutti::os

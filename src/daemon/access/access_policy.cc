@@ -9,7 +9,8 @@ bool AccessPolicy::MaySee(const Visitor& visitor, const wire::ClientStatus& clie
   if (client.uid != visitor.uid) return false;
   if (visitor.at_home) return true;
   if (visitor.pid_namespace != 0) return client.pid_namespace == visitor.pid_namespace;
-  return visitor.cgroup.size() > 1 && CgroupOf(client.pid) == visitor.cgroup;  // the root cgroup is shared by all
+  if (!visitor.cgroup || visitor.cgroup->size() <= 1) return false;  // the root cgroup is shared by all
+  return CgroupOf(client.pid) == *visitor.cgroup;
 }
 
 }  // namespace tutti::daemon

@@ -26,7 +26,7 @@ struct Holder {
 
 class FairShares {
  public:
-  // `item` is new and larger than all items added before.
+  // `item` is not held. A smaller number is older, whenever it is added.
   void Add(uint64_t item, const Holder& holder);
   void Remove(uint64_t item);  // no-op if it is not held
   size_t size() const { return all_.size; }

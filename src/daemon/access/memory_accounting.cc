@@ -13,6 +13,20 @@ namespace {
 
 std::string Size(uint64_t bytes) { return bytes == control::kNoMemoryLimit ? "none" : control::FormatMemory(bytes); }
 
+std::vector<wire::MemoryGroupLimit> LowestLimits(const MemoryAccounting& accounting, const std::string& name,
+                                                 const std::vector<wire::ServedDevice>& devices) {
+  std::vector<wire::MemoryGroupLimit> lowest;
+  for (const auto& [limited, limits] : accounting.cgroups) {
+    const auto groups = GroupsOf(name, limits, devices);
+    if (lowest.empty()) lowest = groups;
+    for (size_t i = 0; i < std::min(groups.size(), lowest.size()); ++i) {
+      lowest[i].soft_bytes = std::min(lowest[i].soft_bytes, groups[i].soft_bytes);
+      lowest[i].hard_bytes = std::min(lowest[i].hard_bytes, groups[i].hard_bytes);
+    }
+  }
+  return lowest;
+}
+
 }  // namespace
 
 std::vector<wire::MemoryGroupLimit> GroupsOf(const std::string& name, const CollectiveLimits& limits,
@@ -30,27 +44,28 @@ std::vector<wire::MemoryGroupLimit> GroupsOf(const std::string& name, const Coll
 
 void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wire::ServedDevice>& devices,
                        const std::string& cgroup, LogBudget& log, wire::Attach& attach) {
-  if (!accounting.enabled || (accounting.cgroups.empty() && !accounting.container_scope && !accounting.audit_log))
-    return;
+  if (!accounting.needs_cgroups()) return;
+  const std::string payer = attach.party.empty() ? fmt::format("user {}", attach.uid) : attach.party;
+  const std::string group = cgroup.empty() ? "unknown of " + payer : cgroup;
+  if (cgroup.empty() && !accounting.cgroups.empty())
+    std::ranges::copy(LowestLimits(accounting, "cgroup:" + group, devices), std::back_inserter(attach.memory_groups));
   // A limit on a cgroup applies to its descendants as well.
   for (const auto& [limited, limits] : accounting.cgroups) {
     if (cgroup != limited && !cgroup.starts_with(limited == "/" ? limited : limited + "/")) continue;
     std::ranges::copy(GroupsOf("cgroup:" + limited, limits, devices), std::back_inserter(attach.memory_groups));
   }
   // The root cgroup is shared by unrelated processes, so it has no common limit.
-  if (accounting.container_scope && cgroup.size() > 1) {
+  if (accounting.container_scope && cgroup != "/") {
     for (const wire::MemoryLimit& limit : attach.memory_limits) {
-      attach.memory_groups.push_back(
-          {.name = "container:" + cgroup, .device = limit.device, .hard_bytes = limit.bytes});
+      attach.memory_groups.push_back({.name = "container:" + group, .device = limit.device, .hard_bytes = limit.bytes});
     }
   }
   if (!accounting.audit_log) return;
-  const std::string payer = attach.party.empty() ? fmt::format("user {}", attach.uid) : attach.party;
   log.Info(payer, "memacct: client {} of user {} in cgroup {}", attach.pid, attach.uid,
            cgroup.empty() ? "unknown" : cgroup);
-  for (const wire::MemoryGroupLimit& group : attach.memory_groups) {
+  for (const wire::MemoryGroupLimit& limit : attach.memory_groups) {
     log.Info(payer, "memacct: client {} counts for {} on device {}: soft limit {}, hard limit {}", attach.pid,
-             group.name, group.device, Size(group.soft_bytes), Size(group.hard_bytes));
+             limit.name, limit.device, Size(limit.soft_bytes), Size(limit.hard_bytes));
   }
 }
 

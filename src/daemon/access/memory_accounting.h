@@ -27,14 +27,18 @@ struct MemoryAccounting {
   bool audit_log = false;  // logs each client's accounts when it attaches
   bool container_scope = false;  // all clients of a cgroup share the client's own limit
   std::map<std::string, CollectiveLimits> cgroups;  // by path: "/kubepods/pod1"
+
+  // What a client may have depends on its cgroup.
+  bool needs_cgroups() const { return enabled && (!cgroups.empty() || container_scope || audit_log); }
 };
 
 // The accounts of `name`, one for each device on which `limits` sets a limit.
 std::vector<wire::MemoryGroupLimit> GroupsOf(const std::string& name, const CollectiveLimits& limits,
                                              const std::vector<wire::ServedDevice>& devices);
 
-// Adds the accounts of the client's cgroup, "" if it is unknown, to `attach`, whose pid, party and memory_limits are
-// set.
+// Adds the accounts of the client's cgroup to `attach`, whose pid, uid, party and memory_limits are set. If the cgroup
+// is unknown (""), since the process that connected has ended or is not visible, the client is held to the lowest
+// limits of any, together with all such clients of its party.
 void AddCgroupAccounts(const MemoryAccounting& accounting, const std::vector<wire::ServedDevice>& devices,
                        const std::string& cgroup, LogBudget& log, wire::Attach& attach);
 

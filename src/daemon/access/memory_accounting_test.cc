@@ -39,5 +39,32 @@ TEST(MemoryAccounting, AClientCountsForTheCgroupThatItConnectedIn) {
   EXPECT_EQ(attach.memory_groups[0].name, "container:/kubepods/a");
 }
 
+TEST(MemoryAccounting, AClientWhoseCgroupIsUnknownHasTheLowestLimitsWithAllSuchOfItsParty) {
+  LogBudget log;
+  MemoryAccounting accounting;
+  accounting.cgroups["/a"].hard.Set("0", 300);
+  accounting.cgroups["/b"].hard.Set("0", 100);
+  accounting.cgroups["/b"].soft.Set("1", 50);
+  wire::Attach attach{.pid = 1, .party = "user 7"}, other{.pid = 2, .party = "user 8"};
+  AddCgroupAccounts(accounting, std::vector<wire::ServedDevice>(2), "", log, attach);
+  AddCgroupAccounts(accounting, std::vector<wire::ServedDevice>(2), "", log, other);
+  ASSERT_EQ(attach.memory_groups.size(), 2u);
+  EXPECT_EQ(attach.memory_groups[0].hard_bytes, 100u);
+  EXPECT_EQ(attach.memory_groups[1].soft_bytes, 50u);
+  EXPECT_EQ(attach.memory_groups[1].hard_bytes, control::kNoMemoryLimit);
+  EXPECT_NE(attach.memory_groups[0].name, other.memory_groups[0].name);
+}
+
+TEST(MemoryAccounting, ClientsOfAPartyWhoseCgroupsAreUnknownShareOneClientsLimit) {
+  LogBudget log;
+  MemoryAccounting accounting{.container_scope = true};
+  wire::Attach attach{.pid = 1, .memory_limits = {{0, 100}}};
+  attach.party = "user 7";
+  AddCgroupAccounts(accounting, std::vector<wire::ServedDevice>(1), "", log, attach);
+  ASSERT_EQ(attach.memory_groups.size(), 1u);
+  EXPECT_EQ(attach.memory_groups[0].name, "container:unknown of user 7");
+  EXPECT_EQ(attach.memory_groups[0].hard_bytes, 100u);
+}
+
 }  // namespace
 }  // namespace tutti::daemon

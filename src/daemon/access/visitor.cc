@@ -54,6 +54,12 @@ std::string ContainerOf(const std::string& cgroup, const std::string& outer = ""
   return cgroup;
 }
 
+// If the process has ended, its id may have been reused, so it is nobody.
+std::string CgroupOfProcess(int pidfd, pid_t pid) {
+  std::string cgroup = pid > 0 ? CgroupOf(static_cast<uint32_t>(pid)) : "";
+  return os::KeepsItsNumber(pidfd) ? cgroup : "";
+}
+
 }  // namespace
 
 uid_t GuestRoot() {
@@ -75,18 +81,27 @@ std::string Visitor::party() const {
   if (at_home) return UsersParty(uid);
   if (made_by && *made_by != 0) return UsersParty(*made_by);
   static const std::string ours = ContainerOf(CgroupOf(static_cast<uint32_t>(getpid())));
-  if (cgroup.size() > 1) return "the container " + ContainerOf(cgroup, ours);  // the root is everybody's
+  if (cgroup && cgroup->size() > 1) return "the container " + ContainerOf(*cgroup, ours);  // the root is everybody's
   return pid_namespace != 0 ? fmt::format("the container of PID namespace {}", pid_namespace)
                             : "containers that cannot be distinguished";
 }
 
 Holder Visitor::holder() const {
-  return {.party = party(), .part = at_home ? cgroup : fmt::format("{} {}", cgroup, uid), .pid = pid};
+  const std::string known = cgroup.value_or("");
+  return {.party = party(), .part = at_home ? known : fmt::format("{} {}", known, uid), .pid = pid};
+}
+
+void Visitor::LearnCgroup(int socket) {
+  if (!at_home || cgroup) return;
+  const auto process = os::OpenPidfdOfConnector(socket);
+  cgroup = process ? CgroupOfProcess(process->get(), pid) : "";
 }
 
 Result<Visitor> VisitorAt(int socket, const std::string& claim) {
   TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(socket));
-  const auto process = os::OpenPeerPidfd(socket);
+  auto process = os::OpenPidfdOfConnector(socket);
+  const bool connector_is_known = process.has_value();
+  if (!process) process = os::OpenPeerPidfd(socket);
   const os::PeerPlace place = process ? os::PlaceOfPeer(process->get(), peer) : os::PeerPlace();
   Visitor visitor{.pid = peer.pid,
                   .uid = peer.uid,
@@ -95,9 +110,9 @@ Result<Visitor> VisitorAt(int socket, const std::string& claim) {
                   .claim = claim,
                   .made_by = place.made_by};
   visitor.at_home = visitor.lives_here && claim.empty();
-  if (peer.pid > 0) visitor.cgroup = CgroupOf(static_cast<uint32_t>(peer.pid));
-  // If the peer has ended, its process id may have been reused, so it is nobody.
-  if (!process || !os::KeepsItsNumber(process->get())) visitor.cgroup.clear();
+  // Later, before Linux 6.5, the process id might be another process's.
+  if (!visitor.at_home || !connector_is_known)
+    visitor.cgroup = process ? CgroupOfProcess(process->get(), peer.pid) : "";
   visitor.administrator = visitor.at_home && (peer.uid == 0 || peer.uid == geteuid());
   static const uid_t guest_root = GuestRoot();
   visitor.served_as = peer.uid == 0 && !visitor.at_home && geteuid() == 0 ? guest_root : peer.uid;

@@ -29,7 +29,7 @@ inline constexpr const char* kAdministrators = "the administrators";
 struct Visitor {
   pid_t pid = 0;  // 0: not visible here
   uid_t uid = 0;
-  std::string cgroup;  // "": not visible
+  std::optional<std::string> cgroup;  // "": not visible; none: not asked for yet (LearnCgroup)
   uint64_t pid_namespace = 0;  // inode; 0: unknown
   bool lives_here = false;  // in the host's namespaces
   bool at_home = false;
@@ -44,6 +44,10 @@ struct Visitor {
   // The same on a server of this user; "" for the user and for administrators, who have no quota there.
   std::string PartyOnServerOf(uid_t owner) const;
   Holder holder() const;
+  // Reading a cgroup takes longer than everything else that identifies a peer. A guest's is part of its identity. A
+  // peer at home is charged by it, for places it keeps (holder()) and for memory (MemoryAccounting), so its cgroup is
+  // read once, when that begins. `socket`: VisitorAt()'s. No-op if the cgroup has been asked for.
+  void LearnCgroup(int socket);
 };
 
 // Fails if the peer's credentials are unavailable. Whatever else is unknown is decided against the peer.

@@ -1,12 +1,87 @@
 #include "daemon/access/visitor.h"
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+
+#include "daemon/access/memory_accounting.h"
+#include "os/pidfd.h"
+#include "os/socket.h"
 
 namespace tutti::daemon {
 namespace {
 
 constexpr uint64_t kHere = 100, kThere = 200;
+
+std::string OurCgroup() { return CgroupOf(static_cast<uint32_t>(getpid())); }
+
+// In this process, for good: getsockopt(SO_PEERPIDFD) is as before Linux 6.5.
+bool ForgetPeerPidfds() {
+  constexpr uint32_t kPeerPidfd = 77;
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getsockopt, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[2])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kPeerPidfd, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOPROTOOPT),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{.len = std::size(program), .filter = program};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST(Visitor, AtHomeACgroupIsReadOnlyWhenItIsAskedFor) {
+  const auto pair = std::move(*os::SocketPair());
+  if (!os::OpenPidfdOfConnector(pair.first.get())) GTEST_SKIP() << "needs SO_PEERPIDFD";
+  auto visitor = VisitorAt(pair.first.get(), "");
+  ASSERT_TRUE(visitor && visitor->at_home);
+  EXPECT_FALSE(visitor->cgroup);
+  visitor->LearnCgroup(pair.first.get());
+  EXPECT_EQ(visitor->cgroup, OurCgroup());
+}
+
+TEST(Visitor, AGuestsCgroupIsReadAtOnceAndNeverAgain) {
+  const auto pair = std::move(*os::SocketPair());
+  auto guest = VisitorAt(pair.first.get(), "a claim");
+  ASSERT_TRUE(guest && !guest->at_home);
+  EXPECT_EQ(guest->cgroup, OurCgroup());
+  guest->cgroup = "";
+  guest->LearnCgroup(pair.first.get());
+  EXPECT_EQ(guest->cgroup, "");
+  guest->cgroup.reset();
+  guest->LearnCgroup(pair.first.get());
+  EXPECT_FALSE(guest->cgroup);
+}
+
+TEST(Visitor, ACgroupThatCouldNotBeReadIsNotReadAgain) {
+  const auto pair = std::move(*os::SocketPair());
+  Visitor visitor{.pid = getpid(), .cgroup = "", .at_home = true};
+  visitor.LearnCgroup(pair.first.get());
+  EXPECT_EQ(visitor.cgroup, "");
+}
+
+TEST(Visitor, WhereAProcessIdIsAllThereIsTheCgroupIsReadAtOnce) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (!ForgetPeerPidfds()) _exit(77);
+    const auto pair = std::move(*os::SocketPair());
+    if (os::OpenPidfdOfConnector(pair.first.get())) _exit(2);
+    const auto visitor = VisitorAt(pair.first.get(), "");
+    _exit(visitor && visitor->at_home && visitor->cgroup == OurCgroup() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 77) GTEST_SKIP() << "needs a filter of system calls";
+  EXPECT_EQ(status, 0);
+}
 
 TEST(Visitor, ContainersOfOneUserHaveEachTheirShareOfTheLog) {
   const Visitor one{.uid = 0, .cgroup = "/kubepods/a"}, other{.uid = 0, .cgroup = "/kubepods/b"};

@@ -98,6 +98,7 @@ void ClientBroker::Arrived(WaitingClient client) {
   }
   log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: Server is not ready, push client to pending list",
             client.peer.pid, client.peer.uid);
+  client.peer.LearnCgroup(client.connection.get());
   if (const auto gone = waiting_.Add(plan->name, std::move(client))) {
     Refuse(*gone, cuda::CUDA_ERROR_MPS_MAX_CLIENTS_REACHED, "too many clients wait for servers to start");
   }
@@ -153,7 +154,8 @@ void ClientBroker::HandOver(ServerHandle& server, WaitingClient client) {
   attach.hello.pid_namespace = client.peer.pid_namespace;
   attach.memory_groups =
       GroupsOf("namespace:" + attach.name_space, catalog_.CollectiveFor(server.name(), name_space), server.devices());
-  AddCgroupAccounts(accounting_, server.devices(), client.peer.cgroup, log_, attach);
+  if (accounting_.needs_cgroups()) client.peer.LearnCgroup(client.connection.get());
+  AddCgroupAccounts(accounting_, server.devices(), client.peer.cgroup.value_or(""), log_, attach);
   server.Attach(attach, std::move(client.connection));
 }
 

@@ -12,6 +12,7 @@ namespace tutti::daemon {
 namespace {
 
 constexpr uint64_t kSilenceNs = 10'000'000'000;  // for the first message
+constexpr uint64_t kMomentNs = 20'000'000;       // within which most connections are over
 constexpr uint64_t kReadingNs = 30'000'000'000;  // within which a peer must read some of its answer
 // Reads and drops what it sends; takes microseconds.
 constexpr PeerRules kRules{.one_at_a_time = true};
@@ -42,9 +43,30 @@ Connection::~Connection() {
   if (is_shell_) keeper_.log.Info(party_, "UI closed");
 }
 
+void Connection::HearFirst() {
+  auto first = socket_.First();
+  if (!first) return;
+  if (first->closed) return End();
+  Received(std::move(*first));
+}
+
 void Connection::Start() {
-  patience_ = keeper_.loop.After(kSilenceNs, [this] { End(); });
+  if (silent()) ExpectFirst();
   socket_.Start([this](ipc::Envelope message) { Received(std::move(message)); }, [this] { End(); });
+}
+
+void Connection::ExpectFirst() {
+  patience_ = keeper_.loop.After(kMomentNs, [this] {
+    patience_ = keeper_.loop.After(kSilenceNs - kMomentNs, [this] { End(); });
+    Stays();
+  });
+}
+
+// It keeps a place that others may want.
+void Connection::Stays() {
+  if (visitor_.cgroup) return;
+  keeper_.use.learn_cgroup(visitor_, socket_.fd());
+  keeper_.visitor_changed(id_);
 }
 
 void Connection::End() { keeper_.ended(id_); }
@@ -74,7 +96,10 @@ void Connection::ReceivedCommand(const ipc::Envelope& message) {
     keeper_.log.Info(party_, "A shell of user {} is disconnected: {}", visitor_.uid, line.error().text);
     return End();
   }
-  if (!is_shell_) keeper_.log.Info(party_, "NEW UI");
+  if (!is_shell_) {
+    keeper_.log.Info(party_, "NEW UI");
+    Stays();
+  }
   is_shell_ = true;
   Run(message.head.serial, *line);
 }

@@ -23,6 +23,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   struct Use {
     std::function<void(WaitingClient)> client_arrived;
     std::function<void(const Visitor&, std::vector<std::string> words, Reply)> run_command;
+    std::function<bool()> needs_cgroups;  // MemoryAccounting::needs_cgroups
+    std::function<void(Visitor&, int socket)> learn_cgroup = [](Visitor& visitor, int socket) {
+      visitor.LearnCgroup(socket);
+    };
   };
   // The owner of the connections, and what they need of it. Outlives them.
   struct Keeper {
@@ -30,10 +34,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
     LogBudget& log;
     Use use;
     std::function<bool(const Visitor&)> may_leave_unread;
+    std::function<void(uint64_t id)> visitor_changed;
     std::function<void(uint64_t id)> ended;  // the connection is over; the call may destroy it
   };
   Connection(const Keeper& keeper, uint64_t id, Visitor visitor, os::StrangersFd socket, Route route);
   ~Connection();
+  // Before Start(), optional: handles the first message if it is there. The connection may be over when this returns.
+  void HearFirst();
   void Start();
   const Visitor& visitor() const { return visitor_; }
   size_t unread_bytes() const { return socket_.queued_bytes(); }
@@ -50,6 +57,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Run(uint32_t serial, const std::string& line);
   void Answered(uint32_t serial, CommandAnswer answer);
   void ExpectReading(size_t unread_bytes);
+  void ExpectFirst();
+  void Stays();
   void End();
 
   const Keeper& keeper_;

@@ -26,18 +26,28 @@ ConnectionTable::ConnectionTable(EventLoop& loop, LogBudget& log, Connection::Us
               .log = log,
               .use = std::move(use),
               .may_leave_unread = [this](const Visitor& visitor) { return MayLeaveUnread(visitor); },
+              .visitor_changed = [this](uint64_t id) { CountAnew(id); },
               .ended = [this](uint64_t id) { Remove(id); }},
       most_(most) {}
 
-void ConnectionTable::Admit(os::StrangersFd socket, Visitor visitor, Route route) {
+void ConnectionTable::Admit(os::StrangersFd socket, Visitor visitor, Route route, bool later) {
   const uint64_t id = next_++;
   FairShares& places = places_[visitor.administrator];
   while (places.size() >= most_) MakeRoomAmong(places);
+  if (places.size() > most_ / 2 || keeper_.use.needs_cgroups()) keeper_.use.learn_cgroup(visitor, socket.get());
   places.Add(id, visitor.holder());
   const auto connection =
       std::make_shared<Connection>(keeper_, id, std::move(visitor), std::move(socket), std::move(route));
   connections_.emplace(id, connection);
-  connection->Start();
+  if (!later) connection->HearFirst();
+  if (connections_.contains(id)) connection->Start();
+}
+
+void ConnectionTable::CountAnew(uint64_t connection) {
+  const Visitor& visitor = connections_.at(connection)->visitor();
+  FairShares& places = places_[visitor.administrator];
+  places.Remove(connection);
+  places.Add(connection, visitor.holder());
 }
 
 void ConnectionTable::MakeRoom() { MakeRoomAmong(places_[places_[0].size() > 0 ? 0 : 1]); }

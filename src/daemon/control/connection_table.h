@@ -29,7 +29,10 @@ class ConnectionTable {
   ConnectionTable(const ConnectionTable&) = delete;
   ConnectionTable& operator=(const ConnectionTable&) = delete;
 
-  void Admit(os::StrangersFd socket, Visitor visitor, Route route);
+  // A newcomer's cgroup is learned if it keeps its place for a moment; at once if more than half of the places are
+  // taken, so that a flood is told apart from its user's other programs, or if memory is accounted by cgroup.
+  // A first message that is there is handled before this returns, unless `later`: then the loop does.
+  void Admit(os::StrangersFd socket, Visitor visitor, Route route, bool later = false);
   // Closes a connection for the sake of its descriptor; one of an administrator only if there is no other.
   void MakeRoom();
 
@@ -43,6 +46,7 @@ class ConnectionTable {
  private:
   void MakeRoomAmong(FairShares& places);
   bool MayLeaveUnread(const Visitor& visitor) const;
+  void CountAnew(uint64_t connection);  // its visitor has changed
   void Remove(uint64_t connection);
   // Those that `which` selects.
   void RemoveAll(const std::function<bool(const Connection&)>& which);

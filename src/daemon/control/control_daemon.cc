@@ -81,7 +81,8 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
           *loop_, log_,
           {.client_arrived = [this](WaitingClient client) { broker_.Arrived(std::move(client)); },
            .run_command = [this](const Visitor& caller, std::vector<std::string> words,
-                                 Reply reply) { RunCommand({context_, caller, std::move(words), std::move(reply)}); }},
+                                 Reply reply) { RunCommand({context_, caller, std::move(words), std::move(reply)}); },
+           .needs_cgroups = [this] { return accounting_.needs_cgroups(); }},
           MaxConnections()) {
   servers_.SetObserver({
       .ready = [this](ServerHandle& server) { ServerReady(server); },
@@ -282,7 +283,8 @@ void ControlDaemon::GoOnWith(Succession::Connection connection, bool understands
   const auto route = by_ours ? Route() : sockets_.RouteOf(path);
   auto visitor = route ? VisitorAt(socket.get(), route->claim) : Fail("it came by a socket that is gone");
   if (!visitor) return;
-  if (connection.hello.empty()) return connections_.Admit(std::move(socket), std::move(*visitor), *route);
+  // Not all is taken over yet, so its first message waits for the loop.
+  if (connection.hello.empty()) return connections_.Admit(std::move(socket), std::move(*visitor), *route, true);
   ByteReader in(connection.hello);
   auto hello = understands ? wire::GetHello(in) : Fail("the control daemon has been upgraded: start the program again");
   if (!hello) return ipc::SendRefusal(socket.get(), 0, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, hello.error().text);

@@ -47,7 +47,7 @@ void EventLoop::RetrySoon(WatchId id) {
 
 void EventLoop::Change(WatchId id, uint32_t events) {
   const auto found = watched_.find(id);
-  if (found == watched_.end()) return;
+  if (found == watched_.end() || found->second.events == events) return;
   found->second.events = events;
   epoll_event event{};
   event.events = events;

@@ -1,5 +1,6 @@
 #include "daemon/loop/message_socket.h"
 
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -18,6 +19,14 @@ MessageSocket::MessageSocket(EventLoop& loop, os::Fd socket, PeerRules rules)
 
 MessageSocket::~MessageSocket() {
   if (watch_ != 0) loop_.Unwatch(watch_);
+}
+
+std::optional<ipc::Envelope> MessageSocket::First() {
+  pollfd there{socket_.get(), POLLIN, 0};
+  if (poll(&there, 1, 0) <= 0) return std::nullopt;
+  its_turn_is_over_ = true;
+  auto received = ipc::ReceivePlainMessage(socket_.get(), 0);
+  return received ? std::move(*received) : ipc::Envelope{.closed = true};
 }
 
 void MessageSocket::Start(std::function<void(ipc::Envelope)> message, std::function<void()> closed) {

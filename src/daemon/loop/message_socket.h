@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "daemon/loop/event_loop.h"
@@ -31,6 +32,10 @@ class MessageSocket {
   ~MessageSocket();
   MessageSocket(const MessageSocket&) = delete;
   MessageSocket& operator=(const MessageSocket&) = delete;
+
+  // Before Start(): what the peer has sent by now, if anything; `closed` if Start() would call its `closed`. Most peers
+  // send as soon as they have connected, so the loop need not poll their sockets.
+  std::optional<ipc::Envelope> First();
 
   // `message` gets every packet; `closed` is called once, when the peer is gone or violates the transport. Either may
   // destroy this object.

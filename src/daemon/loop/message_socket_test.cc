@@ -71,6 +71,53 @@ TEST_F(MessageSocketTest, AnOwnerMayDestroyItWhenTheMessageComes) {
   EXPECT_FALSE(ours_);
 }
 
+TEST_F(MessageSocketTest, WhatAPeerHasSaidIsReadWithoutATurnOfTheLoop) {
+  ASSERT_TRUE(os::Send(peer_.get(), Packet(7, 1)));
+  const auto first = ours_->First();
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(first->closed);
+  EXPECT_EQ(first->head.serial, 7u);
+}
+
+TEST_F(MessageSocketTest, APeerThatHasNotSpokenYetIsHeardByTheLoop) {
+  EXPECT_FALSE(ours_->First());
+  uint32_t serial = 0;
+  ours_->Start(
+      [&](ipc::Envelope message) {
+        serial = message.head.serial;
+        loop_->Stop();
+      },
+      [] { FAIL(); });
+  ASSERT_TRUE(os::Send(peer_.get(), Packet(7, 1)));
+  loop_->Run();
+  EXPECT_EQ(serial, 7u);
+}
+
+TEST_F(MessageSocketTest, WhoseFirstPacketIsTakenWaitsForItsAnswer) {
+  With({.one_at_a_time = true});
+  for (uint32_t i = 0; i < 2; ++i) ASSERT_TRUE(os::Send(peer_.get(), Packet(i, 1)));
+  ASSERT_TRUE(ours_->First());
+  uint32_t read = 0;
+  ours_->Start([&](ipc::Envelope) { ++read; }, [] { FAIL(); });
+  loop_->After(20'000'000, [&] { loop_->Stop(); });
+  loop_->Run();
+  EXPECT_EQ(read, 0u);
+}
+
+TEST_F(MessageSocketTest, GarbageAndDescriptorsEndAConnectionThatHasNotBegun) {
+  const std::vector<uint8_t> garbage(100, 0x5a);
+  ASSERT_TRUE(os::Send(peer_.get(), garbage));
+  const auto first = ours_->First();
+  ASSERT_TRUE(first);
+  EXPECT_TRUE(first->closed);
+
+  const int file = peer_.get();
+  ASSERT_TRUE(os::Send(peer_.get(), Packet(1, 1), std::span(&file, 1)));
+  const auto second = ours_->First();
+  ASSERT_TRUE(second);
+  EXPECT_TRUE(second->closed);
+}
+
 // Above all a body in a memory file: it costs its sender nothing and its reader milliseconds.
 TEST_F(MessageSocketTest, ADescriptorEndsTheConnection) {
   bool closed = false;
