@@ -137,6 +137,9 @@ void ApplyTarget(llvm::Module& module, const HostTarget& target, llvm::TargetMac
     // Without these two, LLVM uses 256-bit registers on processors that once slowed down for wider ones.
     function.addFnAttr("prefer-vector-width", bits);
     function.addFnAttr("min-legal-vector-width", bits);
+    // A frame larger than the guard below a guest's stack (guest/exec/guest_stack.h) must not step over it.
+    function.addFnAttr("probe-stack", "inline-asm");
+    function.addFnAttr("stack-probe-size", "32768");
   }
 }
 

@@ -11,7 +11,7 @@ namespace tutti::guest {
 
 class GuestStacks {
  public:
-  // Large enough that no kernel's frame can step over it.
+  // No frame steps over it: compiled code touches each 32 KiB of a larger one (compiler/link/host_target.cc).
   static constexpr size_t kGuardBytes = 64 << 10;
 
   GuestStacks() = default;
