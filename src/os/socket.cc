@@ -174,6 +174,11 @@ Result<PeerCredentials> Peer(int socket) {
   return PeerCredentials{credentials.pid, credentials.uid, credentials.gid};
 }
 
+bool HungUp(int socket) {
+  pollfd look{socket, 0, 0};
+  return poll(&look, 1, 0) > 0 && (look.revents & POLLHUP) != 0;
+}
+
 Status Send(int socket, std::span<const uint8_t> bytes, std::span<const int> fds) {
   TUTTI_TRY(SendWith(0, socket, bytes, fds));
   return {};

@@ -51,6 +51,9 @@ bool MayHoldDescriptors(int fd);
 // The peer's credentials at the time it connected (SO_PEERCRED), even if the socket was passed on since.
 Result<PeerCredentials> Peer(int socket);
 
+// Whether the other end is closed, by all processes that held it. What it has sent can still be read.
+bool HungUp(int socket);
+
 // Sends one message. Blocks unless the socket is non-blocking. Never raises SIGPIPE.
 Status Send(int socket, std::span<const uint8_t> bytes, std::span<const int> fds = {});
 // The same without ever blocking: false if there is no room for the message now (wait until the socket is writable).

@@ -1,6 +1,5 @@
 // A client's requests over its session socket: module loads, and the log of a kernel whose preparation failed.
 #include <fmt/format.h>
-#include <poll.h>
 
 #include "cuda/result.h"
 #include "os/memory.h"
@@ -22,11 +21,6 @@ std::vector<uint8_t> ForClient(const module::ModuleIndex& index) {
   return module::Serialize(copy);
 }
 
-bool HungUp(int socket) {
-  pollfd look{socket, 0, 0};
-  return poll(&look, 1, 0) > 0 && (look.revents & POLLHUP) != 0;
-}
-
 }  // namespace
 
 Status Session::OnReadable() {
@@ -37,7 +31,7 @@ Status Session::OnReadable() {
     return {};
   }
   // A client that died with a reply unread causes a reset in place of end of file.
-  if (!received && HungUp(socket_->get())) return Fail("");
+  if (!received && os::HungUp(socket_->get())) return Fail("");
   TUTTI_ASSIGN(ipc::Envelope envelope, std::move(received));
   if (envelope.closed) return Fail("");
   if (envelope.head.kind == wire::MessageKind::kLoadModule) {

@@ -9,6 +9,7 @@
 #include "ipc/message.h"
 #include "os/mount_view.h"
 #include "os/pidfd.h"
+#include "os/socket.h"
 
 namespace tutti::daemon {
 namespace {
@@ -92,6 +93,10 @@ void ClientBroker::Arrived(WaitingClient client) {
     log_.Info(client.peer.party(), "NEW CLIENT {} from user {}: Server already exists", client.peer.pid,
               client.peer.uid);
     return HandOver(*server, std::move(client));
+  }
+  if (os::HungUp(client.connection.get())) {
+    log_.Info(client.peer.party(), "A client of user {} has gone before a server was started for it", client.peer.uid);
+    return;
   }
   if (const auto started = servers_.Ensure(*plan, client.peer.party()); !started) {
     return Refuse(client, cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, started.error().text);
