@@ -12,6 +12,7 @@
 #include "base/checked.h"
 #include "guest/exec/block_run.h"
 #include "guest/exec/guest_thread.h"
+#include "guest/exec/sanitizers.h"
 #include "guest/print_format.h"
 
 namespace tutti::compiler {
@@ -21,13 +22,27 @@ using guest::BlockRun;
 using guest::GuestMemory;
 using guest::LeaveReason;
 
+constexpr uint64_t kWholeProcess = 1ull << 47;
+
+// Where the window is the whole process, a string is read with what lies behind it, in pieces: memory of others, which
+// address sanitizers would report.
+class ProcessMemory final : public GuestMemory {
+ public:
+  TUTTI_NO_SANITIZE bool Read(uint64_t address, void* out, size_t bytes) const override {
+    const auto* const from = reinterpret_cast<const volatile char*>(address);
+    for (size_t i = 0; i < bytes; ++i) static_cast<volatile char*>(out)[i] = from[i];
+    return true;
+  }
+};
+
 class Host final : public guest::KernelHost {
  public:
   // Of the window's begin, so much may be touched when kernels ask.
-  Host(uint64_t window_base, uint64_t reach) : window_base_(window_base), reach_(reach) {}
+  Host(uint64_t window_base, uint64_t window_bytes, uint64_t reach)
+      : window_base_(window_base), window_bytes_(window_bytes), reach_(reach) {}
 
   int32_t Print(const GuestMemory& memory, uint64_t format, uint64_t arguments) override {
-    const guest::PrintedText printed = guest::FormatPrint(memory, format, arguments);
+    const guest::PrintedText printed = guest::FormatPrint(WindowOf(memory), format, arguments);
     output += printed.text;
     return printed.arguments;
   }
@@ -37,7 +52,9 @@ class Host final : public guest::KernelHost {
   }
   void HeapRelease(uint64_t) override {}  // with the run
   void AssertFailed(const GuestMemory& memory, const Assertion& a) override {
-    const auto text = [&memory](uint64_t address) { return guest::ReadGuestString(memory, address, 1024); };
+    const auto text = [&window = WindowOf(memory)](uint64_t address) {
+      return guest::ReadGuestString(window, address, 1024);
+    };
     assertion =
         fmt::format("{}:{}: {}: Assertion `{}` failed.", text(a.file), a.line, text(a.function), text(a.message));
   }
@@ -49,7 +66,13 @@ class Host final : public guest::KernelHost {
   std::string assertion;
 
  private:
+  const GuestMemory& WindowOf(const GuestMemory& memory) const {
+    static const ProcessMemory process;
+    return window_bytes_ == kWholeProcess ? process : memory;
+  }
+
   const uint64_t window_base_;
+  const uint64_t window_bytes_;
   const uint64_t reach_;
   std::vector<std::unique_ptr<std::max_align_t[]>> heap_;
 };
@@ -97,9 +120,9 @@ bool RunToTheEnd(guest::GuestThread& thread, std::vector<BlockRun*>& runs, GridR
 GridResult RunGrid(const guest::KernelDescriptor& descriptor, const GridLaunch& launch) {
   guest::KernelDescriptor kernel = descriptor;
   kernel.stack_bytes += launch.spare_stack_bytes;
-  const uint64_t window_bytes = launch.window_bytes != 0 ? launch.window_bytes : 1ull << 47;
+  const uint64_t window_bytes = launch.window_bytes != 0 ? launch.window_bytes : kWholeProcess;
   const std::atomic<uint64_t> reach = launch.window_reach != 0 ? launch.window_reach : window_bytes;
-  Host host(launch.window_base, launch.window_reach_now != 0 ? launch.window_reach_now : reach.load());
+  Host host(launch.window_base, window_bytes, launch.window_reach_now != 0 ? launch.window_reach_now : reach.load());
   guest::KernelLaunch grid{.descriptor = &kernel,
                            .host = &host,
                            .dynamic_shared_bytes = launch.dynamic_shared_bytes,
