@@ -6,7 +6,7 @@ export TUTTI_CPU_DEVICES=2 TUTTI_CPU_MEMORY=1G TUTTI_CPU_SMS=2
 "$control" -d
 hold client "$probe" --allocate 300,100
 
-# rows COLUMN: what a table says in it of the client, for each device
+# rows COLUMN: the client's values in a table's column, one per device
 rows() { awk -v pid="$holder" -v column="$1" '$1 == pid { print $column, $(column + 1) }' | paste -sd ,; }
 expect "memory in ps" "300.0 MiB,100.0 MiB" "$("$tutti" ps | rows 8)"
 expect "memory in top" "300.0 MiB,100.0 MiB" "$("$tutti" top -n 1 -d 0.05 | rows 7)"

@@ -1,4 +1,4 @@
-# A claim's directory is what a container is given: nothing in it can be unset, and no other directory is there to choose.
+# A container gets the claim's directory alone: it has nothing to unset, and no other directory to choose.
 . "$(dirname "$0")/lib.sh"
 use_probe
 export TUTTI_CPU_DEVICES=3 TUTTI_CPU_MEMORY=1G TUTTI_CPU_SMS=4
@@ -8,7 +8,7 @@ expect "devices without a claim" 3 ${#uuids[@]}
 one=$(ask "claim add pod_one ${uuids[1]} threads=50 memory=${uuids[1]}=256M")
 two=$(ask "claim add pod_two ${uuids[2]},0")
 expect "where a claim is" "$work/pipe/claims/pod_one" "$one"
-# What is not there cannot be given.
+# A claim cannot grant what does not exist.
 for words in "7" "0,7" "0 memory=7=1G"; do
   status=0
   answer=$("$control" claim add pod_none $words 2>&1) || status=$?
@@ -18,7 +18,7 @@ done
 expect "claims" 2 "$(ask "claim list" | wc -l)"
 in_one() { env CUDA_MPS_PIPE_DIRECTORY="$one" "$@"; }
 
-# Devices and limits are those of the claim, whatever the program says.
+# The claim decides devices and limits, whatever the program asks for.
 expect "devices of the claim" "0 ${uuids[1]} sms=2 total_mib=256" "$(in_one "$probe" | cut -d' ' -f1-4)"
 expect "more was asked for" "0 ${uuids[1]} sms=2 total_mib=256" \
   "$(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=100 CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=1=1G in_one "$probe" | cut -d' ' -f1-4)"
@@ -28,21 +28,21 @@ expect "a second device, by number" 1 "$(CUDA_VISIBLE_DEVICES=0,1 in_one "$probe
 expect "two devices, in the server's order" "${uuids[0]} ${uuids[2]}" "$(CUDA_MPS_PIPE_DIRECTORY=$two "$probe" | sort -n | awk '{ print $2 }' | xargs)"
 expect "a partition" CUDA_ERROR_NOT_PERMITTED "$(CUDA_MPS_SM_PARTITION=x/1 in_one "$probe" | tail -n 1)"
 
-# Its shell raises nothing and administers nothing.
+# A shell in the container raises no limit and administers nothing.
 hold client in_one "$probe"
 client=$(in_one "$control" get_client_list "$(in_one "$control" get_server_list)")
 expect "more threads" "Permission denied: the claim pod_one is for 50.0" "$(in_one "$control" set_active_thread_percentage "$client" 60)"
 expect_in "more memory" "Permission denied: the claim pod_one is for" "$(in_one "$control" set_device_pinned_mem_limit "$client" "${uuids[1]}" 512M)"
 expect_in "another claim" "Permission denied: claim is for root" "$(in_one "$control" claim add pod_one 0,1,2)"
 expect_in "quit" "Permission denied" "$(in_one "$control" quit)"
-# The server's limits move below the claim's, not above.
+# The server's limits may go below the claim's, not above.
 server=$(ask get_server_list | head -n 1)
 for pid in $(ask get_server_list); do ask "set_active_thread_percentage $pid 100" > /dev/null; done
 expect "after the server's limit was raised" 50.0 "$(ask "get_active_thread_percentage $client")"
 release client
 wait "$holder" || fail "$(cat "$work/client")"
 
-# It outlives an upgrade, and ends when it is taken back.
+# The claim outlives an upgrade, and ends when it is revoked.
 ask upgrade
 again() { [ "$(in_one "$probe" 2> /dev/null | awk '{ print $2 }')" = "${uuids[1]}" ]; }
 until_true "the claim after an upgrade" again
@@ -50,7 +50,7 @@ expect "claims" 2 "$(ask "claim list" | wc -l)"
 ask "claim rm pod_one"
 [ ! -e "$one" ] || fail "the directory is still there"
 
-# Who has connected by a claim that is taken back has nothing of the next one of that name.
+# A client that connected through a revoked claim gets nothing of the next claim of that name.
 touch "$work/quiet"
 CUDA_MPS_PIPE_DIRECTORY=$two "$fakes/fake_client" --after "$work/quiet" > "$work/late" &
 late=$!
@@ -61,18 +61,18 @@ rm "$work/quiet"
 wait $late || true
 ! says welcome "$work/late" || fail "who came by the claim before is served by the next of its name"
 
-# Where claims are required, who lives elsewhere has none by the daemon's own directory.
+# Where claims are required, a container that connects in the daemon's own directory has none.
 unshare --user --map-root-user --pid --fork true 2> /dev/null || { echo "without a namespace: nobody lives elsewhere"; exit 0; }
 elsewhere() { unshare --user --map-root-user --pid --fork --mount-proc "$probe" 2>&1 | tail -n 1; }
 expect_in "elsewhere, none required" "${uuids[0]}" "$(elsewhere)"
 ask "claim require on"
 expect "elsewhere, without a claim" CUDA_ERROR_NOT_PERMITTED "$(elsewhere)"
 expect "at home, without a claim" 3 "$("$probe" | wc -l)"
-# A container that has all claims to choose from has none: neither by name, nor by looking.
+# A container that mounts the directory of all claims has none: neither by name, nor by listing.
 expect "by a claim that it was not given" CUDA_ERROR_NOT_PERMITTED "$(CUDA_MPS_PIPE_DIRECTORY=$two elsewhere)"
 expect "who may list claims" 711 "$(stat -c %a "$work/pipe/claims")"
-# in_container DIRECTORY: the program where nothing of the daemon's is but that directory, as /mps. Nor is anything there that
-# a sanitizer's options name.
+# in_container DIRECTORY: runs the program where that directory, as /mps, is all that it sees of the daemon. Files that a
+# sanitizer's options name are missing there, too.
 in_container() {
   mkdir -p "$work/container"
   unshare --user --map-root-user --pid --mount --fork sh -euc '

@@ -1,4 +1,4 @@
-# Root of a container may take any user number, and each has a server of its own: so many are started for one container.
+# Root of a container can take any user id, and each user has a server: the daemon limits how many it starts for one container.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root, for many users"
 unshare --pid --fork true 2> /dev/null || skip "needs PID namespaces"
@@ -6,7 +6,7 @@ use_fakes
 
 for protocol in 2 3; do
   TUTTI_SERVERS_PER_CONTAINER=8 "$control" -d -p $protocol
-  # /proc is not that of the namespace, and a sanitizer that looks for leaks finds other processes there.
+  # /proc is not the namespace's, so a leak sanitizer would find other processes there.
   # shellcheck disable=SC2016
   ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" unshare --pid --fork bash -c 'for user in $(seq 60001 60020); do setpriv --reuid $user --regid $user --clear-groups "$1"; done || true' \
     bash "$client" > "$work/told"

@@ -5,16 +5,16 @@ use_probe
 hold client "$probe"
 server=$(ask get_server_list)
 kill -KILL "$server"
-# One that ends before it is ready is not started again until a client wants it.
+# A server that ends before it is ready is started again only when a client wants it.
 another() { now=$(ask get_server_list) && [ -n "$now" ] && [ "$now" != "$server" ] && says "NEW SERVER $now: Ready" "$CUDA_MPS_LOG_DIRECTORY/control.log"; }
 until_true "another server" another
-# Its clients are told at their next call; new ones are served.
+# Its clients get an error from their next call; new ones are served.
 release client
 wait $holder && fail "the client noticed nothing"
 expect "the client's next call" CUDA_ERROR_MPS_RPC_FAILURE "$(tail -n 1 "$work/client")"
 expect_in "a new client" mps=1 "$("$probe")"
 
-# Again and again: each start waits longer, so that a broken server does not keep the machine busy.
+# Restarts back off, so that a broken server does not keep the machine busy.
 for _ in 1 2 3; do
   server=$(ask get_server_list)
   kill -KILL "$server"

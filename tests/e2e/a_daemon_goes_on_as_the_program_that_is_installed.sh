@@ -10,7 +10,7 @@ until_true "welcome" says welcome "$work/one"
 pid=$(daemon_pid)
 server=$(ask get_server_list)
 
-# As a package manager replaces a program: another file of the same name.
+# A package manager replaces a program by another file of the same name.
 cp "$control" "$control.new"
 mv "$control.new" "$control"
 kill -USR2 "$pid"

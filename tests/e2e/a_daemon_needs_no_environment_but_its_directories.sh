@@ -1,7 +1,7 @@
 . "$(dirname "$0")/lib.sh"
 use_fakes
 
-# As orchestrators start it: two variables, no PATH, no HOME; its own directory from /proc/self/exe.
+# Orchestrators start it with two variables, without PATH and HOME; it finds its own directory in /proc/self/exe.
 env -i CUDA_MPS_PIPE_DIRECTORY="$work/deep/pipe" CUDA_MPS_LOG_DIRECTORY="$work/deep/log" "$control" -d || fail "-d"
 export CUDA_MPS_PIPE_DIRECTORY=$work/deep/pipe CUDA_MPS_LOG_DIRECTORY=$work/deep/log
 expect "client" welcome "$("$client")"

@@ -13,7 +13,7 @@ expect "text without a daemon" "Cannot find MPS control daemon process" "$text"
 "$control" -d || fail "stale files kept a new daemon from starting"
 expect "answer of the new one" 100.0 "$(ask get_default_active_thread_percentage)"
 
-# At once, too: while the kernel still closes the killed one's files.
+# Also at once, while the kernel still closes the killed one's files.
 for _ in 1 2 3 4 5; do
   kill -KILL "$(daemon_pid)"
   "$control" -d || fail "a daemon that was killed just now kept a new one from starting"

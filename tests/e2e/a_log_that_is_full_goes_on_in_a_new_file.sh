@@ -1,4 +1,4 @@
-# Nobody has set up a rotation: the daemon keeps its log and its servers' within their limit by itself.
+# Without a configured rotation, the daemon bounds its own log and its servers' by itself.
 . "$(dirname "$0")/lib.sh"
 use_probe
 

@@ -1,4 +1,4 @@
-# Kernels have the names that a client gives them, files of PTX lines too: what is kept and said of them is short.
+# A client chooses the names of kernels and of the files that PTX lines refer to: servers keep and print only a part.
 . "$(dirname "$0")/lib.sh"
 use_programs
 [ -x "$fakes/run_test" ] || skip "needs run_test"

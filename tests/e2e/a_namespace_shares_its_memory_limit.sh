@@ -1,4 +1,4 @@
-# A collective limit is of all clients of a namespace together, and follows at once when it is changed.
+# A collective limit holds for all clients of a namespace together; a change takes effect at once.
 . "$(dirname "$0")/lib.sh"
 use_probe
 export TUTTI_CPU_MEMORY=1G
@@ -19,7 +19,7 @@ release first
 wait "$holder"
 expect "what a program had is free when it has gone" "allocated 450" "$(in_batch "$probe" --allocate 450 | tail -n 1)"
 
-# Beyond its soft limit a namespace borrows, until somebody else needs the memory: then the borrower is ended.
+# Beyond its soft limit a namespace borrows until somebody else needs the memory: then the borrower is terminated.
 "$control" namespace set batch --server=training --collective-soft-limit=0=100M --collective-hard-limit=0=900M
 "$control" namespace set default --server=training --collective-soft-limit=0=600M
 hold borrower in_batch "$probe" --allocate 800

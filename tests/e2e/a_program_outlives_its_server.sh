@@ -1,4 +1,4 @@
-# A client whose server dies is told 806 by its next call; when it resets its context it works on with the next server.
+# A client whose server dies gets 806 from its next call; once it resets its context, it continues on the next server.
 . "$(dirname "$0")/lib.sh"
 use_probe
 again=$fakes/compat_again

@@ -8,7 +8,7 @@ text=$("$control" -d) || status=$?
 expect "exit status" 1 $status
 expect "text on stdout" "An instance of this daemon is already running" "$text"
 expect "daemon in charge" "$first" "$(daemon_pid)"
-# What it was started with stays: whoever asks for something else hears it, and scripts that read stdout do not.
+# The running daemon keeps its options: a start with others says so on stderr, and nothing on stdout, which scripts read.
 expect "stderr, where both want the same" "" "$("$control" -d 2>&1 > /dev/null || true)"
 expect_in "stderr, where the second wants -M" "(process $first) was started without -M, and stays so" "$("$control" -d -M 2>&1 > /dev/null || true)"
 expect "stdout" "An instance of this daemon is already running" "$("$control" -f -M 2> /dev/null || true)"

@@ -1,4 +1,4 @@
-# A server runs as its user, who may trace it and make it say anything. The daemon and the servers of others do not end by it.
+# A server runs as its user, who may trace it and make it send anything. The daemon and the servers of others survive that.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 

@@ -1,5 +1,5 @@
-# Two clients stay, and programs come and go, each with kernels of its own whose blocks wait for each other: their code, images,
-# stacks and buffers go with them.
+# Two clients stay while programs come and go, each with kernels of its own whose blocks wait for each other: the server frees
+# their code, images, stacks and buffers.
 . "$(dirname "$0")/lib.sh"
 skip_with_sanitizer "it keeps memory of its own"
 use_probe
@@ -20,7 +20,7 @@ for number in $(seq 12); do
   { cat "$case"; echo "// program $number"; } > "$work/$number.ptx"
   "$fakes/run_test" "$work/$number.ptx" > "$work/program" 2>&1 || fail "program $number: $(cat "$work/program")"
 done
-# What the SMs hold for their next blocks they give back when they sleep.
+# SMs free what they cache for their next blocks when they sleep.
 holds_little() { [ "$(anonymous_kib)" -lt $((kib + 4096)) ] && [ "$(mappings)" -lt $((maps + 100)) ]; }
 for _ in $(seq 100); do if holds_little; then break; fi; sleep 0.1; done
 text="$(anonymous_kib) KiB of anonymous memory and $(mappings) mappings, $kib and $maps before the programs"

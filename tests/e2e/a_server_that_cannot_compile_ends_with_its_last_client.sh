@@ -10,7 +10,7 @@ expect "who starts compilers" tutti-spawner "$(tr -d '\0' < "/proc/${spawner// /
 kill -KILL $spawner
 until_true "the server says so" says "The process that starts compilers has ended" "$CUDA_MPS_LOG_DIRECTORY/server.log"
 
-# What has to be compiled fails and says why; who runs goes on.
+# A program that needs a compiler fails and says why; one that runs continues.
 if "$(program reduction)" > "$work/program" 2>&1; then fail "something was compiled"; fi
 expect_in "what the program says" "nothing can be compiled any more by this server" "$(cat "$work/program")"
 expect "server" "$server" "$(ask get_server_list)"

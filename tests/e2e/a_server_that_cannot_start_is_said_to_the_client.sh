@@ -6,7 +6,7 @@ expect "client of a server that reports why" "refused 805 no device is usable" "
 ask quit || fail "quit: a server that failed long before is no reason"
 FAKE_SERVER=exit "$control" -d
 expect_in "client of a server that just ends" "exited with status 5 before it was ready" "$("$client" || true)"
-# Each further start waits longer; the clients wait with it and still get an answer.
+# Starts back off; the clients wait and still get an answer.
 expect_in "second client" "refused 805" "$("$client" || true)"
 backs_off() { "$client" > /dev/null || says "waits .* ms after .* failures" "$CUDA_MPS_LOG_DIRECTORY/control.log"; }
 until_true "back-off in the log" backs_off

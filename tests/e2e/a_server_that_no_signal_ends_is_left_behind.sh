@@ -1,4 +1,4 @@
-# A server that opens a file of its user's FUSE waits for that user, and SIGKILL does not change that.
+# A server that opens a file of its user's FUSE waits for that user, and not even SIGKILL ends it.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 

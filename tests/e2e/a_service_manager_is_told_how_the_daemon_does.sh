@@ -2,7 +2,7 @@
 use_fakes
 [[ "$(/sbin/ldconfig -p)" == *libsystemd.so.0* ]] || skip "needs libsystemd.so.0"
 
-# Type=notify with a watchdog of 200 ms: ready, a sign of life every 100 ms, stopping, and exit status 0.
+# Type=notify with a watchdog of 200 ms: ready, a keep-alive every 100 ms, stopping, and exit status 0.
 "$fakes/fake_manager" --watchdog 200000 -- "$control" -f > "$work/said" &
 manager=$!
 until_true "ready" says ^READY=1 "$work/said"
@@ -14,7 +14,7 @@ kill -TERM $manager
 wait $manager || fail "exit status"
 says ^STOPPING=1 "$work/said" || fail "stopping was not said"
 
-# Socket activation: the socket is the manager's, and is there before and after.
+# Socket activation: the manager owns the socket, which exists before and after.
 mkdir -p "$CUDA_MPS_PIPE_DIRECTORY"
 "$fakes/fake_manager" --listen "$CUDA_MPS_PIPE_DIRECTORY/control" -- "$control" -f > "$work/said" &
 manager=$!

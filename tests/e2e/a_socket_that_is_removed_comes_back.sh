@@ -1,4 +1,4 @@
-# Whoever may change the directory can remove or replace the daemon's files: it makes them anew, and its clients stay.
+# Anyone with write access to the directory can remove or replace the daemon's files: it recreates them and keeps its clients.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 

@@ -1,7 +1,7 @@
 . "$(dirname "$0")/lib.sh"
 use_fakes
 
-# Twenty times, since a race would show only now and then.
+# Twenty times, since a race shows only now and then.
 for round in $(seq 20); do
   "$control" -d
   expect "first command after -d" 100.0 "$(ask get_default_active_thread_percentage)"

@@ -1,4 +1,4 @@
-# A user may stop the server that runs as that user, and send clients to it for ever: they wait in the daemon, each with a descriptor.
+# A user can stop the server that runs as that user and keep connecting clients: each waits in the daemon with a descriptor.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root, for two users"
 use_fakes

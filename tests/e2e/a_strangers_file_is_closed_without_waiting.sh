@@ -1,12 +1,12 @@
-# Who closes the last descriptor of a FUSE file that has data to write back waits for the file's owner, and no signal ends that. So
-# nobody passes descriptors to the daemon.
+# A process that closes the last descriptor of a FUSE file with dirty data waits for the file's owner, and no signal ends that.
+# So the daemon takes descriptors from nobody.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 
 "$control" -d
 daemon=$(daemon_pid)
 mkdir "$work/mount"
-kill -STOP "$daemon"  # so that the stranger lets go of it first
+kill -STOP "$daemon"  # so that the stranger closes it first
 "$fakes/mute_file" "$work/mount" "$CUDA_MPS_PIPE_DIRECTORY/control" > "$work/stranger" &
 stranger=$!
 until_true "the stranger's message" grep -q . "$work/stranger"

@@ -1,11 +1,11 @@
-# A TCP socket with SO_LINGER waits when it is closed; whoever gets the last descriptor of one with a message has to close it.
+# close() of a TCP socket with SO_LINGER blocks; a process that receives the last descriptor of one has to close it.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 
 "$control" -d
 stranger=
-[ "$(id -u)" != 0 ] || stranger="setpriv --reuid 54321 --regid 54321 --clear-groups"  # no function: it is ended with this script
-kill -STOP "$(daemon_pid)"  # so that the stranger lets go of it first
+[ "$(id -u)" != 0 ] || stranger="setpriv --reuid 54321 --regid 54321 --clear-groups"  # no function: cleanup kills the program, not a subshell
+kill -STOP "$(daemon_pid)"  # so that the stranger closes it first
 $stranger "$client" --linger > "$work/stranger" &
 until_true "the stranger's message" grep -q . "$work/stranger"
 kill -CONT "$(daemon_pid)"

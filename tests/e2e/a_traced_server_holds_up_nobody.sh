@@ -1,4 +1,4 @@
-# The end of a traced process is its tracer's to collect first, and its user may trace a server.
+# A tracer reaps a traced process before its parent does, and a server's user may trace it.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 

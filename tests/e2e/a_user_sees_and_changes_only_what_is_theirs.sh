@@ -23,7 +23,7 @@ expect_in "start_server" "Permission denied" "$(ask_as 65534 "start_server -uid 
 expect "servers as before" 2 "$(ask get_server_list | wc -l)"
 expect "default as before" 100.0 "$(ask get_default_active_thread_percentage)"
 
-# Limits can be lowered by those they bind, not raised.
+# Those whom a limit binds can lower it, not raise it.
 ask 'set_default_active_thread_percentage 40' > /dev/null
 ask 'set_default_device_pinned_mem_limit 0 1G'
 expect "above the default" "Permission denied: user 65534 cannot go above the default of 40.0" "$(ask_as 65534 "set_active_thread_percentage $mine 60")"

@@ -13,7 +13,7 @@ CUDA_VISIBLE_DEVICES=0 "$probe" > /dev/null || fail "another device is exclusive
 "$control" -d
 expect "with a daemon" "0 mode=0 1 mode=3" "$("$probe" | sort | awk '{ print $1, $6 }' | xargs)"
 
-# The mode outlives the daemon; a change holds for the next program, under the same daemon.
+# The mode outlives the daemon; under the same daemon a change holds from the next program on.
 ask 'quit -t 1'
 "$control" -d
 "$tutti" device mode all PROHIBITED > /dev/null

@@ -15,7 +15,7 @@ export CUDA_MPS_PIPE_DIRECTORY=$work/file
 refused "a file" "$work/file is not a directory: remove it or choose another one"
 export CUDA_MPS_PIPE_DIRECTORY=/proc/nowhere
 refused "cannot be made" "cannot make the directory /proc/nowhere"
-# The log is no reason not to serve.
+# Without a log the daemon serves all the same.
 export CUDA_MPS_PIPE_DIRECTORY=$work/pipe CUDA_MPS_LOG_DIRECTORY=$work/file
 text=$("$control" -d 2>&1) || fail "a log directory that cannot be used kept the daemon from starting"
 expect_in "log elsewhere" "$work/file is not a directory" "$text"

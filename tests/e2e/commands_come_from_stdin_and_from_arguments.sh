@@ -11,7 +11,7 @@ until_true "server there" has_server
 "$control" start_server -uid "$(id -u)" || fail "start_server again must be harmless"
 expect "servers" 1 "$(ask get_server_list | wc -l)"
 expect "no prompt on a pipe" "" "$(printf '' | "$control")"
-# An answer comes before the next line is there: expect-like callers hold the pipe open.
+# The shell answers before it reads the next line: callers like expect hold the pipe open.
 coproc shell { "$control"; }
 echo get_default_active_thread_percentage >&"${shell[1]}"
 read -r -t 10 line <&"${shell[0]}" || fail "no answer while stdin is open"

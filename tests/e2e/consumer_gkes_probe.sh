@@ -1,6 +1,6 @@
 . "$(dirname "$0")/lib.sh"
 
-# GKE's device plugin runs the bare command through a path of its own and closes the pipe: exit status and a number.
+# GKE's device plugin runs the command from a path of its own, closes the pipe, and reads the exit status and a number.
 mkdir "$work/nvidia"
 ln -s "$(realpath "$bin")" "$work/nvidia/bin"
 probe_node() { printf get_default_active_thread_percentage | "$work/nvidia/bin/nvidia-cuda-mps-control"; }

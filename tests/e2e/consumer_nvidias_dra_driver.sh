@@ -2,7 +2,7 @@
 use_probe
 export TUTTI_CPU_MEMORY=8G TUTTI_CPU_DEVICES=2
 
-# The template of the control daemon's container: a shell under `set -e`, no waiting between the commands, limits by UUID,
+# The template of the control daemon's container: a shell under `set -e`, commands without pauses, limits by UUID,
 # CUDA_VISIBLE_DEVICES with UUIDs.
 mapfile -t uuids < <(CUDA_MPS_PIPE_DIRECTORY=$work/none "$probe" | sort | awk '{ print $2 }')
 cat > "$work/start" <<END

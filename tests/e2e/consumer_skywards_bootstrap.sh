@@ -2,8 +2,8 @@
 use_probe
 export TUTTI_CPU_MEMORY=8G TUTTI_CPU_SMS=8
 
-# What Skyward's mps plugin adds to its bootstrap script: one bash script under `set -e` with an ERR trap, the variables of the
-# image exported before, output into a file.
+# What Skyward's mps plugin adds to its bootstrap: one bash script under `set -e` with an ERR trap, the image's variables
+# exported first, output to a file.
 cat > "$work/bootstrap.sh" <<END
 #!/bin/bash
 set -e
@@ -28,7 +28,7 @@ wait
 expect "workers: 25% of 8 SMs, 2 GiB, shared" 3 "$(grep -c 'sms=2 total_mib=2048 .* mps=1' "$work/workers")"
 ask quit
 
-# In other phases the commands stand at a pipe: whoever reads it to its end must not wait for the daemon.
+# In other phases the commands write to a pipe: its reader must reach the end without waiting for the daemon.
 timeout 10 bash -c 'bash "$1" 2>&1 | sed "s/^/  /"' - "$work/bootstrap.sh" > "$work/piped" || fail "the daemon keeps its caller's pipe"
 expect_in "through a pipe" "bootstrap completed" "$(cat "$work/piped")"
 ask quit

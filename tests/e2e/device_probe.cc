@@ -1,16 +1,15 @@
-// A program that looks at its devices, as a framework does at its start: one line per device,
+// Lists its devices, as a framework does at its start: one line per device,
 //
 //   0 GPU-xxxxxxxx-... sms=2 total_mib=8192 free_mib=8192 mode=0 mps=1
 //
 // or the name of the CUresult that stopped it, with exit status 1.
 //
 //   --setenv NAME=VALUE   set by the program itself before its first CUDA call
-//   --allocate MIB,...    on the first device, and on the next ones; says "allocated MIB" or the CUresult for each
-//   --pin                 pins host memory and has the first device write it until it gets no more; says "pinned MIB",
-//                         then
-//   the CUresult, with exit status 1
-//   --hold                stays until its standard input ends, then asks the device once more and says "still served"
-//   or the CUresult
+//   --allocate MIB,...    on the first device and the next ones; prints "allocated MIB" or the CUresult for each
+//   --pin                 pins host memory and has the first device write it until it gets no more; prints "pinned MIB",
+//                         then the CUresult; exit status 1
+//   --hold                stays until its standard input ends, then uses the device once more and prints "still served"
+//                         or the CUresult
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -12,7 +12,7 @@ doctor --json
 expect_in "JSON" '"healthy": true' "$diagnosis"
 expect_in "JSON" '"check": "kernel"' "$diagnosis"
 ask 'quit -t 1'
-# No daemon is a problem only for those who need one.
+# A missing daemon is a problem only where one is needed.
 doctor
 expect "exit status without a daemon: $diagnosis" 0 $status
 doctor --service

@@ -1,6 +1,6 @@
 . "$(dirname "$0")/lib.sh"
 use_doctor
-# Alone with the sockets of this test, where that can be had: the kernel lists those of a network namespace.
+# The kernel lists the sockets of a network namespace: in one of its own the doctor sees those of this test alone.
 unshare --net true 2> /dev/null || skip "needs network namespaces"
 export TUTTI_STATE_DIR=$work/state
 

@@ -3,12 +3,12 @@ skip_with_sanitizer "the programs it looks at have no sanitizer in them"
 use_doctor
 export TUTTI_STATE_DIR=$work/state
 
-# Another library of that name, by LD_LIBRARY_PATH.
+# LD_LIBRARY_PATH leads to another library of that name.
 mkdir "$work/other" "$work/its_own"
 cp "$bin/../lib/libcuda.so.1" "$work/other"
 LD_LIBRARY_PATH=$work/other doctor
 expect_problem "$work/other/libcuda.so.1 is loaded, because LD_LIBRARY_PATH names its directory; it is not ours" "tutti run"
-# By the path linked into the program, which LD_LIBRARY_PATH goes before.
+# The program's RUNPATH does; LD_LIBRARY_PATH takes precedence.
 cp "$fakes/program_with_runpath" "$work/program"
 cp "$bin/../lib/libcuda.so.1" "$work/its_own"
 LD_LIBRARY_PATH='' doctor "$work/program"

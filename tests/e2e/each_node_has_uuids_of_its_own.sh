@@ -1,4 +1,4 @@
-# They are made from /etc/machine-id, which the manifests mount into the pod that runs the servers.
+# UUIDs derive from /etc/machine-id, which the manifests mount into the pod that runs the servers.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root, for namespaces"
 unshare --mount true 2> /dev/null || skip "needs mount namespaces"

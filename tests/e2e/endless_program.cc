@@ -1,5 +1,5 @@
-// A program whose kernel never ends: endless_program FILE.ptx. Says "running" once the kernel has begun, then waits for
-// it and says by which CUresult it was ended; exit status 1, also for whatever stops it before.
+// A program whose kernel never ends: endless_program FILE.ptx. Prints "running" once the kernel has begun, waits for it
+// and prints the CUresult that ended it; exit status 1, also after any earlier error.
 #include <unistd.h>
 
 #include <atomic>

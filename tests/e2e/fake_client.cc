@@ -1,12 +1,16 @@
-// A client that only shakes hands: prints "welcome" or "refused CODE TEXT", then with --hold stays until its connection
-// is closed and prints "closed". With --garbage it sends packets that are wrong in every way it can think of, each on a
-// connection of its own; with --bodies N it sends N commands whose bodies are long memory files, and counts what
-// becomes of them; with --silent N it keeps N connections on which it says nothing; with --restless it never says
-// anything either, but is always on a new connection; with --churn N it connects and leaves N times; with --hellos N it
-// says hello N times and never waits for the answer; with --linger it sends a command with a TCP socket that waits an
-// hour when it is closed; with --trace PID it keeps the end of that process from its parent. With --listen it is no
-// client but another kind of daemon: it takes connections and answers nothing a shell of ours understands. Its limits
-// come from the CUDA_MPS_ environment variables, as a program's would.
+// A client that only does the handshake: prints "welcome" or "refused CODE TEXT". Its limits come from the CUDA_MPS_
+// environment variables, as a program's would.
+//
+//   --hold       stays until its connection is closed, then prints "closed"
+//   --garbage    sends packets that are malformed in many ways, each on a connection of its own
+//   --bodies N   sends N commands whose bodies are long memory files, and counts the answers
+//   --silent N   keeps N connections and sends nothing
+//   --restless   sends nothing either, but always on a new connection
+//   --churn N    connects and leaves N times
+//   --hellos N   says hello N times and never waits for the answer
+//   --linger     sends a command with a TCP socket whose close() blocks for an hour
+//   --trace PID  traces that process, so that its parent cannot reap it
+//   --listen     is no client but a foreign daemon: accepts connections and never answers in our protocol
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
@@ -49,7 +53,7 @@ int Complain(const std::string& text) {
   return 1;
 }
 
-// Heads of every kind with bodies cut short, random bytes, counts that promise more than there is.
+// Heads of every kind with truncated bodies, random bytes, counts beyond the end.
 std::vector<uint8_t> Garbage(uint32_t round) {
   std::vector<uint8_t> bytes;
   if (round % 3 != 0) bytes = wire::Pack(static_cast<wire::MessageKind>(round % 50), round, {});
@@ -141,7 +145,7 @@ int SayHellos(const std::string& path, unsigned long times) {
   return 0;
 }
 
-// The last reference to the socket is on its way: whoever closes it waits until its data are read, and nobody reads
+// The last reference to the socket is in flight: whoever closes it blocks until its data are read, and nobody reads
 // them.
 int SendLingering(const std::string& path) {
   auto [lingering, unread] = os::MakeLingeringSocket();
@@ -168,8 +172,8 @@ int TraceToItsEnd(pid_t pid) {
   return 0;
 }
 
-// Connections that end in every way: without a word, in the middle of a packet's meaning, and as a client or a shell
-// that has its answer and leaves.
+// Connections that end in every way: silent, after a part of a message, and as a client or a shell that leaves with its
+// answer.
 int Churn(const std::string& path, unsigned long times) {
   for (unsigned long round = 0; round < times; ++round) {
     const auto socket = os::Connect(path);

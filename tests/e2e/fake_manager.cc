@@ -1,9 +1,9 @@
-// Stands in for a service manager: starts a program as systemd would, prints what it is told, and ends with its exit
+// Stands in for a service manager: starts a program as systemd would, prints its notifications, and exits with its
 // status.
 //
 //   fake_manager [--listen PATH] [--watchdog MICROSECONDS] -- PROGRAM ARGUMENT...
 //
-// --listen passes a listening socket (LISTEN_FDS). SIGTERM goes on to the program.
+// --listen passes a listening socket (LISTEN_FDS). SIGTERM is forwarded to the program.
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -34,7 +34,7 @@ int NotifySocket(const std::string& name) {
 
 [[noreturn]] void Become(char** command, int listener) {
   if (listener >= 0) {
-    const int moved = dup(listener);  // it may be number 3 itself, and is closed by exec then
+    const int moved = dup(listener);  // it may be 3 itself, which exec would close
     close(3);
     dup2(moved, 3);
     close(moved);
@@ -46,7 +46,7 @@ int NotifySocket(const std::string& name) {
   _exit(127);
 }
 
-// Prints what has been said so far.
+// Prints the notifications so far.
 void Print(int notifications) {
   char text[4096];
   for (ssize_t size; (size = recv(notifications, text, sizeof text, MSG_DONTWAIT)) > 0;) {
@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
     pollfd wait{notifications, POLLIN, 0};
     poll(&wait, 1, 50);
     const bool ended = waitpid(program, &status, WNOHANG) == program;
-    Print(notifications);  // after the look at its end, so that its last words are among them
+    Print(notifications);  // after the check whether it has ended, so that none is missed
     if (ended) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 }

@@ -1,10 +1,10 @@
-// Stands in for tutti-server where a test is about the daemon alone: speaks the daemon's side of the protocol, keeps
-// clients without serving them, and misbehaves on request.
+// Stands in for tutti-server in tests of the daemon alone: speaks the daemon's side of the protocol, keeps clients
+// without serving them, and misbehaves on request.
 //
 // FAKE_SERVER in the environment: "" behaves; "exit" ends before it is ready; "fail" reports that it cannot serve;
-// "slow" is ready once the file FAKE_SERVER_GO is there; "deaf" never answers and never obeys. As one that its user has
-// taken over: "deep" says what is nested a million times, "mistyped" what is of no type that is expected, "crowd" that
-// it has more clients than there can be, and "files" answers with descriptors.
+// "slow" is ready once the file FAKE_SERVER_GO exists; "deaf" never answers and never obeys. As one that its user has
+// taken over: "deep" answers with a million levels of nesting, "mistyped" with values of unexpected types, "crowd" with
+// more clients than there can be, and "files" with descriptors.
 #include <poll.h>
 #include <unistd.h>
 
@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
   const char* const wish = std::getenv("FAKE_SERVER");
   const std::string_view behaviour = wish != nullptr ? wish : "";
   if (behaviour == "exit") return 5;
-  const char* const go = std::getenv("FAKE_SERVER_GO");  // a file: "slow" is ready once it is there
+  const char* const go = std::getenv("FAKE_SERVER_GO");  // a file: "slow" is ready once it exists
   while (behaviour == "slow" && go != nullptr && access(go, F_OK) != 0) usleep(10'000);
   FakeServer server(std::atoi(argv[2]), behaviour);
   server.Ready(behaviour == "fail" ? "no device is usable" : "");

@@ -11,6 +11,6 @@ expect "the daemon answers" 100.0 "$(ask get_default_active_thread_percentage)"
 expect "the same daemon" "$pid" "$(daemon_pid)"
 expect "a new client" welcome "$("$client")"
 kill -0 $held || fail "a client was lost"
-# What was opened for them is closed again.
+# The daemon closes what it opened for them.
 few_descriptors() { [ "$(ls "/proc/$pid/fd" | wc -l)" -lt 30 ]; }
 until_true "descriptors closed" few_descriptors

@@ -6,8 +6,8 @@ until_true "daemon gone" gone "$(daemon_pid)"
 "$control" -d || fail "after SIGKILL"
 ask quit
 
-# What a restarted container finds: files of the same names that are not what they should be, and a process id that is
-# somebody else's now.
+# As a restarted container finds it: files of the right names and the wrong kind, and a process id that belongs to another
+# process now.
 pipe=$CUDA_MPS_PIPE_DIRECTORY
 echo 1 > "$pipe/nvidia-cuda-mps-control.pid"
 touch "$pipe/control" "$pipe/control_privileged" "$pipe/log"

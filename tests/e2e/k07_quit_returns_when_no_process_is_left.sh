@@ -6,7 +6,7 @@ for _ in 1 2 3; do
   "$probe" > /dev/null
   [ "$(ours | wc -l)" -ge 2 ] || fail "the test needs a daemon and a server"
   echo quit | "$control"
-  # What Slurm's prolog does next: any line of ps with the name sets the node DOWN.
+  # Slurm's prolog checks next: any line of ps with the name sets the node DOWN.
   for pid in $(ours); do
     expect "process $pid after quit" "" "$(tr '\0' ' ' < "/proc/$pid/cmdline" | grep nvidia-cuda-mps || true)"
   done

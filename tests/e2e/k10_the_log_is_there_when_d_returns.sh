@@ -1,7 +1,7 @@
 . "$(dirname "$0")/lib.sh"
 
 "$control" -d
-# In the DRA template a tail that fails ends the container.
+# In the DRA template a failing tail ends the container.
 tail -n +1 -f "$CUDA_MPS_LOG_DIRECTORY/control.log" > "$work/tail" &
 until_true "first line" says "Starting control daemon using socket $CUDA_MPS_PIPE_DIRECTORY/control" "$work/tail"
 ask 'set_default_device_pinned_mem_limit 0 4606M'

@@ -4,8 +4,8 @@ unshare --mount --pid --ipc --fork --mount-proc true 2> /dev/null || skip "needs
 use_probe
 as_user 65534 test -x "$probe" || skip "the build directory is closed to other users"
 
-# The daemon in a container of its own, as on Kubernetes; a client of another user in another container, which has the pipe
-# directory under another path and neither the daemon's /proc nor its /dev/shm.
+# The daemon in a container of its own, as on Kubernetes; a client of another user in another container, with the pipe
+# directory at another path and neither the daemon's /proc nor its /dev/shm.
 unshare --mount --pid --fork --mount-proc --kill-child "$control" -f > "$work/foreground" 2>&1 &
 until_true "socket" test -S "$CUDA_MPS_PIPE_DIRECTORY/control"
 mkdir "$work/elsewhere" "$work/elsewhere/pipe"
@@ -19,7 +19,7 @@ until_true "served: $(cat "$work/probe")" says holding "$work/probe"
 expect_in "by the daemon" mps=1 "$(cat "$work/probe")"
 ps=$(ask ps)
 expect_in "ps names the program" device_probe "$ps"
-# The PID namespace of the client is in ps, and is not that of the daemon.
+# ps shows the client's PID namespace, which is not the daemon's.
 namespace=$(awk 'NR == 2 { print $5 }' <<< "$ps")
 [[ "$namespace" =~ ^[0-9]+$ ]] || fail "no namespace in: $ps"
 [ "$namespace" != "$(stat -L -c %i /proc/self/ns/pid)" ] || fail "the client's namespace is shown as ours"

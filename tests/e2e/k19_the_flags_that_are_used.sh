@@ -15,7 +15,7 @@ expect "-f stays the process that was started" $foreground "$(daemon_pid)"
 ask 'quit -t 1'
 wait $foreground || fail "exit status of -f"
 
-# As the first process of a container, told to end by the runtime's SIGTERM.
+# As a container's first process, which the runtime ends by SIGTERM.
 if unshare --mount --pid --ipc --fork --mount-proc true 2> /dev/null; then
   unshare --mount --pid --fork --mount-proc --kill-child=TERM "$control" -f > "$work/container" &
   container=$!

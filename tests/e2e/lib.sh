@@ -1,6 +1,6 @@
-# For the scripts beside it: `. lib.sh` gives a private daemon directory and the words to test with. A script gets the
-# build's bin directory as $1 and the directory of the fakes as $2; it ends with 0, or with a line that says what differed.
-# Scripts about the daemon alone call use_fakes first: then the daemon's servers are fakes (fake_server.cc).
+# For the scripts beside it: `. lib.sh` gives a private daemon directory and the functions to test with. A script gets the
+# build's bin directory as $1 and the directory of the fakes as $2; it exits with 0, or with a line that says what differed.
+# Scripts about the daemon alone call use_fakes first, so that its servers are fakes (fake_server.cc).
 set -euo pipefail
 bin=$1
 fakes=$2
@@ -13,11 +13,11 @@ control=$bin/nvidia-cuda-mps-control
 finish() {
   local status=$?
   set +e
-  trap '' PIPE  # whoever reads our output may have gone; the daemon ends all the same
+  trap '' PIPE  # the reader of our output may be gone; the daemon must end all the same
   [ $status -eq 0 ] || [ ! -f "$CUDA_MPS_LOG_DIRECTORY/control.log" ] || sed 's/^/  control.log: /' "$CUDA_MPS_LOG_DIRECTORY/control.log" >&2
   local pids
   pids=$(jobs -p)
-  disown -a  # the shell would name each process that is killed
+  disown -a  # or the shell reports each process that is killed
   for pid in $pids; do kill -KILL "$pid" 2> /dev/null || true; done
   for pid in $(ours); do
     [[ "$(readlink "/proc/$pid/exe")" != */tutti-control ]] && [[ "$(readlink "/proc/$pid/exe")" != */nvidia-cuda-mps-control ]] || kill -KILL "$pid"
@@ -29,14 +29,14 @@ trap finish EXIT
 
 fail() { echo "FAILED: $*" >&2; exit 1; }
 skip() { echo "skipped: $*"; exit 77; }
-# Can this machine make a terminal? A container without /dev/pts cannot.
+# Whether this machine can make a terminal; a container without /dev/pts cannot.
 has_terminal() { command -v script > /dev/null && script -qec true /dev/null < /dev/null > /dev/null 2>&1; }
-# For claims about programs that were built without the sanitizer's run-time, or about memory that it does not give back.
+# For claims about programs built without the sanitizer's run-time, or about memory that the run-time never frees.
 skip_with_sanitizer() { [ -z "${ASAN_OPTIONS:-}${TSAN_OPTIONS:-}" ] || skip "$1"; }
-# For claims about kernels that are told to end.
+# For claims about kernels that are terminated.
 skip_where_kernels_stay() { [ -z "${TSAN_OPTIONS:-}" ] || skip "under the thread sanitizer kernels are left at their calls only"; }
 
-# The daemon finds its servers beside its own file.
+# The daemon looks for its servers beside its own file.
 use_fakes() {
   mkdir -p "$work/bin"
   cp "$bin/tutti-control" "$work/bin/nvidia-cuda-mps-control"
@@ -62,7 +62,7 @@ until_true() {
   done
   fail "not within ten seconds: $what"
 }
-# A process that is only to be waited for has closed its files once no thread but the first is left.
+# A zombie has closed its files once no thread but the first is left.
 gone() { ! kill -0 "$1" 2> /dev/null || { [ "$(awk '{ print $3 }' "/proc/$1/stat" 2> /dev/null)" = Z ] && [ "$(ls "/proc/$1/task" 2> /dev/null)" = "$1" ]; }; }
 daemon_pid() { cat "$CUDA_MPS_PIPE_DIRECTORY/nvidia-cuda-mps-control.pid"; }
 control_log() { cat "$CUDA_MPS_LOG_DIRECTORY/control.log"; }
@@ -70,7 +70,7 @@ says() { grep -q "$1" "$2"; }
 # as_user UID COMMAND...
 as_user() { setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
 
-# For scripts about the whole chain: our library for programs, a cache of compiled code that these scripts share.
+# For scripts about the whole chain: programs load our library; these scripts share a code cache.
 use_programs() {
   export LD_LIBRARY_PATH=$bin/../lib TUTTI_CACHE_DIR=$bin/../test/e2e-cache
   [ -e "$LD_LIBRARY_PATH/libcuda.so.1" ] || skip "needs libcuda.so.1"
@@ -83,7 +83,7 @@ use_probe() {
   [ -x "$probe" ] || skip "needs libcuda.so.1"
   [ -x "$bin/tutti-server" ] || skip "needs tutti-server"
 }
-# hold NAME COMMAND...: starts a program that holds its devices until `release NAME`; its process id in $holder
+# hold NAME COMMAND...: starts a program that holds its devices until `release NAME`; sets $holder to its process id
 hold() {
   mkfifo "$work/$1.stdin"
   "${@:2}" --hold < "$work/$1.stdin" > "$work/$1" 2>&1 &
@@ -94,8 +94,8 @@ hold() {
 }
 declare -A hold_fds
 release() { exec {hold_fds[$1]}>&-; }
-# For scripts about kernels that never end: endless NAME KERNEL [COMMAND...] starts such a program (by COMMAND), whose process id
-# is then in $endless, and returns when its kernel runs.
+# For scripts about kernels that never end: endless NAME KERNEL [COMMAND...] starts such a program (by COMMAND), sets $endless to
+# its process id, and returns when its kernel runs.
 use_endless_programs() {
   skip_where_kernels_stay
   use_probe
@@ -108,17 +108,17 @@ endless() {
   endless=$!
   until_true "the kernel $2 runs: $(cat "$work/$1")" says running "$work/$1"
 }
-# ended_within_2_s NAME PID SINCE WHAT: the endless program has ended, as one that was terminated. Prints how long it took.
+# ended_within_2_s NAME PID SINCE WHAT: the endless program has ended with the error of a terminated one. Prints how long it took.
 ended_within_2_s() {
   for _ in $(seq 400); do if gone "$2"; then break; fi; sleep 0.005; done
   echo "$4: ended after $((($(date +%s%N) - $3) / 1000000)) ms"
   gone "$2" || fail "$4: the program still runs after 2 s: $(cat "$work/$1")"
   expect "what the program says" CUDA_ERROR_MPS_CLIENT_TERMINATED "$(tail -n 1 "$work/$1")"
 }
-# Processes of this script's daemon by their environment: others may run the same programs on this machine.
+# Finds processes of this script's daemon by their environment: others on this machine may run the same programs.
 ours() { grep -lsz "^CUDA_MPS_PIPE_DIRECTORY=$work/" /proc/[0-9]*/environ | cut -d/ -f3; }
 
-# program NAME: path of an example, as nvcc built it or else from PTX
+# program NAME: path of an example, built by nvcc or else from PTX
 program() {
   local name
   for name in "$1" "$1_driver"; do
@@ -128,17 +128,17 @@ program() {
   exit 77
 }
 
-# use_mpi NAME: `ranks N` runs the MPI example with so many ranks of openmpi or mpich.
+# use_mpi NAME: `ranks N` runs the MPI example with N ranks of openmpi or mpich.
 use_mpi() {
   use_programs
   mpi=$1
   heat=$bin/../examples/heat_$mpi
   command -v "mpirun.$mpi" > /dev/null && [ -x "$heat" ] || skip "needs $mpi (./dev setup --mpi)"
-  # As root, more ranks than cores, no network but this machine's own.
+  # As root, more ranks than cores, loopback only.
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
   export OMPI_MCA_btl=self,vader OMPI_MCA_btl_base_warn_component_unused=0 OMPI_MCA_plm_rsh_agent=true HYDRA_IFACE=lo
 }
-# The claim, the same for each MPI.
+# The claim, the same for both MPIs.
 ranks_share_the_devices() {
   "$control" -d
   text=$(ranks 8 2>&1) || fail "8 ranks on one device: $text"

@@ -5,7 +5,7 @@ export CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=80
 "$control" -d
 expect "default from the environment" 80.0 "$(ask get_default_active_thread_percentage)"
 ask 'set_default_device_pinned_mem_limit 0 2G'
-start() { # start NAME VARIABLE=VALUE...: a client, its pid in $pid
+start() { # start NAME VARIABLE=VALUE...: starts a client, sets $pid
   env "${@:2}" "$client" --hold > "$work/$1" &
   pid=$!
   until_true "$1 welcome" says welcome "$work/$1"

@@ -1,4 +1,4 @@
-# On rotate_logs, as on SIGHUP, the daemon opens its log anew, and those of its servers, also for one that may not do that itself.
+# On rotate_logs and on SIGHUP the daemon reopens its log and those of its servers, also for one that has no right to.
 . "$(dirname "$0")/lib.sh"
 use_probe
 

@@ -1,7 +1,7 @@
-// Mounts a FUSE with one file, DIRECTORY/file, which others see at /proc/PID/root/DIRECTORY/file. Its owner answers
-// nobody: whoever opens it waits until this process has ended, and no signal helps. With a SOCKET the owner answers for
-// so long as it takes to send there, with a command, the last descriptor of the file, which has data to be written
-// back: who closes that waits. Prints "mounted", and "asked" when somebody waits so; "sent" or "not taken".
+// Mounts a FUSE with one file, DIRECTORY/file, which others see at /proc/PID/root/DIRECTORY/file. Its owner never
+// answers: whoever opens the file blocks until this process has ended, and no signal helps. With a SOCKET the owner
+// answers until it has sent there, with a command, the last descriptor of the file, which has dirty data: whoever
+// closes that blocks. Prints "mounted", and "asked" when a process blocks so; "sent" or "not taken".
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <sched.h>
@@ -97,7 +97,7 @@ class Owner {
   const bool silent_;
 };
 
-// What is written to the file where it is open for the second time is for whoever closes the first one to write back.
+// Data written through the second open of the file are written back by whoever closes the first.
 int SendLast(const std::string& path, const std::string& file) {
   os::Fd first(open(file.c_str(), O_RDWR | O_CLOEXEC));
   const os::Fd second(open(file.c_str(), O_RDWR | O_CLOEXEC));
@@ -125,8 +125,8 @@ int main(int argc, char** argv) {
     return Complain("no FUSE here");
   const std::string options = "fd=" + std::to_string(device.get()) + ",rootmode=40000,user_id=0,group_id=0,allow_other";
   if (mount("mute_file", argv[1], "fuse", MS_NOSUID | MS_NODEV, options.c_str()) != 0) return Complain("mount");
-  // A process apart from the owner, so that the owner can be ended while it waits: with it goes the mount, and all
-  // waiting.
+  // A process of its own, so that the owner can be killed while this one blocks: the mount goes with it, and everybody
+  // wakes.
   if (argc > 2 && fork() == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     device.Reset();

@@ -1,5 +1,5 @@
-# Who connects and is silent, again and again, is in the middle of nothing; and no client loses its place: neither one that has
-# not spoken yet, nor one that comes by a claim, nor one that waits for its server.
+# Silent connections, again and again, do not delay an upgrade; and no client loses its place: neither one that has sent nothing
+# yet, nor one that comes by a claim, nor one that waits for its server.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 
@@ -25,9 +25,9 @@ for one in early early_by_claim; do until_true "$one is served by the new progra
 expect "the claim's socket is the one it was" "$inode" "$(stat -c %i "$claim/control")"
 kill $restless
 
-# A server that takes its time: who waits for it is served after all.
+# A slow server: clients that wait for it are served after all.
 ask 'quit -t 1'
-touch "$work/go"  # not yet: the daemon looks which devices there are
+touch "$work/go"  # not slow yet: the daemon asks a server for the devices
 FAKE_SERVER=slow FAKE_SERVER_GO=$work/go "$control" -d
 pid=$(daemon_pid)
 claim=$(ask "claim add one 0")

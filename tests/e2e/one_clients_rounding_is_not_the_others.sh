@@ -1,4 +1,4 @@
-# Three programs round toward zero without end; one beside them rounds to nearest, on the same SMs, and gets what it gets alone.
+# Three programs round toward zero without end; a fourth rounds to nearest on the same SMs and gets the results it gets alone.
 . "$(dirname "$0")/lib.sh"
 use_programs
 [ -x "$fakes/rounding_program" ] || skip "needs libcuda.so.1"

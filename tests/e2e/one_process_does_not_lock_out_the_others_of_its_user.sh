@@ -1,4 +1,4 @@
-# It keeps more connections than the daemon holds at all, and says nothing on any of them.
+# The process keeps more connections than the daemon accepts in total, and is silent on all.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 [ "$(ulimit -Hn)" = unlimited ] || [ "$(ulimit -Hn)" -ge 6000 ] || skip "needs 6000 descriptors"

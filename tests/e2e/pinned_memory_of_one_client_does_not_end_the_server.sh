@@ -2,7 +2,7 @@
 use_probe
 skip_with_sanitizer "its run-time takes the memory that is limited here"
 
-# The server in a cgroup of 1 GiB; memory that it touches first is counted there.
+# The server runs in a cgroup of 1 GiB, which is charged for the memory that the server touches first.
 for root in /sys/fs/cgroup/memory /sys/fs/cgroup; do
   cgroup=$root/tutti-e2e.$$
   mkdir "$cgroup" 2> /dev/null || continue

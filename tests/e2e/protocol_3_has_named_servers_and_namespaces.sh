@@ -1,4 +1,4 @@
-# Clients choose a server and a namespace by the directory they point at, and get that namespace's limits.
+# Clients choose a server and a namespace by the directory they name, and get that namespace's limits.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 

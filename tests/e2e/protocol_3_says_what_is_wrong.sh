@@ -1,4 +1,4 @@
-# Exit status 1, nothing on stdout, one line on stderr that says what would be right.
+# An error: exit status 1, nothing on stdout, one line on stderr that says what would be right.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 

@@ -1,4 +1,4 @@
-# A kernel that never ends has a name: in ps, in top, as JSON, and in the log of the server that is told to end it.
+# ps, top, JSON, and the log of the server that is told to end it name a kernel that never ends.
 . "$(dirname "$0")/lib.sh"
 use_endless_programs
 

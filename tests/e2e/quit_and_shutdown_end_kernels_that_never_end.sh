@@ -1,4 +1,4 @@
-# `shutdown_server -f` and `quit -t` end programs whose kernels never end; servers of other users go on until they are meant.
+# `shutdown_server -f` and `quit -t` end programs whose kernels never end; servers of other users run until it is their turn.
 . "$(dirname "$0")/lib.sh"
 use_endless_programs
 

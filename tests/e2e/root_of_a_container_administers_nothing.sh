@@ -1,4 +1,4 @@
-# Root in a PID namespace of its own has the pipe directory and user number 0, and that is all it shares with the machine's root.
+# Root in a PID namespace of its own shares with the machine's root the pipe directory and user id 0, and nothing else.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root, for namespaces"
 unshare --pid --fork --mount-proc true 2> /dev/null || skip "needs PID namespaces"
@@ -22,7 +22,7 @@ done
 expect "default as before" 100.0 "$(ask get_default_active_thread_percentage)"
 says closed "$work/outside" && fail "the client was ended"
 
-# Its own programs it sees, and the machine's root sees all.
+# It sees its own programs; the machine's root sees all.
 both() { "$client" --hold > "$work/inside" & until_true "a client inside" says welcome "$work/inside"; "$control" ps; }
 export -f both until_true says
 export client control work

@@ -20,7 +20,7 @@ chmod 777 "$work/tmp/pipe"
 expect_in "writable for all" "others may write to $work/tmp/pipe (mode 0777): \`chmod go-w $work/tmp/pipe\`" "$("$control" -d 2>&1 || true)"
 untouched
 
-# With a log directory of another user it serves, and logs elsewhere.
+# Where the log directory belongs to another user, the daemon serves and logs elsewhere.
 export CUDA_MPS_PIPE_DIRECTORY=$work/tmp/own CUDA_MPS_LOG_DIRECTORY=$work/tmp/log
 text=$("$control" -d 2>&1) || fail "the log directory kept it from serving: $text"
 expect_in "log directory" "belongs to user 54321" "$text"

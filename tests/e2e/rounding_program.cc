@@ -1,5 +1,5 @@
-// A program that rounds: `rounding_program toward_zero` computes so for ever, once it has said "running";
-// `rounding_program to_nearest ROUNDS` computes so often and says how many rounds had a wrong result.
+// A program that rounds: `rounding_program toward_zero` prints "running" and computes for ever; `rounding_program
+// to_nearest ROUNDS` computes ROUNDS times and prints how many rounds had a wrong result.
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -12,8 +12,8 @@ using namespace tutti::cuda;
 
 namespace {
 
-// Each thread adds three quarters of the distance to the next number, `count` times: to nearest that is a whole one.
-// One rounding in the loop and no other: the kernel of a mode has the instruction of that mode alone.
+// Each thread adds three quarters of an ulp, `count` times: rounded to nearest, that is a whole one.
+// One rounding in the loop and no other: each mode's kernel has only the instruction of that mode.
 constexpr std::string_view kToNearest = "add.rn.f32 %f1, %f1, %f0;", kTowardZero = "fma.rz.f32 %f1, %f1, %f1, %f0;";
 std::string PtxOf(std::string_view step) {
   return R"(

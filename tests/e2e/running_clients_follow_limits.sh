@@ -1,4 +1,4 @@
-# What is set for a server holds for its running clients at once, but never above what a client asked for itself.
+# A server's limit holds for its running clients at once, but never raises one above what it asked for itself.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 

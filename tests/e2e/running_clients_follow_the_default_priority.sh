@@ -1,4 +1,4 @@
-# A default priority, or a namespace's, holds for running clients at once: for those that have none of their own.
+# A default priority, or a namespace's, holds at once for running clients that have none of their own.
 . "$(dirname "$0")/lib.sh"
 use_probe
 priority() { ask report | tr '{' '\n' | grep "\"pid\":$1," | grep -o '"priority":[01]'; }

@@ -1,4 +1,4 @@
-# Each shell on one connection, all at the same time: every answer is the right one, in the order of the questions.
+# Each shell has one connection, all at the same time: every answer is right, in the order of the questions.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 

@@ -1,4 +1,4 @@
-# Under -S a program has the SMs of the partition it names, and none without one.
+# Under -S a program gets the SMs of the partition it names, and none without one.
 . "$(dirname "$0")/lib.sh"
 use_probe
 export TUTTI_CPU_SMS=4

@@ -1,4 +1,4 @@
-# Ids, SMs and who runs in them: after the daemon has gone on as another program everything is as it was.
+# After the daemon has replaced its program, partitions keep their ids, SMs and clients.
 . "$(dirname "$0")/lib.sh"
 use_probe
 export TUTTI_CPU_SMS=4
@@ -25,7 +25,7 @@ done
 expect "its SMs are free again" "4 0 4 0" "$(ask lspart | tail -n 1 | awk '{ print $3, $4, $5, $6 }')"
 ask 'quit -t 0' || true
 
-# Protocol 3's have names.
+# Protocol 3 names partitions.
 : > "$CUDA_MPS_LOG_DIRECTORY/control.log"
 "$control" -d -p 3
 "$control" server create training --uid="$(id -u)" > /dev/null

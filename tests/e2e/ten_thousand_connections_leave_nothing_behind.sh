@@ -1,4 +1,4 @@
-# Memory and descriptors of the daemon after 10,000 connections are those after the first 1,000.
+# After 10,000 connections the daemon has as much memory and as many descriptors as after the first 1,000.
 . "$(dirname "$0")/lib.sh"
 skip_with_sanitizer "a sanitizer keeps freed memory"
 use_fakes

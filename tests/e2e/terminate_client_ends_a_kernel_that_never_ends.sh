@@ -1,4 +1,4 @@
-# A loop, a barrier that is never complete, a recursion without end: the client is ended, the one beside it notices nothing.
+# A loop, a barrier that never completes, an endless recursion: the client is terminated, the one beside it notices nothing.
 . "$(dirname "$0")/lib.sh"
 use_endless_programs
 

@@ -8,12 +8,12 @@ exec 7> "$work/fifo" 8> "$work/lock"
 flock 8
 "$control" -d
 exec 7>&- 8>&-
-# A pipe whose reader waits for its end, and a lock that goes with a job.
+# A pipe whose reader waits for its end, and a lock that a job holds.
 until_true "the reader has come to the end" gone $reader
 flock -n "$work/lock" true || fail "the daemon holds its caller's lock"
 ask quit
 
-# In the foreground it has what its caller had open; its servers have not.
+# In the foreground the daemon inherits its caller's descriptors; its servers do not.
 "$control" -f 9< "$work/lock" > /dev/null &
 until_true "a daemon in the foreground" ask get_server_list
 "$client" --hold > "$work/client" &

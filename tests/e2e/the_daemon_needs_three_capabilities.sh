@@ -1,4 +1,4 @@
-# What the manifests give the daemon in Kubernetes, and no more, is enough; without any one of them something is missing.
+# The capabilities that the manifests give the daemon in Kubernetes suffice, and each is needed.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root, to take capabilities away"
 unshare --pid --fork --mount-proc true 2> /dev/null || skip "needs PID namespaces"
@@ -9,7 +9,7 @@ for manifest in deployments/static/tutti-device-plugin.yaml deployments/helm/tut
   expect "capabilities in $manifest" "drop: [ALL], add: [${given// /, }]" "$(sed -n 's/.*capabilities: {\(.*add.*\)}/\1/p' "$root/$manifest")"
   ! says "privileged: true" "$root/$manifest" || fail "$manifest has a privileged container"
 done
-# start CAPABILITY...: a daemon that has these
+# start CAPABILITY...: a daemon with these
 start() {
   local bounds=-all one
   for one in "$@"; do bounds+=,+${one,,}; done

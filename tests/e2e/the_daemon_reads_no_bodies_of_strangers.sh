@@ -1,4 +1,4 @@
-# A body in a memory file may be 64 MiB long and cost its sender nothing; the daemon has one thread for everybody.
+# A body in a memory file may be 64 MiB long and costs its sender nothing; the daemon has one thread for everybody.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 

@@ -1,4 +1,4 @@
-# CUDA_MPS_PROTOCOL_VERSION wins over -p; a daemon that runs decides for every later shell.
+# CUDA_MPS_PROTOCOL_VERSION overrides -p; a running daemon decides for every later shell.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 

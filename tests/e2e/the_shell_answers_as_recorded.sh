@@ -1,5 +1,5 @@
-# The answers of answers.tsv: what NVIDIA's own daemon says to the same input (release 535), and our one line where it is
-# silent about a mistake.
+# The answers of answers.tsv: those of NVIDIA's own daemon (release 535) to the same input, and our one line where it ignores
+# a mistake.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 

@@ -11,7 +11,7 @@ kill -CONT "$pid"
 expect "exit status" 1 "$status"
 expect_in "what is said" "the control daemon (process $pid) has not answered \"ps\" within 1000 ms: it hangs, or is stopped" "$text"
 
-# A command that takes longer is waited for, as long as the daemon talks to others.
+# The shell waits for a command that takes longer, as long as the daemon answers others.
 "$client" --hold > "$work/held" &
 held=$!
 until_true "a client" says welcome "$work/held"

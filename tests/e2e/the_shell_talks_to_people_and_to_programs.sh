@@ -1,4 +1,4 @@
-# A prompt, completion and history on a terminal; none of it on a pipe.
+# A prompt, completion and history on a terminal; none of them on a pipe.
 . "$(dirname "$0")/lib.sh"
 use_fakes
 has_terminal || skip "needs script (bsdutils) and /dev/pts"

@@ -8,7 +8,7 @@ export TUTTI_CPU_DEVICES=2 TUTTI_CPU_MEMORY=1G TUTTI_CPU_SMS=8
 expect_in "names the socket" "$work/pipe/control" "$answer"
 "$control" -d
 "$tutti" cdi generate --threads 25 --memory 256Mi -o "$work/tutti.json"
-# What a container runtime does with it: the environment of all devices and of the one asked for, and the mounts, undone here.
+# As a container runtime applies it: the environment of all devices and of the requested one; mounts are mapped back here.
 environment() { # environment DEVICE
   python3 - "$work/tutti.json" "$1" << 'EOF'
 import json, sys
@@ -30,7 +30,7 @@ mapfile -t variables < <(environment all)
 expect "all devices" 2 "$(env "${variables[@]}" "$probe" | wc -l)"
 export CUDA_MPS_PIPE_DIRECTORY=$work/pipe
 
-# A claim's configuration of NVIDIA's DRA driver becomes the daemon's defaults.
+# The configuration of a claim of NVIDIA's DRA driver becomes the daemon's defaults.
 cat > "$work/claim.yaml" << EOF
 apiVersion: resource.nvidia.com/v1beta1
 kind: GpuConfig

@@ -14,11 +14,11 @@ done
 grep -q '"traceEvents"' "$work/demo/trace.json" || fail "no trace in trace.json"
 grep -q '<html' "$work/demo/timeline.html" || fail "no page in timeline.html"
 
-# A program whose results are wrong is not passed over.
+# The demo reports a program with wrong results.
 mkdir "$work/root" "$work/root/examples"
 ln -s "$(readlink -f "$bin")" "$work/root/bin"
 ln -s "$(readlink -f "$bin/../lib")" "$work/root/lib"
-suffix=  # those that the demo runs: the others need not be there
+suffix=  # only those that the demo runs need to exist
 [ -x "$examples/vector_add" ] || suffix=_driver
 for program in vector_add matrix_multiply reduction mandelbrot n_body; do cp "$examples/$program$suffix" "$work/root/examples"; done
 cp "$examples/demo" "$work/root/examples"

@@ -1,4 +1,4 @@
-# `tutti faults` names program, kernel, thread, address and line of a fault, also when the program is gone.
+# `tutti faults` names program, kernel, thread, address and line of a fault, also after the program has ended.
 . "$(dirname "$0")/lib.sh"
 use_programs
 [ -x "$fakes/run_test" ] || skip "needs run_test"

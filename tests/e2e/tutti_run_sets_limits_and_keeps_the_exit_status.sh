@@ -10,7 +10,7 @@ expect "priority" 1 "$("$bin/tutti" run --priority low -- sh -c 'echo $CUDA_MPS_
 expect "library path" "$TUTTI_LIBRARY_DIR:/there" "$(LD_LIBRARY_PATH=/there "$bin/tutti" run -- sh -c 'echo $LD_LIBRARY_PATH')"
 expect "options of the program" "-n a b" "$("$bin/tutti" run -- echo -- -n a b | cut -c4-)"
 
-run() { # run STATUS PART ARGUMENTS...: the status and a part of the line on stderr
+run() { # run STATUS PART ARGUMENTS...: expects the status and a part of the line on stderr
   local status=0
   "$bin/tutti" run "${@:3}" > "$work/out" 2>&1 || status=$?
   expect "status of ${*:3}" "$1" $status

@@ -1,4 +1,4 @@
-# Older daemons left a lock file that everybody may open, and whoever can open it can lock it.
+# Older daemons left a lock file that everybody can open, and so lock.
 . "$(dirname "$0")/lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root, to act as another user"
 use_fakes
