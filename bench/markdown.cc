@@ -15,7 +15,7 @@
 
 namespace {
 
-// The processor's name as the kernel gives it; it decides what the absolute numbers are worth.
+// The processor's name as the kernel gives it, for which the absolute numbers hold.
 std::string Processor() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

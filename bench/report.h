@@ -12,7 +12,7 @@ struct Row {
   std::string name;            // "case" in the JSON
   double value = 0;
   std::string unit;
-  double reference = 0;        // in the same unit; 0: nothing stands beside it
+  double reference = 0;        // in the same unit; 0: none
   std::string reference_name;
   double ratio = 0;            // value / reference, or reference / value where that is the figure of merit
   double spread = 0;           // interquartile range / median of the samples; 0: one sample

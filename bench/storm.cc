@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   const std::string program = folder + "/load_client";
   std::mt19937 random(1);
 
-  // As many as later, from beginning to end: what the server holds after them is what it needs itself.
+  // As many as later, from start to end: what the server holds after them is the baseline.
   std::vector<Client> clients;
   for (size_t i = 0; i < kClients; ++i) clients.push_back(Start(program));
   int errors = 0;

@@ -1,5 +1,5 @@
-# `cmake --install`: the build tree's own shape below lib/tutti, since the programs find each other and the library by it, and
-# links to what users call.
+# `cmake --install`: the build tree's layout below lib/tutti, by which the programs find each other and the library, and links
+# to what users call.
 install(TARGETS tutti tutti-control tutti-server tutti-compiler RUNTIME DESTINATION lib/tutti/bin)
 foreach(program tutti-device-plugin tutti-exporter)  # left out where gRPC is
   if(TARGET ${program})

@@ -1,4 +1,4 @@
-# Everything that holds for the whole build: language, warnings, sanitizers, where the outputs go.
+# Settings of the whole build: language, warnings, sanitizers, output folders.
 
 set(CMAKE_CXX_STANDARD 23)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -20,11 +20,11 @@ if(LLD AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_link_options(--ld-path=${LLD})
 endif()
 
-# With a sanitizer its run-time is a shared library: libcuda.so.1 is loaded by programs that were built without it, which
-# then preload it (cmake/sanitizers.cmake).
+# A sanitizer's run-time is a shared library: programs built without it load libcuda.so.1, and preload the run-time
+# (cmake/sanitizers.cmake).
 set(TUTTI_SANITIZE "" CACHE STRING "address (with undefined) or thread")
 if(TUTTI_SANITIZE STREQUAL "address")
-  # Not the types of functions called through pointers: who calls the driver has names of their own for its opaque types.
+  # Without -fsanitize=function: callers of the driver have their own names for its opaque types.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize=function -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
 elseif(TUTTI_SANITIZE STREQUAL "thread")

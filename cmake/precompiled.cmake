@@ -1,6 +1,6 @@
 # Precompiled headers: sets that are compiled once, each used by the targets of one or more folders. A set holds what most
-# of their sources include anyway (the standard library, LLVM, GoogleTest), never a header of ours: those change.
-# The preset `dev` builds without them, and so finds an #include that a source lacks.
+# of their sources include anyway (the standard library, LLVM, GoogleTest), never a header of ours, since those change.
+# The preset `dev` builds without them, and so finds missing #includes.
 #
 #   tutti_precompiled(name [FROM set] [DEPENDS target ...] HEADERS a.h ...)   the headers of another set come first
 #   set(TUTTI_PRECOMPILED name)        of libraries and programs from here on in this folder and below; none: without
@@ -23,8 +23,8 @@ function(tutti_precompiled name)
   tutti_as_precompiled(tutti_precompiled_${name})
 endfunction()
 
-# The options by which compilers tell whether a set fits: one code model for libraries and programs, and with clang no
-# time of day in the set (ccache). GCC 12 takes what it reads from a set for no system header, and warns of libstdc++.
+# Options that compilers compare with a set's: one code model for libraries and programs, and with clang no time stamp in
+# the set (ccache). GCC 12 does not treat headers from a set as system headers, and so warns about libstdc++.
 function(tutti_as_precompiled target)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${target} PRIVATE -fPIC $<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>

@@ -1,10 +1,10 @@
-# The last test of a sanitizer's build: sanitizer_reports.sh FOLDER. Shows what the processes of all tests have reported
-# since the last time, once, and fails if there is anything.
+# The last test of a sanitizer's build: sanitizer_reports.sh FOLDER. Shows the reports of all tests' processes since the
+# last time, once, and fails if there are any.
 set -eu
 status=0
 for report in "$1"/report.*; do
   [ -e "$report" ] || continue
-  # No findings: threads that ended, or were not stopped, while leaks were looked for; kernels, which are left on stacks
+  # False reports: threads that ended, or were not stopped, during the search for leaks; kernels, which are left on stacks
   # of their own.
   sed -i -e '/Unable to get registers from thread [0-9]*\.$/d' \
     -e '/Running thread [0-9]* was not suspended\. False leaks are possible\.$/d' \

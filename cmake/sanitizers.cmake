@@ -1,14 +1,14 @@
-# In a build with a sanitizer: what programs built without it need, and a last test that looks at every process's reports.
+# In a build with a sanitizer: what programs built without it need, and a last test that reads every process's reports.
 #
-# A server or a compiler that is found out ends, and the test that started it often notices; a leak at its end, or a race in
-# a process that then was killed, nobody notices. So all processes write their reports into one folder (CMakePresets.json),
-# and the last test fails if there is one.
+# When a server or a compiler ends with a report, the test that started it often notices, but no test notices a leak at its end
+# or a race in a process that is killed later. So all processes write their reports into one folder (CMakePresets.json), and the
+# last test fails if there are any.
 
 if(NOT TUTTI_SANITIZE)
   return()
 endif()
 
-# All tests of `folder` and below.
+# All tests in and below `folder`.
 function(tutti_tests_below folder result)
   get_property(tests DIRECTORY ${folder} PROPERTY TESTS)
   get_property(subfolders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)

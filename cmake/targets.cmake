@@ -1,5 +1,5 @@
-# The shapes of target that cover the tree: a library per folder, and one test program per folder. Each begins with the
-# folder's set of precompiled headers (cmake/precompiled.cmake).
+# The kinds of target in the tree: a library per folder, and one test program per folder. Each uses the folder's set of
+# precompiled headers (cmake/precompiled.cmake).
 
 # tutti_library(name SOURCES a.cc ... [DEPENDS b ...])
 function(tutti_library name)
@@ -9,7 +9,7 @@ function(tutti_library name)
   tutti_use_precompiled(${name} ${TUTTI_PRECOMPILED})
 endfunction()
 
-# tutti_test(name SOURCES a_test.cc ... [DEPENDS b ...]): a GoogleTest program, each of its tests known to ctest.
+# tutti_test(name SOURCES a_test.cc ... [DEPENDS b ...]): a GoogleTest program; ctest knows each of its tests.
 function(tutti_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})

@@ -1,4 +1,4 @@
-# Sourced by the tools: where things are, and how they speak.
+# Sourced by the tools: paths, messages, a private daemon.
 root=$(pwd)
 
 say() {
@@ -6,8 +6,8 @@ say() {
   printf '%s\n' "$*"
 }
 
-# progress WHAT [SECONDS_LEFT]: how far a long task is. On a terminal one line that is rewritten, and goes when something is
-# said; elsewhere a line, every 15 s at most.
+# progress WHAT [SECONDS_LEFT]: shows how far a long task is. On a terminal, rewrites one line, which the next message erases;
+# elsewhere prints a line, every 15 s at most.
 progress_shown=false
 progress_said=-15
 progress() {
@@ -32,8 +32,8 @@ fail() {
   exit 1
 }
 
-# private_daemon NAME BUILD LOGS CACHE: a daemon of this script alone, which ends with it. Programs started afterwards load
-# our library and find the daemon; its shell is $control, its directory CUDA_MPS_PIPE_DIRECTORY.
+# private_daemon NAME BUILD LOGS CACHE: starts a daemon for this script alone, which ends with it. Programs started afterwards
+# load our library and find the daemon; its shell is $control, its directory CUDA_MPS_PIPE_DIRECTORY.
 private_daemon() {
   local name=$1 build=$2
   # Not below the repository: a socket's path is at most 107 bytes.

@@ -24,11 +24,11 @@ class Clients {
   void Begin();
   // Sends a byte to one: the first starts it; one that faults pauses at the next, and resumes at the one after.
   void Tell(size_t client);
-  // Ends them; what each has written.
+  // Ends them; returns what each has written.
   std::vector<std::string> End();
-  // A counter of each, as in src/metrics/counters.def.
+  // One counter (src/metrics/counters.def) of each.
   std::vector<uint64_t> Counter(const std::string& name) const;
-  // Device time of each over the next `seconds`, as part of all device time that there was.
+  // The fraction of the device time of the next `seconds` that each gets.
   std::vector<double> SharesOver(double seconds) const;
 
  private:

@@ -1,4 +1,4 @@
-// The vectors, and what their sum must be.
+// The vectors, and their expected sum.
 #pragma once
 
 #include <cstdint>

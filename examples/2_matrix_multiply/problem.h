@@ -1,4 +1,4 @@
-// The matrices, and what their product must be, to the bit: the kernel says where it fuses and in which order it adds.
+// The matrices, and their expected product, to the bit: the kernel fixes where it fuses and in which order it adds.
 #pragma once
 
 #include <cmath>

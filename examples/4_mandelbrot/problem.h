@@ -1,4 +1,4 @@
-// The picture, and what it must be.
+// The picture, and its expected pixels.
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// The bodies, and how they must be pulled. The device takes an approximate reciprocal square root, so results agree to
-// a relative 1e-4 of the largest acceleration, not to the bit.
+// The bodies, and their expected accelerations. The device uses an approximate reciprocal square root, so results agree
+// to a relative 1e-4 of the largest acceleration, not to the bit.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Heat flowing along a rod that is cut into one piece per MPI rank: each step is computed on the device, then
-// neighbouring ranks exchange the points at their ends. All ranks of a node share its devices through the daemon; rank
-// r of a node takes device r modulo their number.
+// Heat flows along a rod, of which each MPI rank has one piece: the device computes each step, then neighbouring ranks
+// exchange the points at their ends. All ranks of a node share its devices through the daemon; rank r of a node takes
+// device r modulo their number.
 #include <mpi.h>
 
 #include "../common/driver_program.h"

@@ -1,4 +1,4 @@
-// The rod, and what it must look like after some steps.
+// The rod, and its expected temperatures after some steps.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// For the examples on the CUDA driver API (built without nvcc): the functions they use, declared as the driver exports
-// them, and a few lines around them. A failed call ends the program with its name and error.
+// For the examples on the CUDA driver API (built without nvcc): declares the functions they use as the driver exports
+// them, and adds a few helpers. A failed call ends the program with its name and error.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
-// What every example takes on its command line, and how it reports.
+// The command line of every example, and its result line.
 //
 //   --rounds N   how often the device does the work (default given by the example)
 //   --blocks B   thread blocks per launch: 0 = as many as the problem has (default given by the example)
-//   --seconds S  go on for at least S seconds instead of counting rounds
+//   --seconds S  work for at least S seconds instead of counting rounds
 //
 // Exit status: 0 if every result equals the host's, 1 if not, 2 if CUDA reported an error, 3 for a wrong command line.
 #pragma once
@@ -64,7 +64,7 @@ inline int Report(const char* name, const Loop& loop, double seconds, uint64_t c
   return wrong == 0 ? 0 : 1;
 }
 
-// Numbers that look random and are the same everywhere.
+// Pseudo-random numbers, the same everywhere.
 inline uint32_t Hash(uint32_t x) {
   x ^= x >> 16;
   x *= 0x7feb352du;

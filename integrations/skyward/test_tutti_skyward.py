@@ -59,7 +59,7 @@ def with_skyward(test):
 
 
 def work(task, library, environment, results):
-    """A worker's child: the variables arrive after it has started, then CUDA is loaded."""
+    """A worker's child: it gets the variables after its start, then loads CUDA."""
     import ctypes
 
     os.environ.update(environment)
@@ -132,7 +132,7 @@ class Bootstrap(unittest.TestCase):
                 answers = sorted(results.get(timeout=60) for _ in workers)
                 for worker in workers:
                     worker.join(60)
-                # The share, and not the whole device; beyond it CUDA_ERROR_OUT_OF_MEMORY.
+                # The share instead of the whole device; beyond it CUDA_ERROR_OUT_OF_MEMORY.
                 self.assertEqual(answers, [(task, 0, 128 << 20, 4, 2) for task in range(8)])
                 # As with reuse_processes=False: a new process, and so a new client, for each task.
                 with concurrent.futures.ProcessPoolExecutor(2, mp_context=context, max_tasks_per_child=1) as pool:

@@ -5,9 +5,9 @@
     with sky.Compute(..., plugins=[tutti(active_thread_percentage=25, pinned_memory_limit="0=2G", package="https://.../tutti.deb")]):
         ...
 
-It has the shape of Skyward's own `mps` plugin (an image transform and a bootstrap phase) and its two parameters, so that one can
-be replaced by the other. What it adds: it installs the package, it refuses values that cannot be meant, and the bootstrap fails
-with a clear line if the daemon does not answer.
+It has the structure of Skyward's own `mps` plugin (an image transform and a bootstrap phase) and its two parameters, so that
+either can replace the other. In addition it installs the package, refuses invalid values, and fails the bootstrap with a clear
+line if the daemon does not answer.
 """
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ import re
 import shlex
 from dataclasses import dataclass, replace
 
-# Not in /tmp, where any user of the worker could have made them first.
+# Not in /tmp, where any user of the worker could create them first.
 PIPE_DIRECTORY = "/run/nvidia-mps"
 LOG_DIRECTORY = "/var/log/nvidia-mps"
 DOWNLOADS = "/run/tutti-downloads"
 
-# CUDA_MPS_PINNED_DEVICE_MEM_LIMIT: a device (ordinal or UUID) and an amount, several with commas.
+# CUDA_MPS_PINNED_DEVICE_MEM_LIMIT: pairs of a device (ordinal or UUID) and an amount, separated by commas.
 _LIMIT = re.compile(r"(\d+|GPU-[0-9a-f-]+)=\d+[MG]B?")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the plugin does, apart from Skyward: an environment and the commands of the bootstrap."""
+    """The plugin without Skyward: an environment and the commands of the bootstrap."""
 
     active_thread_percentage: int | None = None
     pinned_memory_limit: str | None = None
-    package: str | None = None  # a .deb or a .tar.gz (bin/ and lib/), as a URL or a path on the worker; None: it is installed
+    package: str | None = None  # a .deb or a .tar.gz (bin/ and lib/), as a URL or a path on the worker; None: already installed
     sha256: str | None = None
     prefix: str = "/opt/tutti"  # for a .tar.gz
     pipe_directory: str = PIPE_DIRECTORY
@@ -69,14 +69,14 @@ class Settings:
         else:
             prefix = shlex.quote(self.prefix)
             commands.append(f"mkdir -p {prefix} && tar -xzf {path} -C {prefix}")
-            # Programs by PATH, and libcuda.so.1 by the loader's cache: a worker's environment is set too late for LD_LIBRARY_PATH.
+            # PATH finds the programs, the loader's cache libcuda.so.1: a worker's environment is set too late for LD_LIBRARY_PATH.
             commands.append(f"ln -sf {prefix}/bin/* /usr/local/bin/")
             commands.append(f"echo {prefix}/lib > /etc/ld.so.conf.d/000-tutti.conf && ldconfig")
         return commands
 
     def start_commands(self) -> list[str]:
         directories = f"{shlex.quote(self.pipe_directory)} {shlex.quote(self.log_directory)}"
-        # The bootstrap may run twice on a node that is reused: a daemon that is there is as good as a new one.
+        # The bootstrap may run twice on a reused node: a running daemon is as good as a new one.
         return [
             f"mkdir -p {directories}",
             "echo get_server_list | nvidia-cuda-mps-control > /dev/null 2>&1 || nvidia-cuda-mps-control -d",

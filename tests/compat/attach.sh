@@ -1,4 +1,4 @@
-# How a program finds its server, and what it is told if it cannot: the CUresult, and one line on stderr that names the remedy.
+# How a program finds its server, and what it gets if it cannot: the CUresult, and one line on stderr that names the remedy.
 #   attach.sh PROBE
 set -u
 probe=$1
@@ -44,7 +44,7 @@ expect 'no device is visible' 100 '' CUDA_VISIBLE_DEVICES=
 expect 'a device is visible that is not there' 0 'the first 1 of 2 entries' CUDA_VISIBLE_DEVICES=0,7
 expect 'no device, as programs ask for that' 100 '' CUDA_VISIBLE_DEVICES=-1
 
-# Limits: what cannot be read is named with its value and what holds instead; the program runs.
+# Limits: for an unreadable one, stderr names its value and what holds instead; the program runs.
 for value in 0 -5 101 banana nan; do
   expect "percentage $value" 0 "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=\"$value\" is not used, the server's percentage instead" \
     CUDA_MPS_ACTIVE_THREAD_PERCENTAGE="$value"

@@ -1,4 +1,4 @@
-# A program with more rights than its caller: nothing that the caller has put into the environment is listened to.
+# A program with more rights than its caller ignores the environment that the caller has set.
 #   setuid.sh PROBE
 set -u
 probe=$1
@@ -12,7 +12,7 @@ chmod 4755 "$dir/probe"
 printf '#!/bin/sh\ntouch %s/chosen\n' "$dir" > "$dir/server"
 chmod 755 "$dir/server"
 
-# The probe as a user without rights, with a server, logs and a pipe directory of that user's.
+# Runs the probe as a user without rights, with that user's server, logs and pipe directory.
 mkdir -m 777 "$dir/users"
 setpriv --reuid 65534 --regid 65534 --clear-groups env TUTTI_SERVER="$dir/server" TUTTI_CLIENT_LOG="$dir/users/client.log" \
   TUTTI_SERVER_LOG="$dir/users/server.log" TUTTI_CACHE_DIR="$dir/users/cache" CUDA_MPS_PIPE_DIRECTORY="$dir/users" \

@@ -10,7 +10,7 @@ namespace tutti::fault {
 
 struct Holdings {
   size_t descriptors = 0;
-  size_t threads = 0;  // except in pools that grow on demand, up to a fixed number
+  size_t threads = 0;  // except in pools that grow on demand up to a fixed size
   size_t memory_files = 0;   // mapped: clients' windows and channels; the heap may well have grown
   size_t resident_bytes = 0;
 

@@ -1,5 +1,5 @@
-# A PTX text and what the fence makes of it: fence_text.sh COMPILER TEXT OUTPUT writes OUTPUT.plain.ptx and OUTPUT.fenced.ptx.
-# Where the fence refuses the text there is no second one; the first comes last, as the sign that both are there.
+# Writes a PTX text and its fenced version: fence_text.sh COMPILER TEXT OUTPUT writes OUTPUT.plain.ptx and OUTPUT.fenced.ptx. Where
+# the fence refuses the text there is no second one. Writes the first one last, as the sign that both are complete.
 set -eu
 rm -f "$3.fenced.ptx"
 "$1" "$2" --emit fenced-ptx -o "$3.fenced.ptx" || rm -f "$3.fenced.ptx"

@@ -1,4 +1,4 @@
-"""Stands in for the cluster's API server: one Node object over HTTPS, for whoever has the service account's token."""
+"""Stands in for the cluster's API server: serves one Node object over HTTPS to bearers of the service account's token."""
 import http.server
 import json
 import os
@@ -32,8 +32,8 @@ class ApiServer:
                         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate], check=True, stderr=subprocess.DEVNULL)
         self.path = "/api/v1/nodes/" + name
         self.node = {"kind": "Node", "metadata": {"name": name, "resourceVersion": "1", "labels": {"kubernetes.io/os": "linux"}}, "spec": {}}
-        self.answers = []  # (status, body) that come instead of the next answers
-        self.before_patch = None  # called before the next patch, as somebody else who changes the node
+        self.answers = []  # (status, body): replace the next answers
+        self.before_patch = None  # called before the next patch, to change the node as somebody else
         self.lock = threading.Lock()
         outer = self
 
@@ -86,7 +86,7 @@ class ApiServer:
             file.write(text)
 
     def put(self, patch):
-        """As somebody who changes the node."""
+        """Changes the node as somebody else."""
         self.node = merge(self.node, patch)
         self.node["metadata"]["resourceVersion"] = str(int(self.node["metadata"]["resourceVersion"]) + 1)
 

@@ -1,4 +1,4 @@
-"""What the tests of the device plugin have in common: a node with a kubelet stand-in, and the plugin on it."""
+"""The fixture of the device plugin's tests: a node with a kubelet stand-in, and the plugin on it."""
 import os
 import unittest
 
@@ -15,7 +15,7 @@ class PluginCase(unittest.TestCase):
         self.kubelet = Kubelet(self.node.kubelet_directory)
         self.addCleanup(lambda: self.kubelet.stop())
 
-    def enterContext(self, context):  # unittest has it from Python 3.12 on
+    def enterContext(self, context):  # unittest has it since Python 3.11
         value = context.__enter__()
         self.addCleanup(context.__exit__, None, None, None)
         return value

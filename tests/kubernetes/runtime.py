@@ -1,4 +1,4 @@
-"""Stands in for a container runtime and for the kubelet's pod-resources API: what containers there are, and who holds what."""
+"""Stands in for a container runtime and for the kubelet's pod-resources API: lists containers and the devices they hold."""
 import os
 from concurrent import futures
 
@@ -21,7 +21,7 @@ def serve(path, service, methods):
 
 
 class Pods:
-    """Pods of one container each. `proc` looks like /proc for the processes that were put into them."""
+    """Pods of one container each. `proc` resembles /proc for the processes in them."""
 
     def __init__(self, directory):
         self.runtime_socket = os.path.join(directory, "runtime.sock")

@@ -1,4 +1,4 @@
-"""The device plugin and its control daemon: one that dies, hangs, runs already, was started otherwise, or is started by others."""
+"""The device plugin and its control daemon, which dies, hangs, already runs, has other options, or is started by others."""
 import os
 import signal
 import subprocess

@@ -46,7 +46,7 @@ class DevicePlugin(PluginCase):
         self.assertFalse(os.path.exists(pair), "its replica 1 is another container's")
         self.assertTrue(os.path.exists(one + "/control") and os.path.exists(other + "/control"))
         self.assertIn("claim require on", self.node.ask("claim list"))
-        # A daemon that is started anew is told of the containers that run.
+        # The plugin tells a new daemon of the containers that run.
         os.kill(self.node.daemons()[0], signal.SIGKILL)
         until("the claims are back", lambda: self.node.daemons() and self.node.ask("claim list").count("claim add") == 2)
 

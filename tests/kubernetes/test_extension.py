@@ -1,4 +1,4 @@
-"""What NVIDIA's plugin cannot do, a key of the section `tutti` each: what becomes of it at the kubelet and at the daemon."""
+"""Features beyond NVIDIA's plugin, one key of the section `tutti` each: their effects at the kubelet and at the daemon."""
 import os
 import signal
 import unittest
@@ -11,7 +11,7 @@ NO_LIMIT = ""
 
 class Extension(PluginCase):
     def defaults(self, percentage, memory):
-        """Of clients that say nothing."""
+        """The limits of clients that ask for none."""
         until("the percentage", lambda: self.node.ask("get_default_active_thread_percentage") == percentage)
         self.assertEqual(self.node.ask("get_default_device_pinned_mem_limit 0"), memory)
 
@@ -32,7 +32,7 @@ class Extension(PluginCase):
 
     def test_several_replicas_of_one_pod_add_up(self):
         plugin = self.plugin(MPS_FOUR.replace("    resources", "    failRequestsGreaterThanOne: false\n    resources"))
-        self.defaults("100.0", NO_LIMIT)  # a container is told its own, which may be all
+        self.defaults("100.0", NO_LIMIT)  # each container gets its own limits, which may be everything
         self.assertEqual(self.limits(plugin.allocate([UUID + "::0", UUID + "::3"])[0]),
                          {"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "50", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": UUID + "=512M"})
         self.assertEqual(self.limits(plugin.allocate([UUID + "::1"])[0]),

@@ -1,4 +1,4 @@
-"""Labels and taints that the plugin puts on its node through the API server, a stand-in here."""
+"""Labels and taints that the plugin puts on its node through the API server (here a stand-in)."""
 import shutil
 import signal
 import unittest

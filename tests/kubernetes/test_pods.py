@@ -1,5 +1,5 @@
-"""What belongs to a pod: its metrics, the share its annotations ask for, the labels of its node. Pods are stand-ins, their
-processes are real clients of a real daemon."""
+"""A pod's metrics, the share that its annotations ask for, the labels of its node. Pods are stand-ins; their processes are
+real clients of a real daemon."""
 import os
 import re
 import socket

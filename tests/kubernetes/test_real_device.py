@@ -1,5 +1,5 @@
-"""What Allocate hands out is used: a program with that environment runs on the CPU device through the daemon, with a
-replica's share of memory and SMs."""
+"""A program with the environment that Allocate returned runs on the CPU device through the daemon, with a replica's share
+of memory and SMs."""
 import os
 import re
 import socket
@@ -27,12 +27,12 @@ class RealDevice(unittest.TestCase):
             self.assertEqual(len(devices), 8, "two devices of four replicas")
             second = sorted({device.split("::")[0] for device in devices})[1]
             answer = plugin.allocate([second + "::1"])[0]
-            # A container's mounts, undone: this program runs outside of one.
+            # Maps a container's mounts back, since this program runs outside of one.
             mounts = {mount.container_path: mount.host_path for mount in answer.mounts}
             environment = {key: mounts.get(value, value) for key, value in answer.envs.items()}
             seen = subprocess.run([PROBE], env=environment, stdout=subprocess.PIPE, text=True, timeout=60).stdout
             self.assertRegex(seen, r"^0 %s sms=2 total_mib=256 .* mps=1$" % re.escape(second))
-            # A container that forgets what it was told is still given no more.
+            # A container that drops its environment gets no more.
             bare = {key: environment[key] for key in ("CUDA_MPS_PIPE_DIRECTORY", "LD_LIBRARY_PATH")}
             seen = subprocess.run([PROBE], env=bare, stdout=subprocess.PIPE, text=True, timeout=60).stdout
             self.assertRegex(seen, r"^0 %s sms=2 total_mib=256 .* mps=1$" % re.escape(second))

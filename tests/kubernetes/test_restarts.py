@@ -1,4 +1,4 @@
-"""The device plugin and what comes and goes around it: kubelets of all kinds, its sockets, its configuration."""
+"""The device plugin while its surroundings change: all kinds of kubelets, its sockets, its configuration."""
 import os
 import signal
 import socket
@@ -16,7 +16,7 @@ class Restarts(PluginCase):
         self.plugin().next_list()
         self.kubelet.stop()
         self.kubelet = Kubelet(self.node.kubelet_directory)
-        # It may see its own socket go before it sees the new kubelet, and then registers twice: the last one counts.
+        # If it sees its own socket go before it sees the new kubelet, it registers twice: the last one counts.
         devices = None
         while devices is None:
             again = self.kubelet.plugin()

@@ -1,4 +1,4 @@
-# For scripts that try the package in a Debian of their own: fresh_debian ROOT unpacks Debian 12 there. Its base is kept in
+# For scripts that try the package in a Debian of their own: fresh_debian ROOT unpacks Debian 12 there. It keeps the base in
 # build/package/base.tar, so that the second time takes seconds.
 fresh_debian() {
   local base=$root/build/package/base.tar
@@ -11,6 +11,6 @@ fresh_debian() {
   else
     tar -C "$1" -xf "$base"
   fi
-  chmod 755 "$1"  # whatever the caller made: others than root live there, too
+  chmod 755 "$1"  # whatever the caller's umask: others than root use it, too
   cp /etc/resolv.conf "$1/etc/" 2> /dev/null || true
 }

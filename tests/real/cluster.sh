@@ -1,14 +1,14 @@
-# A real control plane (etcd, apiserver with RBAC, scheduler) and node (kubelet, containerd), and on it, in pods, what our manifest
-# asks for: the plugin labels and taints its node with nothing but its service account; five pods ask for a quarter each, the
-# fifth is Pending until one of the four ends. The plugin crashes and is replaced, and nobody notices. No controller manager:
-# pods are made here, not by a Deployment or DaemonSet.
+# A real control plane (etcd, apiserver with RBAC, scheduler) and node (kubelet, containerd) run the pods of our manifest: the
+# plugin labels and taints its node with only its service account; five pods ask for a quarter each, and the fifth is Pending
+# until one of the four ends. The plugin crashes and is replaced, and nobody notices. There is no controller manager: this
+# script makes the pods, not a Deployment or DaemonSet.
 want_kubernetes=all
 mps_root=/run/nvidia/mps
 . "$(dirname "$0")/container_lib.sh"
 for needed in etcd kubectl openssl; do command -v $needed > /dev/null || skip "needs $needed (./dev setup --e2e)"; done
 api=https://127.0.0.1:$((port + 3))
 
-# A kubeconfig for a bearer token: who the apiserver takes its bearer for stands in tokens.csv.
+# A kubeconfig for a bearer token; tokens.csv says which user it stands for.
 kubeconfig() { # kubeconfig NAME TOKEN
   cat > "$work/$1.conf" << EOF
 apiVersion: v1
@@ -50,7 +50,7 @@ make_plugin_image
 start_kubelet --kubeconfig="$work/node.conf"
 within 60 "the node is registered" k get node node1
 
-# The manifest as a user applies it, with a node template of Cast AI's instead of its own configuration.
+# The manifest as a user applies it, with Cast AI's node template instead of its own configuration.
 within 20 "the manifest is accepted" k apply -f "$here/deployments/static/tutti-device-plugin.yaml"
 within 20 "the example is accepted" k apply -f "$here/deployments/static/four-pods.yaml"
 checked() { # checked NAMESPACE NAME: the plugin accepts what this ConfigMap holds
@@ -68,12 +68,12 @@ config='{"name": "gpu-jobs", "shouldTaint": true, "gpu": {"sharingStrategy": "GP
   "tutti": {"startDaemon": false, "clientLibrary": {"hostPath": "/run/tutti/lib"}, "nodeApi": true, "metricsAddress": "127.0.0.1:'$((port + 2))'"}}'
 k -n tutti create configmap tutti-device-plugin --from-literal=config.yaml="$config" --dry-run=client -o yaml | k apply -f - 2> /dev/null > /dev/null
 
-# What a controller manager does for pods: their namespace's account, and the certificate that goes with its token.
+# A controller manager's part: the namespace's account, and the certificate that goes with its token.
 for namespace in default tutti; do
   k -n $namespace create configmap kube-root-ca.crt --from-file=ca.crt="$work/account/ca.crt" > /dev/null
   k -n $namespace create serviceaccount default > /dev/null
 done
-# start_daemonset NAME: the pod that a DaemonSet's controller makes of it, on the host's network since there is no other.
+# start_daemonset NAME: makes the pod that a DaemonSet's controller would, on the host's network since there is no other.
 start_daemonset() {
   k -n tutti get daemonset "$1" -o json | python3 -c '
 import json, sys
@@ -108,7 +108,7 @@ for key, value in sorted(node["metadata"]["labels"].items()):
 for taint in node["spec"]["taints"]:
     if "cast.ai" in taint["key"]: print("  taint", taint["key"] + "=" + taint["value"] + ":" + taint["effect"])'
 
-# A pod that tolerates the template's taint, and nothing else but that the node has no network.
+# A pod that tolerates the template's taint and a node without network, and no other taint.
 job() { # job NAME [USER]
   pod "$@" | sed 's|tolerations: .*|tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists}, {key: scheduling.cast.ai/node-template, operator: Exists}]\
   restartPolicy: Never\

@@ -1,6 +1,6 @@
 # For containers.sh, kubelet.sh and cluster.sh: containerd in a private directory and mount namespace, an image with our test
-# programs, a kubelet, the device plugin. The kubelet's directories are hard-wired, so the script that sources this runs itself again in a
-# mount namespace where they are private.
+# programs, a kubelet, the device plugin. The kubelet's directories are hard-wired, so a script that sources this executes itself
+# again in a mount namespace where they are private.
 [ "$(id -u)" = 0 ] || { echo "skipped: needs root"; exit 77; }
 for program in containerd ctr runc; do command -v $program > /dev/null || { echo "skipped: needs $program (./dev setup --e2e)"; exit 77; }; done
 if [ -z "${TUTTI_PRIVATE_MOUNTS:-}" ]; then
@@ -21,7 +21,7 @@ mount --bind "$work/kubelet" /var/lib/kubelet
 mount --make-rshared /var/lib/kubelet
 mount -t tmpfs tmpfs /var/log
 mkdir -p /var/log/pods /var/log/containers /run/nvidia /run/tutti
-for directory in /run/nvidia /run/tutti; do  # where the manifests have it
+for directory in /run/nvidia /run/tutti; do  # as in the manifests
   mount -t tmpfs tmpfs $directory
   mount --make-rshared $directory
 done
@@ -30,12 +30,12 @@ port=$((20000 + $$ % 20000))
 
 end_containers() {
   set +e
-  disown -a  # the shell would name each process that is killed
-  CUDA_MPS_LOG_DIRECTORY=$work/log  # finish looks there
+  disown -a  # or the shell reports each process that is killed
+  CUDA_MPS_LOG_DIRECTORY=$work/log  # for finish
   for pid in ${kubelet_pid:-} ${plugin_pid:-}; do kill -KILL "$pid" 2> /dev/null; done
   for task in $(run_ctr tasks ls -q 2> /dev/null); do run_ctr tasks delete --force "$task" > /dev/null 2>&1; done
   local pid left round
-  for round in $(seq 50); do  # processes that are ending still write
+  for round in $(seq 50); do  # ending processes still write
     left=
     for pid in $(grep -ls "$work" /proc/[0-9]*/cmdline 2> /dev/null | cut -d/ -f3); do
       [ "$pid" = $$ ] || { kill -KILL "$pid" 2> /dev/null && left=yes; }
@@ -71,7 +71,7 @@ EOF
 }
 run_ctr() { ctr -a "$runtime_socket" -n k8s.io "$@"; }
 
-# import_image ROOT CONFIG NAME...: the files in ROOT, and of the image's configuration the part that says what runs.
+# import_image ROOT CONFIG NAME...: makes images of the files in ROOT; CONFIG is the part of their configuration that says what runs.
 import_image() {
   local root=$1 what=$2 sum config name
   shift 2
@@ -85,7 +85,7 @@ import_image() {
     run_ctr images import --snapshotter native "$work/image/image.tar" > /dev/null
   done
 }
-# with_libraries ROOT FILE...: what FILEs load (but libcuda, which comes with the share), and busybox
+# with_libraries ROOT FILE...: copies the FILEs' libraries (but libcuda, which comes with the share), and busybox
 with_libraries() {
   local root=$1 file library
   shift
@@ -98,7 +98,7 @@ with_libraries() {
   done
 }
 
-# The plugin's image, as deployments/container/Containerfile lays it out.
+# The plugin's image, with the layout of deployments/container/Containerfile.
 make_plugin_image() {
   local root=$work/image/plugin name
   mkdir -p "$root"/usr/local/tutti/{bin,lib}
@@ -156,7 +156,7 @@ start_plugin() { # start_plugin OPTIONS...; with $config its own configuration
 }
 daemon_of_plugin() { cat "${mps_root:-$work/mps}/nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid"; }
 
-# A pod that looks at its device, computes something, says "done", and stays.
+# A pod that probes its device, computes something, prints "done", and stays.
 pod() { # pod NAME [USER]
   cat << EOF
 apiVersion: v1
@@ -178,7 +178,7 @@ EOF
 pod_log() { cat /var/log/pods/default_"$1"*/main/*.log 2> /dev/null; }
 pod_says() { pod_log "$1" | grep -q "$2"; }
 metrics() { curl -fsS "http://127.0.0.1:$((port + 2))/metrics"; }
-# within SECONDS WHAT COMMAND...: for what takes longer than until_true waits
+# within SECONDS WHAT COMMAND...: as until_true, for longer waits
 within() {
   local seconds=$1 what=$2 end=$((SECONDS + $1))
   shift 2

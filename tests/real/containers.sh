@@ -1,13 +1,13 @@
-# Real containers, with containerd and runc, a kubelet stand-in asking the device plugin for each of them: four hold one device
+# Real containers, with containerd and runc; a kubelet stand-in asks the device plugin for each of them. Four hold one device
 # with a quarter share each, in PID, IPC and mount namespaces of their own, one of them not as root; a fifth finds no replica, and
-# one that was given the daemon's own directory is refused.
+# one with the daemon's own directory is refused.
 . "$(dirname "$0")/container_lib.sh"
 command -v /usr/bin/python3 > /dev/null && /usr/bin/python3 -c 'import grpc' 2> /dev/null || skip "needs python3-grpcio"
 
 start_containerd
 make_image
 mkdir -p /var/lib/kubelet/device-plugins
-# The kubelet of tests/kubernetes: prints what Allocate answered, as options for ctr, a line for each container.
+# The kubelet of tests/kubernetes: prints Allocate's answers as options for ctr, a line per container.
 cat > "$work/ask.py" << EOF
 import sys
 sys.path[:0] = ["$here/tests/kubernetes", "$bin/../src/kubernetes"]
@@ -51,16 +51,17 @@ for number in 1 2 3 4; do
 done
 options
 expect "a fifth" none "$answer"
-# The containers' processes are in their own PID namespaces; the daemon, on the host, knows them by the host's numbers.
+# The containers' processes have PID namespaces of their own; the daemon, on the host, knows them by the host's process ids.
 four_measured() { [ "$(metrics | grep -c '^tutti_client_memory_used_bytes')" = 4 ]; }
 until_true "four clients in the metrics" four_measured
 expect "one of them is not root" 65534 "$(head -n 1 "$work/share4")"
-# Who was given the directory of all claims has none of them: not by the daemon's own socket, not by the claim it was allocated.
+# A container with the directory of all claims has none of them: neither by the daemon's own socket, nor by the claim it was
+# allocated.
 # shellcheck disable=SC2086
 run_ctr run --rm --snapshotter native $share --mount "type=bind,src=$work/mps/nvidia.com/gpu/pipe,dst=/above,options=rbind:ro" localhost/shares:1 "above-$$" \
   sh -c 'CUDA_MPS_PIPE_DIRECTORY=/above device_probe; echo; device_probe' > "$work/above" 2>&1 || true
 expect "who has the directory above, by the daemon's socket and by a claim's" 2 "$(grep -c '^CUDA_ERROR_NOT_PERMITTED' "$work/above")"
 grep -h '^[0-9].*sms=' "$work"/share? | sort | uniq -c | sed 's/^ */  /'
 echo "containers: four shared one device, a fifth got none, one with the directory above was refused"
-exec {asker[1]}>&-  # and the stand-in ends
+exec {asker[1]}>&-  # ends the stand-in
 wait "$asker_PID" || true

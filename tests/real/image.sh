@@ -1,5 +1,5 @@
-# The Containerfiles, built by buildah on a Debian that debootstrap made (no registry is asked), and run by runc: the daemon is the
-# container's first process, programs outside reach it through the pipe directory that they share, SIGTERM ends it.
+# buildah builds the Containerfiles on a Debian from debootstrap (without a registry), and runc runs them: the daemon is the
+# container's first process, programs outside reach it through the shared pipe directory, SIGTERM ends it.
 . "$(dirname "$0")/../e2e/lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root"
 for program in buildah runc; do command -v $program > /dev/null || skip "needs $program (./dev setup --e2e)"; done
@@ -36,7 +36,7 @@ expect "it is the first process" 1 "$(tr -d '\n' < "$work/mps/nvidia-cuda-mps-co
 expect "its health check" 100.0 "$(inside sh -c 'echo get_default_active_thread_percentage | tutti-control')"
 export CUDA_MPS_PIPE_DIRECTORY=$work/mps
 expect_in "a program outside" "mps=1" "$(LD_LIBRARY_PATH=$bin/../lib "$probe")"
-# A process that ends meanwhile is an error to grep.
+# grep fails on a process that ends meanwhile.
 first=$({ grep -lsz "^/usr/bin/nvidia-cuda-mps-control$" /proc/[0-9]*/cmdline || true; } | cut -d/ -f3 | while read -r pid; do
   if grep -qsF "$work/mps /tmp/nvidia-mps" "/proc/$pid/mountinfo" && [ "$(awk '/^NSpid/ { print $NF }' "/proc/$pid/status")" = 1 ]; then echo "$pid"; fi
 done)
@@ -45,7 +45,8 @@ kill -TERM $first
 until_true "it ends" gone "$daemon"
 [ ! -e "$work/mps/control" ] || fail "its socket is left"
 
-# The device plugin's image, of deployments/container: its programs find all that they load, and the plugin reads its manifest's configuration.
+# The device plugin's image, of deployments/container: its programs find their libraries, and the plugin reads its manifest's
+# configuration.
 for part in bin lib; do mkdir -p "$work/context/build/release/$part" && cp -a "$bin/../$part/." "$work/context/build/release/$part"; done
 build bud -q --isolation chroot --pull-never -f "$root/deployments/container/Containerfile" -t plugin "$work/context" > "$work/build.log" 2>&1 ||
   { tail -n 20 "$work/build.log"; fail "the plugin's image is not built"; }

@@ -13,7 +13,7 @@ import json, sys
 for pod in json.load(sys.stdin)["items"]:
     status = pod["status"]
     print(pod["metadata"]["name"], status.get("phase"), status.get("reason", ""), status.get("message", ""))'; }
-# The last of them is no root.
+# The last of them does not run as root.
 for number in 1 2 3; do pod "share$number" > "$work/manifests/share$number.yaml"; done
 pod share4 65534 > "$work/manifests/share4.yaml"
 for number in 1 2 3 4; do

@@ -1,5 +1,5 @@
-# A real Prometheus with the rules and alerts that we ship: it scrapes the exporter, a client's metrics arrive, every query of
-# the dashboard has an answer, and an alert fires when the daemon is killed.
+# A real Prometheus with our rules and alerts scrapes the exporter: a client's metrics arrive, every query of the dashboard has
+# an answer, and an alert fires when the daemon is killed.
 . "$(dirname "$0")/../e2e/lib.sh"
 command -v prometheus > /dev/null || skip "needs prometheus (./dev setup --e2e)"
 [ -x "$bin/tutti-exporter" ] || skip "needs tutti-exporter"
@@ -28,7 +28,7 @@ until_true "the client's memory is there" has 'query?query=tutti_client_memory_u
 until_true "under dcgm-exporter's name, in MiB" has 'query?query=DCGM_FI_DEV_FB_USED' '"64"'
 until_true "and the derived waste" has 'query?query=tutti:device_memory_waste_bytes' '"1006632960"'
 promtool check rules "$here/integrations/grafana/alerts.yaml" > "$work/promtool.log" 2>&1 || fail "promtool: $(cat "$work/promtool.log")"
-# Grafana is not in Debian: the dashboard's queries are asked as it would ask them, all devices chosen.
+# Grafana is not in Debian: this asks the dashboard's queries as Grafana would, with all devices selected.
 cat > "$work/queries.py" << 'EOF'
 import json, sys, urllib.parse, urllib.request
 queries, url = [], sys.argv[2] + "/api/v1/query?query="

@@ -1,5 +1,5 @@
-# A real Slurm, one node, in a private directory: two users' jobs with mps:25 and mps:50 hold one device at the same time and
-# get their shares; the last one out ends the service; the node stays up.
+# A real Slurm with one node, in a private directory: two users' jobs with mps:25 and mps:50 hold one device at the same time and
+# get their shares; the last one ends the service; the node stays up.
 . "$(dirname "$0")/../e2e/lib.sh"
 [ "$(id -u)" = 0 ] || skip "needs root"
 for program in slurmctld slurmd srun sbatch munged; do command -v $program > /dev/null || skip "needs $program (./dev setup --e2e)"; done
@@ -11,10 +11,10 @@ mkdir -p "$slurm"/{state,spool,munge,dev,run}
 chmod 755 "$slurm" "$slurm/run"
 unset CUDA_MPS_PIPE_DIRECTORY CUDA_MPS_LOG_DIRECTORY
 
-# Two GPUs: what Slurm wants is a device node whose name ends in a number.
+# Two GPUs: Slurm requires device nodes whose names end in a number.
 for device in 0 1; do mknod "$slurm/dev/nvidia$device" c 1 3; done
 
-# The scripts as they are shipped, with the places of this test.
+# The scripts as shipped, with this test's directories.
 mkdir "$slurm/scripts"
 cp "$here"/integrations/slurm/tutti-* "$slurm/scripts"
 for script in prolog epilog task-prolog; do
@@ -25,7 +25,7 @@ exec $slurm/scripts/tutti-$script
 EOF
   chmod 755 "$slurm/$script"
 done
-# The prolog starts the daemon with a clean environment; the size of this test's devices goes in by the program's name.
+# The prolog starts the daemon with a clean environment, so a wrapper of the program sets the size of this test's devices.
 mkdir "$slurm/bin"
 cat > "$slurm/bin/nvidia-cuda-mps-control" << EOF
 #!/bin/bash
@@ -84,8 +84,8 @@ slurmd -D -N localhost > "$slurm/slurmd.out" 2>&1 &
 trap 'status=$?; set +e; [ $status -eq 0 ] || tail -n 30 "$slurm/slurmd.log" | sed "s/^/  slurmd: /" >&2; for pid in $(ours); do kill -KILL "$pid" 2> /dev/null; done; CUDA_MPS_LOG_DIRECTORY=$work/log; (exit $status); finish' EXIT
 until_true "the node is idle" bash -c '[ "$(sinfo -h -o %T)" = idle ]'
 
-# A job that looks at its device and holds it until told to end. The library's place is the administrator's to set.
-for user in 65534 5; do  # users that Slurm can name: nobody, games
+# A job that probes its device and holds it until told to end. The administrator sets the library's path.
+for user in 65534 5; do  # users with names, as Slurm requires: nobody, games
   mkdir "$slurm/job_$user"
   mkfifo "$slurm/job_$user/stdin"
   chmod 777 "$slurm/job_$user"

@@ -1,5 +1,5 @@
-# The package's units under a real systemd: a fresh Debian with the package (./dev package) is booted in a container, and a
-# service in it goes through what an administrator does.
+# The package's units under a real systemd: a fresh Debian with the package (./dev package) boots in a container, where a
+# service performs an administrator's steps.
 bin=$1
 cd "$(dirname "$(readlink -f "$0")")/../.."
 . tools/common.sh
@@ -35,7 +35,7 @@ ln -s ../try.service "$machine/etc/systemd/system/multi-user.target.wants/try.se
   mkdir -p "$machine/etc/systemd/system/multi-user.target.wants"
   ln -s ../try.service "$machine/etc/systemd/system/multi-user.target.wants/try.service"
 }
-# Where no systemd runs outside there is nobody to register the container with.
+# Without a systemd outside, nothing registers the container.
 options=()
 [ -d /run/systemd/system ] || options=(--register=no --keep-unit)
 timeout --kill-after=10 180 systemd-nspawn -q -D "$machine" --boot --private-network "${options[@]}" < /dev/null > "$machine/root/boot" 2>&1 || true

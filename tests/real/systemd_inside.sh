@@ -1,4 +1,4 @@
-# In the container that systemd.sh boots.
+# Runs in the container that systemd.sh boots.
 set -euo pipefail
 trap 'status=$?; [ $status -eq 0 ] || journalctl --no-pager -u "tutti*" > /root/journal 2>&1' EXIT
 fail() { echo "FAILED: $*"; systemctl --no-pager status tutti.service tutti.socket tutti-shared.service 2>&1 | head -n 40; exit 1; }

@@ -1,7 +1,7 @@
-// For a given time: programs come and go at random; some fault, some cannot be compiled, some are killed, terminated or
+// For a given time, programs come and go at random; some fault, some cannot be compiled, some are killed, terminated or
 // stopped for a while; limits and policies change while they run; and now and then the server is killed or told to end.
-// Every program checks its results and reports by its exit status. In between, with no client left, server and daemon
-// must hold no more than before.
+// Every program checks its results and reports by its exit status. Between rounds, with no client left, server and
+// daemon must hold no more than before.
 //
 //   soak BUILD CASES SECONDS [SEED]     beside the daemon in CUDA_MPS_PIPE_DIRECTORY; logs into CUDA_MPS_LOG_DIRECTORY
 #include <fmt/format.h>

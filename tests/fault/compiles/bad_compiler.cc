@@ -1,9 +1,9 @@
 // Replaces tutti-compiler (TUTTI_COMPILER): forwards requests to the real one in ../bin beside itself, except for
 // images with one of these comments:
 //
-//   bad compiler: crash      dies as by a bug
+//   bad compiler: crash      crashes
 //   bad compiler: hang       takes the request and never answers
-//   bad compiler: exhaust    the real one gets the request, and no memory any more
+//   bad compiler: exhaust    forwards the request to the real one, which gets no more memory
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -56,7 +56,7 @@ Result<os::Message> Ask(const os::Fd& real, std::span<const uint8_t> request, in
   return os::Receive(real.get());
 }
 
-// Limits it to the address space that it has once it is up.
+// Limits it to the address space that it has after its start.
 void Exhaust(const os::Fd& real, pid_t pid) {
   const auto nothing = os::CreateMemory("nothing", 1);
   (void)Ask(real, compiler::Serialize(compiler::CompileRequest{.op = compiler::CompileOp::kIndex}), nothing->get());

@@ -217,7 +217,7 @@ TEST(Leak, AnAddressOfAnotherClientMeansNothing) {
   EXPECT_EQ(donor.Leave(), "");
 }
 
-// And what a client frees is the machine's again, however long the client lives.
+// Memory that a client frees goes back to the machine, however long the client lives.
 TEST(Leak, PagesOfFreedMemoryAreGivenBack) {
   constexpr uint64_t kBytesEach = 8 << 20;
   auto connection =
@@ -238,7 +238,7 @@ TEST(Leak, PagesOfFreedMemoryAreGivenBack) {
     EXPECT_GE(pages(), kBytesEach);
     client.producer().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = reply.value[0]}, {},
                              ipc::WaitHint::kNow);
-    // Answered behind it.
+    // The answer comes after the free.
     ASSERT_EQ(
         client.replies().Call(wire::RecordKind::kAllocate, wire::AllocateBody{.bytes = 4096, .alignment = 256}).status,
         0);

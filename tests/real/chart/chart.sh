@@ -1,4 +1,4 @@
-# Sourced by cluster.sh: the chart as Helm itself handles it. It is installed, upgraded to other values and back, and removed.
+# Sourced by cluster.sh: Helm itself installs the chart, upgrades it to other values and back, and removes it.
 helm() { python3 "$here/tests/real/chart/helm.py" "$helm_library" "$work/admin.conf" chart "$@"; }
 chart=$here/deployments/helm/tutti
 cluster_roles() { k get clusterrole,clusterrolebinding -o name | grep -c plain-device-plugin || true; }
@@ -9,12 +9,12 @@ try_chart() {
   helm install plain "$chart" > "$work/chart.yaml"
   checked chart plain-device-plugin
   expect "a role and its binding" 2 "$(cluster_roles)"
-  # The chart and the static manifest are two ways to say the same.
+  # The chart and the static manifest are equivalent.
   expect "what the plugin mounts" "$(k -n tutti get daemonset tutti-device-plugin -o 'jsonpath={.spec.template.spec.containers[0].volumeMounts}')" \
     "$(template '.containers[0].volumeMounts')"
   expect_in "the daemon's pods" '"args":["--run-daemon","--config-file=/config/config.yaml"]' \
     "$(k -n chart get daemonset plain-control-daemon -o 'jsonpath={.spec.template.spec.containers[0]}')"
-  # null takes a value of the chart's away.
+  # null removes a value of the chart.
   echo '{"daemon": {"env": [{"name": "TUTTI_CPU_SMS", "value": "8"}]}, "config": {"tutti": {"clientLibrary": null, "nodeApi": false, "featureFile": "/features.d/tutti"}}, "nodeSelector": {"gpu": "yes"}}' > "$work/values.json"
   helm upgrade plain "$chart" "$work/values.json" > "$work/other.yaml"
   checked chart plain-device-plugin
@@ -23,7 +23,7 @@ try_chart() {
   expect_in "the directory of the feature file" '"mountPath":"/features.d"' "$(template '.containers[0].volumeMounts')"
   expect_in "the daemon's environment" '"env":[{"name":"TUTTI_CPU_SMS","value":"8"}]' "$(k -n chart get daemonset plain-control-daemon -o 'jsonpath={.spec.template.spec.containers[0]}')"
   expect "node selector" '{"gpu":"yes"}' "$(template .nodeSelector)"
-  # A node template instead of NVIDIA's file; all else the chart's own again.
+  # A node template instead of NVIDIA's file; everything else the chart's own again.
   echo '{"config": {"sharing": null, "gpu": {"sharingStrategy": "mps", "defaultSharedClientsPerGpu": 4}}}' > "$work/values.json"
   helm upgrade plain "$chart" "$work/values.json" > "$work/chart.yaml"
   checked chart plain-device-plugin
