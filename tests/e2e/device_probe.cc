@@ -6,8 +6,8 @@
 //
 //   --setenv NAME=VALUE   set by the program itself before its first CUDA call
 //   --allocate MIB,...    on the first device and the next ones; prints "allocated MIB" or the CUresult for each
-//   --pin                 pins host memory and has the first device write it until it gets no more; prints "pinned MIB",
-//                         then the CUresult; exit status 1
+//   --pin                 pins host memory and has the first device write it until it gets no more; prints "pinned
+//                         MIB", then the CUresult; exit status 1
 //   --hold                stays until its standard input ends, then uses the device once more and prints "still served"
 //                         or the CUresult
 #include <cstdio>
