@@ -40,9 +40,9 @@ struct Arguments {
   std::string cases = ".";
 };
 
-// Who runs how many of the programs: one in so many. Nearly all time goes into LLVM's code generator, which takes three
-// times as long for SSE and ten times for fenced PTX as for AVX-512. What is lowered and widened is the same for AVX2
-// and SSE.
+// Each judge runs one in `every` programs. Nearly all time goes into LLVM's code generator, which takes about twice as
+// long for AVX2, five times for SSE and over ten times for fenced PTX as for AVX-512. What is lowered and widened is the
+// same for AVX2 and SSE.
 struct Turn {
   Judge judge;
   uint64_t every;
