@@ -38,7 +38,7 @@ class Step {
 
   // ---- the instruction's words
 
-  // Whether it has the modifier, which counts as interpreted from now on (AllKnown).
+  // Whether it has the modifier, which counts as interpreted from now on (Unknown).
   bool Has(Modifier modifier) {
     known_.set(static_cast<size_t>(modifier));
     return in.Has(modifier);

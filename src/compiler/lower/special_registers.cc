@@ -53,7 +53,7 @@ llvm::Value* BlockSize(Emitter& e, uint32_t dimension) {
   return e.CallI32(kNames[dimension]);
 }
 
-// How many clusters along a dimension (`of_grid`), or which of them this block is in.
+// How many clusters along a dimension (`round_up`), or which of them this block is in.
 llvm::Value* ClusterIndex(Emitter& e, S block, S size, bool round_up) {
   llvm::Value* blocks = ReadSpecialRegister(e, block);
   llvm::Value* width = ReadSpecialRegister(e, size);
