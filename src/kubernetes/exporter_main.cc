@@ -26,14 +26,14 @@ std::optional<tutti::control::Report> AskDaemon() {
 
 int main(int argc, char** argv) {
   using namespace tutti;
-  CLI::App app("Prometheus exporter of Tutti: what every client and every pod has had of each device.",
-               "tutti-exporter");
+  CLI::App app("Prometheus exporter of Tutti: the use of each device by clients and pods.", "tutti-exporter");
   std::string address = "0.0.0.0:9400";
   kubernetes::PodSources sources;
   app.set_version_flag("--version", "tutti-exporter " TUTTI_VERSION);
   app.add_option("--address", address, "ADDRESS:PORT to serve at")->envname("METRICS_ADDRESS")->capture_default_str();
-  app.add_option("--runtime-socket", sources.runtime_socket, "Of the container runtime, for names of pods");
-  app.add_option("--pod-resources-socket", sources.pod_resources_socket, "Of the kubelet, for what pods hold");
+  app.add_option("--runtime-socket", sources.runtime_socket, "The container runtime's socket, for names of pods");
+  app.add_option("--pod-resources-socket", sources.pod_resources_socket,
+                 "The kubelet's socket, for the devices that pods hold");
   CLI11_PARSE(app, argc, argv);
   // Blocked before threads exist, so that no other thread gets the signal.
   sigset_t set;

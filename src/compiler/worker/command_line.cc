@@ -41,9 +41,8 @@ CommandLineResult ParseCommandLine(int count, char** arguments) {
                  "opt-ir, asm, obj, so")
       ->type_name("STAGE")
       ->check(CLI::IsMember({"index", "fenced-ptx", "ir", "widened", "opt-ir", "asm", "obj", "so"}));
-  app.add_option("--kernel,-k", line.kernel, "The kernel to compile; may be left out if there is only one")
-      ->type_name("NAME");
-  app.add_option("--block,-b", block, "Compile for this block shape; without it for any, at some cost")
+  app.add_option("--kernel,-k", line.kernel, "The kernel to compile; optional if there is only one")->type_name("NAME");
+  app.add_option("--block,-b", block, "Compile for this block shape; without it for any, which is slower")
       ->type_name("X[,Y[,Z]]");
   app.add_option("--capability", line.capability,
                  "Of several PTX texts the one that a device of this compute capability runs (80 for 8.0); without it "
@@ -53,7 +52,7 @@ CommandLineResult ParseCommandLine(int count, char** arguments) {
   app.add_option("-o,--output", line.output, "Where to write; text goes to standard output without it")
       ->type_name("FILE");
   app.add_option("--cpu", line.cpu, "Compile for this processor (x86-64-v3, znver4, ...) instead of this machine's");
-  app.add_flag("-v,--verbose,--time-passes", line.verbose, "Tell how long each phase took, on standard error");
+  app.add_flag("-v,--verbose,--time-passes", line.verbose, "Print how long each phase took, on standard error");
   app.add_flag("--worker", line.worker, "Serve compile requests on descriptor 3, in a sandbox");
   app.add_flag("--cache-key", line.cache_key, "Print what the generated code depends on besides its input");
   try {

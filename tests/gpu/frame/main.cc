@@ -21,7 +21,7 @@ constexpr char kExplanation[] = R"(Exit status:
   5    the device is in a compute mode that does not let several processes use it
   6    the device has too little free memory
   7    the results cannot be written
-  130  interrupted; the page has what was measured until then
+  130  interrupted; the page has the measurements so far
 It changes no setting of the card, and takes at most 100 GiB of its memory.)";
 
 std::string KnownParts() {
@@ -51,29 +51,27 @@ int main(int count, char** arguments) {
   RunPlan plan{.out = "gpu-results"};
   std::string only, page;
   bool find = false;
-  CLI::App app{
-      "Measures what a GPU and its driver really do, and writes down which decisions of the GPU backend follow.",
-      "run"};
+  CLI::App app{"Measures what a GPU and its driver really do, and records which decisions of the GPU backend follow.",
+               "run"};
   app.footer(kExplanation);
   app.add_option("--minutes", plan.minutes, "How long it may take")
       ->check(CLI::Range(0.1, 600.0))
       ->capture_default_str();
-  app.add_option("--only", only, "Parts of it, with commas between: " + KnownParts() + ", or probes (P8)")
+  app.add_option("--only", only, "Only these parts, separated by commas: " + KnownParts() + ", or probes (P8)")
       ->type_name("LIST");
-  app.add_option("--out", plan.out, "Where the results go: results.jsonl, results.md, environment.txt, log.tar")
+  app.add_option("--out", plan.out, "Folder for the results: results.jsonl, results.md, environment.txt, log.tar")
       ->type_name("DIR")
       ->capture_default_str();
-  app.add_option("--vendor", plan.settings.vendor,
-                 "The driver to measure, instead of the one that the loader would take")
+  app.add_option("--vendor", plan.settings.vendor, "The driver to measure, instead of the one that the loader finds")
       ->type_name("PATH");
   app.add_option("--mps-control", plan.settings.mps,
                  "The nvidia-cuda-mps-control to compare with, instead of the one in the usual places")
       ->type_name("PATH")
       ->check(CLI::ExistingFile);
   app.add_flag("--small", plan.settings.small, "Small sizes and few rounds: to see that it works, not to measure");
-  app.add_flag("--shared-anyway", plan.shared_anyway, "Also if other processes use the device");
+  app.add_flag("--shared-anyway", plan.shared_anyway, "Run also if other processes use the device");
   app.add_flag("--find", find, "Only print which driver it would take");
-  app.add_option("--page", page, "Only write the page of these results again: of a run that was killed")
+  app.add_option("--page", page, "Only write the page of these results again, for a run that was killed")
       ->type_name("DIR");
   try {
     app.parse(count, arguments);
