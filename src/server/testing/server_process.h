@@ -31,7 +31,7 @@ class ServerProcess {
   const wire::ServerReady& ready() const { return ready_; }
   int socket() const { return socket_.get(); }
 
-  // A pair of sockets: the first for the client, the second to be passed to AttachNext once the client has sent its
+  // A pair of sockets: the first for the client, the second for PassOn once the client has sent its
   // Hello.
   static std::pair<os::Fd, os::Fd> ConnectionPair();
   // Reads the Hello on `connection` and hands it to the server, as the daemon does.
