@@ -31,8 +31,7 @@ class ServerProcess {
   const wire::ServerReady& ready() const { return ready_; }
   int socket() const { return socket_.get(); }
 
-  // A pair of sockets: the first for the client, the second for PassOn once the client has sent its
-  // Hello.
+  // A pair of sockets: the first for the client, the second for PassOn once the client has sent its Hello.
   static std::pair<os::Fd, os::Fd> ConnectionPair();
   // Reads the Hello on `connection` and hands it to the server, as the daemon does.
   void PassOn(os::Fd connection, uint32_t pid, double percentage = 100);
