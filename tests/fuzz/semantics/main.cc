@@ -41,8 +41,8 @@ struct Arguments {
 };
 
 // Each judge runs one in `every` programs. Nearly all time goes into LLVM's code generator, which takes about twice as
-// long for AVX2, five times for SSE and over ten times for fenced PTX as for AVX-512. What is lowered and widened is the
-// same for AVX2 and SSE.
+// long for AVX2, five times for SSE and over ten times for fenced PTX as for AVX-512. What is lowered and widened is
+// the same for AVX2 and SSE.
 struct Turn {
   Judge judge;
   uint64_t every;

@@ -1,7 +1,7 @@
 // P18: which calls wait for a kernel that runs.
 //
-// Each call is made while a kernel holds a stream for at most `hold_ms`. It was blocked if it returned when that time was
-// all but over; else it is told how long it took.
+// Each call is made while a kernel holds a stream for at most `hold_ms`. It was blocked if it returned only when that
+// time was nearly over; else the row tells how long it took.
 #include <sys/mman.h>
 #include <unistd.h>
 
