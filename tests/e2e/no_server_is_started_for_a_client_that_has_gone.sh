@@ -7,13 +7,14 @@ use_fakes
 daemon=$(daemon_pid)
 kill -STOP "$daemon"
 "$client" --hold > "$work/client" &
-gone=$!
+dead=$!
 disown
 # Its hello is in the socket's queue.
-waits() { [[ "$(cat "/proc/$gone/wchan")" != 0 ]] && [ "$(awk '{ print $3 }' "/proc/$gone/stat")" = S ]; }
+waits() { [[ "$(cat "/proc/$dead/wchan")" != 0 ]] && [ "$(awk '{ print $3 }' "/proc/$dead/stat")" = S ]; }
 until_true "it has said hello and waits" waits
 sleep 0.2
-kill -KILL "$gone"
+kill -KILL "$dead"
+until_true "it has gone" gone "$dead"
 kill -CONT "$daemon"
 expect "servers" "" "$(ask get_server_list)"
 expect "the next client" welcome "$("$client")"

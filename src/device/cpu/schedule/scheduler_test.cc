@@ -124,10 +124,14 @@ class CrowdedSchedulerTest : public testing::Test {
     seen_[sm] = chunks_[sm].task->order.ended();
     return true;
   }
-  void Ends(uint32_t sm) { scheduler_.Finish(scheduler_.sm(sm), chunks_[sm], {.finished = 1, .end_ns = NowNs()}); }
+  // Times are made up: who is next depends on them.
+  static constexpr uint64_t kRanNs = 1000;
+  void Ends(uint32_t sm) {
+    SmState& state = scheduler_.sm(sm);
+    scheduler_.Finish(state, chunks_[sm], {.finished = 1, .end_ns = state.begin_ns + kRanNs});
+  }
   // The block that the SM has begun yields, since it only waits.
-  void Waits(uint32_t sm) { Waits(sm, NowNs() - scheduler_.sm(sm).begin_ns); }
-  void Waits(uint32_t sm, uint64_t ran_ns) {
+  void Waits(uint32_t sm) {
     const Chunk& chunk = chunks_[sm];
     guest::BlockRun* run = chunk.resumed;
     if (run == nullptr) {
@@ -136,7 +140,7 @@ class CrowdedSchedulerTest : public testing::Test {
     }
     scheduler_.Finish(
         scheduler_.sm(sm), chunk,
-        {.suspended = run, .yielded = true, .seen_ended = seen_[sm], .end_ns = scheduler_.sm(sm).begin_ns + ran_ns});
+        {.suspended = run, .yielded = true, .seen_ended = seen_[sm], .end_ns = scheduler_.sm(sm).begin_ns + kRanNs});
   }
 
   // Block 0 runs; 1, 2 and 3 have waited for it.
@@ -227,7 +231,7 @@ TEST_F(CrowdedSchedulerTest, OfClientsThatWaitNoneHasMoreForHavingMoreGrids) {
   for (int i = 0; i < 2000; ++i) {
     ASSERT_TRUE(Take(0));
     if (i >= 100) ++taken[chunks_[0].task->share == &works_[1].share];  // all have begun and wait
-    Waits(0, 1000);
+    Waits(0);
   }
   EXPECT_NEAR(static_cast<double>(taken[1]) / static_cast<double>(taken[0] + taken[1]), 0.5, 0.02);
 }
