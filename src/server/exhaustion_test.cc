@@ -242,7 +242,7 @@ TEST(Exhaustion, ModulesThatWaitToBeLoadedHoldNoDescriptors) {
   ServerProcess server;
   const Connection client = Connect(server, "");
   ASSERT_TRUE(client.welcome);
-  const size_t before = server.OpenFiles();
+  const size_t before = server.OpenFilesAtRest();
   for (size_t i = 0; i < kModules; ++i) ASSERT_TRUE(SendModule(client.socket.get(), image.get()));
   size_t most = 0;
   for (size_t i = 0; i < kModules; ++i) {
@@ -287,7 +287,7 @@ TEST(Exhaustion, ClientsForWhomThereIsNoMemoryAreRefusedWithAReason) {
   ASSERT_TRUE(old.has_value()) << old.error().text;
   (*old)->producer().Submit(RecordKind::kStreamCreate, 1, wire::StreamCreateBody{.device = 0});
   EXPECT_TRUE(Works(**old));
-  const size_t files = server.OpenFiles();
+  const size_t files = server.OpenFilesAtRest();
   {
     const NoMoreMemory narrow(server.pid());
     for (int i = 0; i < 5; ++i) {

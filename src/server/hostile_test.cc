@@ -251,7 +251,7 @@ TEST_F(Hostile, AttachWithAHelloCutShortIsRefused) {
 }
 
 TEST_F(Hostile, ClientsThatHangUpWhileTheyAreAttachedLeaveNothing) {
-  const size_t files = server_.OpenFiles();
+  const size_t files = server_.OpenFilesAtRest();
   for (int i = 0; i < 200; ++i) {
     auto [mine, theirs] = ServerProcess::ConnectionPair();
     ByteWriter hello;

@@ -343,7 +343,7 @@ TEST(Server, IdleServerWithIdleClientsSleeps) {
 
 TEST(Server, SixtyFourProcessesAtOnce) {
   ServerProcess server;
-  const size_t files = server.OpenFiles();
+  const size_t files = server.OpenFilesAtRest();
   std::vector<pid_t> clients;
   for (uint32_t i = 0; i < 64; ++i) {
     auto [mine, theirs] = ServerProcess::ConnectionPair();
@@ -359,7 +359,7 @@ TEST(Server, SixtyFourProcessesAtOnce) {
 
 TEST(Server, TwoHundredKillsLeaveNothingBehindAndHurtNobody) {
   ServerProcess server;
-  const size_t files = server.OpenFiles();
+  const size_t files = server.OpenFilesAtRest();
   auto bystander = ClientWithStream(server, 1);
   ASSERT_EQ(Ping(*bystander), 0);
   std::mt19937 random(7);

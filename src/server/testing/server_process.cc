@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -137,6 +138,14 @@ bool ServerProcess::AwaitClientCount(size_t count) {
 }
 
 size_t ServerProcess::OpenFiles() const { return EntriesOf("/proc/" + std::to_string(pid_) + "/fd"); }
+size_t ServerProcess::OpenFilesAtRest() const {
+  size_t most = 0;
+  for (int i = 0; i < 20; ++i) {
+    most = std::max(most, OpenFiles());
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return most;
+}
 size_t ServerProcess::Threads() const { return EntriesOf("/proc/" + std::to_string(pid_) + "/task"); }
 
 size_t ServerProcess::Mappings() const {

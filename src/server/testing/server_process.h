@@ -46,6 +46,8 @@ class ServerProcess {
   bool AwaitClientCount(size_t count);
   // What the server has open and mapped now.
   size_t OpenFiles() const;
+  // ... when it is idle: while it handles a message of the daemon it has one less (its reserve).
+  size_t OpenFilesAtRest() const;
   size_t Mappings() const;  // of clients' windows and channels
   size_t Threads() const;
   size_t ResidentBytes() const;
