@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "image/testing_cubin.h"
+
 namespace tutti::image {
 namespace {
 
@@ -41,6 +43,17 @@ TEST(ElfTest, AFileReachesToTheEndOfItsLastSection) {
 TEST(ElfTest, TheArchitectureOfOldAndNewCubinsIsRead) {
   EXPECT_EQ(CubinArch(Cubin(8, 0x6005a04)), 90u);
   EXPECT_EQ(CubinArch(Cubin(7, 0x550550)), 80u);
+}
+
+// 65,280 sections or more: their number is in the first of them.
+TEST(ElfTest, AFileOfManySectionsReachesToItsEnd) {
+  auto cubin = CubinBuilder(80).Add(".text.k", "code").Build();
+  const size_t size = cubin.size();
+  CubinBuilder::ChangeHeader(&cubin, [](Elf64_Ehdr& header) { header.e_shnum = 0; });
+  CubinBuilder::ChangeSection(&cubin, 0, [](Elf64_Shdr& first) { first.sh_size = 3; });
+  EXPECT_EQ(ElfBytes(cubin.data()), size);
+  CubinBuilder::ChangeSection(&cubin, 0, [](Elf64_Shdr& first) { first.sh_size = ~uint64_t{0}; });
+  EXPECT_EQ(ElfBytes(cubin.data()), 0u);
 }
 
 TEST(ElfTest, NumbersWithoutSenseAreRefused) {

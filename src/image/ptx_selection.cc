@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "cuda/result.h"
+#include "image/cubin_ptx.h"
 #include "image/elf.h"
 #include "image/fatbin.h"
 #include "image/image_kind.h"
@@ -14,7 +16,7 @@
 namespace tutti::image {
 namespace {
 
-constexpr uint64_t kMaxPtxBytes = 512ull << 20;  // of one image, all units together
+constexpr uint64_t kMaxBytes = 512ull << 20;  // of PTX, and of machine code decompressed to look for it, of one image
 
 std::unexpected<Error> NoPtx(const std::set<uint32_t>& archs, bool has_lto) {
   std::string found = has_lto ? "LTO intermediate code only" : "nothing";
@@ -43,9 +45,7 @@ class Selection {
     switch (KindOf(bytes)) {
       case ImageKind::kPtx: return AddText({bytes.begin(), bytes.end()}, 0);
       case ImageKind::kFatbin: return AddFatbins(bytes);
-      case ImageKind::kElf:
-        if (const uint32_t arch = CubinArch(bytes)) return NoPtx({arch}, false);
-        return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "an ELF file, but not of device code");
+      case ImageKind::kElf: return AddCubin(bytes);
       case ImageKind::kImageList:
         return in_list ? Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "a list of images within a list") : AddList(bytes);
       default: return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "neither a fatbin, nor a cubin, nor PTX text");
@@ -62,39 +62,71 @@ class Selection {
     return {};
   }
 
+  Status AddCubin(std::span<const uint8_t> bytes) {
+    const uint32_t arch = CubinArch(bytes);
+    if (arch == 0) return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "an ELF file, but not of device code");
+    TUTTI_ASSIGN(const bool carries, AddCarried(bytes));
+    return carries ? Status() : NoPtx({arch}, false);
+  }
+
   Status AddFatbins(std::span<const uint8_t> bytes) {
     TUTTI_ASSIGN(const Fatbins fatbins, ReadFatbins(bytes));
-    std::vector<const FatbinEntry*> best(fatbins.units);
+    std::vector<std::vector<const FatbinEntry*>> units(fatbins.units);
     std::set<uint32_t> archs;
     bool has_lto = false;
     for (const FatbinEntry& entry : fatbins.entries) {
       if (entry.kind == EntryKind::kElf) archs.insert(entry.arch);
       if (entry.kind == EntryKind::kLtoIr) has_lto = true;
-      if (entry.kind != EntryKind::kPtx) continue;
-      const FatbinEntry*& chosen = best[entry.unit];
-      if (chosen == nullptr || IsBetter(entry, *chosen, capability_)) chosen = &entry;
+      if (entry.kind == EntryKind::kPtx || entry.kind == EntryKind::kElf) units[entry.unit].push_back(&entry);
     }
-    bool any = false;
-    for (const FatbinEntry* entry : best) {
-      if (entry == nullptr) continue;  // an empty fat binary is what the device linker leaves behind
-      any = true;
+    const size_t before = texts_.size();
+    for (auto& entries : units) {
+      std::ranges::stable_sort(entries, [&](const auto* a, const auto* b) { return IsBetter(*a, *b, capability_); });
+      TUTTI_TRY(AddBest(entries));  // none: an empty fat binary is what the device linker leaves behind
+    }
+    return texts_.size() > before ? Status() : NoPtx(archs, has_lto);
+  }
+
+  // The best PTX of a unit, else what its best machine code carries.
+  Status AddBest(std::span<const FatbinEntry* const> entries) {
+    for (const FatbinEntry* entry : entries) {
+      if (entry->kind != EntryKind::kPtx) continue;
       TUTTI_ASSIGN(const auto text, PayloadOf(*entry, left_));
-      TUTTI_TRY(AddText({text.begin(), text.end()}, entry->arch));
+      return AddText({text.begin(), text.end()}, entry->arch);
     }
-    return any ? Status() : NoPtx(archs, has_lto);
+    for (const FatbinEntry* entry : entries) {
+      TUTTI_ASSIGN(const auto cubin, PayloadOf(*entry, left_));
+      left_ -= cubin.size();
+      if (KindOf(cubin) != ImageKind::kElf) continue;
+      TUTTI_ASSIGN(const bool carries, AddCarried(cubin));
+      if (carries) break;
+    }
+    return {};
+  }
+
+  // Whether there is PTX in it.
+  Result<bool> AddCarried(std::span<const uint8_t> cubin) {
+    TUTTI_ASSIGN(const auto carried, CarriedPtx(cubin));
+    for (const auto text : carried) {
+      if (text.size() > left_) return TooMuch();
+      TUTTI_TRY(AddText(PtxFrom(text), CubinArch(cubin)));
+    }
+    return !carried.empty();
   }
 
   Status AddText(std::string text, uint32_t arch) {
     while (text.ends_with('\0')) text.pop_back();
-    if (text.size() > left_) return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "more than 512 MiB of PTX");
+    if (text.size() > left_) return TooMuch();
     left_ -= text.size();
     texts_.push_back({std::move(text), arch});
     return {};
   }
 
+  static std::unexpected<Error> TooMuch() { return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "more than 512 MiB of PTX"); }
+
   const uint32_t capability_;
   std::vector<PtxText> texts_;
-  uint64_t left_ = kMaxPtxBytes;
+  uint64_t left_ = kMaxBytes;
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // Selects the PTX of an image that the CPU device runs. PTX for any architecture would do; but host code may depend on
 // the compute capability that the device reports, so of each translation unit it is what a GPU of that capability would
-// run.
+// run. PTX that machine code carries (cubin_ptx.h) is taken where there is no other.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 
 #include "cuda/result.h"
 #include "image/image_list.h"
+#include "image/testing_cubin.h"
 #include "image/testing_fatbin.h"
 
 namespace tutti::image {
@@ -59,6 +60,86 @@ TEST(PtxSelectionTest, MachineCodeOnlySaysForWhatAndHowToRebuild) {
   EXPECT_EQ(texts.error().code, cuda::CUDA_ERROR_NO_BINARY_FOR_GPU);
   EXPECT_THAT(texts.error().text, HasSubstr("sm_80, sm_90"));
   EXPECT_THAT(texts.error().text, HasSubstr("-gencode arch=compute_75,code=compute_75"));
+}
+
+std::string CubinCarrying(uint32_t arch, std::string_view ptx) {
+  const auto bytes = CubinBuilder(arch).Add(".text.k", "code").Add(kCarriedPtxSection, AsCarried(ptx)).Build();
+  return {bytes.begin(), bytes.end()};
+}
+
+std::string CubinWithoutPtx(uint32_t arch) {
+  const auto bytes = CubinBuilder(arch).Add(".text.k", "code").Build();
+  return {bytes.begin(), bytes.end()};
+}
+
+TEST(PtxSelectionTest, ACubinGivesThePtxThatItCarries) {
+  const auto texts = SelectPtx(Bytes(CubinCarrying(86, ".version 8.0 // inside")));
+  ASSERT_TRUE(texts) << texts.error().text;
+  ASSERT_EQ(texts->size(), 1u);
+  EXPECT_EQ(texts->front().arch, 86u);
+  EXPECT_EQ(texts->front().text, std::string(8, '\n') + ".version 8.0 // inside\n");
+}
+
+TEST(PtxSelectionTest, ACubinWithoutPtxSaysForWhat) {
+  const auto texts = SelectPtx(Bytes(CubinWithoutPtx(90)));
+  ASSERT_FALSE(texts);
+  EXPECT_EQ(texts.error().code, cuda::CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_THAT(texts.error().text, HasSubstr("sm_90"));
+}
+
+TEST(PtxSelectionTest, AFatbinOfMachineCodeGivesWhatItsBestCodeCarries) {
+  for (const Packing packing : {Packing::kPlain, Packing::kLz4, Packing::kZstd}) {
+    const auto bytes = FatbinBuilder()
+                           .Add(EntryKind::kElf, 90, CubinCarrying(90, ".version 8.0 // 90"), packing)
+                           .Add(EntryKind::kElf, 80, CubinWithoutPtx(80), packing)
+                           .Add(EntryKind::kElf, 75, CubinCarrying(75, ".version 8.0 // 75"), packing)
+                           .Build();
+    const auto texts = SelectPtx(bytes, 80);
+    ASSERT_TRUE(texts) << texts.error().text;
+    ASSERT_EQ(texts->size(), 1u);
+    EXPECT_EQ(texts->front().arch, 75u);
+    EXPECT_THAT(texts->front().text, HasSubstr("// 75"));
+  }
+}
+
+TEST(PtxSelectionTest, PtxBesideMachineCodeWinsOverPtxInIt) {
+  const auto bytes = FatbinBuilder()
+                         .Add(EntryKind::kElf, 80, CubinCarrying(80, ".version 8.0 // inside"))
+                         .Add(EntryKind::kPtx, 75, ".version 8.0 // beside")
+                         .Build();
+  const auto texts = SelectPtx(bytes, 80);
+  ASSERT_TRUE(texts);
+  ASSERT_EQ(texts->size(), 1u);
+  EXPECT_THAT(texts->front().text, HasSubstr("// beside"));
+}
+
+TEST(PtxSelectionTest, MachineCodeThatLiesAboutItsPtxIsRefused) {
+  auto cubin = Bytes(CubinCarrying(80, ".version 8.0"));
+  CubinBuilder::ChangeSection(&cubin, 3, [](Elf64_Shdr& section) { section.sh_size = 1 << 20; });
+  for (const auto& bytes :
+       {cubin, FatbinBuilder().Add(EntryKind::kElf, 80, std::string(cubin.begin(), cubin.end())).Build()}) {
+    const auto texts = SelectPtx(bytes);
+    ASSERT_FALSE(texts);
+    EXPECT_EQ(texts.error().code, cuda::CUDA_ERROR_INVALID_IMAGE);
+  }
+}
+
+// A hundred sections that are the same 8 MiB.
+TEST(PtxSelectionTest, PtxThatIsManyTimesTheFileIsRefused) {
+  CubinBuilder builder(80);
+  builder.Add(kCarriedPtxSection, std::string(8 << 20, 'x'));
+  for (int i = 0; i < 100; ++i) builder.Add(kCarriedPtxSection, "x");
+  auto cubin = builder.Build();
+  for (size_t i = 3; i < 103; ++i) {
+    CubinBuilder::ChangeSection(&cubin, i, [](Elf64_Shdr& section) {
+      section.sh_offset = sizeof(Elf64_Ehdr);
+      section.sh_size = 8 << 20;
+    });
+  }
+  const auto texts = SelectPtx(cubin);
+  ASSERT_FALSE(texts);
+  EXPECT_EQ(texts.error().code, cuda::CUDA_ERROR_INVALID_IMAGE);
+  EXPECT_THAT(texts.error().text, HasSubstr("512 MiB"));
 }
 
 TEST(PtxSelectionTest, AllUnitsOfAListAreReturned) {

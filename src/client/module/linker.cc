@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "client/module/image.h"
 #include "image/image_list.h"
+#include "image/ptx_selection.h"
 #include "os/fd.h"
 
 namespace tutti::client {
@@ -31,8 +32,18 @@ int Linker::Add(cuda::CUjitInputType type, const void* data, size_t bytes) {
     CU_ASSIGN(const ImageParts parts, FindImage(data));
     if (parts.front().data() == data && parts.front().size() > bytes) return cuda::CUDA_ERROR_INVALID_IMAGE;
     for (const auto part : parts) input.insert(input.end(), part.begin(), part.end());
+  } else if (type == cuda::CU_JIT_INPUT_CUBIN) {
+    const std::span cubin(static_cast<const uint8_t*>(data), bytes);
+    if (const auto ptx = image::SelectPtx(cubin); !ptx) {
+      log::Error("the linker cannot take a cubin: {}", ptx.error().text);
+      return ptx.error().code;
+    }
+    input.assign(cubin.begin(), cubin.end());
   } else {
-    log::Error("the linker takes PTX and fatbins; an input of type {} holds machine code or NVVM IR only", type);
+    log::Error(
+        "the linker takes PTX, fatbins and cubins that carry PTX; an input of type {} holds machine code or NVVM IR "
+        "only",
+        type);
     return cuda::CUDA_ERROR_NO_BINARY_FOR_GPU;
   }
   std::lock_guard lock(mutex_);

@@ -1,5 +1,5 @@
-// The JIT linker's interface: collects PTX and fatbins and returns them as one image, which a module load then compiles
-// and links. It produces no machine code itself.
+// The JIT linker's interface: collects PTX, fatbins and cubins that carry PTX, and returns them as one image, which a
+// module load then compiles and links. It produces no machine code itself.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ class Linker {
   static int Destroy(Linker* linker);
 
   cuda::CUlinkState handle() { return reinterpret_cast<cuda::CUlinkState>(this); }
-  // Copies the input. NO_BINARY_FOR_GPU for machine code, INVALID_IMAGE for a fatbin longer than `bytes`.
+  // Copies the input. NO_BINARY_FOR_GPU for machine code without PTX, INVALID_IMAGE for a fatbin or cubin longer than
+  // `bytes`.
   int Add(cuda::CUjitInputType type, const void* data, size_t bytes);
   int AddFile(cuda::CUjitInputType type, const char* path);
   // The image; valid as long as the linker.

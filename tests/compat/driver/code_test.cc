@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "driver/fixture.h"
+#include "image/testing_cubin.h"
 #include "image/testing_fatbin.h"
 
 namespace tutti::compat {
@@ -299,6 +300,76 @@ TEST_F(CodeTest, SeveralInputsOfTheLinkerBecomeOneModule) {
   EXPECT_EQ(Read(out, 1)[0], 42u);
   CU_EXPECT(cuModuleUnload(linked));
   CU_EXPECT(cuMemFree_v2(out));
+}
+
+// What ptxas makes of our kernels with -lineinfo, without the machine code.
+std::vector<uint8_t> CubinOfTheKernels() {
+  return image::CubinBuilder(80)
+      .Add(".text.fill", "machine code")
+      .Add(image::kCarriedPtxSection, image::AsCarried(kPtx))
+      .Build();
+}
+
+TEST_F(CodeTest, ACubinThatCarriesItsPtxRuns) {
+  const auto cubin = CubinOfTheKernels();
+  CUmodule module = nullptr;
+  CUlibrary library = nullptr;
+  CUfunction fill = nullptr;
+  CUkernel kernel = nullptr;
+  CU_ASSERT(cuModuleLoadData(&module, cubin.data()));
+  CU_ASSERT(cuModuleGetFunction(&fill, module, "fill"));
+  CU_ASSERT(cuLibraryLoadData(&library, cubin.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  CU_ASSERT(cuLibraryGetKernel(&kernel, library, "fill"));
+  CUdeviceptr data = Allocate(400);
+  uint32_t n = 100, value = 7;
+  void* parameters[] = {&data, &n, &value};
+  CU_ASSERT(Launch(fill, 1, 128, parameters));
+  EXPECT_EQ(Read(data, 100), std::vector<uint32_t>(100, 7));
+  value = 8;
+  CU_ASSERT(Launch(reinterpret_cast<CUfunction>(kernel), 1, 128, parameters));
+  EXPECT_EQ(Read(data, 100), std::vector<uint32_t>(100, 8));
+  CU_EXPECT(cuModuleUnload(module));
+  CU_EXPECT(cuLibraryUnload(library));
+  CU_EXPECT(cuMemFree_v2(data));
+}
+
+TEST_F(CodeTest, TheLinkerTakesCubinsThatCarryTheirPtx) {
+  auto cubin = CubinOfTheKernels();
+  auto bare = image::CubinBuilder(80).Add(".text.fill", "machine code").Build();
+  CUlinkState linker = nullptr;
+  void* image = nullptr;
+  CU_ASSERT(cuLinkCreate_v2(0, nullptr, nullptr, &linker));
+  EXPECT_EQ(cuLinkAddData_v2(linker, CU_JIT_INPUT_CUBIN, bare.data(), bare.size(), "", 0, nullptr, nullptr),
+            CUDA_ERROR_NO_BINARY_FOR_GPU);
+  EXPECT_EQ(cuLinkAddData_v2(linker, CU_JIT_INPUT_CUBIN, cubin.data(), cubin.size() - 1, "", 0, nullptr, nullptr),
+            CUDA_ERROR_INVALID_IMAGE);
+  CU_ASSERT(cuLinkAddData_v2(linker, CU_JIT_INPUT_CUBIN, cubin.data(), cubin.size(), "", 0, nullptr, nullptr));
+  CU_ASSERT(cuLinkComplete(linker, &image, nullptr));
+  CUmodule linked = nullptr;
+  CUfunction fill = nullptr;
+  CU_ASSERT(cuModuleLoadData(&linked, image));
+  CU_ASSERT(cuModuleGetFunction(&fill, linked, "fill"));
+  CU_ASSERT(cuLinkDestroy(linker));
+  CU_EXPECT(cuModuleUnload(linked));
+}
+
+// A cubin whose table of sections, or whose text, reaches beyond what was sent: refused, and the context lives.
+TEST_F(CodeTest, ACubinThatLiesAboutItsPtxIsRefused) {
+  auto cubin = CubinOfTheKernels();
+  CUmodule module = nullptr;
+  for (const uint64_t huge : {uint64_t{1} << 41, ~uint64_t{0}}) {
+    auto lie = cubin;
+    image::CubinBuilder::ChangeSection(&lie, 3, [=](Elf64_Shdr& section) { section.sh_size = huge; });
+    EXPECT_EQ(cuModuleLoadData(&module, lie.data()), CUDA_ERROR_INVALID_IMAGE);
+    const auto fatbin = image::FatbinBuilder()
+                            .Add(image::EntryKind::kElf, 80, {reinterpret_cast<const char*>(lie.data()), lie.size()})
+                            .Build();
+    EXPECT_EQ(cuModuleLoadData(&module, fatbin.data()), CUDA_ERROR_INVALID_IMAGE);
+  }
+  const auto nonsense = image::CubinBuilder(80).Add(image::kCarriedPtxSection, std::string(1000, '.')).Build();
+  EXPECT_EQ(cuModuleLoadData(&module, nonsense.data()), CUDA_ERROR_INVALID_PTX);
+  CU_ASSERT(cuModuleLoadData(&module, cubin.data()));
+  CU_EXPECT(cuModuleUnload(module));
 }
 
 TEST_F(CodeTest, AKernelThatCannotBeCompiledIsNamedOnStderrOnce) {
