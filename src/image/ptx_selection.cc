@@ -18,13 +18,24 @@ namespace {
 
 constexpr uint64_t kMaxBytes = 512ull << 20;  // of PTX, and of machine code decompressed to look for it, of one image
 
-std::unexpected<Error> NoPtx(const std::set<uint32_t>& archs, bool has_lto) {
-  std::string found = has_lto ? "LTO intermediate code only" : "nothing";
-  if (!archs.empty()) found = fmt::format("machine code for sm_{} only", fmt::join(archs, ", sm_"));
+// Reached by the log, the program's JIT log and `tutti doctor`: says what would help.
+std::unexpected<Error> NoPtx(std::string_view what, std::string_view remedy) {
   return Fail(cuda::CUDA_ERROR_NO_BINARY_FOR_GPU,
-              fmt::format("the image holds {}, and this device runs PTX; rebuild the program with PTX in it, e.g. nvcc "
-                          "-gencode arch=compute_75,code=compute_75",
-                          found));
+              fmt::format("the image holds {} only, and this device runs PTX; {}", what, remedy));
+}
+
+std::string MachineCodeFor(const std::set<uint32_t>& archs) {
+  return fmt::format("machine code for sm_{}", fmt::join(archs, ", sm_"));
+}
+
+std::unexpected<Error> NoPtxInCubin(uint32_t arch) {
+  return NoPtx(MachineCodeFor({arch}), "made with -lineinfo it would carry its PTX and run");
+}
+
+std::unexpected<Error> NoPtxInFatbin(const std::set<uint32_t>& archs, bool has_lto) {
+  const std::string otherwise = has_lto ? "LTO intermediate code" : "nothing";
+  return NoPtx(archs.empty() ? otherwise : MachineCodeFor(archs),
+               "built with PTX in it, e.g. nvcc -gencode arch=compute_75,code=compute_75, it would run");
 }
 
 // The newest that `capability` allows, before the oldest of the others. Of one architecture generic code rather than
@@ -66,7 +77,7 @@ class Selection {
     const uint32_t arch = CubinArch(bytes);
     if (arch == 0) return Fail(cuda::CUDA_ERROR_INVALID_IMAGE, "an ELF file, but not of device code");
     TUTTI_ASSIGN(const bool carries, AddCarried(bytes));
-    return carries ? Status() : NoPtx({arch}, false);
+    return carries ? Status() : NoPtxInCubin(arch);
   }
 
   Status AddFatbins(std::span<const uint8_t> bytes) {
@@ -84,7 +95,7 @@ class Selection {
       std::ranges::stable_sort(entries, [&](const auto* a, const auto* b) { return IsBetter(*a, *b, capability_); });
       TUTTI_TRY(AddBest(entries));  // none: an empty fat binary is what the device linker leaves behind
     }
-    return texts_.size() > before ? Status() : NoPtx(archs, has_lto);
+    return texts_.size() > before ? Status() : NoPtxInFatbin(archs, has_lto);
   }
 
   // The best PTX of a unit, else what its best machine code carries.

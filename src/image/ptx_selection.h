@@ -20,7 +20,7 @@ struct PtxText {
 // One text per translation unit; several are to be linked together. Of several candidates the newest that is not above
 // `capability` (80 for 8.0; 0: any), else the oldest. `bytes`: PTX, fat binaries, a cubin, or a list of them. Errors:
 // CUDA_ERROR_INVALID_IMAGE; CUDA_ERROR_NO_BINARY_FOR_GPU if a unit has machine code only, with a text that says for
-// which architectures and how to build the program with PTX.
+// which architectures and what would help.
 Result<std::vector<PtxText>> SelectPtx(std::span<const uint8_t> bytes, uint32_t capability = 0);
 
 }  // namespace tutti::image

@@ -85,6 +85,7 @@ TEST(PtxSelectionTest, ACubinWithoutPtxSaysForWhat) {
   ASSERT_FALSE(texts);
   EXPECT_EQ(texts.error().code, cuda::CUDA_ERROR_NO_BINARY_FOR_GPU);
   EXPECT_THAT(texts.error().text, HasSubstr("sm_90"));
+  EXPECT_THAT(texts.error().text, HasSubstr("-lineinfo"));
 }
 
 TEST(PtxSelectionTest, AFatbinOfMachineCodeGivesWhatItsBestCodeCarries) {

@@ -1,7 +1,5 @@
 #include "client/module/module.h"
 
-#include <dlfcn.h>
-
 #include <mutex>
 #include <set>
 
@@ -9,6 +7,7 @@
 #include "client/context/context.h"
 #include "client/memory/allocation_table.h"
 #include "client/module/function.h"
+#include "client/module/origin.h"
 #include "client/session/attachment.h"
 #include "ipc/message.h"
 #include "os/memory.h"
@@ -43,12 +42,6 @@ Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
   return loaded;
 }
 
-// The file that contains the image: the program or one of its libraries. Empty if it was read or generated at run time.
-std::string OriginOf(const void* where) {
-  Dl_info info{};
-  return where != nullptr && dladdr(where, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
-}
-
 // True for this file's first unusable image.
 bool FirstOf(const std::string& origin) {
   static auto* const mutex = new std::mutex;
@@ -63,12 +56,9 @@ void LogFailure(int status, const std::string& text, const void* where) {
   const std::string origin = OriginOf(where);
   const bool no_ptx = status == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (no_ptx && !FirstOf(origin)) return;
-  const bool library = origin.find(".so") != std::string::npos;
-  log::Error("a module{}{} could not be loaded: {}{}", origin.empty() ? "" : " of ", origin,
-             text.substr(0, text.find('\n')),
-             no_ptx && library ? "; a library chooses its kernels by the compute capability, so another one may help: "
-                                 "TUTTI_COMPUTE_CAPABILITY=11.0"
-                               : "");
+  const std::string advice = no_ptx ? AdviceAboutPtx(origin, LoadedFiles()) : "";
+  log::Error("a module{}{} could not be loaded: {}{}{}", origin.empty() ? "" : " of ", origin,
+             text.substr(0, text.find('\n')), advice.empty() ? "" : "; ", advice);
 }
 
 Answer<Loaded> LoadOn(const Device& device, std::span<const uint8_t> image, const JitOptions& options,

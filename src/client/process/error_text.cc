@@ -29,7 +29,8 @@ const char* ErrorText(int result) {
     case CUDA_ERROR_UNMAP_FAILED: return "unmap failed";
     case CUDA_ERROR_ARRAY_IS_MAPPED: return "array is mapped";
     case CUDA_ERROR_ALREADY_MAPPED: return "already mapped";
-    case CUDA_ERROR_NO_BINARY_FOR_GPU: return "the module has no code that this device can run";
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+      return "the module has no PTX for this device to run; the log says what would help";
     case CUDA_ERROR_ALREADY_ACQUIRED: return "already acquired";
     case CUDA_ERROR_NOT_MAPPED: return "not mapped";
     case CUDA_ERROR_NOT_MAPPED_AS_ARRAY: return "not mapped as array";

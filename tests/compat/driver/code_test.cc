@@ -353,6 +353,22 @@ TEST_F(CodeTest, TheLinkerTakesCubinsThatCarryTheirPtx) {
   CU_EXPECT(cuModuleUnload(linked));
 }
 
+TEST_F(CodeTest, MachineCodeAloneIsNamedWithWhatWouldHelp) {
+  const auto bare = image::CubinBuilder(90).Add(".text.fill", "machine code").Build();
+  char log[1024] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
+  CUmodule module = nullptr;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(cuModuleLoadDataEx(&module, bare.data(), 2, options, values), CUDA_ERROR_NO_BINARY_FOR_GPU);
+  const std::string text = testing::internal::GetCapturedStderr();
+  for (const std::string& said : {text, std::string(log)}) {
+    EXPECT_NE(said.find("machine code for sm_90 only"), std::string::npos) << said;
+    EXPECT_NE(said.find("-lineinfo"), std::string::npos) << said;
+  }
+  EXPECT_EQ(std::ranges::count(text, '\n'), 1) << text;
+}
+
 // A cubin whose table of sections, or whose text, reaches beyond what was sent: refused, and the context lives.
 TEST_F(CodeTest, ACubinThatLiesAboutItsPtxIsRefused) {
   auto cubin = CubinOfTheKernels();

@@ -1,0 +1,53 @@
+#include "client/module/origin.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <algorithm>
+
+namespace tutti::client {
+namespace {
+
+// Packages of Python that make machine code as programs run, by what the paths of their libraries contain. NVRTC and
+// nvJitLink have no switch outside the program, and the text about the image names theirs.
+constexpr struct {
+  const char* part;
+  const char* advice;
+} kMakers[] = {
+    {"/triton/", "Triton keeps PTX in it unless TRITON_DISABLE_LINE_INFO=1 is set"},
+    {"/cupy/", "CuPy loads PTX with CUPY_COMPILE_WITH_PTX=1"},
+    {"/numba/", "Numba keeps PTX in it with @cuda.jit(lineinfo=True) or NUMBA_CUDA_DEBUGINFO=1"},
+};
+
+}  // namespace
+
+std::string OriginOf(const void* where) {
+  Dl_info info{};
+  return where != nullptr && dladdr(where, &info) != 0 && info.dli_fname != nullptr ? info.dli_fname : "";
+}
+
+std::vector<std::string> LoadedFiles() {
+  std::vector<std::string> files;
+  const auto add = [](dl_phdr_info* info, size_t, void* list) {
+    static_cast<std::vector<std::string>*>(list)->emplace_back(info->dlpi_name);
+    return 0;
+  };
+  dl_iterate_phdr(add, &files);
+  return files;
+}
+
+std::string AdviceAboutPtx(const std::string& origin, const std::vector<std::string>& loaded) {
+  if (origin.find(".so") != std::string::npos) {
+    return "a library chooses its kernels by the compute capability, so another one may help: "
+           "TUTTI_COMPUTE_CAPABILITY=11.0";
+  }
+  std::string text;
+  if (!origin.empty()) return text;
+  for (const auto& maker : kMakers) {
+    const auto is_its = [&](const std::string& file) { return file.find(maker.part) != std::string::npos; };
+    if (std::ranges::any_of(loaded, is_its)) text += (text.empty() ? "" : "; ") + std::string(maker.advice);
+  }
+  return text;
+}
+
+}  // namespace tutti::client
