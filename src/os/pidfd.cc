@@ -4,8 +4,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <string>
+#include <string_view>
 
+#include "os/proc_text.h"
 #include "os/socket.h"
 
 #ifndef SO_PEERPIDFD
@@ -34,6 +39,18 @@ Result<Fd> OpenPeerPidfd(int socket) {
   TUTTI_ASSIGN(const PeerCredentials peer, Peer(socket));
   if (peer.pid == 0) return Fail("the peer's process is not visible from here");
   return OpenPidfd(peer.pid);
+}
+
+uint64_t StartTicks(pid_t pid) {
+  constexpr int kFieldsBetween = 18;  // of proc_pid_stat(5): the state is behind the name, which may have blanks in it
+  const std::string text = TextOf("/proc/" + std::to_string(pid) + "/stat");
+  std::string_view rest = text;
+  rest.remove_prefix(std::min(rest.rfind(')') + 2, rest.size()));
+  if (const std::string_view state = Cut(rest, ' '); state == "Z" || state == "X") return 0;
+  for (int i = 0; i < kFieldsBetween; ++i) Cut(rest, ' ');
+  uint64_t ticks = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), ticks);
+  return ticks;
 }
 
 }  // namespace tutti::os

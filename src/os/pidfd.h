@@ -3,6 +3,8 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
+
 #include "base/error.h"
 #include "os/fd.h"
 
@@ -20,5 +22,9 @@ Result<Fd> OpenPidfdOfConnector(int socket);
 // The same, but falls back to OpenPidfd(SO_PEERCRED's pid), which by then may be another process's. Fails if the
 // process is gone or not visible from here.
 Result<Fd> OpenPeerPidfd(int socket);
+
+// When the process was started, in the kernel's ticks since the machine was; 0 if none runs. Its number may be
+// given to another one later, both together never are.
+uint64_t StartTicks(pid_t pid);
 
 }  // namespace tutti::os
