@@ -23,6 +23,11 @@ TEST(Options, TheMultiUserFormsOfAllReleasesAreTaken) {
   }
 }
 
+TEST(Options, ServersDieWithADaemonThatIsToldSo) {
+  EXPECT_FALSE(ParseOptions({"-d"})->servers_die);
+  EXPECT_TRUE(ParseOptions({"-d", "--servers-die"})->servers_die);
+}
+
 TEST(Options, TheEnvironmentsProtocolWins) {
   EXPECT_EQ(ParseOptions({"-d", "-p", "3"})->protocol, 3);
   EXPECT_EQ(ParseOptions({"-d", "--protocol=3"})->protocol, 3);

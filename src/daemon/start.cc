@@ -52,7 +52,7 @@ Result<std::unique_ptr<ControlDaemon>> CreateDaemon(DaemonOptions options, Inher
   return std::make_unique<ControlDaemon>(std::move(loop), std::move(instance), std::move(options));
 }
 
-// Not after an upgrade: the configuration file applies once, at the start.
+// Not after an upgrade, nor after a daemon that was killed: the configuration file applies once, at the start.
 Result<std::unique_ptr<ControlDaemon>> CreateNewDaemon(const DaemonOptions& options, Inheritance inheritance) {
   TUTTI_TRY(control::RaiseOpenFiles());  // inherited by servers
   control::Configuration configuration;
@@ -60,7 +60,7 @@ Result<std::unique_ptr<ControlDaemon>> CreateNewDaemon(const DaemonOptions& opti
     TUTTI_ASSIGN(configuration, control::ReadConfiguration(options.configuration));
   }
   TUTTI_ASSIGN(auto daemon, CreateDaemon(options, std::move(inheritance)));
-  TUTTI_TRY(ApplyConfiguration(daemon->context(), configuration));
+  if (!daemon->AdoptAfterDeath()) TUTTI_TRY(ApplyConfiguration(daemon->context(), configuration));
   return daemon;
 }
 

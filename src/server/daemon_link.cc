@@ -2,26 +2,30 @@
 
 #include <fmt/format.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cuda/device_attribute.h"
 #include "cuda/result.h"
 #include "os/filled_memory.h"
+#include "os/rendezvous.h"
+#include "os/socket.h"
 #include "server/trace_file.h"
 
 namespace tutti::server {
 namespace {
 
 constexpr int kMostFailures = 1000;  // to receive, in a row
+// Without a daemon and without a client: long enough for a service manager to start the next daemon.
+constexpr uint64_t kPatienceNs = 10'000'000'000;
+constexpr itimerspec kNever = {};
 const std::string kCommands = "what the control daemon asks for";  // users' commands
 
-}  // namespace
-
-Result<std::unique_ptr<DaemonLink>> DaemonLink::Create(os::Fd socket, Server* server) {
-  std::unique_ptr<DaemonLink> link(new DaemonLink(std::move(socket), server));
+wire::ServerReady ReadyWith(device::Backend& backend) {
   wire::ServerReady ready;
-  for (const wire::DeviceInfo& device : server->backend().devices()) {
+  for (const wire::DeviceInfo& device : backend.devices()) {
     wire::ServedDevice& served = ready.devices.emplace_back();
     std::copy(std::begin(device.uuid), std::end(device.uuid), served.uuid);
     served.name = std::string(device.name, strnlen(device.name, sizeof device.name));
@@ -34,12 +38,83 @@ Result<std::unique_ptr<DaemonLink>> DaemonLink::Create(os::Fd socket, Server* se
     served.pci_bus = attribute(cuda::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID);
     served.pci_device = attribute(cuda::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID);
   }
-  TUTTI_ASSIGN(link->outbox_, Outbox::Create(link->socket_.get(), server));
-  ByteWriter body;
-  wire::Put(body, ready);
-  TUTTI_TRY(link->outbox_->Send(wire::MessageKind::kServerReady, 0, std::move(body)));
-  TUTTI_TRY(server->Watch(link->socket_.get(), [self = link.get()] { self->OnReadable(); }));
+  return ready;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<DaemonLink>> DaemonLink::Create(os::Fd socket, os::Fd rendezvous, Server* server) {
+  std::unique_ptr<DaemonLink> link(new DaemonLink(std::move(rendezvous), server));
+  TUTTI_ASSIGN(const os::PeerCredentials daemon, os::Peer(socket.get()));
+  link->daemon_uid_ = daemon.uid;
+  if (link->rendezvous_) {
+    link->ticks_ = os::Fd(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+    if (!link->ticks_) return FailErrno("timerfd_create");
+    TUTTI_TRY(os::ListenOn(link->rendezvous_.get()));
+  }
+  TUTTI_TRY(link->Connect(std::move(socket)));
   return link;
+}
+
+// That the daemon has died meanwhile is noticed by the loop.
+Status DaemonLink::Connect(os::Fd socket) {
+  TUTTI_ASSIGN(outbox_, Outbox::Create(socket.get(), server_));
+  ByteWriter body;
+  wire::Put(body, ReadyWith(server_->backend()));
+  if (const auto sent = outbox_->Send(wire::MessageKind::kServerReady, 0, std::move(body)); !sent && !rendezvous_)
+    return sent;
+  TUTTI_TRY(server_->Watch(socket.get(), [this] { OnReadable(); }));
+  socket_ = std::move(socket);
+  ++daemons_;
+  return {};
+}
+
+bool DaemonLink::done() {
+  if (draining_ && server_->client_count() == 0) return true;
+  if (socket_) return false;
+  if (!rendezvous_) return true;
+  if (server_->client_count() > 0) alone_since_ns_ = NowNs();
+  return NowNs() >= alone_since_ns_ + kPatienceNs;
+}
+
+// Its clients need no daemon: their connections are the server's own.
+void DaemonLink::Lost() {
+  server_->Unwatch(socket_.get());
+  outbox_.reset();
+  socket_.Reset();
+  if (!rendezvous_) return;
+  log::Info("Going on with {} clients until another daemon comes", server_->client_count());
+  alone_since_ns_ = NowNs();
+  const itimerspec every_second{.it_interval = {.tv_sec = 1, .tv_nsec = 0}, .it_value = {.tv_sec = 1, .tv_nsec = 0}};
+  timerfd_settime(ticks_.get(), 0, &every_second, nullptr);
+  const auto look = [this] { OnArrival(); };
+  for (const int fd : {rendezvous_.get(), ticks_.get()}) {
+    if (const auto watched = server_->Watch(fd, look); !watched) log::Error("{}", watched.error().text);
+  }
+}
+
+// Also called every second, to retry what failed for lack of descriptors.
+void DaemonLink::OnArrival() {
+  uint64_t expirations;
+  [[maybe_unused]] const ssize_t read_bytes = read(ticks_.get(), &expirations, sizeof expirations);
+  spare_.Reset();
+  auto socket = os::AcceptNext(rendezvous_.get());
+  if (!socket) server_->Unwatch(rendezvous_.get());  // out of descriptors: retried in a second
+  if (socket && *socket) Arrived(std::move(*socket));
+  spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
+}
+
+void DaemonLink::Arrived(os::Fd socket) {
+  const auto peer = os::Peer(socket.get());
+  if (!peer || peer->uid != daemon_uid_)
+    return log::Warning("A connection is refused: its peer is not the daemon's user");
+  for (const int fd : {rendezvous_.get(), ticks_.get()}) server_->Unwatch(fd);
+  timerfd_settime(ticks_.get(), 0, &kNever, nullptr);
+  if (const auto connected = Connect(std::move(socket)); !connected) {
+    log::Error("The connection of another daemon is lost: {}", connected.error().text);
+    return Lost();
+  }
+  log::Info("Adopted by another daemon");
 }
 
 void DaemonLink::ReportFailure(int socket, std::string_view text) {
@@ -48,7 +123,11 @@ void DaemonLink::ReportFailure(int socket, std::string_view text) {
   (void)ipc::SendMessage(socket, wire::MessageKind::kServerReady, 0, std::move(body));
 }
 
-DaemonLink::~DaemonLink() { server_->Unwatch(socket_.get()); }
+DaemonLink::~DaemonLink() {
+  for (const int fd : {socket_.get(), rendezvous_.get(), ticks_.get()}) {
+    if (fd >= 0) server_->Unwatch(fd);
+  }
+}
 
 // A message that cannot be received (no memory, no descriptor left) is dropped; giving up the daemon would end all
 // clients.
@@ -59,7 +138,7 @@ void DaemonLink::OnReadable() {
     log::Error("A message of the control daemon is lost: {}", message.error().text);
   } else if (!message || message->closed) {
     log::Info("The control daemon is gone{}{}", message ? "" : ": ", message ? "" : message.error().text);
-    gone_ = true;
+    Lost();
   } else {
     failures_ = 0;
     if (auto handled = Handle(*message); !handled)
@@ -179,8 +258,10 @@ Status DaemonLink::HandleTerminate(const ipc::Envelope& message) {
   ByteReader in(message.body);
   TUTTI_ASSIGN(const wire::TerminateClient request, wire::GetTerminateClient(in));
   const uint32_t serial = message.head.serial;
-  const Status begun = server_->Terminate(request.client, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED,
-                                          [this, serial] { ReplyStatus(serial, {}); });
+  const Status begun =
+      server_->Terminate(request.client, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED, [this, serial, asker = daemons_] {
+        if (socket_ && asker == daemons_) ReplyStatus(serial, {});
+      });
   if (!begun) ReplyStatus(serial, begun);
   return {};
 }

@@ -1,4 +1,6 @@
-// The socket to the control daemon that started this server (wire/server_messages.h).
+// The socket to the control daemon (wire/server_messages.h): to the one that started this server, and if that one dies,
+// to the next one, which connects to the server's rendezvous (os/rendezvous.h). In between the server keeps serving its
+// clients and gets no new ones.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -19,18 +21,23 @@ namespace tutti::server {
 // Main thread only.
 class DaemonLink {
  public:
-  // Reports the server as ready and serves the daemon's requests from now on. The server outlives it.
-  static Result<std::unique_ptr<DaemonLink>> Create(os::Fd socket, Server* server);
+  // Reports the server as ready and serves the daemon's requests from now on. Without a `rendezvous` the server ends
+  // with the daemon. The server outlives it.
+  static Result<std::unique_ptr<DaemonLink>> Create(os::Fd socket, os::Fd rendezvous, Server* server);
   // For a server that could not start.
   static void ReportFailure(int socket, std::string_view text);
   ~DaemonLink();
 
-  // The server is to end: the daemon is gone or has ordered it.
-  bool done() const { return gone_ || (draining_ && server_->client_count() == 0); }
+  // The server is to end: the daemon has ordered it, or is gone and no other one has come while there was no client.
+  bool done();
 
  private:
-  DaemonLink(os::Fd socket, Server* server) : socket_(std::move(socket)), server_(server) {}
+  DaemonLink(os::Fd rendezvous, Server* server) : rendezvous_(std::move(rendezvous)), server_(server) {}
 
+  Status Connect(os::Fd socket);
+  void Lost();
+  void OnArrival();
+  void Arrived(os::Fd socket);
   void OnReadable();
   Status Handle(ipc::Envelope& message);
   Status HandleAttach(ipc::Envelope& message);
@@ -43,13 +50,17 @@ class DaemonLink {
   void Reply(uint32_t serial, const wire::ServerReply& reply, int file = -1);
   void ReplyStatus(uint32_t serial, const Status& status);
 
-  os::Fd socket_;
+  const os::Fd rendezvous_;
   Server* server_;
+  uint32_t daemon_uid_ = 0;
+  os::Fd socket_;  // none while there is no daemon
   std::unique_ptr<Outbox> outbox_;
+  uint32_t daemons_ = 0;  // counts them
+  os::Fd ticks_;  // a timer, armed while there is no daemon, so that done() is evaluated
+  uint64_t alone_since_ns_ = 0;
   // reserve: closed to accept a client's connection when descriptors have run out, so that the client can be told so
   os::Fd spare_{eventfd(0, EFD_CLOEXEC)};
   int failures_ = 0;
-  bool gone_ = false;
   bool draining_ = false;
 };
 

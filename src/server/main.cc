@@ -1,5 +1,6 @@
 // tutti-server. Started by tutti-control, with a socket to it, or by a program without a daemon, with that program's
-// own connection. In both cases it ends with the process at the other end.
+// own connection. A private server ends with its program. A daemon's server outlives it if it has a socket on which to
+// wait for the next one (daemon_link.h).
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -42,6 +43,8 @@ Status Serve(const Options& options) {
   const bool shared = options.daemon_socket_fd >= 0;
   os::Fd peer(shared ? options.daemon_socket_fd : options.private_fd);
   fcntl(peer.get(), F_SETFD, FD_CLOEXEC);
+  os::Fd rendezvous(options.rendezvous_fd);
+  if (rendezvous) fcntl(rendezvous.get(), F_SETFD, FD_CLOEXEC);
   // Ctrl-C in a program's terminal is for the program alone; its private server ends when the program does.
   if (!shared) setsid();
   signal(SIGPIPE, SIG_IGN);
@@ -101,7 +104,8 @@ Status Serve(const Options& options) {
     log::Info("Server has started");
     (*server)->Run([&] { return is_over() || (*server)->client_count() == 0; });
   } else {
-    TUTTI_ASSIGN(const std::unique_ptr<DaemonLink> link, DaemonLink::Create(std::move(peer), server->get()));
+    TUTTI_ASSIGN(const std::unique_ptr<DaemonLink> link,
+                 DaemonLink::Create(std::move(peer), std::move(rendezvous), server->get()));
     log::Info("Server has started");
     (*server)->Run([&] { return is_over() || link->done(); });
   }

@@ -22,6 +22,9 @@ Result<Options> ParseOptions(const std::vector<std::string>& arguments) {
   modes->add_option("--private-fd", options.private_fd, "descriptor of the connection of the only client")
       ->check(CLI::NonNegativeNumber);
   modes->require_option(1);
+  app.add_option("--rendezvous-fd", options.rendezvous_fd,
+                 "descriptor of the socket that the next daemon connects to, should this one die")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--log", options.log, "file to append the log to (default: stderr)");
   app.add_option("--device", options.device,
                  "cpu: run kernels on this machine's cores; null: accept and discard all work")

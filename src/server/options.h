@@ -13,6 +13,7 @@ namespace tutti::server {
 struct Options {
   int daemon_socket_fd = -1;  // one of the two is given
   int private_fd = -1;
+  int rendezvous_fd = -1;  // where the next daemon comes to; -1: the server ends with its daemon
   std::string log;  // empty: stderr
   std::string device = "cpu";
   device::Policy policy = device::Policy::kShare;

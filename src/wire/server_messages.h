@@ -1,12 +1,12 @@
-// Messages between the control daemon and a server, on the socket pair the daemon gave the server at its start.
+// Messages between a server and its control daemon: the one that gave it a socket pair at its start, or a later one.
 //
-//   server ── ServerReady ──> daemon            once, when its devices are up or have failed
+//   server ── ServerReady ──> daemon            when its devices are up or have failed, once to each daemon
 //   daemon ── Attach + client's connection ──> server     the server answers (Welcome or Refuse)
 //   daemon ── Query, Set, TerminateClient, Shutdown ──> server ── ServerReply (same serial) ──> daemon
 //
 // Messages name a client by the server's number for it (ClientStatus::id), which is never reused. Process ids are for
 // display: clients in different PID namespaces may share one, and the id a client reports for itself is not trusted.
-// End of file on the socket means that the daemon is gone; the server then ends.
+// End of file on the socket means that the daemon is gone (server/daemon_link.h).
 #pragma once
 
 #include <cstdint>

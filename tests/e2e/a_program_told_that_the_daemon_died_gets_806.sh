@@ -1,7 +1,7 @@
 . "$(dirname "$0")/lib.sh"
 use_programs
 
-"$control" -d
+"$control" -d --servers-die
 "$(program vector_add)" --seconds 60 > "$work/out" 2>&1 &
 pid=$!
 one_client() { [ "$(ask ps | wc -l)" = 2 ]; }

@@ -17,6 +17,7 @@
 
 #include "ipc/message.h"
 #include "os/filled_memory.h"
+#include "os/rendezvous.h"
 #include "os/socket.h"
 #include "wire/server_messages.h"
 
@@ -31,7 +32,10 @@ struct Client {
 
 class FakeServer {
  public:
-  FakeServer(int daemon, std::string_view behaviour) : daemon_(daemon), behaviour_(behaviour) {}
+  FakeServer(int daemon, int rendezvous, std::string_view behaviour)
+      : daemon_(daemon), rendezvous_(rendezvous), behaviour_(behaviour) {
+    if (rendezvous_ >= 0) (void)os::ListenOn(rendezvous_);
+  }
 
   void Ready(std::string error) {
     wire::ServerReady ready{.error = std::move(error)};
@@ -54,9 +58,19 @@ class FakeServer {
         if (waits[i].revents != 0) clients_.erase(clients_.begin() + static_cast<ptrdiff_t>(i) - 1);
       }
       if (waits[0].revents == 0) continue;
+      if (daemon_ == rendezvous_) {
+        if (auto next = os::AcceptNext(rendezvous_); next && *next) daemon_ = next->Release(), Ready("");
+        continue;
+      }
       auto message = ipc::ReceiveMessage(daemon_);
-      if (!message || message->closed) return 3;
-      Handle(*message);
+      if (message && !message->closed) {
+        Handle(*message);
+      } else if (rendezvous_ < 0 || clients_.empty()) {
+        return 3;
+      } else {
+        close(daemon_);
+        daemon_ = rendezvous_;  // until the next one has come
+      }
     }
   }
 
@@ -136,6 +150,7 @@ class FakeServer {
   }
 
   int daemon_;
+  const int rendezvous_;
   std::string_view behaviour_;
   uint32_t next_id_ = 0;
   bool draining_ = false;
@@ -145,13 +160,14 @@ class FakeServer {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 || std::string_view(argv[1]) != "--daemon-socket-fd") return 2;
+  if (argc < 3 || std::string_view(argv[1]) != "--daemon-socket-fd") return 2;
+  const bool waits = argc == 5 && std::string_view(argv[3]) == "--rendezvous-fd";
   const char* const wish = std::getenv("FAKE_SERVER");
   const std::string_view behaviour = wish != nullptr ? wish : "";
   if (behaviour == "exit") return 5;
   const char* const go = std::getenv("FAKE_SERVER_GO");  // a file: "slow" is ready once it exists
   while (behaviour == "slow" && go != nullptr && access(go, F_OK) != 0) usleep(10'000);
-  FakeServer server(std::atoi(argv[2]), behaviour);
+  FakeServer server(std::atoi(argv[2]), waits ? std::atoi(argv[4]) : -1, behaviour);
   server.Ready(behaviour == "fail" ? "no device is usable" : "");
   if (behaviour == "fail") return 1;
   while (behaviour == "deaf") pause();

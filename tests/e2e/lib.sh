@@ -20,7 +20,9 @@ finish() {
   disown -a  # or the shell reports each process that is killed
   for pid in $pids; do kill -KILL "$pid" 2> /dev/null || true; done
   for pid in $(ours); do
-    [[ "$(readlink "/proc/$pid/exe")" != */tutti-control ]] && [[ "$(readlink "/proc/$pid/exe")" != */nvidia-cuda-mps-control ]] || kill -KILL "$pid"
+    case $(readlink "/proc/$pid/exe") in
+      */tutti-control | */nvidia-cuda-mps-control | */tutti-server) kill -KILL "$pid" ;;  # servers outlive their daemon
+    esac
   done
   rm -rf "$work"
   exit $status

@@ -41,6 +41,7 @@ ClientBroker::ClientBroker(const Needs& needs, bool static_partitioning)
       accounting_(needs.accounting),
       log_(needs.log),
       claims_directory_(needs.claims_directory),
+      partition_taken_(needs.partition_taken),
       static_partitioning_(static_partitioning),
       max_waiting_(MaxWaiting()),
       waiting_(max_waiting_) {}
@@ -169,7 +170,10 @@ void ClientBroker::GivePartition(wire::Attach& attach, const ServerHandle& serve
   const std::string& wanted = client.hello.sm_partition;
   attach.sm_ranges = partitions_.RangesFor(wanted, server.name(), server.devices(), static_partitioning_);
   if (static_partitioning_) attach.active_thread_percentage = 100;
-  if (!wanted.empty()) partitions_.NoteClient(wanted, static_cast<uint32_t>(client.peer.pid));
+  if (!wanted.empty()) {
+    partitions_.NoteClient(wanted, static_cast<uint32_t>(client.peer.pid));
+    partition_taken_();
+  }
   if (std::ranges::all_of(attach.sm_ranges, [](const wire::SmRange& range) { return range.count > 0; })) return;
   log_.Info(client.peer.party(),
             "Client {} can use no SM of some devices: its CUDA_MPS_SM_PARTITION is \"{}\" (see lspart)",

@@ -28,6 +28,7 @@ class ClientBroker {
     const MemoryAccounting& accounting;
     LogBudget& log;
     std::string claims_directory;
+    std::function<void()> partition_taken;  // by a client, which is noted with it
   };
   // `static_partitioning`: every client needs an SM partition.
   ClientBroker(const Needs& needs, bool static_partitioning);
@@ -58,6 +59,7 @@ class ClientBroker {
   const MemoryAccounting& accounting_;
   LogBudget& log_;
   const std::string claims_directory_;
+  const std::function<void()> partition_taken_;
   bool static_partitioning_;
   size_t max_waiting_;  // for servers to start, and for one server that accepts none
   bool closed_ = false;

@@ -38,12 +38,13 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
     : loop_(std::move(loop)),
       instance_(std::move(instance)),
       options_(std::move(options)),
+      state_file_(options_.places),
       defaults_(Defaults::FromEnvironment()),
-      servers_(*loop_, options_.places, defaults_, log_),
+      servers_(*loop_, options_.places, defaults_, log_, options_.servers_die),
       catalog_(defaults_, options_.places, options_.multi_user),
       inventory_(*loop_, options_.places, log_),
       broker_({servers_, catalog_, partitions_, claims_, accounting_, log_,
-               options_.places.pipe_directory + "/" + kClaimsDirectory},
+               options_.places.pipe_directory + "/" + kClaimsDirectory, [this] { KeepState(); }},
               options_.static_partitioning),
       shutdown_(*loop_, servers_, broker_),
       sockets_(*loop_, options_.places.pipe_directory, instance_.TakeOtherSockets(), log_,
@@ -77,17 +78,17 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
           .add_claim = [this](const Claim& claim) { return AddClaim(claim); },
           .remove_claim = [this](const std::string& name) { RemoveClaim(name); },
           .remove_server = [this](const std::string& name) { RemoveServer(name); }},
-      connections_(
-          *loop_, log_,
-          {.client_arrived = [this](WaitingClient client) { broker_.Arrived(std::move(client)); },
-           .run_command = [this](const Visitor& caller, std::vector<std::string> words,
-                                 Reply reply) { RunCommand({context_, caller, std::move(words), std::move(reply)}); },
-           .needs_cgroups = [this] { return accounting_.needs_cgroups(); }},
-          MaxConnections()) {
+      connections_(*loop_, log_,
+                   {.client_arrived = [this](WaitingClient client) { broker_.Arrived(std::move(client)); },
+                    .run_command = [this](const Visitor& caller, std::vector<std::string> words,
+                                          Reply reply) { RunFor(caller, std::move(words), std::move(reply)); },
+                    .needs_cgroups = [this] { return accounting_.needs_cgroups(); }},
+                   MaxConnections()) {
   servers_.SetObserver({
       .ready = [this](ServerHandle& server) { ServerReady(server); },
       .failed = [this](const std::string& name, const std::string& why) { broker_.ServerFailed(name, why); },
       .exited = [this](pid_t, int status) { shutdown_.ServerExited(status); },
+      .changed = [this] { KeepState(); },
   });
   loop_->Watch(signals_.get(), EPOLLIN, [this](uint32_t) { Signal(); });
   defaults_.policy = options_.policy;
@@ -97,7 +98,13 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
   Listen(instance_.privileged_listener(), {});
 }
 
-ControlDaemon::~ControlDaemon() { connections_.CloseAll(); }
+ControlDaemon::~ControlDaemon() {
+  keeps_state_ = false;
+  connections_.CloseAll();
+  // Those that have not ended are left behind, or were started by a daemon that could not begin.
+  for (ServerHandle* server : servers_.All()) server->Kill();
+  state_file_.Remove();
+}
 
 int ControlDaemon::Run() {
   log::Info("Starting control daemon using socket {}", options_.places.control_socket());
@@ -106,6 +113,8 @@ int ControlDaemon::Run() {
   log::Info("CUDA MPS Control binary version: {}", control::kBinaryVersion);
   sockets_.ForgetInherited();
   os::AwaitClosed();  // starts the closing thread while no untrusted peer can have exhausted the limits
+  keeps_state_ = !options_.servers_die;
+  KeepState();
   manager_.Ready();
   loop_->Run();
   log::Info("Exit with status {}", exit_status_);
@@ -193,8 +202,8 @@ void ControlDaemon::OpenLogsAnew() {
 void ControlDaemon::ServerReady(ServerHandle& server) {
   // Another user's server is not trusted about the devices.
   if (server.plan().visible_devices.empty() && server.uid() == geteuid()) inventory_.Learn(server.devices());
-  server.set_policy(defaults_.policy);
-  if (defaults_.policy != "share") {
+  if (!server.adopted()) server.set_policy(defaults_.policy);
+  if (!server.adopted() && defaults_.policy != "share") {
     server.Ask(wire::MessageKind::kServerSet,
                wire::ServerSet{.what = wire::SettingKind::kPolicy, .text = defaults_.policy}, [](const auto&) {});
   }
@@ -203,6 +212,7 @@ void ControlDaemon::ServerReady(ServerHandle& server) {
                [](const auto&) {});
   }
   MakePartitions(server);
+  KeepState();
   broker_.ServerReady(server);
 }
 
@@ -244,16 +254,15 @@ Leaving ControlDaemon::Leave() {
   Leaving leaving{.sockets = {instance_.listener(), instance_.privileged_listener()},
                   .lock_fd = instance_.lock(),
                   .of_manager = instance_.of_manager(),
-                  .commands = SettingsCommands(options_.protocol, defaults_, accounting_, catalog_.All())};
-  for (const auto& [name, claim] : claims_.all()) leaving.commands.push_back(claim.Words());
-  if (claims_.required()) leaving.commands.emplace_back("claim require on");
-  for (std::string& command : PartitionCommands(partitions_)) leaving.commands.push_back(std::move(command));
+                  .commands = Settings()};
   for (const int listener : sockets_.Listeners()) leaving.sockets.push_back(listener);
   for (ServerHandle* server : servers_.All()) {
-    if (server->state() == ServerState::kInitializing) server->Kill();  // the next program will start a new one
+    // The next program will start a new one.
+    if (server->state() == ServerState::kInitializing && !server->adopted()) server->Kill();
     if (!server->stopping()) server->Shutdown(false);
     leaving.servers.push_back(server->Leave());
   }
+  KeepState();  // should the next program not start
   for (const int socket : connections_.sockets()) leaving.connections.push_back({.fd = socket});
   broker_.waiting().ForEach([&leaving](const WaitingClient& client) {
     ByteWriter hello;
@@ -264,13 +273,67 @@ Leaving ControlDaemon::Leave() {
   return leaving;
 }
 
-void ControlDaemon::TakeOver(Succession succession) {
-  for (ServerLeft& server : succession.servers) servers_.Adopt(std::move(server));
-  for (const std::string& command : succession.commands) {
-    const auto words = control::SplitWords(command);
+std::vector<std::string> ControlDaemon::Settings() {
+  std::vector<std::string> settings = SettingsCommands(options_.protocol, defaults_, accounting_, catalog_.All());
+  for (const auto& [name, claim] : claims_.all()) settings.push_back(claim.Words());
+  if (claims_.required()) settings.emplace_back("claim require on");
+  for (std::string& command : PartitionCommands(partitions_)) settings.push_back(std::move(command));
+  return settings;
+}
+
+void ControlDaemon::Restore(const std::vector<std::string>& settings) {
+  for (const std::string& setting : settings) {
+    const auto words = control::SplitWords(setting);
     if (RestorePartition(words, partitions_) || RestoreClaim(words)) continue;
     RunCommand({context_, Ourselves(), words, Reply([](const CommandAnswer&) {})});
   }
+}
+
+DaemonState ControlDaemon::State() {
+  return {.protocol = options_.protocol,
+          .multi_user = options_.multi_user,
+          .static_partitioning = options_.static_partitioning,
+          .commands = Settings(),
+          .servers = servers_.Records()};
+}
+
+// What a command has changed is kept before it is answered.
+void ControlDaemon::RunFor(const Visitor& caller, std::vector<std::string> words, Reply reply) {
+  RunCommand({context_, caller, std::move(words), Reply([this, reply = std::move(reply)](CommandAnswer answer) {
+                KeepState();
+                reply.Finish(std::move(answer));
+              })});
+}
+
+void ControlDaemon::KeepState() {
+  if (keeps_state_) state_file_.Keep(State());
+}
+
+bool ControlDaemon::AdoptAfterDeath() {
+  auto found = state_file_.Read();
+  if (!found) log::Error("The daemon before was killed, and its servers end by themselves: {}", found.error().text);
+  if (!found || !*found) {
+    state_file_.Remove();
+    return false;
+  }
+  DaemonState& state = **found;
+  const bool in_the_same_way = state.SameWayAs(State());
+  log::Warning("The daemon before was killed: this one goes on with {}its {} servers",
+               in_the_same_way ? "its settings and " : "", state.servers.size());
+  if (!in_the_same_way)
+    log::Warning(
+        "Its settings are lost, and its servers end with their last clients: it was started with other options");
+  if (in_the_same_way) Restore(state.commands);
+  for (ServerRecord& server : state.servers) {
+    server.stopping = server.stopping || !in_the_same_way;
+    servers_.Adopt(server);
+  }
+  return in_the_same_way;
+}
+
+void ControlDaemon::TakeOver(Succession succession) {
+  for (ServerLeft& server : succession.servers) servers_.Adopt(std::move(server));
+  Restore(succession.commands);
   for (Succession::Connection& connection : succession.connections)
     GoOnWith(std::move(connection), succession.understands);
 }
@@ -305,7 +368,7 @@ bool ControlDaemon::RestoreClaim(const std::vector<std::string>& words) {
   if (words.size() < 2 || words[0] != "claim" || words[1] != "add") return false;
   const auto claim = ReadClaim({words.begin() + 2, words.end()});
   const Result<std::string> made = claim ? AddClaim(*claim) : std::unexpected(claim.error());
-  if (!made) log::Error("A claim is lost in the upgrade: {}: {}", fmt::join(words, " "), made.error().text);
+  if (!made) log::Error("A claim of the daemon before is lost: {}: {}", fmt::join(words, " "), made.error().text);
   return true;
 }
 
@@ -325,6 +388,7 @@ void ControlDaemon::Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done)
     // One more iteration of the loop, so that pending answers are sent.
     loop_->After(0, [this] { loop_->Stop(); });
   });
+  KeepState();
 }
 
 }  // namespace tutti::daemon

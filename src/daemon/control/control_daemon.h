@@ -14,6 +14,7 @@
 #include "daemon/life/handover.h"
 #include "daemon/life/service_manager.h"
 #include "daemon/life/shutdown.h"
+#include "daemon/life/state_file.h"
 #include "daemon/loop/directory_watch.h"
 #include "daemon/loop/event_loop.h"
 #include "daemon/loop/log_fifo.h"
@@ -36,6 +37,9 @@ class ControlDaemon {
 
   // Takes over the servers and settings of the previous program. Call before Run.
   void TakeOver(Succession succession);
+  // Adopts the servers and settings of a daemon that was killed here. False if there are no settings to restore. Before
+  // Run.
+  bool AdoptAfterDeath();
 
   // For its commands and its configuration file.
   const CommandContext& context() const { return context_; }
@@ -65,10 +69,17 @@ class ControlDaemon {
   void MakePartitions(const ServerHandle& server);
   bool Quiet() const;
   Leaving Leave();
+  std::vector<std::string> Settings();
+  void Restore(const std::vector<std::string>& settings);
+  DaemonState State();
+  void RunFor(const Visitor& caller, std::vector<std::string> words, Reply reply);
+  void KeepState();
 
   std::unique_ptr<EventLoop> loop_;
   Instance instance_;
   DaemonOptions options_;
+  StateFile state_file_;
+  bool keeps_state_ = false;  // what there was is taken over
   Defaults defaults_;
   LogBudget log_;  // for lines that visitors cause
   ServerTable servers_;

@@ -24,7 +24,8 @@ namespace {
 constexpr const char* kVariable = "TUTTI_SUCCESSION_FD";
 // Magic number of the file; the last digit is its version.
 constexpr uint32_t kWithoutConnections = 0x53545431;
-constexpr uint32_t kFormat = 0x53545432;
+constexpr uint32_t kWithoutRendezvous = 0x53545432;
+constexpr uint32_t kFormat = 0x53545433;
 constexpr size_t kLeastServerBytes = 40;
 constexpr size_t kLeastConnectionBytes = 8;
 
@@ -86,6 +87,7 @@ Result<os::Fd> WriteSuccession(const Leaving& leaving) {
     out.Put(static_cast<int32_t>(server.pid));
     out.Put(static_cast<int32_t>(server.process_fd));
     out.Put(static_cast<int32_t>(server.channel_fd));
+    out.PutString(server.rendezvous);
     out.PutString(server.plan.name);
     out.Put(static_cast<uint32_t>(server.plan.uid));
     out.PutString(server.plan.visible_devices);
@@ -115,7 +117,7 @@ Result<Succession> ReadSuccession(int fd) {
     return FailErrno("reading what the older daemon left");
   ByteReader in(bytes);
   const auto format = in.Get<uint32_t>();
-  if (format != kFormat && format != kWithoutConnections)
+  if (format != kFormat && format != kWithoutRendezvous && format != kWithoutConnections)
     return Fail("the older daemon left its state in a form this version does not know");
   const bool same_messages = in.Get<uint32_t>() == wire::kProtocolVersion;
   Succession succession;
@@ -131,6 +133,7 @@ Result<Succession> ReadSuccession(int fd) {
     server.launched.pid = in.Get<int32_t>();
     server.launched.process = Take(in);
     server.launched.channel = Take(in);
+    if (format == kFormat) server.launched.rendezvous = in.GetString();
     server.plan.name = in.GetString();
     server.plan.uid = in.Get<uint32_t>();
     server.plan.visible_devices = in.GetString();
@@ -140,7 +143,7 @@ Result<Succession> ReadSuccession(int fd) {
     if (!same_messages) continue;
     if (auto ready = wire::GetServerReady(devices)) server.devices = std::move(ready->devices);
   }
-  for (uint32_t left = format == kFormat ? in.GetCount(kLeastConnectionBytes) : 0; left > 0; --left) {
+  for (uint32_t left = format != kWithoutConnections ? in.GetCount(kLeastConnectionBytes) : 0; left > 0; --left) {
     auto& connection = succession.connections.emplace_back();
     connection.socket = Take(in);
     const auto hello = in.GetBytes();

@@ -1,5 +1,5 @@
 // Upgrade in place: the daemon execs the newly installed program in its process. It keeps its process id, so service
-// managers and its servers (which die with it) notice nothing, and its lock and listening sockets, so clients can
+// managers and its servers notice nothing, and its lock and listening sockets, so clients can
 // connect at any time. The rest of the state travels in a memory file:
 //
 //   * its servers, with their connections. They have been told to end with their last client; new clients get new

@@ -19,6 +19,7 @@ Leaving WithTwoServers(int fd = -1) {
     leaving.servers.push_back({.pid = 4711,
                                .process_fd = some_fd(),
                                .channel_fd = some_fd(),
+                               .rendezvous = "7",
                                .plan = PlanOfUser(uid),
                                .started_ns = 12,
                                .devices = {{.name = "Device", .total_bytes = 1u << 30, .sm_count = 2}}});
@@ -43,6 +44,7 @@ TEST(SuccessionTest, WhatIsLeftIsFound) {
   EXPECT_EQ(server.plan.name, "uid_1000");
   EXPECT_EQ(server.launched.pid, 4711);
   EXPECT_EQ(server.launched.channel.get(), leaving.servers[1].channel_fd);
+  EXPECT_EQ(server.launched.rendezvous, "7");
   EXPECT_TRUE(server.understands);
   ASSERT_EQ(server.devices.size(), 1u);
   EXPECT_EQ(server.devices[0].sm_count, 2u);

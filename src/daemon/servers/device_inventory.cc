@@ -17,7 +17,7 @@ void DeviceInventory::Ask(Done done) {
   if (known_) return done(*known_);
   waiting_.push_back(std::move(done));
   if (asked_) return;
-  auto launched = LaunchServer(places_, {.name = "devices", .uid = geteuid()});
+  auto launched = LaunchServer(places_, {.name = "devices", .uid = geteuid()}, -1);
   if (!launched) return Answer(std::unexpected(launched.error()));
   asked_ = std::make_unique<ServerHandle>(loop_, std::move(*launched), ServerPlan{.name = "devices", .uid = geteuid()},
                                           ServerSettings{}, kAdministrators, log_);

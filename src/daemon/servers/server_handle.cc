@@ -4,13 +4,16 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <utility>
 
 #include "base/clock.h"
 #include "daemon/access/visitor.h"
 #include "os/filled_memory.h"
+#include "os/pidfd.h"
 
 namespace tutti::daemon {
 namespace {
@@ -26,12 +29,13 @@ constexpr PeerRules kRules{.may_lose = 100};
 // The previous program has told it to end, and may have sent other requests just before.
 constexpr uint32_t kUnheardOfLeft = 16;
 
-// Reaps a process that has ended. If its user traces it, it cannot be reaped until the tracer detaches; it is then
-// reaped later, and nobody waits for it.
-int Collect(EventLoop& loop, pid_t pid) {
+// Reaps a process that has ended, and returns its exit status, or `otherwise` if it is not our child. If its user
+// traces it, it cannot be reaped until the tracer detaches; it is then reaped later, and nobody waits for it.
+int Collect(EventLoop& loop, pid_t pid, int otherwise) {
   int status = 0;
   const pid_t collected = waitpid(pid, &status, WNOHANG);
-  if (collected == 0) loop.After(kSecondNs, [&loop, pid] { Collect(loop, pid); });
+  if (collected == 0) loop.After(kSecondNs, [&loop, pid] { Collect(loop, pid, 1); });
+  if (collected < 0) return otherwise;
   if (collected != pid) return 1;
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
@@ -53,6 +57,7 @@ ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer launched, ServerPlan 
       log_(log),
       started_for_(std::move(started_for)),
       launched_(std::move(launched)),
+      start_ticks_(os::StartTicks(launched_.pid)),
       plan_(std::move(plan)),
       settings_(std::move(settings)),
       channel_(loop, std::move(launched_.channel), kRules),
@@ -63,6 +68,8 @@ ServerHandle::ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log)
       log_(log),
       started_for_(kAdministrators),
       launched_(std::move(left.launched)),
+      start_ticks_(os::StartTicks(launched_.pid)),
+      adopted_(true),
       plan_(std::move(left.plan)),
       channel_(loop, std::move(launched_.channel), kRules),
       state_(ServerState::kActive),
@@ -72,10 +79,37 @@ ServerHandle::ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log)
       started_ns_(left.started_ns),
       unheard_(kUnheardOfLeft) {}
 
+ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer met, const ServerRecord& record, LogBudget& log)
+    : loop_(loop),
+      log_(log),
+      started_for_(record.started_for),
+      launched_(std::move(met)),
+      start_ticks_(record.start_ticks),
+      adopted_(true),
+      plan_(record.plan),
+      settings_(record.settings),
+      policy_(record.policy),
+      channel_(loop, std::move(launched_.channel), kRules),
+      started_ns_(record.started_ns) {}
+
+ServerRecord ServerHandle::Record() const {
+  return {.rendezvous = launched_.rendezvous,
+          .pid = pid(),
+          .start_ticks = start_ticks_,
+          .version = understands_ ? wire::kProtocolVersion : 0u,
+          .plan = plan_,
+          .started_ns = started_ns_,
+          .started_for = started_for_,
+          .stopping = stopping_,
+          .policy = policy_,
+          .settings = settings_};
+}
+
 ServerLeaving ServerHandle::Leave() const {
   return {.pid = pid(),
           .process_fd = launched_.process.get(),
           .channel_fd = channel_.fd(),
+          .rendezvous = launched_.rendezvous,
           .plan = plan_,
           .started_ns = started_ns_,
           .devices = devices_};
@@ -95,9 +129,16 @@ void ServerHandle::Start(std::function<void()> reported, std::function<void(int)
   channel_.Start([this](ipc::Envelope message) { Received(std::move(message)); },
                  [this] { KillAfter(kEndPatienceNs); });
   if (state_ != ServerState::kInitializing) return;  // taken over
-  kill_timer_ = loop_.After(kStartPatienceNs, [this] {
-    Break(fmt::format("server {} was not ready after {} s", pid(), kStartPatienceNs / kSecondNs));
-  });
+  kill_timer_ = loop_.After(kStartPatienceNs, [this] { NotReady(); });
+}
+
+// One that has clients goes on with them: it may be stopped, and what it hears first when it is not is to take no more.
+void ServerHandle::NotReady() {
+  if (!adopted_) return Break(fmt::format("server {} was not ready after {} s", pid(), kStartPatienceNs / kSecondNs));
+  log_.Info(started_for_, "Server {} does not answer this daemon after {} s: it ends with its last client", pid(),
+            kStartPatienceNs / kSecondNs);
+  Shutdown(false);
+  reported_();
 }
 
 void ServerHandle::Attach(const wire::Attach& attach, os::StrangersFd client) {
@@ -129,7 +170,11 @@ void ServerHandle::Shutdown(bool force) {
   if (force) KillAfter(kEndPatienceNs);
 }
 
-void ServerHandle::Kill() { kill(pid(), SIGKILL); }
+// By its descriptor: of a server that is no child of ours the number may be another's by now.
+void ServerHandle::Kill() {
+  killed_ = true;
+  syscall(SYS_pidfd_send_signal, launched_.process.get(), SIGKILL, nullptr, 0);
+}
 
 void ServerHandle::KillAfter(uint64_t delay_ns) {
   loop_.Cancel(kill_timer_);
@@ -197,6 +242,8 @@ void ServerHandle::Received(ipc::Envelope message) {
     return ready ? ReceivedReady(*ready) : Break(ready.error().text);
   }
   if (message.head.kind == wire::MessageKind::kServerReply) return ReceivedReply(std::move(message));
+  // To a daemon that had adopted it, and went on as another program before it heard that.
+  if (message.head.kind == wire::MessageKind::kServerReady && adopted_ && unheard_ > 0) return void(--unheard_);
   Break(fmt::format("message kind {} was not expected", static_cast<int>(message.head.kind)));
 }
 
@@ -221,9 +268,12 @@ void ServerHandle::Break(const std::string& why) {
   Kill();
 }
 
+// Of a server that another daemon has started only that one could know: it ends by itself when it is told to.
+int ServerHandle::ExitStatus() { return Collect(loop_, pid(), killed_ ? 128 + SIGKILL : stopping_ ? 0 : 1); }
+
 void ServerHandle::Exited() {
   loop_.Unwatch(process_watch_);
-  const int status = Collect(loop_, pid());
+  const int status = ExitStatus();
   auto asked = std::exchange(asked_, {});
   for (auto& [serial, entry] : asked) {
     loop_.Cancel(entry.patience);

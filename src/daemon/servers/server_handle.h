@@ -36,6 +36,8 @@ class ServerHandle {
                std::string started_for, LogBudget& log);
   // A server taken over from the previous program: active, but without new clients.
   ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log);
+  // A server that has outlived its daemon, and is met where it waited: it says what it has like one that was started.
+  ServerHandle(EventLoop& loop, LaunchedServer met, const ServerRecord& record, LogBudget& log);
   ~ServerHandle();
   ServerHandle(const ServerHandle&) = delete;
   ServerHandle& operator=(const ServerHandle&) = delete;
@@ -65,6 +67,8 @@ class ServerHandle {
 
   // What the next program needs of it. The descriptors stay ours.
   ServerLeaving Leave() const;
+  // For the next daemon, if this one dies. Only for a server with a rendezvous.
+  ServerRecord Record() const;
   // Messages, mostly clients, that it has not read yet.
   size_t untaken() const { return channel_.queued(); }
   bool quiet() const { return channel_.idle() && asked_.empty(); }
@@ -74,6 +78,9 @@ class ServerHandle {
   const std::string& name() const { return plan_.name; }
   uid_t uid() const { return plan_.uid; }
   const std::string& started_for() const { return started_for_; }
+  const std::string& rendezvous() const { return launched_.rendezvous; }
+  // It has served under another daemon before.
+  bool adopted() const { return adopted_; }
   ServerState state() const { return state_; }
   bool stopping() const { return stopping_; }
   const std::string& failure() const { return failure_; }
@@ -98,11 +105,15 @@ class ServerHandle {
   void Exited();
   void Break(const std::string& why);
   void KillAfter(uint64_t delay_ns);
+  void NotReady();
+  int ExitStatus();
 
   EventLoop& loop_;
   LogBudget& log_;
   const std::string started_for_;
   LaunchedServer launched_;
+  const uint64_t start_ticks_;
+  const bool adopted_ = false;
   ServerPlan plan_;
   ServerSettings settings_;
   std::string policy_ = "share";
@@ -111,6 +122,7 @@ class ServerHandle {
   TimerId kill_timer_ = 0;
   ServerState state_ = ServerState::kInitializing;
   bool stopping_ = false;
+  bool killed_ = false;
   bool understands_ = true;  // it speaks our version of the protocol
   std::string failure_;
   std::vector<wire::ServedDevice> devices_;

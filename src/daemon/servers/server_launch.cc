@@ -1,7 +1,8 @@
 // Between fork and exec the child drops everything of the daemon's: groups and user ids before anything is executed,
 // signals, environment variables of root's session. (The daemon's other thread does nothing but close, so the child may
-// allocate and look users up; a slow directory service holds up that server, not the daemon.) It sets PR_SET_PDEATHSIG
-// only after changing its user, because the kernel clears it on a change of credentials.
+// allocate and look users up; a slow directory service holds up that server, not the daemon.) A server that is to die
+// with the daemon sets PR_SET_PDEATHSIG only after changing its user, because the kernel clears it on a change of
+// credentials.
 #include "daemon/servers/server_launch.h"
 
 #include <fcntl.h>
@@ -27,7 +28,7 @@ extern char** environ;
 namespace tutti::daemon {
 namespace {
 
-constexpr int kChannelFd = 3;  // in the server
+constexpr int kChannelFd = 3, kRendezvousFd = 4;  // in the server
 constexpr gid_t kNoGroup = 65534;
 constexpr int kCannotExecute = 127;
 
@@ -107,16 +108,18 @@ void ResetSignals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-// Both may be 0..3 themselves; each is moved away before its number is overwritten.
-void ArrangeDescriptors(int channel, int log) {
+// Each may itself be one of these numbers; it is moved away before that number is overwritten.
+void ArrangeDescriptors(int channel, int log, int rendezvous) {
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   channel = fcntl(channel, F_DUPFD_CLOEXEC, 10);
+  if (rendezvous >= 0) rendezvous = fcntl(rendezvous, F_DUPFD_CLOEXEC, 10);
   log = fcntl(log < 0 ? null : log, F_DUPFD_CLOEXEC, 10);
   if (dup2(null, STDIN_FILENO) < 0 || dup2(log, STDOUT_FILENO) < 0 || dup2(log, STDERR_FILENO) < 0)
     _exit(kCannotExecute);
   if (dup2(channel, kChannelFd) < 0) GiveUp("dup2");
   // A daemon in the foreground has inherited its caller's descriptors, which the server's user must not get.
   close_range(kChannelFd + 1, ~0u, CLOSE_RANGE_CLOEXEC);
+  if (rendezvous >= 0 && dup2(rendezvous, kRendezvousFd) < 0) GiveUp("dup2");
 }
 
 }  // namespace
@@ -132,13 +135,14 @@ os::Fd OpenServerLog(const control::Places& places, const ServerPlan& plan) {
   return file;
 }
 
-Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerPlan& plan) {
+Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerPlan& plan, int rendezvous) {
   const uid_t uid = plan.uid;
   if (uid != geteuid() && geteuid() != 0) {
     return Fail(fmt::format(
         "this daemon runs as user {} and cannot start a server for user {}: start the daemon as root", geteuid(), uid));
   }
   std::vector<std::string> arguments{ServerProgram(), "--daemon-socket-fd", std::to_string(kChannelFd)};
+  if (rendezvous >= 0) arguments.insert(arguments.end(), {"--rendezvous-fd", std::to_string(kRendezvousFd)});
   std::vector<std::string> environment = ServerEnvironment(places, plan);
   const os::Fd log = OpenServerLog(places, plan);
   TUTTI_ASSIGN(auto sockets, os::SocketPair());
@@ -150,9 +154,9 @@ Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerP
   if (pid == 0) {
     ResetSignals();
     setsid();
-    ArrangeDescriptors(sockets.second.get(), log.get());
+    ArrangeDescriptors(sockets.second.get(), log.get(), rendezvous);
     BecomeUser(uid, environment);
-    DieWithDaemon(daemon);
+    if (rendezvous < 0) DieWithDaemon(daemon);
     execve(arguments[0].c_str(), Pointers(arguments).data(), Pointers(environment).data());
     GiveUp(fmt::format("cannot execute {} as user {} (its directories must be open to that user)", arguments[0], uid));
   }
@@ -162,7 +166,7 @@ Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerP
     kill(pid, SIGKILL);
     return error;
   }
-  return LaunchedServer{pid, std::move(process), std::move(sockets.first)};
+  return LaunchedServer{.pid = pid, .process = std::move(process), .channel = std::move(sockets.first)};
 }
 
 }  // namespace tutti::daemon

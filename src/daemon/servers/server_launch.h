@@ -16,12 +16,14 @@ struct LaunchedServer {
   pid_t pid = 0;
   os::Fd process;  // pidfd
   os::Fd channel;  // our end of the message connection
+  std::string rendezvous = {};  // where it waits when we have died (rendezvous.h); "": it dies with us
 };
 
 // Starts the server program next to this program's own file (never one found through PATH) as the plan's user, with
-// that user's groups, its output in the plan's log file, and its end of a socket pair. It dies with this process. Only
-// root may name another user than its own. If the server program cannot be executed, its exit status says so.
-Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerPlan& plan);
+// that user's groups, its output in the plan's log file, and its end of a socket pair. `rendezvous` is the socket on
+// which it waits for the next daemon if this process dies; -1: it dies with this process. Only root may name another
+// user than its own. If the server program cannot be executed, its exit status says so.
+Result<LaunchedServer> LaunchServer(const control::Places& places, const ServerPlan& plan, int rendezvous);
 
 std::string LogOf(const control::Places& places, const ServerPlan& plan);
 

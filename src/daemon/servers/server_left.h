@@ -1,11 +1,14 @@
-// A running server that an older program of this daemon hands over to a newer one (succession.h).
+// A running server that one daemon hands over to the next: an older program to a newer one in the same process
+// (life/succession.h), or a daemon that has died to the one started after it (life/state_file.h).
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "daemon/servers/server_launch.h"
 #include "daemon/servers/server_plan.h"
+#include "daemon/servers/server_settings.h"
 #include "wire/server_messages.h"
 
 namespace tutti::daemon {
@@ -15,6 +18,7 @@ struct ServerLeaving {
   pid_t pid = 0;
   int process_fd = -1;
   int channel_fd = -1;
+  std::string rendezvous;
   ServerPlan plan;
   uint64_t started_ns = 0;
   std::vector<wire::ServedDevice> devices;
@@ -27,6 +31,21 @@ struct ServerLeft {
   uint64_t started_ns = 0;
   bool understands = true;  // it speaks our version of the protocol; else we only wait for its end
   std::vector<wire::ServedDevice> devices;
+};
+
+// As a daemon records it for the next one. The next one relies on the record alone: a server is under its user's
+// control, and is believed only about its clients.
+struct ServerRecord {
+  std::string rendezvous;
+  pid_t pid = 0;
+  uint64_t start_ticks = 0;  // os::StartTicks
+  uint32_t version = 0;  // of the messages
+  ServerPlan plan;
+  uint64_t started_ns = 0;
+  std::string started_for;
+  bool stopping = false;
+  std::string policy;
+  ServerSettings settings;
 };
 
 }  // namespace tutti::daemon

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "control/words.h"
 #include "daemon/access/visitor.h"
+#include "daemon/servers/rendezvous.h"
 
 namespace tutti::daemon {
 namespace {
@@ -31,8 +32,14 @@ size_t MostServersOfAParty() {
 
 }  // namespace
 
-ServerTable::ServerTable(EventLoop& loop, control::Places places, const Defaults& defaults, LogBudget& log)
-    : loop_(loop), places_(std::move(places)), defaults_(defaults), log_(log), most_servers_(MostServersOfAParty()) {}
+ServerTable::ServerTable(EventLoop& loop, control::Places places, const Defaults& defaults, LogBudget& log,
+                         bool end_with_us)
+    : loop_(loop),
+      places_(std::move(places)),
+      defaults_(defaults),
+      log_(log),
+      most_servers_(MostServersOfAParty()),
+      end_with_us_(end_with_us) {}
 
 uint64_t BackOffNs(uint32_t failures) {
   if (failures <= 1) return 0;
@@ -101,10 +108,48 @@ Status ServerTable::Ensure(const ServerPlan& plan, const std::string& party) {
 
 Status ServerTable::Launch(const ServerPlan& plan, const std::string& party) {
   TUTTI_TRY(MayStart(party));
-  TUTTI_ASSIGN(LaunchedServer launched, LaunchServer(places_, plan));
+  TUTTI_ASSIGN(LaunchedServer launched, LaunchWithPlace(plan, party));
   log_.Info(party, "Starting new server {} for user {}", launched.pid, plan.uid);
   Add(std::make_unique<ServerHandle>(loop_, std::move(launched), plan, defaults_.server, party, log_));
   return {};
+}
+
+// With a place to wait for the next daemon, if there can be one.
+Result<LaunchedServer> ServerTable::LaunchWithPlace(const ServerPlan& plan, const std::string& party) {
+  if (end_with_us_) return LaunchServer(places_, plan, -1);
+  const auto place = MakeRendezvous(places_);
+  if (!place) {
+    log_.Warning(party, "A server ends with the daemon, should that die: {}", place.error().text);
+    return LaunchServer(places_, plan, -1);
+  }
+  auto launched = LaunchServer(places_, plan, place->socket.get());
+  if (!launched) {
+    RemoveRendezvous(places_, place->name);
+    return launched;
+  }
+  launched->rendezvous = place->name;
+  return launched;
+}
+
+void ServerTable::Adopt(const ServerRecord& record) {
+  auto met = record.version == wire::kProtocolVersion
+                 ? ConnectToServer(places_, record)
+                 : Fail("it is of another version, and ends by itself with its last client");
+  if (!met) {
+    log::Info("Server {} of user {} is not adopted: {}", record.pid, record.plan.uid, met.error().text);
+    return RemoveRendezvous(places_, record.rendezvous);
+  }
+  log::Info("Server {} of user {} has outlived its daemon, and is adopted", record.pid, record.plan.uid);
+  Add(std::make_unique<ServerHandle>(loop_, std::move(*met), record, log_));
+  if (record.stopping) servers_[record.pid]->Shutdown(false);
+}
+
+std::vector<ServerRecord> ServerTable::Records() const {
+  std::vector<ServerRecord> records;
+  for (const auto& [pid, server] : servers_) {
+    if (!server->rendezvous().empty()) records.push_back(server->Record());
+  }
+  return records;
 }
 
 void ServerTable::Adopt(ServerLeft left) {
@@ -118,6 +163,7 @@ void ServerTable::Add(std::unique_ptr<ServerHandle> server) {
   ServerHandle* const handle = server.get();
   servers_[handle->pid()] = std::move(server);
   handle->Start([this, handle] { Reported(*handle); }, [this, handle](int status) { Exited(*handle, status); });
+  if (observer_.changed) observer_.changed();
 }
 
 void ServerTable::OpenLogsAnew() {
@@ -141,9 +187,10 @@ void ServerTable::Reported(ServerHandle& server) {
     log_.Info(server.started_for(), "Server {} cannot serve: {}", server.pid(), server.failure());
     return;  // it is ending; its clients are notified once it has
   }
-  log_.Info(server.started_for(), "NEW SERVER {}: Ready", server.pid());
-  if (server.stopping()) return observer_.failed(server.name(), "the server was shut down before it was ready");
-  observer_.ready(server);
+  if (server.state() == ServerState::kActive) log_.Info(server.started_for(), "NEW SERVER {}: Ready", server.pid());
+  if (!server.stopping()) return observer_.ready(server);
+  if (Current(server.name()) == nullptr)
+    observer_.failed(server.name(), "the server was shut down before it was ready");
 }
 
 void ServerTable::Exited(ServerHandle& server, int status) {
@@ -160,7 +207,9 @@ void ServerTable::Exited(ServerHandle& server, int status) {
   log_.Info(party, "Server {} exited with status {}", pid, status);
   if (status != 0) CountFailure(name, NowNs() - server.started_ns() < kLivedLongNs);
   if (status == 0) back_off_.erase(name);
+  RemoveRendezvous(places_, server.rendezvous());
   servers_.erase(pid);
+  if (observer_.changed) observer_.changed();
   if (status != 0 && was_serving && !closed_) {
     if (const auto restarted = Ensure(plan, party); !restarted) log_.Info(party, "{}", restarted.error().text);
   }

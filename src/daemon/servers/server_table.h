@@ -24,10 +24,13 @@ class ServerTable {
     std::function<void(const std::string& name, const std::string& why)> failed;
     // A server has ended and left the table.
     std::function<void(pid_t, int status)> exited;
+    // There is one server more, or less, than was written down for the next daemon.
+    std::function<void()> changed;
   };
 
-  // `log`: for lines that parties (daemon/access/visitor.h) cause through their servers.
-  ServerTable(EventLoop& loop, control::Places places, const Defaults& defaults, LogBudget& log);
+  // `log`: for lines that parties (daemon/access/visitor.h) cause through their servers. `end_with_us`: servers die
+  // with this process, however it ends; otherwise they wait for the next daemon (rendezvous.h).
+  ServerTable(EventLoop& loop, control::Places places, const Defaults& defaults, LogBudget& log, bool end_with_us);
 
   // Call first.
   void SetObserver(Observer observer) { observer_ = std::move(observer); }
@@ -42,6 +45,10 @@ class ServerTable {
 
   // Adopts a server of the previous program; it accepts no new clients.
   void Adopt(ServerLeft left);
+  // Adopts a server of a daemon that has died, if it still runs. It accepts new clients like any other.
+  void Adopt(const ServerRecord& record);
+  // The servers that wait for the next daemon if this one dies.
+  std::vector<ServerRecord> Records() const;
   // Reopens the log files of all servers, after a rotation.
   void OpenLogsAnew();
   // Of servers that run.
@@ -67,6 +74,7 @@ class ServerTable {
   };
   bool Failing(const std::string& name) const;  // a server of this name has failed and is about to exit
   Status Launch(const ServerPlan& plan, const std::string& party);
+  Result<LaunchedServer> LaunchWithPlace(const ServerPlan& plan, const std::string& party);
   void Add(std::unique_ptr<ServerHandle> server);
   void Reported(ServerHandle& server);
   void Exited(ServerHandle& server, int status);
@@ -78,6 +86,7 @@ class ServerTable {
   const Defaults& defaults_;
   LogBudget& log_;
   const size_t most_servers_;  // of one party
+  const bool end_with_us_;
   Observer observer_;
   bool closed_ = false;
   std::map<pid_t, std::unique_ptr<ServerHandle>> servers_;

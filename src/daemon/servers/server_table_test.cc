@@ -16,7 +16,7 @@ class ServerTableTest : public testing::Test {
  protected:
   void SetUp() override {
     setenv("TUTTI_SERVERS_PER_CONTAINER", "3", 1);
-    servers_ = std::make_unique<ServerTable>(*loop_, control::Places{}, defaults_, log_);
+    servers_ = std::make_unique<ServerTable>(*loop_, control::Places{}, defaults_, log_, true);
     unsetenv("TUTTI_SERVERS_PER_CONTAINER");
   }
 

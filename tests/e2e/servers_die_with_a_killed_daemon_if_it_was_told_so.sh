@@ -1,7 +1,7 @@
 . "$(dirname "$0")/lib.sh"
 use_fakes
 
-"$control" -d
+"$control" -d --servers-die
 "$client" --hold > "$work/client" &
 until_true "welcome" says welcome "$work/client"
 server=$(ask get_server_list)

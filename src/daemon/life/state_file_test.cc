@@ -1,0 +1,110 @@
+#include "daemon/life/state_file.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "daemon/servers/rendezvous.h"
+#include "os/pidfd.h"
+#include "os/rendezvous.h"
+
+namespace tutti::daemon {
+namespace {
+
+class StateFileTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(mkdtemp(directory_.data()), nullptr);
+    places_.pipe_directory = directory_;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  static DaemonState SomeState() {
+    DaemonState state{.protocol = 3, .multi_user = true, .commands = {"set_policy share", "trace on"}};
+    ServerRecord server{.rendezvous = "1", .pid = 4711, .start_ticks = 99, .version = 7, .plan = PlanOfUser(1000)};
+    server.plan.log_file = "/a directory/server.log";
+    server.stopping = true;
+    server.policy = "time_slice";
+    server.settings.active_thread_percentage = 12.5;
+    server.settings.memory_limits.Set("0", 1u << 30);
+    state.servers = {server, server};
+    return state;
+  }
+
+  std::string directory_ = "/tmp/tutti-state.XXXXXX";
+  control::Places places_;
+};
+
+TEST_F(StateFileTest, TheNextDaemonReadsWhatOneThatWasKilledHasKept) {
+  StateFile(places_).Keep(SomeState());
+  const auto found = StateFile(places_).Read();
+  ASSERT_TRUE(found && *found);
+  EXPECT_TRUE((*found)->SameWayAs(SomeState()));
+  EXPECT_EQ((*found)->commands, SomeState().commands);
+  ASSERT_EQ((*found)->servers.size(), 2u);
+  const ServerRecord& server = (*found)->servers[1];
+  EXPECT_EQ(server.pid, 4711);
+  EXPECT_EQ(server.start_ticks, 99u);
+  EXPECT_EQ(server.plan.log_file, "/a directory/server.log");
+  EXPECT_TRUE(server.stopping);
+  EXPECT_EQ(server.settings.active_thread_percentage, 12.5);
+  EXPECT_EQ(server.settings.memory_limits.Get("0"), 1u << 30);
+}
+
+TEST_F(StateFileTest, OneThatEndsByItselfLeavesNothing) {
+  StateFile file(places_);
+  EXPECT_FALSE(*file.Read());
+  file.Keep(SomeState());
+  file.Remove();
+  EXPECT_FALSE(*file.Read());
+  EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+TEST_F(StateFileTest, WhatIsCutShortIsAnErrorAndNoState) {
+  const std::vector<uint8_t> whole = Pack(SomeState());
+  for (size_t kept = 0; kept < whole.size(); ++kept)
+    EXPECT_FALSE(Unpack({whole.begin(), whole.begin() + static_cast<ptrdiff_t>(kept)})) << kept;
+}
+
+TEST_F(StateFileTest, OthersCannotReachIt) {
+  mkdir(ServersDirectory(places_).c_str(), 0777);
+  chmod(ServersDirectory(places_).c_str(), 0777);
+  StateFile(places_).Keep(SomeState());
+  struct stat info{};
+  ASSERT_EQ(stat(ServersDirectory(places_).c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0700u);
+  ASSERT_EQ(stat((ServersDirectory(places_) + "/state").c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0600u);
+}
+
+// The daemon believes the kernel, and what it has written down itself.
+TEST_F(StateFileTest, OnlyTheProcessThatWasStartedIsMetInItsPlace) {
+  auto place = MakeRendezvous(places_);
+  ASSERT_TRUE(place) << place.error().text;
+  ServerRecord record{.rendezvous = place->name,
+                      .pid = getpid(),
+                      .start_ticks = os::StartTicks(getpid()),
+                      .plan = PlanOfUser(geteuid())};
+  EXPECT_FALSE(ConnectToServer(places_, record)) << "nobody listens";
+  ASSERT_TRUE(os::ListenOn(place->socket.get()));
+  const auto met = ConnectToServer(places_, record);
+  ASSERT_TRUE(met) << met.error().text;
+  EXPECT_EQ(met->pid, getpid());
+  const auto refuses = [&](const ServerRecord& other) { return !ConnectToServer(places_, other); };
+  ServerRecord other = record;
+  other.pid = 1;
+  EXPECT_TRUE(refuses(other)) << "of another process";
+  other = record;
+  other.start_ticks += 1;
+  EXPECT_TRUE(refuses(other)) << "of one that had the same number before";
+  other = record;
+  other.plan = PlanOfUser(geteuid() + 1);
+  EXPECT_TRUE(refuses(other)) << "of another user's server";
+}
+
+}  // namespace
+}  // namespace tutti::daemon

@@ -1,0 +1,82 @@
+#include "daemon/servers/rendezvous.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "os/pidfd.h"
+#include "os/rendezvous.h"
+#include "os/socket.h"
+
+namespace tutti::daemon {
+namespace {
+
+constexpr uint32_t kMostServers = 1u << 20;
+
+std::string PathOf(const control::Places& places, const std::string& name) {
+  return ServersDirectory(places) + "/" + name;
+}
+
+}  // namespace
+
+std::string ServersDirectory(const control::Places& places) {
+  return fmt::format("{}/.servers-{}", places.pipe_directory, geteuid());
+}
+
+Status MakeServersDirectory(const control::Places& places) {
+  const std::string path = ServersDirectory(places);
+  mkdir(path.c_str(), 0700);
+  const os::Fd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat info{};
+  if (!fd || fstat(fd.get(), &info) != 0) return FailErrno("cannot use the directory " + path);
+  if (info.st_uid != geteuid())
+    return Fail(fmt::format("{} belongs to user {}, not to user {}: remove it", path, info.st_uid, geteuid()));
+  if (fchmod(fd.get(), 0700) != 0) return FailErrno("cannot set the mode of " + path);
+  return {};
+}
+
+void RemoveServersDirectory(const control::Places& places) {
+  std::error_code ignored;
+  std::filesystem::remove_all(ServersDirectory(places), ignored);
+}
+
+Result<Rendezvous> MakeRendezvous(const control::Places& places) {
+  TUTTI_TRY(MakeServersDirectory(places));
+  for (uint32_t number = 1; number < kMostServers; ++number) {
+    const std::string name = std::to_string(number);
+    if (faccessat(AT_FDCWD, PathOf(places, name).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
+    TUTTI_ASSIGN(os::Fd socket, os::MakeRendezvous(PathOf(places, name)));
+    return Rendezvous{name, std::move(socket)};
+  }
+  return Fail("too many servers");
+}
+
+void RemoveRendezvous(const control::Places& places, const std::string& name) {
+  if (!name.empty()) unlink(PathOf(places, name).c_str());
+}
+
+// The kernel says which process listens, and the record, which process the daemon has started: neither a user whose
+// server has ended nor anybody who gets hold of its socket can have another process adopted in its place.
+Result<LaunchedServer> ConnectToServer(const control::Places& places, const ServerRecord& record) {
+  auto channel = os::ConnectTo(PathOf(places, record.rendezvous));
+  if (!channel) {
+    return Fail(os::StartTicks(record.pid) == record.start_ticks
+                    ? "it accepts no connection and is left to end by itself: " + channel.error().text
+                    : "it has ended");
+  }
+  TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(channel->get()));
+  auto process = os::OpenPeerPidfd(channel->get());
+  if (!process || os::StartTicks(peer.pid) == 0) return Fail("it has ended");
+  if (peer.pid != record.pid || peer.uid != record.plan.uid || os::StartTicks(peer.pid) != record.start_ticks)
+    return Fail(fmt::format("process {} of user {} waits in its place", peer.pid, peer.uid));
+  return LaunchedServer{.pid = record.pid,
+                        .process = std::move(*process),
+                        .channel = std::move(*channel),
+                        .rendezvous = record.rendezvous};
+}
+
+}  // namespace tutti::daemon
