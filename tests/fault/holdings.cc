@@ -56,13 +56,27 @@ Holdings HoldingsOf(pid_t server) {
 
 size_t WindowsOf(pid_t server) { return CountFiles(server, "memfd:tutti-window"); }
 
-pid_t FirstServer(const std::string& control) {
-  FILE* const pipe = popen(("echo get_server_list | '" + control + "'").c_str(), "r");
-  if (pipe == nullptr) return 0;
-  char line[128] = "";
-  if (std::fgets(line, sizeof line, pipe) == nullptr) line[0] = '\0';
+namespace {
+
+// The numbers that the daemon answers, one to a line.
+std::vector<pid_t> Numbers(const std::string& control, const std::string& command) {
+  std::vector<pid_t> numbers;
+  FILE* const pipe = popen(("echo " + command + " | '" + control + "'").c_str(), "r");
+  if (pipe == nullptr) return numbers;
+  for (char line[128]; std::fgets(line, sizeof line, pipe) != nullptr;) numbers.push_back(std::atoi(line));
   pclose(pipe);
-  return std::atoi(line);
+  return numbers;
+}
+
+}  // namespace
+
+pid_t FirstServer(const std::string& control) {
+  const std::vector<pid_t> servers = Numbers(control, "get_server_list");
+  return servers.empty() ? 0 : servers[0];
+}
+
+std::vector<pid_t> ClientsOf(const std::string& control, pid_t server) {
+  return Numbers(control, "get_client_list " + std::to_string(server));
 }
 
 }  // namespace tutti::fault

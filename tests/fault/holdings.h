@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 namespace tutti::fault {
 
@@ -26,5 +27,7 @@ Holdings HoldingsOf(pid_t server);
 size_t WindowsOf(pid_t server);
 // The process id of the first server that the daemon in CUDA_MPS_PIPE_DIRECTORY lists; 0 if there is none.
 pid_t FirstServer(const std::string& control);
+// The process ids of the server's clients, as that daemon lists them.
+std::vector<pid_t> ClientsOf(const std::string& control, pid_t server);
 
 }  // namespace tutti::fault

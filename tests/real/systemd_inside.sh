@@ -28,12 +28,20 @@ mv /var/log/nvidia-mps/control.log /var/log/nvidia-mps/control.log.1
 systemctl reload tutti
 until_true "a new log" grep -q "Log reopened" /var/log/nvidia-mps/control.log
 
-echo "an end by signal is followed by a start"
+echo "an end by signal is followed by a start, and disturbs no program"
+/root/vector_add_driver --seconds 10 > /dev/null &
+program=$!
+has_a_client() { [ "$(echo ps | nvidia-cuda-mps-control | wc -l)" = 2 ]; }
+until_true "its client" has_a_client
+server=$(echo get_server_list | nvidia-cuda-mps-control)
 killed=$(main_pid tutti)
 kill -KILL "$killed"
 another() { [ "$(main_pid tutti)" != "$1" ] && percentage; }
 until_true "another daemon" another "$killed"
+until_true "its client, adopted" has_a_client
 /root/vector_add_driver > /dev/null || fail "a program of the second daemon"
+expect "servers" "$server" "$(echo get_server_list | nvidia-cuda-mps-control)"
+wait $program || fail "the program that ran while the daemon was killed"
 
 echo "so is a daemon that hangs"
 mkdir -p /run/systemd/system/tutti.service.d

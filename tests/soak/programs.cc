@@ -109,6 +109,12 @@ void Programs::GoOn() {
   }
 }
 
+void Programs::LetFailBut(const std::vector<pid_t>& processes) {
+  for (Program& program : running_) {
+    if (std::ranges::find(processes, program.pid) == processes.end()) program.may_fail = true;
+  }
+}
+
 void Programs::LetFail() {
   for (Program& program : running_) program.may_fail = true;
 }

@@ -43,6 +43,8 @@ class Programs {
   void GoOn();
   // From now on those that run may end with an error.
   void LetFail();
+  // The same, but for these processes.
+  void LetFailBut(const std::vector<pid_t>& processes);
 
   // Reaps those that have ended. Appends to `problem` what did not end as it should.
   void Reap(std::string& problem);

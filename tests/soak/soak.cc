@@ -1,7 +1,7 @@
 // For a given time, programs come and go at random; some fault, some cannot be compiled, some are killed, terminated or
-// stopped for a while; limits and policies change while they run; and now and then the server is killed or told to end.
-// Every program checks its results and reports by its exit status. Between rounds, with no client left, server and
-// daemon must hold no more than before.
+// stopped for a while; limits and policies change while they run; now and then the server is killed or told to end, or
+// the daemon is killed and another one started. Every program checks its results and reports by its exit status.
+// Between rounds, with no client left, server and daemon must hold no more than before.
 //
 //   soak BUILD CASES SECONDS [SEED]     beside the daemon in CUDA_MPS_PIPE_DIRECTORY; logs into CUDA_MPS_LOG_DIRECTORY
 #include <fmt/format.h>
@@ -13,6 +13,7 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "../fault/holdings.h"
 #include "programs.h"
@@ -53,7 +54,7 @@ class Soak {
 
   // Empty if all went well.
   std::string Run(Clock::time_point end) {
-    std::ifstream(std::string(std::getenv("CUDA_MPS_PIPE_DIRECTORY")) + "/nvidia-cuda-mps-control.pid") >> daemon_.pid;
+    FindDaemon();
     FindServer();
     auto said = Clock::now();
     while (Clock::now() < end && problem_.empty()) {
@@ -114,9 +115,31 @@ class Soak {
         if (one != nullptr) programs_.Stop(*one);
         break;
       case 10: programs_.GoOn(); break;
+      case 11:
+        if (Below(8) == 0) ReplaceDaemon();
+        break;
       default:
         if (programs_.running() < kMostPrograms) programs_.Start();
     }
+  }
+
+  void FindDaemon() {
+    daemon_ = {.name = "daemon"};
+    std::ifstream(std::string(std::getenv("CUDA_MPS_PIPE_DIRECTORY")) + "/nvidia-cuda-mps-control.pid") >> daemon_.pid;
+  }
+
+  // Who is with the server stays with it, and notices nothing. Who is on the way there may be told that there is no
+  // daemon.
+  void ReplaceDaemon() {
+    const std::vector<pid_t> served = tutti::fault::ClientsOf(build_ + "/bin/tutti-control", server_.pid);
+    programs_.LetFailBut(served);
+    kill(daemon_.pid, SIGKILL);
+    if (std::system(fmt::format("'{}/bin/tutti-control' -d > /dev/null", build_).c_str()) != 0)
+      problem_ += "no daemon could be started after one that was killed\n";
+    FindDaemon();
+    ++daemons_killed_;
+    if (tutti::fault::FirstServer(build_ + "/bin/tutti-control") != server_.pid)
+      problem_ += "the daemon has not adopted the server of the one before\n";
   }
 
   // Starts the first client of a server.
@@ -168,9 +191,9 @@ class Soak {
 
   void Say() const {
     fmt::print(
-        "soak: {} programs, {} killed, {} stopped for a while, {} servers ended, {} requests refused; the server uses "
-        "{} MiB, the daemon {} MiB\n",
-        programs_.started(), programs_.kills(), programs_.stops(), servers_ended_, refused_,
+        "soak: {} programs, {} killed, {} stopped for a while, {} servers ended, {} daemons killed, {} requests "
+        "refused; the server uses {} MiB, the daemon {} MiB\n",
+        programs_.started(), programs_.kills(), programs_.stops(), servers_ended_, daemons_killed_, refused_,
         tutti::fault::HoldingsOf(server_.pid).resident_bytes >> 20,
         tutti::fault::HoldingsOf(daemon_.pid).resident_bytes >> 20);
     std::fflush(stdout);
@@ -181,7 +204,7 @@ class Soak {
   Programs programs_;
   Watched server_{.name = "server"}, daemon_{.name = "daemon"};
   int rounds_ = 0;  // of this server
-  size_t servers_ended_ = 0, refused_ = 0;
+  size_t servers_ended_ = 0, daemons_killed_ = 0, refused_ = 0;
   std::string problem_;
 };
 
