@@ -7,6 +7,10 @@
 #include <algorithm>
 
 #include "daemon/access/visitor.h"
+#include "daemon/servers/rendezvous.h"
+#include "os/pidfd.h"
+#include "os/rendezvous.h"
+#include "wire/limits.h"
 
 namespace tutti::daemon {
 namespace {
@@ -54,6 +58,28 @@ TEST_F(ServerTableTest, APartyHasSoManyServersAndAdministratorsAnyNumber) {
   EXPECT_FALSE(Start("d", "the container /a"));
   EXPECT_TRUE(Start("e", "the container /b"));
   for (const char* name : {"f", "g", "h", "i"}) EXPECT_TRUE(Start(name, kAdministrators));
+}
+
+TEST_F(ServerTableTest, AServerOfAnotherVersionIsNotAdoptedAndOneOfOursIs) {
+  std::string directory = "/tmp/tutti-table.XXXXXX";
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  const control::Places places{.pipe_directory = directory};
+  const auto place = MakeRendezvous(places);
+  ASSERT_TRUE(place && os::ListenOn(place->socket.get()));
+  ServerRecord record{.rendezvous = place->name,
+                      .pid = getpid(),
+                      .start_ticks = os::StartTicks(getpid()),
+                      .version = wire::kProtocolVersion,
+                      .plan = PlanOfUser(geteuid())};
+  ServerTable adopts(*loop_, places, defaults_, log_, true);
+  adopts.Adopt(record);
+  EXPECT_EQ(adopts.All().size(), 1u);
+  ServerTable refuses(*loop_, places, defaults_, log_, true);
+  record.version += 1;
+  refuses.Adopt(record);
+  EXPECT_TRUE(refuses.All().empty());
+  RemoveServersDirectory(places);
+  rmdir(directory.c_str());
 }
 
 }  // namespace
