@@ -60,7 +60,14 @@ Result<std::unique_ptr<ControlDaemon>> CreateNewDaemon(const DaemonOptions& opti
     TUTTI_ASSIGN(configuration, control::ReadConfiguration(options.configuration));
   }
   TUTTI_ASSIGN(auto daemon, CreateDaemon(options, std::move(inheritance)));
-  if (!daemon->AdoptAfterDeath()) TUTTI_TRY(ApplyConfiguration(daemon->context(), configuration));
+  if (daemon->AdoptAfterDeath()) {
+    std::fputs(
+        "the daemon before was killed: this one goes on with its settings and servers (to start afresh: `quit` "
+        "first)\n",
+        stderr);
+  } else {
+    TUTTI_TRY(ApplyConfiguration(daemon->context(), configuration));
+  }
   return daemon;
 }
 

@@ -21,8 +21,7 @@ expect_in "its limit" total_mib=2048 "$("$probe")"
 hold client "$probe"
 # The claim ends: no quit, everything in the container is killed.
 server=$(ask get_server_list)
-kill -KILL $container "$(daemon_pid)"
-until_true "the server is gone, too" gone "$server"
+kill -KILL $container "$(daemon_pid)" "$server"
 release client
 until_true "the client was told" says CUDA_ERROR_MPS_RPC_FAILURE "$work/client"
 rm "$work/startup.log"

@@ -96,7 +96,7 @@ class Daemon(PluginCase):
         self.assertEqual(set(plugin.next_list().values()), {"Healthy"})
         self.assertEqual(self.node.daemons(), [daemon.pid])
         with open("/proc/%d/cmdline" % daemon.pid) as file:
-            self.assertEqual(file.read().split("\0")[:-1], ["nvidia-cuda-mps-control", "-f", "-M"])
+            self.assertEqual(file.read().split("\0")[:-1], ["nvidia-cuda-mps-control", "-f", "--servers-die", "-M"])
         self.assertNotIn("but the control daemon that runs", self.node.log(), "it was started as configured")
 
 

@@ -101,9 +101,10 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
 ControlDaemon::~ControlDaemon() {
   keeps_state_ = false;
   connections_.CloseAll();
-  // Those that have not ended are left behind, or were started by a daemon that could not begin.
+  // Those that have not ended are left behind, or were started by a daemon that could not begin. That one leaves what it
+  // was to adopt to another.
   for (ServerHandle* server : servers_.All()) server->Kill();
-  state_file_.Remove();
+  if (to_adopt_.empty()) state_file_.Remove();
 }
 
 int ControlDaemon::Run() {
@@ -113,8 +114,10 @@ int ControlDaemon::Run() {
   log::Info("CUDA MPS Control binary version: {}", control::kBinaryVersion);
   sockets_.ForgetInherited();
   os::AwaitClosed();  // starts the closing thread while no untrusted peer can have exhausted the limits
+  for (const ServerRecord& server : std::exchange(to_adopt_, {})) servers_.Adopt(server);
   keeps_state_ = !options_.servers_die;
   KeepState();
+  if (options_.servers_die) state_file_.Remove();  // of a daemon before: out of date from here on
   manager_.Ready();
   loop_->Run();
   log::Info("Exit with status {}", exit_status_);
@@ -136,6 +139,8 @@ void ControlDaemon::PutBackFiles() {
       },
       log_);
   if (there) there = sockets_.PutBack();
+  state_file_.ForgetIfGone();
+  KeepState();
   if (!log_fifo_) log_fifo_ = std::make_unique<LogFifo>(*loop_, instance_.log_fifo(), log_);
   for (const int listener : {instance_.listener(), instance_.privileged_listener()}) {
     if (!listening_.contains(listener)) Listen(listener, {});
@@ -311,23 +316,24 @@ void ControlDaemon::KeepState() {
 
 bool ControlDaemon::AdoptAfterDeath() {
   auto found = state_file_.Read();
-  if (!found) log::Error("The daemon before was killed, and its servers end by themselves: {}", found.error().text);
-  if (!found || !*found) {
+  if (!found) {
+    log::Error("The daemon before was killed, and its servers end by themselves: {}", found.error().text);
+    return false;
+  }
+  if (!*found) {
     state_file_.Remove();
     return false;
   }
   DaemonState& state = **found;
-  const bool in_the_same_way = state.SameWayAs(State());
+  const bool in_the_same_way = !options_.servers_die && state.SameWayAs(State());
   log::Warning("The daemon before was killed: this one goes on with {}its {} servers",
                in_the_same_way ? "its settings and " : "", state.servers.size());
   if (!in_the_same_way)
     log::Warning(
         "Its settings are lost, and its servers end with their last clients: it was started with other options");
   if (in_the_same_way) Restore(state.commands);
-  for (ServerRecord& server : state.servers) {
-    server.stopping = server.stopping || !in_the_same_way;
-    servers_.Adopt(server);
-  }
+  for (ServerRecord& server : state.servers) server.stopping = server.stopping || !in_the_same_way;
+  to_adopt_ = std::move(state.servers);
   return in_the_same_way;
 }
 

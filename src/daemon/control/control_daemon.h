@@ -37,8 +37,9 @@ class ControlDaemon {
 
   // Takes over the servers and settings of the previous program. Call before Run.
   void TakeOver(Succession succession);
-  // Adopts the servers and settings of a daemon that was killed here. False if there are no settings to restore. Before
-  // Run.
+  // Restores the settings of a daemon that was killed here; Run then adopts its servers, and without it they and the
+  // state stay for another daemon. False if there are no settings to restore: then the servers end with their last
+  // clients. Before Run.
   bool AdoptAfterDeath();
 
   // For its commands and its configuration file.
@@ -79,6 +80,7 @@ class ControlDaemon {
   Instance instance_;
   DaemonOptions options_;
   StateFile state_file_;
+  std::vector<ServerRecord> to_adopt_;
   bool keeps_state_ = false;  // what there was is taken over
   Defaults defaults_;
   LogBudget log_;  // for lines that visitors cause

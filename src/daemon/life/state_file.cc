@@ -1,8 +1,11 @@
 #include "daemon/life/state_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdio>
 
 #include "base/bytes.h"
@@ -70,14 +73,31 @@ ServerRecord GetServer(ByteReader& in) {
   return server;
 }
 
-Status Replace(const std::string& path, const std::vector<uint8_t>& bytes) {
-  const std::string fresh = path + ".new";
-  const os::Fd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file) return FailErrno("cannot create " + fresh);
+constexpr char kName[] = "state";
+constexpr char kFreshName[] = "state.new";
+
+// The directory is opened once: whoever may rename it in the pipe directory cannot put another one in its place.
+Status Replace(int directory, const std::vector<uint8_t>& bytes) {
+  const os::Fd file(openat(directory, kFreshName, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file) return FailErrno("cannot create the state's file");
   if (write(file.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
-    return FailErrno("cannot write " + fresh);
-  if (rename(fresh.c_str(), path.c_str()) != 0) return FailErrno("cannot replace " + path);
+    return FailErrno("cannot write the state's file");
+  if (renameat(directory, kFreshName, directory, kName) != 0) return FailErrno("cannot replace the state's file");
   return {};
+}
+
+// Empty if there is none.
+Result<std::vector<uint8_t>> ReadIn(int directory) {
+  const os::Fd file(openat(directory, kName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file && errno == ENOENT) return {};
+  struct stat info{};
+  if (!file || fstat(file.get(), &info) != 0) return FailErrno("cannot read the state that the daemon before has left");
+  if (!S_ISREG(info.st_mode) || info.st_uid != geteuid())
+    return Fail("the state that the daemon before has left is not a file of this user's");
+  std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size));
+  if (read(file.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+    return FailErrno("cannot read the state that the daemon before has left");
+  return bytes;
 }
 
 }  // namespace
@@ -111,13 +131,11 @@ Result<std::optional<DaemonState>> Unpack(const std::vector<uint8_t>& bytes) {
   return state;
 }
 
-std::string StateFile::Path() const { return ServersDirectory(places_) + "/state"; }
-
 void StateFile::Keep(const DaemonState& state) {
   std::vector<uint8_t> bytes = Pack(state);
   if (bytes == kept_) return;
-  Status kept = MakeServersDirectory(places_);
-  if (kept) kept = Replace(Path(), bytes);
+  const auto directory = OpenServersDirectory(places_);
+  const Status kept = directory ? Replace(directory->get(), bytes) : std::unexpected(directory.error());
   if (kept) kept_ = std::move(bytes);
   if (!kept && kept.error().text != problem_) {
     log::Warning("Should this daemon be killed, the next one will not know its settings and servers: {}",
@@ -128,10 +146,18 @@ void StateFile::Keep(const DaemonState& state) {
 
 Result<std::optional<DaemonState>> StateFile::Read() const {
   if (access(ServersDirectory(places_).c_str(), F_OK) != 0) return std::nullopt;
-  TUTTI_TRY(MakeServersDirectory(places_));
-  if (access(Path().c_str(), F_OK) != 0) return std::nullopt;
-  const std::string text = os::TextOf(Path());
-  return Unpack({text.begin(), text.end()});
+  TUTTI_ASSIGN(const os::Fd directory, OpenServersDirectory(places_));
+  TUTTI_ASSIGN(const std::vector<uint8_t> bytes, ReadIn(directory.get()));
+  if (bytes.empty()) return std::nullopt;
+  TUTTI_ASSIGN(std::optional<DaemonState> state, Unpack(bytes));
+  const auto foreign = [](const ServerRecord& server) { return server.plan.uid != geteuid(); };
+  if (state && geteuid() != 0 && std::ranges::any_of(state->servers, foreign))
+    return Fail("the state that the daemon before has left names a server of another user");
+  return state;
+}
+
+void StateFile::ForgetIfGone() {
+  if (access((ServersDirectory(places_) + "/" + kName).c_str(), F_OK) != 0) kept_.clear();
 }
 
 void StateFile::Remove() {

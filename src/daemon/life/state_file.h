@@ -36,14 +36,15 @@ class StateFile {
 
   // Writes the state if it has changed. If that fails, logs it once.
   void Keep(const DaemonState& state);
+  // If somebody has removed the file, the next Keep writes it again.
+  void ForgetIfGone();
   // What a killed daemon has left; nothing if none was killed here since the machine, or the container, was started.
+  // Fails if the file is not this user's, or names a server that a daemon of this user could not have started.
   Result<std::optional<DaemonState>> Read() const;
   // Removes it with the whole directory of the servers: the daemon ends normally.
   void Remove();
 
  private:
-  std::string Path() const;
-
   const control::Places places_;
   std::vector<uint8_t> kept_;
   std::string problem_;

@@ -81,6 +81,32 @@ TEST_F(StateFileTest, OthersCannotReachIt) {
   EXPECT_EQ(info.st_mode & 07777, 0600u);
 }
 
+TEST_F(StateFileTest, WhatIsNoFileOfTheDaemonsUserIsNotRead) {
+  StateFile(places_).Keep(SomeState());
+  const std::string state = ServersDirectory(places_) + "/state", aside = directory_ + "/aside";
+  std::filesystem::rename(state, aside);
+  std::filesystem::create_symlink(aside, state);
+  EXPECT_FALSE(StateFile(places_).Read()) << "a link";
+  std::filesystem::remove(state);
+  ASSERT_EQ(mkfifo(state.c_str(), 0600), 0);
+  EXPECT_FALSE(StateFile(places_).Read()) << "a pipe, which would block";
+  std::filesystem::remove(state);
+  std::filesystem::rename(aside, state);
+  EXPECT_TRUE(StateFile(places_).Read());
+  if (geteuid() != 0) return;
+  ASSERT_EQ(chown(state.c_str(), 4711, 4711), 0);
+  EXPECT_FALSE(StateFile(places_).Read()) << "another user's";
+}
+
+TEST_F(StateFileTest, AFileThatWasRemovedIsWrittenAgain) {
+  StateFile file(places_);
+  file.Keep(SomeState());
+  std::filesystem::remove_all(ServersDirectory(places_));
+  file.ForgetIfGone();
+  file.Keep(SomeState());
+  EXPECT_TRUE(*StateFile(places_).Read());
+}
+
 // The daemon believes the kernel, and what it has written down itself.
 TEST_F(StateFileTest, OnlyTheProcessThatWasStartedIsMetInItsPlace) {
   auto place = MakeRendezvous(places_);

@@ -27,16 +27,16 @@ std::string ServersDirectory(const control::Places& places) {
   return fmt::format("{}/.servers-{}", places.pipe_directory, geteuid());
 }
 
-Status MakeServersDirectory(const control::Places& places) {
+Result<os::Fd> OpenServersDirectory(const control::Places& places) {
   const std::string path = ServersDirectory(places);
   mkdir(path.c_str(), 0700);
-  const os::Fd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  os::Fd fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat info{};
   if (!fd || fstat(fd.get(), &info) != 0) return FailErrno("cannot use the directory " + path);
   if (info.st_uid != geteuid())
     return Fail(fmt::format("{} belongs to user {}, not to user {}: remove it", path, info.st_uid, geteuid()));
   if (fchmod(fd.get(), 0700) != 0) return FailErrno("cannot set the mode of " + path);
-  return {};
+  return fd;
 }
 
 void RemoveServersDirectory(const control::Places& places) {
@@ -45,7 +45,7 @@ void RemoveServersDirectory(const control::Places& places) {
 }
 
 Result<Rendezvous> MakeRendezvous(const control::Places& places) {
-  TUTTI_TRY(MakeServersDirectory(places));
+  TUTTI_TRY(OpenServersDirectory(places));
   for (uint32_t number = 1; number < kMostServers; ++number) {
     const std::string name = std::to_string(number);
     if (faccessat(AT_FDCWD, PathOf(places, name).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;

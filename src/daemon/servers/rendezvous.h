@@ -17,7 +17,7 @@ namespace tutti::daemon {
 
 std::string ServersDirectory(const control::Places& places);
 // Makes it if it is missing. Fails if something else is there, or somebody else's.
-Status MakeServersDirectory(const control::Places& places);
+Result<os::Fd> OpenServersDirectory(const control::Places& places);
 // With all that is in it.
 void RemoveServersDirectory(const control::Places& places);
 
