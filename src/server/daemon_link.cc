@@ -83,6 +83,7 @@ void DaemonLink::Lost() {
   outbox_.reset();
   socket_.Reset();
   if (!rendezvous_) return;
+  lonely_spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
   log::Info("Going on with {} clients until another daemon comes", server_->client_count());
   alone_since_ns_ = NowNs();
   const itimerspec every_second{.it_interval = {.tv_sec = 1, .tv_nsec = 0}, .it_value = {.tv_sec = 1, .tv_nsec = 0}};
@@ -98,10 +99,12 @@ void DaemonLink::OnArrival() {
   uint64_t expirations;
   [[maybe_unused]] const ssize_t read_bytes = read(ticks_.get(), &expirations, sizeof expirations);
   spare_.Reset();
+  lonely_spare_.Reset();
   auto socket = os::AcceptNext(rendezvous_.get());
   if (!socket) server_->Unwatch(rendezvous_.get());  // out of descriptors: retried in a second
   if (socket && *socket) Arrived(std::move(*socket));
   spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
+  if (!socket_ && !lonely_spare_) lonely_spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
 }
 
 void DaemonLink::Arrived(os::Fd socket) {

@@ -60,6 +60,7 @@ class DaemonLink {
   uint64_t alone_since_ns_ = 0;
   // reserve: closed to accept a client's connection when descriptors have run out, so that the client can be told so
   os::Fd spare_{eventfd(0, EFD_CLOEXEC)};
+  os::Fd lonely_spare_;  // a second one while there is no daemon: the next one's connection takes two
   int failures_ = 0;
   bool draining_ = false;
 };

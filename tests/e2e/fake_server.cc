@@ -2,7 +2,8 @@
 // without serving them, and misbehaves on request.
 //
 // FAKE_SERVER in the environment: "" behaves; "exit" ends before it is ready; "fail" reports that it cannot serve;
-// "slow" is ready once the file FAKE_SERVER_GO exists; "deaf" never answers and never obeys. As one that its user has
+// "slow" is ready once the file FAKE_SERVER_GO exists; "deaf" never answers and never obeys; "shy" closes the
+// connection of each daemon but its first. As one that its user has
 // taken over: "deep" answers with a million levels of nesting, "mistyped" with values of unexpected types, "crowd" with
 // more clients than there can be, and "files" with descriptors.
 #include <poll.h>
@@ -59,7 +60,10 @@ class FakeServer {
       }
       if (waits[0].revents == 0) continue;
       if (daemon_ == rendezvous_) {
-        if (auto next = os::AcceptNext(rendezvous_); next && *next) daemon_ = next->Release(), Ready("");
+        auto next = os::AcceptNext(rendezvous_);
+        if (!next || !*next || behaviour_ == "shy") continue;
+        daemon_ = next->Release();
+        Ready("");
         continue;
       }
       auto message = ipc::ReceiveMessage(daemon_);

@@ -38,7 +38,8 @@ until_true "it listens" says listening "$work/poser"
 kill -KILL "$(daemon_pid)"
 mv -f "$work/theirs/control" "$servers/1"
 "$control" -d
-expect "servers" "" "$(ask get_server_list)"
+expect "the server that is followed to its end" "$server" "$(ask get_server_list)"
+expect "what the daemon can ask it" "" "$(ask "get_client_list $server" | grep -v "not connected to this daemon")"
 expect_in "what is said" "of user 54321 waits in its place" "$(control_log)"
 gone "$server" && fail "the server ended, although it has a client"
 release held

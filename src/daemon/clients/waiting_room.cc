@@ -1,5 +1,6 @@
 #include "daemon/clients/waiting_room.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tutti::daemon {
@@ -66,6 +67,10 @@ std::vector<WaitingClient> WaitingRoom::Empty(const std::string& server) {
              &Holder::party);
   for (auto& [party, queue] : parties) queue = PartsByTurns(std::move(queue));
   return ByTurns(std::move(parties));
+}
+
+bool WaitingRoom::HasAnyFor(const std::string& server) const {
+  return std::ranges::any_of(clients_, [&server](const auto& entry) { return entry.second.server == server; });
 }
 
 void WaitingRoom::ForEach(const std::function<void(const WaitingClient&)>& visit) const {

@@ -39,6 +39,7 @@ class WaitingRoom {
   // Removes and returns the clients that `leaves` selects, in order of arrival.
   std::vector<WaitingClient> Take(const std::function<bool(const std::string& server, const WaitingClient&)>& leaves);
   bool empty() const { return clients_.empty(); }
+  bool HasAnyFor(const std::string& server) const;
   void ForEach(const std::function<void(const WaitingClient&)>& visit) const;
 
  private:

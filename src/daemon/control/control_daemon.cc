@@ -87,6 +87,7 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
   servers_.SetObserver({
       .ready = [this](ServerHandle& server) { ServerReady(server); },
       .failed = [this](const std::string& name, const std::string& why) { broker_.ServerFailed(name, why); },
+      .awaited = [this](const std::string& name) { return broker_.waiting().HasAnyFor(name); },
       .exited = [this](pid_t, int status) { shutdown_.ServerExited(status); },
       .changed = [this] { KeepState(); },
   });

@@ -64,9 +64,8 @@ void RemoveRendezvous(const control::Places& places, const std::string& name) {
 Result<LaunchedServer> ConnectToServer(const control::Places& places, const ServerRecord& record) {
   auto channel = os::ConnectTo(PathOf(places, record.rendezvous));
   if (!channel) {
-    return Fail(os::StartTicks(record.pid) == record.start_ticks
-                    ? "it accepts no connection and is left to end by itself: " + channel.error().text
-                    : "it has ended");
+    return Fail(os::StartTicks(record.pid) == record.start_ticks ? "it accepts no connection: " + channel.error().text
+                                                                 : "it has ended");
   }
   TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(channel->get()));
   auto process = os::OpenPeerPidfd(channel->get());
@@ -77,6 +76,13 @@ Result<LaunchedServer> ConnectToServer(const control::Places& places, const Serv
                         .process = std::move(*process),
                         .channel = std::move(*channel),
                         .rendezvous = record.rendezvous};
+}
+
+// First the descriptor, then the start time: if that is the record's, the descriptor is the server's.
+Result<LaunchedServer> FollowServer(const ServerRecord& record) {
+  TUTTI_ASSIGN(os::Fd process, os::OpenPidfd(record.pid));
+  if (os::StartTicks(record.pid) != record.start_ticks) return Fail("it has ended");
+  return LaunchedServer{.pid = record.pid, .process = std::move(process), .rendezvous = record.rendezvous};
 }
 
 }  // namespace tutti::daemon

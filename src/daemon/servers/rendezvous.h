@@ -32,5 +32,7 @@ void RemoveRendezvous(const control::Places& places, const std::string& name);
 // Connects to the server that the record describes. Fails, with a text for the log, if the server has ended or accepts
 // no connection, or if another process listens in its place.
 Result<LaunchedServer> ConnectToServer(const control::Places& places, const ServerRecord& record);
+// The same server without a connection, to wait for its end, or to end it. Fails if it has ended.
+Result<LaunchedServer> FollowServer(const ServerRecord& record);
 
 }  // namespace tutti::daemon

@@ -75,6 +75,7 @@ ServerHandle::ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log)
       state_(ServerState::kActive),
       stopping_(true),
       understands_(left.understands),
+      version_(left.understands ? wire::kProtocolVersion : 0u),
       devices_(std::move(left.devices)),
       started_ns_(left.started_ns),
       unheard_(kUnheardOfLeft) {}
@@ -90,13 +91,19 @@ ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer met, const ServerReco
       settings_(record.settings),
       policy_(record.policy),
       channel_(loop, std::move(launched_.channel), kRules),
-      started_ns_(record.started_ns) {}
+      version_(record.version),
+      started_ns_(record.started_ns) {
+  if (channel_.fd() >= 0) return;
+  understands_ = false;
+  stopping_ = true;
+  state_ = ServerState::kActive;
+}
 
 ServerRecord ServerHandle::Record() const {
   return {.rendezvous = launched_.rendezvous,
           .pid = pid(),
           .start_ticks = start_ticks_,
-          .version = understands_ ? wire::kProtocolVersion : 0u,
+          .version = version_,
           .plan = plan_,
           .started_ns = started_ns_,
           .started_for = started_for_,
@@ -125,11 +132,21 @@ void ServerHandle::Start(std::function<void()> reported, std::function<void(int)
   reported_ = std::move(reported);
   exited_ = std::move(exited);
   process_watch_ = loop_.Watch(launched_.process.get(), EPOLLIN, [this](uint32_t) { Exited(); });
-  // A server that has closed its connection is ending; its exit status says why.
-  channel_.Start([this](ipc::Envelope message) { Received(std::move(message)); },
-                 [this] { KillAfter(kEndPatienceNs); });
+  if (channel_.fd() < 0) return;
+  channel_.Start([this](ipc::Envelope message) { Received(std::move(message)); }, [this] { ChannelEnded(); });
   if (state_ != ServerState::kInitializing) return;  // taken over
   kill_timer_ = loop_.After(kStartPatienceNs, [this] { NotReady(); });
+}
+
+// Its exit status will say why. But one that was to be adopted may only have had no descriptor for us: it goes on with
+// its clients, and if it has none, ends soon.
+void ServerHandle::ChannelEnded() {
+  if (!unheard()) return KillAfter(kEndPatienceNs);
+  log_.Info(started_for_, "Server {} does not take this daemon: it ends with its last client", pid());
+  loop_.Cancel(std::exchange(kill_timer_, 0));
+  understands_ = false;
+  stopping_ = true;
+  reported_();
 }
 
 // One that has clients goes on with them: it may be stopped, and what it hears first when it is not is to take no more.
@@ -186,7 +203,7 @@ void ServerHandle::KillAfter(uint64_t delay_ns) {
 
 void ServerHandle::SendRequest(wire::MessageKind kind, ByteWriter body, ReplyFunction reply, uint64_t patience_ns) {
   if (!understands_)
-    return reply(Fail(fmt::format("Server {} is of an older version: it ends with its last client", pid())));
+    return reply(Fail(fmt::format("Server {} is not connected to this daemon: it ends with its last client", pid())));
   os::Fd file;
   std::vector<os::Fd> sent;
   if (kind == wire::MessageKind::kServerQuery) {

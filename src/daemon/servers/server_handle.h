@@ -37,6 +37,7 @@ class ServerHandle {
   // A server taken over from the previous program: active, but without new clients.
   ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log);
   // A server that has outlived its daemon, and is met where it waited: it says what it has like one that was started.
+  // Without a channel it is only followed to its end: it serves the clients that it has.
   ServerHandle(EventLoop& loop, LaunchedServer met, const ServerRecord& record, LogBudget& log);
   ~ServerHandle();
   ServerHandle(const ServerHandle&) = delete;
@@ -81,6 +82,8 @@ class ServerHandle {
   const std::string& rendezvous() const { return launched_.rendezvous; }
   // It has served under another daemon before.
   bool adopted() const { return adopted_; }
+  // It was to be adopted, and has not said anything yet.
+  bool unheard() const { return adopted_ && state_ == ServerState::kInitializing; }
   ServerState state() const { return state_; }
   bool stopping() const { return stopping_; }
   const std::string& failure() const { return failure_; }
@@ -103,6 +106,7 @@ class ServerHandle {
   void Received(ipc::Envelope message);
   void ReceivedReady(const wire::ServerReady& ready);
   void Exited();
+  void ChannelEnded();
   void Break(const std::string& why);
   void KillAfter(uint64_t delay_ns);
   void NotReady();
@@ -123,7 +127,8 @@ class ServerHandle {
   ServerState state_ = ServerState::kInitializing;
   bool stopping_ = false;
   bool killed_ = false;
-  bool understands_ = true;  // it speaks our version of the protocol
+  bool understands_ = true;  // there is a channel, of our version of the protocol
+  const uint32_t version_ = wire::kProtocolVersion;  // of its messages; 0: unknown
   std::string failure_;
   std::vector<wire::ServedDevice> devices_;
   uint64_t started_ns_;

@@ -132,16 +132,21 @@ Result<LaunchedServer> ServerTable::LaunchWithPlace(const ServerPlan& plan, cons
 }
 
 void ServerTable::Adopt(const ServerRecord& record) {
-  auto met = record.version == wire::kProtocolVersion
-                 ? ConnectToServer(places_, record)
-                 : Fail("it is of another version, and ends by itself with its last client");
-  if (!met) {
-    log::Info("Server {} of user {} is not adopted: {}", record.pid, record.plan.uid, met.error().text);
-    return RemoveRendezvous(places_, record.rendezvous);
+  auto met =
+      record.version == wire::kProtocolVersion ? ConnectToServer(places_, record) : Fail("it is of another version");
+  if (met) {
+    log::Info("Server {} of user {} has outlived its daemon, and is adopted", record.pid, record.plan.uid);
+  } else {
+    const std::string why = std::move(met).error().text;
+    met = FollowServer(record);
+    log::Info("Server {} of user {} is not adopted: {}{}", record.pid, record.plan.uid, why,
+              met ? "; it ends with its last client" : "");
+    if (!met) return RemoveRendezvous(places_, record.rendezvous);
   }
-  log::Info("Server {} of user {} has outlived its daemon, and is adopted", record.pid, record.plan.uid);
   Add(std::make_unique<ServerHandle>(loop_, std::move(*met), record, log_));
-  if (record.stopping) servers_[record.pid]->Shutdown(false);
+  ServerHandle& server = *servers_[record.pid];
+  server.SetLog(OpenServerLog(places_, server.plan()));  // it may have been rotated meanwhile
+  if (record.stopping) server.Shutdown(false);
 }
 
 std::vector<ServerRecord> ServerTable::Records() const {
@@ -178,7 +183,9 @@ std::vector<std::string> ServerTable::Logs() const {
 
 bool ServerTable::Quiet() const {
   return std::ranges::none_of(servers_, [](const auto& entry) {
-    return entry.second->state() == ServerState::kInitializing || !entry.second->quiet();
+    const ServerHandle& server = *entry.second;
+    const bool starts = server.state() == ServerState::kInitializing && !(server.adopted() && server.stopping());
+    return starts || !server.quiet();
   });
 }
 
@@ -189,8 +196,15 @@ void ServerTable::Reported(ServerHandle& server) {
   }
   if (server.state() == ServerState::kActive) log_.Info(server.started_for(), "NEW SERVER {}: Ready", server.pid());
   if (!server.stopping()) return observer_.ready(server);
+  if (server.adopted()) Replace(server.plan(), server.started_for());
   if (Current(server.name()) == nullptr)
     observer_.failed(server.name(), "the server was shut down before it was ready");
+}
+
+// Clients that wait for a server that was to be adopted get another one.
+void ServerTable::Replace(const ServerPlan& plan, const std::string& party) {
+  if (closed_ || !observer_.awaited || !observer_.awaited(plan.name)) return;
+  if (const auto started = Ensure(plan, party); !started) log_.Info(party, "{}", started.error().text);
 }
 
 void ServerTable::Exited(ServerHandle& server, int status) {
@@ -200,12 +214,13 @@ void ServerTable::Exited(ServerHandle& server, int status) {
   const std::string& name = plan.name;
   const bool was_serving = server.state() == ServerState::kActive && !server.stopping();
   const bool failed = server.state() == ServerState::kInitializing || !server.failure().empty();
+  const bool unheard = server.unheard();  // its time without daemon and clients was over
   std::string why = server.failure();
   if (why.empty()) {
     why = fmt::format("server {} exited with status {} before it was ready: see {}", pid, status, places_.server_log());
   }
   log_.Info(party, "Server {} exited with status {}", pid, status);
-  if (status != 0) CountFailure(name, NowNs() - server.started_ns() < kLivedLongNs);
+  if (status != 0 && !unheard) CountFailure(name, NowNs() - server.started_ns() < kLivedLongNs);
   if (status == 0) back_off_.erase(name);
   RemoveRendezvous(places_, server.rendezvous());
   servers_.erase(pid);
@@ -213,6 +228,7 @@ void ServerTable::Exited(ServerHandle& server, int status) {
   if (status != 0 && was_serving && !closed_) {
     if (const auto restarted = Ensure(plan, party); !restarted) log_.Info(party, "{}", restarted.error().text);
   }
+  if (unheard) Replace(plan, party);
   if (failed && Current(name) == nullptr) observer_.failed(name, why);
   observer_.exited(pid, status);
 }

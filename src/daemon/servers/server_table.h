@@ -22,6 +22,8 @@ class ServerTable {
     std::function<void(ServerHandle&)> ready;
     // The server of this name could not be started; `why` is for its waiting clients.
     std::function<void(const std::string& name, const std::string& why)> failed;
+    // Clients wait for the server of this name.
+    std::function<bool(const std::string& name)> awaited;
     // A server has ended and left the table.
     std::function<void(pid_t, int status)> exited;
     // There is one server more, or less, than was written down for the next daemon.
@@ -45,7 +47,8 @@ class ServerTable {
 
   // Adopts a server of the previous program; it accepts no new clients.
   void Adopt(ServerLeft left);
-  // Adopts a server of a daemon that has died, if it still runs. It accepts new clients like any other.
+  // Adopts a server of a daemon that has died, if it still runs. It accepts new clients like any other. One that cannot
+  // be adopted, since it is of another version or accepts no connection, is followed to its end.
   void Adopt(const ServerRecord& record);
   // The servers that wait for the next daemon if this one dies.
   std::vector<ServerRecord> Records() const;
@@ -77,6 +80,7 @@ class ServerTable {
   Result<LaunchedServer> LaunchWithPlace(const ServerPlan& plan, const std::string& party);
   void Add(std::unique_ptr<ServerHandle> server);
   void Reported(ServerHandle& server);
+  void Replace(const ServerPlan& plan, const std::string& party);
   void Exited(ServerHandle& server, int status);
   void CountFailure(const std::string& name, bool quick);
   void ForgetOldFailures();

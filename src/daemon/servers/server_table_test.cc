@@ -60,7 +60,7 @@ TEST_F(ServerTableTest, APartyHasSoManyServersAndAdministratorsAnyNumber) {
   for (const char* name : {"f", "g", "h", "i"}) EXPECT_TRUE(Start(name, kAdministrators));
 }
 
-TEST_F(ServerTableTest, AServerOfAnotherVersionIsNotAdoptedAndOneOfOursIs) {
+TEST_F(ServerTableTest, AServerOfAnotherVersionIsFollowedToItsEndAndOneOfOursIsAdopted) {
   std::string directory = "/tmp/tutti-table.XXXXXX";
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
   const control::Places places{.pipe_directory = directory};
@@ -73,11 +73,18 @@ TEST_F(ServerTableTest, AServerOfAnotherVersionIsNotAdoptedAndOneOfOursIs) {
                       .plan = PlanOfUser(geteuid())};
   ServerTable adopts(*loop_, places, defaults_, log_, true);
   adopts.Adopt(record);
-  EXPECT_EQ(adopts.All().size(), 1u);
+  EXPECT_NE(adopts.Current(record.plan.name), nullptr);
   ServerTable refuses(*loop_, places, defaults_, log_, true);
   record.version += 1;
   refuses.Adopt(record);
-  EXPECT_TRUE(refuses.All().empty());
+  ASSERT_EQ(refuses.All().size(), 1u);
+  EXPECT_TRUE(refuses.All()[0]->stopping());
+  EXPECT_EQ(refuses.Current(record.plan.name), nullptr);
+  EXPECT_EQ(refuses.Records().at(0).version, record.version);
+  ServerTable has_ended(*loop_, places, defaults_, log_, true);
+  record.start_ticks += 1;
+  has_ended.Adopt(record);
+  EXPECT_TRUE(has_ended.All().empty());
   RemoveServersDirectory(places);
   rmdir(directory.c_str());
 }
