@@ -18,6 +18,13 @@ gone "$shy" && fail "the server was killed"
 says closed "$work/one" && fail "its client was told that it has ended"
 expect_in "what is said of it" "Server $shy does not take this daemon: it ends with its last client" "$(control_log)"
 
+# A daemon that goes on as another program still follows it.
+kill -USR2 "$(daemon_pid)"
+until_true "the daemon goes on" says "of the program before serves its clients" "$CUDA_MPS_LOG_DIRECTORY/control.log"
+followed() { [[ "$(ask get_server_list)" == *"$shy"* ]]; }
+until_true "the server is known" followed
+gone "$shy" && fail "the server was killed by the upgrade"
+
 ask 'quit -t 0' || true  # one was killed: status 1
 gone "$shy" || fail "the server outlived quit"
 until_true "its client is told" says closed "$work/one"

@@ -74,7 +74,7 @@ ServerHandle::ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log)
       channel_(loop, std::move(launched_.channel), kRules),
       state_(ServerState::kActive),
       stopping_(true),
-      understands_(left.understands),
+      understands_(left.understands && channel_.fd() >= 0),
       version_(left.understands ? wire::kProtocolVersion : 0u),
       devices_(std::move(left.devices)),
       started_ns_(left.started_ns),
