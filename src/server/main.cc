@@ -25,6 +25,8 @@
 namespace tutti::server {
 namespace {
 
+constexpr unsigned kStartPatience_s = 60;  // longer than the daemon's
+
 Result<std::unique_ptr<Server>> Start(const Options& options, std::shared_ptr<device::CompilerHost> compilers) {
   log::Info("Startup");
   log::Info("Initializing server process");
@@ -61,7 +63,10 @@ Status Serve(const Options& options) {
               entered.error().text);
   }
   TUTTI_ASSIGN(os::SignalBell signals, os::SignalBell::Create({SIGTERM, SIGINT}));
+  // Ends a server that hangs in its device's initialization; its daemon, which would do that, may have died.
+  if (shared) alarm(kStartPatience_s);
   auto server = Start(options, compilers);
+  alarm(0);
   if (!server) {
     if (shared)
       DaemonLink::ReportFailure(peer.get(), server.error().text);

@@ -49,3 +49,18 @@ expect_in "what is said" "started with other options" "$(control_log)"
 "$client" --hold > "$work/four" &
 until_true "welcome" says welcome "$work/four"
 expect "servers" 2 "$(ask get_server_list | wc -l)"
+
+# One that was to end at once ends, though its daemon was killed before it could see to that.
+old=$(daemon_pid)
+ask "quit -t 0" > /dev/null 2>&1 || true
+until_true "the daemon ends" gone "$old"
+export FAKE_SERVER=deaf
+"$control" -d
+"$client" --hold > "$work/six" 2>&1 &
+has_a_server() { [ -n "$(ask get_server_list)" ]; }
+until_true "a server" has_a_server
+server=$(ask get_server_list)
+ask "shutdown_server $server -f"
+kill -KILL "$(daemon_pid)"
+"$control" -d
+until_true "it is killed" gone "$server"

@@ -66,6 +66,25 @@ systemctl stop tutti
 expect "servers" 0 "$(servers)"
 [ ! -e /tmp/nvidia-mps/control ] || fail "the socket is left"
 
+echo "a killed daemon that nobody starts again leaves its servers; the package's removal ends them"
+mkdir -p /run/systemd/system/tutti.service.d
+printf '[Service]\nRestart=no\n' > /run/systemd/system/tutti.service.d/alone.conf
+systemctl daemon-reload
+systemctl start tutti
+/root/vector_add_driver --seconds 30 > /dev/null 2>&1 &
+program=$!
+until_true "its client" has_a_client
+kill -KILL "$(main_pid tutti)"
+until_true "the daemon has failed" systemctl is-failed tutti
+systemctl stop tutti
+expect "servers" 1 "$(servers)"
+sh /var/lib/dpkg/info/tutti.prerm remove > /dev/null 2>&1 || true
+expect "servers" 0 "$(servers)"
+wait $program && fail "a program whose server has been killed"
+rm /run/systemd/system/tutti.service.d/alone.conf
+systemctl daemon-reload
+systemctl reset-failed tutti
+
 echo "socket: the first command starts the daemon"
 systemctl start tutti.socket
 expect "the daemon" inactive "$(systemctl is-active tutti || true)"

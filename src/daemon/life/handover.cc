@@ -14,7 +14,7 @@ constexpr uint64_t kPauseNs = 10'000'000;
 void Handover::Begin() {
   if (deadline_ns_ != 0) return;
   deadline_ns_ = NowNs() + kPatienceNs;
-  log::Info("Going on as the program that is installed now");
+  log::Info("Upgrading to the program that is installed now");
   Try();
 }
 

@@ -39,6 +39,7 @@ void PutServer(ByteWriter& out, const ServerRecord& server) {
   out.Put(server.started_ns);
   out.PutString(server.started_for);
   out.Put(static_cast<uint8_t>(server.stopping));
+  out.Put(static_cast<uint8_t>(server.forced));
   out.PutString(server.policy);
   out.Put(server.settings.active_thread_percentage);
   out.Put(static_cast<uint8_t>(server.settings.overrides_process));
@@ -63,6 +64,7 @@ ServerRecord GetServer(ByteReader& in) {
   server.started_ns = in.Get<uint64_t>();
   server.started_for = in.GetString();
   server.stopping = in.Get<uint8_t>() != 0;
+  server.forced = in.Get<uint8_t>() != 0;
   server.policy = in.GetString();
   server.settings.active_thread_percentage = in.Get<double>();
   server.settings.overrides_process = in.Get<uint8_t>() != 0;

@@ -28,6 +28,7 @@ class StateFileTest : public testing::Test {
     ServerRecord server{.rendezvous = "1", .pid = 4711, .start_ticks = 99, .version = 7, .plan = PlanOfUser(1000)};
     server.plan.log_file = "/a directory/server.log";
     server.stopping = true;
+    server.forced = true;
     server.policy = "time_slice";
     server.settings.active_thread_percentage = 12.5;
     server.settings.memory_limits.Set("0", 1u << 30);
@@ -51,6 +52,7 @@ TEST_F(StateFileTest, TheNextDaemonReadsWhatOneThatWasKilledHasKept) {
   EXPECT_EQ(server.start_ticks, 99u);
   EXPECT_EQ(server.plan.log_file, "/a directory/server.log");
   EXPECT_TRUE(server.stopping);
+  EXPECT_TRUE(server.forced);
   EXPECT_EQ(server.settings.active_thread_percentage, 12.5);
   EXPECT_EQ(server.settings.memory_limits.Get("0"), 1u << 30);
 }

@@ -108,6 +108,7 @@ ServerRecord ServerHandle::Record() const {
           .started_ns = started_ns_,
           .started_for = started_for_,
           .stopping = stopping_,
+          .forced = forced_,
           .policy = policy_,
           .settings = settings_};
 }
@@ -178,6 +179,7 @@ void ServerHandle::SetLog(os::Fd file) {
 
 void ServerHandle::Shutdown(bool force) {
   stopping_ = true;
+  forced_ = forced_ || force;
   if (understands_) {
     ByteWriter body;
     wire::Put(body, wire::ServerShutdown{.force = force});

@@ -126,6 +126,7 @@ class ServerHandle {
   TimerId kill_timer_ = 0;
   ServerState state_ = ServerState::kInitializing;
   bool stopping_ = false;
+  bool forced_ = false;
   bool killed_ = false;
   bool understands_ = true;  // there is a channel, of our version of the protocol
   const uint32_t version_ = wire::kProtocolVersion;  // of its messages; 0: unknown

@@ -44,6 +44,7 @@ struct ServerRecord {
   uint64_t started_ns = 0;
   std::string started_for;
   bool stopping = false;
+  bool forced = false;  // to end at once
   std::string policy;
   ServerSettings settings;
 };

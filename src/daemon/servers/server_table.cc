@@ -146,7 +146,7 @@ void ServerTable::Adopt(const ServerRecord& record) {
   Add(std::make_unique<ServerHandle>(loop_, std::move(*met), record, log_));
   ServerHandle& server = *servers_[record.pid];
   server.SetLog(OpenServerLog(places_, server.plan()));  // it may have been rotated meanwhile
-  if (record.stopping) server.Shutdown(false);
+  if (record.stopping) server.Shutdown(record.forced);
 }
 
 std::vector<ServerRecord> ServerTable::Records() const {
