@@ -79,8 +79,10 @@ until_true "the daemon has failed" systemctl is-failed tutti
 systemctl stop tutti
 expect "servers" 1 "$(servers)"
 sh /var/lib/dpkg/info/tutti.prerm remove > /dev/null 2>&1 || true
-expect "servers" 0 "$(servers)"
+no_server() { [ "$(servers)" = 0 ]; }
+until_true "its servers end" no_server
 wait $program && fail "a program whose server has been killed"
+sh /var/lib/dpkg/info/tutti.postinst configure > /dev/null 2>&1 || fail "the package's own set-up"
 rm /run/systemd/system/tutti.service.d/alone.conf
 systemctl daemon-reload
 systemctl reset-failed tutti
