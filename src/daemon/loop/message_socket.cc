@@ -36,6 +36,7 @@ void MessageSocket::Start(std::function<void(ipc::Envelope)> message, std::funct
 }
 
 void MessageSocket::Send(std::vector<uint8_t> bytes, std::vector<os::Fd> fds) {
+  if (peer_is_gone_) return;
   queued_bytes_ += bytes.size();
   Outgoing& outgoing = queue_.emplace_back(std::move(bytes));
   for (os::Fd& fd : fds) outgoing.fds.emplace_back(std::move(fd));
@@ -99,6 +100,9 @@ void MessageSocket::Close() {
   const auto closed = closed_;
   if (watch_ != 0) loop_.Unwatch(watch_);
   watch_ = 0;
+  peer_is_gone_ = true;
+  queue_.clear();  // or whoever waits until all is sent would wait for ever
+  queued_bytes_ = 0;
   closed();
 }
 

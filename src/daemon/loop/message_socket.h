@@ -41,7 +41,8 @@ class MessageSocket {
   // destroy this object.
   void Start(std::function<void(ipc::Envelope)> message, std::function<void()> closed);
 
-  // Queues what the socket does not accept at once. Descriptors stay open until their packet is sent.
+  // Queues what the socket does not accept at once. Descriptors stay open until their packet is sent. After `closed`
+  // nothing is sent or queued.
   void Send(std::vector<uint8_t> bytes, std::vector<os::Fd> fds = {});
 
   // Releases the connection to the caller and stops watching it. Nothing may be queued.
@@ -68,6 +69,7 @@ class MessageSocket {
   os::StrangersFd socket_;
   const PeerRules rules_;
   bool its_turn_is_over_ = false;
+  bool peer_is_gone_ = false;
   int lost_ = 0, failed_sends_ = 0;
   WatchId watch_ = 0;
   std::deque<Outgoing> queue_;

@@ -58,6 +58,16 @@ TEST_F(MessageSocketTest, APeerThatDoesNotReadIsGivenUp) {
   EXPECT_TRUE(closed);
 }
 
+TEST_F(MessageSocketTest, NothingWaitsForAPeerThatIsGone) {
+  ours_->Start([](ipc::Envelope) {}, [&] { loop_->Stop(); });
+  peer_ = os::Fd();
+  ours_->Send(Packet(1, 1));
+  loop_->Run();
+  EXPECT_TRUE(ours_->idle());
+  ours_->Send(Packet(2, 1));
+  EXPECT_TRUE(ours_->idle());
+}
+
 TEST_F(MessageSocketTest, AnOwnerMayDestroyItWhenTheMessageComes) {
   ours_->Start(
       [&](ipc::Envelope message) {
