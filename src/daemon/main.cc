@@ -20,6 +20,7 @@ tutti::daemon::DaemonOptions Start(const tutti::daemon::Options& options, tutti:
           .protocol = options.protocol,
           .static_partitioning = options.static_partitioning,
           .new_clients_only = options.new_clients_only,
+          .fresh = options.fresh,
           .servers_die = options.servers_die,
           .policy = options.policy.empty() ? standard : options.policy,
           .configuration = options.configuration};

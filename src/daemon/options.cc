@@ -31,6 +31,7 @@ Options:
   -q, --quit              stop the daemon and its servers
       --policy NAME       how clients share the device: share, priority, time_slice or partition
       --new-clients-only  limits that are set do not touch clients that run already
+      --fresh             leave the settings of a daemon that was killed; its servers end with their last clients
       --servers-die       servers die with the daemon if it is killed; otherwise the next daemon adopts them
   -v, --version           print the version as a number
   -h, --help              this text
@@ -108,6 +109,12 @@ const std::vector<Option>& AllOptions() {
        "",
        [](Options& o, const auto&) -> Status {
          o.new_clients_only = true;
+         return {};
+       }},
+      {{"--fresh"},
+       "",
+       [](Options& o, const auto&) -> Status {
+         o.fresh = true;
          return {};
        }},
       {{"--servers-die"},

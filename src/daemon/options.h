@@ -15,6 +15,7 @@ struct Options {
   bool multi_user = false;
   bool static_partitioning = false;
   bool new_clients_only = false;
+  bool fresh = false;
   bool servers_die = false;
   int protocol = 2;
   std::string policy;         // "": as the other options imply

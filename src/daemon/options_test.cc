@@ -24,6 +24,8 @@ TEST(Options, TheMultiUserFormsOfAllReleasesAreTaken) {
 }
 
 TEST(Options, ServersDieWithADaemonThatIsToldSo) {
+  EXPECT_FALSE(ParseOptions({"-d"})->fresh);
+  EXPECT_TRUE(ParseOptions({"-d", "--fresh"})->fresh);
   EXPECT_FALSE(ParseOptions({"-d"})->servers_die);
   EXPECT_TRUE(ParseOptions({"-d", "--servers-die"})->servers_die);
 }

@@ -61,10 +61,8 @@ Result<std::unique_ptr<ControlDaemon>> CreateNewDaemon(const DaemonOptions& opti
   }
   TUTTI_ASSIGN(auto daemon, CreateDaemon(options, std::move(inheritance)));
   if (daemon->AdoptAfterDeath()) {
-    std::fputs(
-        "the daemon before was killed: this one goes on with its settings and servers (to start afresh: `quit` "
-        "first)\n",
-        stderr);
+    std::fputs("the daemon before was killed: this one goes on with its settings and servers (not so with --fresh)\n",
+               stderr);
   } else {
     TUTTI_TRY(ApplyConfiguration(daemon->context(), configuration));
   }

@@ -165,6 +165,8 @@ bool DaemonKeeper::MayStart() const {
 Status DaemonKeeper::StartDaemon() {
   log::Info("starting {} -d in {}", program_, places_.pipe_directory);
   std::vector<std::string> arguments = {"nvidia-cuda-mps-control", "-d"};
+  // The first one has the settings of our configuration alone, not of a container before this one.
+  if (daemons_ == 0) arguments.push_back("--fresh");
   {
     const std::lock_guard lock(mutex_);
     if (config_.extension.multi_user_server) arguments.push_back("-M");

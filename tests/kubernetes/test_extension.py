@@ -44,7 +44,7 @@ class Extension(PluginCase):
         self.assertEqual(self.node.ask("get_default_active_thread_percentage"), "100.0")
 
     def test_one_server_for_all_users_is_had_where_asked_for(self):
-        for asked, options in ((False, ["-d"]), (True, ["-d", "-M"])):
+        for asked, options in ((False, ["-d", "--fresh"]), (True, ["-d", "--fresh", "-M"])):
             self.plugin(MPS_FOUR + "tutti: {multiUserServer: %s}\n" % str(asked).lower()).next_list()
             daemon = self.node.daemons()[0]
             with open("/proc/%d/cmdline" % daemon) as file:

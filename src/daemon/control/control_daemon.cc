@@ -326,7 +326,7 @@ bool ControlDaemon::AdoptAfterDeath() {
     return false;
   }
   DaemonState& state = **found;
-  const bool in_the_same_way = !options_.servers_die && state.SameWayAs(State());
+  const bool in_the_same_way = !options_.fresh && !options_.servers_die && state.SameWayAs(State());
   log::Warning("The daemon before was killed: this one goes on with {}its {} servers",
                in_the_same_way ? "its settings and " : "", state.servers.size());
   if (!in_the_same_way)

@@ -138,7 +138,12 @@ void StateFile::Keep(const DaemonState& state) {
   if (bytes == kept_) return;
   const auto directory = OpenServersDirectory(places_);
   const Status kept = directory ? Replace(directory->get(), bytes) : std::unexpected(directory.error());
-  if (kept) kept_ = std::move(bytes);
+  if (kept) {
+    kept_ = std::move(bytes);
+  } else {
+    kept_.clear();
+    if (directory) unlinkat(directory->get(), kName, 0);  // outdated: restrictions must not be taken back
+  }
   if (!kept && kept.error().text != problem_) {
     log::Warning("Should this daemon be killed, the next one will not know its settings and servers: {}",
                  kept.error().text);

@@ -34,7 +34,8 @@ class StateFile {
  public:
   explicit StateFile(control::Places places) : places_(std::move(places)) {}
 
-  // Writes the state if it has changed. If that fails, logs it once.
+  // Writes the state if it has changed. If that fails, logs it once, and leaves no state: an outdated one would take
+  // restrictions back.
   void Keep(const DaemonState& state);
   // If somebody has removed the file, the next Keep writes it again.
   void ForgetIfGone();

@@ -57,6 +57,22 @@ TEST_F(StateFileTest, TheNextDaemonReadsWhatOneThatWasKilledHasKept) {
   EXPECT_EQ(server.settings.memory_limits.Get("0"), 1u << 30);
 }
 
+TEST_F(StateFileTest, AStateThatCannotBeReplacedIsNotLeftOutdated) {
+  StateFile file(places_);
+  file.Keep(SomeState());
+  const std::string in_the_way = ServersDirectory(places_) + "/state.new";
+  std::filesystem::create_directory(in_the_way);
+  DaemonState stricter = SomeState();
+  stricter.commands.emplace_back("claim require on");
+  file.Keep(stricter);
+  EXPECT_FALSE(*StateFile(places_).Read());
+  std::filesystem::remove(in_the_way);
+  file.Keep(stricter);
+  const auto found = StateFile(places_).Read();
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->commands, stricter.commands);
+}
+
 TEST_F(StateFileTest, OneThatEndsByItselfLeavesNothing) {
   StateFile file(places_);
   EXPECT_FALSE(*file.Read());
