@@ -102,8 +102,8 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
 ControlDaemon::~ControlDaemon() {
   keeps_state_ = false;
   connections_.CloseAll();
-  // Those that have not ended are left behind, or were started by a daemon that could not begin. That one leaves what it
-  // was to adopt to another.
+  // Those that have not ended are left behind, or were started by a daemon that could not begin. That one leaves those
+  // that it was to adopt to another.
   for (ServerHandle* server : servers_.All()) server->Kill();
   if (to_adopt_.empty()) state_file_.Remove();
 }
