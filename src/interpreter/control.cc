@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint64_t kFunctionAddress = uint64_t{1} << 60;  // Step::AddressOf
 constexpr size_t kMostFrames = 20000;  // after which a thread's stack overflows
+constexpr uint64_t kMostTaken = 1 << 20;  // bytes of local memory, likewise
 
 uint8_t* PlaceOf(Thread& thread, const Frame& frame, uint32_t local) {
   return thread.local.data() + frame.locals[local];
@@ -115,13 +116,18 @@ void Stack(Step& step) {
   std::vector<uint8_t>& local = step.thread.local;
   switch (step.in.opcode) {
     case ptx::Opcode::kStacksave: return step.Put(0, step.type(), local.size());
-    case ptx::Opcode::kStackrestore: return local.resize(step.Get(0, step.type()), 0xdb);
+    case ptx::Opcode::kStackrestore: {
+      const uint64_t top = step.Get(0, step.type());
+      if (top > local.size()) return step.Refuse("a top of the stack that it has not had");
+      return local.resize(top);
+    }
     default: break;
   }
   const uint64_t bytes = step.Get(1, step.type()),
                  alignment = step.count() > 2 ? std::max<uint64_t>(step.Get(2, Type::kU32), 8) : 8;
   const uint64_t begin = (local.size() + alignment - 1) / alignment * alignment;
-  if (bytes > (1 << 20)) return step.Fault(cuda::CUDA_ERROR_HARDWARE_STACK_ERROR, "stack overflow");
+  if (bytes > kMostTaken || begin + bytes > kMostTaken)
+    return step.Fault(cuda::CUDA_ERROR_HARDWARE_STACK_ERROR, "stack overflow");
   local.resize(begin + bytes, 0xdb);
   step.Put(0, step.type(), begin);
 }

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <bit>
 #include <span>
 #include <string_view>
 
 namespace tutti::ptx {
 namespace {
+
+constexpr uint64_t kMaxStackAlignment = 1u << 23;  // of alloca
 
 struct ShapeRow {
   Opcode opcode;
@@ -120,6 +123,9 @@ class InstructionVerifier {
         if (IsOfFour()) CheckSourcesOfFour();
         return;
       case Opcode::kCall: return CheckCall();
+      case Opcode::kAlloca:
+      case Opcode::kStacksave:
+      case Opcode::kStackrestore: return CheckStack();
       case Opcode::kSetp:
         if (instruction_.types.empty()) Fail("a type is missing");
         return;
@@ -157,6 +163,18 @@ class InstructionVerifier {
       } else if (given[i].kind == OperandKind::kRegister && BitsOf(RegisterType(given[i])) != BitsOf(wanted[i].type)) {
         Fail(fmt::format("'{}' is not of the size that the function has", RegisterName(given[i])));
       }
+    }
+  }
+
+  void CheckStack() {
+    if (instruction_.type() != Type::kU32 && instruction_.type() != Type::kU64) return Fail("the type is .u32 or .u64");
+    if (instruction_.operands.empty() || instruction_.operands[0].kind != OperandKind::kRegister)
+      return Fail("the first operand must be a register");
+    if (instruction_.opcode != Opcode::kAlloca || instruction_.operands.size() < 3) return;
+    const Operand& alignment = instruction_.operands[2];
+    if (alignment.kind != OperandKind::kImmediate || alignment.is_float || !std::has_single_bit(alignment.bits) ||
+        alignment.bits > kMaxStackAlignment) {
+      Fail(fmt::format("the alignment must be a power of two up to {}", kMaxStackAlignment));
     }
   }
 

@@ -23,6 +23,7 @@ void Emitter::EmitBody() {
   entry_ = NewBlock("entry");
   llvm::BasicBlock* body = NewBlock("body");
   StoreArguments();
+  EnterStack();
   ir.SetInsertPoint(body);
   std::vector<std::vector<ptx::LabelId>> labels_at(function_.instructions.size() + 1);
   for (ptx::LabelId l = 0; l < function_.labels.size(); ++l) {
@@ -303,6 +304,7 @@ void Emitter::Exit() {
 
 void Emitter::Return() {
   if (is_kernel()) return Exit();
+  LeaveStack();
   std::vector<size_t> first_piece;
   const std::vector<Piece> pieces = module_.PiecesOf(function_.prototype.returns, &first_piece);
   std::vector<llvm::Value*> values;

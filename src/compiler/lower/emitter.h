@@ -113,6 +113,8 @@ class Emitter {
   void EmitGuarded();
   void RefuseUnseenModifiers();
   void StoreArguments();
+  void EnterStack();  // stack.cc
+  void LeaveStack();
   void Report(std::string reason, bool invalid);
   llvm::AllocaInst* Register(ptx::RegisterId id);
   llvm::AllocaInst* Carry();
@@ -134,6 +136,7 @@ class Emitter {
   std::vector<llvm::AllocaInst*> storage_;
   std::vector<llvm::BasicBlock*> labels_;
   llvm::AllocaInst* carry_ = nullptr;
+  llvm::AllocaInst* stack_before_ = nullptr;  // the top of the stack when the function was called
 };
 
 // What the instruction is, without its operands: "add.rn.f32".

@@ -128,6 +128,13 @@ void EmitTrap(Emitter& e);
 // call.cc
 void EmitCall(Emitter& e);
 
+// stack.cc
+void EmitAlloca(Emitter& e);
+void EmitStackSave(Emitter& e);
+void EmitStackRestore(Emitter& e);
+// The function takes memory from its thread's stack, or asks for the top.
+bool UsesStack(const ptx::Function& function);
+
 // barrier.cc
 void EmitBarrier(Emitter& e);  // bar and barrier
 void EmitFence(Emitter& e);    // membar and fence

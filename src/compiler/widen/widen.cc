@@ -51,14 +51,14 @@ Status WidenFunction(llvm::Function& scalar, llvm::Function& wide, ModuleState& 
   return {};
 }
 
-// Of each lane: enough for all functions that are on the call stack at once.
-uint64_t LocalBytes(llvm::ArrayRef<llvm::Function*> scalars) {
+// Of each lane: enough for all functions that are on the call stack at once, and the stack of alloca.
+uint64_t LocalBytes(llvm::ArrayRef<llvm::Function*> scalars, uint64_t stack_bytes) {
   uint64_t of_kernel = 0, of_others = 0;
   for (const llvm::Function* scalar : scalars) {
     uint64_t& bytes = scalar->getName() == "tutti.kernel" ? of_kernel : of_others;
     bytes += LocalFrame(*scalar).bytes();
   }
-  return of_kernel + (of_others != 0 ? kRecursionBytes : 0);
+  return of_kernel + (of_others != 0 ? kRecursionBytes : 0) + stack_bytes;
 }
 
 llvm::Function* Declare(llvm::Module& module, llvm::FunctionType* type, const llvm::Twine& name) {
@@ -95,9 +95,10 @@ Status Widen(llvm::Module& module, const WidenOptions& options) {
   for (llvm::Function& function : module) {
     if (!function.isDeclaration()) scalars.push_back(&function);
   }
-  state.local_bytes = LocalBytes(scalars);
+  state.stack_bytes = StackBytes(module);
+  state.local_bytes = LocalBytes(scalars, state.stack_bytes);
   for (llvm::Function* scalar : scalars) TUTTI_TRY(SeparateLanes(*scalar, state));
-  state.local_bytes = LocalBytes(scalars);  // taking turns may have moved variables there
+  state.local_bytes = LocalBytes(scalars, state.stack_bytes);  // taking turns may have moved variables there
 
   llvm::Function* kernel = nullptr;
   for (llvm::Function* scalar : scalars) {

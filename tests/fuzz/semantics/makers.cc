@@ -90,6 +90,15 @@ Statement Maker::Packing() {
       "h0};\nmov.b64 d, {q, r};\nst.global.b64 $2, d;\nst.global.b64 $3, d;\n}\n",
       "{\n.reg .b64 a, b, c, d; .reg .b128 q;\nld.global.b64 a, $0;\nld.global.b64 b, $1;\nmov.b128 q, {a, "
       "b};\nmov.b128 {c, d}, q;\nst.global.b64 $2, d;\nst.global.b64 $3, c;\n}\n",
+      "{\n.reg .b32 a, b, c, d; .reg .b64 e, f; .reg .b128 q;\nld.global.b32 a, $0;\nld.global.b32 b, $1;\nmov.b128 q, "
+      "{a, b, 7, a};\nmov.b128 {c, d, _, a}, q;\nmov.b64 e, {d, a};\nmov.b128 {_, f}, q;\nst.global.b64 $2, "
+      "e;\nst.global.b64 $3, f;\n}\n",
+      "{\n.reg .b64 a, b, c, d; .reg .b128 q, w, z; .reg .pred p;\nld.global.b64 a, $0;\nld.global.b64 b, "
+      "$1;\nmov.b128 "
+      "q, {a, b};\nmov.b128 w, {b, a};\nst.global.b128 [%own+320], q;\natom.global.exch.b128 z, [%own+320], "
+      "w;\nsetp.lt.s64 p, a, b;\n@p mov.b128 w, q;\natom.relaxed.gpu.global.cas.b128 q, [%own+320], w, "
+      "z;\nld.global.b128 w, [%own+320];\nmov.b128 {a, b}, w;\nmov.b128 {c, d}, q;\nxor.b64 c, c, d;\nsub.u64 a, a, "
+      "b;\nst.global.b64 $2, a;\nst.global.b64 $3, c;\n}\n",
   };
   statement.text = Fill(kPatterns[which], {a, b, at0, at1});
   return statement;
@@ -243,12 +252,9 @@ Statement Maker::Make(bool uniform, uint32_t depth) {
 
 const std::vector<Unreached>& UnreachedOpcodes() {
   static const std::vector<Unreached> list = {
-      {"alloca", "refused by the compiler"},
       {"clusterlaunchcontrol", "declines every request: nothing to compute"},
       {"istypep", "reads handles that the host binds; refused by the compiler"},
       {"multimem", "needs memory of several devices; refused by the compiler"},
-      {"stackrestore", "refused by the compiler"},
-      {"stacksave", "refused by the compiler"},
       {"suld", "reads what the host binds: tests/compat"},
       {"suq", "reads what the host binds; refused by the compiler"},
       {"sured", "reads what the host binds; refused by the compiler"},

@@ -62,6 +62,7 @@ Statement Maker::LoadStore() {
       "st$1.v4.b16 [$0], {h0, h1, h2, h3};",
       "st$1.u8 [$0], r;\nst$1.s8 [$0+1], q;\nst$1.b16 [$0+2], h2;\nst$1.b32 [$0+4], q;",
       "st$1.v2.b64 [$0], {a, a};",
+      "not.b64 d, a;\nmov.b128 w, {a, d};\nst$1.b128 [$0], w;",
       "st$1.v4.b32 [$0], {r, q, r, q};",
       "st$1.v2.u8 [$0], {r, q};\nst$1.v2.b16 [$0+4], {h0, h3};",
       "st$1.v4.u8 [$0+4], {h2, h3, h0, h1};\nst$1.b32 [$0], r;"};
@@ -75,7 +76,8 @@ Statement Maker::LoadStore() {
                                            "ld$1.s8 d, [$0+3];",
                                            "ld$1.v4.u8 {h0, h1, h2, h3}, [$0];\nmov.b64 d, {h0, h1, h2, h3};",
                                            "ld$1.v4.s8 {h0, h1, h2, h3}, [$0+4];\nmov.b64 d, {h0, h1, h2, h3};",
-                                           "ld$1.v2.b64 {d, _}, [$0];"};
+                                           "ld$1.v2.b64 {d, _}, [$0];",
+                                           "ld$1.b128 w, [$0];\nmov.b128 {d, a}, w;\nxor.b64 d, d, a;"};
   struct MemoryOperand {
     const char* space;
     const char* address;
@@ -95,7 +97,8 @@ Statement Maker::LoadStore() {
   const std::string at = Out(statement, Type::kB64);
   // Vectors of bytes go with the plain kinds of access only.
   statement.text = Fill(
-      "{\n.reg .b64 a, d, g, lg; .reg .b32 r, q, s, u; .reg .b16 h<4>;\nld.global.b64 a, $0;\nmov.b64 {r, q}, "
+      "{\n.reg .b128 w; .reg .b64 a, d, g, lg; .reg .b32 r, q, s, u; .reg .b16 h<4>;\nld.global.b64 a, $0;\nmov.b64 "
+      "{r, q}, "
       "a;\nmov.b64 {h0, h1, h2, h3}, a;\nmov.u32 u, shared_bytes;\nmad.lo.u32 s, %t0, 16, u;\nadd.u32 s, s, "
       "6144;\ncvt.u64.u32 g, s;\ncvta.shared.u64 g, g;\nmov.u64 lg, local_bytes;\ncvta.local.u64 lg, lg;\n",
       {Input(random_, Kind::kInteger, 8)});
@@ -169,14 +172,20 @@ Statement Maker::Local() {
   return statement;
 }
 
+// Two arrays, the first as long as each thread wants it, by local and by generic addresses.
 Statement Maker::Stack() {
   Statement statement{.form = "alloca"};
-  const std::string at = Out(statement);
+  const std::string at0 = Out(statement), at1 = Out(statement);
+  static constexpr const char* kAlignments[] = {"", ", 4", ", 16", ", 64", ", 512"};
+  const std::string width = random_.OneIn(2) ? "64" : "32";
+  const bool generic = random_.OneIn(2);
   statement.text = Fill(
-      "{\n.reg .b32 d; .reg .b64 a, b, top;\nstacksave.u64 top;\nalloca.u64 a, $0, 16;\nst.local.b32 [a+8], "
-      "$1;\nalloca.u64 b, 32;\nst.local.b32 [b], $2;\nld.local.b32 d, [a+8];\nst.global.b32 $3, d;\nstackrestore.u64 "
+      "{\n.reg .b32 d; .reg .b64 a, b, n; .reg .b$0 top;\nstacksave.u$0 top;\nand.b32 d, $1, 63;\ncvt.u64.u32 n, "
+      "d;\nadd.u64 n, n, 12;\nalloca.u64 a, n;\nst.local.b32 [a+8], $2;\nalloca.u64 b, 32$4;\n$5st$6.b32 [b], "
+      "$3;\nld.local.b32 d, [a+8];\nst.global.b32 $7, d;\nld$6.b32 d, [b];\nst.global.b32 $8, d;\nstackrestore.u$0 "
       "top;\n}\n",
-      {std::to_string(16 + 16 * random_.Below(4)), X(), X(), at});
+      {width, X(), X(), X(), random_.From(kAlignments), generic ? "cvta.local.u64 b, b;\n" : "",
+       generic ? "" : ".local", at0, at1});
   return statement;
 }
 

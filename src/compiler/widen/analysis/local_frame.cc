@@ -3,6 +3,9 @@
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/Module.h>
 
+#include "compiler/contract/intrinsics.h"
+#include "compiler/contract/local_stack.h"
+
 namespace tutti::compiler {
 
 void MakeWarpVariable(llvm::AllocaInst& alloca) {
@@ -24,6 +27,10 @@ LocalFrame::LocalFrame(const llvm::Function& function) {
     bytes_ += alloca->getAllocationSize(layout)->getFixedValue();
   }
   bytes_ = llvm::alignTo(bytes_, 16);
+}
+
+uint64_t StackBytes(const llvm::Module& module) {
+  return module.getFunction(IntrinsicName("tutti.stack").get()) != nullptr ? kLocalStackBytes : 0;
 }
 
 }  // namespace tutti::compiler

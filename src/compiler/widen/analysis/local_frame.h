@@ -8,6 +8,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/Module.h>
 
 namespace tutti::compiler {
 
@@ -25,5 +26,8 @@ class LocalFrame {
   llvm::DenseMap<const llvm::AllocaInst*, uint64_t> offsets_;
   uint64_t bytes_ = 0;
 };
+
+// Of each lane's local memory, for alloca: tutti.stack. 0 if the module has none.
+uint64_t StackBytes(const llvm::Module& module);
 
 }  // namespace tutti::compiler

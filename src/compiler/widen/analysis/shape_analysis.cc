@@ -74,16 +74,19 @@ Shape ShapeAnalysis::Compute(const llvm::Instruction& instruction, const Schedul
     return LoadShape(*load, Of(load->getPointerOperand()));
   }
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return ComputeCall(*call);
-  if (llvm::isa<llvm::AllocaInst>(instruction)) {
-    Shape shape = Shape::Uniform(BaseRule::kSource);
-    LaneOffsets offsets;
-    for (unsigned lane = 0; lane < kLanes; ++lane) offsets[lane] = static_cast<int64_t>(lane * local_bytes_);
-    shape.set_offsets(offsets, 64);
-    return shape;
-  }
+  if (llvm::isa<llvm::AllocaInst>(instruction)) return LocalAddress();
   if (llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(instruction)) return Shape::Varying();
   if (instruction.getType()->isVoidTy()) return Shape::Varying();
   return ElementwiseShape(instruction, layout_, shape_of);
+}
+
+// Of the same thing in each lane's local memory.
+Shape ShapeAnalysis::LocalAddress() const {
+  Shape shape = Shape::Uniform(BaseRule::kSource);
+  LaneOffsets offsets;
+  for (unsigned lane = 0; lane < kLanes; ++lane) offsets[lane] = static_cast<int64_t>(lane * local_bytes_);
+  shape.set_offsets(offsets, 64);
+  return shape;
 }
 
 Shape ShapeAnalysis::ComputeCall(const llvm::CallInst& call) const {
@@ -95,6 +98,7 @@ Shape ShapeAnalysis::ComputeCall(const llvm::CallInst& call) const {
     return members.is_uniform() ? Shape::Uniform(BaseRule::kSource) : Shape::Varying();
   }
   switch (kind) {
+    case Intrinsic::kStack: return LocalAddress();
     case Intrinsic::kTid: return block_.IndexShape(static_cast<unsigned>(suffix.front() - 'x'));
     case Intrinsic::kLaneid: {
       Shape shape = Shape::Uniform(BaseRule::kFolded);

@@ -23,6 +23,7 @@ class ShapeAnalysis {
  private:
   bool Lower(Schedule& schedule);
   Shape Compute(const llvm::Instruction& instruction, const Schedule& schedule) const;
+  Shape LocalAddress() const;
   Shape ComputeCall(const llvm::CallInst& call) const;
 
   const llvm::DataLayout& layout_;

@@ -55,6 +55,11 @@ bool EmitSpecialRegister(FunctionEmitter& emitter, const llvm::CallInst& call, c
       return true;
     }
     case Intrinsic::kLaneid: emitter.Define(call, {builder.getInt32(0)}); return true;
+    case Intrinsic::kStack: {
+      const uint64_t offset = emitter.module().local_bytes - emitter.module().stack_bytes;
+      emitter.Define(call, {builder.CreateAdd(emitter.abi().local_base(), builder.getInt64(offset))});
+      return true;
+    }
     case Intrinsic::kWarpid: emitter.Define(call, {emitter.abi().warp_index()}); return true;
     case Intrinsic::kNwarpid: {
       Value* threads = builder.getInt32(1);
