@@ -78,7 +78,7 @@ Statement Maker::Carry() {
 // A mov between a register and its pieces, both ways.
 Statement Maker::Packing() {
   Statement statement{.form = "mov {}"};
-  const uint32_t which = random_.Below(4), bytes = which % 2 == 0 ? 4 : 8;
+  const uint32_t which = random_.Below(6), bytes = which % 2 == 0 ? 4 : 8;
   const std::string a = Input(random_, Kind::kInteger, bytes), b = Input(random_, Kind::kInteger, bytes);
   const std::string at0 = Out(statement, Type::kB64), at1 = Out(statement, Type::kB64);
   static constexpr const char* kPatterns[] = {

@@ -86,6 +86,29 @@ void PutReturnByItself(llvm::Function& function) {
   }
 }
 
+// A register holds no lane's 128 bits: two words are loaded and stored. Lowering writes it so, and optimisation joins
+// them.
+void SplitWideAccesses(llvm::Function& function) {
+  llvm::Type* words = llvm::FixedVectorType::get(llvm::Type::getInt64Ty(function.getContext()), 2);
+  for (llvm::Instruction& instruction : llvm::make_early_inc_range(llvm::instructions(function))) {
+    if (!llvm::isa<llvm::LoadInst, llvm::StoreInst>(instruction) ||
+        !llvm::getLoadStoreType(&instruction)->isIntegerTy(128))
+      continue;
+    llvm::IRBuilder<> builder(&instruction);
+    llvm::Instruction* made = nullptr;
+    if (auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction); load != nullptr && !load->isAtomic()) {
+      made = builder.CreateAlignedLoad(words, load->getPointerOperand(), load->getAlign(), load->isVolatile());
+      load->replaceAllUsesWith(builder.CreateBitCast(made, load->getType()));
+    } else if (auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction); store != nullptr && !store->isAtomic()) {
+      made = builder.CreateAlignedStore(builder.CreateBitCast(store->getValueOperand(), words),
+                                        store->getPointerOperand(), store->getAlign(), store->isVolatile());
+    }
+    if (made == nullptr) continue;
+    made->copyMetadata(instruction);
+    instruction.eraseFromParent();
+  }
+}
+
 Status FindUnsupported(llvm::Module& module) {
   for (llvm::Function& function : module) {
     for (llvm::Instruction& instruction : llvm::instructions(function)) {
@@ -191,6 +214,7 @@ Status PrepareForWidening(llvm::Module& module, const WidenOptions& options) {
       PutReturnByItself(function);
       functions.clear();
     }
+    SplitWideAccesses(function);
     canonical.run(function, functions);
     MarkSpinLoops(function, functions.getResult<llvm::LoopAnalysis>(function),
                   functions.getResult<llvm::DominatorTreeAnalysis>(function),
