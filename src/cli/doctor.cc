@@ -10,23 +10,28 @@
 namespace tutti::cli {
 namespace {
 
+template <Finding (*kCheck)(const Patient&)>
+std::vector<Finding> One(const Patient& patient) {
+  return {kCheck(patient)};
+}
+
 constexpr struct {
   const char* name;
-  Finding (*ask)(const Patient&);
+  std::vector<Finding> (*ask)(const Patient&);
 } kChecks[] = {
-    {"programs", CheckPrograms},
-    {"loader", CheckLoader},
-    {"library", CheckLibrary},
+    {"programs", One<CheckPrograms>},
+    {"loader", One<CheckLoader>},
+    {"library", One<CheckLibrary>},
     {"code", CheckCode},
-    {"processor", CheckProcessor},
-    {"memory_files", CheckMemoryFiles},
-    {"descriptors", CheckDescriptorLimit},
-    {"disk", CheckDisk},
-    {"pipe_directory", CheckPipeDirectory},
-    {"daemon", CheckDaemon},
-    {"server", CheckServer},
-    {"compute_mode", CheckComputeMode},
-    {"kernel", CheckKernel},
+    {"processor", One<CheckProcessor>},
+    {"memory_files", One<CheckMemoryFiles>},
+    {"descriptors", One<CheckDescriptorLimit>},
+    {"disk", One<CheckDisk>},
+    {"pipe_directory", One<CheckPipeDirectory>},
+    {"daemon", One<CheckDaemon>},
+    {"server", One<CheckServer>},
+    {"compute_mode", One<CheckComputeMode>},
+    {"kernel", One<CheckKernel>},
 };
 
 const char* Word(Finding::Kind kind) {
@@ -44,6 +49,20 @@ void Print(const Finding& finding) {
   std::fflush(stdout);
 }
 
+nlohmann::json AsJson(const char* check, const Finding& finding) {
+  nlohmann::json json{
+      {"check", check}, {"result", Word(finding.kind)}, {"text", finding.text}, {"remedy", finding.remedy}};
+  if (finding.code) {
+    const image::CodeCensus& census = finding.code->census;
+    json["code"] = {{"file", finding.code->file},
+                    {"images", census.images},
+                    {"with_ptx", census.with_ptx},
+                    {"ptx_for", census.ptx_archs},
+                    {"machine_code_for", census.machine_archs}};
+  }
+  return json;
+}
+
 // All checks run even after a problem, since the first remedy is not always the right one.
 int Doctor(const Patient& patient, bool as_json) {
   if (!patient.program.empty() && access(patient.program.c_str(), R_OK) != 0) {
@@ -52,13 +71,13 @@ int Doctor(const Patient& patient, bool as_json) {
   int problems = 0;
   nlohmann::json findings = nlohmann::json::array();
   for (const auto& check : kChecks) {
-    const Finding finding = check.ask(patient);
-    problems += finding.kind == Finding::Kind::kProblem;
-    if (as_json) {
-      findings.push_back(
-          {{"check", check.name}, {"result", Word(finding.kind)}, {"text", finding.text}, {"remedy", finding.remedy}});
-    } else if (!finding.text.empty()) {
-      Print(finding);
+    for (const Finding& finding : check.ask(patient)) {
+      problems += finding.kind == Finding::Kind::kProblem;
+      if (as_json) {
+        findings.push_back(AsJson(check.name, finding));
+      } else if (!finding.text.empty()) {
+        Print(finding);
+      }
     }
   }
   if (as_json) {

@@ -2,16 +2,26 @@
 // others found.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "image/code_census.h"
+
 namespace tutti::cli {
+
+// What CUDA code a program or a library holds.
+struct CodeOfFile {
+  std::string file;
+  image::CodeCensus census;
+};
 
 struct Finding {
   enum class Kind { kOk, kNote, kProblem };
   Kind kind = Kind::kOk;
   std::string text;  // what was found
   std::string remedy;  // for a problem or a note: what to do, as a command where possible
+  std::optional<CodeOfFile> code = std::nullopt;  // of findings about a file's code
 };
 
 struct Patient {
@@ -24,7 +34,7 @@ Finding CheckPrograms(const Patient&);  // server and compiler stand beside this
 Finding CheckLoader(
     const Patient&);  // which libcuda.so.1 the program gets, and why; asked before this process loads one
 Finding CheckLibrary(const Patient&);  // our libcuda.so.1 is there and can be loaded
-Finding CheckCode(const Patient&);  // the program has PTX
+std::vector<Finding> CheckCode(const Patient&);  // the program has PTX, and so have the libraries it starts with
 // The machine.
 Finding CheckProcessor(const Patient&);  // vector instructions
 Finding CheckMemoryFiles(const Patient&);  // memfd with seals

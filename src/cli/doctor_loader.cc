@@ -12,7 +12,6 @@
 #include "cli/doctor_checks.h"
 #include "cli/elf_file.h"
 #include "cli/installation.h"
-#include "image/ptx_selection.h"
 #include "os/program.h"
 
 namespace tutti::cli {
@@ -94,20 +93,6 @@ Finding CheckLoader(const Patient& patient) {
   const std::string text = fmt::format("{}: {} is loaded, because {}", who, found.path, found.why);
   if (IsOurs(found.path)) return {.text = text};
   return {Finding::Kind::kProblem, text + "; it is not ours", Remedy(found)};
-}
-
-Finding CheckCode(const Patient& patient) {
-  if (patient.program.empty()) return {};
-  const auto file = ElfFile::Read(patient.program);
-  if (!file) return {Finding::Kind::kNote, "code: " + file.error().text, "tutti doctor PROGRAM"};
-  const auto images = file->Section(".nv_fatbin");
-  if (images.empty())
-    return {.text = patient.program + " has no CUDA code in itself: it is in a library, or made when it runs"};
-  const auto ptx = image::SelectPtx(images);
-  if (!ptx)
-    return {Finding::Kind::kProblem, patient.program + ": " + ptx.error().text,
-            "nvcc -gencode arch=compute_75,code=compute_75 ... (keeps PTX in the program)"};
-  return {.text = fmt::format("{} has PTX ({} translation units)", patient.program, ptx->size())};
 }
 
 }  // namespace tutti::cli

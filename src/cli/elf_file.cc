@@ -1,12 +1,14 @@
 #include "cli/elf_file.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+
+#include "os/fd.h"
 
 namespace tutti::cli {
 namespace {
@@ -33,27 +35,31 @@ void Replace(std::string& text, std::string_view what, std::string_view by) {
 }  // namespace
 
 Result<ElfFile> ElfFile::Read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return FailErrno("cannot read " + path);
+  const os::Fd opened(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat info{};
+  if (!opened || fstat(opened.get(), &info) != 0) return FailErrno("cannot read " + path);
+  const auto no_program = [&] {
+    return Fail(path + " is no program file of 64 bits (is it a script? name the program that the script starts)");
+  };
+  if (!S_ISREG(info.st_mode) || info.st_size < static_cast<off_t>(sizeof(Elf64_Ehdr))) return no_program();
   ElfFile file;
-  file.bytes_.assign(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  TUTTI_ASSIGN(file.mapping_, os::Mapping::Shared(opened.get(), static_cast<uint64_t>(info.st_size), false));
   std::error_code error;
   const auto real = std::filesystem::canonical(path, error);
   file.directory_ = error ? "." : real.parent_path().string();
-  const auto header = As<Elf64_Ehdr>(file.bytes_);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64) {
-    return Fail(path + " is no program file of 64 bits (is it a script? name the program that the script starts)");
-  }
+  const auto header = As<Elf64_Ehdr>(file.bytes());
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64)
+    return no_program();
   return file;
 }
 
 std::span<const uint8_t> ElfFile::Bytes(uint64_t offset, uint64_t size) const {
-  if (offset > bytes_.size() || size > bytes_.size() - offset) return {};
-  return std::span(bytes_).subspan(offset, size);
+  if (offset > bytes().size() || size > bytes().size() - offset) return {};
+  return bytes().subspan(offset, size);
 }
 
 std::span<const uint8_t> ElfFile::Section(std::string_view name) const {
-  const auto header = As<Elf64_Ehdr>(bytes_).value_or(Elf64_Ehdr{});
+  const auto header = As<Elf64_Ehdr>(bytes()).value_or(Elf64_Ehdr{});
   const auto at = [&](uint64_t index) {
     return As<Elf64_Shdr>(Bytes(header.e_shoff + index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr)))
         .value_or(Elf64_Shdr{});

@@ -1,5 +1,5 @@
 // An ELF file, as far as the doctor reads it: the library search path that was linked into it, and its sections. The
-// file is untrusted; every number in it is checked.
+// file is untrusted; every number in it is checked. It is mapped, since libraries of kernels have hundreds of MiB.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "os/memory.h"
 
 namespace tutti::cli {
 
@@ -28,11 +29,12 @@ class ElfFile {
 
  private:
   std::vector<std::string> SearchPath(int64_t tag) const;
+  std::span<const uint8_t> bytes() const { return {mapping_.data(), mapping_.size()}; }
   // The `size` bytes at `offset`, or nothing if they exceed the file.
   std::span<const uint8_t> Bytes(uint64_t offset, uint64_t size) const;
 
   std::string directory_;  // of the file
-  std::vector<uint8_t> bytes_;
+  os::Mapping mapping_;
 };
 
 }  // namespace tutti::cli
