@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <vector>
 
 #include "cuda/result.h"
@@ -16,9 +18,17 @@ namespace {
 
 constexpr int kWindowTaken = -1;  // internal: the address range the server chose is in use in this process
 constexpr int kAttempts = 8;
+constexpr int kLook_ms = 20;
 
 std::unexpected<Error> ConnectionFailed(std::string_view text) {
   return Fail(cuda::CUDA_ERROR_MPS_CONNECTION_FAILED, std::string(text));
+}
+
+// Waits for a moment.
+bool HasSpoken(int socket) {
+  pollfd there{socket, POLLIN, 0};
+  const int ready = poll(&there, 1, kLook_ms);
+  return ready > 0 || (ready < 0 && errno != EINTR);
 }
 
 // The descriptors of the Welcome, or the reason for the refusal.
@@ -117,7 +127,7 @@ ClientConnection::ClientConnection(os::Fd socket, os::Fd doorbell, os::Mapping c
 ClientConnection::~ClientConnection() = default;
 
 Result<Envelope> ClientConnection::Call(wire::MessageKind request, ByteWriter body, std::span<const int> fds,
-                                        wire::MessageKind answer) {
+                                        wire::MessageKind answer, const std::function<void()>& meanwhile) {
   std::lock_guard lock(call_mutex_);
   const auto lost = [&](const std::string& text) {
     const int32_t ended = watch_.Check();
@@ -131,6 +141,7 @@ Result<Envelope> ClientConnection::Call(wire::MessageKind request, ByteWriter bo
   if (auto sent = SendMessage(socket_.get(), request, serial, std::move(body), fds); !sent)
     return lost(sent.error().text);
   for (;;) {
+    while (meanwhile && !HasSpoken(socket_.get())) meanwhile();
     auto reply = ReceiveMessage(socket_.get());
     if (!reply) return lost(reply.error().text);
     if (reply->closed) return lost("the server has closed the session");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -52,8 +53,10 @@ class ClientConnection {
   PeerWatch& watch() { return watch_; }
 
   // One request over the socket and its reply, which must be of kind `answer`. A kRefuse, or a lost server, is an error
-  // with a CUresult as its code. One call at a time; others wait. Waits as long as the session lives.
-  Result<Envelope> Call(wire::MessageKind request, ByteWriter body, std::span<const int> fds, wire::MessageKind answer);
+  // with a CUresult as its code. One call at a time; others wait. Waits as long as the session lives,
+  // and meanwhile calls `meanwhile` now and then, first after 20 ms.
+  Result<Envelope> Call(wire::MessageKind request, ByteWriter body, std::span<const int> fds, wire::MessageKind answer,
+                        const std::function<void()>& meanwhile = nullptr);
 
   ClientWindow& window() { return window_; }
   // Unmaps the window and so frees its addresses for the next session. Only after the session has ended and no thread

@@ -35,7 +35,7 @@ int32_t ReplySlots::Take(uint16_t* slot) {
   }
 }
 
-Reply ReplySlots::Await(uint16_t index) {
+Reply ReplySlots::Await(uint16_t index, const std::function<void()>& meanwhile) {
   wire::ReplySlot& slot = slots_[index];
   // Acquire: pairs with the server's exchange, after which status and values are set.
   const auto done = [&] { return slot.state.load(std::memory_order_acquire) == State(wire::ReplyState::kDone); };
@@ -47,6 +47,7 @@ Reply ReplySlots::Await(uint16_t index) {
       // A slot whose reply may still arrive is never reused; the session is over anyway.
       if (const int32_t ended = watch_->ended(); ended != 0) return Reply{.status = ended};
       if (os::FutexWait(&slot.state, State(wire::ReplyState::kPendingAsleep), sleep_ns)) continue;
+      if (meanwhile) meanwhile();
       producer_->ForceBell();
       watch_->Check();
       sleep_ns = std::min(sleep_ns * 2, kLongestSleepNs);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 
 #include "ipc/peer_watch.h"
 #include "ipc/ring_producer.h"
@@ -22,20 +23,20 @@ class ReplySlots {
   ReplySlots(wire::Channel* channel, RingProducer* producer, PeerWatch* watch)
       : slots_(channel->replies), producer_(producer), watch_(watch) {}
 
-  // Submits an answered record and waits for its answer.
+  // Submits an answered record and waits for its answer. `meanwhile` is called now and then, first after 20 ms.
   template <typename Body>
-  Reply Call(wire::RecordKind kind, const Body& body) {
+  Reply Call(wire::RecordKind kind, const Body& body, const std::function<void()>& meanwhile = nullptr) {
     uint16_t slot;
     if (const int32_t ended = Take(&slot); ended != 0) return Reply{.status = ended};
     producer_->Submit(kind, 0, body, {}, WaitHint::kNow, slot);
-    return Await(slot);
+    return Await(slot, meanwhile);
   }
 
  private:
   // A free slot, now kPending; waits for one if all are taken. Returns 0, or what the session ended with.
   int32_t Take(uint16_t* slot);
   // Waits for the answer and frees the slot.
-  Reply Await(uint16_t slot);
+  Reply Await(uint16_t slot, const std::function<void()>& meanwhile);
 
   wire::ReplySlot* slots_;
   RingProducer* producer_;

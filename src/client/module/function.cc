@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "client/base/environment.h"
 #include "client/context/context.h"
+#include "client/module/compile_wait.h"
 #include "client/module/module.h"
 #include "client/session/attachment.h"
 #include "cuda/device_attribute.h"
@@ -39,7 +40,9 @@ Answer<uint32_t> Function::Prepare(const BlockShape& shape) {
   body.block[0] = shape.x;
   body.block[1] = shape.y;
   body.block[2] = shape.z;
-  const ipc::Reply reply = Attachment::Get().replies().Call(wire::RecordKind::kPrepare, body);
+  CompileWait wait(info_.name);
+  const ipc::Reply reply =
+      Attachment::Get().replies().Call(wire::RecordKind::kPrepare, body, [&wait] { wait.GoesOn(); });
   if (reply.status != 0) {
     LogFailure(reply.status);
     return Refuse(reply.status);

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "client/context/context.h"
 #include "client/memory/allocation_table.h"
+#include "client/module/compile_wait.h"
 #include "client/module/function.h"
 #include "client/module/origin.h"
 #include "client/session/attachment.h"
@@ -29,9 +30,10 @@ Result<Loaded> AskServer(uint32_t device, std::span<const uint8_t> image) {
   ByteWriter body;
   wire::Put(body, wire::LoadModule{.device = device});
   const int fds[] = {file->get()};
+  CompileWait wait("");
   TUTTI_ASSIGN(const ipc::Envelope answer,
                Attachment::Get().connection().Call(wire::MessageKind::kLoadModule, std::move(body), fds,
-                                                   wire::MessageKind::kLoadModuleReply));
+                                                   wire::MessageKind::kLoadModuleReply, [&wait] { wait.GoesOn(); }));
   ByteReader in(answer.body);
   Loaded loaded;
   TUTTI_ASSIGN(loaded.reply, wire::GetLoadModuleReply(in));
