@@ -26,8 +26,8 @@ constexpr Known kLibraries[] = {
 // Those that make machine code when the program runs.
 constexpr Known kMakers[] = {
     {"libcufft.", "nothing helps yet"},
-    {"libnvrtc.", "let the program compile with -lineinfo, or load nvrtcGetPTX; CuPy: CUPY_COMPILE_WITH_PTX=1"},
-    {"libnvJitLink.", "let the program link with -lineinfo; Numba: @cuda.jit(lineinfo=True) or NUMBA_CUDA_DEBUGINFO=1"},
+    {"libnvrtc.", "tutti run -- PROGRAM (makes it keep PTX in it, as -lineinfo does)"},
+    {"libnvJitLink.", "tutti run -- PROGRAM (makes it keep PTX in it, as -lineinfo does)"},
 };
 
 template <size_t kCount>

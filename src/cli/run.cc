@@ -1,17 +1,21 @@
 // `tutti run`: sets the environment and execs the program, so signals, exit status and process id are the program's
 // own.
 #include <fmt/format.h>
+#include <gnu/libc-version.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "cli/installation.h"
 #include "cli/subcommands.h"
 #include "cli/values.h"
 #include "control/limits.h"
+#include "os/program.h"
 #include "wire/limits.h"
 
 namespace tutti::cli {
@@ -45,8 +49,27 @@ Status SetLimits(const RunOptions& options) {
   return {};
 }
 
-Status SetLibraryPath() {
+// Before glibc 2.35 an auditing library slows each call from one library to another, whatever it audits.
+bool AuditingSlowsCalls() {
+  int major = 0, minor = 0;
+  const bool known = std::sscanf(gnu_get_libc_version(), "%d.%d", &major, &minor) == 2;
+  return !known || std::pair(major, minor) < std::pair(2, 35);
+}
+
+// Programs that compile as they run would load machine code. The libraries that they compile with are made to keep PTX
+// in it (src/keep_ptx), and CuPy, which keeps what it has compiled in files, to load PTX. All devices run PTX as yet; a
+// program on a GPU must get none of this.
+void KeepPtx(const std::string& directory) {
+  const std::string library = directory + "/libtutti-keep-ptx.so";
+  if (os::Environment("TUTTI_KEEP_PTX") == "0" || access(library.c_str(), R_OK) != 0 || AuditingSlowsCalls()) return;
+  const std::string others = os::Environment("LD_AUDIT");
+  setenv("LD_AUDIT", others.empty() ? library.c_str() : (others + ":" + library).c_str(), 1);
+  setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
+}
+
+Status SetLibraries() {
   TUTTI_ASSIGN(const std::string directory, LibraryDirectory());
+  KeepPtx(directory);
   const char* const before = std::getenv("LD_LIBRARY_PATH");
   const std::string path = before != nullptr && *before != '\0' ? directory + ":" + before : directory;
   setenv("LD_LIBRARY_PATH", path.c_str(), 1);
@@ -66,7 +89,7 @@ int Become(const std::vector<std::string>& command) {
 
 int Run(const RunOptions& options) {
   if (const auto set = SetLimits(options); !set) return Complain(set.error().text);
-  if (const auto set = SetLibraryPath(); !set) return Complain(set.error().text);
+  if (const auto set = SetLibraries(); !set) return Complain(set.error().text);
   return Become(options.command);
 }
 

@@ -8,15 +8,16 @@
 namespace tutti::client {
 namespace {
 
-// Packages of Python that make machine code as programs run, by what the paths of their libraries contain. NVRTC and
-// nvJitLink have no switch outside the program, and the text about the image names theirs.
+// Libraries and packages of Python that make machine code as programs run, by what the paths of their files contain.
 constexpr struct {
   const char* part;
   const char* advice;
 } kMakers[] = {
+    {"/libnvrtc.so", "tutti run makes NVRTC keep PTX in it"},
+    {"/libnvJitLink.so", "tutti run makes nvJitLink keep PTX in it"},
     {"/triton/", "Triton keeps PTX in it unless TRITON_DISABLE_LINE_INFO=1 is set"},
     {"/cupy/", "CuPy loads PTX with CUPY_COMPILE_WITH_PTX=1"},
-    {"/numba/", "Numba keeps PTX in it with @cuda.jit(lineinfo=True) or NUMBA_CUDA_DEBUGINFO=1"},
+    {"/numba/", "Numba keeps PTX in it with @cuda.jit(lineinfo=True)"},
 };
 
 }  // namespace

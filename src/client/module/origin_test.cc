@@ -26,6 +26,7 @@ TEST(OriginTest, WhoMadeTheCodeIsToldItsSwitch) {
   const std::vector<std::string> both = {"/v/cupy/_core/core.so", "/v/triton/_C/libtriton.so"};
   EXPECT_THAT(AdviceAboutPtx("", both), HasSubstr("CUPY_COMPILE_WITH_PTX=1"));
   EXPECT_THAT(AdviceAboutPtx("", both), HasSubstr("TRITON_DISABLE_LINE_INFO"));
+  EXPECT_THAT(AdviceAboutPtx("", {"/v/nvidia/cu13/lib/libnvrtc.so.13"}), HasSubstr("tutti run"));
   EXPECT_EQ(AdviceAboutPtx("", {"/lib/libc.so.6"}), "");
 }
 

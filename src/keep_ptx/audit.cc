@@ -1,0 +1,108 @@
+// libtutti-keep-ptx.so. Many programs compile kernels as they run: NVRTC or nvJitLink makes machine code, and the
+// program loads that a moment later. The CPU device runs PTX, and both libraries keep it in the machine code if they
+// are asked for line information (image/cubin_ptx.h); so they are asked.
+//
+// A library in front of theirs would have to beat a dlopen by absolute path, which is how packages of Python load them,
+// and would have to have all their functions, of all their versions. The loader's auditing interface (rtld-audit(7))
+// needs neither: with LD_AUDIT the loader asks this library about each binding of a symbol of theirs, by relocation or
+// by dlsym, from wherever they were loaded, and it answers with a function of its own for those that take the options.
+// Bindings to other libraries are not audited, and calls cost nothing.
+//
+// The loader keeps auditing libraries in a namespace of their own, with a libc of their own. So this one shares nothing
+// with the program and is written without allocation, locks and the standard library.
+#include <link.h>
+
+#include <atomic>
+#include <cstring>
+#include <utility>
+
+#include "keep_ptx/with_option.h"
+
+namespace tutti::keep_ptx {
+namespace {
+
+// nvrtcResult nvrtcCompileProgram(nvrtcProgram, int, const char* const*)
+using Compile = int (*)(void*, int, const char* const*);
+// nvJitLinkResult nvJitLinkCreate(nvJitLinkHandle*, uint32_t, const char**)
+using Create = int (*)(void**, uint32_t, const char**);
+
+// A process may have several versions of a library. Each original has a place, and each place a function of its own,
+// which finds its original by it. Places are never given back: the program may keep the pointer.
+constexpr size_t kPlaces = 16;
+constinit std::atomic<uintptr_t> compile_originals[kPlaces];
+constinit std::atomic<uintptr_t> create_originals[kPlaces];
+
+template <size_t kPlace>
+int CompileWithOption(void* program, int count, const char* const* options) {
+  const auto original = reinterpret_cast<Compile>(compile_originals[kPlace].load(std::memory_order_relaxed));
+  if (count < 0) return original(program, count, options);
+  const WithOption longer(options, static_cast<size_t>(count));
+  return original(program, static_cast<int>(longer.count()), longer.options());
+}
+
+template <size_t kPlace>
+int CreateWithOption(void** handle, uint32_t count, const char** options) {
+  const auto original = reinterpret_cast<Create>(create_originals[kPlace].load(std::memory_order_relaxed));
+  const WithOption longer(options, count);
+  return original(handle, static_cast<uint32_t>(longer.count()), const_cast<const char**>(longer.options()));
+}
+
+// The place of `original`, taken for it if it has none. kPlaces: all are taken.
+size_t PlaceOf(std::atomic<uintptr_t> (&originals)[kPlaces], uintptr_t original) {
+  for (size_t place = 0; place < kPlaces; ++place) {
+    uintptr_t there = 0;
+    if (originals[place].compare_exchange_strong(there, original, std::memory_order_relaxed) || there == original)
+      return place;
+  }
+  return kPlaces;
+}
+
+template <size_t... kPlace>
+uintptr_t CompileAt(size_t place, std::index_sequence<kPlace...>) {
+  constexpr Compile kFunctions[] = {CompileWithOption<kPlace>...};
+  return reinterpret_cast<uintptr_t>(kFunctions[place]);
+}
+template <size_t... kPlace>
+uintptr_t CreateAt(size_t place, std::index_sequence<kPlace...>) {
+  constexpr Create kFunctions[] = {CreateWithOption<kPlace>...};
+  return reinterpret_cast<uintptr_t>(kFunctions[place]);
+}
+
+bool StartsWith(const char* text, const char* start) { return std::strncmp(text, start, std::strlen(start)) == 0; }
+
+bool IsOfInterest(const char* path) {
+  const char* const slash = std::strrchr(path, '/');
+  const char* const name = slash != nullptr ? slash + 1 : path;
+  return StartsWith(name, "libnvrtc.so") || StartsWith(name, "libnvJitLink.so");
+}
+
+}  // namespace
+}  // namespace tutti::keep_ptx
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+unsigned int la_version(unsigned int version) { return version < LAV_CURRENT ? version : LAV_CURRENT; }
+
+unsigned int la_objopen(link_map* object, Lmid_t, uintptr_t*) {
+  return LA_FLG_BINDFROM | (tutti::keep_ptx::IsOfInterest(object->l_name) ? LA_FLG_BINDTO : 0);
+}
+
+uintptr_t la_symbind64(Elf64_Sym* symbol, unsigned int, uintptr_t*, uintptr_t*, unsigned int*, const char* name) {
+  using namespace tutti::keep_ptx;
+  const uintptr_t original = symbol->st_value;
+  constexpr auto kEach = std::make_index_sequence<kPlaces>();
+  if (std::strcmp(name, "nvrtcCompileProgram") == 0) {
+    const size_t place = PlaceOf(compile_originals, original);
+    return place < kPlaces ? CompileAt(place, kEach) : original;
+  }
+  // Since 12.0 each version has a name of its own as well.
+  if (std::strcmp(name, "nvJitLinkCreate") == 0 || StartsWith(name, "__nvJitLinkCreate_")) {
+    const size_t place = PlaceOf(create_originals, original);
+    return place < kPlaces ? CreateAt(place, kEach) : original;
+  }
+  return original;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop

@@ -1,0 +1,27 @@
+// The option that makes NVRTC and nvJitLink keep PTX in their machine code, added to what a program passes.
+#pragma once
+
+#include <cstddef>
+
+namespace tutti::keep_ptx {
+
+inline constexpr size_t kMostOptions = 256;
+
+// A list of options, with one more where it is needed. No memory is allocated: this runs in programs of others.
+class WithOption {
+ public:
+  // The given list as it is, unless machine code is asked for ("sm_80") and nothing in it makes that carry PTX.
+  WithOption(const char* const* options, size_t count);
+  WithOption(const WithOption&) = delete;
+  WithOption& operator=(const WithOption&) = delete;
+
+  const char* const* options() const { return options_; }
+  size_t count() const { return count_; }
+
+ private:
+  const char* longer_[kMostOptions + 1];
+  const char* const* options_;
+  size_t count_;
+};
+
+}  // namespace tutti::keep_ptx
