@@ -21,8 +21,11 @@ class BodyParser {
       : context_(context), tokens_(context.text(), start), function_(*function), scopes_(function) {}
 
   bool Parse(const std::vector<std::string_view>& local_names) {
-    for (size_t i = 0; i < local_names.size(); ++i) {
-      if (!DeclareParameter(local_names[i], static_cast<uint32_t>(i))) return false;
+    for (uint32_t i = 0; i < local_names.size();) {
+      uint32_t components = 1;
+      while (i + components < local_names.size() && local_names[i + components].empty()) ++components;
+      if (!DeclareParameter(local_names[i], i, components)) return false;
+      i += components;
     }
     if (!scopes_.Open()) return false;  // parameters may be hidden by the body's own names
     while (scopes_.depth() > 1) {
@@ -34,15 +37,21 @@ class BodyParser {
  private:
   bool Fail(const Token& at, std::string message) { return context_.Fail(at.position, std::move(message)); }
 
-  bool DeclareParameter(std::string_view name, uint32_t index) {
+  // Of locals from `index` on: one, or the components of a vector register.
+  bool DeclareParameter(std::string_view name, uint32_t index, uint32_t components) {
     LocalVariable& local = function_.locals[index];
-    const bool fresh = local.space == StateSpace::kReg ? scopes_.DeclareRegister(name, local.type, 1)
-                                                       : scopes_.DeclareIndex(name, NamedThing::Kind::kLocal, index);
+    const bool in_registers = local.space == StateSpace::kReg;
+    const bool fresh = in_registers ? scopes_.DeclareRegister(name, local.type, static_cast<uint8_t>(components))
+                                    : scopes_.DeclareIndex(name, NamedThing::Kind::kLocal, index);
     if (!fresh) return context_.Fail(function_.position, fmt::format("'{}' is the name of two parameters", name));
-    if (local.space == StateSpace::kReg) {
-      local.register_id = scopes_.Find(name)->index;
-    } else {
+    if (!in_registers) {
       local.name = scopes_.UniqueName(name);
+      return true;
+    }
+    for (uint32_t i = 0; i < components; ++i) {
+      LocalVariable& part = function_.locals[index + i];
+      part.register_id = components == 1 ? scopes_.Find(name)->index : scopes_.Component(name, i);
+      part.name = function_.registers[part.register_id].name;
     }
     return true;
   }

@@ -56,6 +56,24 @@ bool ParsePointee(ParseContext& context, TokenStream& tokens) {
   return true;
 }
 
+// A parameter in a register; one in a vector register is a parameter for each of its components.
+bool AddRegisters(ParseContext& context, const Token& name, const DeclaredShape& shape, ParameterList* list) {
+  constexpr uint32_t kMaxBits = 128;
+  if (BitsOf(shape.type) == 0) return context.Fail(name.position, "a register holds no values of this type");
+  if (shape.vector != 1 && shape.vector * BitsOf(shape.type) > kMaxBits)
+    return context.Fail(name.position, fmt::format("a vector register has at most {} bits", kMaxBits));
+  for (uint32_t i = 0; i < shape.vector; ++i) {
+    LocalVariable variable;
+    variable.name = shape.vector == 1 ? std::string(name.text) : fmt::format("{}_{}", name.text, "xyzw"[i]);
+    variable.space = StateSpace::kReg;
+    variable.type = shape.type;
+    variable.alignment = std::max(BitsOf(shape.type) / 8, 1u);
+    list->variables.push_back(std::move(variable));
+    list->names.push_back(i == 0 ? name.text : std::string_view());
+  }
+  return true;
+}
+
 Linkage CombinedLinkage(Linkage a, Linkage b) { return b == Linkage::kExtern || b == Linkage::kNone ? a : b; }
 
 // A variable may be declared extern and defined later; two definitions are an error.
@@ -170,6 +188,10 @@ bool ParseParameters(ParseContext& context, TokenStream& tokens, bool allow_unna
     const auto name = ParseName(context, tokens, "the name of a parameter");
     if (!name) return false;
     if (name->text == "_" && !allow_unnamed) return context.Fail(name->position, "this parameter needs a name");
+    if (variable.space == StateSpace::kReg) {
+      if (!AddRegisters(context, *name, shape, list)) return false;
+      continue;
+    }
     std::vector<uint64_t> dimensions;
     if (!ParseDimensions(context, tokens, &dimensions)) return false;
     const auto extent = ExtentOf(context, name->position, shape, dimensions);

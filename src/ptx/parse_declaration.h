@@ -40,7 +40,7 @@ bool ParseModuleVariables(ParseContext& context, TokenStream& tokens, StateSpace
 // "(.param .b32 a, .param .align 8 .b8 b[16])" with `allow_unnamed` also "_" for the names. Stands at the parenthesis.
 struct ParameterList {
   std::vector<LocalVariable> variables;
-  std::vector<std::string_view> names;  // as written
+  std::vector<std::string_view> names;  // as written; empty: a further component of the register before
 };
 bool ParseParameters(ParseContext& context, TokenStream& tokens, bool allow_unnamed, ParameterList* list);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ptx/constant_expression.h"
 #include "ptx/parse_declaration.h"
 
@@ -9,6 +11,13 @@ namespace tutti::ptx {
 namespace {
 
 constexpr uint64_t kMaxExtent = 0x7fffffff;
+
+// Of two declarations of one function.
+bool IsSame(const std::vector<LocalVariable>& one, const std::vector<LocalVariable>& other) {
+  return std::ranges::equal(one, other, [](const LocalVariable& a, const LocalVariable& b) {
+    return a.space == b.space && a.bytes() == b.bytes() && BitsOf(a.type) == BitsOf(b.type);
+  });
+}
 
 class HeaderParser {
  public:
@@ -34,6 +43,9 @@ class HeaderParser {
       if (!Directive()) return false;
     }
     SetPrototype(returns, parameters);
+    const auto in_register = [](const LocalVariable& parameter) { return parameter.space == StateSpace::kReg; };
+    if (function_.is_entry && std::ranges::any_of(parameters.variables, in_register))
+      return context_.Fail(name->position, "parameters of a kernel are .param variables");
 
     PendingBody body;
     body.local_names = std::move(returns.names);
@@ -128,6 +140,10 @@ class HeaderParser {
     if (symbol.kind != Symbol::Kind::kFunction)
       return context_.Fail(name.position, fmt::format("'{}' is a variable already", name.text));
     Function& before = functions[symbol.index];
+    if (!IsSame(before.prototype.returns, function_.prototype.returns) ||
+        !IsSame(before.prototype.params, function_.prototype.params)) {
+      return context_.Fail(name.position, fmt::format("'{}' was declared with other parameters", name.text));
+    }
     if (before.has_body && function_.has_body) {
       return context_.Fail(name.position, fmt::format("'{}' is defined a second time", name.text));
     }

@@ -13,7 +13,7 @@ namespace tutti::ptx {
 struct PendingBody {
   bool exists = false;
   LexerState start;                           // behind the opening brace
-  std::vector<std::string_view> local_names;  // of returns, then parameters
+  std::vector<std::string_view> local_names;  // of returns, then parameters: ParameterList::names
 };
 
 // Stands behind ".entry" or ".func".

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 #include "ptx/parse_declaration.h"
 #include "ptx/parse_operand.h"
 
@@ -124,6 +126,26 @@ class InstructionParser {
     return thing->index;
   }
 
+  // A prototype, a list of targets, or a variable that holds the addresses of functions: then it is that of the first.
+  std::optional<uint32_t> ParsePrototype() {
+    const Token& name = tokens_.current();
+    const auto symbol = state_.scopes.Find(name.text) == nullptr ? state_.context.FindSymbol(name.text) : std::nullopt;
+    const Prototype* prototype = symbol ? PrototypeIn(state_.context.module().symbols[*symbol]) : nullptr;
+    if (prototype == nullptr) return ParseTable(NamedThing::Kind::kPrototype, "a call prototype");
+    tokens_.Advance();
+    state_.function.prototypes.push_back(*prototype);
+    return static_cast<uint32_t>(state_.function.prototypes.size() - 1);
+  }
+
+  const Prototype* PrototypeIn(const Symbol& symbol) const {
+    const Module& module = state_.context.module();
+    if (symbol.kind != Symbol::Kind::kVariable) return nullptr;
+    const auto& addresses = module.variables[symbol.index].init.addresses;
+    if (addresses.empty() || addresses[0].offset != 0) return nullptr;
+    const Symbol& target = module.symbols[addresses[0].symbol];
+    return target.kind == Symbol::Kind::kFunction ? &module.functions[target.index].prototype : nullptr;
+  }
+
   bool ParseIndexedBranch() {
     if (!ParseOperand(state_, &out_.operands) || !Expect(state_.context, tokens_, ',', "before the branch targets"))
       return false;
@@ -133,6 +155,15 @@ class InstructionParser {
     return true;
   }
 
+  // A vector register is as many operands as it has components: see AddRegisters in parse_declaration.cc.
+  void SpreadVector(std::vector<Operand>* list) {
+    const Operand vector = list->back();
+    list->pop_back();
+    const auto elements = std::span(state_.function.vector_operands).subspan(vector.index, vector.count);
+    list->insert(list->end(), elements.begin(), elements.end());
+    state_.function.vector_operands.resize(vector.index);
+  }
+
   bool ParseCallList(std::vector<Operand>* list) {
     if (!Expect(state_.context, tokens_, '(', "before the operands of a call")) return false;
     if (tokens_.Accept(')')) return true;
@@ -140,6 +171,7 @@ class InstructionParser {
       if (list->size() >= kMaxOperands) return Fail(tokens_.current(), "too many operands");
       if (tokens_.At('[') || tokens_.At('{')) return state_.context.Expected(tokens_.current(), "an operand of a call");
       if (!ParseOperand(state_, list)) return false;
+      if (list->back().kind == OperandKind::kVector) SpreadVector(list);
     } while (tokens_.Accept(','));
     return Expect(state_.context, tokens_, ')', "after the operands of a call");
   }
@@ -160,7 +192,7 @@ class InstructionParser {
       if (!ParseCallList(&arguments)) return false;
     }
     if (tokens_.Accept(',')) {
-      const auto prototype = ParseTable(NamedThing::Kind::kPrototype, "a call prototype");
+      const auto prototype = ParsePrototype();
       if (!prototype) return false;
       out_.prototype = *prototype;
     }

@@ -117,7 +117,7 @@ Statement Maker::Lookup() {
 Statement Maker::Call() {
   Statement statement{.form = "call"};
   const std::string at = Out(statement), a = X(), b = X();
-  switch (random_.Below(4)) {
+  switch (random_.Below(6)) {
     case 0:
     case 1:
       statement.text = Fill(
@@ -130,13 +130,24 @@ Statement Maker::Call() {
           "{\n.reg .b32 d; .reg .b64 e;\nmov.b64 e, {$0, $1};\ncall (d), spread, ($0, e);\nst.global.b32 $2, d;\n}\n",
           {a, b, at});
       break;
-    default:  // by address, each lane its own
+    case 3:
       statement.text = Fill(
-          "{\nproto: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n.param .b32 x; .param .b32 y; "
-          ".param .b32 z; .reg .b32 d; .reg .b64 f, g; .reg .pred p;\n"
-          "mov.u64 f, mix;\nmov.u64 g, fold;\nsetp.lt.s32 p, $0, $1;\nselp.b64 f, f, g, p;\nst.param.b32 [x], "
-          "$0;\nst.param.b32 [y], $1;\ncall (z), f, (x, y), proto;\nld.param.b32 d, [z];\nst.global.b32 $2, d;\n}\n",
-          {a, b, at});
+          "{\n.reg .b32 d; .reg .v2 .b32 v, w;\nmov.b32 v.x, $0;\nmov.b32 v.y, $1;\ncall (w), turn, (v, $2);\nsub.u32 "
+          "d, "
+          "w.x, w.y;\nadd.u32 d, d, v.x;\nst.global.b32 $3, d;\n}\n",
+          {a, b, X(), at});
+      break;
+    default: {  // by address, each lane its own
+      const bool by_table = random_.OneIn(2);
+      statement.text = Fill(
+          "{\n$4.param .b32 x; .param .b32 y; .param .b32 z; .reg .b32 d; .reg .b64 f, g; .reg .pred p;\n$5setp.lt.s32 "
+          "p, $0, $1;\nselp.b64 f, f, g, p;\nst.param.b32 [x], $0;\nst.param.b32 [y], $1;\ncall (z), f, (x, y), "
+          "$3;\nld.param.b32 d, [z];\nst.global.b32 $2, d;\n}\n",
+          {a, b, at, by_table ? "ways" : "proto",
+           by_table ? "" : "proto: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n",
+           by_table ? "ld.global.b64 f, [ways];\nld.global.b64 g, [ways+8];\n"
+                    : "mov.u64 f, mix;\nmov.u64 g, fold;\n"});
+    }
   }
   return statement;
 }

@@ -52,6 +52,14 @@ prmt.b32 %lo, %lo, %x, 0x5140;
 add.u32 %out, %lo, %hi;
 ret;
 }
+.func (.reg .v2 .b32 %out) turn(.reg .v2 .b32 %pair, .reg .b32 %by)
+{
+shf.l.wrap.b32 %out.x, %pair.x, %pair.y, %by;
+mov.b32 %out.y, %pair.x;
+xor.b32 %pair.x, %pair.x, %by;
+ret;
+}
+.global .u64 ways[2] = {mix, fold};
 .visible .entry k(.param .u64 in, .param .u64 out, .param .u64 scratch, .param .align 8 .b8 given[16])
 {
 .shared .align 16 .b8 shared_bytes[8192];
