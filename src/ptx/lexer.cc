@@ -124,11 +124,24 @@ Token Lexer::Next() {
     return Finish(token, TokenKind::kPunct, state_.offset + 1);
   }
   if ((kind & kWordStart) != 0) return Finish(token, TokenKind::kWord, ScanWord(state_.offset + 1));
-  if (c == '.') return DotWord(token);
+  if (c == '.') return StartsFraction() ? DecimalFloat(token) : DotWord(token);
   if (c == '"') return String(token);
   if (c <= ' ' || c > '~') return Invalid(token, "this character is not PTX", state_.offset + 1);
   token.punct = c;
   return Finish(token, TokenKind::kPunct, state_.offset + 1);
+}
+
+// ".5", ".5e3", and not ".1d" or ".16x64b".
+bool Lexer::StartsFraction() const {
+  size_t end = state_.offset + 1;
+  while ((ClassOf(At(end)) & kDigit) != 0) ++end;
+  if (end == state_.offset + 1) return false;
+  if ((At(end) | 0x20) == 'e') {
+    ++end;
+    if (At(end) == '-' || At(end) == '+') ++end;
+    while ((ClassOf(At(end)) & kDigit) != 0) ++end;
+  }
+  return (ClassOf(At(end)) & kWordPart) == 0;
 }
 
 Token Lexer::DotWord(Token token) {

@@ -38,6 +38,7 @@ class Lexer {
   Token Number(Token token);
   Token HexFloat(Token token, size_t digits);
   Token DecimalFloat(Token token);
+  bool StartsFraction() const;
   Token DotWord(Token token);
   Token String(Token token);
   Token Finish(Token token, TokenKind kind, size_t end);

@@ -104,25 +104,23 @@ class InitializerParser {
   }
 
   bool Number(uint64_t offset, const Constant& constant, const Token& token) {
+    const bool takes_floats = IsFloat(type_) || type_ == Type::kB32 || type_ == Type::kB64;
+    if (constant.is_float && !takes_floats)
+      return context_.Fail(token.position, "a floating-point value for an integer variable");
+    if (!constant.is_float && (type_ == Type::kF32 || type_ == Type::kF64))
+      return context_.Fail(token.position, "an integer for a floating-point variable");
     uint64_t bits = constant.bits;
-    if (!IsFloat(type_)) {
-      if (constant.is_float && BitsOf(type_) < (constant.is_f32 ? 32u : 64u)) {
-        return context_.Fail(token.position, "a floating-point value for an integer variable");
-      }
-    } else if (constant.is_float) {
+    if (constant.is_float) {
       const double value =
           constant.is_f32 ? std::bit_cast<float>(static_cast<uint32_t>(bits)) : std::bit_cast<double>(bits);
       if (type_ == Type::kF64)
         bits = std::bit_cast<uint64_t>(value);
-      else if (type_ == Type::kF32 && !constant.is_f32)
+      else if ((type_ == Type::kF32 || type_ == Type::kB32) && !constant.is_f32)
         bits = std::bit_cast<uint32_t>(static_cast<float>(value));
       else if (type_ == Type::kF16)
         bits = HalfFromFloat(static_cast<float>(value));
-      else if (type_ != Type::kF32)
+      else if (IsFloat(type_) && type_ != Type::kF32)
         return context_.Fail(token.position, "this type takes its bits as an integer");
-    } else if (type_ == Type::kF64 || type_ == Type::kF32) {
-      const auto value = static_cast<double>(static_cast<int64_t>(bits));
-      bits = type_ == Type::kF64 ? std::bit_cast<uint64_t>(value) : std::bit_cast<uint32_t>(static_cast<float>(value));
     }
     if (!Room(offset + scalar_bytes_, token)) return false;
     for (uint32_t i = 0; i < scalar_bytes_ && i < 8; ++i)
