@@ -7,6 +7,9 @@
 #include <span>
 #include <string_view>
 
+#include "ptx/verify_video.h"
+#include "ptx/verify_words.h"
+
 namespace tutti::ptx {
 namespace {
 
@@ -46,8 +49,6 @@ bool TakesBracketList(Opcode opcode) {
   }
 }
 
-bool IsVideo(Opcode opcode) { return NameOf(opcode).starts_with('v') && opcode != Opcode::kVote; }
-
 class InstructionVerifier {
  public:
   InstructionVerifier(const Module& module, const Function& function, const Instruction& instruction)
@@ -59,6 +60,8 @@ class InstructionVerifier {
     if (error_.empty() && instruction_.has_second_destination) CheckSecondDestination();
     if (error_.empty()) CheckByOpcode();
     if (error_.empty()) CheckPattern(Pattern());
+    if (error_.empty()) error_ = WrongWords(instruction_, Pattern());
+    if (error_.empty()) error_ = WrongVideo(instruction_);
     return error_.empty() ? error_ : fmt::format("{}: {}", NameOf(instruction_.opcode), error_);
   }
 

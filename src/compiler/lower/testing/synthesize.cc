@@ -74,6 +74,8 @@ std::string Values(const Form& form, int first) {
 // How many of the operands that may be left out the form has.
 size_t OptionalOperands(const Form& form) {
   if (form.Has("and") || form.Has("or") || form.Has("xor")) return form.mnemonic == "setp" ? 1 : 0;
+  const bool combines = form.Has("add") || form.Has("min") || form.Has("max");
+  if (form.mnemonic.starts_with('v')) return combines ? 1 : 0;  // video
   const bool packs = form.mnemonic == "cvt" && ptx::BitsOf(form.type(0)) < 2 * ptx::BitsOf(form.type(1)) &&
                      form.type(1) == ptx::Type::kF32 && ptx::NameOf(form.type(0)).ends_with("x2");
   return packs ? 1 : 0;
