@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -45,18 +44,18 @@ int Bench(const std::string& name, const std::string& output) {
 
 }  // namespace
 
-void AddBench(CLI::App& app, int& status) {
+void AddBench(Command& tutti) {
   struct BenchOptions {
     std::string name;
     std::string output = ".";
   };
-  auto* const command =
-      app.add_subcommand("bench", "Run a benchmark of the source tree on the daemon of CUDA_MPS_PIPE_DIRECTORY");
+  Command& bench =
+      tutti.AddCommand("bench", "Run a benchmark of the source tree on the daemon of CUDA_MPS_PIPE_DIRECTORY");
   const auto options = std::make_shared<BenchOptions>();
-  command->add_option("name", options->name, "launch, sync, share, ...; a name that is none lists those that are built")
-      ->required();
-  command->add_option("-o,--output", options->output, "Directory for NAME.json")->capture_default_str();
-  command->callback([options, &status] { status = Bench(options->name, options->output); });
+  bench.AddOption("name", &options->name, "launch, sync, share, ...; a name that is none lists those that are built")
+      .Required();
+  bench.AddOption("-o,--output", &options->output, "Directory for NAME.json").ShowDefault();
+  bench.Do([options] { return Bench(options->name, options->output); });
 }
 
 }  // namespace tutti::cli

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -107,25 +106,23 @@ Status Generate(const CdiCommand& command) {
 
 }  // namespace
 
-void AddCdi(CLI::App& app, int& status) {
-  auto* const cdi =
-      app.add_subcommand("cdi", "Container Device Interface: shared devices by name for podman, Docker and others");
-  cdi->require_subcommand(1);
-  auto* const generate = cdi->add_subcommand("generate", "Write a specification of the running daemon's devices");
+void AddCdi(Command& tutti) {
+  Command& cdi =
+      tutti.AddCommand("cdi", "Container Device Interface: shared devices by name for podman, Docker and others");
+  cdi.RequireCommand();
+  Command& generate = cdi.AddCommand("generate", "Write a specification of the running daemon's devices");
   const auto command = std::make_shared<CdiCommand>();
-  generate->add_option("-o,--output", command->output, "File, such as /etc/cdi/tutti.json; - is stdout");
-  generate->add_option("--kind", command->kind, "Vendor and class of the devices (nvidia.com/gpu)");
-  generate->add_option("--container-pipe-directory", command->pipe_directory_in_container,
-                       "Where containers see the pipe directory");
-  generate->add_option("--threads", command->percentage, "Active thread percentage of each container's processes")
-      ->check(Between(1, 100));
-  generate->add_option("--memory", command->memory, "Device memory of each container's processes, as in 2Gi");
-  generate->add_option("--gpu-config", command->gpu_config,
-                       "GpuConfig of NVIDIA's DRA driver: its limits become the daemon's defaults");
-  generate->add_flag("!--no-library", command->library, "Leave libcuda.so.1 to the container");
-  generate->callback([command, &status] {
-    if (const Status done = Generate(*command); !done) status = Complain(done.error().text);
-  });
+  generate.AddOption("-o,--output", &command->output, "File, such as /etc/cdi/tutti.json; - is stdout");
+  generate.AddOption("--kind", &command->kind, "Vendor and class of the devices (nvidia.com/gpu)");
+  generate.AddOption("--container-pipe-directory", &command->pipe_directory_in_container,
+                     "Where containers see the pipe directory");
+  generate.AddOption("--threads", &command->percentage, "Active thread percentage of each container's processes")
+      .Check(Between(1, 100));
+  generate.AddOption("--memory", &command->memory, "Device memory of each container's processes, as in 2Gi");
+  generate.AddOption("--gpu-config", &command->gpu_config,
+                     "GpuConfig of NVIDIA's DRA driver: its limits become the daemon's defaults");
+  generate.AddFlag("!--no-library", &command->library, "Leave libcuda.so.1 to the container");
+  generate.Do([command] { return ExitStatus(Generate(*command)); });
 }
 
 }  // namespace tutti::cli

@@ -15,4 +15,6 @@ int Complain(const std::string& text) {
   return 1;
 }
 
+int ExitStatus(const Status& done) { return done ? 0 : Complain(done.error().text); }
+
 }  // namespace tutti::cli

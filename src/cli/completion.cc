@@ -1,4 +1,3 @@
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/subcommands.h"
@@ -8,26 +7,24 @@ namespace tutti::cli {
 namespace {
 
 // The names come from the command line's own definition, so a new subcommand or option needs nothing here.
-std::string Words(const CLI::App& app) {
+std::string Words(const Command& command) {
   std::string words;
-  for (const CLI::Option* option : app.get_options([](const CLI::Option* o) { return !o->get_lnames().empty(); })) {
-    for (const std::string& name : option->get_lnames()) words += "--" + name + " ";
-  }
+  for (const std::string& name : command.OptionNames()) words += name + " ";
   return words;
 }
 
-std::string Script(const CLI::App& app) {
+std::string Script(const Command& tutti) {
   std::string names, cases;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
-    names += command->get_name() + " ";
-    cases += "    " + command->get_name() + ") words=\"" + Words(*command) + "\" ;;\n";
+  for (const Command& command : tutti.commands()) {
+    names += command.name() + " ";
+    cases += "    " + command.name() + ") words=\"" + Words(command) + "\" ;;\n";
   }
   return "# bash completion of tutti: source <(tutti completion bash)\n"
          "_tutti() {\n"
          "  local words=\"\" word=\"${COMP_WORDS[COMP_CWORD]}\"\n"
          "  if [ \"$COMP_CWORD\" = 1 ]; then\n"
          "    COMPREPLY=($(compgen -W \"" +
-         names + Words(app) +
+         names + Words(tutti) +
          "\" -- \"$word\"))\n"
          "    return\n"
          "  fi\n"
@@ -42,13 +39,13 @@ std::string Script(const CLI::App& app) {
 
 }  // namespace
 
-void AddCompletion(CLI::App& app, int& status) {
-  auto* const command = app.add_subcommand("completion", "Print a completion script: source <(tutti completion bash)");
+void AddCompletion(Command& tutti) {
+  Command& completion = tutti.AddCommand("completion", "Print a completion script: source <(tutti completion bash)");
   const auto shell = std::make_shared<std::string>();
-  command->add_option("shell", *shell, "The shell that needs the script")->required()->check(OneOf({"bash"}));
-  command->callback([&app, shell, &status] {
-    std::fputs(Script(app).c_str(), stdout);
-    status = 0;
+  completion.AddOption("shell", shell.get(), "The shell that needs the script").Required().Check(OneOf({"bash"}));
+  completion.Do([&tutti, shell] {
+    std::fputs(Script(tutti).c_str(), stdout);
+    return 0;
   });
 }
 

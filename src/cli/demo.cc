@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -24,20 +23,18 @@ int Demo(double seconds, const std::string& output) {
 
 }  // namespace
 
-void AddDemo(CLI::App& app, int& status) {
+void AddDemo(Command& tutti) {
   struct DemoOptions {
     double seconds = 0.8;
     std::string output = "tutti-demo";
   };
-  auto* const command =
-      app.add_subcommand("demo", "Run six programs on one device: shared, time-sliced, and without a daemon");
+  Command& demo = tutti.AddCommand("demo", "Run six programs on one device: shared, time-sliced, and without a daemon");
   const auto options = std::make_shared<DemoOptions>();
-  command->add_option("--seconds", options->seconds, "How long each program takes alone")
-      ->check(Between(0.1, 60))
-      ->capture_default_str();
-  command->add_option("-o,--output", options->output, "Directory for timeline.html and trace.json")
-      ->capture_default_str();
-  command->callback([options, &status] { status = Demo(options->seconds, options->output); });
+  demo.AddOption("--seconds", &options->seconds, "How long each program takes alone")
+      .Check(Between(0.1, 60))
+      .ShowDefault();
+  demo.AddOption("-o,--output", &options->output, "Directory for timeline.html and trace.json").ShowDefault();
+  demo.Do([options] { return Demo(options->seconds, options->output); });
 }
 
 }  // namespace tutti::cli

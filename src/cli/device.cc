@@ -1,7 +1,6 @@
 // `tutti device`: this machine's devices, and their compute modes (like nvidia-smi -c for a GPU).
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -70,25 +69,22 @@ int SetMode(const std::string& device, const std::string& name) {
 
 }  // namespace
 
-void AddDevice(CLI::App& app, int& status) {
+void AddDevice(Command& tutti) {
   struct DeviceOptions {
     std::string device, mode;
     bool json = false;
   };
   const auto options = std::make_shared<DeviceOptions>();
-  auto* const command = app.add_subcommand("device", "List this machine's devices; set their compute mode");
-  command->require_subcommand(0, 1);
-  command->add_flag("--json", options->json, "As JSON");
-  auto* const list = command->add_subcommand("list", "List them (the default)");
-  list->add_flag("--json", options->json, "As JSON");
-  auto* const mode = command->add_subcommand("mode", "Set a device's compute mode (root); it survives restarts");
-  mode->add_option("device", options->device, "Ordinal, UUID or its beginning, or all")->required();
-  mode->add_option("mode", options->mode, "DEFAULT, EXCLUSIVE_PROCESS (only programs of the daemon) or PROHIBITED")
-      ->required();
-  mode->callback([options, &status] { status = SetMode(options->device, options->mode); });
-  command->callback([options, mode, &status] {
-    if (!mode->parsed()) status = ListAll(options->json);
-  });
+  Command& device = tutti.AddCommand("device", "List this machine's devices; set their compute mode");
+  device.AddFlag("--json", &options->json, "As JSON");
+  device.Do([options] { return ListAll(options->json); });
+  Command& list = device.AddCommand("list", "List them (the default)");
+  list.AddFlag("--json", &options->json, "As JSON");
+  Command& mode = device.AddCommand("mode", "Set a device's compute mode (root); it survives restarts");
+  mode.AddOption("device", &options->device, "Ordinal, UUID or its beginning, or all").Required();
+  mode.AddOption("mode", &options->mode, "DEFAULT, EXCLUSIVE_PROCESS (only programs of the daemon) or PROHIBITED")
+      .Required();
+  mode.Do([options] { return SetMode(options->device, options->mode); });
 }
 
 }  // namespace tutti::cli

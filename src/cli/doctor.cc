@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -89,19 +88,18 @@ int Doctor(const Patient& patient, bool as_json) {
 
 }  // namespace
 
-void AddDoctor(CLI::App& app, int& status) {
+void AddDoctor(Command& tutti) {
   struct DoctorOptions {
     Patient patient;
     bool json = false;
   };
-  auto* const command =
-      app.add_subcommand("doctor", "Find out why a program does not reach the service, and what to do");
+  Command& doctor = tutti.AddCommand("doctor", "Find out why a program does not reach the service, and what to do");
   const auto options = std::make_shared<DoctorOptions>();
-  command->add_option("program", options->patient.program, "The program to be run: its libraries and code are checked");
-  command->add_flag("--service", options->patient.needs_service,
-                    "Count a missing control daemon as a problem: for health checks");
-  command->add_flag("--json", options->json, "As JSON");
-  command->callback([options, &status] { status = Doctor(options->patient, options->json); });
+  doctor.AddOption("program", &options->patient.program, "The program to be run: its libraries and code are checked");
+  doctor.AddFlag("--service", &options->patient.needs_service,
+                 "Count a missing control daemon as a problem: for health checks");
+  doctor.AddFlag("--json", &options->json, "As JSON");
+  doctor.Do([options] { return Doctor(options->patient, options->json); });
 }
 
 }  // namespace tutti::cli

@@ -1,5 +1,4 @@
 // `tutti faults`: recently failed kernels, of which programs, and where.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -47,11 +46,11 @@ int Faults(bool as_json) {
 
 }  // namespace
 
-void AddFaults(CLI::App& app, int& status) {
-  auto* const command = app.add_subcommand("faults", "Show failed kernels: program, thread, address, line");
+void AddFaults(Command& tutti) {
+  Command& faults = tutti.AddCommand("faults", "Show failed kernels: program, thread, address, line");
   const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "As JSON");
-  command->callback([json, &status] { status = Faults(*json); });
+  faults.AddFlag("--json", json.get(), "As JSON");
+  faults.Do([json] { return Faults(*json); });
 }
 
 }  // namespace tutti::cli

@@ -1,7 +1,6 @@
 // `tutti limit PID ...` and `tutti policy`: a friendlier form of the control commands.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <optional>
 
@@ -111,35 +110,28 @@ Status RunPolicy(const std::string& name) {
 
 }  // namespace
 
-void AddLimit(CLI::App& app, int& status) {
-  auto* const command =
-      app.add_subcommand("limit", "Change the limits of a running program; without options show them");
+void AddLimit(Command& tutti) {
+  Command& limit = tutti.AddCommand("limit", "Change the limits of a running program; without options show them");
   const auto options = std::make_shared<LimitOptions>();
-  command->add_option("pid", options->pid, "Process id of the program (see tutti ps)")
-      ->required()
-      ->check(WholeNumber("4711"));
-  command->add_option("-t,--threads", options->threads, "At most this percentage of the device: above 0, at most 100");
-  command->add_option("-m,--memory", options->memory,
-                      "At most this much memory of device 0: 2G, 512M; or by device: 0=2G,1=512M");
-  command->add_option("-p,--priority", options->priority, "low or normal; normal goes first")
-      ->check(OneOf({"normal", "low"}));
-  command->add_option("--kernel-time", options->kernel_time_ms, "Time limit of a kernel in milliseconds; 0: none")
-      ->check(WholeNumber("500"));
-  command->callback([options, &status] {
-    const Status done = RunLimit(*options);
-    status = done ? 0 : Complain(done.error().text);
-  });
+  limit.AddOption("pid", &options->pid, "Process id of the program (see tutti ps)")
+      .Required()
+      .Check(WholeNumber("4711"));
+  limit.AddOption("-t,--threads", &options->threads, "At most this percentage of the device: above 0, at most 100");
+  limit.AddOption("-m,--memory", &options->memory,
+                  "At most this much memory of device 0: 2G, 512M; or by device: 0=2G,1=512M");
+  limit.AddOption("-p,--priority", &options->priority, "low or normal; normal goes first")
+      .Check(OneOf({"normal", "low"}));
+  limit.AddOption("--kernel-time", &options->kernel_time_ms, "Time limit of a kernel in milliseconds; 0: none")
+      .Check(WholeNumber("500"));
+  limit.Do([options] { return ExitStatus(RunLimit(*options)); });
 }
 
-void AddPolicy(CLI::App& app, int& status) {
-  auto* const command = app.add_subcommand("policy", "Show or choose how programs share the device");
+void AddPolicy(Command& tutti) {
+  Command& policy = tutti.AddCommand("policy", "Show or choose how programs share the device");
   const auto name = std::make_shared<std::string>();
-  command->add_option("name", *name, "The policy from now on; without it, show the one in force")
-      ->check(OneOf({control::kPolicyNames.begin(), control::kPolicyNames.end()}));
-  command->callback([name, &status] {
-    const Status done = RunPolicy(*name);
-    status = done ? 0 : Complain(done.error().text);
-  });
+  policy.AddOption("name", name.get(), "The policy from now on; without it, show the one in force")
+      .Check(OneOf({control::kPolicyNames.begin(), control::kPolicyNames.end()}));
+  policy.Do([name] { return ExitStatus(RunPolicy(*name)); });
 }
 
 }  // namespace tutti::cli

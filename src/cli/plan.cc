@@ -1,7 +1,6 @@
 // tutti plan: computes the number of nodes before they are bought.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -98,23 +97,22 @@ Result<std::string> Plan(const PlanCommand& command) {
 
 }  // namespace
 
-void AddPlan(CLI::App& app, int& status) {
-  auto* const plan = app.add_subcommand(
+void AddPlan(Command& tutti) {
+  Command& plan = tutti.AddCommand(
       "plan", "Compute how many nodes a set of pods needs under a node template, and what stays unused");
   const auto command = std::make_shared<PlanCommand>();
-  plan->add_option("--template", command->node_template, "Cast AI node template with its gpu object (JSON or YAML)")
-      ->required();
-  plan->add_option("--pods", command->pods, "Manifests of pods, deployments, ...; - is stdin")->required();
-  plan->add_option("--nodes", command->nodes,
-                   "Node types: {nodeTypes: [{name, gpu, gpus, gpuMemory, cpu, memory, price}]}")
-      ->required();
-  plan->add_flag("--json", command->json, "As JSON");
-  plan->callback([command, &status] {
+  plan.AddOption("--template", &command->node_template, "Cast AI node template with its gpu object (JSON or YAML)")
+      .Required();
+  plan.AddOption("--pods", &command->pods, "Manifests of pods, deployments, ...; - is stdin").Required();
+  plan.AddOption("--nodes", &command->nodes,
+                 "Node types: {nodeTypes: [{name, gpu, gpus, gpuMemory, cpu, memory, price}]}")
+      .Required();
+  plan.AddFlag("--json", &command->json, "As JSON");
+  plan.Do([command] {
     const auto text = Plan(*command);
-    if (text)
-      std::fputs(text->c_str(), stdout);
-    else
-      status = Complain(text.error().text);
+    if (!text) return Complain(text.error().text);
+    std::fputs(text->c_str(), stdout);
+    return 0;
   });
 }
 

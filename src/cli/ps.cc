@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/format.h"
@@ -64,13 +63,15 @@ int Ps(bool json, bool kernels) {
 
 }  // namespace
 
-void AddPs(CLI::App& app, int& status) {
-  auto* const command = app.add_subcommand("ps", "List the programs that share the device");
-  const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "As JSON");
-  const auto kernels = std::make_shared<bool>(false);
-  command->add_flag("-k,--kernels", *kernels, "List the running kernels instead of the programs");
-  command->callback([json, kernels, &status] { status = Ps(*json, *kernels); });
+void AddPs(Command& tutti) {
+  struct PsOptions {
+    bool json = false, kernels = false;
+  };
+  Command& ps = tutti.AddCommand("ps", "List the programs that share the device");
+  const auto options = std::make_shared<PsOptions>();
+  ps.AddFlag("--json", &options->json, "As JSON");
+  ps.AddFlag("-k,--kernels", &options->kernels, "List the running kernels instead of the programs");
+  ps.Do([options] { return Ps(options->json, options->kernels); });
 }
 
 }  // namespace tutti::cli

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -111,21 +110,16 @@ Status Recommend(int seconds, bool json) {
 
 }  // namespace
 
-void AddRecommend(CLI::App& app, int& status) {
-  auto* const recommend =
-      app.add_subcommand("recommend", "Watch the clients and recommend how many a device should have");
+void AddRecommend(Command& tutti) {
   struct Options {
     int seconds = 5;
     bool json = false;
   };
+  Command& recommend = tutti.AddCommand("recommend", "Watch the clients and recommend how many a device should have");
   const auto options = std::make_shared<Options>();
-  recommend->add_option("--seconds", options->seconds, "Seconds to watch")
-      ->check(Between(1, 3600))
-      ->capture_default_str();
-  recommend->add_flag("--json", options->json, "As JSON");
-  recommend->callback([options, &status] {
-    if (const Status done = Recommend(options->seconds, options->json); !done) status = Complain(done.error().text);
-  });
+  recommend.AddOption("--seconds", &options->seconds, "Seconds to watch").Check(Between(1, 3600)).ShowDefault();
+  recommend.AddFlag("--json", &options->json, "As JSON");
+  recommend.Do([options] { return ExitStatus(Recommend(options->seconds, options->json)); });
 }
 
 }  // namespace tutti::cli

@@ -4,7 +4,6 @@
 #include <gnu/libc-version.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -95,18 +94,17 @@ int Run(const RunOptions& options) {
 
 }  // namespace
 
-void AddRun(CLI::App& app, int& status) {
-  auto* const command = app.add_subcommand("run", "Run a CUDA program on the shared device");
+void AddRun(Command& tutti) {
+  Command& run = tutti.AddCommand("run", "Run a CUDA program on the shared device");
   const auto options = std::make_shared<RunOptions>();
-  command->add_option("-t,--threads,--percentage", options->percentage,
-                      "At most this percentage of the device: above 0, at most 100");
-  command->add_option("-m,--memory", options->memory, "At most this much memory of each device: 2G, 512M");
-  command->add_option("-p,--priority", options->priority, "low or normal; normal goes first")
-      ->check(OneOf({"normal", "low"}));
-  command->add_option("program", options->command, "The program and its arguments, after --")->required();
-  command->prefix_command(false);
-  command->positionals_at_end();
-  command->callback([options, &status] { status = Run(*options); });
+  run.AddOption("-t,--threads,--percentage", &options->percentage,
+                "At most this percentage of the device: above 0, at most 100");
+  run.AddOption("-m,--memory", &options->memory, "At most this much memory of each device: 2G, 512M");
+  run.AddOption("-p,--priority", &options->priority, "low or normal; normal goes first")
+      .Check(OneOf({"normal", "low"}));
+  run.AddOption("program", &options->command, "The program and its arguments, after --").Required();
+  run.PositionalsEndOptions();
+  run.Do([options] { return Run(*options); });
 }
 
 }  // namespace tutti::cli

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <iterator>
 
@@ -47,12 +46,11 @@ int ShowStatus(bool json) {
 
 }  // namespace
 
-void AddStatus(CLI::App& app, int& status) {
-  auto* const command =
-      app.add_subcommand("status", "Show the daemon, its servers and devices; fails if there is no daemon");
+void AddStatus(Command& tutti) {
+  Command& status = tutti.AddCommand("status", "Show the daemon, its servers and devices; fails if there is no daemon");
   const auto json = std::make_shared<bool>(false);
-  command->add_flag("--json", *json, "As JSON");
-  command->callback([json, &status] { status = ShowStatus(*json); });
+  status.AddFlag("--json", json.get(), "As JSON");
+  status.Do([json] { return ShowStatus(*json); });
 }
 
 }  // namespace tutti::cli

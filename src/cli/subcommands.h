@@ -1,34 +1,37 @@
-// The subcommands of `tutti`. Each adds itself to the command line; its callback sets the exit status through `status`:
-// 0 success, 1 failure (with a line on stderr), 2 wrong usage.
+// The subcommands of `tutti`. Each adds itself to the command line; what it does returns the exit status: 0 success,
+// 1 failure (with a line on stderr), 2 wrong usage.
 #pragma once
 
 #include <string>
 
-namespace CLI {
-class App;
-}
+#include "base/error.h"
+#include "command_line/command_line.h"
 
 namespace tutti::cli {
 
-void AddRun(CLI::App& app, int& status);
-void AddPs(CLI::App& app, int& status);
-void AddLimit(CLI::App& app, int& status);
-void AddPolicy(CLI::App& app, int& status);
-void AddTop(CLI::App& app, int& status);
-void AddStatus(CLI::App& app, int& status);
-void AddDevice(CLI::App& app, int& status);
-void AddFaults(CLI::App& app, int& status);
-void AddTrace(CLI::App& app, int& status);
-void AddTimeline(CLI::App& app, int& status);
-void AddDoctor(CLI::App& app, int& status);
-void AddDemo(CLI::App& app, int& status);
-void AddBench(CLI::App& app, int& status);
-void AddPlan(CLI::App& app, int& status);
-void AddRecommend(CLI::App& app, int& status);
-void AddCdi(CLI::App& app, int& status);
-void AddCompletion(CLI::App& app, int& status);
+using command_line::Command;
+
+void AddRun(Command& tutti);
+void AddPs(Command& tutti);
+void AddLimit(Command& tutti);
+void AddPolicy(Command& tutti);
+void AddTop(Command& tutti);
+void AddStatus(Command& tutti);
+void AddDevice(Command& tutti);
+void AddFaults(Command& tutti);
+void AddTrace(Command& tutti);
+void AddTimeline(Command& tutti);
+void AddDoctor(Command& tutti);
+void AddDemo(Command& tutti);
+void AddBench(Command& tutti);
+void AddPlan(Command& tutti);
+void AddRecommend(Command& tutti);
+void AddCdi(Command& tutti);
+void AddCompletion(Command& tutti);
 
 // Prints "tutti: <text>" to stderr; returns 1.
 int Complain(const std::string& text);
+// 0, or complains.
+int ExitStatus(const Status& done);
 
 }  // namespace tutti::cli

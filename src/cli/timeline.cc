@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -42,19 +41,16 @@ Status Timeline(const std::string& input, const std::string& output) {
 
 }  // namespace
 
-void AddTimeline(CLI::App& app, int& status) {
+void AddTimeline(Command& tutti) {
   struct TimelineOptions {
     std::string input;
     std::string output = "timeline.html";
   };
-  auto* const command = app.add_subcommand("timeline", "Draw a trace as one HTML page");
+  Command& timeline = tutti.AddCommand("timeline", "Draw a trace as one HTML page");
   const auto options = std::make_shared<TimelineOptions>();
-  command->add_option("trace", options->input, "Chrome trace JSON, as tutti trace writes it")->required();
-  command->add_option("-o,--output", options->output, "Page to write")->capture_default_str();
-  command->callback([options, &status] {
-    const auto drawn = Timeline(options->input, options->output);
-    status = drawn ? 0 : Complain(drawn.error().text);
-  });
+  timeline.AddOption("trace", &options->input, "Chrome trace JSON, as tutti trace writes it").Required();
+  timeline.AddOption("-o,--output", &options->output, "Page to write").ShowDefault();
+  timeline.Do([options] { return ExitStatus(Timeline(options->input, options->output)); });
 }
 
 }  // namespace tutti::cli

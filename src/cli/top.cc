@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 
@@ -89,16 +88,16 @@ int Top(TopOptions options) {
 
 }  // namespace
 
-void AddTop(CLI::App& app, int& status) {
-  auto* const command = app.add_subcommand("top", "Show each program's use of the device, live");
+void AddTop(Command& tutti) {
+  Command& top = tutti.AddCommand("top", "Show each program's use of the device, live");
   const auto options = std::make_shared<TopOptions>();
-  command->add_option("-d,--interval", options->interval_s, "Seconds between two samples")
-      ->check(Between(0.05, 3600))
-      ->capture_default_str();
-  command->add_option("-n,--times", options->times, "Stop after so many; 0: at q or Ctrl-C")->capture_default_str();
-  command->add_flag("-b,--batch", options->batch, "Tables one after the other, also on a terminal");
-  command->add_flag("--once", options->once, "One table");
-  command->callback([options, &status] { status = Top(*options); });
+  top.AddOption("-d,--interval", &options->interval_s, "Seconds between two samples")
+      .Check(Between(0.05, 3600))
+      .ShowDefault();
+  top.AddOption("-n,--times", &options->times, "Stop after so many; 0: at q or Ctrl-C").ShowDefault();
+  top.AddFlag("-b,--batch", &options->batch, "Tables one after the other, also on a terminal");
+  top.AddFlag("--once", &options->once, "One table");
+  top.Do([options] { return Top(*options); });
 }
 
 }  // namespace tutti::cli

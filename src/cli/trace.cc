@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "cli/subcommands.h"
@@ -41,18 +40,13 @@ Status Trace(const TraceOptions& options) {
 
 }  // namespace
 
-void AddTrace(CLI::App& app, int& status) {
-  auto* const command = app.add_subcommand("trace", "Record what runs on each SM, as Chrome trace JSON");
+void AddTrace(Command& tutti) {
+  Command& trace = tutti.AddCommand("trace", "Record what runs on each SM, as Chrome trace JSON");
   const auto options = std::make_shared<TraceOptions>();
-  command->add_option("-o,--output", options->output, "File to write")->capture_default_str();
-  command->add_option("--seconds", options->seconds, "How long to record")
-      ->check(Between(0.01, 600))
-      ->capture_default_str();
-  command->add_flag("--stop", options->stop, "Do not record: write what was recorded since `trace on`, and stop");
-  command->callback([options, &status] {
-    const auto traced = Trace(*options);
-    status = traced ? 0 : Complain(traced.error().text);
-  });
+  trace.AddOption("-o,--output", &options->output, "File to write").ShowDefault();
+  trace.AddOption("--seconds", &options->seconds, "How long to record").Check(Between(0.01, 600)).ShowDefault();
+  trace.AddFlag("--stop", &options->stop, "Do not record: write what was recorded since `trace on`, and stop");
+  trace.Do([options] { return ExitStatus(Trace(*options)); });
 }
 
 }  // namespace tutti::cli

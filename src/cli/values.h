@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "command_line/command_line.h"
 
 namespace tutti::cli {
 
@@ -23,7 +24,7 @@ std::optional<T> ReadNumber(const std::string& text) {
   return error == std::errc() && stop == end ? std::optional<T>(value) : std::nullopt;
 }
 
-inline CLI::Validator OneOf(std::vector<std::string> words) {
+inline command_line::Validator OneOf(std::vector<std::string> words) {
   const std::string all = fmt::format("{{{}}}", fmt::join(words, ","));
   return {[words = std::move(words)](const std::string& text) {
             if (std::ranges::find(words, text) != words.end()) return std::string();
@@ -32,7 +33,7 @@ inline CLI::Validator OneOf(std::vector<std::string> words) {
           all};
 }
 
-inline CLI::Validator Between(double least, double most) {
+inline command_line::Validator Between(double least, double most) {
   return {[least, most](const std::string& text) {
             const auto value = ReadNumber<double>(text);
             if (value && *value >= least && *value <= most) return std::string();
@@ -42,7 +43,7 @@ inline CLI::Validator Between(double least, double most) {
           fmt::format("[{} - {}]", least, most)};
 }
 
-inline CLI::Validator WholeNumber(const char* example) {
+inline command_line::Validator WholeNumber(const char* example) {
   return {[example](const std::string& text) {
             return ReadNumber<uint32_t>(text)
                        ? std::string()
