@@ -2,11 +2,11 @@
 // it.
 #include <signal.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
 #include "base/log.h"
+#include "command_line/command_line.h"
 #include "control/daemon_connection.h"
 #include "kubernetes/exporter.h"
 
@@ -26,15 +26,16 @@ std::optional<tutti::control::Report> AskDaemon() {
 
 int main(int argc, char** argv) {
   using namespace tutti;
-  CLI::App app("Prometheus exporter of Tutti: the use of each device by clients and pods.", "tutti-exporter");
+  command_line::Command line("tutti-exporter",
+                             "Prometheus exporter of Tutti: the use of each device by clients and pods.");
   std::string address = "0.0.0.0:9400";
   kubernetes::PodSources sources;
-  app.set_version_flag("--version", "tutti-exporter " TUTTI_VERSION);
-  app.add_option("--address", address, "ADDRESS:PORT to serve at")->envname("METRICS_ADDRESS")->capture_default_str();
-  app.add_option("--runtime-socket", sources.runtime_socket, "The container runtime's socket, for names of pods");
-  app.add_option("--pod-resources-socket", sources.pod_resources_socket,
+  line.Version("tutti-exporter " TUTTI_VERSION);
+  line.AddOption("--address", &address, "ADDRESS:PORT to serve at").Environment("METRICS_ADDRESS").ShowDefault();
+  line.AddOption("--runtime-socket", &sources.runtime_socket, "The container runtime's socket, for names of pods");
+  line.AddOption("--pod-resources-socket", &sources.pod_resources_socket,
                  "The kubelet's socket, for the devices that pods hold");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = line.Parse(argc, argv)) return *status;
   // Blocked before threads exist, so that no other thread gets the signal.
   sigset_t set;
   sigemptyset(&set);

@@ -15,16 +15,17 @@ struct Options {
   std::string config_file;
   std::string kubelet_directory;
   std::string control_program;  // empty: next to this program
-  std::string runtime_socket;   // of the container runtime, for the names and annotations of pods; may not exist
-  std::string pod_resources_socket;
+  // Of the container runtime, for the names and annotations of pods; may not exist.
+  std::string runtime_socket = "/run/containerd/containerd.sock";
+  std::string pod_resources_socket = "/var/lib/kubelet/pod-resources/kubelet.sock";
   std::string api_server;         // URL; empty: from the pod's environment
   std::string account_directory;  // of the service account
   std::string node_name;
-  std::string proc_directory;   // where the pods' processes are visible
-  double daemon_timeout_s = 5;  // timeout of the control daemon's answer to a command
+  std::string proc_directory = "/proc";  // where the pods' processes are visible
+  double daemon_timeout_s = 5;           // timeout of the control daemon's answer to a command
   double kubelet_timeout_s = 10;
-  bool run_daemon = false;      // --run-daemon: become the control daemon, as configured
-  bool check_only = false;      // --check: read the configuration, print what it means, and exit
+  bool run_daemon = false;  // --run-daemon: become the control daemon, as configured
+  bool check_only = false;  // --check: read the configuration, print what it means, and exit
   // As given; empty: from the file.
   std::optional<std::string> mig_strategy, mps_root, device_id_strategy, allocation_policy, cdi_annotation_prefix,
       metrics_address, feature_file;

@@ -1,7 +1,12 @@
 #include "compiler/worker/command_line.h"
 
-#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
 #include <map>
+#include <sstream>
+#include <vector>
+
+#include "command_line/command_line.h"
 
 namespace tutti::compiler {
 namespace {
@@ -11,15 +16,23 @@ const std::map<std::string, Stage> kStages = {
     {"asm", Stage::kAssembly}, {"obj", Stage::kObject},     {"so", Stage::kSharedObject},
 };
 
+// One extent of a block; hexadecimal and octal as in all other options.
+bool ParseExtent(const std::string& text, uint32_t& extent) {
+  char* end = nullptr;
+  const unsigned long long value = std::strtoull(text.c_str(), &end, 0);
+  extent = static_cast<uint32_t>(value);
+  return end == text.c_str() + text.size() && value > 0 && value <= 1024;
+}
+
 // "16,16,1", "256" -> extents; missing ones are 1.
 std::string ParseBlock(const std::string& text, std::array<uint32_t, 3>& block) {
   block = {1, 1, 1};
-  std::vector<std::string> parts = CLI::detail::split(text, ',');
+  std::vector<std::string> parts;
+  std::istringstream list(text);
+  for (std::string part; std::getline(list, part, ',');) parts.push_back(part);
   if (parts.empty() || parts.size() > 3) return "a block has one to three extents, like 16,16,1";
-  for (size_t i = 0; i < parts.size(); ++i) {
-    if (!CLI::detail::lexical_cast(parts[i], block[i]) || block[i] == 0 || block[i] > 1024)
-      return "no block extent: " + parts[i];
-  }
+  for (size_t i = 0; i < parts.size(); ++i)
+    if (!ParseExtent(parts[i], block[i])) return "no block extent: " + parts[i];
   if (block[0] * block[1] * block[2] > 1024) return "a block has at most 1024 threads";
   return {};
 }
@@ -28,41 +41,40 @@ std::string ParseBlock(const std::string& text, std::array<uint32_t, 3>& block) 
 
 CommandLineResult ParseCommandLine(int count, char** arguments) {
   CommandLine line;
-  CLI::App app{
+  command_line::Command options(
+      "tutti-compiler",
       "Compiles PTX for the processor it runs on.\n"
-      "With an input alone it lists the module's kernels and variables. The server runs it with --worker.",
-      "tutti-compiler"};
-  app.set_version_flag("--version", "tutti-compiler " TUTTI_VERSION);
+      "With an input alone it lists the module's kernels and variables. The server runs it with --worker.");
+  options.Version("tutti-compiler " TUTTI_VERSION);
   std::string emit, block;
-  app.add_option("input", line.input, "PTX text or a fatbin; - reads standard input")->type_name("FILE");
-  app.add_option("--emit", emit,
+  options.AddOption("input", &line.input, "PTX text or a fatbin; - reads standard input").Placeholder("FILE");
+  options
+      .AddOption("--emit", &emit,
                  "What to make: index (what the device keeps of the module), fenced-ptx (the module with its accesses "
                  "checked, for a GPU), ir (one thread), widened (one warp), "
                  "opt-ir, asm, obj, so")
-      ->type_name("STAGE")
-      ->check(CLI::IsMember({"index", "fenced-ptx", "ir", "widened", "opt-ir", "asm", "obj", "so"}));
-  app.add_option("--kernel,-k", line.kernel, "The kernel to compile; optional if there is only one")->type_name("NAME");
-  app.add_option("--block,-b", block, "Compile for this block shape; without it for any, which is slower")
-      ->type_name("X[,Y[,Z]]");
-  app.add_option("--capability", line.capability,
+      .Placeholder("STAGE")
+      .Check(command_line::OneOf({"index", "fenced-ptx", "ir", "widened", "opt-ir", "asm", "obj", "so"}));
+  options.AddOption("--kernel,-k", &line.kernel, "The kernel to compile; optional if there is only one")
+      .Placeholder("NAME");
+  options.AddOption("--block,-b", &block, "Compile for this block shape; without it for any, which is slower")
+      .Placeholder("X[,Y[,Z]]");
+  options
+      .AddOption("--capability", &line.capability,
                  "Of several PTX texts the one that a device of this compute capability runs (80 for 8.0); without it "
                  "the newest")
-      ->type_name("NUMBER");
-  app.add_option("-O", line.optimize, "Optimisation level")->check(CLI::Range(0, 3))->capture_default_str();
-  app.add_option("-o,--output", line.output, "Where to write; text goes to standard output without it")
-      ->type_name("FILE");
-  app.add_option("--cpu", line.cpu, "Compile for this processor (x86-64-v3, znver4, ...) instead of this machine's");
-  app.add_flag("-v,--verbose,--time-passes", line.verbose, "Print how long each phase took, on standard error");
-  app.add_flag("--worker", line.worker, "Serve compile requests on descriptor 3, in a sandbox");
-  app.add_flag("--cache-key", line.cache_key, "Print what the generated code depends on besides its input");
-  try {
-    app.parse(count, arguments);
-  } catch (const CLI::ParseError& error) {
-    const int status = app.exit(error);
-    return {line, status == 0 ? 0 : 2};
-  }
+      .Placeholder("NUMBER");
+  options.AddOption("-O", &line.optimize, "Optimisation level").Check(command_line::Range(0, 3)).ShowDefault();
+  options.AddOption("-o,--output", &line.output, "Where to write; text goes to standard output without it")
+      .Placeholder("FILE");
+  options.AddOption("--cpu", &line.cpu,
+                    "Compile for this processor (x86-64-v3, znver4, ...) instead of this machine's");
+  options.AddFlag("-v,--verbose,--time-passes", &line.verbose, "Print how long each phase took, on standard error");
+  options.AddFlag("--worker", &line.worker, "Serve compile requests on descriptor 3, in a sandbox");
+  options.AddFlag("--cache-key", &line.cache_key, "Print what the generated code depends on besides its input");
+  if (const auto status = options.Parse(count, arguments)) return {line, *status == 0 ? 0 : 2};
   const auto complain = [&](const std::string& text) {
-    std::cerr << "tutti-compiler: " << text << "\n";
+    std::fprintf(stderr, "tutti-compiler: %s\n", text.c_str());
     return CommandLineResult{line, 2};
   };
   if (!block.empty()) {

@@ -1,10 +1,10 @@
 // The program behind `./dev gpu`, and `run` in its bundle.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
 
+#include "command_line/command_line.h"
 #include "frame/files.h"
 #include "frame/find_driver.h"
 #include "frame/page.h"
@@ -51,33 +51,29 @@ int main(int count, char** arguments) {
   RunPlan plan{.out = "gpu-results"};
   std::string only, page;
   bool find = false;
-  CLI::App app{"Measures what a GPU and its driver really do, and records which decisions of the GPU backend follow.",
-               "run"};
-  app.footer(kExplanation);
-  app.add_option("--minutes", plan.minutes, "How long it may take")
-      ->check(CLI::Range(0.1, 600.0))
-      ->capture_default_str();
-  app.add_option("--only", only, "Only these parts, separated by commas: " + KnownParts() + ", or probes (P8)")
-      ->type_name("LIST");
-  app.add_option("--out", plan.out, "Folder for the results: results.jsonl, results.md, environment.txt, log.tar")
-      ->type_name("DIR")
-      ->capture_default_str();
-  app.add_option("--vendor", plan.settings.vendor, "The driver to measure, instead of the one that the loader finds")
-      ->type_name("PATH");
-  app.add_option("--mps-control", plan.settings.mps,
+  tutti::command_line::Command line(
+      "run", "Measures what a GPU and its driver really do, and records which decisions of the GPU backend follow.");
+  line.Footer(kExplanation);
+  line.AddOption("--minutes", &plan.minutes, "How long it may take")
+      .Check(tutti::command_line::Range(0.1, 600.0))
+      .ShowDefault();
+  line.AddOption("--only", &only, "Only these parts, separated by commas: " + KnownParts() + ", or probes (P8)")
+      .Placeholder("LIST");
+  line.AddOption("--out", &plan.out, "Folder for the results: results.jsonl, results.md, environment.txt, log.tar")
+      .Placeholder("DIR")
+      .ShowDefault();
+  line.AddOption("--vendor", &plan.settings.vendor, "The driver to measure, instead of the one that the loader finds")
+      .Placeholder("PATH");
+  line.AddOption("--mps-control", &plan.settings.mps,
                  "The nvidia-cuda-mps-control to compare with, instead of the one in the usual places")
-      ->type_name("PATH")
-      ->check(CLI::ExistingFile);
-  app.add_flag("--small", plan.settings.small, "Small sizes and few rounds: to see that it works, not to measure");
-  app.add_flag("--shared-anyway", plan.shared_anyway, "Run also if other processes use the device");
-  app.add_flag("--find", find, "Only print which driver it would take");
-  app.add_option("--page", page, "Only write the page of these results again, for a run that was killed")
-      ->type_name("DIR");
-  try {
-    app.parse(count, arguments);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(Verdict::kUsage);
-  }
+      .Placeholder("PATH")
+      .Check(tutti::command_line::ExistingFile());
+  line.AddFlag("--small", &plan.settings.small, "Small sizes and few rounds: to see that it works, not to measure");
+  line.AddFlag("--shared-anyway", &plan.shared_anyway, "Run also if other processes use the device");
+  line.AddFlag("--find", &find, "Only print which driver it would take");
+  line.AddOption("--page", &page, "Only write the page of these results again, for a run that was killed")
+      .Placeholder("DIR");
+  if (const auto status = line.Parse(count, arguments)) return *status == 0 ? 0 : static_cast<int>(Verdict::kUsage);
   std::istringstream list(only);
   for (std::string name; std::getline(list, name, ',');) {
     if (!IsPart(name)) {
