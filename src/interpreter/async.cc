@@ -25,14 +25,56 @@ struct Phases {
   }
 };
 
+// cp{.reduce}.async.bulk, executed at once like all copies.
+void CopyBulk(Step& step) {
+  step.Accept({Modifier::kBulkGroup});
+  if (step.Has(Modifier::kPrefetch)) return step.Accept({Modifier::kL2});
+  const Operand &target = step.in.operands[0], &source = step.in.operands[1];
+  const uint64_t bytes = step.Get(2, Type::kU32);
+  uint8_t* to = step.Locate(step.in.space, step.Address(target), bytes, 16, &target);
+  const uint8_t* from = step.Locate(step.in.second_space, step.Address(source), bytes, 16, &source);
+  if (to == nullptr || from == nullptr) return;
+  if (step.Has(Modifier::kReduce)) {
+    step.Accept({Modifier::kNoftz});
+    const Type type = step.last_type();
+    const uint64_t size = ptx::BitsOf(type) / 8;
+    for (uint64_t i = 0; i < bytes; i += size) {
+      uint64_t old = 0, value = 0;
+      std::memcpy(&old, to + i, size);
+      std::memcpy(&value, from + i, size);
+      const uint64_t result = UpdatedBy(step, type, old, value);
+      std::memcpy(to + i, &result, size);
+    }
+  } else if (step.Has(Modifier::kCpMask)) {
+    const uint64_t mask = step.Get(step.count() - 1, Type::kU16);
+    for (uint64_t i = 0; i < bytes; ++i) {
+      if ((mask >> (i % 16) & 1) != 0) to[i] = from[i];
+    }
+  } else {
+    std::memmove(to, from, bytes);
+  }
+  if (!step.Has(Modifier::kMbarrierCompleteTxBytes)) return;
+  const Operand& barrier = step.in.operands[3];
+  uint8_t* at = step.Locate(StateSpace::kShared, step.Address(barrier), 8, 8, &barrier);
+  if (at == nullptr) return;
+  uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  Phases phases = Phases::Of(word);
+  phases.bytes -= static_cast<int64_t>(bytes);
+  phases.CompleteIfDue();
+  word = phases.word();
+  std::memcpy(at, &word, sizeof word);
+}
+
 }  // namespace
 
 void CopyAsync(Step& step) {
   step.Accept({Modifier::kAsync, Modifier::kCa, Modifier::kCg, Modifier::kL2CacheHint, Modifier::kL2_64B,
                Modifier::kL2_128B, Modifier::kL2_256B});
-  if (step.Has(Modifier::kCommitGroup) || step.Has(Modifier::kWaitGroup) || step.Has(Modifier::kWaitAll)) return;
-  if (step.Has(Modifier::kMbarrier) || step.Has(Modifier::kBulk) || step.Has(Modifier::kTensor))
-    return step.Refuse("this kind of copy");
+  if (step.Has(Modifier::kCommitGroup) || step.Has(Modifier::kWaitGroup) || step.Has(Modifier::kWaitAll))
+    return step.Accept({Modifier::kBulk, Modifier::kRead});
+  if (step.Has(Modifier::kMbarrier) || step.Has(Modifier::kTensor)) return step.Refuse("this kind of copy");
+  if (step.Has(Modifier::kBulk)) return CopyBulk(step);
   const uint64_t bytes = step.Get(2, Type::kU32);
   uint64_t taken = bytes;
   if (step.count() > 3 && !step.in.Has(Modifier::kL2CacheHint)) {

@@ -11,6 +11,12 @@ namespace {
 uint64_t Updated(Step& step, Type type, uint64_t old, uint64_t b, uint64_t c) {
   if (step.Has(Modifier::kExch)) return b;
   if (step.Has(Modifier::kCas)) return old == b ? c : old;
+  return UpdatedBy(step, type, old, b);
+}
+
+}  // namespace
+
+uint64_t UpdatedBy(Step& step, Type type, uint64_t old, uint64_t b) {
   if (step.Has(Modifier::kAnd)) return old & b;
   if (step.Has(Modifier::kOr)) return old | b;
   if (step.Has(Modifier::kXor)) return old ^ b;
@@ -40,8 +46,6 @@ uint64_t Updated(Step& step, Type type, uint64_t old, uint64_t b, uint64_t c) {
   }
   return result;
 }
-
-}  // namespace
 
 void Atomic(Step& step) {
   step.Accept({Modifier::kRelaxed, Modifier::kAcquire, Modifier::kRelease, Modifier::kAcqRel, Modifier::kCta,

@@ -71,6 +71,8 @@ void MakePolicy(Step&);
 void Load(Step&);              // load_store.cc
 void Store(Step&);
 void Atomic(Step&);            // atomic.cc
+// By the operation that the instruction names: .add, .min, .and, ...
+uint64_t UpdatedBy(Step&, Type type, uint64_t old, uint64_t operand);
 void Branch(Step&);            // control.cc
 void BranchIndexed(Step&);
 void Call(Step&);

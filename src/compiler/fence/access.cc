@@ -161,6 +161,7 @@ constexpr M kSameBytes[] = {
     M::kRead,
     M::kMbarrierCompleteTxBytes,
     M::kReduce,
+    M::kCpMask,
     // Barriers in memory.
     M::kInit,
     M::kInval,

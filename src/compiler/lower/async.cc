@@ -1,5 +1,6 @@
 // Asynchronous copies, executed synchronously: a program may not touch the destination before it has waited, and then
 // finds it written. So committing and waiting for groups are no-ops.
+#include "compiler/lower/atomic_update.h"
 #include "compiler/lower/families.h"
 #include "compiler/lower/mbarrier_word.h"
 
@@ -79,15 +80,48 @@ void CopyAsync(Emitter& e) {
   CopyShort(e, to, from, bytes, source_bytes);
 }
 
-// cp.async.bulk.to.from [to], [from], bytes{, [mbarrier]}: multiples of 16 bytes.
+// Of each 16 bytes those whose bit is set in `mask` (i16).
+void CopyMasked(Emitter& e, llvm::Value* to, llvm::Value* from, llvm::Value* bytes, llvm::Value* mask) {
+  auto& ir = e.ir;
+  llvm::Value* bits = ir.CreateZExt(mask, ir.getInt64Ty());
+  Loop(e, bytes, 1, [&](llvm::Value* i) {
+    llvm::BasicBlock *taken = e.NewBlock("taken"), *next = e.NewBlock("left");
+    llvm::Value* bit = ir.CreateAnd(ir.CreateLShr(bits, ir.CreateAnd(i, 15)), 1);
+    ir.CreateCondBr(ir.CreateIsNotNull(bit), taken, next);
+    ir.SetInsertPoint(taken);
+    ir.CreateStore(ir.CreateLoad(ir.getInt8Ty(), At(e, from, i)), At(e, to, i));
+    ir.CreateBr(next);
+    ir.SetInsertPoint(next);
+  });
+}
+
+// Element by element, each atomically.
+void Reduce(Emitter& e, llvm::Value* to, llvm::Value* from, llvm::Value* bytes) {
+  e.Has(M::kNoftz);  // as all atomic operations are
+  const T type = e.type();
+  const uint64_t size = ptx::BitsOf(type) / 8;
+  llvm::Type* element = TypeOf(e.context(), type);
+  if (element == nullptr || size < 2 || size > 8) return e.Invalid("a reduction needs the type of its elements");
+  Loop(e, bytes, size, [&](llvm::Value* i) {
+    llvm::Value* value = e.ir.CreateAlignedLoad(element, At(e, from, i), llvm::Align(size));
+    UpdateByOperation(e, At(e, to, i), value, type);
+  });
+}
+
+// cp{.reduce}.async.bulk.to.from{.op}{.type} [to], [from], bytes{, [mbarrier] or mask}: multiples of 16 bytes.
 void CopyBulk(Emitter& e) {
-  if (e.Has(M::kTensor) || e.Has(M::kMulticastCluster) || e.Has(M::kPrefetch) || e.Has(M::kReduce)) {
-    return e.Refuse("this bulk copy is not supported");
-  }
+  if (e.Has(M::kTensor) || e.Has(M::kMulticastCluster)) return e.Refuse("this bulk copy is not supported");
+  if (e.Has(M::kPrefetch)) return void(e.Has(M::kL2));
   llvm::Value* to = e.Pointer(e.operand(0), e.instruction().space);
   llvm::Value* from = e.Pointer(e.operand(1), e.instruction().second_space);
   llvm::Value* bytes = e.ir.CreateAnd(e.ir.CreateZExt(e.In(2, T::kU32), e.ir.getInt64Ty()), ~uint64_t{15});
-  Loop(e, bytes, 16, [&](llvm::Value* i) { Copy(e, At(e, to, i), At(e, from, i), 16); });
+  if (e.Has(M::kReduce)) {
+    Reduce(e, to, from, bytes);
+  } else if (e.Has(M::kCpMask)) {
+    CopyMasked(e, to, from, bytes, e.In(e.operands() - 1, T::kU16));
+  } else {
+    Loop(e, bytes, 16, [&](llvm::Value* i) { Copy(e, At(e, to, i), At(e, from, i), 16); });
+  }
   if (!e.Has(M::kMbarrierCompleteTxBytes)) return;
   ChangeMbarrier(e, e.Pointer(e.operand(3), ptx::StateSpace::kShared), {.complete = bytes});
 }

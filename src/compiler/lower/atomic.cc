@@ -106,6 +106,12 @@ llvm::Value* UpdateAtomically(Emitter& e, llvm::Value* pointer, llvm::Type* type
   return old;
 }
 
+llvm::Value* UpdateByOperation(Emitter& e, llvm::Value* pointer, llvm::Value* operand, ptx::Type type) {
+  if (const OperationRow* row = OperationOf(e)) return UpdateOne(e, *row, pointer, operand, type);
+  e.Invalid("no atomic operation");
+  return operand;
+}
+
 // atom{.sem}{.scope}{.space}.op.type d, [a], b{, c}; red is the same without d. Of a vector, each element by itself.
 void EmitAtom(Emitter& e) {
   const bool returns = e.instruction().opcode == ptx::Opcode::kAtom;

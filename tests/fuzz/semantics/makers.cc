@@ -163,6 +163,8 @@ Statement Maker::Hints() {
       "fence.sc.sys;",
       "nanosleep.u32 20;",
       "pmevent 1;",
+      "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;",
+      "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;",
       "prefetch.global.L1 [%in];",
       "prefetch.global.L2 [%in+64];",
       "prefetchu.L1 [%in];",
@@ -236,11 +238,13 @@ Statement Maker::Switch(uint32_t depth) {
 namespace {
 
 using Method = Statement (Maker::*)();
-constexpr Method kAnywhere[] = {&Maker::OwnAtomics,  &Maker::LoadStore,   &Maker::LoadStore,   &Maker::Addresses,
-                                &Maker::Constants,   &Maker::Local,       &Maker::Stack,       &Maker::Packing,
-                                &Maker::Carry,       &Maker::Video,       &Maker::Video,       &Maker::VideoMultiplyAdd,
-                                &Maker::VideoPacked, &Maker::VideoPacked, &Maker::Lookup,      &Maker::Call,
-                                &Maker::Hints,       &Maker::Policies,    &Maker::MixIntegers, &Maker::MixIntegers};
+constexpr Method kAnywhere[] = {&Maker::OwnAtomics,  &Maker::LoadStore,   &Maker::LoadStore,
+                                &Maker::Addresses,   &Maker::Constants,   &Maker::Local,
+                                &Maker::Stack,       &Maker::Packing,     &Maker::Carry,
+                                &Maker::Video,       &Maker::Video,       &Maker::VideoMultiplyAdd,
+                                &Maker::VideoPacked, &Maker::VideoPacked, &Maker::Lookup,
+                                &Maker::Call,        &Maker::Hints,       &Maker::Policies,
+                                &Maker::MixIntegers, &Maker::BulkCopy,    &Maker::BulkReduction};
 
 }  // namespace
 

@@ -29,6 +29,8 @@ class Maker {
   Statement ProducerConsumer();
   Statement PhaseBarrier();
   Statement AsyncCopy();
+  Statement BulkCopy();
+  Statement BulkReduction();
   Statement SharedAtomics();
   Statement OwnCluster();
   Statement OwnAtomics();

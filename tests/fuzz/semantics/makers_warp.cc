@@ -194,6 +194,43 @@ Statement Maker::AsyncCopy() {
   return statement;
 }
 
+// Into the thread's own part of shared memory, awaited by an mbarrier of its own, and back under a mask.
+Statement Maker::BulkCopy() {
+  Statement statement{.form = "cp.async.bulk"};
+  const std::string at0 = Out(statement, Type::kB64), at1 = Out(statement, Type::kB64);
+  statement.text = Fill(
+      "{\n.reg .b32 a, b; .reg .b64 c, d, t; .reg .b16 m; .reg .pred p;\nmov.u32 b, shared_bytes;\nshl.b32 a, %t0, "
+      "4;\nadd.u32 a, a, b;\nld.global.b64 c, $0;\nld.global.b64 d, $1;\nst.global.v2.b64 [%own+336], {c, "
+      "d};\nmbarrier.init.shared.b64 [a+7168], 1;\nmbarrier.arrive.expect_tx.shared.b64 t, [a+7168], "
+      "16;\nfence.proxy.async;\ncp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [a+4096], "
+      "[%own+336], 16, [a+7168];\nmbarrier.test_wait.shared.b64 p, [a+7168], t;\nld.shared.v2.b64 {c, d}, "
+      "[a+4096];\nxor.b64 c, c, d;\nselp.b64 c, c, 1, p;\nst.global.b64 $2, c;\nst.shared.b64 [a+4096], "
+      "c;\ncvt.u16.u32 m, $4;\ncp.async.bulk.prefetch.L2.global [%own+336], "
+      "16;\ncp.async.bulk.global.shared::cta.bulk_group$5 [%own+336], [a+4096], 16$6;\ncp.async.bulk.commit_group;\n"
+      "cp.async.bulk.wait_group 0;\nld.global.v2.b64 {c, d}, [%own+336];\nsub.u64 c, c, d;\nst.global.b64 $3, c;\n}\n",
+      {Input(random_, Kind::kInteger, 8), Input(random_, Kind::kInteger, 8), at0, at1, X(), "$5", "$6"});
+  const bool masked = random_.OneIn(2);
+  statement.text = Fill(statement.text, {"", "", "", "", "", masked ? ".cp_mask" : "", masked ? ", m" : ""});
+  return statement;
+}
+
+Statement Maker::BulkReduction() {
+  static constexpr const char* kOperations[] = {
+      "add.u32", "add.s32", "add.u64", "min.u32", "min.s32", "min.u64", "min.s64", "max.u32", "max.s32", "max.u64",
+      "max.s64", "inc.u32", "dec.u32", "and.b32", "or.b32",  "xor.b32", "and.b64", "or.b64",  "xor.b64"};
+  const std::string operation = random_.From(kOperations);
+  Statement statement{.form = "cp.reduce.async.bulk." + operation};
+  const std::string at0 = Out(statement, Type::kB64), at1 = Out(statement, Type::kB64);
+  statement.text = Fill(
+      "{\n.reg .b32 a, b; .reg .b64 c, d;\nmov.u32 b, shared_bytes;\nshl.b32 a, %t0, 4;\nadd.u32 a, a, "
+      "b;\nld.global.b64 c, $0;\nld.global.b64 d, $1;\nst.global.v2.b64 [%own+336], {c, d};\nst.shared.v2.b64 "
+      "[a+4096], {d, d};\nfence.proxy.async;\ncp.reduce.async.bulk.global.shared::cta.bulk_group.$2 [%own+336], "
+      "[a+4096], 16;\ncp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\nld.global.v2.b64 {c, d}, "
+      "[%own+336];\nst.global.b64 $3, c;\nst.global.b64 $4, d;\n}\n",
+      {Input(random_, Kind::kInteger, 8), Input(random_, Kind::kInteger, 8), operation, at0, at1});
+  return statement;
+}
+
 // The cluster of one block that each block is. setmaxnreg is for a whole warp group, where there is a bound of
 // registers; there is none.
 Statement Maker::OwnCluster() {
