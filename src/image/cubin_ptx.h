@@ -1,7 +1,8 @@
 // The PTX that machine code carries. With debug or line information (-lineinfo, -g, -G) ptxas keeps its input in the
-// cubin, for debuggers: section .nv_debug_ptx_txt, or one with a suffix for each translation unit of separate
-// compilation, which the device linker keeps side by side. The text is the input, line by line, without indentation,
-// directives .loc and .file, lines that are comments, and the contents of debug sections; each line ends in a NUL.
+// cubin, for debuggers: in section .nv_debug_ptx_txt, or for separate compilation in one with a suffix made of the
+// text. The device linker keeps those of all units, and those of equal units in one section, one behind the other. The
+// text is the input, line by line, without indentation, directives .loc and .file, lines that are comments, and the
+// contents of debug sections; each line ends in a NUL.
 #pragma once
 
 #include <cstdint>

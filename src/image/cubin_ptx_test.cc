@@ -39,6 +39,18 @@ TEST(CubinPtxTest, EachLinkedUnitHasItsOwn) {
   EXPECT_NE(PtxFrom((*texts)[1]).find("// b"), std::string::npos);
 }
 
+TEST(CubinPtxTest, UnitsInOneSectionAreTakenApart) {
+  const std::string first = AsCarried(".version 8.0\n.target sm_80");
+  const std::string second = AsCarried(".version 8.0\n.target sm_80\n// .version 8.0\n.versions");
+  const auto cubin = CubinBuilder(80).Add(".nv_debug_ptx_txt.2769114052", first + second).Build();
+  const auto texts = CarriedPtx(cubin);
+  ASSERT_TRUE(texts) << texts.error().text;
+  ASSERT_EQ(texts->size(), 2u);
+  const std::string eight_lines(8, '\n');
+  EXPECT_EQ(PtxFrom((*texts)[0]), eight_lines + ".version 8.0\n.target sm_80\n" + eight_lines);
+  EXPECT_EQ(PtxFrom((*texts)[1]), ".version 8.0\n.target sm_80\n// .version 8.0\n.versions\n");
+}
+
 // From sm_100 on a second copy is kept for the finalizer.
 TEST(CubinPtxTest, SectionsOfSimilarNamesAreNotTaken) {
   const auto cubin = CubinBuilder(100)
