@@ -25,6 +25,22 @@ struct Phases {
   }
 };
 
+}  // namespace
+
+void CompleteBytes(Step& step, const Operand& barrier, uint64_t bytes) {
+  uint8_t* at = step.Locate(StateSpace::kShared, step.Address(barrier), 8, 8, &barrier);
+  if (at == nullptr) return;
+  uint64_t word;
+  std::memcpy(&word, at, sizeof word);
+  Phases phases = Phases::Of(word);
+  phases.bytes -= static_cast<int64_t>(bytes);
+  phases.CompleteIfDue();
+  word = phases.word();
+  std::memcpy(at, &word, sizeof word);
+}
+
+namespace {
+
 // cp{.reduce}.async.bulk, executed at once like all copies.
 void CopyBulk(Step& step) {
   step.Accept({Modifier::kBulkGroup});
@@ -53,17 +69,7 @@ void CopyBulk(Step& step) {
   } else {
     std::memmove(to, from, bytes);
   }
-  if (!step.Has(Modifier::kMbarrierCompleteTxBytes)) return;
-  const Operand& barrier = step.in.operands[3];
-  uint8_t* at = step.Locate(StateSpace::kShared, step.Address(barrier), 8, 8, &barrier);
-  if (at == nullptr) return;
-  uint64_t word;
-  std::memcpy(&word, at, sizeof word);
-  Phases phases = Phases::Of(word);
-  phases.bytes -= static_cast<int64_t>(bytes);
-  phases.CompleteIfDue();
-  word = phases.word();
-  std::memcpy(at, &word, sizeof word);
+  if (step.Has(Modifier::kMbarrierCompleteTxBytes)) CompleteBytes(step, step.in.operands[3], bytes);
 }
 
 }  // namespace

@@ -80,6 +80,7 @@ void Atomic(Step& step) {
     std::memcpy(at + bytes * i, &result, bytes);
     if (returns) step.Put(targets[i], type, old);
   }
+  if (step.Has(Modifier::kMbarrierCompleteTxBytes)) CompleteBytes(step, step.in.operands[2], all);
 }
 
 }  // namespace tutti::interpreter

@@ -91,6 +91,8 @@ void Elect(Meeting&);
 void MeetOnly(Meeting&);
 void ArriveAtBarrier(Step&);   // barrier.cc
 void CopyAsync(Step&);         // async.cc
+// `bytes` have arrived that the mbarrier at the address `barrier` waits for.
+void CompleteBytes(Step&, const Operand& barrier, uint64_t bytes);
 void PhaseBarrier(Step&);
 void ClusterLaunch(Step&);
 void Video(Step&);             // video.cc

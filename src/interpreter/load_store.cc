@@ -61,6 +61,8 @@ void Store(Step& step) {
     const Bits value = step.Wide(sources[i], type);
     std::memcpy(at + bytes * i, &value, bytes);
   }
+  step.Accept({Modifier::kAsync});
+  if (step.Has(Modifier::kMbarrierCompleteTxBytes)) CompleteBytes(step, step.in.operands[2], all);
 }
 
 }  // namespace tutti::interpreter

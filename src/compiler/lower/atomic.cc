@@ -2,6 +2,7 @@
 #include "compiler/lower/atomic_update.h"
 #include "compiler/lower/families.h"
 #include "compiler/lower/float_values.h"
+#include "compiler/lower/mbarrier_word.h"
 
 namespace tutti::compiler::lowering {
 namespace {
@@ -116,7 +117,6 @@ llvm::Value* UpdateByOperation(Emitter& e, llvm::Value* pointer, llvm::Value* op
 void EmitAtom(Emitter& e) {
   const bool returns = e.instruction().opcode == ptx::Opcode::kAtom;
   const size_t first = returns ? 1 : 0;
-  if (e.Has(M::kAsync)) return e.Refuse("asynchronous reductions are not supported");
   if (TypeOf(e.context(), e.type()) == nullptr) return e.Invalid("memory holds no values of this type");
   llvm::Value* pointer = e.Pointer(e.operand(first), e.instruction().space);
   if (e.Has(M::kCas)) {
@@ -134,6 +134,7 @@ void EmitAtom(Emitter& e) {
     llvm::Value* old = UpdateOne(e, *row, at, e.Read(*values[i], e.type()), e.type());
     if (returns) e.Write(*destinations[i], old, e.type());
   }
+  if (!returns && e.Has(M::kAsync)) CompleteBytes(e, 2, ptx::BitsOf(e.type()) / 8 * values.size());
 }
 
 }  // namespace tutti::compiler::lowering

@@ -122,4 +122,12 @@ void EmitClusterLaunchControl(Emitter& e) {
   e.Write(*targets[3], ir.getInt32(0), T::kB32);
 }
 
+void CompleteBytes(Emitter& e, size_t n, uint64_t bytes) {
+  if (e.Has(ptx::Modifier::kMbarrierCompleteTxBytes)) {
+    ChangeMbarrier(e, e.Pointer(e.operand(n), ptx::StateSpace::kShared), {.complete = e.ir.getInt64(bytes)});
+  } else if (e.instruction().space != ptx::StateSpace::kGlobal) {
+    e.Invalid("in shared memory an mbarrier counts the bytes");
+  }
+}
+
 }  // namespace tutti::compiler::lowering

@@ -22,4 +22,8 @@ struct MbarrierChange {
 };
 llvm::Value* ChangeMbarrier(Emitter& e, llvm::Value* pointer, const MbarrierChange& change);
 
+// What st.async and red.async do behind the access itself, which is synchronous: `bytes` less are missing in the
+// mbarrier that operand `n` addresses. In global memory they have none.
+void CompleteBytes(Emitter& e, size_t n, uint64_t bytes);
+
 }  // namespace tutti::compiler::lowering

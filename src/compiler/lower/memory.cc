@@ -5,6 +5,7 @@
 // one st.relaxed.v2.u64. So such a vector of up to 64 bits is accessed as one integer, and wider ones as volatile
 // vectors of 128 bits, which widening keeps whole (widen/memory/memory.h) and which are one move of the processor.
 #include "compiler/lower/families.h"
+#include "compiler/lower/mbarrier_word.h"
 
 namespace tutti::compiler::lowering {
 namespace {
@@ -118,7 +119,6 @@ void EmitLd(Emitter& e) {
 }
 
 void EmitSt(Emitter& e) {
-  if (e.Has(M::kAsync)) return e.Refuse("asynchronous stores are not supported");
   if (e.Has(M::kBulk)) return EmitStBulk(e);
   const auto sources = e.Elements(e.operand(1));
   AccessType access{};
@@ -140,6 +140,7 @@ void EmitSt(Emitter& e) {
                                 p == 0 ? access.alignment() : llvm::Align(kWidestBits / 8), order.is_volatile);
     if (order.atomic != llvm::AtomicOrdering::NotAtomic) store->setAtomic(order.atomic);
   }
+  if (e.Has(M::kAsync)) CompleteBytes(e, 2, access.bits() / 8);
 }
 
 void EmitNothing(Emitter&) {}

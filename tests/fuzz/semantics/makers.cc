@@ -238,13 +238,13 @@ Statement Maker::Switch(uint32_t depth) {
 namespace {
 
 using Method = Statement (Maker::*)();
-constexpr Method kAnywhere[] = {&Maker::OwnAtomics,  &Maker::LoadStore,   &Maker::LoadStore,
-                                &Maker::Addresses,   &Maker::Constants,   &Maker::Local,
-                                &Maker::Stack,       &Maker::Packing,     &Maker::Carry,
-                                &Maker::Video,       &Maker::Video,       &Maker::VideoMultiplyAdd,
-                                &Maker::VideoPacked, &Maker::VideoPacked, &Maker::Lookup,
-                                &Maker::Call,        &Maker::Hints,       &Maker::Policies,
-                                &Maker::MixIntegers, &Maker::BulkCopy,    &Maker::BulkReduction};
+constexpr Method kAnywhere[] = {
+    &Maker::OwnAtomics,    &Maker::LoadStore,   &Maker::LoadStore,   &Maker::Addresses,
+    &Maker::Constants,     &Maker::Local,       &Maker::Stack,       &Maker::Packing,
+    &Maker::Carry,         &Maker::Video,       &Maker::Video,       &Maker::VideoMultiplyAdd,
+    &Maker::VideoPacked,   &Maker::VideoPacked, &Maker::Lookup,      &Maker::Call,
+    &Maker::Hints,         &Maker::Policies,    &Maker::MixIntegers, &Maker::BulkCopy,
+    &Maker::BulkReduction, &Maker::AsyncStore};
 
 }  // namespace
 

@@ -31,6 +31,7 @@ class Maker {
   Statement AsyncCopy();
   Statement BulkCopy();
   Statement BulkReduction();
+  Statement AsyncStore();
   Statement SharedAtomics();
   Statement OwnCluster();
   Statement OwnAtomics();

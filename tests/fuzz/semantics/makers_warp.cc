@@ -231,6 +231,23 @@ Statement Maker::BulkReduction() {
   return statement;
 }
 
+// st.async and red.async into the thread's own part of shared memory.
+Statement Maker::AsyncStore() {
+  static constexpr const char* kOperations[] = {"add.u32", "add.s32", "min.u32", "min.s32", "max.u32", "max.s32",
+                                                "inc.u32", "dec.u32", "and.b32", "or.b32",  "xor.b32"};
+  Statement statement{.form = "st.async, red.async"};
+  const std::string at = Out(statement, Type::kB64);
+  statement.text = Fill(
+      "{\n.reg .b32 a, b; .reg .b64 c, t; .reg .pred p;\nmov.u32 b, shared_bytes;\nshl.b32 a, %t0, 4;\nadd.u32 a, a, "
+      "b;\nmbarrier.init.shared.b64 [a+7168], 1;\nmbarrier.arrive.expect_tx.shared.b64 t, [a+7168], "
+      "12;\nst.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [a+4096], {$0, $1}, "
+      "[a+7168];\nred.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.$3 [a+4096], $2, "
+      "[a+7168];\nmbarrier.test_wait.shared.b64 p, [a+7168], t;\nld.shared.b64 c, [a+4096];\nselp.b64 c, c, 1, "
+      "p;\nst.global.b64 $4, c;\n}\n",
+      {X(), X(), X(), random_.From(kOperations), at});
+  return statement;
+}
+
 // The cluster of one block that each block is. setmaxnreg is for a whole warp group, where there is a bound of
 // registers; there is none.
 Statement Maker::OwnCluster() {
