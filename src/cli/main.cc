@@ -41,6 +41,7 @@ int main(int argc, char** argv) {
   AddDoctor(tutti);
   AddDemo(tutti);
   AddBench(tutti);
+  AddCache(tutti);
   AddPlan(tutti);
   AddRecommend(tutti);
   AddCdi(tutti);

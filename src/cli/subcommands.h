@@ -24,6 +24,7 @@ void AddTimeline(Command& tutti);
 void AddDoctor(Command& tutti);
 void AddDemo(Command& tutti);
 void AddBench(Command& tutti);
+void AddCache(Command& tutti);
 void AddPlan(Command& tutti);
 void AddRecommend(Command& tutti);
 void AddCdi(Command& tutti);

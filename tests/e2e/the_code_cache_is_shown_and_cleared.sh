@@ -1,0 +1,17 @@
+. "$(dirname "$0")/lib.sh"
+use_programs
+export TUTTI_CACHE_DIR=$work/cache
+expect "before the first program" "the code cache $work/cache is empty" "$("$bin/tutti" cache)"
+reduction=$(program reduction)
+"$reduction" > "$work/out" 2>&1 || fail "$(cat "$work/out")"
+entries() { "$bin/tutti" cache --json | sed -n 's/.*"entries": \([0-9]*\).*/\1/p'; }
+first=$(entries)
+[ "$first" -ge 2 ] || fail "a module and a kernel were compiled, and $first entries are there"
+expect_in "what is shown" "$work/cache: $first entries of modules and kernels, " "$("$bin/tutti" cache)"
+expect_in "what is cleared" "removed from the code cache $work/cache: $first entries" "$("$bin/tutti" cache --clear)"
+expect "entries" 0 "$(entries)"
+"$reduction" > "$work/out" 2>&1 || fail "$(cat "$work/out")"
+expect "entries of the next run" "$first" "$(entries)"
+
+HOME= XDG_CACHE_HOME= TUTTI_CACHE_DIR=/proc/version "$bin/tutti" cache > "$work/out" 2>&1 && fail "a file is no cache"
+expect_in "why not" "cannot read the code cache /proc/version" "$(cat "$work/out")"
