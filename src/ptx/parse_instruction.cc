@@ -30,12 +30,41 @@ class InstructionParser {
     out_.source_file = state_.source_file;
     if (!ParseModifiers() || !ParseOperands()) return false;
     if (!Expect(state_.context, tokens_, ';', "after an instruction")) return false;
+    if (IsMoveOfSpecials()) return MoveSpecials(mnemonic);
     state_.function.instructions.push_back(std::move(out_));
     return true;
   }
 
  private:
   bool Fail(const Token& at, std::string message) { return state_.context.Fail(at.position, std::move(message)); }
+
+  const Operand& Element(const Operand& vector, uint32_t i) const {
+    return state_.function.vector_operands[vector.index + i];
+  }
+
+  bool IsMoveOfSpecials() const {
+    if (out_.opcode != Opcode::kMov || out_.operands.size() != 2) return false;
+    const Operand& from = out_.operands[1];
+    return from.kind == OperandKind::kVector && from.count == 4 && Element(from, 0).kind == OperandKind::kSpecial;
+  }
+
+  // mov.v4.u32 {a, b, c, d}, %tid: one mov for each.
+  bool MoveSpecials(const Token& mnemonic) {
+    const Operand to = out_.operands[0], from = out_.operands[1];
+    if (to.kind != OperandKind::kVector || to.count != 4 || out_.vector != 4 || out_.types.size() != 1 ||
+        !out_.modifiers.empty()) {
+      return Fail(mnemonic, "this register is a vector of four: mov.v4");
+    }
+    out_.vector = 1;
+    out_.word_order = static_cast<uint64_t>(WordGroup::kType);
+    for (uint32_t i = 0; i < 4; ++i) {
+      if (Element(to, i).kind == OperandKind::kSink) continue;
+      out_.operands = {Element(to, i), Element(from, i)};
+      state_.function.instructions.push_back(out_);
+    }
+    state_.function.vector_operands.resize(to.index);
+    return true;
+  }
 
   bool ParseGuard() {
     if (!tokens_.Accept('@')) return true;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "ptx/constant_expression.h"
 #include "ptx/parse_declaration.h"
 
@@ -80,11 +82,7 @@ class OperandParser {
     if (!name) return false;
     if (name->text == "_") return true;
     if (const NamedThing* thing = state_.scopes.Find(name->text)) return Declared(*name, *thing, operand);
-    if (const auto special = Special(*name)) {
-      operand->kind = OperandKind::kSpecial;
-      operand->index = static_cast<uint32_t>(*special);
-      return true;
-    }
+    if (Special(*name, operand)) return true;
     const auto symbol = state_.context.FindSymbol(name->text);
     if (!symbol) return Fail(*name, fmt::format("'{}' is not declared", name->text));
     operand->kind = OperandKind::kSymbol;
@@ -92,13 +90,35 @@ class OperandParser {
     return Offset(operand);
   }
 
-  // "%tid.x" is two tokens.
-  std::optional<SpecialRegister> Special(const Token& name) {
-    if (!current().IsDot("x") && !current().IsDot("y") && !current().IsDot("z"))
-      return SpecialRegisterFromName(name.text);
-    const auto special = SpecialRegisterFromName(fmt::format("{}.{}", name.text, current().text));
-    if (special) state_.tokens.Advance();
-    return special;
+  // "%tid.x" is two tokens. Whole, "%tid" is a vector of four, the last of which is zero.
+  bool Special(const Token& name, Operand* operand) {
+    if (const auto special = SpecialRegisterFromName(name.text)) {
+      *operand = Of(*special);
+      return true;
+    }
+    if (!SpecialRegisterFromName(fmt::format("{}.x", name.text))) return false;
+    std::array<Operand, 4> elements;
+    elements[3].kind = OperandKind::kImmediate;
+    for (uint32_t i = 0; i < 3; ++i)
+      elements[i] = Of(*SpecialRegisterFromName(fmt::format("{}.{}", name.text, "xyz"[i])));
+    if (current().kind == TokenKind::kDotWord && IsComponent(current().text)) {
+      *operand = elements[ComponentNumber(current().text[0])];
+      state_.tokens.Advance();
+      return true;
+    }
+    std::vector<Operand>& all = state_.function.vector_operands;
+    operand->kind = OperandKind::kVector;
+    operand->count = 4;
+    operand->index = static_cast<uint32_t>(all.size());
+    all.insert(all.end(), elements.begin(), elements.end());
+    return true;
+  }
+
+  static Operand Of(SpecialRegister special) {
+    Operand operand;
+    operand.kind = OperandKind::kSpecial;
+    operand.index = static_cast<uint32_t>(special);
+    return operand;
   }
 
   bool Declared(const Token& name, const NamedThing& thing, Operand* operand) {

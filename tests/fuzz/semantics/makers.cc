@@ -78,7 +78,7 @@ Statement Maker::Carry() {
 // A mov between a register and its pieces, both ways.
 Statement Maker::Packing() {
   Statement statement{.form = "mov {}"};
-  const uint32_t which = random_.Below(6), bytes = which % 2 == 0 ? 4 : 8;
+  const uint32_t which = random_.Below(7), bytes = which % 2 == 0 ? 4 : 8;
   const std::string a = Input(random_, Kind::kInteger, bytes), b = Input(random_, Kind::kInteger, bytes);
   const std::string at0 = Out(statement, Type::kB64), at1 = Out(statement, Type::kB64);
   static constexpr const char* kPatterns[] = {
@@ -99,6 +99,8 @@ Statement Maker::Packing() {
       "w;\nsetp.lt.s64 p, a, b;\n@p mov.b128 w, q;\natom.relaxed.gpu.global.cas.b128 q, [%own+320], w, "
       "z;\nld.global.b128 w, [%own+320];\nmov.b128 {a, b}, w;\nmov.b128 {c, d}, q;\nxor.b64 c, c, d;\nsub.u64 a, a, "
       "b;\nst.global.b64 $2, a;\nst.global.b64 $3, c;\n}\n",
+      "{\n.reg .b32 a, b, c, d; .reg .b64 e;\nmov.v4.u32 {a, b, _, d}, %tid;\nmov.v4.u32 {_, _, c, _}, %ntid;\nmov.b64 "
+      "e, {a, b};\nst.global.b64 $2, e;\nmov.b64 e, {c, d};\nst.global.b64 $3, e;\n}\n",
   };
   statement.text = Fill(kPatterns[which], {a, b, at0, at1});
   return statement;
