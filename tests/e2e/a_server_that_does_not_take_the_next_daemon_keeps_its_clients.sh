@@ -23,6 +23,7 @@ kill -USR2 "$(daemon_pid)"
 until_true "the daemon goes on" says "of the program before serves its clients" "$CUDA_MPS_LOG_DIRECTORY/control.log"
 followed() { [[ "$(ask get_server_list)" == *"$shy"* ]]; }
 until_true "the server is known" followed
+sleep 2.5
 gone "$shy" && fail "the server was killed by the upgrade"
 
 ask 'quit -t 0' || true  # one was killed: status 1

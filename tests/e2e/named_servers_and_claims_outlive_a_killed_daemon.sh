@@ -12,11 +12,14 @@ ask "claim add half 0 threads=50" > /dev/null
 ask "claim require on" > /dev/null
 claims=$(ask "claim list")
 clients=$("$control" client list --format=csv,noheader)
+processes() { for pid in $(ours); do [[ "$(readlink "/proc/$pid/exe")" != */tutti-server ]] || echo "$pid"; done; }
+before=$(processes)
 
 kill -KILL "$(daemon_pid)"
 "$control" -d -p 3
 same_clients() { [ "$("$control" client list --format=csv,noheader)" = "$clients" ]; }
 until_true "the same clients: $clients" same_clients
+expect "server processes" "$before" "$(processes)"
 expect "percentage" 25.0 "$("$control" namespace get small training active-thread-percentage)"
 expect_in "memory" 1G "$("$control" namespace get small training pinned-memory-limit)"
 expect "claims" "$claims" "$(ask "claim list")"

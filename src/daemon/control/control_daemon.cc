@@ -116,6 +116,7 @@ int ControlDaemon::Run() {
   sockets_.ForgetInherited();
   os::AwaitClosed();  // starts the closing thread while no untrusted peer can have exhausted the limits
   for (const ServerRecord& server : std::exchange(to_adopt_, {})) servers_.Adopt(server);
+  servers_.StartNeeded();
   keeps_state_ = !options_.servers_die;
   KeepState();
   if (options_.servers_die) state_file_.Remove();  // of a daemon before: out of date from here on
@@ -332,7 +333,10 @@ bool ControlDaemon::AdoptAfterDeath() {
   if (!in_the_same_way)
     log::Warning(
         "Its settings are lost, and its servers end with their last clients: it was started with other options");
-  if (in_the_same_way) Restore(state.commands);
+  if (in_the_same_way) {
+    servers_.PutOffStarts();  // most of them run already
+    Restore(state.commands);
+  }
   for (ServerRecord& server : state.servers) server.stopping = server.stopping || !in_the_same_way;
   to_adopt_ = std::move(state.servers);
   return in_the_same_way;

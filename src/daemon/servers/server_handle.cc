@@ -145,6 +145,7 @@ void ServerHandle::ChannelEnded() {
   if (!unheard()) return KillAfter(kEndPatienceNs);
   log_.Info(started_for_, "Server {} does not take this daemon: it ends with its last client", pid());
   loop_.Cancel(std::exchange(kill_timer_, 0));
+  const os::StrangersFd ended(channel_.Release());  // the next program must not take it for a connection that ends anew
   understands_ = false;
   stopping_ = true;
   reported_();

@@ -90,6 +90,10 @@ Status ServerTable::Ensure(const ServerPlan& plan, const std::string& party) {
   if (closed_) return Fail("The control daemon is shutting down and starts no server");
   if (Current(plan.name) != nullptr || Failing(plan.name)) return {};
   TUTTI_TRY(MayStart(party));
+  if (put_off_) {
+    put_off_->emplace_back(plan, party);
+    return {};
+  }
   const uint64_t now = NowNs();
   const auto failing = back_off_.find(plan.name);
   if (failing == back_off_.end() || now >= failing->second.not_before_ns) return Launch(plan, party);
@@ -104,6 +108,14 @@ Status ServerTable::Ensure(const ServerPlan& plan, const std::string& party) {
     if (const auto launched = Launch(plan, party); !launched) observer_.failed(plan.name, launched.error().text);
   });
   return {};
+}
+
+void ServerTable::StartNeeded() {
+  const auto needed = std::exchange(put_off_, std::nullopt);
+  if (!needed) return;
+  for (const auto& [plan, party] : *needed) {
+    if (const auto started = Ensure(plan, party); !started) log::Error("{}", started.error().text);
+  }
 }
 
 Status ServerTable::Launch(const ServerPlan& plan, const std::string& party) {

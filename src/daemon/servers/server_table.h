@@ -8,6 +8,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/log_budget.h"
@@ -42,6 +44,9 @@ class ServerTable {
   ServerHandle* Find(pid_t pid);
   std::vector<ServerHandle*> All();  // by process id
 
+  // Servers that are needed from now on start with StartNeeded, except those that have been adopted by then.
+  void PutOffStarts() { put_off_.emplace(); }
+  void StartNeeded();
   // Starts no more servers; cancels delayed starts.
   void Close() { closed_ = true; }
 
@@ -93,6 +98,7 @@ class ServerTable {
   const bool end_with_us_;
   Observer observer_;
   bool closed_ = false;
+  std::optional<std::vector<std::pair<ServerPlan, std::string>>> put_off_;  // with the party
   std::map<pid_t, std::unique_ptr<ServerHandle>> servers_;
   std::map<std::string, BackOff> back_off_;
 };
