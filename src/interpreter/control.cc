@@ -118,7 +118,8 @@ void Stack(Step& step) {
     case ptx::Opcode::kStacksave: return step.Put(0, step.type(), local.size());
     case ptx::Opcode::kStackrestore: {
       const uint64_t top = step.Get(0, step.type());
-      if (top > local.size()) return step.Refuse("a top of the stack that it has not had");
+      if (top > local.size())
+        return step.Fault(cuda::CUDA_ERROR_HARDWARE_STACK_ERROR, "a stack restored to a wild place");
       return local.resize(top);
     }
     default: break;

