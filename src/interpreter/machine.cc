@@ -45,7 +45,8 @@ void PlaceShared(const ptx::Module& module, Block& block, uint32_t dynamic_bytes
   for (const ptx::Variable& variable : module.variables) {
     if (variable.space == ptx::StateSpace::kShared && variable.bytes() == 0) block.shared_offsets[&variable] = end;
   }
-  block.shared.assign(end + dynamic_bytes, 0);
+  constexpr uint64_t kUnitBytes = 128;  // PTX ISA, %total_smem_size: sm_80 and later
+  block.shared.assign(AlignUp(end + dynamic_bytes, kUnitBytes), 0);
 }
 
 }  // namespace

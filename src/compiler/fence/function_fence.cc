@@ -20,6 +20,8 @@ using ptx::OperandKind;
 using ptx::RegisterId;
 
 Operand Register(RegisterId id) { return {.kind = OperandKind::kRegister, .index = id}; }
+constexpr uint64_t kSharedUnitBytes = 128;  // PTX ISA, %total_smem_size: sm_80 and later
+
 Operand Number(uint64_t bits) { return {.kind = OperandKind::kImmediate, .bits = bits}; }
 Operand Symbol(ptx::SymbolId id, int64_t offset = 0) {
   return {.kind = OperandKind::kSymbol, .index = id, .offset = offset};
@@ -159,6 +161,9 @@ class FunctionFence {
                {Register(Temporary("at", T::kU64)), Register(Temporary("word", T::kU32))});
           Emit(O::kAdd, {}, {T::kU64},
                {Register(bounds.size), Register(bounds.size), Register(Temporary("at", T::kU64))});
+          // In whole units, as it is allocated.
+          Emit(O::kAdd, {}, {T::kU64}, {Register(bounds.size), Register(bounds.size), Number(kSharedUnitBytes - 1)});
+          Emit(O::kAnd, {}, {T::kB64}, {Register(bounds.size), Register(bounds.size), Number(~(kSharedUnitBytes - 1))});
           break;
         case Region::kLocal:
           EmitMove(bounds.start, LowOf());

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/checked.h"
 #include "guest/cpu/kernel_abi.h"
 #include "guest/guest_memory.h"
 
@@ -29,6 +30,8 @@ class KernelHost {
   // block began with; on the guest's stack: takes no lock, allocates nothing.
   virtual bool MayTouch(uint64_t address, uint64_t bytes, bool writes) const = 0;
 };
+
+constexpr uint32_t kSharedUnitBytes = 128;  // PTX ISA, %total_smem_size: sm_80 and later
 
 struct KernelLaunch {
   const KernelDescriptor* descriptor = nullptr;
@@ -56,7 +59,8 @@ struct KernelLaunch {
   uint64_t blocks() const { return uint64_t{grid[0]} * grid[1] * grid[2]; }
   uint32_t cluster_blocks() const { return cluster[0] * cluster[1] * cluster[2]; }
   uint32_t dynamic_shared_offset() const { return (descriptor->static_shared_bytes + 15) & ~15u; }
-  uint32_t shared_bytes() const { return dynamic_shared_offset() + dynamic_shared_bytes; }
+  // In whole units, as a GPU allocates it: compilers of PTX read vectors of which they use a part, up to that boundary.
+  uint32_t shared_bytes() const { return AlignUp(dynamic_shared_offset() + dynamic_shared_bytes, kSharedUnitBytes); }
 
   // The writable length of the window, from its begin. Async-signal-safe.
   uint64_t WindowReach() const {
