@@ -98,12 +98,17 @@ void DaemonLink::Lost() {
 void DaemonLink::OnArrival() {
   uint64_t expirations;
   [[maybe_unused]] const ssize_t read_bytes = read(ticks_.get(), &expirations, sizeof expirations);
-  spare_.Reset();
-  lonely_spare_.Reset();
   auto socket = os::AcceptNext(rendezvous_.get());
-  if (!socket) server_->Unwatch(rendezvous_.get());  // out of descriptors: retried in a second
-  if (socket && *socket) Arrived(std::move(*socket));
-  spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
+  if (!socket) {  // out of descriptors
+    spare_.Reset();
+    socket = os::AcceptNext(rendezvous_.get());
+  }
+  if (!socket) server_->Unwatch(rendezvous_.get());  // retried in a second
+  if (socket && *socket) {
+    lonely_spare_.Reset();
+    Arrived(std::move(*socket));
+  }
+  if (!spare_) spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
   if (!socket_ && !lonely_spare_) lonely_spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
 }
 

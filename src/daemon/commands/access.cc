@@ -44,6 +44,11 @@ ServerHandle* NamedServer(const CommandCall& call, size_t index, Access access) 
                         : fmt::format("Permission denied: server {} belongs to user {}", server->pid(), server->uid()));
     return nullptr;
   }
+  if (access == Access::kInstruct && !server->connected()) {
+    call.reply.Line(
+        fmt::format("Server {} is not connected to this daemon: it ends with its last client", server->pid()));
+    return nullptr;
+  }
   return server;
 }
 

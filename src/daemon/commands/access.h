@@ -6,7 +6,7 @@
 
 namespace tutti::daemon::commands {
 
-enum class Access { kSee, kChange };
+enum class Access { kSee, kChange, kInstruct };  // kInstruct: change, and it must be connected
 
 // The server whose process id is word `index`, if the caller may see or change it. Else answers the call and returns
 // null.

@@ -64,7 +64,7 @@ void SetActiveThreadPercentage(const CommandCall& call) {
       SetOfClient(call, server, client);
     });
   }
-  ServerHandle* const server = NamedServer(call, 1, Access::kChange);
+  ServerHandle* const server = NamedServer(call, 1, Access::kInstruct);
   if (server == nullptr) return;
   double& percentage = server->settings().active_thread_percentage;
   if (!Set(call, 2, percentage)) return;

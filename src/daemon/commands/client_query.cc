@@ -39,6 +39,7 @@ void QueryClients(const CommandCall& call, const std::vector<ServerHandle*>& ser
                                   .devices = server->devices()});
   }
   for (size_t i = 0; i < servers.size(); ++i) {
+    gathering->servers[i].asked = servers[i]->state() != ServerState::kInitializing || !servers[i]->adopted();
     if (servers[i]->state() == ServerState::kInitializing) continue;
     servers[i]->Ask(
         wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kClients},
@@ -99,16 +100,17 @@ void WithClient(const CommandCall& call,
                });
 }
 
-void WithLivingClients(const CommandCall& call, std::function<void(const std::set<uint32_t>&)> found) {
+void WithLivingClients(const CommandCall& call, std::function<void(const LivingClients&)> found) {
   CommandCall as_daemon = call;
   as_daemon.caller = Ourselves();
   QueryClients(as_daemon, call.context.servers.All(),
                [found = std::move(found)](const std::vector<ServerClients>& servers) {
-                 std::set<uint32_t> pids;
+                 LivingClients living;
                  for (const ServerClients& server : servers) {
-                   for (const auto& client : server.clients) pids.insert(client.pid);
+                   for (const auto& client : server.clients) living.pids.insert(client.pid);
+                   living.all = living.all && server.asked && server.error.empty();
                  }
-                 found(pids);
+                 found(living);
                });
 }
 

@@ -25,6 +25,7 @@ struct ServerClients {
   std::vector<wire::ClientStatus> clients;  // those the caller may see
   std::string running;                      // kernels of all clients, one JSON object per line
   std::string error;                        // not empty: the server did not answer
+  bool asked = false;                       // false: it is being adopted, and its clients are not known yet
 };
 
 // Asks all of `servers` at once; `done` gets their answers in the same order. A server that is not ready counts as
@@ -75,8 +76,8 @@ void AskAbout(ServerHandle& server, const ClientProcess& client, wire::MessageKi
   }
 }
 
-// Process ids of all clients of all servers, whatever the caller's rights.
-void WithLivingClients(const CommandCall& call, std::function<void(const std::set<uint32_t>&)> found);
+// All clients of all servers, whatever the caller's rights.
+void WithLivingClients(const CommandCall& call, std::function<void(const LivingClients&)> found);
 
 // UUID text of a device of the server; "" if there is no such device.
 std::string DeviceUuid(const ServerClients& server, uint32_t device);

@@ -40,11 +40,12 @@ void Faults(const CommandCall& call) {
   for (ServerHandle* server : VisibleServers(call)) {
     if (server->state() == ServerState::kInitializing) continue;
     server->Ask(wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kFaults},
-                [gathered, of_all, uid = call.caller.uid, pid = server->pid()](Result<ServerHandle::Reply> reply) {
+                [gathered, of_all, uid = call.caller.uid, pid = server->pid(),
+                 connected = server->connected()](Result<ServerHandle::Reply> reply) {
                   if (reply && reply->body.status == 0) {
                     AddLines(reply->body.text, pid, of_all, uid, &gathered->answer.text);
                   } else {
-                    gathered->answer.exit_status = 1;
+                    if (connected) gathered->answer.exit_status = 1;
                     gathered->answer.text +=
                         fmt::format("Server {}: {}\n", pid, reply ? reply->body.text : reply.error().text);
                   }

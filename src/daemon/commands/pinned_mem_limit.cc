@@ -122,7 +122,7 @@ void SetDevicePinnedMemLimit(const CommandCall& call) {
       SetOfClient(call, server, entry, client);
     });
   }
-  if (ServerHandle* server = NamedServer(call, 1, Access::kChange)) SetOfServer(call, *server);
+  if (ServerHandle* server = NamedServer(call, 1, Access::kInstruct)) SetOfServer(call, *server);
 }
 
 void GetDevicePinnedMemLimit(const CommandCall& call) {

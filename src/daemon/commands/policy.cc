@@ -16,7 +16,7 @@ void SetPolicy(const CommandCall& call) {
   }
   const wire::ServerSet set{.what = wire::SettingKind::kPolicy, .text = policy};
   if (!call.word(2).empty()) {
-    ServerHandle* const server = NamedServer(call, 2, Access::kChange);
+    ServerHandle* const server = NamedServer(call, 2, Access::kInstruct);
     if (server == nullptr) return;
     server->set_policy(policy);
     return SetOnServers(call, {server}, set);

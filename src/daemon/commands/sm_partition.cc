@@ -34,7 +34,7 @@ void Add(const CommandCall& call) {
   });
 }
 
-void RemoveUnlessUsed(const CommandCall& call, const std::set<uint32_t>& living) {
+void RemoveUnlessUsed(const CommandCall& call, const LivingClients& living) {
   PartitionTable& table = call.context.partitions;
   const auto partition = table.Find(call.word(2), call.word(3));
   if (!partition) return call.reply.Line(partition.error().text);
@@ -47,12 +47,12 @@ void RemoveUnlessUsed(const CommandCall& call, const std::set<uint32_t>& living)
 }
 
 void Remove(const CommandCall& call) {
-  WithLivingClients(call, [call](const std::set<uint32_t>& living) { RemoveUnlessUsed(call, living); });
+  WithLivingClients(call, [call](const LivingClients& living) { RemoveUnlessUsed(call, living); });
 }
 
 // A device's totals, then its partitions. Chunks first, then SMs.
 void AppendDevice(std::string& text, const wire::ServedDevice& device, PartitionTable& table,
-                  const std::set<uint32_t>& living) {
+                  const LivingClients& living) {
   constexpr const char* kRow = "{:<13}{:<37}{:<6}{:<6}{:<5}{:<5}{}\n";
   const auto out = std::back_inserter(text);
   const std::string uuid = control::FormatUuid(device.uuid);
@@ -86,7 +86,7 @@ void ListPartitions(const CommandCall& call) {
   if (!RequireStaticPartitioning(call)) return;
   call.context.inventory.Ask([call](const Result<Devices>& devices) {
     if (!devices) return call.reply.Line(devices.error().text);
-    WithLivingClients(call, [call, devices = *devices](const std::set<uint32_t>& living) {
+    WithLivingClients(call, [call, devices = *devices](const LivingClients& living) {
       std::string text =
           "GPU          Partition                            free  used  free used clients\n"
           "                                                  chunk chunk SM   SM\n";

@@ -30,11 +30,11 @@ void Dump(const CommandCall& call) {
   for (ServerHandle* server : Traceable(call)) {
     if (server->state() == ServerState::kInitializing) continue;
     server->Ask(wire::MessageKind::kServerQuery, wire::ServerQuery{.what = wire::QueryKind::kTrace},
-                [dumps, pid = server->pid()](Result<ServerHandle::Reply> reply) {
+                [dumps, pid = server->pid(), connected = server->connected()](Result<ServerHandle::Reply> reply) {
                   if (reply && reply->body.status == 0 && reply->file) {
                     dumps->answer.files.push_back(std::move(reply->file));
                   } else {
-                    dumps->answer.exit_status = 1;
+                    if (connected) dumps->answer.exit_status = 1;
                     dumps->answer.text +=
                         fmt::format("Server {}: {}\n", pid, reply ? reply->body.text : reply.error().text);
                   }

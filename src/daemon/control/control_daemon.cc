@@ -105,7 +105,8 @@ ControlDaemon::~ControlDaemon() {
   // Those that have not ended are left behind, or were started by a daemon that could not begin. That one leaves those
   // that it was to adopt to another.
   for (ServerHandle* server : servers_.All()) server->Kill();
-  if (to_adopt_.empty()) state_file_.Remove();
+  for (ServerHandle* server : servers_.All()) server->GiveUpRequests();  // while all that they call back is there
+  if (owns_state_) state_file_.Remove();
 }
 
 int ControlDaemon::Run() {
@@ -117,6 +118,7 @@ int ControlDaemon::Run() {
   os::AwaitClosed();  // starts the closing thread while no untrusted peer can have exhausted the limits
   for (const ServerRecord& server : std::exchange(to_adopt_, {})) servers_.Adopt(server);
   servers_.StartNeeded();
+  owns_state_ = true;
   keeps_state_ = !options_.servers_die;
   KeepState();
   if (options_.servers_die) state_file_.Remove();  // of a daemon before: out of date from here on
@@ -313,7 +315,13 @@ void ControlDaemon::RunFor(const Visitor& caller, std::vector<std::string> words
 }
 
 void ControlDaemon::KeepState() {
-  if (keeps_state_) state_file_.Keep(State());
+  constexpr uint64_t kTryAgainNs = 5'000'000'000;
+  if (!keeps_state_ || state_file_.Keep(State()) || keeps_again_) return;
+  keeps_again_ = true;
+  loop_->After(kTryAgainNs, [this] {
+    keeps_again_ = false;
+    KeepState();
+  });
 }
 
 bool ControlDaemon::AdoptAfterDeath() {

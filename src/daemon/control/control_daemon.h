@@ -81,7 +81,9 @@ class ControlDaemon {
   DaemonOptions options_;
   StateFile state_file_;
   std::vector<ServerRecord> to_adopt_;
-  bool keeps_state_ = false;  // what there was is taken over
+  bool owns_state_ = false;   // what there was is taken over
+  bool keeps_state_ = false;
+  bool keeps_again_ = false;  // soon
   Defaults defaults_;
   LogBudget log_;  // for lines that visitors cause
   ServerTable servers_;

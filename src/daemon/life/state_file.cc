@@ -122,7 +122,9 @@ Result<std::optional<DaemonState>> Unpack(const std::vector<uint8_t>& bytes) {
   ByteReader in(bytes);
   if (in.Get<uint32_t>() != kFormat)
     return Fail("the daemon that was killed left its state in a form that this version does not know");
-  if (in.GetString() != Era() && in.ok()) return std::nullopt;
+  const std::string era = Era();
+  if (era.starts_with(' ')) return Fail("the machine's boot id cannot be read");
+  if (in.GetString() != era && in.ok()) return std::nullopt;
   DaemonState state;
   state.protocol = in.Get<uint8_t>();
   state.multi_user = in.Get<uint8_t>() != 0;
@@ -133,22 +135,29 @@ Result<std::optional<DaemonState>> Unpack(const std::vector<uint8_t>& bytes) {
   return state;
 }
 
-void StateFile::Keep(const DaemonState& state) {
-  std::vector<uint8_t> bytes = Pack(state);
-  if (bytes == kept_) return;
-  const auto directory = OpenServersDirectory(places_);
-  const Status kept = directory ? Replace(directory->get(), bytes) : std::unexpected(directory.error());
-  if (kept) {
-    kept_ = std::move(bytes);
-  } else {
-    kept_.clear();
-    if (directory) unlinkat(directory->get(), kName, 0);  // outdated: restrictions must not be taken back
+// Through a descriptor of its own, so that an outdated state can be removed when there is none left.
+Status StateFile::Write(const std::vector<uint8_t>& bytes) {
+  struct stat info{};
+  if (!directory_ || fstat(directory_.get(), &info) != 0 || info.st_nlink == 0) {
+    directory_.Reset();
+    TUTTI_ASSIGN(directory_, OpenServersDirectory(places_));
   }
+  const Status written = Replace(directory_.get(), bytes);
+  if (!written) unlinkat(directory_.get(), kName, 0);
+  return written;
+}
+
+bool StateFile::Keep(const DaemonState& state) {
+  std::vector<uint8_t> bytes = Pack(state);
+  if (bytes == kept_) return true;
+  const Status kept = Write(bytes);
+  kept_ = kept ? std::move(bytes) : std::vector<uint8_t>();
   if (!kept && kept.error().text != problem_) {
     log::Warning("Should this daemon be killed, the next one will not know its settings and servers: {}",
                  kept.error().text);
   }
   problem_ = kept ? "" : kept.error().text;
+  return kept.has_value();
 }
 
 Result<std::optional<DaemonState>> StateFile::Read() const {
@@ -169,7 +178,9 @@ void StateFile::ForgetIfGone() {
 
 void StateFile::Remove() {
   kept_.clear();
-  RemoveServersDirectory(places_);
+  directory_.Reset();
+  const char* const files[] = {kName, kFreshName};
+  RemoveServersDirectory(places_, files);
 }
 
 }  // namespace tutti::daemon

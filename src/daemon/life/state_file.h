@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "control/places.h"
 #include "daemon/servers/server_left.h"
+#include "os/fd.h"
 
 namespace tutti::daemon {
 
@@ -34,9 +35,9 @@ class StateFile {
  public:
   explicit StateFile(control::Places places) : places_(std::move(places)) {}
 
-  // Writes the state if it has changed. If that fails, logs it once, and leaves no state: an outdated one would take
-  // restrictions back.
-  void Keep(const DaemonState& state);
+  // Writes the state if it has changed. If that fails, logs it once, leaves no state, since an outdated one would take
+  // restrictions back, and returns false.
+  bool Keep(const DaemonState& state);
   // If somebody has removed the file, the next Keep writes it again.
   void ForgetIfGone();
   // What a killed daemon has left; nothing if none was killed here since the machine, or the container, was started.
@@ -46,7 +47,10 @@ class StateFile {
   void Remove();
 
  private:
+  Status Write(const std::vector<uint8_t>& bytes);
+
   const control::Places places_;
+  os::Fd directory_;  // open from the first Keep on
   std::vector<uint8_t> kept_;
   std::string problem_;
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,6 +81,39 @@ TEST_F(StateFileTest, OneThatEndsByItselfLeavesNothing) {
   file.Remove();
   EXPECT_FALSE(*file.Read());
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
+}
+
+// Somebody may have renamed it to ours.
+TEST_F(StateFileTest, NothingIsRemovedThatNoDaemonHasMade) {
+  StateFile file(places_);
+  file.Keep(SomeState());
+  const auto place = MakeRendezvous(places_);
+  const std::string results = ServersDirectory(places_) + "/results", one = ServersDirectory(places_) + "/2";
+  std::filesystem::create_directory(results);
+  std::ofstream(one) << "a table";
+  file.Remove();
+  EXPECT_FALSE(std::filesystem::exists(ServersDirectory(places_) + "/state"));
+  EXPECT_FALSE(std::filesystem::exists(ServersDirectory(places_) + "/" + place->name));
+  EXPECT_TRUE(std::filesystem::exists(results));
+  EXPECT_TRUE(std::filesystem::exists(one));
+}
+
+TEST_F(StateFileTest, ANameThatARecordHasIsNotGivenAgain) { EXPECT_EQ(MakeRendezvous(places_, {"1", "2"})->name, "3"); }
+
+// As long as no descriptor is left, an outdated state must go all the same.
+TEST_F(StateFileTest, WithoutADescriptorNoOutdatedStateStays) {
+  StateFile file(places_);
+  ASSERT_TRUE(file.Keep(SomeState()));
+  DaemonState stricter = SomeState();
+  stricter.commands.emplace_back("claim require on");
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  const bool kept = file.Keep(stricter);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_FALSE(kept);
+  EXPECT_FALSE(*StateFile(places_).Read());
 }
 
 TEST_F(StateFileTest, WhatIsCutShortIsAnErrorAndNoState) {

@@ -88,6 +88,10 @@ Result<os::Fd> WriteSuccession(const Leaving& leaving) {
     out.Put(static_cast<int32_t>(server.process_fd));
     out.Put(static_cast<int32_t>(server.channel_fd));
     out.PutString(server.rendezvous);
+    out.Put(server.start_ticks);
+    out.Put(server.version);
+    out.Put(static_cast<uint8_t>(server.forced));
+    out.Put(static_cast<uint8_t>(server.silent));
     out.PutString(server.plan.name);
     out.Put(static_cast<uint32_t>(server.plan.uid));
     out.PutString(server.plan.visible_devices);
@@ -129,11 +133,17 @@ Result<Succession> ReadSuccession(int fd) {
   for (uint32_t left = in.GetCount(sizeof(uint32_t)); left > 0; --left) succession.commands.push_back(in.GetString());
   for (uint32_t left = in.GetCount(kLeastServerBytes); left > 0; --left) {
     auto& server = succession.servers.emplace_back();
-    server.understands = same_messages;
     server.launched.pid = in.Get<int32_t>();
     server.launched.process = Take(in);
     server.launched.channel = Take(in);
-    if (format == kFormat) server.launched.rendezvous = in.GetString();
+    server.version = same_messages ? wire::kProtocolVersion : 0u;
+    if (format == kFormat) {
+      server.launched.rendezvous = in.GetString();
+      server.start_ticks = in.Get<uint64_t>();
+      server.version = in.Get<uint32_t>();
+      server.forced = in.Get<uint8_t>() != 0;
+      server.silent = in.Get<uint8_t>() != 0;
+    }
     server.plan.name = in.GetString();
     server.plan.uid = in.Get<uint32_t>();
     server.plan.visible_devices = in.GetString();

@@ -20,6 +20,10 @@ Leaving WithTwoServers(int fd = -1) {
                                .process_fd = some_fd(),
                                .channel_fd = some_fd(),
                                .rendezvous = "7",
+                               .start_ticks = 99,
+                               .version = 6,
+                               .forced = true,
+                               .silent = true,
                                .plan = PlanOfUser(uid),
                                .started_ns = 12,
                                .devices = {{.name = "Device", .total_bytes = 1u << 30, .sm_count = 2}}});
@@ -45,7 +49,10 @@ TEST(SuccessionTest, WhatIsLeftIsFound) {
   EXPECT_EQ(server.launched.pid, 4711);
   EXPECT_EQ(server.launched.channel.get(), leaving.servers[1].channel_fd);
   EXPECT_EQ(server.launched.rendezvous, "7");
-  EXPECT_TRUE(server.understands);
+  EXPECT_EQ(server.version, 6u);
+  EXPECT_EQ(server.start_ticks, 99u);
+  EXPECT_TRUE(server.forced);
+  EXPECT_TRUE(server.silent);
   ASSERT_EQ(server.devices.size(), 1u);
   EXPECT_EQ(server.devices[0].sm_count, 2u);
   ASSERT_EQ(found->connections.size(), 2u);

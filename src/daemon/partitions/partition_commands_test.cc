@@ -44,8 +44,8 @@ TEST(PartitionCommands, PartitionsKeepTheirIdsTheirSmsAndTheirClients) {
   ASSERT_NE(named, nullptr);
   EXPECT_TRUE(named->include_remainder);
   EXPECT_EQ(named->chunks, 3u);
-  EXPECT_TRUE(after.InUse(after.all()[0], {18}));
-  EXPECT_FALSE(after.InUse(after.all()[2], {17, 18}));
+  EXPECT_TRUE(after.InUse(after.all()[0], {{18}}));
+  EXPECT_FALSE(after.InUse(after.all()[2], {{17, 18}}));
 }
 
 TEST(PartitionCommands, APartitionWithoutSmsIsStillOnlyConfigured) {

@@ -144,10 +144,11 @@ void PartitionTable::NoteClient(std::string_view wanted, uint32_t pid) {
   noted.pids.insert(pid);
 }
 
-bool PartitionTable::InUse(const Partition& partition, const std::set<uint32_t>& living) {
+bool PartitionTable::InUse(const Partition& partition, const LivingClients& living) {
   const auto clients = clients_.find(partition.full_id());
   if (clients == clients_.end()) return false;
-  std::erase_if(clients->second.pids, [&](uint32_t pid) { return !living.contains(pid); });
+  std::erase_if(clients->second.pids,
+                [&](uint32_t pid) { return !living.pids.contains(pid) && (living.all || HasEnded(pid)); });
   return !clients->second.pids.empty();
 }
 

@@ -35,6 +35,13 @@ struct Partition {
   std::string full_id() const { return device + "/" + id; }
 };
 
+// The clients that servers have.
+struct LivingClients {
+  std::set<uint32_t> pids;
+  // Every server has answered. One that has not, since it is about to be adopted or cannot be asked, may have clients.
+  bool all = true;
+};
+
 class PartitionTable {
  public:
   // Allocates SMs of a device with `sm_count` SMs to the partition, whose device, chunks and include_remainder are set.
@@ -57,10 +64,10 @@ class PartitionTable {
   std::vector<wire::SmRange> RangesFor(std::string_view wanted, std::string_view server,
                                        const std::vector<wire::ServedDevice>& devices, bool every_client) const;
 
-  // The attached clients of a partition. A query with the live process ids drops the others, and so does adding one
-  // when the list has grown.
+  // The attached clients of a partition. A query with the living ones drops the others, and so does adding one when the
+  // list has grown.
   void NoteClient(std::string_view wanted, uint32_t pid);
-  bool InUse(const Partition& partition, const std::set<uint32_t>& living);
+  bool InUse(const Partition& partition, const LivingClients& living);
   // Process ids, some of which may have ended.
   std::set<uint32_t> ClientsOf(const Partition& partition) const;
 

@@ -75,8 +75,20 @@ TEST(PartitionTable, IsInUseWhileAClientOfItLives) {
   PartitionTable table;
   const Partition& partition = Make(table, 1);
   table.NoteClient(partition.full_id(), 77);
-  EXPECT_TRUE(table.InUse(partition, {77}));
-  EXPECT_FALSE(table.InUse(partition, {78}));
+  EXPECT_TRUE(table.InUse(partition, {{77}}));
+  EXPECT_FALSE(table.InUse(partition, {{78}}));
+}
+
+// It may be a client of a server that is being adopted.
+TEST(PartitionTable, IsInUseWhileAServerHasNotSaidWhoItsClientsAre) {
+  PartitionTable table;
+  const Partition& partition = Make(table, 1);
+  constexpr uint32_t kEnded = 1 << 30;  // no process has such a number
+  table.NoteClient(partition.full_id(), static_cast<uint32_t>(getpid()));
+  table.NoteClient(partition.full_id(), kEnded);
+  EXPECT_TRUE(table.InUse(partition, {.pids = {}, .all = false}));
+  EXPECT_EQ(table.ClientsOf(partition), std::set<uint32_t>{static_cast<uint32_t>(getpid())});
+  EXPECT_FALSE(table.InUse(partition, {.pids = {}, .all = true}));
 }
 
 }  // namespace

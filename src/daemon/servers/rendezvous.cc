@@ -3,11 +3,13 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <filesystem>
+#include <memory>
 
+#include "control/words.h"
 #include "os/pidfd.h"
 #include "os/rendezvous.h"
 #include "os/socket.h"
@@ -19,6 +21,12 @@ constexpr uint32_t kMostServers = 1u << 20;
 
 std::string PathOf(const control::Places& places, const std::string& name) {
   return ServersDirectory(places) + "/" + name;
+}
+
+// Its process runs, but is hidden from us: /proc with hidepid shows root without CAP_SYS_PTRACE no other user's.
+bool IsHidden(const os::Fd& process, pid_t pid) {
+  pollfd ended{process.get(), POLLIN, 0};
+  return os::StartTicks(pid) == 0 && poll(&ended, 1, 0) == 0;
 }
 
 }  // namespace
@@ -39,15 +47,27 @@ Result<os::Fd> OpenServersDirectory(const control::Places& places) {
   return fd;
 }
 
-void RemoveServersDirectory(const control::Places& places) {
-  std::error_code ignored;
-  std::filesystem::remove_all(ServersDirectory(places), ignored);
+// Only what a daemon has made: whoever may write to the pipe directory can put a directory of this user's in its place.
+void RemoveServersDirectory(const control::Places& places, std::span<const char* const> files) {
+  const auto directory = OpenServersDirectory(places);
+  if (!directory) return;
+  for (const char* const file : files) unlinkat(directory->get(), file, 0);
+  const int listing = openat(directory->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(listing < 0 ? nullptr : fdopendir(listing), closedir);
+  while (const dirent* const item = stream ? readdir(stream.get()) : nullptr) {
+    struct stat info{};
+    if (!control::ParseNumber(item->d_name) || fstatat(listing, item->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;
+    if (S_ISSOCK(info.st_mode)) unlinkat(listing, item->d_name, 0);
+  }
+  rmdir(ServersDirectory(places).c_str());  // unless something else is there
 }
 
-Result<Rendezvous> MakeRendezvous(const control::Places& places) {
+Result<Rendezvous> MakeRendezvous(const control::Places& places, const std::set<std::string>& taken) {
   TUTTI_TRY(OpenServersDirectory(places));
   for (uint32_t number = 1; number < kMostServers; ++number) {
     const std::string name = std::to_string(number);
+    if (taken.contains(name)) continue;
     if (faccessat(AT_FDCWD, PathOf(places, name).c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0) continue;
     TUTTI_ASSIGN(os::Fd socket, os::MakeRendezvous(PathOf(places, name)));
     return Rendezvous{name, std::move(socket)};
@@ -60,7 +80,8 @@ void RemoveRendezvous(const control::Places& places, const std::string& name) {
 }
 
 // The kernel says which process listens, and the record, which process the daemon has started: neither a user whose
-// server has ended nor anybody who gets hold of its socket can have another process adopted in its place.
+// server has ended nor anybody who gets hold of its socket can have another process adopted in its place. Where its
+// start time is hidden, its user is the one who listens on a socket that only a server had, under that server's number.
 Result<LaunchedServer> ConnectToServer(const control::Places& places, const ServerRecord& record) {
   auto channel = os::ConnectTo(PathOf(places, record.rendezvous));
   if (!channel) {
@@ -69,8 +90,11 @@ Result<LaunchedServer> ConnectToServer(const control::Places& places, const Serv
   }
   TUTTI_ASSIGN(const os::PeerCredentials peer, os::Peer(channel->get()));
   auto process = os::OpenPeerPidfd(channel->get());
-  if (!process || os::StartTicks(peer.pid) == 0) return Fail("it has ended");
-  if (peer.pid != record.pid || peer.uid != record.plan.uid || os::StartTicks(peer.pid) != record.start_ticks)
+  if (!process) return Fail("it has ended");
+  const bool hidden = IsHidden(*process, peer.pid);
+  if (!hidden && os::StartTicks(peer.pid) == 0) return Fail("it has ended");
+  if (peer.pid != record.pid || peer.uid != record.plan.uid ||
+      (!hidden && os::StartTicks(peer.pid) != record.start_ticks))
     return Fail(fmt::format("process {} of user {} waits in its place", peer.pid, peer.uid));
   return LaunchedServer{.pid = record.pid,
                         .process = std::move(*process),
@@ -81,7 +105,8 @@ Result<LaunchedServer> ConnectToServer(const control::Places& places, const Serv
 // First the descriptor, then the start time: if that is the record's, the descriptor is the server's.
 Result<LaunchedServer> FollowServer(const ServerRecord& record) {
   TUTTI_ASSIGN(os::Fd process, os::OpenPidfd(record.pid));
-  if (os::StartTicks(record.pid) != record.start_ticks) return Fail("it has ended");
+  if (IsHidden(process, record.pid)) return Fail("it cannot be told from another process: /proc hides it (hidepid)");
+  if (record.start_ticks == 0 || os::StartTicks(record.pid) != record.start_ticks) return Fail("it has ended");
   return LaunchedServer{.pid = record.pid, .process = std::move(process), .rendezvous = record.rendezvous};
 }
 

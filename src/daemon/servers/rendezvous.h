@@ -6,6 +6,8 @@
 //   <pipe directory>/.servers-<uid>/state    what the next daemon needs to know (life/state_file.h)
 #pragma once
 
+#include <set>
+#include <span>
 #include <string>
 
 #include "base/error.h"
@@ -18,15 +20,15 @@ namespace tutti::daemon {
 std::string ServersDirectory(const control::Places& places);
 // Makes it if it is missing. Fails if something else is there, or somebody else's.
 Result<os::Fd> OpenServersDirectory(const control::Places& places);
-// With all that is in it.
-void RemoveServersDirectory(const control::Places& places);
+// With the sockets in it and these files; not if anything else is there.
+void RemoveServersDirectory(const control::Places& places, std::span<const char* const> files = {});
 
 struct Rendezvous {
   std::string name;
   os::Fd socket;  // for the server
 };
-// A new one.
-Result<Rendezvous> MakeRendezvous(const control::Places& places);
+// A new one, by none of the names that are taken although there may be no file.
+Result<Rendezvous> MakeRendezvous(const control::Places& places, const std::set<std::string>& taken = {});
 void RemoveRendezvous(const control::Places& places, const std::string& name);
 
 // Connects to the server that the record describes. Fails, with a text for the log, if the server has ended or accepts

@@ -68,14 +68,15 @@ ServerHandle::ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log)
       log_(log),
       started_for_(kAdministrators),
       launched_(std::move(left.launched)),
-      start_ticks_(os::StartTicks(launched_.pid)),
+      start_ticks_(left.start_ticks != 0 ? left.start_ticks : os::StartTicks(launched_.pid)),
       adopted_(true),
+      silent_(left.silent),
       plan_(std::move(left.plan)),
       channel_(loop, std::move(launched_.channel), kRules),
       state_(ServerState::kActive),
       stopping_(true),
-      understands_(left.understands && channel_.fd() >= 0),
-      version_(left.understands ? wire::kProtocolVersion : 0u),
+      understands_(left.version == wire::kProtocolVersion && channel_.fd() >= 0),
+      version_(left.version),
       devices_(std::move(left.devices)),
       started_ns_(left.started_ns),
       unheard_(kUnheardOfLeft) {}
@@ -87,6 +88,7 @@ ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer met, const ServerReco
       launched_(std::move(met)),
       start_ticks_(record.start_ticks),
       adopted_(true),
+      silent_(true),
       plan_(record.plan),
       settings_(record.settings),
       policy_(record.policy),
@@ -94,6 +96,7 @@ ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer met, const ServerReco
       version_(record.version),
       started_ns_(record.started_ns) {
   if (channel_.fd() >= 0) return;
+  silent_ = false;
   understands_ = false;
   stopping_ = true;
   state_ = ServerState::kActive;
@@ -118,6 +121,10 @@ ServerLeaving ServerHandle::Leave() const {
           .process_fd = launched_.process.get(),
           .channel_fd = channel_.fd(),
           .rendezvous = launched_.rendezvous,
+          .start_ticks = start_ticks_,
+          .version = version_,
+          .forced = forced_,
+          .silent = silent_,
           .plan = plan_,
           .started_ns = started_ns_,
           .devices = devices_};
@@ -142,10 +149,12 @@ void ServerHandle::Start(std::function<void()> reported, std::function<void(int)
 // Its exit status will say why. But one that was to be adopted may only have had no descriptor for us: it goes on with
 // its clients, and if it has none, ends soon.
 void ServerHandle::ChannelEnded() {
-  if (!unheard()) return KillAfter(kEndPatienceNs);
+  if (!unheard() || forced_) return KillAfter(kEndPatienceNs);
   log_.Info(started_for_, "Server {} does not take this daemon: it ends with its last client", pid());
   loop_.Cancel(std::exchange(kill_timer_, 0));
   const os::StrangersFd ended(channel_.Release());  // the next program must not take it for a connection that ends anew
+  silent_ = false;
+  state_ = ServerState::kActive;
   understands_ = false;
   stopping_ = true;
   reported_();
@@ -263,12 +272,13 @@ void ServerHandle::Received(ipc::Envelope message) {
   }
   if (message.head.kind == wire::MessageKind::kServerReply) return ReceivedReply(std::move(message));
   // To a daemon that had adopted it, and went on as another program before it heard that.
-  if (message.head.kind == wire::MessageKind::kServerReady && adopted_ && unheard_ > 0) return void(--unheard_);
+  if (message.head.kind == wire::MessageKind::kServerReady && silent_) return void(silent_ = false);
   Break(fmt::format("message kind {} was not expected", static_cast<int>(message.head.kind)));
 }
 
 void ServerHandle::ReceivedReady(const wire::ServerReady& ready) {
   loop_.Cancel(std::exchange(kill_timer_, 0));
+  silent_ = false;
   devices_ = ready.devices;
   if (ready.error.empty()) {
     state_ = ServerState::kActive;
@@ -291,14 +301,18 @@ void ServerHandle::Break(const std::string& why) {
 // Of a server that another daemon has started only that one could know: it ends by itself when it is told to.
 int ServerHandle::ExitStatus() { return Collect(loop_, pid(), killed_ ? 128 + SIGKILL : stopping_ ? 0 : 1); }
 
-void ServerHandle::Exited() {
-  loop_.Unwatch(process_watch_);
-  const int status = ExitStatus();
+void ServerHandle::GiveUpRequests() {
   auto asked = std::exchange(asked_, {});
   for (auto& [serial, entry] : asked) {
     loop_.Cancel(entry.patience);
     entry.reply(Fail(fmt::format("Server {} ended before it had answered", pid())));
   }
+}
+
+void ServerHandle::Exited() {
+  loop_.Unwatch(process_watch_);
+  const int status = ExitStatus();
+  GiveUpRequests();
   const auto exited = exited_;
   exited(status);
 }

@@ -65,6 +65,8 @@ class ServerHandle {
   // Asks the server to end, with its last client or at once. If told to end at once, it is killed after two seconds.
   void Shutdown(bool force);
   void Kill();
+  // Answers what has not been answered with an error: nobody will wait for the server's end.
+  void GiveUpRequests();
 
   // What the next program needs of it. The descriptors stay ours.
   ServerLeaving Leave() const;
@@ -83,7 +85,9 @@ class ServerHandle {
   // It has served under another daemon before.
   bool adopted() const { return adopted_; }
   // It was to be adopted, and has not said anything yet.
-  bool unheard() const { return adopted_ && state_ == ServerState::kInitializing; }
+  bool unheard() const { return silent_; }
+  // It can be told and asked. One that is not goes on with its clients, and can only be killed.
+  bool connected() const { return understands_; }
   ServerState state() const { return state_; }
   bool stopping() const { return stopping_; }
   const std::string& failure() const { return failure_; }
@@ -118,6 +122,7 @@ class ServerHandle {
   LaunchedServer launched_;
   const uint64_t start_ticks_;
   const bool adopted_ = false;
+  bool silent_ = false;
   ServerPlan plan_;
   ServerSettings settings_;
   std::string policy_ = "share";

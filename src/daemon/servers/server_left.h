@@ -19,6 +19,10 @@ struct ServerLeaving {
   int process_fd = -1;
   int channel_fd = -1;
   std::string rendezvous;
+  uint64_t start_ticks = 0;  // this and the next two as in ServerRecord
+  uint32_t version = 0;
+  bool forced = false;
+  bool silent = false;  // it was to be adopted, and has not said anything yet
   ServerPlan plan;
   uint64_t started_ns = 0;
   std::vector<wire::ServedDevice> devices;
@@ -29,7 +33,10 @@ struct ServerLeft {
   LaunchedServer launched;
   ServerPlan plan;
   uint64_t started_ns = 0;
-  bool understands = true;  // it speaks our version of the protocol; else we only wait for its end
+  uint64_t start_ticks = 0;  // 0: the older program did not say
+  uint32_t version = 0;      // if it is not ours, we only wait for its end
+  bool forced = false;
+  bool silent = false;
   std::vector<wire::ServedDevice> devices;
 };
 

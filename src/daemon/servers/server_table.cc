@@ -65,6 +65,11 @@ ServerHandle* ServerTable::Find(pid_t pid) {
   return found == servers_.end() ? nullptr : found->second.get();
 }
 
+bool ServerTable::IsToCome(const std::string& name) {
+  const auto failing = back_off_.find(name);
+  return Current(name) != nullptr || (failing != back_off_.end() && failing->second.start_pending);
+}
+
 std::vector<ServerHandle*> ServerTable::All() {
   std::vector<ServerHandle*> all;
   for (const auto& [pid, server] : servers_) all.push_back(server.get());
@@ -129,7 +134,9 @@ Status ServerTable::Launch(const ServerPlan& plan, const std::string& party) {
 // With a place to wait for the next daemon, if there can be one.
 Result<LaunchedServer> ServerTable::LaunchWithPlace(const ServerPlan& plan, const std::string& party) {
   if (end_with_us_) return LaunchServer(places_, plan, -1);
-  const auto place = MakeRendezvous(places_);
+  std::set<std::string> taken;
+  for (const auto& [pid, server] : servers_) taken.insert(server->rendezvous());
+  const auto place = MakeRendezvous(places_, taken);
   if (!place) {
     log_.Warning(party, "A server ends with the daemon, should that die: {}", place.error().text);
     return LaunchServer(places_, plan, -1);
@@ -172,8 +179,9 @@ std::vector<ServerRecord> ServerTable::Records() const {
 void ServerTable::Adopt(ServerLeft left) {
   log::Info("Server {} of the program before serves its clients to their end", left.launched.pid);
   const pid_t pid = left.launched.pid;
+  const bool forced = left.forced;
   Add(std::make_unique<ServerHandle>(loop_, std::move(left), log_));
-  servers_[pid]->Shutdown(false);  // repeated: the previous program's request may have been lost
+  servers_[pid]->Shutdown(forced);  // repeated: the previous program's request may have been lost
 }
 
 void ServerTable::Add(std::unique_ptr<ServerHandle> server) {
@@ -206,11 +214,11 @@ void ServerTable::Reported(ServerHandle& server) {
     log_.Info(server.started_for(), "Server {} cannot serve: {}", server.pid(), server.failure());
     return;  // it is ending; its clients are notified once it has
   }
-  if (server.state() == ServerState::kActive) log_.Info(server.started_for(), "NEW SERVER {}: Ready", server.pid());
+  if (server.state() == ServerState::kActive && server.connected())
+    log_.Info(server.started_for(), "NEW SERVER {}: Ready", server.pid());
   if (!server.stopping()) return observer_.ready(server);
   if (server.adopted()) Replace(server.plan(), server.started_for());
-  if (Current(server.name()) == nullptr)
-    observer_.failed(server.name(), "the server was shut down before it was ready");
+  if (!IsToCome(server.name())) observer_.failed(server.name(), "the server was shut down before it was ready");
 }
 
 // Clients that wait for a server that was to be adopted get another one.
@@ -226,6 +234,7 @@ void ServerTable::Exited(ServerHandle& server, int status) {
   const std::string& name = plan.name;
   const bool was_serving = server.state() == ServerState::kActive && !server.stopping();
   const bool failed = server.state() == ServerState::kInitializing || !server.failure().empty();
+  const bool could_be_told = server.connected();  // else it can only have been killed
   const bool unheard = server.unheard();  // its time without daemon and clients was over
   std::string why = server.failure();
   if (why.empty()) {
@@ -241,8 +250,8 @@ void ServerTable::Exited(ServerHandle& server, int status) {
     if (const auto restarted = Ensure(plan, party); !restarted) log_.Info(party, "{}", restarted.error().text);
   }
   if (unheard) Replace(plan, party);
-  if (failed && Current(name) == nullptr) observer_.failed(name, why);
-  observer_.exited(pid, status);
+  if (failed && !IsToCome(name)) observer_.failed(name, why);
+  observer_.exited(pid, could_be_told ? status : 0);
 }
 
 // Drops the counts of servers without demand; their delay would have passed anyway.

@@ -80,6 +80,7 @@ class ServerTable {
     uint64_t not_before_ns = 0;
     bool start_pending = false;
   };
+  bool IsToCome(const std::string& name);  // a server of this name runs, starts, or will soon
   bool Failing(const std::string& name) const;  // a server of this name has failed and is about to exit
   Status Launch(const ServerPlan& plan, const std::string& party);
   Result<LaunchedServer> LaunchWithPlace(const ServerPlan& plan, const std::string& party);

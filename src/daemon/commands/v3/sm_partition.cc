@@ -63,6 +63,9 @@ void Create(const Request& request) {
   const NamedServer* const server = FindOwnServer(request, name);
   if (server == nullptr) return;
   ServerHandle* const process = ProcessOf(request, *server);
+  if (process != nullptr && process->unheard())
+    return request.Refuse(
+        fmt::format("server {} is being adopted, and its clients are not known yet: try again", name));
   if (process == nullptr || process->state() == ServerState::kInitializing) {
     return request.context().inventory.Ask([request, name](const Result<Devices>& devices) {
       if (!devices) return request.Refuse(devices.error().text);
@@ -85,7 +88,7 @@ void Delete(const Request& request) {
   if (!RequirePrivilege(request)) return;
   const NamedServer* const server = FindOwnServer(request, *request.option("server"));
   if (server == nullptr) return;
-  commands::WithLivingClients(request.call, [request](const std::set<uint32_t>& living) {
+  commands::WithLivingClients(request.call, [request](const LivingClients& living) {
     PartitionTable& table = request.context().partitions;
     const std::string& device = *request.option("device");
     std::string uuid = device;
