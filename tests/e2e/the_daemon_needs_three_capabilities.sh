@@ -16,7 +16,8 @@ start() {
   setpriv --bounding-set="$bounds" --inh-caps=-all --no-new-privs "$control" -d
 }
 deaf_server_of() { # of user $1: a server that neither answers nor ends by itself
-  as_user "$1" "$client" --hold > "$work/deaf" 2>&1 &
+  : > "$work/deaf"  # what the one before said
+  as_user "$1" "$client" --hold >> "$work/deaf" 2>&1 &
   until_true "a client of user $1: $(cat "$work/deaf")" says welcome "$work/deaf"
   deaf=$(ask get_server_list | tail -n 1)
   kill -STOP "$deaf"

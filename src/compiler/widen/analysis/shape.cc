@@ -40,7 +40,7 @@ unsigned Shape::constant_run() const {
 bool Shape::is_parallel_to(const Shape& other, unsigned run) const {
   for (unsigned lane = 0; lane < kLanes; ++lane) {
     const unsigned first = lane / run * run;
-    if (offset(lane) - offset(first) != other.offset(lane) - other.offset(first)) return false;
+    if (Difference(offset(lane), offset(first)) != Difference(other.offset(lane), other.offset(first))) return false;
   }
   return true;
 }

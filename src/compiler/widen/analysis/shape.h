@@ -23,6 +23,11 @@ namespace tutti::compiler {
 constexpr unsigned kLanes = 32;
 using LaneOffsets = std::array<int64_t, kLanes>;
 
+// Of two offsets. They wrap, too: a kernel may make up any address.
+inline int64_t Difference(int64_t offset, int64_t from) {
+  return static_cast<int64_t>(static_cast<uint64_t>(offset) - static_cast<uint64_t>(from));
+}
+
 // A zext or sext whose operand may wrap in some lane, and the factor that its error has been multiplied by since.
 struct WrapTerm {
   const llvm::Instruction* extension;

@@ -412,7 +412,7 @@ Shape MeetShapes(const Shape& current, const Shape& incoming, const llvm::Type* 
     unsigned align = std::min(current.align(), incoming.align());
     bool moved = false;
     for (unsigned lane = 0; lane < kLanes; lane += run) {
-      const int64_t difference = incoming.offset(lane) - current.offset(lane);
+      const int64_t difference = Difference(incoming.offset(lane), current.offset(lane));
       if (difference == 0) continue;
       moved = true;
       align = std::min(align, static_cast<unsigned>(llvm::countr_zero(static_cast<uint64_t>(difference))));

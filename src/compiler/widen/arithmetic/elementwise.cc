@@ -164,7 +164,7 @@ class Elementwise {
       // The result's offsets are the first value's.
       const unsigned lane = r * shape_.run();
       Value* otherwise = base(select->getFalseValue());
-      const int64_t difference = emitter_.shape(select->getFalseValue()).offset(lane) - shape_.offset(lane);
+      const int64_t difference = Difference(emitter_.shape(select->getFalseValue()).offset(lane), shape_.offset(lane));
       if (difference != 0)
         otherwise = builder_.CreateAdd(otherwise, llvm::ConstantInt::getSigned(otherwise->getType(), difference));
       return builder_.CreateSelect(values_.Uniform(select->getCondition()), base(select->getTrueValue()), otherwise);

@@ -61,7 +61,7 @@ void FunctionEmitter::EmitEdge(unsigned from, unsigned to, llvm::Value* lanes) {
         // The phi's offsets are its first operand's; the rest of a difference is in the base.
         const unsigned lane = i * shape.run();
         value = values_.Base(incoming, shape.run(), i);
-        const int64_t difference = this->shape(incoming).offset(lane) - shape.offset(lane);
+        const int64_t difference = Difference(this->shape(incoming).offset(lane), shape.offset(lane));
         if (difference != 0)
           value = builder_.CreateAdd(value, llvm::ConstantInt::getSigned(value->getType(), difference));
       }

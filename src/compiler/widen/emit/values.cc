@@ -132,7 +132,8 @@ llvm::Value* Values::InRun(const llvm::Value* value, unsigned run, unsigned r) {
 llvm::Constant* Values::ConstantLanes(llvm::Type* integer, const Shape& shape, int64_t from) {
   llvm::SmallVector<llvm::Constant*, kLanes> lanes;
   for (unsigned lane = 0; lane < kLanes; ++lane) {
-    lanes.push_back(llvm::ConstantInt::getSigned(llvm::cast<llvm::IntegerType>(integer), shape.offset(lane) - from));
+    lanes.push_back(
+        llvm::ConstantInt::getSigned(llvm::cast<llvm::IntegerType>(integer), Difference(shape.offset(lane), from)));
   }
   return llvm::ConstantVector::get(lanes);
 }

@@ -269,7 +269,7 @@ class Access {
     if (!shape_.is_runs() || shape_.run() != kLanes || !shape_.wraps().empty()) return std::nullopt;
     llvm::SmallVector<uint32_t, kLanes> distances;
     for (unsigned lane = 0; lane < kLanes; ++lane) {
-      const int64_t distance = shape_.offset(lane) - shape_.offset(0);
+      const int64_t distance = Difference(shape_.offset(lane), shape_.offset(0));
       if (distance != static_cast<int32_t>(distance)) return std::nullopt;
       distances.push_back(static_cast<uint32_t>(distance));
     }

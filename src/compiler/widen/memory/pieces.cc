@@ -155,7 +155,8 @@ unsigned PieceLanes(const Shape& address, unsigned components, uint64_t element_
     bool consecutive = true;
     for (unsigned lane = 0; lane < kLanes && consecutive; ++lane) {
       const unsigned first = lane / lanes * lanes;
-      consecutive = address.offset(lane) - address.offset(first) == step * static_cast<int64_t>(lane - first);
+      consecutive =
+          Difference(address.offset(lane), address.offset(first)) == step * static_cast<int64_t>(lane - first);
     }
     if (consecutive) return lanes;
   }
