@@ -5,8 +5,8 @@ use_fakes
 for behaviour in deep mistyped crowd files; do
   FAKE_SERVER=$behaviour "$control" -d
   daemon=$(daemon_pid)
-  "$client" --hold > "$work/client" &
-  until_true "a client" says welcome "$work/client"
+  "$client" --hold > "$work/client.$behaviour" &
+  until_true "a client" says welcome "$work/client.$behaviour"
   server=$(ask get_server_list)
   for command in faults report "terminate_client $server 7" ps; do ask "$command" > "$work/answer" 2>&1 || true; done
   if [ $behaviour = mistyped ]; then
