@@ -5,6 +5,8 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "cuda/device_attribute.h"
@@ -50,6 +52,8 @@ Result<std::unique_ptr<DaemonLink>> DaemonLink::Create(os::Fd socket, os::Fd ren
   if (link->rendezvous_) {
     link->ticks_ = os::Fd(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
     if (!link->ticks_) return FailErrno("timerfd_create");
+    // For good: it must be heard when nothing can be watched any more.
+    TUTTI_TRY(server->Watch(link->ticks_.get(), [link = link.get()] { link->OnArrival(); }));
     TUTTI_TRY(os::ListenOn(link->rendezvous_.get()));
   }
   TUTTI_TRY(link->Connect(std::move(socket)));
@@ -88,22 +92,28 @@ void DaemonLink::Lost() {
   alone_since_ns_ = NowNs();
   const itimerspec every_second{.it_interval = {.tv_sec = 1, .tv_nsec = 0}, .it_value = {.tv_sec = 1, .tv_nsec = 0}};
   timerfd_settime(ticks_.get(), 0, &every_second, nullptr);
-  const auto look = [this] { OnArrival(); };
-  for (const int fd : {rendezvous_.get(), ticks_.get()}) {
-    if (const auto watched = server_->Watch(fd, look); !watched) log::Error("{}", watched.error().text);
-  }
+  WatchRendezvous();
+}
+
+// What fails is tried again with the next tick.
+void DaemonLink::WatchRendezvous() {
+  const auto watched = server_->Watch(rendezvous_.get(), [this] { OnArrival(); });
+  if (!watched && !rendezvous_is_watched_) log::Error("{}", watched.error().text);
+  rendezvous_is_watched_ = watched.has_value();
 }
 
 // Also called every second, to retry what failed for lack of descriptors.
 void DaemonLink::OnArrival() {
   uint64_t expirations;
   [[maybe_unused]] const ssize_t read_bytes = read(ticks_.get(), &expirations, sizeof expirations);
+  if (socket_) return;
   auto socket = os::AcceptNext(rendezvous_.get());
   if (!socket) {  // out of descriptors
     spare_.Reset();
     socket = os::AcceptNext(rendezvous_.get());
   }
-  if (!socket) server_->Unwatch(rendezvous_.get());  // retried in a second
+  if (!socket && std::exchange(rendezvous_is_watched_, false)) server_->Unwatch(rendezvous_.get());  // for a second
+  if (socket && !*socket && !rendezvous_is_watched_) WatchRendezvous();
   if (socket && *socket) {
     lonely_spare_.Reset();
     Arrived(std::move(*socket));
@@ -116,7 +126,7 @@ void DaemonLink::Arrived(os::Fd socket) {
   const auto peer = os::Peer(socket.get());
   if (!peer || peer->uid != daemon_uid_)
     return log::Warning("A connection is refused: its peer is not the daemon's user");
-  for (const int fd : {rendezvous_.get(), ticks_.get()}) server_->Unwatch(fd);
+  if (std::exchange(rendezvous_is_watched_, false)) server_->Unwatch(rendezvous_.get());
   timerfd_settime(ticks_.get(), 0, &kNever, nullptr);
   if (const auto connected = Connect(std::move(socket)); !connected) {
     log::Error("The connection of another daemon is lost: {}", connected.error().text);

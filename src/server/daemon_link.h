@@ -36,6 +36,7 @@ class DaemonLink {
 
   Status Connect(os::Fd socket);
   void Lost();
+  void WatchRendezvous();
   void OnArrival();
   void Arrived(os::Fd socket);
   void OnReadable();
@@ -61,6 +62,7 @@ class DaemonLink {
   // reserve: closed to accept a client's connection when descriptors have run out, so that the client can be told so
   os::Fd spare_{eventfd(0, EFD_CLOEXEC)};
   os::Fd lonely_spare_;  // a second one while there is no daemon: the next one's connection takes two
+  bool rendezvous_is_watched_ = false;
   int failures_ = 0;
   bool draining_ = false;
 };

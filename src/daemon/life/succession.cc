@@ -92,6 +92,8 @@ Result<os::Fd> WriteSuccession(const Leaving& leaving) {
     out.Put(server.version);
     out.Put(static_cast<uint8_t>(server.forced));
     out.Put(static_cast<uint8_t>(server.silent));
+    out.Put(server.next_serial);
+    out.Put(server.unheard);
     out.PutString(server.plan.name);
     out.Put(static_cast<uint32_t>(server.plan.uid));
     out.PutString(server.plan.visible_devices);
@@ -143,6 +145,8 @@ Result<Succession> ReadSuccession(int fd) {
       server.version = in.Get<uint32_t>();
       server.forced = in.Get<uint8_t>() != 0;
       server.silent = in.Get<uint8_t>() != 0;
+      server.next_serial = in.Get<uint32_t>();
+      server.unheard = in.Get<uint32_t>();
     }
     server.plan.name = in.GetString();
     server.plan.uid = in.Get<uint32_t>();

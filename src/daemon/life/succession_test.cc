@@ -24,6 +24,8 @@ Leaving WithTwoServers(int fd = -1) {
                                .version = 6,
                                .forced = true,
                                .silent = true,
+                               .next_serial = 40,
+                               .unheard = 20,
                                .plan = PlanOfUser(uid),
                                .started_ns = 12,
                                .devices = {{.name = "Device", .total_bytes = 1u << 30, .sm_count = 2}}});
@@ -53,6 +55,8 @@ TEST(SuccessionTest, WhatIsLeftIsFound) {
   EXPECT_EQ(server.start_ticks, 99u);
   EXPECT_TRUE(server.forced);
   EXPECT_TRUE(server.silent);
+  EXPECT_EQ(server.next_serial, 40u);
+  EXPECT_EQ(server.unheard, 20u);
   ASSERT_EQ(server.devices.size(), 1u);
   EXPECT_EQ(server.devices[0].sm_count, 2u);
   ASSERT_EQ(found->connections.size(), 2u);

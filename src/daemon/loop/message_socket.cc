@@ -36,10 +36,11 @@ void MessageSocket::Start(std::function<void(ipc::Envelope)> message, std::funct
 }
 
 void MessageSocket::Send(std::vector<uint8_t> bytes, std::vector<os::Fd> fds) {
+  Outgoing outgoing{std::move(bytes), {}};
+  for (os::Fd& fd : fds) outgoing.fds.emplace_back(std::move(fd));  // also if it is only to be closed
   if (peer_is_gone_) return;
-  queued_bytes_ += bytes.size();
-  Outgoing& outgoing = queue_.emplace_back(std::move(bytes));
-  for (os::Fd& fd : fds) outgoing.fds.emplace_back(std::move(fd));
+  queued_bytes_ += outgoing.bytes.size();
+  queue_.push_back(std::move(outgoing));
   if (queue_.size() == 1) Flush();
   // The owner learns of a lost peer from the loop, never from inside Send.
   if (queue_.size() > kMaxQueued || queued_bytes_ > kMaxQueuedBytes) shutdown(socket_.get(), SHUT_RDWR);

@@ -26,9 +26,6 @@ constexpr uint64_t kMostAnswerBytes = 16 << 20;  // the longest answer lists all
 // A transient failure of ours must not end the server and its clients.
 constexpr PeerRules kRules{.may_lose = 100};
 
-// The previous program has told it to end, and may have sent other requests just before.
-constexpr uint32_t kUnheardOfLeft = 16;
-
 // Reaps a process that has ended, and returns its exit status, or `otherwise` if it is not our child. If its user
 // traces it, it cannot be reaped until the tracer detaches; it is then reaped later, and nobody waits for it.
 int Collect(EventLoop& loop, pid_t pid, int otherwise) {
@@ -79,7 +76,8 @@ ServerHandle::ServerHandle(EventLoop& loop, ServerLeft left, LogBudget& log)
       version_(left.version),
       devices_(std::move(left.devices)),
       started_ns_(left.started_ns),
-      unheard_(kUnheardOfLeft) {}
+      next_serial_(left.next_serial),
+      unheard_(left.unheard) {}
 
 ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer met, const ServerRecord& record, LogBudget& log)
     : loop_(loop),
@@ -125,6 +123,8 @@ ServerLeaving ServerHandle::Leave() const {
           .version = version_,
           .forced = forced_,
           .silent = silent_,
+          .next_serial = next_serial_,
+          .unheard = unheard_ + static_cast<uint32_t>(asked_.size()),
           .plan = plan_,
           .started_ns = started_ns_,
           .devices = devices_};
@@ -277,7 +277,7 @@ void ServerHandle::Received(ipc::Envelope message) {
 }
 
 void ServerHandle::ReceivedReady(const wire::ServerReady& ready) {
-  loop_.Cancel(std::exchange(kill_timer_, 0));
+  if (!forced_) loop_.Cancel(std::exchange(kill_timer_, 0));
   silent_ = false;
   devices_ = ready.devices;
   if (ready.error.empty()) {

@@ -23,10 +23,15 @@ struct ServerLeaving {
   uint32_t version = 0;
   bool forced = false;
   bool silent = false;  // it was to be adopted, and has not said anything yet
+  uint32_t next_serial = 1;  // of a request
+  uint32_t unheard = 0;      // answers still to come, for which nobody waits
   ServerPlan plan;
   uint64_t started_ns = 0;
   std::vector<wire::ServedDevice> devices;
 };
+
+// More than there can be.
+inline constexpr uint32_t kUnknownlyMany = 1u << 31;
 
 // As the newer one finds it.
 struct ServerLeft {
@@ -37,6 +42,8 @@ struct ServerLeft {
   uint32_t version = 0;      // if it is not ours, we only wait for its end
   bool forced = false;
   bool silent = false;
+  uint32_t next_serial = 1;
+  uint32_t unheard = kUnknownlyMany;
   std::vector<wire::ServedDevice> devices;
 };
 

@@ -11,6 +11,7 @@
 #include "control/words.h"
 #include "daemon/access/visitor.h"
 #include "daemon/servers/rendezvous.h"
+#include "os/pidfd.h"
 
 namespace tutti::daemon {
 namespace {
@@ -160,7 +161,9 @@ void ServerTable::Adopt(const ServerRecord& record) {
     met = FollowServer(record);
     log::Info("Server {} of user {} is not adopted: {}{}", record.pid, record.plan.uid, why,
               met ? "; it ends with its last client" : "");
-    if (!met) return RemoveRendezvous(places_, record.rendezvous);
+    // Where it is hidden from us, another daemon may yet see it.
+    if (!met && !os::OpenPidfd(record.pid)) RemoveRendezvous(places_, record.rendezvous);
+    if (!met) return;
   }
   Add(std::make_unique<ServerHandle>(loop_, std::move(*met), record, log_));
   ServerHandle& server = *servers_[record.pid];
@@ -186,6 +189,11 @@ void ServerTable::Adopt(ServerLeft left) {
 
 void ServerTable::Add(std::unique_ptr<ServerHandle> server) {
   ServerHandle* const handle = server.get();
+  // One that was adopted, and whose number is free before its end has been heard of.
+  if (const auto ended = servers_.find(handle->pid()); ended != servers_.end()) {
+    ended->second->GiveUpRequests();
+    RemoveRendezvous(places_, ended->second->rendezvous());
+  }
   servers_[handle->pid()] = std::move(server);
   handle->Start([this, handle] { Reported(*handle); }, [this, handle](int status) { Exited(*handle, status); });
   if (observer_.changed) observer_.changed();
@@ -217,6 +225,7 @@ void ServerTable::Reported(ServerHandle& server) {
   if (server.state() == ServerState::kActive && server.connected())
     log_.Info(server.started_for(), "NEW SERVER {}: Ready", server.pid());
   if (!server.stopping()) return observer_.ready(server);
+  if (observer_.changed) observer_.changed();
   if (server.adopted()) Replace(server.plan(), server.started_for());
   if (!IsToCome(server.name())) observer_.failed(server.name(), "the server was shut down before it was ready");
 }
