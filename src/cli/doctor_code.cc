@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "cli/doctor_checks.h"
@@ -102,6 +103,7 @@ std::vector<Finding> CheckCode(const Patient& patient) {
                                                    " has no CUDA code in itself: it is in a library, or made when it "
                                                    "runs"}));
   const auto libraries = LoadedLibraries(patient.program);  // none of a program that is linked statically
+  if (!libraries && libraries.error().code == EPERM) findings.push_back(Finding{.text = libraries.error().text});
   if (!libraries) return findings;
   for (const std::string& library : *libraries) {
     if (auto finding = JudgeFile(library)) findings.push_back(std::move(*finding));

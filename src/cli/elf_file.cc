@@ -27,6 +27,11 @@ std::string TextAt(std::span<const uint8_t> table, uint64_t offset) {
   return std::string(text, strnlen(text, table.size() - offset));
 }
 
+bool IsTextAt(std::span<const uint8_t> table, uint64_t offset, std::string_view text) {
+  if (offset > table.size() || text.size() >= table.size() - offset) return false;
+  return std::memcmp(table.data() + offset, text.data(), text.size()) == 0 && table[offset + text.size()] == 0;
+}
+
 void Replace(std::string& text, std::string_view what, std::string_view by) {
   for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
     text.replace(at, what.size(), by);
@@ -35,7 +40,7 @@ void Replace(std::string& text, std::string_view what, std::string_view by) {
 }  // namespace
 
 Result<ElfFile> ElfFile::Read(const std::string& path) {
-  const os::Fd opened(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const os::Fd opened(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat info{};
   if (!opened || fstat(opened.get(), &info) != 0) return FailErrno("cannot read " + path);
   const auto no_program = [&] {
@@ -69,7 +74,7 @@ std::span<const uint8_t> ElfFile::Section(std::string_view name) const {
   const auto texts = Bytes(names.sh_offset, names.sh_size);
   for (uint64_t i = 0; i < header.e_shnum; ++i) {
     const Elf64_Shdr section = at(i);
-    if (section.sh_type != SHT_NOBITS && TextAt(texts, section.sh_name) == name)
+    if (section.sh_type != SHT_NOBITS && IsTextAt(texts, section.sh_name, name))
       return Bytes(section.sh_offset, section.sh_size);
   }
   return {};

@@ -1,8 +1,11 @@
 #include "cli/loaded_libraries.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "os/fd.h"
 #include "os/spawn.h"
@@ -41,6 +44,9 @@ std::vector<std::string> PathsInListing(std::string_view listing) {
 }
 
 Result<std::vector<std::string>> LoadedLibraries(const std::string& file) {
+  struct stat info{};
+  if (geteuid() == 0 && (stat(file.c_str(), &info) != 0 || info.st_uid != 0 || (info.st_mode & 022) != 0))
+    return Fail(EPERM, file + " could be made to run as root by the loader: its owner may ask for its libraries");
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return FailErrno("no pipe");
   const os::Fd reader(ends[0]);

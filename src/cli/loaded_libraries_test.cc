@@ -2,6 +2,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
 
 #include "os/program.h"
 
@@ -32,6 +38,23 @@ TEST(LoadedLibrariesTest, AProgramsLibrariesAreFound) {
 TEST(LoadedLibrariesTest, WhatIsNoProgramHasNone) {
   EXPECT_FALSE(LoadedLibraries("/etc/passwd"));
   EXPECT_FALSE(LoadedLibraries("/no/such/file"));
+}
+
+// The loader checks nothing, so a file may run as whoever lists its libraries.
+TEST(LoadedLibraries, AFileOfAnotherUserIsNotLoadedAsRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  char path[] = "/tmp/tutti-program.XXXXXX";
+  const int fd = mkstemp(path);
+  ASSERT_GE(fd, 0);
+  close(fd);
+  std::filesystem::copy_file(os::ProgramPath(), path, std::filesystem::copy_options::overwrite_existing);
+  chmod(path, 0755);
+  EXPECT_TRUE(LoadedLibraries(path));
+  ASSERT_EQ(chown(path, 4711, 4711), 0);
+  const auto refused = LoadedLibraries(path);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, EPERM);
+  unlink(path);
 }
 
 }  // namespace

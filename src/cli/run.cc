@@ -62,6 +62,7 @@ void KeepPtx(const std::string& directory) {
   const std::string library = directory + "/libtutti-keep-ptx.so";
   if (os::Environment("TUTTI_KEEP_PTX") == "0" || access(library.c_str(), R_OK) != 0 || AuditingSlowsCalls()) return;
   const std::string others = os::Environment("LD_AUDIT");
+  if (others.find(library) != others.npos) return;  // of a tutti run around this one
   setenv("LD_AUDIT", others.empty() ? library.c_str() : (others + ":" + library).c_str(), 1);
   setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
 }

@@ -1,5 +1,6 @@
 #include "image/code_census.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "image/cubin_ptx.h"
@@ -24,7 +25,7 @@ MachineCode LookInto(const Unit& unit, uint64_t* left) {
   MachineCode found;
   for (const FatbinEntry* entry : unit.machine) {
     const auto cubin = PayloadOf(*entry, *left);
-    if (cubin) *left -= cubin->size();
+    *left -= std::min<uint64_t>(*left, cubin ? cubin->size() : entry->uncompressed_bytes);
     const auto functions = cubin ? SectionsNamed(*cubin, ".text") : Fail("");
     found.has_functions |= !functions || !functions->empty();  // of damaged ones nothing else is known
     const auto texts = cubin ? CarriedPtx(*cubin) : Fail("");

@@ -24,6 +24,8 @@ size_t EndOfUnit(std::string_view text) {
   return text.size();
 }
 
+constexpr size_t kMostTexts = 65536;
+
 }  // namespace
 
 Result<std::vector<std::span<const uint8_t>>> CarriedPtx(std::span<const uint8_t> cubin) {
@@ -31,6 +33,7 @@ Result<std::vector<std::span<const uint8_t>>> CarriedPtx(std::span<const uint8_t
   std::vector<std::span<const uint8_t>> texts;
   for (std::span<const uint8_t> section : sections) {
     while (!section.empty()) {
+      if (texts.size() == kMostTexts) return Fail("a cubin carries more PTX texts than any tool would put there");
       const size_t end = EndOfUnit({reinterpret_cast<const char*>(section.data()), section.size()});
       texts.push_back(section.first(end));
       section = section.subspan(end);

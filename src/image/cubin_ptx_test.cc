@@ -141,5 +141,13 @@ TEST(CubinPtxTest, EveryTruncationIsRefused) {
   }
 }
 
+TEST(CubinPtxTest, ASectionOfCountlessTextsIsRefused) {
+  std::string texts;
+  for (int i = 0; i < 100'000; ++i) texts += std::string(".version ") + '\0';
+  CubinBuilder builder(80);
+  builder.Add(kCarriedPtxSection, texts);
+  EXPECT_FALSE(CarriedPtx(builder.Build()));
+}
+
 }  // namespace
 }  // namespace tutti::image

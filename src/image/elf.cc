@@ -112,12 +112,15 @@ Result<std::vector<std::span<const uint8_t>>> SectionsNamed(std::span<const uint
   const auto names = Part(bytes, names_at.sh_offset, names_at.sh_size);
   if (!names) return Broken("the names of its sections exceed it");
   std::vector<std::span<const uint8_t>> found;
+  uint64_t left = bytes.size();  // sections that share bytes would be read again and again
   for (uint64_t i = 0; i < numbers.count; ++i) {
     const Elf64_Shdr section = SectionAt(*table, i);
     if (!HasContents(section) || !IsNamed(*names, section.sh_name, name)) continue;
     const auto contents = Part(bytes, section.sh_offset, section.sh_size);
     if (!contents) return Broken(fmt::format("its section {} exceeds it", name));
     if ((section.sh_flags & SHF_COMPRESSED) != 0) return Broken(fmt::format("its section {} is compressed", name));
+    if (contents->size() > left) return Broken(fmt::format("its sections {} overlap", name));
+    left -= contents->size();
     found.push_back(*contents);
   }
   return found;

@@ -95,10 +95,12 @@ class Selection {
       std::ranges::stable_sort(entries, [&](const auto* a, const auto* b) { return IsBetter(*a, *b, capability_); });
       TUTTI_TRY(AddBest(entries));  // none: an empty fat binary is what the device linker leaves behind
     }
-    return texts_.size() > before ? Status() : NoPtxInFatbin(archs, has_lto);
+    if (texts_.size() > before) return {};
+    return problem_ ? NoPtxInFatbin(archs, has_lto) : problem_;
   }
 
-  // The best PTX of a unit, else what its best machine code carries.
+  // The best PTX of a unit, else what its best machine code carries. Nobody but us reads that code, so what is wrong
+  // with it refuses no image that has PTX elsewhere, and of more than we unpack nothing is known.
   Status AddBest(std::span<const FatbinEntry* const> entries) {
     for (const FatbinEntry* entry : entries) {
       if (entry->kind != EntryKind::kPtx) continue;
@@ -106,13 +108,19 @@ class Selection {
       return AddText({text.begin(), text.end()}, entry->arch);
     }
     for (const FatbinEntry* entry : entries) {
-      TUTTI_ASSIGN(const auto cubin, PayloadOf(*entry, left_));
-      left_ -= cubin.size();
-      if (KindOf(cubin) != ImageKind::kElf) continue;
-      TUTTI_ASSIGN(const bool carries, AddCarried(cubin));
-      if (carries) break;
+      if (entry->uncompressed_bytes > machine_left_) continue;
+      const auto carries = AddCarried(*entry);
+      if (!carries && problem_) problem_ = std::unexpected(carries.error());
+      if (carries && *carries) break;
     }
     return {};
+  }
+
+  Result<bool> AddCarried(const FatbinEntry& entry) {
+    const auto cubin = PayloadOf(entry, machine_left_);
+    machine_left_ -= std::min<uint64_t>(machine_left_, cubin ? cubin->size() : entry.uncompressed_bytes);
+    if (!cubin) return std::unexpected(cubin.error());
+    return KindOf(*cubin) == ImageKind::kElf ? AddCarried(*cubin) : false;
   }
 
   // Whether there is PTX in it.
@@ -138,6 +146,8 @@ class Selection {
   const uint32_t capability_;
   std::vector<PtxText> texts_;
   uint64_t left_ = kMaxBytes;
+  Status problem_;  // the first of machine code
+  uint64_t machine_left_ = kMaxBytes;  // of machine code that is unpacked to look for PTX in it
 };
 
 }  // namespace

@@ -73,7 +73,9 @@ bool StartsWith(const char* text, const char* start) { return std::strncmp(text,
 bool IsOfInterest(const char* path) {
   const char* const slash = std::strrchr(path, '/');
   const char* const name = slash != nullptr ? slash + 1 : path;
-  return StartsWith(name, "libnvrtc.so") || StartsWith(name, "libnvJitLink.so");
+  // Python's packages rename them: libnvrtc-672ee683.so.11.2
+  return StartsWith(name, "libnvrtc.so") || StartsWith(name, "libnvJitLink.so") ||
+         (StartsWith(name, "libnvrtc-") && !StartsWith(name, "libnvrtc-builtins")) || StartsWith(name, "libnvJitLink-");
 }
 
 }  // namespace
