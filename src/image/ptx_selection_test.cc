@@ -128,10 +128,11 @@ TEST(PtxSelectionTest, MachineCodeThatLiesAboutItsPtxIsRefused) {
 TEST(PtxSelectionTest, MachineCodeThatNobodyNeedsRefusesNothing) {
   auto cubin = Bytes(CubinCarrying(80, ".version 8.0"));
   CubinBuilder::ChangeSection(&cubin, 3, [](Elf64_Shdr& section) { section.sh_size = 1 << 20; });
-  const auto first = FatbinBuilder().Add(EntryKind::kPtx, 75, ".version 9.0 // a").Build();
+  // Units of one image, as of a program of several files.
+  auto image = FatbinBuilder().Add(EntryKind::kPtx, 75, ".version 9.0 // a").Build();
   const auto second = FatbinBuilder().Add(EntryKind::kElf, 80, std::string(cubin.begin(), cubin.end())).Build();
-  const std::span<const uint8_t> images[] = {first, second};
-  const auto texts = SelectPtx(PackImageList(images));
+  image.insert(image.end(), second.begin(), second.end());
+  const auto texts = SelectPtx(image);
   ASSERT_TRUE(texts) << texts.error().text;
   EXPECT_EQ(texts->size(), 1u);
 }
