@@ -60,6 +60,7 @@ bool ParsePointee(ParseContext& context, TokenStream& tokens) {
 bool AddRegisters(ParseContext& context, const Token& name, const DeclaredShape& shape, ParameterList* list) {
   constexpr uint32_t kMaxBits = 128;
   if (BitsOf(shape.type) == 0) return context.Fail(name.position, "a register holds no values of this type");
+  if (shape.vector > 4) return context.Fail(name.position, "a vector register has at most 4 components");
   if (shape.vector != 1 && shape.vector * BitsOf(shape.type) > kMaxBits)
     return context.Fail(name.position, fmt::format("a vector register has at most {} bits", kMaxBits));
   for (uint32_t i = 0; i < shape.vector; ++i) {
