@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cuda/stream_memory_types.h"
+
 namespace tutti::cuda {
 
 using CUgraphExec = struct CUgraphExec_st*;
@@ -21,11 +23,13 @@ enum : int {
   CU_GRAPH_NODE_TYPE_EMPTY = 5,
   CU_GRAPH_NODE_TYPE_WAIT_EVENT = 6,
   CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7,
+  CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12,
 };
 enum : int {
   CU_GRAPH_EXEC_UPDATE_SUCCESS = 0,
   CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED = 2,
   CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED = 3,
+  CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED = 5,
 };
 enum : int {
   CUDA_GRAPH_INSTANTIATE_SUCCESS = 0,
@@ -104,6 +108,7 @@ struct CUgraphNodeParams {
     struct {
       CUevent event;
     } event;  // eventWait and eventRecord
+    CUDA_BATCH_MEM_OP_NODE_PARAMS memOp;
   };
   long long reserved2;
 };

@@ -8,7 +8,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "base/clock.h"
 #include "base/tsan.h"
 #include "client/session/attachment.h"
 #include "os/futex.h"
@@ -18,14 +21,15 @@ namespace {
 
 constexpr uint64_t kCheckServerNs = 500'000'000;
 
-// A pending call: a host function, a callback or a copy. Its address travels through the server and back as the token,
-// and lives until the call has been answered: no two that are under way have the same.
+// A pending call: a host function, a callback, a copy or a wait for a value. Its address travels through the server and
+// back as the token, and lives until the call has been answered: no two that are under way have the same.
 struct Pending {
   cuda::CUhostFn function = nullptr;
   cuda::CUstreamCallback callback = nullptr;
   cuda::CUstream stream = nullptr;
   void* user = nullptr;
   std::optional<HostCopies::Handle> copy = std::nullopt;
+  std::optional<ValueWaits::Handle> wait = std::nullopt;
 };
 
 // The threads of one session and the queue between them. The threads own it: after the session's end one may stay in it
@@ -46,6 +50,11 @@ class Threads : public std::enable_shared_from_this<Threads> {
   void End();
   void TakeForEver();
   void RunForEver();
+  // The taking thread's: takes one call; sleeps until there may be another, or a value may have come.
+  void Take(const wire::HostCall& call);
+  void Sleep(uint32_t produced);
+  void LookForValues();
+  void ForgetValues();
   // The server orders the calls of one stream.
   void* PlaceOf(const wire::HostCall& call) { return &attachment_.channel().streams[call.stream]; }
   void Answer(const wire::HostCall& call) {
@@ -59,6 +68,10 @@ class Threads : public std::enable_shared_from_this<Threads> {
   std::condition_variable more_;
   std::deque<wire::HostCall> functions_;
   bool over_ = false;
+  // The taking thread's alone.
+  std::vector<wire::HostCall> looking_;  // calls that wait for a value
+  PollPace pace_;
+  uint64_t unchecked_ns_ = 0;  // slept since the server was last seen alive
 };
 
 bool Threads::Start() {
@@ -98,28 +111,74 @@ bool Threads::StartThread(Body body) {
 void Threads::TakeForEver() {
   wire::HostCallQueue& queue = attachment_.channel().host_calls;
   for (;;) {
+    LookForValues();
     const uint32_t produced = queue.produced.load(std::memory_order_acquire);
     const uint32_t consumed = queue.consumed.load(std::memory_order_relaxed);
     if (produced == consumed) {
       if (attachment_.ended() != 0) break;
-      if (!os::FutexWait(&queue.produced, produced, kCheckServerNs)) attachment_.connection().watch().Check();
+      Sleep(produced);
       continue;
     }
     const wire::HostCall call = queue.calls[consumed % wire::kHostCallSlots];
     queue.consumed.store(consumed + 1, std::memory_order_release);
-    auto* const pending = reinterpret_cast<Pending*>(call.token);
-    OrderedAfter(pending);  // pairs with its submission
-    OrderedAfter(PlaceOf(call));
-    if (pending->copy) {
-      HostCopies::Get().Make(*pending->copy, call.status);
-      Answer(call);
-    } else {
-      std::lock_guard lock(mutex_);
-      functions_.push_back(call);
-      more_.notify_one();
-    }
+    Take(call);
   }
+  ForgetValues();
   End();
+}
+
+void Threads::Sleep(uint32_t produced) {
+  const uint64_t sleep_ns = looking_.empty() ? kCheckServerNs : pace_.SleepNs(NowNs());
+  if (os::FutexWait(&attachment_.channel().host_calls.produced, produced, sleep_ns)) return;
+  unchecked_ns_ += sleep_ns;
+  if (unchecked_ns_ < kCheckServerNs) return;
+  unchecked_ns_ = 0;
+  attachment_.connection().watch().Check();
+}
+
+void Threads::Take(const wire::HostCall& call) {
+  auto* const pending = reinterpret_cast<Pending*>(call.token);
+  OrderedAfter(pending);  // pairs with its submission
+  OrderedAfter(PlaceOf(call));
+  if (pending->copy) {
+    HostCopies::Get().Make(*pending->copy, call.status);
+    Answer(call);
+  } else if (pending->wait) {
+    if (ValueWaits::Get().Ended(*pending->wait, call.status)) return Answer(call);
+    looking_.push_back(call);
+    ValueWaits::CountLooking(1);
+    pace_.Restart(NowNs());
+  } else {
+    std::lock_guard lock(mutex_);
+    functions_.push_back(call);
+    more_.notify_one();
+  }
+}
+
+void Threads::LookForValues() {
+  if (looking_.empty()) return;
+  if (ValueWaits::TakeHurry()) pace_.Restart(NowNs());
+  for (size_t i = 0; i < looking_.size();) {
+    const wire::HostCall call = looking_[i];
+    if (!ValueWaits::Get().Ended(*reinterpret_cast<Pending*>(call.token)->wait)) {
+      ++i;
+      continue;
+    }
+    looking_[i] = looking_.back();
+    looking_.pop_back();
+    ValueWaits::CountLooking(-1);
+    pace_.Restart(NowNs());
+    Answer(call);
+  }
+}
+
+void Threads::ForgetValues() {
+  for (const wire::HostCall& call : std::exchange(looking_, {})) {
+    auto* const pending = reinterpret_cast<Pending*>(call.token);
+    ValueWaits::Get().Forget(*pending->wait);
+    ValueWaits::CountLooking(-1);
+    delete pending;
+  }
 }
 
 // After an error a host function is not run; a callback is, and gets the error.
@@ -178,5 +237,9 @@ int SubmitCallback(Stream& stream, cuda::CUstream handle, cuda::CUstreamCallback
 }
 
 int SubmitHostCopy(Stream& stream, HostCopies::Handle copy) { return SubmitPending(stream, new Pending{.copy = copy}); }
+
+int SubmitValueWait(Stream& stream, ValueWaits::Handle wait) {
+  return SubmitPending(stream, new Pending{.wait = wait});
+}
 
 }  // namespace tutti::client

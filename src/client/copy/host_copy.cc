@@ -26,7 +26,7 @@ bool IsOn(const HostCopies::Copy& copy, uint32_t device) {
 HostCopies& HostCopies::Get() {
   static auto* const instance = [] {
     auto* const made = new HostCopies;
-    Attachment::OnWindUp([](uint32_t device) { Get().Abandon(device); });
+    Attachment::OnWindUp(Attachment::OwnWork::kHostCopies, [](uint32_t device) { Get().Abandon(device); });
     return made;
   }();
   return *instance;

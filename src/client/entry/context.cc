@@ -7,6 +7,7 @@
 #include "client/context/device.h"
 #include "client/context/event.h"
 #include "client/context/stream.h"
+#include "client/copy/value_waits.h"
 #include "client/entry/entries.h"
 #include "client/graph/capture.h"
 
@@ -139,6 +140,7 @@ CUresult cuCtxGetDevice(CUdevice* device) { return cuCtxGetDevice_v2(device, nul
 CUresult cuCtxSynchronize_v2(CUcontext handle) {
   CU_ASSIGN(Context* const context, NamedOrCurrent(handle));
   CU_TRY(Capture::CheckWaitForAll(*context, "cuCtxSynchronize"));
+  ValueWaits::Hurry();
   return context->Synchronize();
 }
 

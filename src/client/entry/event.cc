@@ -4,6 +4,7 @@
 #include "client/context/context.h"
 #include "client/context/current.h"
 #include "client/context/stream.h"
+#include "client/copy/value_waits.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
 #include "client/graph/capture.h"
@@ -60,6 +61,7 @@ CUresult cuEventSynchronize(CUevent handle) {
   if (event == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   if (Capture::Has(*event)) return CUDA_ERROR_CAPTURED_EVENT;
   CU_TRY(Capture::CheckUnsafe("cuEventSynchronize"));
+  ValueWaits::Hurry();
   CU_TRY(event->Synchronize());
   DrainPrints();
   return event->CheckDevice();

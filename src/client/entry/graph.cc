@@ -153,7 +153,8 @@ CUresult cuGraphDestroyNode(CUgraphNode handle) {
 }
 
 CUresult cuGraphDebugDotPrint(CUgraph handle, const char* path, unsigned int) {
-  static constexpr const char* kTypes[] = {"kernel", "memcpy", "memset", "host", "graph", "empty", "wait", "record"};
+  static constexpr const char* kTypes[] = {"kernel", "memcpy", "memset", "host",     "graph", "empty", "wait",
+                                           "record", "signal", "await",  "allocate", "free",  "words"};
   CU_ASSIGN(const Graph* const graph, FindGraph(handle));
   FILE* const file = path != nullptr ? std::fopen(path, "we") : nullptr;
   if (file == nullptr) return CUDA_ERROR_OPERATING_SYSTEM;

@@ -33,6 +33,7 @@ CUresult Set(CUgraphExec exec_handle, CUgraphNode handle, Answer<NodeWork> work)
   if (own == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (!work) return work.error();
   if (static_cast<int>(work->index()) != own->type()) return CUDA_ERROR_INVALID_VALUE;
+  if (!MayBecome(own->work(), *work)) return CUDA_ERROR_INVALID_VALUE;
   own->Become(*work);
   return CUDA_SUCCESS;
 }
@@ -129,6 +130,10 @@ CUresult cuGraphExecEventRecordNodeSetEvent(CUgraphExec exec, CUgraphNode node, 
 }
 CUresult cuGraphExecEventWaitNodeSetEvent(CUgraphExec exec, CUgraphNode node, CUevent event) {
   return Set(exec, node, DescribedEvent(event, false));
+}
+CUresult cuGraphExecBatchMemOpNodeSetParams(CUgraphExec exec, CUgraphNode node,
+                                            const CUDA_BATCH_MEM_OP_NODE_PARAMS* operations) {
+  return Set(exec, node, Described(operations));
 }
 CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNodeParams* p) {
   return Set(exec, node, Described(p));

@@ -57,6 +57,7 @@ Answer<NodeWork> Described(const CUDA_KERNEL_NODE_PARAMS_v1* kernel, CUkernel of
 Answer<NodeWork> Described(const CUDA_MEMCPY3D* copy);
 Answer<NodeWork> Described(const CUDA_MEMSET_NODE_PARAMS* fill);
 Answer<NodeWork> Described(const CUDA_HOST_NODE_PARAMS* host);
+Answer<NodeWork> Described(const CUDA_BATCH_MEM_OP_NODE_PARAMS* operations);
 Answer<NodeWork> DescribedEvent(CUevent event, bool record);
 // A child's graph is not copied yet.
 Answer<NodeWork> Described(const CUgraphNodeParams* node);

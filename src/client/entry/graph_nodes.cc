@@ -102,6 +102,10 @@ Answer<NodeWork> Described(const CUDA_HOST_NODE_PARAMS* host) {
   if (host == nullptr || host->fn == nullptr) return Refuse(CUDA_ERROR_INVALID_VALUE);
   return HostWork{host->fn, host->userData};
 }
+Answer<NodeWork> Described(const CUDA_BATCH_MEM_OP_NODE_PARAMS* operations) {
+  if (operations == nullptr) return Refuse(CUDA_ERROR_INVALID_VALUE);
+  return MakeMemoryWork(*operations);
+}
 Answer<NodeWork> DescribedEvent(CUevent event, bool record) {
   if (Event::Find(event) == nullptr) return Refuse(CUDA_ERROR_INVALID_VALUE);
   return record ? NodeWork(RecordWork{event}) : NodeWork(WaitWork{event});
@@ -118,6 +122,7 @@ Answer<NodeWork> Described(const CUgraphNodeParams* p) {
     case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
     case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
       return DescribedEvent(p->event.event, p->type == CU_GRAPH_NODE_TYPE_EVENT_RECORD);
+    case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP: return Described(&p->memOp);
     default: return Refuse(Complain(CUDA_ERROR_NOT_SUPPORTED, "graph nodes of type {} are not supported", p->type));
   }
 }
@@ -158,6 +163,10 @@ CUresult cuGraphAddEventWaitNode(CUgraphNode* out, CUgraph graph, const CUgraphN
                                  CUevent event) {
   return Add(out, graph, before, count, DescribedEvent(event, false));
 }
+CUresult cuGraphAddBatchMemOpNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, size_t count,
+                                  const CUDA_BATCH_MEM_OP_NODE_PARAMS* operations) {
+  return Add(out, graph, before, count, Described(operations));
+}
 CUresult cuGraphAddNode_v2(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, const CUgraphEdgeData*,
                            size_t count, CUgraphNodeParams* p) {
   return Add(out, graph, before, count, Described(p));
@@ -185,6 +194,9 @@ CUresult cuGraphEventRecordNodeSetEvent(CUgraphNode node, CUevent event) {
 }
 CUresult cuGraphEventWaitNodeSetEvent(CUgraphNode node, CUevent event) {
   return Set(node, DescribedEvent(event, false));
+}
+CUresult cuGraphBatchMemOpNodeSetParams(CUgraphNode node, const CUDA_BATCH_MEM_OP_NODE_PARAMS* operations) {
+  return Set(node, Described(operations));
 }
 CUresult cuGraphNodeSetParams(CUgraphNode node, CUgraphNodeParams* p) { return Set(node, Described(p)); }
 
@@ -229,6 +241,16 @@ CUresult cuGraphChildGraphNodeGetGraph(CUgraphNode node, CUgraph* out) {
   CU_ASSIGN(const ChildWork* const work, Find<ChildWork>(node));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = work->graph->handle();
+  return CUDA_SUCCESS;
+}
+// The array is the node's own.
+CUresult cuGraphBatchMemOpNodeGetParams(CUgraphNode node, CUDA_BATCH_MEM_OP_NODE_PARAMS* out) {
+  CU_ASSIGN(MemoryWork* const work, Find<MemoryWork>(node));
+  if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *out = {.ctx = work->context,
+          .count = static_cast<unsigned>(work->operations.size()),
+          .paramArray = work->operations.data(),
+          .flags = 0};
   return CUDA_SUCCESS;
 }
 CUresult cuGraphEventRecordNodeGetEvent(CUgraphNode node, CUevent* out) { return GiveEvent<RecordWork>(node, out); }

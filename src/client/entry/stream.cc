@@ -6,10 +6,9 @@
 #include "client/context/context.h"
 #include "client/context/current.h"
 #include "client/context/event.h"
-#include "client/copy/fill.h"
 #include "client/copy/host_calls.h"
+#include "client/copy/value_waits.h"
 #include "client/entry/called_stream.h"
-#include "client/entry/copy_or_capture.h"
 #include "client/entry/entries.h"
 #include "client/graph/capture.h"
 #include "client/session/printing.h"
@@ -22,12 +21,6 @@ CUresult StoreValue(T* out, const T& value) {
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *out = value;
   return CUDA_SUCCESS;
-}
-
-CUresult WriteValue(CUstream handle, CUdeviceptr address, uint64_t value, uint32_t bytes) {
-  CU_ASSIGN(Stream* const stream, StreamOf(handle));
-  const FillRequest request{.address = address, .width = 1, .pitch = bytes, .value = value, .element_bytes = bytes};
-  return FillOrCapture(*stream, request, CopyMode::kAsynchronous);
 }
 
 }  // namespace
@@ -64,6 +57,7 @@ CUresult cuStreamQuery(CUstream handle) {
 CUresult cuStreamSynchronize(CUstream handle) {
   CU_ASSIGN(Stream* const stream, StreamOf(handle));
   if (stream->capture() != nullptr) return Capture::Break(*stream, "cuStreamSynchronize");
+  ValueWaits::Hurry();
   CU_TRY(stream->legacy() ? stream->Settle() : stream->LastMark().Wait());
   DrainPrints();
   return stream->context().Check();
@@ -156,14 +150,6 @@ CUresult cuStreamAttachMemAsync(CUstream handle, CUdeviceptr address, size_t, un
   static_cast<void>(stream);
   const bool known = flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST || flags == CU_MEM_ATTACH_SINGLE;
   return known && address != 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value, unsigned int) {
-  return WriteValue(stream, address, value, sizeof value);
-}
-
-CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value, unsigned int) {
-  return WriteValue(stream, address, value, sizeof value);
 }
 
 }  // namespace tutti::client::entry

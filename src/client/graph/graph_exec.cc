@@ -134,6 +134,8 @@ GraphExec::Difference GraphExec::Update(const Graph& graph) {
     bool same = before.size() == theirs[i]->before().size();
     for (const GraphNode* const earlier : theirs[i]->before()) same = same && before.contains(own.at(earlier));
     if (!same) return {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, theirs[i]};
+    if (!MayBecome(ours[i]->work(), theirs[i]->work()))
+      return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, theirs[i]};
   }
   for (size_t i = 0; i < theirs.size(); ++i) ours[i]->Become(theirs[i]->work());
   own_ = std::move(own);

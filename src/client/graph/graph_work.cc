@@ -6,6 +6,7 @@
 #include "client/context/event.h"
 #include "client/copy/host_calls.h"
 #include "client/copy/host_copy.h"
+#include "client/copy/memory_operations.h"
 #include "client/graph/graph.h"
 #include "client/module/library.h"
 #include "client/session/attachment.h"
@@ -61,6 +62,13 @@ int RunWork(const RecordWork& work, Stream& stream) {
   return CUDA_SUCCESS;
 }
 
+template <int kType>
+int RunWork(const NoWork<kType>&, Stream&) {
+  return CUDA_ERROR_NOT_SUPPORTED;
+}
+
+int RunWork(const MemoryWork& work, Stream& stream) { return SubmitMemoryOperations(stream, work.operations); }
+
 }  // namespace
 
 std::vector<void*> KernelWork::Pointers() const {
@@ -108,12 +116,30 @@ Answer<FillWork> MakeFillWork(const CUDA_MEMSET_NODE_PARAMS& d) {
                    .element_bytes = d.elementSize}};
 }
 
+Answer<MemoryWork> MakeMemoryWork(const CUDA_BATCH_MEM_OP_NODE_PARAMS& d) {
+  if (d.count > kMostMemoryOperations || (d.count != 0 && d.paramArray == nullptr) || d.flags != 0)
+    return Refuse(CUDA_ERROR_INVALID_VALUE);
+  if (d.ctx != nullptr && Context::Find(d.ctx) == nullptr) return Refuse(CUDA_ERROR_INVALID_CONTEXT);
+  const std::span<const CUstreamBatchMemOpParams> operations(d.paramArray, d.count);
+  CU_TRY_OR_REFUSE(CheckMemoryOperations(operations, MemoryOperationApi::kSecond));
+  return MemoryWork{d.ctx, {operations.begin(), operations.end()}};
+}
+
 int Run(const NodeWork& work, Stream& stream) {
   return std::visit([&](const auto& kind) { return RunWork(kind, stream); }, work);
 }
 
+bool MayBecome(const NodeWork& work, const NodeWork& other) {
+  const auto* const memory = std::get_if<MemoryWork>(&work);
+  if (memory == nullptr) return true;
+  const auto& theirs = std::get<MemoryWork>(other);
+  return memory->context == theirs.context && SameKinds(memory->operations, theirs.operations);
+}
+
 uint32_t Weight(const NodeWork& work) {
   if (const auto* const kernel = std::get_if<KernelWork>(&work)) return wire::BacklogWeight(kernel->arguments.size());
+  if (const auto* const memory = std::get_if<MemoryWork>(&work))
+    return static_cast<uint32_t>(memory->operations.size());
   const auto* const child = std::get_if<ChildWork>(&work);
   if (child == nullptr) return 2;  // an event's record may need a marker before it
   uint32_t all = 0;

@@ -55,18 +55,32 @@ struct RecordWork {
   cuda::CUevent event = nullptr;
 };
 
+// Operations on words of memory, checked when they were described.
+struct MemoryWork {
+  cuda::CUcontext context = nullptr;  // as it was given
+  std::vector<cuda::CUstreamBatchMemOpParams> operations;
+};
+
+// A type of nodes that no graph of ours has.
+template <int kType>
+struct NoWork {};
+
 // In the order of CUgraphNodeType, so that index() is the type.
-using NodeWork = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork>;
+using NodeWork = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork,
+                              NoWork<8>, NoWork<9>, NoWork<10>, NoWork<11>, MemoryWork>;
 
 Answer<KernelWork> MakeKernelWork(cuda::CUfunction handle, Context& context, const LaunchShape& shape,
                                   void* const* parameters, void* const* extra);
 Answer<CopyWork> MakeCopyWork(const cuda::CUDA_MEMCPY3D& description);
 CopyWork MakeCopyWork(const CopyRequest& request);
 Answer<FillWork> MakeFillWork(const cuda::CUDA_MEMSET_NODE_PARAMS& description);
+Answer<MemoryWork> MakeMemoryWork(const cuda::CUDA_BATCH_MEM_OP_NODE_PARAMS& description);
 
 // Submits the work to the stream; a child graph's nodes one after the other. Errors are those of the corresponding
 // call.
 int Run(const NodeWork& work, Stream& stream);
+// Whether a node of an executable graph may have this other work, of the same type, instead.
+bool MayBecome(const NodeWork& work, const NodeWork& other);
 // The weight of the records that it submits (wire/backlog.h).
 uint32_t Weight(const NodeWork& work);
 

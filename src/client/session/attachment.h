@@ -5,6 +5,7 @@
 // is kept, for threads that are still inside a call. Thread-safe.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <memory>
 
@@ -31,15 +32,21 @@ class Attachment {
   // The CUresult the session has ended with, 0 while it lives.
   int ended() { return connection_->watch().ended(); }
   // Called when the session has ended, or its work on one device (the server's number) has failed, before the program
-  // learns of it: cancels this process's own part of that work (host copies), and waits for what is in progress. The
+  // learns of it: cancels this process's own part of that work (OwnWork), and waits for what is in progress. The
   // program may then free what that work reads and writes.
   static void WindUp(uint32_t device = kEveryDevice) {
-    if (const GiveUp give_up = give_up_.load(std::memory_order_acquire)) give_up(device);
+    for (const auto& give_up : give_up_) {
+      if (const GiveUp cancel = give_up.load(std::memory_order_acquire)) cancel(device);
+    }
   }
   static constexpr uint32_t kEveryDevice = ~0u;
-  // Set by the code that does such work (client/copy/host_copy.h), before its first.
+  // Work that this process does itself: client/copy/host_copy.h, client/copy/value_waits.h.
+  enum class OwnWork : uint8_t { kHostCopies, kValueWaits };
+  // Set by the code that does such work, before its first.
   using GiveUp = void (*)(uint32_t device);
-  static void OnWindUp(GiveUp give_up) { give_up_.store(give_up, std::memory_order_release); }
+  static void OnWindUp(OwnWork work, GiveUp give_up) {
+    give_up_[static_cast<size_t>(work)].store(give_up, std::memory_order_release);
+  }
 
   // Whether [address, address + bytes) lies in the device window.
   bool InWindow(uint64_t address, uint64_t bytes = 1) const {
@@ -49,7 +56,7 @@ class Attachment {
  private:
   Attachment(std::unique_ptr<ipc::ClientConnection> connection, Attachment* earlier);
   inline static constinit std::atomic<Attachment*> instance_{nullptr};
-  inline static constinit std::atomic<GiveUp> give_up_{nullptr};
+  inline static constinit std::array<std::atomic<GiveUp>, 2> give_up_{};
 
   Attachment* const earlier_;  // kept for ever: a thread may still use it
   std::unique_ptr<ipc::ClientConnection> connection_;

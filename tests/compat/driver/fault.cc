@@ -43,6 +43,27 @@ TEST_F(FaultTest, AStrayWriteFailsItsContextUntilReset) {
   CU_EXPECT(cuModuleUnload(fresh));
 }
 
+// The value never comes; nobody looks for it any more after the reset.
+TEST_F(FaultTest, AStreamThatWaitsForAValueIsToldToo) {
+  CUstream stream = nullptr;
+  CU_ASSERT(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  const CUdeviceptr value = Allocate(4);
+  CU_ASSERT(cuMemsetD32_v2(value, 0, 1));
+  CU_ASSERT(cuStreamWaitValue32_v2(stream, value, 1, CU_STREAM_WAIT_VALUE_EQ));
+  EXPECT_EQ(cuStreamQuery(stream), CUDA_ERROR_NOT_READY);
+  Fault();
+  EXPECT_EQ(cuStreamSynchronize(stream), CUDA_ERROR_ILLEGAL_ADDRESS);
+  CU_ASSERT(cuDevicePrimaryCtxReset_v2(0));
+  const CUdeviceptr again = Allocate(4);
+  CU_ASSERT(cuMemsetD32_v2(again, 0, 1));
+  CU_ASSERT(cuStreamWaitValue32_v2(nullptr, again, 1, CU_STREAM_WAIT_VALUE_EQ));
+  CUstream other = nullptr;
+  CU_ASSERT(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+  CU_ASSERT(cuStreamWriteValue32_v2(other, again, 1, 0));
+  CU_EXPECT(cuStreamSynchronize(nullptr));
+  CU_EXPECT(cuStreamDestroy_v2(other));
+}
+
 TEST_F(FaultTest, WhoSynchronisesIsToldWhenTheCopyBeingMadeIsOver) {
   LongCopy copy;
   copy.Begin();

@@ -1,0 +1,31 @@
+// Operations of a stream on words of memory (cuStreamBatchMemOp and its like): waits for values, writes of values, and
+// fences. A write is a fill of one element, a wait a host call (client/copy/value_waits.h). Fences
+// and flushes need nothing: memory is coherent, and the work of a stream is done when what follows it begins.
+#pragma once
+
+#include <span>
+
+#include "client/context/stream.h"
+#include "cuda/types.h"
+
+namespace tutti::client {
+
+inline constexpr unsigned kMostMemoryOperations = 255;  // in one call; CUDA's limit
+
+// The two versions of the functions. The second has barriers, and no writes without one.
+enum class MemoryOperationApi { kFirst, kSecond };
+
+// Checks kinds, flags and addresses. INVALID_VALUE for what CUDA does not define, and for words that are misaligned,
+// managed or in no allocation; NOT_SUPPORTED for what the version does not have. Thread-safe.
+int CheckMemoryOperations(std::span<const cuda::CUstreamBatchMemOpParams> operations, MemoryOperationApi api);
+
+// Submits operations that have been checked, in their order; their addresses are checked again, since a graph may keep
+// them for long. Thread-safe.
+int SubmitMemoryOperations(Stream& stream, std::span<const cuda::CUstreamBatchMemOpParams> operations);
+
+// Whether the second may take the place of the first in an executable graph: the same kinds of operations in the same
+// order.
+bool SameKinds(std::span<const cuda::CUstreamBatchMemOpParams> first,
+               std::span<const cuda::CUstreamBatchMemOpParams> second);
+
+}  // namespace tutti::client
