@@ -13,6 +13,7 @@ using CUuserObject = struct CUuserObject_st*;
 using CUgraphNodeType = int;
 using CUgraphExecUpdateResult = int;
 using CUgraphInstantiateResult = int;
+using CUgraphMem_attribute = int;
 
 enum : int {
   CU_GRAPH_NODE_TYPE_KERNEL = 0,
@@ -23,6 +24,8 @@ enum : int {
   CU_GRAPH_NODE_TYPE_EMPTY = 5,
   CU_GRAPH_NODE_TYPE_WAIT_EVENT = 6,
   CU_GRAPH_NODE_TYPE_EVENT_RECORD = 7,
+  CU_GRAPH_NODE_TYPE_MEM_ALLOC = 10,
+  CU_GRAPH_NODE_TYPE_MEM_FREE = 11,
   CU_GRAPH_NODE_TYPE_BATCH_MEM_OP = 12,
 };
 enum : int {
@@ -30,6 +33,7 @@ enum : int {
   CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED = 2,
   CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED = 3,
   CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED = 5,
+  CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED = 6,
 };
 enum : int {
   CUDA_GRAPH_INSTANTIATE_SUCCESS = 0,
@@ -41,6 +45,12 @@ enum : unsigned {
   CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD = 2,
   CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH = 4,
   CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY = 8,
+};
+enum : int {
+  CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT = 0,
+  CU_GRAPH_MEM_ATTR_USED_MEM_HIGH = 1,
+  CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT = 2,
+  CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH = 3,
 };
 enum : int {
   CU_STREAM_CAPTURE_STATUS_NONE = 0,
@@ -87,6 +97,14 @@ struct CUDA_HOST_NODE_PARAMS {
   void* userData;
 };
 
+struct CUDA_MEM_ALLOC_NODE_PARAMS {
+  CUmemPoolProps poolProps;
+  const CUmemAccessDesc* accessDescs;
+  size_t accessDescCount;
+  size_t bytesize;
+  CUdeviceptr dptr;  // the answer
+};
+
 struct CUgraphNodeParams {
   CUgraphNodeType type;
   int reserved0[3];
@@ -108,6 +126,10 @@ struct CUgraphNodeParams {
     struct {
       CUevent event;
     } event;  // eventWait and eventRecord
+    CUDA_MEM_ALLOC_NODE_PARAMS alloc;
+    struct {
+      CUdeviceptr dptr;
+    } free;
     CUDA_BATCH_MEM_OP_NODE_PARAMS memOp;
   };
   long long reserved2;

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "client/base/complaint.h"
 #include "client/entry/entries.h"
 #include "client/entry/graph_handles.h"
 
@@ -31,6 +32,11 @@ CUresult GiveEdges(const Graph& graph, CUgraphNode* from, CUgraphNode* to, CUgra
   return CUDA_SUCCESS;
 }
 
+CUresult CheckPlain(const Graph& graph, const char* what) {
+  if (!graph.has_memory_nodes()) return CUDA_SUCCESS;
+  return Complain(CUDA_ERROR_INVALID_VALUE, "a graph that allocates or frees memory cannot be {}", what);
+}
+
 CUresult Edit(CUgraph graph_handle, const CUgraphNode* from, const CUgraphNode* to, size_t count,
               int (Graph::*edit)(GraphNode*, GraphNode*)) {
   CU_ASSIGN(Graph* const graph, FindGraph(graph_handle));
@@ -38,6 +44,12 @@ CUresult Edit(CUgraph graph_handle, const CUgraphNode* from, const CUgraphNode* 
   CU_ASSIGN(const auto later, FindNodes(to, count));
   for (size_t i = 0; i < count; ++i) CU_TRY((graph->*edit)(earlier[i], later[i]));
   return CUDA_SUCCESS;
+}
+
+CUresult RemoveEdges(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to, size_t count) {
+  CU_ASSIGN(const Graph* const graph, FindGraph(handle));
+  CU_TRY(CheckPlain(*graph, "deprived of dependencies"));
+  return Edit(handle, from, to, count, &Graph::Disconnect);
 }
 
 void Clear(CUgraphEdgeData* data, const size_t* count) {
@@ -64,6 +76,7 @@ CUresult cuGraphDestroy(CUgraph handle) {
 CUresult cuGraphClone(CUgraph* out, CUgraph handle) {
   CU_ASSIGN(const Graph* const graph, FindGraph(handle));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_TRY(CheckPlain(*graph, "cloned"));
   Graph* const clone = graph->Clone(false);
   if (clone == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   *out = clone->handle();
@@ -140,14 +153,15 @@ CUresult cuGraphAddDependencies(CUgraph graph, const CUgraphNode* from, const CU
 }
 CUresult cuGraphRemoveDependencies_v2(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to,
                                       const CUgraphEdgeData*, size_t count) {
-  return Edit(graph, from, to, count, &Graph::Disconnect);
+  return RemoveEdges(graph, from, to, count);
 }
 CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const CUgraphNode* to, size_t count) {
-  return Edit(graph, from, to, count, &Graph::Disconnect);
+  return RemoveEdges(graph, from, to, count);
 }
 
 CUresult cuGraphDestroyNode(CUgraphNode handle) {
   CU_ASSIGN(GraphNode* const node, FindNode(handle));
+  CU_TRY(CheckPlain(node->graph(), "deprived of nodes"));
   node->graph().Remove(node);
   return CUDA_SUCCESS;
 }

@@ -16,7 +16,7 @@ constexpr uint64_t kKnownFlags = CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH
                                  CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY;
 
 CUresult Instantiate(CUgraphExec* out, CUgraph handle, uint64_t flags) {
-  CU_ASSIGN(const Graph* const graph, FindGraph(handle));
+  CU_ASSIGN(Graph* const graph, FindGraph(handle));
   if (out == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if ((flags & CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH) != 0)
     return Complain(CUDA_ERROR_NOT_SUPPORTED, "graphs that kernels launch are not supported");
@@ -78,6 +78,7 @@ CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) {
   CU_ASSIGN(GraphExec* const exec, FindExec(handle));
   CU_ASSIGN(Stream* const stream, StreamOf(stream_handle));
   if (stream->capture() == nullptr) return exec->Launch(*stream);
+  if (exec->has_memory_nodes()) return Capture::Break(*stream, "launch of a graph that allocates or frees memory");
   Graph* const copy = exec->Copy();
   return copy != nullptr ? Capture::Add(*stream, ChildWork{copy}) : CUDA_ERROR_OUT_OF_MEMORY;
 }
@@ -92,7 +93,7 @@ CUresult cuGraphUpload(CUgraphExec handle, CUstream stream_handle) {
 
 CUresult cuGraphExecUpdate_v2(CUgraphExec handle, CUgraph graph_handle, CUgraphExecUpdateResultInfo* info) {
   CU_ASSIGN(GraphExec* const exec, FindExec(handle));
-  CU_ASSIGN(const Graph* const graph, FindGraph(graph_handle));
+  CU_ASSIGN(Graph* const graph, FindGraph(graph_handle));
   if (info == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const GraphExec::Difference difference = exec->Update(*graph);
   *info = {.result = difference.result,
@@ -139,8 +140,7 @@ CUresult cuGraphExecNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraphNod
   return Set(exec, node, Described(p));
 }
 CUresult cuGraphExecChildGraphNodeSetParams(CUgraphExec exec, CUgraphNode node, CUgraph child) {
-  CU_ASSIGN(Graph* const graph, FindGraph(child));
-  return Set(exec, node, NodeWork(ChildWork{graph}));
+  return Set(exec, node, DescribedChild(child));
 }
 
 CUresult cuGraphNodeSetEnabled(CUgraphExec handle, CUgraphNode node_handle, unsigned int enabled) {

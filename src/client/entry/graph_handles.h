@@ -60,6 +60,8 @@ Answer<NodeWork> Described(const CUDA_HOST_NODE_PARAMS* host);
 Answer<NodeWork> Described(const CUDA_BATCH_MEM_OP_NODE_PARAMS* operations);
 Answer<NodeWork> DescribedEvent(CUevent event, bool record);
 // A child's graph is not copied yet.
+Answer<NodeWork> DescribedChild(CUgraph child);
+// Of all types but those that allocate and free memory, which are added and never changed.
 Answer<NodeWork> Described(const CUgraphNodeParams* node);
 
 }  // namespace tutti::client::entry

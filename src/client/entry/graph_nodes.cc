@@ -52,11 +52,6 @@ CUresult GiveEvent(CUgraphNode handle, CUevent* event) {
   return CUDA_SUCCESS;
 }
 
-Answer<NodeWork> DescribedChild(CUgraph handle) {
-  CU_ASSIGN_OR_REFUSE(Graph* const graph, FindGraph(handle));
-  return ChildWork{graph};
-}
-
 // Programs read the arguments through the returned list, a thread-local that the thread's next query overwrites.
 CUDA_KERNEL_NODE_PARAMS_v1 Describing(const KernelWork& work) {
   static thread_local std::vector<void*>* pointers = nullptr;
@@ -109,6 +104,12 @@ Answer<NodeWork> Described(const CUDA_BATCH_MEM_OP_NODE_PARAMS* operations) {
 Answer<NodeWork> DescribedEvent(CUevent event, bool record) {
   if (Event::Find(event) == nullptr) return Refuse(CUDA_ERROR_INVALID_VALUE);
   return record ? NodeWork(RecordWork{event}) : NodeWork(WaitWork{event});
+}
+Answer<NodeWork> DescribedChild(CUgraph handle) {
+  CU_ASSIGN_OR_REFUSE(Graph* const graph, FindGraph(handle));
+  if (graph->has_memory_nodes())
+    return Refuse(Complain(CUDA_ERROR_INVALID_VALUE, "a graph that allocates or frees memory cannot be a child graph"));
+  return ChildWork{graph};
 }
 Answer<NodeWork> Described(const CUgraphNodeParams* p) {
   if (p == nullptr) return Refuse(CUDA_ERROR_INVALID_VALUE);
@@ -167,13 +168,17 @@ CUresult cuGraphAddBatchMemOpNode(CUgraphNode* out, CUgraph graph, const CUgraph
                                   const CUDA_BATCH_MEM_OP_NODE_PARAMS* operations) {
   return Add(out, graph, before, count, Described(operations));
 }
-CUresult cuGraphAddNode_v2(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, const CUgraphEdgeData*,
-                           size_t count, CUgraphNodeParams* p) {
-  return Add(out, graph, before, count, Described(p));
-}
 CUresult cuGraphAddNode(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, size_t count,
                         CUgraphNodeParams* p) {
+  if (p != nullptr && p->type == CU_GRAPH_NODE_TYPE_MEM_ALLOC)
+    return cuGraphAddMemAllocNode(out, graph, before, count, &p->alloc);
+  if (p != nullptr && p->type == CU_GRAPH_NODE_TYPE_MEM_FREE)
+    return cuGraphAddMemFreeNode(out, graph, before, count, p->free.dptr);
   return Add(out, graph, before, count, Described(p));
+}
+CUresult cuGraphAddNode_v2(CUgraphNode* out, CUgraph graph, const CUgraphNode* before, const CUgraphEdgeData*,
+                           size_t count, CUgraphNodeParams* p) {
+  return cuGraphAddNode(out, graph, before, count, p);
 }
 
 CUresult cuGraphKernelNodeSetParams_v2(CUgraphNode node, const CUDA_KERNEL_NODE_PARAMS* p) {

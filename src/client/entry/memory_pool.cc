@@ -5,14 +5,14 @@
 #include "client/context/stream.h"
 #include "client/entry/called_stream.h"
 #include "client/entry/entries.h"
-#include "client/graph/capture.h"
+#include "client/entry/graph_memory.h"
 
 namespace tutti::client::entry {
 namespace {
 
 CUresult AllocateFrom(CUdeviceptr* out, size_t bytes, MemoryPool* pool, Stream& stream) {
   if (out == nullptr || pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (stream.capture() != nullptr) return Capture::Break(stream, "stream-ordered allocation");
+  if (stream.capture() != nullptr) return CaptureAllocation(out, bytes, pool->device(), stream);
   CU_ASSIGN(const uint64_t address, pool->Allocate(stream, bytes));
   *out = address;
   return CUDA_SUCCESS;
@@ -47,7 +47,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr* out, size_t bytes, CUmemoryPool po
 CUresult cuMemFreeAsync(CUdeviceptr address, CUstream handle) {
   CU_ASSIGN(Stream* const stream, StreamOf(handle));
   if (address == 0) return CUDA_SUCCESS;
-  if (stream->capture() != nullptr) return Capture::Break(*stream, "stream-ordered free");
+  if (stream->capture() != nullptr) return CaptureFree(*stream, address);
   return MemoryPool::Free(*stream, address);
 }
 

@@ -1,12 +1,18 @@
 #include "client/graph/graph.h"
 
 #include <algorithm>
+#include <atomic>
 #include <unordered_map>
+#include <unordered_set>
+
+#include "client/base/complaint.h"
 
 namespace tutti::client {
 namespace {
 
-bool Has(const std::vector<GraphNode*>& list, const GraphNode* node) {
+constinit std::atomic<uint64_t> next_id{1};
+
+bool Contains(const std::vector<GraphNode*>& list, const GraphNode* node) {
   return std::ranges::find(list, node) != list.end();
 }
 
@@ -21,6 +27,8 @@ void GraphNode::Become(const NodeWork& work) {
   if (auto* const child = As<ChildWork>()) child->graph = child->graph->Clone(true);
   if (old != nullptr) Graph::Destroy(old);
 }
+
+Graph::Graph(bool owned) : owned_(owned), id_(next_id.fetch_add(1, std::memory_order_relaxed)) {}
 
 Graph::~Graph() {
   while (!nodes_.empty()) Remove(nodes_.back());
@@ -39,12 +47,13 @@ Answer<GraphNode*> Graph::Add(std::span<GraphNode* const> before, NodeWork work)
   if (node == nullptr) return Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
   nodes_.push_back(node);
   order_.clear();
+  if (node->As<AllocateWork>() != nullptr || node->As<FreeWork>() != nullptr) has_memory_nodes_ = true;
   for (GraphNode* const earlier : before) Connect(earlier, node);
   return node;
 }
 
 int Graph::Connect(GraphNode* from, GraphNode* to) {
-  if (&from->graph_ != this || &to->graph_ != this || from == to || Has(from->after_, to))
+  if (&from->graph_ != this || &to->graph_ != this || from == to || Contains(from->after_, to))
     return cuda::CUDA_ERROR_INVALID_VALUE;
   order_.clear();
   from->after_.push_back(to);
@@ -53,7 +62,7 @@ int Graph::Connect(GraphNode* from, GraphNode* to) {
 }
 
 int Graph::Disconnect(GraphNode* from, GraphNode* to) {
-  if (!Has(from->after_, to)) return cuda::CUDA_ERROR_INVALID_VALUE;
+  if (!Contains(from->after_, to)) return cuda::CUDA_ERROR_INVALID_VALUE;
   order_.clear();
   std::erase(from->after_, to);
   std::erase(to->before_, from);
@@ -90,6 +99,37 @@ Graph* Graph::Clone(bool owned) const {
   }
   clone->user_objects_ = user_objects_;
   return clone;
+}
+
+Answer<Graph::Instance> Graph::TakeInstance() {
+  if (!instance_.expired()) {
+    return Refuse(Complain(cuda::CUDA_ERROR_INVALID_VALUE,
+                           "a graph whose nodes allocate or free memory has an executable graph already: destroy it "
+                           "first (cuGraphExecDestroy)"));
+  }
+  auto instance = std::make_shared<Hold>();
+  instance_ = instance;
+  return instance;
+}
+
+// Looks at the nearest nodes only, so that a long graph is not read from end to end for each of its nodes.
+GraphAllocation::Handle Graph::FreedBefore(std::span<GraphNode* const> before, const Device& device,
+                                           uint64_t bytes) const {
+  constexpr size_t kMostNodes = 1024;
+  std::vector<GraphNode*> seen(before.begin(), before.end());
+  std::unordered_set<const GraphNode*> reached(before.begin(), before.end());
+  for (size_t i = 0; i < seen.size() && i < kMostNodes; ++i) {
+    if (const FreeWork* const freed = seen[i]->As<FreeWork>()) {
+      const GraphAllocation& allocation = *freed->allocation;
+      if (allocation.owner() == id_ && allocation.bytes() == bytes && &allocation.device() == &device &&
+          allocation.last())
+        return freed->allocation;
+    }
+    for (GraphNode* const earlier : seen[i]->before()) {
+      if (reached.insert(earlier).second) seen.push_back(earlier);
+    }
+  }
+  return nullptr;
 }
 
 Answer<std::span<GraphNode* const>> Graph::KeptOrder() {

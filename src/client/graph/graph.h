@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -54,7 +55,7 @@ class GraphNode {
 class Graph {
  public:
   // `owned`: by a node or an executable graph, so the program cannot destroy it.
-  explicit Graph(bool owned) : owned_(owned) {}
+  explicit Graph(bool owned);
   ~Graph();
 
   static Graph* Find(const void* handle) { return pool_.Find(handle); }
@@ -63,8 +64,20 @@ class Graph {
 
   cuda::CUgraph handle() { return reinterpret_cast<cuda::CUgraph>(this); }
   bool owned() const { return owned_; }
+  uint64_t id() const { return id_; }  // never reused
   const std::vector<GraphNode*>& nodes() const { return nodes_; }
   UserObjects& user_objects() { return user_objects_; }
+  // Whether nodes of it allocate or free memory; then it may have one executable graph at a time, be no child, lose no
+  // node and no dependency, and not be cloned by the program.
+  bool has_memory_nodes() const { return has_memory_nodes_; }
+  // What the executable graph of it has to hold. INVALID_VALUE if another one holds it.
+  struct Hold {};
+  using Instance = std::shared_ptr<Hold>;
+  Answer<Instance> TakeInstance();
+  bool Has(const Instance& instance) const { return instance_.lock() == instance; }
+  // An allocation of this graph, of this size and device, that is freed before what comes after `before`, and whose
+  // memory nobody has taken since. Null if none is found.
+  GraphAllocation::Handle FreedBefore(std::span<GraphNode* const> before, const Device& device, uint64_t bytes) const;
 
   // Adds a node with these dependencies. INVALID_VALUE if one of them is of another graph or named twice.
   Answer<GraphNode*> Add(std::span<GraphNode* const> before, NodeWork work);
@@ -85,9 +98,12 @@ class Graph {
   static constinit Pool<Graph, 1 << 17> pool_;
 
   const bool owned_;
+  const uint64_t id_;
   std::vector<GraphNode*> nodes_;
   std::vector<GraphNode*> order_;  // empty: not sorted since the last change
   UserObjects user_objects_;
+  bool has_memory_nodes_ = false;
+  std::weak_ptr<Hold> instance_;
 };
 
 }  // namespace tutti::client

@@ -8,8 +8,26 @@ using namespace tutti::cuda;
 
 constinit Pool<GraphExec, 1 << 16> GraphExec::pool_;
 
-GraphExec::GraphExec(Graph* copy, GraphPlan plan, uint64_t flags) : copy_(copy), plan_(std::move(plan)), flags_(flags) {
+GraphExec::GraphExec(Graph* copy, GraphPlan plan, uint64_t flags, Graph::Instance instance)
+    : copy_(copy), plan_(std::move(plan)), flags_(flags), instance_(std::move(instance)) {
   for (GraphNode* const node : copy_->nodes()) own_.emplace(node->origin(), node);
+  FindMemory();
+}
+
+void GraphExec::FindMemory() {
+  memory_ = {};
+  if (!has_memory_nodes()) return;
+  std::set<const GraphAllocation*> own;
+  for (GraphNode* const node : copy_->nodes()) {
+    const auto* const allocates = node->As<AllocateWork>();
+    if (allocates == nullptr) continue;
+    memory_.allocated.push_back(allocates->allocation);
+    own.insert(allocates->allocation.get());
+  }
+  for (GraphNode* const node : copy_->nodes()) {
+    const auto* const frees = node->As<FreeWork>();
+    if (frees != nullptr && !own.contains(frees->allocation.get())) memory_.freed.push_back(frees->allocation);
+  }
 }
 
 GraphExec::~GraphExec() {
@@ -19,11 +37,15 @@ GraphExec::~GraphExec() {
   Graph::Destroy(copy_);
 }
 
-Answer<GraphExec*> GraphExec::Create(const Graph& graph, uint64_t flags) {
+Answer<GraphExec*> GraphExec::Create(Graph& graph, uint64_t flags) {
   CU_TRY_OR_REFUSE(graph.Ordered() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE);
+  Graph::Instance instance;
+  if (graph.has_memory_nodes()) {
+    CU_ASSIGN_OR_REFUSE(instance, graph.TakeInstance());
+  }
   Graph* const copy = graph.Clone(true);
   if (copy == nullptr) return Refuse(CUDA_ERROR_OUT_OF_MEMORY);
-  GraphExec* const exec = pool_.Create(copy, MakePlan(*copy->Ordered()), flags);
+  GraphExec* const exec = pool_.Create(copy, MakePlan(*copy->Ordered()), flags, std::move(instance));
   if (exec != nullptr) return exec;
   Graph::Destroy(copy);
   return Refuse(CUDA_ERROR_OUT_OF_MEMORY);
@@ -80,6 +102,8 @@ int GraphExec::Launch(Stream& stream) {
     CU_TRY(room.Wait());
     lock.lock();
   }
+  if (has_memory_nodes())
+    CU_TRY(GraphAllocation::Take(memory_, (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0));
   stream.WaitFor(last_launch_);
   std::vector<Stream*> lanes{&stream};
   if (plan_.lanes > 1) {
@@ -122,7 +146,9 @@ void GraphExec::Enable(const GraphNode* own, bool enabled) {
 
 // Nodes are matched in order of creation, as the driver does for repeated captures; their dependencies must match as
 // well.
-GraphExec::Difference GraphExec::Update(const Graph& graph) {
+//
+// A graph with memory nodes then has this one as its executable graph, and the former graph has none.
+GraphExec::Difference GraphExec::Update(Graph& graph) {
   const auto& theirs = graph.nodes();
   const auto& ours = copy_->nodes();
   if (theirs.size() != ours.size()) return {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, nullptr};
@@ -137,8 +163,14 @@ GraphExec::Difference GraphExec::Update(const Graph& graph) {
     if (!MayBecome(ours[i]->work(), theirs[i]->work()))
       return {CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED, theirs[i]};
   }
+  if (instance_ != nullptr && !graph.Has(instance_)) {
+    auto taken = graph.TakeInstance();
+    if (!taken) return {CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED, nullptr};
+    instance_ = std::move(*taken);
+  }
   for (size_t i = 0; i < theirs.size(); ++i) ours[i]->Become(theirs[i]->work());
   own_ = std::move(own);
+  FindMemory();
   return {CU_GRAPH_EXEC_UPDATE_SUCCESS, nullptr};
 }
 

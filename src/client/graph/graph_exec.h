@@ -22,17 +22,18 @@ namespace tutti::client {
 // Launch is thread-safe; as the API demands, the caller serialises changes.
 class GraphExec {
  public:
-  GraphExec(Graph* copy, GraphPlan plan, uint64_t flags);
+  GraphExec(Graph* copy, GraphPlan plan, uint64_t flags, Graph::Instance instance);
   ~GraphExec();
 
   static GraphExec* Find(const void* handle) { return pool_.Find(handle); }
-  // INVALID_VALUE if the dependencies form a cycle.
-  static Answer<GraphExec*> Create(const Graph& graph, uint64_t flags);
+  // INVALID_VALUE if the dependencies form a cycle, or if the graph allocates or frees memory and has one already.
+  static Answer<GraphExec*> Create(Graph& graph, uint64_t flags);
   static void Destroy(GraphExec* exec);
 
   cuda::CUgraphExec handle() { return reinterpret_cast<cuda::CUgraphExec>(this); }
   uint64_t flags() const { return flags_; }
   int Launch(Stream& stream);
+  bool has_memory_nodes() const { return copy_->has_memory_nodes(); }
   // A copy of its graph for a node to own. Null if there are too many.
   Graph* Copy() const { return copy_->Clone(true); }
 
@@ -47,7 +48,7 @@ class GraphExec {
     int result = 0;  // CUgraphExecUpdateResult
     GraphNode* node = nullptr;
   };
-  Difference Update(const Graph& graph);
+  Difference Update(Graph& graph);
 
  private:
   // A stream of the graph's own. It ends with its context, after which its slot may belong to another stream.
@@ -61,6 +62,7 @@ class GraphExec {
     }
   };
   Stream& LaneOf(uint32_t number, Stream& stream, uint32_t weight);
+  void FindMemory();
   int RunSteps(std::span<Stream* const> lanes) const;
   uint32_t LaunchWeight() const;
   StreamMark RoomAfter(Stream& stream, uint32_t weight) const;
@@ -71,6 +73,8 @@ class GraphExec {
   const GraphPlan plan_;
   const uint64_t flags_;
   std::map<const GraphNode*, GraphNode*> own_;
+  Graph::Instance instance_;  // null: it has no memory nodes
+  GraphAllocation::Turn memory_;
   std::set<const GraphNode*> disabled_;
   std::mutex launch_mutex_;  // guards the rest
   std::vector<Lane> lanes_;  // from the second lane on

@@ -62,6 +62,10 @@ int RunWork(const RecordWork& work, Stream& stream) {
   return CUDA_SUCCESS;
 }
 
+int RunWork(const AllocateWork&, Stream&) { return CUDA_SUCCESS; }
+
+int RunWork(const FreeWork&, Stream&) { return CUDA_SUCCESS; }
+
 template <int kType>
 int RunWork(const NoWork<kType>&, Stream&) {
   return CUDA_ERROR_NOT_SUPPORTED;

@@ -8,6 +8,7 @@
 #include "client/base/answer.h"
 #include "client/copy/copy.h"
 #include "client/copy/fill.h"
+#include "client/memory/graph_memory.h"
 #include "client/module/launch.h"
 #include "cuda/types.h"
 
@@ -55,6 +56,17 @@ struct RecordWork {
   cuda::CUevent event = nullptr;
 };
 
+// The memory is there as long as the node; a launch only takes its turn with it (client/graph/graph_exec.h).
+struct AllocateWork {
+  GraphAllocation::Handle allocation;
+  cuda::CUmemPoolProps properties{};  // as they were given
+  std::vector<cuda::CUmemAccessDesc> access;
+};
+
+struct FreeWork {
+  GraphAllocation::Handle allocation;
+};
+
 // Operations on words of memory, checked when they were described.
 struct MemoryWork {
   cuda::CUcontext context = nullptr;  // as it was given
@@ -67,7 +79,7 @@ struct NoWork {};
 
 // In the order of CUgraphNodeType, so that index() is the type.
 using NodeWork = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork, WaitWork, RecordWork,
-                              NoWork<8>, NoWork<9>, NoWork<10>, NoWork<11>, MemoryWork>;
+                              NoWork<8>, NoWork<9>, AllocateWork, FreeWork, MemoryWork>;
 
 Answer<KernelWork> MakeKernelWork(cuda::CUfunction handle, Context& context, const LaunchShape& shape,
                                   void* const* parameters, void* const* extra);

@@ -21,6 +21,7 @@ class Context;
 enum class AllocationKind : uint8_t {
   kDevice,
   kPool,  // stream-ordered; freed by cuMemFreeAsync or cuMemFree
+  kGraph,  // of a node of a graph (client/memory/graph_memory.h)
   kArray,
   kTexture,  // what a texture object's handle points to
   kSurface,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "client/base/complaint.h"
 #include "client/context/context.h"
+#include "client/memory/graph_memory.h"
 #include "client/session/attachment.h"
 
 namespace tutti::client {
@@ -82,7 +83,10 @@ int FreeDeviceMemory(uint64_t address) {
   const auto taken = AllocationTable::Get().Take(address, [](const Allocation& a) {
     return a.kind == AllocationKind::kDevice || a.kind == AllocationKind::kPool || a.kind == AllocationKind::kManaged;
   });
-  if (!taken) return NotAllocated(address);
+  if (!taken) {
+    const auto of_graph = GraphAllocation::Find(address);
+    return of_graph != nullptr ? of_graph->Free() : NotAllocated(address);
+  }
   ReturnMemory(*taken);
   return cuda::CUDA_SUCCESS;
 }

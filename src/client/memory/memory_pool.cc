@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "client/context/context.h"
+#include "client/memory/graph_memory.h"
 #include "client/memory/memory.h"
 
 namespace tutti::client {
@@ -83,7 +84,10 @@ int MemoryPool::Free(Stream&, uint64_t address) {
   const auto taken = AllocationTable::Get().Take(address, [](const Allocation& a) {
     return a.kind == AllocationKind::kPool || a.kind == AllocationKind::kDevice;
   });
-  if (!taken) return CUDA_ERROR_INVALID_VALUE;
+  if (!taken) {
+    const auto of_graph = GraphAllocation::Find(address);
+    return of_graph != nullptr ? of_graph->Free() : CUDA_ERROR_INVALID_VALUE;
+  }
   ReturnMemory(*taken);
   return CUDA_SUCCESS;
 }
