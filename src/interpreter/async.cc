@@ -46,7 +46,7 @@ void CopyBulk(Step& step) {
   step.Accept({Modifier::kBulkGroup});
   if (step.Has(Modifier::kPrefetch)) return step.Accept({Modifier::kL2});
   const Operand &target = step.in.operands[0], &source = step.in.operands[1];
-  const uint64_t bytes = step.Get(2, Type::kU32);
+  const uint64_t bytes = step.Get(2, Type::kU32) & ~uint64_t{15};  // as the compiler: other sizes have no meaning
   uint8_t* to = step.Locate(step.in.space, step.Address(target), bytes, 16, &target);
   const uint8_t* from = step.Locate(step.in.second_space, step.Address(source), bytes, 16, &source);
   if (to == nullptr || from == nullptr) return;
@@ -54,6 +54,7 @@ void CopyBulk(Step& step) {
     step.Accept({Modifier::kNoftz});
     const Type type = step.last_type();
     const uint64_t size = ptx::BitsOf(type) / 8;
+    if (size < 2 || size > 8) return step.Refuse("a reduction of this type");
     for (uint64_t i = 0; i < bytes; i += size) {
       uint64_t old = 0, value = 0;
       std::memcpy(&old, to + i, size);

@@ -118,7 +118,7 @@ void Stack(Step& step) {
     case ptx::Opcode::kStacksave: return step.Put(0, step.type(), local.size());
     case ptx::Opcode::kStackrestore: {
       const uint64_t top = step.Get(0, step.type());
-      if (top > local.size())
+      if (top > local.size() || top < step.thread.frame().stack_begin)
         return step.Fault(cuda::CUDA_ERROR_HARDWARE_STACK_ERROR, "a stack restored to a wild place");
       return local.resize(top);
     }

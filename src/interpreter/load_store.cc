@@ -23,7 +23,7 @@ uint64_t BytesOf(Type type) { return (ptx::BitsOf(type) + 7) / 8; }
 // st.bulk [a], size, 0
 void StoreZeros(Step& step) {
   const Operand& address = step.in.operands[0];
-  const uint64_t bytes = step.Get(1, Type::kB64);
+  const uint64_t bytes = step.Get(1, Type::kB64) & ~uint64_t{7};  // as the compiler: other sizes have no meaning
   uint8_t* at = step.Locate(step.SpaceOf(address), step.Address(address), bytes, 8, &address);
   if (at != nullptr) std::memset(at, 0, bytes);
 }

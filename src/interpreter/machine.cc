@@ -246,6 +246,7 @@ void Machine::PlaceLocals(Thread& thread) {
     frame.locals.push_back(end);
     if (variable.space == ptx::StateSpace::kLocal || variable.space == ptx::StateSpace::kParam) end += variable.bytes();
   }
+  frame.stack_begin = end;
   thread.local.resize(end, 0xdb);
 }
 

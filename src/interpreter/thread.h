@@ -22,6 +22,7 @@ struct Frame {
   std::vector<Bits> registers;    // a register that nothing has written holds what nobody should rely on
   std::vector<uint64_t> locals;   // offsets in the thread's local memory of what the function declares
   uint64_t stack_before = 0;      // of local memory in use, when it was called
+  uint64_t stack_begin = 0;       // behind what the function declares
   const ptx::Instruction* call = nullptr;  // in the caller; null in the entry
 };
 

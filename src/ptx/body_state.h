@@ -1,6 +1,9 @@
 // What the parts of the body parser share.
 #pragma once
 
+#include <cstdint>
+#include <map>
+
 #include "ptx/ast.h"
 #include "ptx/name_scope.h"
 #include "ptx/parse_context.h"
@@ -13,6 +16,7 @@ struct BodyState {
   TokenStream& tokens;
   Function& function;
   NameScopes& scopes;
+  std::map<uint32_t, uint32_t>& prototypes;  // of functions that are called by tables: index in Function::prototypes
   uint32_t source_line = 0;  // of the last .loc
   uint32_t source_file = 0;
 };

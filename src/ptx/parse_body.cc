@@ -69,7 +69,7 @@ class BodyParser {
     if (tokens_.Accept(';')) return true;
     if (token.kind == TokenKind::kDotWord) return Directive();
     if (token.kind == TokenKind::kWord && tokens_.next().Is(':')) return LabelOrTable();
-    BodyState state{context_, tokens_, function_, scopes_, source_line_, source_file_};
+    BodyState state{context_, tokens_, function_, scopes_, prototypes_, source_line_, source_file_};
     return ParseInstruction(state);
   }
 
@@ -254,6 +254,7 @@ class BodyParser {
   TokenStream tokens_;
   Function& function_;
   NameScopes scopes_;
+  std::map<uint32_t, uint32_t> prototypes_;  // see BodyState
   uint32_t source_line_ = 0;
   uint32_t source_file_ = 0;
 };

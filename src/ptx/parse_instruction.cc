@@ -159,20 +159,23 @@ class InstructionParser {
   std::optional<uint32_t> ParsePrototype() {
     const Token& name = tokens_.current();
     const auto symbol = state_.scopes.Find(name.text) == nullptr ? state_.context.FindSymbol(name.text) : std::nullopt;
-    const Prototype* prototype = symbol ? PrototypeIn(state_.context.module().symbols[*symbol]) : nullptr;
-    if (prototype == nullptr) return ParseTable(NamedThing::Kind::kPrototype, "a call prototype");
+    const auto function = symbol ? FunctionIn(state_.context.module().symbols[*symbol]) : std::nullopt;
+    if (!function) return ParseTable(NamedThing::Kind::kPrototype, "a call prototype");
     tokens_.Advance();
-    state_.function.prototypes.push_back(*prototype);
-    return static_cast<uint32_t>(state_.function.prototypes.size() - 1);
+    auto& prototypes = state_.function.prototypes;
+    const auto [entry, is_first] = state_.prototypes.try_emplace(*function, static_cast<uint32_t>(prototypes.size()));
+    if (is_first) prototypes.push_back(Prototype(state_.context.module().functions[*function].prototype));
+    return entry->second;
   }
 
-  const Prototype* PrototypeIn(const Symbol& symbol) const {
+  // The first function in a table, as its index in Module::functions.
+  std::optional<uint32_t> FunctionIn(const Symbol& symbol) const {
     const Module& module = state_.context.module();
-    if (symbol.kind != Symbol::Kind::kVariable) return nullptr;
+    if (symbol.kind != Symbol::Kind::kVariable) return std::nullopt;
     const auto& addresses = module.variables[symbol.index].init.addresses;
-    if (addresses.empty() || addresses[0].offset != 0) return nullptr;
+    if (addresses.empty() || addresses[0].offset != 0) return std::nullopt;
     const Symbol& target = module.symbols[addresses[0].symbol];
-    return target.kind == Symbol::Kind::kFunction ? &module.functions[target.index].prototype : nullptr;
+    return target.kind == Symbol::Kind::kFunction ? std::optional(target.index) : std::nullopt;
   }
 
   bool ParseIndexedBranch() {

@@ -112,8 +112,12 @@ class InstructionVerifier {
       case Opcode::kLdu: return CheckTransfer(0);
       case Opcode::kSt:
         if (Has(Modifier::kBulk)) return;
-        return CheckTransfer(1);
-      case Opcode::kRed: return CheckTransfer(1);
+        CheckTransfer(1);
+        return CheckCount(2);
+      case Opcode::kRed: CheckTransfer(1); return CheckCount(2);
+      case Opcode::kCp:
+        if (Has(Modifier::kBulk)) CheckBulkCopy();
+        return;
       case Opcode::kAtom: return CheckAtom();
       case Opcode::kVote: return CheckPattern(Has(Modifier::kBallot) ? "Np?n" : "Pp?n");
       case Opcode::kBar:
@@ -218,6 +222,7 @@ class InstructionVerifier {
     if (instruction_.types.empty()) return Fail("a type is missing");
     const Operand& operand = instruction_.operands[index];
     const Type type = instruction_.types.back();
+    if (instruction_.vector != 1 && BitsOf(type) == 128) return Fail("no vector has elements of 128 bits");
     if (operand.kind == OperandKind::kVector) {
       if (operand.count != instruction_.vector)
         return Fail(fmt::format("a vector of {} elements is needed", instruction_.vector));
@@ -229,6 +234,24 @@ class InstructionVerifier {
     } else {
       CheckAtLeast(operand, type);
     }
+  }
+
+  // `least` operands, and one more for each modifier that asks for one: an mbarrier that counts the bytes, a cache
+  // policy, a mask of bytes. A program with others means something else than what it says.
+  void CheckCount(size_t least) {
+    size_t wanted = least;
+    for (const Modifier asks : {Modifier::kMbarrierCompleteTxBytes, Modifier::kL2CacheHint, Modifier::kCpMask})
+      wanted += Has(asks);
+    if (instruction_.operands.size() != wanted)
+      Fail(fmt::format("{} operands are needed, not {}", wanted, instruction_.operands.size()));
+  }
+
+  // Not those of tensors, nor the instructions that wait.
+  void CheckBulkCopy() {
+    if (Has(Modifier::kTensor) || Has(Modifier::kMulticastCluster) || Has(Modifier::kCommitGroup) ||
+        Has(Modifier::kWaitGroup))
+      return;
+    CheckCount(Has(Modifier::kPrefetch) ? 2 : 3);
   }
 
   void CheckMov() {
