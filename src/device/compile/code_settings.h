@@ -17,6 +17,8 @@ struct CodeSettings {
   uint32_t max_compilers = 1;
   uint32_t capability = 0;  // of the devices, 80 for 8.0: selects among a program's PTX texts; 0: the newest
   uint64_t request_limit_ns = 120'000'000'000;
+  // A compilation that took longer than this goes on when its client has gone (compiler_pool.h).
+  uint64_t finish_after_ns = 2'000'000'000;
   uint64_t idle_limit_ns = 10'000'000'000;  // after which an idle compiler ends, freeing LLVM's memory
 
   // TUTTI_CACHE_DIR, else $XDG_CACHE_HOME/tutti, else ~/.cache/tutti; /var/cache/tutti for root. TUTTI_CACHE_BYTES.

@@ -94,6 +94,7 @@ class CodeStore final : public CodeSource {
     const CacheKey image_key = HashOf(image);
     const CacheKey key = KeyBuilder().Add("index").Add(identity()).Add(image_key).Finish();
     return indexes_.Get(key, cancelled, [&]() -> SharedWork<module::ModuleIndex>::Outcome {
+      pool_.AwaitUnattended(key, cancelled);
       if (const auto entry = cache().Find(key)) {
         if (auto index = module::ParseModuleIndex(entry->bytes)) return origins_.Keep(std::move(*index), image_key);
       }
@@ -124,6 +125,7 @@ class CodeStore final : public CodeSource {
                              .Add(block[2])
                              .Finish();
     return kernels_.Get(key, cancelled, [&]() -> SharedWork<LoadedKernel>::Outcome {
+      pool_.AwaitUnattended(key, cancelled);
       if (auto entry = cache().Find(key)) {
         if (auto loaded = Load(std::move(entry->file), entry->bytes, name)) return loaded;
       }
@@ -172,7 +174,8 @@ class CodeStore final : public CodeSource {
   Result<Bytes> Compile(const compiler::CompileRequest& request, std::span<const uint8_t> image,
                         const CacheKey& image_key, const CacheKey& key, const Cancelled& cancelled) {
     if (const auto refused = refusals_.Find(key)) return std::unexpected(*refused);
-    TUTTI_ASSIGN(auto answer, pool_.Compile(request, image, image_key, cancelled));
+    const auto keep = [this, key](const Bytes& bytes) { Keep(key, bytes); };
+    TUTTI_ASSIGN(auto answer, pool_.Compile(request, image, image_key, cancelled, key, keep));
     if (answer.status == 0) return std::move(answer.bytes);
     // The client gets this number as it is, so it must be a CUresult.
     const int code = cuda::ResultName(answer.status) != nullptr ? answer.status : cuda::CUDA_ERROR_UNKNOWN;

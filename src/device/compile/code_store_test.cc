@@ -66,6 +66,30 @@ TEST_F(CodeStoreTest, AWarmCacheNeedsNoCompiler) {
   EXPECT_EQ(Requests().size(), 2u);
 }
 
+// So that it does not begin again each time its program is started and killed.
+TEST_F(CodeStoreTest, ALongCompilationIsForTheCacheWhenItsClientIsKilled) {
+  settings_.finish_after_ns = 0;
+  const auto store = CreateCodeStore(settings_, Host());
+  const auto index = store->Index(Image("good"), never_);
+  ASSERT_TRUE(index) << index.error().text;
+  const fs::path hold = folder_ / "log.hold";
+  std::ofstream(hold).put(' ');
+  Cancelled killed{false};
+  std::thread killer([&] {
+    while (CountOf("good") == 0) std::this_thread::yield();
+    killed = true;
+  });
+  const auto nothing = store->Kernel(Image("good"), **index, 0, kBlock, killed);
+  killer.join();
+  ASSERT_FALSE(nothing);
+  EXPECT_EQ(nothing.error().code, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED);
+  fs::remove(hold);
+  const auto kernel = Get(*store, "good");
+  ASSERT_TRUE(kernel) << kernel.error().text;
+  EXPECT_EQ(RunIt(**kernel), 42u);
+  EXPECT_EQ(CountOf("good"), 1) << "it was compiled again";
+}
+
 TEST_F(CodeStoreTest, ADamagedCacheIsCompiledAgain) {
   ASSERT_TRUE(Get(*CreateCodeStore(settings_, Host()), "good"));
   for (const auto& entry : fs::directory_iterator(settings_.cache_folder)) {

@@ -21,8 +21,10 @@ CompilerPool::~CompilerPool() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    end_unattended_ = true;
   }
   idle_changed_.notify_all();
+  if (finisher_.joinable()) finisher_.join();
   if (reaper_.joinable()) reaper_.join();
 }
 
@@ -41,9 +43,15 @@ Result<std::unique_ptr<CompilerProcess>> CompilerPool::TakePlace(const CacheKey&
                                                                  const Cancelled& cancelled) {
   const uint64_t since_ns = NowNs();
   std::unique_lock lock(mutex_);
-  while (!place_free_.wait_for(lock, kLook, [&] { return HasPlaceFor(cancelled, NowNs() - since_ns); })) {
-    if (cancelled.load(std::memory_order_relaxed)) return Fail(kCancelled, "nobody waits for it");
+  ++waiting_;
+  while (!HasPlaceFor(cancelled, NowNs() - since_ns)) {
+    EndUnattended();
+    place_free_.wait_for(lock, kLook);
+    if (!cancelled.load(std::memory_order_relaxed)) continue;
+    --waiting_;
+    return Fail(kCancelled, "nobody waits for it");
   }
+  --waiting_;
   ++busy_;
   ++busy_for_[&cancelled];
   auto chosen = std::ranges::find(idle_, image_key, &Idle::image);
@@ -65,7 +73,7 @@ void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const Cach
   {
     const std::lock_guard lock(mutex_);
     --busy_;
-    if (const auto of_client = busy_for_.find(&client); --of_client->second == 0) busy_for_.erase(of_client);
+    TakeFrom(client);
     // An additional worker ends with its request.
     if (process != nullptr && idle_.size() + busy_ < settings_.max_compilers) {
       idle_.push_back({std::move(process), image_key, NowNs()});
@@ -78,7 +86,8 @@ void CompilerPool::GiveBack(std::unique_ptr<CompilerProcess> process, const Cach
 
 Result<CompilerProcess::Answer> CompilerPool::Compile(const compiler::CompileRequest& request,
                                                       std::span<const uint8_t> image, const CacheKey& image_key,
-                                                      const Cancelled& cancelled) {
+                                                      const Cancelled& cancelled, const CacheKey& key,
+                                                      const KeepCode& keep) {
   TUTTI_ASSIGN(const os::Fd file, os::CreateMemoryOf("tutti-image", image));
   TUTTI_ASSIGN(std::unique_ptr<CompilerProcess> process, TakePlace(image_key, cancelled));
   for (bool retried = false;; retried = true) {
@@ -97,12 +106,64 @@ Result<CompilerProcess::Answer> CompilerPool::Compile(const compiler::CompileReq
       GiveBack(std::move(process), image_key, cancelled);
       return answer;
     }
+    if (answer.error().code == kCancelled && LeaveUnattended(process, image_key, key, cancelled, keep)) return answer;
     process.reset();
     if (was_gone && !fresh && !retried) continue;  // it died while idle, through no fault of this request
     if (answer.error().code != kCancelled) log_.Warning("compilations that fail", "compiler: {}", answer.error().text);
     GiveBack(nullptr, image_key, cancelled);
     return answer;
   }
+}
+
+void CompilerPool::TakeFrom(const Cancelled& client) {
+  if (const auto of_client = busy_for_.find(&client); --of_client->second == 0) busy_for_.erase(of_client);
+}
+
+bool CompilerPool::LeaveUnattended(std::unique_ptr<CompilerProcess>& process, const CacheKey& image_key,
+                                   const CacheKey& key, const Cancelled& client, const KeepCode& keep) {
+  const std::lock_guard lock(mutex_);
+  if (!keep || stopping_ || unattended_ || waiting_ != 0) return false;
+  if (NowNs() - process->asked_ns() < settings_.finish_after_ns) return false;
+  if (finisher_.joinable()) finisher_.join();  // of an earlier one: it takes no lock any more
+  end_unattended_ = false;
+  unattended_process_ = std::move(process);
+  finisher_ = os::TryStartThread("compiler-finish", [this, image_key, keep] { FinishUnattended(image_key, keep); });
+  if (!finisher_.joinable()) {
+    process = std::move(unattended_process_);
+    return false;
+  }
+  unattended_ = Unattended{.key = key, .number = next_unattended_++};
+  ++busy_for_[&end_unattended_];  // the client's memory may be gone soon
+  TakeFrom(client);
+  return true;
+}
+
+void CompilerPool::FinishUnattended(const CacheKey& image_key, const KeepCode& keep) {
+  {
+    const std::lock_guard lock(mutex_);  // until LeaveUnattended has returned
+  }
+  const auto answer = unattended_process_->Finish(end_unattended_);
+  if (!answer) unattended_process_.reset();
+  if (answer && answer->status == 0) keep(answer->bytes);
+  GiveBack(std::move(unattended_process_), image_key, end_unattended_);
+  {
+    const std::lock_guard lock(mutex_);
+    unattended_.reset();
+  }
+  place_free_.notify_all();
+}
+
+void CompilerPool::EndUnattended() {
+  if (unattended_ && unattended_->awaited == 0) end_unattended_ = true;
+}
+
+void CompilerPool::AwaitUnattended(const CacheKey& key, const Cancelled& cancelled) {
+  std::unique_lock lock(mutex_);
+  if (!unattended_ || unattended_->key != key) return;
+  const auto goes_on = [&, number = unattended_->number] { return unattended_ && unattended_->number == number; };
+  ++unattended_->awaited;
+  while (goes_on() && !cancelled.load(std::memory_order_relaxed)) place_free_.wait_for(lock, kLook);
+  if (goes_on()) --unattended_->awaited;
 }
 
 void CompilerPool::EndIdle() {

@@ -3,13 +3,20 @@
 //
 // A worker that dies or takes too long costs the request it was working on and nothing else. A worker sees one image:
 // if that takes it over, no kernel of another image is affected. Thread-safe; calls block.
+//
+// A program that is killed in a long compilation would begin it again each time it is started. So a compilation that
+// has gone on for a while is finished for the cache when its client has gone: one at a time in a server, within the
+// limits of any other, in the place of a client, and only as long as no client waits for a place. It ends with the
+// pool.
 #pragma once
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
@@ -30,10 +37,18 @@ class CompilerPool {
   CompilerPool(const CompilerPool&) = delete;
   CompilerPool& operator=(const CompilerPool&) = delete;
 
+  // What is done with code that nobody waits for any more; called by a thread of the pool.
+  using KeepCode = std::function<void(const std::vector<uint8_t>&)>;
+
   // The worker's answer. `image_key` names the image: a worker that has parsed it already is reused. The answer's
-  // status is the worker's own; an error is one of the machinery (no compiler, a dead worker, a time limit).
+  // status is the worker's own; an error is one of the machinery (no compiler, a dead worker, a time limit). `key`
+  // names the code for AwaitUnattended; without `keep` a cancelled compilation ends.
   Result<CompilerProcess::Answer> Compile(const compiler::CompileRequest& request, std::span<const uint8_t> image,
-                                          const CacheKey& image_key, const Cancelled& cancelled);
+                                          const CacheKey& image_key, const Cancelled& cancelled,
+                                          const CacheKey& key = {}, const KeepCode& keep = nullptr);
+
+  // Returns once no compilation of this code goes on without its client, or if cancelled.
+  void AwaitUnattended(const CacheKey& key, const Cancelled& cancelled);
 
   size_t workers() const;  // alive now
 
@@ -49,6 +64,12 @@ class CompilerPool {
   bool HasPlaceFor(const Cancelled& client, uint64_t waited_ns) const;  // lock held
   void GiveBack(std::unique_ptr<CompilerProcess> process, const CacheKey& image_key, const Cancelled& client);
   void EndIdle();
+  // Takes the process over if its compilation is to be finished without its client.
+  bool LeaveUnattended(std::unique_ptr<CompilerProcess>& process, const CacheKey& image_key, const CacheKey& key,
+                       const Cancelled& client, const KeepCode& keep);
+  void FinishUnattended(const CacheKey& image_key, const KeepCode& keep);  // its thread
+  void EndUnattended();                                                    // lock held; if nobody awaits it
+  void TakeFrom(const Cancelled& client);                                  // lock held: one busy worker less
 
   const CodeSettings settings_;
   const std::shared_ptr<CompilerHost> host_;
@@ -61,6 +82,18 @@ class CompilerPool {
   std::map<const Cancelled*, uint32_t> busy_for_;  // by client
   bool stopping_ = false;
   std::thread reaper_;
+
+  struct Unattended {
+    CacheKey key;
+    uint64_t number;
+    uint32_t awaited = 0;  // by clients
+  };
+  uint64_t next_unattended_ = 0;
+  uint32_t waiting_ = 0;  // clients, for a place
+  std::optional<Unattended> unattended_;
+  std::unique_ptr<CompilerProcess> unattended_process_;  // of its thread
+  Cancelled end_unattended_{false};
+  std::thread finisher_;
 };
 
 }  // namespace tutti::device

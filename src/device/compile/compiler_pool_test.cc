@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <signal.h>
 
+#include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "cuda/result.h"
@@ -83,6 +86,69 @@ TEST_F(CompilerPoolTest, ACancelledRequestTakesItsWorkerAlong) {
   EXPECT_EQ(cancelled.error().code, cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED);
   EXPECT_EQ(pool.workers(), 0u);
   EXPECT_EQ(kill(Requests().at(0).pid, 0), -1) << "the worker is still there";
+}
+
+// Of the compilations that go on when their clients have gone.
+class UnattendedTest : public CompilerPoolTest {
+ protected:
+  UnattendedTest() { settings_.finish_after_ns = 0; }
+  // Asks for `kernel` and cancels once the worker has it.
+  void AskAndLeave(CompilerPool& pool, const std::string& kernel) {
+    Cancelled gone{false};
+    std::thread canceller([&] {
+      while (CountOf(kernel) == 0) std::this_thread::yield();
+      gone = true;
+    });
+    const std::span<const uint8_t> image(reinterpret_cast<const uint8_t*>("image"), 5);
+    const auto answer = pool.Compile({.op = compiler::CompileOp::kKernel, .kernel = kernel}, image, HashOf(image), gone,
+                                     {}, [this](const std::vector<uint8_t>& bytes) { kept_bytes_ = bytes.size(); });
+    canceller.join();
+    EXPECT_FALSE(answer);
+  }
+  std::atomic<size_t> kept_bytes_{0};
+};
+
+TEST_F(UnattendedTest, ItsCodeIsKept) {
+  std::ofstream(folder_ / "log.hold").put(' ');
+  CompilerPool pool(settings_, Host());
+  AskAndLeave(pool, "good");
+  EXPECT_EQ(pool.workers(), 1u);
+  std::filesystem::remove(folder_ / "log.hold");
+  while (kept_bytes_ == 0) std::this_thread::yield();
+  EXPECT_GT(kept_bytes_, 1000u);
+}
+
+TEST_F(UnattendedTest, ThereIsOneAtATime) {
+  CompilerPool pool(settings_, Host());
+  AskAndLeave(pool, "hang");
+  std::ofstream(folder_ / "log.hold").put(' ');
+  AskAndLeave(pool, "good");
+  EXPECT_EQ(pool.workers(), 1u);
+}
+
+TEST_F(UnattendedTest, ItGivesWayToAClientThatWaitsForAPlace) {
+  settings_.max_compilers = 1;
+  CompilerPool pool(settings_, Host());
+  AskAndLeave(pool, "hang");
+  EXPECT_TRUE(Ask(pool, "good"));
+  EXPECT_EQ(kept_bytes_, 0u);
+}
+
+TEST_F(UnattendedTest, ItEndsWithThePool) {
+  const auto host = Host();
+  {
+    CompilerPool pool(settings_, host);
+    AskAndLeave(pool, "hang");
+    EXPECT_EQ(kill(Requests().at(0).pid, 0), 0);
+  }
+  EXPECT_EQ(kill(Requests().at(0).pid, 0), -1) << "the worker is still there";
+}
+
+TEST_F(UnattendedTest, AShortOneEndsWithItsClient) {
+  settings_.finish_after_ns = 100'000'000'000;
+  CompilerPool pool(settings_, Host());
+  AskAndLeave(pool, "hang");
+  EXPECT_EQ(pool.workers(), 0u);
 }
 
 TEST_F(CompilerPoolTest, ACancelledRequestDoesNotWaitForAPlace) {

@@ -86,12 +86,18 @@ Result<CompilerProcess::Answer> CompilerProcess::Ask(const compiler::CompileRequ
     *was_gone = true;
     return Fail(cuda::CUDA_ERROR_UNKNOWN, "the compiler is gone: " + sent.error().text);
   }
-  if (!AwaitAnswer(NowNs() + limit_ns, cancelled)) {
-    End();
+  asked_ns_ = NowNs();
+  limit_ns_ = limit_ns;
+  return Finish(cancelled);
+}
+
+Result<CompilerProcess::Answer> CompilerProcess::Finish(const Cancelled& cancelled) {
+  if (!AwaitAnswer(asked_ns_ + limit_ns_, cancelled)) {
     if (cancelled.load(std::memory_order_relaxed))
       return Fail(cuda::CUDA_ERROR_MPS_CLIENT_TERMINATED, "nobody waits for it");
+    End();
     return Fail(cuda::CUDA_ERROR_UNKNOWN,
-                fmt::format("the compiler was stopped after {:g} s", static_cast<double>(limit_ns) / 1e9));
+                fmt::format("the compiler was stopped after {:g} s", static_cast<double>(limit_ns_) / 1e9));
   }
   const auto message = os::Receive(socket_.get(), 0);
   if (!message || (message->bytes.empty() && message->fds.empty())) {

@@ -33,10 +33,14 @@ class CompilerProcess {
     std::vector<uint8_t> bytes;  // if status == 0
   };
   // Sends a request and waits. An error means that the worker is unusable: it died, was killed for taking too long, or
-  // violated the protocol. `was_gone` is set if it had ended before it could have seen the request. Cancelling kills
-  // it, too: nothing else makes a compiler stop.
+  // violated the protocol. `was_gone` is set if it had ended before it could have seen the request. A worker whose
+  // request was cancelled works on, since nothing makes a compiler stop: Finish waits for it again, and destroying this
+  // object kills it.
   Result<Answer> Ask(const compiler::CompileRequest& request, int image, uint64_t limit_ns, const Cancelled& cancelled,
                      bool* was_gone);
+  // The answer to the request that Ask was cancelled in, within the same limit.
+  Result<Answer> Finish(const Cancelled& cancelled);
+  uint64_t asked_ns() const { return asked_ns_; }  // when Ask was called
 
   pid_t pid() const { return pid_; }
 
@@ -50,6 +54,7 @@ class CompilerProcess {
 
   const std::shared_ptr<CompilerHost> host_;
   pid_t pid_;  // 0: reaped
+  uint64_t asked_ns_ = 0, limit_ns_ = 0;
   os::Fd socket_;
   os::Fd lifeline_;  // the worker ends with this process, however that ends, and without the host if that is gone
 };

@@ -3,6 +3,7 @@
 //   index: an image "index fails" is refused; else one kernel per word of the image
 //   kernel: "crash", "hang", "refuse", "garbage" do so; "half" answers with the first half of "good"; "NAME" answers
 //     with the file NAME.so of $TUTTI_TEST_KERNELS
+// As long as there is a file $TUTTI_TEST_LOG.hold, kernels are not answered.
 // Each request adds a line "<process id> <kernel or index>" to $TUTTI_TEST_LOG.
 #include <fcntl.h>
 #include <unistd.h>
@@ -47,6 +48,8 @@ std::string IndexOf(const std::string& image) {
 }
 
 std::string ObjectOf(const std::string& kernel) {
+  const std::string hold = std::string(std::getenv("TUTTI_TEST_LOG")) + ".hold";
+  while (access(hold.c_str(), F_OK) == 0) usleep(1000);
   if (kernel == "crash") abort();
   if (kernel == "hang") pause();
   if (kernel == "garbage") return "this is not a shared object";
