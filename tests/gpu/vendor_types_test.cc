@@ -12,8 +12,6 @@ namespace tutti::cuda {
 // clang-format on
 #include <gtest/gtest.h>
 
-#include <cstddef>
-
 namespace {
 
 namespace ours = tutti::cuda;
@@ -30,18 +28,9 @@ constexpr bool SameShape(int (*)(A...), ::CUresult (*)(B...)) {
 #include "frame/vendor.def"
 #undef CU_VENDOR
 
-static_assert(sizeof(::CUstreamBatchMemOpParams) == sizeof(ours::CUstreamBatchMemOpParams));
-static_assert(offsetof(::CUstreamBatchMemOpParams, writeValue.address) ==
-              offsetof(ours::CUstreamBatchMemOpParams, address));
-static_assert(offsetof(::CUstreamBatchMemOpParams, writeValue.value64) ==
-              offsetof(ours::CUstreamBatchMemOpParams, value));
-static_assert(offsetof(::CUstreamBatchMemOpParams, writeValue.flags) ==
-              offsetof(ours::CUstreamBatchMemOpParams, flags));
 static_assert(sizeof(::CUmemAllocationHandleType) == sizeof(ours::CUmemAllocationHandleType));
 
 #define SAME(name) static_assert(static_cast<long>(::name) == static_cast<long>(ours::name), #name)
-SAME(CU_STREAM_MEM_OP_WRITE_VALUE_64);
-SAME(CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER);
 SAME(CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING);
 SAME(CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
 SAME(CU_COREDUMP_ENABLE_ON_EXCEPTION);

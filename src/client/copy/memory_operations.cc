@@ -44,7 +44,6 @@ int CheckWord(const CUstreamBatchMemOpParams& o) {
 }
 
 int Check(const CUstreamBatchMemOpParams& o, MemoryOperationApi api) {
-  const bool first = api == MemoryOperationApi::kFirst;
   switch (o.operation) {
     case CU_STREAM_MEM_OP_WAIT_VALUE_32:
     case CU_STREAM_MEM_OP_WAIT_VALUE_64:
@@ -53,11 +52,10 @@ int Check(const CUstreamBatchMemOpParams& o, MemoryOperationApi api) {
     case CU_STREAM_MEM_OP_WRITE_VALUE_32:
     case CU_STREAM_MEM_OP_WRITE_VALUE_64:
       if (o.value.flags > CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER) return CUDA_ERROR_INVALID_VALUE;
-      if (o.value.flags != 0 && !first) return CUDA_ERROR_NOT_SUPPORTED;
       return CheckWord(o);
     case CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES: return o.fence.flags == 0 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     case CU_STREAM_MEM_OP_BARRIER:
-      if (first) return CUDA_ERROR_NOT_SUPPORTED;
+      if (api == MemoryOperationApi::kFirst) return CUDA_ERROR_NOT_SUPPORTED;
       return o.fence.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
     default: return CUDA_ERROR_INVALID_VALUE;
   }

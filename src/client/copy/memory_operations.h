@@ -12,7 +12,8 @@ namespace tutti::client {
 
 inline constexpr unsigned kMostMemoryOperations = 255;  // in one call; CUDA's limit
 
-// The two versions of the functions. The second has barriers, and no writes without one.
+// The two versions of the functions. Only the second has barriers. Writes that need none (a flag of the first) are
+// accepted by both: they are as ordered as the others.
 enum class MemoryOperationApi { kFirst, kSecond };
 
 // Checks kinds, flags and addresses. INVALID_VALUE for what CUDA does not define, and for words that are misaligned,

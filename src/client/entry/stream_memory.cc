@@ -19,11 +19,10 @@ CUresult Do(CUstream handle, std::span<const CUstreamBatchMemOpParams> operation
       *stream, MemoryWork{.context = stream->context().handle(), .operations{operations.begin(), operations.end()}});
 }
 
-CUresult DoOne(CUstream handle, int operation, CUdeviceptr address, uint64_t value, unsigned flags,
-               MemoryOperationApi api = MemoryOperationApi::kSecond) {
+CUresult DoOne(CUstream handle, int operation, CUdeviceptr address, uint64_t value, unsigned flags) {
   CUstreamBatchMemOpParams one{.pad = {}};
   one.value = {.operation = operation, .address = address, .value = value, .flags = flags, .alias = 0};
-  return Do(handle, {&one, 1}, api);
+  return Do(handle, {&one, 1}, MemoryOperationApi::kSecond);
 }
 
 CUresult DoMany(CUstream handle, unsigned count, const CUstreamBatchMemOpParams* operations, unsigned flags,
@@ -41,14 +40,8 @@ CUresult cuStreamWaitValue32_v2(CUstream stream, CUdeviceptr address, uint32_t v
 CUresult cuStreamWaitValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags) {
   return DoOne(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, address, value, flags);
 }
-CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags) {
-  return DoOne(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, address, value, flags, MemoryOperationApi::kFirst);
-}
 CUresult cuStreamWriteValue32_v2(CUstream stream, CUdeviceptr address, uint32_t value, unsigned int flags) {
   return DoOne(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, address, value, flags);
-}
-CUresult cuStreamWriteValue64(CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags) {
-  return DoOne(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, address, value, flags, MemoryOperationApi::kFirst);
 }
 CUresult cuStreamWriteValue64_v2(CUstream stream, CUdeviceptr address, uint64_t value, unsigned int flags) {
   return DoOne(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, address, value, flags);

@@ -239,15 +239,15 @@ TEST_F(StreamMemoryTest, WhatIsWrongIsRefusedAndNothingIsSubmitted) {
   CU_EXPECT(cuMemFree_v2(managed));
 }
 
-TEST_F(StreamMemoryTest, WritesWithoutABarrierAreOfTheFirstVersionAndBarriersOfTheSecond) {
+TEST_F(StreamMemoryTest, BarriersAreOfTheSecondVersionAndWritesWithoutOneOfBoth) {
   CUstreamBatchMemOpParams barrier = Fence(CU_STREAM_MEM_OP_BARRIER);
   EXPECT_EQ(cuStreamBatchMemOp(stream_, 1, &barrier, 0), CUDA_ERROR_NOT_SUPPORTED);
   CU_EXPECT(cuStreamBatchMemOp_v2(stream_, 1, &barrier, 0));
   CU_EXPECT(cuStreamWriteValue32(stream_, flag_, 9, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
-  EXPECT_EQ(cuStreamWriteValue32_v2(stream_, flag_, 8, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER),
-            CUDA_ERROR_NOT_SUPPORTED);
+  CU_EXPECT(cuStreamWriteValue32_v2(stream_, flag_ + 4, 8, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
   CU_EXPECT(cuStreamSynchronize(stream_));
   EXPECT_EQ(Load32(0), 9u);
+  EXPECT_EQ(Load32(1), 8u);
 }
 
 TEST_F(StreamMemoryTest, CapturedTheyAreNodesOfAGraph) {

@@ -10,17 +10,6 @@ namespace tutti::cuda {
 using CUmemAllocationHandleType = int;
 using CUcoredumpSettings = int;
 
-struct CUstreamBatchMemOpParams {
-  int operation;
-  CUdeviceptr address;
-  uint64_t value;
-  unsigned flags;
-  CUdeviceptr alias;
-  uint64_t rest;
-};
-
-enum : int { CU_STREAM_MEM_OP_WRITE_VALUE_64 = 5 };
-enum : unsigned { CU_STREAM_WRITE_VALUE_DEFAULT = 0, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER = 1 };
 enum : unsigned { CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING = 1 };
 enum : int { CU_MEM_ACCESS_FLAGS_PROT_READWRITE = 3 };
 enum : int {

@@ -20,9 +20,9 @@ void Mark(CUstream stream, CUdeviceptr word, uint64_t value, unsigned flags = CU
 void MarkTwo(CUstream stream, CUdeviceptr a, CUdeviceptr b, uint64_t value) {
   CUstreamBatchMemOpParams operations[2] = {};
   for (int i = 0; i < 2; ++i) {
-    operations[i].operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
-    operations[i].address = i == 0 ? a : b;
-    operations[i].value = value;
+    operations[i].value.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
+    operations[i].value.address = i == 0 ? a : b;
+    operations[i].value.value = value;
   }
   CU(cuStreamBatchMemOp_v2, stream, 2u, &operations[0], 0u);
 }
