@@ -16,6 +16,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
+#include <vector>
 
 #include "os/memory.h"
 
@@ -106,10 +108,14 @@ Result<pid_t> Spawn(const SpawnOptions& options) {
   std::vector<char*> arguments;
   for (const std::string& argument : options.arguments) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
-  char* nothing[] = {nullptr};
+  std::vector<char*> environment;
+  for (char** entry = environ; !options.without_environment && entry != nullptr && *entry != nullptr; ++entry) {
+    if (!std::string_view(*entry).starts_with("LD_AUDIT=")) environment.push_back(*entry);
+  }
+  environment.push_back(nullptr);
   ChildPlan plan{.path = options.path.c_str(),
                  .arguments = arguments.data(),
-                 .environment = options.without_environment ? nothing : environ,
+                 .environment = environment.data(),
                  .files = options.files.data(),
                  .file_count = options.files.size(),
                  .highest = 2};

@@ -20,8 +20,9 @@ struct SpawnOptions {
   bool without_environment = false;
 };
 
-// Starts the program, with our environment unless it is to have none. Returns its process id once exec has succeeded;
-// fails if exec failed.
+// Starts the program, with our environment unless it is to have none. LD_AUDIT is left out: auditing libraries, as
+// `tutti run` sets one, are for the host process and what it starts itself. Returns its
+// process id once exec has succeeded; fails if exec failed.
 Result<pid_t> Spawn(const SpawnOptions& options);
 
 }  // namespace tutti::os

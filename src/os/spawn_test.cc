@@ -37,6 +37,13 @@ std::string Output(const std::string& command, bool unnoticed = false) {
 
 TEST(Spawn, RunsTheProgramWithItsArguments) { EXPECT_EQ(Output("echo hello"), "hello\n"); }
 
+TEST(Spawn, LeavesAuditingLibrariesOut) {
+  setenv("LD_AUDIT", "/nonexistent/audit.so", 1);
+  setenv("SPAWN_TEST", "stays", 1);
+  EXPECT_EQ(Output("echo $LD_AUDIT $SPAWN_TEST"), "stays\n");
+  unsetenv("LD_AUDIT");
+}
+
 TEST(Spawn, PassesNoOtherDescriptorOn) {
   const int leaked = open("/dev/null", O_RDONLY);  // not close-on-exec
   // 0, 1, 2, and the one with which ls reads the directory.
