@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "client/base/environment.h"
 #include "client/context/context.h"
 #include "client/memory/allocation_table.h"
 #include "client/module/compile_wait.h"
@@ -52,13 +53,16 @@ bool FirstOf(const std::string& origin) {
   return seen->insert(origin).second;
 }
 
+// By the auditing library that `tutti run` sets (src/keep_ptx); the loader loads it before the program.
+bool IsAudited() { return Environment("LD_AUDIT").find("libtutti-keep-ptx.so") != std::string::npos; }
+
 // A program without JIT options has no other way to learn what is wrong with its code. Some libraries try hundreds of
 // images without PTX; of each file only the first is logged.
 void LogFailure(int status, const std::string& text, const void* where) {
   const std::string origin = OriginOf(where);
   const bool no_ptx = status == cuda::CUDA_ERROR_NO_BINARY_FOR_GPU;
   if (no_ptx && !FirstOf(origin)) return;
-  const std::string advice = no_ptx ? AdviceAboutPtx(origin, LoadedFiles()) : "";
+  const std::string advice = no_ptx ? AdviceAboutPtx(origin, LoadedFiles(), IsAudited()) : "";
   log::Error("a module{}{} could not be loaded: {}{}{}", origin.empty() ? "" : " of ", origin,
              text.substr(0, text.find('\n')), advice.empty() ? "" : "; ", advice);
 }

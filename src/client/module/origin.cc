@@ -4,21 +4,32 @@
 #include <link.h>
 
 #include <algorithm>
+#include <string_view>
 
 namespace tutti::client {
 namespace {
 
 // Libraries and packages of Python that make machine code as programs run, by what the paths of their files contain.
-constexpr struct {
+struct Maker {
   const char* part;
   const char* advice;
-} kMakers[] = {
-    {"/libnvrtc.so", "tutti run makes NVRTC keep PTX in it"},
-    {"/libnvJitLink.so", "tutti run makes nvJitLink keep PTX in it"},
+  const char* advice_if_audited = nullptr;  // where `tutti run` has not helped; default: the same
+};
+constexpr Maker kMakers[] = {
+    {"/libnvrtc.so", "tutti run makes NVRTC keep PTX in it",
+     "tutti run did not reach this call of NVRTC: give it -lineinfo, or load its PTX (nvrtcGetPTX)"},
+    {"/libnvJitLink.so", "tutti run makes nvJitLink keep PTX in it",
+     "tutti run did not reach this call of nvJitLink: give it -lineinfo, or PTX without -lto"},
     {"/triton/", "Triton keeps PTX in it unless TRITON_DISABLE_LINE_INFO=1 is set"},
     {"/cupy/", "CuPy loads PTX with CUPY_COMPILE_WITH_PTX=1"},
     {"/numba/", "Numba keeps PTX in it with @cuda.jit(lineinfo=True)"},
 };
+
+// By its name: libx.so, libx.so.1, x.cpython-311-x86_64-linux-gnu.so. A folder's name says nothing.
+bool IsLibrary(const std::string& path) {
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  return name.ends_with(".so") || name.find(".so.") != name.npos;
+}
 
 }  // namespace
 
@@ -37,16 +48,18 @@ std::vector<std::string> LoadedFiles() {
   return files;
 }
 
-std::string AdviceAboutPtx(const std::string& origin, const std::vector<std::string>& loaded) {
-  if (origin.find(".so") != std::string::npos) {
+std::string AdviceAboutPtx(const std::string& origin, const std::vector<std::string>& loaded, bool audited) {
+  if (IsLibrary(origin)) {
     return "a library chooses its kernels by the compute capability, so another one may help: "
            "TUTTI_COMPUTE_CAPABILITY=11.0";
   }
   std::string text;
   if (!origin.empty()) return text;
-  for (const auto& maker : kMakers) {
+  for (const Maker& maker : kMakers) {
     const auto is_its = [&](const std::string& file) { return file.find(maker.part) != std::string::npos; };
-    if (std::ranges::any_of(loaded, is_its)) text += (text.empty() ? "" : "; ") + std::string(maker.advice);
+    if (std::ranges::any_of(loaded, is_its))
+      text += (text.empty() ? "" : "; ") +
+              std::string(audited && maker.advice_if_audited != nullptr ? maker.advice_if_audited : maker.advice);
   }
   return text;
 }

@@ -22,20 +22,32 @@ TEST(OriginTest, LibrariesOfThisProcessAreListed) {
 
 TEST(OriginTest, WhoMadeTheCodeIsToldItsSwitch) {
   const std::vector<std::string> numba = {"", "/lib/libc.so.6", "/v/site-packages/numba/_dispatcher.cpython-311.so"};
-  EXPECT_THAT(AdviceAboutPtx("", numba), HasSubstr("lineinfo=True"));
+  EXPECT_THAT(AdviceAboutPtx("", numba, false), HasSubstr("lineinfo=True"));
   const std::vector<std::string> both = {"/v/cupy/_core/core.so", "/v/triton/_C/libtriton.so"};
-  EXPECT_THAT(AdviceAboutPtx("", both), HasSubstr("CUPY_COMPILE_WITH_PTX=1"));
-  EXPECT_THAT(AdviceAboutPtx("", both), HasSubstr("TRITON_DISABLE_LINE_INFO"));
-  EXPECT_THAT(AdviceAboutPtx("", {"/v/nvidia/cu13/lib/libnvrtc.so.13"}), HasSubstr("tutti run"));
-  EXPECT_EQ(AdviceAboutPtx("", {"/lib/libc.so.6"}), "");
+  EXPECT_THAT(AdviceAboutPtx("", both, false), HasSubstr("CUPY_COMPILE_WITH_PTX=1"));
+  EXPECT_THAT(AdviceAboutPtx("", both, false), HasSubstr("TRITON_DISABLE_LINE_INFO"));
+  EXPECT_THAT(AdviceAboutPtx("", {"/v/nvidia/cu13/lib/libnvrtc.so.13"}, false), HasSubstr("tutti run"));
+  EXPECT_EQ(AdviceAboutPtx("", {"/lib/libc.so.6"}, false), "");
+}
+
+TEST(OriginTest, WhoIsUnderTuttiRunIsToldWhatElseHelps) {
+  for (const char* const maker : {"/v/libnvrtc.so.13", "/v/libnvJitLink.so.13"})
+    EXPECT_THAT(AdviceAboutPtx("", {maker}, true), HasSubstr("give it -lineinfo"));
+}
+
+TEST(OriginTest, ALibraryIsKnownByItsNameNotItsFolder) {
+  EXPECT_EQ(AdviceAboutPtx("/home/u/x.so.d/program", {}, false), "");
+  EXPECT_EQ(AdviceAboutPtx("/home/u/program.source", {}, false), "");
+  for (const char* const library : {"/v/libx.so", "/v/libx.so.12", "libx.so", "/v/x.cpython-311.so"})
+    EXPECT_THAT(AdviceAboutPtx(library, {}, false), HasSubstr("TUTTI_COMPUTE_CAPABILITY"));
 }
 
 TEST(OriginTest, ALibraryIsNoMatterOfTheMakersBesideIt) {
   const std::vector<std::string> cupy = {"/v/cupy/_core/core.so"};
-  const std::string advice = AdviceAboutPtx("/v/nvidia/libcublasLt.so.13", cupy);
+  const std::string advice = AdviceAboutPtx("/v/nvidia/libcublasLt.so.13", cupy, false);
   EXPECT_THAT(advice, HasSubstr("TUTTI_COMPUTE_CAPABILITY"));
   EXPECT_THAT(advice, testing::Not(HasSubstr("CUPY")));
-  EXPECT_EQ(AdviceAboutPtx("/home/u/program", cupy), "");
+  EXPECT_EQ(AdviceAboutPtx("/home/u/program", cupy, false), "");
 }
 
 }  // namespace
