@@ -17,7 +17,10 @@ namespace {
 std::string When(time_t time) { return fmt::format("{:%Y-%m-%d %H:%M}", fmt::localtime(time)); }
 
 std::string Text(const CachedCode& code, bool removed) {
-  if (code.entries == 0) return fmt::format("the code cache {} is empty", code.folder);
+  if (code.entries == 0) {
+    return fmt::format("the code cache {} is empty (servers of other users or settings keep their own: --folder)",
+                       code.folder);
+  }
   const std::string what =
       fmt::format("{} of modules and kernels, {}",
                   code.entries == 1 ? "1 entry" : fmt::format("{} entries", code.entries), Bytes(code.bytes));
@@ -26,9 +29,10 @@ std::string Text(const CachedCode& code, bool removed) {
                      When(code.last_used));
 }
 
-int Cache(bool clear, bool as_json) {
-  const std::string folder = os::UserCacheFolder();
-  if (folder.empty()) return Complain("there is no code cache: this user has no home directory (set TUTTI_CACHE_DIR)");
+int Cache(const std::string& named, bool clear, bool as_json) {
+  const std::string folder = named.empty() ? os::UserCacheFolder() : named;
+  if (folder.empty())
+    return Complain("there is no code cache: this user has no home directory (set TUTTI_CACHE_DIR, or give --folder)");
   const auto code = clear ? RemoveCachedCode(folder) : LookAtCachedCode(folder);
   if (!code) return Complain(code.error().text);
   if (as_json) {
@@ -46,10 +50,14 @@ int Cache(bool clear, bool as_json) {
 
 void AddCache(Command& tutti) {
   Command& cache = tutti.AddCommand("cache", "Show or clear the compiled code that this user's servers keep");
+  const auto folder = std::make_shared<std::string>();
   const auto clear = std::make_shared<bool>(false), json = std::make_shared<bool>(false);
   cache.AddFlag("--clear", clear.get(), "Remove all of it; the next launches compile again");
   cache.AddFlag("--json", json.get(), "As JSON");
-  cache.Do([clear, json] { return Cache(*clear, *json); });
+  cache.AddOption(
+      "--folder", folder.get(),
+      "Of servers of another user or with another TUTTI_CACHE_DIR; default: what yours would use from here");
+  cache.Do([folder, clear, json] { return Cache(*folder, *clear, *json); });
 }
 
 }  // namespace tutti::cli

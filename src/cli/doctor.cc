@@ -53,11 +53,9 @@ nlohmann::json AsJson(const char* check, const Finding& finding) {
       {"check", check}, {"result", Word(finding.kind)}, {"text", finding.text}, {"remedy", finding.remedy}};
   if (finding.code) {
     const image::CodeCensus& census = finding.code->census;
-    json["code"] = {{"file", finding.code->file},
-                    {"images", census.images},
-                    {"with_ptx", census.with_ptx},
-                    {"ptx_for", census.ptx_archs},
-                    {"machine_code_for", census.machine_archs}};
+    json["code"] = {{"file", finding.code->file},  {"images", census.images},
+                    {"with_ptx", census.with_ptx}, {"not_looked_into", census.unseen},
+                    {"ptx_for", census.ptx_archs}, {"machine_code_for", census.machine_archs}};
   }
   return json;
 }

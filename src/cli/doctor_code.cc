@@ -70,7 +70,12 @@ Finding Judge(const std::string& file, const image::CodeCensus& census) {
                   .code = CodeOfFile{.file = file, .census = census}};
   if (census.all_have_ptx()) return finding;
   finding.remedy = Remedy(file, census);
-  if (census.with_ptx == 0) {
+  if (census.unseen != 0) {
+    finding.kind = Finding::Kind::kNote;
+    finding.text =
+        fmt::format("{} has PTX in {} of {} images; {} hold {} and were not looked into, behind the first {} MiB", file,
+                    census.with_ptx, census.images, census.unseen, machine_code, kMostDecompressed >> 20);
+  } else if (census.with_ptx == 0) {
     finding.kind = Finding::Kind::kProblem;
     finding.text = fmt::format("{} has {} only, and the CPU device runs PTX", file, machine_code);
   } else {

@@ -18,6 +18,7 @@ struct Unit {
 
 struct MachineCode {
   std::set<uint32_t> carrying;  // the architectures whose code carries PTX
+  bool unseen = false;          // some of it, for the limit
   bool has_functions = false;   // unless there are none in any, as in what nvcc's device linker leaves behind
 };
 
@@ -25,6 +26,7 @@ MachineCode LookInto(const Unit& unit, uint64_t* left) {
   MachineCode found;
   for (const FatbinEntry* entry : unit.machine) {
     const auto cubin = PayloadOf(*entry, *left);
+    found.unseen |= !cubin && entry->uncompressed_bytes > *left;
     *left -= std::min<uint64_t>(*left, cubin ? cubin->size() : entry->uncompressed_bytes);
     const auto functions = cubin ? SectionsNamed(*cubin, ".text") : Fail("");
     found.has_functions |= !functions || !functions->empty();  // of damaged ones nothing else is known
@@ -50,15 +52,17 @@ Status CountCode(std::span<const uint8_t> bytes, uint64_t most_bytes, CodeCensus
     }
   }
   for (Unit& unit : units) {
-    bool has_functions = !unit.ptx.empty() || unit.has_other;
+    bool has_functions = !unit.ptx.empty() || unit.has_other, unseen = false;
     if (unit.ptx.empty()) {
       MachineCode found = LookInto(unit, &most_bytes);
       unit.ptx = std::move(found.carrying);
       has_functions |= found.has_functions;
+      unseen = found.unseen;
     }
     if (!has_functions) continue;
     ++census->images;
     if (unit.ptx.empty()) {
+      census->unseen += unseen;
       for (const FatbinEntry* entry : unit.machine) census->machine_archs.insert(entry->arch);
     } else {
       ++census->with_ptx;

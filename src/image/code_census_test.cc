@@ -73,7 +73,9 @@ TEST(CodeCensusTest, DecompressingEnds) {
   const std::vector<FatbinBuilder> two = {FatbinBuilder().Add(EntryKind::kElf, 80, carrying, Packing::kZstd),
                                           FatbinBuilder().Add(EntryKind::kElf, 80, carrying, Packing::kZstd)};
   EXPECT_EQ(Count(two, 2 * carrying.size()).with_ptx, 2u);
+  EXPECT_EQ(Count(two, 2 * carrying.size()).unseen, 0u);
   EXPECT_EQ(Count(two, 2 * carrying.size() - 1).with_ptx, 1u);
+  EXPECT_EQ(Count(two, 2 * carrying.size() - 1).unseen, 1u);
 }
 
 TEST(CodeCensusTest, DamageIsReportedAsSuch) {

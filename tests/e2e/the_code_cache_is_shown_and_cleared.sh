@@ -1,9 +1,11 @@
 . "$(dirname "$0")/lib.sh"
 use_programs
 export TUTTI_CACHE_DIR=$work/cache
-expect "before the first program" "the code cache $work/cache is empty" "$("$bin/tutti" cache)"
+expect_in "before the first program" "the code cache $work/cache is empty" "$("$bin/tutti" cache)"
 reduction=$(program reduction)
 "$reduction" > "$work/out" 2>&1 || fail "$(cat "$work/out")"
+expect "entries of the folder that is named" "$("$bin/tutti" cache --json)" \
+  "$(TUTTI_CACHE_DIR=/nonexistent "$bin/tutti" cache --folder "$work/cache" --json)"
 entries() { "$bin/tutti" cache --json | sed -n 's/.*"entries": \([0-9]*\).*/\1/p'; }
 first=$(entries)
 [ "$first" -ge 2 ] || fail "a module and a kernel were compiled, and $first entries are there"
