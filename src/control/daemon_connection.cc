@@ -48,7 +48,9 @@ Result<DaemonConnection> DaemonConnection::Open(const Places& places, int patien
   const pid_t pid = peer ? peer->pid : 0;
   os::Fd process;
   if (pid > 0) process = os::Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  return DaemonConnection(places, std::move(*socket), std::move(process), pid, patience_ms, then);
+  DaemonConnection connection(places, std::move(*socket), std::move(process), pid, patience_ms, then);
+  if (peer) connection.daemon_uid_ = peer->uid;
+  return connection;
 }
 
 Result<Answer> DaemonConnection::Run(std::string_view line) {

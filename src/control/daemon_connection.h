@@ -42,6 +42,8 @@ class DaemonConnection {
 
   // 0 if the daemon lives in a PID namespace that is not visible from here.
   pid_t daemon_pid() const { return daemon_pid_; }
+  // Who listens, as the kernel says it.
+  uid_t daemon_uid() const { return daemon_uid_; }
 
  private:
   DaemonConnection(Places places, os::Fd socket, os::Fd process, pid_t pid, int patience_ms, AfterPatience then)
@@ -59,6 +61,7 @@ class DaemonConnection {
   os::Fd socket_;  // empty after a failure
   os::Fd process_;  // pidfd of the daemon; empty if unavailable
   pid_t daemon_pid_ = 0;
+  uid_t daemon_uid_ = static_cast<uid_t>(-1);
   int patience_ms_ = -1;
   AfterPatience then_ = AfterPatience::kFail;
   uint32_t next_serial_ = 1;

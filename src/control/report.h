@@ -27,8 +27,10 @@ struct ClientReport {
   uint32_t id = 0;  // the server's number for it
   uint32_t uid = 0;
   uint64_t pid_namespace = 0;  // inode; `pid` is the daemon's view, 0 if it has none
+  uint32_t inner_pid = 0;      // in its own PID namespace; 0: unknown
   std::string command;
   uint32_t device = 0;
+  std::string device_uuid;
   std::string state;
   double percentage = 100;
   double share = 0;  // of the device's recent time, 0 .. 1

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "daemon/access/memory_accounting.h"
 #include "os/peer_place.h"
 #include "os/pidfd.h"
+#include "os/proc_text.h"
 
 namespace tutti::daemon {
 namespace {
@@ -126,6 +128,20 @@ Visitor Ourselves() {
           .at_home = true,
           .administrator = true,
           .served_as = geteuid()};
+}
+
+uint32_t InnermostPid(uint32_t pid) {
+  const std::string status = pid != 0 ? os::TextOf(fmt::format("/proc/{}/status", pid)) : "";
+  std::string_view text = status;
+  while (!text.empty()) {
+    const std::string_view line = os::Cut(text, '\n');
+    if (!line.starts_with("NSpid:")) continue;
+    const std::string_view last = line.substr(line.find_last_of(" \t:") + 1);
+    uint32_t inner = 0;
+    const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), inner);
+    return error == std::errc() && end == last.data() + last.size() ? inner : 0;
+  }
+  return 0;
 }
 
 }  // namespace tutti::daemon

@@ -60,4 +60,7 @@ uid_t GuestRoot();
 // This process itself.
 Visitor Ourselves();
 
+// The process's id in its own PID namespace; 0 if it is unknown.
+uint32_t InnermostPid(uint32_t pid);
+
 }  // namespace tutti::daemon

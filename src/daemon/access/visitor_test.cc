@@ -128,5 +128,12 @@ TEST(Visitor, WhereNoCgroupIsSeenContainersAreToldApartByTheirPidNamespaces) {
   EXPECT_NE(one.party(), other.party());
 }
 
+TEST(InnermostPid, IsTheIdInTheProcesssOwnNamespace) {
+  const auto self = static_cast<uint32_t>(getpid());
+  EXPECT_EQ(InnermostPid(self), self);
+  EXPECT_EQ(InnermostPid(0), 0u);
+  EXPECT_EQ(InnermostPid(~0u), 0u);
+}
+
 }  // namespace
 }  // namespace tutti::daemon

@@ -26,6 +26,7 @@ void GetDevicePinnedMemLimit(const CommandCall& call);
 void SetDefaultClientPriority(const CommandCall& call);
 void GetDefaultClientPriority(const CommandCall& call);
 void DeviceQuery(const CommandCall& call);
+void DeviceShare(const CommandCall& call);
 void SmPartition(const CommandCall& call);
 void ListPartitions(const CommandCall& call);
 void SetClientPriority(const CommandCall& call);

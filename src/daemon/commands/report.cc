@@ -70,6 +70,7 @@ Json OfClient(const ServerClients& server, const Kernels& kernels, const wire::C
           {"id", client.id},
           {"uid", client.uid},
           {"pid_namespace", client.pid_namespace},
+          {"inner_pid", InnermostPid(client.pid)},
           {"command", client.command_line},
           {"device", client.device},
           {"device_uuid", DeviceUuid(server, client.device)},

@@ -59,6 +59,8 @@ constexpr Command kCommands[] = {
      true},
     {"faults", "", "lists the last faults of the clients, one JSON object per line", commands::Faults, true},
     {"report", "", "reports all servers and clients, as JSON", commands::Report, true},
+    {"device_share", "[threads=P] [memory=DEVICE=SIZE,..]", "reports what the caller may use of each device, as JSON",
+     commands::DeviceShare, true},
     {"rotate_logs", "", "reopens all logs after their files were renamed", commands::RotateLogs, true},
     {"upgrade", "", "continues the daemon as the newly installed program, in the same process", commands::Upgrade,
      true},

@@ -17,8 +17,8 @@ constexpr uint64_t kReadingNs = 30'000'000'000;  // within which a peer must rea
 // Reads and drops what it sends; takes microseconds.
 constexpr PeerRules kRules{.one_at_a_time = true};
 
-// Programs poll with this command, once a second or more often: it would flood the log.
-bool IsPolling(std::string_view line) { return line == "report"; }
+// Programs poll with these commands, once a second or more often: it would flood the log.
+bool IsPolling(std::string_view line) { return line == "report" || line.starts_with("device_share"); }
 
 void LogLines(LogBudget& log, const std::string& party, std::string_view text) {
   while (!text.empty()) {
