@@ -96,6 +96,8 @@ Status Generate(const CdiCommand& command) {
   }
   if (command.library) {
     TUTTI_ASSIGN(options.host_library_directory, LibraryDirectory());
+    const std::string smi = ToolsDirectory(options.host_library_directory) + "/nvidia-smi";
+    if (access(smi.c_str(), X_OK) == 0) options.host_smi = smi;
   }
   TUTTI_ASSIGN(auto daemon, control::DaemonConnection::Open(control::PlacesFromEnvironment()));
   TUTTI_ASSIGN(const auto found, WaitForDevices(daemon));

@@ -20,4 +20,8 @@ Result<std::string> LibraryDirectory() {
   return Fail(fmt::format("no libcuda.so.1 in {}: build it, or set TUTTI_LIBRARY_DIR to its directory", looked));
 }
 
+std::string ToolsDirectory(const std::string& library_directory) {
+  return (std::filesystem::path(library_directory).lexically_normal() / "../libexec").lexically_normal().string();
+}
+
 }  // namespace tutti::cli

@@ -10,4 +10,7 @@ namespace tutti::cli {
 // Directory of our libcuda.so.1: TUTTI_LIBRARY_DIR if set, else ../lib or ../lib/tutti beside the programs.
 Result<std::string> LibraryDirectory();
 
+// Beside it: what stands in for the vendor's tools (nvidia-smi), for the front of PATH.
+std::string ToolsDirectory(const std::string& library_directory);
+
 }  // namespace tutti::cli

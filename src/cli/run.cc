@@ -67,12 +67,21 @@ void KeepPtx(const std::string& directory) {
   setenv("CUPY_COMPILE_WITH_PTX", "1", 0);
 }
 
+// nvidia-smi: of the devices that the program gets, not of a GPU beside them.
+void PutToolsFirst(const std::string& directory) {
+  const std::string tools = ToolsDirectory(directory);
+  if (access((tools + "/nvidia-smi").c_str(), X_OK) != 0) return;
+  const char* const before = std::getenv("PATH");
+  setenv("PATH", before != nullptr && *before != '\0' ? (tools + ":" + before).c_str() : tools.c_str(), 1);
+}
+
 Status SetLibraries() {
   TUTTI_ASSIGN(const std::string directory, LibraryDirectory());
   KeepPtx(directory);
   const char* const before = std::getenv("LD_LIBRARY_PATH");
   const std::string path = before != nullptr && *before != '\0' ? directory + ":" + before : directory;
   setenv("LD_LIBRARY_PATH", path.c_str(), 1);
+  PutToolsFirst(directory);
   return {};
 }
 

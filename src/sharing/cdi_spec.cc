@@ -65,6 +65,7 @@ std::string CdiSpec(const CdiOptions& options, std::span<const DeviceFacts> devi
   if (!options.host_library_directory.empty()) {
     environment.push_back("LD_LIBRARY_PATH=" + options.container_library_directory);
     mounts.push_back(Bind(options.host_library_directory, options.container_library_directory, true));
+    if (!options.host_smi.empty()) mounts.push_back(Bind(options.host_smi, "/usr/bin/nvidia-smi", true));
   }
   const Json spec = {{"cdiVersion", "0.5.0"},
                      {"kind", options.kind},

@@ -17,6 +17,7 @@ struct CdiOptions {
   std::string container_pipe_directory = "/tmp/nvidia-mps";
   std::string host_library_directory;               // empty: the container has a driver's libcuda
   std::string container_library_directory = "/usr/local/nvidia/lib64";
+  std::string host_smi = {};                        // our nvidia-smi; empty: none
   std::optional<int> percentage;                    // per client
   std::optional<uint64_t> memory_bytes;
 };

@@ -8,6 +8,7 @@ export TUTTI_CPU_DEVICES=2 TUTTI_CPU_MEMORY=1G TUTTI_CPU_SMS=8
 expect_in "names the socket" "$work/pipe/control" "$answer"
 "$control" -d
 "$tutti" cdi generate --threads 25 --memory 256Mi -o "$work/tutti.json"
+[ ! -x "$bin/../libexec/nvidia-smi" ] || expect_in "mounts" /usr/bin/nvidia-smi "$(cat "$work/tutti.json")"
 # As a container runtime applies it: the environment of all devices and of the requested one; mounts are mapped back here.
 environment() { # environment DEVICE
   python3 - "$work/tutti.json" "$1" << 'EOF'
