@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "../driver.h"
+#include "../median.h"
 #include "../report.h"
-#include "../timing.h"
 #include "native.h"
 #include "opencl.h"
 #include "problems.h"
@@ -30,13 +30,6 @@ struct Case {
   std::function<Values()> device_result, native_result;
   double tolerance;
 };
-
-double MedianMs(const std::function<void()>& body) {
-  body();
-  const double once_ms = TimeEach(1, body)[0] / 1e6;
-  std::vector<double> samples = TimeEach(static_cast<size_t>(std::min(200.0, std::max(7.0, 300 / once_ms))), body);
-  return Summarize(samples).median / 1e6;
-}
 
 // The threads of one benchmark: they wait for work by spinning, as a thread pool's would at its best.
 void OnThreads(uint32_t threads, const std::function<void(uint32_t, uint32_t)>& body) {

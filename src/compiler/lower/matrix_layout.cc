@@ -34,15 +34,10 @@ std::optional<WmmaShape> WmmaShapeOf(const Emitter& e, T element) {
   return std::nullopt;
 }
 
-MatrixPosition PositionOfFactor(Emitter& e, const MmaKind& mma, MatrixRole role, uint32_t tile, uint32_t r) {
-  auto& ir = e.ir;
+FactorCorner CornerOfFactor(const MmaKind& mma, MatrixRole role, uint32_t tile, uint32_t r) {
   const bool left = role == MatrixRole::kLeft;
   const uint32_t groups = left && !mma.eight_rows ? 2 : 1;  // of eight rows
-  const uint32_t outer_step = left ? 16 : 8;
-  const uint32_t outer = tile * outer_step + 8 * (r % groups);
-  const uint32_t inner = 4 * mma.pack * (r / groups);
-  return {ir.CreateAdd(Group(e), ir.getInt32(outer)),
-          ir.CreateAdd(ir.CreateMul(Thread(e), ir.getInt32(mma.pack)), ir.getInt32(inner))};
+  return {tile * (left ? 16 : 8) + 8 * (r % groups), 4 * mma.pack * (r / groups)};
 }
 
 MatrixPosition PositionOfAccumulator(Emitter& e, uint32_t left_tile, uint32_t right_tile, uint32_t element) {

@@ -37,14 +37,18 @@ struct WmmaShape {
 };
 std::optional<WmmaShape> WmmaShapeOf(const Emitter& e, ptx::Type element);
 
-// Row and column, as i32, of the first element in register `r` of fragment (tile) number `tile`, for the lane that
-// executes; the others in the register follow along K (factors) or along the row (accumulators).
-struct MatrixPosition {
-  llvm::Value* outer;  // row of A, column of B, row of the accumulator
-  llvm::Value* inner;  // along K; column of the accumulator
+// Row (A) or column (B), and place along K, of the first element that lane 0 has in register `r` of fragment (tile)
+// number `tile` of a factor. Lane l = 4 g + t has the elements that are g further out, and from t * pack on along K.
+struct FactorCorner {
+  uint32_t outer, inner;
 };
-MatrixPosition PositionOfFactor(Emitter& e, const MmaKind& mma, MatrixRole role, uint32_t tile, uint32_t r);
-// `element` is 0 .. accumulators() - 1.
+FactorCorner CornerOfFactor(const MmaKind& mma, MatrixRole role, uint32_t tile, uint32_t r);
+
+// Row and column, as i32, of an element of the accumulator, 0 .. accumulators() - 1, for the lane that executes.
+struct MatrixPosition {
+  llvm::Value* outer;
+  llvm::Value* inner;
+};
 MatrixPosition PositionOfAccumulator(Emitter& e, uint32_t left_tile, uint32_t right_tile, uint32_t element);
 
 }  // namespace tutti::compiler::lowering

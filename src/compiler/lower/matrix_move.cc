@@ -36,6 +36,17 @@ llvm::Value* LoadExpanded(Emitter& e, llvm::Value* row, unsigned bits) {
   return word;
 }
 
+// The lanes load all matrices together. `own_row`: the row that this lane names.
+void LoadRows(Emitter& e, const std::vector<const ptx::Operand*>& registers, llvm::Value* own_row) {
+  const std::string matrices = (e.Has(M::kTrans) ? "across.x" : "along.x") + std::to_string(registers.size());
+  llvm::Type* word = e.ir.getInt32Ty();
+  llvm::Type* words = llvm::StructType::get(e.context(), std::vector<llvm::Type*>(registers.size(), word));
+  llvm::Value* loaded =
+      e.Call("tutti.matrix_rows.", matrices, registers.size() == 1 ? word : words, {own_row}, Effect::kWarpLoad);
+  for (unsigned j = 0; j < registers.size(); ++j)
+    e.Write(*registers[j], registers.size() == 1 ? loaded : e.ir.CreateExtractValue(loaded, j), T::kB32);
+}
+
 // Lane 8 j + i gives the address of row i of matrix j.
 void Move(Emitter& e, bool store) {
   auto& ir = e.ir;
@@ -52,34 +63,24 @@ void Move(Emitter& e, bool store) {
     address = ir.CreateSub(address, e.CallI64("tutti.shared_base"));
   }
   llvm::Value* own_row = ir.CreateTrunc(address, ir.getInt32Ty());
+  if (!store && !expands) return LoadRows(e, registers, own_row);
   for (uint32_t j = 0; j < registers.size(); ++j) {
     if (expands) {
       llvm::Value* row = e.FromLane(own_row, ir.CreateAdd(Group(e), ir.getInt32(8 * j)));
       e.Write(*registers[j], LoadExpanded(e, row, source_bits), T::kB32);
       continue;
     }
-    llvm::Value* word = store ? e.Read(*registers[j], T::kB32) : nullptr;
+    llvm::Value* word = e.Read(*registers[j], T::kB32);
     if (!e.Has(M::kTrans)) {
       llvm::Value* row = e.FromLane(own_row, ir.CreateAdd(Group(e), ir.getInt32(8 * j)));
-      llvm::Value* at = SharedAt(e, row, ir.CreateShl(Thread(e), 2));
-      if (store) {
-        ir.CreateAlignedStore(word, at, llvm::Align(4));
-      } else {
-        e.Write(*registers[j], ir.CreateAlignedLoad(ir.getInt32Ty(), at, llvm::Align(4)), T::kB32);
-      }
+      ir.CreateAlignedStore(word, SharedAt(e, row, ir.CreateShl(Thread(e), 2)), llvm::Align(4));
       continue;
     }
-    llvm::Value* halves[2];
     for (uint32_t h = 0; h < 2; ++h) {
       llvm::Value* lane = ir.CreateAdd(ir.CreateShl(Thread(e), 1), ir.getInt32(8 * j + h));
       llvm::Value* at = SharedAt(e, e.FromLane(own_row, lane), ir.CreateShl(Group(e), 1));
-      if (store) {
-        ir.CreateAlignedStore(ir.CreateTrunc(ir.CreateLShr(word, 16 * h), ir.getInt16Ty()), at, llvm::Align(2));
-      } else {
-        halves[h] = ir.CreateZExt(ir.CreateAlignedLoad(ir.getInt16Ty(), at, llvm::Align(2)), ir.getInt32Ty());
-      }
+      ir.CreateAlignedStore(ir.CreateTrunc(ir.CreateLShr(word, 16 * h), ir.getInt16Ty()), at, llvm::Align(2));
     }
-    if (!store) e.Write(*registers[j], ir.CreateOr(halves[0], ir.CreateShl(halves[1], 16)), T::kB32);
   }
 }
 

@@ -33,6 +33,10 @@ void AddEffects(llvm::Function* function, Effect effect) {
       function->addFnAttr(Attribute::Convergent);
       function->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
       break;
+    case Effect::kWarpLoad:
+      function->addFnAttr(Attribute::Convergent);
+      function->setMemoryEffects(llvm::MemoryEffects::readOnly());
+      break;
     case Effect::kClock: function->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly()); break;
     case Effect::kBarrier: function->addFnAttr(Attribute::Convergent); break;
     default: break;

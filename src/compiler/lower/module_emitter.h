@@ -16,6 +16,7 @@ namespace tutti::compiler::lowering {
 enum class Effect {
   kPure,  // a pure function of its arguments: may be computed anywhere
   kWarp,  // convergent: depends on which lanes are active, stays under its branches, and is not merged with another
+  kWarpLoad,  // the same, and reads memory
   kClock,    // different every time, touches no memory
   kMemory,   // may read and write any memory
   kBarrier,  // both: convergent and a point that memory accesses do not cross

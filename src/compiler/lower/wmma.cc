@@ -19,15 +19,10 @@ struct Memory {
 };
 
 // `lead` counts within a run of contiguous elements, `across` counts runs.
-llvm::Value* ElementPointer(Emitter& e, const Memory& memory, llvm::Value* across, llvm::Value* lead,
-                            uint32_t further = 0) {
+llvm::Value* ElementPointer(Emitter& e, const Memory& memory, llvm::Value* across, llvm::Value* lead) {
   auto& ir = e.ir;
-  llvm::Value* index = ir.CreateAdd(ir.CreateMul(across, memory.stride), ir.CreateAdd(lead, ir.getInt32(further)));
-  index = ir.CreateSExt(index, ir.getInt64Ty());
-  llvm::Value* offset = memory.element_bits < 8
-                            ? ir.CreateAShr(ir.CreateMul(index, ir.getInt64(memory.element_bits)), 3)
-                            : ir.CreateMul(index, ir.getInt64(memory.element_bytes()));
-  return ir.CreateGEP(ir.getInt8Ty(), memory.base, offset);
+  llvm::Value* index = ir.CreateSExt(ir.CreateAdd(ir.CreateMul(across, memory.stride), lead), ir.getInt64Ty());
+  return ir.CreateGEP(ir.getInt8Ty(), memory.base, ir.CreateMul(index, ir.getInt64(memory.element_bytes())));
 }
 
 Memory MemoryOf(Emitter& e, size_t address, size_t stride, uint32_t default_stride, T element) {
@@ -38,29 +33,25 @@ Memory MemoryOf(Emitter& e, size_t address, size_t stride, uint32_t default_stri
   return memory;
 }
 
-// One register of a factor: neighbours along K, which lie side by side in memory or `stride` apart.
-llvm::Value* LoadFactorRegister(Emitter& e, const Memory& memory, const MatrixPosition& position, uint32_t pack,
-                                bool k_contiguous) {
+// One register of a factor: neighbours along K, which lie side by side in memory or `stride` apart. The lanes load the
+// block together.
+llvm::Value* LoadFactorRegister(Emitter& e, const Memory& memory, const FactorCorner& corner, bool k_contiguous) {
   auto& ir = e.ir;
-  if (memory.element_bits == 64) {
-    llvm::Value* at = k_contiguous ? ElementPointer(e, memory, position.outer, position.inner)
-                                   : ElementPointer(e, memory, position.inner, position.outer);
-    return ir.CreateAlignedLoad(ir.getDoubleTy(), at, llvm::Align(8));
-  }
-  if (k_contiguous || pack == 1) {
-    llvm::Value* at = k_contiguous ? ElementPointer(e, memory, position.outer, position.inner)
-                                   : ElementPointer(e, memory, position.inner, position.outer);
-    return ir.CreateAlignedLoad(ir.getInt32Ty(), at, llvm::Align(4));
-  }
-  const unsigned bits = memory.element_bits;
-  llvm::Value* word = nullptr;
-  for (uint32_t i = 0; i < pack; ++i) {
-    llvm::Value* at = ElementPointer(e, memory, ir.CreateAdd(position.inner, ir.getInt32(i)), position.outer);
-    llvm::Value* part = ir.CreateAlignedLoad(ir.getIntNTy(bits), at, llvm::Align(memory.element_bytes()));
-    part = ir.CreateShl(ir.CreateZExt(part, ir.getInt32Ty()), bits * i);
-    word = word == nullptr ? part : ir.CreateOr(word, part);
-  }
-  return word;
+  const auto bytes_of = [&](llvm::Value* elements) {
+    llvm::Value* bits = ir.CreateMul(elements, ir.getInt64(memory.element_bits));
+    return ir.CreateLShr(bits, 3);
+  };
+  llvm::Value* stride = ir.CreateZExt(memory.stride, ir.getInt64Ty());
+  llvm::Value* row = ir.getInt64(k_contiguous ? corner.outer : corner.inner);
+  llvm::Value* lead = ir.getInt64(k_contiguous ? corner.inner : corner.outer);
+  llvm::Value* first = ir.CreateAdd(bytes_of(ir.CreateMul(row, stride)), bytes_of(lead));
+  // Neighbours along K that lie side by side are moved as words, whatever they are.
+  const unsigned bits = k_contiguous ? std::max(memory.element_bits, 32u) : memory.element_bits;
+  llvm::Value* at = ir.CreateGEP(ir.getInt8Ty(), memory.base, first);
+  const std::string block = (k_contiguous ? "along." : "across.") + std::to_string(bits) + ".p" +
+                            std::to_string(at->getType()->getPointerAddressSpace());
+  return e.Call("tutti.matrix_load.", block, bits == 64 ? ir.getDoubleTy() : ir.getInt32Ty(), {at, bytes_of(stride)},
+                Effect::kWarpLoad);
 }
 
 // wmma.load.{a,b}: {registers}, [address]{, stride}. Registers beyond those that our layout needs are zero.
@@ -82,8 +73,8 @@ void LoadFactor(Emitter& e, const WmmaShape& shape, bool is_a) {
       e.Write(*destinations[r], e.Zero(type), type);
       continue;
     }
-    const MatrixPosition position = PositionOfFactor(e, shape.mma, role, r / per_tile, r % per_tile);
-    e.Write(*destinations[r], LoadFactorRegister(e, memory, position, shape.mma.pack, k_contiguous), type);
+    const FactorCorner corner = CornerOfFactor(shape.mma, role, r / per_tile, r % per_tile);
+    e.Write(*destinations[r], LoadFactorRegister(e, memory, corner, k_contiguous), type);
   }
 }
 

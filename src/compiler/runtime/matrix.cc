@@ -132,17 +132,20 @@ struct XorCount {
   TUTTI_INLINE I32 Add(I32 a, I32 b, I32 sum) { return sum + CountBits(a ^ b); }
 };
 
-// One step of k: sums[2 h + odd] += A[g + 8 h][k] * B[k][2 t + odd].
+// One step of k: sums[2 h + odd] += A[g + 8 h][k] * B[k][2 t + odd]. Without a loop: the sums stay in registers.
 template <typename A, typename B, typename Sum, int kHalves, int kK, typename Registers, typename V>
 TUTTI_INLINE void Step(const Registers* a, const Registers* b, V* sums) {
   constexpr int kPer = A::kPerRegister;
   constexpr int kPart = kK % kPer, kT = kK % (4 * kPer) / kPer, kFar = kK / (4 * kPer);
   const V column = B::Get(b[kFar], kPart);
   const V even = OfColumn<kT, 0>(column, Lanes()), odd = OfColumn<kT, 1>(column, Lanes());
-  for (int h = 0; h < kHalves; ++h) {
-    const V row = OfQuad<kT>(A::Get(a[kFar * kHalves + h], kPart), Lanes());
-    sums[2 * h] = Sum::Add(row, even, sums[2 * h]);
-    sums[2 * h + 1] = Sum::Add(row, odd, sums[2 * h + 1]);
+  const V row = OfQuad<kT>(A::Get(a[kFar * kHalves], kPart), Lanes());
+  sums[0] = Sum::Add(row, even, sums[0]);
+  sums[1] = Sum::Add(row, odd, sums[1]);
+  if constexpr (kHalves == 2) {
+    const V further = OfQuad<kT>(A::Get(a[kFar * kHalves + 1], kPart), Lanes());
+    sums[2] = Sum::Add(further, even, sums[2]);
+    sums[3] = Sum::Add(further, odd, sums[3]);
   }
 }
 

@@ -10,6 +10,7 @@
 #include "compiler/widen/control/calls.h"
 #include "compiler/widen/emit/function_emitter.h"
 #include "compiler/widen/memory/atomics.h"
+#include "compiler/widen/memory/matrix_load.h"
 #include "compiler/widen/memory/memory.h"
 #include "compiler/widen/warp/services.h"
 #include "compiler/widen/warp/warp_ops.h"
@@ -99,7 +100,9 @@ void FunctionEmitter::EmitCall(const llvm::CallInst& call) {
   const IntrinsicCall intrinsic = ClassifyFunction(callee);
   if (intrinsic.kind == Intrinsic::kNone || intrinsic.kind == Intrinsic::kIndirectCall)
     return EmitFunctionCall(*this, call, intrinsic.kind);
-  if (EmitWarpOperation(*this, call, intrinsic) || EmitService(*this, call, intrinsic)) return;
+  if (EmitWarpOperation(*this, call, intrinsic) || EmitMatrixLoad(*this, call, intrinsic) ||
+      EmitService(*this, call, intrinsic))
+    return;
   Unsupported(call, "the function is not in the contract");
 }
 

@@ -51,7 +51,9 @@ bool AreMembersHere(const llvm::CallInst& call) {
 }
 
 bool IsAligned(const llvm::CallInst& call) {
-  return ClassifyCall(call).kind == Intrinsic::kMatrix || call.hasMetadata("tutti.aligned");
+  const Intrinsic kind = ClassifyCall(call).kind;
+  return kind == Intrinsic::kMatrix || kind == Intrinsic::kMatrixLoad || kind == Intrinsic::kMatrixRows ||
+         call.hasMetadata("tutti.aligned");
 }
 
 bool WaitsForLanes(const llvm::BasicBlock& block) {

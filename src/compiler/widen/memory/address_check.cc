@@ -103,28 +103,31 @@ const llvm::Value* BaseOf(const llvm::Value* pointer, uint64_t& offset) {
   return address;
 }
 
-bool IsConstantsBase(const llvm::Value* value) {
+constexpr IntrinsicName kConstantsBase = "tutti.constants_base", kSharedBase = "tutti.shared_base";
+
+bool IsCallOf(const llvm::Value* value, IntrinsicName name) {
   const auto* call = llvm::dyn_cast_or_null<llvm::CallInst>(value);
   return call != nullptr && call->getCalledFunction() != nullptr &&
-         call->getCalledFunction()->getName() == llvm::StringRef(IntrinsicName("tutti.constants_base").get());
+         call->getCalledFunction()->getName() == llvm::StringRef(name.get());
 }
 
-// The base of the constants is a term of this sum: most likely the address is one of theirs.
-bool IsFromConstants(const llvm::Value* value, unsigned depth = 6) {
-  if (IsConstantsBase(value)) return true;
+// This base of a memory is a term of the sum: most likely the address is one of that memory.
+bool IsFrom(IntrinsicName base, const llvm::Value* value, unsigned depth = 6) {
+  if (IsCallOf(value, base)) return true;
   const auto* instruction = llvm::dyn_cast<llvm::Instruction>(value);
   if (instruction == nullptr || depth == 0) return false;
   const unsigned opcode = instruction->getOpcode();
-  if (opcode != llvm::Instruction::Add && opcode != llvm::Instruction::Or && opcode != llvm::Instruction::IntToPtr)
+  if (opcode != llvm::Instruction::Add && opcode != llvm::Instruction::Or && opcode != llvm::Instruction::IntToPtr &&
+      opcode != llvm::Instruction::GetElementPtr)
     return false;
   return llvm::any_of(instruction->operands(),
-                      [&](const llvm::Use& operand) { return IsFromConstants(operand.get(), depth - 1); });
+                      [&](const llvm::Use& operand) { return IsFrom(base, operand.get(), depth - 1); });
 }
 
 // At an offset that is a constant. Constants begin on a page of their own.
 bool IsInConstants(FunctionEmitter& emitter, const llvm::Value* pointer, uint64_t bytes, unsigned align_log2) {
   uint64_t offset = 0;
-  if (!IsConstantsBase(BaseOf(pointer, offset))) return false;
+  if (!IsCallOf(BaseOf(pointer, offset), kConstantsBase)) return false;
   const uint64_t size = emitter.module().constant_bytes;
   return bytes <= size && offset <= size - bytes && offset % (uint64_t{1} << align_log2) == 0;
 }
@@ -144,7 +147,8 @@ Region RegionOf(FunctionEmitter& emitter, const llvm::Instruction& instruction, 
         region.is_safe = inside;
       } else {
         region.spaces = runtime::kWindow | runtime::kShared | runtime::kLocal | runtime::kParams;
-        if (IsFromConstants(pointer)) region.likely = runtime::kConstants;
+        if (IsFrom(kConstantsBase, pointer)) region.likely = runtime::kConstants;
+        if (IsFrom(kSharedBase, pointer)) region.likely = runtime::kShared;
       }
       break;
     }
@@ -186,7 +190,11 @@ void OnlyWritable(Region& region) {
 }
 
 AddressCheck::AddressCheck(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction)
-    : emitter_(emitter), region_(region), instruction_(instruction), align_log2_(AccessAlignLog2(instruction)) {}
+    : AddressCheck(emitter, region, instruction, AccessAlignLog2(instruction)) {}
+
+AddressCheck::AddressCheck(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction,
+                           unsigned align_log2)
+    : emitter_(emitter), region_(region), instruction_(instruction), align_log2_(align_log2) {}
 
 bool AddressCheck::is_off() const { return region_.is_safe || !emitter_.module().options.check_addresses; }
 

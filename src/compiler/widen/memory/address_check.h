@@ -37,6 +37,9 @@ void OnlyWritable(Region& region);
 class AddressCheck {
  public:
   AddressCheck(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction);
+  // Of an instruction that is no load or store: its addresses are multiples of 2^align_log2.
+  AddressCheck(FunctionEmitter& emitter, const Region& region, const llvm::Instruction& instruction,
+               unsigned align_log2);
 
   // True if nothing needs to be checked.
   bool is_off() const;

@@ -226,5 +226,72 @@ TEST_F(AddressCheck, WhatABranchDoesNotProveIsChecked) {
   EXPECT_EQ(misaligned->kind, guest::FaultKind::kMisalignedAddress);
 }
 
+// Warps load a block of eight rows of 16 bytes from %p0 on, `distance` bytes apart, and store what they get at %p1.
+std::string BlockOfAMatrix(const std::string& arrangement, int64_t distance) {
+  return "  %m = inttoptr i64 %p0 to ptr addrspace(1)\n  %v = call i32 @tutti.matrix_load." + arrangement +
+         ".p1(ptr addrspace(1) %m, i64 " + std::to_string(distance) + ")\n" + R"(
+  %w = zext i32 %tx to i64
+  %o = shl i64 %w, 2
+  %a = add i64 %p1, %o
+  %to = inttoptr i64 %a to ptr addrspace(1)
+  store i32 %v, ptr addrspace(1) %to
+)";
+}
+
+TEST_F(AddressCheck, RowsOfAMatrixEndWithTheWindow) {
+  for (const int64_t distance : {16, 48, 256}) {
+    const uint64_t last = static_cast<uint64_t>(7 * distance);
+    for (const auto& [arrangement, last_rows_thread] : {std::pair{"along.32", 28u}, std::pair{"across.16", 7u}}) {
+      Build(BlockOfAMatrix(arrangement, distance) + "  ret void\n");
+      EXPECT_FALSE(Run(begin(), begin()));
+      EXPECT_FALSE(Run(end() - 16 - last, begin()));
+      ExpectFault(Run(end() - 12 - last, begin()), last_rows_thread, end() - 12);
+      ExpectFault(Run(begin() - 4, begin()), 0, begin() - 4);
+      ExpectFault(Run(begin() + 1, begin()), 0, begin() + 1, guest::FaultKind::kMisalignedAddress);
+    }
+  }
+}
+
+TEST_F(AddressCheck, RowsOfAMatrixInTheMiddleAreInsideIfTheOutermostAre) {
+  // Seven times this distance is 16, and the rows between lie all over the address space.
+  const auto seventh = static_cast<int64_t>(0x6db6db6db6db6db7 * 16);
+  ASSERT_EQ(7 * static_cast<uint64_t>(seventh), 16u);
+  Build(BlockOfAMatrix("along.32", seventh) + "  ret void\n");
+  EXPECT_TRUE(Run(begin(), begin()));
+  Build(BlockOfAMatrix("along.32", 6) + "  ret void\n");
+  ExpectFault(Run(begin(), begin()), 4, begin() + 6, guest::FaultKind::kMisalignedAddress);
+}
+
+TEST_F(AddressCheck, RowsOfAMatrixAreCheckedWhicheverLanesAsk) {
+  Build("  %bit = and i32 %tx, 1\n  %odd = icmp eq i32 %bit, 1\n  br i1 %odd, label %in, label %out\nin:\n" +
+        BlockOfAMatrix("along.32", 48) + "  br label %out\nout:\n  ret void\n");
+  EXPECT_FALSE(Run(end() - 16 - 7 * 48, begin()));
+  ExpectFault(Run(end() - 12 - 7 * 48, begin()), 1, end() - 12);
+}
+
+TEST_F(AddressCheck, RowsThatLanesNameAreOfTheBlocksSharedMemory) {
+  const auto body = [](const char* type, const char* function, int offset) {
+    return std::string("  %lane = call i32 @tutti.laneid()\n  %scaled = shl i32 %lane, 4\n  %row = add i32 %scaled, ") +
+           std::to_string(offset) + "\n  %all = call " + type + " @tutti.matrix_rows." + function +
+           "(i32 %row)\n  %v = extractvalue " + type + R"( %all, 1
+  %to = inttoptr i64 %p1 to ptr addrspace(1)
+  store i32 %v, ptr addrspace(1) %to
+  ret void
+)";
+  };
+  const char* const four = "{i32, i32, i32, i32}";
+  Build(body(four, "across.x4", 0), 512);
+  EXPECT_FALSE(Run(0, begin()));
+  Build(body(four, "across.x4", 4), 512);
+  const auto fault = Run(0, begin());
+  ASSERT_TRUE(fault);
+  EXPECT_EQ(fault->thread, 31u);
+  // Two blocks are of the first sixteen lanes' rows: what the others name does not matter.
+  Build(body("{i32, i32}", "along.x2", 256), 512);
+  EXPECT_FALSE(Run(0, begin()));
+  Build(body("{i32, i32}", "along.x2", 272), 512);
+  EXPECT_TRUE(Run(0, begin()));
+}
+
 }  // namespace
 }  // namespace tutti::compiler

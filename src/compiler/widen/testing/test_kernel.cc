@@ -107,6 +107,10 @@ declare i32 @tutti.ballot(i32, i1) convergent
 declare i32 @tutti.match.any.i32(i32, i32) convergent
 declare i32 @tutti.redux.add(i32, i32) convergent
 declare i1 @tutti.elect(i32) convergent
+declare i32 @tutti.matrix_load.along.32.p1(ptr addrspace(1), i64) convergent memory(read)
+declare i32 @tutti.matrix_load.across.16.p1(ptr addrspace(1), i64) convergent memory(read)
+declare {i32, i32} @tutti.matrix_rows.along.x2(i32) convergent memory(read)
+declare {i32, i32, i32, i32} @tutti.matrix_rows.across.x4(i32) convergent memory(read)
 declare void @tutti.warp_barrier(i32) convergent
 declare void @tutti.barrier(i32, i32, i1) convergent
 declare i32 @tutti.barrier.red.popc(i32, i32, i1) convergent

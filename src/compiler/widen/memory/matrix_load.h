@@ -1,0 +1,19 @@
+// Loads of matrices that the lanes of a warp make together: tutti.matrix_load and tutti.matrix_rows.
+//
+// A block of a matrix is a few rows of 8 to 64 contiguous bytes. It is loaded row by row, and one permutation that is
+// known here distributes its elements over the lanes: an eighth of the accesses that a gather makes, and none of a few
+// bytes.
+#pragma once
+
+#include <llvm/IR/Instructions.h>
+
+#include "compiler/widen/analysis/intrinsics.h"
+
+namespace tutti::compiler {
+
+class FunctionEmitter;
+
+// False if `intrinsic` is neither.
+bool EmitMatrixLoad(FunctionEmitter& emitter, const llvm::CallInst& call, const IntrinsicCall& intrinsic);
+
+}  // namespace tutti::compiler
