@@ -2,11 +2,12 @@
 # of their sources include anyway (the standard library, LLVM, GoogleTest), never a header of ours, since those change.
 # The preset `dev` builds without them, and so finds missing #includes.
 #
-#   tutti_precompiled(name [FROM set] [DEPENDS target ...] HEADERS a.h ...)   the headers of another set come first
+#   tutti_precompiled(name [TEST] [FROM set] [DEPENDS target ...] HEADERS a.h ...)   the headers of another set come first;
+#                                      TEST: for tests, which are compiled as tutti_as_test says
 #   set(TUTTI_PRECOMPILED name)        of libraries and programs from here on in this folder and below; none: without
 #   set(TUTTI_PRECOMPILED_TEST name)   of tests
 function(tutti_precompiled name)
-  cmake_parse_arguments(ARG "" "FROM" "HEADERS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "TEST" "FROM" "HEADERS;DEPENDS" ${ARGN})
   get_property(inherited GLOBAL PROPERTY TUTTI_PRECOMPILED_${ARG_FROM})
   set(headers ${inherited})
   foreach(header ${ARG_HEADERS})
@@ -21,6 +22,14 @@ function(tutti_precompiled name)
   target_link_libraries(tutti_precompiled_${name} PRIVATE ${ARG_DEPENDS} Threads::Threads)
   target_precompile_headers(tutti_precompiled_${name} PRIVATE ${headers})
   tutti_as_precompiled(tutti_precompiled_${name})
+  if(ARG_TEST)
+    tutti_as_test(tutti_precompiled_${name})
+  endif()
+endfunction()
+
+# Tests are not optimized: a third of the whole build is spent on them, and they call code that is.
+function(tutti_as_test target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
 endfunction()
 
 # Options that compilers compare with a set's: one code model for libraries and programs, and with clang no time stamp in
@@ -44,4 +53,4 @@ set(TUTTI_PRECOMPILED_TEST test)
 tutti_precompiled(standard HEADERS
   algorithm array atomic bit chrono cstdint cstring expected functional map memory mutex optional set span string string_view
   thread unordered_map utility variant vector fmt/format.h)
-tutti_precompiled(test FROM standard DEPENDS GTest::gtest GTest::gmock HEADERS gtest/gtest.h gmock/gmock.h)
+tutti_precompiled(test TEST FROM standard DEPENDS GTest::gtest GTest::gmock HEADERS gtest/gtest.h gmock/gmock.h)
