@@ -24,7 +24,7 @@ LD_PRELOAD="$work/libmachine.so.1 $work/libboth.so.2" doctor /bin/true
 expect_problem "$work/libmachine.so.1 has machine code for sm_80 only" "-gencode arch=compute_75,code=compute_75"
 expect_in "a library with some PTX" "NOTE     $work/libboth.so.2 has PTX in 1 of 2 images, in the others machine code for sm_90 only" "$diagnosis"
 LD_PRELOAD=$work/libmachine.so.1 doctor --json /bin/true
-expect_in "as JSON" "\"code\":{\"file\":\"$work/libmachine.so.1\",\"images\":1,\"machine_code_for\":[80],\"ptx_for\":[],\"with_ptx\":0}" \
+expect_in "as JSON" "\"code\":{\"file\":\"$work/libmachine.so.1\",\"images\":1,\"machine_code_for\":[80],\"not_looked_into\":0,\"ptx_for\":[],\"with_ptx\":0}" \
   "$(tr -d ' \n' <<< "$diagnosis")"
 
 # Tools that make machine code as the program runs, by their names.

@@ -254,7 +254,7 @@ TEST_F(AddressCheck, RowsOfAMatrixEndWithTheWindow) {
 
 TEST_F(AddressCheck, RowsOfAMatrixInTheMiddleAreInsideIfTheOutermostAre) {
   // Seven times this distance is 16, and the rows between lie all over the address space.
-  const auto seventh = static_cast<int64_t>(0x6db6db6db6db6db7 * 16);
+  const auto seventh = static_cast<int64_t>(0x6db6db6db6db6db7u * 16);
   ASSERT_EQ(7 * static_cast<uint64_t>(seventh), 16u);
   Build(BlockOfAMatrix("along.32", seventh) + "  ret void\n");
   EXPECT_TRUE(Run(begin(), begin()));
