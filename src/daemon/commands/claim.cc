@@ -26,7 +26,7 @@ void Add(const CommandCall& call) {
   call.context.inventory.Ask([call, claim = std::move(*claim)](const Result<Devices>& devices) {
     if (!devices) return Refuse(call, devices.error().text);
     if (const auto checked = CheckDevices(claim, *devices); !checked) return Refuse(call, checked.error().text);
-    const auto directory = call.context.add_claim(claim);
+    const auto directory = call.context.claim_registry.Add(claim);
     if (!directory) return Refuse(call, directory.error().text);
     call.reply.Line(*directory);
   });
@@ -35,7 +35,7 @@ void Add(const CommandCall& call) {
 void Remove(const CommandCall& call) {
   const std::string name(call.word(2));
   if (call.context.claims.Find(name) == nullptr) return Refuse(call, fmt::format("there is no claim \"{}\"", name));
-  call.context.remove_claim(name);
+  call.context.claim_registry.Remove(name);
   call.reply.Nothing();
 }
 

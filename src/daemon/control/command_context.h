@@ -11,6 +11,7 @@
 #include "daemon/access/access_policy.h"
 #include "daemon/access/claim.h"
 #include "daemon/access/memory_accounting.h"
+#include "daemon/control/claim_registry.h"
 #include "daemon/control/daemon_options.h"
 #include "daemon/life/shutdown.h"
 #include "daemon/loop/event_loop.h"
@@ -33,6 +34,7 @@ struct CommandContext {
   DeviceInventory& inventory;
   PartitionTable& partitions;
   ClaimTable& claims;
+  ClaimRegistry& claim_registry;
   MemoryAccounting& accounting;
   Defaults& defaults;
   LogBudget& log;
@@ -42,10 +44,6 @@ struct CommandContext {
   std::function<void()> open_logs_anew;
   // Continues as the newly installed program, as soon as no operation is in progress (handover.h).
   std::function<void()> go_on_as_installed;
-  // Creates or changes the claim and returns its directory. The caller has checked that its devices exist.
-  std::function<Result<std::string>(const Claim& claim)> add_claim;
-  // Removes the claim's sockets and directory; refuses its clients that have not been served yet.
-  std::function<void(const std::string& name)> remove_claim;
   // Removes a server of protocol 3 from the catalog, with its sockets and SM partitions. The caller ends its process.
   std::function<void(const std::string& name)> remove_server;
 };

@@ -1,6 +1,5 @@
 #include "daemon/control/control_daemon.h"
 
-#include <fmt/ranges.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -69,21 +68,21 @@ ControlDaemon::ControlDaemon(std::unique_ptr<EventLoop> loop, Instance instance,
           .inventory = inventory_,
           .partitions = partitions_,
           .claims = claims_,
+          .claim_registry = claim_registry_,
           .accounting = accounting_,
           .defaults = defaults_,
           .log = log_,
           .quit = [this](std::optional<uint32_t> timeout_s, Shutdown::Done done) { Quit(timeout_s, std::move(done)); },
           .open_logs_anew = [this] { OpenLogsAnew(); },
           .go_on_as_installed = [this] { GoOnAsInstalled(); },
-          .add_claim = [this](const Claim& claim) { return AddClaim(claim); },
-          .remove_claim = [this](const std::string& name) { RemoveClaim(name); },
           .remove_server = [this](const std::string& name) { RemoveServer(name); }},
       connections_(*loop_, log_,
                    {.client_arrived = [this](WaitingClient client) { broker_.Arrived(std::move(client)); },
                     .run_command = [this](const Visitor& caller, std::vector<std::string> words,
                                           Reply reply) { RunFor(caller, std::move(words), std::move(reply)); },
                     .needs_cgroups = [this] { return accounting_.needs_cgroups(); }},
-                   MaxConnections()) {
+                   MaxConnections()),
+      claim_registry_(claims_, sockets_, broker_, connections_) {
   servers_.SetObserver({
       .ready = [this](ServerHandle& server) { ServerReady(server); },
       .failed = [this](const std::string& name, const std::string& why) { broker_.ServerFailed(name, why); },
@@ -293,7 +292,7 @@ std::vector<std::string> ControlDaemon::Settings() {
 void ControlDaemon::Restore(const std::vector<std::string>& settings) {
   for (const std::string& setting : settings) {
     const auto words = control::SplitWords(setting);
-    if (RestorePartition(words, partitions_) || RestoreClaim(words)) continue;
+    if (RestorePartition(words, partitions_) || claim_registry_.Restore(words)) continue;
     RunCommand({context_, Ourselves(), words, Reply([](const CommandAnswer&) {})});
   }
 }
@@ -371,32 +370,6 @@ void ControlDaemon::GoOnWith(Succession::Connection connection, bool understands
   auto hello = understands ? wire::GetHello(in) : Fail("the control daemon has been upgraded: start the program again");
   if (!hello) return ipc::SendRefusal(socket.get(), 0, cuda::CUDA_ERROR_MPS_SERVER_NOT_READY, hello.error().text);
   broker_.Arrived({std::move(*visitor), std::move(*hello), std::move(socket), *route});
-}
-
-Result<std::string> ControlDaemon::AddClaim(const Claim& claim) {
-  const Route route{.claim = claim.name};
-  // The claim's content may change; its directory stays.
-  if (claims_.Find(claim.name) == nullptr) TUTTI_TRY(sockets_.Open(route));
-  claims_.Set(claim);
-  return sockets_.Directory(route);
-}
-
-// Its devices were checked when it was created; clients waiting in its socket are taken over before they could be
-// checked again.
-bool ControlDaemon::RestoreClaim(const std::vector<std::string>& words) {
-  if (words.size() < 2 || words[0] != "claim" || words[1] != "add") return false;
-  const auto claim = ReadClaim({words.begin() + 2, words.end()});
-  const Result<std::string> made = claim ? AddClaim(*claim) : std::unexpected(claim.error());
-  if (!made) log::Error("A claim of the daemon before is lost: {}: {}", fmt::join(words, " "), made.error().text);
-  return true;
-}
-
-void ControlDaemon::RemoveClaim(const std::string& name) {
-  sockets_.Close({.claim = name});
-  rmdir(sockets_.Directory({.claim = name}).c_str());
-  claims_.Remove(name);
-  broker_.ClaimTakenBack(name);
-  connections_.CloseAllOf(name);
 }
 
 void ControlDaemon::Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done) {

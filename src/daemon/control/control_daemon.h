@@ -7,6 +7,7 @@
 
 #include "base/log_budget.h"
 #include "daemon/clients/client_broker.h"
+#include "daemon/control/claim_registry.h"
 #include "daemon/control/command_context.h"
 #include "daemon/control/connection_table.h"
 #include "daemon/files/instance.h"
@@ -53,12 +54,8 @@ class ControlDaemon {
   void Quit(std::optional<uint32_t> timeout_s, Shutdown::Done done);
   void OpenLogsAnew();
   void GoOnAsInstalled();
-  Result<std::string> AddClaim(const Claim& claim);
-  void RemoveClaim(const std::string& name);
   void RemoveServer(const std::string& name);
   void Accept(int listener);
-  // False if the words are another command's.
-  bool RestoreClaim(const std::vector<std::string>& words);
   void GoOnWith(Succession::Connection connection, bool understands);
   void Listen(int listener, const Route& route);
   void Forget(int listener);
@@ -105,6 +102,7 @@ class ControlDaemon {
   Handover handover_;
   CommandContext context_;
   ConnectionTable connections_;
+  ClaimRegistry claim_registry_;
   int exit_status_ = 0;
 };
 

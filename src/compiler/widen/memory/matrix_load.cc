@@ -95,6 +95,9 @@ class MatrixLoad {
     addresses = builder_.CreateZExt(addresses, Values::Wide(builder_.getInt64Ty()));
     addresses = builder_.CreateAdd(addresses, builder_.CreateVectorSplat(kLanes, emitter_.abi().shared_base()));
     if (blocks < 4) addresses = builder_.CreateShuffleVector(addresses, named);
+    // Rows of lanes that are not active are loaded, too, and such lanes' values may be poison: what is checked must be
+    // what is loaded.
+    if (!emitter_.is_full()) addresses = builder_.CreateFreeze(addresses);
     const Region region{.spaces = guest_runtime::kShared, .likely = guest_runtime::kShared};
     AddressCheck check(emitter_, region, call_, 2);
     const bool by_lanes = emitter_.is_full();
