@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -35,6 +36,7 @@ struct GraphAllocation::Block {
   const uint64_t bytes;
   const uint64_t id;  // in the table of allocations
   const Device* const device;
+  bool gone = false;  // ended with its context; under the lock
 
   Block(const Allocation& allocation, const Device& on)
       : address(allocation.address), bytes(allocation.bytes), id(allocation.id), device(&on) {}
@@ -43,7 +45,7 @@ struct GraphAllocation::Block {
   ~Block() {
     {
       std::lock_guard lock(All::Get().mutex);
-      All::Get().UseOf(*device).reserved -= bytes;
+      if (!gone) All::Get().UseOf(*device).reserved -= bytes;
     }
     const auto taken = AllocationTable::Get().Take(
         address, [&](const Allocation& a) { return a.kind == AllocationKind::kGraph && a.id == id; });
@@ -60,19 +62,35 @@ const Device& GraphAllocation::device() const { return *block_->device; }
 
 Answer<GraphAllocation::Handle> GraphAllocation::Create(Context& context, uint64_t owner, uint64_t bytes) {
   CU_ASSIGN_OR_REFUSE(const uint64_t address, Allocate(context, AllocationKind::kGraph, bytes));
-  const auto entry = AllocationTable::Get().Find(address);
-  if (!entry) return Refuse(cuda::CUDA_ERROR_UNKNOWN);  // its context has just ended
   All& all = All::Get();
-  {
-    std::lock_guard lock(all.mutex);
-    GraphMemoryUse& use = all.UseOf(context.device());
-    use.reserved += bytes;
-    use.reserved_high = std::max(use.reserved_high, use.reserved);
-  }
-  const Handle made(new GraphAllocation(std::make_shared<Block>(*entry, context.device()), owner));
   std::lock_guard lock(all.mutex);
+  std::optional<Allocation> entry;
+  AllocationTable::Get().Update(address, [&](Allocation& allocation) {
+    if (allocation.kind != AllocationKind::kGraph) return;
+    allocation.freed = &GraphAllocation::MemoryFreed;
+    entry = allocation;
+  });
+  if (!entry) return Refuse(cuda::CUDA_ERROR_UNKNOWN);  // its context has just ended
+  GraphMemoryUse& use = all.UseOf(context.device());
+  use.reserved += bytes;
+  use.reserved_high = std::max(use.reserved_high, use.reserved);
+  const Handle made(new GraphAllocation(std::make_shared<Block>(*entry, context.device()), owner));
   all.last[address] = made;
   return made;
+}
+
+// A context may end before the graphs that have memory in it.
+void GraphAllocation::MemoryFreed(const Allocation& memory) {
+  Handle last, dropped;  // outlive the lock
+  All& all = All::Get();
+  std::lock_guard lock(all.mutex);
+  const auto found = all.last.find(memory.address);
+  if (found != all.last.end()) last = found->second.lock();
+  if (last == nullptr || last->block_->id != memory.id) return;
+  last->block_->gone = true;
+  all.UseOf(last->device()).reserved -= memory.bytes;
+  if (last->holder_ != nullptr) dropped = last->End();
+  all.last.erase(found);
 }
 
 GraphAllocation::Handle GraphAllocation::CreateInPlaceOf(const GraphAllocation& earlier) {
@@ -131,6 +149,11 @@ int GraphAllocation::Take(const Turn& turn, bool auto_free) {
   std::vector<Handle> dropped;
   std::lock_guard lock(All::Get().mutex);
   for (const Handle& mine : turn.allocated) {
+    if (mine->block_->gone) {
+      return Complain(cuda::CUDA_ERROR_INVALID_VALUE,
+                      "launch of a graph whose allocation at {:#x} has ended with its context: make the graph anew",
+                      mine->address());
+    }
     if (mine->holder_ == nullptr || auto_free) continue;
     return Complain(cuda::CUDA_ERROR_INVALID_VALUE,
                     "launch of a graph whose allocation at {:#x} has not been freed since its last launch: free it, or "
@@ -143,13 +166,14 @@ int GraphAllocation::Take(const Turn& turn, bool auto_free) {
                     other->address());
   }
   for (const Handle& other : turn.freed) dropped.push_back(other->End());
-  std::set<const Block*> passing;  // freed in the same graph
+  std::set<const Block*> passing;  // all that is allocated there is freed in the same graph
   for (const Handle& mine : turn.allocated) {
-    if (mine->freed_by_owner_) {
-      passing.insert(mine->block_.get());
-    } else if (mine->holder_ == nullptr) {
-      mine->Begin(mine);
-    }
+    if (mine->freed_by_owner_) passing.insert(mine->block_.get());
+  }
+  for (const Handle& mine : turn.allocated) {
+    if (mine->freed_by_owner_) continue;
+    passing.erase(mine->block_.get());
+    if (mine->holder_ == nullptr) mine->Begin(mine);
   }
   for (const Block* block : passing) All::Get().UseOf(*block->device).Add(block->bytes);
   for (const Block* block : passing) All::Get().UseOf(*block->device).used -= block->bytes;

@@ -2,9 +2,9 @@
 //
 // The address of such an allocation is known when its node is made, long before anything runs, and stays the same for
 // all launches. So the memory is asked for with the node, and given back when no graph, executable graph or program
-// uses it any more. Launches and frees only change whose turn it is: an allocation that its own graph does not free is
-// *live* from its launch until the program or another graph frees it. Within a graph, an allocation takes the memory of
-// an equally large one that is certainly freed before it, as the API allows.
+// uses it any more, or when its context ends. Launches and frees only change whose turn it is: an allocation that its
+// own graph does not free is *live* from its launch until the program or another graph frees it. Within a graph, an
+// allocation takes the memory of an equally large one that is certainly freed before it, as the API allows.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,7 @@ namespace tutti::client {
 
 class Context;
 class Device;
+struct Allocation;
 
 // Thread-safe.
 class GraphAllocation {
@@ -46,7 +47,8 @@ class GraphAllocation {
   int Free();
 
   // What a launch does: allocates `allocated`, which are all of its graph's, and frees `freed`. INVALID_VALUE, and
-  // nothing is changed, if one of the first is live (with `auto_free` it is freed instead) or one of the others is not.
+  // nothing is changed, if one of the first is live (with `auto_free` it is freed instead) or has ended with its
+  // context, or if one of the others is not live.
   struct Turn {
     std::vector<Handle> allocated;
     std::vector<Handle> freed;  // of other graphs
@@ -55,6 +57,8 @@ class GraphAllocation {
 
  private:
   struct Block;
+  // For Allocation::freed: with its memory, the last one made there ends.
+  static void MemoryFreed(const Allocation& memory);
   GraphAllocation(std::shared_ptr<Block> block, uint64_t owner);
   // It becomes live, or is no longer. Under the lock; what End returns is to be dropped outside of it.
   void Begin(Handle self);

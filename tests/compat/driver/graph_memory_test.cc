@@ -363,5 +363,53 @@ TEST_F(GraphMemoryTest, TheDeviceCountsWhatGraphsHave) {
   EXPECT_EQ(Attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH), kLarge);
 }
 
+TEST_F(GraphMemoryTest, MemoryUsedIsNeverMoreThanReserved) {
+  uint64_t zero = 0;
+  for (const auto high : {CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH})
+    CU_EXPECT(cuDeviceSetGraphMemAttribute(0, high, &zero));
+  const CUgraph graph = NewGraph();
+  CUgraphNode first = nullptr, free = nullptr, second = nullptr;
+  const CUdeviceptr data = AddAllocation(graph, &first);
+  CU_ASSERT(cuGraphAddMemFreeNode(&free, graph, &first, 1, data));
+  ASSERT_EQ(AddAllocation(graph, &second, free), data);
+  CUgraphExec exec = nullptr;
+  CU_ASSERT(Instantiate(&exec, graph));
+  CU_ASSERT(cuGraphLaunch(exec, stream_));
+  EXPECT_EQ(Attribute(CU_GRAPH_MEM_ATTR_USED_MEM_HIGH), kBytes);
+  EXPECT_EQ(Attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH), kBytes);
+  CU_EXPECT(cuMemFree_v2(data));
+  CU_EXPECT(cuGraphExecDestroy(exec));
+  CU_EXPECT(cuGraphDestroy(graph));
+}
+
+TEST_F(GraphMemoryTest, MemoryOfAGraphEndsWithItsContext) {
+  const uint64_t reserved = Attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT);
+  CUcontext ending = nullptr;
+  CU_ASSERT(cuCtxCreate_v2(&ending, 0, 0));
+  const CUgraph graph = NewGraph(), other = NewGraph();
+  CUgraphNode passing = nullptr, free = nullptr, kept = nullptr, node = nullptr;
+  const CUdeviceptr freed = AddAllocation(graph, &passing);
+  CU_ASSERT(cuGraphAddMemFreeNode(&free, graph, &passing, 1, freed));
+  const CUdeviceptr live = AddAllocation(graph, &kept, nullptr, 2 * kBytes);
+  CUgraphExec exec = nullptr;
+  CU_ASSERT(Instantiate(&exec, graph));
+  CU_ASSERT(cuGraphLaunch(exec, nullptr));
+  EXPECT_EQ(Attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 2 * kBytes);
+  CU_ASSERT(cuCtxDestroy_v2(ending));
+  CU_ASSERT(cuCtxSetCurrent(context_));
+  EXPECT_EQ(Attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0u);
+  EXPECT_EQ(Attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), reserved);
+  EXPECT_EQ(cuMemFree_v2(live), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphAddMemFreeNode(&node, other, nullptr, 0, live), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(cuGraphLaunch(exec, stream_), CUDA_ERROR_INVALID_VALUE);
+  // A node that is added now gets memory that is there.
+  const CUdeviceptr fresh = AddAllocation(graph, &node, free);
+  CU_EXPECT(cuMemsetD32_v2(fresh, 1, kCount));
+  CU_EXPECT(cuGraphExecDestroy(exec));
+  CU_EXPECT(cuGraphDestroy(graph));
+  CU_EXPECT(cuGraphDestroy(other));
+  EXPECT_EQ(Attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), reserved);
+}
+
 }  // namespace
 }  // namespace tutti::compat
