@@ -13,10 +13,10 @@ constexpr MmaKind kDoubles = {"m8n8k4", 4, 1, 64, true};
 constexpr MmaKind kNibbles = {"m8n8k32", 32, 8, 4, true};
 constexpr MmaKind kBits = {"m8n8k128", 128, 32, 1, true};
 
-llvm::Value* Group(Emitter& e) { return e.ir.CreateLShr(e.CallI32("tutti.laneid"), 2); }
-llvm::Value* Thread(Emitter& e) { return e.ir.CreateAnd(e.CallI32("tutti.laneid"), 3); }
-
 }  // namespace
+
+llvm::Value* GroupId(Emitter& e) { return e.ir.CreateLShr(e.CallI32("tutti.laneid"), 2); }
+llvm::Value* ThreadInGroup(Emitter& e) { return e.ir.CreateAnd(e.CallI32("tutti.laneid"), 3); }
 
 std::optional<WmmaShape> WmmaShapeOf(const Emitter& e, T element) {
   const bool halves = IsHalf(element);
@@ -42,8 +42,8 @@ FactorCorner CornerOfFactor(const MmaKind& mma, MatrixRole role, uint32_t tile, 
 
 MatrixPosition PositionOfAccumulator(Emitter& e, uint32_t left_tile, uint32_t right_tile, uint32_t element) {
   auto& ir = e.ir;
-  return {ir.CreateAdd(Group(e), ir.getInt32(16 * left_tile + 8 * (element / 2))),
-          ir.CreateAdd(ir.CreateShl(Thread(e), 1), ir.getInt32(8 * right_tile + element % 2))};
+  return {ir.CreateAdd(GroupId(e), ir.getInt32(16 * left_tile + 8 * (element / 2))),
+          ir.CreateAdd(ir.CreateShl(ThreadInGroup(e), 1), ir.getInt32(8 * right_tile + element % 2))};
 }
 
 }  // namespace tutti::compiler::lowering

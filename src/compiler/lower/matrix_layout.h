@@ -15,6 +15,10 @@
 
 namespace tutti::compiler::lowering {
 
+// g and t of the lane that executes, as i32.
+llvm::Value* GroupId(Emitter& e);
+llvm::Value* ThreadInGroup(Emitter& e);
+
 enum class MatrixRole { kLeft, kRight, kAccumulator };  // of the mma, after transposition
 
 struct MmaKind {

@@ -2,15 +2,13 @@
 // layout, in which lane l holds elements 2 (l % 4) and the next of row l / 4. Matrices of 8 x 16 elements of 4 or 6
 // bits are expanded to a byte per element on the way; there the lane holds elements 4 (l % 4) and the next three.
 #include "compiler/lower/families.h"
+#include "compiler/lower/matrix_layout.h"
 
 namespace tutti::compiler::lowering {
 namespace {
 
 using M = ptx::Modifier;
 using T = ptx::Type;
-
-llvm::Value* Group(Emitter& e) { return e.ir.CreateLShr(e.CallI32("tutti.laneid"), 2); }
-llvm::Value* Thread(Emitter& e) { return e.ir.CreateAnd(e.CallI32("tutti.laneid"), 3); }
 
 llvm::Value* SharedAt(Emitter& e, llvm::Value* row, llvm::Value* bytes) {
   return e.PointerFrom(e.ir.CreateAdd(row, bytes), kSharedSpace);
@@ -21,7 +19,7 @@ llvm::Value* SharedAt(Emitter& e, llvm::Value* row, llvm::Value* bytes) {
 llvm::Value* LoadExpanded(Emitter& e, llvm::Value* row, unsigned bits) {
   auto& ir = e.ir;
   const unsigned bytes = bits / 2;
-  llvm::Value* first = ir.CreateMul(Thread(e), ir.getInt32(bytes));
+  llvm::Value* first = ir.CreateMul(ThreadInGroup(e), ir.getInt32(bytes));
   llvm::Value* packed = ir.getInt32(0);
   for (unsigned i = 0; i < bytes; ++i) {
     llvm::Value* at = SharedAt(e, row, ir.CreateAdd(first, ir.getInt32(i)));
@@ -66,19 +64,19 @@ void Move(Emitter& e, bool store) {
   if (!store && !expands) return LoadRows(e, registers, own_row);
   for (uint32_t j = 0; j < registers.size(); ++j) {
     if (expands) {
-      llvm::Value* row = e.FromLane(own_row, ir.CreateAdd(Group(e), ir.getInt32(8 * j)));
+      llvm::Value* row = e.FromLane(own_row, ir.CreateAdd(GroupId(e), ir.getInt32(8 * j)));
       e.Write(*registers[j], LoadExpanded(e, row, source_bits), T::kB32);
       continue;
     }
     llvm::Value* word = e.Read(*registers[j], T::kB32);
     if (!e.Has(M::kTrans)) {
-      llvm::Value* row = e.FromLane(own_row, ir.CreateAdd(Group(e), ir.getInt32(8 * j)));
-      ir.CreateAlignedStore(word, SharedAt(e, row, ir.CreateShl(Thread(e), 2)), llvm::Align(4));
+      llvm::Value* row = e.FromLane(own_row, ir.CreateAdd(GroupId(e), ir.getInt32(8 * j)));
+      ir.CreateAlignedStore(word, SharedAt(e, row, ir.CreateShl(ThreadInGroup(e), 2)), llvm::Align(4));
       continue;
     }
     for (uint32_t h = 0; h < 2; ++h) {
-      llvm::Value* lane = ir.CreateAdd(ir.CreateShl(Thread(e), 1), ir.getInt32(8 * j + h));
-      llvm::Value* at = SharedAt(e, e.FromLane(own_row, lane), ir.CreateShl(Group(e), 1));
+      llvm::Value* lane = ir.CreateAdd(ir.CreateShl(ThreadInGroup(e), 1), ir.getInt32(8 * j + h));
+      llvm::Value* at = SharedAt(e, e.FromLane(own_row, lane), ir.CreateShl(GroupId(e), 1));
       ir.CreateAlignedStore(ir.CreateTrunc(ir.CreateLShr(word, 16 * h), ir.getInt16Ty()), at, llvm::Align(2));
     }
   }
@@ -93,9 +91,9 @@ void EmitMovmatrix(Emitter& e) {
   auto& ir = e.ir;
   llvm::Value* a = e.In(1, T::kB32);
   llvm::Value* result = nullptr;
-  llvm::Value* column = Group(e);  // of the source
+  llvm::Value* column = GroupId(e);  // of the source
   for (uint32_t h = 0; h < 2; ++h) {
-    llvm::Value* row = ir.CreateAdd(ir.CreateShl(Thread(e), 1), ir.getInt32(h));
+    llvm::Value* row = ir.CreateAdd(ir.CreateShl(ThreadInGroup(e), 1), ir.getInt32(h));
     llvm::Value* lane = ir.CreateAdd(ir.CreateShl(row, 2), ir.CreateLShr(column, 1));
     llvm::Value* word = e.FromLane(a, lane);
     llvm::Value* half = ir.CreateAnd(ir.CreateLShr(word, ir.CreateShl(ir.CreateAnd(column, 1), 4)), 0xffff);
