@@ -1,15 +1,13 @@
 #include "cli/cached_code.h"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <memory>
 #include <string_view>
 
+#include "os/directory_listing.h"
 #include "os/fd.h"
 
 namespace tutti::cli {
@@ -24,17 +22,15 @@ bool IsEntry(std::string_view name) {
 // `remove`: each entry that is counted.
 Result<CachedCode> Walk(const std::string& folder, bool remove) {
   CachedCode code{.folder = folder};
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0 && errno == ENOENT) return code;
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(fd < 0 ? nullptr : fdopendir(fd), closedir);
-  if (stream == nullptr) return FailErrno("cannot read the code cache " + folder);
-  while (const dirent* item = readdir(stream.get())) {
-    struct stat info{};
-    if (!IsEntry(item->d_name) || fstatat(fd, item->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode))
-      continue;
-    if (remove && unlinkat(fd, item->d_name, 0) != 0) {
+  const os::Fd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd && errno == ENOENT) return code;
+  if (!fd) return FailErrno("cannot read the code cache " + folder);
+  TUTTI_ASSIGN(const auto entries, os::ListDirectory(fd.get()));
+  for (const auto& [name, info] : entries) {
+    if (!IsEntry(name) || !S_ISREG(info.st_mode)) continue;
+    if (remove && unlinkat(fd.get(), name.c_str(), 0) != 0) {
       if (errno == ENOENT) continue;  // a server was faster
-      return FailErrno("cannot remove " + folder + "/" + item->d_name);
+      return FailErrno("cannot remove " + folder + "/" + name);
     }
     const time_t used = info.st_mtim.tv_sec;
     code.first_used = code.entries == 0 ? used : std::min(code.first_used, used);

@@ -1,15 +1,13 @@
 #include "daemon/servers/rendezvous.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <memory>
-
 #include "control/words.h"
+#include "os/directory_listing.h"
 #include "os/pidfd.h"
 #include "os/rendezvous.h"
 #include "os/socket.h"
@@ -52,13 +50,8 @@ void RemoveServersDirectory(const control::Places& places, std::span<const char*
   const auto directory = OpenServersDirectory(places);
   if (!directory) return;
   for (const char* const file : files) unlinkat(directory->get(), file, 0);
-  const int listing = openat(directory->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(listing < 0 ? nullptr : fdopendir(listing), closedir);
-  while (const dirent* const item = stream ? readdir(stream.get()) : nullptr) {
-    struct stat info{};
-    if (!control::ParseNumber(item->d_name) || fstatat(listing, item->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
-      continue;
-    if (S_ISSOCK(info.st_mode)) unlinkat(listing, item->d_name, 0);
+  for (const auto& [name, info] : os::ListDirectory(directory->get()).value_or(os::DirectoryEntries{})) {
+    if (control::ParseNumber(name) && S_ISSOCK(info.st_mode)) unlinkat(directory->get(), name.c_str(), 0);
   }
   rmdir(ServersDirectory(places).c_str());  // unless something else is there
 }

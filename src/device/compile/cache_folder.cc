@@ -1,6 +1,5 @@
 #include "device/compile/cache_folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -9,8 +8,8 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <string_view>
-#include <vector>
+
+#include "os/directory_listing.h"
 
 namespace tutti::device {
 namespace {
@@ -32,18 +31,11 @@ bool IsOursNow(const CacheFolder& folder) {
 }
 
 void RemoveLeftFolders(const std::string& base) {
-  DIR* const entries = opendir(base.c_str());
-  if (entries == nullptr) return;
-  std::vector<std::string> names;
-  while (const dirent* const entry = readdir(entries)) {
-    if (std::string_view(entry->d_name).starts_with(kTemporaryName)) names.emplace_back(entry->d_name);
-  }
-  closedir(entries);
-  for (const std::string& name : names) {
-    struct stat info;
-    const std::string path = base + "/" + name;
+  const os::Fd directory(open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (const auto& [name, info] : os::ListDirectory(directory.get()).value_or(os::DirectoryEntries{})) {
     // Only our own: OpenCacheFolder creates what is missing and reports what is wrong with others'.
-    if (lstat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) continue;
+    if (!name.starts_with(kTemporaryName) || !S_ISDIR(info.st_mode) || info.st_uid != geteuid()) continue;
+    const std::string path = base + "/" + name;
     if (const auto folder = OpenCacheFolder(path); folder && IsOursNow(*folder)) RemoveCacheFolder(*folder);
   }
 }
@@ -82,15 +74,8 @@ Result<CacheFolder> MakeTemporaryCacheFolder() {
 }
 
 void RemoveCacheFolder(const CacheFolder& folder) {
-  const int listed = dup(folder.fd.get());
-  DIR* const entries = listed >= 0 ? fdopendir(listed) : nullptr;
-  if (entries == nullptr) {
-    if (listed >= 0) close(listed);
-    return;
-  }
-  rewinddir(entries);
-  while (const dirent* const entry = readdir(entries)) unlinkat(folder.fd.get(), entry->d_name, 0);
-  closedir(entries);
+  for (const os::DirectoryEntry& entry : os::ListDirectory(folder.fd.get()).value_or(os::DirectoryEntries{}))
+    unlinkat(folder.fd.get(), entry.name.c_str(), 0);
   rmdir(folder.path.c_str());
 }
 

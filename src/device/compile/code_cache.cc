@@ -1,6 +1,5 @@
 #include "device/compile/code_cache.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -9,9 +8,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <memory>
 
 #include "base/log.h"
+#include "os/directory_listing.h"
 
 namespace tutti::device {
 namespace {
@@ -70,28 +69,16 @@ struct FileInfo {
   timespec used;
 };
 
-using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
-
-Folder OpenForListing(int folder) {
-  const int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* stream = fd < 0 ? nullptr : fdopendir(fd);
-  if (stream == nullptr && fd >= 0) close(fd);
-  return {stream, closedir};
-}
-
 // Least recently used first. Removes leftovers of processes that died while writing.
 std::vector<FileInfo> ListEntries(int folder) {
   std::vector<FileInfo> entries;
-  const Folder stream = OpenForListing(folder);
-  if (stream == nullptr) return entries;
-  while (const dirent* item = readdir(stream.get())) {
-    struct stat info;
-    if (fstatat(folder, item->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(info.st_mode)) continue;
-    if (std::string_view(item->d_name).starts_with(kTemporaryPrefix)) {
-      if (info.st_mtim.tv_sec + kTemporaryFileSeconds < time(nullptr)) unlinkat(folder, item->d_name, 0);
+  for (const auto& [name, info] : os::ListDirectory(folder).value_or(os::DirectoryEntries{})) {
+    if (!S_ISREG(info.st_mode)) continue;
+    if (name.starts_with(kTemporaryPrefix)) {
+      if (info.st_mtim.tv_sec + kTemporaryFileSeconds < time(nullptr)) unlinkat(folder, name.c_str(), 0);
       continue;
     }
-    entries.push_back({item->d_name, static_cast<uint64_t>(info.st_size), info.st_mtim});
+    entries.push_back({name, static_cast<uint64_t>(info.st_size), info.st_mtim});
   }
   std::sort(entries.begin(), entries.end(), [](const FileInfo& a, const FileInfo& b) {
     return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
