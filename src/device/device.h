@@ -139,6 +139,9 @@ class Space {
   virtual Status Wait(uint32_t stream, uint64_t ticket, uint32_t other_stream, uint64_t other_ticket) = 0;
   virtual Status HostCall(uint32_t stream, uint64_t ticket, uint64_t token) = 0;
   virtual Status Mark(uint32_t stream, uint64_t ticket) = 0;
+  // Frees when the stream gets there, whatever other streams wait for: the client vouches for their order. A mark if no
+  // allocation begins at `address`.
+  virtual Status FreeInStream(uint32_t stream, uint64_t ticket, uint64_t address) = 0;
   // The host call with that token, at which `stream` waits, has returned. Ignored if it waits at another one by now.
   virtual Status HostCallDone(uint32_t stream, uint64_t token) = 0;
 

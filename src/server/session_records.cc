@@ -52,6 +52,7 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
     }
     case RecordKind::kHostCall: return HandleHostCall(untrusted);
     case RecordKind::kMarker: return space_->Mark(stream, ticket);
+    case RecordKind::kStreamFree: return space_->FreeInStream(stream, ticket, wire::ValidateFree(untrusted).address);
     case RecordKind::kStreamCreate: return HandleStreamCreate(untrusted);
     case RecordKind::kStreamDestroy: return space_->DestroyStream(stream);
     case RecordKind::kModuleUnload: (void)space_->UnloadModule(wire::ValidateModuleUnload(untrusted).module); return {};

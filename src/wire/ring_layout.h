@@ -35,6 +35,7 @@ enum class RecordKind : uint8_t {
   kWait = 5,  // holds the stream until another stream has passed a ticket
   kHostCall = 6,  // runs a function in the client (host_call queue); the stream resumes at kHostCallDone of its token
   kMarker = 7,  // no operation; something to wait for
+  kStreamFree = 8,  // frees memory
   // Executed when consumed, in ring order; no reply.
   kStreamCreate = 16,
   kStreamDestroy = 17,  // after the work submitted to it
@@ -158,7 +159,9 @@ struct ModuleUnloadBody {
 };
 
 struct FreeBody {
-  uint64_t address;  // as kAllocate returned it; freed when the work submitted before this record is done
+  // As kAllocate returned it. kFree frees it when all work submitted before this record is done, kStreamFree when the
+  // stream gets there, whatever other streams wait for.
+  uint64_t address;
 };
 
 enum class MemoryKind : uint32_t {

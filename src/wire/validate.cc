@@ -27,6 +27,7 @@ bool IsKnown(RecordKind kind) {
     case RecordKind::kWait:
     case RecordKind::kHostCall:
     case RecordKind::kMarker:
+    case RecordKind::kStreamFree:
     case RecordKind::kStreamCreate:
     case RecordKind::kStreamDestroy:
     case RecordKind::kModuleUnload:

@@ -37,7 +37,7 @@ bool HeadIsGood(RecordKind kind, uint32_t stream, uint16_t reply = 0) {
 TEST(ValidateHead, RefusesKindsThatDoNotExist) {
   int known = 0;
   for (int kind = 0; kind < 256; ++kind) known += HeadIsGood(static_cast<RecordKind>(kind), 1);
-  EXPECT_EQ(known, 17);
+  EXPECT_EQ(known, 18);
   EXPECT_FALSE(HeadIsGood(RecordKind::kNone, 1));
 }
 
@@ -49,6 +49,7 @@ TEST(ValidateHead, StreamNumbersLieInTheTable) {
   EXPECT_FALSE(HeadIsGood(RecordKind::kStreamCreate, kMaxStreams));
   EXPECT_FALSE(HeadIsGood(RecordKind::kStreamDestroy, 0));
   EXPECT_FALSE(HeadIsGood(RecordKind::kHostCallDone, ~0u));
+  EXPECT_FALSE(HeadIsGood(RecordKind::kStreamFree, 0));
   EXPECT_TRUE(HeadIsGood(RecordKind::kFree, 0)) << "names no stream";
 }
 

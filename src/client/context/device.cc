@@ -116,10 +116,12 @@ uint64_t Device::total_bytes() const {
   return std::min(info_->total_bytes, state_->limit_bytes.load(std::memory_order_relaxed));
 }
 
+uint64_t Device::freed_bytes() const { return state_->freed_bytes.load(std::memory_order_relaxed); }
+
 uint64_t Device::free_bytes() const {
   const uint64_t limit = state_->limit_bytes.load(std::memory_order_relaxed);
   // Memory that the client has freed counts as free: an allocation that needs it waits for the work that still uses it.
-  const uint64_t freed = state_->freed_bytes.load(std::memory_order_relaxed);
+  const uint64_t freed = freed_bytes();
   const auto without_freed = [freed](uint64_t bytes) { return bytes - std::min(bytes, freed); };
   const uint64_t used = without_freed(state_->used_bytes.load(std::memory_order_relaxed));
   const uint64_t mine = without_freed(state_->client_bytes.load(std::memory_order_relaxed));

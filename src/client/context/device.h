@@ -39,6 +39,8 @@ class Device {
   uint32_t given_sms() const;
   uint64_t total_bytes() const;
   uint64_t free_bytes() const;
+  // Of the process's memory on the device (not of its host memory): freed, and still in use by earlier work.
+  uint64_t freed_bytes() const;
   // Its primary context, active or not.
   Context& primary() const { return *primary_; }
 

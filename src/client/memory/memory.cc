@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "client/base/complaint.h"
 #include "client/context/context.h"
+#include "client/context/stream.h"
 #include "client/memory/graph_memory.h"
 #include "client/session/attachment.h"
 
@@ -22,6 +23,12 @@ wire::MemoryKind WireKind(AllocationKind kind) {
   return kind == AllocationKind::kManaged ? wire::MemoryKind::kManaged : wire::MemoryKind::kDevice;
 }
 
+// Then there is nothing to wait for, and some of the work may never end.
+bool NoneIsFreed(const Device& device, wire::MemoryKind kind) {
+  const bool on_device = kind == wire::MemoryKind::kDevice || kind == wire::MemoryKind::kManaged;
+  return on_device && device.freed_bytes() == 0;
+}
+
 int NotAllocated(uint64_t address) {
   return Complain(cuda::CUDA_ERROR_INVALID_VALUE,
                   "free of {:#x}, where no allocation of this kind begins: freed before?", address);
@@ -33,7 +40,8 @@ Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t 
   const wire::AllocateBody body{
       .bytes = bytes, .alignment = alignment, .kind = kind, .device = context.device().index()};
   ipc::Reply reply = Attachment::Get().replies().Call(wire::RecordKind::kAllocate, body);
-  if (reply.status == cuda::CUDA_ERROR_OUT_OF_MEMORY && context.Synchronize() == 0) {
+  if (reply.status == cuda::CUDA_ERROR_OUT_OF_MEMORY &&
+      (NoneIsFreed(context.device(), kind) || context.Synchronize() == 0)) {
     reply = Attachment::Get().replies().Call(wire::RecordKind::kAllocate, body);
   }
   if (reply.status != 0) return Refuse(reply.status);
@@ -45,9 +53,10 @@ Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t 
   return reply.value[0];
 }
 
-void ReleaseMemory(uint64_t address) {
-  const uint64_t ticket =
-      Attachment::Get().ring().Submit(wire::RecordKind::kFree, 0, wire::FreeBody{.address = address});
+void ReleaseMemory(uint64_t address, Stream* stream) {
+  const wire::FreeBody body{.address = address};
+  const uint64_t ticket = stream != nullptr ? stream->Submit(wire::RecordKind::kStreamFree, body)
+                                            : Attachment::Get().ring().Submit(wire::RecordKind::kFree, 0, body);
   after_last_free.store(ticket + 1, std::memory_order_relaxed);
 }
 
@@ -99,11 +108,11 @@ int FreeHostMemory(uint64_t address) {
   return cuda::CUDA_SUCCESS;
 }
 
-void ReturnMemory(const Allocation& allocation) {
+void ReturnMemory(const Allocation& allocation, Stream* stream) {
   if (allocation.freed != nullptr) allocation.freed(allocation);
   if (allocation.kind == AllocationKind::kHost)
     Attachment::Get().connection().window().Hide(allocation.address, allocation.bytes);
-  if (allocation.kind != AllocationKind::kRegistered) ReleaseMemory(allocation.address);
+  if (allocation.kind != AllocationKind::kRegistered) ReleaseMemory(allocation.address, stream);
 }
 
 void FreeAllOf(const Context& context) {

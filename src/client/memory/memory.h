@@ -10,11 +10,14 @@
 namespace tutti::client {
 
 class Context;
+class Stream;
 
-// Asks the server for memory. If freed memory is still in use, waits for that work and asks once more. Thread-safe.
+// Asks the server for memory. If there is not enough, waits for the work that uses freed memory, if any does, and asks
+// once more. Thread-safe.
 Answer<uint64_t> AskForMemory(Context& context, wire::MemoryKind kind, uint64_t bytes, uint64_t alignment = 256);
-// Frees memory that AskForMemory returned, deferred until the work submitted so far is done.
-void ReleaseMemory(uint64_t address);
+// Frees memory that AskForMemory returned, deferred until the work submitted so far is done: that of the stream, or, if
+// it is null, of all streams.
+void ReleaseMemory(uint64_t address, Stream* stream = nullptr);
 
 // Waits until the server has processed earlier frees: a free is a one-way record, and a query for free memory must
 // count it. Waits for no work.
@@ -29,8 +32,8 @@ Answer<uint64_t> Allocate(Context& context, AllocationKind kind, uint64_t bytes,
 int FreeDeviceMemory(uint64_t address);
 int FreeHostMemory(uint64_t address);
 
-// Frees the memory behind a removed table entry.
-void ReturnMemory(const Allocation& allocation);
+// Frees the memory behind a removed table entry, as ReleaseMemory does.
+void ReturnMemory(const Allocation& allocation, Stream* stream = nullptr);
 // Frees all memory of a context that ends; modules and mappings end by themselves.
 void FreeAllOf(const Context& context);
 

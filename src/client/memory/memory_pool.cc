@@ -79,8 +79,7 @@ Answer<uint64_t> MemoryPool::Allocate(Stream& stream, uint64_t bytes) {
   return address;
 }
 
-// The server frees once all work submitted before is done, in whichever stream: no later than CUDA promises.
-int MemoryPool::Free(Stream&, uint64_t address) {
+int MemoryPool::Free(Stream& stream, uint64_t address) {
   const auto taken = AllocationTable::Get().Take(address, [](const Allocation& a) {
     return a.kind == AllocationKind::kPool || a.kind == AllocationKind::kDevice;
   });
@@ -88,7 +87,7 @@ int MemoryPool::Free(Stream&, uint64_t address) {
     const auto of_graph = GraphAllocation::Find(address);
     return of_graph != nullptr ? of_graph->Free() : CUDA_ERROR_INVALID_VALUE;
   }
-  ReturnMemory(*taken);
+  ReturnMemory(*taken, &stream);
   return CUDA_SUCCESS;
 }
 

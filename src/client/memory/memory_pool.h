@@ -1,5 +1,5 @@
-// Memory pools: stream-ordered allocation. The server frees in stream order anyway (a free waits for the work before
-// it), so a pool here is a name with settings and counters; memory comes from the device and goes back to it.
+// Memory pools: stream-ordered allocation. The server frees in the order of a stream, so a pool here is a name with
+// settings and counters; memory comes from the device and goes back to it.
 #pragma once
 
 #include <atomic>

@@ -39,6 +39,7 @@ class CpuSpace final : public Space, private StreamEngine::Owner {
   Status Wait(uint32_t stream, uint64_t ticket, uint32_t other_stream, uint64_t other_ticket) override;
   Status HostCall(uint32_t stream, uint64_t ticket, uint64_t token) override;
   Status Mark(uint32_t stream, uint64_t ticket) override;
+  Status FreeInStream(uint32_t stream, uint64_t ticket, uint64_t address) override;
   Status HostCallDone(uint32_t stream, uint64_t token) override;
   Result<LoadedModule> LoadModule(uint32_t device, std::span<const uint8_t> image) override;
   Result<PreparedKernel> Prepare(uint32_t module, uint32_t kernel, const uint32_t block[3]) override;

@@ -225,6 +225,13 @@ Status CpuSpace::Mark(uint32_t stream, uint64_t ticket) {
   return SubmitSimple(Operation::Kind::kMark, stream, ticket, [](Operation*, uint64_t, uint64_t) {}, 0, 0);
 }
 
+Status CpuSpace::FreeInStream(uint32_t stream, uint64_t ticket, uint64_t address) {
+  const bool held = memory_.Retire(address).has_value();
+  return SubmitSimple(
+      Operation::Kind::kFree, stream, ticket,
+      [](Operation* operation, uint64_t freed, uint64_t) { operation->freed = freed; }, held ? address : 0, 0);
+}
+
 Status CpuSpace::HostCallDone(uint32_t stream, uint64_t token) {
   std::unique_lock lock(mutex_);
   engine_.HostCallDone(stream, token);

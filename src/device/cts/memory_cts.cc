@@ -101,6 +101,36 @@ TEST_F(Conformance, AFreeWaitsForEarlierWork) {
   EXPECT_EQ(client.sink().memory_used(0), 0u);
 }
 
+TEST_F(Conformance, AFreeInAStreamWaitsForThatStreamAlone) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  client.CreateStream(2);
+  const uint64_t first = client.Allocate(kMiB), second = client.Allocate(kMiB);
+  ASSERT_TRUE(client.space().HostCall(1, client.next_ticket(), 1));
+  ASSERT_TRUE(client.sink().WaitHostCalls(1));
+  ASSERT_TRUE(client.space().FreeInStream(1, client.next_ticket(), first));
+  ASSERT_TRUE(client.space().FreeInStream(2, client.next_ticket(), second));
+  ASSERT_TRUE(client.Synchronize(2));
+  EXPECT_EQ(client.sink().memory_used(0), kMiB) << "stream 1 has not passed the host call yet";
+  EXPECT_EQ(client.space().Free(second).error().code, cuda::CUDA_ERROR_INVALID_VALUE);
+  EXPECT_EQ(client.space().Free(first).error().code, cuda::CUDA_ERROR_INVALID_VALUE) << "it is freed already";
+  ASSERT_TRUE(client.space().HostCallDone(1, 1));
+  ASSERT_TRUE(client.Synchronize(1));
+  EXPECT_EQ(client.sink().memory_used(0), 0u);
+}
+
+TEST_F(Conformance, AFreeInAStreamOfWhatIsNotAllocatedIsAMark) {
+  Client client(backend_.get());
+  client.CreateStream(1);
+  const uint64_t address = client.Allocate(kMiB), other = client.Allocate(kMiB);
+  uint64_t last = 0;
+  for (const uint64_t wrong : {uint64_t{0}, address + 256, ~uint64_t{0}, address, address})
+    ASSERT_TRUE(client.space().FreeInStream(1, last = client.next_ticket(), wrong));
+  EXPECT_TRUE(client.sink().WaitDone(1, last));
+  EXPECT_EQ(client.sink().memory_used(0), kMiB);
+  EXPECT_FALSE(client.space().FreeInStream(2, client.next_ticket(), other)) << "there is no stream 2";
+}
+
 TEST_F(Conformance, CopiesMoveBytes) {
   Client client(backend_.get());
   client.CreateStream(1);

@@ -15,6 +15,7 @@ const BackendCase& BackendUnderTest() {
                   {"ACopyOutsideOfTheWindowIsAFaultOfItsClient", no_data},
                   {"UnloadingWaitsForLaunchedKernels", no_data},
                   {"AFreeWaitsForEarlierWork", "there never is earlier work"},
+                  {"AFreeInAStreamWaitsForThatStreamAlone", "there never is earlier work"},
                   {"TheLegacyStreamWaitsForBlockingStreamsAndTheyForIt", no_legacy},
                   {"BlockingStreamsWaitForTheLegacyStream", no_legacy},
                   {"ABrokenModuleFailsWithItsLog", "every word is a module"},

@@ -176,6 +176,11 @@ Status NullSpace::Fill(uint32_t stream, uint64_t ticket, const wire::FillBody&) 
   return Add(stream, {.ticket = ticket});
 }
 Status NullSpace::Mark(uint32_t stream, uint64_t ticket) { return Add(stream, {.ticket = ticket}); }
+
+Status NullSpace::FreeInStream(uint32_t stream, uint64_t ticket, uint64_t address) {
+  (void)Free(address);
+  return Mark(stream, ticket);
+}
 Status NullSpace::RecordEvent(uint32_t stream, uint64_t ticket, uint32_t event) {
   return Add(stream, {.kind = Kind::kEvent, .ticket = ticket, .number = event});
 }

@@ -173,6 +173,39 @@ TEST_F(StreamMemoryTest, OtherStreamsCopiesAndFunctionsGoOnMeanwhile) {
   CU_EXPECT(cuStreamSynchronize(stream_));
 }
 
+// A stream may wait for as long as the program runs.
+TEST_F(StreamMemoryTest, WhatOtherStreamsFreeIsThereAgainMeanwhile) {
+  CU_ASSERT(cuStreamWaitValue32_v2(stream_, flag_, 1, CU_STREAM_WAIT_VALUE_EQ));
+  CU_ASSERT(AddOne(data_, 1, stream_));
+  size_t free = 0, total = 0;
+  CU_ASSERT(cuMemGetInfo_v2(&free, &total));
+  for (int round = 0; round < 8; ++round) {
+    CUdeviceptr memory = 0;
+    CU_ASSERT(cuMemAllocAsync(&memory, free / 4, other_));
+    CU_EXPECT(AddOne(memory, 64, other_));
+    CU_EXPECT(cuMemcpyDtoDAsync_v2(data_ + 256, memory, 256, other_));
+    CU_EXPECT(cuMemFreeAsync(memory, other_));
+    CU_EXPECT(cuStreamSynchronize(other_));
+    EXPECT_EQ(Read(data_ + 256, 1)[0], 1u);
+  }
+  EXPECT_EQ(cuStreamQuery(stream_), CUDA_ERROR_NOT_READY);
+  Store32(1);
+  CU_EXPECT(cuStreamSynchronize(stream_));
+}
+
+TEST_F(StreamMemoryTest, MemoryThatIsNotThereIsRefusedAtOnce) {
+  CU_ASSERT(cuStreamWaitValue32_v2(stream_, flag_, 1, CU_STREAM_WAIT_VALUE_EQ));
+  size_t free = 0, total = 0;
+  CU_ASSERT(cuMemGetInfo_v2(&free, &total));
+  CUdeviceptr memory = 0;
+  EXPECT_EQ(cuMemAlloc_v2(&memory, 2 * total), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(cuMemAllocAsync(&memory, 2 * total, other_), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(cuMemAllocManaged(&memory, 2 * total, CU_MEM_ATTACH_GLOBAL), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(cuStreamQuery(stream_), CUDA_ERROR_NOT_READY);
+  Store32(1);
+  CU_EXPECT(cuStreamSynchronize(stream_));
+}
+
 TEST_F(StreamMemoryTest, ABatchIsDoneInItsOrder) {
   CUstreamBatchMemOpParams batch[] = {
       Operation(CU_STREAM_MEM_OP_WRITE_VALUE_32, flag_ + 8, 11),

@@ -66,6 +66,13 @@ constexpr RawAttack kAttacks[] = {
        const uint64_t own = a.Allocate(4096);
        for (int i = 0; i < 2; ++i) a.Submit(RecordKind::kFree, wire::FreeBody{.address = own}, 0);
      }},
+    {"frees_the_victims_memory_in_a_stream", End::kNothing,
+     [](Attacker& a) { a.Submit(RecordKind::kStreamFree, wire::FreeBody{.address = a.targets().victim}); }},
+    {"frees_its_memory_twice_in_a_stream", End::kNothing,
+     [](Attacker& a) {
+       const uint64_t own = a.Allocate(4096);
+       for (int i = 0; i < 2; ++i) a.Submit(RecordKind::kStreamFree, wire::FreeBody{.address = own});
+     }},
     // What the device itself holds in the window, too: the variables of a module, which is unloaded then.
     {"frees_all_that_could_be_in_its_window", End::kNothing,
      [](Attacker& a) {

@@ -22,7 +22,7 @@ struct Batch;
 struct KernelInstance;
 
 struct Operation {
-  enum class Kind : uint8_t { kTask, kEvent, kWait, kHostCall, kMark };
+  enum class Kind : uint8_t { kTask, kEvent, kWait, kHostCall, kFree, kMark };
 
   Kind kind = Kind::kMark;
   uint32_t weight = 0;  // wire::BacklogWeight
@@ -36,6 +36,7 @@ struct Operation {
   uint32_t other_stream = 0;  // kWait
   uint64_t other_ticket = 0;
   uint64_t token = 0;  // kHostCall
+  uint64_t freed = 0;  // kFree: memory to release, or 0
 
   Task task;                               // kTask
   KernelInstance* kernel = nullptr;  // of a launch; lives as long as work submitted before its module's unloading

@@ -170,6 +170,7 @@ bool StreamEngine::Begin(Stream* stream, Operation* operation) {
       if (error != 0) return true;  // reported, but nothing waits for it
       stream->state = Stream::State::kHostCall;
       return false;
+    case Operation::Kind::kFree: released_.push_back({.address = operation->freed, .kept = nullptr}); return true;
     case Operation::Kind::kTask:
       if (error != 0) return true;
       stream->state = Stream::State::kRunning;
