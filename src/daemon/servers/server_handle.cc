@@ -93,7 +93,10 @@ ServerHandle::ServerHandle(EventLoop& loop, LaunchedServer met, const ServerReco
       channel_(loop, std::move(launched_.channel), kRules),
       version_(record.version),
       started_ns_(record.started_ns) {
-  if (channel_.fd() >= 0) return;
+  if (channel_.fd() < 0) OnlyFollow();
+}
+
+void ServerHandle::OnlyFollow() {
   silent_ = false;
   understands_ = false;
   stopping_ = true;
@@ -153,10 +156,7 @@ void ServerHandle::ChannelEnded() {
   log_.Info(started_for_, "Server {} does not take this daemon: it ends with its last client", pid());
   loop_.Cancel(std::exchange(kill_timer_, 0));
   const os::StrangersFd ended(channel_.Release());  // the next program must not take it for a connection that ends anew
-  silent_ = false;
-  state_ = ServerState::kActive;
-  understands_ = false;
-  stopping_ = true;
+  OnlyFollow();
   reported_();
 }
 

@@ -113,6 +113,7 @@ class ServerHandle {
   void ChannelEnded();
   void Break(const std::string& why);
   void KillAfter(uint64_t delay_ns);
+  void OnlyFollow();  // from here on it cannot be told or asked anything
   void NotReady();
   int ExitStatus();
 
