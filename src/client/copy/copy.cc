@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/store_once.h"
 #include "client/base/complaint.h"
 #include "client/context/context.h"
 #include "client/copy/host_copy.h"
@@ -96,7 +97,9 @@ void CopyHere(const CopyRequest& request) {
     uint64_t to = request.destination.address + z * request.destination.plane;
     uint64_t from = request.source.address + z * request.source.plane;
     for (uint64_t y = 0; y < shape.rows; ++y) {
-      std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), shape.row_bytes);
+      auto* const destination = reinterpret_cast<void*>(to);
+      const auto* const source = reinterpret_cast<const void*>(from);
+      if (!StoreOnce(destination, source, shape.row_bytes)) std::memmove(destination, source, shape.row_bytes);
       to += request.destination.pitch;
       from += request.source.pitch;
     }

@@ -76,7 +76,7 @@ void Store(uint64_t address, uint64_t value) {
   std::atomic_ref(*reinterpret_cast<Word*>(address)).store(static_cast<Word>(value), std::memory_order_release);
 }
 
-// In one piece, and where there is nothing to wait for, at once.
+// In one store (Transfer sees to it), and where there is nothing to wait for, at once.
 int SubmitWrite(Stream& stream, const CUstreamBatchMemOpParams& o) {
   CU_TRY(CheckWord(o));
   const auto& [operation, address, value, flags, alias] = o.value;

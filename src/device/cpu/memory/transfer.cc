@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/checked.h"
+#include "base/store_once.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -123,7 +124,7 @@ void Transfer::CopyBytes(uint64_t row, uint64_t offset, uint64_t bytes) const {
                                                         in_plane * copy_.source_pitch + offset);
     if (window_fd_ >= 0) {
       WriteBytes(destination, from, bytes);
-    } else {
+    } else if (!StoreOnce(to, from, bytes)) {
       std::memmove(to, from, bytes);
     }
     return;
@@ -136,6 +137,7 @@ void Transfer::CopyBytes(uint64_t row, uint64_t offset, uint64_t bytes) const {
       WriteBytes(destination + i, pattern.data(), std::min<uint64_t>(pattern.size(), bytes - i));
     return;
   }
+  if (bytes == element_bytes_ && StoreOnce(to, &value_, bytes)) return;
   const uint64_t first_byte = value_ & 0xff;
   const bool one_byte = element_bytes_ == 1 || value_ << (64 - 8 * element_bytes_) == (0x0101010101010101u * first_byte)
                                                                                           << (64 - 8 * element_bytes_);

@@ -1,11 +1,18 @@
 #include "device/cpu/memory/transfer.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
 
+#include <atomic>
 #include <cstring>
 #include <vector>
+
+#include "wire/limits.h"
 
 namespace tutti::device::cpu {
 namespace {
@@ -56,6 +63,55 @@ TEST(Transfer, CopiesRowsAndPlanesWithTheirPitches) {
     }
   }
 }
+
+// Single steps, which the thread sanitizer's runtime is not made for.
+#if defined(__x86_64__) && !defined(TUTTI_TSAN)
+uint64_t awaited_word, awaited_mark;
+bool answered;
+
+// Whoever waits for a word and answers in it may do so after any instruction.
+void AnswerWhenItIsThere(int) {
+  const std::atomic_ref word(awaited_word);
+  if (answered || word.load() != awaited_mark) return;
+  answered = true;
+  word.store(2);
+}
+
+TEST(Transfer, AWordIsWrittenOnce) {
+  constexpr uint64_t kTrapFlag = 0x100;
+  struct sigaction before, answer{};
+  answer.sa_handler = AnswerWhenItIsThere;
+  ASSERT_EQ(sigaction(SIGTRAP, &answer, &before), 0);
+  const uint64_t end = Address(&awaited_word) + sizeof awaited_word;
+  for (const uint32_t bytes : {4u, 8u}) {
+    for (const uint64_t mark : {0x0102'0304ull, 0x0707'0707ull}) {
+      awaited_mark = mark;
+      Transfer fill, copy;
+      uint64_t bad = 0;
+      ASSERT_TRUE(fill.SetFill({.destination = Address(&awaited_word),
+                                .width = 1,
+                                .height = 1,
+                                .pitch = 0,
+                                .value = mark,
+                                .element_bytes = bytes,
+                                .reserved = 0},
+                               0, end, &bad));
+      ASSERT_TRUE(copy.SetCopy(
+          {.destination = Address(&awaited_word), .source = Address(&mark), .row_bytes = bytes, .rows = 1, .planes = 1},
+          0, ~uint64_t{0}, &bad));
+      for (const Transfer* transfer : {&fill, &copy}) {
+        awaited_word = 0;
+        answered = false;
+        __writeeflags(__readeflags() | kTrapFlag);
+        transfer->RunPiece(0);
+        __writeeflags(__readeflags() & ~kTrapFlag);
+        EXPECT_EQ(awaited_word, 2u) << bytes << " bytes of " << mark << (transfer == &fill ? ", filled" : ", copied");
+      }
+    }
+  }
+  sigaction(SIGTRAP, &before, nullptr);
+}
+#endif
 
 TEST(Transfer, WritesThroughTheFileWhatIsMappedReadOnly) {
   constexpr size_t kBytes = 3 * 4096;
