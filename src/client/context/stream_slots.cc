@@ -1,5 +1,7 @@
 #include "client/context/stream_slots.h"
 
+#include <algorithm>
+
 #include "client/session/attachment.h"
 
 namespace tutti::client {
@@ -22,11 +24,19 @@ StreamSlots& StreamSlots::Get() {
   return *instance;
 }
 
+// A stream that was destroyed may wait for as long as the program runs (for a value, say), so the oldest one alone says
+// nothing of the others.
 StreamSlots::Handle StreamSlots::Take() {
+  constexpr size_t kFewLooks = 8;
   std::lock_guard lock(mutex_);
-  if (!resting_.empty() && resting_.front().Reached()) {
+  const size_t most = used_ == wire::kMaxStreams ? resting_.size() : std::min(resting_.size(), kFewLooks);
+  for (size_t looks = 0; looks < most; ++looks) {
     const StreamMark last = resting_.front();
     resting_.pop_front();
+    if (!last.Reached()) {
+      resting_.push_back(last);
+      continue;
+    }
     open_.fetch_add(1, std::memory_order_relaxed);
     const uint32_t generation = generations_[last.slot].fetch_add(1, std::memory_order_acq_rel) + 1;
     return {last.slot, generation};

@@ -193,6 +193,21 @@ TEST_F(StreamMemoryTest, WhatOtherStreamsFreeIsThereAgainMeanwhile) {
   CU_EXPECT(cuStreamSynchronize(stream_));
 }
 
+TEST_F(StreamMemoryTest, AStreamThatIsDestroyedWhileItWaitsTakesOnePlace) {
+  CUstream waiting = nullptr, stream = nullptr;
+  CU_ASSERT(cuStreamCreate(&waiting, CU_STREAM_NON_BLOCKING));
+  CU_ASSERT(cuStreamWaitValue32_v2(waiting, flag_, 1, CU_STREAM_WAIT_VALUE_EQ));
+  CU_ASSERT(cuStreamWriteValue32_v2(waiting, flag_ + 8, 7, 0));
+  CU_ASSERT(cuStreamDestroy_v2(waiting));
+  for (int i = 0; i < 9000; ++i) {
+    ASSERT_EQ(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS) << i;
+    CU_ASSERT(cuStreamDestroy_v2(stream));
+  }
+  EXPECT_EQ(Load32(2), 0u);
+  Store32(1);
+  while (Load32(2) != 7) std::this_thread::yield();
+}
+
 TEST_F(StreamMemoryTest, MemoryThatIsNotThereIsRefusedAtOnce) {
   CU_ASSERT(cuStreamWaitValue32_v2(stream_, flag_, 1, CU_STREAM_WAIT_VALUE_EQ));
   size_t free = 0, total = 0;
