@@ -1,8 +1,7 @@
 #include "client/context/event.h"
 
-#include <deque>
-
 #include "client/context/context.h"
+#include "client/context/resting.h"
 #include "client/session/attachment.h"
 #include "wire/limits.h"
 
@@ -19,25 +18,22 @@ class TimeSlots {
   // 0: none left.
   uint32_t Take() {
     std::lock_guard lock(mutex_);
-    if (!resting_.empty() && resting_.front().last.Reached()) {
-      const uint32_t slot = resting_.front().slot;
-      resting_.pop_front();
-      return slot;
-    }
+    if (const auto rested = resting_.Take(used_ == wire::kMaxEvents)) return rested->slot;
     return used_ < wire::kMaxEvents ? used_++ : 0;
   }
   void GiveBack(uint32_t slot, const StreamMark& last) {
     std::lock_guard lock(mutex_);
-    resting_.push_back({slot, last});
+    resting_.GiveBack({slot, last});
   }
 
  private:
-  struct Resting {
+  struct Slot {
     uint32_t slot;
     StreamMark last;
+    bool Reached() const { return last.Reached(); }
   };
   std::mutex mutex_;
-  std::deque<Resting> resting_;
+  Resting<Slot> resting_;
   uint32_t used_ = 1;
 };
 

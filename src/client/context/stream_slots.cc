@@ -1,7 +1,5 @@
 #include "client/context/stream_slots.h"
 
-#include <algorithm>
-
 #include "client/session/attachment.h"
 
 namespace tutti::client {
@@ -24,22 +22,12 @@ StreamSlots& StreamSlots::Get() {
   return *instance;
 }
 
-// A stream that was destroyed may wait for as long as the program runs (for a value, say), so the oldest one alone says
-// nothing of the others.
 StreamSlots::Handle StreamSlots::Take() {
-  constexpr size_t kFewLooks = 8;
   std::lock_guard lock(mutex_);
-  const size_t most = used_ == wire::kMaxStreams ? resting_.size() : std::min(resting_.size(), kFewLooks);
-  for (size_t looks = 0; looks < most; ++looks) {
-    const StreamMark last = resting_.front();
-    resting_.pop_front();
-    if (!last.Reached()) {
-      resting_.push_back(last);
-      continue;
-    }
+  if (const auto last = resting_.Take(used_ == wire::kMaxStreams)) {
     open_.fetch_add(1, std::memory_order_relaxed);
-    const uint32_t generation = generations_[last.slot].fetch_add(1, std::memory_order_acq_rel) + 1;
-    return {last.slot, generation};
+    const uint32_t generation = generations_[last->slot].fetch_add(1, std::memory_order_acq_rel) + 1;
+    return {last->slot, generation};
   }
   if (used_ == wire::kMaxStreams) return {};
   open_.fetch_add(1, std::memory_order_relaxed);
@@ -50,14 +38,14 @@ StreamSlots::Handle StreamSlots::Take() {
 void StreamSlots::StartAgain() {
   std::lock_guard lock(mutex_);
   for (uint32_t slot = 0; slot < used_; ++slot) generations_[slot].fetch_add(1, std::memory_order_acq_rel);
-  resting_.clear();
+  resting_.Clear();
   used_ = 1;
   open_.store(0, std::memory_order_relaxed);
 }
 
 void StreamSlots::GiveBack(const StreamMark& last) {
   std::lock_guard lock(mutex_);
-  resting_.push_back(last);
+  resting_.GiveBack(last);
   open_.fetch_sub(1, std::memory_order_relaxed);
 }
 

@@ -4,9 +4,9 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <mutex>
 
+#include "client/context/resting.h"
 #include "wire/limits.h"
 
 namespace tutti::client {
@@ -43,7 +43,7 @@ class StreamSlots {
 
  private:
   std::mutex mutex_;
-  std::deque<StreamMark> resting_;
+  Resting<StreamMark> resting_;
   uint32_t used_ = 1;  // slot 0 is never a stream
   std::atomic<uint32_t> open_{0};  // written under the lock
   std::atomic<uint32_t> generations_[wire::kMaxStreams] = {};

@@ -208,6 +208,20 @@ TEST_F(StreamMemoryTest, AStreamThatIsDestroyedWhileItWaitsTakesOnePlace) {
   while (Load32(2) != 7) std::this_thread::yield();
 }
 
+TEST_F(StreamMemoryTest, AnEventThatIsDestroyedWhileItsStreamWaitsTakesOnePlace) {
+  CUevent event = nullptr;
+  CU_ASSERT(cuStreamWaitValue32_v2(stream_, flag_, 1, CU_STREAM_WAIT_VALUE_EQ));
+  CU_ASSERT(cuEventCreate(&event, 0));
+  CU_ASSERT(cuEventRecord(event, stream_));
+  CU_ASSERT(cuEventDestroy_v2(event));
+  for (int i = 0; i < 70'000; ++i) {
+    ASSERT_EQ(cuEventCreate(&event, 0), CUDA_SUCCESS) << i;
+    CU_ASSERT(cuEventDestroy_v2(event));
+  }
+  Store32(1);
+  CU_EXPECT(cuStreamSynchronize(stream_));
+}
+
 TEST_F(StreamMemoryTest, MemoryThatIsNotThereIsRefusedAtOnce) {
   CU_ASSERT(cuStreamWaitValue32_v2(stream_, flag_, 1, CU_STREAM_WAIT_VALUE_EQ));
   size_t free = 0, total = 0;
