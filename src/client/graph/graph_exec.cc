@@ -102,8 +102,10 @@ int GraphExec::Launch(Stream& stream) {
     CU_TRY(room.Wait());
     lock.lock();
   }
-  if (has_memory_nodes())
-    CU_TRY(GraphAllocation::Take(memory_, (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0));
+  std::vector<GraphAllocation::Handle> begun;
+  if (has_memory_nodes()) {
+    CU_ASSIGN(begun, GraphAllocation::Take(memory_, (flags_ & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0));
+  }
   stream.WaitFor(last_launch_);
   std::vector<Stream*> lanes{&stream};
   if (plan_.lanes > 1) {
@@ -114,6 +116,7 @@ int GraphExec::Launch(Stream& stream) {
     }
   }
   const int status = RunSteps(lanes);
+  if (status != 0) GraphAllocation::Undo(begun);
   for (const Stream* const lane : lanes) stream.WaitFor(lane->LastMark());
   last_launch_ = stream.LastMark();
   return status;

@@ -145,25 +145,27 @@ int GraphAllocation::Free() {
   return cuda::CUDA_SUCCESS;
 }
 
-int GraphAllocation::Take(const Turn& turn, bool auto_free) {
-  std::vector<Handle> dropped;
+Answer<std::vector<GraphAllocation::Handle>> GraphAllocation::Take(const Turn& turn, bool auto_free) {
+  std::vector<Handle> dropped, begun;
   std::lock_guard lock(All::Get().mutex);
   for (const Handle& mine : turn.allocated) {
     if (mine->block_->gone) {
-      return Complain(cuda::CUDA_ERROR_INVALID_VALUE,
-                      "launch of a graph whose allocation at {:#x} has ended with its context: make the graph anew",
-                      mine->address());
+      return Refuse(
+          Complain(cuda::CUDA_ERROR_INVALID_VALUE,
+                   "launch of a graph whose allocation at {:#x} has ended with its context: make the graph anew",
+                   mine->address()));
     }
     if (mine->holder_ == nullptr || auto_free) continue;
-    return Complain(cuda::CUDA_ERROR_INVALID_VALUE,
-                    "launch of a graph whose allocation at {:#x} has not been freed since its last launch: free it, or "
-                    "instantiate with CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH",
-                    mine->address());
+    return Refuse(
+        Complain(cuda::CUDA_ERROR_INVALID_VALUE,
+                 "launch of a graph whose allocation at {:#x} has not been freed since its last launch: free it, or "
+                 "instantiate with CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH",
+                 mine->address()));
   }
   for (const Handle& other : turn.freed) {
     if (other->holder_ != nullptr) continue;
-    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "launch of a graph that frees {:#x}, which is not allocated now",
-                    other->address());
+    return Refuse(Complain(cuda::CUDA_ERROR_INVALID_VALUE,
+                           "launch of a graph that frees {:#x}, which is not allocated now", other->address()));
   }
   for (const Handle& other : turn.freed) dropped.push_back(other->End());
   std::set<const Block*> passing;  // all that is allocated there is freed in the same graph
@@ -173,11 +175,21 @@ int GraphAllocation::Take(const Turn& turn, bool auto_free) {
   for (const Handle& mine : turn.allocated) {
     if (mine->freed_by_owner_) continue;
     passing.erase(mine->block_.get());
-    if (mine->holder_ == nullptr) mine->Begin(mine);
+    if (mine->holder_ != nullptr) continue;
+    mine->Begin(mine);
+    begun.push_back(mine);
   }
   for (const Block* block : passing) All::Get().UseOf(*block->device).Add(block->bytes);
   for (const Block* block : passing) All::Get().UseOf(*block->device).used -= block->bytes;
-  return cuda::CUDA_SUCCESS;
+  return begun;
+}
+
+void GraphAllocation::Undo(const std::vector<Handle>& begun) {
+  std::vector<Handle> dropped;
+  std::lock_guard lock(All::Get().mutex);
+  for (const Handle& mine : begun) {
+    if (mine->holder_ != nullptr) dropped.push_back(mine->End());
+  }
 }
 
 GraphMemoryUse GraphMemoryUse::Of(const Device& device) {

@@ -53,7 +53,10 @@ class GraphAllocation {
     std::vector<Handle> allocated;
     std::vector<Handle> freed;  // of other graphs
   };
-  static int Take(const Turn& turn, bool auto_free);
+  // Returns those that are live by it.
+  static Answer<std::vector<Handle>> Take(const Turn& turn, bool auto_free);
+  // The launch has failed: what Take returned is not live any more.
+  static void Undo(const std::vector<Handle>& begun);
 
  private:
   struct Block;

@@ -382,6 +382,39 @@ TEST_F(GraphMemoryTest, MemoryUsedIsNeverMoreThanReserved) {
   CU_EXPECT(cuGraphDestroy(graph));
 }
 
+TEST_F(GraphMemoryTest, ALaunchThatFailsAllocatesNothing) {
+  CUmodule unloaded = nullptr;
+  CUfunction gone = nullptr;
+  CU_ASSERT(cuModuleLoadData(&unloaded, kPtx));
+  CU_ASSERT(cuModuleGetFunction(&gone, unloaded, "add_one"));
+  const CUgraph graph = NewGraph();
+  CUgraphNode allocate = nullptr, kernel = nullptr;
+  CUdeviceptr data = AddAllocation(graph, &allocate);
+  const CUgraphNode fill = AddFill(graph, allocate, data, 4);
+  uint32_t count = kCount;
+  void* arguments[] = {&data, &count};
+  CUDA_KERNEL_NODE_PARAMS p{};
+  p.func = gone;
+  p.gridDimX = p.gridDimY = p.gridDimZ = p.blockDimY = p.blockDimZ = 1;
+  p.blockDimX = kCount;
+  p.kernelParams = arguments;
+  CU_ASSERT(cuGraphAddKernelNode_v2(&kernel, graph, &fill, 1, &p));
+  CUgraphExec exec = nullptr;
+  CU_ASSERT(Instantiate(&exec, graph));
+  CU_ASSERT(cuModuleUnload(unloaded));
+  EXPECT_EQ(cuGraphLaunch(exec, stream_), CUDA_ERROR_INVALID_HANDLE);
+  EXPECT_EQ(Attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0u);
+  EXPECT_EQ(cuMemFree_v2(data), CUDA_ERROR_INVALID_VALUE);
+  p.func = Function("add_one");
+  CU_ASSERT(cuGraphExecKernelNodeSetParams_v2(exec, kernel, &p));
+  CU_ASSERT(cuGraphLaunch(exec, stream_));
+  CU_EXPECT(cuStreamSynchronize(stream_));
+  EXPECT_EQ(Read(data, kCount), std::vector<uint32_t>(kCount, 5));
+  CU_EXPECT(cuMemFree_v2(data));
+  CU_EXPECT(cuGraphExecDestroy(exec));
+  CU_EXPECT(cuGraphDestroy(graph));
+}
+
 TEST_F(GraphMemoryTest, MemoryOfAGraphEndsWithItsContext) {
   const uint64_t reserved = Attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT);
   CUcontext ending = nullptr;
