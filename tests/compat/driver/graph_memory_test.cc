@@ -1,4 +1,6 @@
 // Graphs that allocate and free memory.
+#include <thread>
+
 #include "driver/fixture.h"
 
 namespace tutti::compat {
@@ -48,6 +50,12 @@ class GraphMemoryTest : public DriverTest {
     CU_EXPECT(cuCtxGetCurrent(&current));
     CU_EXPECT(cuGraphAddMemsetNode(&node, graph, &before, 1, &fill, current));
     return node;
+  }
+  // By any thread.
+  static CUresult AddOneWith(CUfunction add_one, CUdeviceptr data, CUstream stream) {
+    uint32_t count = kCount;
+    void* arguments[] = {&data, &count};
+    return cuLaunchKernel(add_one, 1, 1, 1, kCount, 1, 1, 0, stream, arguments, nullptr);
   }
   static CUresult Instantiate(CUgraphExec* exec, CUgraph graph, unsigned flags = 0) {
     return cuGraphInstantiateWithFlags(exec, graph, flags);
@@ -380,6 +388,48 @@ TEST_F(GraphMemoryTest, MemoryUsedIsNeverMoreThanReserved) {
   CU_EXPECT(cuMemFree_v2(data));
   CU_EXPECT(cuGraphExecDestroy(exec));
   CU_EXPECT(cuGraphDestroy(graph));
+}
+
+TEST_F(GraphMemoryTest, ThreadsMakeLaunchAndFreeAtOnce) {
+  const CUfunction add_one = Function("add_one");
+  const auto work = [&] {
+    CU_ASSERT(cuCtxSetCurrent(context_));
+    for (int round = 0; round < 50; ++round) {
+      CUstream stream = nullptr, beside = nullptr;
+      CU_ASSERT(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+      CU_ASSERT(cuStreamCreate(&beside, CU_STREAM_NON_BLOCKING));
+      CUdeviceptr flag = 0, kept = 0, passing = 0;
+      CU_ASSERT(cuMemAllocAsync(&flag, 8, stream));
+      CU_ASSERT(cuMemsetD32Async(flag, 0, 2, stream));
+      CU_ASSERT(cuStreamSynchronize(stream));
+      CU_ASSERT(cuStreamBeginCapture_v2(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+      CU_EXPECT(cuMemAllocAsync(&kept, kBytes, stream));
+      CU_EXPECT(cuMemAllocAsync(&passing, kBytes, stream));
+      CU_EXPECT(cuMemsetD32Async(kept, 1, kCount, stream));
+      CU_EXPECT(cuStreamWaitValue32_v2(stream, flag, 1, CU_STREAM_WAIT_VALUE_EQ));
+      CU_EXPECT(AddOneWith(add_one, kept, stream));
+      CU_EXPECT(cuMemFreeAsync(passing, stream));
+      CUgraph graph = nullptr;
+      CU_ASSERT(cuStreamEndCapture(stream, &graph));
+      CUgraphExec exec = nullptr;
+      CU_ASSERT(Instantiate(&exec, graph));
+      CU_ASSERT(cuGraphLaunch(exec, stream));
+      CU_EXPECT(cuGraphExecDestroy(exec));
+      CU_EXPECT(cuGraphDestroy(graph));
+      CU_EXPECT(cuStreamWriteValue32_v2(beside, flag, 1, 0));
+      CU_EXPECT(cuStreamSynchronize(stream));
+      EXPECT_EQ(Read(kept, kCount), std::vector<uint32_t>(kCount, 2));
+      CU_EXPECT(cuMemFreeAsync(kept, stream));
+      CU_EXPECT(cuMemFreeAsync(flag, beside));
+      CU_EXPECT(cuStreamDestroy_v2(stream));
+      CU_EXPECT(cuStreamDestroy_v2(beside));
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(Attribute(CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT), 0u);
+  EXPECT_EQ(Attribute(CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT), 0u);
 }
 
 TEST_F(GraphMemoryTest, ALaunchThatFailsAllocatesNothing) {
