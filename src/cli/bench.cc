@@ -52,7 +52,7 @@ void AddBench(Command& tutti) {
   Command& bench =
       tutti.AddCommand("bench", "Run a benchmark of the source tree on the daemon of CUDA_MPS_PIPE_DIRECTORY");
   const auto options = std::make_shared<BenchOptions>();
-  bench.AddOption("name", &options->name, "launch, sync, share, ...; a name that is none lists those that are built")
+  bench.AddOption("name", &options->name, "launch, sync, share, ...; an unknown name lists those that are built")
       .Required();
   bench.AddOption("-o,--output", &options->output, "Directory for NAME.json").ShowDefault();
   bench.Do([options] { return Bench(options->name, options->output); });

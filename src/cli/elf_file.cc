@@ -44,7 +44,7 @@ Result<ElfFile> ElfFile::Read(const std::string& path) {
   struct stat info{};
   if (!opened || fstat(opened.get(), &info) != 0) return FailErrno("cannot read " + path);
   const auto no_program = [&] {
-    return Fail(path + " is no program file of 64 bits (is it a script? name the program that the script starts)");
+    return Fail(path + " is not a 64-bit ELF file (is it a script? name the program that the script starts)");
   };
   if (!S_ISREG(info.st_mode) || info.st_size < static_cast<off_t>(sizeof(Elf64_Ehdr))) return no_program();
   ElfFile file;

@@ -48,7 +48,7 @@ Result<std::vector<std::string>> LoadedLibraries(const std::string& file) {
   if (geteuid() == 0 && (stat(file.c_str(), &info) != 0 || info.st_uid != 0 || (info.st_mode & 022) != 0))
     return Fail(EPERM, file + " could be made to run as root by the loader: its owner may ask for its libraries");
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return FailErrno("no pipe");
+  if (pipe2(ends, O_CLOEXEC) != 0) return FailErrno("cannot make a pipe");
   const os::Fd reader(ends[0]);
   os::Fd writer(ends[1]);
   const os::Fd nothing(open("/dev/null", O_RDWR | O_CLOEXEC));

@@ -94,7 +94,7 @@ void AddTop(Command& tutti) {
   top.AddOption("-d,--interval", &options->interval_s, "Seconds between two samples")
       .Check(Between(0.05, 3600))
       .ShowDefault();
-  top.AddOption("-n,--times", &options->times, "Stop after so many; 0: at q or Ctrl-C").ShowDefault();
+  top.AddOption("-n,--times", &options->times, "Stop after this many samples; 0: at q or Ctrl-C").ShowDefault();
   top.AddFlag("-b,--batch", &options->batch, "Tables one after the other, also on a terminal");
   top.AddFlag("--once", &options->once, "One table");
   top.Do([options] { return Top(*options); });

@@ -120,7 +120,8 @@ Result<TraceModel> ReadTrace(const std::string& json) {
   const Json document = Json::parse(json, nullptr, /*allow_exceptions=*/false);
   const Json* list = &document;
   if (document.is_object() && document.contains("traceEvents")) list = &document["traceEvents"];
-  if (!list->is_array()) return Fail("this is no Chrome trace: it has no list of events (write one with tutti trace)");
+  if (!list->is_array())
+    return Fail("this is not a Chrome trace: it has no list of events (write one with tutti trace)");
   return Build(Collect(*list));
 }
 

@@ -37,8 +37,8 @@ inline command_line::Validator Between(double least, double most) {
   return {[least, most](const std::string& text) {
             const auto value = ReadNumber<double>(text);
             if (value && *value >= least && *value <= most) return std::string();
-            return fmt::format("\"{}\" is {}: give a number from {} to {}", text, value ? "out of range" : "no number",
-                               least, most);
+            return fmt::format("\"{}\" is {}: give a number from {} to {}", text,
+                               value ? "out of range" : "not a number", least, most);
           },
           fmt::format("[{} - {}]", least, most)};
 }
@@ -47,7 +47,7 @@ inline command_line::Validator WholeNumber(const char* example) {
   return {[example](const std::string& text) {
             return ReadNumber<uint32_t>(text)
                        ? std::string()
-                       : fmt::format("\"{}\" is no whole number: give one, as {}", text, example);
+                       : fmt::format("\"{}\" is not a whole number: give one, as {}", text, example);
           },
           ""};
 }

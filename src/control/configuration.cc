@@ -175,7 +175,7 @@ Status ReadDevice(const toml::table& table, ConfiguredServer& server, const std:
   const auto uuid = fields.Text("uuid");
   if (!uuid) fields.Missing("uuid");
   if (uuid && !IsDeviceIdentifier(*uuid))
-    fields.Take("uuid", Error{0, fmt::format("\"{}\" is no UUID of a device", *uuid)});
+    fields.Take("uuid", Error{0, fmt::format("\"{}\" is not the UUID of a device", *uuid)});
   if (const auto* partitions = fields.Get<toml::array>("sm_partitions", "an array of tables")) {
     for (const toml::node& partition : *partitions) {
       if (!partition.is_table()) fields.Take("sm_partitions", Error{0, "must be an array of tables"});

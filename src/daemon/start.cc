@@ -61,8 +61,9 @@ Result<std::unique_ptr<ControlDaemon>> CreateNewDaemon(const DaemonOptions& opti
   }
   TUTTI_ASSIGN(auto daemon, CreateDaemon(options, std::move(inheritance)));
   if (daemon->AdoptAfterDeath()) {
-    std::fputs("the daemon before was killed: this one goes on with its settings and servers (not so with --fresh)\n",
-               stderr);
+    std::fputs(
+        "the previous daemon was killed: this one continues with its settings and servers (without them: --fresh)\n",
+        stderr);
   } else {
     TUTTI_TRY(ApplyConfiguration(daemon->context(), configuration));
   }

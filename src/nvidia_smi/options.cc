@@ -120,7 +120,7 @@ class Reader {
 
   std::optional<std::string> SetLoop(const std::string& word, unsigned unit_ms) {
     const auto number = NumberAfter(word);
-    if (!number && word.find('=') != word.npos) return fmt::format("\"{}\" is no time.\n", word);
+    if (!number && word.find('=') != word.npos) return fmt::format("\"{}\" is not a time.\n", word);
     options_.loop_ms = std::max(1u, number.value_or(5)) * unit_ms;
     return std::nullopt;
   }
@@ -131,7 +131,7 @@ class Reader {
     if (!value) return Unknown(word);
     if (monitor()) {
       options_.times = NumberIn(*value);
-      return options_.times ? std::nullopt : std::optional(fmt::format("\"{}\" is no number of samples.\n", *value));
+      return options_.times ? std::nullopt : std::optional(fmt::format("\"{}\" is not a number of samples.\n", *value));
     }
     const auto mode = ModeIn(*value);
     if (!mode)

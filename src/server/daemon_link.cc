@@ -88,7 +88,7 @@ void DaemonLink::Lost() {
   socket_.Reset();
   if (!rendezvous_) return;
   lonely_spare_ = os::Fd(eventfd(0, EFD_CLOEXEC));
-  log::Info("Going on with {} clients until another daemon comes", server_->client_count());
+  log::Info("Continuing with {} clients until another daemon connects", server_->client_count());
   alone_since_ns_ = NowNs();
   const itimerspec every_second{.it_interval = {.tv_sec = 1, .tv_nsec = 0}, .it_value = {.tv_sec = 1, .tv_nsec = 0}};
   timerfd_settime(ticks_.get(), 0, &every_second, nullptr);
@@ -124,8 +124,7 @@ void DaemonLink::OnArrival() {
 
 void DaemonLink::Arrived(os::Fd socket) {
   const auto peer = os::Peer(socket.get());
-  if (!peer || peer->uid != daemon_uid_)
-    return log::Warning("A connection is refused: its peer is not the daemon's user");
+  if (!peer || peer->uid != daemon_uid_) return log::Warning("Refused a connection: its peer is not the daemon's user");
   if (std::exchange(rendezvous_is_watched_, false)) server_->Unwatch(rendezvous_.get());
   timerfd_settime(ticks_.get(), 0, &kNever, nullptr);
   if (const auto connected = Connect(std::move(socket)); !connected) {
@@ -315,7 +314,7 @@ void DaemonLink::Reply(uint32_t serial, const wire::ServerReply& reply, int file
     body = {};
   }
   if (auto sent = outbox_->Send(wire::MessageKind::kServerReply, serial, std::move(body), flags); !sent) {
-    log::Warning("The control daemon does not take its answer: {}", sent.error().text);
+    log::Warning("The control daemon does not read its answer: {}", sent.error().text);
   }
 }
 

@@ -59,8 +59,7 @@ Status Serve(const Options& options) {
   // Before threads and clients exist: the sandbox forbids it afterwards.
   TUTTI_ASSIGN(const std::shared_ptr<device::CompilerHost> compilers, StartCompilerHost(options.device));
   if (const auto entered = EnterDomain(); !entered) {
-    log::Info("What the server may do to other processes of its user is not restricted further: {}",
-              entered.error().text);
+    log::Info("No Landlock domain keeps the server from other processes of its user: {}", entered.error().text);
   }
   TUTTI_ASSIGN(os::SignalBell signals, os::SignalBell::Create({SIGTERM, SIGINT}));
   // Ends a server that hangs in its device's initialization; its daemon, which would do that, may have died.
@@ -75,7 +74,7 @@ Status Serve(const Options& options) {
     return std::unexpected(server.error());
   }
   if (const auto filtered = FilterSystemCalls(); !filtered) {
-    log::Warning("The server's system calls are not restricted: {}", filtered.error().text);
+    log::Warning("No filter restricts the server's system calls: {}", filtered.error().text);
   }
   os::AwaitHeaps();  // clients may exhaust memory
   (*server)->SetDefaultKernelTime(options.kernel_time_ms * 1'000'000);
@@ -95,7 +94,7 @@ Status Serve(const Options& options) {
         compilers->fd(),
         [&] {
           log::Error(
-              "The process that starts compilers has ended: nothing can be compiled any more, the server ends with its "
+              "The process that starts compilers has ended: this server can compile nothing more and ends with its "
               "last client");
           (*server)->Unwatch(compilers->fd());
           without_compilers = true;

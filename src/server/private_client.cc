@@ -16,7 +16,7 @@ constexpr int kHelloTimeoutMs = 30'000;
 Result<wire::Hello> AwaitHello(int socket) {
   TUTTI_ASSIGN(const ipc::Envelope message, ipc::ReceiveMessage(socket, kHelloTimeoutMs));
   if (message.closed) return Fail("the client is gone");
-  if (message.head.kind != wire::MessageKind::kHello) return Fail("the client's first message is no Hello");
+  if (message.head.kind != wire::MessageKind::kHello) return Fail("the client's first message is not Hello");
   ByteReader in(message.body);
   return wire::GetHello(in);
 }

@@ -276,7 +276,8 @@ Status Server::ChangeLimits(uint32_t client, const std::function<void(device::Li
 
 Status Server::SetPercentage(uint32_t client, double percentage) {
   if (!(percentage > 0 && percentage <= 100))
-    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("{} is no percentage", percentage));
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE,
+                fmt::format("{} is not a percentage: give a number above 0, at most 100", percentage));
   return ChangeLimits(client, [=](device::Limits& limits) { limits.active_thread_percentage = percentage; });
 }
 
@@ -291,7 +292,7 @@ Status Server::SetMemoryLimit(uint32_t client, uint32_t device, uint64_t bytes) 
 
 Status Server::SetPriority(uint32_t client, int32_t priority) {
   if (priority != 0 && priority != 1)
-    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("{} is no client priority", priority));
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("{} is not a client priority: give 0 or 1", priority));
   TUTTI_ASSIGN(Session* const session, Find(client));
   session->KeepPriority();
   return ChangeLimits(client, [=](device::Limits& limits) { limits.priority = priority; });
@@ -299,7 +300,7 @@ Status Server::SetPriority(uint32_t client, int32_t priority) {
 
 Status Server::SetDefaultPriority(std::string_view name_space, int32_t priority) {
   if (priority != 0 && priority != 1)
-    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("{} is no client priority", priority));
+    return Fail(cuda::CUDA_ERROR_INVALID_VALUE, fmt::format("{} is not a client priority: give 0 or 1", priority));
   for (const auto& [id, session] : sessions_) {
     const ClientInfo& info = session->info();
     if (info.own_priority || (!name_space.empty() && info.name_space != name_space)) continue;

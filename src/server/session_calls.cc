@@ -37,7 +37,7 @@ Status Session::OnReadable() {
   if (envelope.head.kind == wire::MessageKind::kLoadModule) {
     return envelope.fds.empty() ? Fail("LoadModule without an image") : HandleLoadModule(std::move(envelope));
   }
-  if (!envelope.fds.empty()) return Fail("a memory file that is no module's image");
+  if (!envelope.fds.empty()) return Fail("a memory file that is not a module's image");
   if (envelope.head.kind == wire::MessageKind::kQueryModule) return HandleQueryModule(envelope);
   return Fail(fmt::format("message of kind {}", static_cast<unsigned>(envelope.head.kind)));
 }
@@ -58,7 +58,7 @@ void Session::RefuseFiles(wire::MessageHead head, ipc::InTheWay in_the_way) {
       ipc::SendRefusal(socket->get(), head.serial, cuda::CUDA_ERROR_INVALID_IMAGE,
                        fmt::format("a module's image is one memory file of {} bytes at most", kMaxImageBytes));
     } else {
-      post(id, [](Session&) -> Status { return Fail("descriptors that are no module's image"); });
+      post(id, [](Session&) -> Status { return Fail("descriptors that are not a module's image"); });
     }
     files->first.Reset();
     const Status discarded = os::Discard(socket->get());
@@ -97,7 +97,7 @@ Status Session::HandleLoadModule(ipc::Envelope envelope) {
         if (!self->over()) self->LoadModule(serial, device, *image);
         self->calls_.fetch_sub(1, std::memory_order_relaxed);
       });
-  if (!taken) return Fail("more modules to load than a client can wait for");
+  if (!taken) return Fail("the client already waits for as many modules as it may");
   return {};
 }
 
@@ -144,7 +144,7 @@ void Session::KeepPrepareLog(uint32_t module, uint32_t function, std::string tex
 
 void Session::Answer(wire::MessageKind kind, uint32_t serial, ByteWriter body, std::span<const int> fds) {
   if (auto sent = ipc::SendMessage(socket_->get(), kind, serial, std::move(body), fds); !sent && !over()) {
-    Break("does not take its answers: " + sent.error().text);
+    Break("does not read its answers: " + sent.error().text);
   }
 }
 

@@ -71,7 +71,7 @@ Status Session::Handle(const wire::Untrusted<wire::RawRecord>& untrusted) {
     case RecordKind::kReset: return HandleReset(untrusted);
     case RecordKind::kNone: break;
   }
-  return Fail("record of no kind");
+  return Fail("a record of unknown kind");
 }
 
 Status Session::HandleLaunch(const wire::Untrusted<wire::RawRecord>& untrusted) {
@@ -182,7 +182,8 @@ void Session::AllocateByEviction(const wire::AllocateBody& body, uint16_t reply)
 }
 
 void Session::OnLoader(std::function<void()> work) {
-  if (!services_.loaders->Add(info_.id, std::move(work))) Break("more work on loaders than a client can wait for");
+  if (!services_.loaders->Add(info_.id, std::move(work)))
+    Break("the client already has as much work on loader threads as it may");
 }
 
 Status Session::HandleContextLimit(const wire::Untrusted<wire::RawRecord>& untrusted) {
@@ -215,7 +216,7 @@ Status Session::HandlePrepare(const wire::Untrusted<wire::RawRecord>& untrusted)
         }
         self->sink_->Reply(reply, 0, {kernel->id, kernel->local_bytes, kernel->max_threads, 0});
       });
-  if (!taken) return Fail("more kernels to prepare than a client can wait for");
+  if (!taken) return Fail("the client already waits for as many kernels as it may");
   return {};
 }
 
@@ -235,7 +236,7 @@ Status Session::HandleReset(const wire::Untrusted<wire::RawRecord>& untrusted) {
         self->paused_.store(false, std::memory_order_release);
         self->services_.watch->Wake(self->watch_number_);
       });
-  if (!taken) return Fail("more resets than a client can wait for");
+  if (!taken) return Fail("the client already waits for as many resets as it may");
   return {};
 }
 

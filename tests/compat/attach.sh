@@ -36,7 +36,7 @@ expect 'a stale socket: a private server' 0 '' CUDA_MPS_PIPE_DIRECTORY="$dir/sta
 expect 'the pipe directory is a file' 805 'is not a directory' CUDA_MPS_PIPE_DIRECTORY="$dir/file"
 expect 'the pipe directory is too long' 805 'too long for a socket' CUDA_MPS_PIPE_DIRECTORY="$long"
 expect 'there is no server program' 802 'set TUTTI_SERVER' TUTTI_SERVER="$dir/none"
-expect 'the server ends at once' 805 'gives no session' TUTTI_SERVER=/bin/false
+expect 'the server ends at once' 805 'opens no session' TUTTI_SERVER=/bin/false
 for try in 1 2 3 4 5 6 7 8; do  # whatever the program and its server do first
   expect 'the server cannot start' 805 'TUTTI_CPU_SMS=0: expected a number from 1' TUTTI_CPU_SMS=0
 done

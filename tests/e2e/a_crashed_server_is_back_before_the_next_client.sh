@@ -20,4 +20,4 @@ for _ in 1 2 3; do
   kill -KILL "$server"
   until_true "another server" another
 done
-expect_in "log" "waits" "$(control_log | grep 'Starting of the next server')"
+expect_in "log" "waits" "$(control_log | grep 'The next server for user')"

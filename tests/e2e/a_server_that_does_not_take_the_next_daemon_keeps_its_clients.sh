@@ -20,7 +20,7 @@ expect_in "what is said of it" "Server $shy does not take this daemon: it ends w
 
 # A daemon that goes on as another program still follows it.
 kill -USR2 "$(daemon_pid)"
-until_true "the daemon goes on" says "of the program before serves its clients" "$CUDA_MPS_LOG_DIRECTORY/control.log"
+until_true "the daemon goes on" says "of the previous program serves its clients" "$CUDA_MPS_LOG_DIRECTORY/control.log"
 followed() { [[ "$(ask get_server_list)" == *"$shy"* ]]; }
 until_true "the server is known" followed
 sleep 2.5

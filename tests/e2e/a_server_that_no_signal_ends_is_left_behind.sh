@@ -18,6 +18,6 @@ until_true "a server waits for the file" says asked "$work/owner"
 status=0
 TUTTI_SHELL_TIMEOUT=60 ask 'quit -t 0' || status=$?
 until_true "the daemon has ended" gone "$daemon"
-until_true "it says that it has left a server behind" says "is left behind" "$CUDA_MPS_LOG_DIRECTORY/control.log"
+until_true "it says that it has left a server behind" says "leaves it behind" "$CUDA_MPS_LOG_DIRECTORY/control.log"
 expect "what quit says" 1 "$status"
 kill "$owner"

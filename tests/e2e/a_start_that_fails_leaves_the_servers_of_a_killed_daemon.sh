@@ -16,7 +16,7 @@ sleep 0.2
 gone "$server" && fail "the server has ended"
 says closed "$work/client" && fail "the client was told that its server has ended"
 
-expect "what the next start says" "the daemon before was killed: this one goes on with its settings and servers (not so with --fresh)" \
+expect "what the next start says" "the previous daemon was killed: this one continues with its settings and servers (without them: --fresh)" \
   "$("$control" -d 2>&1)"
 expect "servers" "$server" "$(ask get_server_list)"
 expect "a new client" welcome "$("$client")"

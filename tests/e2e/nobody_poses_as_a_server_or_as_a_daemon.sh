@@ -17,7 +17,7 @@ as_user 54321 ls "$servers" > /dev/null 2>&1 && fail "a user may list where serv
 call() { as_user "$1" env CUDA_MPS_PIPE_DIRECTORY="$work/theirs" timeout 20 "$poser" 2>&1; }
 ln -s "$servers/1" "$work/theirs/control"
 kill -KILL "$(daemon_pid)"
-until_true "the server is alone" says "Going on with 1 clients" "$CUDA_MPS_LOG_DIRECTORY/server.log"
+until_true "the server is alone" says "Continuing with 1 clients" "$CUDA_MPS_LOG_DIRECTORY/server.log"
 expect_in "a user who calls the server" "Permission denied" "$(call 54321)"
 chmod 755 "$servers"
 chmod 666 "$servers/1"

@@ -22,7 +22,7 @@ refused "namespace create a" "option --server is missing"
 refused "namespace get a b" "2 names are given, 3 needed: namespace get <name> <server> <field>"
 refused "client terminate 1" "there is no client 1"
 refused "sm-partition create p --server=none --device=0 --chunks=1" 'there is no server "none"'
-refused "get_server_list" "no module of protocol 3"
+refused "get_server_list" "not a module of protocol 3"
 "$control" server create a > /dev/null
 refused "server create a" "exists already"
 refused "server set a" "nothing to set"

@@ -14,6 +14,6 @@ kill -KILL "$(daemon_pid)"
 until_true "daemon gone" gone "$(daemon_pid)"
 inside "$control" -d
 expect "servers" "$server" "$(inside "$control" get_server_list)"
-expect_in "what is said" "Server $server of user 4711 has outlived its daemon, and is adopted" "$(control_log)"
+expect_in "what is said" "Server $server of user 4711 has outlived its daemon and is adopted" "$(control_log)"
 expect "the next client" welcome "$(as_user 4711 "$client")"
 expect "servers" "$server" "$(inside "$control" get_server_list)"

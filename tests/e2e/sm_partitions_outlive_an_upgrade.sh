@@ -10,7 +10,7 @@ CUDA_MPS_SM_PARTITION=$id hold held "$probe"
 before=$(ask lspart)
 pid=$(daemon_pid)
 kill -USR2 "$pid"
-until_true "the daemon goes on" says "of the program before serves its clients" "$CUDA_MPS_LOG_DIRECTORY/control.log"
+until_true "the daemon goes on" says "of the previous program serves its clients" "$CUDA_MPS_LOG_DIRECTORY/control.log"
 expect "process" "$pid" "$(daemon_pid)"
 expect "partitions" "$before" "$(ask lspart)"
 expect_in "the next program in the partition" sms=3 "$(CUDA_MPS_SM_PARTITION=$id "$probe")"
@@ -34,6 +34,6 @@ until_true "its server runs" says "Ready" "$CUDA_MPS_LOG_DIRECTORY/control.log"
 before=$("$control" sm-partition list --server=training --format=csv,noheader)
 : > "$CUDA_MPS_LOG_DIRECTORY/control.log"
 kill -USR2 "$(daemon_pid)"
-until_true "the daemon goes on" says "of the program before serves its clients" "$CUDA_MPS_LOG_DIRECTORY/control.log"
+until_true "the daemon goes on" says "of the previous program serves its clients" "$CUDA_MPS_LOG_DIRECTORY/control.log"
 until_true "its server is there again" says "Ready" "$CUDA_MPS_LOG_DIRECTORY/control.log"
 expect "named partitions" "$before" "$("$control" sm-partition list --server=training --format=csv,noheader)"

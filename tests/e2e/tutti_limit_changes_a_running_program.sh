@@ -20,7 +20,7 @@ expect "nothing is set where one value is wrong" 2G "$(ask "get_device_pinned_me
 refused '"5K" is not a size' limit $pid --memory 5K
 refused "no program 1 shares the device" limit 1 --threads 10
 refused 'name: "fair" is unknown: give share or priority' policy fair
-refused 'pid: "x" is no whole number: give one, as 4711' limit x
+refused 'pid: "x" is not a whole number: give one, as 4711' limit x
 refused '--interval: "0" is out of range: give a number from 0.05 to 3600' top -d 0
 expect "policy" priority "$("$tutti" policy priority)"
 expect "of the daemon" priority "$(ask get_policy)"

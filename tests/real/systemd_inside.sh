@@ -56,7 +56,7 @@ echo "an upgrade goes on in the same process"
 /root/vector_add_driver > /dev/null || fail "a program"
 before=$(main_pid tutti)
 kill -USR2 "$before"
-until_true "it goes on" grep -q "of the program before serves" /var/log/nvidia-mps/control.log
+until_true "it goes on" grep -q "of the previous program serves" /var/log/nvidia-mps/control.log
 until_true "systemd is told" systemctl is-active tutti
 expect "process" "$before" "$(main_pid tutti)"
 percentage || fail "no answer"

@@ -22,8 +22,7 @@ std::vector<uint32_t> Named(std::string_view list, std::span<const wire::DeviceI
   if (visible.size() < entries && list != "-1") {
     log::Warning(
         "CUDA_VISIBLE_DEVICES=\"{}\": the first {} of {} entries are used, since the next one names no device, or one "
-        "a second "
-        "time: there {} {} here, counted from 0 (tutti device lists them)",
+        "twice: there {} {} here, counted from 0 (tutti device lists them)",
         list, visible.size(), entries, all.size() == 1 ? "is" : "are", all.size());
   }
   return visible;

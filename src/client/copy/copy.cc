@@ -115,7 +115,8 @@ int CheckSide(const CopySide& side, const CopyShape& shape, SideKind kind) {
   }
   if (!Attachment::Get().InWindow(side.address)) {
     if (kind != SideKind::kDevice) return cuda::CUDA_SUCCESS;
-    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{:#x} is given as device memory and is none", side.address);
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{:#x} is passed as device memory, but no device memory lies there",
+                    side.address);
   }
   if (AllocationTable::Get().Covers(side.address, extent)) return cuda::CUDA_SUCCESS;
   const auto found = AllocationTable::Get().Find(side.address);

@@ -48,7 +48,7 @@ CUresult Edit(CUgraph graph_handle, const CUgraphNode* from, const CUgraphNode* 
 
 CUresult RemoveEdges(CUgraph handle, const CUgraphNode* from, const CUgraphNode* to, size_t count) {
   CU_ASSIGN(const Graph* const graph, FindGraph(handle));
-  CU_TRY(CheckPlain(*graph, "deprived of dependencies"));
+  CU_TRY(CheckPlain(*graph, "changed to have fewer dependencies"));
   return Edit(handle, from, to, count, &Graph::Disconnect);
 }
 
@@ -161,7 +161,7 @@ CUresult cuGraphRemoveDependencies(CUgraph graph, const CUgraphNode* from, const
 
 CUresult cuGraphDestroyNode(CUgraphNode handle) {
   CU_ASSIGN(GraphNode* const node, FindNode(handle));
-  CU_TRY(CheckPlain(node->graph(), "deprived of nodes"));
+  CU_TRY(CheckPlain(node->graph(), "changed to have fewer nodes"));
   node->graph().Remove(node);
   return CUDA_SUCCESS;
 }

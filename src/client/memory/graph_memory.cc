@@ -152,7 +152,7 @@ Answer<std::vector<GraphAllocation::Handle>> GraphAllocation::Take(const Turn& t
     if (mine->block_->gone) {
       return Refuse(
           Complain(cuda::CUDA_ERROR_INVALID_VALUE,
-                   "launch of a graph whose allocation at {:#x} has ended with its context: make the graph anew",
+                   "launch of a graph whose allocation at {:#x} has ended with its context: create the graph again",
                    mine->address()));
     }
     if (mine->holder_ == nullptr || auto_free) continue;

@@ -45,7 +45,7 @@ Answer<uint64_t> VirtualMemory::Reserve(uint64_t bytes, uint64_t alignment) {
       AskForMemory(Device::Find(0)->primary(), wire::MemoryKind::kHost, bytes, std::max(alignment, kGranularity));
   if (!address && address.error() == cuda::CUDA_ERROR_OUT_OF_MEMORY) {
     return Refuse(Complain(cuda::CUDA_ERROR_OUT_OF_MEMORY,
-                           "no range of {} bytes: what is reserved counts as host memory, of which the server has "
+                           "no room to reserve {} bytes: a range counts as host memory, of which the server has "
                            "TUTTI_CPU_HOST_MEMORY for all its clients, and takes addresses of this client's window",
                            bytes));
   }
@@ -59,8 +59,8 @@ int VirtualMemory::Free(uint64_t address, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   const auto found = reservations_.find(address);
   if (found == reservations_.end() || found->second != bytes) {
-    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{} bytes at {:#x} are no range as it was reserved", bytes,
-                    address);
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE,
+                    "{} bytes at {:#x} are not a range that cuMemAddressReserve returned", bytes, address);
   }
   const auto inside = mappings_.lower_bound(address);
   if (inside != mappings_.end() && inside->first < address + bytes) {
@@ -96,7 +96,8 @@ int VirtualMemory::Map(uint64_t address, uint64_t bytes, PhysicalMemory& memory)
   if (bytes != memory.bytes() || address % kGranularity != 0) return cuda::CUDA_ERROR_INVALID_VALUE;
   std::lock_guard lock(mutex_);
   if (!Reserved(address, bytes)) {
-    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "mapping at {:#x}, which is in no reserved range", address);
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE,
+                    "mapping at {:#x}, outside of every reserved range: cuMemAddressReserve it first", address);
   }
   const auto next = mappings_.lower_bound(address);
   if ((next != mappings_.end() && next->first < address + bytes) ||
@@ -132,8 +133,8 @@ int VirtualMemory::Unmap(uint64_t address, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   const auto [first, last] = Exactly(address, bytes);
   if (first == last) {
-    return Complain(cuda::CUDA_ERROR_INVALID_VALUE, "{} bytes at {:#x} are not the whole of what is mapped there",
-                    bytes, address);
+    return Complain(cuda::CUDA_ERROR_INVALID_VALUE,
+                    "{} bytes at {:#x} are not whole mappings: unmap what cuMemMap mapped", bytes, address);
   }
   for (auto it = first; it != last; ++it) {
     Hide(it->first);

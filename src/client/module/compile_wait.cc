@@ -26,7 +26,7 @@ std::optional<std::string> CompileWaits::Line(std::string_view what, uint64_t ns
   if (total_ns < kLongNs || said_.exchange(true, std::memory_order_relaxed)) return std::nullopt;
   return fmt::format(
       "compiling for the CPU: {} kernels in {} s, and now {}. Later runs find them in the code cache "
-      "(TUTTI_QUIET=1: no such line)",
+      "(TUTTI_QUIET=1 suppresses this line)",
       kernels_.load(std::memory_order_relaxed), total_ns / kSecondNs, what);
 }
 

@@ -16,8 +16,8 @@ TEST(CompileWaits, WaitsThatAddUpToTwoSecondsAreExplainedOnce) {
   ASSERT_TRUE(line);
   EXPECT_EQ(
       *line,
-      "compiling for the CPU: 1 kernels in 2 s, and now second. Later runs find them in the code cache (TUTTI_QUIET=1: "
-      "no such line)");
+      "compiling for the CPU: 1 kernels in 2 s, and now second. Later runs find them in the code cache (TUTTI_QUIET=1 "
+      "suppresses this line)");
   waits.Ended(kSecondNs, 1);
   EXPECT_FALSE(waits.Line("third", 10 * kSecondNs));
 }

@@ -173,7 +173,7 @@ Answer<Function*> ResolveFunction(CUfunction handle, Context& context) {
   }
   Kernel* kernel = Kernel::Find(handle);
   if (kernel == nullptr)
-    return Refuse(Complain(CUDA_ERROR_INVALID_HANDLE, "launch of {}, which is no kernel", fmt::ptr(handle)));
+    return Refuse(Complain(CUDA_ERROR_INVALID_HANDLE, "launch of {}, which is not a kernel", fmt::ptr(handle)));
   return kernel->In(context.owner());
 }
 

@@ -27,7 +27,7 @@ int AttachAgain() {
   VirtualMemory::Get().StartAgain();
   ForgetFrees();
   if (!Device::Reinstall()) {
-    log::Error("the server is gone and the next one has not all of its devices");
+    log::Error("the server is gone and the next one lacks some of its devices");
     return cuda::CUDA_ERROR_DEVICE_UNAVAILABLE;
   }
   log::Info("attached again, to server {}", Attachment::Get().header().server_pid);

@@ -82,7 +82,7 @@ Result<std::unique_ptr<ipc::ClientConnection>> StartPrivateServer(const wire::He
   auto connection = ipc::ClientConnection::Adopt(std::move(sockets.first), hello, kStartTimeoutMs);
   if (connection) return connection;
   return Fail(connection.error().code > 0 ? connection.error().code : cuda::CUDA_ERROR_SYSTEM_NOT_READY,
-              fmt::format("{} started but gives no session: {}", path, connection.error().text));
+              fmt::format("{} started but opens no session: {}", path, connection.error().text));
 }
 
 }  // namespace tutti::client

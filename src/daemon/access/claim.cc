@@ -32,8 +32,8 @@ Status ReadOption(const std::string& word, Claim& claim) {
     claim.partitions = control::SplitList(*partitions);
     return {};
   }
-  return Fail(
-      fmt::format("\"{}\" is none of threads=PERCENTAGE, memory=DEVICE=SIZE,... and partitions=PARTITION,...", word));
+  return Fail(fmt::format(
+      "\"{}\" is unknown: give threads=PERCENTAGE, memory=DEVICE=SIZE,... or partitions=PARTITION,...", word));
 }
 
 // `limits` with none above `bytes` on the device.
@@ -68,7 +68,7 @@ Result<Claim> ReadClaim(const std::vector<std::string>& words) {
     if (!control::IsDeviceIdentifier(device))
       return Fail(fmt::format("device \"{}\" is neither an ordinal nor a UUID", device));
   }
-  if (claim.devices.empty()) return Fail("a claim on no device");
+  if (claim.devices.empty()) return Fail("a claim needs a device: give ordinals or UUIDs, as 0,1");
   for (size_t i = 2; i < words.size(); ++i) TUTTI_TRY(ReadOption(words[i], claim));
   return claim;
 }
@@ -88,7 +88,7 @@ Status ApplyClaim(const Claim& claim, const std::vector<wire::ServedDevice>& dev
   const std::string& partition = attach.hello.sm_partition;
   if (!partition.empty() && std::ranges::find(claim.partitions, partition) == claim.partitions.end()) {
     return Fail(cuda::CUDA_ERROR_NOT_PERMITTED,
-                fmt::format("CUDA_MPS_SM_PARTITION \"{}\" is not of the claim {}", partition, claim.name));
+                fmt::format("CUDA_MPS_SM_PARTITION=\"{}\" is not a partition of the claim {}", partition, claim.name));
   }
   // Stored as the client's own request, so that it still holds when the server's limits change.
   if (claim.active_thread_percentage) {

@@ -69,7 +69,8 @@ uid_t GuestRoot() {
   if (named == nullptr || *named == '\0') return UserNamed("tutti").value_or(kNobodysNumber);
   const auto user = UserNamed(named);
   if (!user)
-    log::Error("TUTTI_GUEST_ROOT=\"{}\" is no user: root of containers is served as user {}", named, kNobodysNumber);
+    log::Error("TUTTI_GUEST_ROOT=\"{}\" is not a user: servers for root of containers run as user {}", named,
+               kNobodysNumber);
   return user.value_or(kNobodysNumber);
 }
 

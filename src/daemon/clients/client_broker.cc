@@ -96,7 +96,7 @@ void ClientBroker::Arrived(WaitingClient client) {
     return HandOver(*server, std::move(client));
   }
   if (os::HungUp(client.connection.get())) {
-    log_.Info(client.peer.party(), "A client of user {} has gone before a server was started for it", client.peer.uid);
+    log_.Info(client.peer.party(), "A client of user {} left before its server was started", client.peer.uid);
     return;
   }
   if (const auto started = servers_.Ensure(*plan, client.peer.party()); !started) {

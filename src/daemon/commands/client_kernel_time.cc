@@ -17,7 +17,7 @@ void SetClientKernelTime(const CommandCall& call) {
         const auto milliseconds = control::ParseNumber(call.word(2));
         if (!milliseconds)
           return call.reply.Line(
-              fmt::format("\"{}\" is no number of milliseconds: give 500, or 0 for no limit", call.word(2)));
+              fmt::format("\"{}\" is not a number of milliseconds: give 500, or 0 for no limit", call.word(2)));
         const uint64_t kernel_ns = *milliseconds * kNsPerMs;
         const bool raises = client.first.kernel_ns != 0 && (kernel_ns == 0 || kernel_ns > client.first.kernel_ns);
         if (raises && !call.caller.administrator) {

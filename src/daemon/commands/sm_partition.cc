@@ -18,7 +18,7 @@ constexpr size_t kShortUuid = 12;  // "GPU-74d43ed3"
 void Add(const CommandCall& call) {
   const auto chunks = control::ParseNumber(call.word(3));
   if (!chunks || *chunks == 0) {
-    return call.reply.Line(fmt::format("\"{}\" is no number of chunks: sm_partition add {} 1", call.word(3),
+    return call.reply.Line(fmt::format("\"{}\" is not a number of chunks: sm_partition add {} 1", call.word(3),
                                        call.word(2).empty() ? "GPU-1234abcd" : call.word(2)));
   }
   call.context.inventory.Ask([call, chunks = *chunks](const Result<Devices>& devices) {

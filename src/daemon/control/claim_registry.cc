@@ -19,7 +19,7 @@ bool ClaimRegistry::Restore(const std::vector<std::string>& words) {
   if (words.size() < 2 || words[0] != "claim" || words[1] != "add") return false;
   const auto claim = ReadClaim({words.begin() + 2, words.end()});
   const Result<std::string> made = claim ? Add(*claim) : std::unexpected(claim.error());
-  if (!made) log::Error("A claim of the daemon before is lost: {}: {}", fmt::join(words, " "), made.error().text);
+  if (!made) log::Error("A claim of the previous daemon is lost: {}: {}", fmt::join(words, " "), made.error().text);
   return true;
 }
 

@@ -20,7 +20,7 @@ class ClaimRegistry {
 
   // Creates or changes the claim and returns its directory. The caller has checked that its devices exist.
   Result<std::string> Add(const Claim& claim);
-  // Makes a claim of the daemon before from its "claim add" command. Its devices were checked when it was created;
+  // Makes a claim of the previous daemon from its "claim add" command. Its devices were checked when it was created;
   // clients waiting in its socket are taken over before they could be checked again. False if the words are another
   // command's.
   bool Restore(const std::vector<std::string>& words);

@@ -120,7 +120,7 @@ int ControlDaemon::Run() {
   owns_state_ = true;
   keeps_state_ = !options_.servers_die;
   KeepState();
-  if (options_.servers_die) state_file_.Remove();  // of a daemon before: out of date from here on
+  if (options_.servers_die) state_file_.Remove();  // of a previous daemon: out of date from here on
   manager_.Ready();
   loop_->Run();
   log::Info("Exit with status {}", exit_status_);
@@ -326,7 +326,7 @@ void ControlDaemon::KeepState() {
 bool ControlDaemon::AdoptAfterDeath() {
   auto found = state_file_.Read();
   if (!found) {
-    log::Error("The daemon before was killed, and its servers end by themselves: {}", found.error().text);
+    log::Error("The previous daemon was killed, and its servers end by themselves: {}", found.error().text);
     return false;
   }
   if (!*found) {
@@ -335,7 +335,7 @@ bool ControlDaemon::AdoptAfterDeath() {
   }
   DaemonState& state = **found;
   const bool in_the_same_way = !options_.fresh && !options_.servers_die && state.SameWayAs(State());
-  log::Warning("The daemon before was killed: this one goes on with {}its {} servers",
+  log::Warning("The previous daemon was killed: this one continues with {}its {} servers",
                in_the_same_way ? "its settings and " : "", state.servers.size());
   if (!in_the_same_way)
     log::Warning(

@@ -21,7 +21,7 @@ constexpr uint32_t kMostMiB = 64;  // of a log, by default
 uint64_t MostBytes() {
   const std::string text = os::Environment("TUTTI_LOG_MIB");
   const auto number = text.empty() ? kMostMiB : control::ParseNumber(text).value_or(0);
-  if (number == 0) log::Error("TUTTI_LOG_MIB=\"{}\" is no number of MiB: it is {}", text, kMostMiB);
+  if (number == 0) log::Error("TUTTI_LOG_MIB=\"{}\" is not a number of MiB: using {}", text, kMostMiB);
   return uint64_t{number != 0 ? number : kMostMiB} << 20;
 }
 

@@ -21,14 +21,14 @@ void Handover::Begin() {
 void Handover::Try() {
   const bool late = NowNs() >= deadline_ns_;
   const bool quiet = daemon_.quiet();
-  if (late && !quiet) log::Warning("Commands never paused: those that have not been answered by now are lost");
+  if (late && !quiet) log::Warning("Commands never paused: those without an answer by now are lost");
   if (late || quiet) return GiveUp(Succeed(daemon_.leave()).text);
   loop_.After(kPauseNs, [this] { Try(); });
 }
 
 void Handover::GiveUp(const std::string& why) {
   deadline_ns_ = 0;
-  log::Error("This program continues after all: {}", why);
+  log::Error("The upgrade failed, this program continues: {}", why);
   daemon_.gave_up();
 }
 

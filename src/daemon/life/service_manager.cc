@@ -18,7 +18,7 @@ template <typename Function>
 Function* Find(const char* name) {
   static void* const library = dlopen("libsystemd.so.0", RTLD_NOW | RTLD_LOCAL);
   void* const symbol = library != nullptr ? dlsym(library, name) : nullptr;
-  if (symbol == nullptr) log::Warning("The service manager is not answered: {}", dlerror());
+  if (symbol == nullptr) log::Warning("The daemon cannot answer the service manager: {}", dlerror());
   return reinterpret_cast<Function*>(symbol);
 }
 

@@ -36,7 +36,7 @@ void Shutdown::Force() {
 
 void Shutdown::LeaveBehind() {
   for (const ServerHandle* server : servers_.All())
-    log::Warning("Server {} has been killed and does not end: it is left behind", server->pid());
+    log::Warning("Server {} does not end, not even killed: the daemon leaves it behind", server->pid());
   exit_status_ = 1;
   Finish();
 }

@@ -93,12 +93,12 @@ Result<std::vector<uint8_t>> ReadIn(int directory) {
   const os::Fd file(openat(directory, kName, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file && errno == ENOENT) return {};
   struct stat info{};
-  if (!file || fstat(file.get(), &info) != 0) return FailErrno("cannot read the state that the daemon before has left");
+  if (!file || fstat(file.get(), &info) != 0) return FailErrno("cannot read the previous daemon's state file");
   if (!S_ISREG(info.st_mode) || info.st_uid != geteuid())
-    return Fail("the state that the daemon before has left is not a file of this user's");
+    return Fail("the previous daemon's state file is not a regular file of this user");
   std::vector<uint8_t> bytes(static_cast<size_t>(info.st_size));
   if (read(file.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
-    return FailErrno("cannot read the state that the daemon before has left");
+    return FailErrno("cannot read the previous daemon's state file");
   return bytes;
 }
 
@@ -131,7 +131,7 @@ Result<std::optional<DaemonState>> Unpack(const std::vector<uint8_t>& bytes) {
   state.static_partitioning = in.Get<uint8_t>() != 0;
   for (uint32_t left = in.GetCount(sizeof(uint32_t)); left > 0; --left) state.commands.push_back(in.GetString());
   for (uint32_t left = in.GetCount(kLeastServerBytes); left > 0; --left) state.servers.push_back(GetServer(in));
-  if (!in.ok() || !in.at_end()) return Fail("the state that the daemon before has left is cut short");
+  if (!in.ok() || !in.at_end()) return Fail("the previous daemon's state file is truncated");
   return state;
 }
 
@@ -153,7 +153,7 @@ bool StateFile::Keep(const DaemonState& state) {
   const Status kept = Write(bytes);
   kept_ = kept ? std::move(bytes) : std::vector<uint8_t>();
   if (!kept && kept.error().text != problem_) {
-    log::Warning("Should this daemon be killed, the next one will not know its settings and servers: {}",
+    log::Warning("If this daemon is killed, the next one will not know its settings and servers: {}",
                  kept.error().text);
   }
   problem_ = kept ? "" : kept.error().text;
@@ -168,7 +168,7 @@ Result<std::optional<DaemonState>> StateFile::Read() const {
   TUTTI_ASSIGN(std::optional<DaemonState> state, Unpack(bytes));
   const auto foreign = [](const ServerRecord& server) { return server.plan.uid != geteuid(); };
   if (state && geteuid() != 0 && std::ranges::any_of(state->servers, foreign))
-    return Fail("the state that the daemon before has left names a server of another user");
+    return Fail("the previous daemon's state file names a server of another user");
   return state;
 }
 

@@ -163,7 +163,7 @@ Result<Succession> ReadSuccession(int fd) {
     const auto hello = in.GetBytes();
     connection.hello.assign(hello.begin(), hello.end());
   }
-  if (!in.ok()) return Fail("what the older daemon left is cut short");
+  if (!in.ok()) return Fail("what the older daemon left is truncated");
   return succession;
 }
 

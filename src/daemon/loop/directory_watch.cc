@@ -20,8 +20,7 @@ DirectoryWatch::DirectoryWatch(EventLoop& loop, std::string path, std::function<
       changed_(std::move(changed)),
       inotify_(inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
   if (!inotify_ || inotify_add_watch(inotify_.get(), path_.c_str(), kEvents) < 0) {
-    log::Warning("{}: whether files there are removed will not be noticed",
-                 FailErrno("inotify of " + path_).error().text);
+    log::Warning("{}: the daemon will not notice files removed there", FailErrno("inotify of " + path_).error().text);
     return;
   }
   watch_ = loop_.Watch(inotify_.get(), EPOLLIN, [this](uint32_t) { Ready(); });

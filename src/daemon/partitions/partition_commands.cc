@@ -28,7 +28,7 @@ Result<std::vector<wire::SmRange>> ReadSms(std::string_view text) {
     const auto first = control::ParseNumber(entry.substr(0, plus));
     const auto count = control::ParseNumber(entry.substr(std::min(plus + 1, entry.size())));
     if (!first || !count || *count == 0 || *first + *count < *first)
-      return Fail(fmt::format("\"{}\" are no SMs", entry));
+      return Fail(fmt::format("\"{}\" is not a range of SMs: expected FIRST+COUNT", entry));
     sms.push_back({.first_sm = *first, .count = *count});
   }
   return sms;
@@ -97,7 +97,7 @@ bool RestorePartition(const std::vector<std::string>& words, PartitionTable& tab
       values[word.substr(0, equals)] = word.substr(equals + 1);
   }
   if (const auto added = Add(values, table); !added) {
-    log::Error("SM partition {}/{} of the program before is lost: {}", values["device"], values["id"],
+    log::Error("SM partition {}/{} of the previous program is lost: {}", values["device"], values["id"],
                added.error().text);
   }
   return true;

@@ -76,8 +76,7 @@ Result<const Partition*> PartitionTable::Find(std::string_view device, std::stri
   for (const Partition& partition : partitions_) {
     if (device.empty() || id.empty() || !partition.device.starts_with(device) || !partition.id.starts_with(id))
       continue;
-    if (found != nullptr)
-      return Fail(fmt::format("SM partition {}/{} may be several: give more of its id", device, id));
+    if (found != nullptr) return Fail(fmt::format("SM partition {}/{} is ambiguous: give more of its id", device, id));
     found = &partition;
   }
   if (found == nullptr) return Fail(fmt::format("there is no SM partition {}/{}", device, id));

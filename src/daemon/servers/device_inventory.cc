@@ -51,7 +51,7 @@ Result<uint32_t> FindDevice(const Devices& devices, std::string_view text) {
     const bool named = control::ParseNumber(text) ? control::ParseNumber(text) == ordinal
                                                   : control::FormatUuid(devices[ordinal].uuid).starts_with(text);
     if (!named) continue;
-    if (found) return Fail(fmt::format("device \"{}\" may be several: give more of its UUID (see device_query)", text));
+    if (found) return Fail(fmt::format("device \"{}\" is ambiguous: give more of its UUID (see device_query)", text));
     found = ordinal;
   }
   if (!found) {

@@ -40,7 +40,7 @@ Defaults Defaults::FromEnvironment() {
     const auto milliseconds = control::ParseNumber(text);
     if (milliseconds) defaults.kernel_ns = *milliseconds * kNsPerMs;
     if (!milliseconds)
-      log::Warning("TUTTI_KERNEL_TIME_MS of this daemon ignored: \"{}\" is no number of milliseconds", text);
+      log::Warning("TUTTI_KERNEL_TIME_MS=\"{}\" is not a number of milliseconds: the daemon ignores it", text);
   }
   return defaults;
 }

@@ -27,7 +27,7 @@ size_t MostServersOfAParty() {
   if (text == nullptr) return kMostServers;
   const auto number = control::ParseNumber(text);
   if (!number || *number == 0)
-    log::Error("TUTTI_SERVERS_PER_CONTAINER=\"{}\" is no number of servers: it is {}", text, kMostServers);
+    log::Error("TUTTI_SERVERS_PER_CONTAINER=\"{}\" is not a number of servers: using {}", text, kMostServers);
   return number && *number > 0 ? *number : kMostServers;
 }
 
@@ -106,7 +106,7 @@ Status ServerTable::Ensure(const ServerPlan& plan, const std::string& party) {
   BackOff& back_off = failing->second;
   if (back_off.start_pending) return {};
   back_off.start_pending = true;
-  log_.Info(party, "Starting of the next server for user {} waits {} ms after {} failures", plan.uid,
+  log_.Info(party, "The next server for user {} waits {} ms after {} failures", plan.uid,
             (back_off.not_before_ns - now) / 1'000'000, back_off.failures);
   loop_.After(back_off.not_before_ns - now, [this, plan, party] {
     back_off_[plan.name].start_pending = false;
@@ -139,7 +139,7 @@ Result<LaunchedServer> ServerTable::LaunchWithPlace(const ServerPlan& plan, cons
   for (const auto& [pid, server] : servers_) taken.insert(server->rendezvous());
   const auto place = MakeRendezvous(places_, taken);
   if (!place) {
-    log_.Warning(party, "A server ends with the daemon, should that die: {}", place.error().text);
+    log_.Warning(party, "The next server will die with this daemon: {}", place.error().text);
     return LaunchServer(places_, plan, -1);
   }
   auto launched = LaunchServer(places_, plan, place->socket.get());
@@ -155,7 +155,7 @@ void ServerTable::Adopt(const ServerRecord& record) {
   auto met =
       record.version == wire::kProtocolVersion ? ConnectToServer(places_, record) : Fail("it is of another version");
   if (met) {
-    log::Info("Server {} of user {} has outlived its daemon, and is adopted", record.pid, record.plan.uid);
+    log::Info("Server {} of user {} has outlived its daemon and is adopted", record.pid, record.plan.uid);
   } else {
     const std::string why = std::move(met).error().text;
     met = FollowServer(record);
@@ -180,7 +180,7 @@ std::vector<ServerRecord> ServerTable::Records() const {
 }
 
 void ServerTable::Adopt(ServerLeft left) {
-  log::Info("Server {} of the program before serves its clients to their end", left.launched.pid);
+  log::Info("Server {} of the previous program serves its clients until they end", left.launched.pid);
   const pid_t pid = left.launched.pid;
   const bool forced = left.forced;
   Add(std::make_unique<ServerHandle>(loop_, std::move(left), log_));

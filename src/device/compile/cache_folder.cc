@@ -50,9 +50,10 @@ Result<CacheFolder> OpenCacheFolder(const std::string& path) {
   if (!fd) return FailErrno(path);
   struct stat info;
   if (fstat(fd.get(), &info) != 0) return FailErrno(path);
-  if (info.st_uid != geteuid()) return Fail(fmt::format("{}: belongs to user {}, not to us", path, info.st_uid));
+  if (info.st_uid != geteuid())
+    return Fail(fmt::format("{}: belongs to user {}, not to user {}", path, info.st_uid, geteuid()));
   if ((info.st_mode & 022) != 0)
-    return Fail(fmt::format("{}: others can write to it (mode {:o})", path, info.st_mode & 07777));
+    return Fail(fmt::format("{}: others can write to it (mode {:o}): chmod go-w it", path, info.st_mode & 07777));
   return CacheFolder{path, std::move(fd), false};
 }
 

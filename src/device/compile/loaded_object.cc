@@ -114,7 +114,7 @@ Status CheckWhole(int file) {
   if (pread(file, &header, sizeof header, 0) != sizeof header || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
       header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_phentsize != sizeof(Elf64_Phdr) ||
       header.e_shentsize != sizeof(Elf64_Shdr))
-    return Bad("it is no shared object");
+    return Bad("it is not a shared object");
   if (!InRange<uint64_t>(header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr), size) ||
       !InRange<uint64_t>(header.e_shoff, uint64_t{header.e_shnum} * sizeof(Elf64_Shdr), size))
     return Bad("its end is missing");

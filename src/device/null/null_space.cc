@@ -124,7 +124,8 @@ Status NullSpace::DestroyStream(uint32_t number) {
 Status NullSpace::Add(uint32_t number, const Piece& piece) {
   const auto it = streams_.find(number);
   if (it == streams_.end() || it->second.destroyed) return Fail(fmt::format("stream {} does not exist", number));
-  if (queued_ >= wire::kMostBacklog) return Fail("more work in its streams than a client may have waiting");
+  if (queued_ >= wire::kMostBacklog)
+    return Fail("the client's streams already hold as much unfinished work as they may");
   it->second.queue.push_back(piece);
   ++queued_;
   if (Advance(number, it->second)) AdvanceAll();

@@ -49,7 +49,7 @@ void List(const Request& request) {
 void WithOne(const Request& request, std::function<void(ServerHandle&, const commands::ClientProcess&)> found) {
   const std::string word = request.positional(0);
   if (!control::ParseNumber(word.substr(0, word.find(':'))))
-    return request.Refuse(fmt::format("\"{}\" is no process id: see client list", word));
+    return request.Refuse(fmt::format("\"{}\" is not a process id: see client list", word));
   commands::QueryClients(
       request.call, commands::VisibleServers(request.call),
       [request, word, found = std::move(found)](const std::vector<commands::ServerClients>& servers) {

@@ -50,7 +50,7 @@ void Limit(const Request& request) {
   const std::string path = request.positional(0);
   if (!path.starts_with('/') || (path.size() > 1 && path.ends_with('/'))) {
     return request.Refuse(
-        fmt::format("\"{}\" is no cgroup: give its path as /proc/PID/cgroup has it, /kubepods/pod1", path));
+        fmt::format("\"{}\" is not a cgroup: give its path as /proc/PID/cgroup has it, /kubepods/pod1", path));
   }
   auto& cgroups = request.context().accounting.cgroups;
   const auto limits = ReadLimits(request, cgroups[path]);

@@ -133,7 +133,7 @@ void Run(const CommandCall& call) {
   if (call.word(0) == "help") return call.reply.Text(HelpOfAll());
   const auto module = std::ranges::find(Modules(), call.word(0), [](const Module* one) { return one->name; });
   if (module == Modules().end()) {
-    return Refuse(call, fmt::format("\"{}\" is no module of protocol 3, which this daemon speaks: {}", call.word(0),
+    return Refuse(call, fmt::format("\"{}\" is not a module of protocol 3, which this daemon speaks: {}", call.word(0),
                                     Hint(call.word(0), Names(Modules(), [](const Module* one) { return one->name; }))));
   }
   if (call.word(1) == "help" || (*module)->verbs.empty()) return call.reply.Text(HelpOf(**module));

@@ -27,7 +27,7 @@ Result<uid_t> Owner(const Request& request) {
     return request.context().catalog.ServingUser(request.uid());
   if (text == nullptr) return Fail("Permission denied: servers are made outside of containers");
   const auto uid = control::ParseNumber(*text);
-  if (!uid) return Fail(fmt::format("\"{}\" is no user id: --uid=1000", *text));
+  if (!uid) return Fail(fmt::format("\"{}\" is not a user id: give one, as --uid=1000", *text));
   if (request.context().options.multi_user && *uid != request.context().catalog.ServingUser(*uid)) {
     return Fail(fmt::format("in multi-user mode all servers are of user {}: leave --uid out",
                             request.context().catalog.ServingUser(*uid)));

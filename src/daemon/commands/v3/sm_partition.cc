@@ -18,7 +18,7 @@ Result<Partition> Wish(const Request& request, const NamedServer& server) {
   TUTTI_TRY(control::CheckObjectName("SM partition", name));
   const auto chunks = control::ParseNumber(*request.option("chunks"));
   if (!chunks || *chunks == 0)
-    return Fail(fmt::format("\"{}\" is no number of chunks: --chunks=1", *request.option("chunks")));
+    return Fail(fmt::format("\"{}\" is not a number of chunks: --chunks=1", *request.option("chunks")));
   Partition partition{.id = NewPartitionId(3), .server = server.plan.name, .name = name, .chunks = *chunks};
   if (const std::string* remainder = request.option("include-remainder")) {
     TUTTI_ASSIGN(partition.include_remainder, control::ParseBoolean(*remainder));

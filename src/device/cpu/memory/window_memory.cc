@@ -104,12 +104,12 @@ Status WindowMemory::ReserveOnDevice(uint32_t device, uint64_t bytes) {
     return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, std::move(text));
   };
   if (bytes > limits_[device] || used_[device] > limits_[device] - bytes) {
-    return refuse(fmt::format("{} bytes are over the client's limit of {}", bytes, limits_[device]));
+    return refuse(fmt::format("{} bytes exceed the client's limit of {}", bytes, limits_[device]));
   }
   switch (accounts_[device]->Reserve(bytes, groups_[device])) {
     case MemoryAccount::Answer::kGranted: return {};
     case MemoryAccount::Answer::kGroupFull:
-      return refuse(fmt::format("{} bytes are over the limit of the client's group", bytes));
+      return refuse(fmt::format("{} bytes exceed the limit of the client's group", bytes));
     case MemoryAccount::Answer::kDeviceFull: break;
   }
   return Fail(cuda::CUDA_ERROR_OUT_OF_MEMORY, fmt::format("{} bytes are more than device {} has left", bytes, device));

@@ -62,7 +62,7 @@ void StreamEngine::Remove(Stream* stream) {
 
 Result<Operation*> StreamEngine::NewOperation(Operation::Kind kind, uint64_t ticket, uint64_t argument_bytes) {
   Operation* const operation = pool_.Get(wire::BacklogWeight(argument_bytes));
-  if (operation == nullptr) return Fail("more work in its streams than a client may have waiting");
+  if (operation == nullptr) return Fail("the client's streams already hold as much unfinished work as they may");
   operation->kind = kind;
   operation->ticket = ticket;
   operation->next = nullptr;
