@@ -1,6 +1,6 @@
-// address_checks: the cost of checking every address. The six kernels of `kernels` and ten that do nothing but access
-// memory, each compiled with the checks and without, on one thread and without a device around it. There is no option
-// to run without checks: this program asks the compiler itself.
+// address_checks: the cost of checking every address. Compiles the six kernels of `kernels`, and ten that only access
+// memory, with the checks and without, and runs each on one thread without a device. No option of the product turns the
+// checks off: this program asks the compiler itself.
 //
 //   address_checks [DIRECTORY] [ROUNDS]
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// attach: from a process's start to the end of its first kernel, with a running server and a warm code cache; one
-// process, and 64 at once. Reference: the start of a program that does nothing.
+// attach: the time from a process's start to the end of its first kernel, with a running server and a warm code cache;
+// one process, and 64 at once. Reference: the start of a program that does nothing.
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>

@@ -1,6 +1,6 @@
 // clients: the cost of idle clients: the server's memory per client, the time to attach one more, and the launch
-// latency of an active one among them. The idle ones are connections of this process, which is all that the server sees
-// of a client.
+// latency of an active one among them. The idle ones are mere connections of this process: the server sees no more of
+// a client.
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
-// compile: how the time to compile grows with a kernel's length. Kernels without a branch, as unrolled loops are, of
-// arithmetic alone and with loads and stores, and kernels of branches beside a lock, each compiled by this program. A
-// statement of a long kernel should cost what one of a short kernel does; several parts of a compiler tend to be
-// quadratic.
+// compile: how the time to compile grows with a kernel's length. A statement of a long kernel should cost what one of a
+// short kernel does, but several parts of a compiler tend to be quadratic. Compiles kernels without a branch, like
+// unrolled loops, of arithmetic alone and with loads and stores, and kernels of branches beside a lock.
 //
 //   compile [DIRECTORY]
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
-// control: from starting the daemon with -d to its return (it answers then), and from starting the shell with one
-// command to its end. Beside it, taking turns in the same run: NVIDIA's own daemon, where $TUTTI_NVIDIA_MPS_CONTROL
+// control: the time from starting the daemon with -d to its return (it answers then), and that of a shell with one
+// command. Beside it, alternating in the same run: NVIDIA's own daemon, where $TUTTI_NVIDIA_MPS_CONTROL
 // names one (tests/differential/fetch), else the start of a program that does nothing.
 #include <fcntl.h>
 #include <fmt/format.h>

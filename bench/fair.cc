@@ -1,5 +1,5 @@
 // fair: eight clients with equal percentages and kernels from 10 us to 50 ms. Jain's index of their device times is 1
-// if all are equal, 1/8 if one has all. Measured by the server's counters.
+// if all are equal, 1/8 if one has all. The server's counters measure it.
 #include <fmt/format.h>
 
 #include <cstdlib>

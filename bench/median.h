@@ -1,4 +1,4 @@
-// The time of what takes long enough to be repeated a few times only.
+// Timing of calls that take so long that a benchmark repeats them only a few times.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace bench {
 
-// Median, in ms, of calls of `body` in about 300 ms: 7 to 200 of them, after two that are not counted.
+// Median time of one call of `body`, in ms: calls for about 300 ms, 7 to 200 times, after two calls to warm up.
 inline double MedianMs(const std::function<void()>& body) {
   body();
   const double once_ms = TimeEach(1, body)[0] / 1e6;

@@ -1,8 +1,8 @@
 // Copies of one word in one store.
 //
 // memcpy and memset may write the same bytes twice: glibc writes 4 and 8 bytes as two words that overlap, here in all
-// of their bytes. Who waits for the word and answers in it may do so after the first store; the second undoes the
-// answer.
+// of their bytes. A thread that waits for the word and answers in it may do so after the first store; the second
+// store then undoes the answer.
 #pragma once
 
 #include <atomic>

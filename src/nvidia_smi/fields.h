@@ -14,10 +14,10 @@ struct CsvFormat {
   bool units = true;
 };
 
-// "csv", with ",noheader" and ",nounits" in any order. The error is what to say.
+// "csv", with ",noheader" and ",nounits" in any order. On an error returns its message.
 std::expected<CsvFormat, std::string> ReadFormat(const std::string& text);
 
-// One line per device or process, in the order of `names`. The error names the field that there is none of.
+// One line per device or process, in the order of `names`. The error names the unknown field.
 std::expected<std::string, std::string> QueryGpus(const std::vector<std::string>& names, const CsvFormat& format,
                                                   const System& system, const std::vector<Gpu>& gpus);
 std::expected<std::string, std::string> QueryProcesses(const std::vector<std::string>& names, const CsvFormat& format,

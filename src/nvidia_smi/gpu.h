@@ -1,4 +1,4 @@
-// A device and its processes, as NVML describes them. What NVML does not know is left out.
+// A device and its processes, as NVML describes them, without what NVML does not know.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// nvidia-smi: what the devices are and who is on them, by our libnvidia-ml.so.1. Exit statuses are NVIDIA's.
+// nvidia-smi: shows the devices and their processes, through our libnvidia-ml.so.1. Exit statuses are NVIDIA's.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -77,7 +77,7 @@ int SetMode(const Options& options, const std::vector<Gpu>& gpus) {
   return 0;
 }
 
-// The text of one look. The error is what to say.
+// The text of one sample, or the message of its error.
 std::expected<std::string, std::string> Show(const Options& options, const System& system, const std::vector<Gpu>& gpus,
                                              unsigned shown) {
   const bool monitor_header = shown % kLinesPerHeader == 0;

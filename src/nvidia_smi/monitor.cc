@@ -1,5 +1,5 @@
-// The columns are those of NVIDIA's default (-s pucm and -s um), so that scripts find them at their places; "-" is what
-// nobody measures here.
+// The columns are those of NVIDIA's default (-s pucm and -s um), so that scripts find them in their places; "-" stands
+// for what nobody measures here.
 #include "nvidia_smi/monitor.h"
 
 #include <fmt/format.h>

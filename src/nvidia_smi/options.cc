@@ -141,7 +141,7 @@ class Reader {
     return std::nullopt;
   }
 
-  // What is wrong with the word; nothing: it has been taken.
+  // What is wrong with the word, or nothing if it is an option that is now read.
   std::optional<std::string> One(const std::string& word) {
     const std::string name = word.substr(0, word.find('='));
     if (name == "-h" || name == "--help") return Say(Help());

@@ -30,10 +30,10 @@ struct Options {
   std::optional<unsigned> loop_ms;
   std::optional<unsigned> times;  // -c of dmon and pmon
   std::string file;               // -f
-  std::string text;               // of kText: what was asked for is answered by this
+  std::string text;               // of kText: the whole answer
 };
 
-// The error is what to say; the exit status is then kInvalidArgument.
+// On an error returns its message; the exit status is then kInvalidArgument.
 std::expected<Options, std::string> ReadOptions(const std::vector<std::string>& arguments);
 
 std::string Help();

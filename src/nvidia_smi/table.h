@@ -1,4 +1,4 @@
-// What nvidia-smi prints without a question: the table of devices and processes; and the list of -L.
+// What nvidia-smi prints without options, the table of devices and processes; and the list of -L.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // The ABI of NVML as NVIDIA documents it: numbers, layouts, functions. Names and values are NVML's, so that programs
-// built against its header find them; everything else of the folder has our names.
+// built against its header find them; everything else in the folder has our names.
 #pragma once
 
 #include <cstddef>
@@ -134,7 +134,7 @@ static_assert(sizeof(nvmlProcessesUtilizationInfo_v1_t) == 24 && sizeof(nvmlFiel
 
 namespace tutti::nvml {
 
-// A versioned structure says its size and its version.
+// A versioned structure carries its size and its version.
 template <typename T>
 constexpr unsigned VersionOf(unsigned version) {
   return static_cast<unsigned>(sizeof(T)) | version << 24;

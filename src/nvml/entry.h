@@ -1,5 +1,5 @@
-// What every exported function does first: is the library initialised, is the handle one of ours, does the device still
-// exist. And the answers of text, in buffers of a caller's length.
+// What every exported function checks first: that the library is initialised, the handle is one of ours, and the device
+// still exists. And answers in text, in buffers whose length the caller gives.
 #pragma once
 
 #include <cstring>
@@ -12,7 +12,7 @@
 
 namespace tutti::nvml {
 
-// Nothing is thrown into the program: only memory can run out.
+// Throws nothing into the program: the only possible failure is lack of memory.
 template <typename Body>
 nvmlReturn_t Guarded(Body body) {
   try {

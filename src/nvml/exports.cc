@@ -1,4 +1,4 @@
-// The functions that the library has by name only. Callers pass what they like: nothing is read.
+// The functions that the library has by name only. They read none of their arguments, which can be anything.
 #include "nvml/entry.h"
 
 #define NVML_OWN(name)

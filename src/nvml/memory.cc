@@ -1,4 +1,4 @@
-// Memory of a device, and how busy it is. The total is what a program of this process's may have; used is what the
+// Memory of a device, and how busy it is. The total is what a program of this process may allocate; used is what the
 // processes that this one sees hold.
 #include "nvml/entry.h"
 
@@ -30,8 +30,8 @@ NVML_EXPORT nvmlDeviceGetMemoryInfo_v2(nvmlDevice_t handle, nvmlMemory_v2_t* mem
       memory);
 }
 
-// `memory` is the part of the time in which the device's memory was in use, which nobody counts here: 0. There is no
-// way to say so in the structure.
+// `memory` is the part of the time in which the device's memory was in use. Nobody counts that here, and the structure
+// cannot say so: 0.
 NVML_EXPORT nvmlDeviceGetUtilizationRates(nvmlDevice_t handle, nvmlUtilization_t* utilization) {
   return WithDevice(
       handle,

@@ -1,4 +1,4 @@
-// The devices where there is no daemon: those of the private server that a program of this process would get.
+// The devices without a daemon: those of the private server that a program of this process would get.
 #pragma once
 
 #include <vector>

@@ -19,8 +19,8 @@ std::vector<Process> On(const View& view, uint32_t device, unsigned mode = kComp
   return list;
 }
 
-// Writes what there is into an array of `*count`; the count becomes what there is. An array that is too short, and
-// none at all, is filled with nothing.
+// Fills an array of `*count` elements and sets the count to the number there are. Leaves an array that is too short, or
+// missing, as it is.
 template <typename Entry, typename From, typename Make>
 nvmlReturn_t List(const std::vector<From>& what, unsigned* count, Entry* entries, Make make) {
   const unsigned room = *count;

@@ -1,4 +1,4 @@
-// What kind of device it is.
+// Properties of a device: its architecture, cores and fields.
 #include "nvml/entry.h"
 
 using namespace tutti::nvml;

@@ -1,8 +1,8 @@
-// The library's state in a process: whether it is initialised, and what was last seen.
+// The library's state in a process: whether it is initialised, and its last view of the devices.
 //
-// Programs ask one figure at a time, and often: what was seen is shared by all calls of the next moment. The library
-// holds no descriptor, thread or process between calls, so a forked child just goes on: it is another process to the
-// daemon. Everything is thread-safe.
+// Programs ask for one figure at a time, and often, so all calls of the next moment share one view. The library holds
+// no descriptor, thread or process between calls, so a forked child just continues: to the daemon it is another
+// process. Everything is thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ class Session {
   static nvmlReturn_t End();
   static bool active();
 
-  // What is there now, at most a moment old. Null: the daemon does not answer any more.
+  // A view at most a moment old. Null: the daemon no longer answers.
   static std::shared_ptr<const View> Now();
-  // What was seen has been changed: the next call looks again.
+  // Drops the view, after a change: the next call looks again.
   static void Forget();
 };
 
-// Handles of devices, by their index among those found by the first Begin. The values are ours: whatever else a caller
-// passes is told apart without being dereferenced.
+// Handles of devices, by their index among those found by the first Begin. The values are ours: any other is
+// recognised without being dereferenced.
 nvmlDevice_t HandleOf(uint32_t device);
 
 // The device of a handle in this view; null if it is none of ours, or if the view has no such device. A handle stays

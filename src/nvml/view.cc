@@ -92,8 +92,8 @@ uint64_t OwnPidNamespace() {
   return stat("/proc/self/ns/pid", &space) == 0 ? space.st_ino : 0;
 }
 
-// Whoever may listen in a directory of the environment: shown is only what root's daemon says, the user's own, or a
-// trusted user's, as libcuda.so.1 has it.
+// Anyone may listen in a directory that the environment names. The library believes only root's daemon, the user's own,
+// or a trusted user's, as libcuda.so.1 does.
 Status CheckListener(const control::DaemonConnection& daemon, const control::Places& places) {
   const uid_t uid = daemon.daemon_uid();
   if (uid == 0 || uid == geteuid() || control::ParseNumber(client::Environment(ipc::kTrustVariable)) == uid) return {};
@@ -103,7 +103,7 @@ Status CheckListener(const control::DaemonConnection& daemon, const control::Pla
                   places.control_socket(), uid, ipc::kTrustVariable, uid));
 }
 
-// No socket, or one that a killed daemon has left. In every other case there is a daemon, which does not answer.
+// No socket, or one that a killed daemon left. In every other case there is a daemon that does not answer.
 bool NobodyListens(const control::Places& places, int patience_ms) {
   errno = 0;
   return !os::Connect(places.control_socket(), patience_ms) && (errno == ECONNREFUSED || errno == ENOENT);

@@ -5,7 +5,8 @@
 // process id here. An administrator of the machine sees the devices whole, and all clients. Without a daemon: the
 // devices of a private server, under the limits of this process's environment, and no processes.
 //
-// On a GPU the vendor's library would answer what is no share; that is to come, as another function that makes a View.
+// On a GPU the vendor's library would answer what is not a share; that is to come, as another function that makes a
+// View.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +53,8 @@ struct View {
   double busy(uint32_t device) const;
 };
 
-// Asks the daemon; without one, a private server. Blocks at most `patience_ms` at the daemon. Thread-safe. Nothing of
-// it stays open.
+// Asks the daemon; without one, a private server. Waits at most `patience_ms` for the daemon. Leaves nothing open.
+// Thread-safe.
 Result<View> Look(int patience_ms);
 
 // The parts of it, for tests. The text is untrusted: values out of range are an error or a default, never a crash.

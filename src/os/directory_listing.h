@@ -1,4 +1,4 @@
-// What lies in a directory that is held open by its descriptor.
+// The entries of a directory that a descriptor holds open.
 #pragma once
 
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ struct DirectoryEntry {
 
 using DirectoryEntries = std::vector<DirectoryEntry>;
 
-// In no order, without "." and "..". Entries that go meanwhile may be left out. The descriptor's position stays.
+// In no order, without "." and "..". May leave out entries that are removed meanwhile. Keeps the descriptor's position.
 Result<DirectoryEntries> ListDirectory(int directory);
 
 }  // namespace tutti::os

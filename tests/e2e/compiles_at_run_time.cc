@@ -1,5 +1,5 @@
-// compiles_at_run_time nvrtc|nvJitLink LIBRARY: makes machine code of a kernel by that library, loaded by its path as
-// packages of Python do it, and runs it. Exits with 0 and "right", or with what the driver said of the machine code.
+// compiles_at_run_time nvrtc|nvJitLink LIBRARY: compiles a kernel to machine code with that library, loaded by its path
+// as Python packages do, and runs it. Prints "right" and exits with 0, or prints what the driver said of the code.
 #include <dlfcn.h>
 
 #include <cstdio>

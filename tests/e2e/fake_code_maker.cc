@@ -1,5 +1,5 @@
-// NVRTC and nvJitLink, as far as compiles_at_run_time calls them: what they make carries PTX if they are asked for line
-// information, as the real ones' does.
+// NVRTC and nvJitLink, as far as compiles_at_run_time calls them: asked for line information, they put PTX beside the
+// machine code, as the real ones do.
 #include <cstring>
 #include <string>
 

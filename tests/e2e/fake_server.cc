@@ -3,9 +3,9 @@
 //
 // FAKE_SERVER in the environment: "" behaves; "exit" ends before it is ready; "fail" reports that it cannot serve;
 // "slow" is ready once the file FAKE_SERVER_GO exists; "deaf" never answers and never obeys; "shy" closes the
-// connection of each daemon but its first. As one that its user has
-// taken over: "deep" answers with a million levels of nesting, "mistyped" with values of unexpected types, "crowd" with
-// more clients than there can be, and "files" with descriptors.
+// connection of each daemon but its first. As a server that its user has taken over: "deep" answers with a million
+// levels of nesting, "mistyped" with values of unexpected types, "crowd" with more clients than there can be, and
+// "files" with descriptors.
 #include <poll.h>
 #include <unistd.h>
 

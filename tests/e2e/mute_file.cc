@@ -1,7 +1,7 @@
 // Mounts a FUSE with one file, DIRECTORY/file, which others see at /proc/PID/root/DIRECTORY/file. Its owner never
 // answers: whoever opens the file blocks until this process has ended, and no signal helps. With a SOCKET the owner
-// answers until it has sent there, with a command, the last descriptor of the file, which has dirty data: whoever
-// closes that blocks. Prints "mounted", and "asked" when a process blocks so; "sent" or "not taken".
+// answers until it has sent to it, in a command, the last descriptor of the file, which has dirty data: whoever closes
+// that descriptor blocks. Prints "mounted", and "asked" when a process blocks so; "sent" or "not taken".
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <sched.h>

@@ -1,4 +1,4 @@
-// Uses libnvidia-ml.so.1 as monitoring tools do, and as none should. Prints what it sees:
+// Uses libnvidia-ml.so.1 as monitoring tools do, and as no tool should. Prints what it sees:
 //
 //   devices N
 //   0 GPU-... total_mib=8192 used_mib=0 sms=2

@@ -1,5 +1,5 @@
-// Runs one run test (test_case.h) through the driver API: `run_test [--bless] FILE`. With --bless the expected values
-// are replaced by what was computed; read the difference before committing it.
+// Runs one run test (test_case.h) through the driver API: `run_test [--bless] FILE`. --bless replaces the
+// expected values by the computed ones; read the difference before committing it.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
-// What is taken again once the work that uses it is done: places of streams and events.
+// A free list of places of streams and events, each reused only once the work that uses it is done.
 //
-// Mostly that is the one given back first. But a stream may wait for as long as the program runs (for a value, say), so
-// the oldest one alone says nothing of the others.
+// Mostly the first one given back is done first. But a stream may wait for as long as the program runs (for a value,
+// say), so the oldest alone says nothing of the others.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Operations of a stream on words of memory (cuStreamBatchMemOp and its like): waits for values, writes of values, and
-// fences. A write is a fill of one element, a wait a host call (client/copy/value_waits.h). Fences
-// and flushes need nothing: memory is coherent, and the work of a stream is done when what follows it begins.
+// fences. A write is a fill of one element, a wait is a host call (client/copy/value_waits.h). Fences and flushes need
+// no code: memory is coherent, and each record of a stream ends before the next begins.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ inline constexpr unsigned kMostMemoryOperations = 255;  // in one call; CUDA's l
 // accepted by both: they are as ordered as the others.
 enum class MemoryOperationApi { kFirst, kSecond };
 
-// Checks kinds, flags and addresses. INVALID_VALUE for what CUDA does not define, and for words that are misaligned,
+// Checks kinds, flags and addresses. INVALID_VALUE for what CUDA leaves undefined, and for words that are misaligned,
 // managed or in no allocation; NOT_SUPPORTED for what the version does not have. Thread-safe.
 int CheckMemoryOperations(std::span<const cuda::CUstreamBatchMemOpParams> operations, MemoryOperationApi api);
 

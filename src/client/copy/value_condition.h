@@ -1,4 +1,4 @@
-// What a stream waits for in a word of memory, and how often it is looked for.
+// The value that a stream waits for in a word of memory, and how often the client polls for it.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,15 @@ struct ValueCondition {
   uint32_t bytes = 4;  // 4 or 8
   uint32_t comparison = 0;  // CU_STREAM_WAIT_VALUE_GEQ, _EQ, _AND or _NOR
 
-  // Whether `current` is what is waited for.
+  // Whether `current` ends the wait.
   bool HoldsFor(uint64_t current) const;
-  // Reads the word, which lies in the window and is aligned. What was written before the value is visible afterwards.
+  // Reads the word, which lies in the window and is aligned. An acquire: what was written before the value is visible
+  // afterwards.
   bool Holds() const;
 };
 
-// Intervals that grow with the time that nothing has happened: an eighth of it, within bounds. So a value is seen at
-// most an eighth later than it could have been, 10 ms at most, and a value that never comes costs 100 looks a second.
+// Exponential backoff of the polling: each interval is an eighth of the time that nothing has happened, within bounds.
+// So the client sees a value at most an eighth, and at most 10 ms, late; one that never comes costs 100 polls a second.
 class PollPace {
  public:
   void Restart(uint64_t now_ns) { since_ns_ = now_ns; }

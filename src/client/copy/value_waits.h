@@ -1,11 +1,11 @@
 // Streams that wait for a value in memory (cuStreamWaitValue32 and its like).
 //
-// The value may come from anywhere: a kernel, a copy, another stream, or a plain store of the program, of which nobody
-// is told. So somebody has to look. It is the client: the wait is a host call (client/copy/host_calls.h), which holds
-// its stream and nothing else, neither an SM nor a thread of the server, and ends with the client like any other. The
-// thread that takes host calls looks at all values that are waited for, ever less often while nothing happens
-// (PollPace), and soon when this process writes a value in a stream or waits for one. What this costs is the waiting
-// process's own, in its cgroup; a process that waits for nothing pays nothing.
+// The value may come from anywhere: a kernel, a copy, another stream, or a plain store of the program, which notifies
+// nobody. So the client polls: the wait is a host call (client/copy/host_calls.h), which holds its stream and nothing
+// else, neither an SM nor a thread of the server, and ends with the client like any other. The thread that takes host
+// calls polls the words of all waits, less and less often while nothing happens (PollPace), and soon after this process
+// writes a value in a stream or waits for one. The cost is the waiting process's own, in its cgroup; a process that
+// waits for nothing pays nothing.
 #pragma once
 
 #include <atomic>
@@ -36,25 +36,25 @@ class ValueWaits {
   // Holds the stream until the condition, which has been checked, holds. OUT_OF_MEMORY if the library's thread cannot
   // be started.
   int Submit(Stream& stream, const ValueCondition& condition);
-  // Whether the wait is over: the value is there, or the work of its stream has failed (`status`, or since). It is then
-  // forgotten. Called by the host-call thread only.
+  // Whether the wait is over: the value is there, or the work of its stream has failed (`status`, or since). If so, it
+  // forgets the wait. Host-call thread only.
   bool Ended(Handle wait, int status = 0);
   void Forget(Handle wait);
 
-  // The host-call thread looks soon, if for anything. Called after a write of a value, and before the program waits for
-  // work, since it may have stored what that work waits for. One load if nothing is waited for.
+  // Makes the host-call thread poll soon, if anything waits; otherwise costs one load. Called after a write of a value,
+  // and before the program waits for work, since it may have stored what that work waits for.
   static void Hurry() {
     if (looking_.load(std::memory_order_relaxed) > 0) [[unlikely]]
       WakeLooker();
   }
-  // For the host-call thread: says that it looks for `more` values now, or `-more` fewer.
+  // Host-call thread only: it polls for `more` values more from now on, or `-more` fewer.
   static void CountLooking(int32_t more) { looking_.fetch_add(more, std::memory_order_relaxed); }
   // Whether Hurry has been called since.
   static bool TakeHurry() { return hurry_.exchange(false, std::memory_order_relaxed); }
 
  private:
   static void WakeLooker();
-  // For Attachment::WindUp: no value is looked at any more for the device.
+  // For Attachment::WindUp: ends the polling for the device.
   void Abandon(uint32_t device);
 
   inline static constinit std::atomic<int32_t> looking_{0};

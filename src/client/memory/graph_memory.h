@@ -1,10 +1,10 @@
 // Memory that nodes of graphs allocate and free (cuGraphAddMemAllocNode, a captured cuMemAllocAsync).
 //
-// The address of such an allocation is known when its node is made, long before anything runs, and stays the same for
-// all launches. So the memory is asked for with the node, and given back when no graph, executable graph or program
-// uses it any more, or when its context ends. Launches and frees only change whose turn it is: an allocation that its
-// own graph does not free is *live* from its launch until the program or another graph frees it. Within a graph, an
-// allocation takes the memory of an equally large one that is certainly freed before it, as the API allows.
+// The address of such an allocation is fixed when its node is made, long before anything runs, and stays the same for
+// all launches. So the node allocates the memory, and the library gives it back when no graph, executable graph or
+// program uses it any more, or when its context ends. Launches and frees only change whose turn it is: an allocation
+// that its own graph does not free is *live* from its launch until the program or another graph frees it. Within a
+// graph, an allocation takes the memory of an equally large one that is certainly freed before it, as the API allows.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ class GraphAllocation {
   static Answer<Handle> Create(Context& context, uint64_t owner, uint64_t bytes);
   // In the memory of `earlier`, whose graph has freed it before the new one is allocated.
   static Handle CreateInPlaceOf(const GraphAllocation& earlier);
-  // The last one made at the address; null if there is none.
+  // The latest allocation at the address; null if there is none.
   static Handle Find(uint64_t address);
   ~GraphAllocation();
 
@@ -37,7 +37,7 @@ class GraphAllocation {
   uint64_t bytes() const;
   const Device& device() const;
   uint64_t owner() const { return owner_; }
-  // Whether it is the last one made at its address.
+  // Whether it is the latest at its address.
   bool last() const { return Find(address()).get() == this; }
 
   // Whether a node of the graph may free it: no other may if its own graph does, and its own may not if another does.

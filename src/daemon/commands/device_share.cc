@@ -1,6 +1,6 @@
 // What a program of the caller could use of each device, as JSON: for the library of src/nvml, which shows a process
-// its own share. The rules are those by which a client attaches (clients/client_broker.cc). Nobody is attached, and no
-// server is started but, once, the one that looks at the devices.
+// its own share. The rules are those by which a client attaches (clients/client_broker.cc). The command attaches nobody
+// and starts no server but, once, the one that looks at the devices.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// What the words after the command ask for: "threads=25", "memory=0=1G,1=2G". Each is checked by who reads it.
+// What the words after the command ask for: "threads=25", "memory=0=1G,1=2G". Whoever reads one checks it.
 Result<wire::Hello> Asked(const CommandCall& call) {
   wire::Hello hello;
   for (size_t i = 1; i < call.words.size(); ++i) {

@@ -1,6 +1,6 @@
-// Rows are read whole, whichever lanes are active: so what is checked is rows, not lanes. Those of matrix_load are
-// equally far apart, and with the first and the last all lie in one memory. Alignment follows, too: the number of
-// distances is odd, so a distance that is no multiple shows at the last row.
+// The code reads whole rows, whichever lanes are active, so it checks rows, not lanes. The rows of matrix_load are
+// equally far apart: if the first and the last lie in one memory, all do. Alignment follows, too: the number of
+// distances is odd, so a distance that is not a multiple shows at the last row.
 #include "compiler/widen/memory/matrix_load.h"
 
 #include <llvm/Analysis/VectorUtils.h>
@@ -62,7 +62,7 @@ class MatrixLoad {
     const Region region = RegionOf(emitter_, call_, pointer, std::numeric_limits<uint32_t>::max());
     Value* first = Common(pointer);
     if (region.base != nullptr) first = builder_.CreateAdd(first, region.base);
-    // Lowering makes none that is larger: so no row between the first and the last can be elsewhere.
+    // Lowering makes no larger distance, so every row between the first and the last lies in the same memory.
     Value* distance = builder_.CreateAnd(Common(call_.getArgOperand(1)), builder_.getInt64((uint64_t{1} << 40) - 1));
     llvm::SmallVector<Value*, 16> rows;
     for (unsigned r = 0; r < block.rows(); ++r)
@@ -77,7 +77,7 @@ class MatrixLoad {
     emitter_.Define(call_, {Distribute(block, rows)});
   }
 
-  // On a cold path. If all lanes are active, one of each row's stands for it in one call of the runtime.
+  // On a cold path. If all lanes are active, one call of the runtime checks all rows, each by one of its lanes.
   void RequireRows(AddressCheck& check, const Block& block, llvm::ArrayRef<Value*> rows) {
     if (!emitter_.is_full()) {
       for (Value* row : rows) check.RequireScalar(row, block.row_bytes());

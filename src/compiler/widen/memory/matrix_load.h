@@ -1,8 +1,7 @@
 // Loads of matrices that the lanes of a warp make together: tutti.matrix_load and tutti.matrix_rows.
 //
-// A block of a matrix is a few rows of 8 to 64 contiguous bytes. It is loaded row by row, and one permutation that is
-// known here distributes its elements over the lanes: an eighth of the accesses that a gather makes, and none of a few
-// bytes.
+// A block of a matrix is a few rows of 8 to 64 contiguous bytes. The code loads it row by row and distributes its
+// elements over the lanes by one constant permutation: an eighth of the accesses of a gather, and none of them small.
 #pragma once
 
 #include <llvm/IR/Instructions.h>
