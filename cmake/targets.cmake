@@ -22,15 +22,20 @@ function(tutti_library name)
   tutti_use_precompiled(${name} ${TUTTI_PRECOMPILED})
 endfunction()
 
+# What is compiled seldom and tests others: not optimized, in batches but for the sources behind the name.
+function(tutti_compiled_as_test target)
+  tutti_as_test(${target})
+  tutti_in_batches(${target} ${ARGN})
+  tutti_use_precompiled(${target} ${TUTTI_PRECOMPILED_TEST})
+endfunction()
+
 # tutti_test(name SOURCES a_test.cc ... [APART a_test.cc ...] [DEPENDS b ...]): a GoogleTest program; ctest knows each of
 # its tests.
 function(tutti_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;APART;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gtest_main GTest::gmock Threads::Threads)
-  tutti_as_test(${name})
-  tutti_in_batches(${name} ${ARG_APART})
-  tutti_use_precompiled(${name} ${TUTTI_PRECOMPILED_TEST})
+  tutti_compiled_as_test(${name} ${ARG_APART})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300)
