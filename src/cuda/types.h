@@ -165,7 +165,59 @@ struct CUmemLocation {
   int type;
   int id;
 };
-enum : int { CU_MEM_LOCATION_TYPE_DEVICE = 1, CU_MEM_LOCATION_TYPE_HOST = 2 };
+enum : int {
+  CU_MEM_LOCATION_TYPE_DEVICE = 1,
+  CU_MEM_LOCATION_TYPE_HOST = 2,
+  CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT = 4,
+};
+
+// The log of errors.
+using CUlogIterator = unsigned;
+using CUlogsCallbackHandle = const void*;
+using CUlogsCallback = void (*)(void* data, int level, char* message, size_t length);
+
+// Batches of copies.
+enum : int {
+  CU_MEMCPY_SRC_ACCESS_ORDER_STREAM = 1,
+  CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL = 2,
+  CU_MEMCPY_SRC_ACCESS_ORDER_ANY = 3,
+};
+enum : unsigned { CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE = 1 };
+
+struct CUmemcpyAttributes {
+  int srcAccessOrder;
+  CUmemLocation srcLocHint, dstLocHint;
+  unsigned flags;
+};
+
+enum : int { CU_MEMCPY_OPERAND_TYPE_POINTER = 1, CU_MEMCPY_OPERAND_TYPE_ARRAY = 2 };
+
+// Lengths and offsets in elements: the array's, or bytes if neither operand is one.
+struct CUmemcpy3DOperand {
+  int type;
+  union {
+    struct {
+      CUdeviceptr ptr;
+      size_t rowLength, layerHeight;
+      CUmemLocation locHint;
+    } ptr;
+    struct {
+      CUarray array;
+      struct {
+        size_t x, y, z;
+      } offset;
+    } array;
+  } op;
+};
+
+struct CUDA_MEMCPY3D_BATCH_OP {
+  CUmemcpy3DOperand src, dst;
+  struct {
+    size_t width, height, depth;
+  } extent;
+  int srcAccessOrder;
+  unsigned flags;
+};
 
 enum : int { CU_MEM_ALLOCATION_TYPE_PINNED = 1 };
 enum : int { CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR = 1 };

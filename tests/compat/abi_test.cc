@@ -26,7 +26,7 @@ namespace {
 template <typename... A, typename... B>
 constexpr bool SameShape(int (*)(A...), CUresult (*)(B...)) {
   if constexpr (sizeof...(A) == sizeof...(B)) {
-    return ((sizeof(A) == sizeof(B)) && ...);
+    return ((sizeof(A) == sizeof(B)) && ...);  // NOLINT(bugprone-sizeof-expression): of pointers, too
   } else {
     return false;
   }
@@ -95,6 +95,14 @@ static_assert(offsetof(CUstreamBatchMemOpParams, memoryBarrier.flags) ==
               offsetof(ours::CUstreamBatchMemOpParams, fence.flags));
 SAME_SIZE(CUDA_BATCH_MEM_OP_NODE_PARAMS);
 SAME_PLACE(CUDA_BATCH_MEM_OP_NODE_PARAMS, paramArray);
+SAME_SIZE(CUmemcpyAttributes);
+SAME_PLACE(CUmemcpyAttributes, flags);
+SAME_SIZE(CUmemcpy3DOperand);
+SAME_PLACE(CUmemcpy3DOperand, op.ptr.layerHeight);
+SAME_PLACE(CUmemcpy3DOperand, op.array.offset);
+SAME_SIZE(CUDA_MEMCPY3D_BATCH_OP);
+SAME_PLACE(CUDA_MEMCPY3D_BATCH_OP, extent);
+SAME_PLACE(CUDA_MEMCPY3D_BATCH_OP, flags);
 SAME_SIZE(CUDA_MEM_ALLOC_NODE_PARAMS);
 SAME_PLACE(CUDA_MEM_ALLOC_NODE_PARAMS, dptr);
 SAME_SIZE(CUDA_GRAPH_INSTANTIATE_PARAMS);
@@ -105,6 +113,11 @@ SAME_PLACE(CUlaunchConfig, numAttrs);
 
 #define SAME_NUMBER(name) static_assert(static_cast<long long>(::name) == static_cast<long long>(ours::name))
 SAME_NUMBER(CU_MEMORYTYPE_UNIFIED);
+SAME_NUMBER(CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL);
+SAME_NUMBER(CU_MEMCPY_SRC_ACCESS_ORDER_ANY);
+SAME_NUMBER(CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE);
+SAME_NUMBER(CU_MEMCPY_OPERAND_TYPE_ARRAY);
+SAME_NUMBER(CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT);
 SAME_NUMBER(CU_AD_FORMAT_FLOAT);
 SAME_NUMBER(CU_AD_FORMAT_SIGNED_INT32);
 SAME_NUMBER(CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);

@@ -29,6 +29,7 @@ class Array {
   cuda::CUarray handle() { return reinterpret_cast<cuda::CUarray>(this); }
   const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor() const { return descriptor_; }
   uint64_t row_bytes() const { return row_bytes_; }
+  uint64_t element_bytes() const { return ChannelBytes(descriptor_.Format) * descriptor_.NumChannels; }
   uint64_t rows() const { return descriptor_.Height == 0 ? 1 : descriptor_.Height; }
   uint64_t planes() const { return descriptor_.Depth == 0 ? 1 : descriptor_.Depth; }
   // The address of (x bytes, y, z).

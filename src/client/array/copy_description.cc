@@ -1,5 +1,8 @@
 #include "client/array/copy_description.h"
 
+#include <algorithm>
+
+#include "base/checked.h"
 #include "client/array/array.h"
 
 namespace tutti::client {
@@ -72,7 +75,45 @@ Answer<DescribedCopy> Describe3D(const Description& c) {
   return DescribeSides(to, from, {c.WidthInBytes, c.Height, c.Depth});
 }
 
+// Of a copy in a batch. Its lengths count elements of `bytes` bytes; none may be shorter than the copy.
+Answer<Side> SideOf(const CUmemcpy3DOperand& operand, const CUDA_MEMCPY3D_BATCH_OP& copy, uint64_t bytes) {
+  if (operand.type == CU_MEMCPY_OPERAND_TYPE_ARRAY) {
+    const auto& [array, offset] = operand.op.array;
+    const auto x = CheckedMul(offset.x, bytes);
+    if (!x) return Refuse(CUDA_ERROR_INVALID_VALUE);
+    return Side{*x, offset.y, offset.z, CU_MEMORYTYPE_ARRAY, 0, 0, array, 0, 0};
+  }
+  const auto& line = operand.op.ptr;
+  const auto pitch = CheckedMul(line.rowLength, bytes);
+  const bool fits = (line.rowLength == 0 || line.rowLength >= copy.extent.width) &&
+                    (line.layerHeight == 0 || line.layerHeight >= copy.extent.height);
+  if (operand.type != CU_MEMCPY_OPERAND_TYPE_POINTER || !fits || !pitch) return Refuse(CUDA_ERROR_INVALID_VALUE);
+  return Side{0, 0, 0, CU_MEMORYTYPE_UNIFIED, 0, line.ptr, nullptr, *pitch, line.layerHeight};
+}
+
+// Of the operand's array; 0 if it is none.
+Answer<uint64_t> ElementBytesOf(const CUmemcpy3DOperand& operand) {
+  if (operand.type != CU_MEMCPY_OPERAND_TYPE_ARRAY) return 0;
+  const Array* const array = Array::Find(operand.op.array.array);
+  if (array == nullptr) return Refuse(CUDA_ERROR_INVALID_HANDLE);
+  return array->element_bytes();
+}
+
 }  // namespace
+
+Answer<DescribedCopy> Describe(const CUDA_MEMCPY3D_BATCH_OP& copy) {
+  CU_ASSIGN_OR_REFUSE(const uint64_t to_bytes, ElementBytesOf(copy.dst));
+  CU_ASSIGN_OR_REFUSE(const uint64_t from_bytes, ElementBytesOf(copy.src));
+  if (to_bytes != 0 && from_bytes != 0 && to_bytes != from_bytes) return Refuse(CUDA_ERROR_INVALID_VALUE);
+  const uint64_t bytes = std::max<uint64_t>({to_bytes, from_bytes, 1});
+  const auto row_bytes = CheckedMul(copy.extent.width, bytes);
+  if (!row_bytes) return Refuse(CUDA_ERROR_INVALID_VALUE);
+  const CopyShape shape{*row_bytes, copy.extent.height, copy.extent.depth};
+  if (shape.empty()) return Refuse(CUDA_ERROR_INVALID_VALUE);
+  CU_ASSIGN_OR_REFUSE(const Side to, SideOf(copy.dst, copy, bytes));
+  CU_ASSIGN_OR_REFUSE(const Side from, SideOf(copy.src, copy, bytes));
+  return DescribeSides(to, from, shape);
+}
 
 Answer<DescribedCopy> Describe(const CUDA_MEMCPY2D& c) {
   const Side to{c.dstXInBytes, c.dstY,     0, c.dstMemoryType, AddressOf(c.dstHost), c.dstDevice,

@@ -17,6 +17,7 @@ struct DescribedCopy {
 Answer<DescribedCopy> Describe(const cuda::CUDA_MEMCPY2D& copy);
 Answer<DescribedCopy> Describe(const cuda::CUDA_MEMCPY3D& copy);
 Answer<DescribedCopy> Describe(const cuda::CUDA_MEMCPY3D_PEER& copy);
+Answer<DescribedCopy> Describe(const cuda::CUDA_MEMCPY3D_BATCH_OP& copy);
 
 // The structure that describes this copy.
 cuda::CUDA_MEMCPY3D Describing(const CopyRequest& request);

@@ -62,7 +62,7 @@ bool IsRegistered(const CopySide& side, const CopyShape& shape) {
   return client::IsRegistered(side.address, Extent(side, shape));
 }
 
-int CopyAsynchronously(Stream& stream, const CopyRequest& request) {
+int CopyAsynchronously(Stream& stream, const CopyRequest& request, CopyMode mode) {
   const bool from_window = Attachment::Get().InWindow(request.source.address);
   const bool to_window = Attachment::Get().InWindow(request.destination.address);
   const bool from_registered = !from_window && IsRegistered(request.source, request.shape);
@@ -71,6 +71,10 @@ int CopyAsynchronously(Stream& stream, const CopyRequest& request) {
     if (request.shape.bytes() <= kInlineBytes && stream.Settled()) {
       CopyHere(request);
       return cuda::CUDA_SUCCESS;
+    }
+    if (mode == CopyMode::kSourceNow) {
+      if (to_registered || request.shape.bytes() > kStagedBytes) return CopyAfterWaiting(stream, request);
+      return CopyThroughScratch(stream, request);
     }
     if (from_registered || to_registered) return HostCopies::Get().Submit(stream, request);
     SubmitCopy(stream, request);
@@ -131,7 +135,7 @@ int Copy(Stream& stream, const CopyRequest& request, CopyMode mode, SideKind des
   CU_TRY(CheckSide(request.destination, request.shape, destination));
   CU_TRY(CheckSide(request.source, request.shape, source));
   if (mode == CopyMode::kSynchronous || request.shape.empty()) return CopyAfterWaiting(stream, request);
-  return CopyAsynchronously(stream, request);
+  return CopyAsynchronously(stream, request, mode);
 }
 
 }  // namespace tutti::client

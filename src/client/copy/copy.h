@@ -51,7 +51,8 @@ inline CopyRequest Linear(uint64_t destination, uint64_t source, uint64_t bytes)
 }
 inline uint64_t AddressOf(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
-enum class CopyMode { kSynchronous, kAsynchronous };
+// kSourceNow: asynchronous, but the source may change as soon as the call has returned.
+enum class CopyMode { kSynchronous, kAsynchronous, kSourceNow };
 
 // The kind of memory the caller declares each side to be; kAny leaves it to the driver.
 enum class SideKind { kAny, kHost, kDevice };

@@ -53,7 +53,7 @@ int Fill(Stream& stream, const FillRequest& request, CopyMode mode) {
                                                         .pitch = request.pitch,
                                                         .value = request.value,
                                                         .element_bytes = request.element_bytes});
-  if (mode == CopyMode::kAsynchronous) return cuda::CUDA_SUCCESS;
+  if (mode != CopyMode::kSynchronous) return cuda::CUDA_SUCCESS;
   CU_TRY(stream.Settle());
   return stream.context().Check();
 }
