@@ -40,8 +40,9 @@ class Sleepers {
 
  private:
   void Loop(std::atomic<uint32_t>* seen) {
-    while (!stopping_) {
+    for (;;) {
       const uint32_t epoch = gate_.epoch();
+      if (stopping_) return;  // looked at after the epoch, as Worker::Idle does: else the last wake-up could be missed
       seen->store(epoch);
       gate_.Sleep(epoch, kNever, takes_all_);
     }
