@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <set>
 
+#include "base/printable.h"
 #include "nvml/functions.h"
 
 namespace tutti::nvidia_smi {
 namespace {
-
-std::string Printable(std::string text) {
-  std::ranges::replace_if(text, [](char c) { return c >= 0 && (c < ' ' || c == 127); }, '?');
-  return text;
-}
 
 template <typename Ask, typename... Arguments>
 std::string TextOf(Ask ask, Arguments... arguments) {

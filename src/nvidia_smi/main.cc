@@ -1,10 +1,11 @@
 // nvidia-smi: shows the devices and their processes, through our libnvidia-ml.so.1. Exit statuses are NVIDIA's.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <thread>
 
 #include "nvidia_smi/details.h"
 #include "nvidia_smi/fields.h"
@@ -153,7 +154,7 @@ int Run(const std::vector<std::string>& arguments) {
   for (unsigned shown = 0;; ++shown) {
     if (const int status = Look(*options, shown); status != 0) return status;
     if (times != 0 && shown + 1 >= times) return 0;
-    usleep(pause_ms * 1000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause_ms));
   }
 }
 

@@ -16,6 +16,8 @@ namespace {
 
 using What = Options::What;
 
+constexpr unsigned kLongestMs = 86'400'000;
+
 std::vector<std::string> Split(std::string_view text) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -37,7 +39,7 @@ std::string Upper(std::string text) {
 std::optional<unsigned> NumberIn(std::string_view text) {
   unsigned number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number > 86'400'000) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || number > kLongestMs) return std::nullopt;
   return number;
 }
 
@@ -121,7 +123,9 @@ class Reader {
   std::optional<std::string> SetLoop(const std::string& word, unsigned unit_ms) {
     const auto number = NumberAfter(word);
     if (!number && word.find('=') != word.npos) return fmt::format("\"{}\" is not a time.\n", word);
-    options_.loop_ms = std::max(1u, number.value_or(5)) * unit_ms;
+    const unsigned units = std::max(1u, number.value_or(5));
+    if (units > kLongestMs / unit_ms) return fmt::format("{}: a day (86400 s) is the longest time.\n", word);
+    options_.loop_ms = units * unit_ms;
     return std::nullopt;
   }
 

@@ -29,6 +29,7 @@ TEST(Options, AreTakenInNvidiasForms) {
   EXPECT_EQ(query.loop_ms, 250u);
   EXPECT_EQ(Read({"-l"}).loop_ms, 5000u);
   EXPECT_EQ(Read({"-l", "2", "-L"}).loop_ms, 2000u);
+  EXPECT_EQ(Read({"-l", "86400"}).loop_ms, 86'400'000u);
   EXPECT_EQ(Read({"topo", "-m"}).what, What::kTopology);
   const Options monitor = Read({"dmon", "-c", "3", "-d", "2"});
   EXPECT_EQ(monitor.what, What::kDevices);
@@ -48,9 +49,9 @@ TEST(Options, ComputeModesHaveNamesAndNumbers) {
 
 TEST(Options, MistakesAreSaid) {
   const std::vector<std::vector<std::string>> mistakes = {
-      {"--no-such-option"}, {"nonsense"},          {"-c"},          {"-c", "4"},    {"-i"},
-      {"-i", ","},          {"-q", "-d", "CLOCK"}, {"topo"},        {"topo", "-p"}, {"dmon", "-c", "x"},
-      {"dmon", "-q"},       {"--query-gpu="},      {"--loop=soon"}, {"-f"},         {""}};
+      {"--no-such-option"},  {"nonsense"}, {"-c"},         {"-c", "4"},         {"-i"},         {"-i", ","},
+      {"-q", "-d", "CLOCK"}, {"topo"},     {"topo", "-p"}, {"dmon", "-c", "x"}, {"dmon", "-q"}, {"--query-gpu="},
+      {"--loop=soon"},       {"-f"},       {""},           {"-l", "86401"}};
   for (const auto& words : mistakes) {
     const auto options = ReadOptions(words);
     ASSERT_FALSE(options) << testing::PrintToString(words);

@@ -87,7 +87,7 @@ NVML_EXPORT nvmlSystemGetProcessName(unsigned pid, char* name, unsigned length) 
     if (name == nullptr || length == 0) return NVML_ERROR_INVALID_ARGUMENT;
     std::string text = os::TextOf(fmt::format("/proc/{}/cmdline", pid), 4096);
     if (text.empty()) return NVML_ERROR_NOT_FOUND;
-    text.resize(std::min<size_t>(text.find('\0'), length - 1));
+    text.resize(std::min<size_t>({text.find('\0'), text.size(), length - 1}));
     return Write(text, name, length);
   });
 }

@@ -33,6 +33,12 @@ expect_in "dmon" "192" "$("$smi" dmon -c 1 | tail -1)"
 expect "pmon" 2 "$("$smi" pmon -c 1 | grep -c 'M+C')"
 expect_in "topo" "GPU0" "$("$smi" topo -m)"
 
+# A program names itself: U+009B would be "escape [" to a terminal.
+hold odd bash -c 'exec -a "$0" "$@"' $'odd\xc2\x9b31m' "$probe" --allocate 1
+expect_in "a program's name" "$holder, odd?31m" "$("$smi" --query-compute-apps=pid,process_name --format=csv,noheader)"
+release odd
+wait "$holder"
+
 # Its share, as `tutti run` gives it to a program, and nvidia-smi found by its name.
 expect "a limited program" "512 MiB" "$("$bin/tutti" run --memory 512M -- nvidia-smi --query-gpu=memory.total --format=csv,noheader)"
 expect_in "by the library" "total_mib=512 used_mib=192 sms=2" "$("$bin/tutti" run --memory 512M --threads 50 -- "$fakes/nvml_probe")"
