@@ -32,6 +32,9 @@ struct CUDA_RESOURCE_DESC {
       CUarray hArray;
     } array;
     struct {
+      CUmipmappedArray hMipmappedArray;
+    } mipmap;
+    struct {
       CUdeviceptr devPtr;
       CUarray_format format;
       unsigned numChannels;

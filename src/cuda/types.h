@@ -26,6 +26,7 @@ using CUkernel = struct CUkern_st*;
 using CUstream = struct CUstream_st*;
 using CUevent = struct CUevent_st*;
 using CUarray = struct CUarray_st*;
+using CUmipmappedArray = struct CUmipmappedArray_st*;
 using CUmemoryPool = struct CUmemPoolHandle_st*;
 using CUlinkState = struct CUlinkState_st*;
 using CUgraph = struct CUgraph_st*;

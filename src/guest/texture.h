@@ -21,6 +21,9 @@ enum class TexelKind : uint32_t {
 // For a coordinate outside. kWrap and kMirror require normalised coordinates.
 enum class AddressMode : uint32_t { kWrap, kClamp, kMirror, kBorder };
 
+// Levels of a mipmapped texture: 2^15 texels wide at most.
+inline constexpr uint32_t kMostLevels = 16;
+
 struct Texture {
   uint64_t address;  // of the first texel
   uint64_t row_bytes;  // from row to row
@@ -35,8 +38,13 @@ struct Texture {
   uint32_t linear;  // 0: the nearest texel
   uint32_t normalized;  // coordinates go from 0 to 1
   uint32_t border[4];  // what kBorder reads, as a result
-  uint32_t zero;
+  uint32_t levels;  // 1 without mipmaps, kMostLevels at most
+  // Of the levels beyond the first, which the fields above describe: half as many texels on each axis, rounded down,
+  // but at least one, and rows and planes without gaps.
+  uint32_t linear_levels;  // 0: the nearest level
+  float level_bias, level_min, level_max;  // added to the level that a kernel asks for; its limits
+  uint64_t level_address[kMostLevels];  // of the first texel of each, `address` the first
 };
-static_assert(sizeof(Texture) == 96);
+static_assert(sizeof(Texture) == 240);
 
 }  // namespace tutti::guest

@@ -22,7 +22,7 @@ uint64_t ChannelBytes(cuda::CUarray_format format) {
 
 constinit Pool<Array, 1 << 16> Array::pool_;
 
-Answer<Array*> Array::Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
+Answer<Array*> Array::Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, bool is_level) {
   const uint64_t channel = ChannelBytes(descriptor.Format);
   const unsigned channels = descriptor.NumChannels;
   if (channel == 0 || descriptor.Width == 0 || (channels != 1 && channels != 2 && channels != 4)) {
@@ -33,11 +33,15 @@ Answer<Array*> Array::Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPT
   const auto bytes = plane ? CheckedMul<uint64_t>(*plane, descriptor.Depth == 0 ? 1 : descriptor.Depth) : std::nullopt;
   if (!bytes) return Refuse(cuda::CUDA_ERROR_INVALID_VALUE);
   CU_ASSIGN_OR_REFUSE(const uint64_t address, Allocate(context, AllocationKind::kArray, *bytes));
-  Array* array = pool_.Create(descriptor, address, *row);
+  Array* array = pool_.Create(descriptor, address, *row, is_level);
   return array != nullptr ? Answer<Array*>(array) : Refuse(cuda::CUDA_ERROR_OUT_OF_MEMORY);
 }
 
 int Array::Destroy(Array* array) {
+  return array->is_level_ ? static_cast<int>(cuda::CUDA_ERROR_INVALID_VALUE) : Free(array);
+}
+
+int Array::Free(Array* array) {
   if (!pool_.Retire(array)) return cuda::CUDA_ERROR_INVALID_HANDLE;
   const auto taken = AllocationTable::Get().Take(array->address_,
                                                  [](const Allocation& a) { return a.kind == AllocationKind::kArray; });

@@ -18,12 +18,15 @@ uint64_t ChannelBytes(cuda::CUarray_format format);
 // Immutable, so thread-safe.
 class Array {
  public:
-  Array(const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, uint64_t address, uint64_t row_bytes)
-      : descriptor_(descriptor), address_(address), row_bytes_(row_bytes) {}
+  Array(const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, uint64_t address, uint64_t row_bytes, bool is_level)
+      : descriptor_(descriptor), address_(address), row_bytes_(row_bytes), is_level_(is_level) {}
 
   static Array* Find(const void* handle) { return pool_.Find(handle); }
   // INVALID_VALUE for shapes and formats that CUDA does not have.
-  static Answer<Array*> Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor);
+  static Answer<Array*> Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
+    return Create(context, descriptor, false);
+  }
+  // For arrays that a program made: INVALID_VALUE for levels of a mipmapped array, which end with it.
   static int Destroy(Array* array);
 
   cuda::CUarray handle() { return reinterpret_cast<cuda::CUarray>(this); }
@@ -38,11 +41,17 @@ class Array {
   bool Holds(uint64_t x_bytes, uint64_t y, uint64_t z, const CopyShape& shape) const;
 
  private:
+  friend class MipmappedArray;
+
+  static Answer<Array*> Create(Context& context, const cuda::CUDA_ARRAY3D_DESCRIPTOR& descriptor, bool is_level);
+  static int Free(Array* array);
+
   static constinit Pool<Array, 1 << 16> pool_;
 
   const cuda::CUDA_ARRAY3D_DESCRIPTOR descriptor_;
   const uint64_t address_;
   const uint64_t row_bytes_;
+  const bool is_level_;
 };
 
 }  // namespace tutti::client

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "client/array/array.h"
+#include "client/array/mipmapped_array.h"
 #include "client/base/complaint.h"
 #include "client/context/context.h"
 #include "client/memory/memory.h"
@@ -60,11 +61,20 @@ int SetArray(Texture& texture, const Array* array) {
   return SetExtent(texture, shape.Width, shape.Height, shape.Depth);
 }
 
+int SetLevels(Texture& texture, const MipmappedArray* array) {
+  if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  CU_TRY(SetArray(texture, array->level(0)));
+  texture.levels = array->levels();
+  for (unsigned i = 0; i < array->levels(); ++i) texture.level_address[i] = array->level(i)->At(0, 0, 0).address;
+  return CUDA_SUCCESS;
+}
+
 // Location and format of the texels.
 int SetResource(Texture& texture, const CUDA_RESOURCE_DESC& resource) {
   if (resource.flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (resource.resType == CU_RESOURCE_TYPE_ARRAY) return SetArray(texture, Array::Find(resource.res.array.hArray));
-  if (resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY) return NotSupported("mipmapped textures");
+  if (resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
+    return SetLevels(texture, MipmappedArray::Find(resource.res.mipmap.hMipmappedArray));
   if (resource.resType == CU_RESOURCE_TYPE_LINEAR) {
     const auto& linear = resource.res.linear;
     CU_TRY(SetTexels(texture, linear.format, linear.numChannels));
@@ -99,10 +109,23 @@ AddressMode ModeOf(const CUDA_TEXTURE_DESC& sampling, int axis, bool is_linear_m
   return repeats && !normalized ? AddressMode::kClamp : mode;
 }
 
+// Between levels there is nothing to mix where texels are integers.
+void SetLevelSampling(Texture& texture, const CUDA_TEXTURE_DESC& sampling, bool reads_integers) {
+  texture.linear_levels = sampling.mipmapFilterMode == CU_TR_FILTER_MODE_LINEAR && !reads_integers ? 1 : 0;
+  texture.level_bias = sampling.mipmapLevelBias;
+  texture.level_min = sampling.minMipmapLevelClamp;
+  texture.level_max = sampling.maxMipmapLevelClamp;
+  texture.level_address[0] = texture.address;
+}
+
 int SetSampling(Texture& texture, const CUDA_RESOURCE_DESC& resource, CUarray_format format,
                 const CUDA_TEXTURE_DESC& sampling) {
   if ((sampling.flags & CU_TRSF_SRGB) != 0) return NotSupported("sRGB textures");
   const bool is_linear_memory = resource.resType == CU_RESOURCE_TYPE_LINEAR;
+  const bool is_normalized = (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0;
+  if (resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY && !is_normalized) {
+    return Complain(CUDA_ERROR_INVALID_VALUE, "a texture of a mipmapped array needs normalized coordinates");
+  }
   for (int i = 0; i < 3; ++i) {
     if (sampling.addressMode[i] < CU_TR_ADDRESS_MODE_WRAP || sampling.addressMode[i] > CU_TR_ADDRESS_MODE_BORDER)
       return CUDA_ERROR_INVALID_VALUE;
@@ -112,7 +135,8 @@ int SetSampling(Texture& texture, const CUDA_RESOURCE_DESC& resource, CUarray_fo
   const bool reads_integers =
       texture.kind == TexelKind::kSigned || (texture.kind == TexelKind::kBits && IsInteger(format));
   texture.linear = sampling.filterMode == CU_TR_FILTER_MODE_LINEAR && !reads_integers && !is_linear_memory ? 1 : 0;
-  texture.normalized = (sampling.flags & CU_TRSF_NORMALIZED_COORDINATES) != 0 ? 1 : 0;
+  texture.normalized = is_normalized ? 1 : 0;
+  SetLevelSampling(texture, sampling, reads_integers);
   for (int i = 0; i < 4 && !is_linear_memory; ++i) {
     const float color = sampling.borderColor[i];
     const float integer = color >= -2147483648.0f && color < 2147483648.0f ? color : 0;
@@ -125,6 +149,8 @@ int SetSampling(Texture& texture, const CUDA_RESOURCE_DESC& resource, CUarray_fo
 CUarray_format FormatOf(const CUDA_RESOURCE_DESC& resource) {
   if (resource.resType == CU_RESOURCE_TYPE_LINEAR) return resource.res.linear.format;
   if (resource.resType == CU_RESOURCE_TYPE_PITCH2D) return resource.res.pitch2D.format;
+  if (resource.resType == CU_RESOURCE_TYPE_MIPMAPPED_ARRAY)
+    return MipmappedArray::Find(resource.res.mipmap.hMipmappedArray)->level(0)->descriptor().Format;
   return Array::Find(resource.res.array.hArray)->descriptor().Format;
 }
 
@@ -154,6 +180,7 @@ Answer<TextureRecord> Find(uint64_t handle, AllocationKind kind) {
 Answer<uint64_t> CreateTexture(Context& context, const CUDA_RESOURCE_DESC& resource,
                                const CUDA_TEXTURE_DESC& sampling) {
   TextureRecord record{.texture = {}, .resource = resource, .sampling = sampling};
+  record.texture.levels = 1;
   CU_TRY_OR_REFUSE(SetResource(record.texture, resource));
   CU_TRY_OR_REFUSE(SetSampling(record.texture, resource, FormatOf(resource), sampling));
   return Keep(context, AllocationKind::kTexture, record);
@@ -162,6 +189,7 @@ Answer<uint64_t> CreateTexture(Context& context, const CUDA_RESOURCE_DESC& resou
 Answer<uint64_t> CreateSurface(Context& context, const CUDA_RESOURCE_DESC& resource) {
   if (resource.resType != CU_RESOURCE_TYPE_ARRAY) return Refuse(CUDA_ERROR_INVALID_VALUE);
   TextureRecord record{.texture = {}, .resource = resource, .sampling = {}};
+  record.texture.levels = 1;
   CU_TRY_OR_REFUSE(SetResource(record.texture, resource));
   return Keep(context, AllocationKind::kSurface, record);
 }

@@ -1,6 +1,7 @@
 // Arrays.
 #include "client/array/array.h"
 
+#include "client/array/mipmapped_array.h"
 #include "client/context/context.h"
 #include "client/context/current.h"
 #include "client/entry/entries.h"
@@ -46,6 +47,27 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR* descriptor, CUarray hand
   const CUDA_ARRAY3D_DESCRIPTOR& full = array->descriptor();
   *descriptor = {full.Width, full.Height, full.Format, full.NumChannels};
   return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayCreate(CUmipmappedArray* out, const CUDA_ARRAY3D_DESCRIPTOR* descriptor, unsigned levels) {
+  if (out == nullptr || descriptor == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  CU_ASSIGN(Context* const context, UsableContext());
+  CU_ASSIGN(MipmappedArray* const array, MipmappedArray::Create(*context, *descriptor, levels));
+  *out = array->handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayGetLevel(CUarray* out, CUmipmappedArray handle, unsigned level) {
+  const MipmappedArray* array = MipmappedArray::Find(handle);
+  if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (out == nullptr || level >= array->levels()) return CUDA_ERROR_INVALID_VALUE;
+  *out = array->level(level)->handle();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMipmappedArrayDestroy(CUmipmappedArray handle) {
+  MipmappedArray* array = MipmappedArray::Find(handle);
+  return array != nullptr ? MipmappedArray::Destroy(array) : CUDA_ERROR_INVALID_HANDLE;
 }
 
 }  // namespace tutti::client::entry

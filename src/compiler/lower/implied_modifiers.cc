@@ -74,9 +74,9 @@ constexpr M kFenceForms[] = {M::kSc,
 constexpr O kCopies[] = {O::kCp};
 constexpr M kCopyForms[] = {M::kArrive, M::kBulk, M::kBulkGroup, M::kRead, M::kCommitGroup, M::kWaitGroup, M::kWaitAll};
 
-// Each texture has one level, and accesses outside of a surface trap.
+// The first level is the default, the red component too, and accesses outside of a surface trap.
 constexpr O kTextures[] = {O::kTex, O::kTld4};
-constexpr M kTextureForms[] = {M::kLevel, M::kGrad, M::kBase, M::kR};
+constexpr M kTextureForms[] = {M::kBase, M::kR};
 constexpr O kSurfaces[] = {O::kSuld, O::kSust};
 constexpr M kSurfaceForms[] = {M::kTrap};
 

@@ -1,5 +1,7 @@
 // Texture fetches and surface accesses through objects. compiler/sampling/texture.cc defines what they compute; this
-// file prepares the operands. There are no mipmaps: levels and gradients have no effect.
+// file prepares the operands.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "compiler/lower/families.h"
@@ -46,11 +48,23 @@ bool ReadAccess(Emitter& e, size_t operand, const Geometry& geometry, T coordina
   return true;
 }
 
-// Behind the coordinates a level or gradients may follow, which have no effect. Any other operand there, or before the
-// coordinates, would change the result.
+// Behind the coordinates a level or gradients may follow. Any other operand there, or before the coordinates, would
+// change the result.
 bool HasNothingElse(Emitter& e, size_t choices) {
   if (e.instruction().operands.size() <= 3 + choices) return true;
   return e.Refuse("samplers apart from their texture, offsets and depth comparisons are not supported"), false;
+}
+
+// How many operands choose the level: none, a level, or two gradients.
+size_t Choices(const Emitter& e) { return e.Has(M::kGrad) ? 2 : e.Has(M::kLevel) ? 1 : 0; }
+
+// Appends the numbers of one of them. A vector may be longer than what the texture has dimensions.
+bool ReadChoice(Emitter& e, size_t operand, size_t count, std::vector<llvm::Value*>* numbers) {
+  if (operand >= e.instruction().operands.size()) return e.Invalid("the level or a gradient is missing"), false;
+  const auto given = e.Elements(e.operand(operand));
+  if (given.size() < count) return e.Invalid("the level or gradient has too few numbers"), false;
+  for (size_t i = 0; i < count; ++i) numbers->push_back(e.Read(*given[i], T::kF32));
+  return true;
 }
 
 llvm::Value* Call(Emitter& e, const std::string& name, llvm::Type* result, const std::vector<llvm::Value*>& arguments) {
@@ -135,15 +149,20 @@ void EmitTex(Emitter& e) {
   const Geometry geometry = GeometryOf(e);
   const T coordinate = e.type(1);
   if (coordinate != T::kF32 && coordinate != T::kS32) return e.Invalid("coordinates are .f32 or .s32");
+  const size_t choices = Choices(e);
   Access access;
-  if (!HasNothingElse(e, e.Has(M::kGrad) ? 2 : e.Has(M::kLevel) ? 1 : 0)) return;
-  if (!ReadAccess(e, 1, geometry, coordinate, &access)) return;
+  if (!HasNothingElse(e, choices) || !ReadAccess(e, 1, geometry, coordinate, &access)) return;
   std::vector<llvm::Value*> arguments = {access.handle, access.layer};
   if (coordinate == T::kF32) {
     arguments.insert(arguments.end(), access.at.begin(), access.at.end());
+    for (size_t i = 0; i < choices; ++i) {
+      if (!ReadChoice(e, 3 + i, e.Has(M::kGrad) ? geometry.dimensions : 1, &arguments)) return;
+    }
+    const char* form = e.Has(M::kGrad) ? "grad_" : e.Has(M::kLevel) ? "level_" : "";
     return WriteFetched(
-        e, Call(e, "tutti_texture_" + std::to_string(geometry.dimensions) + "d", FetchedType(e), arguments));
+        e, Call(e, fmt::format("tutti_texture_{}{}d", form, geometry.dimensions), FetchedType(e), arguments));
   }
+  if (choices != 0) return e.Refuse("levels and gradients are supported with coordinates of .f32 only");
   access.at.resize(3, e.ir.getInt32(0));
   arguments.insert(arguments.end(), access.at.begin(), access.at.end());
   arguments.push_back(e.ir.getInt32(geometry.layered ? 1 : 0));

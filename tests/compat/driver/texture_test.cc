@@ -151,7 +151,7 @@ TEST_F(TextureTest, WhatIsNoObjectOrNoDescriptionIsRefused) {
   resource.res.pitch2D.pitchInBytes = 4;  // less than a row
   EXPECT_EQ(cuTexObjectCreate(&texture, &resource, &sampling, nullptr), CUDA_ERROR_INVALID_VALUE);
   resource.resType = CU_RESOURCE_TYPE_MIPMAPPED_ARRAY;
-  EXPECT_EQ(cuTexObjectCreate(&texture, &resource, &sampling, nullptr), CUDA_ERROR_NOT_SUPPORTED);
+  EXPECT_EQ(cuTexObjectCreate(&texture, &resource, &sampling, nullptr), CUDA_ERROR_INVALID_HANDLE);
   resource = {};
   EXPECT_EQ(cuTexObjectCreate(&texture, &resource, &sampling, nullptr), CUDA_ERROR_INVALID_HANDLE);
   CU_EXPECT(cuMemFree_v2(rows));
